@@ -1,0 +1,129 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int read_all(int fd, size_t limit, char **ret_text, size_t *ret_size)
+{
+    size_t size = 0;
+    size_t room = 64 * 1024;
+    char *text = malloc(room);
+
+    while (text) {
+        ssize_t n = read(fd, text + size, room - size - 1);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            goto fail;
+        if (n == 0) {
+            text[size] = 0;
+            *ret_text = text;
+            *ret_size = size;
+            return 0;
+        }
+        size += (size_t)n;
+        if (size > limit) {
+            errno = EFBIG;
+            goto fail;
+        }
+        if (room - size < 2) {
+            char *more = realloc(text, room * 2);
+
+            if (!more)
+                goto fail;
+            text = more;
+            room *= 2;
+        }
+    }
+fail:
+    free(text);
+    return errno ? -errno : -ENOMEM;
+}
+
+int file_read(const char *path, size_t limit, char **ret_text, size_t *ret_size)
+{
+    bool standard = strcmp(path, "-") == 0;
+    int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    int result;
+
+    if (fd < 0)
+        return -errno;
+    result = read_all(fd, limit, ret_text, ret_size);
+    if (!standard)
+        close(fd);
+    return result;
+}
+
+static int write_all(int fd, const void *text, size_t size)
+{
+    const char *from = text;
+
+    while (size > 0) {
+        ssize_t n = write(fd, from, size);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        from += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+static int write_in_place(const char *path, const void *text, size_t size)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    int result;
+
+    if (fd < 0)
+        return -errno;
+    result = write_all(fd, text, size);
+    if (close(fd) < 0 && !result)
+        result = -errno;
+    return result;
+}
+
+int file_write_atomic(const char *path, const void *text, size_t size)
+{
+    struct stat old;
+    bool exists;
+    char *temporary;
+    mode_t mask;
+    int result;
+    int fd;
+
+    if (strcmp(path, "-") == 0)
+        return write_all(STDOUT_FILENO, text, size);
+    exists = stat(path, &old) == 0;
+    if (exists && !S_ISREG(old.st_mode))
+        return S_ISDIR(old.st_mode) ? -EISDIR : write_in_place(path, text, size);
+    if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+        return -ENOMEM;
+    fd = mkostemp(temporary, O_CLOEXEC);
+    if (fd < 0) {
+        result = -errno;
+        free(temporary);
+        return result;
+    }
+    mask = umask(0);
+    umask(mask);
+    result = write_all(fd, text, size);
+    if (!result && (fchmod(fd, exists ? old.st_mode & 07777 : 0666 & ~mask) < 0 || fsync(fd) < 0))
+        result = -errno;
+    if (close(fd) < 0 && !result)
+        result = -errno;
+    if (!result && rename(temporary, path) < 0)
+        result = -errno;
+    if (result)
+        unlink(temporary);
+    free(temporary);
+    return result;
+}

@@ -1,0 +1,27 @@
+/*
+ * Why an input was rejected: where, what was expected there, what was found. Readers return 0, -errno, or
+ * INPUT_REJECTED with this filled in.
+ */
+#ifndef BASE_INPUT_ERROR_H
+#define BASE_INPUT_ERROR_H
+
+#include <stddef.h>
+
+#define INPUT_REJECTED 1
+
+struct input_error {
+    char file[256];
+    unsigned line;   /* from 1; 0: the file as a whole */
+    unsigned column; /* from 1 */
+    char expected[200];
+    char found[200];
+};
+
+/* Fills *ret_error; found may be any bytes, it is cut and made printable. Returns INPUT_REJECTED. */
+int input_reject(struct input_error *ret_error, const char *file, unsigned line, unsigned column,
+                 const char *found, const char *expected_format, ...) __attribute__((format(printf, 6, 7)));
+
+/* Writes `file:line:column: expected X, found Y` without a newline; returns what snprintf would. */
+int input_error_format(const struct input_error *error, char *ret_text, size_t size);
+
+#endif

@@ -1,0 +1,90 @@
+/*
+ * The machine as every analysis, the planner, the simulator and the run time see it: CPUs in clusters, GPUs in clusters with
+ * their engines and tokens, buses, and the overhead set. Read from the `platform:` part of a task-set file.
+ */
+#ifndef MODEL_PLATFORM_H
+#define MODEL_PLATFORM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/input_error.h"
+#include "base/nsec.h"
+#include "model/document.h"
+
+#define PLATFORM_MAX_CPUS 1024
+#define PLATFORM_MAX_GPUS 64 /* a set of GPUs is one uint64_t */
+
+#define TOKENS_UNLIMITED 0 /* tokens_per_gpu: inf, rho = infinity */
+
+enum migration {
+    MIGRATION_NONE,      /* a task keeps its GPU */
+    MIGRATION_SYSTEM,    /* state goes through host memory at the end of every job */
+    MIGRATION_P2P,       /* state is pulled from the other GPU, both copy engines locked together */
+    MIGRATION_ON_DEMAND, /* copied off when needed; analysed as P2P (PROTOCOLS M4) */
+};
+
+enum copy_direction { COPY_IN, COPY_OUT, COPY_P2P, COPY_DIRECTIONS };
+
+/* Cost of copying one chunk of so many bytes. */
+struct copy_cost {
+    int64_t bytes;
+    baton_nsec cost;
+};
+
+/* One set of measured overheads (GPUSync Sec. IV); in files in microseconds. */
+struct overheads {
+    baton_nsec scheduler, context_switch, ipi, event_latency;
+    baton_nsec tick, tick_period;
+    baton_nsec release, cpmd; /* cpmd: cache-related preemption and migration delay */
+    baton_nsec syscall_in, syscall_out;
+    baton_nsec gpu_top_half, gpu_bottom_half;
+    struct copy_cost *copies[COPY_DIRECTIONS]; /* ascending bytes */
+    size_t n_copies[COPY_DIRECTIONS];
+};
+
+struct platform {
+    unsigned cpus, cpu_cluster; /* cpu_cluster: CPUs per cluster, divides cpus */
+    unsigned numa_nodes;
+    unsigned gpus, gpu_cluster; /* gpu_cluster: GPUs per cluster, divides gpus; gpus may be 0 */
+    unsigned copy_engines;      /* 1 or 2 per GPU */
+    unsigned tokens_per_gpu;    /* TOKENS_UNLIMITED or rho */
+    unsigned buses;
+    enum migration migration;
+    int64_t chunk_in, chunk_out; /* bytes */
+    /* attach[q] lists the CPU clusters that own GPU cluster q; NULL: by the rule of GPUSYNC.md D2. */
+    struct cluster_list {
+        unsigned *clusters;
+        size_t n;
+    } * attach;
+    bool has_overheads;
+    struct overheads overheads; /* all zero, tick_period 1 ms, where none are given */
+};
+
+unsigned platform_cpu_clusters(const struct platform *platform);
+unsigned platform_gpu_clusters(const struct platform *platform);
+
+/*
+ * Cost of one copy of so many bytes: linear between the entries of the table, below the smallest its cost, above the
+ * largest proportional (GPUSYNC.md D5). 0 bytes cost nothing; a direction without entries costs nothing.
+ */
+baton_nsec overheads_copy_cost(const struct overheads *overheads, enum copy_direction direction,
+                               int64_t bytes);
+
+/* Fills *ret_platform from the mapping; strings and tables live in arena. file names the document for `overheads: FILE`. */
+int platform_read(const struct document *document, const struct node *mapping, struct arena *arena,
+                  struct platform *ret_platform, struct input_error *ret_error);
+
+/* An overhead set from a file of its own. */
+int overheads_read_file(const char *path, struct arena *arena, struct overheads *ret_overheads,
+                        struct input_error *ret_error);
+
+/* Prints the `platform:` part back as YAML. */
+void platform_print(const struct platform *platform, FILE *out);
+void overheads_print(const struct overheads *overheads, const char *indent, FILE *out);
+
+const char *migration_name(enum migration migration);
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * Pictures as self-contained SVG text, readable in light and dark: line charts for curves, row charts for
+ * timelines. Text is escaped; nothing is fetched. The caller owns what open_memstream() or a file gives it.
+ */
+#ifndef REPORT_SVG_H
+#define REPORT_SVG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct svg_series {
+    const char *name;
+    const double *x, *y; /* n points; a NaN y breaks the line */
+    size_t n;
+    bool steps; /* draw as stairs */
+    bool dashed;
+};
+
+struct svg_chart {
+    const char *title;
+    const char *x_label, *y_label;
+    bool x_log, y_log;
+    bool has_y_range; /* else from the data, 0 included unless y_log */
+    double y_low, y_high;
+    const struct svg_series *series;
+    size_t n_series;
+};
+
+/* A chart with axes, ticks, grid and legend, 760 x 440. */
+void svg_chart(const struct svg_chart *chart, FILE *out);
+
+struct svg_bar {
+    size_t row;
+    double begin, end; /* in the unit of the axis */
+    size_t colour;     /* any number; the same number is the same colour in every picture */
+    const char *label; /* drawn when it fits; NULL: none */
+    bool hatched;      /* waiting rather than working */
+};
+
+struct svg_mark {
+    size_t row;
+    double at;
+    const char *label; /* shown as a tooltip */
+    bool bad;          /* a miss: red cross; else a small arrow (a release) */
+};
+
+struct svg_rows {
+    const char *title, *x_label;
+    const char *const *row_names;
+    size_t n_rows;
+    const struct svg_bar *bars;
+    size_t n_bars;
+    const struct svg_mark *marks;
+    size_t n_marks;
+};
+
+/* A timeline: one row per name, bars from begin to end; as wide as 960, as high as its rows need. */
+void svg_rows(const struct svg_rows *rows, FILE *out);
+
+/* Writes text with & < > " escaped, for those who draw something else around these. */
+void svg_text(const char *text, FILE *out);
+
+#endif

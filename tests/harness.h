@@ -1,0 +1,30 @@
+/* What every test program shares: run Check suites and end with the line that tools/run-tests counts. */
+#ifndef TESTS_HARNESS_H
+#define TESTS_HARNESS_H
+
+#include <check.h>
+#include <stddef.h>
+
+/*
+ * Runs the suite, prints each failure, then `N passed, N failed`; returns main()'s exit status. Cases run in
+ * forked children, so a crash or a hang fails one case only.
+ */
+int harness_run(Suite *suite);
+
+/* Makes a suite with one test case per named function; seconds is the limit for each. */
+Suite *harness_suite(const char *name, double seconds, const TTest *const tests[], size_t n);
+
+#define HARNESS_MAIN(name, seconds, ...)                                                                     \
+    int main(void)                                                                                           \
+    {                                                                                                        \
+        const TTest *const tests[] = {__VA_ARGS__};                                                          \
+        return harness_run(harness_suite(name, seconds, tests, sizeof tests / sizeof tests[0]));             \
+    }
+
+/* 1 in `make test`, larger in `make soak`: multiplies the number of random cases. */
+size_t harness_scale(size_t normal, size_t soak);
+
+/* The path of a file below tests/ (data, corpora), valid until the next call. */
+const char *harness_data(const char *name);
+
+#endif
