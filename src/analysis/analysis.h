@@ -1,0 +1,67 @@
+/*
+ * What an analysis is: a named test over a task set, one table entry (analysis/table.c) from which command-line names, help and
+ * plans derive. Each published test has its own file with its own direct interface for hot loops (studies, planning); this
+ * one is what `baton analyze` and `baton plan` call.
+ */
+#ifndef ANALYSIS_ANALYSIS_H
+#define ANALYSIS_ANALYSIS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/input_error.h"
+#include "base/nsec.h"
+#include "model/task_set.h"
+
+#define ANALYSIS_UNBOUNDED ((baton_nsec)-1)
+
+/* Which parts of `blocking_ms` an analysis fills (DESIGN, `baton analyze`). */
+enum blocking_shape {
+    BLOCKING_NONE,
+    BLOCKING_LOCKS, /* token, donation, execution, copy: gpusync */
+    BLOCKING_UNITS, /* cpu, bus, gpu: holistic */
+};
+
+struct task_result {
+    unsigned gpus;             /* on how many GPUs its kernels run; 1: mode single, more: multi */
+    baton_nsec response;       /* from release to completion, rounded up; ANALYSIS_UNBOUNDED */
+    baton_nsec tardiness;      /* max(0, response - deadline); ANALYSIS_UNBOUNDED */
+    bool has_priority_point;   /* fair-lateness, gpusync */
+    baton_nsec priority_point; /* relative to the release; may be negative */
+    baton_nsec blocking[4];    /* by shape, in the order listed there; -1: unknown because unbounded */
+};
+
+struct analysis_result {
+    struct arena arena; /* owns what follows */
+    bool schedulable;
+    const char *reason;        /* one sentence when not schedulable; NULL otherwise */
+    enum blocking_shape shape; /* of every task's blocking */
+    struct task_result *tasks; /* by index in the set */
+    size_t n_tasks;
+};
+
+struct analysis_request {
+    const unsigned *gpus; /* per task, how many GPUs its kernels use; NULL: 1 each */
+};
+
+struct analysis {
+    const char *name;    /* "holistic" */
+    const char *summary; /* one line, names the paper */
+    const char *
+        profile; /* run-time profile whose rules its bounds assume; NULL: none is enforced, no bound goes in a plan */
+    bool deadlines; /* schedulable means every deadline met; false: every response time bounded */
+    /*
+     * 0 with *ret_result filled (the caller calls analysis_result_done), INPUT_REJECTED when the set lacks
+     * what this analysis needs (a deadline beyond its period, no length on so many GPUs), -ENOMEM.
+     */
+    int (*run)(const struct task_set *set, const struct analysis_request *request,
+               struct analysis_result *ret_result, struct input_error *ret_error);
+};
+
+extern const struct analysis *const analyses[]; /* NULL-ended */
+
+const struct analysis *analysis_find(const char *name); /* or NULL */
+void analysis_result_done(struct analysis_result *result);
+
+#endif
