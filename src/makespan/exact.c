@@ -20,17 +20,18 @@ struct choice {
 };
 
 struct exact {
-    const struct relax *relax;         /* borrowed */
-    const struct state_space *space;   /* borrowed */
-    const struct problem *problem;     /* borrowed */
-    uint64_t *memo;                    /* owned; (state + 1) << 16 | bound, 0: empty */
-    uint64_t memo_size, memo_used;     /* size: a power of two */
-    struct choice *choices;            /* owned; a stack, one stretch per level */
+    const struct relax *relax;       /* borrowed */
+    const struct state_space *space; /* borrowed */
+    const struct problem *problem;   /* borrowed */
+    uint64_t *memo;                  /* owned; (state + 1) << 16 | bound, 0: empty */
+    uint64_t memo_size, memo_used;   /* size: a power of two */
+    struct choice *choices;          /* owned; a stack, one stretch per level */
     size_t n_choices, choices_room;
     size_t memory;
-    uint64_t entered;
+    uint64_t entered, enter_most;
     baton_nsec until_at;
-    int stopped; /* the answer that ends the search, or 0 */
+    uint8_t *count; /* owned; of the state being expanded */
+    int stopped;    /* the answer that ends the search, or 0 */
 };
 
 /* One state being expanded. */
@@ -189,7 +190,7 @@ static void spread(struct expansion *x, size_t s, unsigned c, uint64_t index, un
 static void expand(struct exact *exact, state_id state, unsigned need)
 {
     const struct relax *relax = exact->relax;
-    uint8_t count[exact->problem->n];
+    uint8_t *count = exact->count;
     struct expansion x = {.exact = exact, .count = count, .need = need};
     unsigned waiting[N_UNITS] = {0};
     unsigned shares[STEP_MAX_SHARES][N_UNITS];
@@ -231,6 +232,8 @@ static int search(struct exact *exact, state_id state, unsigned need, state_id p
     }
     if (++exact->entered % ENTERED_PER_CLOCK_CHECK == 0 && exact->until_at && clock_now() > exact->until_at)
         return EXACT_OUT_OF_TIME;
+    if (exact->entered > exact->enter_most)
+        return EXACT_OUT_OF_EFFORT;
     expand(exact, state, need ? need - 1 : 0);
     if (exact->stopped)
         return exact->stopped;
@@ -267,7 +270,8 @@ struct exact *exact_new(const struct relax *relax, const struct state_space *spa
     exact->choices_room = FIRST_MEMO;
     exact->memo = calloc(exact->memo_size, sizeof exact->memo[0]);
     exact->choices = calloc(exact->choices_room, sizeof exact->choices[0]);
-    if (!exact->memo || !exact->choices) {
+    exact->count = calloc(exact->problem->n, 1);
+    if (!exact->memo || !exact->choices || !exact->count) {
         exact_free(exact);
         return NULL;
     }
@@ -280,15 +284,19 @@ void exact_free(struct exact *exact)
         return;
     free(exact->memo);
     free(exact->choices);
+    free(exact->count);
     free(exact);
 }
 
-int exact_search(struct exact *exact, unsigned target, baton_nsec until_at, state_id ret_path[],
-                 size_t *ret_n)
+int exact_search(struct exact *exact, unsigned target, uint64_t effort, baton_nsec until_at,
+                 state_id ret_path[], size_t *ret_n)
 {
     if (relax_start(exact->relax) < target)
         return EXACT_NONE;
+    if (relax_start(exact->relax) > EXACT_MAX_CYCLES)
+        return EXACT_OUT_OF_MEMORY; /* one level of the stack per cycle */
     exact->until_at = until_at;
+    exact->enter_most = effort ? exact->entered + effort : UINT64_MAX;
     exact->n_choices = 0;
     exact->stopped = 0;
     return search(exact, state_space_size(exact->space) - 1, target, ret_path, ret_n);

@@ -10,13 +10,17 @@
 #include "makespan/relax.h"
 #include "makespan/state.h"
 
+/* Longer runs are not searched (EXACT_OUT_OF_MEMORY): the search goes as deep as the run is long. */
+#define EXACT_MAX_CYCLES 16384u
+
 struct exact;
 
 /* Answers of exact_search(). */
 enum exact_answer {
-    EXACT_NONE = 1,   /* proven: no schedule is that long */
+    EXACT_NONE = 1, /* proven: no schedule is that long */
     EXACT_OUT_OF_TIME,
     EXACT_OUT_OF_MEMORY,
+    EXACT_OUT_OF_EFFORT,
 };
 
 /* relax and space are borrowed. memory: bytes for what is remembered and for open choices, never exceeded. NULL: no memory. */
@@ -24,11 +28,12 @@ struct exact *exact_new(const struct relax *relax, const struct state_space *spa
 void exact_free(struct exact *exact);
 
 /*
- * Looks for a schedule of at least target cycles until until_at (0: no limit). 0: found, its states are in ret_path (room for the relaxed
+ * Looks for a schedule of at least target cycles until until_at (0: no limit), entering at most `effort` states (0: no limit). What was
+ * learned stays. 0: found, its states are in ret_path (room for the relaxed
  * bound + 1 entries) and *ret_n; it may be longer than asked for. Else an exact_answer.
  */
-int exact_search(struct exact *exact, unsigned target, baton_nsec until_at, state_id ret_path[],
-                 size_t *ret_n);
+int exact_search(struct exact *exact, unsigned target, uint64_t effort, baton_nsec until_at,
+                 state_id ret_path[], size_t *ret_n);
 
 /* States searched in vain and remembered so far; states entered so far. */
 uint64_t exact_remembered(const struct exact *exact);

@@ -20,7 +20,7 @@ enum unit { UNIT_L, UNIT_C, UNIT_S, UNIT_D, N_UNITS };
 #define KERNEL_MAX_INSTRUCTIONS ((size_t)1 << 20)
 #define KERNEL_MAX_WARPS        4096u
 #define KERNEL_MAX_ELEMENTS     ((size_t)1 << 22) /* instructions x warps */
-#define KERNEL_MAX_UNITS        4096u
+#define KERNEL_MAX_UNITS        255u              /* warps per cycle on one unit, and in all */
 #define KERNEL_MAX_LATENCY      1024u
 
 struct kernel {

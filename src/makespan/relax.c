@@ -39,8 +39,8 @@ static int cut(const struct problem *problem, const uint8_t cuts[], struct relax
         }
         if (relax->n_segments == RELAX_MAX_SEGMENTS || run > UINT16_MAX)
             return RELAX_TOO_LARGE;
-        relax->segments[relax->n_segments++] = (struct relax_segment){
-            .unit = problem->units[i], .begin = (unsigned)i, .length = (unsigned)run};
+        relax->segments[relax->n_segments++] =
+            (struct relax_segment){.unit = problem->units[i], .begin = (unsigned)i, .length = (unsigned)run};
     }
     return 0;
 }

@@ -32,7 +32,7 @@ struct relax {
     struct relax_segment segments[RELAX_MAX_SEGMENTS];
     size_t n_segments;
     unsigned warps;
-    uint64_t *base;   /* owned; [segment][c][k]: states of c warps before those with k of them in the segment */
+    uint64_t *base; /* owned; [segment][c][k]: states of c warps before those with k of them in the segment */
     uint64_t *number; /* owned; [segment][c]: states of at most c warps from this segment on */
     uint64_t n_states;
     size_t value_size; /* 1 or 2 bytes */
@@ -41,7 +41,8 @@ struct relax {
 
 /* Answers of relax_build(). */
 enum relax_answer {
-    RELAX_TOO_LARGE = 1, /* the table does not fit into the memory allowed, or the string has too many segments */
+    RELAX_TOO_LARGE =
+        1, /* the table does not fit into the memory allowed, or the string has too many segments */
     RELAX_TIMED_OUT,
 };
 

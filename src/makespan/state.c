@@ -49,9 +49,8 @@ int state_space_init(const struct problem *problem, struct state_space *ret_spac
     for (size_t i = 0; i < n; i++) {
         for (size_t c = 0; c < stride; c++) {
             for (size_t k = 1; k <= c; k++)
-                space.base[(i * stride + c) * stride + k] =
-                    space.base[(i * stride + c) * stride + k - 1] +
-                    space.number[(i + 1) * stride + (c - k + 1)];
+                space.base[(i * stride + c) * stride + k] = space.base[(i * stride + c) * stride + k - 1] +
+                                                            space.number[(i + 1) * stride + (c - k + 1)];
         }
     }
     *ret_space = space;

@@ -17,8 +17,8 @@ typedef uint64_t state_id;
 
 struct state_space {
     const struct problem *problem; /* borrowed */
-    uint64_t *number;              /* owned; [i][c]: ways to place at most c warps before instructions i, i+1, ... */
-    uint64_t *base;                /* owned; [i][c][k]: of these, those with fewer than k before i */
+    uint64_t *number; /* owned; [i][c]: ways to place at most c warps before instructions i, i+1, ... */
+    uint64_t *base;   /* owned; [i][c][k]: of these, those with fewer than k before i */
 };
 
 /* Answers of state_space_init(). */

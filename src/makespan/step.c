@@ -27,8 +27,7 @@ size_t step_shares(const struct problem *problem, const unsigned waiting[N_UNITS
                     continue;
                 if (n == STEP_MAX_SHARES)
                     return 0;
-                memcpy(ret_shares[n++], (unsigned[]){l, c, s, problem->issue - three},
-                       sizeof ret_shares[0]);
+                memcpy(ret_shares[n++], (unsigned[]){l, c, s, problem->issue - three}, sizeof ret_shares[0]);
             }
         }
     }
