@@ -20,8 +20,9 @@ static void draw_limit(const struct axis *x, double value, const char *name, con
                   "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"36\" y2=\"180\" stroke=\"%s\" stroke-width=\"2\" "
                   "stroke-dasharray=\"5 3\"/>\n",
                   at, at, colour);
-    (void)fprintf(out, "<text class=\"soft\" x=\"%.1f\" y=\"%.0f\" text-anchor=\"end\">%s %.3f ms</text>\n",
-                  at - 4, label_y, name, value);
+    /* To the right of its line, where there is room: the bars are to the left. */
+    (void)fprintf(out, "<text class=\"soft\" x=\"%.1f\" y=\"%.0f\" text-anchor=\"%s\">%s %.3f ms</text>\n",
+                  at < 600 ? at + 5 : at - 5, label_y, at < 600 ? "start" : "end", name, value);
 }
 
 void histogram_draw(const struct histogram *histogram, FILE *out)

@@ -186,7 +186,7 @@ static void write_histogram(const struct chapter *chapter, const char *task, dou
 /* One histogram per task, in the order in which the tasks first finish a job. */
 static void write_histograms(const struct chapter *chapter, struct page *page)
 {
-    const char *seen[STORY_MAX_TASKS];
+    const char *seen[STORY_MAX_TASKS] = {NULL};
     double *values = calloc(json_array_size(chapter->events) + 1, sizeof *values);
     size_t n_seen = 0;
     size_t i;
@@ -270,6 +270,7 @@ void story_trace(const struct story *story, const struct story_input *input, str
 {
     struct chapter chapter = {.story = story, .events = json_object_get(input->root, "traceEvents")};
 
+    page_section(page, "Trace", NULL);
     learn_rows(&chapter);
     write_figures(&chapter, page);
     write_timeline(&chapter, page);
