@@ -63,9 +63,10 @@ static struct solve_result solve_with(const struct problem *problem, enum solve_
 START_TEST(starts_and_witnesses_of_the_reference_evaluate_as_recorded)
 {
     json_t *root, *at;
+    json_t *cases = reference_cases(&root);
     size_t i;
 
-    json_array_foreach(reference_cases(&root), i, at)
+    json_array_foreach(cases, i, at)
     {
         struct kernel kernel;
         struct problem problem = reference_problem(at, &kernel);
@@ -100,9 +101,10 @@ END_TEST
 START_TEST(all_reference_cases_below_16_warps_are_solved_exactly)
 {
     json_t *root, *at;
+    json_t *cases = reference_cases(&root);
     size_t i, solved = 0;
 
-    json_array_foreach(reference_cases(&root), i, at)
+    json_array_foreach(cases, i, at)
     {
         struct kernel kernel;
         struct problem problem = reference_problem(at, &kernel);
