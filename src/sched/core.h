@@ -33,8 +33,9 @@ typedef uint32_t engine_id;
 #define SCHED_MAX_BUSES   64
 
 /* Answers of sched_core_handle(); the state is unchanged after each of them. */
-#define SCHED_REFUSED 1 /* the event breaks a rule: an unknown job, a lane that already waits, no token (G3, E3) ... */
-#define SCHED_FULL    2 /* an id at or above the capacity given at start */
+#define SCHED_REFUSED                                                                                        \
+    1 /* the event breaks a rule: an unknown job, a lane that already waits, no token (G3, E3) ... */
+#define SCHED_FULL 2 /* an id at or above the capacity given at start */
 
 struct engine_set {
     uint64_t bits[SCHED_MAX_ENGINES / 64];
@@ -60,11 +61,12 @@ struct sched_config {
     unsigned gpu_cluster;        /* GPUs per cluster, divides gpus; 0: all */
     unsigned tokens_per_gpu;     /* rho; TOKENS_UNLIMITED */
     unsigned cpus, cpu_cluster;  /* c = cpu_cluster: CPUs per cluster; 0: all */
-    unsigned sharing_cpus; /* M: CPUs that share one GPU cluster (CK-OMLP); 0: cpu_cluster */
+    unsigned sharing_cpus;       /* M: CPUs that share one GPU cluster (CK-OMLP); 0: cpu_cluster */
 
     unsigned clients, jobs, lanes; /* capacities; lanes per job */
     bool demote_overruns;          /* a job past its budget ranks below all others until it is done */
-    bool keep_gpu; /* a GPU cluster with no more GPU clients than GPUs gives each a GPU of its own (GPUSYNC D9) */
+    bool
+        keep_gpu; /* a GPU cluster with no more GPU clients than GPUs gives each a GPU of its own (GPUSYNC D9) */
 };
 
 /* Everything about the machine from the platform; profile `priority`, policy `fixed`, lock `r2dglp`; capacities 0. */
@@ -77,20 +79,20 @@ enum sched_event_kind {
     SCHED_CLIENT_GONE,    /* client: it died. What waits is dropped; what it holds stays held (X1) ... */
     SCHED_CLIENT_DRAINED, /* ... until the GPUs have finished its work: given on; the ids are free again */
     /* Jobs. */
-    SCHED_JOB_RELEASE,  /* job, client, priority, deadline_at, cost, budget */
+    SCHED_JOB_RELEASE, /* job, client, priority, deadline_at, cost, budget */
     SCHED_JOB_PRIORITY, /* job, priority, deadline_at: from now on (R10: requests that wait are not covered by a bound) */
-    SCHED_JOB_DONE,     /* job; refused while it holds or awaits something. CK-OMLP may defer the end: SCHED_ENDED */
+    SCHED_JOB_DONE, /* job; refused while it holds or awaits something. CK-OMLP may defer the end: SCHED_ENDED */
     SCHED_PLACE, /* job, n, gpus, home, migration, cost: choose n GPUs among gpus for it (placement `chosen`) */
     /* Tokens; profile `gpusync` only. */
     SCHED_TOKEN_REQUEST, /* job, lane, n, home, migration, cost: for the lanes lane .. lane + n - 1 at once (M1) */
     SCHED_TOKEN_RELEASE, /* job, lane; a waiting request is withdrawn */
     /* Engines. */
     SCHED_ENGINE_REQUEST, /* job, lane, engines, one_of, batch, home */
-    SCHED_PIECE_DONE,     /* job, lane: a border was reached and more pieces follow (Q3): gives way, or is granted again */
+    SCHED_PIECE_DONE, /* job, lane: a border was reached and more pieces follow (Q3): gives way, or is granted again */
     SCHED_ENGINE_RELEASE, /* job, lane: all of the request's engines; a waiting request is withdrawn */
     SCHED_ENGINE_BLOCK,   /* engine: busy with something unknown (found after a restart); not granted ... */
     SCHED_ENGINE_UNBLOCK, /* ... until as many UNBLOCKs */
-    SCHED_TICK,           /* only charges running jobs up to `at`, so that overruns show without waiting for a border */
+    SCHED_TICK, /* only charges running jobs up to `at`, so that overruns show without waiting for a border */
     SCHED_EVENT_KINDS,
 };
 
@@ -104,7 +106,8 @@ struct sched_event {
     /* JOB_RELEASE, JOB_PRIORITY: */
     unsigned priority;      /* 1..99, larger is more urgent; 0: none */
     baton_nsec deadline_at; /* NSEC_MAX: none */
-    baton_nsec cost;   /* worst case: of the whole job (fair lateness), of the critical section or the GPU work (placing); 0: unknown */
+    baton_nsec
+        cost; /* worst case: of the whole job (fair lateness), of the critical section or the GPU work (placing); 0: unknown */
     baton_nsec budget; /* engine time the job may use; 0: no limit */
     /* CLIENT_JOIN: */
     bool uses_gpu; /* counts as one of the n tasks of its GPU cluster (A1) */
@@ -116,15 +119,16 @@ struct sched_event {
     /* ENGINE_REQUEST: */
     struct engine_set engines; /* all of them at once (E1) ... */
     bool one_of; /* ... or any one of them: a kernel of placement `any`, over execution engines (Q1) */
-    bool batch;  /* holds the group to its end: never asked to yield; engines are kept idle for it while it waits (M2, E2) */
+    bool
+        batch; /* holds the group to its end: never asked to yield; engines are kept idle for it while it waits (M2, E2) */
     engine_id engine; /* ENGINE_BLOCK, ENGINE_UNBLOCK */
 };
 
 enum sched_action {
-    SCHED_GRANT,   /* job, lane, engines, gpu: it holds the engines from now on (also: go on after PIECE_DONE) */
-    SCHED_YIELD,   /* job, lane, engine: give way at the next piece border; once per grant (Q2) */
-    SCHED_TOKEN,   /* job, lane, gpu, ahead: it holds a token of this GPU */
-    SCHED_EFF,     /* job, as: it now runs with the priority of job `as`; as == job: with its own again (G4) */
+    SCHED_GRANT, /* job, lane, engines, gpu: it holds the engines from now on (also: go on after PIECE_DONE) */
+    SCHED_YIELD, /* job, lane, engine: give way at the next piece border; once per grant (Q2) */
+    SCHED_TOKEN, /* job, lane, gpu, ahead: it holds a token of this GPU */
+    SCHED_EFF,   /* job, as: it now runs with the priority of job `as`; as == job: with its own again (G4) */
     SCHED_SUSPEND, /* job: a donor must not run (C2) */
     SCHED_RESUME,  /* job: it may */
     SCHED_PLACED,  /* job, gpus: bit q: GPU q was chosen */
@@ -140,11 +144,11 @@ struct sched_decision {
     enum sched_action action;
     job_id job;
     unsigned lane;
-    unsigned gpu;     /* GRANT: of its first execution or copy engine, or SCHED_NO_GPU; TOKEN */
-    unsigned ahead;   /* TOKEN: how many critical sections stood before this request (D8) */
-    job_id as;        /* EFF */
-    uint64_t gpus;    /* PLACED */
-    engine_id engine; /* YIELD: that is wanted; GRANT: the first of engines */
+    unsigned gpu;              /* GRANT: of its first execution or copy engine, or SCHED_NO_GPU; TOKEN */
+    unsigned ahead;            /* TOKEN: how many critical sections stood before this request (D8) */
+    job_id as;                 /* EFF */
+    uint64_t gpus;             /* PLACED */
+    engine_id engine;          /* YIELD: that is wanted; GRANT: the first of engines */
     struct engine_set engines; /* GRANT */
 };
 

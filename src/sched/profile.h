@@ -8,18 +8,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum sched_profile_id { PROFILE_PRIORITY, PROFILE_GPUSYNC, PROFILE_FIFO, PROFILE_PRIORITY_WHOLE, SCHED_PROFILES };
+enum sched_profile_id {
+    PROFILE_PRIORITY,
+    PROFILE_GPUSYNC,
+    PROFILE_FIFO,
+    PROFILE_PRIORITY_WHOLE,
+    SCHED_PROFILES
+};
 
 struct sched_profile {
-    const char *name;    /* "priority": in plans, --profile, configuration */
-    const char *summary; /* one line for help */
+    const char *name;     /* "priority": in plans, --profile, configuration */
+    const char *summary;  /* one line for help */
     const char *analysis; /* whose bounds these rules keep; NULL: none, no bound is claimed */
     bool by_priority;     /* engine queues by priority; else by arrival */
     bool pieces;          /* holders are asked to yield at piece borders */
     bool tokens;          /* engines only under a token */
-    bool reserve;         /* the head of an engine's queue keeps it even while it waits for another engine (E2) */
-    bool buses;           /* a copy holds its bus too (Q4) */
-    bool inherit;         /* waiters push holders (EFF) */
+    bool reserve; /* the head of an engine's queue keeps it even while it waits for another engine (E2) */
+    bool buses;   /* a copy holds its bus too (Q4) */
+    bool inherit; /* waiters push holders (EFF) */
 };
 
 enum sched_policy_id {
