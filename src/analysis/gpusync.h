@@ -24,16 +24,18 @@
 
 /* How long a job may wait for copy engines when migrations are peer to peer (App. E-B2). */
 enum gpusync_peer_bound {
-    PEER_EQUATION_6,     /* every request behind rho g - 1 others: as printed, sound */
-    PEER_EQUATION_9,     /* as printed for two copy engines: optimistic when the peer chunk is the longest */
-    PEER_MIGRATIONS,     /* long chains are bought by the number of migrations: sound, never above equation 6 */
-    PEER_CHAINS,         /* integer program over the chains that the lock queues allow (copy_chains.h): tightest */
+    PEER_EQUATION_6, /* every request behind rho g - 1 others: as printed, sound */
+    PEER_EQUATION_9, /* as printed for two copy engines: optimistic when the peer chunk is the longest */
+    PEER_MIGRATIONS, /* long chains are bought by the number of migrations: sound, never above equation 6 */
+    PEER_CHAINS, /* integer program over the chains that the lock queues allow (copy_chains.h): tightest */
     PEER_CHAINS_PRINTED, /* the same over Table VIII; for rho 3, g 2 only, elsewhere as PEER_CHAINS */
 };
 
 struct gpusync_options {
-    bool sound; /* own interrupt halves, critical sections that contain them: SOUND fixes of (17), (20), (24) and K */
-    bool tight; /* FIFO caps: at most one request of each other task ahead of each of mine (docs/gpusync.md) */
+    bool
+        sound; /* own interrupt halves, critical sections that contain them: SOUND fixes of (17), (20), (24) and K */
+    bool
+        tight; /* FIFO caps: at most one request of each other task ahead of each of mine (docs/gpusync.md) */
     bool dilate;   /* interrupts also stretch blocking: b is divided by 1 - u_tick - u_irq like e */
     bool few_rule; /* |T^G| <= g: every task has a GPU of its own, whether or not the run time pins it */
     bool decide;   /* stop at the first reason to reject; terms are then incomplete */
@@ -56,9 +58,9 @@ enum gpusync_answer {
 /* A job as studies make them: one critical section, kernels of equal length. */
 struct gpusync_job {
     double period, deadline;
-    double cpu;      /* e^cpu, critical included */
-    double critical; /* q^cpu */
-    double kernel;   /* e^gpu, all kernels together */
+    double cpu;       /* e^cpu, critical included */
+    double critical;  /* q^cpu */
+    double kernel;    /* e^gpu, all kernels together */
     uint32_t kernels; /* N^K; 0: a CPU-only task */
     int64_t bytes_in, bytes_out, state;
 };
@@ -88,7 +90,8 @@ struct gpusync_task {
     double count[OPERATION_KINDS];  /* N^K, N^I, ... */
     double length[OPERATION_KINDS]; /* their total */
     uint32_t forced_cluster;        /* GPU cluster given by the file; GPUSYNC_NOWHERE: worst fit */
-    bool pinned;                    /* has a GPU that no other task uses, kept by the run time */
+    bool pinned;                    /* has a GPU of its own, kept by the run time: pinned_gpu */
+    uint32_t pinned_gpu;
     bool uses_gpu;
 };
 
@@ -97,8 +100,8 @@ struct gpusync_terms {
     uint32_t gpu_cluster; /* GPUSYNC_NOWHERE: none */
     uint32_t cpu_cluster;
     bool few_rule;
-    double tokens;    /* rho in effect */
-    double engines;   /* y: operations that one GPU may have under way */
+    double tokens;     /* rho in effect */
+    double engines;    /* y: operations that one GPU may have under way */
     double operations; /* eta */
     double xmit, utilisation, gpu_utilisation;
     double execution_blocking, copy_blocking;
@@ -135,7 +138,8 @@ struct gpusync_workspace {
 };
 
 struct gpusync_limits {
-    size_t tasks, requests; /* requests: sum over tasks of different (operation, length); 8 a job suffices for gpusync_job */
+    size_t tasks,
+        requests; /* requests: sum over tasks of different (operation, length); 8 a job suffices for gpusync_job */
     unsigned cpu_clusters, gpu_clusters;
 };
 

@@ -35,9 +35,9 @@ struct gpusync_system {
     unsigned copy_engines;
     enum migration migration;
     int64_t chunk_in, chunk_out;
-    bool shared;                     /* some GPU cluster has several owners: CK-OMLP; else R2DGLP */
-    const struct cluster_list *owners;       /* per GPU cluster, its CPU clusters */
-    const struct gpusync_ranges *attached;   /* per CPU cluster, its GPU clusters */
+    bool shared;                           /* some GPU cluster has several owners: CK-OMLP; else R2DGLP */
+    const struct cluster_list *owners;     /* per GPU cluster, its CPU clusters */
+    const struct gpusync_ranges *attached; /* per CPU cluster, its GPU clusters */
     /* Overheads, us: */
     double scheduler, context_switch, ipi, event_latency, tick, tick_period, release, cpmd, syscall_in,
         syscall_out, top_half, bottom_half;

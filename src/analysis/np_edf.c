@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef unsigned __int128 wide;
+__extension__ typedef unsigned __int128 wide; /* products of two durations */
 
 static wide greatest_common_divisor(wide a, wide b)
 {
@@ -90,7 +90,6 @@ static bool blocking_holds_for(const struct np_edf_task tasks[], const size_t or
     return true;
 }
 
-
 static int compare_periods(const void *a, const void *b, void *context)
 {
     const struct np_edf_task *tasks = context;
@@ -102,8 +101,7 @@ static int compare_periods(const void *a, const void *b, void *context)
     return left < right ? -1 : 1;
 }
 
-void np_edf_test(const struct np_edf_task tasks[], size_t n, size_t order[],
-                 struct np_edf_result *ret_result)
+void np_edf_test(const struct np_edf_task tasks[], size_t n, size_t order[], struct np_edf_result *ret_result)
 {
     struct np_edf_result result = {.blocking_holds = true};
 
