@@ -40,16 +40,31 @@ void gpusync_ck_omlp_block(struct gpusync_workspace *workspace, unsigned q)
         size_t i = state->members[k];
         struct gpusync_terms *terms = &workspace->terms[i];
 
-        terms->token_sections = 0;
+        terms->token_sections = ahead;
         terms->direct = ck_omlp_direct(&lock, i, 1);
         terms->span = state->span[i] = terms->direct + terms->token_request;
     }
 }
 
+static double share_of_cost(const struct gpusync_system *system)
+{
+    return (double)(system->cluster_cpus - 1) / system->cluster_cpus;
+}
+
+void gpusync_ck_omlp_plain_points(struct gpusync_workspace *workspace)
+{
+    struct gpusync_state *state = workspace->state;
+    double share = share_of_cost(state->system);
+
+    for (size_t i = 0; i < workspace->n; i++)
+        state->donor_point[i] = workspace->tasks[i].deadline -
+                                share * workspace->terms[i].utilisation * workspace->tasks[i].period;
+}
+
 void gpusync_ck_omlp_first_points(struct gpusync_workspace *workspace)
 {
     struct gpusync_state *state = workspace->state;
-    double share = (double)(state->system->cluster_cpus - 1) / state->system->cluster_cpus;
+    double share = share_of_cost(state->system);
 
     for (size_t i = 0; i < workspace->n; i++)
         state->donor_point[i] = workspace->tasks[i].deadline - state->system->event_latency -

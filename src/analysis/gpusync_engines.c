@@ -79,8 +79,13 @@ static void prepare_cluster(struct gpusync_workspace *workspace, unsigned q)
         for (int kind = 0; kind < OPERATION_KINDS; kind++)
             if (kind < OPERATION_STATE_IN || !cluster->few)
                 terms->operations += task->count[kind];
-        if (cluster->few)
-            terms->xmit = task->length[OPERATION_IN] + task->length[OPERATION_OUT];
+        if (cluster->few) { /* nothing migrates, so phase 2 sees the task without its state */
+            double state_length = terms->xmit - task->length[OPERATION_IN] - task->length[OPERATION_OUT];
+
+            terms->xmit -= state_length;
+            terms->utilisation -= state_length / task->period;
+            terms->gpu_utilisation -= state_length / task->period;
+        }
     }
 }
 

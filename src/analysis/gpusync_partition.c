@@ -148,10 +148,8 @@ static void to_what_is_left(struct gpusync_workspace *workspace)
 
     if (n > 0 && n < workspace->n && system->cpu_clusters > 1) {
         gpusync_group_by_cpu(workspace);
-        gpusync_overheads_prepare(workspace);
-        gpusync_overheads_inflate(workspace);
         if (system->shared)
-            gpusync_ck_omlp_first_points(workspace);
+            gpusync_ck_omlp_plain_points(workspace);
         gpusync_block(workspace);
         for (size_t i = 0; i < workspace->n; i++)
             if (workspace->tasks[i].uses_gpu)

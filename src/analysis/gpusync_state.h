@@ -100,7 +100,11 @@ double gpusync_chains_bound(struct gpusync_workspace *workspace, const struct gp
 void gpusync_r2dglp_block(struct gpusync_workspace *workspace, unsigned q);
 void gpusync_ck_omlp_block(struct gpusync_workspace *workspace, unsigned q);
 
-/* gpusync_ck_omlp.c: donations, by the points in donor_point: those of the round before, or at first those without blocking. */
+/*
+ * gpusync_ck_omlp.c: donations, decided by the points in donor_point. Those are: while partitioning, d - (c-1)/c e; in the first
+ * round the same with overheads but without blocking; then those of the round before.
+ */
+void gpusync_ck_omlp_plain_points(struct gpusync_workspace *workspace);
 void gpusync_ck_omlp_first_points(struct gpusync_workspace *workspace);
 void gpusync_ck_omlp_next_points(struct gpusync_workspace *workspace);
 void gpusync_ck_omlp_donate(struct gpusync_workspace *workspace);
