@@ -1,10 +1,10 @@
 #include "analysis/np_edf.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "analysis/plain_cost.h"
 
 __extension__ typedef unsigned __int128 wide; /* products of two durations */
 
@@ -117,3 +117,78 @@ void np_edf_test(const struct np_edf_task tasks[], size_t n, size_t order[], str
     }
     *ret_result = result;
 }
+
+static const char *explain(struct analysis_result *result, const struct task_set *set,
+                           const struct np_edf_result *test)
+{
+    const char *first = test->utilisation_holds ? "holds" : "fails";
+
+    if (test->blocking_holds)
+        return plain_reason(result, "condition 1 fails (utilisation %.6f, at most 1); condition 2 holds",
+                            test->utilisation);
+    return plain_reason(
+        result,
+        "condition 1 %s (utilisation %.6f, at most 1); condition 2 fails for %.60s: in a window of "
+        "%.6f ms it and the tasks of shorter period may need %.6f ms",
+        first, test->utilisation, set->tasks[test->task].name, nsec_to_ms(test->window),
+        nsec_to_ms(test->demand));
+}
+
+static int read_tasks(const struct task_set *set, const struct analysis_request *request,
+                      struct np_edf_task tasks[], struct input_error *ret_error)
+{
+    for (size_t i = 0; i < set->n_tasks; i++) {
+        const struct task *task = &set->tasks[i];
+        int r;
+
+        if (task->deadline != task->period) {
+            char found[40];
+
+            (void)snprintf(found, sizeof found, "%.6f ms", nsec_to_ms(task->deadline));
+            return input_reject(ret_error, "task set", task->line, task->column, found,
+                                "a deadline equal to the period, %.6f ms (np-edf)", nsec_to_ms(task->period));
+        }
+        tasks[i].period = task->period;
+        r = plain_cost(set, i, request, &tasks[i].cost, ret_error);
+        if (r != 0)
+            return r;
+    }
+    return 0;
+}
+
+static int run(const struct task_set *set, const struct analysis_request *request,
+               struct analysis_result *ret_result, struct input_error *ret_error)
+{
+    struct analysis_result result;
+    struct np_edf_result test;
+    struct np_edf_task *tasks;
+    size_t *order;
+    int r = plain_result(set, request, &result);
+
+    if (r < 0)
+        return r;
+    tasks = arena_calloc(&result.arena, set->n_tasks + 1, sizeof tasks[0]);
+    order = arena_calloc(&result.arena, set->n_tasks + 1, sizeof order[0]);
+    r = tasks && order ? read_tasks(set, request, tasks, ret_error) : -ENOMEM;
+    if (r != 0) {
+        arena_done(&result.arena);
+        return r;
+    }
+    np_edf_test(tasks, set->n_tasks, order, &test);
+    result.schedulable = test.utilisation_holds && test.blocking_holds;
+    if (!result.schedulable)
+        result.reason = explain(&result, set, &test);
+    for (size_t i = 0; i < set->n_tasks; i++) { /* the test bounds responses by deadlines, no closer */
+        result.tasks[i].response = result.schedulable ? tasks[i].period : ANALYSIS_UNBOUNDED;
+        result.tasks[i].tardiness = result.schedulable ? 0 : ANALYSIS_UNBOUNDED;
+    }
+    *ret_result = result;
+    return 0;
+}
+
+const struct analysis analysis_np_edf = {
+    .name = "np-edf",
+    .summary = "non-preemptive EDF on one processor, both conditions (Jeffay, Stanat, Martel 1991)",
+    .deadlines = true,
+    .run = run,
+};
