@@ -13,7 +13,6 @@ static double smaller(double a, double b)
  */
 double ck_omlp_direct(const struct ck_omlp *lock, size_t i, double requests)
 {
-    double horizon = lock->period[i] > lock->r[i] ? lock->period[i] : lock->r[i];
     double left = requests * lock->ahead;
     double sum = 0;
     size_t k = 0;
@@ -26,7 +25,8 @@ double ck_omlp_direct(const struct ck_omlp *lock, size_t i, double requests)
 
         if (j == i)
             continue;
-        take = ceil((horizon + lock->r[j]) / lock->period[j]) * (lock->requests ? lock->requests[j] : 1);
+        take = ceil((lock->horizon[i] + lock->r[j]) / lock->period[j]) *
+               (lock->requests ? lock->requests[j] : 1);
         take = smaller(smaller(take, requests), smaller(room, left));
         lock->taken[x] += take;
         left -= take;

@@ -21,6 +21,8 @@ struct ck_omlp {
     double ahead; /* ceil(M/k) - 1 */
     /* By task: */
     const uint32_t *cluster;
+    const double *
+        horizon; /* how long a job may be pending: its response bound, or its period if longer (GPUSync (2)) */
     const double *period, *r; /* r: response bound */
     const double *length;     /* of one request */
     const double *requests;   /* a job; NULL: 1 each */

@@ -23,6 +23,8 @@ void gpusync_ck_omlp_block(struct gpusync_workspace *workspace, unsigned q)
         state->key[i] = terms->token_request;
         state->lock_period[i] = workspace->tasks[i].period;
         state->lock_r[i] = terms->r;
+        state->lock_horizon[i] =
+            terms->r > workspace->tasks[i].period ? terms->r : workspace->tasks[i].period;
         state->lock_cluster[i] = terms->cpu_cluster;
     }
     if (ahead > 0)
@@ -32,6 +34,7 @@ void gpusync_ck_omlp_block(struct gpusync_workspace *workspace, unsigned q)
                                  .cpus = system->cluster_cpus,
                                  .ahead = ahead,
                                  .cluster = state->lock_cluster,
+                                 .horizon = state->lock_horizon,
                                  .period = state->lock_period,
                                  .r = state->lock_r,
                                  .length = state->key,

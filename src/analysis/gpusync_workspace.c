@@ -44,12 +44,13 @@ static bool take_tables(struct gpusync_workspace *workspace, struct gpusync_stat
 static bool take_columns(struct gpusync_state *state, struct arena *arena)
 {
     size_t clusters = (size_t)state->limits.cpu_clusters + state->limits.gpu_clusters;
-    double **by_task[] = {&state->member_r,    &state->member_period, &state->member_operations,
-                          &state->used,        &state->donor_point,   &state->span,
-                          &state->next_r,      &state->key,           &state->lock_period,
-                          &state->lock_r,      &state->cost,          &state->period,
-                          &state->deadline,    &state->point,         &state->response,
-                          &state->utilisation, &state->slope,         &state->sort_key};
+    double **by_task[] = {&state->member_r,     &state->member_period, &state->member_operations,
+                          &state->used,         &state->donor_point,   &state->span,
+                          &state->next_r,       &state->key,           &state->lock_period,
+                          &state->lock_horizon, &state->lock_r,        &state->cost,
+                          &state->period,       &state->deadline,      &state->point,
+                          &state->response,     &state->utilisation,   &state->slope,
+                          &state->sort_key};
 
     for (size_t k = 0; k < sizeof by_task / sizeof by_task[0]; k++) {
         *by_task[k] = column(arena, state->limits.tasks);

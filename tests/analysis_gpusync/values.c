@@ -47,9 +47,9 @@ static void compare_task(const char *id, const json_t *e, size_t i, const struct
 {
     bool gpu = task->uses_gpu;
     double moved = t->few_rule ? 0
-                               : task->count[OPERATION_STATE_PEER] > task->count[OPERATION_STATE_IN]
-                                     ? task->count[OPERATION_STATE_PEER]
-                                     : task->count[OPERATION_STATE_IN];
+                   : task->count[OPERATION_STATE_PEER] > task->count[OPERATION_STATE_IN]
+                       ? task->count[OPERATION_STATE_PEER]
+                       : task->count[OPERATION_STATE_IN];
     const struct {
         const char *name;
         double value;
@@ -146,7 +146,8 @@ static void compare_variant(const char *file, const struct gpusync_options *opti
 
     ck_assert_msg(cases != NULL, "%s", error.text);
     ck_assert_uint_eq(json_object_size(cases), 45);
-    json_object_foreach (cases, id, expected) {
+    json_object_foreach(cases, id, expected)
+    {
         size_t before = wrong;
 
         compare_case(id, expected, options);
