@@ -28,7 +28,7 @@ struct holistic *holistic_new(size_t max_tasks, size_t max_stages, size_t max_op
     h->max_tasks = max_tasks;
     h->max_stages = max_stages;
     h->max_options = max_options;
-#define ROOM(member, n) failed |= !(h->member = calloc((n) ? (n) : 1, sizeof *h->member))
+#define ROOM(member, n) failed |= !(h->member = calloc((n) + 1, sizeof *h->member))
     for (int unit = 0; unit < PIPELINE_UNITS; unit++) {
         ROOM(loads[unit], max_stages);
         ROOM(first[unit], max_tasks + 1);
@@ -94,17 +94,23 @@ static void summarise(const struct holistic *h, const struct pipeline_task *task
 {
     for (size_t p = 0; p < task->n_stages; p++) {
         const struct stage *stage = &option->stages[p];
+        baton_nsec heaviest = 0;
 
         if (stage->unit == UNIT_BUS)
             ret_summary->bus = most(ret_summary->bus, stage->piece);
         if (stage->unit != UNIT_GPU)
             continue;
-        for (unsigned lane = 0; lane < stage->lanes; lane++)
-            ret_summary->lane[lane] = most(ret_summary->lane[lane], stage->piece);
         for (unsigned q = 0; q < h->gpus; q++) {
-            if (stage->eligible >> q & 1)
-                ret_summary->gpu[q] =
-                    most(ret_summary->gpu[q], stage->per_gpu ? stage->per_gpu[q].piece : stage->piece);
+            baton_nsec piece = stage->per_gpu ? stage->per_gpu[q].piece : stage->piece;
+
+            if (!(stage->eligible >> q & 1))
+                continue;
+            ret_summary->gpu[q] = most(ret_summary->gpu[q], piece);
+            heaviest = most(heaviest, h->weights[q] * piece);
+        }
+        for (unsigned lane = 0; lane < stage->lanes; lane++) {
+            ret_summary->lane[lane] = most(ret_summary->lane[lane], stage->piece);
+            ret_summary->weighted[lane] = most(ret_summary->weighted[lane], heaviest);
         }
     }
 }
@@ -149,8 +155,10 @@ static void relax(struct holistic *h, size_t k)
             h->demands[k].on_gpu[q].length =
                 least(h->demands[k].on_gpu[q].length, demand.on_gpu[q].length);
         }
-        for (unsigned lane = 0; lane < 2 * h->gpus; lane++)
+        for (unsigned lane = 0; lane < 2 * h->gpus; lane++) {
             relaxed->lane[lane] = least(relaxed->lane[lane], summary->lane[lane]);
+            relaxed->weighted[lane] = least(relaxed->weighted[lane], summary->weighted[lane]);
+        }
         for (int unit = 0; unit < PIPELINE_UNITS; unit++)
             h->demands[k].length[unit] = least(h->demands[k].length[unit], demand.length[unit]);
     }
@@ -213,18 +221,23 @@ void holistic_attach(struct holistic *h, const struct pipeline *pipeline)
         h->first[unit][pipeline->n_tasks] = n[unit];
 }
 
-/* Takes a task into the blocking of all above it; lanes are merged, the 2m longest kept. */
+/* Merges two descending lists, the 2m largest kept. */
+static void merge_lanes(const struct holistic *h, const baton_nsec *a, const baton_nsec *b, baton_nsec ret[])
+{
+    for (unsigned lane = 0; lane < 2 * h->gpus; lane++)
+        ret[lane] = *a >= *b ? *a++ : *b++;
+}
+
+/* Takes a task into the blocking of all above it. */
 static void add_below(const struct holistic *h, const struct blocking *from, const struct blocking *task,
                       struct blocking *ret)
 {
-    size_t a = 0;
-    size_t b = 0;
-
     ret->bus = most(from->bus, task->bus);
     for (unsigned q = 0; q < h->gpus; q++)
         ret->gpu[q] = most(from->gpu[q], task->gpu[q]);
-    for (unsigned lane = 0; lane < 2 * h->gpus; lane++)
-        ret->lane[lane] = from->lane[a] >= task->lane[b] ? from->lane[a++] : task->lane[b++];
+    merge_lanes(h, from->lane, task->lane, ret->lane);
+    if (h->weight_sum)
+        merge_lanes(h, from->weighted, task->weighted, ret->weighted);
 }
 
 static void look_below(struct holistic *h, const struct mode_run *run)
@@ -240,7 +253,8 @@ static void look_below(struct holistic *h, const struct mode_run *run)
 static bool same_blocking(const struct holistic *h, const struct blocking *a, const struct blocking *b)
 {
     return a->bus == b->bus && memcmp(a->gpu, b->gpu, h->gpus * sizeof a->gpu[0]) == 0 &&
-           memcmp(a->lane, b->lane, 2 * h->gpus * sizeof a->lane[0]) == 0;
+           memcmp(a->lane, b->lane, 2 * h->gpus * sizeof a->lane[0]) == 0 &&
+           (!h->weight_sum || memcmp(a->weighted, b->weighted, 2 * h->gpus * sizeof a->lane[0]) == 0);
 }
 
 /* F_j: the lesser of F_{j-1} + w_j and the job-level fixed point, which is looked for from *y upwards. */

@@ -25,6 +25,7 @@ struct blocking {
     baton_nsec bus;
     baton_nsec gpu[PIPELINE_MAX_GPUS]; /* by GPU: the longest piece that may run there */
     baton_nsec lane[HOLISTIC_LANES];   /* the longest piece of each lane, longest first, 2m of them */
+    baton_nsec weighted[HOLISTIC_LANES]; /* the same by weight, where GPUs are unequal */
 };
 
 /* What a task demands of each unit in every one of its options: for bounds that hold whatever is chosen. */

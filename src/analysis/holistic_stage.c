@@ -253,10 +253,7 @@ static baton_nsec weighted_wait(struct holistic *h, const struct victim *v, cons
                                 baton_nsec added, baton_nsec x)
 {
     baton_nsec sum = 0;
-    unsigned heaviest_weight = 0;
 
-    for (unsigned q = 0; q < h->gpus; q++)
-        heaviest_weight = h->weights[q] > heaviest_weight ? h->weights[q] : heaviest_weight;
     h->items.n = 0;
     for (size_t k = 0; k < v->task; k++) {
         baton_nsec held = 0;
@@ -270,6 +267,9 @@ static baton_nsec weighted_wait(struct holistic *h, const struct victim *v, cons
             baton_nsec n = load_periods(load, x + load->jitter - 1, &rest) + 1;
 
             sum = least(sum + n * heavy * load->lanes, MODE_UNBOUNDED);
+            /* Instances active in the window are released in an open interval of x + S: one is carried in only if more fit. */
+            if (load_periods(load, x + load->span - 1, &rest) + 1 <= n)
+                continue;
             if (!load->any || !load->whole)
                 held = most(held, heavy * load->lanes);
             else if (heavy * load->lanes > free_lane * free_lanes) {
@@ -282,13 +282,13 @@ static baton_nsec weighted_wait(struct holistic *h, const struct victim *v, cons
             share_add(&h->items, 0, free_lane);
     }
     for (unsigned lane = 0; lane < 2 * h->gpus; lane++) {
-        share_add(&h->items, 0, heaviest_weight * v->below->lane[lane]);
+        share_add(&h->items, 0, v->below->weighted[lane]);
         if (own)
-            share_add(&h->items, 0, heaviest_weight * own->lane[lane]);
+            share_add(&h->items, 0, own->weighted[lane]);
     }
     /* One unit that takes the whole of the work: SHARE only sums up the m largest extras. */
     sum = least(sum, MODE_UNBOUNDED / 2) + share(&h->items, 1, h->gpus, 0);
-    return ceil_div(sum + added * heaviest_weight, h->weight_sum);
+    return ceil_div(sum + added * 100, h->weight_sum); /* no weight is above 100 */
 }
 
 /* D(x): delay of an ANY kernel until its last lane starts, work counted over a window of x. */
