@@ -51,6 +51,9 @@ struct holistic *holistic_new(size_t max_tasks, size_t max_stages, size_t max_op
     ROOM(gpu_once, max_tasks);
     ROOM(items.base, items);
     ROOM(items.extra, items);
+    ROOM(items.owner, items);
+    ROOM(raw, max_tasks);
+    ROOM(left_out, items);
 #undef ROOM
     if (failed) {
         holistic_free(h);
@@ -85,6 +88,9 @@ void holistic_free(struct holistic *h)
     free(h->gpu_once);
     free(h->items.base);
     free(h->items.extra);
+    free(h->items.owner);
+    free(h->raw);
+    free(h->left_out);
     free(h);
 }
 
@@ -276,14 +282,13 @@ static baton_nsec finish_of(struct holistic *h, const struct victim *v, baton_ns
     return by_stage > v->cap ? MODE_UNBOUNDED : by_stage;
 }
 
-static void begin_victim(struct holistic *h, size_t i, const struct pipeline_option *option, unsigned cap,
-                         const struct blocking *own, struct victim *ret_victim)
+void holistic_begin(struct holistic *h, size_t i, unsigned char o, unsigned cap, struct victim *ret_victim)
 {
     *ret_victim = (struct victim){
         .task = i,
-        .option = option,
+        .option = &h->pipeline->tasks[i].options[o],
         .below = &h->below[i],
-        .own = own,
+        .own = summary_of(h, i, o),
         .cap = h->pipeline->tasks[i].period * cap,
         .all_any_whole = true,
         .all_pinned = true,
@@ -306,7 +311,7 @@ static baton_nsec respond(struct holistic *h, size_t i, unsigned char o, unsigne
 
     if (option->total > task->period * cap)
         return MODE_UNBOUNDED;
-    begin_victim(h, i, option, cap, summary_of(h, i, o), &v);
+    holistic_begin(h, i, o, cap, &v);
     for (size_t j = 0; j < task->n_stages; j++) {
         const struct stage *stage = &option->stages[j];
 
@@ -454,8 +459,14 @@ static baton_nsec holistic_floor(void *state, const struct mode_run *run, size_t
     return respond(h, task, option, run->cap);
 }
 
+static void attach(void *state, const struct pipeline *pipeline)
+{
+    holistic_attach(state, pipeline);
+}
+
 const struct mode_test_class holistic_class = {
     .name = "holistic",
+    .attach = attach,
     .run = holistic_run,
     .floor = holistic_floor,
 };

@@ -37,8 +37,12 @@ struct demand {
 /* Items of SHARE: sequential activities with work in the window and extra work if they were active at its beginning. */
 struct share_items {
     baton_nsec *base, *extra;
+    size_t *owner; /* the task whose work it is, or OWNER_BELOW + lane, or OWNER_SELF: for explanations */
     size_t n;
 };
+
+#define OWNER_BELOW ((size_t)1 << 32)
+#define OWNER_SELF  ((size_t)1 << 33)
 
 /* The state of the task under analysis while its stages are walked. */
 struct victim {
@@ -93,6 +97,8 @@ struct holistic {
     baton_nsec *bus_part, *bus_once; /* by task: sum over the prefix of NC_k(X_l), and of the last stage */
     baton_nsec *gpu_part, *gpu_once;
     struct share_items items;
+    baton_nsec *raw; /* holistic_explain.c: parts of a delay by task */
+    bool *left_out;  /* holistic_explain.c: items that fill units of their own */
 };
 
 static inline baton_nsec least(baton_nsec a, baton_nsec b)
@@ -173,8 +179,9 @@ static inline baton_nsec load_length_on(const struct load *load, unsigned gpu)
 /* holistic_share.c */
 #define SHARE_ALL ((size_t)-1)
 baton_nsec share(const struct share_items *items, unsigned units, size_t slots, baton_nsec added);
-static inline void share_add(struct share_items *items, baton_nsec base, baton_nsec extra)
+static inline void share_add(struct share_items *items, size_t owner, baton_nsec base, baton_nsec extra)
 {
+    items->owner[items->n] = owner;
     items->base[items->n] = base;
     items->extra[items->n++] = extra;
 }
@@ -183,9 +190,20 @@ static inline void share_add(struct share_items *items, baton_nsec base, baton_n
 baton_nsec stage_delay(struct holistic *h, const struct victim *victim, const struct stage *stage);
 void stage_cpu_items(struct holistic *h, size_t task, baton_nsec x);
 void stage_gpu_items(struct holistic *h, size_t task, baton_nsec x);
+/* With the items it was computed from left in h->items; wait_of's own window comes back in *ret_window. */
+baton_nsec stage_any_wait(struct holistic *h, const struct victim *victim, baton_nsec added,
+                          baton_nsec *ret_window);
+void stage_any_items(struct holistic *h, const struct victim *victim, const struct blocking *own,
+                     baton_nsec x);
+baton_nsec stage_unit_wait(const struct holistic *h, const struct victim *victim, enum pipeline_unit unit,
+                           unsigned gpu, baton_nsec rest, baton_nsec *ret_window, baton_nsec *ret_blocking);
 baton_nsec stage_work_on(const struct holistic *h, size_t k, enum pipeline_unit unit, unsigned gpu,
                          baton_nsec x);
 baton_nsec top_lanes(const struct blocking *blocking, unsigned m);
+
+/* holistic.c */
+void holistic_begin(struct holistic *h, size_t task, unsigned char option, unsigned cap,
+                    struct victim *ret_victim);
 
 /* holistic_job.c */
 void job_add_stage(struct holistic *h, struct victim *victim, const struct stage *stage, baton_nsec delay);

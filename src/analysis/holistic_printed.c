@@ -399,8 +399,14 @@ static baton_nsec printed_floor(void *state, const struct mode_run *run, size_t 
     return respond(h, task, option, cap_of(run, h->pipeline->tasks[task].deadline));
 }
 
+static void attach(void *state, const struct pipeline *pipeline)
+{
+    holistic_printed_attach(state, pipeline);
+}
+
 const struct mode_test_class holistic_printed_class = {
     .name = "holistic-printed",
+    .attach = attach,
     .run = printed_run,
     .floor = printed_floor,
 };

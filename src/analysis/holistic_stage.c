@@ -55,15 +55,17 @@ static baton_nsec start_after(const struct holistic *h, const struct victim *v, 
  * own pieces; just before t0 one foreign piece may be running: of a less urgent task, or of the task itself. The
  * latter has to end before t, so only what it lets pile up counts. rest = C - c_n.
  */
-static baton_nsec unit_wait(const struct holistic *h, const struct victim *v, enum pipeline_unit unit,
-                            unsigned gpu, baton_nsec rest, baton_nsec *ret_window)
+baton_nsec stage_unit_wait(const struct holistic *h, const struct victim *v, enum pipeline_unit unit,
+                           unsigned gpu, baton_nsec rest, baton_nsec *ret_window, baton_nsec *ret_blocking)
 {
     baton_nsec blocking = unit == UNIT_BUS ? v->below->bus : v->below->gpu[gpu];
     baton_nsec own = unit == UNIT_BUS ? v->own->bus : v->own->gpu[gpu];
     baton_nsec x = start_after(h, v, unit, gpu, blocking, rest);
     baton_nsec after_own;
+    baton_nsec piled_up;
 
     *ret_window = x + 1;
+    *ret_blocking = blocking;
     if (own <= blocking || x >= MODE_UNBOUNDED)
         return x;
     after_own = start_after(h, v, unit, gpu, own, rest);
@@ -71,8 +73,19 @@ static baton_nsec unit_wait(const struct holistic *h, const struct victim *v, en
         *ret_window = MODE_UNBOUNDED;
         return MODE_UNBOUNDED;
     }
-    *ret_window = most(x, after_own) + 1;
-    return most(x, rest + all_work_on(h, v->task, unit, gpu, after_own + 1));
+    *ret_window = after_own + 1; /* own > blocking, so this is the longer window */
+    piled_up = rest + all_work_on(h, v->task, unit, gpu, after_own + 1);
+    if (piled_up > x)
+        *ret_blocking = 0;
+    return most(x, piled_up);
+}
+
+static baton_nsec unit_wait(const struct holistic *h, const struct victim *v, enum pipeline_unit unit,
+                            unsigned gpu, baton_nsec rest, baton_nsec *ret_window)
+{
+    baton_nsec blocking;
+
+    return stage_unit_wait(h, v, unit, gpu, rest, ret_window, &blocking);
 }
 
 /* How much each task's work that arrives in the stage's window can be: the job-level bound counts it at most once per stage. */
@@ -148,7 +161,7 @@ void stage_cpu_items(struct holistic *h, size_t task, baton_nsec x)
             extra = most(extra, load_extra(load, load->length, x, arriving));
         }
         if (base + extra > 0)
-            share_add(&h->items, base, extra);
+            share_add(&h->items, k, base, extra);
     }
 }
 
@@ -207,7 +220,7 @@ static void add_lanes(struct holistic *h, size_t k, baton_nsec x)
             else
                 extra_held = most(extra_held, extra);
         }
-        share_add(&h->items, base + extra_held, most(0, extra_any - extra_held));
+        share_add(&h->items, k, base + extra_held, most(0, extra_any - extra_held));
     }
 }
 
@@ -218,10 +231,10 @@ void stage_gpu_items(struct holistic *h, size_t task, baton_nsec x)
         add_lanes(h, k, x);
 }
 
-static void add_blockers(struct holistic *h, const struct blocking *blocking)
+static void add_blockers(struct holistic *h, const struct blocking *blocking, size_t owner)
 {
     for (unsigned lane = 0; lane < 2 * h->gpus && blocking->lane[lane] > 0; lane++)
-        share_add(&h->items, 0, blocking->lane[lane]);
+        share_add(&h->items, owner == OWNER_BELOW ? owner + lane : owner, 0, blocking->lane[lane]);
 }
 
 baton_nsec top_lanes(const struct blocking *blocking, unsigned m)
@@ -279,16 +292,24 @@ static baton_nsec weighted_wait(struct holistic *h, const struct victim *v, cons
         }
         sum += held;
         for (unsigned lane = 0; lane < free_lanes; lane++)
-            share_add(&h->items, 0, free_lane);
+            share_add(&h->items, k, 0, free_lane);
     }
     for (unsigned lane = 0; lane < 2 * h->gpus; lane++) {
-        share_add(&h->items, 0, v->below->weighted[lane]);
+        share_add(&h->items, OWNER_BELOW + lane, 0, v->below->weighted[lane]);
         if (own)
-            share_add(&h->items, 0, own->weighted[lane]);
+            share_add(&h->items, OWNER_SELF, 0, own->weighted[lane]);
     }
     /* One unit that takes the whole of the work: SHARE only sums up the m largest extras. */
     sum = least(sum, MODE_UNBOUNDED / 2) + share(&h->items, 1, h->gpus, 0);
     return ceil_div(sum + added * 100, h->weight_sum); /* no weight is above 100 */
+}
+
+void stage_any_items(struct holistic *h, const struct victim *v, const struct blocking *own, baton_nsec x)
+{
+    stage_gpu_items(h, v->task, x);
+    add_blockers(h, v->below, OWNER_BELOW);
+    if (own)
+        add_blockers(h, own, OWNER_SELF);
 }
 
 /* D(x): delay of an ANY kernel until its last lane starts, work counted over a window of x. */
@@ -297,10 +318,7 @@ static baton_nsec any_busy(struct holistic *h, const struct victim *v, const str
 {
     baton_nsec delay;
 
-    stage_gpu_items(h, v->task, x);
-    add_blockers(h, v->below);
-    if (own)
-        add_blockers(h, own);
+    stage_any_items(h, v, own, x);
     delay = share(&h->items, h->gpus, h->gpus, added);
     return h->weight_sum ? least(delay, weighted_wait(h, v, own, added, x)) : delay;
 }
@@ -312,7 +330,7 @@ static baton_nsec any_busy(struct holistic *h, const struct victim *v, const str
 static baton_nsec wait_of(struct holistic *h, const struct victim *v,
                           baton_nsec (*busy)(struct holistic *h, const struct victim *v,
                                              const struct blocking *own, baton_nsec added, baton_nsec x),
-                          baton_nsec added)
+                          baton_nsec added, baton_nsec *ret_window)
 {
     const struct blocking *own = NULL;
     baton_nsec wait = 0;
@@ -332,7 +350,14 @@ static baton_nsec wait_of(struct holistic *h, const struct victim *v,
             break;
         }
     }
+    /* Of the two windows the longer bounds more, since busy() never decreases. */
+    *ret_window = x + 1;
     return x > wait ? most(wait, busy(h, v, NULL, added, x + 1)) : wait;
+}
+
+baton_nsec stage_any_wait(struct holistic *h, const struct victim *v, baton_nsec added, baton_nsec *ret_window)
+{
+    return wait_of(h, v, any_busy, added, ret_window);
 }
 
 /* Phase 2 of a sliced ANY kernel: started on q, it is overtaken only by what arrives later, undivided. */
@@ -384,11 +409,11 @@ static baton_nsec combined_busy(struct holistic *h, const struct victim *v, cons
         }
         sum += held;
         for (unsigned lane = 0; lane < free_lanes; lane++)
-            share_add(&h->items, 0, free_extra);
+            share_add(&h->items, k, 0, free_extra);
     }
-    add_blockers(h, v->below);
+    add_blockers(h, v->below, OWNER_BELOW);
     if (own)
-        add_blockers(h, own);
+        add_blockers(h, own, OWNER_SELF);
     slots = share(&h->items, 1, h->gpus, 0);
     return least(ceil_div(slots, h->gpus) + added + sum, MODE_UNBOUNDED);
 }
@@ -396,12 +421,13 @@ static baton_nsec combined_busy(struct holistic *h, const struct victim *v, cons
 static baton_nsec combined(struct holistic *h, const struct victim *v, const struct stage *stage)
 {
     baton_nsec worst = 0;
+    baton_nsec window;
 
     for (unsigned q = 0; q < h->gpus; q++) {
         baton_nsec last = stage->per_gpu ? stage->per_gpu[q].last : stage->last;
         baton_nsec length = stage->per_gpu ? stage->per_gpu[q].length : stage->length;
 
-        worst = most(worst, wait_of(h, v, combined_busy, length - last) + last);
+        worst = most(worst, wait_of(h, v, combined_busy, length - last, &window) + last);
         if (!stage->per_gpu)
             break;
     }
@@ -414,7 +440,7 @@ static baton_nsec any_delay(struct holistic *h, const struct victim *v, const st
 
     if (!h->memo_any.valid || h->memo_any.key != added) {
         h->memo_any = (struct memo){.valid = true, .key = added};
-        h->memo_any.wait = wait_of(h, v, any_busy, added);
+        h->memo_any.wait = wait_of(h, v, any_busy, added, &h->memo_any.window);
     }
     if (!stage->sliced)
         return least(h->memo_any.wait + stage->length, MODE_UNBOUNDED);

@@ -36,6 +36,8 @@ struct mode_run {
 
 struct mode_test_class {
     const char *name;
+    /* Takes up a pipeline (borrowed until the next call) and forgets all results. */
+    void (*attach)(void *state, const struct pipeline *pipeline);
     /*
      * Tests and fills ret_responses[0 .. returned); returned < n_run only when stopped early, then its last entry is the one that stopped it.
      */

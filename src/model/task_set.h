@@ -110,6 +110,13 @@ struct placement segment_placement(const struct task *task, const struct segment
  */
 baton_nsec segment_length_on(const struct segment *segment, unsigned gpus, unsigned all_gpus);
 
+/*
+ * The same when its task is placed so. Going from `chosen` to `any` replicates uploads: a copy_in made for `gpus` GPUs goes
+ * to all of them, unless the platform says `shared_memory: true`. Lengths of a task whose file says `any` are taken as given.
+ */
+baton_nsec segment_length_placed(const struct platform *platform, const struct task *task,
+                                 const struct segment *segment, unsigned gpus, enum placement_kind placed);
+
 /* Sum of all single-mode lengths: C where an analysis knows no GPU. */
 baton_nsec task_total(const struct task *task);
 
