@@ -179,11 +179,53 @@ int pipeline_analysis_result(struct pipeline_analysis *a, const unsigned char ch
     return result;
 }
 
-static int run(const struct task_set *set, bool printed, const struct analysis_request *request,
-               struct analysis_result *ret_result, struct input_error *ret_error)
+size_t pipeline_analysis_rank(const struct pipeline_analysis *a, size_t task)
+{
+    size_t rank = 0;
+
+    while (rank < a->pipeline.n_tasks && a->pipeline.tasks[rank].index != task)
+        rank++;
+    return rank;
+}
+
+int pipeline_analysis_explain(struct pipeline_analysis *a, size_t task,
+                              struct analysis_explanation *ret_explanation)
+{
+    static const char *const units[] = {"cpu", "bus", "gpu"};
+    static const char *const causes[] = {"own", "from", "blocking by", "self"};
+    size_t i = pipeline_analysis_rank(a, task);
+    size_t max = (a->pipeline.tasks[i].n_stages + PIPELINE_UNITS) * (a->pipeline.n_tasks + 2);
+    struct analysis_explanation e = {0};
+    struct holistic_term *terms;
+    size_t job;
+
+    arena_init(&e.arena, 0);
+    terms = arena_calloc(&e.arena, max, sizeof *terms);
+    e.terms = arena_calloc(&e.arena, max, sizeof *e.terms);
+    if (!terms || !e.terms) {
+        arena_done(&e.arena);
+        return -ENOMEM;
+    }
+    e.bounded = a->responses[i] <= a->pipeline.tasks[i].period &&
+                holistic_explain(a->holistic, i, terms, max, &e.n_terms, &job);
+    for (size_t t = 0; t < e.n_terms; t++)
+        e.terms[t] = (struct analysis_term){
+            .where = units[terms[t].unit],
+            .why = causes[terms[t].cause],
+            .segment = terms[t].stage == HOLISTIC_JOB ? ANALYSIS_JOB : terms[t].stage,
+            .culprit = a->pipeline.tasks[terms[t].culprit].index,
+            .amount = terms[t].amount,
+        };
+    *ret_explanation = e;
+    return 0;
+}
+
+/* Opens the pipeline with the modes of the request and fills the result of its only choice; the caller closes it. */
+static int open_request(const struct task_set *set, bool printed, const struct analysis_request *request,
+                        struct pipeline_analysis *ret_analysis, struct analysis_result *ret_result,
+                        struct input_error *ret_error)
 {
     struct pipeline_rules rules = {.whole = printed};
-    struct pipeline_analysis a;
     unsigned char *choice = calloc(set->n_tasks + 1, 1);
     unsigned *gpus = calloc(set->n_tasks + 1, sizeof *gpus);
     int result = -ENOMEM;
@@ -193,14 +235,41 @@ static int run(const struct task_set *set, bool printed, const struct analysis_r
     for (size_t i = 0; i < set->n_tasks; i++)
         gpus[i] = request && request->gpus ? request->gpus[i] : 1;
     rules.gpus = gpus;
-    result = pipeline_analysis_open(set, printed, &rules, &a, ret_error);
+    result = pipeline_analysis_open(set, printed, &rules, ret_analysis, ret_error);
     if (result)
         goto out;
-    result = pipeline_analysis_result(&a, choice, ret_result);
-    pipeline_analysis_done(&a);
+    result = pipeline_analysis_result(ret_analysis, choice, ret_result);
+    if (result)
+        pipeline_analysis_done(ret_analysis);
 out:
     free(choice);
     free(gpus);
+    return result;
+}
+
+static int run(const struct task_set *set, bool printed, const struct analysis_request *request,
+               struct analysis_result *ret_result, struct input_error *ret_error)
+{
+    struct pipeline_analysis a;
+    int result = open_request(set, printed, request, &a, ret_result, ret_error);
+
+    if (!result)
+        pipeline_analysis_done(&a);
+    return result;
+}
+
+static int explain_sound(const struct task_set *set, const struct analysis_request *request, size_t task,
+                         struct analysis_explanation *ret_explanation, struct input_error *ret_error)
+{
+    struct pipeline_analysis a;
+    struct analysis_result ignored;
+    int result = open_request(set, false, request, &a, &ignored, ret_error);
+
+    if (result)
+        return result;
+    result = pipeline_analysis_explain(&a, task, ret_explanation);
+    analysis_result_done(&ignored);
+    pipeline_analysis_done(&a);
     return result;
 }
 
@@ -222,6 +291,7 @@ const struct analysis analysis_holistic = {
     .profile = "priority",
     .deadlines = true,
     .run = run_sound,
+    .explain = explain_sound,
 };
 
 const struct analysis analysis_holistic_printed = {

@@ -35,6 +35,13 @@ void pipeline_analysis_done(struct pipeline_analysis *analysis);
 int pipeline_analysis_result(struct pipeline_analysis *analysis, const unsigned char choice[],
                              struct analysis_result *ret_result);
 
+/* The terms of the bound of one task (index in the set) after pipeline_analysis_result(). Sound analysis only. 0 or -ENOMEM. */
+int pipeline_analysis_explain(struct pipeline_analysis *analysis, size_t task,
+                              struct analysis_explanation *ret_explanation);
+
+/* Where a task of the set stands in the pipeline. */
+size_t pipeline_analysis_rank(const struct pipeline_analysis *analysis, size_t task);
+
 extern const struct analysis analysis_holistic;
 extern const struct analysis analysis_holistic_printed;
 

@@ -106,13 +106,14 @@ static struct gpu_cost cut(baton_nsec length, baton_nsec piece)
 }
 
 /* The pieces of a segment of this length: the explicit ones if it is the length they were given for, else cut like them. */
-static struct gpu_cost segment_cost(const struct segment *segment, baton_nsec length)
+static struct gpu_cost segment_cost(const struct platform *platform, const struct segment *segment,
+                                    baton_nsec length)
 {
     struct gpu_cost given = cost_of(&segment->pieces);
 
-    if (segment->pieces.n == 0)
-        return cut(length, segment->piece);
-    return given.length == length ? given : cut(length, given.piece);
+    if (segment->pieces.n > 0 && given.length == length)
+        return given;
+    return cut(length, segment_piece(platform, segment));
 }
 
 static int per_gpu_costs(const struct task_set *set, const struct segment *segment, bool whole,
@@ -156,7 +157,7 @@ static int fill_stage(const struct task_set *set, const struct task *task, const
     if (length < 0)
         return input_reject(ret_error, "", segment->line, segment->column, "none",
                             "multi_ms with a length on %u GPUs", variant->gpus);
-    cost = whole ? cut(length, 0) : segment_cost(segment, length);
+    cost = whole ? cut(length, 0) : segment_cost(&set->platform, segment, length);
     *stage = (struct stage){
         .unit = segment->kind == SEGMENT_CPU ? UNIT_CPU : segment->kind == SEGMENT_KERNEL ? UNIT_GPU : UNIT_BUS,
         .length = length,

@@ -302,6 +302,19 @@ baton_nsec segment_length_placed(const struct platform *platform, const struct t
     return length * ((platform->gpus + copies - 1) / copies);
 }
 
+baton_nsec segment_piece(const struct platform *platform, const struct segment *segment)
+{
+    int64_t chunk = segment->kind == SEGMENT_COPY_IN ? platform->chunk_in : platform->chunk_out;
+    baton_nsec longest = segment->piece;
+
+    for (size_t i = 0; i < segment->pieces.n; i++)
+        longest = segment->pieces.pieces[i] > longest ? segment->pieces.pieces[i] : longest;
+    if (longest > 0 || (segment->kind != SEGMENT_COPY_IN && segment->kind != SEGMENT_COPY_OUT) ||
+        segment->bytes <= chunk)
+        return longest;
+    return (baton_nsec)((double)segment->length * ((double)chunk / (double)segment->bytes)) + 1;
+}
+
 baton_nsec task_total(const struct task *task)
 {
     baton_nsec total = 0;

@@ -117,6 +117,12 @@ baton_nsec segment_length_on(const struct segment *segment, unsigned gpus, unsig
 baton_nsec segment_length_placed(const struct platform *platform, const struct task *task,
                                  const struct segment *segment, unsigned gpus, enum placement_kind placed);
 
+/*
+ * The longest piece into which the segment is cut: piece_ms, the longest of explicit pieces, or for a copy with `bytes` the time that
+ * the platform's chunk takes at the copy's own rate; 0: it runs whole.
+ */
+baton_nsec segment_piece(const struct platform *platform, const struct segment *segment);
+
 /* Sum of all single-mode lengths: C where an analysis knows no GPU. */
 baton_nsec task_total(const struct task *task);
 
