@@ -6,9 +6,9 @@
 #include "base/clock.h"
 #include "client/batcher.h"
 
-#define MIN_CHUNK ((size_t)64 << 10)
+#define MIN_CHUNK ((size_t)256 << 10)
 #define MAX_CHUNK ((size_t)4 << 20)
-#define N_CHUNKS  64 /* that a paced or emulated copy is cut into, between these sizes */
+#define N_CHUNKS  32 /* that a paced or emulated copy is cut into, between these sizes */
 
 static struct timespec to_timespec(baton_nsec at)
 {
