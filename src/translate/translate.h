@@ -28,10 +28,12 @@ enum translate_mode {
 
 /* What the driver says of a device. Strings are borrowed for the call; NULL is "". */
 struct translate_device {
+    const char *version;    /* CL_DEVICE_VERSION, e.g. "OpenCL 3.0 PoCL HSTR: ..." */
     const char *c_version;  /* CL_DEVICE_OPENCL_C_VERSION, e.g. "OpenCL C 1.2 PoCL" */
     const char *extensions; /* CL_DEVICE_EXTENSIONS, separated by spaces */
     const char *features;   /* names of CL_DEVICE_OPENCL_C_FEATURES (3.0), separated by spaces */
-    const char *driver;     /* platform, device and driver version, in any form: part of the cache key only */
+    const char *driver;     /* platform name, device name, driver version, in any form: part of the cache key, and tells
+                               whose habits to expect */
     const char *defines;    /* further macros of the driver, "NAME" or "NAME=VALUE", separated by spaces */
     uint32_t address_bits;  /* CL_DEVICE_ADDRESS_BITS: 64 or 32 */
     bool images;            /* CL_DEVICE_IMAGE_SUPPORT */
