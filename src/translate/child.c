@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
@@ -154,8 +155,8 @@ static int reap(pid_t pid, int pidfd, bool kill_it, baton_nsec until_at)
     return status;
 }
 
-int child_ask(const char *program, const uint8_t *question, size_t n, baton_nsec limit, size_t largest, uint8_t **ret_answer,
-              size_t *ret_n, int *ret_status)
+int child_ask(const char *program, const uint8_t *question, size_t n, baton_nsec limit, size_t largest,
+              uint8_t **ret_answer, size_t *ret_n, int *ret_status)
 {
     struct talk talk = {.question = question, .left = n, .largest = largest, .until_at = clock_now() + limit};
     int fds[2];

@@ -15,7 +15,7 @@
  * failed by itself (*ret_status: as in waitpid, 0 where the host has taken it), or -errno. Never raises SIGPIPE, leaves no
  * zombie, works with SIGCHLD ignored.
  */
-int child_ask(const char *program, const uint8_t *question, size_t n, baton_nsec limit, size_t largest, uint8_t **ret_answer,
-              size_t *ret_n, int *ret_status);
+int child_ask(const char *program, const uint8_t *question, size_t n, baton_nsec limit, size_t largest,
+              uint8_t **ret_answer, size_t *ret_n, int *ret_status);
 
 #endif

@@ -146,7 +146,8 @@ static int take_text(const struct record *text, struct translate_result *result)
     return 0;
 }
 
-int metadata_decode(const uint8_t *bytes, size_t n, struct translate_result *ret_result, const char **ret_deps, size_t *ret_n_deps)
+int metadata_decode(const uint8_t *bytes, size_t n, struct translate_result *ret_result,
+                    const char **ret_deps, size_t *ret_n_deps)
 {
     struct translate_result result = {0};
     struct record record;

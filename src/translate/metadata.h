@@ -11,6 +11,7 @@ const char *metadata_access_name(enum translate_access access);
  * -EBADMSG: not an answer; -ENOMEM. *ret_deps gets the files it was made from, a line each (hash or -, space, path), borrowed
  * from bytes, *ret_n_deps bytes of it.
  */
-int metadata_decode(const uint8_t *bytes, size_t n, struct translate_result *ret_result, const char **ret_deps, size_t *ret_n_deps);
+int metadata_decode(const uint8_t *bytes, size_t n, struct translate_result *ret_result,
+                    const char **ret_deps, size_t *ret_n_deps);
 
 #endif

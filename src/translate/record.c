@@ -76,7 +76,8 @@ int record_check(const uint8_t *bytes, size_t n)
     uint8_t digest[HASH_BYTES];
     struct hash hash;
 
-    if (n < sizeof magic + HASH_BYTES || n > (size_t)RECORD_LARGEST + HASH_BYTES || memcmp(bytes, magic, sizeof magic) != 0)
+    if (n < sizeof magic + HASH_BYTES || n > (size_t)RECORD_LARGEST + HASH_BYTES ||
+        memcmp(bytes, magic, sizeof magic) != 0)
         return -EBADMSG;
     hash_init(&hash);
     hash_add(&hash, bytes, n - HASH_BYTES);

@@ -24,8 +24,9 @@ static const char format[] = "1";
 /* The program that translates, the caller's to free; NULL when it is not there. */
 static char *find_program(void)
 {
-    static const char *const beside[] = {"baton-translate", "../bin/baton-translate", "../libexec/baton/baton-translate",
-                                         "../../bin/baton-translate", "../baton-translate"};
+    static const char *const beside[] = {"baton-translate", "../bin/baton-translate",
+                                         "../libexec/baton/baton-translate", "../../bin/baton-translate",
+                                         "../baton-translate"};
     const char *named = secure_getenv("BATON_TRANSLATE");
     const char *slash;
     Dl_info info;
@@ -38,7 +39,8 @@ static char *find_program(void)
     for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++) {
         char *path;
 
-        if (asprintf(&path, "%.*s%s", slash ? (int)(slash - info.dli_fname) + 1 : 0, info.dli_fname, beside[i]) < 0)
+        if (asprintf(&path, "%.*s%s", slash ? (int)(slash - info.dli_fname) + 1 : 0, info.dli_fname,
+                     beside[i]) < 0)
             return NULL;
         if (access(path, X_OK) == 0)
             return path;
@@ -55,7 +57,8 @@ static void add_string(struct record_writer *writer, const char *tag, const char
 static int encode(const struct translate_request *request, struct record_writer *writer)
 {
     const struct translate_device *device = &request->device;
-    const uint8_t mode[4] = {request->mode == TRANSLATE_COMPILE, (uint8_t)device->address_bits, device->images, device->little_endian};
+    const uint8_t mode[4] = {request->mode == TRANSLATE_COMPILE, (uint8_t)device->address_bits,
+                             device->images, device->little_endian};
 
     record_begin(writer);
     record_add(writer, "mode", mode, sizeof mode);
@@ -183,14 +186,16 @@ static const char *reason_of(int r, int status)
     return r == -ENOENT || r == -EACCES ? "translator cannot be started" : "translator cannot be asked";
 }
 
-static int ask(const char *program, const struct record_writer *question, const char *folder, const char *key, struct translate_result *ret_result)
+static int ask(const char *program, const struct record_writer *question, const char *folder, const char *key,
+               struct translate_result *ret_result)
 {
     const char *deps;
     uint8_t *bytes;
     size_t n_deps;
     size_t n;
     int status = 0;
-    int r = child_ask(program, question->bytes, question->length, longest_run, (size_t)RECORD_LARGEST + 64, &bytes, &n, &status);
+    int r = child_ask(program, question->bytes, question->length, longest_run, (size_t)RECORD_LARGEST + 64,
+                      &bytes, &n, &status);
 
     if (r == -ENOMEM)
         return r;
@@ -219,7 +224,8 @@ int translate_program(const struct translate_request *request, struct translate_
         key_of(&question, program, key);
         r = folder ? from_cache(folder, key, ret_result) : -ENOENT;
         if (r < 0 && r != -ENOMEM)
-            r = program ? ask(program, &question, folder, key, ret_result) : not_translated(ret_result, "translator not found");
+            r = program ? ask(program, &question, folder, key, ret_result)
+                        : not_translated(ret_result, "translator not found");
     }
     record_done(&question);
     free(folder);

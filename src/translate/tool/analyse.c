@@ -44,9 +44,11 @@ static const struct {
 /* Compiler built-ins that say nothing about where a work-item is; any other might. */
 static bool harmless_builtin(const char *name)
 {
-    static const char *const names[] = {"__builtin_astype", "__builtin_expect", "__builtin_assume", "__builtin_unreachable",
-                                        "__builtin_clz", "__builtin_ctz", "__builtin_popcount", "__builtin_inff", "__builtin_huge_val",
-                                        "__builtin_nan", "__builtin_shufflevector", "__builtin_convertvector", "__builtin_constant_p"};
+    static const char *const names[] = {
+        "__builtin_astype",    "__builtin_expect", "__builtin_assume",        "__builtin_unreachable",
+        "__builtin_clz",       "__builtin_ctz",    "__builtin_popcount",      "__builtin_inff",
+        "__builtin_huge_val",  "__builtin_nan",    "__builtin_shufflevector", "__builtin_convertvector",
+        "__builtin_constant_p"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (starts(name, names[i]))
@@ -75,7 +77,8 @@ static void builtin_call(struct function *function, struct node *call, const cha
 /* An lvalue that reads a pointer out of shared memory. */
 static bool loads_pointer(const struct node *node)
 {
-    bool lvalue = node->kind == NODE_SUBSCRIPT || node->kind == NODE_MEMBER || (node->kind == NODE_UNARY && !strcmp(node->op, "*"));
+    bool lvalue = node->kind == NODE_SUBSCRIPT || node->kind == NODE_MEMBER ||
+                  (node->kind == NODE_UNARY && !strcmp(node->op, "*"));
 
     return lvalue && node->type.pointer && node->type.space != SPACE_PRIVATE;
 }
@@ -109,7 +112,8 @@ static void look_at(struct function *function, struct node *node)
     default:
         break;
     }
-    if (node->kind != NODE_NAME && node->type.is_volatile && (node->type.space == SPACE_GLOBAL || node->type.space == SPACE_GENERIC))
+    if (node->kind != NODE_NAME && node->type.is_volatile &&
+        (node->type.space == SPACE_GLOBAL || node->type.space == SPACE_GENERIC))
         function->uses |= USE_VOLATILE;
     if (loads_pointer(node))
         function->uses |= USE_STORED_POINTERS;
@@ -141,7 +145,8 @@ static bool inherit(struct function *function, enum translate_mode mode)
             continue;
         function->uses |= callee->function->uses;
         if (!callee->function->defined)
-            function->obstacle = mode == TRANSLATE_COMPILE ? "calls a function of another object" : "calls an undefined function";
+            function->obstacle = mode == TRANSLATE_COMPILE ? "calls a function of another object"
+                                                           : "calls an undefined function";
         else if (!function->obstacle)
             function->obstacle = callee->function->obstacle;
     }

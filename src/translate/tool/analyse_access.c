@@ -57,21 +57,23 @@ static unsigned pointer_use(struct node *node, struct node *body, unsigned depth
             return element_use(parent, body, depth);
         if (!strcmp(parent->op, "!"))
             return 0;
-        return !strcmp(parent->op, "++") || !strcmp(parent->op, "--") ? pointer_use(parent, body, depth) : LOST;
+        return !strcmp(parent->op, "++") || !strcmp(parent->op, "--") ? pointer_use(parent, body, depth)
+                                                                      : LOST;
     case NODE_MEMBER:
         return element_use(parent, body, depth);
     case NODE_BINARY:
         if (!strcmp(parent->op, "+") || !strcmp(parent->op, "-"))
             return parent->type.pointer ? pointer_use(parent, body, depth) : 0;
-        if (!strcmp(parent->op, "==") || !strcmp(parent->op, "!=") || !strcmp(parent->op, "<") || !strcmp(parent->op, ">") ||
-            !strcmp(parent->op, "&&") || !strcmp(parent->op, "||"))
+        if (!strcmp(parent->op, "==") || !strcmp(parent->op, "!=") || !strcmp(parent->op, "<") ||
+            !strcmp(parent->op, ">") || !strcmp(parent->op, "&&") || !strcmp(parent->op, "||"))
             return 0;
         if (!strcmp(parent->op, "=")) {
             struct node *target = syntax_strip(parent->children);
 
             if (child == parent->children)
                 return 0; /* the variable gets another value */
-            if (target && target->kind == NODE_NAME && target->symbol && target->symbol->kind == SYMBOL_VARIABLE && target->type.pointer)
+            if (target && target->kind == NODE_NAME && target->symbol &&
+                target->symbol->kind == SYMBOL_VARIABLE && target->type.pointer)
                 return pointer_uses(target->symbol, body, depth + 1);
         }
         return LOST;
@@ -144,7 +146,8 @@ static bool is_own_id(struct node *node, struct node *body)
     struct node *literal;
 
     node = syntax_strip(node);
-    if (node && node->kind == NODE_NAME && node->symbol && node->symbol->kind == SYMBOL_VARIABLE && node->symbol->initial) {
+    if (node && node->kind == NODE_NAME && node->symbol && node->symbol->kind == SYMBOL_VARIABLE &&
+        node->symbol->initial) {
         const struct symbol *symbol = node->symbol;
         struct node *initial = NULL;
 
@@ -153,8 +156,10 @@ static bool is_own_id(struct node *node, struct node *body)
         for (struct node *child = symbol->initial->children; child; child = child->next)
             initial = child;
         for (struct node *use = body; use; use = syntax_next(use, body)) {
-            bool writes = syntax_is_assignment(use) || (use->kind == NODE_UNARY && strpbrk(use->op, "+-&") && strlen(use->op) != 1) ||
-                          (use->kind == NODE_UNARY && !strcmp(use->op, "&")) || (use->kind == NODE_UNARY && !use->op[0]);
+            bool writes = syntax_is_assignment(use) ||
+                          (use->kind == NODE_UNARY && strpbrk(use->op, "+-&") && strlen(use->op) != 1) ||
+                          (use->kind == NODE_UNARY && !strcmp(use->op, "&")) ||
+                          (use->kind == NODE_UNARY && !use->op[0]);
             struct node *target = writes ? syntax_strip(use->children) : NULL;
 
             if (target && target->kind == NODE_NAME && target->symbol == symbol)
@@ -163,8 +168,11 @@ static bool is_own_id(struct node *node, struct node *body)
         return initial && syntax_strip(initial)->kind == NODE_CALL && is_own_id(initial, body);
     }
     callee = node && node->kind == NODE_CALL ? syntax_callee(node) : NULL;
-    literal = callee && !strcmp(callee->name, "get_global_id") && callee->kind == SYMBOL_BUILTIN ? syntax_strip(syntax_argument(node, 0)) : NULL;
-    return literal && literal->kind == NODE_LITERAL && literal->end == literal->begin + 1 && !strcmp(literal->op, "0");
+    literal = callee && !strcmp(callee->name, "get_global_id") && callee->kind == SYMBOL_BUILTIN
+                  ? syntax_strip(syntax_argument(node, 0))
+                  : NULL;
+    return literal && literal->kind == NODE_LITERAL && literal->end == literal->begin + 1 &&
+           !strcmp(literal->op, "0");
 }
 
 /* Every use of the pointer is p[...], and wherever that is written the index is the own id. */
@@ -210,7 +218,10 @@ static void judge(struct symbol *param, struct node *body, struct translate_arg 
     if (uses & LOST)
         arg->access = TRANSLATE_UNKNOWN;
     else
-        arg->access = uses == READS ? TRANSLATE_READ : uses == WRITES ? TRANSLATE_WRITE : uses ? TRANSLATE_READ_WRITE : TRANSLATE_UNUSED;
+        arg->access = uses == READS    ? TRANSLATE_READ
+                      : uses == WRITES ? TRANSLATE_WRITE
+                      : uses           ? TRANSLATE_READ_WRITE
+                                       : TRANSLATE_UNUSED;
     if (!(uses & LOST) && (uses & WRITES))
         arg->own_write = writes_own(param, body, &arg->element);
     if (!arg->own_write)

@@ -54,7 +54,8 @@ static struct symbol *root_of(struct node *node)
 
 static bool changes(const struct node *node)
 {
-    return syntax_is_assignment(node) || (node->kind == NODE_UNARY && (!strcmp(node->op, "++") || !strcmp(node->op, "--")));
+    return syntax_is_assignment(node) ||
+           (node->kind == NODE_UNARY && (!strcmp(node->op, "++") || !strcmp(node->op, "--")));
 }
 
 /* Stands under an if, switch or ?: that such a value decides. */
@@ -100,7 +101,8 @@ static bool modified_in(const struct symbol *symbol, struct node *loop)
 {
     for (struct node *node = loop; node; node = syntax_next(node, loop)) {
         bool writes = syntax_is_assignment(node) ||
-                      (node->kind == NODE_UNARY && (!strcmp(node->op, "++") || !strcmp(node->op, "--") || !strcmp(node->op, "&")));
+                      (node->kind == NODE_UNARY &&
+                       (!strcmp(node->op, "++") || !strcmp(node->op, "--") || !strcmp(node->op, "&")));
 
         if (writes && node->children && root_of(node->children) == symbol)
             return true;
@@ -114,13 +116,24 @@ static bool watches(struct node *condition, struct node *loop)
     bool reads = false;
 
     for (struct node *node = condition; node; node = syntax_next(node, condition)) {
-        bool lvalue = node->kind == NODE_SUBSCRIPT || node->kind == NODE_MEMBER || (node->kind == NODE_UNARY && !strcmp(node->op, "*"));
+        bool lvalue = node->kind == NODE_SUBSCRIPT || node->kind == NODE_MEMBER ||
+                      (node->kind == NODE_UNARY && !strcmp(node->op, "*"));
 
         reads |= lvalue && shared(node->type.space);
-        if (node->kind == NODE_NAME && node->symbol && node->symbol->kind >= SYMBOL_PARAM && modified_in(node->symbol, loop))
+        if (node->kind == NODE_NAME && node->symbol && node->symbol->kind >= SYMBOL_PARAM &&
+            modified_in(node->symbol, loop))
             return false;
     }
     return reads;
+}
+
+/* The variable that is, or holds, this value: v, v.member. */
+static struct symbol *variable_of(struct node *node)
+{
+    node = syntax_strip(node);
+    while (node && node->kind == NODE_MEMBER && node->children && !syntax_strip(node->children)->type.pointer)
+        node = syntax_strip(node->children);
+    return node && node->kind == NODE_NAME ? node->symbol : NULL;
 }
 
 /* do { old = ...; } while (cmpxchg(p, old, new) != old), in any of its usual spellings: ends when nobody interferes. */
@@ -131,7 +144,8 @@ static bool is_retry(struct node *condition, struct node *loop, const char *op)
     struct node *exchange = NULL;
     struct symbol *expected;
 
-    if (!test || test->kind != NODE_BINARY || strcmp(test->op, op) != 0 || !test->children || !test->children->next)
+    if (!test || test->kind != NODE_BINARY || strcmp(test->op, op) != 0 || !test->children ||
+        !test->children->next)
         return false;
     for (struct node *node = loop; node; node = syntax_next(node, loop)) {
         const struct symbol *callee = node->kind == NODE_CALL ? syntax_callee(node) : NULL;
@@ -142,7 +156,7 @@ static bool is_retry(struct node *condition, struct node *loop, const char *op)
             return false;
         exchange = node;
     }
-    expected = exchange ? root_of(syntax_argument(exchange, 1)) : NULL;
+    expected = exchange ? variable_of(syntax_argument(exchange, 1)) : NULL;
     if (!expected || !modified_in(expected, loop))
         return false;
     for (int i = 0; i < 2; i++) {
@@ -150,7 +164,7 @@ static bool is_retry(struct node *condition, struct node *loop, const char *op)
 
         if (side == exchange)
             continue;
-        sides[i] = side && side->kind == NODE_NAME ? side->symbol : NULL;
+        sides[i] = variable_of(side);
         if (!sides[i])
             return false;
     }
@@ -159,7 +173,8 @@ static bool is_retry(struct node *condition, struct node *loop, const char *op)
     for (int i = 0; i < 2; i++) {
         struct node *child;
         struct node *parent = syntax_parent(exchange, &child);
-        bool holds = sides[i] && parent && syntax_is_assignment(parent) && root_of(parent->children) == sides[i];
+        bool holds =
+            sides[i] && parent && syntax_is_assignment(parent) && variable_of(parent->children) == sides[i];
 
         if (sides[i] && sides[i] != expected && !holds && !(parent && parent->symbol == sides[i]))
             return false;
@@ -234,8 +249,8 @@ static bool counted(const struct parts *parts)
     if (!parts->condition || !parts->advance || !parts->body || depends(parts->condition))
         return false;
     for (struct node *node = parts->condition; node; node = syntax_next(node, parts->condition))
-        if (node->kind == NODE_NAME && node->symbol && node->symbol->kind >= SYMBOL_PARAM && modified_in(node->symbol, parts->advance) &&
-            !modified_in(node->symbol, parts->body))
+        if (node->kind == NODE_NAME && node->symbol && node->symbol->kind >= SYMBOL_PARAM &&
+            modified_in(node->symbol, parts->advance) && !modified_in(node->symbol, parts->body))
             return true;
     return false;
 }

@@ -23,7 +23,8 @@ static unsigned language_of(const struct driver *driver, const struct options *o
 
     if (options->standard)
         return version_of(options->standard);
-    version = version_of(strstr(driver->name, "PoCL") || strstr(driver->name, "pocl") ? driver->version : driver->c_version);
+    version = version_of(strstr(driver->name, "PoCL") || strstr(driver->name, "pocl") ? driver->version
+                                                                                      : driver->c_version);
     return version > 120 && !strstr(driver->name, "PoCL") && !strstr(driver->name, "pocl") ? 120 : version;
 }
 
@@ -31,7 +32,11 @@ const char *driver_standard(const struct driver *driver, const struct options *o
 {
     unsigned version = language_of(driver, options);
 
-    return version >= 300 ? "CL3.0" : version >= 200 ? "CL2.0" : version == 110 ? "CL1.1" : version == 100 ? "CL1.0" : "CL1.2";
+    return version >= 300   ? "CL3.0"
+           : version >= 200 ? "CL2.0"
+           : version == 110 ? "CL1.1"
+           : version == 100 ? "CL1.0"
+                            : "CL1.2";
 }
 
 /* Each word of a list separated by spaces is defined: NAME as `value` (NULL: unknown), NAME=X as X. */
@@ -61,11 +66,12 @@ static void define_number(struct preprocessor *pp, const char *name, unsigned va
 /* Constants of the language (OpenCL C 6.4.3, 6.15.2.1, 6.15.4.1): defined everywhere, their text left to the driver. */
 static void define_constants(struct preprocessor *pp)
 {
-    static const char *const stems[] = {"M_E",   "M_LOG2E", "M_LOG10E", "M_LN2",      "M_LN10",  "M_PI",     "M_PI_2",
-                                        "M_PI_4", "M_1_PI",  "M_2_PI",   "M_2_SQRTPI", "M_SQRT2", "M_SQRT1_2"};
-    static const char numbers[] =
-        "CHAR_BIT=8 SCHAR_MAX=127 UCHAR_MAX=255 CHAR_MAX=127 USHRT_MAX=65535 SHRT_MAX=32767 FLT_DIG=6 FLT_MANT_DIG=24 "
-        "FLT_RADIX=2";
+    static const char *const stems[] = {"M_E",        "M_LOG2E", "M_LOG10E", "M_LN2",  "M_LN10",
+                                        "M_PI",       "M_PI_2",  "M_PI_4",   "M_1_PI", "M_2_PI",
+                                        "M_2_SQRTPI", "M_SQRT2", "M_SQRT1_2"};
+    static const char numbers[] = "CHAR_BIT=8 SCHAR_MAX=127 UCHAR_MAX=255 CHAR_MAX=127 USHRT_MAX=65535 "
+                                  "SHRT_MAX=32767 FLT_DIG=6 FLT_MANT_DIG=24 "
+                                  "FLT_RADIX=2";
     char name[32];
 
     for (size_t i = 0; i < sizeof stems / sizeof stems[0]; i++) {
@@ -73,10 +79,13 @@ static void define_constants(struct preprocessor *pp)
         (void)snprintf(name, sizeof name, "%s_F", stems[i]);
         macro_driver(pp, name, NULL);
     }
-    define_words(pp, "NULL MAXFLOAT HUGE_VALF HUGE_VAL INFINITY NAN FLT_MAX FLT_MIN FLT_EPSILON FLT_MAX_EXP FLT_MIN_EXP "
-                     "FLT_MAX_10_EXP FLT_MIN_10_EXP DBL_MAX DBL_MIN DBL_EPSILON DBL_DIG DBL_MANT_DIG INT_MAX INT_MIN UINT_MAX "
-                     "LONG_MAX LONG_MIN ULONG_MAX SCHAR_MIN CHAR_MIN SHRT_MIN CLK_LOCAL_MEM_FENCE CLK_GLOBAL_MEM_FENCE",
-                 NULL);
+    define_words(
+        pp,
+        "NULL MAXFLOAT HUGE_VALF HUGE_VAL INFINITY NAN FLT_MAX FLT_MIN FLT_EPSILON FLT_MAX_EXP FLT_MIN_EXP "
+        "FLT_MAX_10_EXP FLT_MIN_10_EXP DBL_MAX DBL_MIN DBL_EPSILON DBL_DIG DBL_MANT_DIG INT_MAX INT_MIN "
+        "UINT_MAX "
+        "LONG_MAX LONG_MIN ULONG_MAX SCHAR_MIN CHAR_MIN SHRT_MIN CLK_LOCAL_MEM_FENCE CLK_GLOBAL_MEM_FENCE",
+        NULL);
     define_words(pp, numbers, NULL);
 }
 
@@ -85,7 +94,11 @@ void driver_macros(struct preprocessor *pp, const struct driver *driver, const s
     static const struct {
         const char *name;
         unsigned version;
-    } versions[] = {{"CL_VERSION_1_0", 100}, {"CL_VERSION_1_1", 110}, {"CL_VERSION_1_2", 120}, {"CL_VERSION_2_0", 200}, {"CL_VERSION_3_0", 300}};
+    } versions[] = {{"CL_VERSION_1_0", 100},
+                    {"CL_VERSION_1_1", 110},
+                    {"CL_VERSION_1_2", 120},
+                    {"CL_VERSION_2_0", 200},
+                    {"CL_VERSION_3_0", 300}};
     unsigned version = version_of(driver->version[0] ? driver->version : driver->c_version);
     unsigned language = language_of(driver, options);
 

@@ -14,7 +14,8 @@ struct reader {
     uint32_t line;
 };
 
-static char *join_lines(const char *text, size_t length, size_t *ret_length, uint32_t **ret_joins, size_t *ret_n)
+static char *join_lines(const char *text, size_t length, size_t *ret_length, uint32_t **ret_joins,
+                        size_t *ret_n)
 {
     char *out = text_alloc(length + 2, 1);
     size_t n_joins = 0;
@@ -118,8 +119,9 @@ static uint8_t read_quoted(struct reader *reader, char quote)
 
 static size_t punctuator_length(const char *at, size_t left)
 {
-    static const char *const long_ones[] = {"...", "<<=", ">>=", "->", "++", "--", "<<", ">>", "<=", ">=", "==", "!=",
-                                            "&&",  "||",  "*=",  "/=", "%=", "+=", "-=", "&=", "^=", "|=", "##"};
+    static const char *const long_ones[] = {"...", "<<=", ">>=", "->", "++", "--", "<<", ">>",
+                                            "<=",  ">=",  "==",  "!=", "&&", "||", "*=", "/=",
+                                            "%=",  "+=",  "-=",  "&=", "^=", "|=", "##"};
 
     for (size_t i = 0; i < sizeof long_ones / sizeof long_ones[0]; i++) {
         size_t n = strlen(long_ones[i]);

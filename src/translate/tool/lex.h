@@ -13,9 +13,9 @@ struct hide {
 };
 
 struct source_file {
-    const char *name;      /* as found, for a relative #include and for messages */
-    const char *folder;    /* of the file, "" for the program itself */
-    unsigned depth;        /* of #include */
+    const char *name;   /* as found, for a relative #include and for messages */
+    const char *folder; /* of the file, "" for the program itself */
+    unsigned depth;     /* of #include */
 };
 
 struct token {
@@ -25,7 +25,8 @@ struct token {
     uint16_t blanks; /* columns of white space before it */
     uint8_t kind;
     bool begins_line;
-    bool made;       /* came out of a macro: the text beside it in memory is not the text beside it in the program */
+    bool
+        made; /* came out of a macro: the text beside it in memory is not the text beside it in the program */
     const struct source_file *file;
     const struct hide *hide;
     struct token *next;

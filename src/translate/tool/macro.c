@@ -169,10 +169,13 @@ bool macro_is_defined(struct preprocessor *pp, const struct token *name)
         macro->state = MACRO_ABSENT;
     }
     if (macro->state == MACRO_ABSENT && !macro->noted)
-        text_print(&pp->guards, "#ifdef %s\n#error the driver defines %s\n#endif\n", macro->name, macro->name);
+        text_print(&pp->guards, "#ifdef %s\n#error the driver defines %s\n#endif\n", macro->name,
+                   macro->name);
     else if ((macro->state == MACRO_VALUE || macro->state == MACRO_OPAQUE) && !macro->noted)
-        text_print(&pp->guards, "#ifndef %s\n#error the driver does not define %s\n#endif\n", macro->name, macro->name);
-    macro->noted = macro->noted || macro->state == MACRO_ABSENT || macro->state == MACRO_VALUE || macro->state == MACRO_OPAQUE;
+        text_print(&pp->guards, "#ifndef %s\n#error the driver does not define %s\n#endif\n", macro->name,
+                   macro->name);
+    macro->noted = macro->noted || macro->state == MACRO_ABSENT || macro->state == MACRO_VALUE ||
+                   macro->state == MACRO_OPAQUE;
     return macro->state <= MACRO_OPAQUE;
 }
 
@@ -299,7 +302,8 @@ static struct token *copy_list(struct preprocessor *pp, const struct token *list
 }
 
 /* Reads (a, b, ...) at open; the tokens get the line of the closing parenthesis, which is what __LINE__ means there. */
-static bool read_arguments(struct preprocessor *pp, const struct macro *macro, struct token *open, struct arguments *ret)
+static bool read_arguments(struct preprocessor *pp, const struct macro *macro, struct token *open,
+                           struct arguments *ret)
 {
     uint32_t room = macro->n_params ? macro->n_params : 1;
     struct arguments args = {.n = 1};
@@ -315,7 +319,8 @@ static bool read_arguments(struct preprocessor *pp, const struct macro *macro, s
         if (!depth && token_is(at, ")"))
             break;
         if (at->begins_line && token_is(at, "#")) {
-            refuse(&pp->refusal, "line %u: directive within the arguments of macro %s", at->line, macro->name);
+            refuse(&pp->refusal, "line %u: directive within the arguments of macro %s", at->line,
+                   macro->name);
             return false;
         }
         if (!depth && token_is(at, ",") && !(macro->variadic && args.n == macro->n_params)) {
@@ -374,13 +379,15 @@ static struct token **append(struct token **link, struct token *list)
 }
 
 /* What follows ##: pasted onto *last (NULL when the left side was empty), the rest appended; GNU's `, ## rest`. */
-static struct token **paste_next(struct preprocessor *pp, const struct macro *macro, const struct arguments *args,
-                                 const struct token *right, struct token **last, struct token **link)
+static struct token **paste_next(struct preprocessor *pp, const struct macro *macro,
+                                 const struct arguments *args, const struct token *right, struct token **last,
+                                 struct token **link)
 {
     int param = param_of(macro, right);
     struct token *list = param >= 0 ? copy_list(pp, args->raw[param]) : copy_token(pp, right);
 
-    if (param >= 0 && macro->variadic && (uint32_t)param == macro->n_params - 1 && *last && token_is(*last, ",")) {
+    if (param >= 0 && macro->variadic && (uint32_t)param == macro->n_params - 1 && *last &&
+        token_is(*last, ",")) {
         if (!list && args->n < macro->n_params) {
             *last = NULL; /* no variable arguments at all: the comma goes too */
             return last;
@@ -404,7 +411,8 @@ static struct token *expanded_argument(struct preprocessor *pp, const struct arg
     return copy_list(pp, args->expanded[param]);
 }
 
-static struct token *substitute(struct preprocessor *pp, const struct macro *macro, const struct arguments *args)
+static struct token *substitute(struct preprocessor *pp, const struct macro *macro,
+                                const struct arguments *args)
 {
     struct token *first = NULL;
     struct token **link = &first;

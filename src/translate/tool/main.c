@@ -88,7 +88,8 @@ static void translate(const struct request *request, struct report *ret_report)
     struct report *report = ret_report;
     struct options options;
 
-    options_parse(&options, request->options.bytes ? request->options.bytes : "", request->options.length, &report->refusal);
+    options_parse(&options, request->options.bytes ? request->options.bytes : "", request->options.length,
+                  &report->refusal);
     if (report->refusal.reason[0])
         return;
     pp->folders = options.folders;
@@ -108,7 +109,8 @@ static void translate(const struct request *request, struct report *ret_report)
     report->refusal = pp->refusal;
     if (report->refusal.reason[0])
         return;
-    syntax_parse(&report->syntax, pp->out.bytes, pp->out.length, driver_standard(&request->driver, &options), request->driver.address_bits);
+    syntax_parse(&report->syntax, pp->out.bytes, pp->out.length, driver_standard(&request->driver, &options),
+                 request->driver.address_bits);
     if (!report->syntax.refusal.reason[0])
         analyse(&report->syntax, request->mode);
     text_add(&report->source, pp->guards.bytes ? pp->guards.bytes : "", pp->guards.length);
@@ -150,8 +152,14 @@ static int answer(struct report *report)
 /* For people: the text on standard output, the analysis on standard error. */
 static int show(int argc, char **argv)
 {
-    struct request request = {.driver = {.version = "OpenCL 3.0 PoCL", .c_version = "OpenCL C 1.2 PoCL", .extensions = "cl_khr_fp64",
-                                         .features = "", .defines = "", .name = "PoCL", .address_bits = 64, .images = true,
+    struct request request = {.driver = {.version = "OpenCL 3.0 PoCL",
+                                         .c_version = "OpenCL C 1.2 PoCL",
+                                         .extensions = "cl_khr_fp64",
+                                         .features = "",
+                                         .defines = "",
+                                         .name = "PoCL",
+                                         .address_bits = 64,
+                                         .images = true,
                                          .little_endian = true}};
     struct report report = {0};
     size_t length;
@@ -179,7 +187,8 @@ static void bound_resources(void)
     const struct rlimit seconds = {.rlim_cur = 20, .rlim_max = 20};
     const struct rlimit none = {0};
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(BATON_SANITIZED) /* whose shadow memory needs terabytes of addresses */
+#if !defined(__SANITIZE_ADDRESS__) &&                                                                        \
+    !defined(BATON_SANITIZED) /* whose shadow memory needs terabytes of addresses */
     (void)setrlimit(RLIMIT_AS, &memory);
 #else
     (void)memory;
@@ -190,7 +199,9 @@ static void bound_resources(void)
 
 int main(int argc, char **argv)
 {
-    struct request request = {.driver = {.version = "", .c_version = "", .extensions = "", .features = "", .defines = "", .name = ""}};
+    struct request request = {
+        .driver = {
+            .version = "", .c_version = "", .extensions = "", .features = "", .defines = "", .name = ""}};
     struct report report = {0};
     size_t length;
     char *bytes;
@@ -202,7 +213,8 @@ int main(int argc, char **argv)
     if (argc > 1 && argv[1][0] != '-')
         return show(argc, argv);
     if (argc > 1 || isatty(STDIN_FILENO)) {
-        (void)fprintf(stderr, "usage: baton-translate FILE.cl [BUILD OPTIONS]   (without arguments: answers one request of Baton's layer)\n");
+        (void)fprintf(stderr, "usage: baton-translate FILE.cl [BUILD OPTIONS]   (without arguments: answers "
+                              "one request of Baton's layer)\n");
         return 2;
     }
     bound_resources();

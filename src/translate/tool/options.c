@@ -31,7 +31,8 @@ static char *next_word(const char **at, const char *end, struct refusal *refusal
 }
 
 /* The value of an option that is glued to it or the next word. */
-static const char *value_of(const char *word, size_t skip, const char **at, const char *end, struct refusal *refusal)
+static const char *value_of(const char *word, size_t skip, const char **at, const char *end,
+                            struct refusal *refusal)
 {
     const char *value = word[skip] ? word + skip : next_word(at, end, refusal);
 
@@ -42,7 +43,8 @@ static const char *value_of(const char *word, size_t skip, const char **at, cons
 
 static void keep_word(struct options *options, const char *word)
 {
-    text_print(&options->rest, strpbrk(word, " \t\n") ? "%s\"%s\"" : "%s%s", options->rest.length ? " " : "", word);
+    text_print(&options->rest, strpbrk(word, " \t\n") ? "%s\"%s\"" : "%s%s", options->rest.length ? " " : "",
+               word);
 }
 
 void options_parse(struct options *options, const char *text, size_t length, struct refusal *refusal)
@@ -60,7 +62,8 @@ void options_parse(struct options *options, const char *text, size_t length, str
     for (size_t i = 0; i < length; i++)
         if ((unsigned char)text[i] > 0x7e)
             refuse(refusal, "build options beyond ASCII");
-    if (memmem(text, length, "-D", 2) && (memchr(text, '"', length) || memchr(text, '\'', length) || memchr(text, '\\', length)))
+    if (memmem(text, length, "-D", 2) &&
+        (memchr(text, '"', length) || memchr(text, '\'', length) || memchr(text, '\\', length)))
         refuse(refusal, "build options with quotes"); /* drivers differ in what they make of them */
     while (!refusal->reason[0] && (word = next_word(&at, end, refusal))) {
         if (!strncmp(word, "-D", 2)) {

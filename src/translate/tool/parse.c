@@ -68,7 +68,10 @@ static enum space space_in(const char *qualifiers)
     static const struct {
         const char *word;
         enum space space;
-    } words[] = {{"__global", SPACE_GLOBAL}, {"__local", SPACE_LOCAL}, {"__constant", SPACE_CONSTANT}, {"__generic", SPACE_GENERIC}};
+    } words[] = {{"__global", SPACE_GLOBAL},
+                 {"__local", SPACE_LOCAL},
+                 {"__constant", SPACE_CONSTANT},
+                 {"__generic", SPACE_GENERIC}};
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strstr(qualifiers, words[i].word))
@@ -207,8 +210,10 @@ static struct symbol *enter_function(struct parse *parse, CXCursor cursor, struc
         parse->last = &symbol->function->next;
     }
     function = symbol->function;
-    function->kernel |= word_in(parse->syntax, head, node->at, "__kernel") || word_in(parse->syntax, head, node->at, "kernel");
-    function->internal |= clang_Cursor_getStorageClass(cursor) == CX_SC_Static || clang_Cursor_isFunctionInlined(cursor);
+    function->kernel |= word_in(parse->syntax, head, node->at, "__kernel") ||
+                        word_in(parse->syntax, head, node->at, "kernel");
+    function->internal |=
+        clang_Cursor_getStorageClass(cursor) == CX_SC_Static || clang_Cursor_isFunctionInlined(cursor);
     declaration->at = node->at;
     declaration->next = function->declarations;
     function->declarations = declaration;
@@ -239,7 +244,8 @@ static struct symbol *enter_param(struct parse *parse, CXCursor cursor, const st
         index += sibling->kind == NODE_PARAM;
     symbol->index = index;
     symbol->function = parent->symbol->function;
-    if (index < symbol->function->n_params && (!symbol->function->params[index] || symbol->function->body == parent))
+    if (index < symbol->function->n_params &&
+        (!symbol->function->params[index] || symbol->function->body == parent))
         symbol->function->params[index] = symbol;
     return symbol;
 }
@@ -266,7 +272,8 @@ static struct symbol *use_of(struct parse *parse, CXCursor cursor)
 
 static bool carries_type(enum node_kind kind, enum CXCursorKind clang)
 {
-    return kind <= NODE_COMPOUND_ASSIGN ? kind != NODE_OTHER || clang_isExpression(clang) : kind == NODE_CONDITIONAL;
+    return kind <= NODE_COMPOUND_ASSIGN ? kind != NODE_OTHER || clang_isExpression(clang)
+                                        : kind == NODE_CONDITIONAL;
 }
 
 /* libclang 14 does not tell which operator: it stands in the text before the operand, or behind the first one. */
@@ -283,8 +290,8 @@ static void read_operator(const struct syntax *syntax, struct node *node)
         at = syntax_token(syntax, first->end, &end);
     if (at >= syntax->length || !ispunct((unsigned char)syntax->text[at]))
         return;
-    while (n < 3 && at + n < syntax->length && strchr("=<>&|+-", syntax->text[at + n]) && syntax->text[at + n] &&
-           (syntax->text[at + n] == '=' || syntax->text[at + n] == syntax->text[at]))
+    while (n < 3 && at + n < syntax->length && strchr("=<>&|+-", syntax->text[at + n]) &&
+           syntax->text[at + n] && (syntax->text[at + n] == '=' || syntax->text[at + n] == syntax->text[at]))
         n++;
     memcpy(node->op, syntax->text + at, n);
     node->op[n] = 0;
@@ -349,7 +356,8 @@ static enum CXChildVisitResult visit_child(CXCursor cursor, CXCursor parent, CXC
     *visit->link = node;
     visit->link = &node->next;
     fill(parse, cursor, node);
-    inner = (struct visit){.parse = parse, .parent = node, .link = &node->children, .depth = visit->depth + 1};
+    inner =
+        (struct visit){.parse = parse, .parent = node, .link = &node->children, .depth = visit->depth + 1};
     clang_visitChildren(cursor, visit_child, &inner);
     if (node->kind == NODE_UNARY || node->kind == NODE_BINARY || node->kind == NODE_COMPOUND_ASSIGN)
         read_operator(parse->syntax, node);
@@ -374,12 +382,20 @@ static void check_diagnostics(struct parse *parse)
     }
 }
 
-void syntax_parse(struct syntax *syntax, const char *text, size_t length, const char *standard, unsigned address_bits)
+void syntax_parse(struct syntax *syntax, const char *text, size_t length, const char *standard,
+                  unsigned address_bits)
 {
     static const char name[] = "program.cl";
     struct CXUnsavedFile file = {.Filename = name, .Contents = text, .Length = length};
     char std_option[40] = "-cl-std=CL1.2";
-    const char *args[] = {"-x", "cl", "-isystem", CLANG_RESOURCE, std_option, "-target", address_bits == 32 ? "spir" : "spir64", "-w",
+    const char *args[] = {"-x",
+                          "cl",
+                          "-isystem",
+                          CLANG_RESOURCE,
+                          std_option,
+                          "-target",
+                          address_bits == 32 ? "spir" : "spir64",
+                          "-w",
                           "-fno-spell-checking"};
     struct parse *parse = text_alloc(1, sizeof *parse);
     struct visit visit = {.parse = parse, .link = NULL};
@@ -391,7 +407,8 @@ void syntax_parse(struct syntax *syntax, const char *text, size_t length, const 
         (void)snprintf(std_option, sizeof std_option, "-cl-std=%s", standard);
     parse->syntax = syntax;
     parse->last = &syntax->functions;
-    error = clang_parseTranslationUnit2(index, name, args, sizeof args / sizeof args[0], &file, 1, 0, &parse->unit);
+    error = clang_parseTranslationUnit2(index, name, args, sizeof args / sizeof args[0], &file, 1, 0,
+                                        &parse->unit);
     if (error || !parse->unit) {
         refuse(&syntax->refusal, "cannot be parsed (libclang: %d)", (int)error);
         return;

@@ -28,9 +28,11 @@ struct run {
 static bool would_merge(const struct token *left, const struct token *right)
 {
     bool prefix = left->kind == TOKEN_NAME && (right->kind == TOKEN_STRING || right->kind == TOKEN_CHARACTER);
-    bool words = (left->kind == TOKEN_NAME || left->kind == TOKEN_NUMBER) &&
-                 (right->kind == TOKEN_NAME || right->kind == TOKEN_NUMBER || right->kind == TOKEN_PUNCTUATOR);
-    bool signs = left->kind == TOKEN_PUNCTUATOR && (right->kind == TOKEN_PUNCTUATOR || right->kind == TOKEN_NUMBER);
+    bool words =
+        (left->kind == TOKEN_NAME || left->kind == TOKEN_NUMBER) &&
+        (right->kind == TOKEN_NAME || right->kind == TOKEN_NUMBER || right->kind == TOKEN_PUNCTUATOR);
+    bool signs =
+        left->kind == TOKEN_PUNCTUATOR && (right->kind == TOKEN_PUNCTUATOR || right->kind == TOKEN_NUMBER);
 
     return (words && (right->kind != TOKEN_PUNCTUATOR || left->kind == TOKEN_NUMBER)) || signs || prefix;
 }
@@ -51,20 +53,22 @@ static void go_to_line(struct preprocessor *pp, uint32_t line)
 
 static void write_token(struct preprocessor *pp, const struct token *token)
 {
-    static const char spaces[401] = {[0 ... 399] = ' '};
     size_t blanks = token->blanks;
 
     if (token->begins_line || !pp->last)
         go_to_line(pp, token->line);
-    else if (!blanks && (pp->last->made || token->made || pp->last->next != token) && would_merge(pp->last, token))
+    else if (!blanks && (pp->last->made || token->made || pp->last->next != token) &&
+             would_merge(pp->last, token))
         blanks = 1;
-    text_add(&pp->out, spaces, blanks);
+    for (; blanks; blanks--)
+        text_add(&pp->out, " ", 1);
     text_add(&pp->out, token->text, token->length);
     pp->last = token;
 }
 
 /* Gives the compiler a directive as it stands, on a line of its own. */
-static void write_line(struct preprocessor *pp, const char *directive, const struct token *tokens, uint32_t line)
+static void write_line(struct preprocessor *pp, const char *directive, const struct token *tokens,
+                       uint32_t line)
 {
     go_to_line(pp, line);
     text_print(&pp->out, "#%s", directive);
@@ -144,7 +148,8 @@ static bool included_once(const struct preprocessor *pp, const char *path)
 }
 
 /* Looks for folder/name; what was not there is noted too, since a later file of that name would be found first. */
-static struct token *try_file(struct preprocessor *pp, const char *folder, const char *name, const struct token *where)
+static struct token *try_file(struct preprocessor *pp, const char *folder, const char *name,
+                              const struct token *where)
 {
     struct source_file *file = text_alloc(1, sizeof *file);
     struct text path = {0};
@@ -171,7 +176,8 @@ static struct token *try_file(struct preprocessor *pp, const char *folder, const
 }
 
 /* The tokens of the included file, NULL also when it is empty. */
-static struct token *find_include(struct preprocessor *pp, const struct token *where, const char *name, bool quoted)
+static struct token *find_include(struct preprocessor *pp, const struct token *where, const char *name,
+                                  bool quoted)
 {
     struct source_file *file = text_alloc(1, sizeof *file);
     size_t looked = pp->dependencies.length;
@@ -238,8 +244,7 @@ static void pragma(struct preprocessor *pp, struct token *line, const struct tok
             text_print(&pp->once, "\n%s\n", where->file->name);
         return;
     }
-    if (token_is(line, "push_macro") || token_is(line, "pop_macro") ||
-        token_is(line, "include_alias")) {
+    if (token_is(line, "push_macro") || token_is(line, "pop_macro") || token_is(line, "include_alias")) {
         refuse(&pp->refusal, "#pragma %.*s", (int)line->length, line->text);
         return;
     }

@@ -51,22 +51,23 @@ struct preprocessor {
     struct refusal refusal;
     struct text out;
     struct text guards;
-    struct text dependencies; /* a line per file looked for: its hash or `-` when it was absent, a space, its path */
-    struct text once;         /* paths of files with #pragma once, each between line breaks */
-    bool renumbered;          /* the program has used #line: __LINE__ is no longer known */
-    uint32_t counter;         /* __COUNTER__ */
-    size_t made;              /* tokens made by macros, bounded */
-    uint32_t line;            /* of the output, as the compiler counts it */
+    struct text
+        dependencies; /* a line per file looked for: its hash or `-` when it was absent, a space, its path */
+    struct text once; /* paths of files with #pragma once, each between line breaks */
+    bool renumbered;  /* the program has used #line: __LINE__ is no longer known */
+    uint32_t counter; /* __COUNTER__ */
+    size_t made;      /* tokens made by macros, bounded */
+    uint32_t line;    /* of the output, as the compiler counts it */
     const struct token *last; /* written on this line */
 };
 
 /* macro.c */
 struct macro *macro_find(struct preprocessor *pp, const struct token *name);
 struct macro *macro_enter(struct preprocessor *pp, const char *name, size_t length);
-void macro_define(struct preprocessor *pp, struct token *name);                         /* a #define's tokens after it */
-void macro_driver(struct preprocessor *pp, const char *name, const char *value);        /* NULL: MACRO_OPAQUE */
-void macro_option(struct preprocessor *pp, const char *definition);                     /* -D's NAME or NAME=VALUE */
-bool macro_is_defined(struct preprocessor *pp, const struct token *name);               /* notes the assumption */
+void macro_define(struct preprocessor *pp, struct token *name); /* a #define's tokens after it */
+void macro_driver(struct preprocessor *pp, const char *name, const char *value); /* NULL: MACRO_OPAQUE */
+void macro_option(struct preprocessor *pp, const char *definition);              /* -D's NAME or NAME=VALUE */
+bool macro_is_defined(struct preprocessor *pp, const struct token *name);        /* notes the assumption */
 
 /* Replaces the macro at *at, if there is one, by its expansion, to be looked at again; false when there is none. */
 bool macro_expand(struct preprocessor *pp, struct token **at);

@@ -20,8 +20,9 @@ static json_t *plain_string(const char *text)
 
 static json_t *argument_object(const struct translate_arg *arg)
 {
-    return json_pack("{s:s, s:b, s:b, s:b, s:I}", "access", metadata_access_name(arg->access), "local", arg->local, "image", arg->image,
-                     "own_write", arg->own_write, "element", (json_int_t)arg->element);
+    return json_pack("{s:s, s:b, s:b, s:b, s:I}", "access", metadata_access_name(arg->access), "local",
+                     arg->local, "image", arg->image, "own_write", arg->own_write, "element",
+                     (json_int_t)arg->element);
 }
 
 /* reqd_work_group_size(x, y, z) among the words before the kernel's name; a null when it is not three plain numbers. */
@@ -39,19 +40,22 @@ static json_t *required_size(const struct syntax *syntax, const struct function 
 
 static json_t *kernel_object(const struct syntax *syntax, struct function *kernel)
 {
-    const uint32_t unsplittable = USE_GLOBAL_ATOMICS | USE_VOLATILE | USE_PRINTF | USE_PIPES | USE_STORED_POINTERS;
+    const uint32_t unsplittable =
+        USE_GLOBAL_ATOMICS | USE_VOLATILE | USE_PRINTF | USE_PIPES | USE_STORED_POINTERS;
     struct translate_arg *args = text_alloc(kernel->n_params, sizeof *args);
     json_t *list = json_array();
 
     analyse_arguments(kernel, args);
     for (uint32_t i = 0; i < kernel->n_params; i++)
         json_array_append_new(list, argument_object(&args[i]));
-    return json_pack("{s:o, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:o, s:o}", "name", plain_string(kernel->symbol->name), "sliceable",
-                     !kernel->obstacle, "reason", kernel->obstacle ? kernel->obstacle : "", "observes_local_size",
-                     (kernel->uses & USE_LOCAL_SIZE) || kernel->obstacle, "global_atomics", (kernel->uses & USE_GLOBAL_ATOMICS) != 0,
-                     "splittable", !(kernel->uses & unsplittable) && !kernel->obstacle, "writes_images",
-                     (kernel->uses & USE_IMAGE_WRITES) != 0, "printf", (kernel->uses & USE_PRINTF) != 0, "pipes",
-                     (kernel->uses & USE_PIPES) != 0, "reqd_local", required_size(syntax, kernel), "args", list);
+    return json_pack(
+        "{s:o, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:o, s:o}", "name", plain_string(kernel->symbol->name),
+        "sliceable", !kernel->obstacle, "reason", kernel->obstacle ? kernel->obstacle : "",
+        "observes_local_size", (kernel->uses & USE_LOCAL_SIZE) || kernel->obstacle, "global_atomics",
+        (kernel->uses & USE_GLOBAL_ATOMICS) != 0, "splittable",
+        !(kernel->uses & unsplittable) && !kernel->obstacle, "writes_images",
+        (kernel->uses & USE_IMAGE_WRITES) != 0, "printf", (kernel->uses & USE_PRINTF) != 0, "pipes",
+        (kernel->uses & USE_PIPES) != 0, "reqd_local", required_size(syntax, kernel), "args", list);
 }
 
 char *report_json(const struct report *report)
@@ -64,7 +68,8 @@ char *report_json(const struct report *report)
     for (struct function *f = report->syntax.functions; f && translated; f = f->next)
         if (f->kernel && f->defined)
             json_array_append_new(kernels, kernel_object(&report->syntax, f));
-    root = json_pack("{s:b, s:o, s:o, s:o}", "translated", translated, "reason", plain_string(report->refusal.reason), "options",
+    root = json_pack("{s:b, s:o, s:o, s:o}", "translated", translated, "reason",
+                     plain_string(report->refusal.reason), "options",
                      plain_string(report->options ? report->options : ""), "kernels", kernels);
     text = root ? json_dumps(root, JSON_COMPACT) : NULL;
     if (!text)

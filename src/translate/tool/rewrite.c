@@ -22,8 +22,9 @@ struct rewriting {
 };
 
 /* The built-ins whose answer differs between a piece and the whole. */
-static const char *const virtual_names[] = {"get_global_id",     "get_group_id",         "get_num_groups", "get_global_size",
-                                            "get_global_offset", "get_global_linear_id", "get_work_dim"};
+static const char *const virtual_names[] = {"get_global_id",   "get_group_id",      "get_num_groups",
+                                            "get_global_size", "get_global_offset", "get_global_linear_id",
+                                            "get_work_dim"};
 
 enum { N_VIRTUAL = sizeof virtual_names / sizeof virtual_names[0] };
 
@@ -59,7 +60,8 @@ static int by_place(const void *a, const void *b)
     return x->order < y->order ? -1 : 1;
 }
 
-static const char *format_name(const struct rewriting *r, const char *before, const char *name, const char *after)
+static const char *format_name(const struct rewriting *r, const char *before, const char *name,
+                               const char *after)
 {
     struct text text = {0};
 
@@ -141,12 +143,14 @@ static void edit_builtin(struct rewriting *r, const struct node *name, const str
         return;
     empty = holds_only(r->syntax, open + 1, syntax_closing(r->syntax, open), "");
     edit(r, name->at, 0, r->prefix);
-    edit(r, open + 1, 0, format_name(r, around->kernel ? "&" : "", around->kernel ? "whole" : "at", empty ? "" : ", "));
+    edit(r, open + 1, 0,
+         format_name(r, around->kernel ? "&" : "", around->kernel ? "whole" : "at", empty ? "" : ", "));
     r->n_virtual++;
 }
 
 /* The call of a function that takes the descriptor: as its last argument. */
-static void edit_call(struct rewriting *r, const struct node *name, const struct function *callee, const struct function *around)
+static void edit_call(struct rewriting *r, const struct node *name, const struct function *callee,
+                      const struct function *around)
 {
     size_t name_end;
     size_t open = opening(r, name->at, &name_end);
@@ -220,24 +224,30 @@ static void choose_prefix(struct rewriting *r)
 /* The text of struct piece and of the built-ins' replacements; @ stands for the prefix. Dimensions past the third are the
  * driver's own affair: it is asked. */
 static const char prelude[] =
-    "struct @piece { ulong offset[3]; uint groups[3]; uint first; uint magic[2]; uint work_dim; uint shift; };\n"
+    "struct @piece { ulong offset[3]; uint groups[3]; uint first; uint magic[2]; uint work_dim; uint shift; "
+    "};\n"
     "!uint @divide(uint n, uint magic, uint shift)\n"
     "{ uint t = mul_hi(n, magic); return (t + ((n - t) >> (shift & 255u))) >> ((shift >> 8) & 255u); }\n"
     "!size_t @get_group_id(%, uint d)\n"
     "{ uint n = p->first + (uint)get_group_id(0); uint q = @divide(n, p->magic[0], p->shift);\n"
     "  uint z = @divide(q, p->magic[1], p->shift >> 16);\n"
-    "  return d == 0 ? n - q * p->groups[0] : d == 1 ? q - z * p->groups[1] : d == 2 ? z : get_group_id(d); }\n"
+    "  return d == 0 ? n - q * p->groups[0] : d == 1 ? q - z * p->groups[1] : d == 2 ? z : get_group_id(d); "
+    "}\n"
     "!size_t @get_num_groups(%, uint d)\n"
     "{ return d == 0 ? p->groups[0] : d == 1 ? p->groups[1] : d == 2 ? p->groups[2] : get_num_groups(d); }\n"
     "!size_t @get_global_size(%, uint d)\n"
     "{ return d < 3 ? @get_num_groups(p, d) * get_local_size(d) : get_global_size(d); }\n"
     "!size_t @get_global_offset(%, uint d)\n"
-    "{ return d == 0 ? p->offset[0] : d == 1 ? p->offset[1] : d == 2 ? p->offset[2] : get_global_offset(d); }\n"
+    "{ return d == 0 ? p->offset[0] : d == 1 ? p->offset[1] : d == 2 ? p->offset[2] : get_global_offset(d); "
+    "}\n"
     "!size_t @get_global_id(%, uint d)\n"
-    "{ return d < 3 ? @get_global_offset(p, d) + @get_group_id(p, d) * get_local_size(d) + get_local_id(d) : get_global_id(d); }\n"
+    "{ return d < 3 ? @get_global_offset(p, d) + @get_group_id(p, d) * get_local_size(d) + get_local_id(d) : "
+    "get_global_id(d); }\n"
     "!size_t @get_global_linear_id(%)\n"
-    "{ size_t y = @get_global_id(p, 1) - @get_global_offset(p, 1); size_t z = @get_global_id(p, 2) - @get_global_offset(p, 2);\n"
-    "  return (z * @get_global_size(p, 1) + y) * @get_global_size(p, 0) + @get_global_id(p, 0) - @get_global_offset(p, 0); }\n"
+    "{ size_t y = @get_global_id(p, 1) - @get_global_offset(p, 1); size_t z = @get_global_id(p, 2) - "
+    "@get_global_offset(p, 2);\n"
+    "  return (z * @get_global_size(p, 1) + y) * @get_global_size(p, 0) + @get_global_id(p, 0) - "
+    "@get_global_offset(p, 0); }\n"
     "!uint @get_work_dim(%)\n"
     "{ return p->work_dim; }\n";
 

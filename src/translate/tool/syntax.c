@@ -5,7 +5,8 @@
 
 struct node *syntax_strip(struct node *node)
 {
-    while (node && (node->kind == NODE_PAREN || node->kind == NODE_OTHER) && node->children && !node->children->next)
+    while (node && (node->kind == NODE_PAREN || node->kind == NODE_OTHER) && node->children &&
+           !node->children->next)
         node = node->children;
     return node;
 }
@@ -72,7 +73,8 @@ size_t syntax_token(const struct syntax *syntax, size_t offset, size_t *ret_end)
             end += text[end] == '\\' ? 2 : 1;
         end = end < syntax->length ? end + 1 : syntax->length;
     } else if (offset < syntax->length && (isalnum((unsigned char)text[offset]) || text[offset] == '_')) {
-        while (end < syntax->length && (isalnum((unsigned char)text[end]) || text[end] == '_' || text[end] == '$'))
+        while (end < syntax->length &&
+               (isalnum((unsigned char)text[end]) || text[end] == '_' || text[end] == '$'))
             end++;
     }
     *ret_end = end;

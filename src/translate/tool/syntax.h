@@ -60,8 +60,8 @@ struct symbol {
 struct node {
     enum node_kind kind;
     char op[4];
-    bool in_text;       /* its place is in the program, not in a header's macro */
-    uint32_t at;        /* of the name, for names and functions */
+    bool in_text; /* its place is in the program, not in a header's macro */
+    uint32_t at;  /* of the name, for names and functions */
     uint32_t begin;
     uint32_t end;
     struct symbol *symbol;
@@ -89,9 +89,9 @@ struct function {
     struct function *next;            /* in order of appearance */
 
     /* analysis */
-    uint32_t uses;         /* enum use bits of itself and of what it calls */
-    const char *obstacle;  /* why not sliceable, or NULL */
-    bool threaded;         /* takes the descriptor */
+    uint32_t uses;        /* enum use bits of itself and of what it calls */
+    const char *obstacle; /* why not sliceable, or NULL */
+    bool threaded;        /* takes the descriptor */
 };
 
 struct syntax {
@@ -103,7 +103,8 @@ struct syntax {
 };
 
 /* Parses with the options of the language: standard as in -cl-std (NULL: the compiler's default), pointer width. */
-void syntax_parse(struct syntax *syntax, const char *text, size_t length, const char *standard, unsigned address_bits);
+void syntax_parse(struct syntax *syntax, const char *text, size_t length, const char *standard,
+                  unsigned address_bits);
 
 /* The nearest ancestor that is no parenthesis or cast, and through *ret_child its child on the way. */
 struct node *syntax_parent(struct node *node, struct node **ret_child);
