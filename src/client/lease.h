@@ -42,7 +42,7 @@ enum lease_answer {
 
 /*
  * The lease for one engine of a device. device: the stable name from wire/device_name.h; asking twice for the same
- * engine gives the same lease. At most 64 per session: -ENOSPC. Devices that the daemon does not know are declared to it;
+ * engine gives the same lease. At most 32 per session: -ENOSPC. Devices that the daemon does not know are declared to it;
  * one that it refuses to manage passes through. Valid until session_close().
  */
 int lease_open(struct session *session, const char *device, enum lease_engine engine,

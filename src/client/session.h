@@ -34,8 +34,8 @@ struct session_plan {
     uint64_t gpu_set;            /* placement: bit i is GPU i; 0: any or chosen */
     baton_nsec piece;            /* longest kernel piece */
     int64_t chunk_in, chunk_out; /* bytes */
-    bool slicing;                /* false under the profiles `fifo` and `priority-whole`: run everything whole */
-    bool adaptive;               /* the daemon changes this client's priority by itself */
+    bool slicing;  /* false under the profiles `fifo` and `priority-whole`: run everything whole */
+    bool adaptive; /* the daemon changes this client's priority by itself */
 };
 
 /* Any may be NULL. */

@@ -23,13 +23,13 @@
 #define SETTING_PRIORITY_ADAPTIVE (-1)
 
 struct settings {
-#define SETTING_FIELD_TEXT(identifier)     char identifier[SETTING_TEXT_SIZE]; /* "": not given */
-#define SETTING_FIELD_FLAG(identifier)     bool identifier;
-#define SETTING_FIELD_PRIORITY(identifier) int identifier;
-#define SETTING_FIELD_DURATION(identifier) baton_nsec identifier; /* 0: not given */
-#define SETTING_FIELD_AMOUNT(identifier)   int64_t identifier;
-#define SETTING_FIELD_BYTES(identifier)    int64_t identifier;
-#define SETTING_FIELD_GPUS(identifier)     int64_t identifier;
+#define SETTING_FIELD_TEXT(identifier)                   char identifier[SETTING_TEXT_SIZE]; /* "": not given */
+#define SETTING_FIELD_FLAG(identifier)                   bool identifier;
+#define SETTING_FIELD_PRIORITY(identifier)               int identifier;
+#define SETTING_FIELD_DURATION(identifier)               baton_nsec identifier; /* 0: not given */
+#define SETTING_FIELD_AMOUNT(identifier)                 int64_t identifier;
+#define SETTING_FIELD_BYTES(identifier)                  int64_t identifier;
+#define SETTING_FIELD_GPUS(identifier)                   int64_t identifier;
 #define SETTING(kind, identifier, variable, value, help) SETTING_FIELD_##kind(identifier)
 #include "client/settings.def"
 #undef SETTING
