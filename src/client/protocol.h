@@ -5,9 +5,11 @@
  *
  *     OFFLINE --connected--> GREETING --WELCOME--> ONLINE --lost--> OFFLINE
  *
- * Offline (and greeting) every lease is free: its word lives in a private page, or in the page of a daemon that is gone,
- * and this side plays the daemon on it. When a new daemon welcomes us, each old word is called in as a daemon would; what
- * turns out to be BUSY is declared to the new daemon, which grants nothing on that engine until it is released.
+ * Offline (and greeting) every lease is free: its word lives in a private page, and this side plays the daemon on it.
+ * Whenever a lease moves between pages, the old word is called in as a daemon would, so that it can no longer begin or end
+ * quietly; what turns out to be BUSY is carried over. On a welcome it is declared to the daemon, which grants nothing on
+ * that engine until it is released. On a loss the old word is given up when the work has drained, since the daemon, if it
+ * lives, keeps the engine for us until then.
  *
  * The two fast paths, lease_word_begin() and lease_word_keep() on *lease->word, may run at any time in other threads; every
  * function here copes with that. A word that is no longer current is left flagged, so both fast paths fail on it.
@@ -27,8 +29,9 @@
 enum protocol_state { PROTOCOL_OFFLINE, PROTOCOL_GREETING, PROTOCOL_ONLINE };
 
 struct protocol_lease {
-    lease_word *_Atomic word;           /* the current one; old ones stay mapped */
-    struct page_lease *_Atomic shared;  /* where `tell` is written; NULL: private */
+    lease_word *_Atomic word; /* the current one; old ones stay mapped */
+    lease_word *ghost; /* of a lost connection: BUSY until the work that began there has drained; or NULL */
+    struct page_lease *_Atomic shared; /* where `tell` is written; NULL: private */
     char device[DEVICE_NAME_SIZE];
     uint32_t engine; /* enum engine_kind */
     uint32_t epoch;  /* of the latest request */
