@@ -58,7 +58,6 @@ void protocol_connected(struct protocol *protocol)
     protocol->broken = false;
     protocol->state = PROTOCOL_GREETING;
     frame.hello.generation = protocol->generation;
-    frame.hello.client = protocol->client;
     put(protocol, &frame);
 }
 
@@ -135,6 +134,7 @@ static void attach(struct protocol *protocol, unsigned index)
     atomic_store(&lease->shared, place);
     atomic_store(&lease->word, &place->word);
     lease->ghost = NULL; /* the declaration takes its place */
+    lease->declared = busy;
     lease->refused = false;
     frame.attach.index = index;
     frame.attach.engine = lease->engine;
@@ -328,6 +328,7 @@ static void give_back(struct protocol *protocol, unsigned index, uint32_t next)
     frame.release.epoch = lease_word_epoch(atomic_load(lease->word));
     frame.release.next = next;
     lease_word_give(lease->word);
+    lease->declared = false;
     put(protocol, &frame);
 }
 

@@ -37,6 +37,7 @@ struct protocol_lease {
     uint32_t epoch;  /* of the latest request */
     bool asked;      /* a request is under way: the next BUSY with this epoch is its grant */
     bool notify;     /* ... and whoever asked wants an event */
+    bool declared;   /* the hold began before this daemon knew of it */
     bool refused;    /* the daemon does not manage it */
 };
 
@@ -82,7 +83,8 @@ struct protocol {
     unsigned events_begin, events_n;
 };
 
-/* private_page: zeroed, owned by the caller, outlives the machine. hello->version and generation are filled in here. */
+/* private_page: zeroed, owned by the caller, outlives the machine. hello->version and generation are filled in here;
+ * hello->key tells the sessions of one process apart. */
 void protocol_init(struct protocol *protocol, const struct frame_hello *hello, struct page *private_page,
                    const struct protocol_host *host);
 

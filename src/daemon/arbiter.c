@@ -209,6 +209,16 @@ static void carry_out(struct server *server, const struct sched_decision *decisi
     }
 }
 
+/* A request that was not granted: whoever got its engines while it stood in our own queue must know that somebody waits. */
+static void flag_holders(struct server *server, const struct sched_event *event)
+{
+    const struct peer *peer = server->peers[event->job];
+    unsigned index = has_tokens(server) ? (unsigned)peer->engaged : event->lane;
+
+    if (index < PAGE_LEASES && peer->holds[index].state == HOLD_WAITING)
+        call_in_engines(server, &event->engines);
+}
+
 static void run_queue(struct server *server)
 {
     while (server->queue_n > 0) {
@@ -222,6 +232,8 @@ static void run_queue(struct server *server)
             continue;
         for (size_t i = 0; i < n; i++)
             carry_out(server, &decisions[i]);
+        if (event.kind == SCHED_ENGINE_REQUEST)
+            flag_holders(server, &event);
     }
 }
 
@@ -318,20 +330,20 @@ static struct engine_set engines_of(const struct server *server, unsigned device
  */
 static void take_over(struct server *server, const struct peer *peer, const struct hold *declared)
 {
-    struct peer *old = peer->previous ? server->peers[peer->previous_slot] : NULL;
+    for (unsigned i = 0; i < server->config.clients; i++) {
+        struct peer *old = server->peers[i];
 
-    if (!old || old->client != peer->previous)
-        return;
-    for (unsigned i = 0; i < PAGE_LEASES; i++) {
-        struct hold *hold = &old->holds[i];
+        for (unsigned l = 0; old && same_session(peer, old) && l < PAGE_LEASES; l++) {
+            struct hold *hold = &old->holds[l];
 
-        if (memcmp(&hold->engines, &declared->engines, sizeof hold->engines) != 0)
-            continue;
-        if (hold->state == HOLD_DECLARED) {
-            hold->state = HOLD_FREE;
-            block(server, &hold->engines, SCHED_ENGINE_UNBLOCK);
-        } else if (hold->state == HOLD_HELD) {
-            let_go(server, old, i);
+            if (memcmp(&hold->engines, &declared->engines, sizeof hold->engines) != 0)
+                continue;
+            if (hold->state == HOLD_DECLARED) {
+                hold->state = HOLD_FREE;
+                block(server, &hold->engines, SCHED_ENGINE_UNBLOCK);
+            } else if (hold->state == HOLD_HELD) {
+                let_go(server, old, l);
+            }
         }
     }
 }

@@ -64,11 +64,9 @@ struct peer {
     int engaged;    /* the lease that has it, or -1 */
     bool job_over;  /* give the token back when the lane is free */
     baton_nsec since_at, drain_at;
-    bool connected;    /* its end has not been seen */
-    bool exited;       /* the process is gone */
-    bool finished;     /* said goodbye: nothing of it runs */
-    uint32_t previous; /* the client number of the connection that this one replaces; 0: none */
-    unsigned previous_slot;
+    bool connected; /* its end has not been seen */
+    bool exited;    /* the process is gone */
+    bool finished;  /* said goodbye: nothing of it runs */
     uint64_t requests, grants, yields;
     uint32_t overdue;
 };
@@ -114,8 +112,9 @@ struct server {
 /* ---- server.c ---- */
 void peer_put(struct server *server, struct peer *peer, const struct frame *frame);
 void peer_drop(struct server *server, struct peer *peer, enum server_report report, uint64_t detail);
-void peer_plan(struct server *server, struct peer *peer); /* works out and tells what holds for it */
-void server_arm(struct server *server, baton_nsec at);    /* wants a tick by then */
+void peer_plan(struct server *server, struct peer *peer);      /* works out and tells what holds for it */
+bool same_session(const struct peer *a, const struct peer *b); /* an earlier connection of the same one */
+void server_arm(struct server *server, baton_nsec at);         /* wants a tick by then */
 int device_find(struct server *server, const char *name, bool declare, unsigned *ret_device);
 
 /* ---- arbiter.c ---- */

@@ -426,27 +426,26 @@ static bool reports_jobs(const struct server *server, const struct peer *peer)
            server->config.policy == POLICY_FAIR_LATENESS || (peer->hello.flags & HELLO_ADAPTIVE);
 }
 
-/* The connection that this process had before: nothing more is granted to it, and what it holds waits for declarations. */
-static void replace_previous(struct server *server, struct peer *peer)
+bool same_session(const struct peer *a, const struct peer *b)
 {
-    if (!peer->hello.client || peer->hello.generation != server->start.generation)
-        return;
+    return a != b && a->page && b->page && a->who.pid == b->who.pid && a->who.uid == b->who.uid &&
+           a->hello.key == b->hello.key;
+}
+
+/* Connections that this session had before: nothing more is granted to them, and what they hold waits for declarations. */
+static void replace_earlier(struct server *server, struct peer *peer)
+{
     for (unsigned i = 0; i < server->config.clients; i++) {
         struct peer *old = server->peers[i];
 
-        if (!old || old == peer || old->client != peer->hello.client || old->who.pid != peer->who.pid ||
-            !old->page)
+        if (!old || !same_session(peer, old) || old->state == PEER_DRAINING)
             continue;
-        peer->previous = old->client;
-        peer->previous_slot = i;
-        if (old->state != PEER_DRAINING) {
-            old->state = PEER_DRAINING;
-            old->drain_at = server->now_at;
-            old->drop = true;
-            mark_dirty(server, old);
-            (void)arbiter_leave(server, old);
-        }
-        return;
+        old->state = PEER_DRAINING;
+        old->drain_at = server->now_at;
+        old->drop = true;
+        mark_dirty(server, old);
+        if (!arbiter_leave(server, old))
+            server_arm(server, server->now_at + DRAIN_POLL);
     }
 }
 
@@ -481,7 +480,7 @@ static int receive_hello(struct server *server, struct peer *peer, const struct 
     peer_put(server, peer, &frame);
     peer_plan(server, peer);
     history_add(&server->history, server->now_at, TRACE_JOIN, peer->client, 0);
-    replace_previous(server, peer);
+    replace_earlier(server, peer);
     arbiter_join(server, peer);
     return 0;
 }

@@ -123,10 +123,47 @@ static void host_page_free(void *user, unsigned peer, struct page *page)
     (void)page;
 }
 
-static void host_wake(void *user, lease_word *word)
+static void client_wake(void *user, lease_word *word)
 {
     (void)user;
     (void)word;
+}
+
+/* Has everything that this client said reached the server? */
+static bool heard(const struct actor *actor)
+{
+    const uint8_t *bytes;
+
+    return actor->alive && actor->link.open && !actor->link.server_gone &&
+           actor->protocol.state == PROTOCOL_ONLINE && actor->link.up.begin == actor->link.up.end &&
+           outbox_pending(&actor->protocol.out, &bytes) == 0;
+}
+
+/* The server grants: not beside work that began while passing through but has been declared since. */
+static void server_wake(void *user, lease_word *word)
+{
+    struct world *world = user;
+
+    for (unsigned i = 0; i < WORLD_CLIENTS; i++) {
+        const struct actor *other = &world->actors[i];
+
+        for (unsigned l = 0; l < WORLD_LEASES; l++) {
+            const struct page *page = other->link.page;
+            const struct work *work = &other->work[l];
+
+            if (work->use != USE_RUNNING || work->scheduled || !heard(other) || word == &page->leases[l].word)
+                continue;
+            world->seen.declared++;
+            for (unsigned lease = 0; lease < WORLD_LEASES; lease++) {
+                for (unsigned w = 0; w < WORLD_CLIENTS; w++) {
+                    if (world->actors[w].link.page &&
+                        word == &world->actors[w].link.page->leases[lease].word && conflict(world, l, lease))
+                        fail(world, "client %u is granted lease %u beside what client %u declared", w, lease,
+                             i);
+                }
+            }
+        }
+    }
 }
 
 static void host_boost(void *user, pid_t pid, const pid_t *threads, size_t n, unsigned priority)
@@ -196,7 +233,7 @@ static void begin(struct world *world, unsigned who, unsigned lease)
 {
     struct actor *actor = &world->actors[who];
     struct work *work = &actor->work[lease];
-    bool scheduled = actor->protocol.state == PROTOCOL_ONLINE;
+    bool scheduled = actor->protocol.state == PROTOCOL_ONLINE && !actor->protocol.leases[lease].declared;
 
     check_begin(world, who, lease, scheduled);
     say(world, "client %u begins on lease %u (%s)", who, lease, scheduled ? "scheduled" : "passing through");
@@ -211,7 +248,7 @@ static void begin(struct world *world, unsigned who, unsigned lease)
 
 static void start_daemon(struct world *world, bool settle)
 {
-    struct server_host host = {world,      host_page_new, host_page_free, host_wake,
+    struct server_host host = {world,      host_page_new, host_page_free, server_wake,
                                host_boost, host_report,   host_reload};
     struct server_start start = {
         .generation = ++world->generation, .pid = 1, .uid = 1000, .settle = settle, .now_at = world->now_at};
@@ -278,7 +315,7 @@ static void tick_daemon(struct world *world)
 static void start_actor(struct world *world, unsigned who)
 {
     struct actor *actor = &world->actors[who];
-    struct protocol_host host = {actor, client_page, host_wake};
+    struct protocol_host host = {actor, client_page, client_wake};
     struct frame_hello hello = {.priority = who + 1};
     unsigned index;
 
@@ -577,10 +614,22 @@ static void calm_down(struct world *world)
     world->calm = true;
     for (unsigned i = 0; i < 60000 && busy_anywhere(world) && !world->failure[0]; i++)
         step(world);
-    if (busy_anywhere(world)) {
-        fail(world, "a request was never granted");
-        return;
+    for (unsigned i = 0; i < WORLD_CLIENTS && !world->failure[0]; i++) {
+        const struct actor *actor = &world->actors[i];
+
+        for (unsigned l = 0; l < WORLD_LEASES && actor->alive; l++) {
+            if (actor->work[l].use != USE_NOTHING)
+                fail(world,
+                     "client %u (slot %u, state %d) never got lease %u asked at step %llu: word %llx, epoch "
+                     "%u",
+                     i, actor->link.peer, (int)actor->protocol.state, l,
+                     (unsigned long long)actor->work[l].asked_at_step,
+                     (unsigned long long)atomic_load(actor->protocol.leases[l].word),
+                     actor->protocol.leases[l].epoch);
+        }
     }
+    if (world->failure[0])
+        return;
     for (unsigned i = 0; i < WORLD_CLIENTS; i++) {
         if (world->actors[i].alive)
             kill_actor(world, i);
