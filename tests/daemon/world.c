@@ -239,6 +239,7 @@ static void begin(struct world *world, unsigned who, unsigned lease)
     say(world, "client %u begins on lease %u (%s)", who, lease, scheduled ? "scheduled" : "passing through");
     work->use = USE_RUNNING;
     work->scheduled = scheduled;
+    work->generation = actor->protocol.generation;
     work->pieces = 1 + (unsigned)random_below(&world->random, 4);
     world->seen.begins++;
     actor->served++;
@@ -362,12 +363,13 @@ static void kill_actor(struct world *world, unsigned who)
         at++;
     if (at >= WORLD_REMAINS - 1)
         abort();
-    /* A process that no daemon knows of leaves nothing that a daemon could respect. */
+    /* What this daemon neither granted nor was told of it cannot respect: no process is left to declare it. */
     world->remains[at].there = world->server && known;
     world->remains[at].pid = actor->pid;
     for (unsigned l = 0; l < WORLD_LEASES; l++)
         world->remains[at].running[l] =
-            known && actor->work[l].use == USE_RUNNING && actor->work[l].scheduled;
+            known && actor->work[l].use == USE_RUNNING && actor->work[l].scheduled &&
+            (actor->work[l].generation == world->generation || heard(actor));
     actor->alive = false;
     actor->link.open = false;
 }

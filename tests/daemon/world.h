@@ -38,7 +38,8 @@ enum use { USE_NOTHING, USE_ASKED, USE_RUNNING };
 
 struct work {
     enum use use;
-    bool scheduled; /* began under a daemon's rules, not while passing through */
+    bool scheduled;      /* began under a daemon's rules, not while passing through */
+    uint32_t generation; /* of the daemon under which it began */
     unsigned pieces;
     uint64_t asked_at_step;
 };
