@@ -128,7 +128,7 @@ static void attach(struct protocol *protocol, unsigned index)
     /* From here on both fast paths fail on the old word: it is NONE, or BUSY and flagged. */
     bool busy = old && lease_word_call_in(old, LEASE_FLAGS) == LEASE_CALLED_BUSY;
 
-    atomic_store(&place->tell, lease->shared ? atomic_load(&lease->shared->tell) : 0);
+    atomic_store(&place->tell, atomic_load(&lease->tell));
     if (busy)
         lease_word_grant(&place->word, LEASE_FLAGS, protocol->generation, lease->epoch);
     atomic_store(&lease->shared, place);
@@ -296,6 +296,22 @@ int protocol_attach(struct protocol *protocol, const char *device, uint32_t engi
     return 0;
 }
 
+void protocol_tell(struct protocol *protocol, unsigned index, uint32_t what, bool on)
+{
+    struct protocol_lease *lease = &protocol->leases[index];
+    struct page_lease *shared = atomic_load(&lease->shared);
+
+    if (on) {
+        (void)atomic_fetch_or(&lease->tell, what);
+        if (shared)
+            (void)atomic_fetch_or(&shared->tell, what);
+    } else {
+        (void)atomic_fetch_and(&lease->tell, ~what);
+        if (shared)
+            (void)atomic_fetch_and(&shared->tell, ~what);
+    }
+}
+
 int protocol_request(struct protocol *protocol, unsigned index, bool notify)
 {
     struct protocol_lease *lease = &protocol->leases[index];
@@ -311,10 +327,7 @@ int protocol_request(struct protocol *protocol, unsigned index, bool notify)
     lease->epoch++;
     lease->asked = true;
     lease->notify = notify;
-    if (notify)
-        (void)atomic_fetch_or(&lease->shared->tell, PAGE_TELL_GRANT);
-    else
-        (void)atomic_fetch_and(&lease->shared->tell, ~PAGE_TELL_GRANT);
+    protocol_tell(protocol, index, PAGE_TELL_GRANT, notify);
     send_request(protocol, index);
     return LEASE_ASK;
 }
@@ -343,10 +356,7 @@ int protocol_yield(struct protocol *protocol, unsigned index, bool notify)
     lease->epoch++;
     lease->asked = true;
     lease->notify = notify;
-    if (notify)
-        (void)atomic_fetch_or(&lease->shared->tell, PAGE_TELL_GRANT);
-    else
-        (void)atomic_fetch_and(&lease->shared->tell, ~PAGE_TELL_GRANT);
+    protocol_tell(protocol, index, PAGE_TELL_GRANT, notify);
     give_back(protocol, index, lease->epoch);
     return LEASE_ASK;
 }

@@ -31,7 +31,8 @@ enum protocol_state { PROTOCOL_OFFLINE, PROTOCOL_GREETING, PROTOCOL_ONLINE };
 struct protocol_lease {
     lease_word *_Atomic word; /* the current one; old ones stay mapped */
     lease_word *ghost; /* of a lost connection: BUSY until the work that began there has drained; or NULL */
-    struct page_lease *_Atomic shared; /* where `tell` is written; NULL: private */
+    struct page_lease *_Atomic shared; /* the daemon's, where `tell` is written; NULL: private */
+    _Atomic uint32_t tell;             /* PAGE_TELL_*, as it stands in every page to come */
     char device[DEVICE_NAME_SIZE];
     uint32_t engine; /* enum engine_kind */
     uint32_t epoch;  /* of the latest request */
@@ -107,6 +108,9 @@ int protocol_attach(struct protocol *protocol, const char *device, uint32_t engi
 int protocol_request(struct protocol *protocol, unsigned index, bool notify);
 int protocol_yield(struct protocol *protocol, unsigned index, bool notify);
 void protocol_end(struct protocol *protocol, unsigned index);
+
+/* Asks (or no longer asks) for a frame when these happen, PAGE_TELL_*. May be called without the lock. */
+void protocol_tell(struct protocol *protocol, unsigned index, uint32_t what, bool on);
 
 /* Has the request been granted? Takes the grant: true once. */
 bool protocol_granted(struct protocol *protocol, unsigned index);
