@@ -55,8 +55,8 @@ struct segment {
     baton_nsec piece;         /* longest piece when cut by length; 0: runs whole */
     struct piece_list pieces; /* explicit pieces; n = 0: none */
     /* Kernels only: */
-    unsigned gpus;              /* K sub-kernels, each of `length`; 1 by default */
-    bool has_placement;         /* else the task's */
+    unsigned gpus;      /* K sub-kernels, each of `length`; default 1, or the size of a fixed placement */
+    bool has_placement; /* else the task's */
     struct placement placement; /* valid if has_placement */
     struct piece_list
         *per_gpu;     /* per_gpu[q]: the pieces on GPU q (per_gpu_ms: one piece each); NULL: GPUs are equal */
@@ -97,9 +97,9 @@ void task_set_print(const struct task_set *set, FILE *out);
 
 /*
  * The most urgent task first: ret_order[0..n_tasks) are indices. By explicit priority where given (a file gives all or
- * none), else by deadline; ties by index.
+ * none), else by deadline; ties by index. 0 or -ENOMEM.
  */
-void task_set_order(const struct task_set *set, size_t ret_order[]);
+int task_set_order(const struct task_set *set, size_t ret_order[]);
 
 /* Where a kernel segment of the task may run. */
 struct placement segment_placement(const struct task *task, const struct segment *segment);

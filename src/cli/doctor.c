@@ -1,0 +1,269 @@
+/* baton doctor: what works here, and what to do about what does not. */
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/probe.h"
+
+/* One line of the answer. Essential findings decide the exit status. */
+enum finding { WORKS, LIMITED, BROKEN };
+
+struct report {
+    json_t *findings;
+    bool essential_broken;
+};
+
+static void find(struct report *report, enum finding finding, const char *what, const char *detail,
+                 const char *advice)
+{
+    static const char *const names[] = {"works", "limited", "broken"};
+
+    report->essential_broken |= finding == BROKEN;
+    json_array_append_new(report->findings,
+                          json_pack("{s:s, s:s, s:s, s:s}", "what", what, "state", names[finding], "detail",
+                                    detail, "advice", advice ? advice : ""));
+}
+
+/* A file that is installed or built beside this program; the empty string if it is not there. */
+static void beside(const char *name, char path[PATH_MAX])
+{
+    static const char *const places[] = {"", "../lib/", "../lib/x86_64-linux-gnu/", "../libexec/baton/"};
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    char *slash;
+
+    path[0] = 0;
+    if (n <= 0)
+        return;
+    self[n] = 0;
+    slash = strrchr(self, '/');
+    if (!slash)
+        return;
+    slash[1] = 0;
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        if ((size_t)snprintf(path, PATH_MAX, "%s%s%s", self, places[i], name) < PATH_MAX &&
+            access(path, R_OK) == 0)
+            return;
+    }
+    path[0] = 0;
+}
+
+static void check_devices(struct report *report, const json_t *probe)
+{
+    size_t devices = 0;
+    size_t i;
+    size_t k;
+    json_t *platform;
+    json_t *device;
+
+    json_array_foreach(json_object_get(probe, "platforms"), i, platform)
+    {
+        json_array_foreach(json_object_get(platform, "devices"), k, device)
+        {
+            const json_t *engines = json_object_get(device, "copy_engines");
+            char detail[512];
+            char copies[64] = "copy engines unknown, 2 assumed";
+
+            if (json_is_integer(engines))
+                (void)snprintf(copies, sizeof copies, "%lld copy engine(s)",
+                               (long long)json_integer_value(engines));
+            (void)snprintf(detail, sizeof detail, "%s (%s, %lld compute units, 1 execution engine, %s)",
+                           json_string_value(json_object_get(device, "name")),
+                           json_string_value(json_object_get(device, "type")),
+                           (long long)json_integer_value(json_object_get(device, "compute_units")), copies);
+            find(report, WORKS, json_string_value(json_object_get(platform, "name")), detail, NULL);
+            devices++;
+        }
+    }
+    if (devices == 0)
+        find(report, BROKEN, "OpenCL devices", "none found",
+             "install a driver for your GPU, or pocl-opencl-icd to use the CPU as a device");
+}
+
+static void check_opencl(struct report *report)
+{
+    char layer[PATH_MAX];
+    const char *error;
+    json_t *probe;
+
+    beside("libbaton-layer.so", layer);
+    probe = probe_opencl(layer[0] ? layer : NULL);
+    if (!probe)
+        return;
+    error = json_string_value(json_object_get(probe, "error"));
+    if (error) {
+        find(report, BROKEN, "OpenCL", error,
+             "install ocl-icd-libopencl1 and a driver, for example pocl-opencl-icd");
+    } else {
+        char detail[PATH_MAX + 32];
+
+        (void)snprintf(detail, sizeof detail, "%s (%s)", json_string_value(json_object_get(probe, "loader")),
+                       json_string_value(json_object_get(probe, "loader_name")));
+        find(report, WORKS, "OpenCL loader", detail, NULL);
+        if (!layer[0])
+            find(report, LIMITED, "layer", "libbaton-layer.so is not beside this program",
+                 "build or install Baton completely; analysis and simulation work without it");
+        else if (json_is_true(json_object_get(probe, "layer_loaded")))
+            find(report, WORKS, "layer", "the loader accepts OPENCL_LAYERS", NULL);
+        else
+            find(report, BROKEN, "layer", "the loader ignores OPENCL_LAYERS",
+                 "use ocl-icd 2.3 or newer as libOpenCL.so.1: programs would run unscheduled");
+        check_devices(report, probe);
+    }
+    json_decref(probe);
+}
+
+/* Tries it in a child, since asking the limits does not tell what a container allows. */
+static bool may_use_fifo(void)
+{
+    pid_t child = fork();
+    int status = 1;
+
+    if (child == 0) {
+        struct sched_param parameters = {.sched_priority = sched_get_priority_min(SCHED_FIFO)};
+
+        _exit(sched_setscheduler(0, SCHED_FIFO, &parameters) == 0 ? 0 : 1);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return false;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void check_real_time(struct report *report)
+{
+    struct rlimit memory = {0};
+
+    if (may_use_fifo())
+        find(report, WORKS, "real-time scheduling", "SCHED_FIFO is permitted", NULL);
+    else
+        find(report, LIMITED, "real-time scheduling",
+             "SCHED_FIFO is not permitted: order is kept, no bound is claimed",
+             "give the user an rtprio limit of 99 (/etc/security/limits.d) or the daemon CAP_SYS_NICE");
+    getrlimit(RLIMIT_MEMLOCK, &memory);
+    if (geteuid() == 0 || memory.rlim_cur == RLIM_INFINITY || memory.rlim_cur >= (rlim_t)64 << 20)
+        find(report, WORKS, "locked memory", "the daemon can lock its pages", NULL);
+    else
+        find(report, LIMITED, "locked memory", "the limit is below 64 MiB",
+             "give the user a memlock limit of 65536 KiB or more");
+}
+
+static void check_socket_folder(struct report *report)
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    char fallback[64];
+    struct stat status;
+    char detail[PATH_MAX + 64];
+
+    (void)snprintf(fallback, sizeof fallback, "/run/user/%u", (unsigned)getuid());
+    if (!runtime || !*runtime)
+        runtime = fallback;
+    if (stat(runtime, &status) == 0 && S_ISDIR(status.st_mode) && access(runtime, W_OK) == 0) {
+        (void)snprintf(detail, sizeof detail, "%s is writable", runtime);
+        find(report, WORKS, "socket folder", detail, NULL);
+        return;
+    }
+    (void)snprintf(detail, sizeof detail,
+                   "%s is not there or not writable; a private folder below /tmp is used", runtime);
+    find(report, LIMITED, "socket folder", detail,
+         "log in through a session manager, or set XDG_RUNTIME_DIR or BATON_SOCKET");
+}
+
+static void check_tools(struct report *report)
+{
+    static const struct {
+        const char *program, *use, *package;
+    } tools[] = {
+        {"mpirun", "studies on many machines", "openmpi-bin"},
+        {"clang-14", "kernel rewriting", "clang-14"},
+        {"chromium", "looking at reports", "chromium"},
+    };
+
+    for (size_t i = 0; i < sizeof tools / sizeof tools[0]; i++) {
+        const char *path = getenv("PATH");
+        bool found = false;
+
+        while (path && *path && !found) {
+            size_t length = strcspn(path, ":");
+            char file[PATH_MAX];
+
+            (void)snprintf(file, sizeof file, "%.*s/%s", (int)length, path, tools[i].program);
+            found = access(file, X_OK) == 0;
+            path += length + (path[length] == ':');
+        }
+        if (found) {
+            find(report, WORKS, tools[i].program, tools[i].use, NULL);
+        } else {
+            char advice[128];
+
+            (void)snprintf(advice, sizeof advice, "optional: apt-get install %s", tools[i].package);
+            find(report, LIMITED, tools[i].program, tools[i].use, advice);
+        }
+    }
+}
+
+static void print_report(const json_t *findings)
+{
+    bool colour = isatty(STDOUT_FILENO);
+    size_t i;
+    json_t *finding;
+
+    json_array_foreach(findings, i, finding)
+    {
+        const char *state = json_string_value(json_object_get(finding, "state"));
+        const char *advice = json_string_value(json_object_get(finding, "advice"));
+        const char *paint = state[0] == 'w' ? "\033[32m" : state[0] == 'l' ? "\033[33m" : "\033[31m";
+
+        printf("%s%-8s%s %-24s %s\n", colour ? paint : "", state, colour ? "\033[0m" : "",
+               json_string_value(json_object_get(finding, "what")),
+               json_string_value(json_object_get(finding, "detail")));
+        if (*advice)
+            printf("%-8s   -> %s\n", "", advice);
+    }
+}
+
+static int run(const struct cli_args *args)
+{
+    struct report report = {.findings = json_array()};
+
+    if (!report.findings)
+        return cli_fail_environment(args, ENOMEM, "cannot report");
+    check_opencl(&report);
+    check_real_time(&report);
+    check_socket_folder(&report);
+    check_tools(&report);
+    if (cli_has(args, "json")) {
+        json_t *answer =
+            json_pack("{s:b, s:O}", "usable", !report.essential_broken, "findings", report.findings);
+
+        json_dumpf(answer, stdout, JSON_COMPACT);
+        putchar('\n');
+        json_decref(answer);
+    } else {
+        print_report(report.findings);
+    }
+    json_decref(report.findings);
+    return report.essential_broken ? CLI_NO : CLI_YES;
+}
+
+static const struct cli_option options[] = {
+    {"json", 0, NULL, "print one JSON object"},
+    {0},
+};
+
+const struct cli_command command_doctor = {
+    .name = "doctor",
+    .summary = "Say what works on this machine, and what to do about what does not.",
+    .arguments = "",
+    .options = options,
+    .example = "baton doctor",
+    .run = run,
+};

@@ -1,0 +1,192 @@
+#include "model/plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "model/print.h"
+#include "model/segment.h"
+
+#define PLAN_FILE_LIMIT ((size_t)16 << 20)
+#define PLAN_MAX_TASKS  99 /* priorities are 1..99 and unique */
+
+static int read_name(const struct document *document, const struct node *mapping, const char *key,
+                     struct arena *arena, const char **ret_name, struct input_error *ret_error)
+{
+    const struct node *node = node_get(mapping, key);
+    const char *text = NULL;
+    int result;
+
+    if (!node)
+        return document_reject(document, mapping, ret_error, "a mapping with %s", key);
+    result = node_text(document, node, key, &text, ret_error);
+    if (!result && !(*ret_name = arena_strndup(arena, text, strlen(text))))
+        result = -ENOMEM;
+    return result;
+}
+
+static int read_unsigned(const struct document *document, const struct node *mapping, const char *key,
+                         int64_t low, int64_t high, unsigned *value, struct input_error *ret_error)
+{
+    const struct node *node = node_get(mapping, key);
+    int64_t wide;
+    int result;
+
+    if (!node)
+        return 0;
+    result = node_int(document, node, key, low, high, &wide, ret_error);
+    if (!result)
+        *value = (unsigned)wide;
+    return result;
+}
+
+static int read_task(const struct document *document, const struct node *mapping, struct plan *plan,
+                     struct plan_task *task, struct input_error *ret_error)
+{
+    static const char *const keys[] = {"name",        "priority",    "gpus",     "placement",
+                                       "gpu_cluster", "cpu_cluster", "piece_ms", "chunk_in",
+                                       "chunk_out",   "bound_ms",    NULL};
+    /* A plan does not carry the platform: a list of GPUs is checked only against what a set of GPUs can hold. */
+    static const struct platform any = {.gpus = PLATFORM_MAX_GPUS};
+    const struct node *node;
+    int result = node_expect_mapping(document, mapping, keys, ret_error);
+
+    *task = (struct plan_task){.gpus = 1, .bound = -1};
+    if (!result)
+        result = read_name(document, mapping, "name", &plan->arena, &task->name, ret_error);
+    if (!result && !node_get(mapping, "priority"))
+        result = document_reject(document, mapping, ret_error, "a task with a priority");
+    if (!result)
+        result = read_unsigned(document, mapping, "priority", 1, 99, &task->priority, ret_error);
+    if (!result)
+        result = read_unsigned(document, mapping, "gpus", 1, PLATFORM_MAX_GPUS, &task->gpus, ret_error);
+    if (!result && (node = node_get(mapping, "placement")))
+        result = placement_read(document, node, &any, &task->placement, ret_error);
+    if (!result)
+        result = read_unsigned(document, mapping, "gpu_cluster", 0, PLATFORM_MAX_GPUS, &task->gpu_cluster,
+                               ret_error);
+    if (!result)
+        result = read_unsigned(document, mapping, "cpu_cluster", 0, PLATFORM_MAX_CPUS, &task->cpu_cluster,
+                               ret_error);
+    if (!result && (node = node_get(mapping, "piece_ms")))
+        result = node_duration(document, node, "a time in ms", NSEC_PER_MS, 0, &task->piece, ret_error);
+    if (!result && (node = node_get(mapping, "chunk_in")))
+        result = node_bytes(document, node, "chunk_in", &task->chunk_in, ret_error);
+    if (!result && (node = node_get(mapping, "chunk_out")))
+        result = node_bytes(document, node, "chunk_out", &task->chunk_out, ret_error);
+    if (!result && (node = node_get(mapping, "bound_ms")) &&
+        (node->quoted || strcmp(node->text, "null") != 0))
+        result = node_duration(document, node, "a bound in ms", NSEC_PER_MS, 0, &task->bound, ret_error);
+    for (const struct plan_task *other = plan->tasks; other < task && !result; other++) {
+        if (strcmp(other->name, task->name) == 0)
+            result = document_reject(document, node_get(mapping, "name"), ret_error, "each task name once");
+        else if (other->priority == task->priority)
+            result = document_reject(document, node_get(mapping, "priority"), ret_error,
+                                     "a priority that no other task has");
+    }
+    return result;
+}
+
+static int read_tasks(const struct document *document, struct plan *plan, struct input_error *ret_error)
+{
+    const struct node *list = node_get(document->root, "tasks");
+    int result;
+
+    if (!list)
+        return document_reject(document, document->root, ret_error, "a list of tasks under `tasks:`");
+    result = node_expect_sequence(document, list, "a list of at least one task", ret_error);
+    if (!result && list->n > PLAN_MAX_TASKS)
+        result = document_reject(document, list, ret_error, "at most %d tasks", PLAN_MAX_TASKS);
+    if (result)
+        return result;
+    plan->tasks = arena_calloc(&plan->arena, list->n, sizeof *plan->tasks);
+    if (!plan->tasks)
+        return -ENOMEM;
+    for (const struct node *node = list->first; node && !result; node = node->next)
+        result = read_task(document, node, plan, &plan->tasks[plan->n_tasks++], ret_error);
+    return result;
+}
+
+int plan_read(const char *name, const char *text, size_t size, struct plan *ret_plan,
+              struct input_error *ret_error)
+{
+    static const char *const keys[] = {"analysis", "profile", "tasks", NULL};
+    struct plan plan = {0};
+    struct document document;
+    int result = document_parse(name, text, size, &document, ret_error);
+
+    if (result)
+        return result;
+    arena_init(&plan.arena, 0);
+    result = node_expect_mapping(&document, document.root, keys, ret_error);
+    if (!result)
+        result = read_name(&document, document.root, "analysis", &plan.arena, &plan.analysis, ret_error);
+    if (!result)
+        result = read_name(&document, document.root, "profile", &plan.arena, &plan.profile, ret_error);
+    if (!result)
+        result = read_tasks(&document, &plan, ret_error);
+    document_done(&document);
+    if (result)
+        arena_done(&plan.arena);
+    else
+        *ret_plan = plan;
+    return result;
+}
+
+int plan_read_file(const char *path, struct plan *ret_plan, struct input_error *ret_error)
+{
+    char *text;
+    size_t size;
+    int result = file_read(path, PLAN_FILE_LIMIT, &text, &size);
+
+    if (result == -EFBIG)
+        return input_reject(ret_error, path, 0, 0, "a larger one", "a file of at most 16 MiB");
+    if (result)
+        return result;
+    result = plan_read(path, text, size, ret_plan, ret_error);
+    free(text);
+    return result;
+}
+
+void plan_done(struct plan *plan)
+{
+    arena_done(&plan->arena);
+    *plan = (struct plan){0};
+}
+
+void plan_print(const struct plan *plan, FILE *out)
+{
+    (void)fputs("analysis: ", out);
+    print_quoted(plan->analysis, out);
+    (void)fputs("\nprofile: ", out);
+    print_quoted(plan->profile, out);
+    (void)fputs("\ntasks:\n", out);
+    for (size_t i = 0; i < plan->n_tasks; i++) {
+        const struct plan_task *task = &plan->tasks[i];
+
+        (void)fputs("  - {name: ", out);
+        print_quoted(task->name, out);
+        (void)fprintf(out, ", priority: %u, gpus: %u, placement: ", task->priority, task->gpus);
+        placement_print(&task->placement, out);
+        (void)fprintf(out, ", gpu_cluster: %u, cpu_cluster: %u, piece_ms: ", task->gpu_cluster,
+                      task->cpu_cluster);
+        print_duration(task->piece, NSEC_PER_MS, out);
+        (void)fprintf(out, ", chunk_in: %lld, chunk_out: %lld, bound_ms: ", (long long)task->chunk_in,
+                      (long long)task->chunk_out);
+        if (task->bound < 0)
+            (void)fputs("null", out);
+        else
+            print_duration(task->bound, NSEC_PER_MS, out);
+        (void)fputs("}\n", out);
+    }
+}
+
+const struct plan_task *plan_find(const struct plan *plan, const char *name)
+{
+    for (size_t i = 0; i < plan->n_tasks; i++) {
+        if (strcmp(plan->tasks[i].name, name) == 0)
+            return &plan->tasks[i];
+    }
+    return NULL;
+}
