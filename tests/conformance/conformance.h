@@ -20,6 +20,7 @@ struct world {
     cl_program program;
     cl_command_queue in_order, out_of_order, second, other_queue; /* other_queue: of other_context */
     bool svm, native, images;
+    bool pocl; /* PoCL 3.1 aborts in clEnqueueWaitForEvents and crashes on some bad input */
 };
 
 /* Fresh objects for one case. */

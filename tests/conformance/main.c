@@ -66,6 +66,7 @@ static bool world_make(struct world *ret_world)
 {
     struct world *world = ret_world;
     const char *text = source;
+    char name[64] = "";
     cl_uint n = 0;
     cl_int code;
     cl_device_exec_capabilities capabilities = 0;
@@ -82,6 +83,8 @@ static bool world_make(struct world *ret_world)
     world->native = (capabilities & CL_EXEC_NATIVE_KERNEL) != 0;
     world->svm = svm != 0;
     world->images = true;
+    clGetPlatformInfo(world->platform, CL_PLATFORM_NAME, sizeof name, name, NULL);
+    world->pocl = !strcmp(name, "Portable Computing Language");
     world->context = clCreateContext(NULL, 1, &world->device, NULL, NULL, &code);
     world->other_context = clCreateContext(NULL, 1, &world->device, NULL, NULL, &code);
     world->program = clCreateProgramWithSource(world->context, 1, &text, NULL, &code);

@@ -33,13 +33,14 @@ static cl_int fill_range(struct fake_range *ret_range, cl_uint dim, const size_t
             return CL_INVALID_GLOBAL_WORK_SIZE;
         if (!ret_range->local[d])
             return CL_INVALID_WORK_GROUP_SIZE;
-        if (ret_range->local[d] > limits[d])
-            return CL_INVALID_WORK_ITEM_SIZE;
         if (ret_range->global[d] % ret_range->local[d])
             return CL_INVALID_WORK_GROUP_SIZE;
     }
     if (ret_range->local[0] * ret_range->local[1] * ret_range->local[2] > 1024)
         return CL_INVALID_WORK_GROUP_SIZE;
+    for (cl_uint d = 0; d < 3; d++)
+        if (ret_range->local[d] > limits[d])
+            return CL_INVALID_WORK_ITEM_SIZE;
     for (size_t n = 8; !local && n > 1; n /= 2)
         if (ret_range->global[0] % n == 0) {
             ret_range->local[0] = n;
