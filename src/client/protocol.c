@@ -83,25 +83,26 @@ static void send_request(struct protocol *protocol, unsigned index)
 
 /* ---- playing the daemon on a word that has none ---- */
 
-/* Whatever stands there becomes what it would be if nobody else existed: held stays held, all else is idle. */
-static void free_word(struct protocol *protocol, unsigned index)
+/*
+ * From the daemon's page to the private one. What runs stays BUSY there, flagged so that its end takes the slow path and
+ * gives up the old word too; what was asked for is granted; the rest is idle.
+ */
+static void free_lease(struct protocol *protocol, unsigned index)
 {
     struct protocol_lease *lease = &protocol->leases[index];
-    lease_word *word = atomic_load(&lease->word);
-    uint64_t seen = atomic_load(word);
-    uint64_t next;
+    lease_word *old = atomic_load(&lease->word);
+    lease_word *word = &protocol->private_page->leases[index].word;
+    bool busy = old && lease_word_call_in(old, LEASE_FLAGS) == LEASE_CALLED_BUSY;
 
-    do {
-        bool busy = lease_word_state(seen) == LEASE_STATE_BUSY;
-
-        if (busy || lease->asked)
-            next = lease_word_make(LEASE_STATE_BUSY, 0, lease_word_generation(seen), lease->epoch);
-        else
-            next = lease_word_make(LEASE_STATE_IDLE, 0, lease_word_generation(seen), lease->epoch);
-    } while (!atomic_compare_exchange_weak(word, &seen, next));
+    lease->ghost = busy ? old : NULL;
+    atomic_store(word, lease_word_make(busy || lease->asked ? LEASE_STATE_BUSY : LEASE_STATE_IDLE,
+                                       busy ? LEASE_FLAG_WANTED : 0, protocol->generation, lease->epoch));
+    atomic_store(&lease->shared, NULL);
+    atomic_store(&lease->word, word);
     if (lease->asked && lease->notify)
         push_event(protocol, PROTOCOL_GRANTED, index);
-    protocol->host.wake(protocol->host.user, word);
+    if (old)
+        protocol->host.wake(protocol->host.user, old);
 }
 
 void protocol_lost(struct protocol *protocol)
@@ -110,7 +111,8 @@ void protocol_lost(struct protocol *protocol)
     outbox_init(&protocol->in);
     outbox_init(&protocol->out);
     for (unsigned i = 0; i < protocol->n_leases; i++) {
-        free_word(protocol, i);
+        if (protocol->leases[i].shared)
+            free_lease(protocol, i);
         protocol->leases[i].refused = false;
     }
 }
@@ -126,11 +128,13 @@ static void attach(struct protocol *protocol, unsigned index)
     /* From here on both fast paths fail on the old word: it is NONE, or BUSY and flagged. */
     bool busy = old && lease_word_call_in(old, LEASE_FLAGS) == LEASE_CALLED_BUSY;
 
-    atomic_store(&place->tell, lease->shared ? atomic_load(&lease->shared->tell) : 0);
+    atomic_store(&place->tell, atomic_load(&lease->tell));
     if (busy)
         lease_word_grant(&place->word, LEASE_FLAGS, protocol->generation, lease->epoch);
     atomic_store(&lease->shared, place);
     atomic_store(&lease->word, &place->word);
+    lease->ghost = NULL; /* the declaration takes its place */
+    lease->declared = busy;
     lease->refused = false;
     frame.attach.index = index;
     frame.attach.engine = lease->engine;
@@ -187,8 +191,11 @@ static int refused(struct protocol *protocol, const struct frame_refused *frame)
     if (frame->index >= protocol->n_leases)
         return -EPROTO;
     lease = &protocol->leases[frame->index];
+    if (!lease->shared)
+        return 0;
     lease->refused = true;
-    free_word(protocol, frame->index);
+    free_lease(protocol, frame->index);
+    lease->ghost = NULL; /* the daemon keeps nothing for us there */
     return 0;
 }
 
@@ -282,12 +289,27 @@ int protocol_attach(struct protocol *protocol, const char *device, uint32_t engi
     if (protocol->state == PROTOCOL_ONLINE) {
         attach(protocol, index);
     } else {
-        atomic_store(&lease->word, &protocol->private_page->leases[index].word);
-        free_word(protocol, index);
+        free_lease(protocol, index);
     }
     protocol->n_leases++;
     *ret_index = index;
     return 0;
+}
+
+void protocol_tell(struct protocol *protocol, unsigned index, uint32_t what, bool on)
+{
+    struct protocol_lease *lease = &protocol->leases[index];
+    struct page_lease *shared = atomic_load(&lease->shared);
+
+    if (on) {
+        (void)atomic_fetch_or(&lease->tell, what);
+        if (shared)
+            (void)atomic_fetch_or(&shared->tell, what);
+    } else {
+        (void)atomic_fetch_and(&lease->tell, ~what);
+        if (shared)
+            (void)atomic_fetch_and(&shared->tell, ~what);
+    }
 }
 
 int protocol_request(struct protocol *protocol, unsigned index, bool notify)
@@ -301,20 +323,11 @@ int protocol_request(struct protocol *protocol, unsigned index, bool notify)
         return LEASE_BEGUN;
     if (lease_word_state(seen) == LEASE_STATE_BUSY)
         return LEASE_TAKEN;
+    assert(managed(protocol, lease)); /* private words are idle or busy */
     lease->epoch++;
-    if (!managed(protocol, lease)) { /* a word left half taken by a daemon that died: ours again */
-        lease->asked = true;
-        lease->notify = false;
-        free_word(protocol, index);
-        lease->asked = false;
-        return LEASE_BEGUN;
-    }
     lease->asked = true;
     lease->notify = notify;
-    if (notify)
-        (void)atomic_fetch_or(&lease->shared->tell, PAGE_TELL_GRANT);
-    else
-        (void)atomic_fetch_and(&lease->shared->tell, ~PAGE_TELL_GRANT);
+    protocol_tell(protocol, index, PAGE_TELL_GRANT, notify);
     send_request(protocol, index);
     return LEASE_ASK;
 }
@@ -328,6 +341,7 @@ static void give_back(struct protocol *protocol, unsigned index, uint32_t next)
     frame.release.epoch = lease_word_epoch(atomic_load(lease->word));
     frame.release.next = next;
     lease_word_give(lease->word);
+    lease->declared = false;
     put(protocol, &frame);
 }
 
@@ -337,19 +351,12 @@ int protocol_yield(struct protocol *protocol, unsigned index, bool notify)
     uint64_t seen = atomic_load(lease->word);
 
     assert(lease_word_state(seen) == LEASE_STATE_BUSY && !lease->asked);
-    if (!managed(protocol, lease)) {
-        (void)atomic_fetch_and(lease->word, ~LEASE_FLAGS);
-        return LEASE_BEGUN;
-    }
-    if (!(seen & LEASE_FLAGS))
+    if (!managed(protocol, lease) || !(seen & LEASE_FLAGS))
         return LEASE_BEGUN;
     lease->epoch++;
     lease->asked = true;
     lease->notify = notify;
-    if (notify)
-        (void)atomic_fetch_or(&lease->shared->tell, PAGE_TELL_GRANT);
-    else
-        (void)atomic_fetch_and(&lease->shared->tell, ~PAGE_TELL_GRANT);
+    protocol_tell(protocol, index, PAGE_TELL_GRANT, notify);
     give_back(protocol, index, lease->epoch);
     return LEASE_ASK;
 }
@@ -364,6 +371,9 @@ void protocol_end(struct protocol *protocol, unsigned index)
         give_back(protocol, index, 0);
         return;
     }
+    if (lease->ghost)
+        lease_word_give(lease->ghost);
+    lease->ghost = NULL;
     (void)atomic_fetch_and(lease->word, ~LEASE_FLAGS);
     (void)lease_word_keep(lease->word);
 }
@@ -373,8 +383,7 @@ bool protocol_granted(struct protocol *protocol, unsigned index)
     struct protocol_lease *lease = &protocol->leases[index];
     uint64_t seen = atomic_load_explicit(lease->word, memory_order_acquire);
 
-    if (!lease->asked || lease_word_state(seen) != LEASE_STATE_BUSY ||
-        lease_word_epoch(seen) != lease->epoch)
+    if (!lease->asked || lease_word_state(seen) != LEASE_STATE_BUSY || lease_word_epoch(seen) != lease->epoch)
         return false;
     lease->asked = false;
     return true;

@@ -5,9 +5,11 @@
  *
  *     OFFLINE --connected--> GREETING --WELCOME--> ONLINE --lost--> OFFLINE
  *
- * Offline (and greeting) every lease is free: its word lives in a private page, or in the page of a daemon that is gone,
- * and this side plays the daemon on it. When a new daemon welcomes us, each old word is called in as a daemon would; what
- * turns out to be BUSY is declared to the new daemon, which grants nothing on that engine until it is released.
+ * Offline (and greeting) every lease is free: its word lives in a private page, and this side plays the daemon on it.
+ * Whenever a lease moves between pages, the old word is called in as a daemon would, so that it can no longer begin or end
+ * quietly; what turns out to be BUSY is carried over. On a welcome it is declared to the daemon, which grants nothing on
+ * that engine until it is released. On a loss the old word is given up when the work has drained, since the daemon, if it
+ * lives, keeps the engine for us until then.
  *
  * The two fast paths, lease_word_begin() and lease_word_keep() on *lease->word, may run at any time in other threads; every
  * function here copes with that. A word that is no longer current is left flagged, so both fast paths fail on it.
@@ -27,13 +29,16 @@
 enum protocol_state { PROTOCOL_OFFLINE, PROTOCOL_GREETING, PROTOCOL_ONLINE };
 
 struct protocol_lease {
-    lease_word *_Atomic word;           /* the current one; old ones stay mapped */
-    struct page_lease *_Atomic shared;  /* where `tell` is written; NULL: private */
+    lease_word *_Atomic word; /* the current one; old ones stay mapped */
+    lease_word *ghost; /* of a lost connection: BUSY until the work that began there has drained; or NULL */
+    struct page_lease *_Atomic shared; /* the daemon's, where `tell` is written; NULL: private */
+    _Atomic uint32_t tell;             /* PAGE_TELL_*, as it stands in every page to come */
     char device[DEVICE_NAME_SIZE];
     uint32_t engine; /* enum engine_kind */
     uint32_t epoch;  /* of the latest request */
     bool asked;      /* a request is under way: the next BUSY with this epoch is its grant */
     bool notify;     /* ... and whoever asked wants an event */
+    bool declared;   /* the hold began before this daemon knew of it */
     bool refused;    /* the daemon does not manage it */
 };
 
@@ -79,7 +84,8 @@ struct protocol {
     unsigned events_begin, events_n;
 };
 
-/* private_page: zeroed, owned by the caller, outlives the machine. hello->version and generation are filled in here. */
+/* private_page: zeroed, owned by the caller, outlives the machine. hello->version and generation are filled in here;
+ * hello->key tells the sessions of one process apart. */
 void protocol_init(struct protocol *protocol, const struct frame_hello *hello, struct page *private_page,
                    const struct protocol_host *host);
 
@@ -102,6 +108,9 @@ int protocol_attach(struct protocol *protocol, const char *device, uint32_t engi
 int protocol_request(struct protocol *protocol, unsigned index, bool notify);
 int protocol_yield(struct protocol *protocol, unsigned index, bool notify);
 void protocol_end(struct protocol *protocol, unsigned index);
+
+/* Asks (or no longer asks) for a frame when these happen, PAGE_TELL_*. May be called without the lock. */
+void protocol_tell(struct protocol *protocol, unsigned index, uint32_t what, bool on);
 
 /* Has the request been granted? Takes the grant: true once. */
 bool protocol_granted(struct protocol *protocol, unsigned index);

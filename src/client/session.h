@@ -94,6 +94,17 @@ enum session_counter {
 void session_count(struct session *session, enum session_counter counter, uint64_t n);
 uint64_t session_counter(const struct session *session, enum session_counter counter);
 
+/*
+ * Jobs (client/jobs.h). Explicit ones, said by the program itself, switch the inferred ones of the layer off for good. Instants are
+ * of CLOCK_MONOTONIC.
+ */
+void session_job_begin(struct session *session, bool explicit_job, baton_nsec at);
+void session_job_end(struct session *session, bool explicit_job, baton_nsec at);
+bool session_job_running(struct session *session);
+
+/* Writes the object of `--stats` (DESIGN.md) to path, whole or not at all; 0 or -errno. */
+int session_write_stats(struct session *session, const char *path);
+
 /* Copies the counters to the shared page. Jobs do it at their end; call it also before long waits. */
 void session_publish(struct session *session);
 

@@ -42,14 +42,14 @@ struct config {
     unsigned copy_engines; /* of devices that are not listed */
     unsigned buses;
     unsigned tokens_per_gpu;
-    bool declare;                /* clients may name devices that neither the probe nor the file knows */
-    bool probe;                  /* look for devices through OpenCL */
-    baton_nsec settle;           /* after an unclean end: wait this long for clients of the predecessor */
-    baton_nsec overdue;          /* a holder that has not given way after this long is reported */
-    baton_nsec idle_exit;        /* end after so long without clients; 0: never */
-    bool realtime;               /* try SCHED_FIFO and locked memory */
+    bool declare;                 /* clients may name devices that neither the probe nor the file knows */
+    bool probe;                   /* look for devices through OpenCL */
+    baton_nsec settle;            /* after an unclean end: wait this long for clients of the predecessor */
+    baton_nsec overdue;           /* a holder that has not given way after this long is reported */
+    baton_nsec idle_exit;         /* end after so long without clients; 0: never */
+    bool realtime;                /* try SCHED_FIFO and locked memory */
     unsigned band_low, band_high; /* SCHED_FIFO priorities for boosted clients; the daemon runs above */
-    struct config_user others;   /* uid is unused */
+    struct config_user others;    /* uid is unused */
     struct config_user users[CONFIG_MAX_USERS];
     size_t n_users;
     struct config_device listed[CONFIG_MAX_DEVICES];

@@ -31,12 +31,12 @@ struct credentials {
 
 /* Something that a person should know; the host words it. */
 enum server_report {
-    REPORT_BAD_FRAME,   /* peer: dropped for bytes that make no sense */
-    REPORT_SLOW,        /* peer: dropped because it does not read */
-    REPORT_OVERDUE,     /* peer, detail: engine; has not given way */
-    REPORT_REFUSED,     /* peer, detail: errno */
-    REPORT_UNDRAINED,   /* peer: its process cannot be watched; taken as drained after a wait */
-    REPORT_SETTLED,     /* detail: clients that declared something busy */
+    REPORT_BAD_FRAME, /* peer: dropped for bytes that make no sense */
+    REPORT_SLOW,      /* peer: dropped because it does not read */
+    REPORT_OVERDUE,   /* peer, detail: engine; has not given way */
+    REPORT_REFUSED,   /* peer, detail: errno */
+    REPORT_UNDRAINED, /* peer: its process cannot be watched; taken as drained after a wait */
+    REPORT_SETTLED,   /* detail: clients that declared something busy */
 };
 
 /* What the server asks of its surroundings. */
@@ -58,8 +58,8 @@ struct server_start {
     uint32_t generation;
     pid_t pid;
     uid_t uid;
-    bool settle;       /* the predecessor ended without saying so */
-    uint32_t about;    /* ABOUT_REALTIME, ABOUT_LOCKED, ABOUT_BOOSTS */
+    bool settle;    /* the predecessor ended without saying so */
+    uint32_t about; /* ABOUT_REALTIME, ABOUT_LOCKED, ABOUT_BOOSTS */
     baton_nsec now_at;
 };
 

@@ -29,16 +29,17 @@
 enum engine_kind { FRAME_ENGINE_EXECUTION, FRAME_ENGINE_COPY_IN, FRAME_ENGINE_COPY_OUT, FRAME_ENGINES };
 
 enum query_what {
-    QUERY_DAEMON,
-    QUERY_DEVICE,
-    QUERY_ENGINE,
-    QUERY_CLIENT,
-    QUERY_TRACE,
-    QUERY_RUNS,
-    QUERY_DEPARTED
+    QUERY_DAEMON,   /* ABOUT_DAEMON */
+    QUERY_DEVICE,   /* index: ABOUT_DEVICE */
+    QUERY_ENGINE,   /* index: ABOUT_ENGINE */
+    QUERY_CLIENT,   /* index: the first client from this slot on, ABOUT_CLIENT */
+    QUERY_TRACE,    /* cursor: the daemon's decisions, TRACE */
+    QUERY_RUNS,     /* index: a slot, cursor: what that client ran, TRACE */
+    QUERY_OLD_RUNS, /* cursor: what clients that have left ran, TRACE */
+    QUERY_DEPARTED, /* index: clients that have left, ABOUT_CLIENT */
 };
 
-enum client_state { CLIENT_CONNECTED, CLIENT_DRAINING, CLIENT_MONITOR };
+enum client_state { CLIENT_CONNECTED, CLIENT_DRAINING, CLIENT_DEPARTED };
 
 /* What happened, in traces. */
 enum trace_kind {
