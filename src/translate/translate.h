@@ -22,20 +22,23 @@ enum translate_answer {
 };
 
 enum translate_mode {
-    TRANSLATE_BUILD,   /* clBuildProgram: every function the program calls is in it */
+    TRANSLATE_BUILD, /* clBuildProgram: every function the program calls is in it */
     TRANSLATE_COMPILE, /* clCompileProgram: functions may come from, and be used by, other objects of the link */
 };
 
 /* What the driver says of a device. Strings are borrowed for the call; NULL is "". */
 struct translate_device {
+    const char *version;    /* CL_DEVICE_VERSION, e.g. "OpenCL 3.0 PoCL HSTR: ..." */
     const char *c_version;  /* CL_DEVICE_OPENCL_C_VERSION, e.g. "OpenCL C 1.2 PoCL" */
     const char *extensions; /* CL_DEVICE_EXTENSIONS, separated by spaces */
     const char *features;   /* names of CL_DEVICE_OPENCL_C_FEATURES (3.0), separated by spaces */
-    const char *driver;     /* platform, device and driver version, in any form: part of the cache key only */
-    const char *defines;    /* further macros of the driver, "NAME" or "NAME=VALUE", separated by spaces */
-    uint32_t address_bits;  /* CL_DEVICE_ADDRESS_BITS: 64 or 32 */
-    bool images;            /* CL_DEVICE_IMAGE_SUPPORT */
-    bool little_endian;     /* CL_DEVICE_ENDIAN_LITTLE */
+    const char
+        *driver; /* platform name, device name, driver version, in any form: part of the cache key, and tells
+                               whose habits to expect */
+    const char *defines;   /* further macros of the driver, "NAME" or "NAME=VALUE", separated by spaces */
+    uint32_t address_bits; /* CL_DEVICE_ADDRESS_BITS: 64 or 32 */
+    bool images;           /* CL_DEVICE_IMAGE_SUPPORT */
+    bool little_endian;    /* CL_DEVICE_ENDIAN_LITTLE */
 };
 
 /* One text with a name: a header given to clCompileProgram, by the name in its #include. */
@@ -68,20 +71,22 @@ enum translate_access {
 
 struct translate_arg {
     enum translate_access access;
-    bool local;     /* __local: clSetKernelArg takes a size */
-    bool image;     /* any image type */
-    bool own_write; /* proved: in a one-dimensional launch without offset, each work-item writes no element of it but the
+    bool local; /* __local: clSetKernelArg takes a size */
+    bool image; /* any image type */
+    bool
+        own_write; /* proved: in a one-dimensional launch without offset, each work-item writes no element of it but the
                        one at its own global id */
     uint32_t element; /* bytes of one such element, where own_write; else 0 */
 };
 
 struct translate_kernel {
     char *name;
-    bool sliceable; /* pieces are indistinguishable from the whole */
-    char *reason;   /* why not sliceable, a short phrase for statistics; "" when it is */
+    bool sliceable;           /* pieces are indistinguishable from the whole */
+    char *reason;             /* why not sliceable, a short phrase for statistics; "" when it is */
     bool observes_local_size; /* false: a NULL local size may be chosen by us */
     bool global_atomics;
-    bool splittable; /* no global atomics, SVM, pipes, printf, or pointers from memory: may be spread over several devices */
+    bool
+        splittable; /* no global atomics, SVM, pipes, printf, or pointers from memory: may be spread over several devices */
     bool writes_images;
     bool uses_printf;
     bool uses_pipes;
@@ -94,9 +99,11 @@ struct translate_kernel {
 struct translate_result {
     char *source; /* the rewritten text, `length` bytes and a 0; NULL when the answer is TRANSLATE_WHOLE */
     size_t length;
-    char *options; /* to be given to the driver with `source`: without -D, -I and what else the rewriting has used up */
-    char *reason;  /* why not translated; "" when it is */
-    struct translate_kernel *kernels; /* all kernels of the program, also those not sliceable: all take the hidden argument */
+    char *
+        options; /* to be given to the driver with `source`: without -D, -I and what else the rewriting has used up */
+    char *reason; /* why not translated; "" when it is */
+    struct translate_kernel
+        *kernels; /* all kernels of the program, also those not sliceable: all take the hidden argument */
     size_t n_kernels;
     bool from_cache;
 };
