@@ -1,6 +1,5 @@
 #include "makespan/relax.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +84,7 @@ static int prepare(const struct problem *problem, const uint8_t cuts[], size_t m
     result = cut(problem, cuts, relax);
     if (result)
         return result;
-    relax->base = calloc(relax->n_segments * stride * stride, sizeof relax->base[0]);
+    relax->base = calloc((relax->n_segments + 1) * stride * stride, sizeof relax->base[0]);
     relax->number = calloc((relax->n_segments + 1) * stride, sizeof relax->number[0]);
     if (!relax->base || !relax->number)
         return -ENOMEM;
