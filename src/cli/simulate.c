@@ -30,6 +30,7 @@ struct simulation {
     struct sim_options options;
     struct sim_run run;
     enum release release;
+    uint64_t seed;
     size_t searches;
     baton_nsec *offsets;
     struct sim_search search;
@@ -124,7 +125,7 @@ static int read_numbers(const struct cli_args *args, struct simulation *simulati
     }
     simulation->run.horizon =
         horizon_ms > 0 ? (baton_nsec)(horizon_ms * (double)NSEC_PER_MS) : DEFAULT_PERIODS * longest;
-    simulation->run.seed = (uint64_t)seed;
+    simulation->run.seed = simulation->seed = (uint64_t)seed;
     simulation->searches = (size_t)searches;
     return 0;
 }
@@ -324,7 +325,7 @@ static int print_json(const struct cli_args *args, const struct simulation *simu
         "policy", sched_policies[config->policy].name, "tasks", tasks, "horizon_ms", nsec_to_ms(result->end),
         "events", (json_int_t)result->events, "yields", (json_int_t)result->yields, "inheritances",
         (json_int_t)result->inheritances, "preemptions", (json_int_t)result->preemptions, "bounds_exceeded",
-        (json_int_t)count_exceeded(simulation), "seed", (json_int_t)simulation->run.seed);
+        (json_int_t)count_exceeded(simulation), "seed", (json_int_t)simulation->seed);
     if (answer && config->profile == PROFILE_GPUSYNC)
         json_object_set_new(answer, "lock", json_string(sched_locks[config->lock].name));
     if (answer && simulation->release == RELEASE_ADVERSARIAL) {

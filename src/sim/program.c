@@ -33,40 +33,42 @@ struct maker {
     const char *reason;
 };
 
-/* `fifo` and `priority-whole` do not slice. */
+/*
+ * As the analyses cut (analysis/pipeline_build.c): explicit pieces where they make up this length, else pieces of at most
+ * segment_piece(). A plan's own piece or chunk counts where the file gives none. `fifo` and `priority-whole` do not slice.
+ */
 static struct cut cut_of(const struct maker *maker, const struct segment *segment, baton_nsec length)
 {
     struct cut cut = {.length = length};
-    bool slices = maker->profile->pieces || maker->profile->tokens;
+    baton_nsec sum = 0;
 
-    if (!slices)
+    if (!maker->profile->pieces && !maker->profile->tokens)
         return cut;
-    if (segment->pieces.n && maker->program.gpus == 1) {
+    for (size_t i = 0; i < segment->pieces.n; i++)
+        sum += segment->pieces.pieces[i];
+    if (segment->pieces.n && sum == length) {
         cut.list = segment->pieces.pieces;
         cut.n = segment->pieces.n;
-    } else {
-        cut.piece = segment->piece;
-        if (segment->kind == SEGMENT_KERNEL && maker->plan && maker->plan->piece && !segment->pieces.n)
+        return cut;
+    }
+    cut.piece = segment_piece(&maker->set->platform, segment);
+    if (maker->plan && !segment->piece && !segment->pieces.n) {
+        int64_t chunk = segment->kind == SEGMENT_COPY_IN ? maker->plan->chunk_in : maker->plan->chunk_out;
+
+        if (segment->kind == SEGMENT_KERNEL && maker->plan->piece)
             cut.piece = maker->plan->piece;
+        else if (segment->kind != SEGMENT_KERNEL && chunk > 0 && segment->bytes > chunk)
+            cut.piece = (baton_nsec)((double)segment->length * ((double)chunk / (double)segment->bytes)) + 1;
     }
     return cut;
 }
 
-/*
- * Chunks of a copy whose bytes are known: of the size that the plan or else the platform gives, each as long as segment_piece() says,
- * which is what the analyses count with.
- */
-static void cut_chunks(const struct maker *maker, const struct segment *segment, struct cut *cut)
+/* Where the task's kernels go: as the plan says, unless the file fixes it. */
+static struct placement task_placement(const struct maker *maker)
 {
-    struct platform platform = maker->set->platform;
-
-    if (cut->n || segment->piece || !(maker->profile->pieces || maker->profile->tokens))
-        return;
-    if (maker->plan && maker->plan->chunk_in > 0)
-        platform.chunk_in = maker->plan->chunk_in;
-    if (maker->plan && maker->plan->chunk_out > 0)
-        platform.chunk_out = maker->plan->chunk_out;
-    cut->piece = segment_piece(&platform, segment);
+    if (maker->plan && maker->task->placement.kind != PLACEMENT_FIXED)
+        return maker->plan->placement;
+    return maker->task->placement;
 }
 
 static struct step *add_step(struct maker *maker, enum step_kind kind)
@@ -114,7 +116,6 @@ static int add_copy(struct maker *maker, const struct segment *segment, struct s
     if (maker->profile->tokens && segment->bytes > 0 && platform->overheads.n_copies[step->copy])
         return cut_by_cost(maker, step->copy, segment->bytes,
                            step->copy == COPY_IN ? platform->chunk_in : platform->chunk_out, &step->cut);
-    cut_chunks(maker, segment, &step->cut);
     return 0;
 }
 
@@ -125,8 +126,8 @@ static int add_kernel(struct maker *maker, const struct segment *segment, struct
     struct cut *per_gpu;
 
     step->placement = segment_placement(maker->task, segment);
-    if (maker->plan && !segment->has_placement)
-        step->placement = maker->plan->placement;
+    if (!segment->has_placement)
+        step->placement = task_placement(maker);
     step->lanes = program->gpus > 1 ? program->gpus : segment->gpus;
     if (step->placement.kind == PLACEMENT_FIXED)
         step->lanes = (unsigned)__builtin_popcountll(step->placement.gpus);
@@ -164,7 +165,8 @@ static int add_segment(struct maker *maker, size_t index)
 {
     const struct segment *segment = &maker->task->segments[index];
     unsigned gpus = maker->program.gpus;
-    baton_nsec length = segment_length_on(segment, gpus, maker->set->platform.gpus);
+    baton_nsec length =
+        segment_length_placed(&maker->set->platform, maker->task, segment, gpus, task_placement(maker).kind);
     struct step *step;
     int result = 0;
 

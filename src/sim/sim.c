@@ -71,7 +71,8 @@ static int make_priorities(struct sim *sim, const char **ret_reason)
     order = arena_calloc(&sim->arena, sim->n_tasks, sizeof *order);
     if (!order)
         return -ENOMEM;
-    task_set_order(sim->options.set, order);
+    if (task_set_order(sim->options.set, order))
+        return -ENOMEM;
     for (size_t i = 0; i < sim->n_tasks; i++)
         sim->tasks[order[i]].priority = (unsigned)(99 - i);
     return 0;
