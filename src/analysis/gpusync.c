@@ -179,17 +179,6 @@ static int hopeless(const struct gpusync_workspace *workspace, const struct gpus
     return too_long ? GPUSYNC_TOO_LONG : GPUSYNC_BOUNDED;
 }
 
-static void reset(struct gpusync_workspace *workspace)
-{
-    struct gpusync_state *state = workspace->state;
-
-    for (size_t i = 0; i < workspace->n; i++) {
-        workspace->terms[i] = (struct gpusync_terms){.r = workspace->tasks[i].period};
-        state->span[i] = 0;
-    }
-    workspace->rounds = 0;
-}
-
 int gpusync_analyse(struct gpusync_workspace *workspace, const struct gpusync_system *system,
                     const struct gpusync_options *options)
 {
@@ -204,7 +193,7 @@ int gpusync_analyse(struct gpusync_workspace *workspace, const struct gpusync_sy
         if (answer != GPUSYNC_BOUNDED)
             return answer;
     }
-    reset(workspace);
+    workspace->rounds = 0;
     gpusync_partition(workspace);
     gpusync_overheads_prepare(workspace);
     gpusync_overheads_inflate(workspace);

@@ -10,14 +10,6 @@
 
 #include <math.h>
 
-double gpusync_interfering_jobs(const struct gpusync_workspace *workspace, size_t i, size_t j)
-{
-    double period = workspace->tasks[i].period;
-    double r = workspace->terms[i].r;
-
-    return gpusync_ceil(((period > r ? period : r) + workspace->terms[j].r) / workspace->tasks[j].period);
-}
-
 static bool peer_to_peer(const struct gpusync_system *system)
 {
     return system->migration == MIGRATION_P2P || system->migration == MIGRATION_ON_DEMAND;
