@@ -1,5 +1,6 @@
 #include "analysis/np_edf.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ static bool utilisation_at_most_one(const struct np_edf_task tasks[], size_t n)
         wide period = (wide)tasks[i].period;
         wide factor = period / greatest_common_divisor(denominator, period);
 
+        assert(factor > 0); /* periods are */
         if (denominator <= ((wide)1 << 62) / factor) {
             denominator *= factor;
             numerator *= factor;
