@@ -147,7 +147,7 @@ static int read_tasks(const struct task_set *set, const struct analysis_request 
             char found[40];
 
             (void)snprintf(found, sizeof found, "%.6f ms", nsec_to_ms(task->deadline));
-            return input_reject(ret_error, "task set", task->line, task->column, found,
+            return input_reject(ret_error, "", task->line, task->column, found,
                                 "a deadline equal to the period, %.6f ms (np-edf)", nsec_to_ms(task->period));
         }
         tasks[i].period = task->period;
