@@ -113,6 +113,16 @@ void gpusync_partition(struct gpusync_workspace *workspace);
 void gpusync_engines_prepare(struct gpusync_workspace *workspace);
 void gpusync_engines_block(struct gpusync_workspace *workspace, struct gpu_cluster *cluster);
 
+/* Parts of a bound for one task; each other task's part is added to shares (by task) unless that is NULL. */
+double gpusync_execution_blocking(struct gpusync_workspace *workspace, const struct gpu_cluster *cluster,
+                                  size_t i, double shares[]);
+double gpusync_copy_blocking(struct gpusync_workspace *workspace, const struct gpu_cluster *cluster, size_t i,
+                             double shares[]);
+double gpusync_r2dglp_direct(const struct gpusync_workspace *workspace, unsigned q, size_t i,
+                             double shares[]);
+double gpusync_ck_omlp_direct(const struct gpusync_workspace *workspace, unsigned q, size_t i,
+                              double shares[]);
+
 /* gpusync_chains.c: b^CE of task i by integer program; never above fallback, which it answers where it cannot do better. */
 double gpusync_chains_bound(struct gpusync_workspace *workspace, const struct gpu_cluster *cluster, size_t i,
                             double fallback);
