@@ -38,6 +38,8 @@ static void publish(const struct gpusync_workspace *workspace, struct analysis_r
 
         task->response = bounded ? plain_nsec(terms->response) : ANALYSIS_UNBOUNDED;
         task->tardiness = bounded ? plain_nsec(terms->tardiness) : ANALYSIS_UNBOUNDED;
+        task->cpu_cluster = terms->cpu_cluster;
+        task->gpu_cluster = terms->gpu_cluster != GPUSYNC_NOWHERE ? terms->gpu_cluster : 0;
         task->has_priority_point = true;
         task->priority_point = plain_nsec(terms->point);
         task->blocking[0] = plain_nsec(terms->direct);
@@ -81,7 +83,7 @@ static int run(const struct task_set *set, const struct analysis_request *reques
 
     for (size_t i = 0; i < set->n_tasks; i++)
         if (plain_gpus(request, i) > 1 && task_uses_gpu(&set->tasks[i]))
-            return input_reject(ret_error, "task set", set->tasks[i].line, set->tasks[i].column,
+            return input_reject(ret_error, "", set->tasks[i].line, set->tasks[i].column,
                                 "a task on several GPUs", "every task on one GPU (gpusync)");
     r = plain_result(set, request, &result);
     if (r < 0)
