@@ -44,6 +44,7 @@ struct holistic *holistic_new(size_t max_tasks, size_t max_stages, size_t max_op
     ROOM(responses, max_tasks);
     ROOM(choice, max_tasks);
     ROOM(known, max_tasks);
+    ROOM(rounded, max_tasks);
     ROOM(is_demand, max_tasks);
     ROOM(bus_part, max_tasks);
     ROOM(bus_once, max_tasks);
@@ -81,6 +82,7 @@ void holistic_free(struct holistic *h)
     free(h->responses);
     free(h->choice);
     free(h->known);
+    free(h->rounded);
     free(h->is_demand);
     free(h->bus_part);
     free(h->bus_once);
@@ -267,6 +269,7 @@ static bool same_blocking(const struct holistic *h, const struct blocking *a, co
 static baton_nsec finish_of(struct holistic *h, const struct victim *v, baton_nsec by_stage, baton_nsec *y)
 {
     baton_nsec limit = least(by_stage, v->cap + 1);
+    struct iteration iteration = iteration_begin(h, v);
 
     while (*y < limit) {
         baton_nsec next = v->executed;
@@ -275,9 +278,8 @@ static baton_nsec finish_of(struct holistic *h, const struct victim *v, baton_ns
             if (v->delay[unit] > 0)
                 next += least(v->delay[unit], job_level(h, v, (enum pipeline_unit)unit, *y));
         }
-        if (next <= *y)
+        if (next <= *y || iteration_step(h, &iteration, next, y))
             return *y;
-        *y = next;
     }
     return by_stage > v->cap ? MODE_UNBOUNDED : by_stage;
 }
@@ -384,6 +386,11 @@ static size_t holistic_run(void *state, const struct mode_run *run, baton_nsec r
     if (h->pipeline->n_tasks == 0)
         return 0;
     h->cap = run->cap;
+    if (h->lower != (run->n_fixed < h->pipeline->n_tasks)) {
+        h->lower = !h->lower;
+        for (size_t k = 0; k < h->pipeline->n_tasks; k++)
+            h->known[k] = h->known[k] && !h->rounded[k];
+    }
     look_below(h, run);
     for (size_t i = 0; i < run->n_run; i++) {
         const struct pipeline_task *task = &h->pipeline->tasks[i];
@@ -391,8 +398,13 @@ static size_t holistic_run(void *state, const struct mode_run *run, baton_nsec r
         bool fresh = !changed && h->known[i] && h->choice[i] == o && same_blocking(h, &h->seen[i], &h->below[i]);
 
         if (!fresh) {
-            baton_nsec response = respond(h, i, o, run->cap);
-            bool bounded = response < MODE_UNBOUNDED;
+            baton_nsec response;
+            bool bounded;
+
+            h->cut = false;
+            response = respond(h, i, o, run->cap);
+            bounded = response < MODE_UNBOUNDED;
+            h->rounded[i] = h->cut;
 
             changed |= publish(h, i, o, bounded, run->cap);
             h->responses[i] = bounded || run->cap == 1 ? response : task->period * run->cap;
@@ -456,6 +468,8 @@ static baton_nsec holistic_floor(void *state, const struct mode_run *run, size_t
             publish_demand(h, k);
     }
     h->known[task] = false;
+    h->lower = true;
+    h->cap = run->cap;
     return respond(h, task, option, run->cap);
 }
 

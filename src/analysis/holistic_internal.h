@@ -91,7 +91,10 @@ struct holistic {
     struct blocking *seen; /* the blocking that responses[] was computed with */
     bool *known;
     bool *is_demand; /* its loads are its demand, see holistic_floor */
+    bool *rounded; /* the iteration was cut short: the response is not the least fixed point but on the side asked for */
     unsigned cap;
+    bool lower; /* results are to be lower bounds of the bounds (nodes of a search), not upper ones */
+    bool cut;   /* set when an iteration was cut short */
 
     struct memo memo_bus, memo_any, memo_pinned, memo_cpu;
     baton_nsec *bus_part, *bus_once; /* by task: sum over the prefix of NC_k(X_l), and of the last stage */
@@ -174,6 +177,39 @@ static inline baton_nsec load_extra(const struct load *load, baton_nsec length, 
 static inline baton_nsec load_length_on(const struct load *load, unsigned gpu)
 {
     return load->per_gpu ? load->per_gpu[gpu].length : load->length;
+}
+
+/*
+ * Fixed points of functions with slopes (a window that grows by a tick may hold a tick more of work) can creep. After ITERATIONS_EXACT steps
+ * results are rounded up to a grid, g = 2^-13 of the period: the rounded function is as monotone, so its least fixed
+ * point is a valid bound, above the exact one by little. Where a lower bound is asked for, the present iterate is one.
+ */
+#define ITERATIONS_EXACT 48
+
+struct iteration {
+    baton_nsec grid;
+    unsigned steps;
+};
+
+static inline struct iteration iteration_begin(const struct holistic *h, const struct victim *victim)
+{
+    baton_nsec period = h->pipeline->tasks[victim->task].period;
+
+    return (struct iteration){.grid = 1 + (h->cap > 1 ? period >> 8 : period >> 13)};
+}
+
+/* From x to f(x) > x. True: stop with *x, which is a lower bound. */
+static inline bool iteration_step(struct holistic *h, struct iteration *iteration, baton_nsec next,
+                                  baton_nsec *x)
+{
+    if (++iteration->steps > ITERATIONS_EXACT && iteration->grid > 1) {
+        h->cut = true;
+        if (h->lower)
+            return true;
+        next = (next + iteration->grid - 1) / iteration->grid * iteration->grid;
+    }
+    *x = next;
+    return false;
 }
 
 /* holistic_share.c */
