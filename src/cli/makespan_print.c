@@ -41,7 +41,9 @@ static double waves(const struct makespan_request *request)
 {
     long long at_once = request->multiprocessors * request->resident;
 
-    return (double)((request->groups + at_once - 1) / at_once);
+    long long n = (request->groups + at_once - 1) / at_once;
+
+    return (double)n;
 }
 
 static json_t *json_improvements(const struct anneal_result *anneal)

@@ -1,5 +1,6 @@
 #include "makespan/relax.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
