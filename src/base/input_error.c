@@ -20,8 +20,8 @@ static void printable(char *to, size_t size, const char *from)
     to[n] = 0;
 }
 
-int input_reject(struct input_error *ret_error, const char *file, unsigned line, unsigned column,
-                 const char *found, const char *expected_format, ...)
+void input_error_set(struct input_error *ret_error, const char *file, unsigned line, unsigned column,
+                     const char *found, const char *expected_format, ...)
 {
     va_list arguments;
 
@@ -31,7 +31,6 @@ int input_reject(struct input_error *ret_error, const char *file, unsigned line,
     va_start(arguments, expected_format);
     (void)vsnprintf(ret_error->expected, sizeof ret_error->expected, expected_format, arguments);
     va_end(arguments);
-    return INPUT_REJECTED;
 }
 
 int input_error_format(const struct input_error *error, char *ret_text, size_t size)

@@ -17,9 +17,13 @@ struct input_error {
     char found[200];
 };
 
-/* Fills *ret_error; found may be any bytes, it is cut and made printable. Returns INPUT_REJECTED. */
-int input_reject(struct input_error *ret_error, const char *file, unsigned line, unsigned column,
-                 const char *found, const char *expected_format, ...) __attribute__((format(printf, 6, 7)));
+/* Fills *ret_error; found may be any bytes, it is cut and made printable. */
+void input_error_set(struct input_error *ret_error, const char *file, unsigned line, unsigned column,
+                     const char *found, const char *expected_format, ...)
+    __attribute__((format(printf, 6, 7)));
+
+/* The same, as an expression that is INPUT_REJECTED: a macro, so that static analysis sees that it is never 0. */
+#define input_reject(...) (input_error_set(__VA_ARGS__), INPUT_REJECTED)
 
 /* Writes `file:line:column: expected X, found Y` without a newline; returns what snprintf would. */
 int input_error_format(const struct input_error *error, char *ret_text, size_t size);

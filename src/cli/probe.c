@@ -20,6 +20,10 @@
 #define NV_ASYNC_ENGINES                                                                                     \
     0x4007 /* CL_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT_NV: copy engines, where the driver says */
 
+/* CL_ICDL_VERSION and CL_ICDL_NAME of cl_khr_icd's loader query, which Debian's headers do not name. */
+#define LOADER_VERSION 2
+#define LOADER_NAME    3
+
 /* The loader's functions, found at run time so that `baton` starts where there is no OpenCL at all. */
 struct loader {
     void *handle;
@@ -39,6 +43,24 @@ static bool loader_open(struct loader *loader)
     *(void **)&loader->get_devices = dlsym(loader->handle, "clGetDeviceIDs");
     *(void **)&loader->get_device = dlsym(loader->handle, "clGetDeviceInfo");
     return loader->get_platforms && loader->get_platform && loader->get_devices && loader->get_device;
+}
+
+/* What the loader calls itself, through the query that both ocl-icd and Khronos' loader answer. */
+static void name_loader(const struct loader *loader, char *ret_name, size_t size)
+{
+    cl_int(CL_API_CALL * get_info)(cl_uint, size_t, void *, size_t *) = NULL;
+    void *(CL_API_CALL * get_address)(const char *);
+    char name[48] = "unknown";
+    char version[48] = "";
+
+    *(void **)&get_address = dlsym(loader->handle, "clGetExtensionFunctionAddress");
+    if (get_address)
+        *(void **)&get_info = get_address("clGetICDLoaderInfoOCLICD");
+    if (get_info) {
+        get_info(LOADER_NAME, sizeof name - 1, name, NULL);
+        get_info(LOADER_VERSION, sizeof version - 1, version, NULL);
+    }
+    (void)snprintf(ret_name, size, "%s %s", name, version);
 }
 
 static json_t *device_answer(const struct loader *loader, cl_device_id device)
@@ -108,6 +130,7 @@ static void look(const char *layer, int fd)
     cl_platform_id platforms[MAX_PLATFORMS];
     cl_uint n = 0;
     json_t *answer;
+    char loader_name[128] = "";
     Dl_info where;
 
     if (layer)
@@ -123,11 +146,11 @@ static void look(const char *layer, int fd)
             n = 0;
         for (cl_uint i = 0; i < n && i < MAX_PLATFORMS; i++)
             json_array_append_new(list, platform_answer(&loader, platforms[i]));
-        answer =
-            json_pack("{s:s, s:s, s:b, s:o}", "loader",
-                      dladdr(*(void **)&loader.get_platforms, &where) ? where.dli_fname : "libOpenCL.so.1",
-                      "loader_name", dlsym(loader.handle, "clGetICDLoaderInfoOCLICD") ? "ocl-icd" : "other",
-                      "layer_loaded", layer && is_mapped(layer), "platforms", list);
+        name_loader(&loader, loader_name, sizeof loader_name);
+        answer = json_pack(
+            "{s:s, s:s, s:b, s:o}", "loader",
+            dladdr(*(void **)&loader.get_platforms, &where) ? where.dli_fname : "libOpenCL.so.1",
+            "loader_name", loader_name, "layer_loaded", layer && is_mapped(layer), "platforms", list);
     }
     json_dumpfd(answer, fd, JSON_COMPACT);
     _exit(0);

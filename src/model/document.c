@@ -1,5 +1,6 @@
 #include "model/document.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,8 +21,8 @@ struct builder {
     unsigned key_line, key_column;
 };
 
-int document_reject(const struct document *document, const struct node *node, struct input_error *ret_error,
-                    const char *expected_format, ...)
+void document_error_set(const struct document *document, const struct node *node,
+                        struct input_error *ret_error, const char *expected_format, ...)
 {
     char expected[sizeof ret_error->expected];
     va_list arguments;
@@ -29,8 +30,7 @@ int document_reject(const struct document *document, const struct node *node, st
     va_start(arguments, expected_format);
     (void)vsnprintf(expected, sizeof expected, expected_format, arguments);
     va_end(arguments);
-    return input_reject(ret_error, document->name, node->line, node->column, node_found(node), "%s",
-                        expected);
+    input_error_set(ret_error, document->name, node->line, node->column, node_found(node), "%s", expected);
 }
 
 const char *node_found(const struct node *node)
@@ -60,6 +60,7 @@ static int attach(struct builder *builder, struct node *node)
     }
     parent = builder->stack[builder->depth - 1];
     if (parent->kind == NODE_MAPPING) {
+        assert(builder->key); /* libyaml gives a key before every value */
         if (node_get(parent, builder->key))
             return input_reject(builder->error, builder->document->name, builder->key_line,
                                 builder->key_column, builder->key, "each key once");

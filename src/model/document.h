@@ -40,9 +40,13 @@ int document_parse(const char *name, const char *text, size_t size, struct docum
                    struct input_error *ret_error);
 void document_done(struct document *document);
 
-/* INPUT_REJECTED at this node (its kind or text is what was found). */
-int document_reject(const struct document *document, const struct node *node, struct input_error *ret_error,
-                    const char *expected_format, ...) __attribute__((format(printf, 4, 5)));
+/* Fills *ret_error for this node: its kind or text is what was found. */
+void document_error_set(const struct document *document, const struct node *node,
+                        struct input_error *ret_error, const char *expected_format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* The same, as an expression that is INPUT_REJECTED. */
+#define document_reject(...) (document_error_set(__VA_ARGS__), INPUT_REJECTED)
 
 /* The child of a mapping with this key, or NULL. */
 const struct node *node_get(const struct node *mapping, const char *key);

@@ -15,7 +15,7 @@ void print_duration(baton_nsec duration, baton_nsec unit, FILE *out)
         return;
     for (uint64_t place = (uint64_t)unit / 10; place > 0; place /= 10)
         digits[n++] = (char)('0' + rest / place % 10);
-    while (digits[n - 1] == '0')
+    while (n > 0 && digits[n - 1] == '0')
         n--;
     (void)fprintf(out, ".%.*s", (int)n, digits);
 }

@@ -204,9 +204,11 @@ static int read_length(const struct document *document, const struct node *mappi
     const struct node *pieces = node_get(mapping, "pieces_ms");
     const struct node *each = node_get(mapping, "per_gpu_ms");
     const struct node *lists = node_get(mapping, "pieces_per_gpu_ms");
+    bool has_length =
+        length && (length->kind != NODE_SCALAR || *length->text); /* `kernel_ms:` alone names the kind */
     int result = 0;
 
-    if (length && *length->text) {
+    if (has_length) {
         result = node_duration(document, length, "a time in ms", NSEC_PER_MS, 0, &segment->length, ret_error);
         if (result)
             return result;
@@ -220,14 +222,14 @@ static int read_length(const struct document *document, const struct node *mappi
         return document_reject(document, pieces, ret_error, "only one of pieces_ms and pieces_per_gpu_ms");
     if (pieces) {
         result = read_pieces(document, pieces, arena, &segment->pieces, ret_error);
-        if (!result && length && *length->text && sum_of(&segment->pieces) != segment->length)
+        if (!result && has_length && sum_of(&segment->pieces) != segment->length)
             result = document_reject(document, pieces, ret_error, "pieces that sum to %s", length->key);
         if (!result)
             segment->length = sum_of(&segment->pieces);
     } else if (each || lists) {
         result =
             read_per_gpu(document, each ? each : lists, lists != NULL, platform, arena, segment, ret_error);
-    } else if (!length || !*length->text) {
+    } else if (!has_length) {
         result =
             document_reject(document, length ? length : mapping, ret_error, "a length in ms, or pieces_ms");
     }
@@ -357,7 +359,7 @@ void segment_print(const struct segment *segment, FILE *out)
         (void)fputs(", pieces_ms: ", out);
         print_list(&segment->pieces, out);
     }
-    if (segment->n_per_gpu)
+    if (segment->per_gpu)
         print_per_gpu(segment, out);
     if (segment->best)
         print_field("best_ms", segment->best, out);
