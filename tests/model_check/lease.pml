@@ -41,7 +41,9 @@ bool flagged[2];  /* YIELD or WANTED */
 bool connected[2]; /* the client's page is the present daemon's */
 bool alive[2] = true;
 bool draining[2];  /* a dead client's work is still on the engine */
-bool private_busy[2]; /* passing through: running without any daemon */
+bool private_busy[2]; /* passing through: held without any daemon */
+bool carried[2];   /* the hold in the present page is one that was declared, not granted */
+bool asked[2];     /* a request is under way */
 
 chan to_daemon[2] = [3] of { mtype };
 mtype = { request, release, busy_attach, idle_attach };
@@ -50,6 +52,8 @@ byte truth[2];    /* of the daemon that lives */
 bool daemon_alive = true;
 bool settling;    /* a new daemon waits for declarations */
 bool spoken[2];   /* has attached to the present daemon */
+byte generation;  /* of the daemon that lives ... */
+byte mine[2];     /* ... and of the one that each client is connected to */
 byte faults;
 
 /* The truth that nobody in the protocol sees. */
@@ -91,7 +95,7 @@ inline finish(i) {
 inline notice(i) {
     atomic {
         connected[i] = false;
-        private_busy[i] = inside[i];
+        private_busy[i] = inside[i] || asked[i]; /* what was asked for is free now */
         word[i] = NONE;
         flagged[i] = false
     }
@@ -100,8 +104,9 @@ inline notice(i) {
 inline attach(i) {
     atomic {
         connected[i] = true;
+        mine[i] = generation;
         if
-        :: private_busy[i] -> word[i] = BUSY; flagged[i] = true; to_daemon[i]!busy_attach
+        :: private_busy[i] -> word[i] = BUSY; flagged[i] = true; carried[i] = true; to_daemon[i]!busy_attach
         :: else -> word[i] = NONE; flagged[i] = false; to_daemon[i]!idle_attach
         fi;
         private_busy[i] = false
@@ -110,38 +115,31 @@ inline attach(i) {
 
 proctype Client(byte i) {
     byte wants = WORK;
-    bool asked = false;
 
     do
     /* begin: one compare-and-swap, no message */
-    :: atomic { alive[i] && connected[i] && !inside[i] && !asked && wants > 0 && word[i] == IDLE && !flagged[i] ->
+    :: atomic { alive[i] && connected[i] && !inside[i] && !asked[i] && wants > 0 && word[i] == IDLE && !flagged[i] ->
            word[i] = BUSY; wants--; enter(i, true) }
-    /* ask */
-    :: atomic { alive[i] && connected[i] && !inside[i] && !asked && wants > 0 && word[i] == NONE ->
-           asked = true; to_daemon[i]!request }
-    :: atomic { alive[i] && asked && connected[i] && word[i] == BUSY -> asked = false; wants--; enter(i, true) }
+    /* ask, and be granted (or find the hold that was taken over while asking) */
+    :: atomic { alive[i] && connected[i] && !inside[i] && !asked[i] && wants > 0 && word[i] == NONE ->
+           asked[i] = true; to_daemon[i]!request }
+    :: atomic { alive[i] && connected[i] && asked[i] && word[i] == BUSY ->
+           asked[i] = false; wants--; enter(i, !carried[i]) }
     /* no daemon: free */
-    :: atomic { alive[i] && !connected[i] && !inside[i] && (wants > 0 || asked) ->
-           if
-           :: asked -> asked = false
-           :: else -> skip
-           fi;
-           if
-           :: wants > 0 -> wants--
-           :: else -> skip
-           fi;
-           private_busy[i] = true; enter(i, false) }
+    :: atomic { alive[i] && !connected[i] && !inside[i] && !asked[i] && wants > 0 ->
+           wants--; private_busy[i] = true; enter(i, false) }
+    :: atomic { alive[i] && !connected[i] && asked[i] -> asked[i] = false; wants--; enter(i, false) }
     :: alive[i] && inside[i] -> finish(i)
     /* the connection */
-    :: alive[i] && connected[i] && !daemon_alive -> notice(i)
+    :: alive[i] && connected[i] && (!daemon_alive || mine[i] != generation) -> notice(i)
     :: alive[i] && !connected[i] && daemon_alive -> attach(i)
     /* SIGKILL at any moment; what runs drains later */
-    :: atomic { alive[i] && faults > 0 && (inside[i] || asked || connected[i]) ->
-           faults--; alive[i] = false; draining[i] = inside[i] && scheduled[i]; inside[i] = false;
-           private_busy[i] = false }
+    :: atomic { alive[i] && faults > 0 ->
+           faults--; alive[i] = false; draining[i] = inside[i] && scheduled[i]; inside[i] = false; asked[i] = false }
     :: atomic { !alive[i] && draining[i] -> draining[i] = false; scheduled[i] = false }
     :: !alive[i] && !draining[i] -> break
-    :: alive[i] && wants == 0 && !inside[i] && !asked && connected[i] && word[i] != BUSY -> break
+    /* done: the process ends */
+    :: alive[i] && wants == 0 && !inside[i] && !asked[i] -> alive[i] = false
     od
 }
 
@@ -169,67 +167,63 @@ inline call_in(j) {
 }
 
 inline grant(i) {
-    atomic {
-        truth[i] = HELD;
-        word[i] = BUSY;
-        flagged[i] = (truth[other(i)] == WAITING)
-    }
+    truth[i] = HELD;
+    word[i] = BUSY;
+    carried[i] = false;
+    flagged[i] = (truth[other(i)] == WAITING)
 }
 
 #define held(j) (truth[j] == HELD || truth[j] == DECLARED)
 
+inline hear(i) {
+    if
+    :: message == request -> truth[i] = WAITING
+    :: message == release && held(i) -> truth[i] = FREE
+    :: message == busy_attach -> truth[i] = DECLARED; spoken[i] = true
+    :: message == idle_attach -> truth[i] = FREE; spoken[i] = true
+    :: else -> skip
+    fi
+}
+
 proctype Daemon() {
-    byte i;
     mtype message;
 
-    do
-    :: atomic { daemon_alive && to_daemon[0]?message -> i = 0 } -> goto receive
-    :: atomic { daemon_alive && to_daemon[1]?message -> i = 1 } -> goto receive
+end: do
+    :: atomic { daemon_alive && nempty(to_daemon[0]) -> to_daemon[0]?message; hear(0) }
+    :: atomic { daemon_alive && nempty(to_daemon[1]) -> to_daemon[1]?message; hear(1) }
     /* a waiting client whose rival holds nothing */
-    :: daemon_alive && !settling && truth[0] == WAITING && alive[0] && !held(1) -> grant(0)
-    :: daemon_alive && !settling && truth[1] == WAITING && alive[1] && !held(0) -> grant(1)
-    /* a waiting client whose rival holds (perhaps idly) */
-    :: daemon_alive && truth[0] == WAITING && truth[1] == HELD && alive[1] && !flagged[1] -> call_in(1)
-    :: daemon_alive && truth[1] == WAITING && truth[0] == HELD && alive[0] && !flagged[0] -> call_in(0)
-    /* death of a client */
+    :: atomic { daemon_alive && !settling && truth[0] == WAITING && !held(1) -> grant(0) }
+    :: atomic { daemon_alive && !settling && truth[1] == WAITING && !held(0) -> grant(1) }
+    /* a waiting client whose rival holds, perhaps idly */
+    :: daemon_alive && truth[0] == WAITING && truth[1] == HELD && !flagged[1] -> call_in(1)
+    :: daemon_alive && truth[1] == WAITING && truth[0] == HELD && !flagged[0] -> call_in(0)
+    /* death of a client: what waits is dropped, what it holds stays held until it has drained */
 #if MUTANT == 3
     :: atomic { daemon_alive && !alive[0] && truth[0] != FREE -> truth[0] = FREE }
     :: atomic { daemon_alive && !alive[1] && truth[1] != FREE -> truth[1] = FREE }
 #else
-    :: atomic { daemon_alive && !alive[0] && truth[0] != FREE && (truth[0] == WAITING || !draining[0]) -> truth[0] = FREE }
-    :: atomic { daemon_alive && !alive[1] && truth[1] != FREE && (truth[1] == WAITING || !draining[1]) -> truth[1] = FREE }
+    :: atomic { daemon_alive && !alive[0] && (truth[0] == WAITING || held(0) && !draining[0]) -> truth[0] = FREE }
+    :: atomic { daemon_alive && !alive[1] && (truth[1] == WAITING || held(1) && !draining[1]) -> truth[1] = FREE }
 #endif
-    /* settled: everybody who lives has spoken, and nothing drains that nobody can speak for */
-    :: atomic { daemon_alive && settling &&
-#if MUTANT != 4
-           (spoken[0] || !alive[0]) && (spoken[1] || !alive[1]) && !draining[0] && !draining[1]
+    /* settled: everybody who lives has spoken, and nothing drains that nobody is left to speak for */
+#if MUTANT == 4
+    :: atomic { daemon_alive && settling -> settling = false }
 #else
-           true
+    :: atomic { daemon_alive && settling && (spoken[0] || !alive[0]) && (spoken[1] || !alive[1]) &&
+           !draining[0] && !draining[1] -> settling = false }
 #endif
-           -> settling = false }
     /* death and rebirth of the daemon itself */
-    :: atomic { daemon_alive && faults > 0 -> faults--; daemon_alive = false; truth[0] = FREE; truth[1] = FREE;
-           spoken[0] = false; spoken[1] = false }
-    :: atomic { !daemon_alive && (!connected[0] || !alive[0]) && (!connected[1] || !alive[1]) ->
+    :: atomic { daemon_alive && faults > 0 ->
+           faults--; daemon_alive = false; settling = false;
+           truth[0] = FREE; truth[1] = FREE; spoken[0] = false; spoken[1] = false }
+    :: atomic { !daemon_alive ->
            do
-           :: to_daemon[0]?message
-           :: to_daemon[1]?message
+           :: nempty(to_daemon[0]) -> to_daemon[0]?message
+           :: nempty(to_daemon[1]) -> to_daemon[1]?message
            :: empty(to_daemon[0]) && empty(to_daemon[1]) -> break
            od;
-           daemon_alive = true; settling = true }
-    continue_serving: skip
-    od;
-receive:
-    if
-    :: message == request && truth[i] == FREE -> truth[i] = WAITING
-    :: message == request && truth[i] == HELD -> truth[i] = WAITING
-    :: message == release && truth[i] == HELD -> truth[i] = FREE
-    :: message == release && truth[i] == DECLARED -> truth[i] = FREE
-    :: message == busy_attach -> truth[i] = DECLARED; spoken[i] = true
-    :: message == idle_attach -> truth[i] = FREE; spoken[i] = true
-    :: else -> skip
-    fi;
-    goto continue_serving
+           daemon_alive = true; settling = true; generation++ }
+    od
 }
 
 init {
