@@ -212,6 +212,22 @@ static ssize_t receive(struct session *session, uint8_t *bytes, size_t room)
     return n;
 }
 
+/* What a new daemon must know besides the leases. */
+static void introduce(struct session *session)
+{
+    pthread_mutex_lock(&session->lock);
+    for (size_t i = 0; i < session->n_threads; i++) {
+        struct frame frame = {.type = FRAME_THREAD, .thread = {.tid = (uint32_t)session->threads[i]}};
+
+        protocol_send(&session->protocol, &frame);
+    }
+    session_flush(session);
+    atomic_store(&session->online, true);
+    pthread_cond_broadcast(&session->welcomed);
+    pthread_mutex_unlock(&session->lock);
+    session_publish(session);
+}
+
 static void deliver(struct session *session, const struct protocol_event *event)
 {
     struct session_listener *listener = &session->listener;
@@ -237,11 +253,7 @@ static void deliver(struct session *session, const struct protocol_event *event)
             listener->on_plan(listener->user, &plan);
         break;
     case PROTOCOL_WELCOMED:
-        atomic_store(&session->online, true);
-        pthread_mutex_lock(&session->lock);
-        pthread_cond_broadcast(&session->welcomed);
-        pthread_mutex_unlock(&session->lock);
-        session_publish(session);
+        introduce(session);
         if (listener->on_online)
             listener->on_online(listener->user, true);
         break;
@@ -597,6 +609,15 @@ void session_set_priority(struct session *session, unsigned priority)
 void session_register_thread(struct session *session, pid_t tid)
 {
     struct frame frame = {.type = FRAME_THREAD, .thread = {.tid = (uint32_t)tid}};
+    bool fits;
 
-    send_now(session, &frame);
+    if (session_forked(session))
+        return;
+    pthread_mutex_lock(&session->lock);
+    fits = session->n_threads < SESSION_THREADS;
+    if (fits)
+        session->threads[session->n_threads++] = tid;
+    pthread_mutex_unlock(&session->lock);
+    if (fits)
+        send_now(session, &frame);
 }
