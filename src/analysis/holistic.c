@@ -284,14 +284,14 @@ static baton_nsec finish_of(struct holistic *h, const struct victim *v, baton_ns
     return by_stage > v->cap ? MODE_UNBOUNDED : by_stage;
 }
 
-void holistic_begin(struct holistic *h, size_t i, unsigned char o, unsigned cap, struct victim *ret_victim)
+void holistic_begin(struct holistic *h, size_t i, unsigned char o, baton_nsec cap, struct victim *ret_victim)
 {
     *ret_victim = (struct victim){
         .task = i,
         .option = &h->pipeline->tasks[i].options[o],
         .below = &h->below[i],
         .own = summary_of(h, i, o),
-        .cap = h->pipeline->tasks[i].period * cap,
+        .cap = cap,
         .all_any_whole = true,
         .all_pinned = true,
     };
@@ -301,7 +301,7 @@ void holistic_begin(struct holistic *h, size_t i, unsigned char o, unsigned cap,
 }
 
 /* The response of task i in an option; fills its delays and finishes. */
-static baton_nsec respond(struct holistic *h, size_t i, unsigned char o, unsigned cap)
+static baton_nsec respond(struct holistic *h, size_t i, unsigned char o, baton_nsec cap)
 {
     const struct pipeline_task *task = &h->pipeline->tasks[i];
     const struct pipeline_option *option = &task->options[o];
@@ -311,7 +311,7 @@ static baton_nsec respond(struct holistic *h, size_t i, unsigned char o, unsigne
     baton_nsec y = 0;
     struct victim v;
 
-    if (option->total > task->period * cap)
+    if (option->total > cap)
         return MODE_UNBOUNDED;
     holistic_begin(h, i, o, cap, &v);
     for (size_t j = 0; j < task->n_stages; j++) {
@@ -378,6 +378,18 @@ static bool stops(const struct mode_run *run, baton_nsec response, baton_nsec de
            (run->limit && mode_ratio_compare(ratio, *run->limit) >= 0);
 }
 
+/* No response needs to be known beyond what stops the run. */
+static baton_nsec cap_of(const struct mode_run *run, const struct pipeline_task *task)
+{
+    baton_nsec cap = task->period * run->cap;
+    double limit;
+
+    if (!run->limit)
+        return cap;
+    limit = (double)run->limit->response / (double)run->limit->deadline * (double)task->deadline * 1.0001 + 2;
+    return limit < (double)cap ? (baton_nsec)limit : cap;
+}
+
 static size_t holistic_run(void *state, const struct mode_run *run, baton_nsec ret_responses[])
 {
     struct holistic *h = state;
@@ -402,9 +414,16 @@ static size_t holistic_run(void *state, const struct mode_run *run, baton_nsec r
             bool bounded;
 
             h->cut = false;
-            response = respond(h, i, o, run->cap);
+            response = respond(h, i, o, cap_of(run, task));
             bounded = response < MODE_UNBOUNDED;
             h->rounded[i] = h->cut;
+            if (!bounded && run->limit) {
+                /* Beyond the limit, or beyond the cap: either way it stops here. */
+                ret_responses[i] = task->period * run->cap;
+                for (size_t k = i; k < h->pipeline->n_tasks; k++)
+                    h->known[k] = false;
+                return i + 1;
+            }
 
             changed |= publish(h, i, o, bounded, run->cap);
             h->responses[i] = bounded || run->cap == 1 ? response : task->period * run->cap;
@@ -470,7 +489,7 @@ static baton_nsec holistic_floor(void *state, const struct mode_run *run, size_t
     h->known[task] = false;
     h->lower = true;
     h->cap = run->cap;
-    return respond(h, task, option, run->cap);
+    return respond(h, task, option, h->pipeline->tasks[task].period * run->cap);
 }
 
 static void attach(void *state, const struct pipeline *pipeline)

@@ -181,32 +181,33 @@ static inline baton_nsec load_length_on(const struct load *load, unsigned gpu)
 
 /*
  * Fixed points of functions with slopes (a window that grows by a tick may hold a tick more of work) can creep. After ITERATIONS_EXACT steps
- * results are rounded up to a grid, g = 2^-13 of the period: the rounded function is as monotone, so its least fixed
- * point is a valid bound, above the exact one by little. Where a lower bound is asked for, the present iterate is one.
+ * results are rounded up to a grid, 2^-11 of the period below it and 2^-5 above, where they only compare hopeless choices: the rounded
+ * function is as monotone, so its least fixed point is a valid bound, above the exact one by little. Where a lower bound
+ * is asked for, the present iterate is one.
  */
 #define ITERATIONS_EXACT 48
 
 struct iteration {
-    baton_nsec grid;
+    baton_nsec period;
     unsigned steps;
 };
 
 static inline struct iteration iteration_begin(const struct holistic *h, const struct victim *victim)
 {
-    baton_nsec period = h->pipeline->tasks[victim->task].period;
-
-    return (struct iteration){.grid = 1 + (h->cap > 1 ? period >> 8 : period >> 13)};
+    return (struct iteration){.period = h->pipeline->tasks[victim->task].period};
 }
 
 /* From x to f(x) > x. True: stop with *x, which is a lower bound. */
 static inline bool iteration_step(struct holistic *h, struct iteration *iteration, baton_nsec next,
                                   baton_nsec *x)
 {
-    if (++iteration->steps > ITERATIONS_EXACT && iteration->grid > 1) {
+    if (++iteration->steps > ITERATIONS_EXACT && iteration->period >= 1 << 11) {
+        baton_nsec grid = iteration->period >> (next > iteration->period ? 5 : 11);
+
         h->cut = true;
         if (h->lower)
             return true;
-        next = (next + iteration->grid - 1) / iteration->grid * iteration->grid;
+        next = (next + grid - 1) / grid * grid;
     }
     *x = next;
     return false;
@@ -238,7 +239,7 @@ baton_nsec stage_work_on(const struct holistic *h, size_t k, enum pipeline_unit 
 baton_nsec top_lanes(const struct blocking *blocking, unsigned m);
 
 /* holistic.c */
-void holistic_begin(struct holistic *h, size_t task, unsigned char option, unsigned cap,
+void holistic_begin(struct holistic *h, size_t task, unsigned char option, baton_nsec cap,
                     struct victim *ret_victim);
 
 /* holistic_job.c */

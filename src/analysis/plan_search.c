@@ -97,6 +97,13 @@ static bool descend(struct planner *planner, const struct mode_test *test, uint6
     return false;
 }
 
+bool plan_search_hopeless(struct planner *planner, const struct mode_test *test)
+{
+    memset(planner->hint, 0, test->pipeline->n_tasks);
+    planner->doubtful = test->pipeline->n_tasks;
+    return refuted(planner, test, 0);
+}
+
 bool plan_search(struct planner *planner, const struct mode_test *test, uint64_t max_nodes,
                  unsigned char ret_choice[])
 {

@@ -174,9 +174,11 @@ void planner_choose(struct planner *planner, const struct mode_test *test, enum 
         ret_outcome->schedulable = verdict(planner, test, ret_choice, 1);
         break;
     case POLICY_GLOBAL:
-        /* GEMA finds most that there is to find; its failure is where the search begins. */
+        /* Where the root of the search is not refuted, GEMA finds most that there is to find; then the search begins. */
+        memset(ret_choice, 0, test->pipeline->n_tasks);
         ret_outcome->schedulable =
-            choose_gema(planner, test, ret_choice) || plan_search(planner, test, max_nodes, ret_choice);
+            !plan_search_hopeless(planner, test) &&
+            (choose_gema(planner, test, ret_choice) || plan_search(planner, test, max_nodes, ret_choice));
         break;
     }
 }
