@@ -164,6 +164,11 @@ static void spread(struct expansion *x, size_t s, unsigned c, uint64_t index, un
     const struct relax_segment *segment;
     unsigned left, k, at_end;
 
+    /* A segment where nobody is and nobody comes adds nothing to the index. */
+    while (s < relax->n_segments && x->k[s] == 0 && arriving == 0) {
+        x->execute[s] = x->leave[s] = 0;
+        s++;
+    }
     if (s == relax->n_segments) {
         x->value = relax_at(relax, index);
         if (x->value >= x->need)

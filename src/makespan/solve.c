@@ -74,7 +74,13 @@ static int try_starts(struct solver *solver)
 /* Builds the table and learns its bound. Where it cannot be built, says why in result->stop and goes on without. */
 static int make_table(struct solver *solver, const uint8_t cuts[], size_t memory)
 {
-    int result = relax_build(solver->problem, cuts, memory, solver->settings->until_at, &solver->relax);
+    baton_nsec until_at = solver->settings->until_at;
+    int result;
+
+    /* What a table is good for comes after it: leave half of the time. */
+    if (until_at)
+        until_at -= (until_at - clock_now()) / 2;
+    result = relax_build(solver->problem, cuts, memory, until_at, &solver->relax);
 
     if (result < 0)
         return result;
@@ -242,7 +248,8 @@ static int run(struct solver *solver)
     if (result || method == SOLVE_BEAM)
         return result;
     result = prove(solver);
-    if (result == 0 && method == SOLVE_AUTO && solver->result->stop != SOLVE_TIME)
+    if (result == 0 && method == SOLVE_AUTO &&
+        (!solver->settings->until_at || clock_now() < solver->settings->until_at))
         result = try_anneal(solver);
     return result;
 }
