@@ -1,7 +1,7 @@
 # The habitual words; Meson does the work. `make test` and `make demo` set up everything on a fresh Debian 12.
 BUILD ?= build
 
-.PHONY: all deps test demo bench lint asan tsan fuzz soak install clean
+.PHONY: all deps test demo bench lint asan tsan fuzz soak install deb clean
 
 all: deps $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -48,6 +48,9 @@ soak: all
 
 install: all
 	@meson install -C $(BUILD) --no-rebuild
+
+deb: all
+	@tools/make-deb $(BUILD)
 
 clean:
 	@rm -rf build build-asan build-tsan build-fuzz

@@ -1,0 +1,118 @@
+#include "report/trace.h"
+
+#include <inttypes.h>
+
+static const char *const names[TRACE_CATEGORIES] = {"running", "queued",  "granted", "release", "done",
+                                                    "miss",    "overrun", "yield",   "inherit", "job"};
+
+const char *trace_category_name(enum trace_category category)
+{
+    return names[category];
+}
+
+/* A JSON string. Bytes beyond ASCII pass as they are: names come from UTF-8 files. */
+static void put_string(FILE *out, const char *text)
+{
+    (void)fputc('"', out);
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        if (c == '"' || c == '\\')
+            (void)fprintf(out, "\\%c", c);
+        else if (c < 0x20)
+            (void)fprintf(out, "\\u%04x", c);
+        else
+            (void)fputc(c, out);
+    }
+    (void)fputc('"', out);
+}
+
+/* Instants are microseconds in this format, with the nanoseconds kept as decimals. */
+static void put_instant(FILE *out, const char *key, baton_nsec at)
+{
+    uint64_t magnitude = at < 0 ? -(uint64_t)at : (uint64_t)at;
+
+    (void)fprintf(out, ",\"%s\":%s%" PRIu64 ".%03" PRIu64, key, at < 0 ? "-" : "", magnitude / 1000,
+                  magnitude % 1000);
+}
+
+static void open_event(struct trace_writer *writer, char phase, unsigned group, unsigned row)
+{
+    (void)fprintf(writer->out, "%s{\"ph\":\"%c\",\"pid\":%u,\"tid\":%u", writer->any ? ",\n" : "\n", phase,
+                  group, row);
+    writer->any = true;
+}
+
+static void put_what(FILE *out, enum trace_category category, const char *task, const char *detail)
+{
+    (void)fprintf(out, ",\"cat\":\"%s\",\"name\":", names[category]);
+    put_string(out, category == TRACE_RUNNING || category == TRACE_JOB || category == TRACE_QUEUED ||
+                            category == TRACE_GRANTED
+                        ? task
+                        : names[category]);
+    (void)fputs(",\"args\":{\"task\":", out);
+    put_string(out, task);
+    if (detail) {
+        (void)fputs(",\"detail\":", out);
+        put_string(out, detail);
+    }
+    (void)fputs("}}", out);
+}
+
+void trace_begin(struct trace_writer *writer, FILE *out)
+{
+    *writer = (struct trace_writer){.out = out};
+    (void)fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", out);
+}
+
+static void put_name(struct trace_writer *writer, unsigned group, unsigned row, const char *kind,
+                     const char *name)
+{
+    open_event(writer, 'M', group, row);
+    (void)fprintf(writer->out, ",\"name\":\"%s\",\"args\":{\"name\":", kind);
+    put_string(writer->out, name);
+    (void)fputs("}}", writer->out);
+}
+
+void trace_row(struct trace_writer *writer, unsigned group, const char *group_name, unsigned row,
+               const char *name)
+{
+    put_name(writer, group, row, "process_name", group_name);
+    put_name(writer, group, row, "thread_name", name);
+    open_event(writer, 'M', group, row);
+    (void)fprintf(writer->out, ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%u}}", row);
+}
+
+void trace_span(struct trace_writer *writer, unsigned group, unsigned row, enum trace_category category,
+                const char *task, const char *detail, baton_nsec begin_at, baton_nsec end_at)
+{
+    open_event(writer, 'X', group, row);
+    put_instant(writer->out, "ts", begin_at);
+    put_instant(writer->out, "dur", end_at - begin_at);
+    put_what(writer->out, category, task, detail);
+}
+
+void trace_mark(struct trace_writer *writer, unsigned group, unsigned row, enum trace_category category,
+                const char *task, const char *detail, baton_nsec at)
+{
+    open_event(writer, 'i', group, row);
+    put_instant(writer->out, "ts", at);
+    (void)fputs(",\"s\":\"t\"", writer->out);
+    put_what(writer->out, category, task, detail);
+}
+
+void trace_arrow(struct trace_writer *writer, uint64_t id, unsigned from_group, unsigned from_row,
+                 baton_nsec from_at, unsigned to_group, unsigned to_row, baton_nsec to_at)
+{
+    open_event(writer, 's', from_group, from_row);
+    put_instant(writer->out, "ts", from_at);
+    (void)fprintf(writer->out, ",\"cat\":\"job\",\"name\":\"job\",\"id\":%" PRIu64 "}", id);
+    open_event(writer, 'f', to_group, to_row);
+    put_instant(writer->out, "ts", to_at);
+    (void)fprintf(writer->out, ",\"cat\":\"job\",\"name\":\"job\",\"bp\":\"e\",\"id\":%" PRIu64 "}", id);
+}
+
+void trace_end(struct trace_writer *writer)
+{
+    (void)fputs("\n]}\n", writer->out);
+}

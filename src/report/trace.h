@@ -1,0 +1,56 @@
+/*
+ * Chrome trace JSON, as Perfetto (ui.perfetto.dev) and chrome://tracing open it: rows with spans, marks, and arrows from a job's release to its
+ * completion. Written as a stream, so memory stays flat however long the trace is. `baton simulate --trace` and
+ * `baton trace` write it; `baton report` reads it back.
+ */
+#ifndef REPORT_TRACE_H
+#define REPORT_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/nsec.h"
+
+/* Categories: what a span or mark means; the report counts and colours by them. */
+enum trace_category {
+    TRACE_RUNNING, /* an engine or CPU works for a job */
+    TRACE_QUEUED,  /* a command waits */
+    TRACE_GRANTED, /* holds the engine between pieces */
+    TRACE_RELEASE, /* mark: a job is released */
+    TRACE_DONE,    /* mark: a job is complete */
+    TRACE_MISS,    /* mark: a deadline was missed */
+    TRACE_OVERRUN, /* mark: a bound or budget was exceeded */
+    TRACE_YIELD,   /* mark: asked to give way */
+    TRACE_INHERIT, /* mark: runs with somebody else's priority */
+    TRACE_JOB,     /* a job from release to completion, on its task's own row */
+    TRACE_CATEGORIES,
+};
+
+struct trace_writer {
+    FILE *out; /* borrowed */
+    bool any;  /* an event was written, so the next needs a comma */
+};
+
+const char *trace_category_name(enum trace_category category);
+
+void trace_begin(struct trace_writer *writer, FILE *out);
+
+/* Names a row; group is what the viewer shows as a process ("engines", "jobs"). Rows appear in the order of their ids. */
+void trace_row(struct trace_writer *writer, unsigned group, const char *group_name, unsigned row,
+               const char *name);
+
+/* One span on a row. task names who; detail may be NULL. Instants in nanoseconds. */
+void trace_span(struct trace_writer *writer, unsigned group, unsigned row, enum trace_category category,
+                const char *task, const char *detail, baton_nsec begin_at, baton_nsec end_at);
+
+void trace_mark(struct trace_writer *writer, unsigned group, unsigned row, enum trace_category category,
+                const char *task, const char *detail, baton_nsec at);
+
+/* An arrow from one row to another; id is unique per arrow. It binds to the spans that enclose its ends. */
+void trace_arrow(struct trace_writer *writer, uint64_t id, unsigned from_group, unsigned from_row,
+                 baton_nsec from_at, unsigned to_group, unsigned to_row, baton_nsec to_at);
+
+void trace_end(struct trace_writer *writer);
+
+#endif

@@ -1,0 +1,161 @@
+#include "translate/cache.h"
+#include "translate/record.h"
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char *joined(const char *folder, const char *name)
+{
+    char *path;
+
+    return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
+}
+
+/* Makes the folder and those above it; true when it is a folder of our own that nobody else can write. */
+static int make_folder(char *path)
+{
+    struct stat st;
+
+    for (char *c = path + 1; *c; c++)
+        if (*c == '/') {
+            *c = 0;
+            (void)mkdir(path, 0700);
+            *c = '/';
+        }
+    (void)mkdir(path, 0700);
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022);
+}
+
+char *cache_folder(void)
+{
+    const char *own = secure_getenv("BATON_CACHE_DIR");
+    const char *xdg = secure_getenv("XDG_CACHE_HOME");
+    const char *home = secure_getenv("HOME");
+    char *path = NULL;
+
+    if (own && own[0])
+        path = joined(own, "translate");
+    else if (xdg && xdg[0] == '/')
+        path = joined(xdg, "baton/translate");
+    else if (home && home[0] == '/')
+        path = joined(home, ".cache/baton/translate");
+    if (path && !make_folder(path)) {
+        free(path);
+        path = NULL;
+    }
+    return path;
+}
+
+int cache_read(const char *folder, const char *key, uint8_t **ret_bytes, size_t *ret_n)
+{
+    char *path = joined(folder, key);
+    char *text;
+    int r = path ? file_read(path, (size_t)RECORD_LARGEST + 64, &text, ret_n) : -ENOMEM;
+
+    free(path);
+    if (!r)
+        *ret_bytes = (uint8_t *)text;
+    return r;
+}
+
+static int write_file(const char *path, const uint8_t *bytes, size_t n)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int r = fd < 0 ? -errno : 0;
+
+    while (!r && n) {
+        ssize_t done = write(fd, bytes, n);
+
+        if (done > 0) {
+            bytes += done;
+            n -= (size_t)done;
+        } else if (done == 0 || errno != EINTR) {
+            r = done == 0 ? -EIO : -errno;
+        }
+    }
+    if (fd >= 0 && close(fd) < 0 && !r)
+        r = -errno;
+    return r;
+}
+
+/* No fsync: the entry carries its own hash, so one that a crash has cut is recognised, and a build does not wait for a disk. */
+int cache_write(const char *folder, const char *key, const uint8_t *bytes, size_t n)
+{
+    static _Atomic unsigned counter;
+    unsigned number = atomic_fetch_add(&counter, 1);
+    char *path = joined(folder, key);
+    char *temporary = NULL;
+    int r = -ENOMEM;
+
+    if (path && asprintf(&temporary, "%s/.new-%ld-%u", folder, (long)getpid(), number) < 0)
+        temporary = NULL;
+    if (temporary) {
+        r = write_file(temporary, bytes, n);
+        if (!r && rename(temporary, path) < 0)
+            r = -errno;
+        if (r && r != -EEXIST)
+            (void)unlink(temporary);
+    }
+    free(temporary);
+    free(path);
+    if (!r && (number & 63) == 0)
+        cache_prune(folder, CACHE_MOST_ENTRIES);
+    return r;
+}
+
+struct aged {
+    struct timespec at;
+    char *name;
+};
+
+static int by_age(const void *a, const void *b)
+{
+    const struct aged *x = a;
+    const struct aged *y = b;
+
+    if (x->at.tv_sec != y->at.tv_sec)
+        return x->at.tv_sec < y->at.tv_sec ? -1 : 1;
+    return (x->at.tv_nsec > y->at.tv_nsec) - (x->at.tv_nsec < y->at.tv_nsec);
+}
+
+void cache_prune(const char *folder, size_t most)
+{
+    DIR *dir = opendir(folder);
+    struct aged *list = NULL;
+    const struct dirent *entry;
+    size_t n = 0;
+
+    while (dir && (entry = readdir(dir))) { /* NOLINT(concurrency-mt-unsafe): a stream of our own */
+        struct aged *more = (n & (n + 1)) ? list : realloc(list, (2 * n + 2) * sizeof *list);
+        struct stat st;
+
+        if (!more)
+            break;
+        list = more;
+        if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+            continue;
+        list[n].at = st.st_mtim;
+        list[n].name = strdup(entry->d_name);
+        if (!list[n].name)
+            break;
+        n++;
+    }
+    if (n > most) {
+        qsort(list, n, sizeof *list, by_age);
+        for (size_t i = 0; i < n - most; i++)
+            (void)unlinkat(dirfd(dir), list[i].name, 0);
+    }
+    for (size_t i = 0; i < n; i++)
+        free(list[i].name);
+    free(list);
+    if (dir)
+        (void)closedir(dir);
+}

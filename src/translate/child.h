@@ -1,0 +1,21 @@
+/* One question to one short-lived process, from inside somebody else's program. */
+#ifndef TRANSLATE_CHILD_H
+#define TRANSLATE_CHILD_H
+
+#include "base/nsec.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Starts program (no arguments), sends it question[0..n) on its standard input and collects what it writes until it ends.
+ * It inherits no descriptor, signal handler or mask. *ret_answer is the caller's to free.
+ *
+ * -ETIMEDOUT after `limit`, -EFBIG for an answer past `largest` bytes (the process is killed in both cases), -ECHILD when it
+ * failed by itself (*ret_status: as in waitpid, 0 where the host has taken it), or -errno. Never raises SIGPIPE, leaves no
+ * zombie, works with SIGCHLD ignored.
+ */
+int child_ask(const char *program, const uint8_t *question, size_t n, baton_nsec limit, size_t largest,
+              uint8_t **ret_answer, size_t *ret_n, int *ret_status);
+
+#endif

@@ -1,0 +1,31 @@
+/* What a kernel does that matters for running it in pieces or on several devices. Pure functions over the syntax tree. */
+#ifndef TRANSLATE_TOOL_ANALYSE_H
+#define TRANSLATE_TOOL_ANALYSE_H
+
+#include "translate/tool/syntax.h"
+#include "translate/translate.h"
+
+enum use {
+    USE_IDS = 1 << 0,            /* a built-in whose answer a piece would change */
+    USE_LOCAL_SIZE = 1 << 1,     /* can tell how the launch is cut into groups */
+    USE_GLOBAL_ATOMICS = 1 << 2, /* or atomics on memory that is not certainly local */
+    USE_VOLATILE = 1 << 3,       /* volatile memory that is not certainly private or local */
+    USE_PRINTF = 1 << 4,
+    USE_PIPES = 1 << 5,
+    USE_IMAGE_WRITES = 1 << 6,
+    USE_STORED_POINTERS = 1 << 7, /* pointers read from shared memory: SVM */
+};
+
+/* Fills uses, obstacle and access of all functions. */
+void analyse(struct syntax *syntax, enum translate_mode mode);
+
+/* analyse_waits.c: can it wait for another group? Needs `uses` of everything it calls. */
+bool analyse_waits(const struct syntax *syntax, struct function *function);
+
+/* analyse_access.c */
+void analyse_arguments(struct function *kernel, struct translate_arg *ret_args);
+
+/* Is this name one of the atomic built-ins (1.x atom_ and atomic_, 2.0 atomic_..._explicit)? */
+bool analyse_is_atomic(const char *name);
+
+#endif

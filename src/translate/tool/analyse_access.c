@@ -1,0 +1,240 @@
+/*
+ * What is done with the memory behind a pointer argument. Every use of the pointer is followed: through + and -, casts,
+ * local pointer variables and calls of the program's own functions, up to a read, a write, or something not understood.
+ */
+#include "translate/tool/analyse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { READS = 1, WRITES = 2, LOST = 4, DEEPEST_CALL = 12 };
+
+static unsigned pointer_uses(struct symbol *symbol, struct node *body, unsigned depth);
+
+/* A use of the element itself: p[i], *p, p[i].x. */
+static unsigned element_use(struct node *element, struct node *body, unsigned depth);
+
+static unsigned argument_use(struct node *call, const struct node *argument, unsigned depth)
+{
+    const struct symbol *callee = syntax_callee(call);
+    unsigned index = 0;
+
+    if (!callee || depth > DEEPEST_CALL)
+        return LOST;
+    while (syntax_argument(call, index) && syntax_argument(call, index) != argument)
+        index++;
+    if (callee->kind == SYMBOL_FUNCTION) {
+        struct function *function = callee->function;
+
+        if (!function->body || index >= function->n_params || !function->params[index])
+            return LOST;
+        return pointer_uses(function->params[index], function->body, depth + 1);
+    }
+    if (!strncmp(callee->name, "vload", 5))
+        return READS;
+    if (!strncmp(callee->name, "vstore", 6))
+        return WRITES;
+    if (analyse_is_atomic(callee->name))
+        return READS | WRITES;
+    if (!strcmp(callee->name, "prefetch"))
+        return 0;
+    return argument->type.pointee_const ? READS : LOST;
+}
+
+/* The pointer value of `node` goes into its parent. */
+static unsigned pointer_use(struct node *node, struct node *body, unsigned depth)
+{
+    struct node *child;
+    struct node *parent = syntax_parent(node, &child);
+
+    if (!parent || depth > DEEPEST_CALL)
+        return LOST;
+    switch (parent->kind) {
+    case NODE_SUBSCRIPT:
+        return child == parent->children ? element_use(parent, body, depth) : LOST;
+    case NODE_UNARY:
+        if (!strcmp(parent->op, "*"))
+            return element_use(parent, body, depth);
+        if (!strcmp(parent->op, "!"))
+            return 0;
+        return !strcmp(parent->op, "++") || !strcmp(parent->op, "--") ? pointer_use(parent, body, depth)
+                                                                      : LOST;
+    case NODE_MEMBER:
+        return element_use(parent, body, depth);
+    case NODE_BINARY:
+        if (!strcmp(parent->op, "+") || !strcmp(parent->op, "-"))
+            return parent->type.pointer ? pointer_use(parent, body, depth) : 0;
+        if (!strcmp(parent->op, "==") || !strcmp(parent->op, "!=") || !strcmp(parent->op, "<") ||
+            !strcmp(parent->op, ">") || !strcmp(parent->op, "&&") || !strcmp(parent->op, "||"))
+            return 0;
+        if (!strcmp(parent->op, "=")) {
+            struct node *target = syntax_strip(parent->children);
+
+            if (child == parent->children)
+                return 0; /* the variable gets another value */
+            if (target && target->kind == NODE_NAME && target->symbol &&
+                target->symbol->kind == SYMBOL_VARIABLE && target->type.pointer)
+                return pointer_uses(target->symbol, body, depth + 1);
+        }
+        return LOST;
+    case NODE_COMPOUND_ASSIGN:
+        return child == parent->children ? 0 : LOST; /* p += n */
+    case NODE_CONDITIONAL:
+        return child == parent->children ? 0 : pointer_use(parent, body, depth);
+    case NODE_VARIABLE:
+        return parent->type.pointer && parent->symbol ? pointer_uses(parent->symbol, body, depth + 1) : LOST;
+    case NODE_CALL:
+        return argument_use(parent, child, depth);
+    case NODE_OTHER: /* a statement: nothing is done with it */
+        return parent->type.spelling ? LOST : 0;
+    default:
+        return parent->kind == NODE_IF || parent->kind == NODE_LOOP ? 0 : LOST;
+    }
+}
+
+static unsigned element_use(struct node *element, struct node *body, unsigned depth)
+{
+    struct node *child;
+    struct node *parent = syntax_parent(element, &child);
+
+    if (!parent)
+        return LOST;
+    if (parent->kind == NODE_MEMBER && !element->type.pointer)
+        return element_use(parent, body, depth);
+    if (parent->kind == NODE_SUBSCRIPT && child == parent->children && !element->type.pointer)
+        return element_use(parent, body, depth); /* an array within the element */
+    if (strchr(element->type.spelling, '['))
+        return LOST; /* an array that decays */
+    if (syntax_is_assignment(parent) && child == parent->children) {
+        struct node *outer_child;
+        struct node *outer = syntax_parent(parent, &outer_child);
+        bool value_used = outer && (outer->type.spelling || outer->kind == NODE_VARIABLE);
+
+        return parent->kind == NODE_COMPOUND_ASSIGN || value_used ? READS | WRITES : WRITES;
+    }
+    if (parent->kind == NODE_UNARY && (!strcmp(parent->op, "++") || !strcmp(parent->op, "--")))
+        return READS | WRITES;
+    if (parent->kind == NODE_UNARY && !strcmp(parent->op, "&"))
+        return pointer_use(parent, body, depth);
+    if (parent->kind == NODE_UNARY && !parent->op[0])
+        return LOST;
+    if ((parent->kind == NODE_BINARY || parent->kind == NODE_COMPOUND_ASSIGN) && !parent->op[0])
+        return LOST; /* an operator that could not be read */
+    return READS;
+}
+
+static unsigned pointer_uses(struct symbol *symbol, struct node *body, unsigned depth)
+{
+    unsigned uses = 0;
+
+    if (depth > DEEPEST_CALL)
+        return LOST;
+    if (symbol->visiting)
+        return 0; /* pointers that are exchanged: being counted already */
+    symbol->visiting = true;
+    for (struct node *node = body; node && !(uses & LOST); node = syntax_next(node, body))
+        if (node->kind == NODE_NAME && node->symbol == symbol)
+            uses |= pointer_use(node, body, depth);
+    symbol->visiting = false;
+    return uses;
+}
+
+/* The node is get_global_id(0), or a variable that holds it and nothing else ever. */
+static bool is_own_id(struct node *node, struct node *body)
+{
+    const struct symbol *callee;
+    struct node *literal;
+
+    node = syntax_strip(node);
+    if (node && node->kind == NODE_NAME && node->symbol && node->symbol->kind == SYMBOL_VARIABLE &&
+        node->symbol->initial) {
+        const struct symbol *symbol = node->symbol;
+        struct node *initial = NULL;
+
+        if (symbol->type.size < 4)
+            return false;
+        for (struct node *child = symbol->initial->children; child; child = child->next)
+            initial = child;
+        for (struct node *use = body; use; use = syntax_next(use, body)) {
+            bool writes = syntax_is_assignment(use) ||
+                          (use->kind == NODE_UNARY && strpbrk(use->op, "+-&") && strlen(use->op) != 1) ||
+                          (use->kind == NODE_UNARY && !strcmp(use->op, "&")) ||
+                          (use->kind == NODE_UNARY && !use->op[0]);
+            struct node *target = writes ? syntax_strip(use->children) : NULL;
+
+            if (target && target->kind == NODE_NAME && target->symbol == symbol)
+                return false;
+        }
+        return initial && syntax_strip(initial)->kind == NODE_CALL && is_own_id(initial, body);
+    }
+    callee = node && node->kind == NODE_CALL ? syntax_callee(node) : NULL;
+    literal = callee && !strcmp(callee->name, "get_global_id") && callee->kind == SYMBOL_BUILTIN
+                  ? syntax_strip(syntax_argument(node, 0))
+                  : NULL;
+    return literal && literal->kind == NODE_LITERAL && literal->end == literal->begin + 1 &&
+           !strcmp(literal->op, "0");
+}
+
+/* Every use of the pointer is p[...], and wherever that is written the index is the own id. */
+static bool writes_own(struct symbol *symbol, struct node *body, uint32_t *ret_element)
+{
+    for (struct node *node = body; node; node = syntax_next(node, body)) {
+        struct node *child;
+        struct node *element;
+
+        if (node->kind != NODE_NAME || node->symbol != symbol)
+            continue;
+        element = syntax_parent(node, &child);
+        if (!element || element->kind != NODE_SUBSCRIPT || child != element->children)
+            return false;
+        if ((element_use(element, body, 0) & ~READS) && !is_own_id(child->next, body))
+            return false;
+        *ret_element = element->type.size;
+    }
+    return *ret_element > 0;
+}
+
+static void judge(struct symbol *param, struct node *body, struct translate_arg *arg)
+{
+    const struct type *type = &param->type;
+    unsigned uses;
+
+    arg->local = type->pointer && type->pointee_space == SPACE_LOCAL;
+    arg->image = strstr(type->spelling, "image") && !type->pointer;
+    if (arg->image) {
+        bool writes = strstr(type->spelling, "__write_only");
+        bool both = strstr(type->spelling, "__read_write");
+
+        arg->access = both ? TRANSLATE_READ_WRITE : writes ? TRANSLATE_WRITE : TRANSLATE_READ;
+        return;
+    }
+    if (!type->pointer || arg->local)
+        return; /* TRANSLATE_VALUE */
+    if (type->pointee_space == SPACE_CONSTANT) {
+        arg->access = TRANSLATE_READ;
+        return;
+    }
+    uses = pointer_uses(param, body, 0);
+    if (uses & LOST)
+        arg->access = TRANSLATE_UNKNOWN;
+    else
+        arg->access = uses == READS    ? TRANSLATE_READ
+                      : uses == WRITES ? TRANSLATE_WRITE
+                      : uses           ? TRANSLATE_READ_WRITE
+                                       : TRANSLATE_UNUSED;
+    if (!(uses & LOST) && (uses & WRITES))
+        arg->own_write = writes_own(param, body, &arg->element);
+    if (!arg->own_write)
+        arg->element = 0;
+}
+
+void analyse_arguments(struct function *kernel, struct translate_arg *ret_args)
+{
+    for (uint32_t i = 0; i < kernel->n_params; i++) {
+        ret_args[i] = (struct translate_arg){.access = TRANSLATE_VALUE};
+        if (kernel->params[i])
+            judge(kernel->params[i], kernel->body, &ret_args[i]);
+        else
+            ret_args[i].access = TRANSLATE_UNKNOWN;
+    }
+}

@@ -1,0 +1,25 @@
+/* The macros that a driver defines before it reads the program, as far as the device's description tells them. */
+#ifndef TRANSLATE_TOOL_DRIVER_H
+#define TRANSLATE_TOOL_DRIVER_H
+
+#include "translate/tool/options.h"
+#include "translate/tool/preprocess.h"
+
+struct driver {
+    const char *version;    /* CL_DEVICE_VERSION */
+    const char *c_version;  /* CL_DEVICE_OPENCL_C_VERSION */
+    const char *extensions; /* each list separated by spaces */
+    const char *features;
+    const char *defines;
+    const char *name;
+    unsigned address_bits;
+    bool images;
+    bool little_endian;
+};
+
+void driver_macros(struct preprocessor *pp, const struct driver *driver, const struct options *options);
+
+/* The language version to parse with: the -cl-std given, or what the driver takes without one. */
+const char *driver_standard(const struct driver *driver, const struct options *options);
+
+#endif

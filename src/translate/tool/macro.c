@@ -1,0 +1,519 @@
+/* Macro replacement after Prosser's algorithm (X3J11/86-196), on which C99 6.10.3 is based. */
+#include "translate/tool/preprocess.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_MADE = 20000000 };
+
+static uint32_t bucket_of(const char *name, size_t length)
+{
+    uint32_t hash = 2166136261u;
+
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)name[i]) * 16777619u;
+    return hash % PREPROCESS_BUCKETS;
+}
+
+struct macro *macro_find(struct preprocessor *pp, const struct token *name)
+{
+    struct macro *macro = pp->buckets[bucket_of(name->text, name->length)];
+
+    while (macro && (macro->length != name->length || memcmp(macro->name, name->text, name->length) != 0))
+        macro = macro->next;
+    return macro;
+}
+
+struct macro *macro_enter(struct preprocessor *pp, const char *name, size_t length)
+{
+    struct token key = {.text = name, .length = (uint32_t)length};
+    struct macro *macro = macro_find(pp, &key);
+
+    if (!macro) {
+        struct macro **bucket = &pp->buckets[bucket_of(name, length)];
+
+        macro = text_alloc(1, sizeof *macro);
+        macro->name = text_copy(name, length);
+        macro->length = (uint32_t)length;
+        macro->next = *bucket;
+        *bucket = macro;
+    }
+    return macro;
+}
+
+static struct token *copy_token(struct preprocessor *pp, const struct token *from)
+{
+    struct token *copy = text_alloc(1, sizeof *copy);
+
+    if (++pp->made > MOST_MADE)
+        refuse(&pp->refusal, "macros expand without bounds");
+    *copy = *from;
+    copy->made = true;
+    copy->next = NULL;
+    return copy;
+}
+
+static struct token *cut_line(struct token *from)
+{
+    struct token *first = from && !from->begins_line ? from : NULL;
+    struct token **link = &first;
+
+    while (*link && !(*link)->begins_line)
+        link = &(*link)->next;
+    *link = NULL;
+    return first;
+}
+
+static struct token *read_params(struct preprocessor *pp, struct macro *macro, struct token *at)
+{
+    struct token **link = &macro->params;
+
+    while (at && !token_is(at, ")")) {
+        bool dots = token_is(at, "...");
+        struct token *param = copy_token(pp, at);
+
+        if (dots) {
+            param->text = "__VA_ARGS__";
+            param->length = 11;
+        } else if (at->kind != TOKEN_NAME) {
+            break;
+        }
+        *link = param;
+        link = &param->next;
+        macro->n_params++;
+        macro->variadic = dots;
+        at = at->next;
+        if (!dots && token_is(at, "...")) {
+            macro->variadic = true;
+            at = at->next;
+        }
+        if (token_is(at, ",") && !macro->variadic)
+            at = at->next;
+        else
+            break;
+    }
+    if (!token_is(at, ")")) {
+        refuse(&pp->refusal, "malformed parameters of macro %s", macro->name);
+        return NULL;
+    }
+    return at->next;
+}
+
+void macro_define(struct preprocessor *pp, struct token *name)
+{
+    struct macro *macro;
+    struct token *rest;
+
+    if (!name || name->begins_line || name->kind != TOKEN_NAME) {
+        refuse(&pp->refusal, "malformed #define");
+        return;
+    }
+    macro = macro_enter(pp, name->text, name->length);
+    rest = cut_line(name->next);
+    macro->state = MACRO_USER;
+    macro->function = token_is(rest, "(") && !rest->blanks;
+    macro->variadic = false;
+    macro->params = NULL;
+    macro->n_params = 0;
+    macro->body = macro->function ? read_params(pp, macro, rest->next) : rest;
+    for (const struct token *token = macro->body; token; token = token->next)
+        if (token_is(token, "__VA_OPT__"))
+            refuse(&pp->refusal, "macro %s uses __VA_OPT__", macro->name);
+}
+
+void macro_driver(struct preprocessor *pp, const char *name, const char *value)
+{
+    static const struct source_file file = {.name = "driver", .folder = ""};
+    struct macro *macro = macro_enter(pp, name, strlen(name));
+
+    macro->state = value ? MACRO_VALUE : MACRO_OPAQUE;
+    macro->body = NULL;
+    if (value) {
+        macro->body = lex(value, strlen(value), &file, &pp->refusal);
+        if (macro->body)
+            macro->body->begins_line = false;
+    }
+}
+
+void macro_option(struct preprocessor *pp, const char *definition)
+{
+    static const struct source_file file = {.name = "options", .folder = ""};
+    const char *equals = strchr(definition, '=');
+    struct text line = {0};
+    struct token *name;
+
+    if (equals)
+        text_print(&line, "%.*s %s", (int)(equals - definition), definition, equals + 1);
+    else
+        text_print(&line, "%s 1", definition);
+    name = lex(line.bytes, line.length, &file, &pp->refusal);
+    if (name)
+        name->begins_line = false;
+    for (const struct token *token = name; token; token = token->next)
+        if (token->begins_line)
+            refuse(&pp->refusal, "-D with a line break");
+    macro_define(pp, name);
+}
+
+bool macro_is_defined(struct preprocessor *pp, const struct token *name)
+{
+    struct macro *macro = macro_find(pp, name);
+
+    if (token_is(name, "__LINE__") || token_is(name, "__FILE__") || token_is(name, "__COUNTER__") ||
+        token_is(name, "__DATE__") || token_is(name, "__TIME__"))
+        return true;
+    if (name->length > 6 && !memcmp(name->text, "__has_", 6))
+        refuse(&pp->refusal, "condition on %.*s", (int)name->length, name->text);
+    if (!macro) {
+        macro = macro_enter(pp, name->text, name->length);
+        macro->state = MACRO_ABSENT;
+    }
+    if (macro->state == MACRO_ABSENT && !macro->noted)
+        text_print(&pp->guards, "#ifdef %s\n#error the driver defines %s\n#endif\n", macro->name,
+                   macro->name);
+    else if ((macro->state == MACRO_VALUE || macro->state == MACRO_OPAQUE) && !macro->noted)
+        text_print(&pp->guards, "#ifndef %s\n#error the driver does not define %s\n#endif\n", macro->name,
+                   macro->name);
+    macro->noted = macro->noted || macro->state == MACRO_ABSENT || macro->state == MACRO_VALUE ||
+                   macro->state == MACRO_OPAQUE;
+    return macro->state <= MACRO_OPAQUE;
+}
+
+static void note_value(struct preprocessor *pp, struct macro *macro)
+{
+    if (macro->noted_value)
+        return;
+    macro->noted_value = true;
+    text_print(&pp->guards, "#if !defined(%s) || %s != ", macro->name, macro->name);
+    for (const struct token *token = macro->body; token; token = token->next)
+        text_print(&pp->guards, " %.*s", (int)token->length, token->text);
+    text_print(&pp->guards, "\n#error the driver has another %s\n#endif\n", macro->name);
+}
+
+static bool hidden(const struct hide *hide, const struct macro *macro)
+{
+    while (hide && hide->macro != macro)
+        hide = hide->next;
+    return hide;
+}
+
+static const struct hide *hide_add(const struct hide *hide, const struct macro *macro)
+{
+    struct hide *more;
+
+    if (hidden(hide, macro))
+        return hide;
+    more = text_alloc(1, sizeof *more);
+    more->macro = macro;
+    more->next = hide;
+    return more;
+}
+
+static const struct hide *hide_union(const struct hide *a, const struct hide *b)
+{
+    for (; b; b = b->next)
+        a = hide_add(a, b->macro);
+    return a;
+}
+
+static const struct hide *hide_both(const struct hide *a, const struct hide *b)
+{
+    const struct hide *both = NULL;
+
+    for (; a; a = a->next)
+        if (hidden(b, a->macro))
+            both = hide_add(both, a->macro);
+    return both;
+}
+
+/* Quotes tokens as # does (C99 6.10.3.2). */
+static struct token *stringize(struct preprocessor *pp, const struct token *hash, const struct token *arg)
+{
+    struct token *string = copy_token(pp, hash);
+    struct text text = {0};
+
+    text_add(&text, "\"", 1);
+    for (const struct token *token = arg; token; token = token->next) {
+        if (token != arg && (token->blanks || token->begins_line))
+            text_add(&text, " ", 1);
+        for (uint32_t i = 0; i < token->length; i++) {
+            char c = token->text[i];
+
+            if ((token->kind == TOKEN_STRING || token->kind == TOKEN_CHARACTER) && (c == '"' || c == '\\'))
+                text_add(&text, "\\", 1);
+            text_add(&text, &c, 1);
+        }
+    }
+    text_add(&text, "\"", 1);
+    string->kind = TOKEN_STRING;
+    string->text = text.bytes;
+    string->length = (uint32_t)text.length;
+    return string;
+}
+
+/* left ## right, in place of left. */
+static void paste(struct preprocessor *pp, struct token *left, const struct token *right)
+{
+    struct text text = {0};
+    struct token *made;
+
+    text_add(&text, left->text, left->length);
+    text_add(&text, right->text, right->length);
+    made = lex(text.bytes, text.length, left->file, &pp->refusal);
+    if (!made || made->next) {
+        refuse(&pp->refusal, "line %u: ## does not make one token", left->line);
+        return;
+    }
+    left->text = made->text;
+    left->length = made->length;
+    left->kind = made->kind;
+    left->hide = hide_both(left->hide, right->hide);
+}
+
+struct arguments {
+    struct token **raw;      /* one list per parameter */
+    struct token **expanded; /* made when first needed */
+    bool *done;
+    struct token *close; /* the closing parenthesis */
+    uint32_t n;
+};
+
+static struct token *expand_list(struct preprocessor *pp, struct token *list)
+{
+    struct token *first = list;
+    struct token **link = &first;
+
+    while (*link && !pp->refusal.reason[0])
+        if (!macro_expand(pp, link))
+            link = &(*link)->next;
+    return first;
+}
+
+static struct token *copy_list(struct preprocessor *pp, const struct token *list)
+{
+    struct token *first = NULL;
+    struct token **link = &first;
+
+    for (; list && !pp->refusal.reason[0]; list = list->next) {
+        *link = copy_token(pp, list);
+        link = &(*link)->next;
+    }
+    return first;
+}
+
+/* Reads (a, b, ...) at open; the tokens get the line of the closing parenthesis, which is what __LINE__ means there. */
+static bool read_arguments(struct preprocessor *pp, const struct macro *macro, struct token *open,
+                           struct arguments *ret)
+{
+    uint32_t room = macro->n_params ? macro->n_params : 1;
+    struct arguments args = {.n = 1};
+    struct token **link;
+    unsigned depth = 0;
+    struct token *at;
+
+    args.raw = text_alloc(room, sizeof *args.raw);
+    args.expanded = text_alloc(room, sizeof *args.expanded);
+    args.done = text_alloc(room, sizeof *args.done);
+    link = &args.raw[0];
+    for (at = open->next; at && !pp->refusal.reason[0]; at = at->next) {
+        if (!depth && token_is(at, ")"))
+            break;
+        if (at->begins_line && token_is(at, "#")) {
+            refuse(&pp->refusal, "line %u: directive within the arguments of macro %s", at->line,
+                   macro->name);
+            return false;
+        }
+        if (!depth && token_is(at, ",") && !(macro->variadic && args.n == macro->n_params)) {
+            if (++args.n > room)
+                break;
+            link = &args.raw[args.n - 1];
+            continue;
+        }
+        depth += token_is(at, "(");
+        depth -= token_is(at, ")");
+        *link = copy_token(pp, at);
+        if ((*link)->begins_line) {
+            (*link)->begins_line = false;
+            (*link)->blanks = 1;
+        }
+        link = &(*link)->next;
+    }
+    if (!at || !token_is(at, ")")) {
+        refuse(&pp->refusal, "line %u: arguments of macro %s", open->line, macro->name);
+        return false;
+    }
+    if (macro->n_params && args.n < macro->n_params - (macro->variadic ? 1 : 0)) {
+        refuse(&pp->refusal, "line %u: too few arguments for macro %s", open->line, macro->name);
+        return false;
+    }
+    if (!macro->n_params && args.raw[0]) {
+        refuse(&pp->refusal, "line %u: too many arguments for macro %s", open->line, macro->name);
+        return false;
+    }
+    for (uint32_t i = 0; i < args.n; i++)
+        for (struct token *token = args.raw[i]; token; token = token->next)
+            token->line = at->line;
+    args.close = at;
+    *ret = args;
+    return true;
+}
+
+static int param_of(const struct macro *macro, const struct token *token)
+{
+    int i = 0;
+
+    if (!macro->function || token->kind != TOKEN_NAME)
+        return -1;
+    for (const struct token *param = macro->params; param; param = param->next, i++)
+        if (param->length == token->length && !memcmp(param->text, token->text, token->length))
+            return i;
+    return -1;
+}
+
+static struct token **append(struct token **link, struct token *list)
+{
+    *link = list;
+    while (*link)
+        link = &(*link)->next;
+    return link;
+}
+
+/* What follows ##: pasted onto *last (NULL when the left side was empty), the rest appended; GNU's `, ## rest`. */
+static struct token **paste_next(struct preprocessor *pp, const struct macro *macro,
+                                 const struct arguments *args, const struct token *right, struct token **last,
+                                 struct token **link)
+{
+    int param = param_of(macro, right);
+    struct token *list = param >= 0 ? copy_list(pp, args->raw[param]) : copy_token(pp, right);
+
+    if (param >= 0 && macro->variadic && (uint32_t)param == macro->n_params - 1 && *last &&
+        token_is(*last, ",")) {
+        if (!list && args->n < macro->n_params) {
+            *last = NULL; /* no variable arguments at all: the comma goes too */
+            return last;
+        }
+        return append(link, list);
+    }
+    if (!list)
+        return link;
+    if (!*last)
+        return append(link, list);
+    paste(pp, *last, list);
+    return append(&(*last)->next, list->next);
+}
+
+static struct token *expanded_argument(struct preprocessor *pp, const struct arguments *args, int param)
+{
+    if (!args->done[param]) {
+        args->done[param] = true;
+        args->expanded[param] = expand_list(pp, copy_list(pp, args->raw[param]));
+    }
+    return copy_list(pp, args->expanded[param]);
+}
+
+static struct token *substitute(struct preprocessor *pp, const struct macro *macro,
+                                const struct arguments *args)
+{
+    struct token *first = NULL;
+    struct token **link = &first;
+
+    for (const struct token *token = macro->body; token && !pp->refusal.reason[0]; token = token->next) {
+        int param = param_of(macro, token);
+        struct token **last = link;
+        struct token *list;
+
+        if (macro->function && token_is(token, "#") && token->next && param_of(macro, token->next) >= 0) {
+            list = stringize(pp, token, args->raw[param_of(macro, token->next)]);
+            token = token->next;
+        } else if (param >= 0 && token_is(token->next, "##")) {
+            list = copy_list(pp, args->raw[param]);
+        } else if (param >= 0) {
+            list = expanded_argument(pp, args, param);
+        } else {
+            list = copy_token(pp, token);
+        }
+        if (list && param >= 0)
+            list->blanks = token->blanks;
+        link = append(link, list);
+        while (token_is(token->next, "##") && token->next->next && !pp->refusal.reason[0]) {
+            token = token->next->next;
+            for (struct token **at = last; *at; at = &(*at)->next)
+                last = at; /* the last token so far is the left side */
+            link = paste_next(pp, macro, args, token, last, link);
+        }
+    }
+    return first;
+}
+
+static bool expand_builtin(struct preprocessor *pp, struct token *token)
+{
+    char number[16];
+
+    if (token_is(token, "__LINE__") && pp->renumbered)
+        refuse(&pp->refusal, "__LINE__ after #line");
+    if (token_is(token, "__LINE__"))
+        (void)snprintf(number, sizeof number, "%u", token->line);
+    else if (token_is(token, "__COUNTER__"))
+        (void)snprintf(number, sizeof number, "%u", pp->counter++);
+    else
+        return false;
+    token->text = text_copy(number, strlen(number));
+    token->length = (uint32_t)strlen(number);
+    token->kind = TOKEN_NUMBER;
+    token->made = true;
+    return true;
+}
+
+bool macro_expand(struct preprocessor *pp, struct token **at)
+{
+    struct token *token = *at;
+    struct arguments args = {0};
+    const struct hide *hide;
+    struct token *body;
+    struct token *rest = token->next;
+    struct macro *macro;
+    uint32_t line = token->line;
+
+    if (token->kind != TOKEN_NAME || pp->refusal.reason[0])
+        return false;
+    macro = macro_find(pp, token);
+    if (!macro || macro->state > MACRO_VALUE)
+        return !macro && expand_builtin(pp, token);
+    if (hidden(token->hide, macro))
+        return false;
+    if (macro->state == MACRO_VALUE)
+        note_value(pp, macro);
+    hide = token->hide;
+    if (macro->function) {
+        if (!rest || !token_is(rest, "(") || !read_arguments(pp, macro, rest, &args))
+            return false;
+        hide = hide_both(hide, args.close->hide);
+        line = args.close->line;
+        rest = args.close->next;
+    }
+    hide = hide_add(hide, macro);
+    body = substitute(pp, macro, &args);
+    *at = body ? body : rest;
+    if (body) {
+        body->begins_line = token->begins_line;
+        body->blanks = token->blanks;
+    } else if (rest && token->begins_line && !rest->begins_line) {
+        rest->begins_line = true; /* an empty macro first on its line */
+        rest->made = true;
+    }
+    for (; body; body = body->next) {
+        body->line = line;
+        body->file = token->file;
+        body->hide = hide_union(body->hide, hide);
+        if (!body->next) {
+            body->next = rest;
+            break;
+        }
+    }
+    return true;
+}
+
+struct token *macro_expand_line(struct preprocessor *pp, struct token *line)
+{
+    return expand_list(pp, copy_list(pp, cut_line(line)));
+}

@@ -1,0 +1,326 @@
+/* Directives, included files, and the text that comes out. */
+#include "translate/tool/preprocess.h"
+#include "translate/hash.h"
+#include "base/file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LARGEST_FILE = 16 << 20, DEEPEST_INCLUDE = 60, DEEPEST_IF = 1000 };
+
+/* One open #if. */
+struct group {
+    bool outside; /* the text around it is kept */
+    bool taken;   /* one of its groups has been kept */
+    bool keep;
+    bool had_else;
+};
+
+struct run {
+    struct preprocessor *pp;
+    struct group groups[DEEPEST_IF];
+    size_t n_groups;
+};
+
+/* Joining them would make another token. */
+static bool would_merge(const struct token *left, const struct token *right)
+{
+    bool prefix = left->kind == TOKEN_NAME && (right->kind == TOKEN_STRING || right->kind == TOKEN_CHARACTER);
+    bool words =
+        (left->kind == TOKEN_NAME || left->kind == TOKEN_NUMBER) &&
+        (right->kind == TOKEN_NAME || right->kind == TOKEN_NUMBER || right->kind == TOKEN_PUNCTUATOR);
+    bool signs =
+        left->kind == TOKEN_PUNCTUATOR && (right->kind == TOKEN_PUNCTUATOR || right->kind == TOKEN_NUMBER);
+
+    return (words && (right->kind != TOKEN_PUNCTUATOR || left->kind == TOKEN_NUMBER)) || signs || prefix;
+}
+
+static void go_to_line(struct preprocessor *pp, uint32_t line)
+{
+    if (pp->last)
+        text_add(&pp->out, "\n", 1);
+    pp->line += pp->last != NULL;
+    if (line < pp->line || line > pp->line + 8) {
+        text_print(&pp->out, "#line %u\n", line);
+        pp->line = line;
+    }
+    for (; pp->line < line; pp->line++)
+        text_add(&pp->out, "\n", 1);
+    pp->last = NULL;
+}
+
+static void write_token(struct preprocessor *pp, const struct token *token)
+{
+    size_t blanks = token->blanks;
+
+    if (token->begins_line || !pp->last)
+        go_to_line(pp, token->line);
+    else if (!blanks && (pp->last->made || token->made || pp->last->next != token) &&
+             would_merge(pp->last, token))
+        blanks = 1;
+    for (; blanks; blanks--)
+        text_add(&pp->out, " ", 1);
+    text_add(&pp->out, token->text, token->length);
+    pp->last = token;
+}
+
+/* Gives the compiler a directive as it stands, on a line of its own. */
+static void write_line(struct preprocessor *pp, const char *directive, const struct token *tokens,
+                       uint32_t line)
+{
+    go_to_line(pp, line);
+    text_print(&pp->out, "#%s", directive);
+    for (; tokens; tokens = tokens->next)
+        text_print(&pp->out, "%s%.*s", tokens->blanks ? " " : "", (int)tokens->length, tokens->text);
+    text_add(&pp->out, "\n", 1);
+    pp->line++;
+    pp->last = NULL;
+}
+
+static bool keeping(const struct run *run)
+{
+    return !run->n_groups || (run->groups[run->n_groups - 1].keep && run->groups[run->n_groups - 1].outside);
+}
+
+static void open_group(struct run *run, bool holds)
+{
+    if (run->n_groups == DEEPEST_IF) {
+        refuse(&run->pp->refusal, "#if nested too deeply");
+        return;
+    }
+    run->groups[run->n_groups] = (struct group){.outside = keeping(run), .taken = holds, .keep = holds};
+    run->n_groups++;
+}
+
+/* #if, #ifdef, #ifndef, #elif, #else, #endif; false when it is none of them. */
+static bool conditional(struct run *run, const struct token *name, struct token *line)
+{
+    struct preprocessor *pp = run->pp;
+    struct group *group = run->n_groups ? &run->groups[run->n_groups - 1] : NULL;
+
+    if (token_is(name, "if")) {
+        open_group(run, keeping(run) && condition_holds(pp, line, name->line));
+    } else if (token_is(name, "ifdef") || token_is(name, "ifndef")) {
+        if (keeping(run) && (!line || line->kind != TOKEN_NAME))
+            refuse(&pp->refusal, "line %u: #%.*s without a name", name->line, (int)name->length, name->text);
+        else
+            open_group(run, keeping(run) && macro_is_defined(pp, line) == token_is(name, "ifdef"));
+    } else if (token_is(name, "elif") || token_is(name, "else")) {
+        bool is_else = token_is(name, "else");
+
+        if (!group || group->had_else) {
+            refuse(&pp->refusal, "line %u: #%.*s without #if", name->line, (int)name->length, name->text);
+            return true;
+        }
+        group->keep = group->outside && !group->taken && (is_else || condition_holds(pp, line, name->line));
+        group->taken |= group->keep;
+        group->had_else = is_else;
+    } else if (token_is(name, "endif")) {
+        if (!group)
+            refuse(&pp->refusal, "line %u: #endif without #if", name->line);
+        else
+            run->n_groups--;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void note_file(struct preprocessor *pp, const char *path, const char *text, size_t length)
+{
+    char digest[HASH_TEXT];
+
+    if (text)
+        hash_text(text, length, digest);
+    text_print(&pp->dependencies, "%s %s\n", text ? digest : "-", path);
+    if (strchr(path, '\n'))
+        refuse(&pp->refusal, "#include of a path with a line break");
+}
+
+static bool included_once(const struct preprocessor *pp, const char *path)
+{
+    struct text line = {0};
+
+    text_print(&line, "\n%s\n", path);
+    return pp->once.bytes && strstr(pp->once.bytes, line.bytes);
+}
+
+/* Looks for folder/name; what was not there is noted too, since a later file of that name would be found first. */
+static struct token *try_file(struct preprocessor *pp, const char *folder, const char *name,
+                              const struct token *where)
+{
+    struct source_file *file = text_alloc(1, sizeof *file);
+    struct text path = {0};
+    const char *slash;
+    char *text;
+    size_t length;
+    int r;
+
+    text_print(&path, "%s%s%s", name[0] == '/' ? "" : folder, name[0] == '/' || !folder[0] ? "" : "/", name);
+    r = file_read(path.bytes, LARGEST_FILE, &text, &length);
+    note_file(pp, path.bytes, r < 0 ? NULL : text, length);
+    if (r < 0) {
+        if (r != -ENOENT && r != -ENOTDIR)
+            refuse(&pp->refusal, "cannot read an included file: %s", strerror(-r));
+        return NULL;
+    }
+    if (included_once(pp, path.bytes))
+        return NULL;
+    slash = strrchr(path.bytes, '/');
+    file->name = path.bytes;
+    file->folder = slash ? text_copy(path.bytes, (size_t)(slash - path.bytes)) : "";
+    file->depth = where->file->depth + 1;
+    return lex(text, length, file, &pp->refusal);
+}
+
+/* The tokens of the included file, NULL also when it is empty. */
+static struct token *find_include(struct preprocessor *pp, const struct token *where, const char *name,
+                                  bool quoted)
+{
+    struct source_file *file = text_alloc(1, sizeof *file);
+    size_t looked = pp->dependencies.length;
+    struct token *tokens = NULL;
+
+    for (size_t i = 0; i < pp->n_headers; i++)
+        if (!strcmp(pp->headers[i].name, name)) {
+            *file = (struct source_file){.name = name, .folder = "", .depth = where->file->depth + 1};
+            return lex(pp->headers[i].text, pp->headers[i].length, file, &pp->refusal);
+        }
+    for (size_t i = 0; i <= pp->n_folders && !pp->refusal.reason[0]; i++) {
+        if (!i && (!quoted || !where->file->folder[0]))
+            continue;
+        looked = pp->dependencies.length;
+        tokens = try_file(pp, i ? pp->folders[i - 1] : where->file->folder, name, where);
+        if (tokens || (pp->dependencies.length > looked && pp->dependencies.bytes[looked] != '-'))
+            return tokens;
+    }
+    refuse(&pp->refusal, "included file not found: %.80s", name);
+    return NULL;
+}
+
+static struct token *include(struct preprocessor *pp, const struct token *where, struct token *line)
+{
+    struct text name = {0};
+    bool quoted;
+
+    if (line && line->kind == TOKEN_NAME)
+        line = macro_expand_line(pp, line);
+    quoted = line && line->kind == TOKEN_STRING;
+    if (quoted) {
+        text_add(&name, line->text + 1, line->length - 2);
+        line = line->next;
+    } else if (token_is(line, "<")) {
+        for (line = line->next; line && !token_is(line, ">"); line = line->next)
+            text_print(&name, "%s%.*s", line->blanks ? " " : "", (int)line->length, line->text);
+        line = line ? line->next : NULL;
+    }
+    if (!name.length || line || where->file->depth >= DEEPEST_INCLUDE) {
+        refuse(&pp->refusal, "line %u: #include", where->line);
+        return NULL;
+    }
+    return find_include(pp, where, name.bytes, quoted);
+}
+
+static void undefine(struct preprocessor *pp, const struct token *line, uint32_t at)
+{
+    struct macro *macro;
+
+    if (!line || line->kind != TOKEN_NAME) {
+        refuse(&pp->refusal, "line %u: #undef without a name", at);
+        return;
+    }
+    macro = macro_enter(pp, line->text, line->length);
+    macro->state = MACRO_UNDEFINED;
+    write_line(pp, "undef ", line, at); /* it may be a macro of the driver */
+}
+
+/* Pragmas reach the compiler; the tokens after OPENCL and unroll may be macros, as in clang. */
+static void pragma(struct preprocessor *pp, struct token *line, const struct token *where)
+{
+    if (token_is(line, "once")) {
+        if (where->file->depth)
+            text_print(&pp->once, "\n%s\n", where->file->name);
+        return;
+    }
+    if (token_is(line, "push_macro") || token_is(line, "pop_macro") || token_is(line, "include_alias")) {
+        refuse(&pp->refusal, "#pragma %.*s", (int)line->length, line->text);
+        return;
+    }
+    if (line && token_is(line, "unroll"))
+        line->next = macro_expand_line(pp, line->next);
+    write_line(pp, "pragma", line, where->line);
+}
+
+/* Handles the directive at `hash`; the answer is what to read next. */
+static struct token *directive(struct run *run, struct token *hash)
+{
+    struct preprocessor *pp = run->pp;
+    struct token *name = hash->next;
+    struct token **end = &hash->next;
+    struct token *line;
+    struct token *rest;
+
+    while (*end && !(*end)->begins_line)
+        end = &(*end)->next;
+    rest = *end;
+    *end = NULL;
+    if (name == rest)
+        return rest; /* a # alone */
+    line = name->next;
+    if (conditional(run, name, line) || !keeping(run))
+        return rest;
+    if (token_is(name, "define")) {
+        macro_define(pp, line);
+    } else if (token_is(name, "undef")) {
+        undefine(pp, line, hash->line);
+    } else if (token_is(name, "include")) {
+        struct token *first = include(pp, hash, line);
+        struct token **link = &first;
+
+        while (*link)
+            link = &(*link)->next;
+        *link = rest;
+        return first;
+    } else if (token_is(name, "pragma")) {
+        pragma(pp, line, hash);
+    } else if (token_is(name, "error")) {
+        refuse(&pp->refusal, "line %u: #error", hash->line);
+    } else if (token_is(name, "line") || name->kind == TOKEN_NUMBER) {
+        pp->renumbered = true; /* only __LINE__ and messages depend on it */
+    } else if (!token_is(name, "warning") && !token_is(name, "ident")) {
+        refuse(&pp->refusal, "line %u: unknown directive", hash->line);
+    }
+    return rest;
+}
+
+void preprocess(struct preprocessor *pp, const char *text, size_t length)
+{
+    static const struct source_file program = {.name = "program", .folder = ""};
+    struct run *run = text_alloc(1, sizeof *run);
+    struct token *token = lex(text, length, &program, &pp->refusal);
+
+    run->pp = pp;
+    pp->line = 1;
+    while (token && !pp->refusal.reason[0]) {
+        if (token->begins_line && !token->made && token_is(token, "#")) {
+            token = directive(run, token);
+        } else if (!keeping(run)) {
+            token = token->next;
+        } else if (!macro_expand(pp, &token)) {
+            if (token_is(token, "_Pragma") || token_is(token, "__pragma"))
+                refuse(&pp->refusal, "line %u: _Pragma", token->line);
+            for (uint32_t i = 0; token->kind == TOKEN_NAME && i < token->length; i++)
+                if ((unsigned char)token->text[i] > 0x7e)
+                    refuse(&pp->refusal, "line %u: a name beyond ASCII", token->line);
+            write_token(pp, token);
+            token = token->next;
+        }
+    }
+    if (run->n_groups)
+        refuse(&pp->refusal, "#if without #endif");
+    if (pp->last)
+        text_add(&pp->out, "\n", 1);
+    text_add(&pp->out, "", 0);
+}

@@ -1,0 +1,99 @@
+#include "translate/tool/syntax.h"
+
+#include <ctype.h>
+#include <string.h>
+
+struct node *syntax_strip(struct node *node)
+{
+    while (node && (node->kind == NODE_PAREN || node->kind == NODE_OTHER) && node->children &&
+           !node->children->next)
+        node = node->children;
+    return node;
+}
+
+struct node *syntax_parent(struct node *node, struct node **ret_child)
+{
+    struct node *parent = node->parent;
+
+    while (parent && (parent->kind == NODE_PAREN || (parent->kind == NODE_OTHER && parent->type.spelling))) {
+        node = parent;
+        parent = parent->parent;
+    }
+    *ret_child = node;
+    return parent;
+}
+
+struct symbol *syntax_callee(const struct node *call)
+{
+    const struct node *callee = syntax_strip(call->children);
+
+    return callee && callee->kind == NODE_NAME ? callee->symbol : NULL;
+}
+
+struct node *syntax_argument(const struct node *call, unsigned i)
+{
+    struct node *node = call->children ? call->children->next : NULL;
+
+    while (node && i--)
+        node = node->next;
+    return node;
+}
+
+struct node *syntax_next(struct node *node, const struct node *top)
+{
+    if (node->children)
+        return node->children;
+    while (node != top && !node->next)
+        node = node->parent;
+    return node == top ? NULL : node->next;
+}
+
+bool syntax_inside(const struct node *node, const struct node *ancestor)
+{
+    while (node && node != ancestor)
+        node = node->parent;
+    return node;
+}
+
+bool syntax_is_assignment(const struct node *node)
+{
+    return node->kind == NODE_COMPOUND_ASSIGN || (node->kind == NODE_BINARY && !strcmp(node->op, "="));
+}
+
+size_t syntax_token(const struct syntax *syntax, size_t offset, size_t *ret_end)
+{
+    const char *text = syntax->text;
+    size_t end;
+
+    while (offset < syntax->length && isspace((unsigned char)text[offset]))
+        offset++;
+    end = offset < syntax->length ? offset + 1 : offset;
+    if (offset < syntax->length && (text[offset] == '"' || text[offset] == '\'')) {
+        while (end < syntax->length && text[end] != text[offset] && text[end] != '\n')
+            end += text[end] == '\\' ? 2 : 1;
+        end = end < syntax->length ? end + 1 : syntax->length;
+    } else if (offset < syntax->length && (isalnum((unsigned char)text[offset]) || text[offset] == '_')) {
+        while (end < syntax->length &&
+               (isalnum((unsigned char)text[end]) || text[end] == '_' || text[end] == '$'))
+            end++;
+    }
+    *ret_end = end;
+    return offset;
+}
+
+size_t syntax_closing(const struct syntax *syntax, size_t open)
+{
+    size_t depth = 0;
+    size_t end;
+
+    for (size_t at = open; at < syntax->length; at = end) {
+        at = syntax_token(syntax, at, &end);
+        if (at >= syntax->length)
+            break;
+        if (syntax->text[at] == '(')
+            depth++;
+        if (syntax->text[at] == ')' && !--depth)
+            return at;
+    }
+    return 0;
+}

@@ -1,0 +1,134 @@
+/*
+ * The program's syntax tree, copied out of libclang into plain structs, so that rewriting and analysis are pure
+ * functions over it. Offsets are bytes of the preprocessed text.
+ */
+#ifndef TRANSLATE_TOOL_SYNTAX_H
+#define TRANSLATE_TOOL_SYNTAX_H
+
+#include "translate/tool/text.h"
+
+enum node_kind {
+    NODE_OTHER, /* implicit and explicit casts, literals, blocks of statements: only their children matter */
+    NODE_PAREN,
+    NODE_FUNCTION,
+    NODE_PARAM,
+    NODE_VARIABLE,
+    NODE_CALL, /* the first child leads to the callee */
+    NODE_NAME, /* a use of a symbol */
+    NODE_MEMBER,
+    NODE_SUBSCRIPT,
+    NODE_UNARY,
+    NODE_BINARY, /* also plain assignment */
+    NODE_COMPOUND_ASSIGN,
+    NODE_IF,
+    NODE_LOOP, /* for, while, do: op is "f", "w" or "d" */
+    NODE_JUMP, /* break, continue, return, goto: op is "b", "c", "r" or "g" */
+    NODE_LITERAL,
+    NODE_SWITCH,
+    NODE_CONDITIONAL,
+    NODE_ASM,
+    NODE_BLOCK, /* a block literal */
+};
+
+enum symbol_kind { SYMBOL_FUNCTION, SYMBOL_BUILTIN, SYMBOL_PARAM, SYMBOL_VARIABLE };
+
+/* Where a value lives, or what a pointer points at. */
+enum space { SPACE_PRIVATE, SPACE_LOCAL, SPACE_GLOBAL, SPACE_CONSTANT, SPACE_GENERIC };
+
+struct type {
+    const char *spelling; /* canonical */
+    bool pointer;
+    bool is_volatile; /* the value itself */
+    enum space space; /* of the value itself */
+    bool pointee_const;
+    bool pointee_volatile;
+    enum space pointee_space;
+    uint32_t size; /* bytes, 0 when unknown */
+};
+
+struct symbol {
+    enum symbol_kind kind;
+    const char *name;
+    struct type type;
+    uint32_t index;            /* of a parameter */
+    struct function *function; /* SYMBOL_FUNCTION: itself; SYMBOL_PARAM: the one it belongs to */
+    struct node *initial;      /* SYMBOL_VARIABLE: its declaration */
+    bool tainted;              /* analysis: may hold a value that another group has changed */
+    bool visiting;             /* analysis: its uses are being followed */
+};
+
+struct node {
+    enum node_kind kind;
+    char op[4];
+    bool in_text; /* its place is in the program, not in a header's macro */
+    uint32_t at;  /* of the name, for names and functions */
+    uint32_t begin;
+    uint32_t end;
+    struct symbol *symbol;
+    struct type type; /* of expressions */
+    struct node *parent;
+    struct node *children;
+    struct node *next; /* sibling */
+};
+
+struct declaration {
+    uint32_t at; /* of the function's name */
+    struct declaration *next;
+};
+
+struct function {
+    struct symbol *symbol;
+    bool kernel;
+    bool internal; /* static or inline: no other object can see it */
+    bool defined;
+    uint32_t n_params;
+    struct symbol **params;           /* of the definition, else of the first declaration */
+    struct declaration *declarations; /* all, also the definition */
+    struct node *body;                /* the definition's node */
+    uint32_t head;                    /* where its specifiers begin */
+    struct function *next;            /* in order of appearance */
+
+    /* analysis */
+    uint32_t uses;        /* enum use bits of itself and of what it calls */
+    const char *obstacle; /* why not sliceable, or NULL */
+    bool threaded;        /* takes the descriptor */
+};
+
+struct syntax {
+    const char *text;
+    size_t length;
+    struct function *functions;
+    struct node *root;
+    struct refusal refusal;
+};
+
+/* Parses with the options of the language: standard as in -cl-std (NULL: the compiler's default), pointer width. */
+void syntax_parse(struct syntax *syntax, const char *text, size_t length, const char *standard,
+                  unsigned address_bits);
+
+/* The nearest ancestor that is no parenthesis or cast, and through *ret_child its child on the way. */
+struct node *syntax_parent(struct node *node, struct node **ret_child);
+
+/* The expression inside parentheses and casts. */
+struct node *syntax_strip(struct node *node);
+
+/* The callee of a call, or NULL. */
+struct symbol *syntax_callee(const struct node *call);
+
+/* Argument i of a call, or NULL. */
+struct node *syntax_argument(const struct node *call, unsigned i);
+
+/* Pre-order walk: the node after `node` within `top`, or NULL. */
+struct node *syntax_next(struct node *node, const struct node *top);
+
+bool syntax_inside(const struct node *node, const struct node *ancestor);
+
+bool syntax_is_assignment(const struct node *node);
+
+/* The next word, punctuator or literal at or after offset; *ret_end behind it. Quoted text is one. The answer is its begin. */
+size_t syntax_token(const struct syntax *syntax, size_t offset, size_t *ret_end);
+
+/* The offset of the `)` that closes the `(` at open; 0 when there is none. */
+size_t syntax_closing(const struct syntax *syntax, size_t open);
+
+#endif
