@@ -17,6 +17,8 @@ struct runner {
     struct batch_machine machine;
     struct baton_batcher *batcher;
     struct baton_stream streams[BATCH_MAX_STREAMS];
+    void *plain[2 * BATCH_MAX_STREAMS]; /* owned: host memory of copies that no GPU takes part in */
+    size_t n_plain;
     double ratio;
     bool emulates;
     size_t repeat;
@@ -108,6 +110,8 @@ static cl_int make_place(struct runner *runner, int node, int peer, size_t bytes
     }
     if (nodes[peer].role == ROLE_GPU)
         ret_place->host = baton_host_alloc(runner->batcher, nodes[peer].name, bytes);
+    else
+        ret_place->host = runner->plain[runner->n_plain++] = malloc(bytes);
     if (!ret_place->host)
         return CL_OUT_OF_HOST_MEMORY;
     memset(ret_place->host, 0x5a, bytes);
@@ -294,6 +298,8 @@ static void runner_done(struct runner *runner)
             runner->machine.cl->clReleaseKernel(stream->kernel.kernel);
     }
     baton_batcher_free(runner->batcher);
+    for (size_t i = 0; i < runner->n_plain; i++)
+        free(runner->plain[i]);
     machine_done(&runner->machine);
     free(runner->runs);
     batch_input_done(&runner->input);
