@@ -277,7 +277,7 @@ static int run(const char *topology)
     config.n_gpus = 2;
     if (baton_batcher_new(&config, &batcher, message, sizeof message) != 0) {
         (void)fprintf(stderr, "domain_decomposition: %s\n", message);
-        return 3;
+        exit(3);
     }
     for (size_t i = WIDTH; i < (size_t)(HEIGHT + 1) * WIDTH; i++)
         field[i] = (float)(i * 2654435761u % 1000);

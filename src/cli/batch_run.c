@@ -210,7 +210,7 @@ static int compare_double(const void *a, const void *b)
 /* Median and largest error of the total over all runs. */
 static void total_errors(const struct runner *runner, double *ret_median, double *ret_worst)
 {
-    double *errors = calloc(runner->repeat, sizeof *errors);
+    double *errors = calloc(runner->repeat + 1, sizeof *errors);
 
     *ret_median = *ret_worst = NAN;
     if (!errors)
