@@ -29,8 +29,7 @@ void svg_text(const char *text, FILE *out)
     }
 }
 
-/* Opens a picture that follows the reader's theme. */
-static void begin(double width, double height, const char *title, FILE *out)
+void svg_begin(double width, double height, const char *title, FILE *out)
 {
     (void)fprintf(
         out,
@@ -71,7 +70,7 @@ static void draw_number(double x, double y, const char *anchor, double value, FI
     draw_label(x, y, anchor, text, out);
 }
 
-static void draw_x_axis(const struct axis *x, const char *label, double top, double bottom, FILE *out)
+void svg_x_axis(const struct axis *x, const char *label, double top, double bottom, FILE *out)
 {
     for (size_t i = 0; i < x->n_ticks; i++) {
         double at = axis_place(x, x->ticks[i]);
@@ -86,7 +85,7 @@ static void draw_x_axis(const struct axis *x, const char *label, double top, dou
         draw_label((x->from + x->to) / 2, bottom + 36, "middle", label, out);
 }
 
-static void draw_y_axis(const struct axis *y, const char *label, double left, double right, FILE *out)
+void svg_y_axis(const struct axis *y, const char *label, double left, double right, FILE *out)
 {
     for (size_t i = 0; i < y->n_ticks; i++) {
         double at = axis_place(y, y->ticks[i]);
@@ -179,9 +178,9 @@ void svg_chart(const struct svg_chart *chart, FILE *out)
         high = chart->y_high;
     }
     axis_layout(&y, low, high, chart->y_log, bottom, top, 6);
-    begin(760, 440, chart->title, out);
-    draw_x_axis(&x, chart->x_label, top, bottom, out);
-    draw_y_axis(&y, chart->y_label, left, right, out);
+    svg_begin(760, 440, chart->title, out);
+    svg_x_axis(&x, chart->x_label, top, bottom, out);
+    svg_y_axis(&y, chart->y_label, left, right, out);
     for (size_t s = 0; s < chart->n_series; s++) {
         double at = top + 10 + (double)s * 18;
 
@@ -253,8 +252,8 @@ void svg_rows(const struct svg_rows *rows, FILE *out)
         high = fmax(high, rows->marks[i].at);
     }
     axis_layout(&x, low, high, false, left, 940, 10);
-    begin(960, bottom + 48, rows->title, out);
-    draw_x_axis(&x, rows->x_label, top - 6, bottom, out);
+    svg_begin(960, bottom + 48, rows->title, out);
+    svg_x_axis(&x, rows->x_label, top - 6, bottom, out);
     for (size_t r = 0; r < rows->n_rows; r++)
         draw_label(left - 8, top + (double)r * pitch + height / 2 + 5, "end", rows->row_names[r], out);
     for (size_t i = 0; i < rows->n_bars; i++)

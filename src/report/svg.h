@@ -58,7 +58,14 @@ struct svg_rows {
 /* A timeline: one row per name, bars from begin to end; as wide as 960, as high as its rows need. */
 void svg_rows(const struct svg_rows *rows, FILE *out);
 
-/* Writes text with & < > " escaped, for those who draw something else around these. */
+/*
+ * For those who draw something else: text with & < > " escaped; the opening of a picture that follows the reader's theme (classes bg,
+ * ink, soft, grid, axis, mark, bad), to be closed with </svg>; axes with ticks, grid and label (may be NULL).
+ */
 void svg_text(const char *text, FILE *out);
+void svg_begin(double width, double height, const char *title, FILE *out);
+struct axis;
+void svg_x_axis(const struct axis *x, const char *label, double top, double bottom, FILE *out);
+void svg_y_axis(const struct axis *y, const char *label, double left, double right, FILE *out);
 
 #endif

@@ -1,0 +1,129 @@
+#include "client/jobs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void jobs_init(struct jobs *jobs, baton_nsec period, baton_nsec deadline)
+{
+    memset(jobs, 0, sizeof *jobs);
+    jobs->period = period;
+    jobs->deadline = deadline ? deadline : period;
+}
+
+void jobs_done(struct jobs *jobs)
+{
+    free(jobs->responses);
+    jobs->responses = NULL;
+}
+
+static baton_nsec release_of(const struct jobs *jobs, baton_nsec at)
+{
+    baton_nsec next_at = jobs->release_at + jobs->period;
+
+    if (!jobs->period || jobs->n == 0 || at < next_at)
+        return at;
+    if (jobs->previous_end_at > next_at)
+        return next_at;
+    return jobs->release_at + (at - jobs->release_at) / jobs->period * jobs->period;
+}
+
+void jobs_begin(struct jobs *jobs, baton_nsec at)
+{
+    if (jobs->running)
+        return;
+    jobs->running = true;
+    jobs->release_at = release_of(jobs, at);
+    jobs->begin_at = at;
+    jobs->compute = jobs->copy = 0;
+    if (jobs->period && jobs->n > 0) {
+        baton_nsec jitter = llabs(at - (jobs->previous_begin_at + jobs->period));
+
+        if (jitter > jobs->jitter_max)
+            jobs->jitter_max = jitter;
+    }
+    jobs->previous_begin_at = at;
+}
+
+void jobs_ran(struct jobs *jobs, bool copy, baton_nsec length)
+{
+    if (!jobs->running)
+        return;
+    if (copy)
+        jobs->copy += length;
+    else
+        jobs->compute += length;
+}
+
+baton_nsec jobs_deadline_at(const struct jobs *jobs)
+{
+    return jobs->running && jobs->deadline ? jobs->release_at + jobs->deadline : NSEC_MAX;
+}
+
+/* Without memory for more, the ring simply stays as small as it is. */
+static void keep(struct jobs *jobs, baton_nsec response)
+{
+    if (jobs->n >= jobs->room && jobs->room < JOBS_KEPT) {
+        size_t room = jobs->room ? jobs->room * 2 : 256;
+        baton_nsec *more = realloc(jobs->responses, room * sizeof *more);
+
+        if (more) {
+            jobs->responses = more;
+            jobs->room = room;
+        }
+    }
+    if (jobs->room)
+        jobs->responses[jobs->n % jobs->room] = response;
+}
+
+void jobs_end(struct jobs *jobs, baton_nsec at)
+{
+    baton_nsec response = at - jobs->release_at;
+    baton_nsec occupying = jobs->compute + jobs->copy;
+
+    if (!jobs->running)
+        return;
+    if (jobs->deadline && response > jobs->deadline) {
+        jobs->misses++;
+        if (response - jobs->deadline > jobs->tardiness_max)
+            jobs->tardiness_max = response - jobs->deadline;
+    }
+    keep(jobs, response);
+    jobs->n++;
+    jobs->response_sum += response;
+    jobs->compute_sum += jobs->compute;
+    jobs->copy_sum += jobs->copy;
+    /* Engines may work at the same time; then more is occupied than time passes, and nothing is pending. */
+    jobs->pending_sum += response > occupying ? response - occupying : 0;
+    if (response > jobs->response_max)
+        jobs->response_max = response;
+    jobs->previous_end_at = at;
+    jobs->running = false;
+}
+
+static int compare(const void *a, const void *b)
+{
+    baton_nsec x = *(const baton_nsec *)a;
+    baton_nsec y = *(const baton_nsec *)b;
+
+    return (x > y) - (x < y);
+}
+
+baton_nsec jobs_percentile(const struct jobs *jobs, unsigned permille)
+{
+    size_t n = jobs->n < jobs->room ? (size_t)jobs->n : jobs->room;
+    baton_nsec *sorted;
+    baton_nsec answer;
+    size_t rank;
+
+    if (n == 0)
+        return 0;
+    sorted = malloc(n * sizeof *sorted);
+    if (!sorted)
+        return jobs->response_max;
+    memcpy(sorted, jobs->responses, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, compare);
+    rank = (n * permille + 999) / 1000;
+    answer = sorted[rank ? rank - 1 : 0];
+    free(sorted);
+    return answer;
+}

@@ -1,0 +1,51 @@
+/*
+ * Where jobs begin and end, and what that says: response, occupying and pending times (GPES, Sec. V), and for periodic
+ * work jitter, misses and tardiness. Pure accounting over instants that the caller gives; client/session.c adds the lock,
+ * the counters and the messages.
+ *
+ * Release of job i, begun at b_i, with period p: the first begin sets the grid. Begun before the next point of the grid: released
+ * when it began. The previous job ended after that point: released there, it queued behind. Otherwise at the last point not after b_i.
+ */
+#ifndef CLIENT_JOBS_H
+#define CLIENT_JOBS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/nsec.h"
+
+#define JOBS_KEPT 65536 /* response times kept for the percentiles: of the last so many jobs */
+
+struct jobs {
+    baton_nsec period, deadline; /* 0: none */
+    uint64_t n, misses;
+    bool running;
+    baton_nsec begin_at, release_at, previous_begin_at, previous_end_at;
+    baton_nsec compute, copy; /* of the running job */
+    /* Sums and maxima over finished jobs. */
+    baton_nsec response_sum, compute_sum, copy_sum, pending_sum;
+    baton_nsec response_max, jitter_max, tardiness_max;
+    baton_nsec *responses; /* owned; ring of JOBS_KEPT, grows as needed */
+    size_t room;
+};
+
+void jobs_init(struct jobs *jobs, baton_nsec period, baton_nsec deadline);
+void jobs_done(struct jobs *jobs);
+
+/* Ignored while one runs. */
+void jobs_begin(struct jobs *jobs, baton_nsec at);
+
+/* One run on an execution or copy engine. Outside a job it counts for none. */
+void jobs_ran(struct jobs *jobs, bool copy, baton_nsec length);
+
+/* Ignored when none runs. */
+void jobs_end(struct jobs *jobs, baton_nsec at);
+
+/* The instant by which the running job must be done; NSEC_MAX: none. */
+baton_nsec jobs_deadline_at(const struct jobs *jobs);
+
+/* The response time that a share of 1/1000 x permille of the kept jobs do not exceed (nearest rank); 0 without jobs. */
+baton_nsec jobs_percentile(const struct jobs *jobs, unsigned permille);
+
+#endif

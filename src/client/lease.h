@@ -1,0 +1,95 @@
+/*
+ * The right to put work on one engine. A process asks once and keeps the engine until somebody else wants it.
+ *
+ *      lease_try_begin                   lease_end                       (daemon)
+ *   IDLE ----------------> BUSY ----------------------> IDLE ------------------------> NONE
+ *                            |  somebody waits: WANTED     taken back, no message         |
+ *                            |  more urgent: YIELD too                                    | lease_request: message
+ *                            +--- lease_end / lease_yield: message ---> NONE ------------>+---> BUSY (granted)
+ *
+ * The process holds a lease as a whole, one hold at a time: BUSY also keeps the other threads of the process out. Whoever
+ * began (or was granted) ends. While there is no daemon the same calls work on a private word that nobody else wants.
+ *
+ * The way of a command:
+ *     if (lease_try_begin(lease) != LEASE_BEGUN) { lease_request(lease, 0); lease_wait(lease, NSEC_MAX); }
+ *     for each piece: run it, wait for it;  if (lease_yield_asked(lease) && more) { lease_yield(lease); lease_wait(...); }
+ *     lease_end(lease);
+ */
+#ifndef CLIENT_LEASE_H
+#define CLIENT_LEASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/nsec.h"
+#include "client/session.h"
+
+enum lease_engine {
+    LEASE_EXECUTION, /* kernels */
+    LEASE_COPY_IN,   /* host to device (and its bus) */
+    LEASE_COPY_OUT,  /* device to host; the same engine as COPY_IN on a device with one copy engine */
+};
+
+enum lease_answer {
+    LEASE_BEGUN = 0,   /* held: BUSY */
+    LEASE_ASK = 1,     /* not held: lease_request() it */
+    LEASE_TAKEN = 2,   /* another thread of this process is in it, or asks for it */
+    LEASE_TIMEOUT = 3, /* lease_wait: not granted by then; the request stands */
+};
+
+/* lease_request flags */
+#define LEASE_NOTIFY 1u /* call on_grant; without it somebody sits in lease_wait() */
+
+/*
+ * The lease for one engine of a device. device: the stable name from wire/device_name.h; asking twice for the same
+ * engine gives the same lease. At most 32 per session: -ENOSPC. Devices that the daemon does not know are declared to it;
+ * one that it refuses to manage passes through. Valid until session_close().
+ */
+int lease_open(struct session *session, const char *device, enum lease_engine engine,
+               struct lease **ret_lease);
+
+/* LEASE_BEGUN (one compare-and-swap, no message), LEASE_ASK or LEASE_TAKEN. Never blocks. */
+int lease_try_begin(struct lease *lease);
+
+/*
+ * Asks the daemon; never blocks. LEASE_BEGUN if it turned out to be free after all (then no on_grant follows), LEASE_ASK if
+ * the request is under way: exactly one grant follows, seen by lease_wait() or on_grant. LEASE_TAKEN: another thread is
+ * in it or asks; that thread's turn comes first.
+ */
+int lease_request(struct lease *lease, unsigned flags);
+
+/*
+ * Sleeps until the request of lease_request() or lease_yield() is granted: LEASE_BEGUN; or until the instant:
+ * LEASE_TIMEOUT. For worker threads and for callers that are about to block anyway.
+ */
+int lease_wait(struct lease *lease, baton_nsec until_at);
+
+/* One atomic load: should the holder give way at the next piece border? */
+bool lease_yield_asked(const struct lease *lease);
+
+/* Does anybody at all wait for the engine (also less urgent ones)? One atomic load. */
+bool lease_wanted(const struct lease *lease);
+
+/*
+ * The work of the hold has drained and more is to come: gives the engine up and queues again in one message, so that
+ * nothing of lower priority slips in between (PROTOCOLS.md Q3). LEASE_ASK: wait for the grant, as after lease_request with
+ * these flags. LEASE_BEGUN: nobody waits any more, go on.
+ */
+int lease_yield(struct lease *lease, unsigned flags);
+
+/* The work of the hold has drained. Keeps the lease IDLE, or gives it back with one message if somebody waits. */
+void lease_end(struct lease *lease);
+
+/*
+ * For the time in which the program computes while the driver works: on_yield is called (on the session's thread) when a YIELD
+ * arrives, or at once if it already has. Disarm before touching the hold from another thread.
+ */
+void lease_arm_reaper(struct lease *lease, bool armed);
+
+/*
+ * Records one run on the engine (driver's start and end, CLOCK_MONOTONIC) for `baton trace` and the occupying times.
+ * A few stores; call it per piece or per command.
+ */
+void lease_ran(struct lease *lease, baton_nsec begin_at, baton_nsec end_at);
+
+#endif

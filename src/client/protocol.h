@@ -1,0 +1,121 @@
+/*
+ * The client's half of the conversation with batond: bytes in, bytes and lease words out. Pure: no socket, no clock, no
+ * thread, no lock. client/session.c runs it over a real socket under the session's lock; tests/daemon/test_histories.c
+ * runs many of them against the server in one process.
+ *
+ *     OFFLINE --connected--> GREETING --WELCOME--> ONLINE --lost--> OFFLINE
+ *
+ * Offline (and greeting) every lease is free: its word lives in a private page, and this side plays the daemon on it.
+ * Whenever a lease moves between pages, the old word is called in as a daemon would, so that it can no longer begin or end
+ * quietly; what turns out to be BUSY is carried over. On a welcome it is declared to the daemon, which grants nothing on
+ * that engine until it is released. On a loss the old word is given up when the work has drained, since the daemon, if it
+ * lives, keeps the engine for us until then.
+ *
+ * The two fast paths, lease_word_begin() and lease_word_keep() on *lease->word, may run at any time in other threads; every
+ * function here copes with that. A word that is no longer current is left flagged, so both fast paths fail on it.
+ */
+#ifndef CLIENT_PROTOCOL_H
+#define CLIENT_PROTOCOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/device_name.h"
+#include "wire/frame.h"
+#include "wire/outbox.h"
+#include "wire/page.h"
+
+enum protocol_state { PROTOCOL_OFFLINE, PROTOCOL_GREETING, PROTOCOL_ONLINE };
+
+struct protocol_lease {
+    lease_word *_Atomic word; /* the current one; old ones stay mapped */
+    lease_word *ghost; /* of a lost connection: BUSY until the work that began there has drained; or NULL */
+    struct page_lease *_Atomic shared; /* the daemon's, where `tell` is written; NULL: private */
+    _Atomic uint32_t tell;             /* PAGE_TELL_*, as it stands in every page to come */
+    char device[DEVICE_NAME_SIZE];
+    uint32_t engine; /* enum engine_kind */
+    uint32_t epoch;  /* of the latest request */
+    bool asked;      /* a request is under way: the next BUSY with this epoch is its grant */
+    bool notify;     /* ... and whoever asked wants an event */
+    bool declared;   /* the hold began before this daemon knew of it */
+    bool refused;    /* the daemon does not manage it */
+};
+
+enum protocol_event_kind {
+    PROTOCOL_GRANTED, /* lease: notify was asked for */
+    PROTOCOL_YIELD,   /* lease */
+    PROTOCOL_PLANNED,
+    PROTOCOL_WELCOMED,
+    PROTOCOL_ANSWER, /* frame: the answer to a query (monitors) */
+};
+
+struct protocol_event {
+    enum protocol_event_kind kind;
+    unsigned lease;
+};
+
+/* What the machine asks of its surroundings. */
+struct protocol_host {
+    void *user;
+    /* The page that came with the welcome, mapped; NULL if there is none or it is not size bytes. Stays valid for good. */
+    struct page *(*page)(void *user, size_t size);
+    /* Somebody may sleep on this word. */
+    void (*wake)(void *user, lease_word *word);
+};
+
+#define PROTOCOL_MAX_EVENTS 256
+
+struct protocol {
+    enum protocol_state state;
+    struct protocol_host host;
+    struct frame_hello hello;
+    uint32_t client, generation;
+    uint32_t flags;            /* WELCOME_* */
+    bool broken;               /* the outbox overflowed: the connection must be dropped */
+    struct page *_Atomic page; /* the daemon's; NULL before the first welcome */
+    struct page *private_page; /* borrowed */
+    struct frame_plan plan;
+    struct frame answer; /* the latest answer to a query */
+    struct protocol_lease leases[PAGE_LEASES];
+    unsigned n_leases;
+    struct outbox in, out;
+    struct protocol_event events[PROTOCOL_MAX_EVENTS]; /* ring, taken by protocol_event() */
+    unsigned events_begin, events_n;
+};
+
+/* private_page: zeroed, owned by the caller, outlives the machine. hello->version and generation are filled in here;
+ * hello->key tells the sessions of one process apart. */
+void protocol_init(struct protocol *protocol, const struct frame_hello *hello, struct page *private_page,
+                   const struct protocol_host *host);
+
+/* A connection stands: greets. */
+void protocol_connected(struct protocol *protocol);
+
+/* Bytes arrived. 0, or -EPROTO: drop the connection. */
+int protocol_receive(struct protocol *protocol, const uint8_t *bytes, size_t n);
+
+/* The connection is gone: every lease is free from now on, and every request is granted. */
+void protocol_lost(struct protocol *protocol);
+
+/* The next event, or false. */
+bool protocol_event(struct protocol *protocol, struct protocol_event *ret_event);
+
+/* The lease for an engine; the same index when asked again. -ENOSPC. */
+int protocol_attach(struct protocol *protocol, const char *device, uint32_t engine, unsigned *ret_index);
+
+/* Answers as in client/lease.h: LEASE_BEGUN, LEASE_ASK, LEASE_TAKEN. */
+int protocol_request(struct protocol *protocol, unsigned index, bool notify);
+int protocol_yield(struct protocol *protocol, unsigned index, bool notify);
+void protocol_end(struct protocol *protocol, unsigned index);
+
+/* Asks (or no longer asks) for a frame when these happen, PAGE_TELL_*. May be called without the lock. */
+void protocol_tell(struct protocol *protocol, unsigned index, uint32_t what, bool on);
+
+/* Has the request been granted? Takes the grant: true once. */
+bool protocol_granted(struct protocol *protocol, unsigned index);
+
+/* Queues a frame for the daemon if online; a lost one is said again by the next welcome where it matters. */
+void protocol_send(struct protocol *protocol, const struct frame *frame);
+
+#endif

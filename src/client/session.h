@@ -1,0 +1,111 @@
+/*
+ * A process's conversation with batond. It never blocks the application: opening waits a short, bounded time for the
+ * daemon's welcome, everything else is asynchronous. Without a daemon (absent, dead, refusing) every lease is simply free
+ * ("pass through"), and the session's own thread reconnects when a daemon appears.
+ *
+ * One thread per session, all signals blocked: it reads the socket, and it is the reaper: it sleeps until the daemon
+ * wants something back. Callbacks run on it, with no lock held; they may call everything in session.h and lease.h but
+ * session_close().
+ *
+ * fork: the child's session answers "pass through" for ever and sends nothing (it shares the parent's socket). This is
+ * detected by a page that the kernel wipes in the child, so it needs no atfork handler and one load per use. exec'ed programs
+ * open their own.
+ *
+ * All functions are thread-safe.
+ */
+#ifndef CLIENT_SESSION_H
+#define CLIENT_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/nsec.h"
+#include "client/settings.h"
+
+struct session;
+struct lease;
+
+/* What the loaded plan says about this program, pushed by the daemon when it changes. 0: not said. */
+struct session_plan {
+    unsigned priority; /* effective, after the user's ceiling */
+    unsigned gpus;
+    uint64_t gpu_set;            /* placement: bit i is GPU i; 0: any or chosen */
+    baton_nsec piece;            /* longest kernel piece */
+    int64_t chunk_in, chunk_out; /* bytes */
+    bool slicing;  /* false under the profiles `fifo` and `priority-whole`: run everything whole */
+    bool adaptive; /* the daemon changes this client's priority by itself */
+};
+
+/* Any may be NULL. */
+struct session_listener {
+    /* The lease is now yours (BUSY), after lease_request(..., LEASE_NOTIFY). */
+    void (*on_grant)(void *user, struct lease *lease);
+    /* The lease is BUSY and somebody more urgent waits: drain at the next piece border, then lease_yield() or lease_end(). */
+    void (*on_yield)(void *user, struct lease *lease);
+    void (*on_plan)(void *user, const struct session_plan *plan);
+    /* Connected (true) or passing through (false). */
+    void (*on_online)(void *user, bool online);
+    void *user;
+};
+
+/*
+ * Connects and starts the thread. settings are copied; listener may be NULL and is copied. Waits at most about 250 ms for
+ * the welcome. Without a daemon: 0 (passing through), or -ECONNREFUSED if settings->require_daemon. -ENOMEM, -EAGAIN (no
+ * thread).
+ */
+int session_open(const struct settings *settings, const struct session_listener *listener,
+                 struct session **ret_session);
+
+/* Says goodbye, gives every lease back, joins the thread. Leases opened on it are gone. NULL is allowed. */
+void session_close(struct session *session);
+
+/* Welcomed by a daemon, and not a forked child. */
+bool session_online(const struct session *session);
+
+/* True in a forked child. */
+bool session_forked(const struct session *session);
+
+/* The daemon's generation; 0 before the first welcome. */
+uint32_t session_generation(const struct session *session);
+
+/* The latest plan, or defaults (slicing, priority 0) before the first welcome. */
+void session_plan(const struct session *session, struct session_plan *ret_plan);
+
+/* Asks for another base priority, 1..99; the daemon clips it to the user's ceiling and answers with a plan. */
+void session_set_priority(struct session *session, unsigned priority);
+
+/*
+ * Lets the daemon boost this thread while the process holds an engine (PROTOCOLS.md D3): call it on each thread that
+ * issues work. The daemon remembers at most 16 threads of a client.
+ */
+void session_register_thread(struct session *session, pid_t tid);
+
+/* What is counted; the daemon reads them from the shared page when somebody asks `baton status`. */
+enum session_counter {
+#define COUNTER(identifier, text) COUNTER_##identifier,
+#include "wire/counters.def"
+#undef COUNTER
+    COUNTER_N
+};
+
+/* Adds to a counter; one relaxed atomic addition. */
+void session_count(struct session *session, enum session_counter counter, uint64_t n);
+uint64_t session_counter(const struct session *session, enum session_counter counter);
+
+/*
+ * Jobs (client/jobs.h). Explicit ones, said by the program itself, switch the inferred ones of the layer off for good. Instants are
+ * of CLOCK_MONOTONIC.
+ */
+void session_job_begin(struct session *session, bool explicit_job, baton_nsec at);
+void session_job_end(struct session *session, bool explicit_job, baton_nsec at);
+bool session_job_running(struct session *session);
+
+/* Writes the object of `--stats` (DESIGN.md) to path, whole or not at all; 0 or -errno. */
+int session_write_stats(struct session *session, const char *path);
+
+/* Copies the counters to the shared page. Jobs do it at their end; call it also before long waits. */
+void session_publish(struct session *session);
+
+#endif

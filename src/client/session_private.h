@@ -1,0 +1,51 @@
+/* The session's state, shared by session.c (thread and socket), lease.c (leases) and stats.c (jobs and counters). */
+#ifndef CLIENT_SESSION_PRIVATE_H
+#define CLIENT_SESSION_PRIVATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "client/jobs.h"
+#include "client/lease.h"
+#include "client/protocol.h"
+#include "client/session.h"
+
+struct lease {
+    struct session *session;
+    unsigned index;
+};
+
+/*
+ * Locks: `lock` guards protocol, socket and plan; `jobs_lock` guards jobs. Neither is held while the other is taken, nor
+ * during callbacks. Nothing blocks while holding them.
+ */
+struct session {
+    pthread_mutex_t lock;
+    pthread_cond_t welcomed;
+    pthread_t thread;
+    struct settings settings;
+    struct session_listener listener;
+    struct protocol protocol;
+    struct page *private_page;
+    unsigned char *parent; /* one page that reads 1 here and 0 in a forked child */
+    int socket;            /* -1: none */
+    int wake;              /* eventfd: the thread has something to do */
+    int page_fd;           /* came with the last bytes; -1: none */
+    bool stop;
+    _Atomic bool online;
+    _Atomic uint32_t local_yields; /* leases whose reaper was armed when YIELD already stood */
+    struct lease leases[PAGE_LEASES];
+    pthread_mutex_t jobs_lock;
+    struct jobs jobs;
+    bool explicit_jobs;
+    _Atomic uint32_t job_number;
+    _Atomic uint64_t counters[COUNTER_N];
+};
+
+/* Sends what is queued; lock held. Never blocks. */
+void session_flush(struct session *session);
+
+/* Makes the thread look around. */
+void session_wake(struct session *session);
+
+#endif

@@ -1,0 +1,183 @@
+/* Jobs and counters of a session: what `--stats` and `baton status` show. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "client/session_private.h"
+
+_Static_assert((unsigned)COUNTER_N == (unsigned)PAGE_COUNTER_N, "both enumerate wire/counters.def");
+
+void session_count(struct session *session, enum session_counter counter, uint64_t n)
+{
+    (void)atomic_fetch_add_explicit(&session->counters[counter], n, memory_order_relaxed);
+}
+
+uint64_t session_counter(const struct session *session, enum session_counter counter)
+{
+    return atomic_load_explicit(&session->counters[counter], memory_order_relaxed);
+}
+
+void session_publish(struct session *session)
+{
+    struct page *page = atomic_load(&session->protocol.page);
+
+    if (!page || session_forked(session))
+        return;
+    for (unsigned i = 0; i < COUNTER_N; i++)
+        atomic_store_explicit(&page->counters[i], session_counter(session, i), memory_order_relaxed);
+}
+
+static void store_jobs(struct session *session, const struct jobs *jobs)
+{
+    const struct {
+        enum session_counter counter;
+        uint64_t value;
+    } all[] = {
+        {COUNTER_JOBS, jobs->n},
+        {COUNTER_MISSES, jobs->misses},
+        {COUNTER_RESPONSE_NS, (uint64_t)jobs->response_sum},
+        {COUNTER_COMPUTE_OCCUPYING_NS, (uint64_t)jobs->compute_sum},
+        {COUNTER_COPY_OCCUPYING_NS, (uint64_t)jobs->copy_sum},
+        {COUNTER_PENDING_NS, (uint64_t)jobs->pending_sum},
+        {COUNTER_RESPONSE_MAX_NS, (uint64_t)jobs->response_max},
+        {COUNTER_JITTER_MAX_NS, (uint64_t)jobs->jitter_max},
+        {COUNTER_TARDINESS_MAX_NS, (uint64_t)jobs->tardiness_max},
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        atomic_store_explicit(&session->counters[all[i].counter], all[i].value, memory_order_relaxed);
+}
+
+/* Tells the daemon, if it asked to know: policies that rank jobs need their borders. */
+static void tell_daemon(struct session *session, bool begins, baton_nsec deadline_at)
+{
+    struct frame frame = {.type = FRAME_JOB, .job = {.begins = begins}};
+
+    if (!atomic_load(&session->online))
+        return;
+    frame.job.number = atomic_load(&session->job_number);
+    frame.job.deadline_at = deadline_at == NSEC_MAX ? 0 : (uint64_t)deadline_at;
+    pthread_mutex_lock(&session->lock);
+    if (session->protocol.flags & WELCOME_JOBS) {
+        protocol_send(&session->protocol, &frame);
+        session_flush(session);
+    }
+    pthread_mutex_unlock(&session->lock);
+}
+
+void session_job_begin(struct session *session, bool explicit_job, baton_nsec at)
+{
+    baton_nsec deadline_at = NSEC_MAX;
+    bool begun = false;
+
+    if (session_forked(session))
+        return;
+    pthread_mutex_lock(&session->jobs_lock);
+    if (explicit_job && !session->explicit_jobs) {
+        session->explicit_jobs = true;
+        session->jobs.running = false; /* an inferred one in progress was none */
+    }
+    if (explicit_job == session->explicit_jobs && !session->jobs.running) {
+        jobs_begin(&session->jobs, at);
+        deadline_at = jobs_deadline_at(&session->jobs);
+        (void)atomic_fetch_add(&session->job_number, 1);
+        begun = true;
+    }
+    pthread_mutex_unlock(&session->jobs_lock);
+    if (begun)
+        tell_daemon(session, true, deadline_at);
+}
+
+void session_job_end(struct session *session, bool explicit_job, baton_nsec at)
+{
+    bool ended = false;
+
+    if (session_forked(session))
+        return;
+    pthread_mutex_lock(&session->jobs_lock);
+    if (explicit_job == session->explicit_jobs && session->jobs.running) {
+        jobs_end(&session->jobs, at);
+        store_jobs(session, &session->jobs);
+        ended = true;
+    }
+    pthread_mutex_unlock(&session->jobs_lock);
+    if (!ended)
+        return;
+    session_publish(session);
+    tell_daemon(session, false, NSEC_MAX);
+}
+
+bool session_job_running(struct session *session)
+{
+    bool running;
+
+    if (session_forked(session))
+        return false;
+    pthread_mutex_lock(&session->jobs_lock);
+    running = session->jobs.running;
+    pthread_mutex_unlock(&session->jobs_lock);
+    return running;
+}
+
+/* ---- the file of --stats ---- */
+
+static void print_counters(FILE *out, const struct session *session)
+{
+    static const enum session_counter plain[] = {
+        COUNTER_KERNEL_LAUNCHES, COUNTER_PIECES,       COUNTER_COPIES, COUNTER_CHUNKS,
+        COUNTER_SPLIT_LAUNCHES,  COUNTER_MERGED_BYTES, COUNTER_YIELDS};
+    const char *comma = "";
+
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
+        (void)fprintf(out, "\"%s\": %" PRIu64 ", ", page_counter_names[plain[i]],
+                      session_counter(session, plain[i]));
+    (void)fprintf(out, "\"unsliced\": {");
+    for (unsigned i = 0; i < COUNTER_N; i++) {
+        uint64_t n = session_counter(session, i);
+
+        if (strncmp(page_counter_names[i], "unsliced:", 9) != 0 || n == 0)
+            continue;
+        (void)fprintf(out, "%s\"%s\": %" PRIu64, comma, page_counter_names[i] + 9, n);
+        comma = ", ";
+    }
+    (void)fprintf(out, "}");
+}
+
+static void print_jobs(FILE *out, const struct jobs *jobs)
+{
+    (void)fprintf(out,
+                  ", \"response_ms\": %.6f, \"occupying_ms\": %.6f, \"compute_occupying_ms\": %.6f, "
+                  "\"copy_occupying_ms\": %.6f, \"pending_ms\": %.6f",
+                  nsec_to_ms(jobs->response_sum), nsec_to_ms(jobs->compute_sum + jobs->copy_sum),
+                  nsec_to_ms(jobs->compute_sum), nsec_to_ms(jobs->copy_sum), nsec_to_ms(jobs->pending_sum));
+    (void)fprintf(out,
+                  ", \"jobs\": {\"n\": %" PRIu64 ", \"misses\": %" PRIu64
+                  ", \"response_ms\": {\"p50\": %.6f, \"p99\": %.6f, \"max\": %.6f}, \"jitter_ms\": %.6f, "
+                  "\"tardiness_ms\": %.6f}",
+                  jobs->n, jobs->misses, nsec_to_ms(jobs_percentile(jobs, 500)),
+                  nsec_to_ms(jobs_percentile(jobs, 990)), nsec_to_ms(jobs->response_max),
+                  nsec_to_ms(jobs->jitter_max), nsec_to_ms(jobs->tardiness_max));
+}
+
+int session_write_stats(struct session *session, const char *path)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    int result;
+
+    if (!out)
+        return -errno;
+    (void)fprintf(out, "{");
+    print_counters(out, session);
+    pthread_mutex_lock(&session->jobs_lock);
+    print_jobs(out, &session->jobs);
+    pthread_mutex_unlock(&session->jobs_lock);
+    (void)fprintf(out, "}\n");
+    result = fclose(out) != 0 ? -ENOMEM : file_write_atomic(path, text, size);
+    free(text);
+    return result;
+}

@@ -1,0 +1,207 @@
+/* What `baton status` and `baton trace` ask, one frame per question. Numbers of other users are public, as in ps; their runs are not. */
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/peer.h"
+#include "version.h"
+
+static void text(char *ret_text, size_t size, const char *from)
+{
+    (void)snprintf(ret_text, size, "%s", from);
+}
+
+static void about_daemon(struct server *server, struct frame *frame)
+{
+    struct frame_about_daemon *about = &frame->about_daemon;
+
+    frame->type = FRAME_ABOUT_DAEMON;
+    about->pid = (uint32_t)server->start.pid;
+    about->generation = server->start.generation;
+    about->flags = server->start.about | (server->settle_at != NSEC_MAX ? ABOUT_SETTLING : 0);
+    for (unsigned i = 0; i < server->config.clients; i++)
+        about->clients += server->peers[i] && server->peers[i]->page;
+    about->devices = server->n_devices;
+    about->reloads = server->reloads;
+    about->started_at = (uint64_t)server->start.now_at;
+    about->now_at = (uint64_t)server->now_at;
+    about->grants = server->grants;
+    about->yields = server->yields;
+    about->taken_back = server->taken_back;
+    about->drops = server->drops;
+    about->overdue = server->overdue;
+    text(about->version, sizeof about->version, BATON_VERSION);
+    text(about->profile, sizeof about->profile, server->profile->name);
+    text(about->policy, sizeof about->policy, sched_policies[server->config.policy].name);
+    text(about->plan, sizeof about->plan, server->plan_path);
+}
+
+static bool about_device(struct server *server, uint32_t index, struct frame *frame)
+{
+    struct frame_about_device *about = &frame->about_device;
+    const struct device *device = &server->devices[index];
+
+    if (index >= server->n_devices)
+        return false;
+    frame->type = FRAME_ABOUT_DEVICE;
+    about->index = index;
+    about->copy_engines = device->copy_engines;
+    about->bus = sched_bus_of_gpu(server->core, index);
+    about->discovered = device->discovered;
+    text(about->name, sizeof about->name, device->name);
+    text(about->description, sizeof about->description, device->description);
+    return true;
+}
+
+static bool about_engine(struct server *server, uint32_t index, struct frame *frame)
+{
+    struct frame_about_engine *about = &frame->about_engine;
+    unsigned gpu;
+    const struct peer *holder;
+
+    if (index >= sched_engines(server->core))
+        return false;
+    gpu = sched_engine_gpu(server->core, index);
+    holder = server->holders[index];
+    frame->type = FRAME_ABOUT_ENGINE;
+    about->index = index;
+    about->device = gpu;
+    if (holder) {
+        about->holder = holder->client;
+        about->holder_state =
+            lease_word_state(atomic_load(&holder->page->leases[server->holder_leases[index]].word));
+    }
+    about->waiting = (uint32_t)sched_core_waiting(server->core, index);
+    about->grants = server->engines[index].grants;
+    about->yields = server->engines[index].yields;
+    sched_engine_name(server->core, index, about->name, sizeof about->name);
+    return true;
+}
+
+/* The first client in a slot from index on. */
+static bool about_client(struct server *server, uint32_t index, struct frame *frame)
+{
+    struct frame_about_client *about = &frame->about_client;
+    const struct peer *peer = NULL;
+
+    for (; index < server->config.clients; index++) {
+        peer = server->peers[index];
+        if (peer && peer->page)
+            break;
+    }
+    if (index >= server->config.clients)
+        return false;
+    frame->type = FRAME_ABOUT_CLIENT;
+    about->client = peer->client;
+    about->pid = (uint32_t)peer->who.pid;
+    about->uid = peer->who.uid;
+    about->priority = peer->priority;
+    about->asked_priority = peer->hello.priority;
+    about->state = peer->state == PEER_DRAINING ? CLIENT_DRAINING : CLIENT_CONNECTED;
+    about->next = index + 1;
+    about->overdue = peer->overdue;
+    about->since_at = (uint64_t)peer->since_at;
+    about->requests = peer->requests;
+    about->grants = peer->grants;
+    about->yields = peer->yields;
+    about->period = peer->hello.period;
+    about->deadline = peer->hello.deadline;
+    for (unsigned i = 0; i < PAGE_COUNTER_N; i++)
+        about->counters[i] = atomic_load(&peer->page->counters[i]);
+    memcpy(about->name, peer->hello.name, sizeof about->name);
+    return true;
+}
+
+static bool about_departed(struct server *server, uint32_t index, struct frame *frame)
+{
+    uint64_t n =
+        server->history.n_departed < HISTORY_DEPARTED ? server->history.n_departed : HISTORY_DEPARTED;
+    const struct history_client *client = &server->history.departed[index % HISTORY_DEPARTED];
+
+    if (index >= n)
+        return false;
+    frame->type = FRAME_ABOUT_CLIENT;
+    frame->about_client.client = client->client;
+    frame->about_client.pid = (uint32_t)client->pid;
+    frame->about_client.uid = client->uid;
+    frame->about_client.priority = client->priority;
+    frame->about_client.state = CLIENT_DEPARTED;
+    frame->about_client.next = index + 1;
+    memcpy(frame->about_client.name, client->name, sizeof client->name);
+    return true;
+}
+
+static bool sees_all(const struct server *server, const struct peer *peer)
+{
+    return peer->who.uid == 0 || peer->who.uid == server->start.uid;
+}
+
+static bool runs_of_peer(struct server *server, const struct peer *asks, const struct frame_query *query,
+                         struct frame *frame)
+{
+    struct peer *peer = query->index < server->config.clients ? server->peers[query->index] : NULL;
+    struct history_engines engines;
+
+    if (!peer || !peer->page || (!sees_all(server, asks) && asks->who.uid != peer->who.uid))
+        return false;
+    for (unsigned i = 0; i < PAGE_LEASES; i++)
+        engines.of_lease[i] = peer_engine(peer, i);
+    frame->trace.n = (uint32_t)history_read_page(peer->page, peer->client, &engines, &frame->trace.cursor,
+                                                 frame->trace.records, 32, &frame->trace.lost);
+    return frame->trace.n > 0;
+}
+
+static bool trace(struct server *server, const struct peer *asks, const struct frame_query *query,
+                  struct frame *frame)
+{
+    uid_t uid = sees_all(server, asks) ? (uid_t)-1 : asks->who.uid;
+
+    frame->type = FRAME_TRACE;
+    frame->trace.cursor = query->cursor;
+    if (query->what == QUERY_RUNS)
+        return runs_of_peer(server, asks, query, frame);
+    if (query->what == QUERY_TRACE)
+        frame->trace.n = (uint32_t)history_read(&server->history, &frame->trace.cursor, frame->trace.records,
+                                                32, &frame->trace.lost);
+    else
+        frame->trace.n = (uint32_t)history_read_runs(&server->history, uid, &frame->trace.cursor,
+                                                     frame->trace.records, 32, &frame->trace.lost);
+    return frame->trace.n > 0;
+}
+
+void answer_query(struct server *server, struct peer *peer, const struct frame_query *query)
+{
+    struct frame frame = {0};
+    bool found = false;
+
+    switch (query->what) {
+    case QUERY_DAEMON:
+        about_daemon(server, &frame);
+        found = true;
+        break;
+    case QUERY_DEVICE:
+        found = about_device(server, query->index, &frame);
+        break;
+    case QUERY_ENGINE:
+        found = about_engine(server, query->index, &frame);
+        break;
+    case QUERY_CLIENT:
+        found = about_client(server, query->index, &frame);
+        break;
+    case QUERY_DEPARTED:
+        found = about_departed(server, query->index, &frame);
+        break;
+    case QUERY_TRACE:
+    case QUERY_RUNS:
+    case QUERY_OLD_RUNS:
+        found = trace(server, peer, query, &frame);
+        break;
+    default:
+        break;
+    }
+    if (!found) {
+        memset(&frame, 0, sizeof frame);
+        frame.type = FRAME_NOTHING;
+        frame.nothing.what = query->what;
+    }
+    peer_put(server, peer, &frame);
+}

@@ -1,0 +1,375 @@
+#include "daemon/config.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "model/document.h"
+#include "model/platform.h"
+
+#define CONFIG_FILE_LIMIT (1 << 20)
+
+void config_init(struct config *config)
+{
+    *config = (struct config){
+        .profile = PROFILE_PRIORITY,
+        .policy = POLICY_ADAPTIVE, /* is `fixed` for everybody who has a priority */
+        .lock = LOCK_R2DGLP,
+        .clients = 512,
+        .devices = 8,
+        .copy_engines = 2,
+        .buses = 1,
+        .tokens_per_gpu = 1,
+        .declare = true,
+        .probe = true,
+        .settle = 250 * NSEC_PER_MS,
+        .overdue = NSEC_PER_SEC,
+        .realtime = true,
+        .band_low = 10,
+        .band_high = 40,
+        .others = {.ceiling = 50, .clients = 256},
+    };
+}
+
+struct config_user config_user(const struct config *config, uid_t uid, uid_t own)
+{
+    for (size_t i = 0; i < config->n_users; i++) {
+        if (config->users[i].uid == uid)
+            return config->users[i];
+    }
+    if (uid == 0 || uid == own)
+        return (struct config_user){.uid = uid, .ceiling = 99, .clients = config->clients};
+    return config->others;
+}
+
+/* ---- reading: each helper answers 0 when the key is absent ---- */
+
+struct reader {
+    const struct document *document;
+    const struct node *mapping;
+    struct input_error *error;
+};
+
+static int read_unsigned(const struct reader *reader, const char *key, int64_t low, int64_t high,
+                         unsigned *ret_value)
+{
+    const struct node *node = node_get(reader->mapping, key);
+    int64_t value;
+    int result;
+
+    if (!node)
+        return 0;
+    result = node_int(reader->document, node, key, low, high, &value, reader->error);
+    if (result == 0)
+        *ret_value = (unsigned)value;
+    return result;
+}
+
+static int read_bool(const struct reader *reader, const char *key, bool *ret_value)
+{
+    const struct node *node = node_get(reader->mapping, key);
+
+    return node ? node_bool(reader->document, node, ret_value, reader->error) : 0;
+}
+
+static int read_ms(const struct reader *reader, const char *key, baton_nsec *ret_value)
+{
+    const struct node *node = node_get(reader->mapping, key);
+
+    return node ? node_duration(reader->document, node, "a time in ms", NSEC_PER_MS, 0, ret_value,
+                                reader->error)
+                : 0;
+}
+
+/* A name from one of the scheduler's tables. */
+static int read_entry(const struct reader *reader, const char *key, int (*find)(const char *), int *ret_index)
+{
+    const struct node *node = node_get(reader->mapping, key);
+    const char *text;
+    int result;
+    int index;
+
+    if (!node)
+        return 0;
+    result = node_text(reader->document, node, key, &text, reader->error);
+    if (result)
+        return result;
+    index = find(text);
+    if (index < 0)
+        return document_reject(reader->document, node, reader->error, "a %s", key);
+    *ret_index = index;
+    return 0;
+}
+
+static int read_schedule(const struct reader *reader, struct config *config)
+{
+    int profile = config->profile;
+    int policy = config->policy;
+    int lock = config->lock;
+    int result = read_entry(reader, "profile", sched_profile_find, &profile);
+
+    if (!result)
+        result = read_entry(reader, "policy", sched_policy_find, &policy);
+    if (!result)
+        result = read_entry(reader, "lock", sched_lock_find, &lock);
+    config->profile = (enum sched_profile_id)profile;
+    config->policy = (enum sched_policy_id)policy;
+    config->lock = (enum sched_lock_id)lock;
+    return result;
+}
+
+static int read_numbers(const struct reader *reader, struct config *config)
+{
+    int result = 0;
+
+    if (!result)
+        result = read_unsigned(reader, "clients", 1, CONFIG_MAX_CLIENTS, &config->clients);
+    if (!result)
+        result = read_unsigned(reader, "devices", 1, PLATFORM_MAX_GPUS, &config->devices);
+    if (!result)
+        result = read_unsigned(reader, "copy_engines", 1, 2, &config->copy_engines);
+    if (!result)
+        result = read_unsigned(reader, "buses", 1, PLATFORM_MAX_GPUS, &config->buses);
+    if (!result)
+        result = read_unsigned(reader, "tokens_per_gpu", 1, 1024, &config->tokens_per_gpu);
+    if (!result)
+        result = read_bool(reader, "declare", &config->declare);
+    if (!result)
+        result = read_bool(reader, "probe", &config->probe);
+    if (!result)
+        result = read_bool(reader, "realtime", &config->realtime);
+    if (!result)
+        result = read_ms(reader, "settle_ms", &config->settle);
+    if (!result)
+        result = read_ms(reader, "overdue_ms", &config->overdue);
+    if (!result)
+        result = read_ms(reader, "idle_exit_ms", &config->idle_exit);
+    return result;
+}
+
+static int read_band(const struct reader *reader, struct config *config)
+{
+    const struct node *node = node_get(reader->mapping, "band");
+    int64_t low;
+    int64_t high;
+    int result;
+
+    if (!node)
+        return 0;
+    result = node_expect_sequence(reader->document, node, "[LOW, HIGH]", reader->error);
+    if (result)
+        return result;
+    if (node->n != 2)
+        return document_reject(reader->document, node, reader->error, "[LOW, HIGH]");
+    result = node_int(reader->document, node->first, "a SCHED_FIFO priority", 1, 98, &low, reader->error);
+    if (!result)
+        result = node_int(reader->document, node->first->next, "a SCHED_FIFO priority above LOW", low, 98,
+                          &high, reader->error);
+    if (!result) {
+        config->band_low = (unsigned)low;
+        config->band_high = (unsigned)high;
+    }
+    return result;
+}
+
+static int read_limits(const struct reader *reader, struct config_user *user)
+{
+    int result = read_unsigned(reader, "ceiling", 1, 99, &user->ceiling);
+
+    return result ? result : read_unsigned(reader, "clients", 0, CONFIG_MAX_CLIENTS, &user->clients);
+}
+
+/* A user by name or number. */
+static int read_user_id(const struct reader *reader, uid_t *ret_uid)
+{
+    const struct node *node = node_get(reader->mapping, "user");
+    const struct passwd *entry;
+    const char *text;
+    char *end;
+    unsigned long uid;
+    int result;
+
+    if (!node)
+        return document_reject(reader->document, reader->mapping, reader->error, "user: NAME or number");
+    result = node_text(reader->document, node, "a user", &text, reader->error);
+    if (result)
+        return result;
+    uid = strtoul(text, &end, 10);
+    if (end != text && !*end && uid < UINT32_MAX && text[0] != '-') {
+        *ret_uid = (uid_t)uid;
+        return 0;
+    }
+    entry = getpwnam(text);
+    if (!entry)
+        return document_reject(reader->document, node, reader->error, "a user of this machine");
+    *ret_uid = entry->pw_uid;
+    return 0;
+}
+
+static int read_users(const struct reader *reader, struct config *config)
+{
+    static const char *const keys[] = {"user", "ceiling", "clients", NULL};
+    static const char *const other_keys[] = {"ceiling", "clients", NULL};
+    const struct node *others = node_get(reader->mapping, "others");
+    const struct node *users = node_get(reader->mapping, "users");
+    int result = 0;
+
+    if (others) {
+        struct reader inner = {reader->document, others, reader->error};
+
+        result = node_expect_mapping(reader->document, others, other_keys, reader->error);
+        if (!result)
+            result = read_limits(&inner, &config->others);
+    }
+    if (result || !users)
+        return result;
+    result = node_expect_sequence(reader->document, users, "a list of users", reader->error);
+    if (result)
+        return result;
+    config->n_users = 0;
+    for (const struct node *node = users->first; node && !result; node = node->next) {
+        struct reader inner = {reader->document, node, reader->error};
+        struct config_user *user = &config->users[config->n_users];
+
+        if (config->n_users == CONFIG_MAX_USERS)
+            return document_reject(reader->document, node, reader->error, "at most %d users",
+                                   CONFIG_MAX_USERS);
+        *user = config->others;
+        result = node_expect_mapping(reader->document, node, keys, reader->error);
+        if (!result)
+            result = read_user_id(&inner, &user->uid);
+        if (!result)
+            result = read_limits(&inner, user);
+        config->n_users++;
+    }
+    return result;
+}
+
+static int read_device(const struct reader *reader, struct config_device *device)
+{
+    const struct node *node = node_get(reader->mapping, "name");
+    const char *name;
+    int result;
+
+    if (!node)
+        return document_reject(reader->document, reader->mapping, reader->error, "name: of a device");
+    result = node_text(reader->document, node, "a device's name", &name, reader->error);
+    if (result)
+        return result;
+    if (!device_name_valid(name))
+        return document_reject(reader->document, node, reader->error, "a device's name: a-z 0-9 : . - _");
+    memcpy(device->name, name, strlen(name) + 1);
+    result = read_unsigned(reader, "copy_engines", 1, 2, &device->copy_engines);
+    return result ? result : read_ms(reader, "drain_ms", &device->drain);
+}
+
+static int read_devices(const struct reader *reader, struct config *config)
+{
+    static const char *const keys[] = {"name", "copy_engines", "drain_ms", NULL};
+    const struct node *list = node_get(reader->mapping, "gpus");
+    int result;
+
+    if (!list)
+        return 0;
+    result = node_expect_sequence(reader->document, list, "a list of GPUs", reader->error);
+    if (result)
+        return result;
+    config->n_listed = 0;
+    for (const struct node *node = list->first; node; node = node->next) {
+        struct reader inner = {reader->document, node, reader->error};
+        struct config_device *device = &config->listed[config->n_listed];
+
+        if (config->n_listed == CONFIG_MAX_DEVICES || config->n_listed == config->devices)
+            return document_reject(reader->document, node, reader->error, "at most %u GPUs (devices:)",
+                                   config->devices);
+        *device = (struct config_device){.copy_engines = config->copy_engines};
+        result = node_expect_mapping(reader->document, node, keys, reader->error);
+        if (!result)
+            result = read_device(&inner, device);
+        if (result)
+            return result;
+        config->n_listed++;
+    }
+    return 0;
+}
+
+static int read_plan_path(const struct reader *reader, struct config *config)
+{
+    const struct node *node = node_get(reader->mapping, "plan");
+    const char *path;
+    int result;
+
+    if (!node)
+        return 0;
+    result = node_text(reader->document, node, "a plan file", &path, reader->error);
+    if (result)
+        return result;
+    if (strlen(path) >= sizeof config->plan)
+        return document_reject(reader->document, node, reader->error, "a shorter path");
+    memcpy(config->plan, path, strlen(path) + 1);
+    return 0;
+}
+
+static int read_all(const struct reader *reader, struct config *config)
+{
+    static const char *const keys[] = {
+        "profile", "policy", "lock",     "clients",   "devices",    "copy_engines", "buses", "tokens_per_gpu",
+        "declare", "probe",  "realtime", "settle_ms", "overdue_ms", "idle_exit_ms", "band",  "others",
+        "users",   "gpus",   "plan",     NULL};
+    int result = node_expect_mapping(reader->document, reader->mapping, keys, reader->error);
+
+    if (!result)
+        result = read_schedule(reader, config);
+    if (!result)
+        result = read_numbers(reader, config);
+    if (!result)
+        result = read_band(reader, config);
+    if (!result)
+        result = read_users(reader, config);
+    if (!result)
+        result = read_devices(reader, config);
+    if (!result)
+        result = read_plan_path(reader, config);
+    return result;
+}
+
+int config_read(struct config *config, const char *name, const char *text, size_t size,
+                struct input_error *ret_error)
+{
+    struct document document;
+    struct config *next;
+    int result = document_parse(name, text, size, &document, ret_error);
+    struct reader reader = {&document, NULL, ret_error};
+
+    if (result)
+        return result;
+    reader.mapping = document.root;
+    next = malloc(sizeof *next);
+    if (next) {
+        *next = *config;
+        result = read_all(&reader, next);
+        if (result == 0)
+            *config = *next;
+        free(next);
+    } else {
+        result = -ENOMEM;
+    }
+    document_done(&document);
+    return result;
+}
+
+int config_read_file(struct config *config, const char *path, struct input_error *ret_error)
+{
+    char *text;
+    size_t size;
+    int result = file_read(path, CONFIG_FILE_LIMIT, &text, &size);
+
+    if (result)
+        return result;
+    result = config_read(config, path, text, size, ret_error);
+    free(text);
+    return result;
+}

@@ -1,0 +1,70 @@
+/*
+ * What the administrator and the user say: /etc/baton/baton.yaml, then the user's own file, then the command line, each
+ * overriding what it names. The user's file can tighten what the system file says about users, never loosen it, because
+ * only a daemon that the user started reads it.
+ */
+#ifndef DAEMON_CONFIG_H
+#define DAEMON_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/input_error.h"
+#include "base/nsec.h"
+#include "sched/profile.h"
+#include "wire/device_name.h"
+
+#define CONFIG_MAX_USERS   64
+#define CONFIG_MAX_DEVICES 32
+#define CONFIG_MAX_CLIENTS 4096
+
+/* Limits for one user, or for everybody who is not listed. */
+struct config_user {
+    uid_t uid;
+    unsigned ceiling; /* highest priority, 1..99 */
+    unsigned clients; /* most connections at once */
+};
+
+struct config_device {
+    char name[DEVICE_NAME_SIZE];
+    unsigned copy_engines; /* 1 or 2 */
+    baton_nsec drain;      /* how long the GPU may go on after its process has ended */
+};
+
+struct config {
+    enum sched_profile_id profile;
+    enum sched_policy_id policy;
+    enum sched_lock_id lock;
+    unsigned clients;      /* most connections at once, of all users */
+    unsigned devices;      /* most devices */
+    unsigned copy_engines; /* of devices that are not listed */
+    unsigned buses;
+    unsigned tokens_per_gpu;
+    bool declare;                 /* clients may name devices that neither the probe nor the file knows */
+    bool probe;                   /* look for devices through OpenCL */
+    baton_nsec settle;            /* after an unclean end: wait this long for clients of the predecessor */
+    baton_nsec overdue;           /* a holder that has not given way after this long is reported */
+    baton_nsec idle_exit;         /* end after so long without clients; 0: never */
+    bool realtime;                /* try SCHED_FIFO and locked memory */
+    unsigned band_low, band_high; /* SCHED_FIFO priorities for boosted clients; the daemon runs above */
+    struct config_user others;    /* uid is unused */
+    struct config_user users[CONFIG_MAX_USERS];
+    size_t n_users;
+    struct config_device listed[CONFIG_MAX_DEVICES];
+    size_t n_listed;
+    char plan[4096]; /* path; "": none */
+};
+
+void config_init(struct config *config);
+
+/* Reads a file over *config; on any answer but 0 *config is unchanged. */
+int config_read_file(struct config *config, const char *path, struct input_error *ret_error);
+int config_read(struct config *config, const char *name, const char *text, size_t size,
+                struct input_error *ret_error);
+
+/* The limits for this user. own: the user that runs the daemon, who (like root) has no ceiling unless listed. */
+struct config_user config_user(const struct config *config, uid_t uid, uid_t own);
+
+#endif

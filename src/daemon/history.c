@@ -1,0 +1,94 @@
+#include "daemon/history.h"
+
+void history_add(struct history *history, baton_nsec at, enum trace_kind kind, uint32_t client,
+                 uint32_t engine)
+{
+    history->records[history->n_records++ % HISTORY_RECORDS] =
+        (struct trace_record){.at = (uint64_t)at, .kind = kind, .client = client, .engine = engine};
+}
+
+/* Where reading may begin: everything older than `room` entries has been overwritten. */
+static uint64_t first_left(uint64_t cursor, uint64_t written, uint64_t room, uint32_t *ret_lost)
+{
+    uint64_t oldest = written > room ? written - room : 0;
+    uint64_t lost = cursor < oldest ? oldest - cursor : 0;
+
+    *ret_lost = lost > UINT32_MAX ? UINT32_MAX : (uint32_t)lost;
+    if (cursor > written)
+        return written;
+    return cursor < oldest ? oldest : cursor;
+}
+
+size_t history_read_page(const struct page *page, uint32_t client, const struct history_engines *engines,
+                         uint64_t *cursor, struct trace_record *ret_records, size_t n, uint32_t *ret_lost)
+{
+    uint64_t written = atomic_load(&page->runs_written);
+    uint64_t at = first_left(*cursor, written, PAGE_RUNS, ret_lost);
+    size_t taken = 0;
+
+    for (; at < written && taken < n; at++) {
+        const struct page_run *run = &page->runs[at % PAGE_RUNS];
+        int64_t end_at = atomic_load(&run->end_at);
+        int64_t begin_at = atomic_load(&run->begin_at);
+        uint32_t lease = atomic_load(&run->lease);
+
+        if (lease >= PAGE_LEASES || engines->of_lease[lease] == UINT32_MAX || begin_at < 0 ||
+            end_at < begin_at)
+            continue;
+        ret_records[taken++] = (struct trace_record){.at = (uint64_t)begin_at,
+                                                     .length = (uint64_t)(end_at - begin_at),
+                                                     .kind = TRACE_RUN,
+                                                     .client = client,
+                                                     .engine = engines->of_lease[lease],
+                                                     .job = atomic_load(&run->job)};
+    }
+    *cursor = at;
+    return taken;
+}
+
+void history_keep(struct history *history, const struct history_client *client, const struct page *page,
+                  const struct history_engines *engines)
+{
+    struct trace_record some[32];
+    uint64_t cursor = 0;
+    uint32_t lost;
+    size_t n;
+
+    history->departed[history->n_departed++ % HISTORY_DEPARTED] = *client;
+    /* Bounded although the client may still be writing: never more than a whole ring. */
+    for (size_t total = 0; page && total < PAGE_RUNS; total += n) {
+        n = history_read_page(page, client->client, engines, &cursor, some, 32, &lost);
+        if (n == 0)
+            break;
+        for (size_t i = 0; i < n; i++) {
+            history->run_uids[history->n_runs % HISTORY_RUNS] = client->uid;
+            history->runs[history->n_runs++ % HISTORY_RUNS] = some[i];
+        }
+    }
+}
+
+size_t history_read(const struct history *history, uint64_t *cursor, struct trace_record *ret_records,
+                    size_t n, uint32_t *ret_lost)
+{
+    uint64_t at = first_left(*cursor, history->n_records, HISTORY_RECORDS, ret_lost);
+    size_t taken = 0;
+
+    while (at < history->n_records && taken < n)
+        ret_records[taken++] = history->records[at++ % HISTORY_RECORDS];
+    *cursor = at;
+    return taken;
+}
+
+size_t history_read_runs(const struct history *history, uid_t uid, uint64_t *cursor,
+                         struct trace_record *ret_records, size_t n, uint32_t *ret_lost)
+{
+    uint64_t at = first_left(*cursor, history->n_runs, HISTORY_RUNS, ret_lost);
+    size_t taken = 0;
+
+    for (; at < history->n_runs && taken < n; at++) {
+        if (uid == (uid_t)-1 || history->run_uids[at % HISTORY_RUNS] == uid)
+            ret_records[taken++] = history->runs[at % HISTORY_RUNS];
+    }
+    *cursor = at;
+    return taken;
+}

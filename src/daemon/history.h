@@ -1,0 +1,63 @@
+/*
+ * What happened lately, for `baton trace`: a ring of the daemon's own decisions, and of the runs of clients that have
+ * left. Fixed memory; the oldest entries are overwritten, and readers learn how many they missed.
+ */
+#ifndef DAEMON_HISTORY_H
+#define DAEMON_HISTORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/nsec.h"
+#include "wire/frame.h"
+#include "wire/page.h"
+
+#define HISTORY_RECORDS  16384
+#define HISTORY_RUNS     16384
+#define HISTORY_DEPARTED 256
+
+struct history_client {
+    uint32_t client;
+    pid_t pid;
+    uid_t uid;
+    unsigned priority;
+    char name[65];
+};
+
+struct history {
+    struct trace_record records[HISTORY_RECORDS];
+    uint64_t n_records; /* ever written */
+    struct trace_record runs[HISTORY_RUNS];
+    uid_t run_uids[HISTORY_RUNS];
+    uint64_t n_runs;
+    struct history_client departed[HISTORY_DEPARTED];
+    uint64_t n_departed;
+};
+
+void history_add(struct history *history, baton_nsec at, enum trace_kind kind, uint32_t client,
+                 uint32_t engine);
+
+/* The engine of each of a page's leases, for its runs; UINT32_MAX: none. */
+struct history_engines {
+    uint32_t of_lease[PAGE_LEASES];
+};
+
+/* Copies the runs of a page that is about to go. */
+void history_keep(struct history *history, const struct history_client *client, const struct page *page,
+                  const struct history_engines *engines);
+
+/*
+ * Up to n records from *cursor on, of the ring or of the kept runs (only those of uid; (uid_t)-1: all). Answers how many,
+ * advances *cursor, and says in *ret_lost how many before it were overwritten.
+ */
+size_t history_read(const struct history *history, uint64_t *cursor, struct trace_record *ret_records,
+                    size_t n, uint32_t *ret_lost);
+size_t history_read_runs(const struct history *history, uid_t uid, uint64_t *cursor,
+                         struct trace_record *ret_records, size_t n, uint32_t *ret_lost);
+
+/* The same from the page of a client that is there. The page may be written meanwhile; a torn run is left out. */
+size_t history_read_page(const struct page *page, uint32_t client, const struct history_engines *engines,
+                         uint64_t *cursor, struct trace_record *ret_records, size_t n, uint32_t *ret_lost);
+
+#endif

@@ -1,0 +1,137 @@
+/*
+ * The server's state, shared by server.c (conversation), arbiter.c (leases and decisions) and answers.c (questions).
+ */
+#ifndef DAEMON_PEER_H
+#define DAEMON_PEER_H
+
+#include "daemon/history.h"
+#include "daemon/server.h"
+#include "sched/core.h"
+#include "wire/frame.h"
+#include "wire/outbox.h"
+
+#define PEER_MAX_THREADS 16
+#define SERVER_QUEUE     1024 /* events that follow from decisions; each hold causes at most two at a time */
+
+/*
+ * The daemon's truth about one lease.
+ *
+ *   UNUSED -ATTACH-> FREE -REQUEST-> WAITING -grant-> HELD -RELEASE, taken back, gone-> FREE
+ *             |                         ^               | RELEASE with next
+ *             +-- busy: DECLARED        +---------------+
+ */
+enum hold_state {
+    HOLD_UNUSED,
+    HOLD_FREE,
+    HOLD_WAITING,
+    HOLD_HELD,
+    HOLD_DECLARED, /* busy since before this daemon: its engines are blocked until it is released */
+};
+
+struct hold {
+    enum hold_state state;
+    uint32_t epoch;
+    unsigned device;
+    struct engine_set engines;
+    baton_nsec yield_at; /* when it was asked to give way; 0: it was not */
+    bool overdue;
+};
+
+enum peer_state { PEER_NONE, PEER_GREETING, PEER_CLIENT, PEER_MONITOR, PEER_DRAINING };
+
+enum peer_token { TOKEN_NONE, TOKEN_ASKED, TOKEN_OURS };
+
+struct peer {
+    enum peer_state state;
+    unsigned slot;
+    uint32_t client; /* number for people, never used again */
+    struct credentials who;
+    struct frame_hello hello;
+    bool joined;       /* known to the core */
+    bool exact;        /* its engine time matters to the policy: no idle leases */
+    unsigned priority; /* in force */
+    struct page *page;
+    struct hold holds[PAGE_LEASES];
+    struct outbox in, out;
+    bool dirty, drop; /* has output; is to be dropped */
+    struct peer *next_dirty;
+    pid_t threads[PEER_MAX_THREADS];
+    size_t n_threads;
+    bool boosted;
+    /* Profile `gpusync`: one lane, one token, one engine at a time. */
+    enum peer_token token;
+    uint32_t queue; /* leases that wait for the lane */
+    int engaged;    /* the lease that has it, or -1 */
+    bool job_over;  /* give the token back when the lane is free */
+    baton_nsec since_at, drain_at;
+    bool connected; /* its end has not been seen */
+    bool exited;    /* the process is gone */
+    bool finished;  /* said goodbye: nothing of it runs */
+    uint64_t requests, grants, yields;
+    uint32_t overdue;
+};
+
+struct device {
+    char name[DEVICE_NAME_SIZE];
+    char description[129];
+    unsigned copy_engines;
+    bool discovered;
+    baton_nsec drain;
+};
+
+struct server {
+    struct config config;
+    struct server_host host;
+    struct server_start start;
+    struct sched_core *core;
+    const struct sched_profile *profile;
+    struct peer **peers; /* config.clients slots */
+    unsigned n_peers;
+    uint32_t next_client;
+    struct device devices[PLATFORM_MAX_GPUS];
+    unsigned n_devices;
+    struct peer *holders[SCHED_MAX_ENGINES];   /* who holds each engine ... */
+    unsigned holder_leases[SCHED_MAX_ENGINES]; /* ... and by which lease */
+    struct {
+        uint64_t grants, yields;
+    } engines[SCHED_MAX_ENGINES];
+    struct sched_event queue[SERVER_QUEUE];
+    size_t queue_begin, queue_n;
+    struct peer *dirty; /* list by next_dirty */
+    struct plan plan;
+    bool has_plan;
+    char plan_path[257];
+    baton_nsec settle_at; /* NSEC_MAX: settled */
+    baton_nsec timer_at;
+    baton_nsec now_at;
+    struct history history;
+    uint64_t grants, yields, taken_back, drops, overdue;
+    uint32_t reloads, declared;
+};
+
+/* ---- server.c ---- */
+void peer_put(struct server *server, struct peer *peer, const struct frame *frame);
+void peer_drop(struct server *server, struct peer *peer, enum server_report report, uint64_t detail);
+void peer_plan(struct server *server, struct peer *peer);      /* works out and tells what holds for it */
+bool same_session(const struct peer *a, const struct peer *b); /* an earlier connection of the same one */
+void server_arm(struct server *server, baton_nsec at);         /* wants a tick by then */
+int device_find(struct server *server, const char *name, bool declare, unsigned *ret_device);
+
+/* ---- arbiter.c ---- */
+uint32_t peer_engine(const struct peer *peer,
+                     unsigned lease); /* first engine of a lease; UINT32_MAX: not attached */
+void arbiter_join(struct server *server, struct peer *peer);
+void arbiter_attach(struct server *server, struct peer *peer, const struct frame_attach *frame);
+void arbiter_request(struct server *server, struct peer *peer, uint32_t index, uint32_t epoch);
+void arbiter_release(struct server *server, struct peer *peer, const struct frame_release *frame);
+void arbiter_priority(struct server *server, struct peer *peer, baton_nsec deadline_at);
+void arbiter_job(struct server *server, struct peer *peer, const struct frame_job *frame);
+/* Takes everything back that is not running. True: nothing is left, the peer is out of the core. */
+bool arbiter_leave(struct server *server, struct peer *peer);
+void arbiter_settle(struct server *server, bool settled);
+void arbiter_tick(struct server *server);
+
+/* ---- answers.c ---- */
+void answer_query(struct server *server, struct peer *peer, const struct frame_query *frame);
+
+#endif

@@ -1,0 +1,114 @@
+/*
+ * batond without its edges: connections as byte buffers, time as an argument, pages as memory that the host provides.
+ * Reads no clock, opens nothing, blocks never. daemon/loop.c runs it over epoll; tests run it against simulated clients.
+ *
+ *     bytes --> peers (server.c) --> leases (arbiter.c) --> sched/core --> decisions --> lease words, frames, boosts
+ *
+ * Peers are known by their slot. A peer whose connection is lost while it holds something stays as a draining one until
+ * its process has ended (server_exited) or its words say that it is done.
+ */
+#ifndef DAEMON_SERVER_H
+#define DAEMON_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/nsec.h"
+#include "daemon/config.h"
+#include "model/plan.h"
+#include "wire/page.h"
+
+struct server;
+
+/* Who is at the other end, from the kernel. */
+struct credentials {
+    pid_t pid;
+    uid_t uid;
+    gid_t gid;
+};
+
+/* Something that a person should know; the host words it. */
+enum server_report {
+    REPORT_BAD_FRAME, /* peer: dropped for bytes that make no sense */
+    REPORT_SLOW,      /* peer: dropped because it does not read */
+    REPORT_OVERDUE,   /* peer, detail: engine; has not given way */
+    REPORT_REFUSED,   /* peer, detail: errno */
+    REPORT_UNDRAINED, /* peer: its process cannot be watched; taken as drained after a wait */
+    REPORT_SETTLED,   /* detail: clients that declared something busy */
+};
+
+/* What the server asks of its surroundings. */
+struct server_host {
+    void *user;
+    /* A zeroed page for this peer, shared with nobody else yet; -errno. */
+    int (*page_new)(void *user, unsigned peer, struct page **ret_page);
+    void (*page_free)(void *user, unsigned peer, struct page *page);
+    /* Somebody may sleep on this word. */
+    void (*wake)(void *user, lease_word *word);
+    /* Raise (priority 1..99 of Baton) or restore (0) the threads of a peer. */
+    void (*boost)(void *user, pid_t pid, const pid_t *threads, size_t n, unsigned priority);
+    void (*report)(void *user, enum server_report report, unsigned peer, uint64_t detail);
+    /* A peer asked to reload; writes text for it. 0 or -errno. */
+    int (*reload)(void *user, char *ret_text, size_t size);
+};
+
+struct server_start {
+    uint32_t generation;
+    pid_t pid;
+    uid_t uid;
+    bool settle;    /* the predecessor ended without saying so */
+    uint32_t about; /* ABOUT_REALTIME, ABOUT_LOCKED, ABOUT_BOOSTS */
+    baton_nsec now_at;
+};
+
+#define SERVER_DROP 1 /* close this connection after sending what is pending, then call server_lost() */
+#define SERVER_BUSY 2 /* too many connections, of this user or of all */
+
+/* config is copied. -EINVAL, -ENOMEM. */
+int server_new(const struct config *config, const struct server_host *host, const struct server_start *start,
+               struct server **ret_server);
+void server_free(struct server *server);
+
+/* A connection: 0 with its slot, or SERVER_BUSY, -ENOMEM. */
+int server_accept(struct server *server, const struct credentials *who, baton_nsec now_at,
+                  unsigned *ret_peer);
+
+/* Bytes from it: 0 or SERVER_DROP. */
+int server_receive(struct server *server, unsigned peer, const uint8_t *bytes, size_t n, baton_nsec now_at);
+
+/* Bytes for it; the page's descriptor goes with the first byte ever sent. */
+size_t server_pending(const struct server *server, unsigned peer, const uint8_t **ret_bytes);
+void server_sent(struct server *server, unsigned peer, size_t n);
+
+/* The next peer that something was queued for since it was last named, or must be dropped; false: none. */
+bool server_next_dirty(struct server *server, unsigned *ret_peer, bool *ret_drop);
+
+/* The connection is gone. The slot may live on, draining: then exit must be watched for. True: it lives on. */
+bool server_lost(struct server *server, unsigned peer, baton_nsec now_at);
+
+/* The peer's process has ended; also while connected (a child may have kept the socket open). */
+void server_exited(struct server *server, unsigned peer, baton_nsec now_at);
+
+/* Is this slot in use (connected or draining)? */
+bool server_has(const struct server *server, unsigned peer);
+
+/* When server_tick() wants to be called; NSEC_MAX: not before the next event. */
+baton_nsec server_next_at(const struct server *server);
+void server_tick(struct server *server, baton_nsec now_at);
+
+/* A device found by the probe; 0 or -ENOSPC. */
+int server_add_device(struct server *server, const char *name, const char *description);
+
+/* Takes the plan over (copied; NULL: none) and tells every client what changed for it. path is for status. */
+int server_set_plan(struct server *server, const struct plan *plan, const char *path, baton_nsec now_at);
+
+/* Limits of users from a configuration that was read again; everything else needs a restart. */
+void server_set_limits(struct server *server, const struct config *config, baton_nsec now_at);
+
+/* Numbers for tests and the loop. */
+unsigned server_peers(const struct server *server); /* connected or draining, monitors included */
+bool server_engine_free(const struct server *server, const char *device, unsigned engine);
+
+#endif

@@ -1,0 +1,138 @@
+#include "report/story.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+
+#define INPUT_LIMIT ((size_t)512 << 20)
+
+static const char *const kind_names[] = {"trace", "analysis", "simulation", "batch", "makespan", "status"};
+
+const char *story_kind_name(enum story_kind kind)
+{
+    return kind_names[kind];
+}
+
+static double number(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+
+    return json_is_number(value) ? json_number_value(value) : -1;
+}
+
+const struct story_task *story_find(const struct story *story, const char *name)
+{
+    for (size_t i = 0; i < story->n_tasks; i++) {
+        if (strcmp(story->tasks[i].name, name) == 0)
+            return &story->tasks[i];
+    }
+    return NULL;
+}
+
+/* What kind of answer an object is can be seen from its keys. */
+static int recognise(const json_t *root, enum story_kind *ret_kind)
+{
+    static const struct {
+        const char *key;
+        enum story_kind kind;
+    } signs[] = {
+        {"traceEvents", STORY_TRACE}, {"analysis", STORY_ANALYSIS}, {"streams", STORY_BATCH},
+        {"warps", STORY_MAKESPAN},    {"clients", STORY_STATUS},    {"tasks", STORY_SIMULATION},
+    };
+
+    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
+        if (json_object_get(root, signs[i].key)) {
+            *ret_kind = signs[i].kind;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+/* Deadlines and bounds, from whichever input says them. */
+static void learn_tasks(struct story *story, const struct story_input *input)
+{
+    const json_t *tasks = json_object_get(input->root, "tasks");
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(tasks, i, entry)
+    {
+        const char *name = json_string_value(json_object_get(entry, "name"));
+        struct story_task *task = name ? (struct story_task *)story_find(story, name) : NULL;
+
+        if (!name || (!task && story->n_tasks == STORY_MAX_TASKS))
+            continue;
+        if (!task) {
+            task = &story->tasks[story->n_tasks++];
+            *task = (struct story_task){.name = name, .deadline_ms = -1, .bound_ms = -1};
+        }
+        if (number(entry, "deadline_ms") >= 0)
+            task->deadline_ms = number(entry, "deadline_ms");
+        if (input->kind == STORY_ANALYSIS && number(entry, "response_ms") >= 0)
+            task->bound_ms = number(entry, "response_ms");
+        else if (number(entry, "bound_ms") >= 0)
+            task->bound_ms = number(entry, "bound_ms");
+    }
+}
+
+int story_add(struct story *story, const char *path, struct input_error *ret_error)
+{
+    struct story_input input = {.path = path};
+    json_error_t error;
+    char *text;
+    size_t size;
+    int result;
+
+    if (story->n_inputs == STORY_MAX_INPUTS)
+        return input_reject(ret_error, path, 0, 0, "one more", "at most %d inputs", STORY_MAX_INPUTS);
+    result = file_read(path, INPUT_LIMIT, &text, &size);
+    if (result == -EFBIG)
+        return input_reject(ret_error, path, 0, 0, "a larger one", "a file of at most 512 MiB");
+    if (result)
+        return result;
+    input.root = json_loadb(text, size, 0, &error);
+    free(text);
+    if (!input.root)
+        return input_reject(ret_error, path, error.line > 0 ? (unsigned)error.line : 1,
+                            error.column > 0 ? (unsigned)error.column : 1, error.text, "JSON");
+    if (recognise(input.root, &input.kind)) {
+        json_decref(input.root);
+        return input_reject(
+            ret_error, path, 1, 1, "something else",
+            "what `baton simulate|analyze|plan|batch|makespan|status --json` or a trace command wrote");
+    }
+    learn_tasks(story, &input);
+    story->inputs[story->n_inputs++] = input;
+    return 0;
+}
+
+void story_done(struct story *story)
+{
+    for (size_t i = 0; i < story->n_inputs; i++)
+        json_decref(story->inputs[i].root);
+    *story = (struct story){0};
+}
+
+void story_write(const struct story *story, const char *title, FILE *out)
+{
+    struct page page;
+    char subtitle[512] = "from";
+
+    for (size_t i = 0; i < story->n_inputs; i++) {
+        size_t used = strlen(subtitle);
+
+        (void)snprintf(subtitle + used, sizeof subtitle - used, "%s %s (%s)", i ? "," : "",
+                       story->inputs[i].path, kind_names[story->inputs[i].kind]);
+    }
+    page_begin(&page, out, title, subtitle);
+    for (size_t i = 0; i < story->n_inputs; i++) {
+        if (story->inputs[i].kind == STORY_TRACE)
+            story_trace(story, &story->inputs[i], &page);
+        else
+            story_tables(story, &story->inputs[i], &page);
+    }
+    page_end(&page);
+}

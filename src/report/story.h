@@ -1,0 +1,62 @@
+/*
+ * The story of some result files on one page: what `baton report` tells. Inputs are the JSON that other commands print (a trace, a
+ * simulation, an analysis or plan, a batch, a makespan, a daemon's status); several belong together when they name the same
+ * tasks, so that responses are drawn against bounds.
+ */
+#ifndef REPORT_STORY_H
+#define REPORT_STORY_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "base/input_error.h"
+#include "report/page.h"
+
+enum story_kind {
+    STORY_TRACE,
+    STORY_ANALYSIS,
+    STORY_SIMULATION,
+    STORY_BATCH,
+    STORY_MAKESPAN,
+    STORY_STATUS,
+};
+
+struct story_input {
+    const char *path; /* borrowed */
+    enum story_kind kind;
+    json_t *root; /* owned */
+};
+
+#define STORY_MAX_INPUTS 16
+#define STORY_MAX_TASKS  256
+
+/* What is known of a task from any input. Times in ms; negative: not known. */
+struct story_task {
+    const char *name; /* borrowed from the inputs */
+    double deadline_ms, bound_ms;
+};
+
+struct story {
+    struct story_input inputs[STORY_MAX_INPUTS];
+    size_t n_inputs;
+    struct story_task tasks[STORY_MAX_TASKS];
+    size_t n_tasks;
+};
+
+/* Reads a file of any kind and adds it: 0, INPUT_REJECTED, -errno. */
+int story_add(struct story *story, const char *path, struct input_error *ret_error);
+void story_done(struct story *story);
+
+/* Writes the whole page. */
+void story_write(const struct story *story, const char *title, FILE *out);
+
+/* The entry of that task, or NULL. */
+const struct story_task *story_find(const struct story *story, const char *name);
+
+const char *story_kind_name(enum story_kind kind);
+
+/* The chapters, each in its own file. */
+void story_trace(const struct story *story, const struct story_input *input, struct page *page);
+void story_tables(const struct story *story, const struct story_input *input, struct page *page);
+
+#endif

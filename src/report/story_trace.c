@@ -1,0 +1,279 @@
+/* A trace as a chapter: figures, timeline, response-time histograms against bounds, the table of misses. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/histogram.h"
+#include "report/story.h"
+#include "report/trace.h"
+
+#define MAX_ROWS   64
+#define MAX_SPANS  20000 /* on the timeline; the figures and histograms count all */
+#define MAX_MISSES 200   /* rows of the table */
+
+struct trace_row_name {
+    int group, row;
+    const char *name;
+};
+
+struct chapter {
+    const struct story *story;
+    json_t *events;
+    struct trace_row_name rows[MAX_ROWS];
+    size_t n_rows;
+    double first_us; /* the earliest instant; the page counts from there */
+};
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+static double number_of(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+static bool is(const json_t *event, const char *category)
+{
+    return strcmp(text_of(event, "cat"), category) == 0;
+}
+
+static const char *task_of(const json_t *event)
+{
+    const char *task = text_of(json_object_get(event, "args"), "task");
+
+    return *task ? task : text_of(event, "name");
+}
+
+/* The row of an event, made when first seen; MAX_ROWS when there are too many. */
+static size_t row_of(struct chapter *chapter, const json_t *event)
+{
+    int group = (int)number_of(event, "pid");
+    int row = (int)number_of(event, "tid");
+
+    for (size_t i = 0; i < chapter->n_rows; i++) {
+        if (chapter->rows[i].group == group && chapter->rows[i].row == row)
+            return i;
+    }
+    if (chapter->n_rows == MAX_ROWS)
+        return MAX_ROWS;
+    chapter->rows[chapter->n_rows] = (struct trace_row_name){group, row, "row"};
+    return chapter->n_rows++;
+}
+
+static void learn_rows(struct chapter *chapter)
+{
+    size_t i;
+    json_t *event;
+    bool any = false;
+
+    json_array_foreach(chapter->events, i, event)
+    {
+        const char *phase = text_of(event, "ph");
+
+        if (strcmp(phase, "M") == 0 && strcmp(text_of(event, "name"), "thread_name") == 0) {
+            size_t row = row_of(chapter, event);
+
+            if (row < MAX_ROWS)
+                chapter->rows[row].name = text_of(json_object_get(event, "args"), "name");
+        } else if (strcmp(phase, "X") == 0 || strcmp(phase, "i") == 0) {
+            double at = number_of(event, "ts");
+
+            if (!any || at < chapter->first_us)
+                chapter->first_us = at;
+            any = true;
+        }
+    }
+}
+
+static size_t colour_of(const struct story *story, const char *task)
+{
+    const struct story_task *known = story_find(story, task);
+    size_t hash = 0;
+
+    if (known)
+        return (size_t)(known - story->tasks);
+    while (*task)
+        hash = hash * 31 + (unsigned char)*task++;
+    return hash;
+}
+
+static void write_timeline(struct chapter *chapter, struct page *page)
+{
+    struct page_span *spans = calloc(MAX_SPANS, sizeof *spans);
+    struct page_event *events = calloc(MAX_SPANS, sizeof *events);
+    const char *names[MAX_ROWS];
+    size_t n_spans = 0;
+    size_t n_events = 0;
+    size_t left_out = 0;
+    size_t i;
+    json_t *event;
+
+    json_array_foreach(chapter->events, i, event)
+    {
+        const char *phase = text_of(event, "ph");
+        size_t row = *phase == 'X' || *phase == 'i' ? row_of(chapter, event) : MAX_ROWS;
+        double at = (number_of(event, "ts") - chapter->first_us) / 1000;
+
+        if (row == MAX_ROWS || !spans || !events)
+            continue;
+        if (*phase == 'X' && n_spans < MAX_SPANS)
+            spans[n_spans++] = (struct page_span){.row = (unsigned)row,
+                                                  .begin_ms = at,
+                                                  .end_ms = at + number_of(event, "dur") / 1000,
+                                                  .task = task_of(event),
+                                                  .colour = colour_of(chapter->story, task_of(event)),
+                                                  .soft = is(event, "queued") || is(event, "job")};
+        else if (*phase == 'i' && n_events < MAX_SPANS)
+            events[n_events++] = (struct page_event){.row = (unsigned)row,
+                                                     .at_ms = at,
+                                                     .text = text_of(event, "name"),
+                                                     .bad = is(event, "miss") || is(event, "overrun")};
+        else
+            left_out++;
+    }
+    for (size_t r = 0; r < chapter->n_rows; r++)
+        names[r] = chapter->rows[r].name;
+    if (left_out) {
+        char text[128];
+
+        (void)snprintf(text, sizeof text, "The first %d spans are drawn; %zu events more are in the file.",
+                       MAX_SPANS, left_out);
+        page_section(page, "Timeline", text);
+    } else {
+        page_section(page, "Timeline", NULL);
+    }
+    page_timeline(page, &(struct page_timeline){names, chapter->n_rows, spans, n_spans, events, n_events});
+    free(spans);
+    free(events);
+}
+
+/* All responses of one task; jobs are spans of category `job`. */
+static size_t collect(const struct chapter *chapter, const char *task, double *values)
+{
+    size_t n = 0;
+    size_t i;
+    json_t *event;
+
+    json_array_foreach(chapter->events, i, event)
+    {
+        if (is(event, "job") && strcmp(text_of(event, "ph"), "X") == 0 && strcmp(task_of(event), task) == 0)
+            values[n++] = number_of(event, "dur") / 1000;
+    }
+    return n;
+}
+
+static void write_histogram(const struct chapter *chapter, const char *task, double *values,
+                            struct page *page)
+{
+    const struct story_task *known = story_find(chapter->story, task);
+    char title[256];
+    size_t n = collect(chapter, task, values);
+
+    (void)snprintf(title, sizeof title, "%s: %zu jobs", task, n);
+    page_picture_begin(page);
+    histogram_draw(&(struct histogram){.title = title,
+                                       .values_ms = values,
+                                       .n = n,
+                                       .deadline_ms = known ? known->deadline_ms : -1,
+                                       .bound_ms = known ? known->bound_ms : -1},
+                   page->out);
+    page_picture_end(page);
+}
+
+/* One histogram per task, in the order in which the tasks first finish a job. */
+static void write_histograms(const struct chapter *chapter, struct page *page)
+{
+    const char *seen[STORY_MAX_TASKS] = {NULL};
+    double *values = calloc(json_array_size(chapter->events) + 1, sizeof *values);
+    size_t n_seen = 0;
+    size_t i;
+    json_t *event;
+
+    json_array_foreach(chapter->events, i, event)
+    {
+        bool known = !is(event, "job") || strcmp(text_of(event, "ph"), "X") != 0;
+
+        for (size_t k = 0; k < n_seen && !known; k++)
+            known = strcmp(seen[k], task_of(event)) == 0;
+        if (known || n_seen == STORY_MAX_TASKS || !values)
+            continue;
+        if (n_seen == 0)
+            page_section(page, "Response times",
+                         "Dashed: the deadline, and the bound where one was computed.");
+        seen[n_seen++] = task_of(event);
+        write_histogram(chapter, task_of(event), values, page);
+    }
+    free(values);
+}
+
+static void write_misses(const struct chapter *chapter, struct page *page)
+{
+    static const char *const head[] = {"at, ms", "task", "what", "detail"};
+    size_t n = 0;
+    size_t i;
+    json_t *event;
+
+    page_section(page, "Misses", NULL);
+    page_table_begin(page, head, 4);
+    json_array_foreach(chapter->events, i, event)
+    {
+        char at[32];
+
+        if (strcmp(text_of(event, "ph"), "i") != 0 || (!is(event, "miss") && !is(event, "overrun")) ||
+            n++ >= MAX_MISSES)
+            continue;
+        (void)snprintf(at, sizeof at, "%.3f", (number_of(event, "ts") - chapter->first_us) / 1000);
+        page_row_begin(page);
+        page_cell(page, at, PAGE_PLAIN);
+        page_cell(page, task_of(event), PAGE_PLAIN);
+        page_cell(page, text_of(event, "cat"), PAGE_BAD);
+        page_cell(page, text_of(json_object_get(event, "args"), "detail"), PAGE_PLAIN);
+        page_row_end(page);
+    }
+    if (n == 0) {
+        page_row_begin(page);
+        page_cell(page, "none", PAGE_GOOD);
+        page_row_end(page);
+    }
+    page_table_end(page);
+}
+
+static void write_figures(const struct chapter *chapter, struct page *page)
+{
+    size_t counts[TRACE_CATEGORIES] = {0};
+    char text[32];
+    size_t i;
+    json_t *event;
+
+    json_array_foreach(chapter->events, i, event)
+    {
+        for (size_t c = 0; c < TRACE_CATEGORIES; c++)
+            counts[c] += is(event, trace_category_name((enum trace_category)c)) &&
+                         strcmp(text_of(event, "ph"), "s") != 0 && strcmp(text_of(event, "ph"), "f") != 0;
+    }
+    page_figures_begin(page);
+    (void)snprintf(text, sizeof text, "%zu", counts[TRACE_JOB]);
+    page_figure(page, text, "jobs", PAGE_PLAIN);
+    (void)snprintf(text, sizeof text, "%zu", counts[TRACE_MISS]);
+    page_figure(page, text, "deadlines missed", counts[TRACE_MISS] ? PAGE_BAD : PAGE_GOOD);
+    (void)snprintf(text, sizeof text, "%zu", counts[TRACE_OVERRUN]);
+    page_figure(page, text, "bounds exceeded", counts[TRACE_OVERRUN] ? PAGE_BAD : PAGE_GOOD);
+    (void)snprintf(text, sizeof text, "%zu", counts[TRACE_YIELD]);
+    page_figure(page, text, "yields", PAGE_PLAIN);
+    page_figures_end(page);
+}
+
+void story_trace(const struct story *story, const struct story_input *input, struct page *page)
+{
+    struct chapter chapter = {.story = story, .events = json_object_get(input->root, "traceEvents")};
+
+    page_section(page, "Trace", NULL);
+    learn_rows(&chapter);
+    write_figures(&chapter, page);
+    write_timeline(&chapter, page);
+    write_histograms(&chapter, page);
+    write_misses(&chapter, page);
+}

@@ -1,0 +1,133 @@
+/*
+ * Who runs with whose priority (G4). Under engine queues by priority a holder runs with that of the best who waits for one of its
+ * engines. Under `gpusync` every waiting request pushes exactly one other:
+ *
+ *     waits for engines -> the first in the queue of one engine that it does not head (E4)
+ *     in an FQ, not its head -> the head of that FQ;   donor -> its donee;   parked, ready or running -> nobody
+ *
+ * and a job runs with the best of all whose chain reaches it. Chains are acyclic: all queues follow the order of events. Under CK-OMLP
+ * a donee runs with its donor's priority, and holders need no more than that (P1).
+ */
+#include "sched/internal.h"
+
+static void tell(struct sched_core *core, job_id id, job_id as)
+{
+    struct job *job = &core->jobs[id];
+
+    if (job->as == as)
+        return;
+    job->as = as;
+    if (!job->dead)
+        core_decide(core, SCHED_EFF, id)->as = as;
+}
+
+/* The best of the job and those who wait for what its lanes hold. */
+static job_id pushed_by_queues(const struct sched_core *core, job_id id)
+{
+    job_id best = id;
+
+    if (core->jobs[id].engaged == 0)
+        return id;
+    for (unsigned l = 0; l < core->config.lanes; l++) {
+        const struct lane *lane = &core->lanes[lane_of(core, id, l)];
+
+        if (lane->state != ENGINE_HOLDS)
+            continue;
+        engine_set_each(core, &lane->engines, e)
+        {
+            const struct engine *engine = &core->engines[e];
+
+            if (engine->n && job_above(&core->jobs[job_of(core, engine->queue[0])], &core->jobs[best]))
+                best = job_of(core, engine->queue[0]);
+        }
+    }
+    return best;
+}
+
+static void update_by_queues(struct sched_core *core, job_id left)
+{
+    if (left != SCHED_NO_JOB && core->jobs[left].used)
+        tell(core, left, pushed_by_queues(core, left));
+    engine_set_each(core, &core->touched, e)
+    {
+        lane_id holder = core->engines[e].holder;
+
+        if (holder != NO_LANE)
+            tell(core, job_of(core, holder), pushed_by_queues(core, job_of(core, holder)));
+    }
+}
+
+/* next(w) of G4. */
+static lane_id pushes(const struct sched_core *core, lane_id id)
+{
+    const struct lane *lane = &core->lanes[id];
+
+    if (lane->state == ENGINE_WAITS) {
+        engine_set_each(core, &lane->engines, e)
+        {
+            const struct engine *engine = &core->engines[e];
+
+            if (engine->holder != NO_LANE)
+                return engine->holder;
+            if (engine->queue[0] != id)
+                return engine->queue[0];
+        }
+        return NO_LANE; /* heads all its queues: an engine is blocked */
+    }
+    if (lane->token == TOKEN_DONOR)
+        return lane->donee;
+    if (lane->token == TOKEN_QUEUED) {
+        const struct token_cluster *cluster =
+            &core->clusters[core->clients[core->jobs[job_of(core, id)].client].gpu_cluster];
+
+        return cluster->queues[lane->queue][0];
+    }
+    return NO_LANE;
+}
+
+static void update_by_chains(struct sched_core *core)
+{
+    job_id *best = core->best;
+
+    for (job_id j = 0; j < core->config.jobs; j++)
+        best[j] = j;
+    for (lane_id w = 0; w < core->n_lanes; w++) {
+        job_id waiter = job_of(core, w);
+
+        if (!core->jobs[waiter].used || (core->jobs[waiter].engaged == 0 && core->jobs[waiter].tokens == 0)) {
+            w = lane_of(core, waiter, core->config.lanes - 1);
+            continue;
+        }
+        for (lane_id at = pushes(core, w); at != NO_LANE; at = pushes(core, at)) {
+            job_id pushed = job_of(core, at);
+
+            if (job_above(&core->jobs[waiter], &core->jobs[best[pushed]]))
+                best[pushed] = waiter;
+        }
+    }
+    for (job_id j = 0; j < core->config.jobs; j++) {
+        if (core->jobs[j].used)
+            tell(core, j, best[j]);
+    }
+}
+
+void inherit_update(struct sched_core *core, job_id left)
+{
+    if (!core->profile->inherit)
+        return;
+    if (!core->profile->tokens) {
+        update_by_queues(core, left);
+    } else if (core->config.lock == LOCK_CK_OMLP) {
+        for (job_id j = 0; j < core->config.jobs; j++) {
+            if (core->jobs[j].used)
+                tell(core, j, core->jobs[j].ck_donor == SCHED_NO_JOB ? j : core->jobs[j].ck_donor);
+        }
+    } else {
+        update_by_chains(core);
+    }
+}
+
+job_id sched_core_effective(const struct sched_core *core, job_id job)
+{
+    return core->jobs[job].as;
+}

@@ -1,0 +1,231 @@
+/*
+ * The state behind sched/core.h, shared by the files of this folder only. Each file owns one concern:
+ *   core.c     events to their handlers, tables of clients and jobs     policy.c  how jobs are ranked, budgets
+ *   engine.c   engine queues, grants, yields (Q1..Q4, E1..E5, M2)        place.c   choice of GPUs (A1, A2)
+ *   token.c    which lock serves an event                               inherit.c who runs with whose priority (G4)
+ *   r2dglp.c   R1..R10 and FIFO k-exclusion                             ck_omlp.c C1..C7
+ */
+#ifndef SCHED_INTERNAL_H
+#define SCHED_INTERNAL_H
+
+#include "sched/core.h"
+
+#define NO_LANE UINT32_MAX
+
+typedef uint32_t lane_id; /* job * lanes per job + lane */
+
+enum engine_state { ENGINE_NONE, ENGINE_WAITS, ENGINE_HOLDS };
+
+enum token_state {
+    TOKEN_NONE,
+    TOKEN_PARKED, /* R2DGLP: in PQ. CK-OMLP: asked for, but not yet a request (C3) */
+    TOKEN_DONOR,  /* R2DGLP: lends its priority to a request in a queue */
+    TOKEN_QUEUED, /* in FQ (not its head) or KQ */
+    TOKEN_HELD,
+};
+
+struct lane {
+    /* Engines. */
+    enum engine_state state;
+    bool one_of, batch;
+    bool started;  /* at least one piece ran: stays on its engines (Q3) */
+    bool yielding; /* was asked to yield since its last grant */
+    unsigned home;
+    engine_id target;          /* one_of: the engine that was granted */
+    uint64_t seq;              /* number of the event of the request: FIFO order, and ties */
+    struct engine_set engines; /* asked for; once granted: held */
+    baton_nsec charged_at;     /* engine time before this was charged to the job */
+    /* Token. */
+    enum token_state token;
+    unsigned queue; /* QUEUED, HELD: replica; the index of its FQ */
+    unsigned gpu;   /* HELD: whose token */
+    unsigned ahead; /* critical sections that stood before it */
+    uint64_t token_seq;
+    unsigned token_home;
+    baton_nsec migration, length; /* as announced, for the choice of a queue */
+    lane_id donor, donee;         /* R2DGLP: NO_LANE if none */
+};
+
+struct job {
+    bool used;
+    bool dead; /* a ghost: holds something until its client has drained (X1) */
+    client_id client;
+    unsigned priority;
+    baton_nsec deadline_at, cost, budget;
+    int64_t key;      /* base priority: the smaller, the more urgent */
+    uint64_t seq;     /* ties: the number of its release */
+    job_id as;        /* whose priority it was last told to run with */
+    unsigned engaged; /* lanes that hold or await an engine */
+    unsigned tokens;  /* lanes that hold or await a token */
+    baton_nsec spent; /* engine time */
+    bool overrun;
+    uint64_t placed; /* GPUs chosen by PLACE */
+    baton_nsec load; /* what it adds to the load of each of them */
+    /* CK-OMLP. */
+    job_id ck_donor, ck_donee;
+    lane_id ck_lane; /* of its token request */
+    bool ck_ended;   /* done, but a donor still: leaves later (C5) */
+    bool ck_suspended;
+};
+
+struct client {
+    bool used, dead, uses_gpu;
+    unsigned gpu_cluster, cpu_cluster;
+    unsigned jobs;
+    unsigned own_gpu; /* the GPU it keeps for itself (keep_gpu), or SCHED_NO_GPU */
+    bool has_average;
+    baton_nsec average; /* engine time of its jobs, moving */
+};
+
+struct engine {
+    lane_id holder; /* NO_LANE: free */
+    unsigned blocked;
+    unsigned paused; /* waiting lanes that have started here */
+    lane_id *queue;  /* the best first */
+    size_t n, at;    /* at: cursor of a dispatch in progress */
+};
+
+/* One GPU cluster under a token lock. */
+struct token_cluster {
+    unsigned first_gpu, g, k;
+    unsigned slots, cap; /* F and CAP of section 1; UINT_MAX for FIFO k-exclusion */
+    unsigned n_clients;  /* registered GPU clients: n */
+    unsigned in_queues;
+    lane_id **queues; /* k queues; entry 0 holds the replica */
+    unsigned *lengths;
+    lane_id *incomplete; /* every request from TOKEN_REQUEST to its release, the highest base first */
+    unsigned n_incomplete;
+    lane_id *parked; /* PQ, the highest base first */
+    unsigned n_parked;
+    unsigned n_donors;
+    /* CK-OMLP: queues[0] is KQ without holders; free tokens per GPU of the cluster. */
+    unsigned *free_tokens;
+};
+
+/* One CPU cluster: its pending jobs, the most urgent first (CK-OMLP). */
+struct cpu_cluster {
+    job_id *jobs;
+    unsigned n;
+};
+
+struct sched_core {
+    struct sched_config config;
+    const struct sched_profile *profile;
+    unsigned n_engines, n_words, engines_per_gpu;
+    unsigned n_lanes; /* over all jobs */
+    unsigned n_gpu_clusters, n_cpu_clusters;
+    struct client *clients;
+    struct job *jobs;
+    struct lane *lanes;
+    struct engine *engines;
+    struct token_cluster *clusters;
+    struct cpu_cluster *cpu_clusters;
+    baton_nsec *gpu_load; /* per GPU: announced work placed there */
+    unsigned n_reserving; /* batches that wait */
+    uint64_t seq;
+    baton_nsec at;
+
+    /* What the event in progress has done so far. */
+    lane_id *granted; /* engines */
+    size_t n_granted;
+    lane_id *token_granted;
+    size_t n_token_granted;
+    struct engine_set touched; /* engines whose holder or queue changed */
+    bool died;                 /* a client died: repairs are due (R8, C6) */
+    job_id *best;              /* scratch of inherit.c, one per job */
+    struct sched_decision *decisions;
+    size_t n_decisions;
+};
+
+static inline job_id job_of(const struct sched_core *core, lane_id lane)
+{
+    return lane / core->config.lanes;
+}
+
+static inline lane_id lane_of(const struct sched_core *core, job_id job, unsigned lane)
+{
+    return job * core->config.lanes + lane;
+}
+
+/* G1: key, then the number of the release. */
+static inline bool job_above(const struct job *a, const struct job *b)
+{
+    return a->key != b->key ? a->key < b->key : a->seq < b->seq;
+}
+
+/* The same over lanes; those of one job by the number of their token request. */
+static inline bool token_above(const struct sched_core *core, lane_id a, lane_id b)
+{
+    const struct job *x = &core->jobs[job_of(core, a)];
+    const struct job *y = &core->jobs[job_of(core, b)];
+
+    return x != y ? job_above(x, y) : core->lanes[a].token_seq < core->lanes[b].token_seq;
+}
+
+/* Runs the body once per engine of the set. */
+#define engine_set_each(core, set, engine)                                                                   \
+    for (unsigned engine##_w = 0; engine##_w < (core)->n_words; engine##_w++)                                \
+        for (uint64_t engine##_b = (set)->bits[engine##_w]; engine##_b; engine##_b &= engine##_b - 1)        \
+            for (engine_id engine = engine##_w * 64 + (unsigned)__builtin_ctzll(engine##_b), engine##_1 = 1; \
+                 engine##_1; engine##_1 = 0)
+
+struct sched_decision *core_decide(struct sched_core *core, enum sched_action action, job_id job);
+
+/* engine.c */
+int engine_request(struct sched_core *core, const struct sched_event *event);
+int engine_piece_done(struct sched_core *core, lane_id lane);
+void engine_leave(struct sched_core *core, lane_id lane); /* release, or withdraw what waits */
+void engine_block(struct sched_core *core, engine_id engine);
+int engine_unblock(struct sched_core *core, engine_id engine);
+void engine_rerank(struct sched_core *core, job_id job); /* its key has changed */
+void engine_emit_grants(struct sched_core *core);
+void engine_emit_yields(struct sched_core *core);
+
+/* policy.c */
+void policy_rank(struct sched_core *core, job_id job); /* sets its key */
+void policy_charge(struct sched_core *core, lane_id lane);
+void policy_job_done(struct sched_core *core, job_id job);
+void policy_tick(struct sched_core *core);
+
+/* place.c */
+int place_job(struct sched_core *core, const struct sched_event *event);
+void place_forget(struct sched_core *core, job_id job);
+
+/* token.c */
+int token_new(struct sched_core *core);
+void token_free(struct sched_core *core);
+void token_reset(struct sched_core *core);
+int token_request(struct sched_core *core, const struct sched_event *event);
+void token_leave(struct sched_core *core, lane_id lane); /* release, or withdraw what waits */
+void token_rerank(struct sched_core *core, job_id job);
+void token_give(struct sched_core *core, lane_id lane, unsigned gpu);
+void token_emit_grants(struct sched_core *core);
+/* Where among the cluster's GPUs the lane's client must run (keep_gpu), or SCHED_NO_GPU: free choice. */
+unsigned token_own_gpu(struct sched_core *core, struct token_cluster *cluster, lane_id lane);
+struct token_cluster *token_cluster_of(struct sched_core *core, job_id job);
+
+/* r2dglp.c */
+void r2dglp_request(struct sched_core *core, struct token_cluster *cluster, lane_id lane);
+void r2dglp_leave(struct sched_core *core, struct token_cluster *cluster, lane_id lane);
+void r2dglp_rerank(struct sched_core *core, struct token_cluster *cluster, lane_id lane);
+void r2dglp_repair(struct sched_core *core, struct token_cluster *cluster);
+
+/* ck_omlp.c */
+void ck_job_released(struct sched_core *core, job_id job);
+bool ck_job_done(struct sched_core *core, job_id job); /* false: deferred */
+void ck_request(struct sched_core *core, struct token_cluster *cluster, lane_id lane);
+void ck_leave(struct sched_core *core, struct token_cluster *cluster, lane_id lane);
+void ck_forget(struct sched_core *core, job_id job);
+void ck_job_died(struct sched_core *core, job_id job);
+void ck_recheck(struct sched_core *core);
+void ck_emit_suspensions(struct sched_core *core);
+void ck_rerank(struct sched_core *core, job_id job);
+
+/* core.c */
+void core_end_job(struct sched_core *core, job_id job); /* it holds nothing: forget it */
+
+/* inherit.c */
+void inherit_update(struct sched_core *core,
+                    job_id left); /* left: a job that may have let go of everything, or SCHED_NO_JOB */
+
+#endif

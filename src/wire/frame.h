@@ -1,0 +1,128 @@
+/*
+ * Frames on the socket: bytes to struct and back. Both directions are pure and explicit; frame_decode() is the only way in
+ * for bytes from another process and is fuzzed. The messages are listed in wire/frames.def.
+ */
+#ifndef WIRE_FRAME_H
+#define WIRE_FRAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define FRAME_VERSION     1u
+#define FRAME_HEADER_SIZE 8u
+#define FRAME_MAX_SIZE    2048u /* header and payload of the largest frame are below this */
+
+#define HELLO_ADAPTIVE 1u /* let the policy rank me by behaviour */
+#define HELLO_MONITOR  2u /* only asks questions: no page, no leases */
+
+#define WELCOME_JOBS 1u /* report where jobs begin and end */
+
+#define PLAN_SLICING  1u
+#define PLAN_ADAPTIVE 2u
+#define PLAN_CLIPPED  4u /* the priority asked for was above the user's ceiling */
+
+#define ABOUT_REALTIME 1u /* the daemon runs under SCHED_FIFO */
+#define ABOUT_LOCKED   2u /* its memory is locked */
+#define ABOUT_BOOSTS   4u /* it may boost clients */
+#define ABOUT_SETTLING 8u /* just restarted: waits for clients of its predecessor */
+
+enum engine_kind { FRAME_ENGINE_EXECUTION, FRAME_ENGINE_COPY_IN, FRAME_ENGINE_COPY_OUT, FRAME_ENGINES };
+
+enum query_what {
+    QUERY_DAEMON,   /* ABOUT_DAEMON */
+    QUERY_DEVICE,   /* index: ABOUT_DEVICE */
+    QUERY_ENGINE,   /* index: ABOUT_ENGINE */
+    QUERY_CLIENT,   /* index: the first client from this slot on, ABOUT_CLIENT */
+    QUERY_TRACE,    /* cursor: the daemon's decisions, TRACE */
+    QUERY_RUNS,     /* index: a slot, cursor: what that client ran, TRACE */
+    QUERY_OLD_RUNS, /* cursor: what clients that have left ran, TRACE */
+    QUERY_DEPARTED, /* index: clients that have left, ABOUT_CLIENT */
+};
+
+enum client_state { CLIENT_CONNECTED, CLIENT_DRAINING, CLIENT_DEPARTED };
+
+/* What happened, in traces. */
+enum trace_kind {
+    TRACE_JOIN,    /* client */
+    TRACE_LEAVE,   /* client */
+    TRACE_REQUEST, /* client, engine */
+    TRACE_GRANT,   /* client, engine */
+    TRACE_YIELD,   /* client, engine: was asked to give way */
+    TRACE_RELEASE, /* client, engine */
+    TRACE_TAKEN,   /* client, engine: an idle lease was taken back */
+    TRACE_OVERDUE, /* client, engine: did not give way in time */
+    TRACE_RUN,     /* client, engine, at .. at + length: work on the engine */
+    TRACE_KINDS,
+};
+
+struct trace_record {
+    uint64_t at; /* CLOCK_MONOTONIC, nanoseconds */
+    uint64_t length;
+    uint32_t kind;
+    uint32_t client;
+    uint32_t engine;
+    uint32_t job;
+};
+
+/* ---- the structs, one per message ---- */
+#define FRAME(identifier, number, name) struct frame_##name {
+#define FIELD(type, name)               FRAME_FIELD_##type name;
+#define TEXT(name, size)                char name[(size) + 1]; /* at most size characters, always ended */
+#define COUNTS(name, n)                 uint64_t name[n];
+#define RECORDS(name, n)                struct trace_record name[n];
+#define END(identifier, name)                                                                                \
+    char unused_end;                                                                                         \
+    }                                                                                                        \
+    ;
+#define FRAME_FIELD_u32 uint32_t
+#define FRAME_FIELD_u64 uint64_t
+#include "wire/frames.def"
+#undef FRAME
+#undef FIELD
+#undef TEXT
+#undef COUNTS
+#undef RECORDS
+#undef END
+
+#define FIELD(type, name)
+#define TEXT(name, size)
+#define COUNTS(name, n)
+#define RECORDS(name, n)
+#define END(identifier, name)
+enum frame_type {
+#define FRAME(identifier, number, name) FRAME_##identifier = (number),
+#include "wire/frames.def"
+#undef FRAME
+};
+
+struct frame {
+    enum frame_type type;
+    union {
+#define FRAME(identifier, number, name) struct frame_##name name;
+#include "wire/frames.def"
+#undef FRAME
+    };
+};
+#undef FIELD
+#undef TEXT
+#undef COUNTS
+#undef RECORDS
+#undef END
+
+/* Answers of frame_decode(). */
+#define FRAME_PARTIAL 1 /* the bytes so far begin a frame: read more */
+#define FRAME_BAD     2 /* no frame begins like this: unknown type, wrong size, text without end */
+
+/*
+ * Decodes the frame at the start of bytes[0..n). 0 with *ret_frame and its size in *ret_used; FRAME_PARTIAL;
+ * FRAME_BAD. Reads no byte past n, and decides FRAME_BAD from the header alone where it can.
+ */
+int frame_decode(const uint8_t *bytes, size_t n, struct frame *ret_frame, size_t *ret_used);
+
+/* Encodes; writes at most FRAME_MAX_SIZE bytes and answers how many. Texts must be ended. */
+size_t frame_encode(const struct frame *frame, uint8_t ret_bytes[FRAME_MAX_SIZE]);
+
+/* "HELLO", or NULL for an unknown type. */
+const char *frame_name(unsigned type);
+
+#endif

@@ -1,0 +1,110 @@
+/*
+ * The lease word: 64 bits in a page shared by the daemon and one client. Everything that may happen to it is here, and
+ * tests/model_check/lease.pml is the same protocol for spin, with crashes of either side.
+ *
+ *   bits 0-1 state | 2 YIELD | 3 WANTED | 8-31 generation of the daemon | 32-63 epoch: the client's request number
+ *
+ *            client                                  daemon
+ *   IDLE  -> BUSY        begin                IDLE -> NONE            call_in: taken back
+ *   BUSY  -> IDLE        end, nobody waits    BUSY -> BUSY + flags    call_in: asked
+ *   BUSY+ -> NONE        end, then RELEASE    NONE -> BUSY [+WANTED]  grant, after REQUEST
+ *
+ * The low half changes with every transition that anybody sleeps for, so it serves as the futex word. The word is a hint:
+ * the daemon keeps its own truth, and nothing a client writes here can hurt more than that client.
+ */
+#ifndef WIRE_LEASE_WORD_H
+#define WIRE_LEASE_WORD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef _Atomic uint64_t lease_word;
+
+enum lease_state { LEASE_STATE_NONE = 0, LEASE_STATE_IDLE = 1, LEASE_STATE_BUSY = 2 };
+
+#define LEASE_STATE_MASK      UINT64_C(3)
+#define LEASE_FLAG_YIELD      UINT64_C(4) /* somebody more urgent waits: give way at the next piece border */
+#define LEASE_FLAG_WANTED     UINT64_C(8) /* somebody waits: give back at the end instead of keeping it IDLE */
+#define LEASE_FLAGS           (LEASE_FLAG_YIELD | LEASE_FLAG_WANTED)
+#define LEASE_GENERATION_MASK UINT32_C(0xffffff)
+
+static inline uint64_t lease_word_make(enum lease_state state, uint64_t flags, uint32_t generation,
+                                       uint32_t epoch)
+{
+    return (uint64_t)state | flags | (uint64_t)(generation & LEASE_GENERATION_MASK) << 8 |
+           (uint64_t)epoch << 32;
+}
+
+static inline enum lease_state lease_word_state(uint64_t value)
+{
+    return (enum lease_state)(value & LEASE_STATE_MASK);
+}
+
+static inline uint32_t lease_word_generation(uint64_t value)
+{
+    return (uint32_t)(value >> 8) & LEASE_GENERATION_MASK;
+}
+
+static inline uint32_t lease_word_epoch(uint64_t value)
+{
+    return (uint32_t)(value >> 32);
+}
+
+/* Client: IDLE -> BUSY. False: not idle; *ret_seen is what stands there. */
+static inline bool lease_word_begin(lease_word *word, uint64_t *ret_seen)
+{
+    uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
+
+    if ((seen & (LEASE_STATE_MASK | LEASE_FLAGS)) == LEASE_STATE_IDLE &&
+        atomic_compare_exchange_strong_explicit(word, &seen, seen ^ (LEASE_STATE_IDLE ^ LEASE_STATE_BUSY),
+                                                memory_order_acquire, memory_order_relaxed))
+        return true;
+    *ret_seen = seen;
+    return false;
+}
+
+/* Client: BUSY -> IDLE without a message. False: somebody waits, use lease_word_give(). */
+static inline bool lease_word_keep(lease_word *word)
+{
+    uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
+
+    return (seen & (LEASE_STATE_MASK | LEASE_FLAGS)) == LEASE_STATE_BUSY &&
+           atomic_compare_exchange_strong_explicit(word, &seen, seen ^ (LEASE_STATE_IDLE ^ LEASE_STATE_BUSY),
+                                                   memory_order_release, memory_order_relaxed);
+}
+
+/* Client: BUSY with any flags -> NONE; a RELEASE for the epoch must follow. */
+static inline void lease_word_give(lease_word *word)
+{
+    (void)atomic_fetch_and_explicit(word, ~(LEASE_STATE_MASK | LEASE_FLAGS), memory_order_release);
+}
+
+/* Daemon: NONE -> BUSY for the client's request `epoch`. */
+static inline void lease_word_grant(lease_word *word, uint64_t flags, uint32_t generation, uint32_t epoch)
+{
+    atomic_store_explicit(word, lease_word_make(LEASE_STATE_BUSY, flags, generation, epoch),
+                          memory_order_release);
+}
+
+enum lease_called {
+    LEASE_CALLED_BUSY,  /* held; now flagged, so a RELEASE will come */
+    LEASE_CALLED_TAKEN, /* was idle: taken back, nobody is in it */
+    LEASE_CALLED_GONE,  /* the client has already given it up; its RELEASE is under way */
+};
+
+/*
+ * Daemon: wants the engine back. One atomic OR decides, so a client that writes to the word all the time cannot
+ * keep the daemon in a loop: a flagged BUSY must be given back with a message, a flagged IDLE can no longer begin.
+ */
+static inline enum lease_called lease_word_call_in(lease_word *word, uint64_t flags)
+{
+    uint64_t seen = atomic_fetch_or_explicit(word, flags, memory_order_acq_rel);
+
+    if (lease_word_state(seen) == LEASE_STATE_BUSY)
+        return LEASE_CALLED_BUSY;
+    (void)atomic_fetch_and_explicit(word, ~(LEASE_STATE_MASK | LEASE_FLAGS), memory_order_acq_rel);
+    return lease_word_state(seen) == LEASE_STATE_IDLE ? LEASE_CALLED_TAKEN : LEASE_CALLED_GONE;
+}
+
+#endif

@@ -1,0 +1,247 @@
+/* Lifetimes and queries of every kind of object, while idle and while commands use it. */
+#include "conformance.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT_OF(function, handle, name)                                                                     \
+    (function(handle, name, sizeof(cl_uint), &count, NULL) == CL_SUCCESS ? count : (cl_uint)~0)
+
+static void check_counts(const struct world *world)
+{
+    cl_int content[ITEMS] = {0};
+    cl_uint count = 0, created, retained;
+    cl_mem mem = make_buffer(world, content);
+    cl_command_queue queue = clCreateCommandQueue(world->context, world->device, 0, NULL);
+    cl_kernel kernel = make_kernel(world, "add");
+    cl_event event = clCreateUserEvent(world->context, NULL);
+
+    created = COUNT_OF(clGetMemObjectInfo, mem, CL_MEM_REFERENCE_COUNT);
+    clRetainMemObject(mem);
+    retained = COUNT_OF(clGetMemObjectInfo, mem, CL_MEM_REFERENCE_COUNT);
+    clReleaseMemObject(mem);
+    line("count/mem", "%u %u %u", created, retained, COUNT_OF(clGetMemObjectInfo, mem, CL_MEM_REFERENCE_COUNT));
+    clReleaseMemObject(mem);
+
+    created = COUNT_OF(clGetCommandQueueInfo, queue, CL_QUEUE_REFERENCE_COUNT);
+    clRetainCommandQueue(queue);
+    retained = COUNT_OF(clGetCommandQueueInfo, queue, CL_QUEUE_REFERENCE_COUNT);
+    clReleaseCommandQueue(queue);
+    line("count/queue", "%u %u %u", created, retained, COUNT_OF(clGetCommandQueueInfo, queue, CL_QUEUE_REFERENCE_COUNT));
+    clReleaseCommandQueue(queue);
+
+    created = COUNT_OF(clGetKernelInfo, kernel, CL_KERNEL_REFERENCE_COUNT);
+    clRetainKernel(kernel);
+    retained = COUNT_OF(clGetKernelInfo, kernel, CL_KERNEL_REFERENCE_COUNT);
+    clReleaseKernel(kernel);
+    line("count/kernel", "%u %u %u", created, retained, COUNT_OF(clGetKernelInfo, kernel, CL_KERNEL_REFERENCE_COUNT));
+    clReleaseKernel(kernel);
+
+    created = COUNT_OF(clGetEventInfo, event, CL_EVENT_REFERENCE_COUNT);
+    clRetainEvent(event);
+    retained = COUNT_OF(clGetEventInfo, event, CL_EVENT_REFERENCE_COUNT);
+    clReleaseEvent(event);
+    line("count/user-event", "%u %u %u", created, retained, COUNT_OF(clGetEventInfo, event, CL_EVENT_REFERENCE_COUNT));
+    clReleaseEvent(event);
+    line("retain/null", "%d %d %d %d %d", clRetainMemObject(NULL), clRetainCommandQueue(NULL), clRetainKernel(NULL),
+         clRetainEvent(NULL), clRetainProgram(NULL));
+    line("release/null", "%d %d %d %d %d", clReleaseMemObject(NULL), clReleaseCommandQueue(NULL), clReleaseKernel(NULL),
+         clReleaseEvent(NULL), clReleaseProgram(NULL));
+}
+
+static void check_queues(const struct world *world)
+{
+    static const cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0};
+    cl_command_queue_properties properties = 99;
+    cl_context context = NULL;
+    cl_device_id device = NULL;
+    cl_int code = 99;
+    cl_command_queue queues[4] = {
+        clCreateCommandQueue(world->context, world->device, 0, &code),
+        clCreateCommandQueue(world->context, world->device, CL_QUEUE_PROFILING_ENABLE, &code),
+        clCreateCommandQueueWithProperties(world->context, world->device, NULL, &code),
+        clCreateCommandQueueWithProperties(world->context, world->device, list, &code),
+    };
+
+    for (int i = 0; i < 4; i++) {
+        clGetCommandQueueInfo(queues[i], CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
+        clGetCommandQueueInfo(queues[i], CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+        clGetCommandQueueInfo(queues[i], CL_QUEUE_DEVICE, sizeof device, &device, NULL);
+        line("queue/properties", "%d: %d properties %llu context %s device %s", i, code, (unsigned long long)properties,
+             context == world->context ? "same" : "wrong", device == world->device ? "same" : "wrong");
+        clReleaseCommandQueue(queues[i]);
+    }
+    clCreateCommandQueue(NULL, world->device, 0, &code);
+    line("queue/no-context", "%d", code);
+    clCreateCommandQueue(world->context, NULL, 0, &code);
+    line("queue/no-device", "%d", code);
+    clCreateCommandQueue(world->context, world->device, 1 << 20, &code);
+    line("queue/bad-properties", "%d", code);
+}
+
+/* Profiling is not available on a queue that was not created for it, whatever the layer needs for itself. */
+static void check_profiling(const struct world *world)
+{
+    cl_command_queue queues[2] = {world->second, world->in_order};
+    cl_kernel kernel = make_kernel(world, "empty");
+    size_t one = 1;
+
+    for (int i = 0; i < 2; i++)
+        for (int round = 0; round < 3; round++) {
+            cl_event event = NULL;
+            cl_ulong start = 0, end = 0;
+            size_t size = 0;
+            cl_int code, far;
+            clEnqueueNDRangeKernel(queues[i], kernel, 1, NULL, &one, &one, 0, NULL, &event);
+            clFinish(queues[i]);
+            code = clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start, &size);
+            clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
+            far = clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, 1, &end, NULL);
+            line("profiling", "%s %d size %zu short %d %s", i ? "enabled" : "disabled", code, size, far,
+                 end >= start ? "ordered" : "unordered");
+            clReleaseEvent(event);
+        }
+    clReleaseKernel(kernel);
+}
+
+static int destroyed;
+
+static void CL_CALLBACK on_destroy(cl_mem mem, void *data)
+{
+    (void)mem;
+    __atomic_fetch_add(&destroyed, *(int *)data, __ATOMIC_SEQ_CST);
+}
+
+/* Everything a pending command needs is released before it may run. */
+static void check_release_while_pending(const struct world *world)
+{
+    cl_int content[ITEMS], out[ITEMS] = {0}, factor = 5;
+    static int weight = 1;
+    size_t global = ITEMS, local = 8;
+    cl_event gate = clCreateUserEvent(world->context, NULL);
+    cl_command_queue queue = clCreateCommandQueue(world->context, world->device, 0, NULL);
+    cl_kernel kernel = make_kernel(world, "scale");
+    cl_mem mem;
+    cl_int codes[6];
+
+    for (int i = 0; i < ITEMS; i++)
+        content[i] = i;
+    mem = make_buffer(world, content);
+    clSetMemObjectDestructorCallback(mem, on_destroy, &weight);
+    clSetKernelArg(kernel, 0, sizeof mem, &mem);
+    clSetKernelArg(kernel, 1, sizeof factor, &factor);
+    codes[0] = clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 1, &gate, NULL);
+    codes[1] = clEnqueueReadBuffer(queue, mem, CL_FALSE, 0, sizeof out, out, 0, NULL, NULL);
+    codes[2] = clReleaseKernel(kernel);
+    codes[3] = clReleaseMemObject(mem);
+    codes[4] = clSetUserEventStatus(gate, CL_COMPLETE);
+    clReleaseEvent(gate);
+    clFinish(queue);
+    for (int i = 0; i < 2000 && !__atomic_load_n(&destroyed, __ATOMIC_SEQ_CST); i++)
+        clFinish(world->second);
+    codes[5] = clReleaseCommandQueue(queue);
+    line("release/pending", "%d %d %d %d %d %d destroyed %d data %08x", codes[0], codes[1], codes[2], codes[3], codes[4],
+         codes[5], __atomic_load_n(&destroyed, __ATOMIC_SEQ_CST), hash_bytes(0, out, sizeof out));
+}
+
+static void check_programs(const struct world *world)
+{
+    static const char *parts[2] = {"kernel void scale(global int *a, int factor)\n{ size_t i = get_global_id(0);",
+                                   " a[i] = a[i] * factor + 1; }\n"};
+    const char *bad = "#error no\nkernel void empty() {}\n";
+    cl_int code, content[ITEMS] = {0}, factor = 2;
+    cl_uint n = 0, n_args = 0;
+    char text[512] = "", names[64] = "";
+    size_t size = 0, n_kernels = 0, global = ITEMS;
+    cl_program program = clCreateProgramWithSource(world->context, 2, parts, NULL, &code), compiled, linked, again;
+    cl_kernel kernel;
+    cl_mem mem = make_buffer(world, content);
+    unsigned char *binary;
+
+    line("program/unbuilt-kernel", "%d", (clCreateKernel(program, "scale", &code), code));
+    code = clBuildProgram(program, 0, NULL, "-cl-mad-enable", NULL, NULL);
+    clGetProgramInfo(program, CL_PROGRAM_SOURCE, sizeof text, text, &size);
+    clGetProgramInfo(program, CL_PROGRAM_NUM_KERNELS, sizeof n_kernels, &n_kernels, NULL);
+    clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, sizeof names, names, NULL);
+    line("program/info", "%d source %08x kernels %zu %s", code, hash_bytes(0, text, size), n_kernels, names);
+    clGetProgramBuildInfo(program, world->device, CL_PROGRAM_BUILD_OPTIONS, sizeof text, text, NULL);
+    line("program/options", "%s", text);
+    line("program/no-such-kernel", "%d", (clCreateKernel(program, "nonesuch", &code), code));
+    kernel = clCreateKernel(program, "scale", &code);
+    clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof n_args, &n_args, NULL);
+    clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof names, names, NULL);
+    line("kernel/info", "%d args %u name %s", code, n_args, names);
+    line("kernel/arg-index", "%d", clSetKernelArg(kernel, 2, sizeof factor, &factor));
+    line("kernel/arg-size", "%d", clSetKernelArg(kernel, 0, 3, &mem));
+    line("program/rebuild-attached", "%d", clBuildProgram(program, 0, NULL, "", NULL, NULL));
+    clReleaseKernel(kernel);
+    line("program/rebuild", "%d", clBuildProgram(program, 0, NULL, "", NULL, NULL));
+    clCreateKernelsInProgram(program, 0, NULL, &n);
+    code = clCreateKernelsInProgram(program, 1, &kernel, NULL);
+    line("program/all-kernels", "%d %u", code, n);
+
+    clSetKernelArg(kernel, 0, sizeof mem, &mem);
+    clSetKernelArg(kernel, 1, sizeof factor, &factor);
+    clReleaseProgram(program);
+    code = clEnqueueNDRangeKernel(world->in_order, kernel, 1, NULL, &global, NULL, 0, NULL, NULL);
+    clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof program, &program, NULL);
+    clRetainProgram(program);
+    clReleaseKernel(kernel);
+    clEnqueueReadBuffer(world->in_order, mem, CL_TRUE, 0, sizeof content, content, 0, NULL, NULL);
+    line("program/released-first", "%d data %08x", code, hash_bytes(0, content, sizeof content));
+
+    {
+        size_t sizes[8] = {0};
+        unsigned char *outputs[8] = {0};
+        const unsigned char *input;
+        clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof sizes, sizes, &size);
+        binary = malloc(sizes[0] + 1);
+        outputs[0] = binary;
+        code = clGetProgramInfo(program, CL_PROGRAM_BINARIES, size / sizeof sizes[0] * sizeof outputs[0], outputs, NULL);
+        input = binary;
+        again = clCreateProgramWithBinary(world->context, 1, &world->device, sizes, &input, NULL, &code);
+        free(binary);
+    }
+    code = code ? code : clBuildProgram(again, 1, &world->device, "", NULL, NULL);
+    kernel = clCreateKernel(again, "scale", NULL);
+    clSetKernelArg(kernel, 0, sizeof mem, &mem);
+    clSetKernelArg(kernel, 1, sizeof factor, &factor);
+    clEnqueueNDRangeKernel(world->in_order, kernel, 1, NULL, &global, NULL, 0, NULL, NULL);
+    clEnqueueReadBuffer(world->in_order, mem, CL_TRUE, 0, sizeof content, content, 0, NULL, NULL);
+    line("program/binary", "%d data %08x", code, hash_bytes(0, content, sizeof content));
+    clReleaseKernel(kernel);
+    clReleaseProgram(again);
+    clReleaseProgram(program);
+
+    compiled = clCreateProgramWithSource(world->context, 2, parts, NULL, &code);
+    code = clCompileProgram(compiled, 0, NULL, "", 0, NULL, NULL, NULL, NULL);
+    linked = clLinkProgram(world->context, 0, NULL, "", 1, &compiled, NULL, NULL, (cl_int *)&n);
+    kernel = clCreateKernel(linked, "scale", NULL);
+    clSetKernelArg(kernel, 0, sizeof mem, &mem);
+    clSetKernelArg(kernel, 1, sizeof factor, &factor);
+    clEnqueueNDRangeKernel(world->in_order, kernel, 1, NULL, &global, NULL, 0, NULL, NULL);
+    clEnqueueReadBuffer(world->in_order, mem, CL_TRUE, 0, sizeof content, content, 0, NULL, NULL);
+    line("program/linked", "%d %d data %08x", code, (cl_int)n, hash_bytes(0, content, sizeof content));
+    clReleaseKernel(kernel);
+    clReleaseProgram(linked);
+    clReleaseProgram(compiled);
+
+    program = clCreateProgramWithSource(world->context, 1, &bad, NULL, &code);
+    code = clBuildProgram(program, 0, NULL, "", NULL, NULL);
+    size = 0;
+    clGetProgramBuildInfo(program, world->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+    line("program/bad", "%d log %s", code, size > 1 ? "yes" : "no");
+    clReleaseProgram(program);
+    line("program/no-source", "%d", (clCreateProgramWithSource(world->context, 0, NULL, NULL, &code), code));
+    clReleaseMemObject(mem);
+}
+
+void check_objects(const struct world *world)
+{
+    check_counts(world);
+    check_queues(world);
+    check_profiling(world);
+    check_release_while_pending(world);
+    check_programs(world);
+}

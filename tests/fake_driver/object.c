@@ -1,0 +1,525 @@
+/* Platform, devices, contexts, queues, samplers, events: creation, reference counts, queries. */
+#include "fake.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct _cl_platform_id fake_platform = {{&fake_dispatch, FAKE_PLATFORM, 1}};
+struct _cl_device_id fake_devices[2] = {{{&fake_dispatch, FAKE_DEVICE, 1}, PTHREAD_MUTEX_INITIALIZER},
+                                        {{&fake_dispatch, FAKE_DEVICE, 1}, PTHREAD_MUTEX_INITIALIZER}};
+
+void fake_object_init(struct fake_object *object, enum fake_kind kind)
+{
+    object->dispatch = &fake_dispatch;
+    object->kind = kind;
+    atomic_store(&object->refs, 1);
+}
+
+bool fake_is(const void *handle, enum fake_kind kind)
+{
+    return handle && ((const struct fake_object *)handle)->kind == kind;
+}
+
+cl_int fake_answer(const void *value, size_t size, size_t room, void *ret_value, size_t *ret_size)
+{
+    if (ret_value && room < size)
+        return CL_INVALID_VALUE;
+    if (ret_value)
+        memcpy(ret_value, value, size);
+    if (ret_size)
+        *ret_size = size;
+    return CL_SUCCESS;
+}
+
+static cl_int answer_text(const char *text, size_t room, void *ret_value, size_t *ret_size)
+{
+    return fake_answer(text, strlen(text) + 1, room, ret_value, ret_size);
+}
+
+FAKE_API cl_int CL_API_CALL fake_clGetPlatformIDs(cl_uint n, cl_platform_id *ret_platforms, cl_uint *ret_n)
+{
+    if ((n == 0 && ret_platforms) || (!ret_platforms && !ret_n))
+        return CL_INVALID_VALUE;
+    if (ret_platforms)
+        *ret_platforms = &fake_platform;
+    if (ret_n)
+        *ret_n = 1;
+    return CL_SUCCESS;
+}
+
+FAKE_API cl_int CL_API_CALL fake_clGetPlatformInfo(cl_platform_id platform, cl_platform_info name, size_t room,
+                                                   void *ret_value, size_t *ret_size)
+{
+    if (platform && !fake_is(platform, FAKE_PLATFORM))
+        return CL_INVALID_PLATFORM;
+    switch (name) {
+    case CL_PLATFORM_PROFILE:
+        return answer_text("FULL_PROFILE", room, ret_value, ret_size);
+    case CL_PLATFORM_VERSION:
+        return answer_text(fake_script_old() ? "OpenCL 1.2 fake" : "OpenCL 3.0 fake", room, ret_value, ret_size);
+    case CL_PLATFORM_NAME:
+        return answer_text("Baton's fake platform", room, ret_value, ret_size);
+    case CL_PLATFORM_VENDOR:
+        return answer_text("Baton", room, ret_value, ret_size);
+    case CL_PLATFORM_EXTENSIONS:
+        return answer_text("cl_khr_icd cl_khr_command_buffer", room, ret_value, ret_size);
+    case CL_PLATFORM_ICD_SUFFIX_KHR:
+        return answer_text("FAKE", room, ret_value, ret_size);
+    case CL_PLATFORM_NUMERIC_VERSION:
+        FAKE_ANSWER(cl_version, CL_MAKE_VERSION(3, 0, 0));
+    case CL_PLATFORM_HOST_TIMER_RESOLUTION:
+        FAKE_ANSWER(cl_ulong, 1);
+    default:
+        return CL_INVALID_VALUE;
+    }
+}
+
+FAKE_API cl_int CL_API_CALL fake_clGetDeviceIDs(cl_platform_id platform, cl_device_type type, cl_uint n,
+                                                cl_device_id *ret_devices, cl_uint *ret_n)
+{
+    if (!fake_is(platform, FAKE_PLATFORM))
+        return CL_INVALID_PLATFORM;
+    if ((n == 0 && ret_devices) || (!ret_devices && !ret_n))
+        return CL_INVALID_VALUE;
+    if (!(type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_DEFAULT)))
+        return CL_DEVICE_NOT_FOUND;
+    for (cl_uint i = 0; ret_devices && i < n && i < 2; i++)
+        ret_devices[i] = &fake_devices[i];
+    if (ret_n)
+        *ret_n = 2;
+    return CL_SUCCESS;
+}
+
+FAKE_API cl_int CL_API_CALL fake_clGetDeviceInfo(cl_device_id device, cl_device_info name, size_t room,
+                                                 void *ret_value, size_t *ret_size)
+{
+    static const size_t sizes[3] = {1024, 1024, 64};
+
+    if (!fake_is(device, FAKE_DEVICE))
+        return CL_INVALID_DEVICE;
+    switch (name) {
+    case CL_DEVICE_TYPE:
+        FAKE_ANSWER(cl_device_type, CL_DEVICE_TYPE_GPU);
+    case CL_DEVICE_MAX_COMPUTE_UNITS:
+        FAKE_ANSWER(cl_uint, 4);
+    case CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS:
+        FAKE_ANSWER(cl_uint, 3);
+    case CL_DEVICE_MAX_WORK_ITEM_SIZES:
+        return fake_answer(sizes, sizeof sizes, room, ret_value, ret_size);
+    case CL_DEVICE_MAX_WORK_GROUP_SIZE:
+        FAKE_ANSWER(size_t, 1024);
+    case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
+        FAKE_ANSWER(cl_ulong, 1 << 30);
+    case CL_DEVICE_GLOBAL_MEM_SIZE:
+        FAKE_ANSWER(cl_ulong, INT64_C(4) << 30);
+    case CL_DEVICE_MEM_BASE_ADDR_ALIGN:
+        FAKE_ANSWER(cl_uint, 1024);
+    case CL_DEVICE_LOCAL_MEM_SIZE:
+        FAKE_ANSWER(cl_ulong, 1 << 16);
+    case CL_DEVICE_IMAGE_SUPPORT:
+        FAKE_ANSWER(cl_bool, CL_TRUE);
+    case CL_DEVICE_IMAGE2D_MAX_WIDTH:
+    case CL_DEVICE_IMAGE2D_MAX_HEIGHT:
+        FAKE_ANSWER(size_t, 8192);
+    case CL_DEVICE_EXECUTION_CAPABILITIES:
+        FAKE_ANSWER(cl_device_exec_capabilities, CL_EXEC_KERNEL | CL_EXEC_NATIVE_KERNEL);
+    case CL_DEVICE_QUEUE_PROPERTIES:
+        FAKE_ANSWER(cl_command_queue_properties, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE);
+    case CL_DEVICE_SVM_CAPABILITIES:
+        FAKE_ANSWER(cl_device_svm_capabilities, fake_script_old() ? 0 : CL_DEVICE_SVM_COARSE_GRAIN_BUFFER);
+    case CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT:
+        FAKE_ANSWER(cl_bool, CL_FALSE);
+    case CL_DEVICE_AVAILABLE:
+    case CL_DEVICE_COMPILER_AVAILABLE:
+    case CL_DEVICE_LINKER_AVAILABLE:
+    case CL_DEVICE_ENDIAN_LITTLE:
+        FAKE_ANSWER(cl_bool, CL_TRUE);
+    case CL_DEVICE_PLATFORM:
+        FAKE_ANSWER(cl_platform_id, &fake_platform);
+    case CL_DEVICE_REFERENCE_COUNT:
+        FAKE_ANSWER(cl_uint, 1);
+    case CL_DEVICE_ADDRESS_BITS:
+        FAKE_ANSWER(cl_uint, 64);
+    case CL_DEVICE_NAME:
+        return answer_text(device == fake_devices ? "fake 0" : "fake 1", room, ret_value, ret_size);
+    case CL_DEVICE_VENDOR:
+        return answer_text("Baton", room, ret_value, ret_size);
+    case CL_DRIVER_VERSION:
+        return answer_text("1", room, ret_value, ret_size);
+    case CL_DEVICE_PROFILE:
+        return answer_text("FULL_PROFILE", room, ret_value, ret_size);
+    case CL_DEVICE_VERSION:
+        return answer_text(fake_script_old() ? "OpenCL 1.2 fake" : "OpenCL 3.0 fake", room, ret_value, ret_size);
+    case CL_DEVICE_OPENCL_C_VERSION:
+        return answer_text("OpenCL C 1.2 fake", room, ret_value, ret_size);
+    case CL_DEVICE_EXTENSIONS:
+        return answer_text("cl_khr_byte_addressable_store cl_khr_command_buffer cl_khr_fp64", room, ret_value, ret_size);
+    default:
+        return CL_INVALID_VALUE;
+    }
+}
+
+FAKE_API cl_context CL_API_CALL fake_clCreateContext(const cl_context_properties *properties, cl_uint n,
+                                                     const cl_device_id *devices,
+                                                     void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+                                                     void *data, cl_int *ret_code)
+{
+    cl_int code = fake_script_fail("CreateContext");
+    cl_context context = NULL;
+
+    (void)properties;
+    if (n == 0 || !devices || (!notify && data))
+        code = CL_INVALID_VALUE;
+    for (cl_uint i = 0; code == CL_SUCCESS && i < n; i++)
+        if (!fake_is(devices[i], FAKE_DEVICE))
+            code = CL_INVALID_DEVICE;
+    if (code == CL_SUCCESS) {
+        context = calloc(1, sizeof *context);
+        fake_object_init(&context->object, FAKE_CONTEXT);
+    }
+    if (ret_code)
+        *ret_code = code;
+    return context;
+}
+
+FAKE_API cl_context CL_API_CALL
+fake_clCreateContextFromType(const cl_context_properties *properties, cl_device_type type,
+                             void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data,
+                             cl_int *ret_code)
+{
+    cl_device_id devices[2] = {&fake_devices[0], &fake_devices[1]};
+
+    if (!(type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_DEFAULT))) {
+        if (ret_code)
+            *ret_code = CL_DEVICE_NOT_FOUND;
+        return NULL;
+    }
+    return fake_clCreateContext(properties, 2, devices, notify, data, ret_code);
+}
+
+void fake_context_release(cl_context context)
+{
+    if (atomic_fetch_sub(&context->object.refs, 1) == 1) {
+        context->object.kind = 0;
+        free(context);
+    }
+}
+
+FAKE_API cl_int CL_API_CALL fake_clGetContextInfo(cl_context context, cl_context_info name, size_t room,
+                                                  void *ret_value, size_t *ret_size)
+{
+    cl_device_id devices[2] = {&fake_devices[0], &fake_devices[1]};
+
+    if (!fake_is(context, FAKE_CONTEXT))
+        return CL_INVALID_CONTEXT;
+    switch (name) {
+    case CL_CONTEXT_REFERENCE_COUNT:
+        FAKE_ANSWER(cl_uint, atomic_load(&context->object.refs));
+    case CL_CONTEXT_NUM_DEVICES:
+        FAKE_ANSWER(cl_uint, 2);
+    case CL_CONTEXT_DEVICES:
+        return fake_answer(devices, sizeof devices, room, ret_value, ret_size);
+    case CL_CONTEXT_PROPERTIES:
+        return fake_answer(devices, 0, room, ret_value, ret_size);
+    default:
+        return CL_INVALID_VALUE;
+    }
+}
+
+/* Retain and release of one kind of handle: OpenCL's six identical pairs. */
+#define FAKE_COUNTED(Name, type, kind_, code_, release_)                                                     \
+    FAKE_API cl_int CL_API_CALL fake_clRetain##Name(type handle)                                             \
+    {                                                                                                        \
+        if (!fake_is(handle, kind_))                                                                         \
+            return code_;                                                                                    \
+        atomic_fetch_add(&handle->object.refs, 1);                                                           \
+        return CL_SUCCESS;                                                                                   \
+    }                                                                                                        \
+    FAKE_API cl_int CL_API_CALL fake_clRelease##Name(type handle)                                            \
+    {                                                                                                        \
+        if (!fake_is(handle, kind_))                                                                         \
+            return code_;                                                                                    \
+        release_(handle);                                                                                    \
+        return CL_SUCCESS;                                                                                   \
+    }
+
+static void sampler_release(cl_sampler sampler)
+{
+    if (atomic_fetch_sub(&sampler->object.refs, 1) != 1)
+        return;
+    fake_context_release(sampler->context);
+    free(sampler);
+}
+
+static void device_release(cl_device_id device)
+{
+    (void)device; /* root devices are not counted */
+}
+
+FAKE_COUNTED(Context, cl_context, FAKE_CONTEXT, CL_INVALID_CONTEXT, fake_context_release)
+FAKE_COUNTED(CommandQueue, cl_command_queue, FAKE_QUEUE, CL_INVALID_COMMAND_QUEUE, fake_queue_release)
+FAKE_COUNTED(MemObject, cl_mem, FAKE_MEM, CL_INVALID_MEM_OBJECT, fake_mem_release)
+FAKE_COUNTED(Sampler, cl_sampler, FAKE_SAMPLER, CL_INVALID_SAMPLER, sampler_release)
+FAKE_COUNTED(Program, cl_program, FAKE_PROGRAM, CL_INVALID_PROGRAM, fake_program_release)
+FAKE_COUNTED(Kernel, cl_kernel, FAKE_KERNEL, CL_INVALID_KERNEL, fake_kernel_release)
+FAKE_COUNTED(Event, cl_event, FAKE_EVENT, CL_INVALID_EVENT, fake_event_release)
+FAKE_COUNTED(Device, cl_device_id, FAKE_DEVICE, CL_INVALID_DEVICE, device_release)
+
+static cl_command_queue make_queue(cl_context context, cl_device_id device, cl_command_queue_properties properties,
+                                   cl_int *ret_code)
+{
+    static atomic_uint numbers;
+    cl_int code = fake_script_fail("CreateCommandQueue");
+    cl_command_queue queue = NULL;
+
+    if (!fake_is(context, FAKE_CONTEXT))
+        code = CL_INVALID_CONTEXT;
+    else if (!fake_is(device, FAKE_DEVICE))
+        code = CL_INVALID_DEVICE;
+    else if (properties & ~(cl_command_queue_properties)3)
+        code = CL_INVALID_VALUE;
+    if (code == CL_SUCCESS) {
+        queue = calloc(1, sizeof *queue);
+        fake_object_init(&queue->object, FAKE_QUEUE);
+        queue->context = context;
+        queue->device = device;
+        queue->properties = properties;
+        queue->number = atomic_fetch_add(&numbers, 1);
+        atomic_fetch_add(&context->object.refs, 1);
+    }
+    if (ret_code)
+        *ret_code = code;
+    return queue;
+}
+
+FAKE_API cl_command_queue CL_API_CALL fake_clCreateCommandQueue(cl_context context, cl_device_id device,
+                                                                cl_command_queue_properties properties, cl_int *ret_code)
+{
+    return make_queue(context, device, properties, ret_code);
+}
+
+FAKE_API cl_command_queue CL_API_CALL fake_clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
+                                                                              const cl_queue_properties *properties,
+                                                                              cl_int *ret_code)
+{
+    cl_command_queue_properties bits = 0;
+
+    for (; properties && *properties; properties += 2) {
+        if (*properties != CL_QUEUE_PROPERTIES) {
+            if (ret_code)
+                *ret_code = CL_INVALID_VALUE;
+            return NULL;
+        }
+        bits = properties[1];
+    }
+    return make_queue(context, device, bits, ret_code);
+}
+
+FAKE_API cl_int CL_API_CALL fake_clGetCommandQueueInfo(cl_command_queue queue, cl_command_queue_info name, size_t room,
+                                                       void *ret_value, size_t *ret_size)
+{
+    if (!fake_is(queue, FAKE_QUEUE))
+        return CL_INVALID_COMMAND_QUEUE;
+    switch (name) {
+    case CL_QUEUE_CONTEXT:
+        FAKE_ANSWER(cl_context, queue->context);
+    case CL_QUEUE_DEVICE:
+        FAKE_ANSWER(cl_device_id, queue->device);
+    case CL_QUEUE_REFERENCE_COUNT:
+        FAKE_ANSWER(cl_uint, atomic_load(&queue->object.refs));
+    case CL_QUEUE_PROPERTIES:
+        FAKE_ANSWER(cl_command_queue_properties, queue->properties);
+    default:
+        return CL_INVALID_VALUE;
+    }
+}
+
+FAKE_API cl_sampler CL_API_CALL fake_clCreateSampler(cl_context context, cl_bool normalized, cl_addressing_mode addressing,
+                                                     cl_filter_mode filter, cl_int *ret_code)
+{
+    cl_sampler sampler = NULL;
+    cl_int code = fake_is(context, FAKE_CONTEXT) ? fake_script_fail("CreateSampler") : CL_INVALID_CONTEXT;
+
+    if (code == CL_SUCCESS) {
+        sampler = calloc(1, sizeof *sampler);
+        fake_object_init(&sampler->object, FAKE_SAMPLER);
+        sampler->context = context;
+        sampler->normalized = normalized;
+        sampler->addressing = addressing;
+        sampler->filter = filter;
+        atomic_fetch_add(&context->object.refs, 1);
+    }
+    if (ret_code)
+        *ret_code = code;
+    return sampler;
+}
+
+FAKE_API cl_sampler CL_API_CALL fake_clCreateSamplerWithProperties(cl_context context,
+                                                                   const cl_sampler_properties *properties,
+                                                                   cl_int *ret_code)
+{
+    (void)properties;
+    return fake_clCreateSampler(context, CL_TRUE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, ret_code);
+}
+
+FAKE_API cl_int CL_API_CALL fake_clGetSamplerInfo(cl_sampler sampler, cl_sampler_info name, size_t room, void *ret_value,
+                                                  size_t *ret_size)
+{
+    if (!fake_is(sampler, FAKE_SAMPLER))
+        return CL_INVALID_SAMPLER;
+    switch (name) {
+    case CL_SAMPLER_REFERENCE_COUNT:
+        FAKE_ANSWER(cl_uint, atomic_load(&sampler->object.refs));
+    case CL_SAMPLER_CONTEXT:
+        FAKE_ANSWER(cl_context, sampler->context);
+    case CL_SAMPLER_FILTER_MODE:
+        FAKE_ANSWER(cl_filter_mode, sampler->filter);
+    default:
+        return CL_INVALID_VALUE;
+    }
+}
+
+void fake_event_release(cl_event event)
+{
+    if (atomic_fetch_sub(&event->object.refs, 1) != 1)
+        return;
+    event->object.kind = 0;
+    while (event->callbacks) {
+        struct fake_callback *next = event->callbacks->next;
+        free(event->callbacks);
+        event->callbacks = next;
+    }
+    fake_context_release(event->context);
+    free(event);
+}
+
+FAKE_API cl_event CL_API_CALL fake_clCreateUserEvent(cl_context context, cl_int *ret_code)
+{
+    cl_event event = NULL;
+    cl_int code = fake_is(context, FAKE_CONTEXT) ? fake_script_fail("CreateUserEvent") : CL_INVALID_CONTEXT;
+
+    if (code == CL_SUCCESS) {
+        event = calloc(1, sizeof *event);
+        fake_object_init(&event->object, FAKE_EVENT);
+        event->context = context;
+        event->type = CL_COMMAND_USER;
+        event->status = CL_SUBMITTED;
+        atomic_fetch_add(&context->object.refs, 1);
+    }
+    if (ret_code)
+        *ret_code = code;
+    return event;
+}
+
+FAKE_API cl_int CL_API_CALL fake_clSetUserEventStatus(cl_event event, cl_int status)
+{
+    bool was_set;
+
+    if (!fake_is(event, FAKE_EVENT) || event->type != CL_COMMAND_USER)
+        return CL_INVALID_EVENT;
+    if (status > 0)
+        return CL_INVALID_VALUE;
+    pthread_mutex_lock(&fake_lock);
+    was_set = event->status <= CL_COMPLETE;
+    pthread_mutex_unlock(&fake_lock);
+    if (was_set)
+        return CL_INVALID_OPERATION;
+    fake_event_set(event, status);
+    return CL_SUCCESS;
+}
+
+FAKE_API cl_int CL_API_CALL fake_clSetEventCallback(cl_event event, cl_int at,
+                                                    void(CL_CALLBACK *run)(cl_event, cl_int, void *), void *data)
+{
+    struct fake_callback *callback, **tail;
+    cl_int status;
+
+    if (!fake_is(event, FAKE_EVENT))
+        return CL_INVALID_EVENT;
+    if (!run || (at != CL_SUBMITTED && at != CL_RUNNING && at != CL_COMPLETE))
+        return CL_INVALID_VALUE;
+    pthread_mutex_lock(&fake_lock);
+    status = event->status;
+    if (status > at) {
+        callback = calloc(1, sizeof *callback);
+        callback->at = at;
+        callback->run = run;
+        callback->data = data;
+        for (tail = &event->callbacks; *tail; tail = &(*tail)->next)
+            ;
+        *tail = callback;
+        pthread_mutex_unlock(&fake_lock);
+        return CL_SUCCESS;
+    }
+    pthread_mutex_unlock(&fake_lock);
+    run(event, status < 0 ? status : at, data);
+    return CL_SUCCESS;
+}
+
+FAKE_API cl_int CL_API_CALL fake_clWaitForEvents(cl_uint n, const cl_event *events)
+{
+    cl_int code = CL_SUCCESS;
+
+    if (n == 0 || !events)
+        return CL_INVALID_VALUE;
+    for (cl_uint i = 0; i < n; i++)
+        if (!fake_is(events[i], FAKE_EVENT))
+            return CL_INVALID_EVENT;
+    for (cl_uint i = 0; i < n; i++)
+        if (events[i]->context != events[0]->context)
+            return CL_INVALID_CONTEXT;
+    pthread_mutex_lock(&fake_lock);
+    for (cl_uint i = 0; i < n; i++) {
+        while (events[i]->status > CL_COMPLETE)
+            pthread_cond_wait(&fake_changed, &fake_lock);
+        if (events[i]->status < 0)
+            code = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    }
+    pthread_mutex_unlock(&fake_lock);
+    return code;
+}
+
+FAKE_API cl_int CL_API_CALL fake_clGetEventInfo(cl_event event, cl_event_info name, size_t room, void *ret_value,
+                                                size_t *ret_size)
+{
+    cl_int status;
+
+    if (!fake_is(event, FAKE_EVENT))
+        return CL_INVALID_EVENT;
+    switch (name) {
+    case CL_EVENT_COMMAND_QUEUE:
+        FAKE_ANSWER(cl_command_queue, event->queue);
+    case CL_EVENT_COMMAND_TYPE:
+        FAKE_ANSWER(cl_command_type, event->type);
+    case CL_EVENT_CONTEXT:
+        FAKE_ANSWER(cl_context, event->context);
+    case CL_EVENT_REFERENCE_COUNT:
+        FAKE_ANSWER(cl_uint, atomic_load(&event->object.refs));
+    case CL_EVENT_COMMAND_EXECUTION_STATUS:
+        pthread_mutex_lock(&fake_lock);
+        status = event->status;
+        pthread_mutex_unlock(&fake_lock);
+        FAKE_ANSWER(cl_int, status);
+    default:
+        return CL_INVALID_VALUE;
+    }
+}
+
+FAKE_API cl_int CL_API_CALL fake_clGetEventProfilingInfo(cl_event event, cl_profiling_info name, size_t room,
+                                                         void *ret_value, size_t *ret_size)
+{
+    bool complete;
+
+    if (!fake_is(event, FAKE_EVENT))
+        return CL_INVALID_EVENT;
+    pthread_mutex_lock(&fake_lock);
+    complete = event->status == CL_COMPLETE;
+    pthread_mutex_unlock(&fake_lock);
+    if (!event->queue || !(event->queue->properties & CL_QUEUE_PROFILING_ENABLE) || !complete)
+        return CL_PROFILING_INFO_NOT_AVAILABLE;
+    if (name < CL_PROFILING_COMMAND_QUEUED || name > CL_PROFILING_COMMAND_COMPLETE)
+        return CL_INVALID_VALUE;
+    if (name == CL_PROFILING_COMMAND_COMPLETE)
+        name = CL_PROFILING_COMMAND_END;
+    FAKE_ANSWER(cl_ulong, event->times[name - CL_PROFILING_COMMAND_QUEUED]);
+}

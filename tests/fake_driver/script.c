@@ -1,0 +1,135 @@
+#include "fake.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum verb { DURATION, GROUP_NS, FAIL, ABORT };
+
+static struct line {
+    enum verb verb;
+    char call[FAKE_NAME];
+    long a, b;
+    atomic_long seen;
+} lines[64];
+static size_t n_lines;
+static bool synchronous, old_version;
+static int log_fd = -1;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void read_entry(char *entry)
+{
+    char verb[16] = "", call[FAKE_NAME] = "";
+    long a = 0, b = 0;
+    struct line *line = &lines[n_lines];
+
+    if (sscanf(entry, " %15s %63s %ld %ld", verb, call, &a, &b) < 1)
+        return;
+    if (!strcmp(verb, "sync"))
+        synchronous = true;
+    else if (!strcmp(verb, "version"))
+        old_version = !strcmp(call, "1.2");
+    if (n_lines == sizeof lines / sizeof lines[0])
+        return;
+    line->verb = !strcmp(verb, "duration")   ? DURATION
+                 : !strcmp(verb, "group_ns") ? GROUP_NS
+                 : !strcmp(verb, "fail")     ? FAIL
+                                             : ABORT;
+    (void)snprintf(line->call, sizeof line->call, "%s", call);
+    line->a = a;
+    line->b = b;
+    n_lines++;
+}
+
+static void read_script(void)
+{
+    const char *text = getenv("FAKE_CL");
+    const char *log = getenv("FAKE_CL_LOG");
+    char *copy = text ? strdup(text) : NULL;
+    char *rest = NULL;
+
+    for (char *entry = copy ? strtok_r(copy, ";", &rest) : NULL; entry; entry = strtok_r(NULL, ";", &rest))
+        read_entry(entry);
+    free(copy);
+    if (log)
+        log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+}
+
+static long find(enum verb verb, const char *call, long missing)
+{
+    pthread_once(&once, read_script);
+    for (size_t i = 0; i < n_lines; i++)
+        if (lines[i].verb == verb && !strcmp(lines[i].call, call))
+            return lines[i].a;
+    return missing;
+}
+
+static cl_int count(enum verb verb, const char *call)
+{
+    cl_int code = CL_SUCCESS;
+
+    pthread_once(&once, read_script);
+    for (size_t i = 0; i < n_lines; i++)
+        if (lines[i].verb == verb && !strcmp(lines[i].call, call)) {
+            long nth = atomic_fetch_add(&lines[i].seen, 1) + 1;
+            if (lines[i].a == 0 || lines[i].a == nth)
+                code = (cl_int)lines[i].b;
+        }
+    return code;
+}
+
+cl_int fake_script_fail(const char *call)
+{
+    return count(FAIL, call);
+}
+
+cl_int fake_script_abort(const char *call)
+{
+    return count(ABORT, call);
+}
+
+int64_t fake_script_duration(const char *call)
+{
+    return find(DURATION, call, 0) * 1000;
+}
+
+int64_t fake_script_group_ns(const char *kernel)
+{
+    return find(GROUP_NS, kernel, 0);
+}
+
+bool fake_script_sync(void)
+{
+    pthread_once(&once, read_script);
+    return synchronous;
+}
+
+bool fake_script_old(void)
+{
+    pthread_once(&once, read_script);
+    return old_version;
+}
+
+int64_t fake_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+void fake_script_log(const char *call, unsigned queue, int64_t begin, int64_t end, size_t groups, size_t bytes)
+{
+    char line[160];
+    int n;
+
+    if (log_fd < 0)
+        return;
+    n = snprintf(line, sizeof line, "%s %u %lld %lld %zu %zu\n", call, queue, (long long)begin, (long long)end,
+                 groups, bytes);
+    if (write(log_fd, line, (size_t)n) != n)
+        log_fd = -1;
+}
