@@ -20,7 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char simple[] = "__kernel void k(__global int *out) { out[get_global_id(0)] = get_group_id(0); }\n";
+static const char simple[] =
+    "__kernel void k(__global int *out) { out[get_global_id(0)] = get_group_id(0); }\n";
 
 static char folder[64];
 
@@ -34,7 +35,8 @@ static void fresh_cache(void)
 
 static int translate_bytes(const char *text, size_t length, const char *options, struct translate_result *ret)
 {
-    struct translate_request request = {.sources = &text, .lengths = &length, .n_sources = 1, .options = options};
+    struct translate_request request = {
+        .sources = &text, .lengths = &length, .n_sources = 1, .options = options};
 
     request.device = (struct translate_device){.version = "OpenCL 3.0 PoCL",
                                                .c_version = "OpenCL C 1.2 PoCL",
@@ -154,7 +156,8 @@ END_TEST
 
 START_TEST(a_changed_or_newly_found_header_is_noticed)
 {
-    static const char text[] = "#include \"value.h\"\n__kernel void k(__global int *out) { out[get_global_id(0)] = VALUE; }\n";
+    static const char text[] =
+        "#include \"value.h\"\n__kernel void k(__global int *out) { out[get_global_id(0)] = VALUE; }\n";
     struct translate_result result;
     char options[256];
     char path[128];
@@ -224,7 +227,8 @@ START_TEST(a_full_disk_leaves_no_half_entry)
 
     fresh_cache();
     (void)signal(SIGXFSZ, SIG_IGN);
-    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &little), 0); /* writes fail after 1000 bytes, as on a full disk */
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &little),
+                     0); /* writes fail after 1000 bytes, as on a full disk */
     ck_assert_int_eq(translate_text(simple, "", &result), 0);
     translate_result_done(&result);
     ck_assert_uint_eq(entries(path, sizeof path), 0);
@@ -289,8 +293,9 @@ START_TEST(a_translator_that_hangs_or_babbles_is_killed)
         (void)fprintf(file, babbles ? "#!/bin/sh\nexec cat /dev/zero\n" : "#!/bin/sh\nexec sleep 1000\n");
         (void)fclose(file);
         ck_assert_int_eq(chmod(path, 0700), 0);
-        ck_assert_int_eq(child_ask(path, (const uint8_t *)"question", 8, 200000000, 1 << 20, &answer, &n, &status),
-                         babbles ? -EFBIG : -ETIMEDOUT);
+        ck_assert_int_eq(
+            child_ask(path, (const uint8_t *)"question", 8, 200000000, 1 << 20, &answer, &n, &status),
+            babbles ? -EFBIG : -ETIMEDOUT);
         ck_assert_int_lt(clock_now() - begin_at, (baton_nsec)5 * 1000000000);
         ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1); /* and buried */
     }
@@ -337,7 +342,8 @@ static void *translate_often(void *arg)
         struct translate_result result;
         char text[200];
 
-        (void)snprintf(text, sizeof text, "__kernel void k%d(__global int *o) { o[get_global_id(0)] = %d; }", i, i);
+        (void)snprintf(text, sizeof text, "__kernel void k%d(__global int *o) { o[get_global_id(0)] = %d; }",
+                       i, i);
         if (translate_text(text, "", &result) != 0)
             return arg;
         translate_result_done(&result);
@@ -373,11 +379,36 @@ END_TEST
 /* Anything at all: an answer within the time limit, never a crash of the caller, most often a refusal. */
 START_TEST(hostile_sources_are_answered)
 {
-    static const char *const junk[] = {"", "(", "}", "__kernel", "#", "#if", "#if 1", "#else\n", "\"", "'", "/*", "\\", "\\\n", "?" "?/\n",
-                                       "#include \"/dev/zero\"\n", "#include \"nowhere.h\"\n", "#define f(x f\nf(", "#define A A A\nA A A",
-                                       "#if 1/0\n#endif", "#if 0x7fffffffffffffff + 1\n#endif", "__kernel void k(__global int *p) { *p = ; }",
-                                       "#define X __kernel void k(void) {\nX }", "\xff\xfe\x00", "@@@@", "int \xc3\xa9;", "#line 7 \"x\"\n",
-                                       "__kernel void k(void) { __asm__(\"nop\"); }", "_Pragma(\"once\")", "#pragma once\n"};
+    static const char *const junk[] = {"",
+                                       "(",
+                                       "}",
+                                       "__kernel",
+                                       "#",
+                                       "#if",
+                                       "#if 1",
+                                       "#else\n",
+                                       "\"",
+                                       "'",
+                                       "/*",
+                                       "\\",
+                                       "\\\n",
+                                       "?"
+                                       "?/\n",
+                                       "#include \"/dev/zero\"\n",
+                                       "#include \"nowhere.h\"\n",
+                                       "#define f(x f\nf(",
+                                       "#define A A A\nA A A",
+                                       "#if 1/0\n#endif",
+                                       "#if 0x7fffffffffffffff + 1\n#endif",
+                                       "__kernel void k(__global int *p) { *p = ; }",
+                                       "#define X __kernel void k(void) {\nX }",
+                                       "\xff\xfe\x00",
+                                       "@@@@",
+                                       "int \xc3\xa9;",
+                                       "#line 7 \"x\"\n",
+                                       "__kernel void k(void) { __asm__(\"nop\"); }",
+                                       "_Pragma(\"once\")",
+                                       "#pragma once\n"};
     const size_t large = 1 << 20;
     char *text = malloc(large + 64);
     struct translate_result result;
@@ -401,8 +432,10 @@ START_TEST(hostile_sources_are_answered)
     ck_assert_int_ge(translate_bytes(text, large, "", &result), 0);
     translate_result_done(&result);
     free(text);
-    expect_whole("#define A B B B B B B B B\n#define B C C C C C C C C\n#define C D D D D D D D D\n#define D E E E E E E E E\n#define E F F F F F F F F\n"
-                 "#define F G G G G G G G G\n#define G H H H H H H H H\n#define H I I I I I I I I\n#define I J J J J J J J J\nA\n",
+    expect_whole("#define A B B B B B B B B\n#define B C C C C C C C C\n#define C D D D D D D D D\n#define D "
+                 "E E E E E E E E\n#define E F F F F F F F F\n"
+                 "#define F G G G G G G G G\n#define G H H H H H H H H\n#define H I I I I I I I I\n#define I "
+                 "J J J J J J J J\nA\n",
                  "", "macros expand without bounds");
 }
 END_TEST
@@ -417,7 +450,8 @@ START_TEST(what_cannot_be_understood_is_refused_with_its_reason)
     expect_whole(simple, "-DNAME=\"a b\"", "quotes");
     expect_whole(simple, "-D", "without a value");
     expect_whole("#error no\n", "", "#error");
-    expect_whole("#define F(a) a\nint x = F(\n#ifdef A\n1\n#endif\n);\n", "", "directive within the arguments");
+    expect_whole("#define F(a) a\nint x = F(\n#ifdef A\n1\n#endif\n);\n", "",
+                 "directive within the arguments");
     expect_whole("__kernel void k(void) { undeclared(); }", "", "does not compile here: line 1");
 }
 END_TEST
@@ -427,10 +461,12 @@ START_TEST(assumptions_about_the_driver_are_written_into_the_text)
     struct translate_result result;
 
     fresh_cache();
-    ck_assert_int_eq(translate_text("#ifdef __VENDOR__\nint x;\n#endif\n#if __OPENCL_VERSION__ >= 120 && defined(cl_khr_fp64)\n"
-                                    "__kernel void k(void) {}\n#endif\n",
-                                    "", &result),
-                     0);
+    ck_assert_int_eq(
+        translate_text(
+            "#ifdef __VENDOR__\nint x;\n#endif\n#if __OPENCL_VERSION__ >= 120 && defined(cl_khr_fp64)\n"
+            "__kernel void k(void) {}\n#endif\n",
+            "", &result),
+        0);
     ck_assert_ptr_nonnull(strstr(result.source, "#ifdef __VENDOR__\n#error"));
     ck_assert_ptr_nonnull(strstr(result.source, "__OPENCL_VERSION__ !=  300"));
     ck_assert_ptr_nonnull(strstr(result.source, "#ifndef cl_khr_fp64\n#error"));
@@ -439,10 +475,13 @@ START_TEST(assumptions_about_the_driver_are_written_into_the_text)
 }
 END_TEST
 
-HARNESS_MAIN("translate program", 60, a_second_translation_comes_from_the_cache_and_is_equal, other_options_or_text_are_other_entries,
-             an_entry_damaged_or_cut_at_any_byte_is_made_again, a_changed_or_newly_found_header_is_noticed,
-             without_a_cache_folder_the_answer_is_the_same, a_folder_that_others_can_write_is_not_trusted, a_full_disk_leaves_no_half_entry,
+HARNESS_MAIN("translate program", 60, a_second_translation_comes_from_the_cache_and_is_equal,
+             other_options_or_text_are_other_entries, an_entry_damaged_or_cut_at_any_byte_is_made_again,
+             a_changed_or_newly_found_header_is_noticed, without_a_cache_folder_the_answer_is_the_same,
+             a_folder_that_others_can_write_is_not_trusted, a_full_disk_leaves_no_half_entry,
              pruning_keeps_the_newest_entries, a_missing_or_failing_translator_is_a_reason,
-             a_translator_that_hangs_or_babbles_is_killed, an_ignored_sigchld_and_blocked_signals_do_not_matter, no_process_and_no_descriptor_is_left_behind,
-             threads_and_processes_share_one_cache, hostile_sources_are_answered, what_cannot_be_understood_is_refused_with_its_reason,
+             a_translator_that_hangs_or_babbles_is_killed,
+             an_ignored_sigchld_and_blocked_signals_do_not_matter,
+             no_process_and_no_descriptor_is_left_behind, threads_and_processes_share_one_cache,
+             hostile_sources_are_answered, what_cannot_be_understood_is_refused_with_its_reason,
              assumptions_about_the_driver_are_written_into_the_text)

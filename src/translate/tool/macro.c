@@ -409,7 +409,8 @@ static struct token *expanded_argument(struct preprocessor *pp, const struct arg
 }
 
 /* The body with its parameters replaced; its own tokens get `line`, which is what __LINE__ means in them. */
-static struct token *substitute(struct preprocessor *pp, const struct macro *macro, const struct arguments *args, uint32_t line)
+static struct token *substitute(struct preprocessor *pp, const struct macro *macro,
+                                const struct arguments *args, uint32_t line)
 {
     struct token *first = NULL;
     struct token **link = &first;

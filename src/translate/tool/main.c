@@ -219,8 +219,9 @@ int main(int argc, char **argv)
     if (argc > 1 && (argv[1][0] != '-' || !strcmp(argv[1], "-E")))
         return show(argc, argv);
     if (argc > 1 || isatty(STDIN_FILENO)) {
-        (void)fprintf(stderr, "usage: baton-translate [-E] FILE.cl [BUILD OPTIONS]   (without arguments: answers "
-                              "one request of Baton's layer)\n");
+        (void)fprintf(stderr,
+                      "usage: baton-translate [-E] FILE.cl [BUILD OPTIONS]   (without arguments: answers "
+                      "one request of Baton's layer)\n");
         return 2;
     }
     bound_resources();
