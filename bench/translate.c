@@ -6,6 +6,7 @@
 #include "translate/translate.h"
 
 #include <CL/cl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +127,14 @@ static void measure(size_t which, cl_context context, cl_device_id device,
     print_row("build of the rewritten text", times[3], plain);
 }
 
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *walk)
+{
+    (void)st;
+    (void)kind;
+    (void)walk;
+    return remove(path);
+}
+
 int main(void)
 {
     char cache[] = "/tmp/bench-translate-XXXXXX";
@@ -156,5 +165,6 @@ int main(void)
     context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
     for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++)
         measure(i, context, device, &description);
+    (void)nftw(cache, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     return 0;
 }

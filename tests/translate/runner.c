@@ -141,7 +141,7 @@ void runner_pieces(const struct runner *runner, cl_kernel kernel, uint32_t n_arg
                    const struct piece_launch *launch, struct random_state *random)
 {
     uint32_t cuts[18] = {0};
-    uint32_t order[17];
+    uint32_t order[17] = {0};
     uint32_t n = 1 + (uint32_t)random_below(random, 16);
     struct piece piece;
     uint32_t n_groups;

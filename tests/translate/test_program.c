@@ -23,12 +23,14 @@
 static const char simple[] =
     "__kernel void k(__global int *out) { out[get_global_id(0)] = get_group_id(0); }\n";
 
-static char folder[64];
+static char folder[400];
 
 /* An empty cache of the test's own. */
 static void fresh_cache(void)
 {
-    (void)snprintf(folder, sizeof folder, "/tmp/baton-translate-XXXXXX");
+    const char *build = getenv("BATON_BUILD"); /* what is left there goes with the build */
+
+    (void)snprintf(folder, sizeof folder, "%s/translate-test-XXXXXX", build ? build : "/tmp");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     ck_assert_int_eq(setenv("BATON_CACHE_DIR", folder, 1), 0);
 }
@@ -55,7 +57,7 @@ static int translate_text(const char *text, const char *options, struct translat
 
 static size_t entries(char *ret_path, size_t room)
 {
-    char path[128];
+    char path[512];
     const struct dirent *entry;
     size_t n = 0;
     DIR *dir;
@@ -86,7 +88,7 @@ START_TEST(a_second_translation_comes_from_the_cache_and_is_equal)
 {
     struct translate_result first;
     struct translate_result second;
-    char path[256];
+    char path[768];
 
     fresh_cache();
     ck_assert_int_eq(translate_text(simple, "-cl-mad-enable -DX=1", &first), 0);
@@ -106,7 +108,7 @@ END_TEST
 START_TEST(other_options_or_text_are_other_entries)
 {
     struct translate_result result;
-    char path[256];
+    char path[768];
 
     fresh_cache();
     ck_assert_int_eq(translate_text(simple, "", &result), 0);
@@ -124,7 +126,7 @@ END_TEST
 START_TEST(an_entry_damaged_or_cut_at_any_byte_is_made_again)
 {
     struct translate_result result;
-    char path[256];
+    char path[768];
     char bytes[16384];
     size_t n;
     FILE *file;
@@ -159,8 +161,8 @@ START_TEST(a_changed_or_newly_found_header_is_noticed)
     static const char text[] =
         "#include \"value.h\"\n__kernel void k(__global int *out) { out[get_global_id(0)] = VALUE; }\n";
     struct translate_result result;
-    char options[256];
-    char path[128];
+    char options[1024];
+    char path[512];
     FILE *file;
 
     fresh_cache();
@@ -204,7 +206,7 @@ END_TEST
 START_TEST(a_folder_that_others_can_write_is_not_trusted)
 {
     struct translate_result result;
-    char path[128];
+    char path[512];
 
     fresh_cache();
     (void)snprintf(path, sizeof path, "%s/translate", folder);
@@ -223,7 +225,7 @@ START_TEST(a_full_disk_leaves_no_half_entry)
 {
     const struct rlimit little = {.rlim_cur = 1000, .rlim_max = RLIM_INFINITY};
     struct translate_result result;
-    char path[256];
+    char path[768];
 
     fresh_cache();
     (void)signal(SIGXFSZ, SIG_IGN);
@@ -240,7 +242,7 @@ END_TEST
 
 START_TEST(pruning_keeps_the_newest_entries)
 {
-    char path[256];
+    char path[768];
     char *place;
 
     fresh_cache();
@@ -278,7 +280,7 @@ END_TEST
 
 START_TEST(a_translator_that_hangs_or_babbles_is_killed)
 {
-    char path[128];
+    char path[512];
     uint8_t *answer;
     size_t n;
     int status;
@@ -354,7 +356,7 @@ static void *translate_often(void *arg)
 START_TEST(threads_and_processes_share_one_cache)
 {
     pthread_t threads[4];
-    char path[256];
+    char path[768];
     pid_t child;
     int status;
 
