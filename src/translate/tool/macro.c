@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_MADE = 20000000 };
+enum { MOST_MADE = 5000000 };
 
 static uint32_t bucket_of(const char *name, size_t length)
 {
@@ -409,7 +409,8 @@ static struct token *expanded_argument(struct preprocessor *pp, const struct arg
 }
 
 /* The body with its parameters replaced; its own tokens get `line`, which is what __LINE__ means in them. */
-static struct token *substitute(struct preprocessor *pp, const struct macro *macro, const struct arguments *args, uint32_t line)
+static struct token *substitute(struct preprocessor *pp, const struct macro *macro,
+                                const struct arguments *args, uint32_t line)
 {
     struct token *first = NULL;
     struct token **link = &first;

@@ -190,7 +190,7 @@ static int show(int argc, char **argv)
 static void bound_resources(void)
 {
     const struct rlimit memory = {.rlim_cur = (rlim_t)2 << 30, .rlim_max = (rlim_t)2 << 30};
-    const struct rlimit seconds = {.rlim_cur = 20, .rlim_max = 20};
+    const struct rlimit seconds = {.rlim_cur = 10, .rlim_max = 10};
     const struct rlimit none = {0};
 
 #if !defined(__SANITIZE_ADDRESS__) &&                                                                        \
@@ -219,8 +219,9 @@ int main(int argc, char **argv)
     if (argc > 1 && (argv[1][0] != '-' || !strcmp(argv[1], "-E")))
         return show(argc, argv);
     if (argc > 1 || isatty(STDIN_FILENO)) {
-        (void)fprintf(stderr, "usage: baton-translate [-E] FILE.cl [BUILD OPTIONS]   (without arguments: answers "
-                              "one request of Baton's layer)\n");
+        (void)fprintf(stderr,
+                      "usage: baton-translate [-E] FILE.cl [BUILD OPTIONS]   (without arguments: answers "
+                      "one request of Baton's layer)\n");
         return 2;
     }
     bound_resources();
