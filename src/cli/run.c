@@ -140,6 +140,18 @@ static int prepare_stats(const struct cli_args *args, const struct settings *set
     return result ? cli_fail_environment(args, result, "%s", settings->stats) : 0;
 }
 
+/* Is this path an entry of the colon-separated list? */
+static bool listed(const char *list, const char *path)
+{
+    size_t length = strlen(path);
+
+    for (const char *at = list; at && *at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
+        if (strncmp(at, path, length) == 0 && (at[length] == ':' || !at[length]))
+            return true;
+    }
+    return false;
+}
+
 static int prepare_layer(const struct cli_args *args)
 {
     const char *others = getenv("OPENCL_LAYERS");
@@ -152,7 +164,7 @@ static int prepare_layer(const struct cli_args *args)
     if (asprintf(&list, "%s%s%s", layer, others && others[0] ? ":" : "", others ? others : "") < 0)
         return cli_fail_environment(args, ENOMEM, "environment");
     /* A program started by a program under `baton run` must not get the layer twice. */
-    result = others && strstr(others, LAYER_NAME) ? 0 : setenv("OPENCL_LAYERS", list, 1);
+    result = listed(others, layer) ? 0 : setenv("OPENCL_LAYERS", list, 1);
     free(list);
     return result < 0 ? cli_fail_environment(args, errno, "environment") : 0;
 }

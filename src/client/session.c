@@ -169,7 +169,8 @@ static void wait_for_daemon(struct session *session)
 
 /* ---- the thread ---- */
 
-static void hang_up(struct session *session)
+/* True if the daemon had welcomed us; one that did not is not asked again at once. */
+static bool hang_up(struct session *session)
 {
     bool was_online;
 
@@ -186,6 +187,7 @@ static void hang_up(struct session *session)
     pthread_mutex_unlock(&session->lock);
     if (was_online && session->listener.on_online)
         session->listener.on_online(session->listener.user, false);
+    return was_online;
 }
 
 static ssize_t receive(struct session *session, uint8_t *bytes, size_t room)
@@ -356,8 +358,11 @@ static void *thread_main(void *argument)
             pthread_mutex_unlock(&session->lock);
             wait_for_daemon(session);
         } else if (!converse(session)) {
-            hang_up(session);
+            bool was_online = hang_up(session);
+
             deliver_all(session);
+            if (!was_online && !stopping(session))
+                wait_for_daemon(session);
         }
     }
     return NULL;
