@@ -7,7 +7,7 @@
 static void attack(const struct blocking_shape *shape, size_t seeds)
 {
     unsigned worst = 0;
-    struct blocking_report report;
+    struct blocking_report report = {0};
 
     for (uint64_t seed = 1; seed <= seeds; seed++) {
         blocking_measure(shape, seed, 400, 5, &report);

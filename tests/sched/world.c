@@ -132,7 +132,7 @@ static void rank_numbers(uint64_t *numbers[], size_t n, uint64_t *ret_next)
 static void make_canonical(struct explorer *explorer)
 {
     struct sched_core *core = explorer->core;
-    uint64_t *numbers[WORLD_MAX_CLIENTS * 4];
+    uint64_t *numbers[WORLD_MAX_CLIENTS * 4] = {NULL};
     size_t n = 0;
 
     for (job_id j = 0; j < core->config.jobs; j++) {
