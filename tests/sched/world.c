@@ -253,8 +253,8 @@ static void list_add(struct snapshot_list *list, const unsigned char *bytes, siz
     if (list->used + size > list->room) {
         list->room = list->room ? list->room * 2 : 1 << 20;
         list->bytes = realloc(list->bytes, list->room);
-        assert(list->bytes);
     }
+    assert(list->bytes);
     memcpy(list->bytes + list->used, bytes, size);
     list->used += size;
     list->n++;
