@@ -330,4 +330,5 @@ HARNESS_MAIN("golden schedules", 20, figure_1a_one_gpu_per_kernel_misses_a_deadl
              the_printed_bound_without_carry_in_is_exceeded, pieces_let_the_urgent_task_in_at_the_next_border,
              fifo_serves_in_order_of_arrival_whatever_the_priority,
              gpusync_holds_the_token_over_the_whole_critical_section,
-             fair_lateness_orders_by_points_not_by_deadlines, copies_that_share_a_link_slow_each_other_down)
+             fair_lateness_orders_by_points_not_by_deadlines, copies_that_share_a_link_slow_each_other_down,
+             critical_cpu_time_is_taken_from_the_segments_around)
