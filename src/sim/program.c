@@ -205,51 +205,49 @@ static void critical_section(const struct task *task, size_t *ret_first, size_t 
     }
 }
 
-/* critical_cpu_ms: the end of the CPU time before, then the begin of that after, lies inside the critical section. */
-static void move_critical_cpu(struct maker *maker, baton_nsec critical)
+/* Inserts a copy of steps[from] before steps[at]; there is room. */
+static struct step *insert_step(struct program *program, size_t at, size_t from)
 {
-    struct program *program = &maker->program;
+    struct step copied = program->steps[from];
 
+    for (size_t i = program->n; i > at; i--)
+        program->steps[i] = program->steps[i - 1];
+    program->steps[at] = copied;
+    program->n++;
+    return &program->steps[at];
+}
+
+/* Moves up to `length` of a CPU step to its copy. Returns what was moved. */
+static baton_nsec move_length(struct step *from, struct step *to, baton_nsec length)
+{
+    baton_nsec moved = from->cut.length < length ? from->cut.length : length;
+
+    to->cut.length = moved;
+    to->best = 0;
+    from->cut.length -= moved;
+    if (from->best > from->cut.length)
+        from->best = from->cut.length;
+    return moved;
+}
+
+/* critical_cpu_ms: the end of the CPU time before, then the begin of that after, lies inside the critical section. */
+static void move_critical_cpu(struct program *program, baton_nsec critical)
+{
     for (size_t i = 0; i + 1 < program->n && critical > 0; i++) {
-        struct step *step = &program->steps[i];
-        struct step *next = &program->steps[i + 1];
-        baton_nsec moved = step->cut.length < critical ? step->cut.length : critical;
+        if (program->steps[i].kind == STEP_CPU && program->steps[i + 1].kind == STEP_TOKEN) {
+            struct step *inside = insert_step(program, i + 2, i);
 
-        if (step->kind != STEP_CPU || next->kind != STEP_TOKEN)
-            continue;
-        /* CPU, TOKEN -> CPU, TOKEN, CPU: the room was kept when the program was made. */
-        for (size_t k = program->n; k > i + 2; k--)
-            program->steps[k] = program->steps[k - 1];
-        program->steps[i + 2] = *step;
-        program->steps[i + 2].cut.length = moved;
-        program->steps[i + 2].best = 0;
-        step->cut.length -= moved;
-        if (step->best > step->cut.length)
-            step->best = step->cut.length;
-        program->n++;
-        critical -= moved;
-        break;
+            critical -= move_length(&program->steps[i], inside, critical);
+            break;
+        }
     }
     for (size_t i = 0; i + 1 < program->n && critical > 0; i++) {
-        struct step *step = &program->steps[i];
-        struct step *next = &program->steps[i + 1];
-        baton_nsec moved = next->cut.length < critical ? next->cut.length : critical;
-        struct step back = *step;
+        if (program->steps[i].kind == STEP_TOKEN_BACK && program->steps[i + 1].kind == STEP_CPU) {
+            struct step *inside = insert_step(program, i, i + 1);
 
-        if (step->kind != STEP_TOKEN_BACK || next->kind != STEP_CPU)
-            continue;
-        for (size_t k = program->n; k > i + 1; k--)
-            program->steps[k] = program->steps[k - 1];
-        program->steps[i] = program->steps[i + 2];
-        program->steps[i].cut.length = moved;
-        program->steps[i].best = 0;
-        program->steps[i + 1] = back;
-        program->steps[i + 2].cut.length -= moved;
-        if (program->steps[i + 2].best > program->steps[i + 2].cut.length)
-            program->steps[i + 2].best = program->steps[i + 2].cut.length;
-        program->n++;
-        critical -= moved;
-        break;
+            (void)move_length(&program->steps[i + 2], inside, critical);
+            return;
+        }
     }
 }
 
@@ -292,7 +290,7 @@ static int make_steps(struct maker *maker)
         }
     }
     if (!result && maker->profile->tokens && maker->task->critical_cpu > 0)
-        move_critical_cpu(maker, maker->task->critical_cpu);
+        move_critical_cpu(&maker->program, maker->task->critical_cpu);
     return result;
 }
 

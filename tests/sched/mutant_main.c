@@ -38,15 +38,20 @@ static int try_tokens(bool deaths)
     return 0;
 }
 
+/* Two CPU clusters share one GPU: of two CPUs each, and of one each. */
 static int try_ck(bool deaths)
 {
-    struct world world = tokens_world(LOCK_CK_OMLP, 5, 1, 1, 4);
+    for (unsigned c = 2; c > 0; c--) {
+        struct world world = tokens_world(LOCK_CK_OMLP, 5, 1, 1, 2 * c);
 
-    world.config.cpu_cluster = 2;
-    world.config.sharing_cpus = 4;
-    world.cpu_cluster[3] = world.cpu_cluster[4] = 1;
-    world.deaths = deaths;
-    return try_world(world);
+        world.config.cpu_cluster = c;
+        world.config.sharing_cpus = 2 * c;
+        world.cpu_cluster[3] = world.cpu_cluster[4] = 1;
+        world.deaths = deaths;
+        if (try_world(world))
+            return 1;
+    }
+    return 0;
 }
 
 int main(void)

@@ -115,14 +115,15 @@ END_TEST
 
 START_TEST(ck_omlp_keeps_its_invariants_in_all_interleavings)
 {
-    for (int deaths = 0; deaths < 2; deaths++) {
-        struct world world = tokens_world(LOCK_CK_OMLP, 5, 1, 1, 4);
+    /* Two CPU clusters share one GPU: of two CPUs each, and of one each. */
+    for (unsigned i = 0; i < 4; i++) {
+        struct world world = tokens_world(LOCK_CK_OMLP, 5, 1, 1, i < 2 ? 4 : 2);
         struct world_report report;
 
-        world.config.cpu_cluster = 2;
-        world.config.sharing_cpus = 4;
+        world.config.cpu_cluster = i < 2 ? 2 : 1;
+        world.config.sharing_cpus = i < 2 ? 4 : 2;
         world.cpu_cluster[3] = world.cpu_cluster[4] = 1;
-        world.deaths = deaths;
+        world.deaths = i % 2;
         report = explore(&world);
         ck_assert(report.donations > 100 && report.parked > 100);
     }

@@ -110,8 +110,8 @@ static void try_analysis(const struct analysis *analysis, const struct generated
     struct analysis_request request = {0};
     struct analysis_result result;
     struct input_error error;
-    baton_nsec bounds[16];
-    baton_nsec points[16];
+    baton_nsec bounds[16] = {0};
+    baton_nsec points[16] = {0};
     struct sim_options options = {
         .set = &set, .profile = PROFILE_PRIORITY, .policy = policy, .points = points};
 
@@ -181,8 +181,8 @@ static void try_gpusync(const struct generated *generated, uint64_t seed, struct
     struct input_error error;
     struct plan_task tasks[16];
     struct plan plan = {.analysis = "gpusync", .profile = "gpusync", .tasks = tasks};
-    baton_nsec bounds[16];
-    baton_nsec points[16];
+    baton_nsec bounds[16] = {0};
+    baton_nsec points[16] = {0};
     struct sim_options options = {.set = &set,
                                   .plan = &plan,
                                   .profile = PROFILE_GPUSYNC,
