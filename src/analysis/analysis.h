@@ -30,6 +30,7 @@ struct task_result {
     bool has_priority_point;   /* fair-lateness, gpusync */
     baton_nsec priority_point; /* relative to the release; may be negative */
     baton_nsec blocking[4];    /* by shape, in the order listed there; -1: unknown because unbounded */
+    unsigned cpu_cluster, gpu_cluster; /* where the analysis puts the task, for its plan */
 };
 
 struct analysis_result {
@@ -45,6 +46,24 @@ struct analysis_request {
     const unsigned *gpus; /* per task, how many GPUs its kernels use; NULL: 1 each */
 };
 
+/* One part of a bound and who is behind it (`--explain`). */
+struct analysis_term {
+    const char *where; /* "cpu", "bus", "gpu", ...: what is waited for, or executed on. Borrowed, lives for ever */
+    const char *why;   /* "own", "from" a more urgent task, "blocking by" a less urgent one, "self": borrowed likewise */
+    size_t segment;    /* index in the task; ANALYSIS_JOB: several segments of the job together */
+    size_t culprit;    /* index of a task in the set; the task itself for "own" and "self" */
+    baton_nsec amount;
+};
+
+#define ANALYSIS_JOB ((size_t)-1)
+
+struct analysis_explanation {
+    struct arena arena; /* owns what follows; the caller calls arena_done on it */
+    bool bounded;       /* false: there is nothing to explain */
+    struct analysis_term *terms; /* their amounts sum up to the response bound */
+    size_t n_terms;
+};
+
 struct analysis {
     const char *name;    /* "holistic" */
     const char *summary; /* one line, names the paper */
@@ -57,6 +76,9 @@ struct analysis {
      */
     int (*run)(const struct task_set *set, const struct analysis_request *request,
                struct analysis_result *ret_result, struct input_error *ret_error);
+    /* The terms of one task's bound; NULL: this analysis explains nothing. Results as for run. */
+    int (*explain)(const struct task_set *set, const struct analysis_request *request, size_t task,
+                   struct analysis_explanation *ret_explanation, struct input_error *ret_error);
 };
 
 extern const struct analysis *const analyses[]; /* NULL-ended */

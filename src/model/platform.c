@@ -158,7 +158,8 @@ int platform_read(const struct document *document, const struct node *mapping, s
 {
     static const char *const keys[] = {
         "cpus",  "cpu_cluster", "numa_nodes", "gpus",      "gpu_cluster", "copy_engines", "tokens_per_gpu",
-        "buses", "migration",   "chunk_in",   "chunk_out", "attach",      "overheads",    NULL};
+        "buses", "migration",   "chunk_in",   "chunk_out", "attach",      "overheads",    "shared_memory",
+        NULL};
     struct platform platform = {.cpus = 1,
                                 .numa_nodes = 1,
                                 .copy_engines = 2,
@@ -192,6 +193,8 @@ int platform_read(const struct document *document, const struct node *mapping, s
         result = read_tokens(document, mapping, &platform, ret_error);
     if (!result)
         result = read_count(document, mapping, "buses", 1, 64, &platform.buses, ret_error);
+    if (!result && (node = node_get(mapping, "shared_memory")))
+        result = node_bool(document, node, &platform.shared_memory, ret_error);
     if (!result && (node = node_get(mapping, "migration")))
         result = node_choice(document, node, "migration", migration_names, &choice, ret_error);
     platform.migration = (enum migration)choice;
@@ -219,6 +222,8 @@ void platform_print(const struct platform *platform, FILE *out)
         (void)fprintf(out, "  tokens_per_gpu: inf\n");
     else
         (void)fprintf(out, "  tokens_per_gpu: %u\n", platform->tokens_per_gpu);
+    if (platform->shared_memory)
+        (void)fputs("  shared_memory: true\n", out);
     (void)fprintf(out, "  buses: %u\n  migration: %s\n  chunk_in: %lld\n  chunk_out: %lld\n", platform->buses,
                   migration_names[platform->migration], (long long)platform->chunk_in,
                   (long long)platform->chunk_out);

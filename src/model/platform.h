@@ -52,6 +52,7 @@ struct platform {
     unsigned copy_engines;      /* 1 or 2 per GPU */
     unsigned tokens_per_gpu;    /* TOKENS_UNLIMITED or rho */
     unsigned buses;
+    bool shared_memory; /* GPUs and host share memory: an upload need not be replicated to reach every GPU */
     enum migration migration;
     int64_t chunk_in, chunk_out; /* bytes */
     /* attach[q] lists the CPU clusters that own GPU cluster q; NULL: by the rule of GPUSYNC.md D2. */

@@ -290,6 +290,31 @@ baton_nsec segment_length_on(const struct segment *segment, unsigned gpus, unsig
     return segment->kind == SEGMENT_KERNEL ? -1 : segment->length;
 }
 
+baton_nsec segment_length_placed(const struct platform *platform, const struct task *task,
+                                 const struct segment *segment, unsigned gpus, enum placement_kind placed)
+{
+    baton_nsec length = segment_length_on(segment, gpus, platform->gpus);
+    unsigned copies = gpus > 1 ? gpus : 1;
+
+    if (segment->kind != SEGMENT_COPY_IN || placed != PLACEMENT_ANY ||
+        task->placement.kind != PLACEMENT_CHOSEN || platform->shared_memory || length < 0)
+        return length;
+    return length * ((platform->gpus + copies - 1) / copies);
+}
+
+baton_nsec segment_piece(const struct platform *platform, const struct segment *segment)
+{
+    int64_t chunk = segment->kind == SEGMENT_COPY_IN ? platform->chunk_in : platform->chunk_out;
+    baton_nsec longest = segment->piece;
+
+    for (size_t i = 0; i < segment->pieces.n; i++)
+        longest = segment->pieces.pieces[i] > longest ? segment->pieces.pieces[i] : longest;
+    if (longest > 0 || (segment->kind != SEGMENT_COPY_IN && segment->kind != SEGMENT_COPY_OUT) ||
+        segment->bytes <= chunk)
+        return longest;
+    return (baton_nsec)((double)segment->length * ((double)chunk / (double)segment->bytes)) + 1;
+}
+
 baton_nsec task_total(const struct task *task)
 {
     baton_nsec total = 0;

@@ -110,6 +110,19 @@ struct placement segment_placement(const struct task *task, const struct segment
  */
 baton_nsec segment_length_on(const struct segment *segment, unsigned gpus, unsigned all_gpus);
 
+/*
+ * The same when its task is placed so. Going from `chosen` to `any` replicates uploads: a copy_in made for `gpus` GPUs goes
+ * to all of them, unless the platform says `shared_memory: true`. Lengths of a task whose file says `any` are taken as given.
+ */
+baton_nsec segment_length_placed(const struct platform *platform, const struct task *task,
+                                 const struct segment *segment, unsigned gpus, enum placement_kind placed);
+
+/*
+ * The longest piece into which the segment is cut: piece_ms, the longest of explicit pieces, or for a copy with `bytes` the time that
+ * the platform's chunk takes at the copy's own rate; 0: it runs whole.
+ */
+baton_nsec segment_piece(const struct platform *platform, const struct segment *segment);
+
 /* Sum of all single-mode lengths: C where an analysis knows no GPU. */
 baton_nsec task_total(const struct task *task);
 

@@ -132,6 +132,23 @@ void sched_core_free(struct sched_core *core)
     free(core);
 }
 
+void sched_core_reset(struct sched_core *core)
+{
+    memset(core->clients, 0, core->config.clients * sizeof *core->clients);
+    memset(core->jobs, 0, core->config.jobs * sizeof *core->jobs);
+    memset(core->lanes, 0, core->n_lanes * sizeof *core->lanes);
+    memset(core->gpu_load, 0, core->config.gpus * sizeof *core->gpu_load);
+    for (engine_id e = 0; e < core->n_engines; e++) {
+        core->engines[e].holder = NO_LANE;
+        core->engines[e].blocked = core->engines[e].paused = 0;
+        core->engines[e].n = 0;
+    }
+    token_reset(core);
+    core->n_reserving = 0;
+    core->seq = 0;
+    core->at = 0;
+}
+
 /* Clients. */
 
 static int client_join(struct sched_core *core, const struct sched_event *event)

@@ -158,6 +158,9 @@ struct sched_core;
 int sched_core_new(const struct sched_config *config, struct sched_core **ret_core);
 void sched_core_free(struct sched_core *core);
 
+/* Forgets all clients, jobs and time, as if it were new. */
+void sched_core_reset(struct sched_core *core);
+
 /*
  * Handles one event. 0 with the decisions (borrowed until the next call), or SCHED_REFUSED or SCHED_FULL without any.
  */
@@ -183,6 +186,8 @@ const struct sched_config *sched_core_config(const struct sched_core *core);
 /* The lowest unused id, or SCHED_FULL. */
 int sched_core_unused_client(const struct sched_core *core, client_id *ret_client);
 int sched_core_unused_job(const struct sched_core *core, job_id *ret_job);
+/* Is this id in use (a deferred end included)? */
+bool sched_core_has_job(const struct sched_core *core, job_id job);
 /* Who holds the engine: SCHED_NO_JOB when it is free (blocked engines included). */
 job_id sched_core_holder(const struct sched_core *core, engine_id engine, unsigned *ret_lane);
 /* Requests that wait for the engine (one_of requests wait for each of theirs). */

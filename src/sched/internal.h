@@ -194,6 +194,7 @@ void place_forget(struct sched_core *core, job_id job);
 /* token.c */
 int token_new(struct sched_core *core);
 void token_free(struct sched_core *core);
+void token_reset(struct sched_core *core);
 int token_request(struct sched_core *core, const struct sched_event *event);
 void token_leave(struct sched_core *core, lane_id lane); /* release, or withdraw what waits */
 void token_rerank(struct sched_core *core, job_id job);

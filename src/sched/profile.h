@@ -51,6 +51,11 @@ extern const struct sched_profile sched_profiles[SCHED_PROFILES];
 extern const struct sched_policy sched_policies[SCHED_POLICIES];
 extern const struct sched_lock sched_locks[SCHED_LOCKS];
 
+/* The same names for a command line's help, which wants one literal; a test compares them with the tables. */
+#define SCHED_PROFILE_NAMES "priority|gpusync|fifo|priority-whole"
+#define SCHED_POLICY_NAMES  "fixed|edf|fair-lateness|fifo|adaptive"
+#define SCHED_LOCK_NAMES    "r2dglp|ck-omlp|fifo"
+
 /* Index of the entry of this name, or -1. */
 int sched_profile_find(const char *name);
 int sched_policy_find(const char *name);

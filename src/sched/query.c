@@ -92,6 +92,11 @@ int sched_core_unused_job(const struct sched_core *core, job_id *ret_job)
     return SCHED_FULL;
 }
 
+bool sched_core_has_job(const struct sched_core *core, job_id job)
+{
+    return job < core->config.jobs && core->jobs[job].used;
+}
+
 job_id sched_core_holder(const struct sched_core *core, engine_id engine, unsigned *ret_lane)
 {
     lane_id holder = core->engines[engine].holder;

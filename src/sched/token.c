@@ -84,6 +84,22 @@ void token_free(struct sched_core *core)
     free(core->cpu_clusters);
 }
 
+void token_reset(struct sched_core *core)
+{
+    for (unsigned i = 0; core->clusters && i < core->n_gpu_clusters; i++) {
+        struct token_cluster *cluster = &core->clusters[i];
+
+        cluster->n_clients = cluster->in_queues = cluster->n_incomplete = cluster->n_parked =
+            cluster->n_donors = 0;
+        for (unsigned q = 0; q < cluster->k; q++)
+            cluster->lengths[q] = 0;
+        for (unsigned q = 0; q < cluster->g; q++)
+            cluster->free_tokens[q] = core->config.tokens_per_gpu;
+    }
+    for (unsigned i = 0; core->cpu_clusters && i < core->n_cpu_clusters; i++)
+        core->cpu_clusters[i].n = 0;
+}
+
 struct token_cluster *token_cluster_of(struct sched_core *core, job_id job)
 {
     return &core->clusters[core->clients[core->jobs[job].client].gpu_cluster];

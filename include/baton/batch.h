@@ -1,0 +1,165 @@
+/*
+ * Batch operations: several streams of copies and kernels over a shared interconnect, executed as one operation whose length is
+ * known beforehand (Verner, Mendelson, Schuster: Batch Method for Efficient Resource Sharing in Real-time Multi-GPU Systems).
+ *
+ * A batcher owns the queues of a set of OpenCL devices and runs batches in the order in which they were started, one at a time.
+ * To the program a batch is atomic: nothing of it counts until it has ended, and nothing of the next one begins before.
+ * The interconnect must not be used by anything else meanwhile; with a Baton daemon the batch asks for it.
+ *
+ * Results are 0 or -errno. All functions may be called from any thread. Nothing is printed, no signal is touched.
+ */
+#ifndef BATON_BATCH_H
+#define BATON_BATCH_H
+
+#include <CL/cl.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define BATON_API __attribute__((visibility("default")))
+#else
+#define BATON_API
+#endif
+
+struct baton_batcher; /* opaque */
+struct baton_batch;   /* opaque: one batch, running or ended */
+
+/* How the interconnect is shared; `baton batch predict --help` says more. */
+enum baton_method {
+    BATON_ALIGNED,       /* all streams end together */
+    BATON_PACED,         /* rates from a linear program */
+    BATON_BANDWIDTH,     /* fixed shares */
+    BATON_TIME_DIVISION, /* one copy at a time */
+};
+
+/* Which OpenCL device a GPU of the topology is. The batcher retains the context. */
+struct baton_gpu {
+    const char *node; /* "GPU0" */
+    cl_context context;
+    cl_device_id device;
+};
+
+struct baton_batcher_config {
+    const char *topology; /* path of a topology file, as `baton batch calibrate` writes it */
+    const struct baton_gpu *gpus;
+    size_t n_gpus;
+    enum baton_method method;
+    /*
+     * Emulation, for machines whose devices share the host's memory: path of a topology to whose links copies are slowed down,
+     * or NULL. Kernels then take at least their predicted time. One byte copied stands for emulate_ratio bytes (0 means 1).
+     */
+    const char *emulate;
+    double emulate_ratio;
+};
+
+/*
+ * Makes a batcher. On failure *ret_message (size bytes, may be NULL) says why in one line: -EINVAL for a bad topology or
+ * configuration, -ENODEV when OpenCL refuses, -ENOMEM.
+ */
+BATON_API int baton_batcher_new(const struct baton_batcher_config *config, struct baton_batcher **ret_batcher,
+                                char *ret_message, size_t size);
+
+/* Waits for all batches, then frees. Handles of batches stay valid. NULL is accepted. */
+BATON_API void baton_batcher_free(struct baton_batcher *batcher);
+
+/* Where a copy begins or ends: a node of the topology and, on a GPU, a buffer of its context; in host memory, a pointer. */
+struct baton_place {
+    const char *node; /* NULL: no copy */
+    cl_mem buffer;    /* GPU; retained until the batch has ended */
+    size_t offset;    /* into the buffer */
+    void *
+        host; /* host memory; the program keeps it valid, and unread or unwritten, until the batch has ended */
+};
+
+/* One argument, as clSetKernelArg takes it; copied when the batch is started. */
+struct baton_arg {
+    size_t size;
+    const void *value;
+};
+
+struct baton_kernel {
+    cl_kernel kernel; /* NULL: none. A private copy is used where the driver can clone kernels (OpenCL 2.1) */
+    cl_uint dimensions; /* 1 to 3 */
+    size_t global[3];
+    size_t local[3]; /* all 0: the driver's choice */
+    const struct baton_arg *args;
+    size_t n_args;       /* 0: the arguments that the kernel has now */
+    double predicted_ms; /* above 0 */
+};
+
+/* A copy, a kernel on to.node, or a copy to a GPU followed by a kernel there. */
+struct baton_stream {
+    const char *name; /* for messages; NULL: its number */
+    struct baton_place from, to;
+    size_t bytes; /* 0: no copy; then only to.node is used */
+    struct baton_kernel kernel;
+};
+
+/*
+ * Starts a batch of 1 to 64 streams behind those started before; the array is copied. -EINVAL, -ENOMEM. What is wrong with a single
+ * stream (no route, bad arguments) is reported by the batch itself, so that the message can name it.
+ */
+BATON_API int baton_batch_start(struct baton_batcher *batcher, const struct baton_stream streams[], size_t n,
+                                struct baton_batch **ret_batch);
+
+/* 1: ended, 0: not yet. */
+BATON_API int baton_batch_query(struct baton_batch *batch);
+
+/*
+ * Waits for the end. 0; -EIO when OpenCL failed, -EINVAL when a stream was wrong, else what the daemon answered. Then
+ * no stream counts: buffers keep their identity, what they hold is undefined for the batch's destinations, and the next batch runs.
+ */
+BATON_API int baton_batch_wait(struct baton_batch *batch);
+
+/* One line that names the stream that failed and why; "" if none did. Valid until the batch is freed; call after the wait. */
+BATON_API const char *baton_batch_message(struct baton_batch *batch);
+
+/* Waits for the end, then frees. NULL is accepted. */
+BATON_API void baton_batch_free(struct baton_batch *batch);
+
+/* The synchronous form: start, wait, free. ret_message (size bytes) may be NULL. */
+BATON_API int baton_batch_run(struct baton_batcher *batcher, const struct baton_stream streams[], size_t n,
+                              char *ret_message, size_t size);
+
+/* Nanoseconds from the start of the batch. */
+struct baton_times {
+    int64_t copy_begin, copy_end, kernel_begin, kernel_end;
+};
+
+/* Predicted and measured length of an ended batch in nanoseconds; either may be NULL. */
+BATON_API void baton_batch_length(struct baton_batch *batch, int64_t *ret_predicted, int64_t *ret_measured);
+
+/* The same for one stream of an ended batch. -EINVAL if there is no such stream. */
+BATON_API int baton_batch_stream(struct baton_batch *batch, size_t stream, struct baton_times *ret_predicted,
+                                 struct baton_times *ret_measured);
+
+/*
+ * How long a batch would take, without running it: only nodes, sizes and predicted_ms are used, so buffers and kernels may be NULL
+ * (a stream has a kernel when predicted_ms is above 0). -EINVAL, -ENOMEM.
+ */
+BATON_API int baton_batch_predict(struct baton_batcher *batcher, const struct baton_stream streams[],
+                                  size_t n, int64_t *ret_length, int64_t *ret_bound);
+
+/*
+ * Predictions alone need no device: the same without a batcher. With worst_case the lowest measured bandwidths are used, lowered by
+ * margin (0.05: 5 %). ret_times (n entries) and ret_bound may be NULL; ret_message as for baton_batcher_new().
+ */
+BATON_API int baton_predict(const char *topology, enum baton_method method, int worst_case, double margin,
+                            const struct baton_stream streams[], size_t n, struct baton_times ret_times[],
+                            int64_t *ret_length, int64_t *ret_bound, char *ret_message, size_t size);
+
+/*
+ * Host memory that the driver has pinned for the device of that GPU, where it can: copies from and to it run at full speed.
+ * NULL without memory. Freed by baton_host_free(), at the latest before the batcher is.
+ */
+BATON_API void *baton_host_alloc(struct baton_batcher *batcher, const char *node, size_t bytes);
+BATON_API void baton_host_free(struct baton_batcher *batcher, void *host);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

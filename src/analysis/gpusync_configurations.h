@@ -1,0 +1,28 @@
+/*
+ * The 39 configurations of GPUSync's Table IV on its machine: two NUMA nodes of six CPUs and four GPUs, two copy engines per GPU, chunks of
+ * 1 MiB. CPU organisation P (12 clusters), C (2) or G (1), crossed with 13 GPU organisations: P (8 clusters, no migration) with
+ * rho 1, 2, 3, infinity; C (4 pairs) with system-memory or peer-to-peer migration and rho 1, 2, 3; G (1 cluster, system memory) with rho
+ * 1, 2, 3.
+ */
+#ifndef ANALYSIS_GPUSYNC_CONFIGURATIONS_H
+#define ANALYSIS_GPUSYNC_CONFIGURATIONS_H
+
+#include "model/platform.h"
+
+#define GPUSYNC_CONFIGURATIONS 39
+
+struct gpusync_configuration {
+    char name[16];   /* as in Table IV: "(C,P,inf)", "(G,C^P2P,2)" */
+    char cpu, gpu;   /* 'P', 'C' or 'G' */
+    unsigned tokens; /* rho; TOKENS_UNLIMITED */
+    enum migration migration;
+};
+
+/* In the order above; the array is static. */
+const struct gpusync_configuration *gpusync_configurations(void);
+
+/* The platform of one, with this overhead set (its copy tables are borrowed). Global CPU scheduling wants interleaved copy costs. */
+void gpusync_configuration_platform(const struct gpusync_configuration *configuration,
+                                    const struct overheads *overheads, struct platform *ret_platform);
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * A task set as the pipeline analyses see it (GPU-SPARC Sec. IV-A): tasks in priority order, each a sequence of stages on the CPUs,
+ * the bus or the GPUs, in one or several *options* (on how many GPUs, placed how). Flat and built once: planners try
+ * thousands of choices of options on the same pipeline without allocating. Durations are nanoseconds, or ticks of the
+ * caller's choice: nothing here depends on the unit.
+ */
+#ifndef ANALYSIS_PIPELINE_H
+#define ANALYSIS_PIPELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/input_error.h"
+#include "base/nsec.h"
+#include "model/task_set.h"
+
+#define PIPELINE_MAX_GPUS    PLATFORM_MAX_GPUS
+#define PIPELINE_MAX_OPTIONS 200
+/* Longer periods could overflow a sum of work (in nanoseconds: 1,000 s). */
+#define PIPELINE_MAX_PERIOD ((baton_nsec)1000 * NSEC_PER_SEC)
+
+enum pipeline_unit { UNIT_CPU, UNIT_BUS, UNIT_GPU, PIPELINE_UNITS };
+
+/* What one sub-kernel costs on one GPU, where GPUs differ. */
+struct gpu_cost {
+    baton_nsec length, piece, last; /* C(q), longest piece, last piece */
+};
+
+/* One stage in one option. CPU stages and copies have lanes = 1 and eligible = 0. */
+struct stage {
+    baton_nsec length; /* C: worst case of one lane; the longest over the eligible GPUs */
+    baton_nsec best;   /* best case of the stage; 0 unknown */
+    baton_nsec piece;  /* s: longest piece (the longest over the eligible GPUs) */
+    baton_nsec last;   /* c_n: the last piece; smaller is the safe direction */
+    uint64_t eligible; /* kernels: bit q, may run on GPU q */
+    const struct gpu_cost *per_gpu; /* by GPU; NULL: all alike. Borrowed from the pipeline's arena */
+    unsigned lanes;                 /* K sub-kernels */
+    enum pipeline_unit unit;
+    bool any;    /* each lane starts on any free GPU (ANY); else one lane per GPU, queued there (PIN, DYN) */
+    bool sliced; /* more than one piece */
+};
+
+struct pipeline_option {
+    unsigned gpus; /* the mode: on how many GPUs the task's kernels run */
+    struct placement placement;
+    struct stage *stages; /* task.n_stages of them */
+    baton_nsec total;     /* sum of lengths */
+};
+
+struct pipeline_task {
+    baton_nsec period, deadline; /* deadline <= period */
+    size_t index;                /* in the task set it came from */
+    const char *name;            /* borrowed; may be NULL */
+    size_t first;                /* its stages are first .. first + n_stages in arrays over all stages */
+    size_t n_stages;
+    /* The option 0 is the one in which the task runs by default: one GPU. All options have the same units. */
+    struct pipeline_option *options;
+    size_t n_options;
+};
+
+struct pipeline {
+    unsigned cpus, gpus; /* buses: 1 */
+    struct pipeline_task *tasks; /* the most urgent first */
+    size_t n_tasks, n_stages;    /* n_stages: over all tasks */
+};
+
+/*
+ * How pipeline_build makes options. A task whose kernels have a fixed set of GPUs, or that has no kernel, keeps what the file says.
+ */
+struct pipeline_rules {
+    const unsigned *gpus;  /* by task of the set: exactly one option, so many GPUs, placed as the file says; NULL: see below */
+    bool one_or_all;       /* one option on one GPU and, where lengths are given, one on all; placed as the file says */
+    bool every_number;     /* an option for each number of GPUs with lengths given */
+    bool choose_placement; /* `any` and `chosen` both; going from `chosen` to `any` pays the replicated upload */
+    bool whole;            /* pieces are ignored: every stage is one non-preemptive piece (holistic-printed) */
+};
+
+/*
+ * Builds the pipeline in arena. INPUT_REJECTED where the pipeline model is not met (SOUND.md sections 0 and 8): a deadline beyond the period,
+ * several buses, clusters, state that jobs would have to move between GPUs, a mode without lengths. -ENOMEM.
+ */
+int pipeline_build(const struct task_set *set, const struct pipeline_rules *rules, struct arena *arena,
+                   struct pipeline *ret_pipeline, struct input_error *ret_error);
+
+/*
+ * Allocates n_tasks with room for n_options of n_stages[i] zeroed stages each, for those who fill a pipeline without a file (studies,
+ * tests). The caller sets the lengths and then calls pipeline_seal(). 0 or -ENOMEM.
+ */
+int pipeline_allocate(struct arena *arena, size_t n_tasks, const size_t n_stages[], const size_t n_options[],
+                      struct pipeline *ret_pipeline);
+
+/* Sets what follows from the stages: totals, first, sliced. */
+void pipeline_seal(struct pipeline *pipeline);
+
+#endif

@@ -1,0 +1,231 @@
+#include "cli/analysis_report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const shape_names[][4] = {
+    [BLOCKING_NONE] = {NULL},
+    [BLOCKING_LOCKS] = {"token", "donation", "execution", "copy"},
+    [BLOCKING_UNITS] = {"cpu", "bus", "gpu", NULL},
+};
+
+json_t *report_ms(baton_nsec duration)
+{
+    return duration == ANALYSIS_UNBOUNDED ? json_null() : json_real(nsec_to_ms(duration));
+}
+
+static json_t *blocking_json(enum blocking_shape shape, const struct task_result *task)
+{
+    json_t *object;
+
+    if (shape == BLOCKING_NONE)
+        return json_null();
+    object = json_object();
+    for (size_t i = 0; i < 4 && shape_names[shape][i]; i++)
+        json_object_set_new(object, shape_names[shape][i], report_ms(task->blocking[i]));
+    return object;
+}
+
+json_t *report_json(const struct task_set *set, const struct analysis *analysis,
+                    const struct analysis_result *result)
+{
+    json_t *tasks = json_array();
+
+    for (size_t i = 0; i < set->n_tasks; i++) {
+        const struct task_result *task = &result->tasks[i];
+
+        json_array_append_new(
+            tasks, json_pack("{s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "name", set->tasks[i].name, "mode",
+                             task->gpus > 1 ? "multi" : "single", "gpus", (int)task->gpus, "response_ms",
+                             report_ms(task->response), "deadline_ms", report_ms(set->tasks[i].deadline),
+                             "tardiness_ms", report_ms(task->tardiness), "priority_point_ms",
+                             task->has_priority_point ? json_real(nsec_to_ms(task->priority_point)) : json_null(),
+                             "blocking_ms", blocking_json(result->shape, task)));
+    }
+    return json_pack("{s:s, s:b, s:o}", "analysis", analysis->name, "schedulable", result->schedulable, "tasks",
+                     tasks);
+}
+
+int report_print(const struct cli_args *args, json_t *object, int otherwise)
+{
+    if (!object)
+        return cli_fail_environment(args, -ENOMEM, "answer");
+    json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    putchar('\n');
+    json_decref(object);
+    return otherwise;
+}
+
+static void print_ms(baton_nsec duration, int width)
+{
+    if (duration == ANALYSIS_UNBOUNDED)
+        printf(" %*s", width, "unbounded");
+    else
+        printf(" %*.3f", width, nsec_to_ms(duration));
+}
+
+static const char *placement_word(const struct placement *placement)
+{
+    return placement->kind == PLACEMENT_ANY ? "any" : placement->kind == PLACEMENT_CHOSEN ? "chosen" : "fixed";
+}
+
+int report_table(const struct task_set *set, const struct analysis *analysis,
+                 const struct analysis_result *result, const struct placement *placements)
+{
+    size_t *order = calloc(set->n_tasks + 1, sizeof *order);
+    const char *const *names = shape_names[result->shape];
+    int width = 4;
+
+    if (!order || task_set_order(set, order)) {
+        free(order);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < set->n_tasks; i++) {
+        int length = (int)strlen(set->tasks[i].name);
+
+        width = length > width ? length : width;
+    }
+    printf("%-*s %5s%s %12s %12s", width, "task", "GPUs", placements ? " placed" : "", "response ms",
+           "deadline ms");
+    for (size_t b = 0; b < 4 && names[b]; b++)
+        printf(" %10s", names[b]);
+    putchar('\n');
+    for (size_t rank = 0; rank < set->n_tasks; rank++) {
+        size_t i = order[rank];
+
+        printf("%-*s %5u", width, set->tasks[i].name, result->tasks[i].gpus);
+        if (placements)
+            printf(" %-6s", task_uses_gpu(&set->tasks[i]) ? placement_word(&placements[i]) : "-");
+        print_ms(result->tasks[i].response, 12);
+        print_ms(set->tasks[i].deadline, 12);
+        for (size_t b = 0; b < 4 && names[b]; b++)
+            print_ms(result->tasks[i].blocking[b], 10);
+        printf("%s\n", result->tasks[i].response == ANALYSIS_UNBOUNDED ||
+                               result->tasks[i].response > set->tasks[i].deadline
+                           ? "  !"
+                           : "");
+    }
+    free(order);
+    printf("%s: %s%s%s\n", analysis->name, result->schedulable ? "schedulable" : "not schedulable",
+           result->reason ? ": " : "", result->reason ? result->reason : "");
+    if (!analysis->profile)
+        printf("No bound is claimed: no run-time profile enforces the rules of %s.\n", analysis->name);
+    return 0;
+}
+
+static bool is_own(const struct analysis_term *term)
+{
+    return strcmp(term->why, "own") == 0;
+}
+
+/* One group: terms of the same place and segment. */
+static void print_group(const struct task_set *set, size_t task, const struct analysis_explanation *e,
+                        size_t first)
+{
+    const struct analysis_term *head = &e->terms[first];
+    baton_nsec sum = 0;
+    const char *separator = ":";
+
+    for (size_t t = first; t < e->n_terms; t++) {
+        if (!is_own(&e->terms[t]) && e->terms[t].segment == head->segment &&
+            strcmp(e->terms[t].where, head->where) == 0)
+            sum += e->terms[t].amount;
+    }
+    printf("  %.3f ms waiting for the %s", nsec_to_ms(sum), head->where);
+    if (head->segment == ANALYSIS_JOB)
+        printf(" (all its segments together)");
+    else
+        printf(" (segment %zu, %s)", head->segment + 1,
+               segment_kind_name(set->tasks[task].segments[head->segment].kind));
+    for (size_t t = first; t < e->n_terms; t++) {
+        const struct analysis_term *term = &e->terms[t];
+
+        if (is_own(term) || term->segment != head->segment || strcmp(term->where, head->where) != 0)
+            continue;
+        if (term->culprit == task)
+            printf("%s %.3f for its own other pieces", separator, nsec_to_ms(term->amount));
+        else
+            printf("%s %.3f %s %s", separator, nsec_to_ms(term->amount), term->why,
+                   set->tasks[term->culprit].name);
+        separator = ",";
+    }
+    putchar('\n');
+}
+
+void report_explanation(const struct task_set *set, size_t task, const struct analysis_result *result,
+                        const struct analysis_explanation *e)
+{
+    baton_nsec own = 0;
+
+    if (!e->bounded) {
+        printf("\n%s: no bound to explain\n", set->tasks[task].name);
+        return;
+    }
+    for (size_t t = 0; t < e->n_terms; t++)
+        own += is_own(&e->terms[t]) ? e->terms[t].amount : 0;
+    printf("\n%s: at most %.3f ms\n  %.3f ms of its own\n", set->tasks[task].name,
+           nsec_to_ms(result->tasks[task].response), nsec_to_ms(own));
+    for (size_t t = 0; t < e->n_terms; t++) {
+        bool first = !is_own(&e->terms[t]);
+
+        for (size_t before = 0; before < t && first; before++)
+            first = is_own(&e->terms[before]) || e->terms[before].segment != e->terms[t].segment ||
+                    strcmp(e->terms[before].where, e->terms[t].where) != 0;
+        if (first)
+            print_group(set, task, e, t);
+    }
+}
+
+json_t *report_explanation_json(const struct task_set *set, const struct analysis_explanation *e)
+{
+    json_t *terms = json_array();
+
+    for (size_t t = 0; t < e->n_terms; t++) {
+        const struct analysis_term *term = &e->terms[t];
+
+        json_array_append_new(terms,
+                              json_pack("{s:s, s:s, s:o, s:s, s:o}", "where", term->where, "why", term->why,
+                                        "segment",
+                                        term->segment == ANALYSIS_JOB ? json_null()
+                                                                      : json_integer((json_int_t)term->segment),
+                                        "task", set->tasks[term->culprit].name, "ms", report_ms(term->amount)));
+    }
+    return terms;
+}
+
+int report_find_task(const struct cli_args *args, const struct task_set *set, const char *name,
+                     size_t *ret_task)
+{
+    for (size_t i = 0; i < set->n_tasks; i++) {
+        if (strcmp(set->tasks[i].name, name) == 0) {
+            *ret_task = i;
+            return 0;
+        }
+    }
+    return cli_fail_usage(args, "no task is called '%s'", name);
+}
+
+const struct analysis *report_find_analysis(const struct cli_args *args)
+{
+    const char *name = cli_value(args, "analysis", "holistic");
+    const struct analysis *analysis = analysis_find(name);
+    char known[512] = "";
+
+    if (analysis)
+        return analysis;
+    for (size_t i = 0; analyses[i]; i++) {
+        (void)strncat(known, i ? ", " : "", sizeof known - strlen(known) - 1);
+        (void)strncat(known, analyses[i]->name, sizeof known - strlen(known) - 1);
+    }
+    (void)cli_fail_usage(args, "no analysis is called '%s'; there are %s", name, known);
+    return NULL;
+}
+
+int report_input_result(const struct cli_args *args, int result, const char *path, struct input_error *error)
+{
+    if (result == INPUT_REJECTED && !error->file[0])
+        (void)snprintf(error->file, sizeof error->file, "%s", path);
+    return cli_input_result(args, result, path, error);
+}

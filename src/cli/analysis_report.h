@@ -1,0 +1,40 @@
+/* What `baton analyze` and `baton plan` print: a table for people, one object for scripts (DESIGN). */
+#ifndef CLI_ANALYSIS_REPORT_H
+#define CLI_ANALYSIS_REPORT_H
+
+#include <jansson.h>
+
+#include "analysis/analysis.h"
+#include "cli/command.h"
+#include "model/plan.h"
+
+/* Nanoseconds as a number of ms; ANALYSIS_UNBOUNDED as null. */
+json_t *report_ms(baton_nsec duration);
+
+/* {"analysis", "schedulable", "tasks": [...]}; NULL without memory. */
+json_t *report_json(const struct task_set *set, const struct analysis *analysis,
+                    const struct analysis_result *result);
+
+/* The table: one line per task in order of urgency, and the verdict. placements by task, or NULL. */
+int report_table(const struct task_set *set, const struct analysis *analysis,
+                 const struct analysis_result *result, const struct placement *placements);
+
+/* The terms of one bound, grouped by what is waited for; the explanation as JSON. */
+void report_explanation(const struct task_set *set, size_t task, const struct analysis_result *result,
+                        const struct analysis_explanation *explanation);
+json_t *report_explanation_json(const struct task_set *set, const struct analysis_explanation *explanation);
+
+/* Prints the object on one line and drops it; the exit status that fits (`otherwise` unless there was no memory). */
+int report_print(const struct cli_args *args, json_t *object, int otherwise);
+
+/* Index of the task of this name; CLI_USAGE after telling the user. */
+int report_find_task(const struct cli_args *args, const struct task_set *set, const char *name,
+                     size_t *ret_task);
+
+/* The analysis that --analysis names, or NULL after telling the user what there is. */
+const struct analysis *report_find_analysis(const struct cli_args *args);
+
+/* As cli_input_result, for errors of an analysis, which does not know the file's name. */
+int report_input_result(const struct cli_args *args, int result, const char *path, struct input_error *error);
+
+#endif

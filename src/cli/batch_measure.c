@@ -1,0 +1,187 @@
+#include "cli/batch_measure.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+#define PIECE      ((size_t)4 << 20)
+#define MAX_STAMPS 65536
+
+cl_int measured_route_init(struct measured_route *route, const struct batch_machine *machine, size_t device,
+                           bool out, size_t bytes)
+{
+    const struct opencl *cl = machine->cl;
+    const struct machine_device *on = &machine->devices[device];
+    cl_int error;
+
+    *route = (struct measured_route){.device = device, .out = out, .bytes = bytes};
+    route->queue = cl->clCreateCommandQueueWithProperties(on->context, on->device, NULL, &error);
+    if (error)
+        return error;
+    route->buffer = cl->clCreateBuffer(on->context, CL_MEM_READ_WRITE, bytes, NULL, &error);
+    if (error)
+        return error;
+    route->pinned =
+        cl->clCreateBuffer(on->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, NULL, &error);
+    if (error)
+        return error;
+    route->host = cl->clEnqueueMapBuffer(route->queue, route->pinned, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                         bytes, 0, NULL, NULL, &error);
+    if (error)
+        return error;
+    memset(route->host, 0x5a, bytes);
+    return cl->clEnqueueWriteBuffer(route->queue, route->buffer, CL_TRUE, 0, bytes, route->host, 0, NULL,
+                                    NULL);
+}
+
+void measured_route_done(struct measured_route *route, const struct batch_machine *machine)
+{
+    const struct opencl *cl = machine->cl;
+
+    if (route->host) {
+        cl->clEnqueueUnmapMemObject(route->queue, route->pinned, route->host, 0, NULL, NULL);
+        cl->clFinish(route->queue);
+    }
+    if (route->pinned)
+        cl->clReleaseMemObject(route->pinned);
+    if (route->buffer)
+        cl->clReleaseMemObject(route->buffer);
+    if (route->queue)
+        cl->clReleaseCommandQueue(route->queue);
+    *route = (struct measured_route){0};
+}
+
+/* Where the threads of one measurement wait until all of them are there, or until it is called off. */
+struct start {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    enum { START_WAIT, START_GO, START_CALLED_OFF } state;
+};
+
+struct meter {
+    const struct opencl *cl;
+    struct measured_route *route;
+    struct start *start;
+    baton_nsec window;
+    baton_nsec *stamps; /* when each piece was there */
+    size_t n_stamps;
+    cl_int error;
+    pthread_t thread;
+};
+
+static cl_int copy_piece(const struct meter *meter, size_t at, size_t length)
+{
+    const struct measured_route *route = meter->route;
+
+    if (route->out)
+        return meter->cl->clEnqueueReadBuffer(route->queue, route->buffer, CL_TRUE, at, length,
+                                              route->host + at, 0, NULL, NULL);
+    return meter->cl->clEnqueueWriteBuffer(route->queue, route->buffer, CL_TRUE, at, length, route->host + at,
+                                           0, NULL, NULL);
+}
+
+static void *run_meter(void *argument)
+{
+    struct meter *meter = argument;
+    size_t piece = meter->route->bytes < PIECE ? meter->route->bytes : PIECE;
+    size_t at = 0;
+    baton_nsec end;
+    bool go;
+
+    pthread_mutex_lock(&meter->start->lock);
+    while (meter->start->state == START_WAIT)
+        pthread_cond_wait(&meter->start->changed, &meter->start->lock);
+    go = meter->start->state == START_GO;
+    pthread_mutex_unlock(&meter->start->lock);
+    if (!go)
+        return NULL;
+    end = clock_now() + meter->window;
+    while (!meter->error && meter->n_stamps < MAX_STAMPS) {
+        meter->error = copy_piece(meter, at, piece);
+        meter->stamps[meter->n_stamps] = clock_now();
+        if (meter->stamps[meter->n_stamps++] >= end && meter->n_stamps >= 3)
+            break;
+        at = at + 2 * piece <= meter->route->bytes ? at + piece : 0;
+    }
+    return NULL;
+}
+
+/* Pieces per nanosecond between two instants, the first and the last piece counted by their share. */
+static double pieces_between(const struct meter *meter, baton_nsec begin, baton_nsec end)
+{
+    double pieces = 0;
+
+    for (size_t i = 1; i < meter->n_stamps; i++) {
+        baton_nsec from = meter->stamps[i - 1];
+        baton_nsec to = meter->stamps[i];
+        baton_nsec low = from > begin ? from : begin;
+        baton_nsec high = to < end ? to : end;
+
+        if (high > low && to > from)
+            pieces += (double)(high - low) / (double)(to - from);
+    }
+    return pieces / (double)(end - begin);
+}
+
+static cl_int collect(struct meter meters[], size_t n, double ret_gbps[])
+{
+    baton_nsec begin = 0;
+    baton_nsec end = NSEC_MAX;
+
+    for (size_t i = 0; i < n; i++) {
+        if (meters[i].error)
+            return meters[i].error;
+        if (meters[i].stamps[0] > begin)
+            begin = meters[i].stamps[0];
+        if (meters[i].stamps[meters[i].n_stamps - 1] < end)
+            end = meters[i].stamps[meters[i].n_stamps - 1];
+    }
+    if (end <= begin)
+        return CL_OUT_OF_RESOURCES; /* one was over before another had begun: the window is far too short */
+    for (size_t i = 0; i < n; i++) {
+        size_t piece = meters[i].route->bytes < PIECE ? meters[i].route->bytes : PIECE;
+
+        ret_gbps[i] = pieces_between(&meters[i], begin, end) * (double)piece;
+        if (ret_gbps[i] <= 0)
+            return CL_OUT_OF_RESOURCES;
+    }
+    return CL_SUCCESS;
+}
+
+/* Runs all meters from one common start. False: not all threads could be made, and none has measured. */
+static bool run_meters(struct meter meters[], size_t n, struct start *start)
+{
+    size_t made = 0;
+
+    while (made < n && pthread_create(&meters[made].thread, NULL, run_meter, &meters[made]) == 0)
+        made++;
+    pthread_mutex_lock(&start->lock);
+    start->state = made == n ? START_GO : START_CALLED_OFF;
+    pthread_cond_broadcast(&start->changed);
+    pthread_mutex_unlock(&start->lock);
+    for (size_t i = 0; i < made; i++)
+        pthread_join(meters[i].thread, NULL);
+    return made == n;
+}
+
+cl_int measure_together(const struct batch_machine *machine, struct measured_route *const routes[], size_t n,
+                        baton_nsec window, double ret_gbps[])
+{
+    struct start start = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, START_WAIT};
+    struct meter *meters = calloc(n, sizeof *meters);
+    cl_int error = meters ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+
+    for (size_t i = 0; i < n && !error; i++) {
+        meters[i] = (struct meter){.cl = machine->cl, .route = routes[i], .start = &start, .window = window};
+        meters[i].stamps = calloc(MAX_STAMPS, sizeof *meters[i].stamps);
+        error = meters[i].stamps ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+    }
+    if (!error)
+        error = run_meters(meters, n, &start) ? collect(meters, n, ret_gbps) : CL_OUT_OF_HOST_MEMORY;
+    for (size_t i = 0; meters && i < n; i++)
+        free(meters[i].stamps);
+    free(meters);
+    return error;
+}

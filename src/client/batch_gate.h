@@ -1,0 +1,34 @@
+/*
+ * Where a batch asks for the interconnect before it begins (PROTOCOLS M2): all engines and buses that it uses in one group
+ * request, held until it ends. A session with the daemon implements it; without one there is no gate.
+ */
+#ifndef CLIENT_BATCH_GATE_H
+#define CLIENT_BATCH_GATE_H
+
+#include <stddef.h>
+
+enum gate_engine { GATE_EXECUTION, GATE_COPY_IN, GATE_COPY_OUT };
+
+struct gate_request {
+    struct {
+        int device; /* index among the machine's OpenCL devices (topology: gpus, device) */
+        enum gate_engine engine;
+    } engines[3 * 64]; /* each once, ascending by device, then engine */
+    size_t n_engines;
+    unsigned buses[512]; /* links of the topology, each once, ascending */
+    size_t n_buses;
+};
+
+struct batch_gate {
+    /* Blocks until all are held. 0, or -errno: then nothing is held and the batch ends with that error. */
+    int (*take)(void *context, const struct gate_request *request);
+    void (*release)(void *context, const struct gate_request *request);
+    void *context;
+};
+
+struct baton_batcher;
+
+/* Gives the batcher its gate, before the first batch is started; the gate is borrowed until the batcher is freed. */
+void batcher_set_gate(struct baton_batcher *batcher, const struct batch_gate *gate);
+
+#endif

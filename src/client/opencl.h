@@ -1,0 +1,53 @@
+/*
+ * The OpenCL functions that the client library uses, found at run time: programs that link libbaton start where there is no OpenCL,
+ * and tests put failing functions in their place.
+ */
+#ifndef CLIENT_OPENCL_H
+#define CLIENT_OPENCL_H
+
+#include <CL/cl.h>
+
+#define OPENCL_FUNCTIONS(F)                                                                                  \
+    F(clGetPlatformIDs)                                                                                      \
+    F(clGetDeviceIDs)                                                                                        \
+    F(clGetDeviceInfo)                                                                                       \
+    F(clCreateContext)                                                                                       \
+    F(clRetainContext)                                                                                       \
+    F(clReleaseContext)                                                                                      \
+    F(clCreateCommandQueueWithProperties)                                                                    \
+    F(clReleaseCommandQueue)                                                                                 \
+    F(clCreateBuffer)                                                                                        \
+    F(clRetainMemObject)                                                                                     \
+    F(clReleaseMemObject)                                                                                    \
+    F(clGetMemObjectInfo)                                                                                    \
+    F(clEnqueueWriteBuffer)                                                                                  \
+    F(clEnqueueReadBuffer)                                                                                   \
+    F(clEnqueueCopyBuffer)                                                                                   \
+    F(clEnqueueNDRangeKernel)                                                                                \
+    F(clEnqueueMapBuffer)                                                                                    \
+    F(clEnqueueUnmapMemObject)                                                                               \
+    F(clFinish)                                                                                              \
+    F(clWaitForEvents)                                                                                       \
+    F(clReleaseEvent)                                                                                        \
+    F(clCreateProgramWithSource)                                                                             \
+    F(clBuildProgram)                                                                                        \
+    F(clReleaseProgram)                                                                                      \
+    F(clCreateKernel)                                                                                        \
+    F(clCloneKernel)                                                                                         \
+    F(clRetainKernel)                                                                                        \
+    F(clReleaseKernel)                                                                                       \
+    F(clSetKernelArg)
+
+struct opencl {
+#define OPENCL_MEMBER(name) __typeof__(&(name)) name;
+    OPENCL_FUNCTIONS(OPENCL_MEMBER)
+#undef OPENCL_MEMBER
+};
+
+/* The loader's functions, found once; NULL where there is no loader or it lacks one of them. Never unloaded. */
+const struct opencl *opencl_get(void);
+
+/* "CL_OUT_OF_RESOURCES", or "an unknown OpenCL error". */
+const char *opencl_error_name(cl_int error);
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * What the makespan analysis is about: a kernel instruction string (Makespan, sec. III-D), the multiprocessor that runs
+ * it and how many warps run it together. Every instruction takes one cycle; slower or scarcer units are expressed by
+ * repeating letters first (sec. III-E, kernel_normalise).
+ */
+#ifndef MAKESPAN_KERNEL_H
+#define MAKESPAN_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/input_error.h"
+
+/* The kinds of computational units, in the order of the letters "LCSD". */
+enum unit { UNIT_L, UNIT_C, UNIT_S, UNIT_D, N_UNITS };
+
+#define UNIT_LETTERS "LCSD"
+
+/* What is accepted: enough for real kernels, small enough that no input can exhaust the machine. */
+#define KERNEL_MAX_INSTRUCTIONS ((size_t)1 << 20)
+#define KERNEL_MAX_WARPS        4096u
+#define KERNEL_MAX_ELEMENTS     ((size_t)1 << 22) /* instructions x warps */
+#define KERNEL_MAX_UNITS        255u              /* warps per cycle on one unit, and in all */
+#define KERNEL_MAX_LATENCY      1024u
+
+struct kernel {
+    uint8_t *units; /* owned; enum unit of each instruction */
+    size_t n;
+};
+
+/* The question: all of it single-cycle, borrowed for as long as it is being answered. */
+struct problem {
+    const uint8_t *units; /* n letters */
+    size_t n;
+    unsigned warps;
+    unsigned capacity[N_UNITS]; /* sigma_u: warps that may execute on unit u in one cycle; at least 1 */
+    unsigned issue;             /* sigma: instructions issued per cycle in all; 0: no cap */
+};
+
+/* How one multiprocessor differs from single-cycle units of one warp each; zeroed fields mean "as given". */
+struct kernel_timing {
+    unsigned latency[N_UNITS]; /* cycles an instruction takes, 0 or 1: one */
+    unsigned count[N_UNITS];   /* physical units; 0: capacity[] says it */
+    unsigned warp_size;        /* threads of a warp, needed with count[] */
+};
+
+/*
+ * Reads a string such as LLCC or 2L2C (blanks allowed). name stands for the file in an error, whose column counts
+ * characters. 0, -ENOMEM or INPUT_REJECTED: empty, an unknown letter, a count of zero or no letter after it, too long.
+ */
+int kernel_parse(const char *text, size_t length, const char *name, struct kernel *ret_kernel,
+                 struct input_error *ret_error);
+
+void kernel_done(struct kernel *kernel);
+
+/* The string in its short form, 5L9C2L9C; the caller frees it. NULL: no memory. */
+char *kernel_format(const uint8_t *units, size_t n);
+
+/*
+ * Sec. III-E: each instruction on unit u is repeated latency x ceil(warp_size / count) times and the capacity becomes
+ * max(1, floor(count / warp_size)); where count is 0, capacity[u] stays. Powers of two give the paper's numbers; otherwise the rounding is
+ * the pessimistic one. 0, -ENOMEM or INPUT_REJECTED (too long when expanded).
+ */
+int kernel_normalise(const struct kernel *kernel, const struct kernel_timing *timing,
+                     unsigned capacity[N_UNITS], struct kernel *ret_kernel, struct input_error *ret_error);
+
+/* How many instructions of each unit the string has. */
+void kernel_count(const uint8_t *units, size_t n, size_t ret_count[N_UNITS]);
+
+#endif

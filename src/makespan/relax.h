@@ -1,0 +1,89 @@
+/*
+ * A safe upper bound for every state at once: dynamic programming on a relaxation.
+ *
+ * The string is cut into segments of equal letters. Of each segment a relaxed state keeps only how many warps are in it (k) and how many
+ * of its instructions they have left in all (w); what is lost is how w is spread over the k warps. A relaxed step may spread it
+ * anew, so it can do all that a real step can and more: the longest relaxed run is never shorter than the worst real one.
+ *
+ * Values lie in lexicographic order of (k1, w1, k2, w2, ...), which every step decreases, so one pass fills the table; the states
+ * that differ in the last w alone are neighbours in memory, and so are their successors, so a step is applied to a whole row at once.
+ */
+#ifndef MAKESPAN_RELAX_H
+#define MAKESPAN_RELAX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/nsec.h"
+#include "makespan/kernel.h"
+
+#define RELAX_MAX_SEGMENTS 24
+#define RELAX_MAX_WARPS    255u
+
+struct relax_segment {
+    enum unit unit;
+    unsigned begin; /* index of its first instruction */
+    unsigned length;
+};
+
+struct relax {
+    const struct problem *problem; /* borrowed */
+    struct relax_segment segments[RELAX_MAX_SEGMENTS];
+    size_t n_segments;
+    unsigned warps;
+    uint64_t *base; /* owned; [segment][c][k]: states of c warps before those with k of them in the segment */
+    uint64_t *number; /* owned; [segment][c]: states of at most c warps from this segment on */
+    uint64_t n_states;
+    size_t value_size; /* 1 or 2 bytes */
+    void *values;      /* owned */
+};
+
+/* Answers of relax_build(). */
+enum relax_answer {
+    RELAX_TOO_LARGE =
+        1, /* the table does not fit into the memory allowed, or the string has too many segments */
+    RELAX_TIMED_OUT,
+};
+
+/*
+ * Fills the table within `memory` bytes and until `until_at` (0: no limit). Besides the borders of runs of equal letters, the string is
+ * cut before instruction i where cuts[i] is not 0 (NULL: nowhere): shorter segments, tighter values, more memory. 0, -ENOMEM or a relax_answer; on anything but 0 there is nothing
+ * to free.
+ */
+int relax_build(const struct problem *problem, const uint8_t cuts[], size_t memory, baton_nsec until_at,
+                struct relax *ret_relax);
+
+void relax_done(struct relax *relax);
+
+/* Bytes the table of relax_build() would take; SIZE_MAX if it cannot be built at all. */
+size_t relax_size(const struct problem *problem, const uint8_t cuts[]);
+
+/* Bound on the cycles left with k[s] warps and w[s] instructions left in segment s. */
+unsigned relax_value(const struct relax *relax, const unsigned k[], const unsigned w[]);
+
+/* The bound for all warps at the beginning. */
+unsigned relax_start(const struct relax *relax);
+
+/* The value at an index made by the two functions below. */
+static inline unsigned relax_at(const struct relax *relax, uint64_t index)
+{
+    return relax->value_size == 1 ? ((const uint8_t *)relax->values)[index]
+                                  : ((const uint16_t *)relax->values)[index];
+}
+
+/* States of at most c warps in the segments from s on. */
+static inline uint64_t relax_number(const struct relax *relax, size_t s, unsigned c)
+{
+    return relax->number[s * (relax->warps + 1) + c];
+}
+
+/* Of c warps in the segments from s on, k are in s with w instructions left there: its part of the index. */
+static inline uint64_t relax_part(const struct relax *relax, size_t s, unsigned c, unsigned k, unsigned w)
+{
+    size_t stride = relax->warps + 1;
+
+    return relax->base[(s * stride + c) * stride + k] + (uint64_t)(w - k) * relax_number(relax, s + 1, c - k);
+}
+
+#endif

@@ -1,0 +1,109 @@
+/*
+ * The interconnect of one machine: directed links with effective bandwidths between memories, hubs and GPUs (Batch,
+ * sec. 3.2), how many DMA engines each GPU has, and measured throughput for combinations of transfers that the graph gets
+ * wrong (sec. 5). Bandwidths are GB/s (1e9), which is bytes per nanosecond.
+ */
+#ifndef MODEL_TOPOLOGY_H
+#define MODEL_TOPOLOGY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/input_error.h"
+#include "base/nsec.h"
+
+#define TOPOLOGY_MAX_NODES 128
+#define TOPOLOGY_MAX_LINKS 512
+#define TOPOLOGY_MAX_PAIRS 64   /* different (from, to) in the look-up table */
+#define TOPOLOGY_MAX_TABLE 4096 /* its entries */
+#define ROUTE_MAX_LINKS    16
+
+enum node_role {
+    ROLE_HUB,    /* forwards: CPU, I/O hub, switch */
+    ROLE_MEMORY, /* host memory: begins and ends transfers, and stages copies between GPUs */
+    ROLE_GPU,    /* device memory: begins and ends transfers, never forwards */
+};
+
+struct topology_node {
+    const char *name;
+    enum node_role role;
+    unsigned engines; /* GPU: 1 (both directions share it) or 2 (one each way) */
+    int device;       /* GPU: index among the machine's OpenCL devices; default: its place among the GPUs */
+};
+
+struct topology_link {
+    unsigned from, to;  /* nodes */
+    double gbps;        /* effective bandwidth */
+    double lowest_gbps; /* the lowest measured, for worst cases; = gbps when not given */
+    unsigned line, column;
+};
+
+/* A route that the file gives because the shortest one is not the real one. */
+struct topology_route {
+    unsigned nodes[ROUTE_MAX_LINKS + 1];
+    size_t n_nodes;
+};
+
+/* A (from, to) that occurs in the look-up table; its index is its bit in table_entry::mask. */
+struct topology_pair {
+    unsigned from, to;
+};
+
+/* Measured throughput of exactly these transfers at once. */
+struct table_entry {
+    uint64_t mask;
+    const double *gbps, *lowest_gbps; /* by ascending bit of mask */
+};
+
+struct topology {
+    struct arena arena; /* owns what follows */
+    struct topology_node *nodes;
+    size_t n_nodes;
+    struct topology_link *links;
+    size_t n_links;
+    struct topology_route *routes;
+    size_t n_routes;
+    struct topology_pair *pairs;
+    size_t n_pairs;
+    struct table_entry *table; /* by ascending mask */
+    size_t n_table;
+    bool has_loop;    /* three or more nodes in a ring: only given routes are used */
+    baton_nsec setup; /* fixed cost of any batch, calibrated */
+};
+
+/* Reads the file; on success the caller calls topology_done(). 0, INPUT_REJECTED, -errno. */
+int topology_read_file(const char *path, struct topology *ret_topology, struct input_error *ret_error);
+int topology_read(const char *name, const char *text, size_t size, struct topology *ret_topology,
+                  struct input_error *ret_error);
+void topology_done(struct topology *topology);
+
+/* Prints it back as YAML that reads to the same topology. */
+void topology_print(const struct topology *topology, FILE *out);
+
+/* Index of the node, or -1. */
+int topology_node(const struct topology *topology, const char *name);
+
+/* Answers of topology_find_route(), besides 0. */
+enum {
+    ROUTE_NONE = 1,      /* no way from there to there */
+    ROUTE_AMBIGUOUS = 2, /* two routes are equally short: the file must give one */
+    ROUTE_TOO_LONG = 3,  /* more than ROUTE_MAX_LINKS links */
+};
+
+struct found_route {
+    unsigned links[ROUTE_MAX_LINKS];
+    size_t n_links;
+    int stage; /* the memory that a copy between two GPUs is staged in, or -1 */
+};
+
+/*
+ * The links from one node to another: the route that the file gives, else the one with the fewest links that passes through hubs
+ * only. Between two GPUs with no such route, one through a memory (staged there).
+ */
+int topology_find_route(const struct topology *topology, unsigned from, unsigned to,
+                        struct found_route *ret_route);
+
+#endif

@@ -1,0 +1,257 @@
+/* What concerns engines and tokens: asking the core, letting pieces run once it grants, and going on at their borders. */
+#include "sim/internal.h"
+
+static void began(struct sim *sim, struct sim_task *task)
+{
+    if (task->engaged++ == 0)
+        task->engaged_at = sim->now;
+}
+
+static void ended(struct sim *sim, struct sim_task *task)
+{
+    if (--task->engaged == 0)
+        task->occupied += sim->now - task->engaged_at;
+}
+
+/* The GPUs of a copy: those of the job, or all that its kernels may use. */
+static uint64_t copy_gpus(const struct sim *sim, const struct sim_task *task)
+{
+    uint64_t gpus = task->gpus;
+    uint64_t all = sim->config.gpus == 64 ? UINT64_MAX : (UINT64_C(1) << sim->config.gpus) - 1;
+
+    if (sim->profile->tokens)
+        return UINT64_C(1) << task->token_gpu;
+    for (size_t i = 0; i < task->program.n; i++) {
+        const struct step *step = &task->program.steps[i];
+
+        if (step->kind == STEP_KERNEL && step->placement.kind == PLACEMENT_FIXED)
+            gpus |= step->placement.gpus;
+        else if (step->kind == STEP_KERNEL && step->placement.kind == PLACEMENT_ANY)
+            gpus = all;
+    }
+    return gpus ? gpus : 1;
+}
+
+static void ask(struct sim *sim, size_t id, unsigned lane, const struct engine_set *engines, bool one_of)
+{
+    struct sched_event event = {.kind = SCHED_ENGINE_REQUEST,
+                                .at = sim->now,
+                                .job = (job_id)id,
+                                .lane = lane,
+                                .engines = *engines,
+                                .one_of = one_of,
+                                .home = SCHED_NO_GPU};
+
+    sim_tell_core(sim, &event);
+}
+
+/* One lane per bus, each with the copy engines of the GPUs behind it: copies over different buses run side by side. */
+static void begin_copy(struct sim *sim, size_t id)
+{
+    struct sim_task *task = &sim->tasks[id];
+    const struct step *step = &task->program.steps[task->step];
+    uint64_t gpus = copy_gpus(sim, task);
+    struct engine_set sets[SCHED_MAX_BUSES] = {0};
+    bool used[SCHED_MAX_BUSES] = {0};
+    unsigned lane = 0;
+
+    for (unsigned q = 0; q < sim->config.gpus; q++) {
+        unsigned bus = sim->profile->buses && sim->config.buses ? sched_bus_of_gpu(sim->core, q) : 0;
+        struct engine_set set;
+
+        if (!(gpus >> q & 1))
+            continue;
+        set = sched_copy_engines(sim->core, q, step->copy);
+        for (unsigned w = 0; w < SCHED_MAX_ENGINES / 64; w++)
+            sets[bus].bits[w] |= set.bits[w];
+        used[bus] = true;
+    }
+    task->lanes_left = 0;
+    for (unsigned bus = 0; bus < SCHED_MAX_BUSES; bus++)
+        task->lanes_left += used[bus];
+    for (unsigned l = 0; l < task->lanes_left; l++)
+        task->lanes[l] = (struct sim_lane){.cut = &step->cut, .n_pieces = cut_count(&step->cut)};
+    for (unsigned bus = 0; bus < SCHED_MAX_BUSES; bus++) {
+        if (used[bus])
+            ask(sim, id, lane++, &sets[bus], false);
+    }
+}
+
+/* The index-th GPU of the set. */
+static unsigned nth_gpu(uint64_t gpus, unsigned index)
+{
+    while (index-- > 0)
+        gpus &= gpus - 1;
+    return (unsigned)__builtin_ctzll(gpus);
+}
+
+static void begin_kernel(struct sim *sim, size_t id)
+{
+    struct sim_task *task = &sim->tasks[id];
+    const struct step *step = &task->program.steps[task->step];
+    uint64_t gpus = step->placement.kind == PLACEMENT_FIXED ? step->placement.gpus : task->gpus;
+    unsigned lanes = step->lanes;
+
+    if (sim->profile->tokens)
+        gpus = UINT64_C(1) << task->token_gpu;
+    task->lanes_left = lanes;
+    for (unsigned l = 0; l < lanes; l++)
+        task->lanes[l] = (struct sim_lane){0};
+    for (unsigned l = 0; l < lanes; l++) {
+        struct engine_set set = {0};
+        bool any = step->placement.kind == PLACEMENT_ANY && !sim->profile->tokens;
+
+        for (unsigned q = 0; any && q < sim->config.gpus; q++)
+            engine_set_add(&set, sched_execution_engine(sim->core, q));
+        if (!any)
+            engine_set_add(&set, sched_execution_engine(sim->core, nth_gpu(gpus, l)));
+        ask(sim, id, l, &set, any);
+    }
+}
+
+static void begin_peer_copy(struct sim *sim, size_t id)
+{
+    struct sim_task *task = &sim->tasks[id];
+    const struct step *step = &task->program.steps[task->step];
+    struct engine_set set = {0};
+
+    if (task->home == SCHED_NO_GPU || task->home == task->token_gpu) {
+        sim_step_done(sim, id);
+        return;
+    }
+    engine_set_add(&set, sched_copy_engine(sim->core, task->token_gpu, COPY_IN));
+    engine_set_add(&set, sched_copy_engine(sim->core, task->home, COPY_OUT));
+    task->lanes_left = 1;
+    task->lanes[0] = (struct sim_lane){.cut = &step->cut, .n_pieces = cut_count(&step->cut)};
+    ask(sim, id, 0, &set, false);
+}
+
+void gpu_begin_step(struct sim *sim, size_t id)
+{
+    struct sim_task *task = &sim->tasks[id];
+    const struct step *step = &task->program.steps[task->step];
+    struct sched_event event = {.at = sim->now, .job = (job_id)id};
+
+    switch (step->kind) {
+    case STEP_COPY:
+        begin_copy(sim, id);
+        return;
+    case STEP_KERNEL:
+        begin_kernel(sim, id);
+        return;
+    case STEP_PEER_COPY:
+        begin_peer_copy(sim, id);
+        return;
+    case STEP_TOKEN:
+        event.kind = SCHED_TOKEN_REQUEST;
+        event.home = task->home;
+        event.cost = task->program.gpu_length;
+        sim_tell_core(sim, &event);
+        return;
+    case STEP_TOKEN_BACK:
+    default:
+        event.kind = SCHED_TOKEN_RELEASE;
+        task->home = task->token_gpu;
+        sim_tell_core(sim, &event);
+        sim_step_done(sim, id);
+        return;
+    }
+}
+
+void gpu_granted(struct sim *sim, const struct sched_decision *decision)
+{
+    struct sim_task *task = &sim->tasks[decision->job];
+    const struct step *step = &task->program.steps[task->step];
+    struct sim_lane *lane = &task->lanes[decision->lane];
+
+    if (!lane->cut) {
+        lane->cut = step->per_gpu ? &step->per_gpu[decision->gpu] : &step->cut;
+        lane->n_pieces = cut_count(lane->cut);
+    }
+    lane->engines = decision->engines;
+    lane->engine = decision->engine;
+    lane->piece_at = sim->now;
+    began(sim, task);
+    timer_arm(&sim->timers, timer_lane(sim, decision->job, decision->lane),
+              sim->now + sim_actual(task, cut_piece(lane->cut, lane->piece)));
+}
+
+static void report_span(struct sim *sim, size_t id, const struct sim_lane *lane)
+{
+    const struct sim_task *task = &sim->tasks[id];
+
+    if (!sim->observer || sim->now == lane->piece_at)
+        return;
+    for (engine_id e = 0; e < sched_engines(sim->core); e++) {
+        if (engine_set_has(&lane->engines, e))
+            sim->observer->span(sim->observer->context, sim->config.cpus + e, id, task->number,
+                                task->program.steps[task->step].segment, lane->piece_at, sim->now);
+    }
+}
+
+void gpu_piece_over(struct sim *sim, size_t id, unsigned index)
+{
+    struct sim_task *task = &sim->tasks[id];
+    struct sim_lane *lane = &task->lanes[index];
+    struct sim_task_result *result = &sim->results[id];
+    struct sched_event event = {.at = sim->now, .job = (job_id)id, .lane = index};
+    bool last = ++lane->piece == lane->n_pieces;
+
+    ended(sim, task);
+    *(task->program.steps[task->step].kind == STEP_KERNEL ? &result->compute : &result->copy) +=
+        sim->now - lane->piece_at;
+    report_span(sim, id, lane);
+    event.kind = last ? SCHED_ENGINE_RELEASE : SCHED_PIECE_DONE;
+    lane->done = last;
+    sim_tell_core(sim, &event);
+    if (last && --task->lanes_left == 0)
+        sim_step_done(sim, id);
+}
+
+void gpu_token_granted(struct sim *sim, const struct sched_decision *decision)
+{
+    struct sim_task_result *result = &sim->results[decision->job];
+
+    sim->tasks[decision->job].token_gpu = decision->gpu;
+    if (decision->ahead > result->max_ahead)
+        result->max_ahead = decision->ahead;
+    sim_step_done(sim, decision->job);
+}
+
+void gpu_close_spans(struct sim *sim)
+{
+    for (size_t i = 0; i < sim->n_tasks; i++) {
+        const struct sim_task *task = &sim->tasks[i];
+
+        for (unsigned l = 0; task->active && l < sim->lanes; l++) {
+            if (sim->timers.place[timer_lane(sim, i, l)] != TIMER_NONE)
+                report_span(sim, i, &task->lanes[l]);
+        }
+    }
+}
+
+/* Placement `chosen`: GPUs for this job, before its first copy. */
+void gpu_place(struct sim *sim, size_t id)
+{
+    struct sim_task *task = &sim->tasks[id];
+    uint64_t all = sim->config.gpus == 64 ? UINT64_MAX : (UINT64_C(1) << sim->config.gpus) - 1;
+    struct sched_event event = {.kind = SCHED_PLACE,
+                                .at = sim->now,
+                                .job = (job_id)id,
+                                .n = task->program.choose,
+                                .gpus = all,
+                                .home = SCHED_NO_GPU,
+                                .cost = task->program.gpu_length};
+
+    const struct sched_decision *decisions;
+    size_t n;
+
+    if (sim->run->random_gpus) {
+        while ((unsigned)__builtin_popcountll(task->gpus) < task->program.choose)
+            task->gpus |= UINT64_C(1) << random_below(&sim->random, sim->config.gpus);
+        return;
+    }
+    /* The answer is needed before the next step; it can only be PLACED. */
+    if (sched_core_handle(sim->core, &event, &decisions, &n) == 0 && n == 1)
+        task->gpus = decisions[0].gpus;
+}

@@ -1,0 +1,326 @@
+#include "sim/program.h"
+
+#include <errno.h>
+
+size_t cut_count(const struct cut *cut)
+{
+    if (cut->n)
+        return cut->n;
+    if (cut->piece <= 0 || cut->piece >= cut->length)
+        return 1;
+    return (size_t)((cut->length + cut->piece - 1) / cut->piece);
+}
+
+baton_nsec cut_piece(const struct cut *cut, size_t index)
+{
+    baton_nsec before;
+
+    if (cut->n)
+        return cut->list[index];
+    if (cut->piece <= 0)
+        return cut->length;
+    before = cut->piece * (baton_nsec)index;
+    return cut->length - before < cut->piece ? cut->length - before : cut->piece;
+}
+
+struct maker {
+    const struct task_set *set;
+    const struct task *task;
+    const struct plan_task *plan;
+    const struct sched_profile *profile;
+    struct arena *arena;
+    struct program program;
+    const char *reason;
+};
+
+/* `fifo` and `priority-whole` do not slice. */
+static struct cut cut_of(const struct maker *maker, const struct segment *segment, baton_nsec length)
+{
+    struct cut cut = {.length = length};
+    bool slices = maker->profile->pieces || maker->profile->tokens;
+
+    if (!slices)
+        return cut;
+    if (segment->pieces.n && maker->program.gpus == 1) {
+        cut.list = segment->pieces.pieces;
+        cut.n = segment->pieces.n;
+    } else {
+        cut.piece = segment->piece;
+        if (segment->kind == SEGMENT_KERNEL && maker->plan && maker->plan->piece && !segment->pieces.n)
+            cut.piece = maker->plan->piece;
+    }
+    return cut;
+}
+
+/*
+ * Chunks of a copy whose bytes are known: of the size that the plan or else the platform gives, each as long as segment_piece() says,
+ * which is what the analyses count with.
+ */
+static void cut_chunks(const struct maker *maker, const struct segment *segment, struct cut *cut)
+{
+    struct platform platform = maker->set->platform;
+
+    if (cut->n || segment->piece || !(maker->profile->pieces || maker->profile->tokens))
+        return;
+    if (maker->plan && maker->plan->chunk_in > 0)
+        platform.chunk_in = maker->plan->chunk_in;
+    if (maker->plan && maker->plan->chunk_out > 0)
+        platform.chunk_out = maker->plan->chunk_out;
+    cut->piece = segment_piece(&platform, segment);
+}
+
+static struct step *add_step(struct maker *maker, enum step_kind kind)
+{
+    struct step *step = &maker->program.steps[maker->program.n++];
+
+    *step = (struct step){.kind = kind, .segment = SIZE_MAX, .lanes = 1};
+    return step;
+}
+
+/* Chunks with the overhead set's cost (GPUSYNC D4): full ones and a last one of its own size. */
+static int cut_by_cost(const struct maker *maker, enum copy_direction direction, int64_t bytes, int64_t chunk,
+                       struct cut *ret_cut)
+{
+    size_t n = (size_t)((bytes + chunk - 1) / chunk);
+    baton_nsec *list = arena_calloc(maker->arena, n, sizeof *list);
+
+    if (!list)
+        return -ENOMEM;
+    *ret_cut = (struct cut){.list = list, .n = n};
+    for (size_t i = 0; i < n; i++) {
+        int64_t size = bytes - (int64_t)i * chunk < chunk ? bytes - (int64_t)i * chunk : chunk;
+
+        list[i] = overheads_copy_cost(&maker->set->platform.overheads, direction, size);
+        ret_cut->length += list[i];
+    }
+    return 0;
+}
+
+static int add_state_copy(struct maker *maker, enum step_kind kind, enum copy_direction direction)
+{
+    const struct platform *platform = &maker->set->platform;
+    struct step *step = add_step(maker, kind);
+
+    step->copy = direction == COPY_OUT ? COPY_OUT : COPY_IN;
+    return cut_by_cost(maker, direction, maker->task->state,
+                       direction == COPY_OUT ? platform->chunk_out : platform->chunk_in, &step->cut);
+}
+
+static int add_copy(struct maker *maker, const struct segment *segment, struct step *step)
+{
+    const struct platform *platform = &maker->set->platform;
+
+    step->copy = segment->kind == SEGMENT_COPY_IN ? COPY_IN : COPY_OUT;
+    if (maker->profile->tokens && segment->bytes > 0 && platform->overheads.n_copies[step->copy])
+        return cut_by_cost(maker, step->copy, segment->bytes,
+                           step->copy == COPY_IN ? platform->chunk_in : platform->chunk_out, &step->cut);
+    cut_chunks(maker, segment, &step->cut);
+    return 0;
+}
+
+static int add_kernel(struct maker *maker, const struct segment *segment, struct step *step)
+{
+    struct program *program = &maker->program;
+    unsigned all = maker->set->platform.gpus;
+    struct cut *per_gpu;
+
+    step->placement = segment_placement(maker->task, segment);
+    if (maker->plan && !segment->has_placement)
+        step->placement = maker->plan->placement;
+    step->lanes = program->gpus > 1 ? program->gpus : segment->gpus;
+    if (step->placement.kind == PLACEMENT_FIXED)
+        step->lanes = (unsigned)__builtin_popcountll(step->placement.gpus);
+    else if (step->placement.kind == PLACEMENT_CHOSEN && step->lanes == all)
+        step->placement =
+            (struct placement){PLACEMENT_FIXED, all == 64 ? UINT64_MAX : (UINT64_C(1) << all) - 1};
+    if (maker->profile->tokens && step->lanes > 1) {
+        maker->reason = "the profile gpusync has no split kernels";
+        return PROGRAM_UNSUPPORTED;
+    }
+    if (step->placement.kind == PLACEMENT_CHOSEN && step->lanes > program->choose)
+        program->choose = step->lanes;
+    if (segment->n_per_gpu && program->gpus == 1) {
+        per_gpu = arena_calloc(maker->arena, segment->n_per_gpu, sizeof *per_gpu);
+        if (!per_gpu)
+            return -ENOMEM;
+        for (size_t q = 0; q < segment->n_per_gpu; q++) {
+            struct cut *cut = &per_gpu[q];
+
+            for (size_t i = 0; i < segment->per_gpu[q].n; i++)
+                cut->length += segment->per_gpu[q].pieces[i];
+            if (segment->per_gpu[q].n > 1 && (maker->profile->pieces || maker->profile->tokens)) {
+                cut->list = segment->per_gpu[q].pieces;
+                cut->n = segment->per_gpu[q].n;
+            } else {
+                cut->piece = step->cut.piece;
+            }
+        }
+        step->per_gpu = per_gpu;
+    }
+    return 0;
+}
+
+static int add_segment(struct maker *maker, size_t index)
+{
+    const struct segment *segment = &maker->task->segments[index];
+    unsigned gpus = maker->program.gpus;
+    baton_nsec length = segment_length_on(segment, gpus, maker->set->platform.gpus);
+    struct step *step;
+    int result = 0;
+
+    if (length < 0) {
+        maker->reason = "the file gives no length for a kernel on so many GPUs";
+        return PROGRAM_UNSUPPORTED;
+    }
+    step = add_step(maker, segment->kind == SEGMENT_CPU      ? STEP_CPU
+                           : segment->kind == SEGMENT_KERNEL ? STEP_KERNEL
+                                                             : STEP_COPY);
+    step->segment = index;
+    step->best = segment->best < length ? segment->best : length;
+    step->cut = cut_of(maker, segment, length);
+    if (step->kind == STEP_CPU)
+        step->cut = (struct cut){.length = length};
+    else if (step->kind == STEP_COPY)
+        result = add_copy(maker, segment, step);
+    else
+        result = add_kernel(maker, segment, step);
+    if (step->lanes > maker->program.max_lanes)
+        maker->program.max_lanes = step->lanes;
+    return result;
+}
+
+/* GPU segments first..last are the critical section under tokens. */
+static void critical_section(const struct task *task, size_t *ret_first, size_t *ret_last)
+{
+    *ret_first = task->n_segments;
+    *ret_last = 0;
+    for (size_t i = 0; i < task->n_segments; i++) {
+        if (!segment_is_gpu(&task->segments[i]))
+            continue;
+        if (*ret_first == task->n_segments)
+            *ret_first = i;
+        *ret_last = i;
+    }
+}
+
+/* critical_cpu_ms: the end of the CPU time before, then the begin of that after, lies inside the critical section. */
+static void move_critical_cpu(struct maker *maker, baton_nsec critical)
+{
+    struct program *program = &maker->program;
+
+    for (size_t i = 0; i + 1 < program->n && critical > 0; i++) {
+        struct step *step = &program->steps[i];
+        struct step *next = &program->steps[i + 1];
+        baton_nsec moved = step->cut.length < critical ? step->cut.length : critical;
+
+        if (step->kind != STEP_CPU || next->kind != STEP_TOKEN)
+            continue;
+        /* CPU, TOKEN -> CPU, TOKEN, CPU: the room was kept when the program was made. */
+        for (size_t k = program->n; k > i + 2; k--)
+            program->steps[k] = program->steps[k - 1];
+        program->steps[i + 2] = *step;
+        program->steps[i + 2].cut.length = moved;
+        program->steps[i + 2].best = 0;
+        step->cut.length -= moved;
+        if (step->best > step->cut.length)
+            step->best = step->cut.length;
+        program->n++;
+        critical -= moved;
+        break;
+    }
+    for (size_t i = 0; i + 1 < program->n && critical > 0; i++) {
+        struct step *step = &program->steps[i];
+        struct step *next = &program->steps[i + 1];
+        baton_nsec moved = next->cut.length < critical ? next->cut.length : critical;
+        struct step back = *step;
+
+        if (step->kind != STEP_TOKEN_BACK || next->kind != STEP_CPU)
+            continue;
+        for (size_t k = program->n; k > i + 1; k--)
+            program->steps[k] = program->steps[k - 1];
+        program->steps[i] = program->steps[i + 2];
+        program->steps[i].cut.length = moved;
+        program->steps[i].best = 0;
+        program->steps[i + 1] = back;
+        program->steps[i + 2].cut.length -= moved;
+        if (program->steps[i + 2].best > program->steps[i + 2].cut.length)
+            program->steps[i + 2].best = program->steps[i + 2].cut.length;
+        program->n++;
+        critical -= moved;
+        break;
+    }
+}
+
+static int add_state_in(struct maker *maker)
+{
+    enum migration migration = maker->set->platform.migration;
+
+    if (maker->task->state <= 0 || maker->set->platform.gpu_cluster == 1 || migration == MIGRATION_NONE)
+        return 0;
+    if (migration == MIGRATION_SYSTEM)
+        return add_state_copy(maker, STEP_COPY, COPY_IN);
+    return add_state_copy(maker, STEP_PEER_COPY, COPY_P2P);
+}
+
+static int add_state_out(struct maker *maker)
+{
+    if (maker->task->state <= 0 || maker->set->platform.gpu_cluster == 1 ||
+        maker->set->platform.migration != MIGRATION_SYSTEM)
+        return 0;
+    return add_state_copy(maker, STEP_COPY, COPY_OUT);
+}
+
+static int make_steps(struct maker *maker)
+{
+    size_t first;
+    size_t last;
+    int result = 0;
+
+    critical_section(maker->task, &first, &last);
+    for (size_t i = 0; !result && i < maker->task->n_segments; i++) {
+        if (maker->profile->tokens && i == first) {
+            add_step(maker, STEP_TOKEN);
+            result = add_state_in(maker);
+        }
+        if (!result)
+            result = add_segment(maker, i);
+        if (!result && maker->profile->tokens && i == last && first < maker->task->n_segments) {
+            result = add_state_out(maker);
+            add_step(maker, STEP_TOKEN_BACK);
+        }
+    }
+    if (!result && maker->profile->tokens && maker->task->critical_cpu > 0)
+        move_critical_cpu(maker, maker->task->critical_cpu);
+    return result;
+}
+
+int program_make(const struct task_set *set, const struct task *task, const struct plan_task *plan_task,
+                 unsigned gpus, enum sched_profile_id profile, struct arena *arena,
+                 struct program *ret_program, const char **ret_reason)
+{
+    struct maker maker = {
+        .set = set, .task = task, .plan = plan_task, .profile = &sched_profiles[profile], .arena = arena};
+    int result;
+
+    maker.program.max_lanes = 1;
+    maker.program.gpus = gpus ? gpus : 1;
+    maker.program.uses_gpu = task_uses_gpu(task);
+    maker.program.steps = arena_calloc(arena, task->n_segments + 6, sizeof *maker.program.steps);
+    if (!maker.program.steps)
+        return -ENOMEM;
+    result = make_steps(&maker);
+    if (result) {
+        if (result == PROGRAM_UNSUPPORTED)
+            *ret_reason = maker.reason;
+        return result;
+    }
+    for (size_t i = 0; i < maker.program.n; i++) {
+        const struct step *step = &maker.program.steps[i];
+
+        maker.program.cost += step->cut.length;
+        if (step->kind != STEP_CPU)
+            maker.program.gpu_length += step->cut.length;
+    }
+    *ret_program = maker.program;
+    return 0;
+}

@@ -1,0 +1,498 @@
+#include "sim/sim.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/internal.h"
+#include "sim/times.h"
+
+/* Making and freeing. */
+
+static int make_tasks(struct sim *sim, const char **ret_reason, size_t *ret_task)
+{
+    const struct task_set *set = sim->options.set;
+
+    sim->n_tasks = set->n_tasks;
+    sim->tasks = arena_calloc(&sim->arena, set->n_tasks, sizeof *sim->tasks);
+    sim->results = arena_calloc(&sim->arena, set->n_tasks, sizeof *sim->results);
+    if (!sim->tasks || !sim->results)
+        return -ENOMEM;
+    sim->lanes = sim->config.buses > 1 ? sim->config.buses : 1;
+    for (size_t i = 0; i < set->n_tasks; i++) {
+        struct sim_task *task = &sim->tasks[i];
+        const struct plan_task *planned =
+            sim->options.plan ? plan_find(sim->options.plan, set->tasks[i].name) : NULL;
+        unsigned gpus = planned ? planned->gpus : 1;
+        int result;
+
+        *ret_task = i;
+        if (sim->options.plan && !planned) {
+            *ret_reason = "the plan does not name this task";
+            return SIM_UNSUPPORTED;
+        }
+        if (!planned && sim->options.multi && set->platform.gpus > 1) {
+            gpus = set->platform.gpus;
+            for (size_t k = 0; k < set->tasks[i].n_segments; k++) {
+                if (segment_length_on(&set->tasks[i].segments[k], gpus, gpus) < 0)
+                    gpus = 1;
+            }
+        }
+        task->task = &set->tasks[i];
+        result = program_make(set, task->task, planned, gpus, sim->config.profile, &sim->arena,
+                              &task->program, ret_reason);
+        if (result)
+            return result;
+        task->priority = planned ? planned->priority : set->tasks[i].priority;
+        if (task->program.max_lanes > sim->lanes)
+            sim->lanes = task->program.max_lanes;
+    }
+    for (size_t i = 0; i < set->n_tasks; i++) {
+        sim->tasks[i].lanes = arena_calloc(&sim->arena, sim->lanes, sizeof *sim->tasks[i].lanes);
+        if (!sim->tasks[i].lanes)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* Deadline-monotonic where the file gives no priorities. */
+static int make_priorities(struct sim *sim, const char **ret_reason)
+{
+    size_t *order;
+
+    if (sim->options.plan || sim->tasks[0].priority || sim->config.policy == POLICY_EDF ||
+        sim->config.policy == POLICY_FAIR_LATENESS || sim->config.policy == POLICY_FIFO)
+        return 0;
+    if (sim->n_tasks > 99) {
+        *ret_reason = "more than 99 tasks cannot have a fixed priority each";
+        return SIM_UNSUPPORTED;
+    }
+    order = arena_calloc(&sim->arena, sim->n_tasks, sizeof *order);
+    if (!order)
+        return -ENOMEM;
+    task_set_order(sim->options.set, order);
+    for (size_t i = 0; i < sim->n_tasks; i++)
+        sim->tasks[order[i]].priority = (unsigned)(99 - i);
+    return 0;
+}
+
+static int make_clusters(struct sim *sim)
+{
+    unsigned c = sim->config.cpu_cluster;
+
+    sim->n_clusters = sim->config.cpus / c;
+    sim->clusters = arena_calloc(&sim->arena, sim->n_clusters, sizeof *sim->clusters);
+    for (size_t i = 0; sim->clusters && i < sim->n_clusters; i++) {
+        struct sim_cluster *cluster = &sim->clusters[i];
+
+        cluster->first_cpu = (unsigned)i * c;
+        cluster->n_cpus = c;
+        cluster->ready = arena_calloc(&sim->arena, sim->n_tasks + 1, sizeof *cluster->ready);
+        cluster->on_cpu = arena_calloc(&sim->arena, c, sizeof *cluster->on_cpu);
+        if (!cluster->ready || !cluster->on_cpu)
+            return -ENOMEM;
+    }
+    return sim->clusters ? 0 : -ENOMEM;
+}
+
+static int build(struct sim *sim, const char **ret_reason, size_t *ret_task)
+{
+    int result = sim->options.set->n_tasks ? 0 : -EINVAL;
+
+    sched_config_init(&sim->config, &sim->options.set->platform);
+    sim->config.profile = sim->options.profile;
+    sim->config.policy = sim->options.policy;
+    sim->config.lock = sim->options.lock;
+    sim->config.keep_gpu = true;
+    sim->profile = &sched_profiles[sim->config.profile];
+    if (!result)
+        result = make_tasks(sim, ret_reason, ret_task);
+    if (!result)
+        result = make_priorities(sim, ret_reason);
+    if (!result)
+        result = make_clusters(sim);
+    if (!result)
+        result = partition_tasks(sim);
+    if (result)
+        return result;
+    sim->config.clients = sim->config.jobs = (unsigned)sim->n_tasks;
+    sim->config.lanes = sim->lanes;
+    result = sched_core_new(&sim->config, &sim->core);
+    if (!result)
+        result = timers_new((uint32_t)(sim->n_tasks * (sim->lanes + 2)), &sim->timers);
+    if (!result) {
+        sim->todo_room = 64;
+        sim->todo = calloc(sim->todo_room, sizeof *sim->todo);
+        result = sim->todo ? 0 : -ENOMEM;
+    }
+    return result;
+}
+
+int sim_new(const struct sim_options *options, struct sim **ret_sim, const char **ret_reason,
+            size_t *ret_task)
+{
+    struct sim *sim = calloc(1, sizeof *sim);
+    int result;
+
+    if (!sim)
+        return -ENOMEM;
+    arena_init(&sim->arena, 0);
+    sim->options = *options;
+    *ret_task = 0;
+    result = build(sim, ret_reason, ret_task);
+    if (result) {
+        sim_free(sim);
+        return result;
+    }
+    *ret_sim = sim;
+    return 0;
+}
+
+void sim_free(struct sim *sim)
+{
+    if (!sim)
+        return;
+    sched_core_free(sim->core);
+    timers_free(&sim->timers);
+    free(sim->todo);
+    arena_done(&sim->arena);
+    free(sim);
+}
+
+const struct sched_core *sim_core(const struct sim *sim)
+{
+    return sim->core;
+}
+
+/* Talking to the core. */
+
+void sim_mark(struct sim *sim, enum sim_mark mark, size_t row, size_t task, size_t other)
+{
+    if (sim->observer)
+        sim->observer->mark(sim->observer->context, mark, row, task, sim->tasks[task].number, other,
+                            sim->now);
+}
+
+static void keep(struct sim *sim, const struct sched_decision *decision)
+{
+    if (sim->todo_n == sim->todo_room) {
+        struct sched_decision *larger = calloc(sim->todo_room * 2, sizeof *larger);
+
+        assert(larger);
+        for (size_t i = 0; i < sim->todo_n; i++)
+            larger[i] = sim->todo[(sim->todo_first + i) % sim->todo_room];
+        free(sim->todo);
+        sim->todo = larger;
+        sim->todo_room *= 2;
+        sim->todo_first = 0;
+    }
+    sim->todo[(sim->todo_first + sim->todo_n++) % sim->todo_room] = *decision;
+}
+
+static void begin_next_job(struct sim *sim, size_t id)
+{
+    const struct sim_task *task = &sim->tasks[id];
+
+    if (task->next_release_at < sim->run->horizon)
+        timer_arm(&sim->timers, timer_release(sim, id),
+                  task->next_release_at > sim->now ? task->next_release_at : sim->now);
+}
+
+static void carry_out(struct sim *sim, const struct sched_decision *decision)
+{
+    switch (decision->action) {
+    case SCHED_GRANT:
+        gpu_granted(sim, decision);
+        break;
+    case SCHED_TOKEN:
+        gpu_token_granted(sim, decision);
+        break;
+    case SCHED_YIELD:
+        sim->result->yields++;
+        sim_mark(sim, SIM_YIELD, sim->config.cpus + decision->engine, decision->job, SIZE_MAX);
+        break;
+    case SCHED_SUSPEND:
+    case SCHED_RESUME:
+        cpu_suspend(sim, decision->job, decision->action == SCHED_SUSPEND);
+        if (decision->action == SCHED_SUSPEND)
+            sim_mark(sim, SIM_SUSPEND, SIZE_MAX, decision->job, SIZE_MAX);
+        break;
+    case SCHED_ENDED:
+        sim->tasks[decision->job].deferred = sim->tasks[decision->job].active = false;
+        cpu_suspend(sim, decision->job, false);
+        begin_next_job(sim, decision->job);
+        break;
+    default:
+        break;
+    }
+}
+
+void sim_tell_core(struct sim *sim, struct sched_event *event)
+{
+    const struct sched_decision *decisions;
+    size_t n = 0;
+    bool ranks = false;
+    int result = sched_core_handle(sim->core, event, &decisions, &n);
+
+    assert(result == 0);
+    (void)result;
+    for (size_t i = 0; i < n; i++) {
+        if (decisions[i].action != SCHED_EFF) {
+            keep(sim, &decisions[i]);
+            continue;
+        }
+        ranks = true;
+        if (decisions[i].as != decisions[i].job) {
+            sim->result->inheritances++;
+            sim_mark(sim, SIM_INHERIT, SIZE_MAX, decisions[i].job, decisions[i].as);
+        }
+    }
+    if (ranks && sim->profile->tokens)
+        cpu_sort(sim); /* elsewhere a holder of engines is never ready */
+    if (sim->busy)
+        return;
+    sim->busy = true;
+    while (sim->todo_n) {
+        struct sched_decision next = sim->todo[sim->todo_first];
+
+        sim->todo_first = (sim->todo_first + 1) % sim->todo_room;
+        sim->todo_n--;
+        carry_out(sim, &next);
+    }
+    sim->busy = false;
+}
+
+/* Jobs. */
+
+baton_nsec sim_actual(const struct sim_task *task, baton_nsec worst)
+{
+    if (task->factor >= 1)
+        return worst;
+    return (baton_nsec)((double)worst * task->factor);
+}
+
+/* How long the present step takes, as a fraction of its worst case. */
+static double draw_factor(struct sim *sim, size_t id)
+{
+    struct sim_task *task = &sim->tasks[id];
+    const struct step *step = &task->program.steps[task->step];
+    const struct sim_times *times = sim->options.times;
+    double lowest;
+
+    if (step->cut.length <= 0)
+        return 1;
+    if (times && times->tasks[id].n_jobs && step->segment != SIZE_MAX) {
+        size_t row = (size_t)((task->number - 1) % times->tasks[id].n_jobs);
+        baton_nsec length = times->tasks[id].lengths[row * task->task->n_segments + step->segment];
+
+        return task->task->segments[step->segment].length
+                   ? (double)length / (double)task->task->segments[step->segment].length
+                   : 1;
+    }
+    if (!sim->run->random_execution || random_below(&sim->random, 2) == 0)
+        return 1;
+    lowest = (double)step->best / (double)step->cut.length;
+    return lowest + (1 - lowest) * random_unit(&sim->random);
+}
+
+static void finish_job(struct sim *sim, size_t id)
+{
+    struct sim_task *task = &sim->tasks[id];
+    struct sim_task_result *result = &sim->results[id];
+    struct sched_event event = {.kind = SCHED_JOB_DONE, .at = sim->now, .job = (job_id)id};
+    baton_nsec response = sim->now - task->release_at;
+
+    result->jobs++;
+    quantiles_add(&result->response, response);
+    quantiles_add(&result->occupying, task->occupied);
+    quantiles_add(&result->pending, response > task->occupied ? response - task->occupied : 0);
+    if (response > result->max_response)
+        result->max_response = response;
+    sim_mark(sim, SIM_COMPLETE, SIZE_MAX, id, SIZE_MAX);
+    if (response > task->task->deadline) {
+        result->misses++;
+        sim_mark(sim, SIM_MISS, SIZE_MAX, id, SIZE_MAX);
+    }
+    sim_tell_core(sim, &event);
+    task->deferred = sched_core_has_job(sim->core, (job_id)id);
+    if (task->deferred)
+        return;
+    task->active = false;
+    begin_next_job(sim, id);
+}
+
+static void begin_step(struct sim *sim, size_t id)
+{
+    struct sim_task *task = &sim->tasks[id];
+    const struct step *step;
+
+    if (task->step == task->program.n) {
+        finish_job(sim, id);
+        return;
+    }
+    step = &task->program.steps[task->step];
+    task->factor = draw_factor(sim, id);
+    if (step->kind == STEP_CPU) {
+        task->left = sim_actual(task, step->cut.length);
+        cpu_enter(sim, id);
+        return;
+    }
+    if (task->program.choose && !task->gpus && !sim->profile->tokens)
+        gpu_place(sim, id);
+    gpu_begin_step(sim, id);
+}
+
+void sim_step_done(struct sim *sim, size_t id)
+{
+    struct sim_task *task = &sim->tasks[id];
+    const struct step *step = &task->program.steps[task->step];
+    const struct overheads *o = &sim->options.set->platform.overheads;
+
+    if (sim->options.overheads && !task->delayed && (step->kind == STEP_COPY || step->kind == STEP_KERNEL)) {
+        task->delayed = true;
+        timer_arm(&sim->timers, timer_cpu(sim, id),
+                  sim->now + o->gpu_top_half + o->gpu_bottom_half + o->syscall_in + o->syscall_out);
+        return;
+    }
+    task->delayed = false;
+    task->step++;
+    begin_step(sim, id);
+}
+
+static baton_nsec gap(struct sim *sim, struct sim_task *task)
+{
+    baton_nsec period = task->task->period;
+
+    if (!sim->run->sporadic || random_below(&task->random, 2) == 0)
+        return period;
+    return period + (baton_nsec)random_below(&task->random, (uint64_t)period + 1);
+}
+
+static void begin_job(struct sim *sim, size_t id)
+{
+    struct sim_task *task = &sim->tasks[id];
+    struct sched_event event = {.kind = SCHED_JOB_RELEASE,
+                                .at = sim->now,
+                                .client = (client_id)id,
+                                .job = (job_id)id,
+                                .priority = task->priority,
+                                .cost = task->program.cost};
+
+    task->active = true;
+    task->number++;
+    task->release_at = task->next_release_at;
+    task->next_release_at += gap(sim, task);
+    task->step = 0;
+    task->occupied = 0;
+    task->gpus = 0;
+    event.deadline_at = task->release_at + task->task->deadline;
+    if (sim->config.policy == POLICY_FAIR_LATENESS && sim->options.points) {
+        event.deadline_at = task->release_at + sim->options.points[id];
+        event.cost = 0;
+    }
+    sim_mark(sim, SIM_RELEASE, SIZE_MAX, id, SIZE_MAX);
+    sim_tell_core(sim, &event);
+    begin_step(sim, id);
+}
+
+/* Running. */
+
+static void reset(struct sim *sim)
+{
+    const struct sim_run *run = sim->run;
+
+    sim->now = 0;
+    sim->todo_first = sim->todo_n = 0;
+    random_init(&sim->random, run->seed, 0);
+    timers_reset(&sim->timers, run->random_ties ? &sim->random : NULL);
+    cpu_reset(sim);
+    memset(sim->results, 0, sim->n_tasks * sizeof *sim->results);
+    sched_core_reset(sim->core);
+    for (size_t i = 0; i < sim->n_tasks; i++) {
+        struct sim_task *task = &sim->tasks[i];
+        struct sched_event join = {.kind = SCHED_CLIENT_JOIN,
+                                   .client = (client_id)i,
+                                   .uses_gpu = task->program.uses_gpu,
+                                   .gpu_cluster = task->gpu_cluster,
+                                   .cpu_cluster = task->cpu_cluster};
+
+        task->active = task->deferred = task->ready = task->suspended = task->delayed = false;
+        task->number = 0;
+        task->engaged = 0;
+        task->cpu = task->last_cpu = NO_CPU;
+        task->home = SCHED_NO_GPU;
+        random_init(&task->random, run->seed, 1 + i);
+        task->next_release_at = run->offsets ? run->offsets[i] : 0;
+        sim_tell_core(sim, &join);
+        if (task->next_release_at < run->horizon)
+            timer_arm(&sim->timers, timer_release(sim, i), task->next_release_at);
+    }
+}
+
+static void fire(struct sim *sim, uint32_t timer)
+{
+    uint32_t lanes = (uint32_t)(sim->n_tasks * sim->lanes);
+
+    sim->result->events++;
+    if (timer < lanes) {
+        gpu_piece_over(sim, timer / sim->lanes, timer % sim->lanes);
+    } else if (timer < lanes + sim->n_tasks) {
+        size_t id = timer - lanes;
+
+        if (sim->tasks[id].delayed)
+            sim_step_done(sim, id);
+        else
+            cpu_step_over(sim, id);
+    } else {
+        begin_job(sim, timer - lanes - sim->n_tasks);
+    }
+}
+
+/* Jobs that did not end: they have waited at least so long; those past their deadline missed it. */
+static void count_unfinished(struct sim *sim)
+{
+    for (size_t i = 0; i < sim->n_tasks; i++) {
+        struct sim_task *task = &sim->tasks[i];
+        struct sim_task_result *result = &sim->results[i];
+        baton_nsec release_at = task->release_at;
+        bool there = task->active && !task->deferred;
+
+        for (; there || task->next_release_at < sim->now; there = false) {
+            if (!there) {
+                release_at = task->next_release_at;
+                task->next_release_at += gap(sim, task);
+            }
+            result->unfinished++;
+            if (sim->now - release_at > result->max_response)
+                result->max_response = sim->now - release_at;
+            result->misses += sim->now - release_at > task->task->deadline;
+        }
+        if (task->cpu != NO_CPU)
+            cpu_leave(sim, i);
+    }
+}
+
+void sim_run(struct sim *sim, const struct sim_run *run, const struct sim_observer *observer,
+             struct sim_result *ret_result)
+{
+    uint32_t timer;
+
+    *ret_result = (struct sim_result){.tasks = sim->results, .n_tasks = sim->n_tasks};
+    sim->run = run;
+    sim->observer = observer;
+    sim->result = ret_result;
+    reset(sim);
+    while ((timer = timers_next(&sim->timers)) != TIMER_NONE) {
+        if (sim->timers.due[timer] > run->horizon) {
+            timer_arm(&sim->timers, timer, sim->timers.due[timer]);
+            break;
+        }
+        sim->now = sim->timers.due[timer];
+        fire(sim, timer);
+    }
+    sim->now = run->horizon;
+    gpu_close_spans(sim);
+    count_unfinished(sim);
+    ret_result->end = sim->now;
+}

@@ -1,0 +1,136 @@
+#include "transfer/batch.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "transfer/throughput.h"
+
+const struct batch_method *const batch_methods[] = {
+    &method_aligned, &method_paced, &method_bandwidth, &method_time_division, NULL,
+};
+
+const struct batch_method *batch_method_find(const char *name)
+{
+    for (size_t i = 0; batch_methods[i]; i++) {
+        if (strcmp(batch_methods[i]->name, name) == 0)
+            return batch_methods[i];
+    }
+    return NULL;
+}
+
+static void take_engine(const struct topology *topology, struct batch_flow *flow, int node, bool out)
+{
+    const struct topology_node *at = &topology->nodes[node];
+
+    if (at->role == ROLE_GPU)
+        flow->engines[flow->n_engines++] = 2 * (unsigned)node + (out && at->engines == 2);
+}
+
+static int find_pair(const struct topology *topology, int from, int to)
+{
+    for (size_t i = 0; i < topology->n_pairs; i++) {
+        if (topology->pairs[i].from == (unsigned)from && topology->pairs[i].to == (unsigned)to)
+            return (int)i;
+    }
+    return -1;
+}
+
+static int resolve_copy(struct batch *batch, const struct batch_stream *stream, struct batch_flow *flow)
+{
+    const struct topology *topology = batch->topology;
+    struct found_route route;
+
+    if (stream->from < 0 || stream->to < 0)
+        return BATCH_BAD_STREAM;
+    if (topology_find_route(topology, (unsigned)stream->from, (unsigned)stream->to, &route))
+        return BATCH_NO_ROUTE;
+    memcpy(flow->links, route.links, route.n_links * sizeof route.links[0]);
+    flow->n_links = route.n_links;
+    flow->stage = route.stage;
+    flow->from = stream->from;
+    flow->to = stream->to;
+    flow->bytes = (double)stream->bytes;
+    if (flow->stage >= 0)
+        flow->bytes +=
+            (double)(stream->bytes < (int64_t)BATCH_STAGE_BYTES ? stream->bytes : (int64_t)BATCH_STAGE_BYTES);
+    take_engine(topology, flow, stream->from, true);
+    take_engine(topology, flow, stream->to, false);
+    flow->pair = find_pair(topology, stream->from, stream->to);
+    for (size_t i = 0; i < flow->n_links; i++) {
+        const struct topology_link *link = &topology->links[flow->links[i]];
+
+        batch->capacity[flow->links[i]] =
+            (batch->worst_case ? link->lowest_gbps : link->gbps) / batch->derate;
+    }
+    return 0;
+}
+
+/*
+ * Johnson's rule for copy then kernel: those whose copy is the shorter part first, by ascending copy; then the others, by
+ * descending kernel. One order for all GPUs, so that streams that hold two engines cannot block each other in a ring.
+ */
+static bool goes_before(const struct batch_flow *a, const struct batch_flow *b)
+{
+    double copy_a = a->bytes > 0 ? a->bytes / a->alone : 0;
+    double copy_b = b->bytes > 0 ? b->bytes / b->alone : 0;
+    bool first_a = copy_a <= a->kernel;
+    bool first_b = copy_b <= b->kernel;
+
+    if (first_a != first_b)
+        return first_a;
+    return first_a ? copy_a < copy_b : a->kernel > b->kernel;
+}
+
+static void sort_flows(struct batch *batch)
+{
+    for (size_t i = 0; i < batch->n; i++) {
+        size_t at = i;
+
+        for (; at > 0 && goes_before(&batch->flows[i], &batch->flows[batch->order[at - 1]]); at--)
+            batch->order[at] = batch->order[at - 1];
+        batch->order[at] = i;
+    }
+}
+
+int batch_resolve(const struct topology *topology, const struct batch_stream streams[], size_t n,
+                  const struct batch_options *options, struct batch *ret_batch, size_t *ret_culprit)
+{
+    struct batch *batch = ret_batch;
+
+    *ret_culprit = 0;
+    if (n == 0 || n > BATCH_MAX_STREAMS)
+        return BATCH_TOO_MANY;
+    batch->topology = topology;
+    batch->n = n;
+    batch->worst_case = options && options->worst_case;
+    batch->derate = 1 + (options ? options->margin : 0);
+    batch->setup = (double)topology->setup * batch->derate;
+    for (size_t i = 0; i < n; i++) {
+        const struct batch_stream *stream = &streams[i];
+        struct batch_flow *flow = &batch->flows[i];
+        int result = 0;
+
+        *flow = (struct batch_flow){.name = stream->name, .kernel = (double)stream->kernel};
+        flow->gpu = stream->kernel > 0 ? stream->gpu : -1;
+        flow->from = flow->to = flow->stage = flow->pair = -1;
+        *ret_culprit = i;
+        if (stream->bytes < 0 || stream->kernel < 0 || (stream->bytes == 0 && stream->kernel == 0) ||
+            (stream->kernel > 0 && (stream->gpu < 0 || topology->nodes[stream->gpu].role != ROLE_GPU ||
+                                    (stream->bytes > 0 && stream->to != stream->gpu))))
+            return BATCH_BAD_STREAM;
+        if (stream->bytes > 0)
+            result = resolve_copy(batch, stream, flow);
+        if (result)
+            return result;
+        if (stream->bytes > 0)
+            throughput_rates(batch, &i, 1, &flow->alone);
+    }
+    sort_flows(batch);
+    return 0;
+}
+
+int batch_predict(const struct batch *batch, const struct batch_method *method,
+                  struct batch_timeline *ret_timeline, struct pacing *ret_pacing)
+{
+    return method->predict(batch, ret_timeline, ret_pacing);
+}

@@ -1,0 +1,107 @@
+/*
+ * Batch operations over a shared interconnect (Batch, sec. 3): when each stream's copy and kernel begin and end under a
+ * method of sharing, and how early any method could end. Pure: reads no clock, allocates only inside the linear program.
+ */
+#ifndef TRANSFER_BATCH_H
+#define TRANSFER_BATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/nsec.h"
+#include "model/batch_file.h"
+#include "model/topology.h"
+
+/* A copy between GPUs that is staged in host memory travels in pieces of this size: the second leg lags one piece behind. */
+#define BATCH_STAGE_BYTES ((size_t)1 << 20)
+
+/* One stream with its route resolved. Rates are bytes per nanosecond, lengths nanoseconds. */
+struct batch_flow {
+    const char *name; /* borrowed */
+    double bytes;     /* 0: no copy; one staging piece is added where the copy is staged */
+    double kernel;    /* 0: none */
+    int gpu;          /* node that runs the kernel, or -1 */
+    int from, to;     /* nodes, or -1 */
+    int stage;        /* memory node a peer copy is staged in, or -1 */
+    unsigned links[ROUTE_MAX_LINKS];
+    size_t n_links;
+    unsigned engines[2]; /* DMA engines it occupies: 2 * node + (1: out, of a GPU with two) */
+    size_t n_engines;
+    int pair;     /* its bit in the look-up table, or -1 */
+    double alone; /* rate with nothing beside it */
+};
+
+struct batch {
+    const struct topology *topology; /* borrowed */
+    struct batch_flow flows[BATCH_MAX_STREAMS];
+    size_t n;
+    size_t order
+        [BATCH_MAX_STREAMS]; /* flow-shop order (Johnson): who goes first where streams share an engine or a GPU */
+    double capacity[TOPOLOGY_MAX_LINKS]; /* by link; only those that a flow uses are set */
+    double derate;                       /* what measured rates are divided by: 1 + margin */
+    bool worst_case;
+    double setup;
+};
+
+struct batch_options {
+    bool worst_case; /* the lowest measured bandwidths instead of the usual ones */
+    double margin;   /* 0.05: bandwidths divided by 1.05, the set-up time times 1.05 */
+};
+
+/* Answers of batch_resolve(), besides 0. */
+enum {
+    BATCH_NO_ROUTE = 1,   /* no route, or several equally short ones, for the copy of *ret_culprit */
+    BATCH_BAD_STREAM = 2, /* a stream with neither copy nor kernel, or a kernel away from the copy's end */
+    BATCH_TOO_MANY = 3,   /* no stream, or more than BATCH_MAX_STREAMS */
+};
+
+/* Finds routes, engines and capacities. options may be NULL. Names and topology stay borrowed by *ret_batch. */
+int batch_resolve(const struct topology *topology, const struct batch_stream streams[], size_t n,
+                  const struct batch_options *options, struct batch *ret_batch, size_t *ret_culprit);
+
+/* From the start of the batch, set-up included. Without a copy both its times are the kernel's begin; without a kernel the copy's end. */
+struct stream_times {
+    baton_nsec copy_begin, copy_end, kernel_begin, kernel_end;
+};
+
+struct batch_timeline {
+    struct stream_times streams[BATCH_MAX_STREAMS];
+    size_t n;
+    baton_nsec total;
+};
+
+/* Rates that the executor must keep to: rate[k][i] of stream i from the previous step's end until end[k]. */
+struct pacing {
+    double end[BATCH_MAX_STREAMS]; /* ns from the start of the batch */
+    double rate[BATCH_MAX_STREAMS][BATCH_MAX_STREAMS];
+    size_t n_steps;
+};
+
+struct batch_method {
+    const char *name;    /* "aligned" */
+    const char *summary; /* one line */
+    bool paces;          /* copies must be held to rates; otherwise they take what the bus gives */
+    bool one_at_a_time;  /* a copy begins when the one before it has ended */
+    /* 0 or -ENOMEM; fills *ret_pacing if the method paces (the caller gives one, else NULL). */
+    int (*predict)(const struct batch *batch, struct batch_timeline *ret_timeline, struct pacing *ret_pacing);
+};
+
+extern const struct batch_method *const batch_methods[];        /* NULL-ended; the first is the default */
+const struct batch_method *batch_method_find(const char *name); /* or NULL */
+
+/*
+ * No method can end this batch earlier: the linear program over rates (glpk), and on each GPU the two-machine flow shop
+ * with every copy alone on the bus. Set-up included. 0, -ENOMEM.
+ */
+int batch_bound(const struct batch *batch, baton_nsec *ret_bound);
+
+/*
+ * Predicts into *ret_timeline; pacing is needed by those who execute and may be NULL. 0, -ENOMEM.
+ */
+int batch_predict(const struct batch *batch, const struct batch_method *method,
+                  struct batch_timeline *ret_timeline, struct pacing *ret_pacing);
+
+/* The methods, one file each; callers use batch_methods[]. */
+extern const struct batch_method method_aligned, method_paced, method_bandwidth, method_time_division;
+
+#endif
