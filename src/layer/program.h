@@ -8,6 +8,7 @@
 
 #include <CL/cl_icd.h>
 
+#include "client/session.h"
 #include "layer/objects.h"
 #include "translate/translate.h"
 
