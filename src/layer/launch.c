@@ -23,6 +23,21 @@ void launch_count(enum session_counter counter, uint64_t n)
         session_count(session, counter, n);
 }
 
+static atomic_uint task_type = CL_COMMAND_TASK;
+
+cl_command_type launch_task_type(void)
+{
+    return atomic_load_explicit(&task_type, memory_order_relaxed);
+}
+
+void launch_task_seen(cl_event driver_event)
+{
+    cl_command_type type = CL_COMMAND_TASK;
+
+    target.clGetEventInfo(driver_event, CL_EVENT_COMMAND_TYPE, sizeof type, &type, NULL);
+    atomic_store_explicit(&task_type, type, memory_order_relaxed);
+}
+
 size_t launch_groups(const struct command_launch *launch)
 {
     size_t n = 1;
@@ -96,11 +111,14 @@ static cl_int issue_as_one(struct command *command)
     own = kernel_take(launch->kernel, false, launch->args, launch->n_args, &code);
     if (!own)
         return code;
-    if (command->kind == COMMAND_TASK)
+    if (command->kind == COMMAND_TASK) {
         code = target.clEnqueueTask(command->queue->handle, own->handle, 0, NULL, &command->driver_event);
-    else
+        if (code == CL_SUCCESS)
+            launch_task_seen(command->driver_event);
+    } else {
         code = target.clEnqueueNDRangeKernel(command->queue->handle, own->handle, launch->dim, launch->offset, launch->global,
                                              launch->has_local ? launch->local : NULL, 0, NULL, &command->driver_event);
+    }
     kernel_give_back(launch->kernel, false, own); /* the driver has taken the arguments over */
     return code;
 }

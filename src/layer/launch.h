@@ -23,6 +23,10 @@ bool launch_direct(const struct command *draft);
 /* On a worker: the whole launch, or its pieces. */
 cl_int launch_issue(struct issue_pipe *pipe, struct command *command);
 
+/* What the driver calls a task: PoCL reports it as a launch, and the event of a queued one must say the same. */
+cl_command_type launch_task_type(void);
+void launch_task_seen(cl_event driver_event);
+
 /* Statistics, if there is a session. */
 void launch_count(enum session_counter counter, uint64_t n);
 

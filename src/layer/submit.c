@@ -159,6 +159,8 @@ cl_int submit_queued(struct command *draft, cl_bool blocking, cl_uint n, const c
     if (!command)
         return CL_OUT_OF_HOST_MEMORY;
     command->predicted = predict(draft);
+    if (command->kind == COMMAND_TASK)
+        command->type = launch_task_type();
     if (ret_event)
         code = give_handle(command, ret_event);
     if (code != CL_SUCCESS) {
@@ -229,6 +231,8 @@ static cl_int issue_now(struct engine *engine, struct command *draft, cl_bool bl
     cl_int code = issue_whole(draft, blocking, list->n_pass, list->n_pass ? list->pass : NULL,
                               ret_event || keeps ? &event : NULL);
 
+    if (event && draft->kind == COMMAND_TASK)
+        launch_task_seen(event);
     if (code != CL_SUCCESS || !keeps) {
         if (begin_at && code == CL_SUCCESS)
             issue_report(engine, begin_at, clock_now());
