@@ -101,72 +101,122 @@ static inline void take_counted(uint64_t map[], uint8_t taken[], size_t cycle, u
         map[cycle / 64] &= ~(UINT64_C(1) << (cycle % 64));
 }
 
-/* The loop of Fig. 4; levels and is_capped are constants where this is called, so that each case gets code of its own. */
-static inline __attribute__((always_inline)) void insert(const struct slots_layout *layout, void *block,
-                                                         const uint16_t entries[], size_t n, size_t levels,
-                                                         bool is_capped, uint32_t ret_cycles[])
+/* One step of Fig. 4; levels and is_capped are constants where this is called, so that each case gets code of its own. */
+static inline __attribute__((always_inline)) size_t insert_one(const struct slots_layout *layout, void *block,
+                                                               uint16_t entry, size_t levels, bool is_capped)
 {
+    unsigned warp = entry & ENTRY_WARP;
+    unsigned unit = entry >> ENTRY_WARP_BITS;
     uint32_t *ready = block;
+    uint64_t *map = (uint64_t *)(void *)((char *)block + layout->free_map[unit]);
     uint64_t *issue = is_capped ? (uint64_t *)(void *)((char *)block + layout->free_map[N_UNITS]) : NULL;
-    uint64_t *map[N_UNITS];
+    size_t cycle = first_free(map, issue, levels, ready[warp]);
 
-    for (size_t u = 0; u < N_UNITS; u++)
-        map[u] = (uint64_t *)(void *)((char *)block + layout->free_map[u]);
-    for (size_t i = 0; i < n; i++) {
-        unsigned warp = entries[i] & ENTRY_WARP;
-        unsigned unit = entries[i] >> ENTRY_WARP_BITS;
-        size_t cycle = first_free(map[unit], issue, levels, ready[warp]);
+    if (levels > 1) {
+        take_level(map, cycle);
+        if (is_capped)
+            take_level(issue, cycle);
+    } else {
+        take_counted(map, (uint8_t *)block + layout->taken[unit], cycle, layout->capacity[unit]);
+        if (is_capped)
+            take_counted(issue, (uint8_t *)block + layout->taken[N_UNITS], cycle, layout->capacity[N_UNITS]);
+    }
+    ready[warp] = (uint32_t)cycle + 1;
+    return cycle;
+}
 
-        if (levels > 1) {
-            take_level(map[unit], cycle);
-            if (is_capped)
-                take_level(issue, cycle);
-        } else {
-            take_counted(map[unit], (uint8_t *)block + layout->taken[unit], cycle, layout->capacity[unit]);
-            if (is_capped)
-                take_counted(issue, (uint8_t *)block + layout->taken[N_UNITS], cycle,
-                             layout->capacity[N_UNITS]);
-        }
-        ready[warp] = (uint32_t)cycle + 1;
+static inline __attribute__((always_inline)) void insert(const struct slots_layout *layout,
+                                                         const struct slots_lane *lane, size_t from,
+                                                         size_t levels, bool is_capped, uint32_t ret_cycles[])
+{
+    for (size_t i = from; i < lane->n; i++) {
+        size_t cycle = insert_one(layout, lane->block, lane->entries[i], levels, is_capped);
+
         if (ret_cycles)
             ret_cycles[i] = (uint32_t)cycle;
     }
 }
 
-static inline __attribute__((always_inline)) void insert_any(const struct slots_layout *layout, void *block,
-                                                             const uint16_t entries[], size_t n,
+/*
+ * Each step waits for the one before it, mostly for memory that was just written. Steps of different lanes do not wait for each other:
+ * taking them in turns keeps the processor busy. As far as all lanes go; then each alone.
+ */
+static inline __attribute__((always_inline)) void insert_in_turns(const struct slots_layout *layout,
+                                                                  const struct slots_lane lanes[SLOTS_LANES],
+                                                                  size_t levels, bool is_capped)
+{
+    const struct slots_lane a = lanes[0], b = lanes[1], c = lanes[2], d = lanes[3];
+    size_t n = a.n;
+
+    n = b.n < n ? b.n : n;
+    n = c.n < n ? c.n : n;
+    n = d.n < n ? d.n : n;
+    for (size_t i = 0; i < n; i++) {
+        (void)insert_one(layout, a.block, a.entries[i], levels, is_capped);
+        (void)insert_one(layout, b.block, b.entries[i], levels, is_capped);
+        (void)insert_one(layout, c.block, c.entries[i], levels, is_capped);
+        (void)insert_one(layout, d.block, d.entries[i], levels, is_capped);
+    }
+    for (size_t i = 0; i < SLOTS_LANES; i++)
+        insert(layout, &lanes[i], n, levels, is_capped, NULL);
+}
+
+static inline __attribute__((always_inline)) void insert_any(const struct slots_layout *layout,
+                                                             const struct slots_lane lanes[], size_t n_lanes,
                                                              uint32_t ret_cycles[])
 {
     bool is_capped = layout->capacity[N_UNITS] > 0;
 
-    if (layout->levels == 1)
-        insert(layout, block, entries, n, 1, is_capped, ret_cycles);
-    else if (is_capped)
-        insert(layout, block, entries, n, SLOTS_LEVELS, true, ret_cycles);
-    else
-        insert(layout, block, entries, n, SLOTS_LEVELS, false, ret_cycles);
+    if (n_lanes == SLOTS_LANES && layout->levels > 1) {
+        if (is_capped)
+            insert_in_turns(layout, lanes, SLOTS_LEVELS, true);
+        else
+            insert_in_turns(layout, lanes, SLOTS_LEVELS, false);
+        return;
+    }
+    for (size_t i = 0; i < n_lanes; i++) {
+        if (layout->levels == 1)
+            insert(layout, &lanes[i], 0, 1, is_capped, ret_cycles);
+        else if (is_capped)
+            insert(layout, &lanes[i], 0, SLOTS_LEVELS, true, ret_cycles);
+        else
+            insert(layout, &lanes[i], 0, SLOTS_LEVELS, false, ret_cycles);
+    }
 }
 
 #if defined(__x86_64__)
 /* The same for processors that shift and count zeros in one step: a fifth faster. */
-__attribute__((target("bmi,bmi2"))) static void insert_bmi2(const struct slots_layout *layout, void *block,
-                                                            const uint16_t entries[], size_t n,
+__attribute__((target("bmi,bmi2"))) static void insert_bmi2(const struct slots_layout *layout,
+                                                            const struct slots_lane lanes[], size_t n_lanes,
                                                             uint32_t ret_cycles[])
 {
-    insert_any(layout, block, entries, n, ret_cycles);
+    insert_any(layout, lanes, n_lanes, ret_cycles);
 }
 #endif
+
+static void insert_lanes(const struct slots_layout *layout, const struct slots_lane lanes[], size_t n_lanes,
+                         uint32_t ret_cycles[])
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("bmi2")) {
+        insert_bmi2(layout, lanes, n_lanes, ret_cycles);
+        return;
+    }
+#endif
+    insert_any(layout, lanes, n_lanes, ret_cycles);
+}
 
 void slots_insert(const struct slots_layout *layout, void *block, const uint16_t entries[], size_t n,
                   uint32_t ret_cycles[])
 {
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("bmi2")) {
-        insert_bmi2(layout, block, entries, n, ret_cycles);
-        return;
-    }
-#endif
-    insert_any(layout, block, entries, n, ret_cycles);
+    const struct slots_lane lane = {.block = block, .entries = entries, .n = n};
+
+    insert_lanes(layout, &lane, 1, ret_cycles);
+}
+
+void slots_insert_lanes(const struct slots_layout *layout, const struct slots_lane lanes[], size_t n_lanes)
+{
+    insert_lanes(layout, lanes, n_lanes, NULL);
 }
 
 unsigned slots_makespan(const struct slots_layout *layout, const void *block)

@@ -55,6 +55,17 @@ void slots_clear(const struct slots_layout *layout, void *block);
 void slots_insert(const struct slots_layout *layout, void *block, const uint16_t entries[], size_t n,
                   uint32_t ret_cycles[]);
 
+/* The same for up to SLOTS_LANES blocks of one layout at a time: that many at once take little longer than one. */
+#define SLOTS_LANES 4
+
+struct slots_lane {
+    void *block;
+    const uint16_t *entries; /* [n] */
+    size_t n;
+};
+
+void slots_insert_lanes(const struct slots_layout *layout, const struct slots_lane lanes[], size_t n_lanes);
+
 /* The cycle after the last one occupied. */
 unsigned slots_makespan(const struct slots_layout *layout, const void *block);
 
