@@ -95,7 +95,7 @@ static inline void take_counted(uint64_t part[], uint64_t bit, uint8_t *taken, u
 static inline __attribute__((always_inline)) size_t insert_one(const struct slots_layout *layout, void *block,
                                                                uint16_t entry, size_t words, bool is_capped)
 {
-    unsigned unit = entry >> ENTRY_WARP_BITS;
+    unsigned unit = (unsigned)entry >> ENTRY_WARP_BITS;
     uint32_t *ready = (uint32_t *)block + (entry & ENTRY_WARP);
     size_t from = *ready;
     uint64_t *part = (uint64_t *)(void *)((char *)block + layout->free_map[unit]) + from / 64 * words;
