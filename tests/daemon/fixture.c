@@ -159,6 +159,12 @@ static char obey(struct session *session, struct lease *lease, char order)
             return 'N';
         (void)lease_yield(lease, 0);
         return 'Y';
+    case PUPPET_JOB_BEGIN:
+        session_job_begin(session, true, clock_now());
+        return 'J';
+    case PUPPET_JOB_END:
+        session_job_end(session, true, clock_now());
+        return 'K';
     case PUPPET_ONLINE:
         return session_online(session) ? 'O' : 'F';
     default:

@@ -210,6 +210,64 @@ START_TEST(under_fifo_nobody_is_asked_to_yield)
 }
 END_TEST
 
+START_TEST(under_gpusync_a_token_is_kept_until_the_job_ends)
+{
+    static const char *const extra[] = {"--profile", "gpusync", NULL};
+    struct fixture fixture;
+    struct puppet a, b;
+
+    fixture_start(&fixture, PLAIN, extra);
+    a = puppet_start(&fixture, "a", 50, DEVICE);
+    b = puppet_start(&fixture, "b", 60, DEVICE);
+    puppet_do(&a, PUPPET_JOB_BEGIN, 'J');
+    puppet_do(&a, PUPPET_BEGIN, 'B');
+    puppet_do(&a, PUPPET_END, 'E');
+    puppet_do(&b, PUPPET_JOB_BEGIN, 'J');
+    puppet_say(&b, PUPPET_BEGIN); /* the engine is idle, but the GPU's only token is a's */
+    ck_assert_int_eq(puppet_hear(&b, 100 * NSEC_PER_MS), 0);
+    puppet_do(&a, PUPPET_BEGIN, 'B'); /* a's job goes on meanwhile */
+    puppet_do(&a, PUPPET_END, 'E');
+    ck_assert_int_eq(puppet_hear(&b, 50 * NSEC_PER_MS), 0);
+    puppet_do(&a, PUPPET_JOB_END, 'K');
+    ck_assert_int_eq(puppet_hear(&b, NSEC_PER_SEC), 'B');
+    puppet_kill(&b); /* its token comes back too */
+    puppet_do(&a, PUPPET_JOB_BEGIN, 'J');
+    puppet_do(&a, PUPPET_BEGIN, 'B');
+    puppet_quit(&a);
+    fixture_done(&fixture);
+}
+END_TEST
+
+START_TEST(an_adaptive_client_gives_way_to_shorter_ones)
+{
+    struct timespec some = {0, 30 * 1000 * 1000};
+    struct fixture fixture;
+    struct puppet hog, quick;
+
+    fixture_start(&fixture, PLAIN, NULL);
+    hog = puppet_start(&fixture, "hog", SETTING_PRIORITY_ADAPTIVE, DEVICE);
+    quick = puppet_start(&fixture, "quick", SETTING_PRIORITY_ADAPTIVE, DEVICE);
+    puppet_do(&hog, PUPPET_JOB_BEGIN, 'J');
+    puppet_do(&hog, PUPPET_BEGIN, 'B');
+    nanosleep(&some, NULL); /* uses the engine for 30 ms, which the daemon learns at the end */
+    puppet_do(&hog, PUPPET_END, 'E');
+    puppet_do(&hog, PUPPET_JOB_END, 'K');
+    puppet_do(&hog, PUPPET_JOB_BEGIN, 'J');
+    puppet_do(&hog, PUPPET_BEGIN, 'B');
+    puppet_do(&quick, PUPPET_JOB_BEGIN, 'J');
+    puppet_do(&quick, PUPPET_ASK, 'A');
+    for (char heard = 'N'; heard == 'N';) {
+        puppet_say(&hog, PUPPET_YIELD);
+        heard = puppet_hear(&hog, NSEC_PER_SEC);
+        ck_assert_int_ne(heard, 0);
+    }
+    puppet_do(&quick, PUPPET_WAIT, 'W');
+    puppet_quit(&quick);
+    puppet_quit(&hog);
+    fixture_done(&fixture);
+}
+END_TEST
+
 /* ---- kills ---- */
 
 /* Brings the victim to a step, given as orders; '.' ends. */
@@ -778,6 +836,7 @@ END_TEST
 
 HARNESS_MAIN("daemon", 60, an_engine_goes_from_one_process_to_the_other,
              the_more_urgent_process_makes_the_other_yield, under_fifo_nobody_is_asked_to_yield,
+             under_gpusync_a_token_is_kept_until_the_job_ends, an_adaptive_client_gives_way_to_shorter_ones,
              a_client_killed_at_any_step_gives_its_engine_back_within_ten_milliseconds,
              clients_go_on_without_the_daemon_and_come_back_to_the_next,
              without_a_daemon_a_required_one_is_an_error_and_a_wished_one_is_not,
