@@ -52,21 +52,21 @@ static struct cut cut_of(const struct maker *maker, const struct segment *segmen
     return cut;
 }
 
-/* Chunks of a copy: of the size that the plan (or under tokens the platform) gives, where bytes are known. */
+/*
+ * Chunks of a copy whose bytes are known: of the size that the plan or else the platform gives, each as long as segment_piece() says,
+ * which is what the analyses count with.
+ */
 static void cut_chunks(const struct maker *maker, const struct segment *segment, struct cut *cut)
 {
-    const struct platform *platform = &maker->set->platform;
-    bool in = segment->kind == SEGMENT_COPY_IN;
-    int64_t chunk = 0;
+    struct platform platform = maker->set->platform;
 
-    if (maker->profile->tokens)
-        chunk = in ? platform->chunk_in : platform->chunk_out;
-    if (maker->plan && (in ? maker->plan->chunk_in : maker->plan->chunk_out) > 0)
-        chunk = in ? maker->plan->chunk_in : maker->plan->chunk_out;
-    if (chunk <= 0 || segment->bytes <= chunk || cut->n || segment->piece ||
-        !(maker->profile->pieces || maker->profile->tokens))
+    if (cut->n || segment->piece || !(maker->profile->pieces || maker->profile->tokens))
         return;
-    cut->piece = (baton_nsec)((double)cut->length / (double)segment->bytes * (double)chunk) + 1;
+    if (maker->plan && maker->plan->chunk_in > 0)
+        platform.chunk_in = maker->plan->chunk_in;
+    if (maker->plan && maker->plan->chunk_out > 0)
+        platform.chunk_out = maker->plan->chunk_out;
+    cut->piece = segment_piece(&platform, segment);
 }
 
 static struct step *add_step(struct maker *maker, enum step_kind kind)
