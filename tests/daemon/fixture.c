@@ -55,6 +55,7 @@ static void run_daemon(const struct fixture *fixture, const char *const extra[])
     const char *arguments[32] = {"batond",        "--foreground", "--socket",
                                  fixture->socket, "--config",     fixture->config};
     const char *build = getenv("BATON_BUILD");
+    const char *logged = getenv("BATON_TEST_LOG");
     char path[4096];
     size_t n = 6;
     int log;
@@ -62,8 +63,7 @@ static void run_daemon(const struct fixture *fixture, const char *const extra[])
     (void)snprintf(path, sizeof path, "%s/batond", build ? build : "build");
     for (size_t i = 0; extra && extra[i] && n < 31; i++)
         arguments[n++] = extra[i];
-    log = open(getenv("BATON_TEST_LOG") ? getenv("BATON_TEST_LOG") : "/dev/null",
-               O_WRONLY | O_CREAT | O_APPEND, 0600);
+    log = open(logged ? logged : "/dev/null", O_WRONLY | O_CREAT | O_APPEND, 0600);
     (void)dup2(log, STDERR_FILENO);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failing test leaves nothing behind */
     execv(path, (char *const *)(uintptr_t)arguments);
