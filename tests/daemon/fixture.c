@@ -165,6 +165,12 @@ static char obey(struct session *session, struct lease *lease, char order)
     case PUPPET_JOB_END:
         session_job_end(session, true, clock_now());
         return 'K';
+    case PUPPET_RAN:
+        lease_ran(lease, clock_now() - NSEC_PER_MS, clock_now());
+        return 'R';
+    case PUPPET_REGISTER:
+        session_register_thread(session, gettid());
+        return 'G';
     case PUPPET_ONLINE:
         return session_online(session) ? 'O' : 'F';
     default:

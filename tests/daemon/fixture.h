@@ -44,6 +44,8 @@ enum puppet_order {
     PUPPET_FREE = 't',      /* try_begin only: 'B' or 'N' */
     PUPPET_JOB_BEGIN = 'j', /* 'J' */
     PUPPET_JOB_END = 'k',   /* 'K' */
+    PUPPET_RAN = 'r',       /* records that it ran for the last millisecond: 'R' */
+    PUPPET_REGISTER = 'g',  /* lets its main thread be boosted: 'G' */
     PUPPET_QUIT = 'q',      /* closes the session and exits */
 };
 

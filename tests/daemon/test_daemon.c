@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -802,6 +803,94 @@ START_TEST(an_idle_daemon_uses_no_cpu)
 }
 END_TEST
 
+/* ---- real-time standing ---- */
+
+static bool is_fifo(void *argument)
+{
+    return (sched_getscheduler(((struct puppet *)argument)->pid) & ~SCHED_RESET_ON_FORK) == SCHED_FIFO;
+}
+
+static bool is_ordinary(void *argument)
+{
+    return (sched_getscheduler(((struct puppet *)argument)->pid) & ~SCHED_RESET_ON_FORK) == SCHED_OTHER;
+}
+
+START_TEST(a_holder_is_boosted_when_asked_to_yield_and_restored_when_it_has)
+{
+    struct fixture fixture;
+    struct puppet holder, urgent;
+
+    fixture_start(&fixture, "probe: false\nband: [10, 40]\n", NULL);
+    if ((sched_getscheduler(fixture.daemon) & ~SCHED_RESET_ON_FORK) != SCHED_FIFO) {
+        printf("no permission for SCHED_FIFO: the order alone is tested\n");
+        fixture_done(&fixture);
+        return;
+    }
+    holder = puppet_start(&fixture, "holder", 10, DEVICE);
+    urgent = puppet_start(&fixture, "urgent", 80, DEVICE);
+    puppet_do(&holder, PUPPET_REGISTER, 'G');
+    for (unsigned round = 0; round < 2; round++) {
+        puppet_do(&holder, PUPPET_BEGIN, 'B');
+        ck_assert(is_ordinary(&holder));
+        puppet_do(&urgent, PUPPET_ASK, 'A');
+        fixture_wait(is_fifo, &holder, "the holder is boosted");
+        if (round == 0) {
+            puppet_do(&holder, PUPPET_END, 'E');
+            fixture_wait(is_ordinary, &holder, "the holder is restored");
+            puppet_do(&urgent, PUPPET_WAIT, 'W');
+            puppet_do(&urgent, PUPPET_END, 'E');
+        }
+    }
+    fixture_kill_daemon(&fixture, SIGTERM); /* everybody is what they were before */
+    ck_assert(is_ordinary(&holder));
+    puppet_kill(&holder);
+    puppet_kill(&urgent);
+    fixture_done(&fixture);
+}
+END_TEST
+
+/* ---- the trace ---- */
+
+START_TEST(what_ran_can_be_traced_also_after_the_program_has_left)
+{
+    const char *build = getenv("BATON_BUILD");
+    struct fixture fixture;
+    struct puppet gone, here;
+    char command[512];
+    char path[96];
+    char *text;
+    size_t size;
+
+    fixture_start(&fixture, PLAIN, NULL);
+    gone = puppet_start(&fixture, "goner", 10, DEVICE);
+    here = puppet_start(&fixture, "stayer", 80, DEVICE);
+    puppet_do(&gone, PUPPET_JOB_BEGIN, 'J');
+    puppet_do(&gone, PUPPET_BEGIN, 'B');
+    puppet_do(&gone, PUPPET_RAN, 'R');
+    puppet_do(&here, PUPPET_ASK, 'A');
+    puppet_do(&gone, PUPPET_END, 'E');
+    puppet_do(&gone, PUPPET_JOB_END, 'K');
+    puppet_do(&here, PUPPET_WAIT, 'W');
+    puppet_do(&here, PUPPET_RAN, 'R');
+    puppet_quit(&gone);
+    (void)snprintf(path, sizeof path, "%s/trace.json", fixture.folder);
+    (void)snprintf(command, sizeof command, "%s/baton trace --socket %s -o %s 2>/dev/null",
+                   build ? build : "build", fixture.socket, path);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_int_eq(file_read(path, 1 << 22, &text, &size), 0);
+    ck_assert_ptr_nonnull(strstr(text, "goner"));
+    ck_assert_ptr_nonnull(strstr(text, "stayer"));
+    ck_assert_ptr_nonnull(strstr(text, "\"cat\":\"running\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"cat\":\"queued\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"cat\":\"granted\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"cat\":\"yield\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"cat\":\"job\""));
+    free(text);
+    puppet_quit(&here);
+    fixture_done(&fixture);
+}
+END_TEST
+
 /* ---- the plan ---- */
 
 START_TEST(a_plan_sets_priorities_and_can_be_changed_without_a_restart)
@@ -849,4 +938,6 @@ HARNESS_MAIN("daemon", 60, an_engine_goes_from_one_process_to_the_other,
              nobody_gets_more_than_their_ceiling, a_ceiling_decides_who_is_more_urgent,
              a_user_gets_no_more_connections_than_the_quota, the_socket_is_private_unless_it_is_shared,
              only_one_daemon_listens_on_a_socket, an_idle_daemon_uses_no_cpu,
+             a_holder_is_boosted_when_asked_to_yield_and_restored_when_it_has,
+             what_ran_can_be_traced_also_after_the_program_has_left,
              a_plan_sets_priorities_and_can_be_changed_without_a_restart)
