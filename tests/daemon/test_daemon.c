@@ -896,13 +896,15 @@ START_TEST(a_holder_is_boosted_when_asked_to_yield_and_restored_when_it_has)
     struct puppet holder, urgent;
 
     fixture_start(&fixture, "probe: false\nband: [10, 40]\n", NULL);
+    holder = puppet_start(&fixture, "holder", 10, DEVICE); /* welcomed: the daemon has its standing by now */
+    urgent = puppet_start(&fixture, "urgent", 80, DEVICE);
     if ((sched_getscheduler(fixture.daemon) & ~SCHED_RESET_ON_FORK) != SCHED_FIFO) {
         printf("no permission for SCHED_FIFO: the order alone is tested\n");
+        puppet_quit(&holder);
+        puppet_quit(&urgent);
         fixture_done(&fixture);
         return;
     }
-    holder = puppet_start(&fixture, "holder", 10, DEVICE);
-    urgent = puppet_start(&fixture, "urgent", 80, DEVICE);
     puppet_do(&holder, PUPPET_REGISTER, 'G');
     for (unsigned round = 0; round < 2; round++) {
         puppet_do(&holder, PUPPET_BEGIN, 'B');
