@@ -119,7 +119,7 @@ static int measure_chunks(struct calibration *it)
 {
     double ratios[MAX_REPEAT] = {0};
 
-    for (size_t r = 0; r < it->repeat; r++) {
+    for (size_t r = 0; r < it->repeat && it->n_routes > 0; r++) {
         struct measured_route *route = &it->routes[r % it->n_routes];
         double gbps[2] = {1, 1};
         cl_int error = CL_SUCCESS;
