@@ -103,7 +103,7 @@ int report_table(const struct task_set *set, const struct analysis *analysis,
         for (size_t b = 0; b < 4 && names[b]; b++)
             print_ms(result->tasks[i].blocking[b], 10);
         printf("%s\n", result->tasks[i].response == ANALYSIS_UNBOUNDED ||
-                               result->tasks[i].response > set->tasks[i].deadline
+                               (analysis->deadlines && result->tasks[i].response > set->tasks[i].deadline)
                            ? "  !"
                            : "");
     }
@@ -225,7 +225,7 @@ const struct analysis *report_find_analysis(const struct cli_args *args)
 
 int report_input_result(const struct cli_args *args, int result, const char *path, struct input_error *error)
 {
-    if (result == INPUT_REJECTED && !error->file[0])
+    if (result == INPUT_REJECTED)
         (void)snprintf(error->file, sizeof error->file, "%s", path);
     return cli_input_result(args, result, path, error);
 }

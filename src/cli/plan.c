@@ -210,6 +210,9 @@ static int report(const struct cli_args *args, const struct task_set *set, const
             json_object_set(object, "scale", d->scale);
         return report_print(args, object, status);
     }
+    /* The plan itself went to standard output. */
+    if (d->result.schedulable && strcmp(cli_value(args, "output", ""), "-") == 0)
+        return status;
     if (report_table(set, analysis, &d->result, d->placements))
         return cli_fail_environment(args, -ENOMEM, "table");
     if (!d->outcome.complete)
@@ -233,6 +236,8 @@ static int check_questions(const struct cli_args *args, const struct task_set *s
     const char *explain = cli_value(args, "explain", NULL);
     size_t ignored;
 
+    if (cli_has(args, "json") && strcmp(cli_value(args, "output", ""), "-") == 0)
+        return cli_fail_usage(args, "--json and -o - both want standard output");
     if (!pipelines && cli_has(args, "policy") && policy != POLICY_SINGLE)
         return cli_fail_usage(args, "%s knows no multi-GPU mode: only --policy single", analysis->name);
     if (cli_has(args, "explain") && analysis != &analysis_holistic)
