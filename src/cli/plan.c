@@ -12,7 +12,7 @@
 #include "cli/plan_experiment.h"
 #include "model/plan.h"
 
-#define MAX_NODES 20000000 /* of the search by GLOBAL: some minutes, then "not decided" */
+#define MAX_NODES 200000 /* of the search by GLOBAL: minutes at 20 tasks, then "not decided" */
 
 /* What was decided, whichever analysis decided it. By task of the set. */
 struct decision {
@@ -48,7 +48,8 @@ static int question(const struct cli_args *args, const struct task_set *set, str
         uint32_t factor = 0;
 
         result = sensitivity_factor(&a->test, choice, &factor);
-        decision->scale = json_pack("{s:s, s:f}", "what", "times", "factor", (double)factor / SENSITIVITY_ONE);
+        decision->scale =
+            json_pack("{s:s, s:f}", "what", "times", "factor", (double)factor / SENSITIVITY_ONE);
     }
     return result;
 }
@@ -62,9 +63,7 @@ static int decide_modes(const struct cli_args *args, const struct task_set *set,
     struct pipeline_analysis a;
     struct planner *planner = planner_new(set->n_tasks);
     unsigned char *choice = calloc(set->n_tasks + 1, 1);
-    int result = planner && choice
-                     ? pipeline_analysis_open(set, printed, &rules, &a, ret_error)
-                     : -ENOMEM;
+    int result = planner && choice ? pipeline_analysis_open(set, printed, &rules, &a, ret_error) : -ENOMEM;
 
     if (result)
         goto out;
@@ -272,8 +271,7 @@ static int plan_file(const struct cli_args *args, enum plan_policy policy)
     if (!decision.placements || !decision.pieces)
         status = -ENOMEM;
     else if (pipelines)
-        status =
-            decide_modes(args, &set, analysis == &analysis_holistic_printed, policy, &decision, &error);
+        status = decide_modes(args, &set, analysis == &analysis_holistic_printed, policy, &decision, &error);
     else
         status = decide_single(&set, analysis, &decision, &error);
     if (status) {

@@ -112,8 +112,7 @@ START_TEST(bounds_are_above_what_utilisation_demands)
                 const struct stage *stage = &task->options[0].stages[p];
 
                 if (stage->unit != UNIT_GPU)
-                    *(stage->unit == UNIT_BUS ? &bus : &cpu) +=
-                        (double)stage->length / (double)task->period;
+                    *(stage->unit == UNIT_BUS ? &bus : &cpu) += (double)stage->length / (double)task->period;
             }
         }
         if (responses[pipeline.n_tasks - 1] < MODE_UNBOUNDED) {
@@ -222,8 +221,8 @@ START_TEST(explanations_add_up)
                 ck_assert(terms[t].cause != CAUSE_INTERFERENCE || terms[t].culprit < i);
                 ck_assert(terms[t].cause != CAUSE_BLOCKING || terms[t].culprit > i);
             }
-            ck_assert_msg(sum == responses[i], "seed 34, set %zu, task %zu: %ld of %ld explained", s, i, (long)sum,
-                          (long)responses[i]);
+            ck_assert_msg(sum == responses[i], "seed 34, set %zu, task %zu: %ld of %ld explained", s, i,
+                          (long)sum, (long)responses[i]);
             explained++;
             jobs += job > 0;
         }
