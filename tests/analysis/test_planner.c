@@ -156,7 +156,7 @@ START_TEST(the_printed_experiment_comes_out_as_the_reference)
     size_t sets = harness_scale(1500, 20000);
 
     for (size_t i = 0; i < 3; i++) {
-        struct gema_point point;
+        struct gema_point point = {0};
         const size_t *printed = point.schedulable[CURVE_PRINTED];
         const size_t *sound = point.schedulable[CURVE_SOUND];
         const size_t *placed = point.schedulable[CURVE_SOUND_PLACED];
