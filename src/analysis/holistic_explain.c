@@ -17,7 +17,8 @@ static void add_term(struct explainer *e, enum pipeline_unit unit, size_t stage,
                      size_t culprit, baton_nsec amount)
 {
     if (amount > 0 && e->n < e->max)
-        e->terms[e->n++] = (struct holistic_term){unit, stage, cause, culprit, amount};
+        e->terms[e->n++] = (struct holistic_term){
+            .stage = stage, .culprit = culprit, .amount = amount, .unit = unit, .cause = cause};
 }
 
 /* Splits `total` in proportion to h->raw (by task; those above interfere, those below block) and clears it. */

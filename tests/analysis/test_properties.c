@@ -165,7 +165,7 @@ START_TEST(printed_and_sound_agree_with_the_classical_analysis_on_one_cpu)
         ck_assert_uint_eq(holistic_printed_class.run(printed, &run, as_printed), 5);
         for (size_t i = 0; i < 5 && bounded; i++) {
             baton_nsec own = pipeline.tasks[i].options[0].total;
-            baton_nsec r = own;
+            baton_nsec r;
             baton_nsec next = own;
 
             do {
