@@ -17,7 +17,7 @@
 
 struct tally {
     size_t sets, accepted, tasks, reached;
-    size_t multi, sliced, several_gpus, unequal, any, chosen, fixed;
+    size_t all_gpus, multi, sliced, several_gpus, unequal, any, chosen, fixed;
     uint64_t yields, inheritances, preemptions, jobs;
     unsigned max_ahead;
     double closest, sum; /* observed / bound */
@@ -82,18 +82,21 @@ static void print_tally(const char *name, const struct tally *tally)
     printf("%s: %zu sets, %zu accepted and attacked, %zu tasks, %llu jobs; observed / bound mean %.3f, "
            "largest %.4f, "
            "reached by %zu\n"
-           "  multi %zu, sliced %zu, several GPUs %zu, unequal %zu, any %zu, chosen %zu, fixed %zu; "
+           "  tasks in multi mode %zu; sets with split kernels %zu, sliced %zu, several GPUs %zu, unequal "
+           "%zu, any %zu, chosen %zu, fixed %zu; "
            "yields %llu, inheritances %llu, preemptions %llu, most critical sections ahead %u\n",
            name, tally->sets, tally->accepted, tally->tasks, (unsigned long long)tally->jobs,
            tally->sum / (double)(tally->tasks ? tally->tasks : 1), tally->closest, tally->reached,
-           tally->multi, tally->sliced, tally->several_gpus, tally->unequal, tally->any, tally->chosen,
-           tally->fixed, (unsigned long long)tally->yields, (unsigned long long)tally->inheritances,
-           (unsigned long long)tally->preemptions, tally->max_ahead);
+           tally->all_gpus, tally->multi, tally->sliced, tally->several_gpus, tally->unequal, tally->any,
+           tally->chosen, tally->fixed, (unsigned long long)tally->yields,
+           (unsigned long long)tally->inheritances, (unsigned long long)tally->preemptions, tally->max_ahead);
 }
 
 static void count_kinds(struct tally *tally, const struct generated *generated)
 {
     tally->multi += generated->multi;
+    for (unsigned i = 0; i < generated->tasks; i++)
+        tally->all_gpus += generated->all_gpus[i];
     tally->sliced += generated->sliced;
     tally->several_gpus += generated->gpus > 1;
     tally->unequal += generated->unequal;
@@ -107,14 +110,17 @@ static void try_analysis(const struct analysis *analysis, const struct generated
                          enum sched_policy_id policy, uint64_t seed, struct tally *tally)
 {
     struct task_set set;
-    struct analysis_request request = {0};
+    unsigned gpus[16];
+    struct analysis_request request = {.gpus = gpus};
     struct analysis_result result;
     struct input_error error;
     baton_nsec bounds[16] = {0};
     baton_nsec points[16] = {0};
     struct sim_options options = {
-        .set = &set, .profile = PROFILE_PRIORITY, .policy = policy, .points = points};
+        .set = &set, .multi = true, .profile = PROFILE_PRIORITY, .policy = policy, .points = points};
 
+    for (unsigned i = 0; i < 16; i++)
+        gpus[i] = generated->all_gpus[i] ? generated->gpus : 1;
     read_set(generated, &set);
     ck_assert_msg(analysis->run(&set, &request, &result, &error) == 0, "%s: expected %s, found %s\n%s",
                   analysis->name, error.expected, error.found, generated->text);
@@ -145,7 +151,8 @@ START_TEST(no_simulated_response_exceeds_the_holistic_bound)
         ck_assert_uint_lt(seed, wanted * 20);
     }
     print_tally("holistic", &tally);
-    ck_assert(tally.multi > wanted / 10 && tally.sliced > wanted / 10 && tally.several_gpus > wanted / 4);
+    ck_assert(tally.all_gpus > wanted / 5 && tally.multi > wanted / 10 && tally.sliced > wanted / 10 &&
+              tally.several_gpus > wanted / 4);
     ck_assert(tally.any > wanted / 10 && tally.chosen > wanted / 10 && tally.fixed > wanted / 10);
     ck_assert(tally.yields > 10 * wanted && tally.preemptions > wanted && tally.unequal > wanted / 50);
     ck_assert(tally.closest > 0.9999); /* some bounds are reached: the attack is strong, the bound is tight */
