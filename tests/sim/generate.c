@@ -149,7 +149,7 @@ static void put_multi_pipeline(struct writer *writer, struct random_state *rando
 void generate_pipelines(struct random_state *random, struct generated *ret_set)
 {
     struct writer writer = {ret_set, 0};
-    double load = 0.1 + 0.8 * random_unit(random);
+    double load = 0.1 + 0.6 * random_unit(random);
 
     memset(ret_set, 0, sizeof *ret_set);
     ret_set->tasks = pick(random, 2, 6);
