@@ -1,0 +1,391 @@
+#include "layer/engine.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "client/lease.h"
+#include "layer/graph.h"
+#include "layer/issue.h"
+#include "layer/launch.h"
+#include "layer/layer.h"
+#include "layer/objects.h"
+
+#define GRANT_POLL_NS (50 * NSEC_PER_MS) /* how often a worker that waits for a grant looks whether the process ends */
+
+enum { MAX_ISSUED = 64 };
+
+static atomic_bool stopping;
+
+void engine_init(struct engine *engine, struct device_record *device, enum engine_kind kind)
+{
+    engine->device = device;
+    engine->kind = kind;
+    pthread_mutex_init(&engine->lock, NULL);
+    pthread_cond_init(&engine->changed, NULL);
+    pthread_cond_init(&engine->work, NULL);
+    list_init(&engine->ready);
+    list_init(&engine->issued);
+}
+
+/* --- the hold --- */
+
+bool engine_yield_asked(const struct engine *engine)
+{
+    return engine->lease && lease_yield_asked(engine->lease);
+}
+
+bool engine_try_enter(struct engine *engine)
+{
+    bool entered;
+
+    pthread_mutex_lock(&engine->lock);
+    if (!engine->held && !engine->asking)
+        engine->held = !engine->lease || lease_try_begin(engine->lease) == LEASE_BEGUN;
+    entered = engine->held && !engine_yield_asked(engine);
+    if (entered)
+        engine->users++;
+    else if (engine->held && engine->users == 0) { /* asked to yield in the same moment */
+        engine->held = false;
+        lease_end(engine->lease);
+    }
+    pthread_mutex_unlock(&engine->lock);
+    return entered;
+}
+
+/* With the lock held and `asking` set, after a request: sleeps until granted. False: the process ends. */
+static bool await_grant(struct engine *engine)
+{
+    int answer = LEASE_TIMEOUT;
+
+    pthread_mutex_unlock(&engine->lock);
+    while (answer == LEASE_TIMEOUT && !atomic_load(&stopping))
+        answer = lease_wait(engine->lease, clock_now() + GRANT_POLL_NS);
+    pthread_mutex_lock(&engine->lock);
+    engine->asking = false;
+    engine->held = answer == LEASE_BEGUN;
+    pthread_cond_broadcast(&engine->changed);
+    return engine->held;
+}
+
+static void pause_briefly(struct engine *engine)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += NSEC_PER_MS;
+    if (until.tv_nsec >= NSEC_PER_SEC) {
+        until.tv_nsec -= NSEC_PER_SEC;
+        until.tv_sec++;
+    }
+    pthread_cond_timedwait(&engine->changed, &engine->lock, &until);
+}
+
+void engine_enter(struct engine *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+    while (!(engine->held && !engine_yield_asked(engine)) && !atomic_load(&stopping)) {
+        int answer;
+        if (engine->held && engine->users == 0) { /* kept by nobody, wanted by somebody else */
+            engine->held = false;
+            lease_end(engine->lease);
+        }
+        if (engine->held || engine->asking) {
+            pause_briefly(engine); /* leaving and granting signal; a change of YIELD alone does not */
+            continue;
+        }
+        answer = engine->lease ? lease_try_begin(engine->lease) : LEASE_BEGUN;
+        if (answer != LEASE_BEGUN)
+            answer = lease_request(engine->lease, 0);
+        if (answer == LEASE_BEGUN) {
+            engine->held = true;
+        } else if (answer == LEASE_ASK) {
+            engine->asking = true;
+            if (await_grant(engine))
+                break; /* ours, even if another one is asked for in the same moment: at least one piece */
+        } else {
+            pause_briefly(engine);
+        }
+    }
+    engine->users++;
+    pthread_mutex_unlock(&engine->lock);
+}
+
+/* Under the lock. */
+static void leave_locked(struct engine *engine, unsigned n)
+{
+    engine->users -= n;
+    if (engine->users == 0 && engine->held) {
+        engine->held = false;
+        if (engine->lease)
+            lease_end(engine->lease);
+        pthread_cond_broadcast(&engine->changed);
+    }
+}
+
+void engine_leave(struct engine *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+    leave_locked(engine, 1);
+    pthread_mutex_unlock(&engine->lock);
+}
+
+void engine_give_way(struct engine *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+    if (engine->users == 1 && engine->held && engine->lease) {
+        engine->held = false;
+        if (lease_yield(engine->lease, 0) == LEASE_BEGUN) {
+            engine->held = true;
+        } else {
+            engine->asking = true;
+            (void)await_grant(engine);
+        }
+        pthread_mutex_unlock(&engine->lock);
+        return;
+    }
+    leave_locked(engine, 1);
+    pthread_mutex_unlock(&engine->lock);
+    engine_flight_reap(engine, true);
+    engine_enter(engine);
+}
+
+/* --- direct commands in flight --- */
+
+bool engine_flight_room(struct engine *engine, int64_t predicted)
+{
+    bool room;
+
+    if (atomic_load_explicit(&engine->flight_any, memory_order_relaxed) == 0)
+        return true;
+    engine_flight_reap(engine, false);
+    pthread_mutex_lock(&engine->lock);
+    room = engine->flight_n == 0 ||
+           (engine->flight_n < ENGINE_FLIGHT && engine->flight_ns + predicted <= 2 * ENGINE_PIECE_NS);
+    pthread_mutex_unlock(&engine->lock);
+    return room;
+}
+
+void engine_flight_add(struct engine *engine, const struct engine_flight *flight)
+{
+    bool first;
+
+    pthread_mutex_lock(&engine->lock);
+    while (engine->flight_n == ENGINE_FLIGHT) { /* other threads filled it since there was room */
+        pthread_mutex_unlock(&engine->lock);
+        engine_flight_reap(engine, true);
+        pthread_mutex_lock(&engine->lock);
+    }
+    first = engine->flight_n == 0;
+    engine->flight[(engine->flight_first + engine->flight_n) % ENGINE_FLIGHT] = *flight;
+    engine->flight_n++;
+    engine->flight_ns += flight->predicted;
+    atomic_store_explicit(&engine->flight_any, engine->flight_n, memory_order_relaxed);
+    pthread_mutex_unlock(&engine->lock);
+    if (first && engine->lease)
+        lease_arm_reaper(engine->lease, true);
+}
+
+/* The oldest, if complete: out of the ring. */
+static bool pop_complete(struct engine *engine, struct engine_flight *ret_flight)
+{
+    cl_int status = CL_COMPLETE;
+
+    if (engine->flight_n == 0)
+        return false;
+    *ret_flight = engine->flight[engine->flight_first];
+    target.clGetEventInfo(ret_flight->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+    if (status > CL_COMPLETE)
+        return false;
+    engine->flight_first = (engine->flight_first + 1) % ENGINE_FLIGHT;
+    engine->flight_n--;
+    engine->flight_ns -= ret_flight->predicted;
+    atomic_store_explicit(&engine->flight_any, engine->flight_n, memory_order_relaxed);
+    return true;
+}
+
+void engine_flight_reap(struct engine *engine, bool wait)
+{
+    struct engine_flight flight;
+
+    if (atomic_load_explicit(&engine->flight_any, memory_order_relaxed) == 0)
+        return;
+    pthread_mutex_lock(&engine->lock);
+    while (engine->flight_n) {
+        if (pop_complete(engine, &flight)) {
+            leave_locked(engine, 1);
+            pthread_mutex_unlock(&engine->lock);
+            issue_measure_event(engine, flight.event, flight.kernel, flight.items);
+            target.clReleaseEvent(flight.event);
+            if (flight.kernel)
+                kernel_unref(flight.kernel);
+            pthread_mutex_lock(&engine->lock);
+        } else if (wait) {
+            cl_event event = engine->flight[engine->flight_first].event;
+            target.clRetainEvent(event);
+            pthread_mutex_unlock(&engine->lock);
+            target.clWaitForEvents(1, &event);
+            target.clReleaseEvent(event);
+            pthread_mutex_lock(&engine->lock);
+        } else {
+            break;
+        }
+    }
+    pthread_mutex_unlock(&engine->lock);
+}
+
+/* --- the worker --- */
+
+static void finish(struct engine *engine, struct command *command)
+{
+    cl_int status = CL_COMPLETE;
+
+    target.clWaitForEvents(1, &command->driver_event);
+    target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+    status = command->piece_status < 0 ? command->piece_status : status;
+    issue_read_times(engine, command);
+    if (command->leased)
+        engine_leave(engine);
+    graph_complete(command, status > CL_COMPLETE ? CL_COMPLETE : status);
+}
+
+/* Gives one command to the driver; it is then in `issued`, or already complete. */
+static void issue_one(struct engine *engine, struct command *command)
+{
+    cl_int code;
+
+    if (command->failed_wait) {
+        graph_complete(command, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+        return;
+    }
+    graph_progress(command, CL_SUBMITTED);
+    if (command->leased)
+        engine_enter(engine);
+    command->issued_at = clock_now();
+    graph_progress(command, CL_RUNNING);
+    code = issue_command(engine, command);
+    if (code != CL_SUCCESS) {
+        if (command->leased)
+            engine_leave(engine);
+        graph_complete(command, code);
+        return;
+    }
+    graph_issued(command);
+    pthread_mutex_lock(&graph_lock);
+    list_append(&engine->issued, &command->in_ready);
+    engine->n_issued++;
+    engine->issued_ns += command->predicted;
+    pthread_mutex_unlock(&graph_lock);
+}
+
+/* Under graph_lock: the next command that may go to the driver now. */
+static struct command *next_ready(struct engine *engine)
+{
+    struct command *command;
+
+    if (list_empty(&engine->ready))
+        return NULL;
+    command = list_entry(engine->ready.next, struct command, in_ready);
+    if (engine->n_issued >= MAX_ISSUED ||
+        (engine->n_issued && engine->issued_ns + command->predicted > 2 * ENGINE_PIECE_NS))
+        return NULL;
+    list_remove(&command->in_ready);
+    return command;
+}
+
+static struct command *next_issued(struct engine *engine)
+{
+    struct command *command;
+
+    if (list_empty(&engine->issued))
+        return NULL;
+    command = list_entry(engine->issued.next, struct command, in_ready);
+    list_remove(&command->in_ready);
+    engine->n_issued--;
+    engine->issued_ns -= command->predicted;
+    return command;
+}
+
+static void *run_worker(void *argument)
+{
+    struct engine *engine = argument;
+    struct command *command;
+    struct session *session = layer_session();
+
+    if (session)
+        session_register_thread(session, gettid());
+    pthread_mutex_lock(&graph_lock);
+    while (!engine->stopping) {
+        if ((command = next_ready(engine))) {
+            pthread_mutex_unlock(&graph_lock);
+            issue_one(engine, command);
+        } else if ((command = next_issued(engine))) {
+            pthread_mutex_unlock(&graph_lock);
+            finish(engine, command);
+        } else if (engine->drain) {
+            engine->drain = false;
+            pthread_mutex_unlock(&graph_lock);
+            engine_flight_reap(engine, true);
+        } else {
+            pthread_cond_wait(&engine->work, &graph_lock);
+            continue;
+        }
+        pthread_mutex_lock(&graph_lock);
+    }
+    pthread_mutex_unlock(&graph_lock);
+    return NULL;
+}
+
+/* Under graph_lock. */
+static void start(struct engine *engine)
+{
+    sigset_t all, old;
+
+    if (engine->started || engine->stopping)
+        return;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    engine->started = pthread_create(&engine->thread, NULL, run_worker, engine) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+void engine_ready(struct engine *engine, struct command *command)
+{
+    list_append(&engine->ready, &command->in_ready);
+    start(engine);
+    pthread_cond_signal(&engine->work);
+}
+
+void engine_drain(struct engine *engine)
+{
+    pthread_mutex_lock(&graph_lock);
+    engine->drain = true;
+    start(engine);
+    pthread_cond_signal(&engine->work);
+    pthread_mutex_unlock(&graph_lock);
+}
+
+bool engine_stopping(const struct engine *engine)
+{
+    (void)engine;
+    return atomic_load_explicit(&stopping, memory_order_relaxed);
+}
+
+void engine_stop_all(void)
+{
+    atomic_store(&stopping, true);
+    for (struct device_record *device = device_records(); device; device = device->next)
+        for (int kind = 0; kind < ENGINE_N; kind++) {
+            struct engine *engine = &device->engines[kind];
+            bool started;
+            pthread_mutex_lock(&graph_lock);
+            engine->stopping = true;
+            started = engine->started;
+            pthread_cond_broadcast(&engine->work);
+            pthread_mutex_unlock(&graph_lock);
+            if (started && !pthread_equal(engine->thread, pthread_self()))
+                pthread_join(engine->thread, NULL);
+        }
+}

@@ -1,0 +1,253 @@
+#include "layer/launch.h"
+
+#include <string.h>
+
+#include "layer/layer.h"
+#include "layer/program.h"
+#include "translate/piece.h"
+
+enum {
+    SCALE = 1 << 20, /* kernel_record::item_ns is in 2^-20 ns */
+    GROWTH = 8,      /* a piece has at most so many times the groups of the one before */
+    OWN_LOCAL = 64,  /* the largest local size that we choose */
+};
+
+/* kernel_record::slice_state */
+enum launch_state { LAUNCH_UNDECIDED, LAUNCH_CUTS, LAUNCH_WHOLE };
+
+void launch_count(enum session_counter counter, uint64_t n)
+{
+    struct session *session = layer_session();
+
+    if (session)
+        session_count(session, counter, n);
+}
+
+static atomic_uint task_type = CL_COMMAND_TASK;
+
+cl_command_type launch_task_type(void)
+{
+    return atomic_load_explicit(&task_type, memory_order_relaxed);
+}
+
+void launch_task_seen(cl_event driver_event)
+{
+    cl_command_type type = CL_COMMAND_TASK;
+
+    target.clGetEventInfo(driver_event, CL_EVENT_COMMAND_TYPE, sizeof type, &type, NULL);
+    atomic_store_explicit(&task_type, type, memory_order_relaxed);
+}
+
+size_t launch_groups(const struct command_launch *launch)
+{
+    size_t n = 1;
+
+    if (!launch->has_local)
+        return 0;
+    for (cl_uint d = 0; d < launch->dim; d++) {
+        if (!launch->local[d])
+            return 0;
+        n *= (launch->global[d] + launch->local[d] - 1) / launch->local[d];
+    }
+    return n;
+}
+
+int64_t launch_predict(const struct kernel_record *kernel, size_t items)
+{
+    long long per_item = atomic_load_explicit(&kernel->item_ns, memory_order_relaxed);
+
+    if (!per_item)
+        return -1;
+    return (int64_t)((double)per_item * (double)items / SCALE);
+}
+
+void launch_measured(struct kernel_record *kernel, size_t items, int64_t ns)
+{
+    long long old = atomic_load_explicit(&kernel->item_ns, memory_order_relaxed);
+    long long fresh = (long long)((double)ns * SCALE / (double)(items ? items : 1));
+
+    fresh = fresh > 0 ? fresh : 1;
+    /* Longer at once, shorter by and by: a piece that is too long costs others more than one that is too short. */
+    atomic_store_explicit(&kernel->item_ns, !old || fresh > old ? fresh : (old * 3 + fresh) / 4, memory_order_relaxed);
+    atomic_fetch_add_explicit(&kernel->n_measured, 1, memory_order_relaxed);
+}
+
+size_t launch_items(const struct command_launch *launch)
+{
+    size_t n = 1;
+
+    for (cl_uint d = 0; d < launch->dim && d < 3; d++)
+        n *= launch->global[d];
+    return n;
+}
+
+static int64_t piece_ns(void)
+{
+    struct session_plan plan;
+
+    session_plan(layer_session(), &plan);
+    return plan.piece > 0 ? plan.piece : ENGINE_PIECE_NS;
+}
+
+bool launch_direct(const struct command *draft)
+{
+    const struct kernel_record *kernel = draft->u.launch.kernel;
+    int64_t predicted;
+
+    if (draft->kind == COMMAND_TASK || !layer_slicing() || atomic_load(&kernel->slice_state) == LAUNCH_WHOLE)
+        return true;
+    if (settings.slice > 0)
+        return draft->u.launch.has_local && launch_groups(&draft->u.launch) <= (size_t)settings.slice;
+    predicted = launch_predict(kernel, launch_items(&draft->u.launch));
+    return predicted >= 0 && predicted <= piece_ns();
+}
+
+static cl_int issue_as_one(struct command *command)
+{
+    struct command_launch *launch = &command->u.launch;
+    struct private_kernel *own;
+    cl_int code;
+
+    own = kernel_take(launch->kernel, false, launch->args, launch->n_args, &code);
+    if (!own)
+        return code;
+    if (command->kind == COMMAND_TASK) {
+        code = target.clEnqueueTask(command->queue->handle, own->handle, 0, NULL, &command->driver_event);
+        if (code == CL_SUCCESS)
+            launch_task_seen(command->driver_event);
+    } else {
+        code = target.clEnqueueNDRangeKernel(command->queue->handle, own->handle, launch->dim, launch->offset, launch->global,
+                                             launch->has_local ? launch->local : NULL, 0, NULL, &command->driver_event);
+    }
+    kernel_give_back(launch->kernel, false, own); /* the driver has taken the arguments over */
+    return code;
+}
+
+/* A local size for a kernel that cannot see it: the largest divisor of the width that is not too large. */
+static void choose_local(struct piece_launch *launch, const struct translate_kernel *about)
+{
+    for (cl_uint d = 0; d < launch->work_dim; d++)
+        launch->local[d] = about->reqd_local_given ? about->reqd_local[d] : 1;
+    for (size_t n = OWN_LOCAL; n > 1 && !about->reqd_local_given; n--)
+        if (launch->global[0] % n == 0) {
+            launch->local[0] = n;
+            break;
+        }
+}
+
+struct cut {
+    struct piece_launch launch;
+    struct piece piece;
+    uint32_t n_groups, step, least;
+    size_t group_items;
+    bool by_time;
+};
+
+/* How the launch is to be cut; false: whole, with the reason counted. */
+static bool plan_cut(struct command *command, struct cut *ret_cut)
+{
+    struct command_launch *launch = &command->u.launch;
+    struct kernel_record *kernel = launch->kernel;
+    enum session_counter reason = COUNTER_UNSLICED_OTHER;
+    const struct translate_kernel *about;
+    cl_uint units = command->queue->device->units;
+    int64_t predicted;
+
+    memset(ret_cut, 0, sizeof *ret_cut);
+    if (!layer_slicing() || command->kind == COMMAND_TASK) {
+        launch_count(COUNTER_UNSLICED_OFF, 1);
+        return false;
+    }
+    about = program_sliceable(kernel->program, kernel->name, &reason);
+    atomic_store(&kernel->slice_state, about ? LAUNCH_CUTS : LAUNCH_WHOLE);
+    ret_cut->launch.work_dim = launch->dim;
+    for (cl_uint d = 0; d < launch->dim; d++) {
+        ret_cut->launch.offset[d] = launch->offset[d];
+        ret_cut->launch.global[d] = launch->global[d];
+        ret_cut->launch.local[d] = launch->local[d];
+    }
+    if (about && !launch->has_local && !about->observes_local_size)
+        choose_local(&ret_cut->launch, about);
+    if (!about || (!launch->has_local && about->observes_local_size) || about->n_args != launch->n_args ||
+        piece_of_launch(&ret_cut->launch, &ret_cut->piece, &ret_cut->n_groups) != 0) {
+        launch_count(reason, 1);
+        return false;
+    }
+    ret_cut->group_items = launch_items(launch) / ret_cut->n_groups;
+    ret_cut->by_time = settings.slice <= 0;
+    ret_cut->least = ret_cut->by_time ? units : (uint32_t)(settings.slice < UINT32_MAX ? settings.slice : UINT32_MAX);
+    predicted = launch_predict(kernel, launch_items(launch));
+    if (ret_cut->n_groups <= ret_cut->least || (ret_cut->by_time && predicted >= 0 && predicted <= piece_ns())) {
+        launch_count(COUNTER_UNSLICED_SMALL, 1);
+        return false;
+    }
+    ret_cut->step = ret_cut->least;
+    return true;
+}
+
+/* The next piece's groups: what the measurements say fills a piece's time. */
+static uint32_t next_step(const struct cut *cut, const struct kernel_record *kernel)
+{
+    int64_t many = launch_predict(kernel, SCALE * cut->group_items); /* of SCALE groups */
+    double fits;
+
+    if (!cut->by_time || many <= 0)
+        return cut->step;
+    fits = (double)piece_ns() * SCALE / (double)many;
+    if (fits > (double)cut->step * GROWTH)
+        fits = (double)cut->step * GROWTH;
+    if (fits < cut->least)
+        return cut->least;
+    return fits < (double)UINT32_MAX ? (uint32_t)fits : UINT32_MAX;
+}
+
+static cl_int issue_piece(struct issue_pipe *pipe, struct private_kernel *own, struct cut *cut, uint32_t begin, uint32_t *ret_end)
+{
+    struct command *command = pipe->command;
+    uint32_t end = cut->n_groups - begin > cut->step ? begin + cut->step : cut->n_groups;
+    size_t global[3];
+    cl_event event;
+    cl_int code;
+
+    while (piece_range(&cut->piece, &cut->launch, begin, end, command->queue->device->address_bits, global) != 0) {
+        if (end - begin == 1)
+            return CL_OUT_OF_RESOURCES;
+        end = begin + (end - begin) / 2;
+    }
+    code = target.clSetKernelArg(own->handle, command->u.launch.n_args, sizeof cut->piece, &cut->piece);
+    if (code == CL_SUCCESS)
+        code = target.clEnqueueNDRangeKernel(command->queue->handle, own->handle, cut->launch.work_dim, NULL, global,
+                                             cut->launch.local, 0, NULL, &event);
+    if (code != CL_SUCCESS)
+        return code;
+    issue_pipe_add(pipe, event, (end - begin) * cut->group_items);
+    launch_count(COUNTER_PIECES, 1);
+    *ret_end = end;
+    return CL_SUCCESS;
+}
+
+cl_int launch_issue(struct issue_pipe *pipe, struct command *command)
+{
+    struct command_launch *launch = &command->u.launch;
+    struct private_kernel *own;
+    struct cut cut;
+    cl_int code = CL_SUCCESS;
+
+    launch_count(COUNTER_KERNEL_LAUNCHES, 1);
+    if (!plan_cut(command, &cut)) {
+        return issue_as_one(command);
+    }
+    own = kernel_take(launch->kernel, true, launch->args, launch->n_args, &code);
+    if (!own) {
+        atomic_store(&launch->kernel->slice_state, LAUNCH_WHOLE);
+        launch_count(COUNTER_UNSLICED_OTHER, 1);
+        return issue_as_one(command);
+    }
+    for (uint32_t begin = 0; begin < cut.n_groups && code == CL_SUCCESS && !engine_stopping(pipe->engine);) {
+        issue_pipe_turn(pipe);
+        cut.step = next_step(&cut, launch->kernel);
+        code = issue_piece(pipe, own, &cut, begin, &begin);
+    }
+    kernel_give_back(launch->kernel, true, own);
+    return code;
+}

@@ -1,0 +1,33 @@
+/* Kernel launches: how long one will take, whether it is cut, and the pieces. */
+#ifndef LAYER_LAUNCH_H
+#define LAYER_LAUNCH_H
+
+#include "client/session.h"
+#include "layer/command.h"
+#include "layer/issue.h"
+#include "layer/objects.h"
+
+/* Work-groups of a launch with a given local size; 0: the driver chooses it. */
+size_t launch_groups(const struct command_launch *launch);
+
+/* Expected nanoseconds by earlier launches of this kernel; -1: never measured. */
+int64_t launch_predict(const struct kernel_record *kernel, size_t items);
+
+/* One measurement of so many work-items. */
+void launch_measured(struct kernel_record *kernel, size_t items, int64_t ns);
+size_t launch_items(const struct command_launch *launch);
+
+/* May this launch go to the driver at once and whole? False: a worker decides, maybe with pieces. */
+bool launch_direct(const struct command *draft);
+
+/* On a worker: the whole launch, or its pieces. */
+cl_int launch_issue(struct issue_pipe *pipe, struct command *command);
+
+/* What the driver calls a task: PoCL reports it as a launch, and the event of a queued one must say the same. */
+cl_command_type launch_task_type(void);
+void launch_task_seen(cl_event driver_event);
+
+/* Statistics, if there is a session. */
+void launch_count(enum session_counter counter, uint64_t n);
+
+#endif

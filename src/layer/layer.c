@@ -1,0 +1,185 @@
+#include "layer/layer.h"
+
+#include <CL/cl_layer.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/lease.h"
+#include "layer/entry.h"
+#include "layer/graph.h"
+#include "layer/objects.h"
+#include "layer/program.h"
+
+cl_icd_dispatch target;
+struct settings settings;
+bool layer_queue_everything;
+atomic_bool layer_passes;
+
+static cl_icd_dispatch table; /* what the loader calls */
+static struct session *_Atomic session;
+static atomic_bool refused;
+static pthread_once_t session_once = PTHREAD_ONCE_INIT, exit_once = PTHREAD_ONCE_INIT;
+
+/* On the session's thread: the worker of that engine waits for what is in flight. */
+static void on_yield(void *user, struct lease *lease)
+{
+    (void)user;
+    for (struct device_record *device = device_records(); device; device = device->next)
+        for (int kind = 0; kind < ENGINE_N; kind++)
+            if (device->engines[kind].lease == lease)
+                engine_drain(&device->engines[kind]);
+}
+
+static void open_session(void)
+{
+    struct session_listener listener = {.on_yield = on_yield};
+    struct session *opened = NULL;
+    int code = session_open(&settings, &listener, &opened);
+
+    if (code == -ECONNREFUSED)
+        atomic_store(&refused, true);
+    atomic_store(&session, code == 0 ? opened : NULL);
+}
+
+struct session *layer_session(void)
+{
+    struct session *known = atomic_load_explicit(&session, memory_order_acquire);
+
+    if (known)
+        return known;
+    pthread_once(&session_once, open_session);
+    return atomic_load_explicit(&session, memory_order_acquire);
+}
+
+bool layer_refused(void)
+{
+    (void)layer_session();
+    return atomic_load(&refused);
+}
+
+bool layer_slicing(void)
+{
+    struct session *known;
+    struct session_plan plan;
+
+    if (settings.slice != SETTING_AUTO)
+        return settings.slice > 0;
+    known = layer_session();
+    if (!known || !session_online(known))
+        return false;
+    session_plan(known, &plan);
+    return plan.slicing;
+}
+
+bool layer_chunking(void)
+{
+    struct session *known;
+    struct session_plan plan;
+
+    if (settings.chunk != SETTING_AUTO)
+        return settings.chunk > 0;
+    known = layer_session();
+    if (!known || !session_online(known))
+        return false;
+    session_plan(known, &plan);
+    return plan.slicing;
+}
+
+/* Runs before the driver's own exit handlers: registered later than they were. */
+static void at_exit(void)
+{
+    struct session *known = atomic_load(&session);
+
+    if (layer_off())
+        return;
+    program_stop();
+    engine_stop_all();
+    if (known && settings.stats[0])
+        (void)session_write_stats(known, settings.stats);
+    atomic_store(&layer_passes, true); /* whatever other handlers still call goes straight to the driver */
+}
+
+static void register_exit(void)
+{
+    (void)atexit(at_exit);
+}
+
+void layer_stop_at_exit(void)
+{
+    pthread_once(&exit_once, register_exit);
+}
+
+static void in_child(void)
+{
+    atomic_store(&layer_passes, true);
+    graph_forget_locks();
+}
+
+CL_API_ENTRY cl_context CL_API_CALL
+entry_clCreateContext(const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
+                      void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data, cl_int *ret_code)
+{
+    if (!layer_off() && layer_refused()) {
+        if (ret_code)
+            *ret_code = CL_DEVICE_NOT_AVAILABLE;
+        return NULL;
+    }
+    return target.clCreateContext(properties, n, devices, notify, data, ret_code);
+}
+
+CL_API_ENTRY cl_context CL_API_CALL
+entry_clCreateContextFromType(const cl_context_properties *properties, cl_device_type type,
+                              void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data,
+                              cl_int *ret_code)
+{
+    if (!layer_off() && layer_refused()) {
+        if (ret_code)
+            *ret_code = CL_DEVICE_NOT_AVAILABLE;
+        return NULL;
+    }
+    return target.clCreateContextFromType(properties, type, notify, data, ret_code);
+}
+
+#pragma GCC visibility push(default)
+CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *ret_value, size_t *ret_size)
+{
+    static const char layer_name[] = "baton";
+    cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+    const void *value = name == CL_LAYER_NAME ? (const void *)layer_name : &version;
+    size_t size = name == CL_LAYER_NAME ? sizeof layer_name : sizeof version;
+
+    if ((name != CL_LAYER_NAME && name != CL_LAYER_API_VERSION) || (ret_value && room < size))
+        return CL_INVALID_VALUE;
+    if (ret_value)
+        memcpy(ret_value, value, size);
+    if (ret_size)
+        *ret_size = size;
+    return CL_SUCCESS;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *target_dispatch, cl_uint *ret_n,
+                                            const cl_icd_dispatch **ret_dispatch)
+{
+    const char *bad;
+
+    if (!target_dispatch || !ret_n || !ret_dispatch || n < sizeof target / sizeof(void *))
+        return CL_INVALID_VALUE;
+    target = table = *target_dispatch;
+    settings_from_environment(&settings, &bad);
+    layer_queue_everything = getenv("BATON_TEST_QUEUE") != NULL;
+    objects_init();
+    graph_init();
+    (void)pthread_atfork(NULL, NULL, in_child);
+    /* What the driver lacks stays lacking: the loader answers for it. */
+#define ENTRY_OVERRIDE(name)                                                                                 \
+    if (target.name)                                                                                         \
+        table.name = entry_##name;
+    ENTRY_POINTS(ENTRY_OVERRIDE)
+#undef ENTRY_OVERRIDE
+    *ret_n = sizeof table / sizeof(void *);
+    *ret_dispatch = &table;
+    return CL_SUCCESS;
+}
+#pragma GCC visibility pop

@@ -1,0 +1,136 @@
+/* Memory objects: a record each, so that arguments can be recognised, sizes checked and deferred maps found. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "layer/entry.h"
+#include "layer/layer.h"
+#include "layer/map.h"
+#include "layer/objects.h"
+
+struct mem_record *mem_find(cl_mem handle)
+{
+    return handle_table_find(&mems, handle);
+}
+
+void mem_unref(struct mem_record *mem)
+{
+    if (atomic_fetch_sub_explicit(&mem->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    while (mem->maps) {
+        struct map_record *next = mem->maps->next;
+        map_free(mem->maps);
+        mem->maps = next;
+    }
+    free(mem);
+}
+
+static cl_mem note(cl_mem handle)
+{
+    struct mem_record *record = handle && !layer_off() ? calloc(1, sizeof *record) : NULL;
+    cl_mem_object_type type = CL_MEM_OBJECT_BUFFER;
+
+    if (!record)
+        return handle;
+    atomic_init(&record->refs, 1);
+    atomic_init(&record->app_refs, 1);
+    record->handle = handle;
+    target.clGetMemObjectInfo(handle, CL_MEM_CONTEXT, sizeof record->context, &record->context, NULL);
+    target.clGetMemObjectInfo(handle, CL_MEM_TYPE, sizeof type, &type, NULL);
+    target.clGetMemObjectInfo(handle, CL_MEM_SIZE, sizeof record->size, &record->size, NULL);
+    target.clGetMemObjectInfo(handle, CL_MEM_FLAGS, sizeof record->flags, &record->flags, NULL);
+    target.clGetMemObjectInfo(handle, CL_MEM_HOST_PTR, sizeof record->host_ptr, &record->host_ptr, NULL);
+    record->image = type != CL_MEM_OBJECT_BUFFER;
+    if (!handle_table_put(&mems, handle, record))
+        free(record);
+    return handle;
+}
+
+CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,
+                                                     cl_int *ret_code)
+{
+    return note(target.clCreateBuffer(context, flags, size, host, ret_code));
+}
+
+CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateBufferWithProperties(cl_context context, const cl_mem_properties *properties,
+                                                                   cl_mem_flags flags, size_t size, void *host,
+                                                                   cl_int *ret_code)
+{
+    return note(target.clCreateBufferWithProperties(context, properties, flags, size, host, ret_code));
+}
+
+CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type type,
+                                                        const void *info, cl_int *ret_code)
+{
+    return note(target.clCreateSubBuffer(buffer, flags, type, info, ret_code));
+}
+
+CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateImage(cl_context context, cl_mem_flags flags, const cl_image_format *format,
+                                                    const cl_image_desc *desc, void *host, cl_int *ret_code)
+{
+    return note(target.clCreateImage(context, flags, format, desc, host, ret_code));
+}
+
+CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateImageWithProperties(cl_context context, const cl_mem_properties *properties,
+                                                                  cl_mem_flags flags, const cl_image_format *format,
+                                                                  const cl_image_desc *desc, void *host, cl_int *ret_code)
+{
+    return note(target.clCreateImageWithProperties(context, properties, flags, format, desc, host, ret_code));
+}
+
+CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateImage2D(cl_context context, cl_mem_flags flags, const cl_image_format *format,
+                                                      size_t width, size_t height, size_t row, void *host, cl_int *ret_code)
+{
+    return note(target.clCreateImage2D(context, flags, format, width, height, row, host, ret_code));
+}
+
+CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateImage3D(cl_context context, cl_mem_flags flags, const cl_image_format *format,
+                                                      size_t width, size_t height, size_t depth, size_t row, size_t slice,
+                                                      void *host, cl_int *ret_code)
+{
+    return note(target.clCreateImage3D(context, flags, format, width, height, depth, row, slice, host, ret_code));
+}
+
+CL_API_ENTRY cl_mem CL_API_CALL entry_clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packet, cl_uint n,
+                                                   const cl_pipe_properties *properties, cl_int *ret_code)
+{
+    return note(target.clCreatePipe(context, flags, packet, n, properties, ret_code));
+}
+
+CL_API_ENTRY cl_int CL_API_CALL entry_clRetainMemObject(cl_mem handle)
+{
+    struct mem_record *mem = layer_off() ? NULL : mem_find(handle);
+
+    if (mem) {
+        atomic_fetch_add(&mem->app_refs, 1);
+        mem_unref(mem);
+    }
+    return target.clRetainMemObject(handle);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseMemObject(cl_mem handle)
+{
+    struct mem_record *mem = layer_off() ? NULL : mem_find(handle);
+
+    if (mem) {
+        if (atomic_fetch_sub(&mem->app_refs, 1) == 1 && handle_table_remove(&mems, handle))
+            mem_unref(mem);
+        mem_unref(mem);
+    }
+    return target.clReleaseMemObject(handle);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL entry_clGetMemObjectInfo(cl_mem handle, cl_mem_info name, size_t room, void *ret_value,
+                                                         size_t *ret_size)
+{
+    cl_int code = target.clGetMemObjectInfo(handle, name, room, ret_value, ret_size);
+    struct mem_record *mem;
+    cl_uint n;
+
+    if (layer_off() || code != CL_SUCCESS || name != CL_MEM_MAP_COUNT || !ret_value || !(mem = mem_find(handle)))
+        return code;
+    memcpy(&n, ret_value, sizeof n);
+    n += map_n_deferred(mem);
+    memcpy(ret_value, &n, sizeof n);
+    mem_unref(mem);
+    return code;
+}

@@ -1,0 +1,89 @@
+/* The records beside the program's handles: devices, queues, memory objects, kernels, programs. */
+#ifndef LAYER_OBJECTS_H
+#define LAYER_OBJECTS_H
+
+#include <pthread.h>
+
+#include "layer/command.h"
+#include "layer/engine.h"
+#include "layer/handle_table.h"
+
+struct device_record {
+    struct device_record *next;
+    cl_device_id handle;
+    cl_platform_id platform;
+    cl_uint units;        /* compute units: a piece has at least so many work-groups */
+    cl_uint address_bits;
+    struct engine engines[ENGINE_N];
+};
+
+struct queue_record {
+    atomic_uint refs, app_refs;
+    cl_command_queue handle;
+    cl_context context;
+    struct device_record *device; /* for ever */
+    cl_command_queue_properties properties; /* as the program asked; ours has profiling besides */
+    bool in_order;
+    atomic_uint n_unissued; /* commands in the graph that the driver has not been given */
+    struct list commands;   /* graph_lock: not yet complete, in order */
+};
+
+struct mem_record {
+    atomic_uint refs, app_refs;
+    cl_mem handle;
+    cl_context context;
+    bool image;
+    size_t size;
+    cl_mem_flags flags;
+    void *host_ptr;
+    struct map_record *maps; /* graph_lock: maps that we answered ourselves */
+};
+
+struct program_record;
+
+struct kernel_record {
+    atomic_uint refs, app_refs;
+    cl_kernel handle;
+    struct program_record *program; /* a reference; may be NULL (no record) */
+    cl_context context;
+    char *name; /* owned */
+    cl_uint n_args;
+    struct arg_value *args; /* owned; the program's latest; the program orders its own calls */
+    struct {
+        size_t size;
+        void *bytes; /* owned */
+    } exec_info[3];
+    pthread_mutex_t lock; /* the pools */
+    struct private_kernel {
+        struct private_kernel *next;
+        cl_kernel handle;
+    } *idle, *idle_sliced; /* objects of our own to issue on; of the program, of its rewritten twin */
+    atomic_llong item_ns;  /* measured nanoseconds per work-item, x 2^20; 0: unknown */
+    atomic_uint n_measured;
+    atomic_int slice_state; /* enum launch_state, decided once (launch.c) */
+};
+
+extern struct handle_table queues, mems, kernels, programs, events; /* events: struct command of our handles */
+
+void objects_init(void);
+
+struct device_record *device_record_of(cl_device_id device); /* made on first sight; NULL: no memory */
+struct device_record *device_records(void);                   /* all of them, by next */
+
+/* Kept by find; give back. */
+struct queue_record *queue_find(cl_command_queue handle);
+void queue_unref(struct queue_record *queue);
+struct mem_record *mem_find(cl_mem handle);
+void mem_unref(struct mem_record *mem);
+struct kernel_record *kernel_find(cl_kernel handle);
+void kernel_unref(struct kernel_record *kernel);
+
+/* A kernel object of our own with these arguments set; sliced: of the rewritten program. NULL and a code on failure. */
+struct private_kernel *kernel_take(struct kernel_record *kernel, bool sliced, const struct arg_value *args, cl_uint n,
+                                   cl_int *ret_code);
+void kernel_give_back(struct kernel_record *kernel, bool sliced, struct private_kernel *private_kernel);
+
+bool arg_value_copy(struct arg_value *to, const struct arg_value *from); /* false: no memory */
+void arg_value_done(struct arg_value *arg);
+
+#endif

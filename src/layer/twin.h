@@ -1,0 +1,37 @@
+/* Making a program's rewritten twin, on a thread of ours. */
+#ifndef LAYER_TWIN_H
+#define LAYER_TWIN_H
+
+#include <pthread.h>
+
+#include "layer/program.h"
+
+enum twin_state { TWIN_NONE, TWIN_QUEUED, TWIN_MAKING, TWIN_READY, TWIN_FAILED };
+
+struct program_record {
+    atomic_uint refs, app_refs;
+    cl_program handle; /* the program's; ours only while a kernel of it exists */
+    cl_context context;
+    char *source; /* owned; NULL: not from source */
+    size_t length;
+    char *options; /* owned; of the latest build, compile or link */
+    enum translate_mode mode;
+    bool built, linked, has_headers, handed_out;
+    struct program_record **parts; /* owned references: what it was linked from */
+    size_t n_parts;
+
+    /* twin_lock */
+    enum twin_state state;
+    cl_program twin; /* a reference of ours */
+    struct translate_result result;
+    bool has_result;
+    enum session_counter why_whole;
+    struct program_record *next_queued;
+};
+
+extern pthread_mutex_t twin_lock;
+
+/* Drops the twin, with the record. */
+void twin_done(struct program_record *program);
+
+#endif
