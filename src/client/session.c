@@ -600,7 +600,7 @@ static void send_now(struct session *session, const struct frame *frame)
 
 void session_set_priority(struct session *session, unsigned priority)
 {
-    struct frame frame = {.type = FRAME_PRIORITY, .priority = {.priority = priority}};
+    struct frame frame = {.type = FRAME_PRIORITY};
 
     if (session_forked(session) || priority < 1 || priority > 99)
         return;
@@ -608,6 +608,7 @@ void session_set_priority(struct session *session, unsigned priority)
     session->protocol.hello.priority = priority;
     session->protocol.hello.flags &= ~HELLO_ADAPTIVE;
     pthread_mutex_unlock(&session->lock);
+    frame.priority.priority = priority;
     send_now(session, &frame);
 }
 
