@@ -169,7 +169,8 @@ static void wait_for_daemon(struct session *session)
 
 /* ---- the thread ---- */
 
-static void hang_up(struct session *session)
+/* True if the daemon had welcomed us; one that did not is not asked again at once. */
+static bool hang_up(struct session *session)
 {
     bool was_online;
 
@@ -186,6 +187,7 @@ static void hang_up(struct session *session)
     pthread_mutex_unlock(&session->lock);
     if (was_online && session->listener.on_online)
         session->listener.on_online(session->listener.user, false);
+    return was_online;
 }
 
 static ssize_t receive(struct session *session, uint8_t *bytes, size_t room)
@@ -210,6 +212,22 @@ static ssize_t receive(struct session *session, uint8_t *bytes, size_t room)
         }
     }
     return n;
+}
+
+/* What a new daemon must know besides the leases. */
+static void introduce(struct session *session)
+{
+    pthread_mutex_lock(&session->lock);
+    for (size_t i = 0; i < session->n_threads; i++) {
+        struct frame frame = {.type = FRAME_THREAD, .thread = {.tid = (uint32_t)session->threads[i]}};
+
+        protocol_send(&session->protocol, &frame);
+    }
+    session_flush(session);
+    atomic_store(&session->online, true);
+    pthread_cond_broadcast(&session->welcomed);
+    pthread_mutex_unlock(&session->lock);
+    session_publish(session);
 }
 
 static void deliver(struct session *session, const struct protocol_event *event)
@@ -237,11 +255,7 @@ static void deliver(struct session *session, const struct protocol_event *event)
             listener->on_plan(listener->user, &plan);
         break;
     case PROTOCOL_WELCOMED:
-        atomic_store(&session->online, true);
-        pthread_mutex_lock(&session->lock);
-        pthread_cond_broadcast(&session->welcomed);
-        pthread_mutex_unlock(&session->lock);
-        session_publish(session);
+        introduce(session);
         if (listener->on_online)
             listener->on_online(listener->user, true);
         break;
@@ -344,8 +358,11 @@ static void *thread_main(void *argument)
             pthread_mutex_unlock(&session->lock);
             wait_for_daemon(session);
         } else if (!converse(session)) {
-            hang_up(session);
+            bool was_online = hang_up(session);
+
             deliver_all(session);
+            if (!was_online && !stopping(session))
+                wait_for_daemon(session);
         }
     }
     return NULL;
@@ -597,6 +614,15 @@ void session_set_priority(struct session *session, unsigned priority)
 void session_register_thread(struct session *session, pid_t tid)
 {
     struct frame frame = {.type = FRAME_THREAD, .thread = {.tid = (uint32_t)tid}};
+    bool fits;
 
-    send_now(session, &frame);
+    if (session_forked(session))
+        return;
+    pthread_mutex_lock(&session->lock);
+    fits = session->n_threads < SESSION_THREADS;
+    if (fits)
+        session->threads[session->n_threads++] = tid;
+    pthread_mutex_unlock(&session->lock);
+    if (fits)
+        send_now(session, &frame);
 }

@@ -10,6 +10,8 @@
 #include "client/protocol.h"
 #include "client/session.h"
 
+#define SESSION_THREADS 16
+
 struct lease {
     struct session *session;
     unsigned index;
@@ -32,6 +34,8 @@ struct session {
     int wake;              /* eventfd: the thread has something to do */
     int page_fd;           /* came with the last bytes; -1: none */
     bool stop;
+    pid_t threads[SESSION_THREADS]; /* registered; told again to every new daemon */
+    size_t n_threads;
     _Atomic bool online;
     _Atomic uint32_t local_yields; /* leases whose reaper was armed when YIELD already stood */
     struct lease leases[PAGE_LEASES];

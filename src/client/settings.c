@@ -6,7 +6,7 @@
 #include <string.h>
 
 const struct setting_entry setting_entries[] = {
-#define SETTING(kind, identifier, variable, value, help) {#identifier, variable, value, help},
+#define SETTING(kind, identifier, option, variable, value, help) {#identifier, option, variable, value, help},
 #include "client/settings.def"
 #undef SETTING
 };
@@ -129,7 +129,7 @@ static int parse_GPUS(const char *text, int64_t *ret_value)
 
 int settings_set(struct settings *settings, const char *name, const char *text)
 {
-#define SETTING(kind, identifier, variable, value, help)                                                     \
+#define SETTING(kind, identifier, option, variable, value, help)                                             \
     if (strcmp(name, #identifier) == 0)                                                                      \
         return parse_##kind(text, ADDRESS_##kind(settings, identifier));
 #include "client/settings.def"

@@ -23,14 +23,14 @@
 #define SETTING_PRIORITY_ADAPTIVE (-1)
 
 struct settings {
-#define SETTING_FIELD_TEXT(identifier)                   char identifier[SETTING_TEXT_SIZE]; /* "": not given */
-#define SETTING_FIELD_FLAG(identifier)                   bool identifier;
-#define SETTING_FIELD_PRIORITY(identifier)               int identifier;
-#define SETTING_FIELD_DURATION(identifier)               baton_nsec identifier; /* 0: not given */
-#define SETTING_FIELD_AMOUNT(identifier)                 int64_t identifier;
-#define SETTING_FIELD_BYTES(identifier)                  int64_t identifier;
-#define SETTING_FIELD_GPUS(identifier)                   int64_t identifier;
-#define SETTING(kind, identifier, variable, value, help) SETTING_FIELD_##kind(identifier)
+#define SETTING_FIELD_TEXT(identifier)                           char identifier[SETTING_TEXT_SIZE]; /* "": not given */
+#define SETTING_FIELD_FLAG(identifier)                           bool identifier;
+#define SETTING_FIELD_PRIORITY(identifier)                       int identifier;
+#define SETTING_FIELD_DURATION(identifier)                       baton_nsec identifier; /* 0: not given */
+#define SETTING_FIELD_AMOUNT(identifier)                         int64_t identifier;
+#define SETTING_FIELD_BYTES(identifier)                          int64_t identifier;
+#define SETTING_FIELD_GPUS(identifier)                           int64_t identifier;
+#define SETTING(kind, identifier, option, variable, value, help) SETTING_FIELD_##kind(identifier)
 #include "client/settings.def"
 #undef SETTING
 };
@@ -38,6 +38,7 @@ struct settings {
 /* One line of the table, for help and the parser. */
 struct setting_entry {
     const char *name;     /* "require_daemon" */
+    const char *option;   /* "require-daemon" */
     const char *variable; /* "BATON_REQUIRE_DAEMON" */
     const char *value;    /* "1..99|adaptive"; NULL: a flag */
     const char *help;

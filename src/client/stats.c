@@ -91,6 +91,19 @@ void session_job_begin(struct session *session, bool explicit_job, baton_nsec at
         tell_daemon(session, true, deadline_at);
 }
 
+/* For the trace: the job's span, and how late it was. */
+static void record_job(struct session *session, baton_nsec release_at, baton_nsec deadline_at, baton_nsec at)
+{
+    struct page *page = atomic_load(&session->protocol.page);
+    uint32_t number = atomic_load(&session->job_number);
+
+    if (!page || at < release_at)
+        return;
+    page_ran(page, PAGE_RUN_JOB, number, release_at, at);
+    if (at > deadline_at)
+        page_ran(page, PAGE_RUN_MISS, number, deadline_at, at);
+}
+
 void session_job_end(struct session *session, bool explicit_job, baton_nsec at)
 {
     bool ended = false;
@@ -99,6 +112,7 @@ void session_job_end(struct session *session, bool explicit_job, baton_nsec at)
         return;
     pthread_mutex_lock(&session->jobs_lock);
     if (explicit_job == session->explicit_jobs && session->jobs.running) {
+        record_job(session, session->jobs.release_at, jobs_deadline_at(&session->jobs), at);
         jobs_end(&session->jobs, at);
         store_jobs(session, &session->jobs);
         ended = true;

@@ -50,7 +50,7 @@ uint32_t peer_engine(const struct peer *peer, unsigned lease)
     return peer->holds[lease].state == HOLD_UNUSED ? UINT32_MAX : first_engine(&peer->holds[lease]);
 }
 
-static void note(struct server *server, enum trace_kind kind, const struct peer *peer,
+static void note(struct server *server, enum record_kind kind, const struct peer *peer,
                  const struct hold *hold)
 {
     history_add(&server->history, server->now_at, kind, peer->client, first_engine(hold));
@@ -105,10 +105,10 @@ static bool call_in(struct server *server, struct peer *peer, unsigned index, ui
         return false;
     case LEASE_CALLED_TAKEN:
         server->taken_back++;
-        note(server, TRACE_TAKEN, peer, hold);
+        note(server, RECORD_TAKEN, peer, hold);
         break;
     case LEASE_CALLED_GONE: /* its RELEASE is under way and will find that we know */
-        note(server, TRACE_RELEASE, peer, hold);
+        note(server, RECORD_RELEASE, peer, hold);
         break;
     }
     let_go(server, peer, index);
@@ -156,7 +156,7 @@ static void grant(struct server *server, const struct sched_decision *decision)
     }
     server->grants++;
     peer->grants++;
-    note(server, TRACE_GRANT, peer, hold);
+    note(server, RECORD_GRANT, peer, hold);
     lease_word_grant(&place->word, flags, server->start.generation, hold->epoch);
     server->host.wake(server->host.user, &place->word);
     if (atomic_load(&place->tell) & PAGE_TELL_GRANT) {
@@ -182,7 +182,7 @@ static void ask_to_yield(struct server *server, const struct sched_decision *dec
     server->yields++;
     server->engines[decision->engine].yields++;
     peer->yields++;
-    note(server, TRACE_YIELD, peer, hold);
+    note(server, RECORD_YIELD, peer, hold);
     hold->yield_at = server->now_at;
     server_arm(server, server->now_at + server->config.overdue);
     if (call_in(server, peer, index, LEASE_FLAGS))
@@ -397,7 +397,7 @@ void arbiter_request(struct server *server, struct peer *peer, uint32_t index, u
     if (hold->state == HOLD_WAITING)
         return;
     hold->state = HOLD_WAITING;
-    note(server, TRACE_REQUEST, peer, hold);
+    note(server, RECORD_REQUEST, peer, hold);
     call_in_engines(server, &hold->engines);
     if (has_tokens(server)) {
         peer->queue |= UINT32_C(1) << index;
@@ -415,17 +415,17 @@ void arbiter_release(struct server *server, struct peer *peer, const struct fram
 
     if (ours && hold->state == HOLD_HELD && frame->next) {
         /* Q3: the next piece is queued in the same step. */
-        note(server, TRACE_RELEASE, peer, hold);
+        note(server, RECORD_RELEASE, peer, hold);
         forget(server, peer, frame->index, HOLD_WAITING);
         hold->epoch = frame->next;
         peer->requests++;
-        note(server, TRACE_REQUEST, peer, hold);
+        note(server, RECORD_REQUEST, peer, hold);
         push_lane(server, peer, frame->index, SCHED_PIECE_DONE);
         run_queue(server);
         return;
     }
     if (ours && hold->state == HOLD_HELD) {
-        note(server, TRACE_RELEASE, peer, hold);
+        note(server, RECORD_RELEASE, peer, hold);
         let_go(server, peer, frame->index);
     } else if (ours) {
         hold->state = HOLD_FREE;
@@ -497,7 +497,7 @@ bool arbiter_leave(struct server *server, struct peer *peer)
                 let_go(server, peer, i);
             hold->state = HOLD_FREE;
         } else if (hold->state == HOLD_HELD && drained(server, peer, i)) {
-            note(server, TRACE_RELEASE, peer, hold);
+            note(server, RECORD_RELEASE, peer, hold);
             let_go(server, peer, i);
         } else if (hold->state == HOLD_DECLARED && drained(server, peer, i)) {
             hold->state = HOLD_FREE;
@@ -543,7 +543,7 @@ void arbiter_tick(struct server *server)
         hold->overdue = true;
         peer->overdue++;
         server->overdue++;
-        note(server, TRACE_OVERDUE, peer, hold);
+        note(server, RECORD_OVERDUE, peer, hold);
         server->host.report(server->host.user, REPORT_OVERDUE, peer->slot, e);
     }
 }

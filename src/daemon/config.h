@@ -1,7 +1,7 @@
 /*
  * What the administrator and the user say: /etc/baton/baton.yaml, then the user's own file, then the command line, each
- * overriding what it names. The user's file can tighten what the system file says about users, never loosen it, because
- * only a daemon that the user started reads it.
+ * overriding what it names. A daemon that a user started serves that user only (its socket lets nobody else in), so a
+ * user's file binds nobody but its owner.
  */
 #ifndef DAEMON_CONFIG_H
 #define DAEMON_CONFIG_H

@@ -1,6 +1,6 @@
 #include "daemon/history.h"
 
-void history_add(struct history *history, baton_nsec at, enum trace_kind kind, uint32_t client,
+void history_add(struct history *history, baton_nsec at, enum record_kind kind, uint32_t client,
                  uint32_t engine)
 {
     history->records[history->n_records++ % HISTORY_RECORDS] =
@@ -32,14 +32,19 @@ size_t history_read_page(const struct page *page, uint32_t client, const struct 
         int64_t begin_at = atomic_load(&run->begin_at);
         uint32_t lease = atomic_load(&run->lease);
 
-        if (lease >= PAGE_LEASES || engines->of_lease[lease] == UINT32_MAX || begin_at < 0 ||
+        enum record_kind kind = lease == PAGE_RUN_JOB    ? RECORD_JOB
+                                : lease == PAGE_RUN_MISS ? RECORD_MISS
+                                                         : RECORD_RUN;
+        uint32_t engine = lease < PAGE_LEASES ? engines->of_lease[lease] : 0;
+
+        if ((kind == RECORD_RUN && (lease >= PAGE_LEASES || engine == UINT32_MAX)) || begin_at < 0 ||
             end_at < begin_at)
             continue;
         ret_records[taken++] = (struct trace_record){.at = (uint64_t)begin_at,
                                                      .length = (uint64_t)(end_at - begin_at),
-                                                     .kind = TRACE_RUN,
+                                                     .kind = kind,
                                                      .client = client,
-                                                     .engine = engines->of_lease[lease],
+                                                     .engine = engine,
                                                      .job = atomic_load(&run->job)};
     }
     *cursor = at;

@@ -35,7 +35,7 @@ struct history {
     uint64_t n_departed;
 };
 
-void history_add(struct history *history, baton_nsec at, enum trace_kind kind, uint32_t client,
+void history_add(struct history *history, baton_nsec at, enum record_kind kind, uint32_t client,
                  uint32_t engine);
 
 /* The engine of each of a page's leases, for its runs; UINT32_MAX: none. */

@@ -279,7 +279,7 @@ static void depart(struct server *server, struct peer *peer)
         engines.of_lease[i] = peer_engine(peer, i);
     memcpy(kept.name, peer->hello.name, sizeof kept.name);
     history_keep(&server->history, &kept, peer->page, &engines);
-    history_add(&server->history, server->now_at, TRACE_LEAVE, peer->client, 0);
+    history_add(&server->history, server->now_at, RECORD_LEAVE, peer->client, 0);
 }
 
 /* Takes back what can be taken back; frees the peer once nothing is left. True: it lives on. */
@@ -479,7 +479,7 @@ static int receive_hello(struct server *server, struct peer *peer, const struct 
     frame.welcome.flags = reports_jobs(server, peer) ? WELCOME_JOBS : 0;
     peer_put(server, peer, &frame);
     peer_plan(server, peer);
-    history_add(&server->history, server->now_at, TRACE_JOIN, peer->client, 0);
+    history_add(&server->history, server->now_at, RECORD_JOIN, peer->client, 0);
     replace_earlier(server, peer);
     arbiter_join(server, peer);
     return 0;

@@ -42,17 +42,19 @@ enum query_what {
 enum client_state { CLIENT_CONNECTED, CLIENT_DRAINING, CLIENT_DEPARTED };
 
 /* What happened, in traces. */
-enum trace_kind {
-    TRACE_JOIN,    /* client */
-    TRACE_LEAVE,   /* client */
-    TRACE_REQUEST, /* client, engine */
-    TRACE_GRANT,   /* client, engine */
-    TRACE_YIELD,   /* client, engine: was asked to give way */
-    TRACE_RELEASE, /* client, engine */
-    TRACE_TAKEN,   /* client, engine: an idle lease was taken back */
-    TRACE_OVERDUE, /* client, engine: did not give way in time */
-    TRACE_RUN,     /* client, engine, at .. at + length: work on the engine */
-    TRACE_KINDS,
+enum record_kind {
+    RECORD_JOIN,    /* client */
+    RECORD_LEAVE,   /* client */
+    RECORD_REQUEST, /* client, engine */
+    RECORD_GRANT,   /* client, engine */
+    RECORD_YIELD,   /* client, engine: was asked to give way */
+    RECORD_RELEASE, /* client, engine */
+    RECORD_TAKEN,   /* client, engine: an idle lease was taken back */
+    RECORD_OVERDUE, /* client, engine: did not give way in time */
+    RECORD_RUN,     /* client, engine, at .. at + length: work on the engine */
+    RECORD_JOB,     /* client, at .. at + length: a job from its release to its completion */
+    RECORD_MISS,    /* client, at .. at + length: from a job's deadline to its completion */
+    RECORD_KINDS,
 };
 
 struct trace_record {

@@ -28,7 +28,7 @@ void page_ran(struct page *page, unsigned lease, uint32_t job, baton_nsec begin_
     uint64_t slot = atomic_fetch_add_explicit(&page->runs_written, 1, memory_order_relaxed);
     struct page_run *run = &page->runs[slot % PAGE_RUNS];
 
-    assert(lease < PAGE_LEASES);
+    assert(lease < PAGE_LEASES || lease == PAGE_RUN_JOB || lease == PAGE_RUN_MISS);
     atomic_store_explicit(&run->begin_at, begin_at, memory_order_relaxed);
     atomic_store_explicit(&run->lease, lease, memory_order_relaxed);
     atomic_store_explicit(&run->job, job, memory_order_relaxed);

@@ -17,6 +17,10 @@
 #define PAGE_COUNTERS 64
 #define PAGE_RUNS     1024 /* a power of two */
 
+/* In place of a lease's index in struct page_run: not a run but a whole job, or how far it passed its deadline. */
+#define PAGE_RUN_JOB  0x10000u
+#define PAGE_RUN_MISS 0x10001u
+
 /* What the client asks to be told by frame, besides the word itself. */
 #define PAGE_TELL_GRANT 1u
 #define PAGE_TELL_YIELD 2u
@@ -29,7 +33,7 @@ struct page_lease {
 /* One piece or command that ran on an engine. */
 struct page_run {
     _Atomic int64_t begin_at, end_at; /* CLOCK_MONOTONIC, nanoseconds */
-    _Atomic uint32_t lease;           /* index of the lease */
+    _Atomic uint32_t lease;           /* index of the lease, or PAGE_RUN_* */
     _Atomic uint32_t job;             /* the job's number, low half */
 };
 
@@ -68,7 +72,7 @@ static inline uint32_t *page_futex(lease_word *word)
 /* Fills a fresh, zeroed page. */
 void page_init(struct page *page, uint32_t generation, uint32_t client);
 
-/* Writes one run; a single writer at a time per lease is not needed: slots are claimed by fetch-add. */
+/* Writes one entry; any thread may at any time: slots are claimed by fetch-add. lease: an index, or PAGE_RUN_*. */
 void page_ran(struct page *page, unsigned lease, uint32_t job, baton_nsec begin_at, baton_nsec end_at);
 
 #endif

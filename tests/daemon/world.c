@@ -367,9 +367,9 @@ static void kill_actor(struct world *world, unsigned who)
     world->remains[at].there = world->server && known;
     world->remains[at].pid = actor->pid;
     for (unsigned l = 0; l < WORLD_LEASES; l++)
-        world->remains[at].running[l] =
-            known && actor->work[l].use == USE_RUNNING && actor->work[l].scheduled &&
-            (actor->work[l].generation == world->generation || heard(actor));
+        world->remains[at].running[l] = known && actor->work[l].use == USE_RUNNING &&
+                                        actor->work[l].scheduled &&
+                                        (actor->work[l].generation == world->generation || heard(actor));
     actor->alive = false;
     actor->link.open = false;
 }

@@ -1,0 +1,48 @@
+/*
+ * Say where your jobs begin and end. Without these calls Baton infers jobs from the OpenCL commands (first command on an idle process, to
+ * the moment when it waits for all of them); a program that knows better says so, and from its first call on only its own
+ * words count. Link with -lbaton. Without Baton's layer or a daemon the calls still keep the statistics.
+ *
+ *     for (;;) {
+ *         wait_for_frame();
+ *         baton_job_begin();
+ *         detect(frame);
+ *         baton_job_end();
+ *     }
+ */
+#ifndef BATON_JOB_H
+#define BATON_JOB_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef BATON_API
+#define BATON_API __attribute__((visibility("default")))
+#endif
+
+/* What the jobs of this process have been like so far. Times in nanoseconds. */
+struct baton_job_report {
+    uint64_t jobs, misses;
+    int64_t response_p50, response_p99, response_max; /* of the last 65536 jobs; max of all */
+    int64_t response_sum, pending_sum;                /* pending = response - occupying */
+    int64_t compute_occupying_sum, copy_occupying_sum;
+    int64_t jitter_max, tardiness_max; /* 0 without a period; without a deadline */
+};
+
+/* A job begins now (with `baton run --period`: was released on the grid of periods). 0, or -errno. Ignored while one runs. */
+BATON_API int baton_job_begin(void);
+
+/* The job that runs is complete. 0, or -errno. Ignored when none runs. */
+BATON_API int baton_job_end(void);
+
+/* 0, or -errno; *ret_report is written on success only. */
+BATON_API int baton_job_report(struct baton_job_report *ret_report);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,139 @@
+#include "cli/monitor.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define ANSWER_MS 5000
+
+static int connect_to(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return -errno;
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    if (connect(fd, (const struct sockaddr *)&address, sizeof address) < 0) {
+        int result = -errno;
+
+        close(fd);
+        return result;
+    }
+    return fd;
+}
+
+/* Connects to the first candidate where somebody listens; the last error otherwise. */
+static int connect_first(const char *given, char ret_path[SOCKET_PATH_SIZE])
+{
+    int result = -ECONNREFUSED;
+
+    if (!given || !given[0])
+        given = getenv("BATON_SOCKET");
+    for (unsigned i = 0; socket_path_candidate(given, i, ret_path) == 0; i++) {
+        int fd = connect_to(ret_path);
+
+        if (fd >= 0)
+            return fd;
+        if (fd != -ENOENT)
+            result = fd;
+    }
+    return result;
+}
+
+int monitor_find(const char *given, char ret_path[SOCKET_PATH_SIZE])
+{
+    int fd = connect_first(given, ret_path);
+
+    if (fd < 0)
+        return fd;
+    close(fd);
+    return 0;
+}
+
+static int receive(struct monitor *monitor, struct frame *ret_frame)
+{
+    for (;;) {
+        struct pollfd fd = {monitor->fd, POLLIN, 0};
+        const uint8_t *waiting;
+        size_t pending = outbox_pending(&monitor->in, &waiting);
+        uint8_t bytes[4096];
+        size_t used;
+        ssize_t n;
+        int result = frame_decode(waiting, pending, ret_frame, &used);
+
+        if (result == 0) {
+            outbox_drop(&monitor->in, used);
+            return 0;
+        }
+        if (result == FRAME_BAD)
+            return -EPROTO;
+        if (poll(&fd, 1, ANSWER_MS) == 0)
+            return -ETIMEDOUT;
+        n = recv(monitor->fd, bytes, sizeof bytes, 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? -errno : -ECONNRESET;
+        if (outbox_append(&monitor->in, bytes, (size_t)n) != (size_t)n)
+            return -EPROTO;
+    }
+}
+
+int monitor_ask(struct monitor *monitor, const struct frame *question, struct frame *ret_answer)
+{
+    uint8_t bytes[FRAME_MAX_SIZE];
+    size_t size = frame_encode(question, bytes);
+    size_t sent = 0;
+
+    while (sent < size) {
+        ssize_t n = send(monitor->fd, bytes + sent, size - sent, MSG_NOSIGNAL);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        sent += (size_t)n;
+    }
+    return receive(monitor, ret_answer);
+}
+
+int monitor_query(struct monitor *monitor, enum query_what what, uint32_t index, uint64_t cursor,
+                  struct frame *ret_answer)
+{
+    struct frame question = {.type = FRAME_QUERY, .query = {.what = what, .index = index, .cursor = cursor}};
+
+    return monitor_ask(monitor, &question, ret_answer);
+}
+
+int monitor_open(struct monitor *monitor, const char *given)
+{
+    struct frame hello = {.type = FRAME_HELLO,
+                          .hello = {.version = FRAME_VERSION, .flags = HELLO_MONITOR, .name = "baton"}};
+    struct frame answer;
+    int result;
+
+    outbox_init(&monitor->in);
+    monitor->fd = connect_first(given, monitor->path);
+    if (monitor->fd < 0)
+        return monitor->fd;
+    result = monitor_ask(monitor, &hello, &answer);
+    if (!result && answer.type != FRAME_WELCOME)
+        result = answer.type == FRAME_ERROR && answer.error.reason ? -(int)answer.error.reason : -EPROTO;
+    if (result) {
+        monitor_close(monitor);
+        return result;
+    }
+    monitor->generation = answer.welcome.generation;
+    return 0;
+}
+
+void monitor_close(struct monitor *monitor)
+{
+    if (monitor->fd >= 0)
+        close(monitor->fd);
+    monitor->fd = -1;
+}

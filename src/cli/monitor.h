@@ -1,0 +1,30 @@
+/* A connection to batond that only asks questions: `baton status`, `trace`, `reload`. Blocks, with a limit on every answer. */
+#ifndef CLI_MONITOR_H
+#define CLI_MONITOR_H
+
+#include <stdint.h>
+
+#include "wire/frame.h"
+#include "wire/outbox.h"
+#include "wire/socket_path.h"
+
+struct monitor {
+    int fd;
+    struct outbox in;
+    char path[SOCKET_PATH_SIZE];
+    uint32_t generation;
+};
+
+/* given: a socket's path, or NULL or "" for $BATON_SOCKET, then the user's own, then the system's. -ECONNREFUSED: nobody. */
+int monitor_open(struct monitor *monitor, const char *given);
+void monitor_close(struct monitor *monitor);
+
+/* One question, one answer. 0 or -errno (-ETIMEDOUT, -EPROTO, -ECONNRESET). */
+int monitor_ask(struct monitor *monitor, const struct frame *question, struct frame *ret_answer);
+int monitor_query(struct monitor *monitor, enum query_what what, uint32_t index, uint64_t cursor,
+                  struct frame *ret_answer);
+
+/* Is anybody listening? The path of the first candidate that answers a connect; -ECONNREFUSED. */
+int monitor_find(const char *given, char ret_path[SOCKET_PATH_SIZE]);
+
+#endif

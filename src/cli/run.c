@@ -1,0 +1,223 @@
+/*
+ * baton run: starts a program under Baton. Everything it says goes into BATON_* variables, so children inherit it; then this
+ * process becomes the program, so its exit status, signals and terminal are its own.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "cli/command.h"
+#include "cli/monitor.h"
+#include "client/settings.h"
+
+#define LAYER_NAME   "libbaton-layer.so"
+#define IDLE_EXIT_MS "60000" /* a daemon that was started for one program does not stay for ever */
+#define PATH_SIZE    4096
+
+/* The folder of this program, without a final slash. */
+static int own_folder(char ret_folder[PATH_SIZE])
+{
+    ssize_t n = readlink("/proc/self/exe", ret_folder, PATH_SIZE - 1);
+    char *slash;
+
+    if (n < 0)
+        return -errno;
+    ret_folder[n] = 0;
+    slash = strrchr(ret_folder, '/');
+    if (slash)
+        *slash = 0;
+    return 0;
+}
+
+/* Beside this program (a build folder), or where `make install` puts libraries. BATON_LAYER overrides. */
+static int find_layer(char ret_path[PATH_SIZE])
+{
+    static const char *const places[] = {"", "/../lib", "/../lib/x86_64-linux-gnu",
+                                         "/../lib/aarch64-linux-gnu"};
+    const char *given = getenv("BATON_LAYER");
+    char folder[PATH_SIZE];
+
+    if (given && given[0]) {
+        (void)snprintf(ret_path, PATH_SIZE, "%s", given);
+        return access(ret_path, R_OK) == 0 ? 0 : -errno;
+    }
+    if (own_folder(folder) < 0)
+        return -ENOENT;
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        if (snprintf(ret_path, PATH_SIZE, "%s%s/%s", folder, places[i], LAYER_NAME) < PATH_SIZE &&
+            access(ret_path, R_OK) == 0)
+            return 0;
+    }
+    return -ENOENT;
+}
+
+static void run_daemon(void)
+{
+    char folder[PATH_SIZE - 16];
+    char path[PATH_SIZE];
+
+    if (own_folder(path) == 0 && snprintf(folder, sizeof folder, "%s", path) < (int)sizeof folder) {
+        (void)snprintf(path, sizeof path, "%s/batond", folder);
+        (void)execl(path, "batond", "--idle-exit", IDLE_EXIT_MS, (char *)NULL);
+    }
+    (void)execlp("batond", "batond", "--idle-exit", IDLE_EXIT_MS, (char *)NULL);
+    _exit(127);
+}
+
+/* batond returns when it listens. One that lost a race against another just ends; the winner is found. */
+static int start_daemon(char ret_path[SOCKET_PATH_SIZE])
+{
+    pid_t pid = fork();
+    int status;
+
+    if (pid < 0)
+        return -errno;
+    if (pid == 0)
+        run_daemon();
+    while (waitpid(pid, &status, 0) < 0) {
+        if (errno != EINTR)
+            return -errno;
+    }
+    return monitor_find(NULL, ret_path);
+}
+
+/* 0: a daemon listens at *ret_path. */
+static int find_daemon(const struct settings *settings, char ret_path[SOCKET_PATH_SIZE])
+{
+    const char *variable = getenv("BATON_SOCKET");
+    int result = monitor_find(settings->socket, ret_path);
+
+    if (result == 0 || settings->socket[0] || (variable && variable[0]))
+        return result;
+    return start_daemon(ret_path);
+}
+
+/* Each option goes through the same parser as its variable will, so that the program never sees a bad one. */
+static int read_options(const struct cli_args *args, struct settings *settings)
+{
+    settings_init(settings);
+    for (size_t i = 0; i < setting_n_entries; i++) {
+        const struct setting_entry *entry = &setting_entries[i];
+        const char *text = cli_value(args, entry->option, NULL);
+
+        if (!text)
+            continue;
+        if (!entry->value)
+            text = "1";
+        if (settings_set(settings, entry->name, text) < 0)
+            return cli_fail_usage(args, "--%s: expected %s, found '%s'", entry->option, entry->value, text);
+        if (setenv(entry->variable, text, 1) < 0)
+            return cli_fail_environment(args, errno, "environment");
+    }
+    return 0;
+}
+
+/* An object with every key, so that readers find a file even if the program never touches OpenCL. */
+static int prepare_stats(const struct cli_args *args, const struct settings *settings)
+{
+    static const char nothing[] =
+        "{\"kernel_launches\": 0, \"pieces\": 0, \"copies\": 0, \"chunks\": 0, \"split_launches\": 0, "
+        "\"merged_bytes\": 0, \"yields\": 0, \"unsliced\": {}, \"response_ms\": 0, \"occupying_ms\": 0, "
+        "\"compute_occupying_ms\": 0, \"copy_occupying_ms\": 0, \"pending_ms\": 0, \"jobs\": {\"n\": 0, "
+        "\"misses\": 0, \"response_ms\": {\"p50\": 0, \"p99\": 0, \"max\": 0}, \"jitter_ms\": 0, "
+        "\"tardiness_ms\": 0}}\n";
+    char *absolute = NULL;
+    int result;
+
+    if (!settings->stats[0])
+        return 0;
+    result = file_write_atomic(settings->stats, nothing, sizeof nothing - 1);
+    if (result)
+        return cli_fail_environment(args, result, "%s", settings->stats);
+    /* The program may change its folder before it exits. */
+    absolute = realpath(settings->stats, NULL);
+    result = absolute && setenv("BATON_STATS", absolute, 1) == 0 ? 0 : errno;
+    free(absolute);
+    return result ? cli_fail_environment(args, result, "%s", settings->stats) : 0;
+}
+
+/* Is this path an entry of the colon-separated list? */
+static bool listed(const char *list, const char *path)
+{
+    size_t length = strlen(path);
+
+    for (const char *at = list; at && *at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
+        if (strncmp(at, path, length) == 0 && (at[length] == ':' || !at[length]))
+            return true;
+    }
+    return false;
+}
+
+static int prepare_layer(const struct cli_args *args)
+{
+    const char *others = getenv("OPENCL_LAYERS");
+    char layer[PATH_SIZE];
+    char *list = NULL;
+    int result = find_layer(layer);
+
+    if (result)
+        return cli_fail_environment(args, result, LAYER_NAME);
+    if (asprintf(&list, "%s%s%s", layer, others && others[0] ? ":" : "", others ? others : "") < 0)
+        return cli_fail_environment(args, ENOMEM, "environment");
+    /* A program started by a program under `baton run` must not get the layer twice. */
+    result = listed(others, layer) ? 0 : setenv("OPENCL_LAYERS", list, 1);
+    free(list);
+    return result < 0 ? cli_fail_environment(args, errno, "environment") : 0;
+}
+
+static int prepare_daemon(const struct cli_args *args, const struct settings *settings)
+{
+    char path[SOCKET_PATH_SIZE];
+    int result = find_daemon(settings, path);
+
+    if (result == 0)
+        return setenv("BATON_SOCKET", path, 1) == 0 ? 0 : cli_fail_environment(args, errno, "environment");
+    if (settings->require_daemon)
+        return cli_fail_environment(args, result, "no batond");
+    (void)fprintf(stderr, "baton run: no batond (%s); the program runs unscheduled\n", strerror(-result));
+    return 0;
+}
+
+static int run(const struct cli_args *args)
+{
+    struct settings settings;
+    int result = read_options(args, &settings);
+
+    if (!result)
+        result = prepare_layer(args);
+    if (!result)
+        result = prepare_stats(args, &settings);
+    if (!result)
+        result = prepare_daemon(args, &settings);
+    if (result)
+        return result;
+    (void)fflush(NULL);
+    (void)execvp(args->positional[0], args->positional);
+    if (errno == ENOENT || errno == EACCES)
+        return cli_fail_usage(args, "%s: %s", args->positional[0], strerror(errno));
+    return cli_fail_environment(args, errno, "%s", args->positional[0]);
+}
+
+static const struct cli_option options[] = {
+#define SETTING(kind, identifier, option, variable, value, help) {option, 0, value, help},
+#include "client/settings.def"
+#undef SETTING
+    {NULL, 0, NULL, NULL},
+};
+
+const struct cli_command command_run = {
+    .name = "run",
+    .summary = "start a program whose OpenCL work is scheduled",
+    .arguments = "-- COMMAND...",
+    .min_arguments = 1,
+    .max_arguments = (size_t)-1,
+    .takes_command = true,
+    .options = options,
+    .example = "baton run --priority 80 --period 33 -- ./detector    # its frames come first, the others get "
+               "the rest",
+    .run = run,
+};

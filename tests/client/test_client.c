@@ -1,0 +1,283 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "baton/job.h"
+#include "client/jobs.h"
+#include "client/lease.h"
+#include "client/session.h"
+#include "client/settings.h"
+#include "harness.h"
+
+#define MS NSEC_PER_MS
+
+/* ---- settings ---- */
+
+START_TEST(settings_take_what_baton_run_takes)
+{
+    struct settings settings;
+
+    settings_init(&settings);
+    ck_assert_int_eq(settings.slice, SETTING_AUTO);
+    ck_assert_int_eq(settings_set(&settings, "priority", "80"), 0);
+    ck_assert_int_eq(settings.priority, 80);
+    ck_assert_int_eq(settings_set(&settings, "priority", "adaptive"), 0);
+    ck_assert_int_eq(settings.priority, SETTING_PRIORITY_ADAPTIVE);
+    ck_assert_int_eq(settings_set(&settings, "period", "33.5"), 0);
+    ck_assert_int_eq(settings.period, 33500000);
+    ck_assert_int_eq(settings_set(&settings, "slice", "off"), 0);
+    ck_assert_int_eq(settings.slice, SETTING_OFF);
+    ck_assert_int_eq(settings_set(&settings, "slice", "120"), 0);
+    ck_assert_int_eq(settings.slice, 120);
+    ck_assert_int_eq(settings_set(&settings, "chunk", "4KiB"), 0);
+    ck_assert_int_eq(settings.chunk, 4096);
+    ck_assert_int_eq(settings_set(&settings, "chunk", "2 MB"), 0);
+    ck_assert_int_eq(settings.chunk, 2000000);
+    ck_assert_int_eq(settings_set(&settings, "gpus", "all"), 0);
+    ck_assert_int_eq(settings.gpus, SETTING_ALL);
+    ck_assert_int_eq(settings_set(&settings, "require_daemon", "1"), 0);
+    ck_assert(settings.require_daemon);
+}
+END_TEST
+
+START_TEST(settings_refuse_nonsense_and_keep_what_they_had)
+{
+    static const struct {
+        const char *name, *text;
+    } bad[] = {{"priority", "0"},
+               {"priority", "100"},
+               {"priority", "-1"},
+               {"priority", "8x"},
+               {"priority", ""},
+               {"period", "0"},
+               {"period", "-3"},
+               {"period", "nan"},
+               {"period", "inf"},
+               {"period", "1e99"},
+               {"slice", "0"},
+               {"slice", "some"},
+               {"slice", "1.5"},
+               {"chunk", "4Kb"},
+               {"chunk", "-4"},
+               {"chunk", "0"},
+               {"gpus", "65"},
+               {"gpus", "off"},
+               {"require_daemon", "yes"},
+               {"unheard", "1"}};
+    struct settings settings;
+    struct settings before;
+
+    settings_init(&settings);
+    before = settings;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        ck_assert_msg(settings_set(&settings, bad[i].name, bad[i].text) == -EINVAL, "%s=%s", bad[i].name,
+                      bad[i].text);
+        ck_assert_mem_eq(&settings, &before, sizeof settings);
+    }
+}
+END_TEST
+
+START_TEST(a_bad_variable_is_named_and_the_rest_is_read)
+{
+    struct settings settings;
+    const char *bad;
+
+    (void)setenv("BATON_PRIORITY", "urgent", 1);
+    (void)setenv("BATON_PERIOD", "10", 1);
+    settings_from_environment(&settings, &bad);
+    ck_assert_str_eq(bad, "BATON_PRIORITY");
+    ck_assert_int_eq(settings.priority, SETTING_PRIORITY_UNSET);
+    ck_assert_int_eq(settings.period, 10 * MS);
+}
+END_TEST
+
+/* ---- jobs ---- */
+
+START_TEST(response_is_release_to_completion_and_pending_is_what_was_not_occupied)
+{
+    struct jobs jobs;
+
+    jobs_init(&jobs, 0, 0);
+    jobs_begin(&jobs, 100 * MS);
+    jobs_ran(&jobs, false, 3 * MS);
+    jobs_ran(&jobs, true, 2 * MS);
+    jobs_end(&jobs, 110 * MS);
+    /* 110 - 100 = 10; 10 - (3 + 2) = 5 */
+    ck_assert_int_eq(jobs.response_sum, 10 * MS);
+    ck_assert_int_eq(jobs.compute_sum, 3 * MS);
+    ck_assert_int_eq(jobs.copy_sum, 2 * MS);
+    ck_assert_int_eq(jobs.pending_sum, 5 * MS);
+    ck_assert_uint_eq(jobs.misses, 0);
+    jobs_ran(&jobs, false, 50 * MS); /* outside a job */
+    jobs_end(&jobs, 200 * MS);       /* none runs */
+    ck_assert_uint_eq(jobs.n, 1);
+    ck_assert_int_eq(jobs.compute_sum, 3 * MS);
+    jobs_done(&jobs);
+}
+END_TEST
+
+START_TEST(a_periodic_job_is_released_on_its_grid)
+{
+    struct jobs jobs;
+
+    jobs_init(&jobs, 10 * MS, 0);
+    jobs_begin(&jobs, 1000 * MS); /* sets the grid: 1000, 1010, 1020, ... */
+    jobs_end(&jobs, 1004 * MS);
+    jobs_begin(&jobs, 1012 * MS); /* 2 late: released at 1010; jitter |1012 - (1000 + 10)| = 2 */
+    jobs_end(&jobs, 1025 * MS);   /* response 15 > 10: a miss by 5 */
+    ck_assert_uint_eq(jobs.misses, 1);
+    ck_assert_int_eq(jobs.response_max, 15 * MS);
+    ck_assert_int_eq(jobs.tardiness_max, 5 * MS);
+    ck_assert_int_eq(jobs.jitter_max, 2 * MS);
+    jobs_begin(&jobs, 1025 * MS); /* the previous one ended after 1020: this one queued behind since then */
+    jobs_end(&jobs, 1027 * MS);   /* 1027 - 1020 = 7 */
+    ck_assert_int_eq(jobs.response_sum, (4 + 15 + 7) * MS);
+    /* jitter |1025 - (1012 + 10)| = 3 */
+    ck_assert_int_eq(jobs.jitter_max, 3 * MS);
+    jobs_begin(&jobs, 1065 * MS); /* periods were left out: released at the last point, 1060 */
+    ck_assert_int_eq(jobs_deadline_at(&jobs), 1070 * MS);
+    jobs_end(&jobs, 1066 * MS);
+    ck_assert_int_eq(jobs.response_sum, (4 + 15 + 7 + 6) * MS);
+    jobs_done(&jobs);
+}
+END_TEST
+
+START_TEST(percentiles_are_nearest_ranks)
+{
+    struct jobs jobs;
+
+    jobs_init(&jobs, 0, 0);
+    ck_assert_int_eq(jobs_percentile(&jobs, 500), 0);
+    for (int i = 1; i <= 1000; i++) { /* responses 1..1000 ms, in an order that is not sorted */
+        jobs_begin(&jobs, 0);
+        jobs_end(&jobs, (i * 7 % 1000 + 1) * MS);
+    }
+    ck_assert_int_eq(jobs_percentile(&jobs, 500), 500 * MS);
+    ck_assert_int_eq(jobs_percentile(&jobs, 990), 990 * MS);
+    ck_assert_int_eq(jobs_percentile(&jobs, 1000), 1000 * MS);
+    jobs_done(&jobs);
+}
+END_TEST
+
+START_TEST(only_the_last_jobs_are_kept_for_percentiles)
+{
+    struct jobs jobs;
+
+    jobs_init(&jobs, 0, 0);
+    for (int i = 0; i < 2 * JOBS_KEPT; i++) {
+        jobs_begin(&jobs, 0);
+        jobs_end(&jobs, i < JOBS_KEPT ? 900 * MS : 3 * MS);
+    }
+    ck_assert_int_eq(jobs_percentile(&jobs, 1000), 3 * MS);
+    ck_assert_int_eq(jobs.response_max, 900 * MS);
+    ck_assert_uint_eq(jobs.n, 2 * JOBS_KEPT);
+    jobs_done(&jobs);
+}
+END_TEST
+
+/* ---- what programs see ---- */
+
+static struct session *open_alone(void)
+{
+    struct settings settings;
+    struct session *session;
+
+    settings_init(&settings);
+    (void)snprintf(settings.socket, sizeof settings.socket, "/tmp/baton-test-nobody-listens-here");
+    settings.deadline = 5 * MS;
+    ck_assert_int_eq(session_open(&settings, NULL, &session), 0);
+    return session;
+}
+
+START_TEST(stats_are_one_object_with_every_key)
+{
+    static const char *const keys[] = {"kernel_launches",
+                                       "pieces",
+                                       "unsliced",
+                                       "copies",
+                                       "chunks",
+                                       "split_launches",
+                                       "merged_bytes",
+                                       "yields",
+                                       "response_ms",
+                                       "occupying_ms",
+                                       "compute_occupying_ms",
+                                       "copy_occupying_ms",
+                                       "pending_ms",
+                                       "jobs",
+                                       "p50",
+                                       "p99",
+                                       "max",
+                                       "jitter_ms",
+                                       "tardiness_ms",
+                                       "misses"};
+    struct session *session = open_alone();
+    char path[] = "/tmp/baton-test-stats-XXXXXX";
+    int fd = mkstemp(path);
+    char *text;
+    size_t size;
+
+    session_count(session, COUNTER_PIECES, 3);
+    session_count(session, COUNTER_UNSLICED_BINARY, 2);
+    session_job_begin(session, false, 100 * MS);
+    session_job_end(session, false, 110 * MS);
+    ck_assert_int_eq(session_write_stats(session, path), 0);
+    ck_assert_int_eq(file_read(path, 1 << 16, &text, &size), 0);
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        char quoted[64];
+
+        (void)snprintf(quoted, sizeof quoted, "\"%s\":", keys[i]);
+        ck_assert_msg(strstr(text, quoted) != NULL, "%s in %s", quoted, text);
+    }
+    ck_assert_ptr_nonnull(strstr(text, "\"pieces\": 3"));
+    ck_assert_ptr_nonnull(strstr(text, "\"unsliced\": {\"binary\": 2}"));
+    ck_assert_ptr_nonnull(strstr(text, "\"misses\": 1")); /* 10 ms > 5 ms */
+    ck_assert_ptr_nonnull(strstr(text, "\"tardiness_ms\": 5.0"));
+    free(text);
+    close(fd);
+    (void)unlink(path);
+    ck_assert_int_lt(session_write_stats(session, "/nonexistent/folder/stats"), 0);
+    session_close(session);
+}
+END_TEST
+
+START_TEST(explicit_jobs_silence_inferred_ones)
+{
+    struct session *session = open_alone();
+
+    session_job_begin(session, false, 0);
+    session_job_begin(session, true, 10 * MS); /* the program speaks: the inferred one was none */
+    session_job_begin(session, false, 11 * MS);
+    session_job_end(session, false, 12 * MS);
+    ck_assert(session_job_running(session));
+    session_job_end(session, true, 13 * MS);
+    ck_assert_uint_eq(session_counter(session, COUNTER_JOBS), 1);
+    ck_assert_uint_eq(session_counter(session, COUNTER_RESPONSE_NS), 3 * MS);
+    session_close(session);
+}
+END_TEST
+
+START_TEST(the_public_calls_keep_statistics_without_layer_and_daemon)
+{
+    struct baton_job_report report;
+
+    (void)setenv("BATON_SOCKET", "/tmp/baton-test-nobody-listens-here", 1);
+    for (unsigned i = 0; i < 5; i++) {
+        ck_assert_int_eq(baton_job_begin(), 0);
+        ck_assert_int_eq(baton_job_end(), 0);
+    }
+    ck_assert_int_eq(baton_job_report(&report), 0);
+    ck_assert_uint_eq(report.jobs, 5);
+    ck_assert_int_ge(report.response_max, report.response_p50);
+}
+END_TEST
+
+HARNESS_MAIN("client", 30, settings_take_what_baton_run_takes,
+             settings_refuse_nonsense_and_keep_what_they_had, a_bad_variable_is_named_and_the_rest_is_read,
+             response_is_release_to_completion_and_pending_is_what_was_not_occupied,
+             a_periodic_job_is_released_on_its_grid, percentiles_are_nearest_ranks,
+             only_the_last_jobs_are_kept_for_percentiles, stats_are_one_object_with_every_key,
+             explicit_jobs_silence_inferred_ones, the_public_calls_keep_statistics_without_layer_and_daemon)

@@ -1,0 +1,258 @@
+#include "fixture.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+
+#define LIMIT (5 * NSEC_PER_SEC)
+
+static void nap(void)
+{
+    struct timespec some = {0, 500 * 1000};
+
+    nanosleep(&some, NULL);
+}
+
+void fixture_wait(bool (*condition)(void *argument), void *argument, const char *what)
+{
+    baton_nsec until_at = clock_now() + LIMIT;
+
+    while (!condition(argument)) {
+        ck_assert_msg(clock_now() < until_at, "waited in vain: %s", what);
+        nap();
+    }
+}
+
+static bool listens(void *argument)
+{
+    const struct fixture *fixture = argument;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool connected;
+
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", fixture->socket);
+    connected = connect(fd, (const struct sockaddr *)&address, sizeof address) == 0;
+    close(fd);
+    return connected;
+}
+
+static void run_daemon(const struct fixture *fixture, const char *const extra[])
+{
+    const char *arguments[32] = {"batond",        "--foreground", "--socket",
+                                 fixture->socket, "--config",     fixture->config};
+    const char *build = getenv("BATON_BUILD");
+    char path[4096];
+    size_t n = 6;
+    int log;
+
+    (void)snprintf(path, sizeof path, "%s/batond", build ? build : "build");
+    for (size_t i = 0; extra && extra[i] && n < 31; i++)
+        arguments[n++] = extra[i];
+    log = open(getenv("BATON_TEST_LOG") ? getenv("BATON_TEST_LOG") : "/dev/null",
+               O_WRONLY | O_CREAT | O_APPEND, 0600);
+    (void)dup2(log, STDERR_FILENO);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failing test leaves nothing behind */
+    execv(path, (char *const *)(uintptr_t)arguments);
+    _exit(127);
+}
+
+void fixture_restart(struct fixture *fixture, const char *const extra[])
+{
+    fixture->daemon = fork();
+    if (fixture->daemon == 0)
+        run_daemon(fixture, extra);
+    fixture_wait(listens, fixture, "batond listens");
+}
+
+void fixture_start(struct fixture *fixture, const char *config, const char *const extra[])
+{
+    (void)snprintf(fixture->folder, sizeof fixture->folder, "/tmp/baton-test-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(fixture->folder));
+    (void)snprintf(fixture->socket, sizeof fixture->socket, "%s/s", fixture->folder);
+    (void)snprintf(fixture->config, sizeof fixture->config, "%s/c.yaml", fixture->folder);
+    ck_assert_int_eq(file_write_atomic(fixture->config, config, strlen(config)), 0);
+    fixture_restart(fixture, extra);
+}
+
+void fixture_kill_daemon(struct fixture *fixture, int signal_number)
+{
+    (void)kill(fixture->daemon, signal_number);
+    (void)waitpid(fixture->daemon, NULL, 0);
+    fixture->daemon = 0;
+}
+
+void fixture_done(struct fixture *fixture)
+{
+    static const char *const files[] = {"s", "s.lock", "s~", "c.yaml", "plan.yaml", "trace.json"};
+    char path[128];
+
+    if (fixture->daemon > 0)
+        fixture_kill_daemon(fixture, SIGTERM);
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", fixture->folder, files[i]);
+        (void)unlink(path);
+    }
+    (void)rmdir(fixture->folder);
+}
+
+struct settings fixture_settings(const struct fixture *fixture, const char *name, int priority)
+{
+    struct settings settings;
+
+    settings_init(&settings);
+    (void)snprintf(settings.socket, sizeof settings.socket, "%s", fixture->socket);
+    (void)snprintf(settings.name, sizeof settings.name, "%s", name);
+    settings.priority = priority;
+    return settings;
+}
+
+double fixture_cpu_ms(pid_t pid)
+{
+    unsigned long long nsec = 0;
+    char path[64];
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/schedstat", (int)pid);
+    file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fscanf(file, "%llu", &nsec), 1);
+    (void)fclose(file);
+    return (double)nsec / 1e6;
+}
+
+/* ---- puppets ---- */
+
+static char obey(struct session *session, struct lease *lease, char order)
+{
+    switch (order) {
+    case PUPPET_BEGIN:
+        if (lease_try_begin(lease) != LEASE_BEGUN && lease_request(lease, 0) == LEASE_ASK)
+            (void)lease_wait(lease, NSEC_MAX);
+        return 'B';
+    case PUPPET_FREE:
+        return lease_try_begin(lease) == LEASE_BEGUN ? 'B' : 'N';
+    case PUPPET_ASK:
+        (void)lease_request(lease, 0);
+        return 'A';
+    case PUPPET_WAIT:
+        (void)lease_wait(lease, NSEC_MAX);
+        return 'W';
+    case PUPPET_END:
+        lease_end(lease);
+        return 'E';
+    case PUPPET_YIELD:
+        if (!lease_yield_asked(lease))
+            return 'N';
+        (void)lease_yield(lease, 0);
+        return 'Y';
+    case PUPPET_ONLINE:
+        return session_online(session) ? 'O' : 'F';
+    default:
+        return '?';
+    }
+}
+
+static void puppet_main(const struct settings *settings, const char *device, int orders, int answers)
+{
+    struct session *session = NULL;
+    struct lease *lease = NULL;
+    char order;
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (session_open(settings, NULL, &session) < 0 ||
+        lease_open(session, device, LEASE_EXECUTION, &lease) < 0)
+        _exit(3);
+    (void)!write(answers, "!", 1);
+    while (read(orders, &order, 1) == 1 && order != PUPPET_QUIT) {
+        char answer = obey(session, lease, order);
+
+        if (write(answers, &answer, 1) != 1)
+            break;
+    }
+    session_close(session);
+    _exit(0);
+}
+
+struct puppet puppet_start(const struct fixture *fixture, const char *name, int priority, const char *device)
+{
+    struct settings settings = fixture_settings(fixture, name, priority);
+    struct puppet puppet;
+    int orders[2];
+    int answers[2];
+
+    ck_assert_int_eq(pipe2(orders, O_CLOEXEC), 0);
+    ck_assert_int_eq(pipe2(answers, O_CLOEXEC), 0);
+    puppet.pid = fork();
+    ck_assert_int_ge(puppet.pid, 0);
+    if (puppet.pid == 0) {
+        close(orders[1]);
+        close(answers[0]);
+        puppet_main(&settings, device, orders[0], answers[1]);
+    }
+    close(orders[0]);
+    close(answers[1]);
+    puppet.orders = orders[1];
+    puppet.answers = answers[0];
+    ck_assert_int_eq(puppet_hear(&puppet, LIMIT), '!');
+    return puppet;
+}
+
+void puppet_say(struct puppet *puppet, enum puppet_order order)
+{
+    char letter = (char)order;
+
+    ck_assert_int_eq(write(puppet->orders, &letter, 1), 1);
+}
+
+char puppet_hear(struct puppet *puppet, baton_nsec limit)
+{
+    struct pollfd fd = {puppet->answers, POLLIN, 0};
+    char answer = 0;
+
+    if (poll(&fd, 1, (int)(limit / NSEC_PER_MS)) <= 0)
+        return 0;
+    return read(puppet->answers, &answer, 1) == 1 ? answer : 0;
+}
+
+void puppet_do(struct puppet *puppet, enum puppet_order order, char expected)
+{
+    char answer;
+
+    puppet_say(puppet, order);
+    answer = puppet_hear(puppet, LIMIT);
+    ck_assert_msg(answer == expected, "order '%c': expected '%c', heard '%c'", (char)order, expected,
+                  answer ? answer : '-');
+}
+
+static void bury(struct puppet *puppet)
+{
+    (void)waitpid(puppet->pid, NULL, 0);
+    close(puppet->orders);
+    close(puppet->answers);
+}
+
+void puppet_kill(struct puppet *puppet)
+{
+    (void)kill(puppet->pid, SIGKILL);
+    bury(puppet);
+}
+
+void puppet_quit(struct puppet *puppet)
+{
+    puppet_say(puppet, PUPPET_QUIT);
+    bury(puppet);
+}

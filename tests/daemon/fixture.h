@@ -1,0 +1,64 @@
+/* The real batond on a temporary socket, and clients in processes of their own that do one step at a time. */
+#ifndef TESTS_DAEMON_FIXTURE_H
+#define TESTS_DAEMON_FIXTURE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/nsec.h"
+#include "client/lease.h"
+
+struct fixture {
+    char folder[64];
+    char socket[96];
+    char config[96];
+    pid_t daemon;
+};
+
+/* config: YAML text; extra: NULL-ended further arguments, or NULL. Returns when it listens. */
+void fixture_start(struct fixture *fixture, const char *config, const char *const extra[]);
+/* Starts another daemon on the same socket. */
+void fixture_restart(struct fixture *fixture, const char *const extra[]);
+void fixture_kill_daemon(struct fixture *fixture, int signal_number);
+void fixture_done(struct fixture *fixture);
+
+/* Settings that connect there. */
+struct settings fixture_settings(const struct fixture *fixture, const char *name, int priority);
+
+/* Waits up to 5 s until condition(argument) holds; fails the test with `what` otherwise. */
+void fixture_wait(bool (*condition)(void *argument), void *argument, const char *what);
+
+/* Milliseconds of CPU (user and system) that a process has used. */
+double fixture_cpu_ms(pid_t pid);
+
+/* ---- clients as processes ---- */
+
+/* What a puppet does when told a letter; it answers with one letter when it is done. */
+enum puppet_order {
+    PUPPET_BEGIN = 'b',  /* try_begin, else request and wait: 'B' when held */
+    PUPPET_ASK = 'a',    /* request without waiting: 'A' */
+    PUPPET_WAIT = 'w',   /* wait for what was asked: 'W' */
+    PUPPET_END = 'e',    /* 'E' */
+    PUPPET_YIELD = 'y',  /* yields if asked to, without waiting: 'Y'; 'N' if it was not asked */
+    PUPPET_ONLINE = 'o', /* 'O' when connected, 'F' when passing through */
+    PUPPET_FREE = 't',   /* try_begin only: 'B' or 'N' */
+    PUPPET_QUIT = 'q',   /* closes the session and exits */
+};
+
+struct puppet {
+    pid_t pid;
+    int orders, answers;
+};
+
+/* Opens a session and the execution lease of `device`. */
+struct puppet puppet_start(const struct fixture *fixture, const char *name, int priority, const char *device);
+/* Says something, without waiting for the answer. */
+void puppet_say(struct puppet *puppet, enum puppet_order order);
+/* The answer, or 0 if none came within the limit. */
+char puppet_hear(struct puppet *puppet, baton_nsec limit);
+/* Both; fails the test unless the answer is the expected one. */
+void puppet_do(struct puppet *puppet, enum puppet_order order, char expected);
+void puppet_kill(struct puppet *puppet);
+void puppet_quit(struct puppet *puppet);
+
+#endif

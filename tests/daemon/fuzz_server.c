@@ -1,0 +1,221 @@
+/*
+ * Any bytes from several clients, any values in their pages, any order of losses and exits: the server neither crashes nor
+ * loops, and in the end every slot is given back. The input is a program: opcode, client, operand.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/server.h"
+#include "fuzz.h"
+#include "wire/frame.h"
+
+#define PEERS 4
+
+struct fuzz_host {
+    struct page *pages[64];
+};
+
+static int page_new(void *user, unsigned peer, struct page **ret_page)
+{
+    struct fuzz_host *host = user;
+
+    host->pages[peer] = *ret_page = aligned_alloc(64, PAGE_SIZE_BYTES);
+    memset(*ret_page, 0, PAGE_SIZE_BYTES);
+    return 0;
+}
+
+static void page_free(void *user, unsigned peer, struct page *page)
+{
+    ((struct fuzz_host *)user)->pages[peer] = NULL;
+    free(page);
+}
+
+static void wake(void *user, lease_word *word)
+{
+    (void)user;
+    (void)word;
+}
+
+static void boost(void *user, pid_t pid, const pid_t *threads, size_t n, unsigned priority)
+{
+    (void)user;
+    (void)pid;
+    (void)threads;
+    (void)n;
+    (void)priority;
+}
+
+static void report(void *user, enum server_report what, unsigned peer, uint64_t detail)
+{
+    (void)user;
+    (void)what;
+    (void)peer;
+    (void)detail;
+}
+
+static int reload(void *user, char *ret_text, size_t size)
+{
+    (void)user;
+    (void)ret_text;
+    (void)size;
+    return 0;
+}
+
+struct actor {
+    bool connected, there;
+    unsigned slot;
+};
+
+struct input {
+    const uint8_t *at, *end;
+};
+
+static uint8_t next(struct input *input)
+{
+    return input->at < input->end ? *input->at++ : 0;
+}
+
+static void drop_dirty(struct server *server, struct actor *actors, baton_nsec now_at)
+{
+    unsigned slot;
+    bool drop;
+
+    while (server_next_dirty(server, &slot, &drop)) {
+        const uint8_t *bytes;
+
+        server_sent(server, slot, server_pending(server, slot, &bytes));
+        for (unsigned i = 0; drop && i < PEERS; i++) {
+            if (actors[i].connected && actors[i].slot == slot) {
+                actors[i].connected = false;
+                actors[i].there = server_lost(server, slot, now_at);
+                break;
+            }
+        }
+    }
+}
+
+/* A frame of a likely type with the input's bytes as payload, so that most inputs get past the header. */
+static void send_frame(struct server *server, const struct actor *actor, struct input *input,
+                       baton_nsec now_at)
+{
+    static const enum frame_type types[] = {FRAME_HELLO,    FRAME_ATTACH, FRAME_REQUEST, FRAME_RELEASE,
+                                            FRAME_PRIORITY, FRAME_THREAD, FRAME_JOB,     FRAME_GOODBYE,
+                                            FRAME_QUERY,    FRAME_RELOAD, FRAME_WELCOME};
+    struct frame frame;
+    uint8_t bytes[FRAME_MAX_SIZE];
+    uint8_t kind = next(input);
+
+    memset(&frame, 0, sizeof frame);
+    frame.type = types[kind % (sizeof types / sizeof types[0])];
+    switch (frame.type) {
+    case FRAME_HELLO:
+        frame.hello = (struct frame_hello){.version = next(input) % 8 ? 1 : 2,
+                                           .priority = next(input),
+                                           .flags = next(input) % 4,
+                                           .key = next(input) % 3};
+        break;
+    case FRAME_ATTACH:
+        frame.attach = (struct frame_attach){.index = next(input) % 40,
+                                             .engine = next(input) % 4,
+                                             .busy = next(input) % 2,
+                                             .epoch = next(input) % 4};
+        memcpy(frame.attach.device, "test:0", 7);
+        frame.attach.device[5] = (char)('0' + next(input) % 12);
+        break;
+    default: /* the first two words decide in all others */
+        frame.release = (struct frame_release){
+            .index = next(input) % 40, .epoch = next(input) % 4, .next = next(input) % 4};
+        break;
+    }
+    (void)server_receive(server, actor->slot, bytes, frame_encode(&frame, bytes), now_at);
+}
+
+static void scribble(struct page *page, struct input *input)
+{
+    unsigned lease = next(input) % PAGE_LEASES;
+
+    atomic_store(&page->leases[lease].word, (uint64_t)next(input) | (uint64_t)next(input) << 32);
+    atomic_store(&page->leases[lease].tell, next(input));
+    atomic_store(&page->runs_written, (uint64_t)next(input) << (next(input) % 57));
+}
+
+static void step(struct server *server, struct fuzz_host *host, struct actor *actors, struct input *input,
+                 baton_nsec *now_at)
+{
+    uint8_t op = next(input);
+    unsigned who = next(input) % PEERS;
+    struct actor *actor = &actors[who];
+    struct credentials credentials = {100 + (pid_t)(who / 2), who, who};
+    uint8_t raw[64];
+
+    switch (op % 8) {
+    case 0:
+        if (!actor->there && server_accept(server, &credentials, *now_at, &actor->slot) == 0)
+            actor->there = actor->connected = true;
+        break;
+    case 1:
+    case 2:
+    case 3:
+        if (actor->connected)
+            send_frame(server, actor, input, *now_at);
+        break;
+    case 4:
+        if (actor->there && host->pages[actor->slot])
+            scribble(host->pages[actor->slot], input);
+        break;
+    case 5:
+        if (actor->connected) {
+            actor->connected = false;
+            actor->there = server_lost(server, actor->slot, *now_at);
+        }
+        break;
+    case 6:
+        if (actor->there && server_has(server, actor->slot))
+            server_exited(server, actor->slot, *now_at);
+        break;
+    default:
+        for (size_t i = 0; i < sizeof raw; i++)
+            raw[i] = next(input);
+        if (actor->connected)
+            (void)server_receive(server, actor->slot, raw, 1 + op / 8, *now_at);
+        break;
+    }
+    *now_at += op * NSEC_PER_MS / 4;
+    if (server_next_at(server) <= *now_at)
+        server_tick(server, *now_at);
+    drop_dirty(server, actors, *now_at);
+    for (unsigned i = 0; i < PEERS; i++)
+        actors[i].there = actors[i].there && server_has(server, actors[i].slot);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct config config;
+    struct fuzz_host host = {0};
+    struct server_host calls = {&host, page_new, page_free, wake, boost, report, reload};
+    struct server_start start = {.generation = 1, .pid = 1, .settle = true, .now_at = NSEC_PER_SEC};
+    struct actor actors[PEERS] = {0};
+    struct input input = {data, data + (size < 4096 ? size : 4096)};
+    baton_nsec now_at = start.now_at;
+    struct server *server;
+
+    config_init(&config);
+    config.clients = 8;
+    config.devices = 3;
+    config.profile = (enum sched_profile_id)(next(&input) % SCHED_PROFILES);
+    config.policy = (enum sched_policy_id)(next(&input) % SCHED_POLICIES);
+    if (server_new(&config, &calls, &start, &server) != 0)
+        abort();
+    while (input.at < input.end)
+        step(server, &host, actors, &input, &now_at);
+    for (unsigned i = 0; i < PEERS; i++) {
+        if (actors[i].connected)
+            actors[i].there = server_lost(server, actors[i].slot, now_at);
+        if (actors[i].there && server_has(server, actors[i].slot))
+            server_exited(server, actors[i].slot, now_at);
+    }
+    if (server_peers(server) != 0)
+        abort();
+    server_free(server);
+    return 0;
+}
