@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const baton_nsec longest_run = 20 * (baton_nsec)1000000000;
+static const baton_nsec longest_run = 15 * (baton_nsec)1000000000;
 
 /* Raised whenever the same question may get another answer. */
 static const char format[] = "1";

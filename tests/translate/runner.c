@@ -77,8 +77,8 @@ cl_program runner_build(const struct runner *runner, const char *source, const c
     return program;
 }
 
-int runner_translate(const struct runner *runner, const char *source, const char *options, enum translate_mode mode,
-                     struct translate_result *ret_result)
+int runner_translate(const struct runner *runner, const char *source, const char *options,
+                     enum translate_mode mode, struct translate_result *ret_result)
 {
     size_t length = strlen(source);
     struct translate_request request = {.mode = mode,
@@ -118,28 +118,30 @@ cl_mem runner_buffer(const struct runner *runner, size_t bytes, const void *cont
 
 void runner_whole(const struct runner *runner, cl_kernel kernel, const struct piece_launch *launch)
 {
-    cl_int error =
-        clEnqueueNDRangeKernel(runner->queue, kernel, launch->work_dim, launch->offset, launch->global, launch->local, 0, NULL, NULL);
+    cl_int error = clEnqueueNDRangeKernel(runner->queue, kernel, launch->work_dim, launch->offset,
+                                          launch->global, launch->local, 0, NULL, NULL);
 
     ck_assert_int_eq(error, CL_SUCCESS);
     ck_assert_int_eq(clFinish(runner->queue), CL_SUCCESS);
 }
 
-static void run_range(const struct runner *runner, cl_kernel kernel, uint32_t n_args, const struct piece_launch *launch,
-                      struct piece *piece, uint32_t begin, uint32_t end)
+static void run_range(const struct runner *runner, cl_kernel kernel, uint32_t n_args,
+                      const struct piece_launch *launch, struct piece *piece, uint32_t begin, uint32_t end)
 {
     size_t global[3];
 
     ck_assert_int_eq(piece_range(piece, launch, begin, end, 64, global), 0);
     ck_assert_int_eq(clSetKernelArg(kernel, n_args, sizeof *piece, piece), CL_SUCCESS);
-    ck_assert_int_eq(clEnqueueNDRangeKernel(runner->queue, kernel, launch->work_dim, NULL, global, launch->local, 0, NULL, NULL), CL_SUCCESS);
+    ck_assert_int_eq(clEnqueueNDRangeKernel(runner->queue, kernel, launch->work_dim, NULL, global,
+                                            launch->local, 0, NULL, NULL),
+                     CL_SUCCESS);
 }
 
-void runner_pieces(const struct runner *runner, cl_kernel kernel, uint32_t n_args, const struct piece_launch *launch,
-                   struct random_state *random)
+void runner_pieces(const struct runner *runner, cl_kernel kernel, uint32_t n_args,
+                   const struct piece_launch *launch, struct random_state *random)
 {
     uint32_t cuts[18] = {0};
-    uint32_t order[17];
+    uint32_t order[17] = {0};
     uint32_t n = 1 + (uint32_t)random_below(random, 16);
     struct piece piece;
     uint32_t n_groups;
@@ -196,7 +198,8 @@ struct piece_launch runner_random_launch(struct random_state *random, size_t mos
 void runner_vary(struct random_state *random, struct piece_launch *launch)
 {
     for (uint32_t d = 0; d < launch->work_dim; d++) {
-        launch->global[d] = launch->local[d] * (1 + random_below(random, launch->global[d] / launch->local[d]));
+        launch->global[d] =
+            launch->local[d] * (1 + random_below(random, launch->global[d] / launch->local[d]));
         launch->offset[d] = random_below(random, 2) ? 0 : random_below(random, 70000);
     }
 }

@@ -22,8 +22,8 @@ void runner_close(struct runner *runner);
 cl_program runner_build(const struct runner *runner, const char *source, const char *options);
 
 /* translate_program() for one source. */
-int runner_translate(const struct runner *runner, const char *source, const char *options, enum translate_mode mode,
-                     struct translate_result *ret_result);
+int runner_translate(const struct runner *runner, const char *source, const char *options,
+                     enum translate_mode mode, struct translate_result *ret_result);
 
 /* A program twice: as written, and as rewritten. */
 struct pair {
@@ -40,8 +40,8 @@ cl_mem runner_buffer(const struct runner *runner, size_t bytes, const void *cont
 void runner_whole(const struct runner *runner, cl_kernel kernel, const struct piece_launch *launch);
 
 /* Cuts the launch at random into pieces, runs them in random order; n_args is the hidden argument's index. */
-void runner_pieces(const struct runner *runner, cl_kernel kernel, uint32_t n_args, const struct piece_launch *launch,
-                   struct random_state *random);
+void runner_pieces(const struct runner *runner, cl_kernel kernel, uint32_t n_args,
+                   const struct piece_launch *launch, struct random_state *random);
 
 /* A launch with 1 to 3 dimensions, odd sizes, offsets, at most `most` work-items. */
 struct piece_launch runner_random_launch(struct random_state *random, size_t most);

@@ -144,8 +144,11 @@ static struct value divide(struct condition *c, char op, struct value a, struct 
     uint64_t ua = (uint64_t)a.v;
     uint64_t ub = (uint64_t)b.v;
 
-    if (!b.v || (!is_unsigned && a.v == INT64_MIN && b.v == -1))
-        return c->dead ? (struct value){0} : fail(c);
+    if (!b.v || (!is_unsigned && a.v == INT64_MIN && b.v == -1)) {
+        if (!c->dead)
+            (void)fail(c);
+        return (struct value){0};
+    }
     if (is_unsigned)
         return (struct value){.v = (int64_t)(op == '/' ? ua / ub : ua % ub), .is_unsigned = true};
     return (struct value){.v = op == '/' ? a.v / b.v : a.v % b.v};

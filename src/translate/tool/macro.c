@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_MADE = 20000000 };
+enum { MOST_MADE = 5000000 };
 
 static uint32_t bucket_of(const char *name, size_t length)
 {
@@ -301,7 +301,7 @@ static struct token *copy_list(struct preprocessor *pp, const struct token *list
     return first;
 }
 
-/* Reads (a, b, ...) at open; the tokens get the line of the closing parenthesis, which is what __LINE__ means there. */
+/* Reads (a, b, ...) at open. */
 static bool read_arguments(struct preprocessor *pp, const struct macro *macro, struct token *open,
                            struct arguments *ret)
 {
@@ -350,9 +350,6 @@ static bool read_arguments(struct preprocessor *pp, const struct macro *macro, s
         refuse(&pp->refusal, "line %u: too many arguments for macro %s", open->line, macro->name);
         return false;
     }
-    for (uint32_t i = 0; i < args.n; i++)
-        for (struct token *token = args.raw[i]; token; token = token->next)
-            token->line = at->line;
     args.close = at;
     *ret = args;
     return true;
@@ -411,8 +408,9 @@ static struct token *expanded_argument(struct preprocessor *pp, const struct arg
     return copy_list(pp, args->expanded[param]);
 }
 
+/* The body with its parameters replaced; its own tokens get `line`, which is what __LINE__ means in them. */
 static struct token *substitute(struct preprocessor *pp, const struct macro *macro,
-                                const struct arguments *args)
+                                const struct arguments *args, uint32_t line)
 {
     struct token *first = NULL;
     struct token **link = &first;
@@ -431,6 +429,7 @@ static struct token *substitute(struct preprocessor *pp, const struct macro *mac
             list = expanded_argument(pp, args, param);
         } else {
             list = copy_token(pp, token);
+            list->line = line;
         }
         if (list && param >= 0)
             list->blanks = token->blanks;
@@ -492,7 +491,7 @@ bool macro_expand(struct preprocessor *pp, struct token **at)
         rest = args.close->next;
     }
     hide = hide_add(hide, macro);
-    body = substitute(pp, macro, &args);
+    body = substitute(pp, macro, &args, line);
     *at = body ? body : rest;
     if (body) {
         body->begins_line = token->begins_line;
@@ -502,7 +501,6 @@ bool macro_expand(struct preprocessor *pp, struct token **at)
         rest->made = true;
     }
     for (; body; body = body->next) {
-        body->line = line;
         body->file = token->file;
         body->hide = hide_union(body->hide, hide);
         if (!body->next) {

@@ -1,6 +1,7 @@
 /*
  * baton-translate: reads one request (translate/record.h) from standard input, writes one answer to standard output.
- * With file names: shows what becomes of a program (`baton-translate FILE.cl [BUILD OPTIONS]`), for people.
+ * With a file name: shows what becomes of a program (`baton-translate [-E] FILE.cl [BUILD OPTIONS]`), for people; -E stops
+ * after the preprocessor.
  *
  * Exit: 0 an answer was written (also "not translated"), 2 bad usage or request, 3 the environment failed.
  */
@@ -82,7 +83,7 @@ static int read_request(struct request *request, const char *bytes, size_t lengt
 }
 
 /* Preprocess, parse, analyse, rewrite: the answer, or its refusal. */
-static void translate(const struct request *request, struct report *ret_report)
+static void translate(const struct request *request, bool only_preprocess, struct report *ret_report)
 {
     struct preprocessor *pp = text_alloc(1, sizeof *pp);
     struct report *report = ret_report;
@@ -107,7 +108,9 @@ static void translate(const struct request *request, struct report *ret_report)
     preprocess(pp, request->source.bytes ? request->source.bytes : "", request->source.length);
     report->dependencies = pp->dependencies;
     report->refusal = pp->refusal;
-    if (report->refusal.reason[0])
+    if (only_preprocess)
+        text_add(&report->source, pp->out.bytes, pp->out.length);
+    if (report->refusal.reason[0] || only_preprocess)
         return;
     syntax_parse(&report->syntax, pp->out.bytes, pp->out.length, driver_standard(&request->driver, &options),
                  request->driver.address_bits);
@@ -161,18 +164,21 @@ static int show(int argc, char **argv)
                                          .address_bits = 64,
                                          .images = true,
                                          .little_endian = true}};
+    bool only_preprocess = !strcmp(argv[1], "-E");
     struct report report = {0};
     size_t length;
     char *text;
 
-    if (file_read(argv[1], RECORD_LARGEST, &text, &length) < 0) {
-        (void)fprintf(stderr, "baton-translate: cannot read %s\n", argv[1]);
+    argc -= only_preprocess;
+    argv += only_preprocess;
+    if (argc < 2 || file_read(argv[1], RECORD_LARGEST, &text, &length) < 0) {
+        (void)fprintf(stderr, "baton-translate: cannot read %s\n", argc < 2 ? "nothing" : argv[1]);
         return 2;
     }
     text_add(&request.source, text, length);
     for (int i = 2; i < argc; i++)
         text_print(&request.options, "%s%s", i > 2 ? " " : "", argv[i]);
-    translate(&request, &report);
+    translate(&request, only_preprocess, &report);
     (void)fprintf(stderr, "%s\n", report_json(&report));
     free(text);
     if (report.refusal.reason[0])
@@ -184,7 +190,7 @@ static int show(int argc, char **argv)
 static void bound_resources(void)
 {
     const struct rlimit memory = {.rlim_cur = (rlim_t)2 << 30, .rlim_max = (rlim_t)2 << 30};
-    const struct rlimit seconds = {.rlim_cur = 20, .rlim_max = 20};
+    const struct rlimit seconds = {.rlim_cur = 10, .rlim_max = 10};
     const struct rlimit none = {0};
 
 #if !defined(__SANITIZE_ADDRESS__) &&                                                                        \
@@ -210,11 +216,12 @@ int main(int argc, char **argv)
         (void)printf("baton-translate %s\n", BATON_VERSION);
         return 0;
     }
-    if (argc > 1 && argv[1][0] != '-')
+    if (argc > 1 && (argv[1][0] != '-' || !strcmp(argv[1], "-E")))
         return show(argc, argv);
     if (argc > 1 || isatty(STDIN_FILENO)) {
-        (void)fprintf(stderr, "usage: baton-translate FILE.cl [BUILD OPTIONS]   (without arguments: answers "
-                              "one request of Baton's layer)\n");
+        (void)fprintf(stderr,
+                      "usage: baton-translate [-E] FILE.cl [BUILD OPTIONS]   (without arguments: answers "
+                      "one request of Baton's layer)\n");
         return 2;
     }
     bound_resources();
@@ -222,6 +229,6 @@ int main(int argc, char **argv)
         return 3;
     if (read_request(&request, bytes, length))
         return 2;
-    translate(&request, &report);
+    translate(&request, false, &report);
     return answer(&report);
 }
