@@ -13,7 +13,8 @@
 #include "layer/layer.h"
 #include "layer/objects.h"
 
-#define GRANT_POLL_NS (50 * NSEC_PER_MS) /* how often a worker that waits for a grant looks whether the process ends */
+#define GRANT_POLL_NS                                                                                        \
+    (50 * NSEC_PER_MS) /* how often a worker that waits for a grant looks whether the process ends */
 
 enum { MAX_ISSUED = 64 };
 
@@ -243,7 +244,8 @@ static void finish(struct engine *engine, struct command *command)
     cl_int status = CL_COMPLETE;
 
     target.clWaitForEvents(1, &command->driver_event);
-    target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+    target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                          NULL);
     status = command->piece_status < 0 ? command->piece_status : status;
     issue_read_times(engine, command);
     if (command->leased)

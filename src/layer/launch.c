@@ -68,7 +68,8 @@ void launch_measured(struct kernel_record *kernel, size_t items, int64_t ns)
 
     fresh = fresh > 0 ? fresh : 1;
     /* Longer at once, shorter by and by: a piece that is too long costs others more than one that is too short. */
-    atomic_store_explicit(&kernel->item_ns, !old || fresh > old ? fresh : (old * 3 + fresh) / 4, memory_order_relaxed);
+    atomic_store_explicit(&kernel->item_ns, !old || fresh > old ? fresh : (old * 3 + fresh) / 4,
+                          memory_order_relaxed);
     atomic_fetch_add_explicit(&kernel->n_measured, 1, memory_order_relaxed);
 }
 
@@ -116,8 +117,9 @@ static cl_int issue_as_one(struct command *command)
         if (code == CL_SUCCESS)
             launch_task_seen(command->driver_event);
     } else {
-        code = target.clEnqueueNDRangeKernel(command->queue->handle, own->handle, launch->dim, launch->offset, launch->global,
-                                             launch->has_local ? launch->local : NULL, 0, NULL, &command->driver_event);
+        code = target.clEnqueueNDRangeKernel(command->queue->handle, own->handle, launch->dim, launch->offset,
+                                             launch->global, launch->has_local ? launch->local : NULL, 0,
+                                             NULL, &command->driver_event);
     }
     kernel_give_back(launch->kernel, false, own); /* the driver has taken the arguments over */
     return code;
@@ -175,9 +177,11 @@ static bool plan_cut(struct command *command, struct cut *ret_cut)
     }
     ret_cut->group_items = launch_items(launch) / ret_cut->n_groups;
     ret_cut->by_time = settings.slice <= 0;
-    ret_cut->least = ret_cut->by_time ? units : (uint32_t)(settings.slice < UINT32_MAX ? settings.slice : UINT32_MAX);
+    ret_cut->least =
+        ret_cut->by_time ? units : (uint32_t)(settings.slice < UINT32_MAX ? settings.slice : UINT32_MAX);
     predicted = launch_predict(kernel, launch_items(launch));
-    if (ret_cut->n_groups <= ret_cut->least || (ret_cut->by_time && predicted >= 0 && predicted <= piece_ns())) {
+    if (ret_cut->n_groups <= ret_cut->least ||
+        (ret_cut->by_time && predicted >= 0 && predicted <= piece_ns())) {
         launch_count(COUNTER_UNSLICED_SMALL, 1);
         return false;
     }
@@ -201,7 +205,8 @@ static uint32_t next_step(const struct cut *cut, const struct kernel_record *ker
     return fits < (double)UINT32_MAX ? (uint32_t)fits : UINT32_MAX;
 }
 
-static cl_int issue_piece(struct issue_pipe *pipe, struct private_kernel *own, struct cut *cut, uint32_t begin, uint32_t *ret_end)
+static cl_int issue_piece(struct issue_pipe *pipe, struct private_kernel *own, struct cut *cut,
+                          uint32_t begin, uint32_t *ret_end)
 {
     struct command *command = pipe->command;
     uint32_t end = cut->n_groups - begin > cut->step ? begin + cut->step : cut->n_groups;
@@ -209,15 +214,16 @@ static cl_int issue_piece(struct issue_pipe *pipe, struct private_kernel *own, s
     cl_event event;
     cl_int code;
 
-    while (piece_range(&cut->piece, &cut->launch, begin, end, command->queue->device->address_bits, global) != 0) {
+    while (piece_range(&cut->piece, &cut->launch, begin, end, command->queue->device->address_bits, global) !=
+           0) {
         if (end - begin == 1)
             return CL_OUT_OF_RESOURCES;
         end = begin + (end - begin) / 2;
     }
     code = target.clSetKernelArg(own->handle, command->u.launch.n_args, sizeof cut->piece, &cut->piece);
     if (code == CL_SUCCESS)
-        code = target.clEnqueueNDRangeKernel(command->queue->handle, own->handle, cut->launch.work_dim, NULL, global,
-                                             cut->launch.local, 0, NULL, &event);
+        code = target.clEnqueueNDRangeKernel(command->queue->handle, own->handle, cut->launch.work_dim, NULL,
+                                             global, cut->launch.local, 0, NULL, &event);
     if (code != CL_SUCCESS)
         return code;
     issue_pipe_add(pipe, event, (end - begin) * cut->group_items);

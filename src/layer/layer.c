@@ -119,9 +119,9 @@ static void in_child(void)
     graph_forget_locks();
 }
 
-CL_API_ENTRY cl_context CL_API_CALL
-entry_clCreateContext(const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
-                      void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data, cl_int *ret_code)
+CL_API_ENTRY cl_context CL_API_CALL entry_clCreateContext(
+    const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
+    void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data, cl_int *ret_code)
 {
     if (!layer_off() && layer_refused()) {
         if (ret_code)
@@ -131,10 +131,9 @@ entry_clCreateContext(const cl_context_properties *properties, cl_uint n, const 
     return target.clCreateContext(properties, n, devices, notify, data, ret_code);
 }
 
-CL_API_ENTRY cl_context CL_API_CALL
-entry_clCreateContextFromType(const cl_context_properties *properties, cl_device_type type,
-                              void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data,
-                              cl_int *ret_code)
+CL_API_ENTRY cl_context CL_API_CALL entry_clCreateContextFromType(
+    const cl_context_properties *properties, cl_device_type type,
+    void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data, cl_int *ret_code)
 {
     if (!layer_off() && layer_refused()) {
         if (ret_code)
@@ -145,7 +144,8 @@ entry_clCreateContextFromType(const cl_context_properties *properties, cl_device
 }
 
 #pragma GCC visibility push(default)
-CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *ret_value, size_t *ret_size)
+CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *ret_value,
+                                               size_t *ret_size)
 {
     static const char layer_name[] = "baton";
     const struct join_hooks *hooks = &join_hooks;

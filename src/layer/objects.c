@@ -78,9 +78,12 @@ static struct device_record *make_device(cl_device_id device)
     record->address_bits = 64;
     target.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof record->platform, &record->platform, NULL);
     target.clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof record->units, &record->units, NULL);
-    target.clGetDeviceInfo(device, CL_DEVICE_ADDRESS_BITS, sizeof record->address_bits, &record->address_bits, NULL);
+    target.clGetDeviceInfo(device, CL_DEVICE_ADDRESS_BITS, sizeof record->address_bits, &record->address_bits,
+                           NULL);
     /* Sub-devices share their root's engines: that is who they compete with. */
-    while (target.clGetDeviceInfo(root, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL) == CL_SUCCESS && parent)
+    while (target.clGetDeviceInfo(root, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL) ==
+               CL_SUCCESS &&
+           parent)
         root = parent;
     name_of(root, record->platform, name);
     for (int kind = 0; kind < ENGINE_N; kind++) {
@@ -130,7 +133,8 @@ void queue_unref(struct queue_record *queue)
         free(queue);
 }
 
-static cl_command_queue note_queue(cl_command_queue handle, cl_device_id device, cl_command_queue_properties properties)
+static cl_command_queue note_queue(cl_command_queue handle, cl_device_id device,
+                                   cl_command_queue_properties properties)
 {
     struct queue_record *record = handle ? calloc(1, sizeof *record) : NULL;
 
@@ -151,7 +155,8 @@ static cl_command_queue note_queue(cl_command_queue handle, cl_device_id device,
 }
 
 CL_API_ENTRY cl_command_queue CL_API_CALL entry_clCreateCommandQueue(cl_context context, cl_device_id device,
-                                                                     cl_command_queue_properties properties, cl_int *ret_code)
+                                                                     cl_command_queue_properties properties,
+                                                                     cl_int *ret_code)
 {
     cl_command_queue handle;
 
@@ -166,9 +171,8 @@ CL_API_ENTRY cl_command_queue CL_API_CALL entry_clCreateCommandQueue(cl_context 
 
 enum { MAX_PROPERTIES = 32 };
 
-CL_API_ENTRY cl_command_queue CL_API_CALL entry_clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
-                                                                                   const cl_queue_properties *properties,
-                                                                                   cl_int *ret_code)
+CL_API_ENTRY cl_command_queue CL_API_CALL entry_clCreateCommandQueueWithProperties(
+    cl_context context, cl_device_id device, const cl_queue_properties *properties, cl_int *ret_code)
 {
     cl_queue_properties list[MAX_PROPERTIES + 3];
     cl_command_queue_properties wanted = 0;
@@ -199,13 +203,15 @@ CL_API_ENTRY cl_command_queue CL_API_CALL entry_clCreateCommandQueueWithProperti
     return note_queue(handle, device, wanted);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clGetCommandQueueInfo(cl_command_queue handle, cl_command_queue_info name, size_t room,
+CL_API_ENTRY cl_int CL_API_CALL entry_clGetCommandQueueInfo(cl_command_queue handle,
+                                                            cl_command_queue_info name, size_t room,
                                                             void *ret_value, size_t *ret_size)
 {
     struct queue_record *queue;
     cl_int code = target.clGetCommandQueueInfo(handle, name, room, ret_value, ret_size);
 
-    if (layer_off() || code != CL_SUCCESS || name != CL_QUEUE_PROPERTIES || !ret_value || !(queue = queue_find(handle)))
+    if (layer_off() || code != CL_SUCCESS || name != CL_QUEUE_PROPERTIES || !ret_value ||
+        !(queue = queue_find(handle)))
         return code;
     memcpy(ret_value, &queue->properties, sizeof queue->properties);
     queue_unref(queue);

@@ -23,7 +23,8 @@ FAKE_API void *CL_API_CALL fake_clGetExtensionFunctionAddress(const char *name)
     return NULL;
 }
 
-FAKE_API void *CL_API_CALL fake_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name)
+FAKE_API void *CL_API_CALL fake_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform,
+                                                                         const char *name)
 {
     (void)platform;
     return fake_clGetExtensionFunctionAddress(name);
