@@ -27,7 +27,7 @@ void graph_forget_locks(void)
 
 static bool own_blob(struct command *command, const void *bytes, size_t size)
 {
-    command->owned = malloc(size ? size : 1);
+    command->owned = calloc(1, size ? size : 1);
     if (command->owned && size)
         memcpy(command->owned, bytes, size);
     return command->owned != NULL;

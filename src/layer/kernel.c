@@ -171,8 +171,10 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseKernel(cl_kernel handle)
     struct kernel_record *kernel = layer_off() ? NULL : kernel_find(handle);
 
     if (kernel) {
-        if (atomic_fetch_sub(&kernel->app_refs, 1) == 1 && handle_table_remove(&kernels, handle))
-            kernel_unref(kernel);
+        struct kernel_record *last =
+            atomic_fetch_sub(&kernel->app_refs, 1) == 1 ? handle_table_remove(&kernels, handle) : NULL;
+        if (last)
+            kernel_unref(last);
         kernel_unref(kernel);
     }
     return target.clReleaseKernel(handle);

@@ -103,6 +103,19 @@ bool launch_direct(const struct command *draft)
     return predicted >= 0 && predicted <= piece_ns();
 }
 
+void launch_count_direct(const struct command *draft)
+{
+    const struct kernel_record *kernel = draft->u.launch.kernel;
+    enum session_counter reason = COUNTER_UNSLICED_SMALL;
+
+    if (!layer_slicing() || draft->kind == COMMAND_TASK)
+        reason = COUNTER_UNSLICED_OFF;
+    else if (atomic_load(&kernel->slice_state) == LAUNCH_WHOLE)
+        reason = (enum session_counter)atomic_load(&kernel->why_whole);
+    launch_count(COUNTER_KERNEL_LAUNCHES, 1);
+    launch_count(reason, 1);
+}
+
 static cl_int issue_as_one(struct command *command)
 {
     struct command_launch *launch = &command->u.launch;
@@ -161,6 +174,7 @@ static bool plan_cut(struct command *command, struct cut *ret_cut)
         return false;
     }
     about = program_sliceable(kernel->program, kernel->name, &reason);
+    atomic_store(&kernel->why_whole, (int)reason);
     atomic_store(&kernel->slice_state, about ? LAUNCH_CUTS : LAUNCH_WHOLE);
     ret_cut->launch.work_dim = launch->dim;
     for (cl_uint d = 0; d < launch->dim; d++) {
@@ -171,7 +185,8 @@ static bool plan_cut(struct command *command, struct cut *ret_cut)
     if (about && !launch->has_local && !about->observes_local_size)
         choose_local(&ret_cut->launch, about);
     if (!about || (!launch->has_local && about->observes_local_size) || about->n_args != launch->n_args ||
-        piece_of_launch(&ret_cut->launch, &ret_cut->piece, &ret_cut->n_groups) != 0) {
+        piece_of_launch(&ret_cut->launch, &ret_cut->piece, &ret_cut->n_groups) != 0 ||
+        ret_cut->n_groups == 0) {
         launch_count(reason, 1);
         return false;
     }

@@ -119,8 +119,10 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseMemObject(cl_mem handle)
     struct mem_record *mem = layer_off() ? NULL : mem_find(handle);
 
     if (mem) {
-        if (atomic_fetch_sub(&mem->app_refs, 1) == 1 && handle_table_remove(&mems, handle))
-            mem_unref(mem);
+        struct mem_record *last =
+            atomic_fetch_sub(&mem->app_refs, 1) == 1 ? handle_table_remove(&mems, handle) : NULL;
+        if (last)
+            mem_unref(last);
         mem_unref(mem);
     }
     return target.clReleaseMemObject(handle);

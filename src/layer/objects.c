@@ -235,8 +235,10 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseCommandQueue(cl_command_queue han
     struct queue_record *queue = layer_off() ? NULL : queue_find(handle);
 
     if (queue) {
-        if (atomic_fetch_sub(&queue->app_refs, 1) == 1 && handle_table_remove(&queues, handle))
-            queue_unref(queue);
+        struct queue_record *last =
+            atomic_fetch_sub(&queue->app_refs, 1) == 1 ? handle_table_remove(&queues, handle) : NULL;
+        if (last)
+            queue_unref(last);
         queue_unref(queue);
     }
     return target.clReleaseCommandQueue(handle);

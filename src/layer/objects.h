@@ -60,6 +60,7 @@ struct kernel_record {
     } * idle, *idle_sliced; /* objects of our own to issue on; of the program, of its rewritten twin */
     atomic_llong item_ns;   /* measured nanoseconds per work-item, x 2^20; 0: unknown */
     atomic_uint n_measured;
+    atomic_int why_whole;   /* enum session_counter, when it is not cut */
     atomic_int slice_state; /* enum launch_state, decided once (launch.c) */
 };
 

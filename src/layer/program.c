@@ -240,8 +240,10 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseProgram(cl_program handle)
 
     if (record) {
         /* The driver keeps the handle as long as kernels exist; the program may still ask a kernel for it and retain it. */
-        if (atomic_fetch_sub(&record->app_refs, 1) == 1 && handle_table_remove(&programs, handle))
-            program_unref(record);
+        struct program_record *last =
+            atomic_fetch_sub(&record->app_refs, 1) == 1 ? handle_table_remove(&programs, handle) : NULL;
+        if (last)
+            program_unref(last);
         program_unref(record);
     }
     return target.clReleaseProgram(handle);

@@ -217,16 +217,6 @@ static cl_int cut_here(struct engine *engine, struct command *draft, cl_event *r
     return code != CL_SUCCESS ? code : status < 0 ? status : CL_SUCCESS;
 }
 
-static void count_direct(const struct command *draft, size_t bytes)
-{
-    if (draft->kind == COMMAND_KERNEL || draft->kind == COMMAND_TASK) {
-        launch_count(COUNTER_KERNEL_LAUNCHES, 1);
-        launch_count(layer_slicing() ? COUNTER_UNSLICED_SMALL : COUNTER_UNSLICED_OFF, 1);
-    } else if (bytes) {
-        launch_count(COUNTER_COPIES, 1);
-    }
-}
-
 /* The caller has entered the engine. */
 static cl_int issue_now(struct engine *engine, struct command *draft, cl_bool blocking,
                         const struct wait_list *list, int64_t predicted, cl_event *ret_event)
@@ -296,7 +286,10 @@ cl_int submit(struct command *draft, cl_bool blocking, cl_uint n, const cl_event
             return code;
         }
         if (direct) {
-            count_direct(draft, bytes);
+            if (launch)
+                launch_count_direct(draft);
+            else if (bytes)
+                launch_count(COUNTER_COPIES, 1);
             code = issue_now(engine, draft, blocking, &list, predicted, ret_event);
             if (blocking)
                 submit_waited();

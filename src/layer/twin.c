@@ -177,6 +177,7 @@ static void make(struct program_record *program)
         program->result = result;
     pthread_cond_broadcast(&twin_changed);
     pthread_mutex_unlock(&twin_lock);
+    target.clReleaseContext(program->context);
     program_unref(program);
 }
 
@@ -214,7 +215,8 @@ void program_wanted(struct program_record *program)
         program->next_queued = NULL;
         *queued_tail = program;
         queued_tail = &program->next_queued;
-        program_keep(program); /* until made */
+        program_keep(program); /* until made, and its context: the program may let go of both before */
+        target.clRetainContext(program->context);
         pthread_cond_broadcast(&twin_changed);
     }
     pthread_mutex_unlock(&twin_lock);

@@ -364,7 +364,8 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueSVMFree(cl_command_queue queue, cl_uin
         return CL_INVALID_VALUE;
     draft.data = job = malloc(sizeof *job + n * sizeof(void *));
     *job = (struct svm_free){.queue = queue, .n = n, .run = run, .user = user};
-    memcpy(job->pointers, pointers, n * sizeof(void *));
+    if (n)
+        memcpy(job->pointers, pointers, n * sizeof(void *));
     return plain(queue, "SVMFree", CL_COMMAND_SVM_FREE, &draft, CL_FALSE, n_waits, waits, ret_event);
 }
 

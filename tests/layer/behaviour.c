@@ -32,7 +32,8 @@ static void hidden_extensions(void)
     check("cl_khr_command_buffer is not advertised", !strstr(text, "cl_khr_command_buffer"));
     check("the size is that of the shorter list", size == strlen(text) + 1);
     check("other extensions still are", strstr(text, "cl_khr_byte_addressable_store") != NULL);
-    check("its functions are hidden", !clGetExtensionFunctionAddressForPlatform(platform, "clEnqueueCommandBufferKHR"));
+    check("its functions are hidden",
+          !clGetExtensionFunctionAddressForPlatform(platform, "clEnqueueCommandBufferKHR"));
 }
 
 struct seen {
@@ -66,7 +67,8 @@ static void failed_callback(void)
     while (!seen.n)
         pthread_cond_wait(&seen.changed, &seen.lock);
     pthread_mutex_unlock(&seen.lock);
-    check("a failed command calls back with its status", seen.status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    check("a failed command calls back with its status",
+          seen.status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
     clReleaseEvent(event);
     clReleaseEvent(gate);
 }
@@ -105,7 +107,8 @@ static void binaries(void)
     clGetProgramInfo(program, CL_PROGRAM_BINARIES, size / sizeof sizes[0] * sizeof outputs[0], outputs, NULL);
     input = outputs[0];
     again = clCreateProgramWithBinary(context, 1, &device, sizes, &input, NULL, &code);
-    check("the binary loads", code == CL_SUCCESS && clBuildProgram(again, 0, NULL, "", NULL, NULL) == CL_SUCCESS);
+    check("the binary loads",
+          code == CL_SUCCESS && clBuildProgram(again, 0, NULL, "", NULL, NULL) == CL_SUCCESS);
     kernel = clCreateKernel(again, "scale", &code);
     mem = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof values, values, NULL);
     clSetKernelArg(kernel, 0, sizeof mem, &mem);
@@ -125,7 +128,8 @@ static void binaries(void)
 
 int main(void)
 {
-    if (clGetPlatformIDs(1, &platform, NULL) || clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL)) {
+    if (clGetPlatformIDs(1, &platform, NULL) ||
+        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL)) {
         printf("no OpenCL device\n");
         return 77;
     }

@@ -82,5 +82,5 @@ START_TEST(threads_do_not_disturb_each_other)
 }
 END_TEST
 
-HARNESS_MAIN("handle table", 20, finds_what_was_put_and_forgets_what_was_removed, a_reused_address_gets_the_new_record,
-             threads_do_not_disturb_each_other)
+HARNESS_MAIN("handle table", 20, finds_what_was_put_and_forgets_what_was_removed,
+             a_reused_address_gets_the_new_record, threads_do_not_disturb_each_other)
