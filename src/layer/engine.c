@@ -93,6 +93,12 @@ void engine_enter(struct engine *engine)
             engine->held = false;
             lease_end(engine->lease);
         }
+        if (engine->held && engine->flight_n) { /* asked to yield: what is in flight holds the lease */
+            pthread_mutex_unlock(&engine->lock);
+            engine_flight_reap(engine, true);
+            pthread_mutex_lock(&engine->lock);
+            continue;
+        }
         if (engine->held || engine->asking) {
             pause_briefly(engine); /* leaving and granting signal; a change of YIELD alone does not */
             continue;
@@ -379,8 +385,8 @@ void engine_stop_all(void)
 {
     atomic_store(&stopping, true);
     for (struct device_record *device = device_records(); device; device = device->next)
-        for (int kind = 0; kind < ENGINE_N; kind++) {
-            struct engine *engine = &device->engines[kind];
+        for (int kind = 0; kind < ENGINE_N && device->engines == device->own; kind++) {
+            struct engine *engine = &device->own[kind];
             bool started;
             pthread_mutex_lock(&graph_lock);
             engine->stopping = true;

@@ -14,7 +14,8 @@ struct device_record {
     cl_platform_id platform;
     cl_uint units; /* compute units: a piece has at least so many work-groups */
     cl_uint address_bits;
-    struct engine engines[ENGINE_N];
+    struct engine own[ENGINE_N];
+    struct engine *engines; /* own, or those of the device that this one is a part of */
 };
 
 struct queue_record {
