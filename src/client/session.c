@@ -246,7 +246,7 @@ static void deliver(struct session *session, const struct protocol_event *event)
             listener->on_grant(listener->user, lease);
         break;
     case PROTOCOL_YIELD:
-        if (listener->on_yield && lease_yield_asked(lease))
+        if (listener->on_yield && lease_wanted(lease))
             listener->on_yield(listener->user, lease);
         break;
     case PROTOCOL_PLANNED:

@@ -190,6 +190,81 @@ START_TEST(the_more_urgent_process_makes_the_other_yield)
 }
 END_TEST
 
+START_TEST(equals_are_served_in_the_order_in_which_they_ask)
+{
+    struct fixture fixture;
+    struct puppet first, second;
+
+    fixture_start(&fixture, PLAIN, NULL);
+    first = puppet_start(&fixture, "first", 50, DEVICE);
+    second = puppet_start(&fixture, "second", 50, DEVICE);
+    puppet_do(&first, PUPPET_BEGIN, 'B');
+    puppet_do(&second, PUPPET_ASK, 'A');
+    puppet_do(&first, PUPPET_END, 'E');
+    puppet_do(&second, PUPPET_WAIT, 'W');
+    puppet_do(&first, PUPPET_ASK, 'A'); /* connected earlier, asks later: behind */
+    puppet_say(&first, PUPPET_WAIT);
+    ck_assert_int_eq(puppet_hear(&first, 50 * NSEC_PER_MS), 0);
+    puppet_do(&second, PUPPET_YIELD, 'N');
+    puppet_do(&second, PUPPET_END, 'E');
+    ck_assert_int_eq(puppet_hear(&first, NSEC_PER_SEC), 'W');
+    puppet_quit(&first);
+    puppet_quit(&second);
+    fixture_done(&fixture);
+}
+END_TEST
+
+static void count_call(void *user, struct lease *lease)
+{
+    (void)lease;
+    (void)atomic_fetch_add((_Atomic unsigned *)user, 1);
+}
+
+static bool was_called(void *argument)
+{
+    return atomic_load((_Atomic unsigned *)argument) > 0;
+}
+
+START_TEST(an_armed_reaper_hears_of_any_waiter_before_and_after)
+{
+    static _Atomic unsigned calls;
+    struct session_listener listener = {.on_yield = count_call, .user = &calls};
+    struct settings settings;
+    struct fixture fixture;
+    struct session *session;
+    struct lease *lease;
+    struct puppet humble;
+
+    fixture_start(&fixture, PLAIN, NULL);
+    settings = fixture_settings(&fixture, "busy", 90);
+    ck_assert_int_eq(session_open(&settings, &listener, &session), 0);
+    ck_assert_int_eq(lease_open(session, DEVICE, LEASE_EXECUTION, &lease), 0);
+    humble = puppet_start(&fixture, "humble", 1, DEVICE);
+    for (unsigned round = 0; round < 2; round++) {
+        (void)lease_request(lease, 0);
+        (void)lease_wait(lease, NSEC_MAX);
+        atomic_store(&calls, 0);
+        if (round == 0) /* the waiter comes after */
+            lease_arm_reaper(lease, true);
+        puppet_do(&humble, PUPPET_ASK, 'A');
+        if (round == 1) { /* the waiter was there before */
+            while (!lease_wanted(lease))
+                sched_yield();
+            lease_arm_reaper(lease, true);
+        }
+        fixture_wait(was_called, &calls, "on_yield is called although the waiter is less urgent");
+        ck_assert(!lease_yield_asked(lease));
+        lease_arm_reaper(lease, false);
+        lease_end(lease);
+        puppet_do(&humble, PUPPET_WAIT, 'W');
+        puppet_do(&humble, PUPPET_END, 'E');
+    }
+    puppet_quit(&humble);
+    session_close(session);
+    fixture_done(&fixture);
+}
+END_TEST
+
 START_TEST(under_fifo_nobody_is_asked_to_yield)
 {
     static const char *const extra[] = {"--profile", "fifo", NULL};
@@ -821,13 +896,15 @@ START_TEST(a_holder_is_boosted_when_asked_to_yield_and_restored_when_it_has)
     struct puppet holder, urgent;
 
     fixture_start(&fixture, "probe: false\nband: [10, 40]\n", NULL);
+    holder = puppet_start(&fixture, "holder", 10, DEVICE); /* welcomed: the daemon has its standing by now */
+    urgent = puppet_start(&fixture, "urgent", 80, DEVICE);
     if ((sched_getscheduler(fixture.daemon) & ~SCHED_RESET_ON_FORK) != SCHED_FIFO) {
         printf("no permission for SCHED_FIFO: the order alone is tested\n");
+        puppet_quit(&holder);
+        puppet_quit(&urgent);
         fixture_done(&fixture);
         return;
     }
-    holder = puppet_start(&fixture, "holder", 10, DEVICE);
-    urgent = puppet_start(&fixture, "urgent", 80, DEVICE);
     puppet_do(&holder, PUPPET_REGISTER, 'G');
     for (unsigned round = 0; round < 2; round++) {
         puppet_do(&holder, PUPPET_BEGIN, 'B');
@@ -868,10 +945,14 @@ START_TEST(what_ran_can_be_traced_also_after_the_program_has_left)
     puppet_do(&gone, PUPPET_BEGIN, 'B');
     puppet_do(&gone, PUPPET_RAN, 'R');
     puppet_do(&here, PUPPET_ASK, 'A');
-    puppet_do(&gone, PUPPET_END, 'E');
-    puppet_do(&gone, PUPPET_JOB_END, 'K');
+    for (char heard = 'N'; heard == 'N'; heard = puppet_hear(&gone, NSEC_PER_SEC))
+        puppet_say(&gone, PUPPET_YIELD);
     puppet_do(&here, PUPPET_WAIT, 'W');
     puppet_do(&here, PUPPET_RAN, 'R');
+    puppet_do(&here, PUPPET_END, 'E');
+    puppet_do(&gone, PUPPET_WAIT, 'W');
+    puppet_do(&gone, PUPPET_END, 'E');
+    puppet_do(&gone, PUPPET_JOB_END, 'K');
     puppet_quit(&gone);
     (void)snprintf(path, sizeof path, "%s/trace.json", fixture.folder);
     (void)snprintf(command, sizeof command, "%s/baton trace --socket %s -o %s 2>/dev/null",
@@ -924,7 +1005,8 @@ START_TEST(a_plan_sets_priorities_and_can_be_changed_without_a_restart)
 END_TEST
 
 HARNESS_MAIN("daemon", 60, an_engine_goes_from_one_process_to_the_other,
-             the_more_urgent_process_makes_the_other_yield, under_fifo_nobody_is_asked_to_yield,
+             the_more_urgent_process_makes_the_other_yield, equals_are_served_in_the_order_in_which_they_ask,
+             an_armed_reaper_hears_of_any_waiter_before_and_after, under_fifo_nobody_is_asked_to_yield,
              under_gpusync_a_token_is_kept_until_the_job_ends, an_adaptive_client_gives_way_to_shorter_ones,
              a_client_killed_at_any_step_gives_its_engine_back_within_ten_milliseconds,
              clients_go_on_without_the_daemon_and_come_back_to_the_next,
