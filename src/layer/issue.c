@@ -213,17 +213,15 @@ enum { CHUNK_IN = 4 << 20, CHUNK_OUT = 512 << 10 };
 
 size_t issue_chunk(const struct command *command)
 {
-    struct session_plan plan;
-    int64_t wanted;
+    int64_t planned;
 
     if (!layer_chunking())
         return SIZE_MAX;
     if (settings.chunk > 0)
         return (size_t)settings.chunk;
-    session_plan(layer_session(), &plan);
-    wanted = command->engine == ENGINE_COPY_OUT ? plan.chunk_out : plan.chunk_in;
-    if (wanted > 0)
-        return (size_t)wanted;
+    planned = layer_chunk(command->engine == ENGINE_COPY_OUT);
+    if (planned > 0)
+        return (size_t)planned;
     return command->engine == ENGINE_COPY_OUT ? CHUNK_OUT : CHUNK_IN;
 }
 
