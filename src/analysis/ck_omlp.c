@@ -11,7 +11,7 @@ static double smaller(double a, double b)
  * Longest first over all clusters at once: the limits per task, per cluster and in all are nested, so the first that fit are the
  * worst that can happen.
  */
-double ck_omlp_direct(const struct ck_omlp *lock, size_t i, double requests)
+double ck_omlp_direct(const struct ck_omlp *lock, size_t i, double requests, double shares[])
 {
     double left = requests * lock->ahead;
     double sum = 0;
@@ -31,6 +31,8 @@ double ck_omlp_direct(const struct ck_omlp *lock, size_t i, double requests)
         lock->taken[x] += take;
         left -= take;
         sum += take * lock->length[j];
+        if (shares)
+            shares[j] += take * lock->length[j];
     }
     while (k > 0)
         lock->taken[lock->cluster[lock->by_length[--k]]] = 0;

@@ -29,8 +29,8 @@ struct ck_omlp {
     double *taken;            /* by cluster, all 0 between calls: scratch */
 };
 
-/* Longest direct blocking of a job of i that makes so many requests. */
-double ck_omlp_direct(const struct ck_omlp *lock, size_t i, double requests);
+/* Longest direct blocking of a job of i that makes so many requests. Adds each task's part to shares, unless NULL. */
+double ck_omlp_direct(const struct ck_omlp *lock, size_t i, double requests, double shares[]);
 
 /* Longest span over tasks[0..n) but i, of one cluster, with point >= i's; a task without requests has span 0. */
 double ck_omlp_donation(const uint32_t tasks[], size_t n, size_t i, const double point[],

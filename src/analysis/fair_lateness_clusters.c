@@ -82,6 +82,7 @@ static void test_cluster(const struct columns *columns, size_t n, size_t x, stru
         struct task_result *task = &result->tasks[members[k]];
         double late = lateness->response[k] - deadline[k];
 
+        task->cpu_cluster = (unsigned)x;
         task->has_priority_point = true;
         task->priority_point = plain_nsec(lateness->point[k]);
         task->response = answer ? ANALYSIS_UNBOUNDED : plain_nsec(lateness->response[k]);

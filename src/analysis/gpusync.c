@@ -55,6 +55,18 @@ void gpusync_block(struct gpusync_workspace *workspace)
     }
 }
 
+/* What interrupts take from the CPUs on which those run that a job of cluster x waits for. */
+static double stolen_from_holders(const struct gpusync_workspace *workspace, unsigned x)
+{
+    const struct gpusync_system *system = workspace->state->system;
+    double most = workspace->clusters[x].stolen;
+
+    for (unsigned other = 0; system->shared && other < system->cpu_clusters; other++)
+        if (workspace->clusters[other].stolen > most)
+            most = workspace->clusters[other].stolen;
+    return most;
+}
+
 /* C of the tasks of one CPU cluster, then fair lateness on them. */
 static int bound_cluster(struct gpusync_workspace *workspace, unsigned x)
 {
@@ -73,7 +85,7 @@ static int bound_cluster(struct gpusync_workspace *workspace, unsigned x)
                                      .slope = state->slope,
                                      .key = state->sort_key,
                                      .chosen = state->chosen};
-    double stretch = state->options->dilate ? 1 / (1 - cluster->stolen) : 1;
+    double stretch = state->options->dilate ? 1 / (1 - stolen_from_holders(workspace, x)) : 1;
 
     for (size_t k = 0; k < cluster->n; k++) {
         size_t i = state->by_cpu[first + k];
@@ -179,17 +191,6 @@ static int hopeless(const struct gpusync_workspace *workspace, const struct gpus
     return too_long ? GPUSYNC_TOO_LONG : GPUSYNC_BOUNDED;
 }
 
-static void reset(struct gpusync_workspace *workspace)
-{
-    struct gpusync_state *state = workspace->state;
-
-    for (size_t i = 0; i < workspace->n; i++) {
-        workspace->terms[i] = (struct gpusync_terms){.r = workspace->tasks[i].period};
-        state->span[i] = 0;
-    }
-    workspace->rounds = 0;
-}
-
 int gpusync_analyse(struct gpusync_workspace *workspace, const struct gpusync_system *system,
                     const struct gpusync_options *options)
 {
@@ -204,7 +205,7 @@ int gpusync_analyse(struct gpusync_workspace *workspace, const struct gpusync_sy
         if (answer != GPUSYNC_BOUNDED)
             return answer;
     }
-    reset(workspace);
+    workspace->rounds = 0;
     gpusync_partition(workspace);
     gpusync_overheads_prepare(workspace);
     gpusync_overheads_inflate(workspace);

@@ -89,8 +89,11 @@ struct gpusync_task {
     double period, deadline, cpu, critical;
     double count[OPERATION_KINDS];  /* N^K, N^I, ... */
     double length[OPERATION_KINDS]; /* their total */
-    uint32_t forced_cluster;        /* GPU cluster given by the file; GPUSYNC_NOWHERE: worst fit */
-    bool pinned;                    /* has a GPU of its own, kept by the run time: pinned_gpu */
+    double inverse;                 /* 1 / period */
+    double xmit;                    /* all copies */
+    double utilisation, gpu_utilisation;
+    uint32_t forced_cluster; /* GPU cluster given by the file; GPUSYNC_NOWHERE: worst fit */
+    bool pinned;             /* has a GPU of its own, kept by the run time: pinned_gpu */
     uint32_t pinned_gpu;
     bool uses_gpu;
 };
@@ -152,6 +155,9 @@ void gpusync_workspace_free(struct gpusync_workspace *workspace);
  */
 void gpusync_load(struct gpusync_workspace *workspace, const struct gpusync_system *system,
                   const struct gpusync_job jobs[], size_t n);
+
+/* Whether a set loaded for one system can be tested on the other as it is. */
+bool gpusync_loads_alike(const struct gpusync_system *a, const struct gpusync_system *b);
 
 /* Partitions in three phases and iterates to the fixed point; an enum gpusync_answer. */
 int gpusync_analyse(struct gpusync_workspace *workspace, const struct gpusync_system *system,

@@ -2,12 +2,13 @@
 #include <errno.h>
 
 #include "analysis/gpusync.h"
+#include "analysis/gpusync_explain.h"
 #include "analysis/gpusync_task_set.h"
 #include "analysis/fair_lateness.h"
 #include "analysis/plain_cost.h"
 
-static const char *explain(struct analysis_result *result, const struct gpusync_workspace *workspace,
-                           const struct gpusync_system *system, int answer)
+static const char *explain_reject(struct analysis_result *result, const struct gpusync_workspace *workspace,
+                                  const struct gpusync_system *system, int answer)
 {
     for (unsigned x = 0; x < system->cpu_clusters; x++) {
         const struct gpusync_cluster_terms *cluster = &workspace->clusters[x];
@@ -38,6 +39,8 @@ static void publish(const struct gpusync_workspace *workspace, struct analysis_r
 
         task->response = bounded ? plain_nsec(terms->response) : ANALYSIS_UNBOUNDED;
         task->tardiness = bounded ? plain_nsec(terms->tardiness) : ANALYSIS_UNBOUNDED;
+        task->cpu_cluster = terms->cpu_cluster;
+        task->gpu_cluster = terms->gpu_cluster != GPUSYNC_NOWHERE ? terms->gpu_cluster : 0;
         task->has_priority_point = true;
         task->priority_point = plain_nsec(terms->point);
         task->blocking[0] = plain_nsec(terms->direct);
@@ -47,29 +50,57 @@ static void publish(const struct gpusync_workspace *workspace, struct analysis_r
     }
 }
 
+/* The answers of one analysis: a result, or the terms of one task's bound. */
+struct question {
+    struct analysis_result *result;
+    struct analysis_explanation *explanation; /* NULL: the result */
+    size_t task;
+};
+
+static int answer_question(const struct question *question, struct gpusync_workspace *workspace,
+                           const struct gpusync_system *system, int answer)
+{
+    struct analysis_result *result = question->result;
+
+    if (question->explanation)
+        return answer == GPUSYNC_BOUNDED ? gpusync_explain(workspace, question->task, question->explanation)
+                                         : 0;
+    result->schedulable = answer == GPUSYNC_BOUNDED;
+    if (!result->schedulable)
+        result->reason = explain_reject(result, workspace, system, answer);
+    publish(workspace, result);
+    return 0;
+}
+
 static int load_and_analyse(const struct task_set *set, const struct gpusync_options *options,
-                            struct analysis_result *result, struct input_error *ret_error)
+                            struct arena *arena, const struct question *question,
+                            struct input_error *ret_error)
 {
     struct gpusync_limits limits = gpusync_task_set_limits(set);
     struct gpusync_system system;
     struct gpusync_workspace *workspace;
-    int r = gpusync_system_init(&set->platform, &result->arena, &system);
+    int r = gpusync_system_init(&set->platform, arena, &system);
 
     if (r == 0)
         r = gpusync_workspace_new(&limits, &workspace);
     if (r != 0)
         return r;
     r = gpusync_task_set_load(workspace, &system, set, ret_error);
-    if (r == 0) {
-        int answer = gpusync_analyse(workspace, &system, options);
-
-        result->schedulable = answer == GPUSYNC_BOUNDED;
-        if (!result->schedulable)
-            result->reason = explain(result, workspace, &system, answer);
-        publish(workspace, result);
-    }
+    if (r == 0)
+        r = answer_question(question, workspace, &system, gpusync_analyse(workspace, &system, options));
     gpusync_workspace_free(workspace);
     return r;
+}
+
+/* Split kernels have no bound here. */
+static int check_modes(const struct task_set *set, const struct analysis_request *request,
+                       struct input_error *ret_error)
+{
+    for (size_t i = 0; i < set->n_tasks; i++)
+        if (plain_gpus(request, i) > 1 && task_uses_gpu(&set->tasks[i]))
+            return input_reject(ret_error, "", set->tasks[i].line, set->tasks[i].column,
+                                "a task on several GPUs", "every task on one GPU (gpusync)");
+    return 0;
 }
 
 static int run(const struct task_set *set, const struct analysis_request *request,
@@ -77,17 +108,14 @@ static int run(const struct task_set *set, const struct analysis_request *reques
                struct input_error *ret_error)
 {
     struct analysis_result result;
-    int r;
+    int r = check_modes(set, request, ret_error);
 
-    for (size_t i = 0; i < set->n_tasks; i++)
-        if (plain_gpus(request, i) > 1 && task_uses_gpu(&set->tasks[i]))
-            return input_reject(ret_error, "task set", set->tasks[i].line, set->tasks[i].column,
-                                "a task on several GPUs", "every task on one GPU (gpusync)");
-    r = plain_result(set, request, &result);
-    if (r < 0)
+    if (r == 0)
+        r = plain_result(set, request, &result);
+    if (r != 0)
         return r;
     result.shape = BLOCKING_LOCKS;
-    r = load_and_analyse(set, options, &result, ret_error);
+    r = load_and_analyse(set, options, &result.arena, &(struct question){.result = &result}, ret_error);
     if (r != 0) {
         arena_done(&result.arena);
         return r;
@@ -96,26 +124,46 @@ static int run(const struct task_set *set, const struct analysis_request *reques
     return 0;
 }
 
-static int run_sound(const struct task_set *set, const struct analysis_request *request,
-                     struct analysis_result *ret_result, struct input_error *ret_error)
+static int explain(const struct task_set *set, const struct analysis_request *request,
+                   const struct gpusync_options *options, size_t task,
+                   struct analysis_explanation *ret_explanation, struct input_error *ret_error)
 {
-    return run(set, request, &gpusync_sound, ret_result, ret_error);
+    struct analysis_explanation explanation = {.bounded = false};
+    int r = check_modes(set, request, ret_error);
+
+    if (r != 0)
+        return r;
+    arena_init(&explanation.arena, 0);
+    r = load_and_analyse(set, options, &explanation.arena,
+                         &(struct question){.explanation = &explanation, .task = task}, ret_error);
+    if (r != 0) {
+        arena_done(&explanation.arena);
+        return r;
+    }
+    *ret_explanation = explanation;
+    return 0;
 }
 
-static int run_printed(const struct task_set *set, const struct analysis_request *request,
-                       struct analysis_result *ret_result, struct input_error *ret_error)
-{
-    return run(set, request, &gpusync_printed, ret_result, ret_error);
-}
+static const struct gpusync_options chains = {
+    .sound = true, .tight = true, .dilate = true, .peer = PEER_CHAINS};
 
-static int run_chains(const struct task_set *set, const struct analysis_request *request,
-                      struct analysis_result *ret_result, struct input_error *ret_error)
-{
-    struct gpusync_options options = gpusync_sound;
+/* The two questions of the table for one set of options. */
+#define ENTRY(name, options)                                                                                 \
+    static int run_##name(const struct task_set *set, const struct analysis_request *request,                \
+                          struct analysis_result *ret_result, struct input_error *ret_error)                 \
+    {                                                                                                        \
+        return run(set, request, options, ret_result, ret_error);                                            \
+    }                                                                                                        \
+    static int explain_##name(const struct task_set *set, const struct analysis_request *request,            \
+                              size_t task, struct analysis_explanation *ret_explanation,                     \
+                              struct input_error *ret_error)                                                 \
+    {                                                                                                        \
+        return explain(set, request, options, task, ret_explanation, ret_error);                             \
+    }
 
-    options.peer = PEER_CHAINS;
-    return run(set, request, &options, ret_result, ret_error);
-}
+ENTRY(sound, &gpusync_sound)
+ENTRY(printed, &gpusync_printed)
+ENTRY(chains, &chains)
 
 const struct analysis analysis_gpusync = {
     .name = "gpusync",
@@ -123,12 +171,14 @@ const struct analysis analysis_gpusync = {
                "Anderson 2014)",
     .profile = "gpusync",
     .run = run_sound,
+    .explain = explain_sound,
 };
 
 const struct analysis analysis_gpusync_printed = {
     .name = "gpusync-printed",
     .summary = "the same as printed in the paper with errata fixed: to compare, not to rely on",
     .run = run_printed,
+    .explain = explain_printed,
 };
 
 const struct analysis analysis_gpusync_chains = {
@@ -137,4 +187,5 @@ const struct analysis analysis_gpusync_chains = {
         "gpusync with copy-engine blocking by integer program (two copy engines, peer-to-peer migration)",
     .profile = "gpusync",
     .run = run_chains,
+    .explain = explain_chains,
 };

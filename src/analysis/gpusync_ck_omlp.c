@@ -5,11 +5,11 @@
 
 #include "analysis/ck_omlp.h"
 
-void gpusync_ck_omlp_block(struct gpusync_workspace *workspace, unsigned q)
+static struct ck_omlp token_lock(const struct gpusync_workspace *workspace, unsigned q)
 {
     struct gpusync_state *state = workspace->state;
     const struct gpusync_system *system = state->system;
-    struct gpu_cluster *cluster = &state->gpu_clusters[q];
+    const struct gpu_cluster *cluster = &state->gpu_clusters[q];
     size_t n = cluster->end - cluster->first;
     double tokens = cluster->tokens * system->cluster_gpus;
     double ahead = 0;
@@ -23,28 +23,43 @@ void gpusync_ck_omlp_block(struct gpusync_workspace *workspace, unsigned q)
         state->key[i] = terms->token_request;
         state->lock_period[i] = workspace->tasks[i].period;
         state->lock_r[i] = terms->r;
-        state->lock_horizon[i] =
-            terms->r > workspace->tasks[i].period ? terms->r : workspace->tasks[i].period;
+        state->lock_horizon[i] = gpusync_horizon(workspace, i);
         state->lock_cluster[i] = terms->cpu_cluster;
     }
     if (ahead > 0)
         gpusync_sort(state->by_section + cluster->first, n, state->key);
-    const struct ck_omlp lock = {.by_length = state->by_section + cluster->first,
-                                 .n = n,
-                                 .cpus = system->cluster_cpus,
-                                 .ahead = ahead,
-                                 .cluster = state->lock_cluster,
-                                 .horizon = state->lock_horizon,
-                                 .period = state->lock_period,
-                                 .r = state->lock_r,
-                                 .length = state->key,
-                                 .taken = state->taken};
+    return (struct ck_omlp){.by_length = state->by_section + cluster->first,
+                            .n = n,
+                            .cpus = system->cluster_cpus,
+                            .ahead = ahead,
+                            .cluster = state->lock_cluster,
+                            .horizon = state->lock_horizon,
+                            .period = state->lock_period,
+                            .r = state->lock_r,
+                            .length = state->key,
+                            .taken = state->taken};
+}
+
+double gpusync_ck_omlp_direct(const struct gpusync_workspace *workspace, unsigned q, size_t i,
+                              double shares[])
+{
+    const struct ck_omlp lock = token_lock(workspace, q);
+
+    return ck_omlp_direct(&lock, i, 1, shares);
+}
+
+void gpusync_ck_omlp_block(struct gpusync_workspace *workspace, unsigned q)
+{
+    struct gpusync_state *state = workspace->state;
+    const struct gpu_cluster *cluster = &state->gpu_clusters[q];
+    const struct ck_omlp lock = token_lock(workspace, q);
+
     for (size_t k = cluster->first; k < cluster->end; k++) {
         size_t i = state->members[k];
         struct gpusync_terms *terms = &workspace->terms[i];
 
-        terms->token_sections = ahead;
-        terms->direct = ck_omlp_direct(&lock, i, 1);
+        terms->token_sections = lock.ahead;
+        terms->direct = ck_omlp_direct(&lock, i, 1, NULL);
         terms->span = state->span[i] = terms->direct + terms->token_request;
     }
 }

@@ -10,14 +10,6 @@
 
 #include <math.h>
 
-double gpusync_interfering_jobs(const struct gpusync_workspace *workspace, size_t i, size_t j)
-{
-    double period = workspace->tasks[i].period;
-    double r = workspace->terms[i].r;
-
-    return gpusync_ceil(((period > r ? period : r) + workspace->terms[j].r) / workspace->tasks[j].period);
-}
-
 static bool peer_to_peer(const struct gpusync_system *system)
 {
     return system->migration == MIGRATION_P2P || system->migration == MIGRATION_ON_DEMAND;
@@ -133,13 +125,24 @@ void gpusync_engines_prepare(struct gpusync_workspace *workspace)
     }
 }
 
-/* The budget longest requests of others; at most cap of each other task. */
+/* Which requests count: how many in all, and how many of each other task. */
+struct places {
+    double budget, cap;
+};
+
+static struct places places(const struct gpusync_state *state, double budget, double requests)
+{
+    return (struct places){.budget = budget, .cap = state->options->tight ? requests : INFINITY};
+}
+
+/* The longest requests of others that find a place. Adds each task's part to shares, if given. */
 static double longest(struct gpusync_workspace *workspace, const struct gpu_cluster *cluster,
-                      enum gpusync_list list, size_t i, double budget, double cap)
+                      enum gpusync_list list, size_t i, struct places places, double shares[])
 {
     struct gpusync_state *state = workspace->state;
     const struct gpusync_entry *entries = state->entries[list];
     size_t k = cluster->list_first[list];
+    double budget = places.budget;
     double sum = 0;
 
     for (; budget > 0 && k < cluster->list_end[list]; k++) {
@@ -148,11 +151,14 @@ static double longest(struct gpusync_workspace *workspace, const struct gpu_clus
 
         if (j == i)
             continue;
-        take = at_most(gpusync_interfering_jobs(workspace, i, j) * entries[k].count, cap - state->used[j]);
+        take = at_most(gpusync_interfering_jobs(workspace, i, j) * entries[k].count,
+                       places.cap - state->used[j]);
         take = at_most(take, budget);
         state->used[j] += take;
         budget -= take;
         sum += take * entries[k].length;
+        if (shares)
+            shares[j] += take * entries[k].length;
     }
     while (k > cluster->list_first[list])
         state->used[entries[--k].task] = 0;
@@ -194,19 +200,20 @@ static double long_chains_printed(const struct gpusync_workspace *workspace,
     return cluster->anywhere > 0 ? at_most(ceil(last / cluster->anywhere), requests) : 0;
 }
 
-static double peer_blocking(struct gpusync_workspace *workspace, const struct gpu_cluster *cluster, size_t i)
+static struct places peer_places(const struct gpusync_workspace *workspace, const struct gpu_cluster *cluster,
+                                 size_t i)
 {
-    const struct gpusync_options *options = workspace->state->options;
+    const struct gpusync_state *state = workspace->state;
     const double *count = workspace->tasks[i].count;
     double own = count[OPERATION_STATE_PEER];
     double requests = count[OPERATION_IN] + count[OPERATION_OUT] + own;
     double chains = requests;
 
-    switch (options->peer) {
+    switch (state->options->peer) {
     case PEER_EQUATION_6:
         break;
     case PEER_EQUATION_9:
-        if (workspace->state->system->copy_engines == 2)
+        if (state->system->copy_engines == 2)
             chains = long_chains_printed(workspace, cluster, i, requests);
         break;
     case PEER_MIGRATIONS:
@@ -215,31 +222,43 @@ static double peer_blocking(struct gpusync_workspace *workspace, const struct gp
         chains = own + at_most(requests - own, foreign_migrations(workspace, cluster, i));
         break;
     }
-    return longest(workspace, cluster, LIST_COPIES, i,
-                   cluster->anywhere * chains + cluster->alone * (requests - chains),
-                   options->tight ? requests : INFINITY);
+    return places(state, cluster->anywhere * chains + cluster->alone * (requests - chains), requests);
 }
 
-static double copy_blocking(struct gpusync_workspace *workspace, const struct gpu_cluster *cluster, size_t i)
+double gpusync_copy_blocking(struct gpusync_workspace *workspace, const struct gpu_cluster *cluster, size_t i,
+                             double shares[])
 {
     const struct gpusync_state *state = workspace->state;
     const double *count = workspace->tasks[i].count;
     double in = count[OPERATION_IN] + count[OPERATION_STATE_IN];
     double out = count[OPERATION_OUT] + count[OPERATION_STATE_OUT];
-    bool tight = state->options->tight;
 
+    if (cluster->few)
+        return 0;
     if (peer_to_peer(state->system)) {
-        double bound = peer_blocking(workspace, cluster, i);
+        double bound =
+            longest(workspace, cluster, LIST_COPIES, i, peer_places(workspace, cluster, i), shares);
 
         if (state->options->peer >= PEER_CHAINS && state->system->copy_engines == 2)
             bound = gpusync_chains_bound(workspace, cluster, i, bound);
         return bound;
     }
     if (state->system->copy_engines == 1)
-        return longest(workspace, cluster, LIST_COPIES, i, cluster->alone * (in + out),
-                       tight ? in + out : INFINITY);
-    return longest(workspace, cluster, LIST_IN, i, cluster->alone * in, tight ? in : INFINITY) +
-           longest(workspace, cluster, LIST_OUT, i, cluster->alone * out, tight ? out : INFINITY);
+        return longest(workspace, cluster, LIST_COPIES, i,
+                       places(state, cluster->alone * (in + out), in + out), shares);
+    return longest(workspace, cluster, LIST_IN, i, places(state, cluster->alone * in, in), shares) +
+           longest(workspace, cluster, LIST_OUT, i, places(state, cluster->alone * out, out), shares);
+}
+
+double gpusync_execution_blocking(struct gpusync_workspace *workspace, const struct gpu_cluster *cluster,
+                                  size_t i, double shares[])
+{
+    double kernels = workspace->tasks[i].count[OPERATION_KERNEL];
+
+    if (cluster->few)
+        return 0;
+    return longest(workspace, cluster, LIST_KERNELS, i,
+                   places(workspace->state, cluster->alone * kernels, kernels), shares);
 }
 
 void gpusync_engines_block(struct gpusync_workspace *workspace, struct gpu_cluster *cluster)
@@ -251,14 +270,9 @@ void gpusync_engines_block(struct gpusync_workspace *workspace, struct gpu_clust
         size_t i = state->members[k];
         const struct gpusync_task *task = &workspace->tasks[i];
         struct gpusync_terms *terms = &workspace->terms[i];
-        double kernels = task->count[OPERATION_KERNEL];
 
-        terms->execution_blocking = terms->copy_blocking = 0;
-        if (!cluster->few) {
-            terms->execution_blocking = longest(workspace, cluster, LIST_KERNELS, i, cluster->alone * kernels,
-                                                state->options->tight ? kernels : INFINITY);
-            terms->copy_blocking = copy_blocking(workspace, cluster, i);
-        }
+        terms->execution_blocking = gpusync_execution_blocking(workspace, cluster, i, NULL);
+        terms->copy_blocking = gpusync_copy_blocking(workspace, cluster, i, NULL);
         terms->critical_section = task->critical + task->length[OPERATION_KERNEL] +
                                   terms->execution_blocking + terms->copy_blocking + terms->xmit;
         if (state->options->sound)

@@ -1,7 +1,7 @@
 /* Jobs into requests: chunks and their costs (GPUSync Sec. III-B, App. B), and the lists of requests, longest first. */
 #include "analysis/gpusync_load.h"
 
-#include <math.h>
+#include <string.h>
 
 void gpusync_load_begin(struct gpusync_workspace *workspace)
 {
@@ -128,12 +128,43 @@ static void sort_requests(struct gpusync_request *requests, size_t n)
     }
 }
 
+/* What partitioning starts from does not depend on the configuration: u^gpu, u and the orders by them (Sec. V). */
+static void measure(struct gpusync_workspace *workspace)
+{
+    struct gpusync_state *state = workspace->state;
+
+    state->n_gpu = state->n_cpu = 0;
+    for (size_t i = 0; i < workspace->n; i++) {
+        struct gpusync_task *task = &workspace->tasks[i];
+        double kernel = task->length[OPERATION_KERNEL];
+
+        task->inverse = 1 / task->period;
+        task->xmit = 0;
+        for (int kind = OPERATION_IN; kind < OPERATION_KINDS; kind++)
+            task->xmit += task->length[kind];
+        task->utilisation = (task->cpu + kernel + task->xmit) / task->period;
+        task->gpu_utilisation = task->uses_gpu ? (kernel + task->critical + task->xmit) / task->period : 0;
+        state->key[i] = task->utilisation;
+        if (task->uses_gpu)
+            state->gpu_by_gpu[state->n_gpu] = state->gpu_by_all[state->n_gpu] = (uint32_t)i;
+        else
+            state->cpu_by_all[state->n_cpu] = (uint32_t)i;
+        *(task->uses_gpu ? &state->n_gpu : &state->n_cpu) += 1;
+    }
+    gpusync_sort(state->gpu_by_all, state->n_gpu, state->key);
+    gpusync_sort(state->cpu_by_all, state->n_cpu, state->key);
+    for (size_t k = 0; k < state->n_gpu; k++)
+        state->key[state->gpu_by_gpu[k]] = workspace->tasks[state->gpu_by_gpu[k]].gpu_utilisation;
+    gpusync_sort(state->gpu_by_gpu, state->n_gpu, state->key);
+}
+
 void gpusync_load_end(struct gpusync_workspace *workspace)
 {
     struct gpusync_state *state = workspace->state;
 
     for (int list = 0; list < LISTS; list++)
         sort_requests(state->requests[list], state->n_requests[list]);
+    measure(workspace);
 }
 
 void gpusync_load(struct gpusync_workspace *workspace, const struct gpusync_system *system,
@@ -154,4 +185,19 @@ void gpusync_load(struct gpusync_workspace *workspace, const struct gpusync_syst
         gpusync_load_state(workspace, system, job->state);
     }
     gpusync_load_end(workspace);
+}
+
+static bool same_costs(const struct gpusync_copy_table *a, const struct gpusync_copy_table *b)
+{
+    return a->n == b->n && (a->n == 0 || (memcmp(a->bytes, b->bytes, a->n * sizeof a->bytes[0]) == 0 &&
+                                          memcmp(a->cost, b->cost, a->n * sizeof a->cost[0]) == 0));
+}
+
+bool gpusync_loads_alike(const struct gpusync_system *a, const struct gpusync_system *b)
+{
+    bool same = a->migration == b->migration && a->chunk_in == b->chunk_in && a->chunk_out == b->chunk_out;
+
+    for (int direction = 0; same && direction < COPY_DIRECTIONS; direction++)
+        same = same_costs(&a->copies[direction], &b->copies[direction]);
+    return same;
 }

@@ -31,19 +31,6 @@ void gpusync_sort(uint32_t order[], size_t n, const double key[])
     }
 }
 
-/* The tasks that do or do not use a GPU, by decreasing key. */
-static size_t collect(struct gpusync_workspace *workspace, bool uses_gpu, const double key[])
-{
-    uint32_t *order = workspace->state->order;
-    size_t n = 0;
-
-    for (size_t i = 0; i < workspace->n; i++)
-        if (workspace->tasks[i].uses_gpu == uses_gpu)
-            order[n++] = (uint32_t)i;
-    gpusync_sort(order, n, key);
-    return n;
-}
-
 /* The least loaded of [0, n), the lowest on ties. */
 static unsigned least(const double load[], unsigned n)
 {
@@ -60,21 +47,18 @@ static void clear(double load[], unsigned n)
         load[k] = 0;
 }
 
-static void measure(struct gpusync_workspace *workspace)
+static void reset(struct gpusync_workspace *workspace)
 {
     for (size_t i = 0; i < workspace->n; i++) {
         const struct gpusync_task *task = &workspace->tasks[i];
-        struct gpusync_terms *terms = &workspace->terms[i];
-        double kernel = task->length[OPERATION_KERNEL];
-        double xmit = 0;
 
-        for (int kind = OPERATION_IN; kind < OPERATION_KINDS; kind++)
-            xmit += task->length[kind];
-        terms->gpu_cluster = GPUSYNC_NOWHERE;
-        terms->cpu_cluster = GPUSYNC_UNPLACED;
-        terms->xmit = xmit;
-        terms->utilisation = (task->cpu + kernel + xmit) / task->period;
-        terms->gpu_utilisation = task->uses_gpu ? (kernel + task->critical + xmit) / task->period : 0;
+        workspace->terms[i] = (struct gpusync_terms){.gpu_cluster = GPUSYNC_NOWHERE,
+                                                     .cpu_cluster = GPUSYNC_UNPLACED,
+                                                     .xmit = task->xmit,
+                                                     .utilisation = task->utilisation,
+                                                     .gpu_utilisation = task->gpu_utilisation,
+                                                     .r = task->period};
+        workspace->state->span[i] = 0;
     }
 }
 
@@ -83,16 +67,13 @@ static void to_gpu_clusters(struct gpusync_workspace *workspace)
 {
     struct gpusync_state *state = workspace->state;
     const struct gpusync_system *system = state->system;
-    size_t n;
+    size_t n = state->n_gpu;
     size_t at = 0;
 
-    for (size_t i = 0; i < workspace->n; i++)
-        state->key[i] = workspace->terms[i].gpu_utilisation;
     for (unsigned q = 0; q < system->gpu_clusters; q++) /* GPUs that nobody owns are never the least loaded */
         state->load[q] = system->owners[q].n > 0 ? 0 : INFINITY;
-    n = collect(workspace, true, state->key);
     for (size_t k = 0; k < n; k++) {
-        uint32_t i = state->order[k];
+        uint32_t i = state->gpu_by_gpu[k];
         uint32_t forced = workspace->tasks[i].forced_cluster;
         unsigned q = forced != GPUSYNC_NOWHERE ? forced : least(state->load, system->gpu_clusters);
 
@@ -102,7 +83,7 @@ static void to_gpu_clusters(struct gpusync_workspace *workspace)
     for (unsigned q = 0; q < system->gpu_clusters; q++)
         state->gpu_clusters[q].end = 0; /* counts first */
     for (size_t k = 0; k < n; k++)
-        state->gpu_clusters[workspace->terms[state->order[k]].gpu_cluster].end++;
+        state->gpu_clusters[workspace->terms[state->gpu_by_gpu[k]].gpu_cluster].end++;
     for (unsigned q = 0; q < system->gpu_clusters; q++) {
         size_t count = state->gpu_clusters[q].end;
 
@@ -114,17 +95,34 @@ static void to_gpu_clusters(struct gpusync_workspace *workspace)
             size_t slot = state->gpu_clusters[workspace->terms[i].gpu_cluster].end++;
 
             state->members[slot] = state->by_section[slot] = (uint32_t)i;
+            state->position[i] = (uint32_t)slot;
         }
+}
+
+static bool few_anywhere(const struct gpusync_state *state)
+{
+    for (unsigned q = 0; q < state->system->gpu_clusters; q++)
+        if (state->gpu_clusters[q].few)
+            return true;
+    return false;
 }
 
 /* Phase 2: among the CPU clusters that own its GPU cluster. */
 static void to_owners(struct gpusync_workspace *workspace)
 {
     struct gpusync_state *state = workspace->state;
-    size_t n = collect(workspace, true, state->key);
+    const uint32_t *order = state->gpu_by_all;
 
-    for (size_t k = 0; k < n; k++) {
-        uint32_t i = state->order[k];
+    if (few_anywhere(state)) { /* those have no state to carry: their utilisation fell */
+        for (size_t k = 0; k < state->n_gpu; k++) {
+            state->order[k] = state->gpu_by_all[k];
+            state->key[state->order[k]] = workspace->terms[state->order[k]].utilisation;
+        }
+        gpusync_sort(state->order, state->n_gpu, state->key);
+        order = state->order;
+    }
+    for (size_t k = 0; k < state->n_gpu; k++) {
+        uint32_t i = order[k];
         const struct cluster_list *owners = &state->system->owners[workspace->terms[i].gpu_cluster];
         unsigned best = owners->clusters[0];
 
@@ -144,9 +142,8 @@ static void to_what_is_left(struct gpusync_workspace *workspace)
 {
     struct gpusync_state *state = workspace->state;
     const struct gpusync_system *system = state->system;
-    size_t n = collect(workspace, false, state->key);
 
-    if (n > 0 && n < workspace->n && system->cpu_clusters > 1) {
+    if (state->n_cpu > 0 && state->n_gpu > 0 && system->cpu_clusters > 1) {
         gpusync_group_by_cpu(workspace);
         if (system->shared)
             gpusync_ck_omlp_plain_points(workspace);
@@ -158,8 +155,8 @@ static void to_what_is_left(struct gpusync_workspace *workspace)
         for (size_t i = 0; i < workspace->n; i++)
             workspace->terms[i].blocking = 0;
     }
-    for (size_t k = 0; k < n; k++) {
-        uint32_t i = state->order[k];
+    for (size_t k = 0; k < state->n_cpu; k++) {
+        uint32_t i = state->cpu_by_all[k];
         unsigned x = least(state->load, system->cpu_clusters);
 
         workspace->terms[i].cpu_cluster = x;
@@ -171,11 +168,9 @@ void gpusync_partition(struct gpusync_workspace *workspace)
 {
     struct gpusync_state *state = workspace->state;
 
-    measure(workspace);
+    reset(workspace);
     to_gpu_clusters(workspace);
     gpusync_engines_prepare(workspace);
-    for (size_t i = 0; i < workspace->n; i++)
-        state->key[i] = workspace->terms[i].utilisation;
     clear(state->load, state->system->cpu_clusters);
     to_owners(workspace);
     to_what_is_left(workspace);

@@ -39,12 +39,21 @@ struct gpusync_state {
     struct gpusync_request *requests[LISTS];
     size_t n_requests[LISTS];
 
+    /* Loaded, by decreasing utilisation: */
+    uint32_t *gpu_by_gpu; /* GPU tasks by u^gpu */
+    uint32_t *gpu_by_all; /* GPU tasks by u */
+    uint32_t *cpu_by_all; /* CPU-only tasks by u */
+    size_t n_gpu, n_cpu;
+
     /* By GPU cluster: */
     struct gpu_cluster *gpu_clusters;
     uint32_t *members;                    /* GPU tasks by cluster */
     uint32_t *by_section;                 /* the same, longest token request first within a cluster */
     struct gpusync_entry *entries[LISTS]; /* by cluster, longest first */
-    double *member_r, *member_period, *member_operations; /* like members: columns for (24) */
+    double *member_r, *member_period, *member_inverse,
+        *member_operations; /* like members: columns for (24) */
+
+    uint32_t *position; /* by GPU task: its place in members */
 
     /* By CPU cluster: */
     size_t *cpu_first; /* tasks of cluster x: by_cpu[cpu_first[x] .. cpu_first[x + 1]) */
@@ -70,9 +79,6 @@ struct gpusync_state {
     double sigma; /* 2 (D_sch + D_csx) + D_ipi */
 };
 
-/* Jobs of j that can be in the way of one job of i: ceil((max(p_i, r_i) + r_j) / p_j), eq. (2). */
-double gpusync_interfering_jobs(const struct gpusync_workspace *workspace, size_t i, size_t j);
-
 /* ceil(x) for 0 <= x < 2^51 in two additions, so that loops over it vectorise. */
 static inline double gpusync_ceil(double x)
 {
@@ -80,6 +86,21 @@ static inline double gpusync_ceil(double x)
     double nearest = (x + whole) - whole;
 
     return nearest < x ? nearest + 1.0 : nearest;
+}
+
+/* How long a job of i counts as pending: max(p_i, r_i). */
+static inline double gpusync_horizon(const struct gpusync_workspace *workspace, size_t i)
+{
+    double period = workspace->tasks[i].period;
+    double r = workspace->terms[i].r;
+
+    return period > r ? period : r;
+}
+
+/* Jobs of j that can be in the way of one job of i: ceil((max(p_i, r_i) + r_j) / p_j), eq. (2). */
+static inline double gpusync_interfering_jobs(const struct gpusync_workspace *workspace, size_t i, size_t j)
+{
+    return gpusync_ceil((gpusync_horizon(workspace, i) + workspace->terms[j].r) / workspace->tasks[j].period);
 }
 
 /* Sorts order[0..n) by decreasing key[order[k]], ties by index. Fast when it is nearly in order. */
@@ -91,6 +112,16 @@ void gpusync_partition(struct gpusync_workspace *workspace);
 /* gpusync_engines.c: tokens, y and request lists of the GPU clusters; then b^EE, b^CE and K of one cluster's tasks. */
 void gpusync_engines_prepare(struct gpusync_workspace *workspace);
 void gpusync_engines_block(struct gpusync_workspace *workspace, struct gpu_cluster *cluster);
+
+/* Parts of a bound for one task; each other task's part is added to shares (by task) unless that is NULL. */
+double gpusync_execution_blocking(struct gpusync_workspace *workspace, const struct gpu_cluster *cluster,
+                                  size_t i, double shares[]);
+double gpusync_copy_blocking(struct gpusync_workspace *workspace, const struct gpu_cluster *cluster, size_t i,
+                             double shares[]);
+double gpusync_r2dglp_direct(const struct gpusync_workspace *workspace, unsigned q, size_t i,
+                             double shares[]);
+double gpusync_ck_omlp_direct(const struct gpusync_workspace *workspace, unsigned q, size_t i,
+                              double shares[]);
 
 /* gpusync_chains.c: b^CE of task i by integer program; never above fallback, which it answers where it cannot do better. */
 double gpusync_chains_bound(struct gpusync_workspace *workspace, const struct gpu_cluster *cluster, size_t i,

@@ -32,7 +32,7 @@ struct gpusync_limits gpusync_task_set_limits(const struct task_set *set)
 static int reject(const struct task *task, const struct segment *segment, struct input_error *ret_error,
                   const char *found, const char *expected)
 {
-    return input_reject(ret_error, "task set", segment ? segment->line : task->line,
+    return input_reject(ret_error, "", segment ? segment->line : task->line,
                         segment ? segment->column : task->column, found, "%s", expected);
 }
 

@@ -33,23 +33,41 @@ static bool take_tables(struct gpusync_workspace *workspace, struct gpusync_stat
     state->members = arena_calloc(arena, limits->tasks, sizeof *state->members);
     state->by_section = arena_calloc(arena, limits->tasks, sizeof *state->by_section);
     state->by_cpu = arena_calloc(arena, limits->tasks, sizeof *state->by_cpu);
+    state->position = arena_calloc(arena, limits->tasks, sizeof *state->position);
     state->order = arena_calloc(arena, limits->tasks, sizeof *state->order);
+    state->gpu_by_gpu = arena_calloc(arena, limits->tasks, sizeof *state->gpu_by_gpu);
+    state->gpu_by_all = arena_calloc(arena, limits->tasks, sizeof *state->gpu_by_all);
+    state->cpu_by_all = arena_calloc(arena, limits->tasks, sizeof *state->cpu_by_all);
     state->lock_cluster = arena_calloc(arena, limits->tasks, sizeof *state->lock_cluster);
     state->chosen = arena_calloc(arena, limits->tasks, sizeof *state->chosen);
     return workspace->tasks && workspace->terms && workspace->clusters && state->gpu_clusters &&
            state->cpu_first && state->members && state->by_section && state->by_cpu && state->order &&
+           state->position && state->gpu_by_gpu && state->gpu_by_all && state->cpu_by_all &&
            state->lock_cluster && state->chosen;
 }
 
 static bool take_columns(struct gpusync_state *state, struct arena *arena)
 {
     size_t clusters = (size_t)state->limits.cpu_clusters + state->limits.gpu_clusters;
-    double **by_task[] = {&state->member_r,     &state->member_period, &state->member_operations,
-                          &state->used,         &state->donor_point,   &state->span,
-                          &state->next_r,       &state->key,           &state->lock_period,
-                          &state->lock_horizon, &state->lock_r,        &state->cost,
-                          &state->period,       &state->deadline,      &state->point,
-                          &state->response,     &state->utilisation,   &state->slope,
+    double **by_task[] = {&state->member_inverse,
+                          &state->member_r,
+                          &state->member_period,
+                          &state->member_operations,
+                          &state->used,
+                          &state->donor_point,
+                          &state->span,
+                          &state->next_r,
+                          &state->key,
+                          &state->lock_period,
+                          &state->lock_horizon,
+                          &state->lock_r,
+                          &state->cost,
+                          &state->period,
+                          &state->deadline,
+                          &state->point,
+                          &state->response,
+                          &state->utilisation,
+                          &state->slope,
                           &state->sort_key};
 
     for (size_t k = 0; k < sizeof by_task / sizeof by_task[0]; k++) {

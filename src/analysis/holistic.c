@@ -44,6 +44,7 @@ struct holistic *holistic_new(size_t max_tasks, size_t max_stages, size_t max_op
     ROOM(responses, max_tasks);
     ROOM(choice, max_tasks);
     ROOM(known, max_tasks);
+    ROOM(rounded, max_tasks);
     ROOM(is_demand, max_tasks);
     ROOM(bus_part, max_tasks);
     ROOM(bus_once, max_tasks);
@@ -81,6 +82,7 @@ void holistic_free(struct holistic *h)
     free(h->responses);
     free(h->choice);
     free(h->known);
+    free(h->rounded);
     free(h->is_demand);
     free(h->bus_part);
     free(h->bus_once);
@@ -267,6 +269,7 @@ static bool same_blocking(const struct holistic *h, const struct blocking *a, co
 static baton_nsec finish_of(struct holistic *h, const struct victim *v, baton_nsec by_stage, baton_nsec *y)
 {
     baton_nsec limit = least(by_stage, v->cap + 1);
+    struct iteration iteration = iteration_begin(h, v);
 
     while (*y < limit) {
         baton_nsec next = v->executed;
@@ -275,21 +278,20 @@ static baton_nsec finish_of(struct holistic *h, const struct victim *v, baton_ns
             if (v->delay[unit] > 0)
                 next += least(v->delay[unit], job_level(h, v, (enum pipeline_unit)unit, *y));
         }
-        if (next <= *y)
+        if (next <= *y || iteration_step(h, &iteration, next, y))
             return *y;
-        *y = next;
     }
     return by_stage > v->cap ? MODE_UNBOUNDED : by_stage;
 }
 
-void holistic_begin(struct holistic *h, size_t i, unsigned char o, unsigned cap, struct victim *ret_victim)
+void holistic_begin(struct holistic *h, size_t i, unsigned char o, baton_nsec cap, struct victim *ret_victim)
 {
     *ret_victim = (struct victim){
         .task = i,
         .option = &h->pipeline->tasks[i].options[o],
         .below = &h->below[i],
         .own = summary_of(h, i, o),
-        .cap = h->pipeline->tasks[i].period * cap,
+        .cap = cap,
         .all_any_whole = true,
         .all_pinned = true,
     };
@@ -299,7 +301,7 @@ void holistic_begin(struct holistic *h, size_t i, unsigned char o, unsigned cap,
 }
 
 /* The response of task i in an option; fills its delays and finishes. */
-static baton_nsec respond(struct holistic *h, size_t i, unsigned char o, unsigned cap)
+static baton_nsec respond(struct holistic *h, size_t i, unsigned char o, baton_nsec cap)
 {
     const struct pipeline_task *task = &h->pipeline->tasks[i];
     const struct pipeline_option *option = &task->options[o];
@@ -309,7 +311,7 @@ static baton_nsec respond(struct holistic *h, size_t i, unsigned char o, unsigne
     baton_nsec y = 0;
     struct victim v;
 
-    if (option->total > task->period * cap)
+    if (option->total > cap)
         return MODE_UNBOUNDED;
     holistic_begin(h, i, o, cap, &v);
     for (size_t j = 0; j < task->n_stages; j++) {
@@ -376,6 +378,18 @@ static bool stops(const struct mode_run *run, baton_nsec response, baton_nsec de
            (run->limit && mode_ratio_compare(ratio, *run->limit) >= 0);
 }
 
+/* No response needs to be known beyond what stops the run. */
+static baton_nsec cap_of(const struct mode_run *run, const struct pipeline_task *task)
+{
+    baton_nsec cap = task->period * run->cap;
+    double limit;
+
+    if (!run->limit)
+        return cap;
+    limit = (double)run->limit->response / (double)run->limit->deadline * (double)task->deadline * 1.0001 + 2;
+    return limit < (double)cap ? (baton_nsec)limit : cap;
+}
+
 static size_t holistic_run(void *state, const struct mode_run *run, baton_nsec ret_responses[])
 {
     struct holistic *h = state;
@@ -384,6 +398,11 @@ static size_t holistic_run(void *state, const struct mode_run *run, baton_nsec r
     if (h->pipeline->n_tasks == 0)
         return 0;
     h->cap = run->cap;
+    if (h->lower != (run->n_fixed < h->pipeline->n_tasks)) {
+        h->lower = !h->lower;
+        for (size_t k = 0; k < h->pipeline->n_tasks; k++)
+            h->known[k] = h->known[k] && !h->rounded[k];
+    }
     look_below(h, run);
     for (size_t i = 0; i < run->n_run; i++) {
         const struct pipeline_task *task = &h->pipeline->tasks[i];
@@ -391,8 +410,20 @@ static size_t holistic_run(void *state, const struct mode_run *run, baton_nsec r
         bool fresh = !changed && h->known[i] && h->choice[i] == o && same_blocking(h, &h->seen[i], &h->below[i]);
 
         if (!fresh) {
-            baton_nsec response = respond(h, i, o, run->cap);
-            bool bounded = response < MODE_UNBOUNDED;
+            baton_nsec response;
+            bool bounded;
+
+            h->cut = false;
+            response = respond(h, i, o, cap_of(run, task));
+            bounded = response < MODE_UNBOUNDED;
+            h->rounded[i] = h->cut;
+            if (!bounded && run->limit) {
+                /* Beyond the limit, or beyond the cap: either way it stops here. */
+                ret_responses[i] = task->period * run->cap;
+                for (size_t k = i; k < h->pipeline->n_tasks; k++)
+                    h->known[k] = false;
+                return i + 1;
+            }
 
             changed |= publish(h, i, o, bounded, run->cap);
             h->responses[i] = bounded || run->cap == 1 ? response : task->period * run->cap;
@@ -456,7 +487,9 @@ static baton_nsec holistic_floor(void *state, const struct mode_run *run, size_t
             publish_demand(h, k);
     }
     h->known[task] = false;
-    return respond(h, task, option, run->cap);
+    h->lower = true;
+    h->cap = run->cap;
+    return respond(h, task, option, h->pipeline->tasks[task].period * run->cap);
 }
 
 static void attach(void *state, const struct pipeline *pipeline)

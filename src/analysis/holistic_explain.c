@@ -250,7 +250,7 @@ bool holistic_explain(struct holistic *h, size_t task, struct holistic_term ret_
         if (h->by_job[from->first + j])
             job = j + 1;
     }
-    holistic_begin(h, task, h->choice[task], h->cap, &e.v);
+    holistic_begin(h, task, h->choice[task], from->period * h->cap, &e.v);
     memset(h->raw, 0, h->pipeline->n_tasks * sizeof h->raw[0]);
     for (size_t j = 0; j < job; j++) {
         const struct stage *stage = &e.v.option->stages[j];

@@ -91,7 +91,10 @@ struct holistic {
     struct blocking *seen; /* the blocking that responses[] was computed with */
     bool *known;
     bool *is_demand; /* its loads are its demand, see holistic_floor */
+    bool *rounded; /* the iteration was cut short: the response is not the least fixed point but on the side asked for */
     unsigned cap;
+    bool lower; /* results are to be lower bounds of the bounds (nodes of a search), not upper ones */
+    bool cut;   /* set when an iteration was cut short */
 
     struct memo memo_bus, memo_any, memo_pinned, memo_cpu;
     baton_nsec *bus_part, *bus_once; /* by task: sum over the prefix of NC_k(X_l), and of the last stage */
@@ -176,6 +179,40 @@ static inline baton_nsec load_length_on(const struct load *load, unsigned gpu)
     return load->per_gpu ? load->per_gpu[gpu].length : load->length;
 }
 
+/*
+ * Fixed points of functions with slopes (a window that grows by a tick may hold a tick more of work) can creep. After ITERATIONS_EXACT steps
+ * results are rounded up to a grid, 2^-11 of the period below it and 2^-5 above, where they only compare hopeless choices: the rounded
+ * function is as monotone, so its least fixed point is a valid bound, above the exact one by little. Where a lower bound
+ * is asked for, the present iterate is one.
+ */
+#define ITERATIONS_EXACT 48
+
+struct iteration {
+    baton_nsec period;
+    unsigned steps;
+};
+
+static inline struct iteration iteration_begin(const struct holistic *h, const struct victim *victim)
+{
+    return (struct iteration){.period = h->pipeline->tasks[victim->task].period};
+}
+
+/* From x to f(x) > x. True: stop with *x, which is a lower bound. */
+static inline bool iteration_step(struct holistic *h, struct iteration *iteration, baton_nsec next,
+                                  baton_nsec *x)
+{
+    if (++iteration->steps > ITERATIONS_EXACT && iteration->period >= 1 << 11) {
+        baton_nsec grid = iteration->period >> (next > iteration->period ? 5 : 11);
+
+        h->cut = true;
+        if (h->lower)
+            return true;
+        next = (next + grid - 1) / grid * grid;
+    }
+    *x = next;
+    return false;
+}
+
 /* holistic_share.c */
 #define SHARE_ALL ((size_t)-1)
 baton_nsec share(const struct share_items *items, unsigned units, size_t slots, baton_nsec added);
@@ -202,7 +239,7 @@ baton_nsec stage_work_on(const struct holistic *h, size_t k, enum pipeline_unit 
 baton_nsec top_lanes(const struct blocking *blocking, unsigned m);
 
 /* holistic.c */
-void holistic_begin(struct holistic *h, size_t task, unsigned char option, unsigned cap,
+void holistic_begin(struct holistic *h, size_t task, unsigned char option, baton_nsec cap,
                     struct victim *ret_victim);
 
 /* holistic_job.c */

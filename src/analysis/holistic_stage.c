@@ -32,14 +32,41 @@ static baton_nsec all_work_on(const struct holistic *h, size_t task, enum pipeli
     return least(sum, MODE_UNBOUNDED);
 }
 
-/* x = blocking + rest + NC(x + 1): a request that arrives at the very instant of the start still wins. */
+/* The same with every instance that arrives in full; x > 0. */
+static baton_nsec all_jobs_on(const struct holistic *h, size_t task, enum pipeline_unit unit, unsigned gpu,
+                              baton_nsec x)
+{
+    const struct load *end = h->loads[unit] + h->first[unit][task];
+    baton_nsec sum = 0;
+    baton_nsec rest;
+
+    for (const struct load *load = h->loads[unit]; load < end && sum < MODE_UNBOUNDED; load++) {
+        baton_nsec length = load->length;
+
+        if (unit == UNIT_GPU) {
+            if (!(load->eligible >> gpu & 1))
+                continue;
+            length = (load->any ? load->lanes : 1) * load_length_on(load, gpu);
+        }
+        sum += (load_periods(load, x + load->jitter - 1, &rest) + 1) * length;
+    }
+    return least(sum, MODE_UNBOUNDED);
+}
+
+/*
+ * x = blocking + rest + NC(x + 1): a request that arrives at the very instant of the start still wins.
+ *
+ * Iterated with whole instances instead of the part of the last one that fits: the least fixed point is the same, and is reached in steps of
+ * whole executions instead of ticks. For if at the least fixed point x an instance that arrives a ticks into the window counted
+ * only x + 1 - a, all others would sum up to A <= a - 1, and a - 1 < x would satisfy the inequality already.
+ */
 static baton_nsec start_after(const struct holistic *h, const struct victim *v, enum pipeline_unit unit,
                               unsigned gpu, baton_nsec blocking, baton_nsec rest)
 {
     baton_nsec x = blocking + rest;
 
     for (;;) {
-        baton_nsec next = blocking + rest + all_work_on(h, v->task, unit, gpu, x + 1);
+        baton_nsec next = blocking + rest + all_jobs_on(h, v->task, unit, gpu, x + 1);
 
         if (next <= x)
             return x;
@@ -171,6 +198,7 @@ void stage_cpu_items(struct holistic *h, size_t task, baton_nsec x)
  */
 static baton_nsec cpu_delay(struct holistic *h, const struct victim *v, const struct stage *stage)
 {
+    struct iteration iteration = iteration_begin(h, v);
     baton_nsec w = stage->length;
 
     /* w grows at least as fast as C, so the bound of a shorter stage tells where to begin. */
@@ -181,9 +209,8 @@ static baton_nsec cpu_delay(struct holistic *h, const struct victim *v, const st
 
         stage_cpu_items(h, v->task, w);
         next = stage->length + share(&h->items, h->cpus, h->cpus - 1, 0);
-        if (next <= w)
+        if (next <= w || iteration_step(h, &iteration, next, &w))
             break;
-        w = next;
         if (w > v->cap)
             return MODE_UNBOUNDED;
     }
@@ -332,6 +359,7 @@ static baton_nsec wait_of(struct holistic *h, const struct victim *v,
                                              const struct blocking *own, baton_nsec added, baton_nsec x),
                           baton_nsec added, baton_nsec *ret_window)
 {
+    struct iteration iteration = iteration_begin(h, v);
     const struct blocking *own = NULL;
     baton_nsec wait = 0;
     baton_nsec x = 0;
@@ -339,8 +367,7 @@ static baton_nsec wait_of(struct holistic *h, const struct victim *v,
     for (;;) {
         baton_nsec next = busy(h, v, own, added, x + 1);
 
-        if (next > x) {
-            x = next;
+        if (next > x && !iteration_step(h, &iteration, next, &x)) {
             if (x > v->cap)
                 return MODE_UNBOUNDED;
         } else if (!own) {

@@ -1,5 +1,6 @@
 #include "analysis/np_edf.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ static bool utilisation_at_most_one(const struct np_edf_task tasks[], size_t n)
         wide period = (wide)tasks[i].period;
         wide factor = period / greatest_common_divisor(denominator, period);
 
+        assert(factor > 0); /* periods are */
         if (denominator <= ((wide)1 << 62) / factor) {
             denominator *= factor;
             numerator *= factor;
@@ -145,7 +147,7 @@ static int read_tasks(const struct task_set *set, const struct analysis_request 
             char found[40];
 
             (void)snprintf(found, sizeof found, "%.6f ms", nsec_to_ms(task->deadline));
-            return input_reject(ret_error, "task set", task->line, task->column, found,
+            return input_reject(ret_error, "", task->line, task->column, found,
                                 "a deadline equal to the period, %.6f ms (np-edf)", nsec_to_ms(task->period));
         }
         tasks[i].period = task->period;

@@ -21,8 +21,8 @@ int plain_cost(const struct task_set *set, size_t index, const struct analysis_r
         baton_nsec length = segment_length_on(&task->segments[k], gpus, set->platform.gpus);
 
         if (length < 0)
-            return input_reject(ret_error, "task set", task->segments[k].line, task->segments[k].column,
-                                "none", "a length on %u GPUs (multi_ms)", gpus);
+            return input_reject(ret_error, "", task->segments[k].line, task->segments[k].column, "none",
+                                "a length on %u GPUs (multi_ms)", gpus);
         cost += length;
     }
     *ret_cost = cost;

@@ -9,7 +9,8 @@
  *       load per unit: the least total length over its options, without jitter or carry-in.
  *
  * Claim: in every completion of the node the response of i (of t, in the option that the completion gives it) is at least the value
- * computed here; so if that value exceeds the deadline, no completion is schedulable.
+ * computed here; so if that value exceeds the deadline, no completion is schedulable. (Where an iteration is cut short, a node takes an iterate below
+ * the least fixed point, a leaf a point above it: the claim holds all the more.)
  *
  * Proof. A response is a composition of least fixed points of functions that never decrease in: blocking lengths; each load's
  * length, jitter and span; the more urgent tasks' finish bounds (which are responses themselves). Sums, minima, maxima, top-k sums,
@@ -94,6 +95,13 @@ static bool descend(struct planner *planner, const struct mode_test *test, uint6
             return true;
     }
     return false;
+}
+
+bool plan_search_hopeless(struct planner *planner, const struct mode_test *test)
+{
+    memset(planner->hint, 0, test->pipeline->n_tasks);
+    planner->doubtful = test->pipeline->n_tasks;
+    return refuted(planner, test, 0);
 }
 
 bool plan_search(struct planner *planner, const struct mode_test *test, uint64_t max_nodes,

@@ -15,6 +15,9 @@ struct planner {
     struct plan_outcome *outcome;
 };
 
+/* Does the bound at the root refute every choice at once? */
+bool plan_search_hopeless(struct planner *planner, const struct mode_test *test);
+
 /* Looks for a schedulable choice; true with ret_choice filled, else ret_choice is untouched. */
 bool plan_search(struct planner *planner, const struct mode_test *test, uint64_t max_nodes,
                  unsigned char ret_choice[]);

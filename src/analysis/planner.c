@@ -92,15 +92,16 @@ static bool improves(struct planner *planner, const struct mode_test *test, cons
  * so it ends; with two options per task it is the paper's algorithm. A trial is cut as soon as some R/D is not below the
  * best Z so far: it could not win.
  */
-static bool choose_gema(struct planner *planner, const struct mode_test *test, unsigned char choice[])
+static bool climb(struct planner *planner, const struct mode_test *test, unsigned char choice[])
 {
     const struct pipeline *pipeline = test->pipeline;
 
-    memset(choice, 0, pipeline->n_tasks);
     if (verdict(planner, test, choice, PLANNER_CAP))
         return true;
-    for (size_t i = 0; i < pipeline->n_tasks; i++)
+    for (size_t i = 0; i < pipeline->n_tasks; i++) {
         memset(&planner->tried[i * PIPELINE_MAX_OPTIONS], 0, pipeline->tasks[i].n_options);
+        planner->tried[i * PIPELINE_MAX_OPTIONS + choice[i]] = true;
+    }
     for (;;) {
         struct mode_ratio best = {0, 1};
         size_t best_task = pipeline->n_tasks;
@@ -109,7 +110,7 @@ static bool choose_gema(struct planner *planner, const struct mode_test *test, u
         for (size_t i = 0; i < pipeline->n_tasks; i++) {
             unsigned char before = choice[i];
 
-            for (size_t o = 1; o < pipeline->tasks[i].n_options; o++) {
+            for (size_t o = 0; o < pipeline->tasks[i].n_options; o++) {
                 if (planner->tried[i * PIPELINE_MAX_OPTIONS + o])
                     continue;
                 choice[i] = (unsigned char)o;
@@ -127,6 +128,32 @@ static bool choose_gema(struct planner *planner, const struct mode_test *test, u
         if (best.response <= best.deadline)
             return true;
     }
+}
+
+/*
+ * The paper's start is every task in single mode. With two options per task that is all there is to it; with more, the way from there can be
+ * a dead end, and it is tried again from every task in its option 1, 2, ... (its last where it has fewer).
+ */
+static bool choose_gema(struct planner *planner, const struct mode_test *test, unsigned char choice[])
+{
+    const struct pipeline *pipeline = test->pipeline;
+    size_t most_options = 0;
+
+    for (size_t i = 0; i < pipeline->n_tasks; i++) {
+        if (pipeline->tasks[i].n_options > most_options)
+            most_options = pipeline->tasks[i].n_options;
+    }
+    memset(choice, 0, pipeline->n_tasks);
+    if (climb(planner, test, choice))
+        return true;
+    for (size_t start = 1; start < most_options && most_options > 2; start++) {
+        for (size_t i = 0; i < pipeline->n_tasks; i++)
+            choice[i] = (unsigned char)(start < pipeline->tasks[i].n_options ? start
+                                                                            : pipeline->tasks[i].n_options - 1);
+        if (climb(planner, test, choice))
+            return true;
+    }
+    return false;
 }
 
 void planner_choose(struct planner *planner, const struct mode_test *test, enum plan_policy policy,
@@ -147,9 +174,11 @@ void planner_choose(struct planner *planner, const struct mode_test *test, enum 
         ret_outcome->schedulable = verdict(planner, test, ret_choice, 1);
         break;
     case POLICY_GLOBAL:
-        /* GEMA finds most that there is to find; its failure is where the search begins. */
+        /* Where the root of the search is not refuted, GEMA finds most that there is to find; then the search begins. */
+        memset(ret_choice, 0, test->pipeline->n_tasks);
         ret_outcome->schedulable =
-            choose_gema(planner, test, ret_choice) || plan_search(planner, test, max_nodes, ret_choice);
+            !plan_search_hopeless(planner, test) &&
+            (choose_gema(planner, test, ret_choice) || plan_search(planner, test, max_nodes, ret_choice));
         break;
     }
 }

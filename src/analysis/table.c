@@ -2,11 +2,19 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "analysis/fair_lateness.h"
+#include "analysis/gpusync.h"
+#include "analysis/np_edf.h"
 #include "analysis/pipeline_analysis.h"
 
 const struct analysis *const analyses[] = {
     &analysis_holistic,
     &analysis_holistic_printed,
+    &analysis_fair_lateness,
+    &analysis_gpusync,
+    &analysis_gpusync_chains,
+    &analysis_gpusync_printed,
+    &analysis_np_edf,
     NULL,
 };
 

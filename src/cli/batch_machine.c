@@ -1,7 +1,7 @@
 #include "cli/batch_machine.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <math.h>
 
 #include "base/clock.h"
 
@@ -14,8 +14,8 @@ static const char spin_source[] = "__kernel void spin(__global uint *out, ulong 
                                   "    out[get_global_id(0)] = x;\n"
                                   "}\n";
 
-#define PROBE_ROUNDS ((cl_ulong)1 << 21)
-#define N_PROBES     7
+#define PROBE_ROUNDS ((cl_ulong)1 << 20)
+#define N_PROBES     12
 
 int machine_list(const struct cli_args *args, struct batch_machine *ret_machine)
 {
@@ -78,15 +78,7 @@ static cl_kernel make_kernel(const struct batch_machine *machine, size_t index, 
     return kernel;
 }
 
-static int compare_double(const void *a, const void *b)
-{
-    double left = *(const double *)a;
-    double right = *(const double *)b;
-
-    return (left > right) - (left < right);
-}
-
-/* Rounds per nanosecond: the median of a few probes after one that warms up. 0: OpenCL refused. */
+/* Rounds per nanosecond: the fastest of a few probes, as disturbances only slow them down. 0: OpenCL refused. */
 static double measure_spin(const struct batch_machine *machine, size_t index)
 {
     const struct opencl *cl = machine->cl;
@@ -95,26 +87,22 @@ static double measure_spin(const struct batch_machine *machine, size_t index)
     cl_command_queue queue =
         cl->clCreateCommandQueueWithProperties(device.context, device.device, NULL, &error);
     cl_kernel kernel = error ? NULL : make_kernel(machine, index, PROBE_ROUNDS);
-    double speeds[N_PROBES] = {0};
+    double fastest = 0;
     const size_t one = 1;
 
-    for (size_t i = 0; kernel && !error && i <= N_PROBES; i++) {
+    for (size_t i = 0; kernel && !error && i < N_PROBES; i++) {
         baton_nsec begin = clock_now();
 
         error = cl->clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL);
         if (!error)
             error = cl->clFinish(queue);
-        if (i > 0)
-            speeds[i - 1] = (double)PROBE_ROUNDS / (double)(clock_now() - begin);
+        fastest = fmax(fastest, (double)PROBE_ROUNDS / (double)(clock_now() - begin));
     }
     if (kernel)
         cl->clReleaseKernel(kernel);
     if (queue)
         cl->clReleaseCommandQueue(queue);
-    if (error || !kernel)
-        return 0;
-    qsort(speeds, N_PROBES, sizeof speeds[0], compare_double);
-    return speeds[N_PROBES / 2];
+    return error || !kernel ? 0 : fastest;
 }
 
 int machine_open_device(const struct cli_args *args, struct batch_machine *machine, size_t index)

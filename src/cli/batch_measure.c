@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 
-#define PIECE      ((size_t)4 << 20)
 #define MAX_STAMPS 65536
 
 cl_int measured_route_init(struct measured_route *route, const struct batch_machine *machine, size_t device,
@@ -58,36 +57,51 @@ struct start {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     enum { START_WAIT, START_GO, START_CALLED_OFF } state;
+    size_t missing;      /* threads whose first block is not there yet */
+    baton_nsec begin_at; /* when the last of them was: from here on all are under way; 0: not yet */
 };
 
 struct meter {
     const struct opencl *cl;
     struct measured_route *route;
     struct start *start;
-    baton_nsec window;
-    baton_nsec *stamps; /* when each piece was there */
+    baton_nsec window;  /* counted from start->begin_at */
+    baton_nsec *stamps; /* when each block was there */
     size_t n_stamps;
     cl_int error;
     pthread_t thread;
 };
 
-static cl_int copy_piece(const struct meter *meter, size_t at, size_t length)
+/* The whole block in one command, as a batch copies it: libraries copy large blocks by other means than small ones. */
+static cl_int copy_block(const struct meter *meter)
 {
     const struct measured_route *route = meter->route;
 
     if (route->out)
-        return meter->cl->clEnqueueReadBuffer(route->queue, route->buffer, CL_TRUE, at, length,
-                                              route->host + at, 0, NULL, NULL);
-    return meter->cl->clEnqueueWriteBuffer(route->queue, route->buffer, CL_TRUE, at, length, route->host + at,
+        return meter->cl->clEnqueueReadBuffer(route->queue, route->buffer, CL_TRUE, 0, route->bytes,
+                                              route->host, 0, NULL, NULL);
+    return meter->cl->clEnqueueWriteBuffer(route->queue, route->buffer, CL_TRUE, 0, route->bytes, route->host,
                                            0, NULL, NULL);
+}
+
+/* After a block: counts the first one, and says whether the common window is still open. A failed thread never holds up the others. */
+static bool goes_on(struct meter *meter, baton_nsec now)
+{
+    struct start *start = meter->start;
+    bool more;
+
+    pthread_mutex_lock(&start->lock);
+    if (meter->n_stamps == 1 && --start->missing == 0)
+        start->begin_at = now;
+    more = start->begin_at == 0 || now < start->begin_at + meter->window;
+    pthread_mutex_unlock(&start->lock);
+    return more;
 }
 
 static void *run_meter(void *argument)
 {
     struct meter *meter = argument;
-    size_t piece = meter->route->bytes < PIECE ? meter->route->bytes : PIECE;
-    size_t at = 0;
-    baton_nsec end;
+    bool more;
     bool go;
 
     pthread_mutex_lock(&meter->start->lock);
@@ -97,21 +111,21 @@ static void *run_meter(void *argument)
     pthread_mutex_unlock(&meter->start->lock);
     if (!go)
         return NULL;
-    end = clock_now() + meter->window;
-    while (!meter->error && meter->n_stamps < MAX_STAMPS) {
-        meter->error = copy_piece(meter, at, piece);
-        meter->stamps[meter->n_stamps] = clock_now();
-        if (meter->stamps[meter->n_stamps++] >= end && meter->n_stamps >= 3)
-            break;
-        at = at + 2 * piece <= meter->route->bytes ? at + piece : 0;
-    }
+    do {
+        baton_nsec now;
+
+        meter->error = copy_block(meter);
+        now = clock_now();
+        meter->stamps[meter->n_stamps++] = now;
+        more = goes_on(meter, now);
+    } while (more && !meter->error && meter->n_stamps < MAX_STAMPS);
     return NULL;
 }
 
-/* Pieces per nanosecond between two instants, the first and the last piece counted by their share. */
-static double pieces_between(const struct meter *meter, baton_nsec begin, baton_nsec end)
+/* Blocks per nanosecond between two instants, the first and the last counted by their share. */
+static double blocks_between(const struct meter *meter, baton_nsec begin, baton_nsec end)
 {
-    double pieces = 0;
+    double blocks = 0;
 
     for (size_t i = 1; i < meter->n_stamps; i++) {
         baton_nsec from = meter->stamps[i - 1];
@@ -120,32 +134,20 @@ static double pieces_between(const struct meter *meter, baton_nsec begin, baton_
         baton_nsec high = to < end ? to : end;
 
         if (high > low && to > from)
-            pieces += (double)(high - low) / (double)(to - from);
+            blocks += (double)(high - low) / (double)(to - from);
     }
-    return pieces / (double)(end - begin);
+    return blocks / (double)(end - begin);
 }
 
-static cl_int collect(struct meter meters[], size_t n, double ret_gbps[])
+static cl_int collect(const struct meter meters[], size_t n, baton_nsec begin, double ret_gbps[])
 {
-    baton_nsec begin = 0;
-    baton_nsec end = NSEC_MAX;
-
     for (size_t i = 0; i < n; i++) {
         if (meters[i].error)
             return meters[i].error;
-        if (meters[i].stamps[0] > begin)
-            begin = meters[i].stamps[0];
-        if (meters[i].stamps[meters[i].n_stamps - 1] < end)
-            end = meters[i].stamps[meters[i].n_stamps - 1];
-    }
-    if (end <= begin)
-        return CL_OUT_OF_RESOURCES; /* one was over before another had begun: the window is far too short */
-    for (size_t i = 0; i < n; i++) {
-        size_t piece = meters[i].route->bytes < PIECE ? meters[i].route->bytes : PIECE;
-
-        ret_gbps[i] = pieces_between(&meters[i], begin, end) * (double)piece;
+        ret_gbps[i] =
+            blocks_between(&meters[i], begin, begin + meters[i].window) * (double)meters[i].route->bytes;
         if (ret_gbps[i] <= 0)
-            return CL_OUT_OF_RESOURCES;
+            return CL_OUT_OF_RESOURCES; /* more blocks than MAX_STAMPS before the others had begun */
     }
     return CL_SUCCESS;
 }
@@ -169,7 +171,7 @@ static bool run_meters(struct meter meters[], size_t n, struct start *start)
 cl_int measure_together(const struct batch_machine *machine, struct measured_route *const routes[], size_t n,
                         baton_nsec window, double ret_gbps[])
 {
-    struct start start = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, START_WAIT};
+    struct start start = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, START_WAIT, n, 0};
     struct meter *meters = calloc(n, sizeof *meters);
     cl_int error = meters ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
 
@@ -179,7 +181,8 @@ cl_int measure_together(const struct batch_machine *machine, struct measured_rou
         error = meters[i].stamps ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
     }
     if (!error)
-        error = run_meters(meters, n, &start) ? collect(meters, n, ret_gbps) : CL_OUT_OF_HOST_MEMORY;
+        error = run_meters(meters, n, &start) ? collect(meters, n, start.begin_at, ret_gbps)
+                                              : CL_OUT_OF_HOST_MEMORY;
     for (size_t i = 0; meters && i < n; i++)
         free(meters[i].stamps);
     free(meters);

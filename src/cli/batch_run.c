@@ -17,6 +17,8 @@ struct runner {
     struct batch_machine machine;
     struct baton_batcher *batcher;
     struct baton_stream streams[BATCH_MAX_STREAMS];
+    void *plain[2 * BATCH_MAX_STREAMS]; /* owned: host memory of copies that no GPU takes part in */
+    size_t n_plain;
     double ratio;
     bool emulates;
     size_t repeat;
@@ -69,6 +71,28 @@ static int open_devices(struct runner *runner)
     return result ? cli_fail_environment(runner->args, result, "%s", message) : 0;
 }
 
+/* Writes the whole buffer: pages that nobody has written are all the same page of zeros, and read too fast. */
+static cl_int touch_buffer(struct runner *runner, const struct machine_device *device, cl_mem buffer,
+                           size_t bytes)
+{
+    const struct opencl *cl = runner->machine.cl;
+    const size_t piece = (size_t)4 << 20;
+    unsigned char *pattern = malloc(piece);
+    cl_int error = pattern ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+    cl_command_queue queue =
+        error ? NULL : cl->clCreateCommandQueueWithProperties(device->context, device->device, NULL, &error);
+
+    if (!error)
+        memset(pattern, 0x5a, piece);
+    for (size_t at = 0; at < bytes && !error; at += piece)
+        error = cl->clEnqueueWriteBuffer(queue, buffer, CL_TRUE, at, bytes - at < piece ? bytes - at : piece,
+                                         pattern, 0, NULL, NULL);
+    if (queue)
+        cl->clReleaseCommandQueue(queue);
+    free(pattern);
+    return error;
+}
+
 /* Memory at one end of a copy, written once so that no page is touched for the first time in a measured run. */
 static cl_int make_place(struct runner *runner, int node, int peer, size_t bytes,
                          struct baton_place *ret_place)
@@ -79,12 +103,15 @@ static cl_int make_place(struct runner *runner, int node, int peer, size_t bytes
 
     ret_place->node = nodes[node].name;
     if (nodes[node].role == ROLE_GPU) {
-        ret_place->buffer = cl->clCreateBuffer(runner->machine.devices[nodes[node].device].context,
-                                               CL_MEM_READ_WRITE, bytes, NULL, &error);
-        return error;
+        const struct machine_device *device = &runner->machine.devices[nodes[node].device];
+
+        ret_place->buffer = cl->clCreateBuffer(device->context, CL_MEM_READ_WRITE, bytes, NULL, &error);
+        return error ? error : touch_buffer(runner, device, ret_place->buffer, bytes);
     }
     if (nodes[peer].role == ROLE_GPU)
         ret_place->host = baton_host_alloc(runner->batcher, nodes[peer].name, bytes);
+    else
+        ret_place->host = runner->plain[runner->n_plain++] = malloc(bytes);
     if (!ret_place->host)
         return CL_OUT_OF_HOST_MEMORY;
     memset(ret_place->host, 0x5a, bytes);
@@ -183,7 +210,7 @@ static int compare_double(const void *a, const void *b)
 /* Median and largest error of the total over all runs. */
 static void total_errors(const struct runner *runner, double *ret_median, double *ret_worst)
 {
-    double *errors = calloc(runner->repeat, sizeof *errors);
+    double *errors = calloc(runner->repeat + 1, sizeof *errors);
 
     *ret_median = *ret_worst = NAN;
     if (!errors)
@@ -271,6 +298,8 @@ static void runner_done(struct runner *runner)
             runner->machine.cl->clReleaseKernel(stream->kernel.kernel);
     }
     baton_batcher_free(runner->batcher);
+    for (size_t i = 0; i < runner->n_plain; i++)
+        free(runner->plain[i]);
     machine_done(&runner->machine);
     free(runner->runs);
     batch_input_done(&runner->input);

@@ -15,6 +15,7 @@ struct makespan_request {
     double clock_mhz;       /* 0: no time asked for */
     long long multiprocessors, groups, resident;
     bool loads_hit; /* no latency was given for L: the paper's optimistic assumption */
+    bool is_ptx;    /* the string is one path of several */
     bool first_iteration;
 };
 

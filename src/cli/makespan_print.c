@@ -18,6 +18,10 @@ static const char *assumption(const struct makespan_request *request)
                               : "every load and store takes the cycles given by --latency";
 }
 
+/* What a string from PTX assumes besides. */
+static const char *const path_assumption =
+    "all threads of all warps take the heaviest path (each instruction weighs 1 / its units)";
+
 /* The string of warps, counted from 1; the caller frees it. */
 static char *format_order(const uint16_t order[], size_t n)
 {
@@ -41,7 +45,9 @@ static double waves(const struct makespan_request *request)
 {
     long long at_once = request->multiprocessors * request->resident;
 
-    return (double)((request->groups + at_once - 1) / at_once);
+    long long n = (request->groups + at_once - 1) / at_once;
+
+    return (double)n;
 }
 
 static json_t *json_improvements(const struct anneal_result *anneal)
@@ -83,6 +89,8 @@ static json_t *json_answer(const struct makespan_request *request, const struct 
     json_object_set_new(answer, "relaxed_bound",
                         result->relaxed ? json_integer(result->relaxed) : json_null());
     json_object_set_new(answer, "assumes", json_string(assumption(request)));
+    if (request->is_ptx)
+        json_object_set_new(answer, "assumes_path", json_string(path_assumption));
     json_object_set_new(answer, "worst_path", json_boolean(!request->first_iteration));
     if (result->anneal.iterations)
         json_object_set_new(answer, "iterations", json_integer((json_int_t)result->anneal.iterations));
@@ -145,6 +153,8 @@ static void print_people(const struct makespan_request *request, const struct so
     }
     printf("witness     %s\n", witness);
     printf("assumes     %s\n", assumption(request));
+    if (request->is_ptx)
+        printf("            %s\n", path_assumption);
     if (request->first_iteration)
         printf("            loops without a bound pass once (--first-iteration): not a worst case\n");
     printf("took        %.3f s\n", seconds);

@@ -167,6 +167,7 @@ int makespan_request_read(const struct cli_args *args, struct makespan_request *
                                        .multiprocessors = 1,
                                        .groups = 1,
                                        .resident = 1,
+                                       .is_ptx = cli_has(args, "ptx"),
                                        .first_iteration = cli_has(args, "first-iteration")};
     struct kernel kernel = {0};
     int result = read_numbers(args, &request);

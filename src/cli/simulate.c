@@ -24,12 +24,14 @@ struct simulation {
     struct task_set set;
     struct plan plan;
     struct sim_times times;
-    bool has_set, has_plan, has_times;
+    struct topology topology;
+    bool has_set, has_plan, has_times, has_topology;
     struct sim *sim;
     struct pictures *pictures;
     struct sim_options options;
     struct sim_run run;
     enum release release;
+    uint64_t seed;
     size_t searches;
     baton_nsec *offsets;
     struct sim_search search;
@@ -42,6 +44,8 @@ static void simulation_done(struct simulation *simulation)
     sim_search_done(&simulation->search);
     sim_free(simulation->sim);
     free(simulation->offsets);
+    if (simulation->has_topology)
+        topology_done(&simulation->topology);
     if (simulation->has_times)
         sim_times_done(&simulation->times);
     if (simulation->has_plan)
@@ -55,6 +59,7 @@ static int read_files(const struct cli_args *args, struct simulation *simulation
     const char *path = args->positional[0];
     const char *plan = cli_value(args, "plan", NULL);
     const char *times = cli_value(args, "times", NULL);
+    const char *topology = cli_value(args, "topology", NULL);
     struct input_error error;
     int result = task_set_read_file(path, &simulation->set, &error);
 
@@ -72,6 +77,12 @@ static int read_files(const struct cli_args *args, struct simulation *simulation
         if (result)
             return cli_input_result(args, result, times, &error);
         simulation->has_times = true;
+    }
+    if (topology) {
+        result = topology_read_file(topology, &simulation->topology, &error);
+        if (result)
+            return cli_input_result(args, result, topology, &error);
+        simulation->has_topology = true;
     }
     return 0;
 }
@@ -124,7 +135,7 @@ static int read_numbers(const struct cli_args *args, struct simulation *simulati
     }
     simulation->run.horizon =
         horizon_ms > 0 ? (baton_nsec)(horizon_ms * (double)NSEC_PER_MS) : DEFAULT_PERIODS * longest;
-    simulation->run.seed = (uint64_t)seed;
+    simulation->run.seed = simulation->seed = (uint64_t)seed;
     simulation->searches = (size_t)searches;
     return 0;
 }
@@ -184,6 +195,7 @@ static int read_options(const struct cli_args *args, struct simulation *simulati
         return cli_fail_usage(args, "--overheads: %s gives no overhead set", args->positional[0]);
     simulation->options.set = &simulation->set;
     simulation->options.plan = simulation->has_plan ? &simulation->plan : NULL;
+    simulation->options.topology = simulation->has_topology ? &simulation->topology : NULL;
     simulation->options.times = simulation->has_times ? &simulation->times : NULL;
     return 0;
 }
@@ -324,7 +336,7 @@ static int print_json(const struct cli_args *args, const struct simulation *simu
         "policy", sched_policies[config->policy].name, "tasks", tasks, "horizon_ms", nsec_to_ms(result->end),
         "events", (json_int_t)result->events, "yields", (json_int_t)result->yields, "inheritances",
         (json_int_t)result->inheritances, "preemptions", (json_int_t)result->preemptions, "bounds_exceeded",
-        (json_int_t)count_exceeded(simulation), "seed", (json_int_t)simulation->run.seed);
+        (json_int_t)count_exceeded(simulation), "seed", (json_int_t)simulation->seed);
     if (answer && config->profile == PROFILE_GPUSYNC)
         json_object_set_new(answer, "lock", json_string(sched_locks[config->lock].name));
     if (answer && simulation->release == RELEASE_ADVERSARIAL) {
@@ -412,6 +424,7 @@ static const struct cli_option options[] = {
     {"offset", 0, "NAME=MS", "first release of a task; any number of times"},
     {"execution", 0, "worst|random", "how long jobs take"},
     {"times", 0, "FILE", "execution times of a trace, task by task and job by job"},
+    {"topology", 0, "FILE", "copies with `bytes` share these links instead of taking their ms"},
     {"mode", 0, "single|multi", "without a plan: kernels on one GPU, or on all where lengths are given"},
     {"profile", 0, SCHED_PROFILE_NAMES, "which rules run (default: the plan's, else priority)"},
     {"policy", 0, SCHED_POLICY_NAMES, "how jobs are ranked (default: fixed; gpusync: fair-lateness)"},

@@ -18,7 +18,7 @@ struct drawn_job {
     baton_nsec release_at;
     size_t last_row;
     baton_nsec last_from_at;
-    bool ran;
+    bool ran, open; /* open: released, not complete */
 };
 
 struct pictures {
@@ -95,6 +95,7 @@ static void job_over(struct pictures *pictures, size_t task, uint64_t job, baton
     const char *name = pictures->set->tasks[task].name;
     char detail[32];
 
+    drawn->open = false;
     add_bar(pictures, pictures->n_rows + task, task, drawn->release_at, at, true);
     if (!pictures->wants_trace)
         return;
@@ -120,7 +121,7 @@ static void on_mark(void *context, enum sim_mark mark, size_t row, size_t task, 
         return;
     }
     if (mark == SIM_RELEASE) {
-        pictures->jobs[task] = (struct drawn_job){.release_at = at};
+        pictures->jobs[task] = (struct drawn_job){.release_at = at, .open = true};
         add_gantt_mark(pictures, task, "release", false, at);
     } else if (mark == SIM_MISS) {
         add_gantt_mark(pictures, task, "deadline missed", true, at);
@@ -224,7 +225,10 @@ int pictures_write_gantt(struct pictures *pictures, const char *path, baton_nsec
     FILE *out = open_memstream(&text, &size);
     int result = -ENOMEM;
 
-    (void)end_at;
+    for (size_t t = 0; t < n_tasks; t++) {
+        if (pictures->jobs[t].open)
+            add_bar(pictures, pictures->n_rows + t, t, pictures->jobs[t].release_at, end_at, true);
+    }
     if (names && out) {
         struct svg_rows rows = {.title = "",
                                 .x_label = "ms",

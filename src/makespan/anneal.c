@@ -171,7 +171,7 @@ static int gather(struct crew *crew, struct anneal_result *ret_result)
         result.iterations += instance->iterations;
         result.timed_out |= instance->timed_out;
     }
-    result.improvements = malloc(n * sizeof result.improvements[0]);
+    result.improvements = malloc((n + 1) * sizeof result.improvements[0]);
     if (!result.improvements)
         return -ENOMEM;
     for (unsigned i = 0; i < crew->settings->instances; i++) {

@@ -9,6 +9,7 @@
 
 #define ENTERED_PER_CLOCK_CHECK 1024
 #define BOUND_BITS              16
+#define PREFETCH                8 /* memo entries to ask for ahead: each is a cache miss */
 #define FIRST_MEMO              (UINT64_C(1) << 12)
 
 _Static_assert(STATE_NUMBER_BITS + BOUND_BITS == 64, "a memo entry is one word");
@@ -31,7 +32,9 @@ struct exact {
     uint64_t entered, enter_most;
     baton_nsec until_at;
     uint8_t *count; /* owned; of the state being expanded */
-    int stopped;    /* the answer that ends the search, or 0 */
+    uint8_t *
+        behind; /* owned; warps further on in the same segment, those before its last instruction not counted */
+    int stopped; /* the answer that ends the search, or 0 */
 };
 
 /* One state being expanded. */
@@ -128,7 +131,7 @@ static void place(struct expansion *x, size_t s, size_t i, unsigned left, unsign
     struct exact *exact = x->exact;
     const struct relax_segment *segment = &exact->relax->segments[s];
     size_t last = segment->begin + segment->length - 1;
-    unsigned k, behind = 0;
+    unsigned k, behind;
 
     /* Where nobody is and nobody comes, nothing is added to the number. */
     while (i < last && x->count[i] == 0 && arriving == 0)
@@ -141,12 +144,11 @@ static void place(struct expansion *x, size_t s, size_t i, unsigned left, unsign
         c -= after;
         if (s + 1 < exact->relax->n_segments)
             place(x, s + 1, i + 1, x->execute[s + 1] - x->leave[s + 1], c, x->leave[s], state);
-        else if (memo_bound(exact, state) >= x->need)
+        else
             push(exact, state, x->value);
         return;
     }
-    for (size_t j = i + 1; j < last && behind < left; j++)
-        behind += x->count[j];
+    behind = exact->behind[i];
     for (unsigned e = left > behind ? left - behind : 0; e <= left && e <= k; e++) {
         unsigned after = k - e + arriving;
 
@@ -162,6 +164,11 @@ static void spread(struct expansion *x, size_t s, unsigned c, uint64_t index, un
     const struct relax_segment *segment;
     unsigned left, k, at_end;
 
+    /* A segment where nobody is and nobody comes adds nothing to the index. */
+    while (s < relax->n_segments && x->k[s] == 0 && arriving == 0) {
+        x->execute[s] = x->leave[s] = 0;
+        s++;
+    }
     if (s == relax->n_segments) {
         x->value = relax_at(relax, index);
         if (x->value >= x->need)
@@ -204,12 +211,32 @@ static void expand(struct exact *exact, state_id state, unsigned need)
             x.k[s] += count[segment->begin + i];
             x.w[s] += count[segment->begin + i] * (segment->length - i);
         }
+        for (unsigned i = segment->length - 1; i-- > 0;) {
+            size_t at = segment->begin + i;
+
+            exact->behind[at] =
+                i + 2 < segment->length ? (uint8_t)(exact->behind[at + 1] + count[at + 1]) : 0;
+        }
         x.later[s] = waiting[segment->unit];
         waiting[segment->unit] += x.k[s];
     }
     n_shares = step_shares(exact->problem, waiting, shares);
     for (size_t i = 0; i < n_shares; i++)
         spread(&x, 0, relax->warps, 0, shares[i], 0);
+}
+
+/* Drops the choices from `first` on that are known to lead to fewer than `need` cycles. */
+static void drop_known(struct exact *exact, size_t first, unsigned need)
+{
+    size_t kept = first;
+
+    for (size_t i = first; i < exact->n_choices; i++) {
+        if (i + PREFETCH < exact->n_choices)
+            __builtin_prefetch(&exact->memo[memo_slot(exact, exact->choices[i + PREFETCH].state)]);
+        if (memo_bound(exact, exact->choices[i].state) >= need)
+            exact->choices[kept++] = exact->choices[i];
+    }
+    exact->n_choices = kept;
 }
 
 static int by_value(const void *left, const void *right)
@@ -237,6 +264,7 @@ static int search(struct exact *exact, state_id state, unsigned need, state_id p
     expand(exact, state, need ? need - 1 : 0);
     if (exact->stopped)
         return exact->stopped;
+    drop_known(exact, first, need ? need - 1 : 0);
     qsort(exact->choices + first, exact->n_choices - first, sizeof exact->choices[0], by_value);
     while (exact->n_choices > first) {
         state_id next = exact->choices[--exact->n_choices].state;
@@ -271,7 +299,8 @@ struct exact *exact_new(const struct relax *relax, const struct state_space *spa
     exact->memo = calloc(exact->memo_size, sizeof exact->memo[0]);
     exact->choices = calloc(exact->choices_room, sizeof exact->choices[0]);
     exact->count = calloc(exact->problem->n, 1);
-    if (!exact->memo || !exact->choices || !exact->count) {
+    exact->behind = calloc(exact->problem->n, 1);
+    if (!exact->memo || !exact->choices || !exact->count || !exact->behind) {
         exact_free(exact);
         return NULL;
     }
@@ -285,6 +314,7 @@ void exact_free(struct exact *exact)
     free(exact->memo);
     free(exact->choices);
     free(exact->count);
+    free(exact->behind);
     free(exact);
 }
 

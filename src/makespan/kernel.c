@@ -28,7 +28,8 @@ static int append(struct builder *builder, enum unit unit, size_t times)
         builder->units = units;
         builder->room = room;
     }
-    memset(builder->units + builder->n, unit, times);
+    if (times)
+        memset(builder->units + builder->n, unit, times);
     builder->n += times;
     return 0;
 }

@@ -486,7 +486,7 @@ static int walk_entry(struct walker *walker, const char *name, struct kernel *re
         return result;
     for (struct ptx_function *at = walker->functions; at; at = at->next)
         n++;
-    walker->strings = calloc(n, sizeof walker->strings[0]);
+    walker->strings = calloc(n + 1, sizeof walker->strings[0]);
     walker->is_used = calloc(walker->settings->n_bounds + 1, sizeof walker->is_used[0]);
     result = walker->strings && walker->is_used ? walk_calls(walker, entry) : -ENOMEM;
     if (result == 0)

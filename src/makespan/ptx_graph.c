@@ -89,11 +89,14 @@ static int add_successor(struct maker *maker, size_t at)
     return 0;
 }
 
-/* Blocks begin at the first instruction, where a branch goes, and behind each one that may not fall through. */
+/*
+ * Blocks begin at the first instruction, where a branch goes, and behind each one that may not fall through. An empty one
+ * comes first, so that the function is entered at a block to which nothing leads.
+ */
 static int find_blocks(struct maker *maker)
 {
     const struct ptx_function *function = maker->function;
-    size_t n = 0;
+    size_t n = 1; /* the empty block before all others */
 
     maker->block_of[0] = 1;
     for (size_t i = 0; i < function->n; i++) {
@@ -141,11 +144,10 @@ int ptx_graph_make(const char *path, const struct ptx_function *function, struct
 
     maker.block_of = arena_calloc(arena, function->n + 1, sizeof maker.block_of[0]);
     result = maker.block_of ? find_blocks(&maker) : -ENOMEM;
-    for (size_t i = 0, block = 0; result == 0 && i <= function->n; i++) {
+    for (size_t i = 0, block = 1; result == 0 && i <= function->n; i++) {
         if (maker.block_of[i] == 0)
             continue;
-        if (block)
-            maker.graph.blocks[block - 1].end = i;
+        maker.graph.blocks[block - 1].end = i;
         maker.graph.blocks[block].begin = i;
         maker.graph.blocks[block++].end = function->n;
     }

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 
-#define PILOT_MEMORY    ((size_t)1 << 20)
+#define PILOT_MEMORY    ((size_t)1 << 18)
 #define MOST_CANDIDATES 128 /* cut positions to try in one round */
 
 /* The bound that the pilot gets with these cuts; UINT32_MAX if there is none within the limits. */
@@ -15,7 +15,7 @@ static unsigned pilot_bound(const struct problem *pilot, const uint8_t cuts[], b
     struct relax relax;
     unsigned bound;
 
-    if (relax_build(pilot, cuts, 2 * PILOT_MEMORY, until_at, &relax))
+    if (relax_build(pilot, cuts, 8 * PILOT_MEMORY, until_at, &relax))
         return UINT32_MAX;
     bound = relax_start(&relax);
     relax_done(&relax);

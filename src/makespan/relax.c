@@ -84,7 +84,7 @@ static int prepare(const struct problem *problem, const uint8_t cuts[], size_t m
     result = cut(problem, cuts, relax);
     if (result)
         return result;
-    relax->base = calloc(relax->n_segments * stride * stride, sizeof relax->base[0]);
+    relax->base = calloc((relax->n_segments + 1) * stride * stride, sizeof relax->base[0]);
     relax->number = calloc((relax->n_segments + 1) * stride, sizeof relax->number[0]);
     if (!relax->base || !relax->number)
         return -ENOMEM;
@@ -167,12 +167,18 @@ static void apply_last(struct row *row, unsigned c, uint64_t offset, unsigned e,
 static void spread(struct row *row, size_t s, unsigned c, uint64_t offset, unsigned share[N_UNITS],
                    unsigned arriving)
 {
-    const struct relax_segment *segment = &row->relax->segments[s];
-    unsigned left = share[segment->unit];
-    unsigned k = row->k[s], w = row->w[s];
-    unsigned most = left < k ? left : k;
-    unsigned least = left > row->later[s] ? left - row->later[s] : 0;
+    const struct relax_segment *segment;
+    unsigned left, k, w, most, least;
 
+    /* A segment where nobody is and nobody comes adds nothing to the index. */
+    while (s + 1 < row->relax->n_segments && row->k[s] == 0 && arriving == 0)
+        s++;
+    segment = &row->relax->segments[s];
+    left = share[segment->unit];
+    k = row->k[s];
+    w = row->w[s];
+    most = left < k ? left : k;
+    least = left > row->later[s] ? left - row->later[s] : 0;
     if (s + 1 == row->relax->n_segments) {
         apply_last(row, c, offset, left, arriving);
         return;

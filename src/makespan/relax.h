@@ -18,7 +18,7 @@
 #include "base/nsec.h"
 #include "makespan/kernel.h"
 
-#define RELAX_MAX_SEGMENTS 24
+#define RELAX_MAX_SEGMENTS 64
 #define RELAX_MAX_WARPS    255u
 
 struct relax_segment {

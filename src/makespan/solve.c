@@ -12,7 +12,8 @@
 #include "makespan/refine.h"
 #include "makespan/schedule.h"
 
-#define DIVE_EFFORT    20000 /* states to enter when looking for a long schedule rather than for a proof */
+#define DIVE_EFFORT    20000  /* states to enter when looking for a long schedule rather than for a proof */
+#define PROOF_EFFORT   300000 /* states to enter before a tighter table is worth its time */
 #define NARROW_BEAM    100
 #define WIDE_BEAM      1000
 #define REFINE_LEAST   ((size_t)4 << 20) /* a refined table of this size is always worth trying */
@@ -73,7 +74,13 @@ static int try_starts(struct solver *solver)
 /* Builds the table and learns its bound. Where it cannot be built, says why in result->stop and goes on without. */
 static int make_table(struct solver *solver, const uint8_t cuts[], size_t memory)
 {
-    int result = relax_build(solver->problem, cuts, memory, solver->settings->until_at, &solver->relax);
+    baton_nsec until_at = solver->settings->until_at;
+    int result;
+
+    /* What a table is good for comes after it: leave half of the time. */
+    if (until_at)
+        until_at -= (until_at - clock_now()) / 2;
+    result = relax_build(solver->problem, cuts, memory, until_at, &solver->relax);
 
     if (result < 0)
         return result;
@@ -126,7 +133,7 @@ static int try_anneal(struct solver *solver)
     return offer(solver, NULL);
 }
 
-/* One target. 0: the interval got narrower or the effort was spent (*ret_spent); 1: a limit ended it; -errno. */
+/* One target. 0: the interval got narrower, or the effort was spent; 1: a limit ended it; -errno. */
 static int try_target(struct solver *solver, struct exact *exact, const struct state_space *space,
                       state_id path[], unsigned target, uint64_t effort)
 {
@@ -151,8 +158,11 @@ static int try_target(struct solver *solver, struct exact *exact, const struct s
     }
 }
 
-/* Dives for long schedules from the bound downwards; then, if asked to, proves from the longest known one upwards. */
-static int search(struct solver *solver, const struct state_space *space, bool prove)
+/*
+ * Dives for long schedules from the bound downwards, then proves from the longest known one upwards, with the given effort for each
+ * target (0: no limit).
+ */
+static int search(struct solver *solver, const struct state_space *space, uint64_t effort)
 {
     struct solve_result *answer = solver->result;
     size_t used = solver->relax.n_states * solver->relax.value_size;
@@ -162,8 +172,11 @@ static int search(struct solver *solver, const struct state_space *space, bool p
 
     for (unsigned target = (unsigned)answer->upper; result == 0 && target > answer->lower; target--)
         result = try_target(solver, exact, space, path, target, DIVE_EFFORT);
-    while (result == 0 && prove && !is_solved(solver))
-        result = try_target(solver, exact, space, path, answer->lower + 1, 0);
+    for (uint64_t gap = UINT64_MAX;
+         result == 0 && !is_solved(solver) && answer->upper - answer->lower < gap;) {
+        gap = answer->upper - answer->lower;
+        result = try_target(solver, exact, space, path, answer->lower + 1, effort);
+    }
     if (exact)
         answer->searched_states += exact_entered(exact);
     exact_free(exact);
@@ -207,11 +220,11 @@ static int prove(struct solver *solver)
     }
     if (result)
         return result;
-    result = search(solver, &space, false);
+    result = search(solver, &space, PROOF_EFFORT);
     if (result == 0 && !is_solved(solver))
         result = refine(solver);
     if (result == 0 && !is_solved(solver) && solver->has_table)
-        result = search(solver, &space, true);
+        result = search(solver, &space, 0);
     state_space_done(&space);
     return result > 0 ? 0 : result;
 }
@@ -235,7 +248,8 @@ static int run(struct solver *solver)
     if (result || method == SOLVE_BEAM)
         return result;
     result = prove(solver);
-    if (result == 0 && method == SOLVE_AUTO && solver->result->stop != SOLVE_TIME)
+    if (result == 0 && method == SOLVE_AUTO &&
+        (!solver->settings->until_at || clock_now() < solver->settings->until_at))
         result = try_anneal(solver);
     return result;
 }

@@ -157,9 +157,9 @@ int platform_read(const struct document *document, const struct node *mapping, s
                   struct platform *ret_platform, struct input_error *ret_error)
 {
     static const char *const keys[] = {
-        "cpus",  "cpu_cluster", "numa_nodes", "gpus",      "gpu_cluster", "copy_engines", "tokens_per_gpu",
-        "buses", "migration",   "chunk_in",   "chunk_out", "attach",      "overheads",    "shared_memory",
-        NULL};
+        "cpus",         "cpu_cluster",    "numa_nodes", "gpus",          "gpu_cluster",
+        "copy_engines", "tokens_per_gpu", "buses",      "migration",     "chunk_in",
+        "chunk_out",    "attach",         "overheads",  "shared_memory", NULL};
     struct platform platform = {.cpus = 1,
                                 .numa_nodes = 1,
                                 .copy_engines = 2,

@@ -304,6 +304,7 @@ baton_nsec segment_length_placed(const struct platform *platform, const struct t
 
 baton_nsec segment_piece(const struct platform *platform, const struct segment *segment)
 {
+    __extension__ typedef unsigned __int128 wide;
     int64_t chunk = segment->kind == SEGMENT_COPY_IN ? platform->chunk_in : platform->chunk_out;
     baton_nsec longest = segment->piece;
 
@@ -312,7 +313,7 @@ baton_nsec segment_piece(const struct platform *platform, const struct segment *
     if (longest > 0 || (segment->kind != SEGMENT_COPY_IN && segment->kind != SEGMENT_COPY_OUT) ||
         segment->bytes <= chunk)
         return longest;
-    return (baton_nsec)((double)segment->length * ((double)chunk / (double)segment->bytes)) + 1;
+    return (baton_nsec)(((wide)segment->length * (wide)chunk + (wide)segment->bytes - 1) / (wide)segment->bytes);
 }
 
 baton_nsec task_total(const struct task *task)

@@ -70,7 +70,7 @@ static int read_entry(struct topology_reader *reader, const struct node *node, s
     struct table_entry entry = {0};
     const struct node *transfers;
     const struct node *gbps;
-    unsigned bits[TOPOLOGY_MAX_PAIRS];
+    unsigned bits[TOPOLOGY_MAX_PAIRS] = {0};
     double *rates = NULL;
     double *lowest = NULL;
     size_t n = 0;

@@ -209,6 +209,16 @@ static bool end_deferred(struct sched_core *core)
     return any;
 }
 
+/* Critical sections that must end before the next in KQ holds a token: k of them end side by side. */
+static unsigned sections_ahead(const struct token_cluster *cluster)
+{
+    for (unsigned i = 0; i < cluster->g; i++) {
+        if (cluster->free_tokens[i])
+            return cluster->lengths[0] / cluster->k;
+    }
+    return cluster->lengths[0] / cluster->k + 1;
+}
+
 /* C6(iv), the highest first. */
 static void admit(struct sched_core *core)
 {
@@ -226,6 +236,7 @@ static void admit(struct sched_core *core)
             tokens = token_cluster_of(core, cluster->jobs[i]);
             lane = &core->lanes[job->ck_lane];
             lane->token = TOKEN_QUEUED;
+            lane->ahead = sections_ahead(tokens);
             tokens->queues[0][tokens->lengths[0]++] = job->ck_lane;
         }
     }

@@ -216,7 +216,7 @@ static int client_gone(struct sched_core *core, const struct sched_event *event)
     if (!client->used || client->dead)
         return SCHED_REFUSED;
     client->dead = true;
-    core->died = true;
+    core->died = core->pushes_changed = true;
     for (job_id j = 0; j < core->config.jobs; j++) {
         if (core->jobs[j].used && core->jobs[j].client == event->client)
             core->jobs[j].dead = true;
@@ -232,7 +232,7 @@ static int client_drained(struct sched_core *core, const struct sched_event *eve
 {
     if (!core->clients[event->client].used || !core->clients[event->client].dead)
         return SCHED_REFUSED;
-    core->died = true;
+    core->died = core->pushes_changed = true;
     for (job_id j = 0; j < core->config.jobs; j++) {
         if (!core->jobs[j].used || core->jobs[j].client != event->client)
             continue;
@@ -428,7 +428,7 @@ int sched_core_handle(struct sched_core *core, const struct sched_event *event,
     core->n_decisions = core->n_granted = core->n_token_granted = 0;
     for (unsigned w = 0; w < core->n_words; w++)
         core->touched.bits[w] = 0;
-    core->died = false;
+    core->died = core->pushes_changed = false;
     result = handle(core, event);
     if (result)
         return result;

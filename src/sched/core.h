@@ -98,8 +98,8 @@ enum sched_event_kind {
 
 struct sched_event {
     enum sched_event_kind kind;
-    baton_nsec at; /* never decreases from event to event */
     client_id client;
+    baton_nsec at; /* never decreases from event to event */
     job_id job;
     unsigned lane;
     unsigned n; /* PLACE: how many GPUs; TOKEN_REQUEST: how many lanes (0 counts as 1) */
@@ -109,19 +109,19 @@ struct sched_event {
     baton_nsec
         cost; /* worst case: of the whole job (fair lateness), of the critical section or the GPU work (placing); 0: unknown */
     baton_nsec budget; /* engine time the job may use; 0: no limit */
-    /* CLIENT_JOIN: */
-    bool uses_gpu; /* counts as one of the n tasks of its GPU cluster (A1) */
-    unsigned gpu_cluster, cpu_cluster;
     /* PLACE, TOKEN_REQUEST, ENGINE_REQUEST: */
+    baton_nsec migration; /* predicted cost of running elsewhere than at home */
     uint64_t gpus;        /* PLACE: bit q: GPU q is allowed */
     unsigned home;        /* the GPU that holds the job's data, or SCHED_NO_GPU */
-    baton_nsec migration; /* predicted cost of running elsewhere than at home */
+    /* CLIENT_JOIN: */
+    unsigned gpu_cluster, cpu_cluster;
+    bool uses_gpu; /* counts as one of the n tasks of its GPU cluster (A1) */
     /* ENGINE_REQUEST: */
-    struct engine_set engines; /* all of them at once (E1) ... */
-    bool one_of; /* ... or any one of them: a kernel of placement `any`, over execution engines (Q1) */
+    bool one_of; /* any one of the engines: a kernel of placement `any`, over execution engines (Q1) */
     bool
         batch; /* holds the group to its end: never asked to yield; engines are kept idle for it while it waits (M2, E2) */
-    engine_id engine; /* ENGINE_BLOCK, ENGINE_UNBLOCK */
+    struct engine_set engines; /* all of them at once (E1), unless one_of */
+    engine_id engine;          /* ENGINE_BLOCK, ENGINE_UNBLOCK */
 };
 
 enum sched_action {

@@ -72,6 +72,7 @@ static void enqueue(struct sched_core *core, lane_id id)
 {
     struct lane *lane = &core->lanes[id];
 
+    core->pushes_changed = true;
     lane->state = ENGINE_WAITS;
     lane->yielding = false;
     engine_set_each(core, &lane->engines, e) queue_insert(core, e, id);
@@ -82,6 +83,7 @@ static void dequeue(struct sched_core *core, lane_id id)
 {
     struct lane *lane = &core->lanes[id];
 
+    core->pushes_changed = true;
     engine_set_each(core, &lane->engines, e) queue_remove(core, e, id);
     core->n_reserving -= reserves(core, id);
 }
@@ -307,6 +309,7 @@ void engine_leave(struct sched_core *core, lane_id id)
 
     if (lane->state == ENGINE_NONE)
         return;
+    core->pushes_changed = true;
     if (lane->state == ENGINE_WAITS) {
         dequeue(core, id);
     } else {

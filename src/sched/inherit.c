@@ -122,7 +122,7 @@ void inherit_update(struct sched_core *core, job_id left)
             if (core->jobs[j].used)
                 tell(core, j, core->jobs[j].ck_donor == SCHED_NO_JOB ? j : core->jobs[j].ck_donor);
         }
-    } else {
+    } else if (core->pushes_changed) {
         update_by_chains(core);
     }
 }

@@ -132,6 +132,7 @@ struct sched_core {
     size_t n_token_granted;
     struct engine_set touched; /* engines whose holder or queue changed */
     bool died;                 /* a client died: repairs are due (R8, C6) */
+    bool pushes_changed;       /* who waits for whom may have changed (G4) */
     job_id *best;              /* scratch of inherit.c, one per job */
     struct sched_decision *decisions;
     size_t n_decisions;

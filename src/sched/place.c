@@ -2,6 +2,8 @@
  * Choice of GPUs for placement `chosen`: before the upload, so that the data goes where the kernel will run. Any choice keeps the
  * bound (SOUND 3b: as if all chose the same GPU); this one prefers the GPU that holds the data, then the least announced work.
  */
+#include <assert.h>
+
 #include "sched/internal.h"
 
 #define UNKNOWN_COST NSEC_PER_MS
@@ -41,8 +43,12 @@ int place_job(struct sched_core *core, const struct sched_event *event)
     if (core->profile->tokens || n > (unsigned)__builtin_popcountll(allowed))
         return SCHED_REFUSED;
     place_forget(core, event->job);
-    for (unsigned i = 0; i < n; i++)
-        chosen |= UINT64_C(1) << best_gpu(core, event, allowed & ~chosen);
+    for (unsigned i = 0; i < n; i++) {
+        unsigned gpu = best_gpu(core, event, allowed & ~chosen);
+
+        assert(gpu < core->config.gpus); /* n GPUs are allowed */
+        chosen |= UINT64_C(1) << gpu;
+    }
     job->placed = chosen;
     job->load = event->cost ? event->cost : UNKNOWN_COST;
     for (unsigned q = 0; q < core->config.gpus; q++) {

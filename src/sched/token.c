@@ -186,6 +186,7 @@ int token_request(struct sched_core *core, const struct sched_event *event)
     }
     if (core->config.lock == LOCK_CK_OMLP && core->jobs[event->job].tokens)
         return SCHED_REFUSED;
+    core->pushes_changed = true;
     cluster = token_cluster_of(core, event->job);
     for (unsigned l = event->lane; l < event->lane + n; l++) {
         lane_id id = lane_of(core, event->job, l);
@@ -215,6 +216,7 @@ void token_leave(struct sched_core *core, lane_id id)
 
     if (!core->profile->tokens || lane->token == TOKEN_NONE)
         return;
+    core->pushes_changed = true;
     cluster = token_cluster_of(core, job_of(core, id));
     if (core->config.tokens_per_gpu == TOKENS_UNLIMITED)
         core->gpu_load[lane->gpu] -= lane->length + 1;
@@ -230,6 +232,7 @@ void token_rerank(struct sched_core *core, job_id job)
 {
     if (!core->profile->tokens)
         return;
+    core->pushes_changed = true;
     if (core->config.lock == LOCK_CK_OMLP) {
         ck_rerank(core, job);
         return;

@@ -163,6 +163,7 @@ void gpu_granted(struct sim *sim, const struct sched_decision *decision)
     struct sim_task *task = &sim->tasks[decision->job];
     const struct step *step = &task->program.steps[task->step];
     struct sim_lane *lane = &task->lanes[decision->lane];
+    baton_nsec length;
 
     if (!lane->cut) {
         lane->cut = step->per_gpu ? &step->per_gpu[decision->gpu] : &step->cut;
@@ -172,8 +173,15 @@ void gpu_granted(struct sim *sim, const struct sched_decision *decision)
     lane->engine = decision->engine;
     lane->piece_at = sim->now;
     began(sim, task);
-    timer_arm(&sim->timers, timer_lane(sim, decision->job, decision->lane),
-              sim->now + sim_actual(task, cut_piece(lane->cut, lane->piece)));
+    length = sim_actual(task, cut_piece(lane->cut, lane->piece));
+    if (sim->bandwidth && step->kind == STEP_COPY && step->segment != SIZE_MAX &&
+        decision->gpu != SCHED_NO_GPU && task->task->segments[step->segment].bytes > 0 &&
+        lane->cut->length > 0)
+        bandwidth_begin(sim, decision->job, decision->lane, decision->gpu,
+                        (double)task->task->segments[step->segment].bytes * (double)length /
+                            (double)lane->cut->length);
+    else
+        timer_arm(&sim->timers, timer_lane(sim, decision->job, decision->lane), sim->now + length);
 }
 
 static void report_span(struct sim *sim, size_t id, const struct sim_lane *lane)
@@ -198,6 +206,8 @@ void gpu_piece_over(struct sim *sim, size_t id, unsigned index)
     bool last = ++lane->piece == lane->n_pieces;
 
     ended(sim, task);
+    if (sim->bandwidth)
+        bandwidth_end(sim, id, index);
     *(task->program.steps[task->step].kind == STEP_KERNEL ? &result->compute : &result->copy) +=
         sim->now - lane->piece_at;
     report_span(sim, id, lane);

@@ -79,7 +79,8 @@ struct sim {
     /* Decisions not yet carried out; a ring, so that carrying one out may cause more. */
     struct sched_decision *todo;
     size_t todo_room, todo_first, todo_n;
-    bool busy; /* carrying out */
+    bool busy;                   /* carrying out */
+    struct bandwidth *bandwidth; /* owned; NULL: copies take the time that the file gives */
 };
 
 /* Timers: pieces first, then CPU steps, then delays and releases, so that at one instant completions come before releases. */
@@ -119,6 +120,13 @@ void gpu_piece_over(struct sim *sim, size_t task, unsigned lane);
 void gpu_token_granted(struct sim *sim, const struct sched_decision *decision);
 void gpu_close_spans(struct sim *sim); /* at the horizon */
 void gpu_place(struct sim *sim, size_t task);
+
+/* bandwidth.c */
+int bandwidth_new(struct sim *sim, const char **ret_reason); /* 0, SIM_UNSUPPORTED, -ENOMEM */
+void bandwidth_free(struct sim *sim);
+void bandwidth_reset(struct sim *sim);
+void bandwidth_begin(struct sim *sim, size_t task, unsigned lane, unsigned gpu, double bytes);
+void bandwidth_end(struct sim *sim, size_t task, unsigned lane); /* nothing if it has not begun */
 
 /* partition.c */
 int partition_tasks(struct sim *sim); /* clusters of each task, the lock and M; 0 or -ENOMEM */

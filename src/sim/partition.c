@@ -117,8 +117,8 @@ static void spread(struct sim *sim, struct order *order, double *cpu_load, doubl
 
 static int spread_all(struct sim *sim)
 {
-    struct order *order = calloc(sim->n_tasks, sizeof *order);
-    double *cpu_load = calloc(sim->n_clusters, sizeof *cpu_load);
+    struct order *order = calloc(sim->n_tasks + 1, sizeof *order);
+    double *cpu_load = calloc(sim->n_clusters + 1, sizeof *cpu_load);
     double *gpu_load = calloc(PLATFORM_MAX_GPUS, sizeof *gpu_load);
     int result = order && cpu_load && gpu_load ? 0 : -ENOMEM;
 

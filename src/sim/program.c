@@ -33,40 +33,42 @@ struct maker {
     const char *reason;
 };
 
-/* `fifo` and `priority-whole` do not slice. */
+/*
+ * As the analyses cut (analysis/pipeline_build.c): explicit pieces where they make up this length, else pieces of at most
+ * segment_piece(). A plan's own piece or chunk counts where the file gives none. `fifo` and `priority-whole` do not slice.
+ */
 static struct cut cut_of(const struct maker *maker, const struct segment *segment, baton_nsec length)
 {
     struct cut cut = {.length = length};
-    bool slices = maker->profile->pieces || maker->profile->tokens;
+    baton_nsec sum = 0;
 
-    if (!slices)
+    if (!maker->profile->pieces && !maker->profile->tokens)
         return cut;
-    if (segment->pieces.n && maker->program.gpus == 1) {
+    for (size_t i = 0; i < segment->pieces.n; i++)
+        sum += segment->pieces.pieces[i];
+    if (segment->pieces.n && sum == length) {
         cut.list = segment->pieces.pieces;
         cut.n = segment->pieces.n;
-    } else {
-        cut.piece = segment->piece;
-        if (segment->kind == SEGMENT_KERNEL && maker->plan && maker->plan->piece && !segment->pieces.n)
+        return cut;
+    }
+    cut.piece = segment_piece(&maker->set->platform, segment);
+    if (maker->plan && !segment->piece && !segment->pieces.n) {
+        int64_t chunk = segment->kind == SEGMENT_COPY_IN ? maker->plan->chunk_in : maker->plan->chunk_out;
+
+        if (segment->kind == SEGMENT_KERNEL && maker->plan->piece)
             cut.piece = maker->plan->piece;
+        else if (segment->kind != SEGMENT_KERNEL && chunk > 0 && segment->bytes > chunk)
+            cut.piece = (baton_nsec)((double)segment->length * ((double)chunk / (double)segment->bytes)) + 1;
     }
     return cut;
 }
 
-/*
- * Chunks of a copy whose bytes are known: of the size that the plan or else the platform gives, each as long as segment_piece() says,
- * which is what the analyses count with.
- */
-static void cut_chunks(const struct maker *maker, const struct segment *segment, struct cut *cut)
+/* Where the task's kernels go: as the plan says, unless the file fixes it. */
+static struct placement task_placement(const struct maker *maker)
 {
-    struct platform platform = maker->set->platform;
-
-    if (cut->n || segment->piece || !(maker->profile->pieces || maker->profile->tokens))
-        return;
-    if (maker->plan && maker->plan->chunk_in > 0)
-        platform.chunk_in = maker->plan->chunk_in;
-    if (maker->plan && maker->plan->chunk_out > 0)
-        platform.chunk_out = maker->plan->chunk_out;
-    cut->piece = segment_piece(&platform, segment);
+    if (maker->plan && maker->task->placement.kind != PLACEMENT_FIXED)
+        return maker->plan->placement;
+    return maker->task->placement;
 }
 
 static struct step *add_step(struct maker *maker, enum step_kind kind)
@@ -114,7 +116,6 @@ static int add_copy(struct maker *maker, const struct segment *segment, struct s
     if (maker->profile->tokens && segment->bytes > 0 && platform->overheads.n_copies[step->copy])
         return cut_by_cost(maker, step->copy, segment->bytes,
                            step->copy == COPY_IN ? platform->chunk_in : platform->chunk_out, &step->cut);
-    cut_chunks(maker, segment, &step->cut);
     return 0;
 }
 
@@ -125,8 +126,8 @@ static int add_kernel(struct maker *maker, const struct segment *segment, struct
     struct cut *per_gpu;
 
     step->placement = segment_placement(maker->task, segment);
-    if (maker->plan && !segment->has_placement)
-        step->placement = maker->plan->placement;
+    if (!segment->has_placement)
+        step->placement = task_placement(maker);
     step->lanes = program->gpus > 1 ? program->gpus : segment->gpus;
     if (step->placement.kind == PLACEMENT_FIXED)
         step->lanes = (unsigned)__builtin_popcountll(step->placement.gpus);
@@ -164,7 +165,8 @@ static int add_segment(struct maker *maker, size_t index)
 {
     const struct segment *segment = &maker->task->segments[index];
     unsigned gpus = maker->program.gpus;
-    baton_nsec length = segment_length_on(segment, gpus, maker->set->platform.gpus);
+    baton_nsec length =
+        segment_length_placed(&maker->set->platform, maker->task, segment, gpus, task_placement(maker).kind);
     struct step *step;
     int result = 0;
 
@@ -203,51 +205,49 @@ static void critical_section(const struct task *task, size_t *ret_first, size_t 
     }
 }
 
-/* critical_cpu_ms: the end of the CPU time before, then the begin of that after, lies inside the critical section. */
-static void move_critical_cpu(struct maker *maker, baton_nsec critical)
+/* Inserts a copy of steps[from] before steps[at]; there is room. */
+static struct step *insert_step(struct program *program, size_t at, size_t from)
 {
-    struct program *program = &maker->program;
+    struct step copied = program->steps[from];
 
+    for (size_t i = program->n; i > at; i--)
+        program->steps[i] = program->steps[i - 1];
+    program->steps[at] = copied;
+    program->n++;
+    return &program->steps[at];
+}
+
+/* Moves up to `length` of a CPU step to its copy. Returns what was moved. */
+static baton_nsec move_length(struct step *from, struct step *to, baton_nsec length)
+{
+    baton_nsec moved = from->cut.length < length ? from->cut.length : length;
+
+    to->cut.length = moved;
+    to->best = 0;
+    from->cut.length -= moved;
+    if (from->best > from->cut.length)
+        from->best = from->cut.length;
+    return moved;
+}
+
+/* critical_cpu_ms: the end of the CPU time before, then the begin of that after, lies inside the critical section. */
+static void move_critical_cpu(struct program *program, baton_nsec critical)
+{
     for (size_t i = 0; i + 1 < program->n && critical > 0; i++) {
-        struct step *step = &program->steps[i];
-        struct step *next = &program->steps[i + 1];
-        baton_nsec moved = step->cut.length < critical ? step->cut.length : critical;
+        if (program->steps[i].kind == STEP_CPU && program->steps[i + 1].kind == STEP_TOKEN) {
+            struct step *inside = insert_step(program, i + 2, i);
 
-        if (step->kind != STEP_CPU || next->kind != STEP_TOKEN)
-            continue;
-        /* CPU, TOKEN -> CPU, TOKEN, CPU: the room was kept when the program was made. */
-        for (size_t k = program->n; k > i + 2; k--)
-            program->steps[k] = program->steps[k - 1];
-        program->steps[i + 2] = *step;
-        program->steps[i + 2].cut.length = moved;
-        program->steps[i + 2].best = 0;
-        step->cut.length -= moved;
-        if (step->best > step->cut.length)
-            step->best = step->cut.length;
-        program->n++;
-        critical -= moved;
-        break;
+            critical -= move_length(&program->steps[i], inside, critical);
+            break;
+        }
     }
     for (size_t i = 0; i + 1 < program->n && critical > 0; i++) {
-        struct step *step = &program->steps[i];
-        struct step *next = &program->steps[i + 1];
-        baton_nsec moved = next->cut.length < critical ? next->cut.length : critical;
-        struct step back = *step;
+        if (program->steps[i].kind == STEP_TOKEN_BACK && program->steps[i + 1].kind == STEP_CPU) {
+            struct step *inside = insert_step(program, i, i + 1);
 
-        if (step->kind != STEP_TOKEN_BACK || next->kind != STEP_CPU)
-            continue;
-        for (size_t k = program->n; k > i + 1; k--)
-            program->steps[k] = program->steps[k - 1];
-        program->steps[i] = program->steps[i + 2];
-        program->steps[i].cut.length = moved;
-        program->steps[i].best = 0;
-        program->steps[i + 1] = back;
-        program->steps[i + 2].cut.length -= moved;
-        if (program->steps[i + 2].best > program->steps[i + 2].cut.length)
-            program->steps[i + 2].best = program->steps[i + 2].cut.length;
-        program->n++;
-        critical -= moved;
-        break;
+            (void)move_length(&program->steps[i + 2], inside, critical);
+            return;
+        }
     }
 }
 
@@ -290,7 +290,7 @@ static int make_steps(struct maker *maker)
         }
     }
     if (!result && maker->profile->tokens && maker->task->critical_cpu > 0)
-        move_critical_cpu(maker, maker->task->critical_cpu);
+        move_critical_cpu(&maker->program, maker->task->critical_cpu);
     return result;
 }
 

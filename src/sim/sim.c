@@ -71,7 +71,8 @@ static int make_priorities(struct sim *sim, const char **ret_reason)
     order = arena_calloc(&sim->arena, sim->n_tasks, sizeof *order);
     if (!order)
         return -ENOMEM;
-    task_set_order(sim->options.set, order);
+    if (task_set_order(sim->options.set, order))
+        return -ENOMEM;
     for (size_t i = 0; i < sim->n_tasks; i++)
         sim->tasks[order[i]].priority = (unsigned)(99 - i);
     return 0;
@@ -126,6 +127,8 @@ static int build(struct sim *sim, const char **ret_reason, size_t *ret_task)
         sim->todo = calloc(sim->todo_room, sizeof *sim->todo);
         result = sim->todo ? 0 : -ENOMEM;
     }
+    if (!result && sim->options.topology)
+        result = bandwidth_new(sim, ret_reason);
     return result;
 }
 
@@ -156,6 +159,7 @@ void sim_free(struct sim *sim)
     sched_core_free(sim->core);
     timers_free(&sim->timers);
     free(sim->todo);
+    bandwidth_free(sim);
     arena_done(&sim->arena);
     free(sim);
 }
@@ -177,14 +181,15 @@ void sim_mark(struct sim *sim, enum sim_mark mark, size_t row, size_t task, size
 static void keep(struct sim *sim, const struct sched_decision *decision)
 {
     if (sim->todo_n == sim->todo_room) {
-        struct sched_decision *larger = calloc(sim->todo_room * 2, sizeof *larger);
+        size_t room = sim->todo_room * 2 + 1;
+        struct sched_decision *larger = calloc(room, sizeof *larger);
 
         assert(larger);
         for (size_t i = 0; i < sim->todo_n; i++)
             larger[i] = sim->todo[(sim->todo_first + i) % sim->todo_room];
         free(sim->todo);
         sim->todo = larger;
-        sim->todo_room *= 2;
+        sim->todo_room = room;
         sim->todo_first = 0;
     }
     sim->todo[(sim->todo_first + sim->todo_n++) % sim->todo_room] = *decision;
@@ -407,6 +412,7 @@ static void reset(struct sim *sim)
     random_init(&sim->random, run->seed, 0);
     timers_reset(&sim->timers, run->random_ties ? &sim->random : NULL);
     cpu_reset(sim);
+    bandwidth_reset(sim);
     memset(sim->results, 0, sim->n_tasks * sizeof *sim->results);
     sched_core_reset(sim->core);
     for (size_t i = 0; i < sim->n_tasks; i++) {

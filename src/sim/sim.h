@@ -11,6 +11,7 @@
 #include "base/nsec.h"
 #include "model/plan.h"
 #include "model/task_set.h"
+#include "model/topology.h"
 #include "sched/core.h"
 #include "sim/quantiles.h"
 
@@ -27,6 +28,8 @@ struct sim_options {
     enum sched_policy_id policy;
     enum sched_lock_id
         lock; /* SCHED_LOCKS: CK-OMLP if some GPU cluster has several CPU clusters, else R2DGLP (GPUSYNC D3) */
+    /* Copies with `bytes` take what the links leave them instead of their ms; NULL: as the file says. At most 32 GPUs. */
+    const struct topology *topology;
     bool overheads; /* charge the platform's overhead set (docs/simulate.md) */
     const baton_nsec
         *points; /* POLICY_FAIR_LATENESS: relative priority points by task; NULL: from the costs */

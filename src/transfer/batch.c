@@ -100,8 +100,7 @@ int batch_resolve(const struct topology *topology, const struct batch_stream str
     *ret_culprit = 0;
     if (n == 0 || n > BATCH_MAX_STREAMS)
         return BATCH_TOO_MANY;
-    batch->topology = topology;
-    batch->n = n;
+    *batch = (struct batch){.topology = topology, .n = n};
     batch->worst_case = options && options->worst_case;
     batch->derate = 1 + (options ? options->margin : 0);
     batch->setup = (double)topology->setup * batch->derate;

@@ -135,15 +135,16 @@ static double serve(const struct batch *batch, const size_t order[], double ret_
 static bool permute(size_t order[], size_t n)
 {
     size_t i = n - 1;
-    size_t k = n - 1;
+    size_t k;
+    size_t swap;
 
     while (i > 0 && order[i - 1] >= order[i])
         i--;
     if (i == 0)
         return false;
-    while (order[k] <= order[i - 1])
-        k--;
-    size_t swap = order[i - 1];
+    for (k = n - 1; order[k] <= order[i - 1]; k--)
+        ;
+    swap = order[i - 1];
     order[i - 1] = order[k];
     order[k] = swap;
     for (size_t low = i, high = n - 1; low < high; low++, high--) {

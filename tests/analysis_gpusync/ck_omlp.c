@@ -70,11 +70,11 @@ START_TEST(all_reference_cases_agree)
         for (size_t k = 0; k < t.users; k++) {
             uint32_t i = t.by_length[k];
 
-            t.span[i] = ck_omlp_direct(&lock, i, 1) + t.length[i];
+            t.span[i] = ck_omlp_direct(&lock, i, 1, NULL) + t.length[i];
         }
         for (size_t i = 0; i < t.n; i++) {
             size_t same = 0;
-            double direct = t.requests[i] > 0 ? ck_omlp_direct(&lock, i, t.requests[i]) : 0;
+            double direct = t.requests[i] > 0 ? ck_omlp_direct(&lock, i, t.requests[i], NULL) : 0;
             double donation;
 
             for (uint32_t j = 0; j < t.n; j++)
@@ -120,11 +120,11 @@ START_TEST(two_single_cpus_by_hand)
                                  .length = length,
                                  .taken = taken};
 
-    ck_assert_double_eq(ck_omlp_direct(&lock, 0, 1), 7);
-    ck_assert_double_eq(ck_omlp_direct(&lock, 3, 1), 7);
-    ck_assert_double_eq(ck_omlp_direct(&lock, 1, 1), 9);
+    ck_assert_double_eq(ck_omlp_direct(&lock, 0, 1, NULL), 7);
+    ck_assert_double_eq(ck_omlp_direct(&lock, 3, 1, NULL), 7);
+    ck_assert_double_eq(ck_omlp_direct(&lock, 1, 1, NULL), 9);
     for (size_t i = 0; i < 4; i++)
-        span[i] = ck_omlp_direct(&lock, i, 1) + length[i];
+        span[i] = ck_omlp_direct(&lock, i, 1, NULL) + length[i];
     ck_assert_double_eq(ck_omlp_donation(first, 2, 0, point, span), 16);
     ck_assert_double_eq(ck_omlp_donation(first, 2, 3, point, span), 0);
 }

@@ -220,6 +220,63 @@ START_TEST(copies_without_costs_take_the_time_given)
 }
 END_TEST
 
+/* Every bounded reference set and task: the terms sum up to the response, and what is waited for matches the blocking reported. */
+START_TEST(explanations_add_up_to_the_bound)
+{
+    static const char *const ids[] = {"01", "10", "13", "19", "25", "28", "35", "46",
+                                      "52", "53", "55", "61", "62", "64", "67"};
+    static const struct analysis *const entries[] = {&analysis_gpusync, &analysis_gpusync_printed};
+    static const char *const places[] = {"GPU token", "request it donates its priority to",
+                                         "execution engine", "copy engines"};
+    size_t explained = 0;
+    size_t blocked = 0;
+
+    for (size_t k = 0; k < 2 * sizeof ids / sizeof ids[0]; k++) {
+        const struct analysis *analysis = entries[k % 2];
+        struct task_set set;
+        struct input_error error;
+        struct analysis_result result;
+        char name[80];
+
+        (void)snprintf(name, sizeof name, "analysis_gpusync/reference/sets/%s.json", ids[k / 2]);
+        ck_assert_int_eq(task_set_read_file(harness_data(name), &set, &error), 0);
+        ck_assert_int_eq(analysis->run(&set, NULL, &result, &error), 0);
+        for (size_t i = 0; i < set.n_tasks; i++) {
+            struct analysis_explanation e;
+            baton_nsec sum = 0;
+            baton_nsec by_place[4] = {0};
+
+            ck_assert_int_eq(analysis->explain(&set, NULL, i, &e, &error), 0);
+            ck_assert_int_eq(e.bounded, result.schedulable);
+            for (size_t t = 0; t < e.n_terms; t++) {
+                sum += e.terms[t].amount;
+                ck_assert_int_gt(e.terms[t].amount, 0);
+                ck_assert_uint_lt(e.terms[t].culprit, set.n_tasks);
+                for (size_t p = 0; p < 4; p++)
+                    if (strcmp(e.terms[t].where, places[p]) == 0)
+                        by_place[p] += e.terms[t].amount;
+            }
+            if (e.bounded) {
+                explained++;
+                ck_assert_int_eq(sum, result.tasks[i].response);
+                ck_assert_str_eq(e.terms[e.n_terms - 1].why, "own");
+                ck_assert_int_ge(e.terms[e.n_terms - 1].amount, task_total(&set.tasks[i]));
+                for (size_t p = 0; p < 4; p++) { /* each term is cut to whole ns */
+                    ck_assert(by_place[p] <= result.tasks[i].blocking[p] + 1);
+                    ck_assert(by_place[p] + (baton_nsec)set.n_tasks + 1 >= result.tasks[i].blocking[p]);
+                    blocked += by_place[p] > 0;
+                }
+            }
+            arena_done(&e.arena);
+        }
+        arena_done(&result.arena);
+        task_set_done(&set);
+    }
+    ck_assert_uint_gt(explained, 100);
+    ck_assert_uint_gt(blocked, 100);
+}
+END_TEST
+
 START_TEST(only_sound_analyses_name_a_profile)
 {
     ck_assert_str_eq(analysis_gpusync.profile, "gpusync");
@@ -234,4 +291,5 @@ END_TEST
 HARNESS_MAIN("analysis entries", 20, fair_lateness_sums_all_segments, fair_lateness_goes_cluster_by_cluster,
              np_edf_names_both_conditions, gpusync_answers_in_the_units_of_the_result,
              gpusync_rejects_what_it_does_not_cover, pinned_tasks_do_not_wait_for_each_other,
-             copies_without_costs_take_the_time_given, only_sound_analyses_name_a_profile)
+             copies_without_costs_take_the_time_given, explanations_add_up_to_the_bound,
+             only_sound_analyses_name_a_profile)

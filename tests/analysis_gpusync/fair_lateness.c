@@ -147,7 +147,7 @@ static int larger_first(const void *a, const void *b)
 /* M(s) straight from its definition. */
 static double excess(const struct columns *c, size_t n, unsigned m, double s)
 {
-    double values[MOST];
+    double values[MOST] = {0};
     double lowest = INFINITY;
     double total = 0;
     double sum = 0;

@@ -98,7 +98,7 @@ START_TEST(random_sets_agree_with_the_definition)
 
     random_init(&random, 21, 0);
     for (size_t k = 0; k < harness_scale(50000, 5000000); k++) {
-        struct np_edf_task tasks[MOST];
+        struct np_edf_task tasks[MOST] = {{0}};
         size_t n = 1 + random_below(&random, 6);
         struct np_edf_result result;
 

@@ -278,7 +278,7 @@ static double spelled_out(const struct lab *lab, const struct gpusync_system *sy
         double jobs = ceil((fmax(lab->jobs[i].period, mine->r) + other->r) / lab->jobs[j].period);
         migrations += jobs * (double)((lab->jobs[j].state + (1 << 20) - 1) >> 20);
         for (size_t k = 0; k < count; k++)
-            for (double job = 0; job < jobs; job++)
+            for (size_t job = 0; job < (size_t)jobs; job++)
                 if (!capped || n - first < own)
                     all[n++] = one[k] + mine->engines * system->bottom_half +
                                3 * (2 * (system->scheduler + system->context_switch) + system->ipi) +

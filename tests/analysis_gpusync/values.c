@@ -124,8 +124,8 @@ static void compare_case(const char *id, const json_t *expected, const struct gp
     ck_assert_int_eq(gpusync_task_set_load(workspace, &system, &set, &error), 0);
     answer = gpusync_analyse(workspace, &system, options);
     same(id, "schedulable", 0, json_is_true(json_object_get(expected, "schedulable")), answer == 0);
-    same(id, json_string_value(json_object_get(expected, "reason")), 0, 0,
-         strcmp(reasons[answer], json_string_value(json_object_get(expected, "reason"))));
+    same(id, "reason", 0, 1,
+         strcmp(reasons[answer], json_string_value(json_object_get(expected, "reason"))) == 0);
     same_number(id, expected, "rounds", 0, workspace->rounds);
     for (size_t i = 0; i < set.n_tasks; i++)
         compare_task(id, json_array_get(json_object_get(expected, "tasks"), i), i, &workspace->tasks[i],

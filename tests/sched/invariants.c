@@ -94,6 +94,9 @@ static bool check_engines(const struct check *check)
             return broke(check, "lost wake-up: an engine idles while its request waits (Q1)", w, 0);
         for (unsigned g = 0; g < check->world->clients; g++) {
             if (check->mirror->lanes[g].granted_now && before(check, w, g) && overlap(check, w, g) &&
+                reserving(check, w))
+                return broke(check, "E2: granted an engine that is kept for a group before it", g, w);
+            if (check->mirror->lanes[g].granted_now && before(check, w, g) && overlap(check, w, g) &&
                 startable(check, w, g))
                 return broke(check, "order: granted past a request that stands before it", g, w);
         }

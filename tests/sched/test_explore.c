@@ -2,61 +2,7 @@
 #include <stdio.h>
 
 #include "harness.h"
-#include "world.h"
-
-static struct engine_set set_of(unsigned bits)
-{
-    return (struct engine_set){{bits}};
-}
-
-/*
- * Two GPUs with one copy engine each and one bus: engines 0 = gpu0, 1 = its copies, 2 = gpu1, 3 = its copies, 4 = bus. The
- * menu: a kernel pinned to gpu0, one pinned to gpu1, one for any GPU, copies to either GPU, a batch over both GPUs.
- */
-static struct world engines_world(enum sched_profile_id profile)
-{
-    return (struct world){
-        .config = {.profile = profile,
-                   .gpus = 2,
-                   .copy_engines = 1,
-                   .buses = 1,
-                   .tokens_per_gpu = 1,
-                   .cpus = 2,
-                   .clients = 3,
-                   .jobs = 3,
-                   .lanes = 1},
-        .clients = 3,
-        .menu = {{set_of(1), false, false},
-                 {set_of(4), false, false},
-                 {set_of(5), true, false},
-                 {set_of(2 | 16), false, false},
-                 {set_of(8 | 16), false, false},
-                 {set_of(1 | 4), false, true}},
-        .n_menu = 6,
-        .depth = 12,
-        .max_states = 60000,
-    };
-}
-
-static struct world tokens_world(enum sched_lock_id lock, unsigned clients, unsigned gpus, unsigned rho,
-                                 unsigned c)
-{
-    return (struct world){
-        .config = {.profile = PROFILE_GPUSYNC,
-                   .lock = lock,
-                   .gpus = gpus,
-                   .copy_engines = 1,
-                   .buses = 1,
-                   .tokens_per_gpu = rho,
-                   .cpus = c,
-                   .clients = clients,
-                   .jobs = clients,
-                   .lanes = 1},
-        .clients = clients,
-        .depth = 40,
-        .max_states = 40000,
-    };
-}
+#include "worlds.h"
 
 static struct world_report explore(const struct world *world)
 {
@@ -169,14 +115,15 @@ END_TEST
 
 START_TEST(ck_omlp_keeps_its_invariants_in_all_interleavings)
 {
-    for (int deaths = 0; deaths < 2; deaths++) {
-        struct world world = tokens_world(LOCK_CK_OMLP, 5, 1, 1, 4);
+    /* Two CPU clusters share one GPU: of two CPUs each, and of one each. */
+    for (unsigned i = 0; i < 4; i++) {
+        struct world world = tokens_world(LOCK_CK_OMLP, 5, 1, 1, i < 2 ? 4 : 2);
         struct world_report report;
 
-        world.config.cpu_cluster = 2;
-        world.config.sharing_cpus = 4;
+        world.config.cpu_cluster = i < 2 ? 2 : 1;
+        world.config.sharing_cpus = i < 2 ? 4 : 2;
         world.cpu_cluster[3] = world.cpu_cluster[4] = 1;
-        world.deaths = deaths;
+        world.deaths = i % 2;
         report = explore(&world);
         ck_assert(report.donations > 100 && report.parked > 100);
     }

@@ -132,7 +132,7 @@ static void rank_numbers(uint64_t *numbers[], size_t n, uint64_t *ret_next)
 static void make_canonical(struct explorer *explorer)
 {
     struct sched_core *core = explorer->core;
-    uint64_t *numbers[WORLD_MAX_CLIENTS * 4];
+    uint64_t *numbers[WORLD_MAX_CLIENTS * 4] = {NULL};
     size_t n = 0;
 
     for (job_id j = 0; j < core->config.jobs; j++) {
@@ -253,8 +253,8 @@ static void list_add(struct snapshot_list *list, const unsigned char *bytes, siz
     if (list->used + size > list->room) {
         list->room = list->room ? list->room * 2 : 1 << 20;
         list->bytes = realloc(list->bytes, list->room);
-        assert(list->bytes);
     }
+    assert(list->bytes);
     memcpy(list->bytes + list->used, bytes, size);
     list->used += size;
     list->n++;

@@ -271,6 +271,57 @@ START_TEST(fair_lateness_orders_by_points_not_by_deadlines)
 }
 END_TEST
 
+START_TEST(critical_cpu_time_is_taken_from_the_segments_around)
+{
+    /*
+     * One token, one CPU each. a: CPU 3 of which the last 2 are inside, kernel 4: token 1-7. b, released at 1: CPU 1-2 (none of it
+     * inside), waits for the token until 7, kernel 7-9: response 8.
+     */
+    static const char text[] =
+        "platform: {cpus: 2, gpus: 1, copy_engines: 1, tokens_per_gpu: 1}\n"
+        "tasks:\n"
+        "  - {name: a, period_ms: 50, critical_cpu_ms: 2, segments: [{cpu_ms: 3}, {kernel_ms: 4}]}\n"
+        "  - {name: b, period_ms: 60, segments: [{cpu_ms: 1}, {kernel_ms: 2}]}\n";
+    static const long long offsets[] = {0, 1};
+    static const struct sim_options gpusync = {
+        .profile = PROFILE_GPUSYNC, .policy = POLICY_EDF, .lock = LOCK_R2DGLP};
+    struct scene scene;
+
+    scene_run(&scene, text, &gpusync, 40, offsets);
+    expect_responses(&scene, 7, 8);
+    scene_done(&scene);
+}
+END_TEST
+
+START_TEST(copies_that_share_a_link_slow_each_other_down)
+{
+    /*
+     * Links MEM0 -> HUB 10 GB/s, HUB -> either GPU 6 GB/s; uploads of 60 MB. Alone 6 GB/s: 10 ms. From 0 the first moves 30 MB by 5;
+     * then both go on at 5 GB/s: the first needs 30 / 5 = 6 more, until 11; by then the second has 30 MB, the rest at 6 GB/s: 16.
+     */
+    static const char text[] =
+        "platform: {cpus: 2, gpus: 2, copy_engines: 1, tokens_per_gpu: 1, chunk_in: 100 MB}\n"
+        "tasks:\n"
+        "  - {name: a, period_ms: 50, segments: [{copy_in_ms: 1, bytes: 60 MB}]}\n"
+        "  - {name: b, period_ms: 60, segments: [{copy_in_ms: 1, bytes: 60 MB}]}\n";
+    static const char links[] = "links: [{from: MEM0, to: HUB0, gbps: 10}, {from: HUB0, to: MEM0, gbps: 10}, "
+                                "{from: HUB0, to: GPU0, gbps: 6}, {from: GPU0, to: HUB0, gbps: 6}, "
+                                "{from: HUB0, to: GPU1, gbps: 6}, {from: GPU1, to: HUB0, gbps: 6}]\n";
+    static const long long offsets[] = {0, 5};
+    struct topology topology;
+    struct input_error error;
+    struct sim_options options = {.profile = PROFILE_GPUSYNC, .policy = POLICY_EDF, .topology = &topology};
+    struct scene scene;
+
+    ck_assert_msg(topology_read("links", links, sizeof links - 1, &topology, &error) == 0,
+                  "%u:%u: expected %s, found %s", error.line, error.column, error.expected, error.found);
+    scene_run(&scene, text, &options, 40, offsets);
+    expect_responses(&scene, 11, 11);
+    scene_done(&scene);
+    topology_done(&topology);
+}
+END_TEST
+
 HARNESS_MAIN("golden schedules", 20, figure_1a_one_gpu_per_kernel_misses_a_deadline,
              figure_1b_the_long_kernel_on_both_gpus_meets_all_deadlines,
              figure_11a_both_on_one_gpu_and_j2_is_late, figure_11b_only_j2_on_both_gpus_and_it_is_still_late,
@@ -279,4 +330,5 @@ HARNESS_MAIN("golden schedules", 20, figure_1a_one_gpu_per_kernel_misses_a_deadl
              the_printed_bound_without_carry_in_is_exceeded, pieces_let_the_urgent_task_in_at_the_next_border,
              fifo_serves_in_order_of_arrival_whatever_the_priority,
              gpusync_holds_the_token_over_the_whole_critical_section,
-             fair_lateness_orders_by_points_not_by_deadlines)
+             fair_lateness_orders_by_points_not_by_deadlines, copies_that_share_a_link_slow_each_other_down,
+             critical_cpu_time_is_taken_from_the_segments_around)

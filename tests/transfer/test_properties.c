@@ -257,7 +257,7 @@ START_TEST(no_method_beats_the_bound_and_paced_beats_aligned)
     double worst = 1;
 
     for (uint64_t seed = 1; seed <= harness_scale(1500, 100000); seed++) {
-        baton_nsec total[4];
+        baton_nsec total[4] = {0};
         baton_nsec bound;
         struct random_case it;
 

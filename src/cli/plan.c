@@ -1,0 +1,325 @@
+/* baton plan: modes, placements and priorities for a task set, as a table, an object, or a plan file. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/pipeline_analysis.h"
+#include "analysis/planner.h"
+#include "analysis/sensitivity.h"
+#include "base/file.h"
+#include "cli/analysis_report.h"
+#include "cli/plan_experiment.h"
+#include "model/plan.h"
+
+#define MAX_NODES 20000000 /* of the search by GLOBAL: some minutes, then "not decided" */
+
+/* What was decided, whichever analysis decided it. By task of the set. */
+struct decision {
+    struct analysis_result result;
+    struct placement *placements;
+    baton_nsec *pieces; /* longest kernel piece; 0: whole */
+    struct plan_outcome outcome;
+    struct analysis_explanation explanation;
+    json_t *scale;
+};
+
+static void decision_done(struct decision *decision)
+{
+    json_decref(decision->scale);
+    arena_done(&decision->explanation.arena);
+    analysis_result_done(&decision->result);
+    free(decision->placements);
+    free(decision->pieces);
+}
+
+/* What --explain and --scale ask about the choice. */
+static int question(const struct cli_args *args, const struct task_set *set, struct pipeline_analysis *a,
+                    const unsigned char choice[], struct decision *decision)
+{
+    const char *explain = cli_value(args, "explain", NULL);
+    int result = 0;
+
+    for (size_t i = 0; explain && i < set->n_tasks && !result; i++) {
+        if (strcmp(set->tasks[i].name, explain) == 0)
+            result = pipeline_analysis_explain(a, i, &decision->explanation);
+    }
+    if (!result && cli_has(args, "scale")) {
+        uint32_t factor = 0;
+
+        result = sensitivity_factor(&a->test, choice, &factor);
+        decision->scale = json_pack("{s:s, s:f}", "what", "times", "factor", (double)factor / SENSITIVITY_ONE);
+    }
+    return result;
+}
+
+/* holistic and holistic-printed: the planner chooses among the options of each task. */
+static int decide_modes(const struct cli_args *args, const struct task_set *set, bool printed,
+                        enum plan_policy policy, struct decision *ret_decision, struct input_error *ret_error)
+{
+    struct pipeline_rules rules = {
+        .one_or_all = printed, .every_number = !printed, .choose_placement = !printed, .whole = printed};
+    struct pipeline_analysis a;
+    struct planner *planner = planner_new(set->n_tasks);
+    unsigned char *choice = calloc(set->n_tasks + 1, 1);
+    int result = planner && choice
+                     ? pipeline_analysis_open(set, printed, &rules, &a, ret_error)
+                     : -ENOMEM;
+
+    if (result)
+        goto out;
+    planner_choose(planner, &a.test, policy, MAX_NODES, choice, &ret_decision->outcome);
+    result = pipeline_analysis_result(&a, choice, &ret_decision->result);
+    for (size_t i = 0; i < a.pipeline.n_tasks && !result; i++) {
+        const struct pipeline_task *task = &a.pipeline.tasks[i];
+        const struct pipeline_option *option = &task->options[choice[i]];
+
+        ret_decision->placements[task->index] = option->placement;
+        for (size_t p = 0; p < task->n_stages; p++) {
+            if (option->stages[p].unit == UNIT_GPU && option->stages[p].sliced &&
+                option->stages[p].piece > ret_decision->pieces[task->index])
+                ret_decision->pieces[task->index] = option->stages[p].piece;
+        }
+    }
+    if (!result)
+        result = question(args, set, &a, choice, ret_decision);
+    pipeline_analysis_done(&a);
+out:
+    planner_free(planner);
+    free(choice);
+    return result;
+}
+
+/* Other analyses know one mode only: every kernel on one GPU, placed as the file says. */
+static int decide_single(const struct task_set *set, const struct analysis *analysis,
+                         struct decision *ret_decision, struct input_error *ret_error)
+{
+    struct analysis_request request = {0};
+
+    for (size_t i = 0; i < set->n_tasks; i++)
+        ret_decision->placements[i] = set->tasks[i].placement;
+    ret_decision->outcome.complete = true;
+    return analysis->run(set, &request, &ret_decision->result, ret_error);
+}
+
+/* Chunks in bytes as the analysis counted them: the platform's, where copies are cut by bytes; 0 where they run whole. */
+static int64_t chunk_of(const struct task_set *set, const struct task *task, enum segment_kind kind)
+{
+    int64_t chunk = kind == SEGMENT_COPY_IN ? set->platform.chunk_in : set->platform.chunk_out;
+    int64_t least = 0;
+
+    for (size_t s = 0; s < task->n_segments; s++) {
+        const struct segment *segment = &task->segments[s];
+        baton_nsec piece = segment_piece(&set->platform, segment);
+        int64_t bytes = chunk;
+
+        if (segment->kind != kind || piece == 0 || segment->length == 0)
+            continue;
+        if ((segment->piece || segment->pieces.n) && segment->bytes > 0)
+            bytes = (int64_t)((double)segment->bytes * ((double)piece / (double)segment->length));
+        if (least == 0 || bytes < least)
+            least = bytes > 0 ? bytes : 1;
+    }
+    return least;
+}
+
+static int fill_plan(const struct task_set *set, const struct analysis *analysis,
+                     const struct decision *decision, struct plan *ret_plan)
+{
+    struct plan plan = {.analysis = analysis->name,
+                        .profile = analysis->profile ? analysis->profile : "priority",
+                        .n_tasks = set->n_tasks};
+    size_t *order;
+    unsigned step = set->n_tasks < 10 ? 10 : 99 / (unsigned)set->n_tasks;
+
+    arena_init(&plan.arena, 0);
+    plan.tasks = arena_calloc(&plan.arena, set->n_tasks, sizeof plan.tasks[0]);
+    order = arena_calloc(&plan.arena, set->n_tasks, sizeof *order);
+    if (!plan.tasks || !order || task_set_order(set, order)) {
+        arena_done(&plan.arena);
+        return -ENOMEM;
+    }
+    for (size_t rank = 0; rank < set->n_tasks; rank++) {
+        const struct task *task = &set->tasks[order[rank]];
+        const struct task_result *result = &decision->result.tasks[order[rank]];
+
+        plan.tasks[rank] = (struct plan_task){
+            .name = task->name,
+            .priority = task->priority ? task->priority : step * (unsigned)(set->n_tasks - rank),
+            .gpus = result->gpus,
+            .placement = decision->placements[order[rank]],
+            .cpu_cluster = result->cpu_cluster,
+            .gpu_cluster = result->gpu_cluster,
+            .piece = decision->pieces[order[rank]],
+            .chunk_in = chunk_of(set, task, SEGMENT_COPY_IN),
+            .chunk_out = chunk_of(set, task, SEGMENT_COPY_OUT),
+            /* A bound is claimed only where a profile enforces what it assumes. */
+            .bound = analysis->profile ? result->response : -1,
+        };
+    }
+    *ret_plan = plan;
+    return 0;
+}
+
+static int write_plan(const struct cli_args *args, const struct task_set *set,
+                      const struct analysis *analysis, const struct decision *decision)
+{
+    const char *path = cli_value(args, "output", NULL);
+    struct plan plan;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory;
+    int result;
+
+    if (!path)
+        return 0;
+    if (!decision->result.schedulable) {
+        (void)fprintf(stderr, "baton plan: not schedulable, so %s is not written\n", path);
+        return 0;
+    }
+    result = fill_plan(set, analysis, decision, &plan);
+    if (result)
+        return cli_fail_environment(args, result, "%s", path);
+    memory = open_memstream(&text, &size);
+    if (memory) {
+        plan_print(&plan, memory);
+        result = fclose(memory) ? -ENOMEM : 0;
+    } else {
+        result = -ENOMEM;
+    }
+    if (!result)
+        result = file_write_atomic(path, text, size);
+    free(text);
+    arena_done(&plan.arena);
+    return result ? cli_fail_environment(args, result, "%s", path) : 0;
+}
+
+static int report(const struct cli_args *args, const struct task_set *set, const struct analysis *analysis,
+                  enum plan_policy policy, const struct decision *d)
+{
+    const char *explain = cli_value(args, "explain", NULL);
+    int status = d->result.schedulable ? CLI_YES : CLI_NO;
+
+    if (cli_has(args, "json")) {
+        json_t *object = report_json(set, analysis, &d->result);
+
+        json_object_set_new(object, "policy", json_string(plan_policy_names[policy]));
+        if (explain)
+            json_object_set_new(object, "explain", report_explanation_json(set, &d->explanation));
+        if (d->scale)
+            json_object_set(object, "scale", d->scale);
+        return report_print(args, object, status);
+    }
+    if (report_table(set, analysis, &d->result, d->placements))
+        return cli_fail_environment(args, -ENOMEM, "table");
+    if (!d->outcome.complete)
+        printf("The search was stopped after %llu nodes: there may be a schedulable choice.\n",
+               (unsigned long long)d->outcome.nodes);
+    for (size_t i = 0; explain && i < set->n_tasks; i++) {
+        if (strcmp(set->tasks[i].name, explain) == 0)
+            report_explanation(set, i, &d->result, &d->explanation);
+    }
+    if (d->scale)
+        printf("\nEvery deadline is met up to %.4f times these execution times.\n",
+               json_real_value(json_object_get(d->scale, "factor")));
+    return status;
+}
+
+/* What cannot be asked of this analysis, or of this set. */
+static int check_questions(const struct cli_args *args, const struct task_set *set,
+                           const struct analysis *analysis, enum plan_policy policy)
+{
+    bool pipelines = analysis == &analysis_holistic || analysis == &analysis_holistic_printed;
+    const char *explain = cli_value(args, "explain", NULL);
+    size_t ignored;
+
+    if (!pipelines && cli_has(args, "policy") && policy != POLICY_SINGLE)
+        return cli_fail_usage(args, "%s knows no multi-GPU mode: only --policy single", analysis->name);
+    if (cli_has(args, "explain") && analysis != &analysis_holistic)
+        return cli_fail_usage(args, "plan explains holistic bounds only");
+    if (cli_has(args, "scale") && !pipelines)
+        return cli_fail_usage(args, "--scale knows holistic and holistic-printed only");
+    if (cli_has(args, "output") && set->n_tasks > 99)
+        return cli_fail_usage(args, "a plan has priorities for at most 99 tasks");
+    return explain ? report_find_task(args, set, explain, &ignored) : 0;
+}
+
+static int plan_file(const struct cli_args *args, enum plan_policy policy)
+{
+    const struct analysis *analysis = report_find_analysis(args);
+    const char *path = args->positional[0];
+    struct input_error error = {0};
+    struct decision decision = {0};
+    struct task_set set;
+    bool pipelines = analysis == &analysis_holistic || analysis == &analysis_holistic_printed;
+    int status;
+
+    if (!analysis)
+        return CLI_USAGE;
+    status = task_set_read_file(path, &set, &error);
+    if (status)
+        return cli_input_result(args, status, path, &error);
+    status = check_questions(args, &set, analysis, policy);
+    if (status)
+        goto out;
+    decision.placements = calloc(set.n_tasks + 1, sizeof *decision.placements);
+    decision.pieces = calloc(set.n_tasks + 1, sizeof *decision.pieces);
+    if (!decision.placements || !decision.pieces)
+        status = -ENOMEM;
+    else if (pipelines)
+        status =
+            decide_modes(args, &set, analysis == &analysis_holistic_printed, policy, &decision, &error);
+    else
+        status = decide_single(&set, analysis, &decision, &error);
+    if (status) {
+        status = report_input_result(args, status, path, &error);
+        goto out;
+    }
+    status = write_plan(args, &set, analysis, &decision);
+    if (!status)
+        status = report(args, &set, analysis, pipelines ? policy : POLICY_SINGLE, &decision);
+out:
+    decision_done(&decision);
+    task_set_done(&set);
+    return status;
+}
+
+static int run(const struct cli_args *args)
+{
+    size_t policy = POLICY_GEMA;
+    int status = cli_has(args, "policy") ? cli_choice(args, "policy", &policy) : 0;
+
+    if (status)
+        return status;
+    if (cli_has(args, "experiment"))
+        return args->n_positional ? cli_fail_usage(args, "--experiment makes its own task sets; no FILE")
+                                  : plan_experiment(args);
+    if (args->n_positional != 1)
+        return cli_fail_usage(args, "expected one FILE with a task set");
+    return plan_file(args, (enum plan_policy)policy);
+}
+
+static const struct cli_option options[] = {
+    {"policy", 0, "gema|local|global|single", "how options are chosen (default gema)"},
+    {"analysis", 0, "NAME", "whose bounds count (default holistic); `baton analyze --help` names them"},
+    {"output", 'o', "PLAN", "write the plan here if it is schedulable"},
+    {"explain", 0, "TASK", "every term of this task's bound with its culprit"},
+    {"scale", 0, NULL, "the largest factor on execution times that is still schedulable with these modes"},
+    {"experiment", 0, "fig7|fig8", "instead: the simulation of GPU-SPARC Sec. IV-D on random task sets"},
+    {"sets", 0, "N", "task sets per point of the experiment (default 1000)"},
+    {"seed", 0, "N", "seed of the experiment (default 1)"},
+    {"svg", 0, "FILE", "write the experiment's curves here"},
+    {"json", 0, NULL, "print one JSON object"},
+    {0},
+};
+
+const struct cli_command command_plan = {
+    .name = "plan",
+    .summary = "Choose how many GPUs each task uses, and where, so that every deadline is met.",
+    .arguments = "[FILE]",
+    .min_arguments = 0,
+    .max_arguments = 1,
+    .options = options,
+    .example = "baton plan examples/robot.yaml -o robot.plan",
+    .run = run,
+};

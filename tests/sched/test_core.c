@@ -1,0 +1,561 @@
+/* The core's answers to single stories: what is refused, who is granted, and what each policy, budget and death does. */
+#include <stdio.h>
+#include <string.h>
+
+#include "harness.h"
+#include "sched/core.h"
+
+struct story {
+    struct sched_core *core;
+    const struct sched_decision *decisions;
+    size_t n;
+    baton_nsec at;
+};
+
+static struct sched_config small(enum sched_profile_id profile)
+{
+    return (struct sched_config){.profile = profile,
+                                 .gpus = 2,
+                                 .copy_engines = 2,
+                                 .buses = 1,
+                                 .tokens_per_gpu = 1,
+                                 .cpus = 2,
+                                 .clients = 4,
+                                 .jobs = 6,
+                                 .lanes = 3};
+}
+
+static struct story begin(const struct sched_config *config)
+{
+    struct story story = {0};
+
+    ck_assert_int_eq(sched_core_new(config, &story.core), 0);
+    for (client_id c = 0; c < 3; c++) {
+        struct sched_event join = {.kind = SCHED_CLIENT_JOIN, .client = c, .uses_gpu = true};
+
+        ck_assert_int_eq(sched_core_handle(story.core, &join, &story.decisions, &story.n), 0);
+    }
+    return story;
+}
+
+static int tell(struct story *story, struct sched_event event)
+{
+    event.at = story->at;
+    story->n = 0;
+    return sched_core_handle(story->core, &event, &story->decisions, &story->n);
+}
+
+static void must(struct story *story, struct sched_event event)
+{
+    ck_assert_int_eq(tell(story, event), 0);
+}
+
+static void release(struct story *story, job_id job, client_id client, unsigned priority)
+{
+    must(story, (struct sched_event){.kind = SCHED_JOB_RELEASE,
+                                     .job = job,
+                                     .client = client,
+                                     .priority = priority,
+                                     .deadline_at = NSEC_MAX});
+}
+
+static struct engine_set one(engine_id engine)
+{
+    struct engine_set set = {0};
+
+    engine_set_add(&set, engine);
+    return set;
+}
+
+static void ask(struct story *story, job_id job, unsigned lane, engine_id engine)
+{
+    must(story, (struct sched_event){.kind = SCHED_ENGINE_REQUEST,
+                                     .job = job,
+                                     .lane = lane,
+                                     .engines = one(engine),
+                                     .home = SCHED_NO_GPU});
+}
+
+static bool decided(const struct story *story, enum sched_action action, job_id job)
+{
+    for (size_t i = 0; i < story->n; i++) {
+        if (story->decisions[i].action == action && story->decisions[i].job == job)
+            return true;
+    }
+    return false;
+}
+
+static size_t place_of(const struct story *story, enum sched_action action, job_id job)
+{
+    for (size_t i = 0; i < story->n; i++) {
+        if (story->decisions[i].action == action && story->decisions[i].job == job)
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+START_TEST(capacities_are_answers)
+{
+    struct sched_config config = small(PROFILE_PRIORITY);
+    struct story story = begin(&config);
+    client_id client;
+    job_id job;
+
+    ck_assert_int_eq(tell(&story, (struct sched_event){.kind = SCHED_CLIENT_JOIN, .client = 4}), SCHED_FULL);
+    ck_assert_int_eq(tell(&story, (struct sched_event){.kind = SCHED_JOB_RELEASE, .job = 6}), SCHED_FULL);
+    release(&story, 0, 0, 10);
+    ck_assert_int_eq(
+        tell(&story,
+             (struct sched_event){.kind = SCHED_ENGINE_REQUEST, .job = 0, .lane = 3, .engines = one(0)}),
+        SCHED_FULL);
+    ck_assert_int_eq(sched_core_unused_client(story.core, &client), 0);
+    ck_assert_uint_eq(client, 3);
+    ck_assert_int_eq(sched_core_unused_job(story.core, &job), 0);
+    ck_assert_uint_eq(job, 1);
+    for (job = 1; job < 6; job++)
+        release(&story, job, 1, 10);
+    ck_assert_int_eq(sched_core_unused_job(story.core, &job), SCHED_FULL);
+    sched_core_free(story.core);
+    config.lanes = 0;
+    ck_assert_int_eq(sched_core_new(&config, &story.core), -22);
+}
+END_TEST
+
+START_TEST(events_that_break_a_rule_are_refused_and_change_nothing)
+{
+    struct sched_config config = small(PROFILE_PRIORITY);
+    struct story story = begin(&config);
+    static const enum sched_event_kind early[] = {
+        SCHED_JOB_DONE,   SCHED_PLACE,          SCHED_TOKEN_REQUEST,  SCHED_TOKEN_RELEASE,
+        SCHED_PIECE_DONE, SCHED_ENGINE_RELEASE, SCHED_ENGINE_REQUEST, SCHED_JOB_PRIORITY};
+
+    for (size_t i = 0; i < sizeof early / sizeof early[0]; i++) /* no such job */
+        ck_assert_int_eq(tell(&story, (struct sched_event){.kind = early[i], .job = 2}), SCHED_REFUSED);
+    release(&story, 0, 0, 10);
+    ck_assert_int_eq(tell(&story, (struct sched_event){.kind = SCHED_JOB_RELEASE, .job = 0}),
+                     SCHED_REFUSED); /* twice */
+    ck_assert_int_eq(tell(&story, (struct sched_event){.kind = SCHED_PIECE_DONE, .job = 0}), SCHED_REFUSED);
+    ck_assert_int_eq(tell(&story, (struct sched_event){.kind = SCHED_ENGINE_REQUEST, .job = 0}),
+                     SCHED_REFUSED); /* none */
+    ck_assert_int_eq(
+        tell(&story, (struct sched_event){.kind = SCHED_ENGINE_REQUEST, .job = 0, .engines = one(200)}),
+        SCHED_REFUSED); /* no such engine */
+    ck_assert_int_eq(tell(&story, (struct sched_event){.kind = SCHED_ENGINE_REQUEST,
+                                                       .job = 0,
+                                                       .one_of = true,
+                                                       .engines = one(sched_bus_engine(story.core, 0))}),
+                     SCHED_REFUSED); /* `any` is about GPUs */
+    ck_assert_int_eq(tell(&story, (struct sched_event){.kind = SCHED_TOKEN_REQUEST, .job = 0}),
+                     SCHED_REFUSED); /* no tokens here */
+    ask(&story, 0, 0, 0);
+    ck_assert_int_eq(
+        tell(&story, (struct sched_event){.kind = SCHED_ENGINE_REQUEST, .job = 0, .engines = one(1)}),
+        SCHED_REFUSED); /* that lane holds one already */
+    ck_assert_int_eq(tell(&story, (struct sched_event){.kind = SCHED_JOB_DONE, .job = 0}), SCHED_REFUSED);
+    ck_assert_int_eq(tell(&story, (struct sched_event){.kind = SCHED_CLIENT_LEAVE, .client = 0}),
+                     SCHED_REFUSED);
+    story.at = 5;
+    must(&story, (struct sched_event){.kind = SCHED_TICK});
+    story.at = 4;
+    ck_assert_int_eq(tell(&story, (struct sched_event){.kind = SCHED_TICK}),
+                     SCHED_REFUSED); /* time goes back */
+    ck_assert_uint_eq(sched_core_holder(story.core, 0, NULL), 0);
+    sched_core_free(story.core);
+}
+END_TEST
+
+START_TEST(a_holder_is_raised_before_it_is_asked_to_yield_and_lowered_before_the_next_grant)
+{
+    struct sched_config config = small(PROFILE_PRIORITY);
+    struct story story = begin(&config);
+
+    release(&story, 0, 0, 10);
+    release(&story, 1, 1, 80);
+    ask(&story, 0, 0, 0);
+    ck_assert(decided(&story, SCHED_GRANT, 0));
+    ask(&story, 1, 0, 0);
+    ck_assert(place_of(&story, SCHED_EFF, 0) < place_of(&story, SCHED_YIELD, 0));
+    ck_assert_uint_eq(story.decisions[place_of(&story, SCHED_EFF, 0)].as, 1);
+    must(&story, (struct sched_event){.kind = SCHED_PIECE_DONE, .job = 0});
+    ck_assert(place_of(&story, SCHED_EFF, 0) < place_of(&story, SCHED_GRANT, 1));
+    ck_assert(!decided(&story, SCHED_GRANT, 0));
+    must(&story, (struct sched_event){.kind = SCHED_ENGINE_RELEASE, .job = 1});
+    ck_assert(decided(&story, SCHED_GRANT, 0)); /* resumes */
+    sched_core_free(story.core);
+}
+END_TEST
+
+START_TEST(an_idle_lease_that_turns_busy_is_declared_first_and_then_asked_to_yield)
+{
+    /* M3: job 0 released gpu0 as far as the core knows; before job 1 asks, its client is found busy again. */
+    struct sched_config config = small(PROFILE_PRIORITY);
+    struct story story = begin(&config);
+
+    release(&story, 0, 0, 10);
+    release(&story, 1, 1, 80);
+    ask(&story, 0, 0, 0);
+    must(&story, (struct sched_event){.kind = SCHED_ENGINE_RELEASE, .job = 0});
+    ask(&story, 0, 0, 0);
+    ck_assert(decided(&story, SCHED_GRANT, 0));
+    ask(&story, 1, 0, 0);
+    ck_assert(decided(&story, SCHED_YIELD, 0) && !decided(&story, SCHED_GRANT, 1));
+    sched_core_free(story.core);
+}
+END_TEST
+
+START_TEST(a_batch_collects_its_engines_and_is_never_asked_to_yield)
+{
+    struct sched_config config = small(PROFILE_PRIORITY);
+    struct story story = begin(&config);
+    struct engine_set both = one(0);
+
+    engine_set_add(&both, 3);
+    release(&story, 0, 0, 50);
+    release(&story, 1, 1, 10);
+    release(&story, 2, 2, 90);
+    ask(&story, 1, 0, 0);
+    must(&story,
+         (struct sched_event){.kind = SCHED_ENGINE_REQUEST, .job = 0, .engines = both, .batch = true});
+    ck_assert(decided(&story, SCHED_YIELD, 1));
+    ask(&story, 1, 1, 3); /* lower: engine 3 is free, but kept for the batch (E2) */
+    ck_assert(!decided(&story, SCHED_GRANT, 1));
+    must(&story, (struct sched_event){.kind = SCHED_PIECE_DONE, .job = 1});
+    ck_assert(decided(&story, SCHED_GRANT, 0));
+    ask(&story, 2, 0, 0); /* higher, but a batch ends by itself */
+    ck_assert(!decided(&story, SCHED_YIELD, 0));
+    sched_core_free(story.core);
+}
+END_TEST
+
+START_TEST(the_bus_serves_one_copy_at_a_time_whatever_the_copy_engines)
+{
+    struct sched_config config = small(PROFILE_PRIORITY);
+    struct story story = begin(&config);
+
+    release(&story, 0, 0, 10);
+    release(&story, 1, 1, 20);
+    must(&story, (struct sched_event){.kind = SCHED_ENGINE_REQUEST,
+                                      .job = 0,
+                                      .engines = sched_copy_engines(story.core, 0, COPY_IN)});
+    ck_assert(decided(&story, SCHED_GRANT, 0));
+    must(&story, (struct sched_event){.kind = SCHED_ENGINE_REQUEST,
+                                      .job = 1,
+                                      .engines = sched_copy_engines(story.core, 1, COPY_OUT)});
+    ck_assert(!decided(&story, SCHED_GRANT, 1) && decided(&story, SCHED_YIELD, 0));
+    sched_core_free(story.core);
+}
+END_TEST
+
+START_TEST(policies_rank_as_their_names_say)
+{
+    struct sched_config config = small(PROFILE_PRIORITY);
+    struct story story;
+
+    for (unsigned p = 0; p < SCHED_POLICIES; p++) {
+        config.policy = (enum sched_policy_id)p;
+        story = begin(&config);
+        /* Job 0: priority 10, deadline 100, cost 90; job 1: priority 20, deadline 90, cost 10. */
+        must(&story, (struct sched_event){.kind = SCHED_JOB_RELEASE,
+                                          .job = 0,
+                                          .client = 0,
+                                          .priority = 10,
+                                          .deadline_at = 100,
+                                          .cost = 90});
+        must(&story, (struct sched_event){.kind = SCHED_JOB_RELEASE,
+                                          .job = 1,
+                                          .client = 1,
+                                          .priority = 20,
+                                          .deadline_at = 90,
+                                          .cost = 10});
+        /* EDF: 100 > 90. Fair lateness with c = 2: 100 - 45 = 55 < 90 - 5 = 85. */
+        ck_assert_int_eq(sched_core_above(story.core, 0, 1), p == POLICY_FAIR_LATENESS || p == POLICY_FIFO);
+        sched_core_free(story.core);
+    }
+}
+END_TEST
+
+START_TEST(adaptive_puts_short_jobs_before_hogs_and_both_behind_priorities)
+{
+    struct sched_config config = small(PROFILE_PRIORITY);
+    struct story story;
+
+    config.policy = POLICY_ADAPTIVE;
+    story = begin(&config);
+    release(&story, 0, 0, 0); /* a hog: no priority, never ends */
+    ask(&story, 0, 0, 0);
+    story.at = 50 * NSEC_PER_MS;
+    must(&story, (struct sched_event){.kind = SCHED_TICK});
+    release(&story, 1, 1, 0); /* new, nothing known: counts as short */
+    release(&story, 2, 2, 1);
+    ck_assert(sched_core_above(story.core, 1, 0));
+    ck_assert(sched_core_above(story.core, 2, 1));
+    ask(&story, 1, 0, 0);
+    ck_assert(decided(&story, SCHED_YIELD, 0));
+    must(&story, (struct sched_event){.kind = SCHED_PIECE_DONE, .job = 0});
+    story.at += NSEC_PER_MS;
+    must(&story, (struct sched_event){.kind = SCHED_ENGINE_RELEASE, .job = 1});
+    must(&story, (struct sched_event){.kind = SCHED_JOB_DONE, .job = 1});
+    must(&story, (struct sched_event){.kind = SCHED_ENGINE_RELEASE, .job = 0});
+    must(&story, (struct sched_event){.kind = SCHED_JOB_DONE, .job = 0});
+    /* The next jobs start with what their clients are known for: 50 ms against 1 ms. */
+    release(&story, 3, 0, 0);
+    release(&story, 4, 1, 0);
+    ck_assert(sched_core_above(story.core, 4, 3));
+    sched_core_free(story.core);
+}
+END_TEST
+
+START_TEST(an_overrun_is_reported_once_and_costs_the_priority_if_configured)
+{
+    for (int demote = 0; demote < 2; demote++) {
+        struct sched_config config = small(PROFILE_PRIORITY);
+        struct story story;
+
+        config.demote_overruns = demote;
+        story = begin(&config);
+        must(&story,
+             (struct sched_event){
+                 .kind = SCHED_JOB_RELEASE, .job = 0, .priority = 80, .deadline_at = NSEC_MAX, .budget = 10});
+        release(&story, 1, 1, 20);
+        ask(&story, 0, 0, 0);
+        ask(&story, 1, 0, 0);
+        ck_assert_int_eq(sched_core_next_overrun(story.core, 0), 11);
+        story.at = 10;
+        must(&story, (struct sched_event){.kind = SCHED_TICK});
+        ck_assert(!decided(&story, SCHED_OVERRUN, 0));
+        story.at = 11;
+        must(&story, (struct sched_event){.kind = SCHED_TICK});
+        ck_assert(decided(&story, SCHED_OVERRUN, 0));
+        ck_assert_int_eq(decided(&story, SCHED_YIELD, 0), demote);
+        ck_assert_int_eq(sched_core_used(story.core, 0), 11);
+        story.at = 12;
+        must(&story, (struct sched_event){.kind = SCHED_TICK});
+        ck_assert(!decided(&story, SCHED_OVERRUN, 0));
+        must(&story, (struct sched_event){.kind = SCHED_PIECE_DONE, .job = 0});
+        ck_assert_int_eq(decided(&story, SCHED_GRANT, 1), demote);
+        sched_core_free(story.core);
+    }
+}
+END_TEST
+
+START_TEST(placing_prefers_the_home_of_the_data_until_moving_is_cheaper)
+{
+    struct sched_config config = small(PROFILE_PRIORITY);
+    struct story story = begin(&config);
+    struct sched_event place = {
+        .kind = SCHED_PLACE, .job = 0, .n = 1, .gpus = 3, .home = 1, .migration = 50, .cost = 40};
+
+    release(&story, 0, 0, 10);
+    release(&story, 1, 1, 10);
+    release(&story, 2, 2, 10);
+    must(&story, place);
+    ck_assert_uint_eq(story.decisions[0].gpus, 2); /* gpu1: home, idle */
+    place.job = 1;
+    must(&story, place);
+    ck_assert_uint_eq(story.decisions[0].gpus, 2); /* 40 of work there < 50 to move */
+    place.job = 2;
+    must(&story, place);
+    ck_assert_uint_eq(story.decisions[0].gpus, 1); /* 80 > 50 */
+    place.n = 3;
+    ck_assert_int_eq(tell(&story, place), SCHED_REFUSED);
+    must(&story, (struct sched_event){.kind = SCHED_JOB_DONE, .job = 0});
+    must(&story, (struct sched_event){.kind = SCHED_JOB_DONE, .job = 1});
+    place.n = 1;
+    must(&story, place);
+    ck_assert_uint_eq(story.decisions[0].gpus, 2);
+    sched_core_free(story.core);
+}
+END_TEST
+
+START_TEST(with_no_more_clients_than_gpus_each_keeps_its_own)
+{
+    struct sched_config config = small(PROFILE_GPUSYNC);
+    struct story story;
+    unsigned gpus[2];
+
+    config.keep_gpu = true;
+    config.tokens_per_gpu = 2;
+    story = begin(&config);
+    must(&story, (struct sched_event){.kind = SCHED_CLIENT_LEAVE, .client = 2});
+    for (unsigned round = 0; round < 3; round++) {
+        for (job_id j = 0; j < 2; j++) {
+            job_id job = round == 1 ? 1 - j : j; /* whoever comes first */
+
+            release(&story, job, job, 10);
+            must(&story, (struct sched_event){.kind = SCHED_TOKEN_REQUEST, .job = job, .home = SCHED_NO_GPU});
+            ck_assert(decided(&story, SCHED_TOKEN, job));
+            if (round == 0)
+                gpus[job] = story.decisions[place_of(&story, SCHED_TOKEN, job)].gpu;
+            ck_assert_uint_eq(story.decisions[place_of(&story, SCHED_TOKEN, job)].gpu, gpus[job]);
+        }
+        for (job_id j = 0; j < 2; j++) {
+            must(&story, (struct sched_event){.kind = SCHED_TOKEN_RELEASE, .job = j});
+            must(&story, (struct sched_event){.kind = SCHED_JOB_DONE, .job = j});
+        }
+    }
+    ck_assert_uint_ne(gpus[0], gpus[1]);
+    sched_core_free(story.core);
+}
+END_TEST
+
+START_TEST(engines_need_a_token_of_their_gpu_under_gpusync)
+{
+    struct sched_config config = small(PROFILE_GPUSYNC);
+    struct story story = begin(&config);
+    unsigned gpu;
+    struct engine_set pair;
+
+    release(&story, 0, 0, 10);
+    ck_assert_int_eq(
+        tell(&story, (struct sched_event){.kind = SCHED_ENGINE_REQUEST, .job = 0, .engines = one(0)}),
+        SCHED_REFUSED);
+    must(&story, (struct sched_event){.kind = SCHED_TOKEN_REQUEST, .job = 0, .home = SCHED_NO_GPU});
+    gpu = story.decisions[place_of(&story, SCHED_TOKEN, 0)].gpu;
+    ck_assert_int_eq(
+        tell(&story, (struct sched_event){.kind = SCHED_ENGINE_REQUEST,
+                                          .job = 0,
+                                          .engines = one(sched_execution_engine(story.core, 1 - gpu))}),
+        SCHED_REFUSED); /* E3: of a foreign GPU */
+    pair = one(sched_copy_engine(story.core, gpu, COPY_IN));
+    engine_set_add(&pair, sched_copy_engine(story.core, 1 - gpu, COPY_OUT));
+    must(&story,
+         (struct sched_event){.kind = SCHED_ENGINE_REQUEST, .job = 0, .engines = pair}); /* peer to peer */
+    ck_assert_int_eq(tell(&story, (struct sched_event){.kind = SCHED_TOKEN_RELEASE, .job = 0}),
+                     SCHED_REFUSED); /* G3 */
+    must(&story, (struct sched_event){.kind = SCHED_ENGINE_RELEASE, .job = 0});
+    must(&story, (struct sched_event){.kind = SCHED_TOKEN_RELEASE, .job = 0});
+    sched_core_free(story.core);
+}
+END_TEST
+
+START_TEST(a_split_job_asks_for_all_its_tokens_in_one_event)
+{
+    struct sched_config config = small(PROFILE_GPUSYNC);
+    struct story story = begin(&config);
+
+    release(&story, 0, 0, 10);
+    must(&story, (struct sched_event){.kind = SCHED_TOKEN_REQUEST, .job = 0, .n = 2, .home = SCHED_NO_GPU});
+    ck_assert_uint_eq(story.n, 2);
+    ck_assert_uint_ne(story.decisions[0].gpu, story.decisions[1].gpu);
+    ck_assert_int_eq(
+        tell(&story, (struct sched_event){.kind = SCHED_TOKEN_REQUEST, .job = 0, .lane = 1, .n = 2}),
+        SCHED_REFUSED); /* lane 1 has one */
+    sched_core_free(story.core);
+}
+END_TEST
+
+START_TEST(what_a_dead_client_holds_is_given_on_only_when_the_gpu_has_drained)
+{
+    struct sched_config config = small(PROFILE_PRIORITY);
+    struct story story = begin(&config);
+
+    release(&story, 0, 0, 50);
+    release(&story, 1, 1, 80);
+    ask(&story, 0, 0, 0);
+    ask(&story, 0, 1, 3);
+    ask(&story, 1, 0, 0);
+    must(&story, (struct sched_event){.kind = SCHED_CLIENT_GONE, .client = 0});
+    ck_assert(!decided(&story, SCHED_GRANT, 1)); /* the kernel still runs (X1) */
+    ck_assert_int_eq(tell(&story, (struct sched_event){.kind = SCHED_ENGINE_RELEASE, .job = 0}),
+                     SCHED_REFUSED);
+    ck_assert_int_eq(tell(&story, (struct sched_event){.kind = SCHED_CLIENT_JOIN, .client = 0}),
+                     SCHED_REFUSED);
+    must(&story, (struct sched_event){.kind = SCHED_CLIENT_DRAINED, .client = 0});
+    ck_assert(decided(&story, SCHED_GRANT, 1));
+    ck_assert_uint_eq(sched_core_holder(story.core, 3, NULL), SCHED_NO_JOB);
+    must(&story, (struct sched_event){.kind = SCHED_CLIENT_JOIN, .client = 0});
+    release(&story, 0, 0, 10);
+    sched_core_free(story.core);
+}
+END_TEST
+
+START_TEST(a_blocked_engine_is_not_granted_until_it_is_unblocked_as_often)
+{
+    struct sched_config config = small(PROFILE_PRIORITY);
+    struct story story = begin(&config);
+
+    release(&story, 0, 0, 50);
+    must(&story, (struct sched_event){.kind = SCHED_ENGINE_BLOCK, .engine = 0});
+    must(&story, (struct sched_event){.kind = SCHED_ENGINE_BLOCK, .engine = 0});
+    ask(&story, 0, 0, 0);
+    ck_assert(!decided(&story, SCHED_GRANT, 0));
+    must(&story, (struct sched_event){.kind = SCHED_ENGINE_UNBLOCK, .engine = 0});
+    ck_assert(!decided(&story, SCHED_GRANT, 0));
+    must(&story, (struct sched_event){.kind = SCHED_ENGINE_UNBLOCK, .engine = 0});
+    ck_assert(decided(&story, SCHED_GRANT, 0));
+    ck_assert_int_eq(tell(&story, (struct sched_event){.kind = SCHED_ENGINE_UNBLOCK, .engine = 0}),
+                     SCHED_REFUSED);
+    sched_core_free(story.core);
+}
+END_TEST
+
+static void joined_names(char *ret_text, size_t size, const char *(*name)(unsigned), unsigned n)
+{
+    ret_text[0] = 0;
+    for (unsigned i = 0; i < n; i++) {
+        (void)strncat(ret_text, i ? "|" : "", size - strlen(ret_text) - 1);
+        (void)strncat(ret_text, name(i), size - strlen(ret_text) - 1);
+    }
+}
+
+static const char *profile_name(unsigned i)
+{
+    return sched_profiles[i].name;
+}
+
+static const char *policy_name(unsigned i)
+{
+    return sched_policies[i].name;
+}
+
+static const char *lock_name(unsigned i)
+{
+    return sched_locks[i].name;
+}
+
+START_TEST(the_names_in_help_are_those_of_the_tables)
+{
+    char text[256];
+
+    joined_names(text, sizeof text, profile_name, SCHED_PROFILES);
+    ck_assert_str_eq(text, SCHED_PROFILE_NAMES);
+    joined_names(text, sizeof text, policy_name, SCHED_POLICIES);
+    ck_assert_str_eq(text, SCHED_POLICY_NAMES);
+    joined_names(text, sizeof text, lock_name, SCHED_LOCKS);
+    ck_assert_str_eq(text, SCHED_LOCK_NAMES);
+    ck_assert_int_eq(sched_profile_find("gpusync"), PROFILE_GPUSYNC);
+    ck_assert_int_eq(sched_policy_find("nonsense"), -1);
+}
+END_TEST
+
+START_TEST(engines_have_names_and_gpus)
+{
+    struct sched_config config = small(PROFILE_PRIORITY);
+    struct story story = begin(&config);
+    static const char *const names[] = {"gpu0", "gpu0 in", "gpu0 out", "gpu1", "gpu1 in", "gpu1 out", "bus0"};
+    char name[32];
+
+    ck_assert_uint_eq(sched_engines(story.core), 7);
+    for (engine_id e = 0; e < 7; e++) {
+        sched_engine_name(story.core, e, name, sizeof name);
+        ck_assert_str_eq(name, names[e]);
+        ck_assert_uint_eq(sched_engine_gpu(story.core, e), e < 6 ? e / 3 : SCHED_NO_GPU);
+    }
+    sched_core_free(story.core);
+}
+END_TEST
+
+HARNESS_MAIN("core", 20, capacities_are_answers, events_that_break_a_rule_are_refused_and_change_nothing,
+             a_holder_is_raised_before_it_is_asked_to_yield_and_lowered_before_the_next_grant,
+             an_idle_lease_that_turns_busy_is_declared_first_and_then_asked_to_yield,
+             a_batch_collects_its_engines_and_is_never_asked_to_yield,
+             the_bus_serves_one_copy_at_a_time_whatever_the_copy_engines, policies_rank_as_their_names_say,
+             adaptive_puts_short_jobs_before_hogs_and_both_behind_priorities,
+             an_overrun_is_reported_once_and_costs_the_priority_if_configured,
+             placing_prefers_the_home_of_the_data_until_moving_is_cheaper,
+             with_no_more_clients_than_gpus_each_keeps_its_own,
+             engines_need_a_token_of_their_gpu_under_gpusync,
+             a_split_job_asks_for_all_its_tokens_in_one_event,
+             what_a_dead_client_holds_is_given_on_only_when_the_gpu_has_drained,
+             a_blocked_engine_is_not_granted_until_it_is_unblocked_as_often,
+             the_names_in_help_are_those_of_the_tables, engines_have_names_and_gpus)

@@ -1,0 +1,15 @@
+/* The worlds that are explored. */
+#ifndef TESTS_SCHED_WORLDS_H
+#define TESTS_SCHED_WORLDS_H
+
+#include "world.h"
+
+struct engine_set set_of(unsigned bits);
+
+/* Three clients, two GPUs, every kind of request. */
+struct world engines_world(enum sched_profile_id profile);
+
+/* Clients that only want tokens of so many GPUs with rho tokens each, from c CPUs. */
+struct world tokens_world(enum sched_lock_id lock, unsigned clients, unsigned gpus, unsigned rho, unsigned c);
+
+#endif
