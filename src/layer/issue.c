@@ -12,6 +12,8 @@
 
 #define WAITS n, waits, event
 
+#define RUN_SLACK_NS (100 * NSEC_PER_US) /* commands that follow each other closer than this are one run */
+
 static cl_int whole_transfer(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
                              cl_event *event)
 {
@@ -406,16 +408,27 @@ static void report(struct engine *engine, cl_ulong start, cl_ulong end)
         lease_ran(engine->lease, now - (baton_nsec)(end - start), now);
 }
 
-void issue_measure_event(struct engine *engine, cl_event event, struct kernel_record *kernel, size_t items)
+void issue_measure_run(struct engine *engine, unsigned n, const struct engine_flight flights[])
 {
-    cl_ulong start = time_of(event, CL_PROFILING_COMMAND_START),
-             end = time_of(event, CL_PROFILING_COMMAND_END);
+    const struct engine_flight *last = &flights[n - 1];
+    cl_ulong first_start = time_of(flights[0].event, CL_PROFILING_COMMAND_START);
+    cl_ulong start = n > 1 ? time_of(last->event, CL_PROFILING_COMMAND_START) : first_start;
+    cl_ulong end = time_of(last->event, CL_PROFILING_COMMAND_END);
+    int64_t expected = 0;
 
-    if (!start || end < start)
+    if (!first_start || !start || start < first_start || end < start)
         return;
-    if (kernel)
-        launch_measured(kernel, items, (int64_t)(end - start));
-    report(engine, start, end);
+    if (last->kernel)
+        launch_measured(last->kernel, last->items, (int64_t)(end - start));
+    for (unsigned i = 0; i < n; i++)
+        expected += flights[i].predicted;
+    if ((int64_t)(end - first_start) <= 2 * expected + RUN_SLACK_NS) {
+        report(engine, first_start, end);
+        return;
+    }
+    for (unsigned i = 0; i < n; i++) /* with pauses in between: each by itself */
+        report(engine, time_of(flights[i].event, CL_PROFILING_COMMAND_START),
+               time_of(flights[i].event, CL_PROFILING_COMMAND_END));
 }
 
 void issue_read_times(struct engine *engine, struct command *command)

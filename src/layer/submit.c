@@ -222,7 +222,8 @@ static cl_int issue_now(struct engine *engine, struct command *draft, cl_bool bl
                         const struct wait_list *list, int64_t predicted, cl_event *ret_event)
 {
     bool kernel = draft->kind == COMMAND_KERNEL;
-    struct engine_flight flight = {.predicted = predicted};
+    struct engine_flight flight = {
+        .predicted = predicted, .queue = draft->queue, .in_order = draft->queue->in_order};
     bool keeps = !blocking && draft->leased; /* in flight when the call returns */
     baton_nsec begin_at = blocking && draft->leased ? clock_now() : 0;
     cl_event event = NULL;
