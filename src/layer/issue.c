@@ -215,7 +215,7 @@ enum { CHUNK_IN = 4 << 20, CHUNK_OUT = 512 << 10 };
 
 size_t issue_chunk(const struct command *command)
 {
-    int64_t planned;
+    int64_t planned, least;
 
     if (!layer_chunking())
         return SIZE_MAX;
@@ -224,7 +224,24 @@ size_t issue_chunk(const struct command *command)
     planned = layer_chunk(command->engine == ENGINE_COPY_OUT);
     if (planned > 0)
         return (size_t)planned;
-    return command->engine == ENGINE_COPY_OUT ? CHUNK_OUT : CHUNK_IN;
+    /* What the bus moves in a piece's time, where that is more: the time is what others wait for. */
+    planned = atomic_load_explicit(&command->queue->device->engines[command->engine].bytes_per_ms,
+                                   memory_order_relaxed) *
+              ENGINE_PIECE_NS / NSEC_PER_MS;
+    least = command->engine == ENGINE_COPY_OUT ? CHUNK_OUT : CHUNK_IN;
+    return planned > least ? (size_t)planned / CHUNK_OUT * CHUNK_OUT : (size_t)least;
+}
+
+void issue_learn(struct engine *engine, size_t bytes, int64_t ns)
+{
+    long long old = atomic_load_explicit(&engine->bytes_per_ms, memory_order_relaxed), fresh;
+
+    if (bytes < CHUNK_OUT || ns <= 0 || engine->kind == ENGINE_EXECUTION)
+        return;
+    fresh = (long long)((double)bytes * (double)NSEC_PER_MS / (double)ns);
+    /* Slower at once, faster by and by: too large a chunk costs others more than too small a one. */
+    atomic_store_explicit(&engine->bytes_per_ms, !old || fresh < old ? fresh : (old * 3 + fresh) / 4,
+                          memory_order_relaxed);
 }
 
 int64_t issue_predict(const struct engine *engine, size_t bytes)
@@ -445,6 +462,7 @@ void issue_read_times(struct engine *engine, struct command *command)
         return;
     if (command->leased)
         report(engine, command->times[2], command->times[3]);
+    issue_learn(engine, issue_bytes(command), (int64_t)(command->times[3] - command->times[2]));
     if (command->kind == COMMAND_KERNEL && !command->first_event)
         launch_measured(command->u.launch.kernel, launch_items(&command->u.launch),
                         (int64_t)(command->times[3] - command->times[2]));

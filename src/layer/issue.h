@@ -22,6 +22,8 @@ cl_int issue_command(struct engine *engine, struct command *command);
 size_t issue_bytes(const struct command *command);
 /* The largest chunk for it; SIZE_MAX: whole. */
 size_t issue_chunk(const struct command *command);
+/* One measurement of a transfer. */
+void issue_learn(struct engine *engine, size_t bytes, int64_t ns);
 /* Expected nanoseconds of a transfer. */
 int64_t issue_predict(const struct engine *engine, size_t bytes);
 
