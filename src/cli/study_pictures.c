@@ -142,7 +142,7 @@ int study_draw_curves(struct store *store, const struct ranking *ranking, const 
     const struct rank_table *table = ranking_table(ranking, scene->overheads);
     bool chosen[STUDY_MAX_CONFIGURATIONS] = {false};
     struct curves curves = {.n = 0};
-    char title[400];
+    char title[600];
     int result = table ? choose(store, ranking, table, chosen) : -EIO;
 
     for (size_t i = 0; i < ranking->n_configurations && !result; i++) {
