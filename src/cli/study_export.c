@@ -9,10 +9,12 @@
 #include "cli/study.h"
 
 static const char gpusync_query[] =
-    "SELECT overheads, configuration, u.name AS utilisation, p.name AS period, k.name AS kernel, d.name AS data,"
+    "SELECT overheads, configuration, u.name AS utilisation, p.name AS period, k.name AS kernel, d.name AS "
+    "data,"
     " s.name AS state, gpu_population, ts_util, sched, avg_tard, avg_bandwidth, tested, schedulable"
     " FROM sched_results JOIN dp_ptested ON dp = dp_ptested.id JOIN distrs u ON u.id = util_dist"
-    " JOIN distrs p ON p.id = period_dist JOIN distrs k ON k.id = kernel_dist JOIN distrs d ON d.id = data_dist"
+    " JOIN distrs p ON p.id = period_dist JOIN distrs k ON k.id = kernel_dist JOIN distrs d ON d.id = "
+    "data_dist"
     " JOIN distrs s ON s.id = state_dist ORDER BY dp, ts_util";
 static const char gema_query[] =
     "SELECT ts_util, dependent, analysis, policy, sched, tested, schedulable FROM gema_results"
@@ -37,8 +39,8 @@ static void put_field(const char *text, FILE *out)
 static int write_rows(struct store *store, enum study_kind kind, FILE *out)
 {
     sqlite3_stmt *statement;
-    int result = sqlite3_prepare_v2(store_database(store), kind == STUDY_GEMA ? gema_query : gpusync_query, -1,
-                                    &statement, NULL);
+    int result = sqlite3_prepare_v2(store_database(store), kind == STUDY_GEMA ? gema_query : gpusync_query,
+                                    -1, &statement, NULL);
 
     if (result != SQLITE_OK)
         return -EIO;

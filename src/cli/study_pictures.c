@@ -82,10 +82,11 @@ static void draw_chart(const struct curves *curves, const char *title, const cha
 
 void study_scene_title(const struct study_scene *scene, char ret_title[], size_t size)
 {
-    (void)snprintf(ret_title, size, "%s: utilisation %s, period %s, kernel %s, data %s, state %s, GPU share %.3g",
+    (void)snprintf(ret_title, size,
+                   "%s: utilisation %s, period %s, kernel %s, data %s, state %s, GPU share %.3g",
                    scene->overheads, scene->names[PARAMETER_UTILISATION], scene->names[PARAMETER_PERIOD],
-                   scene->names[PARAMETER_KERNEL], scene->names[PARAMETER_DATA], scene->names[PARAMETER_STATE],
-                   scene->gpu_share);
+                   scene->names[PARAMETER_KERNEL], scene->names[PARAMETER_DATA],
+                   scene->names[PARAMETER_STATE], scene->gpu_share);
 }
 
 /* Marks the best of each group that differs in rho only; all of them where there are few. */
@@ -101,10 +102,11 @@ static int choose(struct store *store, const struct ranking *ranking, const stru
     if (n <= 12)
         return 0;
     for (size_t c = 0; c < n; c++) {
-        if (sqlite3_prepare_v2(store_database(store),
-                               "SELECT (cpu_cluster_size * 1000 + gpu_cluster_size) * 2 + is_p2p FROM dp_ptested"
-                               " WHERE configuration = ? LIMIT 1",
-                               -1, &statement, NULL) != SQLITE_OK)
+        if (sqlite3_prepare_v2(
+                store_database(store),
+                "SELECT (cpu_cluster_size * 1000 + gpu_cluster_size) * 2 + is_p2p FROM dp_ptested"
+                " WHERE configuration = ? LIMIT 1",
+                -1, &statement, NULL) != SQLITE_OK)
             return -EIO;
         (void)sqlite3_bind_text(statement, 1, table->rows[c].configuration, -1, SQLITE_STATIC);
         groups[c] = sqlite3_step(statement) == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : -1;
@@ -122,11 +124,12 @@ static int read_scene(struct store *store, const struct study_scene *scene, cons
 {
     sqlite3_stmt *statement;
 
-    if (sqlite3_prepare_v2(store_database(store),
-                           "SELECT ts_util, sched FROM sched_results WHERE dp IN (SELECT id FROM dp_ptested WHERE"
-                           " util_dist = ? AND period_dist = ? AND kernel_dist = ? AND data_dist = ? AND state_dist = ?"
-                           " AND gpu_population = ? AND overheads = ? AND configuration = ?) ORDER BY ts_util",
-                           -1, &statement, NULL) != SQLITE_OK)
+    if (sqlite3_prepare_v2(
+            store_database(store),
+            "SELECT ts_util, sched FROM sched_results WHERE dp IN (SELECT id FROM dp_ptested WHERE"
+            " util_dist = ? AND period_dist = ? AND kernel_dist = ? AND data_dist = ? AND state_dist = ?"
+            " AND gpu_population = ? AND overheads = ? AND configuration = ?) ORDER BY ts_util",
+            -1, &statement, NULL) != SQLITE_OK)
         return -EIO;
     for (int p = 0; p < PARAMETER_SHARE; p++)
         (void)sqlite3_bind_int64(statement, p + 1, scene->distributions[p]);
@@ -175,16 +178,18 @@ void study_draw_ranks(const struct ranking *ranking, const struct rank_table *ta
         const struct rank_row *row = &table->rows[table->order[i]];
         double y = 50 + 17 * (double)i;
 
-        (void)fprintf(out,
-                      "<text class=\"soft\" x=\"40\" y=\"%.1f\" text-anchor=\"end\">%zu</text><text class=\"ink\" "
-                      "x=\"52\" y=\"%.1f\">",
-                      y + 11, row->rank, y + 11);
+        (void)fprintf(
+            out,
+            "<text class=\"soft\" x=\"40\" y=\"%.1f\" text-anchor=\"end\">%zu</text><text class=\"ink\" "
+            "x=\"52\" y=\"%.1f\">",
+            y + 11, row->rank, y + 11);
         svg_text(row->configuration, out);
-        (void)fprintf(out,
-                      "</text><rect x=\"200\" y=\"%.1f\" width=\"%.1f\" height=\"12\" fill=\"%s\" "
-                      "fill-opacity=\"0.75\"/><line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n",
-                      y, axis_place(&x, row->average) - 200, palette_colour(0), axis_place(&x, row->median),
-                      axis_place(&x, row->median), y - 1, y + 13);
+        (void)fprintf(
+            out,
+            "</text><rect x=\"200\" y=\"%.1f\" width=\"%.1f\" height=\"12\" fill=\"%s\" "
+            "fill-opacity=\"0.75\"/><line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n",
+            y, axis_place(&x, row->average) - 200, palette_colour(0), axis_place(&x, row->median),
+            axis_place(&x, row->median), y - 1, y + 13);
     }
     (void)fputs("</svg>\n", out);
 }
@@ -216,12 +221,13 @@ int study_draw_gema(struct store *store, const char *analysis, FILE *out)
     for (size_t i = 0; i < sizeof policies / sizeof policies[0] && !result; i++) {
         sqlite3_stmt *statement;
 
-        if (sqlite3_prepare_v2(store_database(store),
-                               utilisation ? "SELECT ts_util, avg(sched) FROM gema_results WHERE analysis = ? AND policy = ?"
-                                             " GROUP BY ts_util ORDER BY 1"
-                                           : "SELECT dependent, avg(sched) FROM gema_results WHERE analysis = ? AND"
-                                             " policy = ? GROUP BY dependent ORDER BY 1",
-                               -1, &statement, NULL) != SQLITE_OK) {
+        if (sqlite3_prepare_v2(
+                store_database(store),
+                utilisation ? "SELECT ts_util, avg(sched) FROM gema_results WHERE analysis = ? AND policy = ?"
+                              " GROUP BY ts_util ORDER BY 1"
+                            : "SELECT dependent, avg(sched) FROM gema_results WHERE analysis = ? AND"
+                              " policy = ? GROUP BY dependent ORDER BY 1",
+                -1, &statement, NULL) != SQLITE_OK) {
             result = -EIO;
             break;
         }
@@ -231,7 +237,8 @@ int study_draw_gema(struct store *store, const char *analysis, FILE *out)
     }
     if (!result) {
         (void)snprintf(title, sizeof title, "Schedulable sets by policy, analysis %s", analysis);
-        draw_chart(&curves, title, utilisation ? "GPU utilisation U_G" : "share of dependent kernels P_D", out);
+        draw_chart(&curves, title, utilisation ? "GPU utilisation U_G" : "share of dependent kernels P_D",
+                   out);
     }
     free_curves(&curves);
     return result;

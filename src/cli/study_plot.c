@@ -90,7 +90,8 @@ static int add_ranks(struct album *album, const struct ranking *ranking)
             return -ENOMEM;
         study_draw_ranks(ranking, table, memory);
         (void)snprintf(name, sizeof name, "Rankings under %s", table->overheads);
-        page_section(&album->page, name, "Best first: by the median of the sub-ranks, then by their average.");
+        page_section(&album->page, name,
+                     "Best first: by the median of the sub-ranks, then by their average.");
         (void)snprintf(name, sizeof name, "rank-%s", table->overheads);
         result = fclose(memory) ? -ENOMEM : add_picture(album, name, text, size);
         free(text);
@@ -146,9 +147,11 @@ static int check_where(const struct cli_args *args, const char *where)
                 known = known || strcmp(term, study_parameter_names[p]) == 0;
         }
         if (!known)
-            return cli_fail_usage(args, "--where: expected KEY=NAME with overheads, utilisation, period, kernel, data, "
-                                        "state or gpu_share, found %s",
-                                  term);
+            return cli_fail_usage(
+                args,
+                "--where: expected KEY=NAME with overheads, utilisation, period, kernel, data, "
+                "state or gpu_share, found %s",
+                term);
     }
     return 0;
 }
@@ -163,7 +166,8 @@ static void read_scene(sqlite3_stmt *statement, struct study_scene *ret_scene)
                        (const char *)sqlite3_column_text(statement, 2 + 2 * p));
     }
     ret_scene->gpu_share = sqlite3_column_double(statement, 11);
-    (void)snprintf(ret_scene->names[PARAMETER_SHARE], sizeof ret_scene->names[0], "%.9g", ret_scene->gpu_share);
+    (void)snprintf(ret_scene->names[PARAMETER_SHARE], sizeof ret_scene->names[0], "%.9g",
+                   ret_scene->gpu_share);
 }
 
 static int add_scene(struct album *album, struct store *store, const struct ranking *ranking,
@@ -187,13 +191,16 @@ static int add_scene(struct album *album, struct store *store, const struct rank
     return result;
 }
 
-static int add_scenes(struct album *album, struct store *store, const struct ranking *ranking, const char *where,
-                      size_t limit, size_t *ret_left)
+static int add_scenes(struct album *album, struct store *store, const struct ranking *ranking,
+                      const char *where, size_t limit, size_t *ret_left)
 {
     static const char sql[] =
-        "SELECT DISTINCT overheads, util_dist, u.name, period_dist, p.name, kernel_dist, k.name, data_dist, d.name,"
-        " state_dist, s.name, gpu_population FROM dp_ptested JOIN distrs u ON u.id = util_dist JOIN distrs p ON"
-        " p.id = period_dist JOIN distrs k ON k.id = kernel_dist JOIN distrs d ON d.id = data_dist JOIN distrs s ON"
+        "SELECT DISTINCT overheads, util_dist, u.name, period_dist, p.name, kernel_dist, k.name, data_dist, "
+        "d.name,"
+        " state_dist, s.name, gpu_population FROM dp_ptested JOIN distrs u ON u.id = util_dist JOIN distrs p "
+        "ON"
+        " p.id = period_dist JOIN distrs k ON k.id = kernel_dist JOIN distrs d ON d.id = data_dist JOIN "
+        "distrs s ON"
         " s.id = state_dist WHERE EXISTS (SELECT 1 FROM sched_results WHERE dp = dp_ptested.id)"
         " ORDER BY util_dist, period_dist, kernel_dist, data_dist, state_dist, gpu_population, overheads";
     sqlite3_stmt *statement;
@@ -205,7 +212,8 @@ static int add_scenes(struct album *album, struct store *store, const struct ran
     if (sqlite3_prepare_v2(store_database(store), sql, -1, &statement, NULL) != SQLITE_OK)
         return -EIO;
     page_section(&album->page, "Schedulability curves",
-                 "The fraction of task sets with bounded response times. Of configurations that differ in rho only, the "
+                 "The fraction of task sets with bounded response times. Of configurations that differ in "
+                 "rho only, the "
                  "one that ranks best is drawn.");
     while (!result && (step = sqlite3_step(statement)) != SQLITE_DONE) {
         struct study_scene scene;
@@ -356,11 +364,12 @@ const struct cli_command command_study_plot = {
     .summary = "curves and rank tables as SVG and one HTML page",
     .arguments = "",
     .options =
-        (const struct cli_option[]){STUDY_DB_OPTION,
-                                    {"output", 'o', "FOLDER", "write index.html and the pictures there (required)"},
-                                    {"where", 0, "K=V,...", "only such curves: overheads=AC/L,period=long,..."},
-                                    {"limit", 0, "N", "at most so many charts of curves (default 16)"},
-                                    {0}},
+        (const struct cli_option[]){
+            STUDY_DB_OPTION,
+            {"output", 'o', "FOLDER", "write index.html and the pictures there (required)"},
+            {"where", 0, "K=V,...", "only such curves: overheads=AC/L,period=long,..."},
+            {"limit", 0, "N", "at most so many charts of curves (default 16)"},
+            {0}},
     .example = "baton study plot --db quick.db -o pictures --where overheads=AC/L",
     .run = run,
 };

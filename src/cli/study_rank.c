@@ -46,13 +46,14 @@ static json_t *to_json(const struct ranking *ranking, const struct rank_table *t
             if (ranking->tables[t].combinations)
                 json_object_set_new(others, ranking->tables[t].overheads,
                                     json_integer((json_int_t)ranking->tables[t].rows[c].rank));
-        json_array_append_new(rows, json_pack("{s:I, s:f, s:f, s:f, s:f, s:s, s:o}", "rank", (json_int_t)row->rank,
-                                              "median", row->median, "average", row->average, "deviation",
-                                              row->deviation, "area", row->area, "configuration",
-                                              row->configuration, "ranks", others));
+        json_array_append_new(rows, json_pack("{s:I, s:f, s:f, s:f, s:f, s:s, s:o}", "rank",
+                                              (json_int_t)row->rank, "median", row->median, "average",
+                                              row->average, "deviation", row->deviation, "area", row->area,
+                                              "configuration", row->configuration, "ranks", others));
     }
     return json_pack("{s:s, s:I, s:I, s:o}", "overheads", table->overheads, "combinations",
-                     (json_int_t)table->combinations, "unfinished", (json_int_t)table->unfinished, "rows", rows);
+                     (json_int_t)table->combinations, "unfinished", (json_int_t)table->unfinished, "rows",
+                     rows);
 }
 
 static int show(const struct cli_args *args, const struct ranking *ranking)

@@ -72,16 +72,16 @@ static void show_progress(void *context, const struct study_run_state *state)
                   (unsigned long long)state->points, seconds > 0 ? (double)state->tests / seconds : 0, left);
 }
 
-static int tell(const struct cli_args *args, const struct study_run_state *state, const char *path, int result)
+static int tell(const struct cli_args *args, const struct study_run_state *state, const char *path,
+                int result)
 {
     double seconds = (double)state->elapsed / NSEC_PER_SEC;
     double each = state->tests ? seconds * 1e6 / (double)state->tests : 0;
 
     if (cli_has(args, "json")) {
-        json_t *answer =
-            json_pack("{s:s, s:b, s:I, s:I, s:f, s:f, s:f}", "db", path, "finished", result == 0, "points",
-                      (json_int_t)state->points, "tests", (json_int_t)state->tests, "seconds", seconds,
-                      "us_per_test", each, "fraction", state->fraction);
+        json_t *answer = json_pack("{s:s, s:b, s:I, s:I, s:f, s:f, s:f}", "db", path, "finished", result == 0,
+                                   "points", (json_int_t)state->points, "tests", (json_int_t)state->tests,
+                                   "seconds", seconds, "us_per_test", each, "fraction", state->fraction);
 
         json_dumpf(answer, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
         putchar('\n');
@@ -183,7 +183,8 @@ const struct cli_command command_study_run = {
     .max_arguments = 1,
     .options = (const struct cli_option[]){STUDY_DB_OPTION,
                                            {"jobs", 'j', "N", "worker threads (default: one per CPU)"},
-                                           {"shard", 0, "I/N", "only part I of N, counted from 0; see `study merge`"},
+                                           {"shard", 0, "I/N",
+                                            "only part I of N, counted from 0; see `study merge`"},
                                            {"json", 0, NULL, "print one JSON object"},
                                            {0}},
     .example = "baton study run examples/studies/quick.yaml --db quick.db",

@@ -14,11 +14,10 @@ static void print(const struct store_totals *totals, const char *path)
 
 static void print_json(const struct store_totals *totals, const char *version, const char *seed)
 {
-    json_t *answer =
-        json_pack("{s:s, s:I, s:I, s:I, s:I, s:s, s:s}", "kind", totals->kind == STUDY_GEMA ? "gema" : "gpusync",
-                  "experiments", (json_int_t)totals->experiments, "finished", (json_int_t)totals->finished,
-                  "points", (json_int_t)totals->points, "tests", (json_int_t)totals->tests, "analysis", version,
-                  "seed", seed);
+    json_t *answer = json_pack(
+        "{s:s, s:I, s:I, s:I, s:I, s:s, s:s}", "kind", totals->kind == STUDY_GEMA ? "gema" : "gpusync",
+        "experiments", (json_int_t)totals->experiments, "finished", (json_int_t)totals->finished, "points",
+        (json_int_t)totals->points, "tests", (json_int_t)totals->tests, "analysis", version, "seed", seed);
 
     json_dumpf(answer, stdout, JSON_COMPACT);
     putchar('\n');

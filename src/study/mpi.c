@@ -53,7 +53,8 @@ __attribute__((visibility("default"))) const struct study_transport *baton_mpi_o
 
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
         return NULL;
-    if (MPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS || MPI_Comm_size(MPI_COMM_WORLD, &size) != MPI_SUCCESS)
+    if (MPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS ||
+        MPI_Comm_size(MPI_COMM_WORLD, &size) != MPI_SUCCESS)
         return NULL;
     transport.rank = (unsigned)rank;
     transport.size = (unsigned)size;

@@ -52,9 +52,9 @@ void rank_summarise(double values[], size_t n, struct rank_row *ret_row)
 /* What is gathered before it can be summarised. */
 struct gathering {
     struct ranking *ranking;
-    size_t capacity;                       /* combinations per overhead set */
-    double *ranks[STUDY_MAX_OVERHEADS];    /* [configuration][capacity] */
-    const char **names;                    /* of the configurations */
+    size_t capacity;                        /* combinations per overhead set */
+    double *ranks[STUDY_MAX_OVERHEADS];     /* [configuration][capacity] */
+    const char **names;                     /* of the configurations */
     double areas[STUDY_MAX_CONFIGURATIONS]; /* of the combination that is being read */
     bool seen[STUDY_MAX_CONFIGURATIONS];
     bool finished;
@@ -131,10 +131,12 @@ static void close_combination(struct gathering *gathering)
 
 static int read_areas(struct store *store, struct gathering *gathering, double step_width)
 {
-    static const char sql[] =
-        "SELECT overheads, printf('%d %d %d %d %d %.9g', util_dist, period_dist, kernel_dist, data_dist, state_dist,"
-        " gpu_population), configuration, finished, coalesce((SELECT sum(sched) FROM sched_results WHERE dp = id), 0)"
-        " FROM dp_ptested ORDER BY overheads, util_dist, period_dist, kernel_dist, data_dist, state_dist, gpu_population";
+    static const char sql[] = "SELECT overheads, printf('%d %d %d %d %d %.9g', util_dist, period_dist, "
+                              "kernel_dist, data_dist, state_dist,"
+                              " gpu_population), configuration, finished, coalesce((SELECT sum(sched) FROM "
+                              "sched_results WHERE dp = id), 0)"
+                              " FROM dp_ptested ORDER BY overheads, util_dist, period_dist, kernel_dist, "
+                              "data_dist, state_dist, gpu_population";
     struct ranking *ranking = gathering->ranking;
     char combination[128] = "";
     sqlite3_stmt *statement;
@@ -215,7 +217,8 @@ int ranking_make(struct store *store, struct ranking *ret_ranking)
     if (!result)
         result = list_names(store, &gathering);
     if (!result)
-        gathering.capacity = totals.experiments / (ranking.n_configurations ? ranking.n_configurations : 1) + 1;
+        gathering.capacity =
+            totals.experiments / (ranking.n_configurations ? ranking.n_configurations : 1) + 1;
     if (!result)
         result = read_areas(store, &gathering, strtod(step, NULL));
     if (result) {

@@ -11,11 +11,11 @@
 #include "base/random.h"
 #include "study/run_messages.h"
 
-#define PENDING        256                     /* points that may wait to be written */
-#define FLUSH_EVERY    (200 * NSEC_PER_MS)     /* a crash loses what is younger */
+#define PENDING        256                 /* points that may wait to be written */
+#define FLUSH_EVERY    (200 * NSEC_PER_MS) /* a crash loses what is younger */
 #define PROGRESS_EVERY (500 * NSEC_PER_MS)
 #define ALONE_WAIT     (50 * NSEC_PER_MS)
-#define POLL_WAIT      (NSEC_PER_MS)           /* MPI has no way to sleep until a message comes */
+#define POLL_WAIT      (NSEC_PER_MS) /* MPI has no way to sleep until a message comes */
 
 struct run {
     const struct study_spec *spec;

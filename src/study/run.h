@@ -22,8 +22,8 @@ struct study_run_state {
 };
 
 struct study_run_options {
-    unsigned jobs;          /* worker threads here */
-    unsigned shard, shards; /* units with index % shards == shard; 0 of 1: all */
+    unsigned jobs;                           /* worker threads here */
+    unsigned shard, shards;                  /* units with index % shards == shard; 0 of 1: all */
     const struct study_transport *transport; /* of rank 0; NULL: alone */
     const atomic_bool *stop;                 /* set by a signal handler */
     void (*progress)(void *context, const struct study_run_state *state); /* now and then; may be NULL */

@@ -14,7 +14,8 @@ static int send_point(void *context, const struct study_point *point)
 }
 
 /* The next message of rank 0; naps instead of spinning, as nothing is urgent. */
-static int wait_for_message(const struct study_transport *transport, int *ret_tag, union run_message *ret_message)
+static int wait_for_message(const struct study_transport *transport, int *ret_tag,
+                            union run_message *ret_message)
 {
     const struct timespec nap = {.tv_nsec = NSEC_PER_MS};
     unsigned from;

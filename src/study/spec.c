@@ -12,8 +12,8 @@
 
 #define SPEC_FILE_LIMIT ((size_t)1 << 20)
 
-const char *const study_parameter_names[] = {"utilisation", "period", "kernel", "data", "state", "gpu_share",
-                                             NULL};
+const char *const study_parameter_names[] = {"utilisation", "period",    "kernel", "data",
+                                             "state",       "gpu_share", NULL};
 const char *const study_organisation_names[] = {"P", "C", "G", NULL};
 
 static int read_grid(const struct document *document, const struct node *node, struct study_spec *spec,
@@ -43,8 +43,8 @@ static int read_grid(const struct document *document, const struct node *node, s
         return result;
     spec->n_points = (size_t)(until / spec->step + 1e-9);
     if (spec->n_points < 1 || spec->n_points > STUDY_MAX_POINTS)
-        return document_reject(document, node ? node : document->root, ret_error, "1 to %d points of the grid",
-                               STUDY_MAX_POINTS);
+        return document_reject(document, node ? node : document->root, ret_error,
+                               "1 to %d points of the grid", STUDY_MAX_POINTS);
     return 0;
 }
 
@@ -71,8 +71,8 @@ static int read_stopping(const struct document *document, const struct node *nod
             result = node_number(document, node_get(node, "interval"), "a width between 0 and 1", 0, 1,
                                  &interval, ret_error);
         if (!result && node_get(node, "cut"))
-            result = node_int(document, node_get(node, "cut"), "a number of points", 0, 1000000, &cut,
-                              ret_error);
+            result =
+                node_int(document, node_get(node, "cut"), "a number of points", 0, 1000000, &cut, ret_error);
     }
     if (!result)
         spec->stopping = (struct study_stopping){(uint32_t)least, (uint32_t)most, interval, (uint32_t)cut};
@@ -125,15 +125,16 @@ static int read_gema(const struct document *document, struct study_spec *spec, s
     int result = node_expect_mapping(document, root, keys, ret_error);
 
     if (!result && node_get(root, "sets"))
-        result = node_int(document, node_get(root, "sets"), "a number of sets", 1, 100000000, &sets, ret_error);
+        result =
+            node_int(document, node_get(root, "sets"), "a number of sets", 1, 100000000, &sets, ret_error);
     if (!result)
         result = read_doubles(document, node_get(root, "gpu_utilisation"),
                               "gpu_utilisation: one or a list of U_G above 0", 1e-3, 64, &spec->arena,
                               &gema->utilisation, &gema->n_utilisation, ret_error);
     if (!result)
-        result = read_doubles(document, node_get(root, "dependent"),
-                              "dependent: one or a list of probabilities", 0, 1, &spec->arena,
-                              &gema->dependent, &gema->n_dependent, ret_error);
+        result =
+            read_doubles(document, node_get(root, "dependent"), "dependent: one or a list of probabilities",
+                         0, 1, &spec->arena, &gema->dependent, &gema->n_dependent, ret_error);
     if (!result && gema->n_utilisation * gema->n_dependent > STUDY_MAX_POINTS)
         result = document_reject(document, root, ret_error, "at most %d points", STUDY_MAX_POINTS);
     gema->sets = (uint32_t)sets;
@@ -152,8 +153,8 @@ static int read_gpusync(const struct document *document, const char *path, struc
     int result = node_expect_mapping(document, root, keys, ret_error);
 
     if (!result && node_get(root, "analysis"))
-        result = node_choice(document, node_get(root, "analysis"), "an analysis", names, &analysis,
-                             ret_error);
+        result =
+            node_choice(document, node_get(root, "analysis"), "an analysis", names, &analysis, ret_error);
     spec->analysis = names[analysis];
     spec->options = analysis == 0 ? gpusync_sound : gpusync_printed;
     spec->options.decide = true;

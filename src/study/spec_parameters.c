@@ -13,13 +13,12 @@ static const struct study_choices presets[STUDY_PARAMETERS] = {
     [PARAMETER_UTILISATION] = {{{"light", 0.01, 0.1}, {"medium", 0.1, 0.4}, {"heavy", 0.5, 0.9}}, 3},
     [PARAMETER_PERIOD] = {{{"moderate", 33e3, 100e3}, {"long", 200e3, 1000e3}}, 2},
     [PARAMETER_KERNEL] = {{{"short", 0.1, 0.25}, {"medium", 0.25, 0.75}, {"long", 0.75, 0.95}}, 3},
-    [PARAMETER_DATA] = {{{"light", 256 * KIB, 256 * KIB},
-                         {"medium", 2 * MIB, 2 * MIB},
-                         {"heavy", 8 * MIB, 8 * MIB}},
-                        3},
+    [PARAMETER_DATA] =
+        {{{"light", 256 * KIB, 256 * KIB}, {"medium", 2 * MIB, 2 * MIB}, {"heavy", 8 * MIB, 8 * MIB}}, 3},
     [PARAMETER_STATE] = {{{"none", 0, 0}, {"quarter", 0.25, 0.25}, {"whole", 1, 1}}, 3},
     /* As the published database writes them. */
-    [PARAMETER_SHARE] = {{{"third", 0.333333, 0.333333}, {"two-thirds", 0.666667, 0.666667}, {"all", 1, 1}}, 3},
+    [PARAMETER_SHARE] = {{{"third", 0.333333, 0.333333}, {"two-thirds", 0.666667, 0.666667}, {"all", 1, 1}},
+                         3},
 };
 
 struct range {

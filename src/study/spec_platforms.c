@@ -52,8 +52,9 @@ static int add_named(const struct document *document, const struct node *entry, 
     for (size_t i = 0; i < GPUSYNC_CONFIGURATIONS; i++)
         if (strcmp(table[i].name, name) == 0)
             return add_table_iv(spec, &table[i]);
-    return document_reject(document, entry, ret_error,
-                           "table-iv, or configurations of Table IV such as \"(C,P,inf)\", or {name, platform}");
+    return document_reject(
+        document, entry, ret_error,
+        "table-iv, or configurations of Table IV such as \"(C,P,inf)\", or {name, platform}");
 }
 
 static int add_own(const struct document *document, const struct node *entry, struct study_spec *spec,
@@ -90,7 +91,8 @@ int spec_read_platforms(const struct document *document, const struct node *node
     }
     result = node_expect_sequence(document, node, "table-iv or a list of configurations", ret_error);
     if (!result && (node->n == 0 || node->n > STUDY_MAX_CONFIGURATIONS))
-        result = document_reject(document, node, ret_error, "1 to %d configurations", STUDY_MAX_CONFIGURATIONS);
+        result =
+            document_reject(document, node, ret_error, "1 to %d configurations", STUDY_MAX_CONFIGURATIONS);
     for (const struct node *entry = result ? NULL : node->first; entry && !result; entry = entry->next) {
         result = entry->kind == NODE_MAPPING ? add_own(document, entry, spec, ret_error)
                                              : add_named(document, entry, spec, ret_error);

@@ -18,7 +18,8 @@ static const char schema[] =
     " PRIMARY KEY (name, organisation)) WITHOUT ROWID;"
     "CREATE TABLE distrs (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, low REAL NOT NULL,"
     " high REAL NOT NULL, UNIQUE (kind, name));"
-    "CREATE TABLE dp_ptested (id INTEGER PRIMARY KEY, is_worst_case INTEGER NOT NULL, is_polluters INTEGER NOT NULL,"
+    "CREATE TABLE dp_ptested (id INTEGER PRIMARY KEY, is_worst_case INTEGER NOT NULL, is_polluters INTEGER "
+    "NOT NULL,"
     " util_dist INTEGER NOT NULL, period_dist INTEGER NOT NULL, kernel_dist INTEGER NOT NULL,"
     " data_dist INTEGER NOT NULL, state_dist INTEGER NOT NULL, gpu_population REAL NOT NULL,"
     " is_p2p INTEGER NOT NULL, cpu_cluster_size INTEGER NOT NULL, gpu_cluster_size INTEGER NOT NULL,"
@@ -45,16 +46,23 @@ int store_result(struct store *store, int sqlite_result)
     (void)snprintf(store->message, sizeof store->message, "%s",
                    store->database ? sqlite3_errmsg(store->database) : sqlite3_errstr(sqlite_result));
     switch (primary) {
-    case SQLITE_FULL: return -ENOSPC;
-    case SQLITE_NOMEM: return -ENOMEM;
+    case SQLITE_FULL:
+        return -ENOSPC;
+    case SQLITE_NOMEM:
+        return -ENOMEM;
     case SQLITE_BUSY:
-    case SQLITE_LOCKED: return -EBUSY;
+    case SQLITE_LOCKED:
+        return -EBUSY;
     case SQLITE_PERM:
     case SQLITE_READONLY:
-    case SQLITE_AUTH: return -EACCES;
-    case SQLITE_CANTOPEN: return -ENOENT;
-    case SQLITE_NOTADB: return STORE_OTHER;
-    default: return -EIO;
+    case SQLITE_AUTH:
+        return -EACCES;
+    case SQLITE_CANTOPEN:
+        return -ENOENT;
+    case SQLITE_NOTADB:
+        return STORE_OTHER;
+    default:
+        return -EIO;
     }
 }
 
@@ -151,18 +159,20 @@ int store_open_read(const char *path, struct store **ret_store)
 
 static int prepare_run(struct store *store)
 {
-    int result = store_prepare(store,
-                               "INSERT OR IGNORE INTO sched_results (dp, ts_util, sched, avg_tard, avg_bandwidth,"
-                               " tested, schedulable, provenance) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                               &store->put);
+    int result =
+        store_prepare(store,
+                      "INSERT OR IGNORE INTO sched_results (dp, ts_util, sched, avg_tard, avg_bandwidth,"
+                      " tested, schedulable, provenance) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                      &store->put);
 
     if (!result)
         result = store_prepare(store, "UPDATE dp_ptested SET finished = 1 WHERE id = ?", &store->finish);
     if (!result)
-        result = store_prepare(store,
-                               "INSERT OR IGNORE INTO gema_results (ts_util, dependent, analysis, policy, sched,"
-                               " tested, schedulable, provenance) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                               &store->put_gema);
+        result =
+            store_prepare(store,
+                          "INSERT OR IGNORE INTO gema_results (ts_util, dependent, analysis, policy, sched,"
+                          " tested, schedulable, provenance) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                          &store->put_gema);
     return result;
 }
 

@@ -37,7 +37,8 @@ int store_unit(struct store *store, uint32_t index, struct study_unit *ret_unit)
 int store_put(struct store *store, const struct study_point points[], size_t n, size_t *ret_new);
 
 /* Adds another file's results to this one, experiments matched by what they are. */
-int store_merge(const char *path, const char *const sources[], size_t n, size_t *ret_new, struct store **ret_store);
+int store_merge(const char *path, const char *const sources[], size_t n, size_t *ret_new,
+                struct store **ret_store);
 
 /* For readers that ask their own questions. */
 struct sqlite3 *store_database(struct store *store);

@@ -103,8 +103,9 @@ static int enter_and_select(struct store *store, struct entry *entry, int64_t *r
 static int enter_provenance(struct store *store)
 {
     struct entry entry = {0};
-    int result = open_entry(store, "INSERT OR IGNORE INTO provenance (version, spec, seed) VALUES (?1, ?2, ?3)",
-                            "SELECT id FROM provenance WHERE version = ?1 AND spec = ?2", &entry);
+    int result =
+        open_entry(store, "INSERT OR IGNORE INTO provenance (version, spec, seed) VALUES (?1, ?2, ?3)",
+                   "SELECT id FROM provenance WHERE version = ?1 AND spec = ?2", &entry);
 
     if (!result) {
         sqlite3_stmt *both[] = {entry.insert, entry.select};
@@ -151,7 +152,8 @@ static int enter_overhead(struct store *store, const struct study_overheads *set
     close_entry(&entry);
     free(text);
     if (!result && !same) {
-        (void)snprintf(store->message, sizeof store->message, "its overhead set %s has other values", set->name);
+        (void)snprintf(store->message, sizeof store->message, "its overhead set %s has other values",
+                       set->name);
         return STORE_OTHER;
     }
     return result;
@@ -162,10 +164,11 @@ static int enter_distribution(struct store *store, size_t parameter, const struc
                               int64_t *ret_id)
 {
     struct entry entry = {0};
-    int result = open_entry(store, "INSERT OR IGNORE INTO distrs (kind, name, low, high) VALUES (?1, ?2, ?3, ?4)",
-                            "SELECT CASE WHEN low = ?3 AND high = ?4 THEN id ELSE -1 END FROM distrs"
-                            " WHERE kind = ?1 AND name = ?2",
-                            &entry);
+    int result =
+        open_entry(store, "INSERT OR IGNORE INTO distrs (kind, name, low, high) VALUES (?1, ?2, ?3, ?4)",
+                   "SELECT CASE WHEN low = ?3 AND high = ?4 THEN id ELSE -1 END FROM distrs"
+                   " WHERE kind = ?1 AND name = ?2",
+                   &entry);
 
     if (!result) {
         sqlite3_stmt *both[] = {entry.insert, entry.select};
@@ -192,7 +195,8 @@ struct distribution_ids {
 };
 
 static void bind_experiment(sqlite3_stmt *statement, const struct study_spec *spec,
-                            const struct study_combination *combination, const struct distribution_ids *ids, size_t row)
+                            const struct study_combination *combination, const struct distribution_ids *ids,
+                            size_t row)
 {
     const struct study_overheads *overheads = &spec->overheads[combination->overheads];
     const struct study_configuration *configuration = &spec->configurations[row];
@@ -207,11 +211,12 @@ static void bind_experiment(sqlite3_stmt *statement, const struct study_spec *sp
         return;
     (void)sqlite3_bind_int(statement, 9, overheads->worst_case);
     (void)sqlite3_bind_int(statement, 10, overheads->loaded);
-    (void)sqlite3_bind_int(statement, 11,
-                           platform->migration == MIGRATION_P2P || platform->migration == MIGRATION_ON_DEMAND);
+    (void)sqlite3_bind_int(
+        statement, 11, platform->migration == MIGRATION_P2P || platform->migration == MIGRATION_ON_DEMAND);
     (void)sqlite3_bind_int64(statement, 12, platform->cpu_cluster);
     (void)sqlite3_bind_int64(statement, 13, platform->gpu_cluster);
-    (void)sqlite3_bind_int64(statement, 14, platform->tokens_per_gpu); /* TOKENS_UNLIMITED is 0, as in App. D */
+    (void)sqlite3_bind_int64(statement, 14,
+                             platform->tokens_per_gpu); /* TOKENS_UNLIMITED is 0, as in App. D */
 }
 
 static int enter_experiments(struct store *store, const struct distribution_ids *ids)
@@ -224,7 +229,8 @@ static int enter_experiments(struct store *store, const struct distribution_ids 
         " gpu_population, overheads, configuration, is_worst_case, is_polluters, is_p2p, cpu_cluster_size,"
         " gpu_cluster_size, rho) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         "SELECT id FROM dp_ptested WHERE util_dist = ?1 AND period_dist = ?2 AND kernel_dist = ?3"
-        " AND data_dist = ?4 AND state_dist = ?5 AND gpu_population = ?6 AND overheads = ?7 AND configuration = ?8",
+        " AND data_dist = ?4 AND state_dist = ?5 AND gpu_population = ?6 AND overheads = ?7 AND "
+        "configuration = ?8",
         &entry);
 
     store->experiments = calloc(spec->n_units * spec->n_configurations, sizeof *store->experiments);
@@ -237,7 +243,8 @@ static int enter_experiments(struct store *store, const struct distribution_ids 
         for (size_t row = 0; row < spec->n_configurations && !result; row++) {
             bind_experiment(entry.insert, spec, &combination, ids, row);
             bind_experiment(entry.select, spec, &combination, ids, row);
-            result = enter_and_select(store, &entry, &store->experiments[unit * spec->n_configurations + row]);
+            result =
+                enter_and_select(store, &entry, &store->experiments[unit * spec->n_configurations + row]);
         }
     }
     close_entry(&entry);

@@ -28,8 +28,8 @@ static int read_gema_unit(struct store *store, struct study_unit *unit)
 {
     const struct study_gema *gema = &store->spec->gema;
     sqlite3_stmt *statement;
-    int result =
-        store_prepare(store, "SELECT count(*) FROM gema_results WHERE ts_util = ? AND dependent = ?", &statement);
+    int result = store_prepare(store, "SELECT count(*) FROM gema_results WHERE ts_util = ? AND dependent = ?",
+                               &statement);
 
     if (result)
         return result;
@@ -53,7 +53,8 @@ int store_unit(struct store *store, uint32_t index, struct study_unit *ret_unit)
     *ret_unit = (struct study_unit){.index = index, .n = (uint32_t)study_rows(spec)};
     if (spec->kind == STUDY_GEMA)
         return read_gema_unit(store, ret_unit);
-    result = store_prepare(store, "SELECT schedulable FROM sched_results WHERE dp = ? ORDER BY ts_util", &statement);
+    result = store_prepare(store, "SELECT schedulable FROM sched_results WHERE dp = ? ORDER BY ts_util",
+                           &statement);
     for (uint32_t row = 0; row < ret_unit->n && !result; row++)
         result = read_progress(store, statement, store->experiments[index * spec->n_configurations + row],
                                &ret_unit->rows[row]);
@@ -89,9 +90,10 @@ int store_totals(struct store *store, struct store_totals *ret_totals)
         return result;
     totals.grid = strtoull(value, NULL, 10);
     if (totals.kind == STUDY_GEMA) {
-        result = read_numbers(store,
-                              "SELECT count(DISTINCT ts_util || ' ' || dependent), coalesce(sum(tested), 0) FROM gema_results",
-                              (uint64_t *const[]){&totals.finished, &totals.tests}, 2);
+        result = read_numbers(
+            store,
+            "SELECT count(DISTINCT ts_util || ' ' || dependent), coalesce(sum(tested), 0) FROM gema_results",
+            (uint64_t *const[]){&totals.finished, &totals.tests}, 2);
         totals.points = totals.finished;
         totals.experiments = totals.grid;
     } else {

@@ -23,6 +23,7 @@ int transport_wanted(void);
 /* Loads the library from beside the program or where it is installed. 0, or -ENOENT with the reason. */
 int transport_open(const struct study_transport **ret_transport, char ret_reason[], size_t size);
 
-#define TRANSPORT_ENTRY "baton_mpi_open" /* const struct study_transport *(void); NULL if MPI does not start */
+#define TRANSPORT_ENTRY                                                                                      \
+    "baton_mpi_open" /* const struct study_transport *(void); NULL if MPI does not start */
 
 #endif

@@ -191,8 +191,8 @@ static void test_set(struct study_worker *worker, size_t overheads, size_t n, st
     }
 }
 
-static int test_point(struct study_worker *worker, const struct study_combination *combination, uint32_t point,
-                      struct tally tallies[], size_t live, const atomic_bool *stop)
+static int test_point(struct study_worker *worker, const struct study_combination *combination,
+                      uint32_t point, struct tally tallies[], size_t live, const atomic_bool *stop)
 {
     double utilisation = worker->spec->step * (double)(point + 1);
     struct random_state random;
@@ -209,8 +209,8 @@ static int test_point(struct study_worker *worker, const struct study_combinatio
 }
 
 /* The tallies of a point as its cells; moves the rows on. */
-static void close_point(const struct study_spec *spec, const struct tally tallies[],
-                        const bool wanted[], struct study_progress rows[], struct study_point *point)
+static void close_point(const struct study_spec *spec, const struct tally tallies[], const bool wanted[],
+                        struct study_progress rows[], struct study_point *point)
 {
     point->n = 0;
     for (size_t c = 0; c < spec->n_configurations; c++) {

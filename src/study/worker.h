@@ -27,7 +27,7 @@ struct study_cell {
     uint32_t tested, schedulable;
     uint32_t finished; /* the curve ends here */
     double tardiness;  /* mean over schedulable sets of the mean of tardiness / period; < 0: none */
-    double bandwidth;  /* mean over schedulable sets of sum (in + out) / period, bytes per second; < 0: none */
+    double bandwidth; /* mean over schedulable sets of sum (in + out) / period, bytes per second; < 0: none */
 };
 
 /* One point of a unit: a cell for every row that is not finished. */

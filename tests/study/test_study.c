@@ -84,7 +84,8 @@ struct sums {
     size_t sets, gpu_tasks, untrimmed;
 };
 
-static void draw_many(const struct study_combination *combination, double target, size_t sets, struct sums *sums)
+static void draw_many(const struct study_combination *combination, double target, size_t sets,
+                      struct sums *sums)
 {
     static struct gpusync_job jobs[STUDY_MAX_TASKS];
     const struct study_distribution *const *values = combination->values;
@@ -134,10 +135,12 @@ START_TEST(generated_sets_follow_their_distributions)
     struct sums sums;
     double n;
 
-    ck_assert_int_eq(read_study("study: gpusync\noverheads: {file: o.yaml}\nparameters: {utilisation: medium, period: moderate, "
-                                "kernel: medium, data: medium, state: 0.25, gpu_share: 0.666667}\n",
-                                &spec, &error),
-                     0);
+    ck_assert_int_eq(
+        read_study(
+            "study: gpusync\noverheads: {file: o.yaml}\nparameters: {utilisation: medium, period: moderate, "
+            "kernel: medium, data: medium, state: 0.25, gpu_share: 0.666667}\n",
+            &spec, &error),
+        0);
     study_combination(&spec, 0, &combination);
     draw_many(&combination, 6, 2000, &sums);
     n = sums.tasks;
@@ -145,7 +148,8 @@ START_TEST(generated_sets_follow_their_distributions)
      * bias: a set of 6 takes 24 draws of mean 0.25, and Wald's identity holds for all draws, the trimmed one included as drawn. So the mean of the
      * untrimmed ones lies within 0.25 +- 0.01. */
     ck_assert_double_eq_tol(sums.period / n, 66.5e3, 5 * 67e3 / sqrt(12 * n));
-    ck_assert_double_eq_tol(sums.part / (double)sums.gpu_tasks, 0.5, 5 * 0.5 / sqrt(12.0 * (double)sums.gpu_tasks));
+    ck_assert_double_eq_tol(sums.part / (double)sums.gpu_tasks, 0.5,
+                            5 * 0.5 / sqrt(12.0 * (double)sums.gpu_tasks));
     ck_assert_double_eq_tol(sums.utilisation / (double)sums.untrimmed, 0.25, 0.01);
     /* Renewal: about target / mean + (variance / mean^2 + 1) / 2 = 24.56 tasks until the target is passed. */
     ck_assert_double_eq_tol(n / (double)sums.sets, 6 / 0.25 + (0.0075 / 0.0625 + 1) / 2, 0.3);
@@ -163,10 +167,12 @@ START_TEST(gpu_tasks_are_a_random_subset)
     double chi = 0;
     double total = 0;
 
-    ck_assert_int_eq(read_study("study: gpusync\noverheads: {file: o.yaml}\nparameters: {utilisation: {name: fixed, low: 0.5, high: "
-                                "0.5}, period: long, kernel: short, data: 1 MiB, state: none, gpu_share: 0.333333}\n",
-                                &spec, &error),
-                     0);
+    ck_assert_int_eq(
+        read_study("study: gpusync\noverheads: {file: o.yaml}\nparameters: {utilisation: {name: fixed, low: "
+                   "0.5, high: "
+                   "0.5}, period: long, kernel: short, data: 1 MiB, state: none, gpu_share: 0.333333}\n",
+                   &spec, &error),
+        0);
     study_combination(&spec, 0, &combination);
     random_init(&random, 3, 1);
     for (size_t s = 0; s < 6000; s++) {
@@ -189,7 +195,8 @@ START_TEST(a_point_is_drawn_from_what_it_is_not_from_where_it_stands)
     struct study_combination combination;
     uint64_t alone;
 
-    ck_assert_int_eq(read_study("study: gpusync\noverheads: {file: o.yaml}\nparameters: {utilisation: heavy, period: long, kernel: long, "
+    ck_assert_int_eq(read_study("study: gpusync\noverheads: {file: o.yaml}\nparameters: {utilisation: heavy, "
+                                "period: long, kernel: long, "
                                 "data: heavy, state: whole, gpu_share: 1}\n",
                                 &spec, &error),
                      0);
@@ -245,9 +252,12 @@ START_TEST(sub_ranks_share_ties)
 }
 END_TEST
 
-static const char small[] = "study: gpusync\nseed: 5\noverheads: {file: o.yaml}\nplatforms: [\"(C,P,inf)\", \"(P,P,1)\", \"(P,C,2)\"]\n"
-                            "parameters: {utilisation: [medium, heavy], period: long, kernel: short, data: light, state: none, gpu_share: 1}\n"
-                            "grid: {step: 1, until: 12}\nstop: {least: 10, most: 30, interval: 0.2, cut: 2}\n";
+static const char small[] =
+    "study: gpusync\nseed: 5\noverheads: {file: o.yaml}\nplatforms: [\"(C,P,inf)\", \"(P,P,1)\", "
+    "\"(P,C,2)\"]\n"
+    "parameters: {utilisation: [medium, heavy], period: long, kernel: short, data: light, state: none, "
+    "gpu_share: 1}\n"
+    "grid: {step: 1, until: 12}\nstop: {least: 10, most: 30, interval: 0.2, cut: 2}\n";
 
 struct collected {
     struct study_point points[64];
@@ -351,7 +361,8 @@ START_TEST(bad_studies_are_rejected_with_their_place)
         {"study: gpusync\noverheads: {file: absent.yaml}\n", 0, "a readable file"},
         {"study: gpusync\noverheads: {file: o.yaml, sets: [B]}\n", 2, "the name of a set"},
         {"study: gpusync\noverheads: {file: o.yaml}\nplatforms: [\"(C,P,4)\"]\n", 3, "table-iv"},
-        {"study: gpusync\noverheads: {file: o.yaml}\nparameters: {period: [moderate, moderate]}\n", 3, "each value once"},
+        {"study: gpusync\noverheads: {file: o.yaml}\nparameters: {period: [moderate, moderate]}\n", 3,
+         "each value once"},
         {"study: gpusync\noverheads: {file: o.yaml}\nparameters: {kernel: 2}\n", 3, "a part"},
         {"study: gpusync\noverheads: {file: o.yaml}\nstop: {least: 10, most: 5}\n", 3, "not below"},
         {"study: gpusync\noverheads: {file: o.yaml}\ngrid: {step: 0}\n", 3, "a step"},
@@ -369,7 +380,8 @@ END_TEST
 
 START_TEST(a_user_may_bring_machines_and_distributions)
 {
-    ck_assert_int_eq(read_study("study: gpusync\noverheads: {file: o.yaml}\nplatforms: [{name: mine, platform: {cpus: 4, gpus: 2}}]\n"
+    ck_assert_int_eq(read_study("study: gpusync\noverheads: {file: o.yaml}\nplatforms: [{name: mine, "
+                                "platform: {cpus: 4, gpus: 2}}]\n"
                                 "parameters: {period: {name: fast, low: 5, high: 10}, data: 64 KiB}\n",
                                 &spec, &error),
                      0);
