@@ -62,7 +62,7 @@ static int add_own(const struct document *document, const struct node *entry, st
 {
     static const char *const keys[] = {"name", "platform", NULL};
     const char *name = NULL;
-    struct platform platform;
+    struct platform platform = {0};
     int result = node_expect_mapping(document, entry, keys, ret_error);
 
     if (!result && (!node_get(entry, "name") || !node_get(entry, "platform")))
