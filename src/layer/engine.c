@@ -13,7 +13,8 @@
 #include "layer/layer.h"
 #include "layer/objects.h"
 
-#define GRANT_POLL_NS (50 * NSEC_PER_MS) /* how often a worker that waits for a grant looks whether the process ends */
+#define GRANT_POLL_NS                                                                                        \
+    (50 * NSEC_PER_MS) /* how often a worker that waits for a grant looks whether the process ends */
 
 enum { MAX_ISSUED = 64 };
 
@@ -91,6 +92,12 @@ void engine_enter(struct engine *engine)
         if (engine->held && engine->users == 0) { /* kept by nobody, wanted by somebody else */
             engine->held = false;
             lease_end(engine->lease);
+        }
+        if (engine->held && engine->flight_n) { /* asked to yield: what is in flight holds the lease */
+            pthread_mutex_unlock(&engine->lock);
+            engine_flight_reap(engine, true);
+            pthread_mutex_lock(&engine->lock);
+            continue;
         }
         if (engine->held || engine->asking) {
             pause_briefly(engine); /* leaving and granting signal; a change of YIELD alone does not */
@@ -243,7 +250,8 @@ static void finish(struct engine *engine, struct command *command)
     cl_int status = CL_COMPLETE;
 
     target.clWaitForEvents(1, &command->driver_event);
-    target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+    target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                          NULL);
     status = command->piece_status < 0 ? command->piece_status : status;
     issue_read_times(engine, command);
     if (command->leased)
@@ -377,8 +385,8 @@ void engine_stop_all(void)
 {
     atomic_store(&stopping, true);
     for (struct device_record *device = device_records(); device; device = device->next)
-        for (int kind = 0; kind < ENGINE_N; kind++) {
-            struct engine *engine = &device->engines[kind];
+        for (int kind = 0; kind < ENGINE_N && device->engines == device->own; kind++) {
+            struct engine *engine = &device->own[kind];
             bool started;
             pthread_mutex_lock(&graph_lock);
             engine->stopping = true;

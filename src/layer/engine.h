@@ -42,7 +42,7 @@ struct engine {
     bool held, asking;
     struct engine_flight flight[ENGINE_FLIGHT]; /* ring of direct commands */
     unsigned flight_first, flight_n;
-    int64_t flight_ns; /* predicted, of the ring */
+    int64_t flight_ns;      /* predicted, of the ring */
     atomic_uint flight_any; /* flight_n, readable without the lock */
 
     /* graph_lock */

@@ -12,7 +12,8 @@
 
 #define WAITS n, waits, event
 
-static cl_int whole_transfer(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits, cl_event *event)
+static cl_int whole_transfer(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
+                             cl_event *event)
 {
     const struct command_transfer *t = &c->u.transfer;
     cl_command_queue queue = c->queue->handle;
@@ -25,20 +26,23 @@ static cl_int whole_transfer(const struct command *c, cl_bool blocking, cl_uint 
     case COMMAND_COPY:
         return target.clEnqueueCopyBuffer(queue, t->a, t->b, t->offset, t->offset_b, t->size, WAITS);
     case COMMAND_FILL:
-        return target.clEnqueueFillBuffer(queue, t->a, t->pattern, t->pattern_size, t->offset, t->size, WAITS);
+        return target.clEnqueueFillBuffer(queue, t->a, t->pattern, t->pattern_size, t->offset, t->size,
+                                          WAITS);
     case COMMAND_READ_RECT:
-        return target.clEnqueueReadBufferRect(queue, t->a, blocking, t->origin, t->origin_b, t->region, t->row, t->slice,
-                                              t->row_b, t->slice_b, t->host, WAITS);
+        return target.clEnqueueReadBufferRect(queue, t->a, blocking, t->origin, t->origin_b, t->region,
+                                              t->row, t->slice, t->row_b, t->slice_b, t->host, WAITS);
     case COMMAND_WRITE_RECT:
-        return target.clEnqueueWriteBufferRect(queue, t->a, blocking, t->origin, t->origin_b, t->region, t->row, t->slice,
-                                               t->row_b, t->slice_b, t->host, WAITS);
+        return target.clEnqueueWriteBufferRect(queue, t->a, blocking, t->origin, t->origin_b, t->region,
+                                               t->row, t->slice, t->row_b, t->slice_b, t->host, WAITS);
     case COMMAND_COPY_RECT:
-        return target.clEnqueueCopyBufferRect(queue, t->a, t->b, t->origin, t->origin_b, t->region, t->row, t->slice,
-                                              t->row_b, t->slice_b, WAITS);
+        return target.clEnqueueCopyBufferRect(queue, t->a, t->b, t->origin, t->origin_b, t->region, t->row,
+                                              t->slice, t->row_b, t->slice_b, WAITS);
     case COMMAND_READ_IMAGE:
-        return target.clEnqueueReadImage(queue, t->a, blocking, t->origin, t->region, t->row, t->slice, t->host, WAITS);
+        return target.clEnqueueReadImage(queue, t->a, blocking, t->origin, t->region, t->row, t->slice,
+                                         t->host, WAITS);
     case COMMAND_WRITE_IMAGE:
-        return target.clEnqueueWriteImage(queue, t->a, blocking, t->origin, t->region, t->row, t->slice, t->host, WAITS);
+        return target.clEnqueueWriteImage(queue, t->a, blocking, t->origin, t->region, t->row, t->slice,
+                                          t->host, WAITS);
     case COMMAND_COPY_IMAGE:
         return target.clEnqueueCopyImage(queue, t->a, t->b, t->origin, t->origin_b, t->region, WAITS);
     case COMMAND_IMAGE_TO_BUFFER:
@@ -50,7 +54,8 @@ static cl_int whole_transfer(const struct command *c, cl_bool blocking, cl_uint 
     }
 }
 
-static cl_int whole_svm(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits, cl_event *event)
+static cl_int whole_svm(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
+                        cl_event *event)
 {
     const struct command_svm *s = &c->u.svm;
     cl_command_queue queue = c->queue->handle;
@@ -67,11 +72,13 @@ static cl_int whole_svm(const struct command *c, cl_bool blocking, cl_uint n, co
     case COMMAND_SVM_FREE:
         return target.clEnqueueSVMFree(queue, s->n, s->pointers, s->run, s->user, WAITS);
     default:
-        return target.clEnqueueSVMMigrateMem(queue, s->n, (const void **)s->pointers, s->sizes, s->flags, WAITS);
+        return target.clEnqueueSVMMigrateMem(queue, s->n, (const void **)s->pointers, s->sizes, s->flags,
+                                             WAITS);
     }
 }
 
-cl_int issue_whole(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits, cl_event *event)
+cl_int issue_whole(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
+                   cl_event *event)
 {
     const struct command_launch *l = &c->u.launch;
     const struct command_native *f = &c->u.native;
@@ -90,7 +97,8 @@ cl_int issue_whole(const struct command *c, cl_bool blocking, cl_uint n, const c
     case COMMAND_NATIVE:
         return target.clEnqueueNativeKernel(queue, f->run, f->args, f->size, f->n, f->mems, f->places, WAITS);
     case COMMAND_MIGRATE:
-        return target.clEnqueueMigrateMemObjects(queue, c->u.migrate.n, c->u.migrate.mems, c->u.migrate.flags, WAITS);
+        return target.clEnqueueMigrateMemObjects(queue, c->u.migrate.n, c->u.migrate.mems, c->u.migrate.flags,
+                                                 WAITS);
     case COMMAND_UNMAP:
         return target.clEnqueueUnmapMemObject(queue, c->u.map.mem, c->u.map.pointer, WAITS);
     case COMMAND_BARRIER:
@@ -227,7 +235,8 @@ int64_t issue_predict(const struct engine *engine, size_t bytes)
 }
 
 /* One row range of a box transfer: rows [y, y + rows) of slice z. */
-static void box_piece(const struct command *whole, size_t element, size_t z, size_t y, size_t rows, struct command *ret_piece)
+static void box_piece(const struct command *whole, size_t element, size_t z, size_t y, size_t rows,
+                      struct command *ret_piece)
 {
     struct command_transfer *t = &ret_piece->u.transfer;
     size_t done_rows = z * whole->u.transfer.region[1] + y, width = element * whole->u.transfer.region[0];
@@ -365,7 +374,8 @@ cl_int issue_command(struct engine *engine, struct command *command)
         if (bytes)
             launch_count(COUNTER_COPIES, 1);
         if (bytes > chunk)
-            code = is_box(command->kind) ? issue_boxes(&pipe, command, chunk) : issue_linear(&pipe, command, chunk);
+            code = is_box(command->kind) ? issue_boxes(&pipe, command, chunk)
+                                         : issue_linear(&pipe, command, chunk);
         else
             code = issue_whole(command, CL_FALSE, 0, NULL, &command->driver_event);
     }
@@ -400,7 +410,8 @@ static void report(struct engine *engine, cl_ulong start, cl_ulong end)
 
 void issue_measure_event(struct engine *engine, cl_event event, struct kernel_record *kernel, size_t items)
 {
-    cl_ulong start = time_of(event, CL_PROFILING_COMMAND_START), end = time_of(event, CL_PROFILING_COMMAND_END);
+    cl_ulong start = time_of(event, CL_PROFILING_COMMAND_START),
+             end = time_of(event, CL_PROFILING_COMMAND_END);
 
     if (!start || end < start)
         return;
@@ -429,5 +440,6 @@ void issue_read_times(struct engine *engine, struct command *command)
     /* It was queued with us before the driver saw it. */
     if (waited > 0 && command->times[0] > (cl_ulong)waited)
         command->times[0] -= (cl_ulong)waited;
-    target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_TYPE, sizeof command->type, &command->type, NULL);
+    target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_TYPE, sizeof command->type, &command->type,
+                          NULL);
 }

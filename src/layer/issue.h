@@ -36,7 +36,7 @@ void issue_read_times(struct engine *engine, struct command *command);
 struct issue_pipe {
     struct engine *engine;
     struct command *command;
-    cl_event last; /* the piece before the newest; not yet waited for */
+    cl_event last;            /* the piece before the newest; not yet waited for */
     size_t last_items, items; /* of that one and of the newest; 0: not to be measured */
 };
 void issue_pipe_begin(struct issue_pipe *pipe, struct engine *engine, struct command *command);

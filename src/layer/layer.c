@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/join.h"
 #include "client/lease.h"
 #include "layer/entry.h"
 #include "layer/graph.h"
@@ -41,6 +42,7 @@ static void open_session(void)
     if (code == -ECONNREFUSED)
         atomic_store(&refused, true);
     atomic_store(&session, code == 0 ? opened : NULL);
+    join_offer(code == 0 ? opened : NULL);
 }
 
 struct session *layer_session(void)
@@ -117,9 +119,9 @@ static void in_child(void)
     graph_forget_locks();
 }
 
-CL_API_ENTRY cl_context CL_API_CALL
-entry_clCreateContext(const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
-                      void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data, cl_int *ret_code)
+CL_API_ENTRY cl_context CL_API_CALL entry_clCreateContext(
+    const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
+    void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data, cl_int *ret_code)
 {
     if (!layer_off() && layer_refused()) {
         if (ret_code)
@@ -129,10 +131,9 @@ entry_clCreateContext(const cl_context_properties *properties, cl_uint n, const 
     return target.clCreateContext(properties, n, devices, notify, data, ret_code);
 }
 
-CL_API_ENTRY cl_context CL_API_CALL
-entry_clCreateContextFromType(const cl_context_properties *properties, cl_device_type type,
-                              void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data,
-                              cl_int *ret_code)
+CL_API_ENTRY cl_context CL_API_CALL entry_clCreateContextFromType(
+    const cl_context_properties *properties, cl_device_type type,
+    void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data, cl_int *ret_code)
 {
     if (!layer_off() && layer_refused()) {
         if (ret_code)
@@ -143,14 +144,26 @@ entry_clCreateContextFromType(const cl_context_properties *properties, cl_device
 }
 
 #pragma GCC visibility push(default)
-CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *ret_value, size_t *ret_size)
+CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *ret_value,
+                                               size_t *ret_size)
 {
     static const char layer_name[] = "baton";
+    const struct join_hooks *hooks = &join_hooks;
     cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    const void *value = name == CL_LAYER_NAME ? (const void *)layer_name : &version;
-    size_t size = name == CL_LAYER_NAME ? sizeof layer_name : sizeof version;
+    const void *value = &version;
+    size_t size = sizeof version;
 
-    if ((name != CL_LAYER_NAME && name != CL_LAYER_API_VERSION) || (ret_value && room < size))
+    if (name == CL_LAYER_NAME) {
+        value = layer_name;
+        size = sizeof layer_name;
+    } else if (name == JOIN_LAYER_INFO && target.clGetPlatformIDs) { /* libbaton.so of the same process */
+        (void)layer_session();
+        value = &hooks;
+        size = sizeof hooks;
+    } else if (name != CL_LAYER_API_VERSION) {
+        return CL_INVALID_VALUE;
+    }
+    if (ret_value && room < size)
         return CL_INVALID_VALUE;
     if (ret_value)
         memcpy(ret_value, value, size);

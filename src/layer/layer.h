@@ -18,8 +18,8 @@
 #include "client/session.h"
 #include "client/settings.h"
 
-extern cl_icd_dispatch target;    /* the driver, as the loader gave it to us; written once by clInitLayer */
-extern struct settings settings;  /* read once by clInitLayer */
+extern cl_icd_dispatch target;      /* the driver, as the loader gave it to us; written once by clInitLayer */
+extern struct settings settings;    /* read once by clInitLayer */
 extern bool layer_queue_everything; /* tests: no command goes to the driver from the calling thread */
 
 /* True in a forked child: every entry point then calls the driver and nothing else. */

@@ -81,10 +81,7 @@ static void run_group_sum(const struct item *item, void *const args[])
 }
 
 static const struct fake_builtin builtins[] = {
-    {"empty", 0, run_empty},
-    {"add", 3, run_add},
-    {"scale", 2, run_scale},
-    {"shape", 1, run_shape},
+    {"empty", 0, run_empty},         {"add", 3, run_add}, {"scale", 2, run_scale}, {"shape", 1, run_shape},
     {"group_sum", 3, run_group_sum},
 };
 
@@ -109,7 +106,8 @@ static void run_group(const struct fake_builtin *builtin, struct item *item, voi
                 builtin->run(item, args);
 }
 
-void fake_builtin_run(const struct fake_signature *signature, const struct fake_arg *args, const struct fake_range *range)
+void fake_builtin_run(const struct fake_signature *signature, const struct fake_arg *args,
+                      const struct fake_range *range)
 {
     const struct piece *piece = NULL;
     struct item item = {.dim = range->dim};
