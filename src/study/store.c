@@ -128,7 +128,8 @@ static int create_tables(struct store *store)
 int store_open(const char *path, bool create, struct store **ret_store)
 {
     struct store *store = calloc(1, sizeof *store);
-    int flags = create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+    /* Readers too: a run that was killed may have left a journal, which whoever opens the file rolls back. */
+    int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
     int result;
 
     if (!store)
