@@ -33,6 +33,7 @@ struct run {
     size_t n_pending;
     uint64_t points, tests;
     unsigned running; /* threads and other processes at work */
+    bool broken;      /* a write failed: later points must not be stored before the lost ones */
     int result;
     atomic_bool stop;
 };
@@ -188,13 +189,16 @@ static int flush(struct run *run)
     pthread_mutex_unlock(&run->lock);
     if (n == 0)
         return 0;
-    if (!points)
-        return -ENOMEM;
+    if (!points || run->broken) {
+        free(points);
+        return points ? 0 : -ENOMEM;
+    }
     pthread_mutex_lock(&run->store_lock);
     result = store_put(run->store, points, n, &new_cells);
     pthread_mutex_unlock(&run->store_lock);
     free(points);
     run->points += new_cells;
+    run->broken = result != 0;
     return result;
 }
 

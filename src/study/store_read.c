@@ -1,11 +1,12 @@
 /* Questions to the store: where units stand, totals. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "study/store_internal.h"
 
-/* How many points an experiment has, and how many of the last are 0. */
+/* How many points an experiment has from the first on without a gap, and how many of the last of these are 0. */
 static int read_progress(struct store *store, sqlite3_stmt *statement, int64_t id,
                          struct study_progress *ret_progress)
 {
@@ -14,7 +15,9 @@ static int read_progress(struct store *store, sqlite3_stmt *statement, int64_t i
 
     sqlite3_reset(statement);
     (void)sqlite3_bind_int64(statement, 1, id);
-    while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
+    while ((result = sqlite3_step(statement)) == SQLITE_ROW &&
+           fabs(sqlite3_column_double(statement, 1) - store->spec->step * (progress.next + 1)) <
+               store->spec->step / 2) {
         progress.next++;
         progress.zeros = sqlite3_column_int(statement, 0) == 0 ? progress.zeros + 1 : 0;
     }
@@ -53,8 +56,8 @@ int store_unit(struct store *store, uint32_t index, struct study_unit *ret_unit)
     *ret_unit = (struct study_unit){.index = index, .n = (uint32_t)study_rows(spec)};
     if (spec->kind == STUDY_GEMA)
         return read_gema_unit(store, ret_unit);
-    result = store_prepare(store, "SELECT schedulable FROM sched_results WHERE dp = ? ORDER BY ts_util",
-                           &statement);
+    result = store_prepare(
+        store, "SELECT schedulable, ts_util FROM sched_results WHERE dp = ? ORDER BY ts_util", &statement);
     for (uint32_t row = 0; row < ret_unit->n && !result; row++)
         result = read_progress(store, statement, store->experiments[index * spec->n_configurations + row],
                                &ret_unit->rows[row]);
