@@ -3,10 +3,13 @@
  * back. It prints how its jobs fared, from the release (the start of the period) to the last byte, and checks every result.
  *
  *   urgent --calibrate MS      prints how many steps make the kernel take so long on this device
- *   urgent --steps N [--period MS] [--deadline MS] [--jobs N] [--warm N] [--list]
+ *   urgent --steps N [--period MS] [--deadline MS] [--jobs N] [--seconds S] [--warm N] [--list]
  *
- * Prints one line of names and numbers: jobs, misses, p50_ms, p99_ms, max_ms, wrong. The first jobs (--warm) are run but
- * not counted: they build, and they touch memory for the first time. --list prints every response time before it.
+ * Ends after so many jobs or so many seconds, whichever comes first. A release that passes while a job runs is skipped and
+ * counts as a miss. Prints one line of names and numbers: jobs, releases, misses, p50_ms, p99_ms, max_ms (from the release),
+ * call_p50_ms, call_p99_ms, call_max_ms (from the first OpenCL call, so without the time that the operating system took to
+ * wake the program), wrong. The first jobs (--warm) are run but not counted: they touch memory for the first time. --list prints
+ * every job's two times before it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,42 +76,57 @@ static void calibrate(struct urgent *urgent, double ms)
     printf("%.0f\n", steps < 1 ? 1 : steps);
 }
 
+struct record {
+    double *response, *call; /* from the release, from the first call; ms */
+    size_t n, skipped, misses, wrong;
+};
+
+static void run_jobs(struct urgent *urgent, struct record *record, size_t most, double period, double deadline, double end)
+{
+    double release = now_ms() + period;
+
+    while (record->n < most && release < end) {
+        double begin;
+        sleep_until_ms(release);
+        begin = now_ms();
+        run_job(urgent, (uint32_t)record->n);
+        record->call[record->n] = now_ms() - begin;
+        record->response[record->n] = now_ms() - release;
+        record->misses += record->response[record->n] > deadline;
+        record->wrong += !is_right(urgent);
+        record->n++;
+        for (release += period; release < now_ms(); release += period)
+            record->skipped++;
+    }
+}
+
 static int run_periodically(struct urgent *urgent, int argc, char **argv)
 {
     double period = option(argc, argv, "period", 10);
-    double deadline = option(argc, argv, "deadline", period);
-    size_t n = (size_t)option(argc, argv, "jobs", 500);
-    size_t warm = (size_t)option(argc, argv, "warm", 20);
-    double *response = calloc(n ? n : 1, sizeof *response);
-    size_t misses = 0;
-    size_t wrong = 0;
-    double release;
+    size_t most = (size_t)option(argc, argv, "jobs", 100000);
+    size_t warm = (size_t)option(argc, argv, "warm", 5);
+    struct record record = {.response = calloc(most + 1, sizeof(double)), .call = calloc(most + 1, sizeof(double))};
 
-    if (!response || !n) {
-        free(response);
-        return 2;
+    if (!record.response || !record.call || period <= 0) {
+        fprintf(stderr, "urgent: no memory, or no period\n");
+        exit(3);
     }
     for (size_t i = 0; i < warm; i++)
         run_job(urgent, (uint32_t)i);
-    release = now_ms() + period;
-    for (size_t i = 0; i < n; i++) {
-        sleep_until_ms(release);
-        run_job(urgent, (uint32_t)i);
-        response[i] = now_ms() - release;
-        misses += response[i] > deadline;
-        wrong += !is_right(urgent);
-        release += period;
-        while (release < now_ms()) { /* jobs whose release has passed are missed, not piled up */
-            release += period;
-            misses++;
-        }
-    }
-    for (size_t i = 0; flag(argc, argv, "list") && i < n; i++)
-        printf("%.4f\n", response[i]);
-    printf("jobs %zu misses %zu p50_ms %.4f p99_ms %.4f max_ms %.4f wrong %zu\n", n, misses,
-           quantile(response, n, 0.5), quantile(response, n, 0.99), quantile(response, n, 1.0), wrong);
-    free(response);
-    return wrong ? 1 : 0;
+    run_jobs(urgent, &record, most, period, option(argc, argv, "deadline", period),
+             now_ms() + option(argc, argv, "seconds", 1e6) * 1e3);
+    for (size_t i = 0; flag(argc, argv, "list") && i < record.n; i++)
+        printf("%.4f %.4f\n", record.response[i], record.call[i]);
+    if (record.n)
+        printf("jobs %zu releases %zu misses %zu p50_ms %.4f p99_ms %.4f max_ms %.4f call_p50_ms %.4f call_p99_ms %.4f "
+               "call_max_ms %.4f wrong %zu\n",
+               record.n, record.n + record.skipped, record.misses + record.skipped, quantile(record.response, record.n, 0.5),
+               quantile(record.response, record.n, 0.99), quantile(record.response, record.n, 1.0),
+               quantile(record.call, record.n, 0.5), quantile(record.call, record.n, 0.99),
+               quantile(record.call, record.n, 1.0), record.wrong);
+    free(record.response);
+    free(record.call);
+    return record.wrong ? 1 : 0;
 }
 
 int main(int argc, char **argv)
