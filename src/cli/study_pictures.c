@@ -60,11 +60,10 @@ static void draw_chart(const struct curves *curves, const char *title, const cha
 
 void study_scene_title(const struct study_scene *scene, char ret_title[], size_t size)
 {
-    (void)snprintf(ret_title, size,
-                   "%s: utilisation %s, period %s, kernel %s, data %s, state %s, GPU share %.3g",
+    (void)snprintf(ret_title, size, "%s: u %s, p %s, kernel %s, data %s, state %s, GPU %.0f %%",
                    scene->overheads, scene->names[PARAMETER_UTILISATION], scene->names[PARAMETER_PERIOD],
                    scene->names[PARAMETER_KERNEL], scene->names[PARAMETER_DATA],
-                   scene->names[PARAMETER_STATE], scene->gpu_share);
+                   scene->names[PARAMETER_STATE], 100 * scene->gpu_share);
 }
 
 /* Marks the best of each group that differs in rho only; all of them where there are few. */
