@@ -96,6 +96,7 @@ static void project(const char *path)
     static struct study_spec spec;
     struct input_error error;
     struct count count;
+    size_t worked;
     double each;
     double full;
     double begin;
@@ -108,7 +109,8 @@ static void project(const char *path)
     begin = cpu_seconds(RUSAGE_SELF);
     count = work(&spec, 3, 61, NULL); /* 61 is coprime to every number of choices: all values are visited */
     each = (cpu_seconds(RUSAGE_SELF) - begin) / (double)count.tests;
-    full = (double)count.points * (double)spec.n_units / (double)((spec.n_units - 3 + 60) / 61);
+    worked = (spec.n_units - 3 + 60) / 61;
+    full = (double)count.points * (double)spec.n_units / (double)worked;
     (void)printf("paper.yaml, every 61st unit: %.2f us a test, %.0f points in the whole study\n", each * 1e6,
                  full);
     (void)printf("  at 500 sets a point %.1f CPU hours, at 4,000 %.1f\n", full * 500 * each / 3600,

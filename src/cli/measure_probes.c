@@ -133,7 +133,7 @@ static int sample_switches(struct partner *partner, size_t n, double ret_us[], s
 static int sample_wakes(struct partner *partner, size_t n, double ret_us[], size_t *ret_n)
 {
     uint64_t value = 1;
-    pthread_t thread;
+    pthread_t thread = {0};
     size_t found = 0;
     int result;
 
@@ -165,12 +165,10 @@ static int sample_wakes(struct partner *partner, size_t n, double ret_us[], size
 
 static void sample_timers(size_t n, double ret_us[])
 {
-    baton_nsec at = clock_now();
-
     for (size_t i = 0; i < n; i++) {
+        baton_nsec at = clock_now() + TIMER_PERIOD;
         struct timespec until;
 
-        at = clock_now() + TIMER_PERIOD;
         until = (struct timespec){.tv_sec = at / NSEC_PER_SEC, .tv_nsec = at % NSEC_PER_SEC};
         while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
         }

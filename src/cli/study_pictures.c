@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <math.h>
 #include <sqlite3.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/axis.h"
@@ -12,7 +11,7 @@
 
 struct curve {
     char name[64];
-    double *x, *y;
+    double x[STUDY_MAX_POINTS], y[STUDY_MAX_POINTS];
     size_t n;
 };
 
@@ -21,38 +20,17 @@ struct curves {
     size_t n;
 };
 
-static void free_curves(struct curves *curves)
-{
-    for (size_t i = 0; i < curves->n; i++) {
-        free(curves->curves[i].x);
-        free(curves->curves[i].y);
-    }
-}
+static struct curves drawn; /* a megabyte, used by one picture at a time */
 
 /* Rows of (x, y) become the next curve; the statement is finalised. */
 static int read_curve(struct curves *curves, const char *name, sqlite3_stmt *statement)
 {
     struct curve *curve = &curves->curves[curves->n++];
-    size_t capacity = 0;
     int step;
 
-    *curve = (struct curve){0};
+    curve->n = 0;
     (void)snprintf(curve->name, sizeof curve->name, "%s", name);
-    while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
-        if (curve->n == capacity) {
-            double *x;
-            double *y;
-
-            capacity = capacity ? 2 * capacity : 64;
-            x = realloc(curve->x, capacity * sizeof *x);
-            curve->x = x ? x : curve->x;
-            y = realloc(curve->y, capacity * sizeof *y);
-            curve->y = y ? y : curve->y;
-            if (!x || !y) {
-                sqlite3_finalize(statement);
-                return -ENOMEM;
-            }
-        }
+    while ((step = sqlite3_step(statement)) == SQLITE_ROW && curve->n < STUDY_MAX_POINTS) {
         curve->x[curve->n] = sqlite3_column_double(statement, 0);
         curve->y[curve->n++] = sqlite3_column_double(statement, 1);
     }
@@ -82,11 +60,10 @@ static void draw_chart(const struct curves *curves, const char *title, const cha
 
 void study_scene_title(const struct study_scene *scene, char ret_title[], size_t size)
 {
-    (void)snprintf(ret_title, size,
-                   "%s: utilisation %s, period %s, kernel %s, data %s, state %s, GPU share %.3g",
+    (void)snprintf(ret_title, size, "%s: u %s, p %s, kernel %s, data %s, state %s, GPU %.0f %%",
                    scene->overheads, scene->names[PARAMETER_UTILISATION], scene->names[PARAMETER_PERIOD],
                    scene->names[PARAMETER_KERNEL], scene->names[PARAMETER_DATA],
-                   scene->names[PARAMETER_STATE], scene->gpu_share);
+                   scene->names[PARAMETER_STATE], 100 * scene->gpu_share);
 }
 
 /* Marks the best of each group that differs in rho only; all of them where there are few. */
@@ -144,21 +121,22 @@ int study_draw_curves(struct store *store, const struct ranking *ranking, const 
 {
     const struct rank_table *table = ranking_table(ranking, scene->overheads);
     bool chosen[STUDY_MAX_CONFIGURATIONS] = {false};
-    struct curves curves = {.n = 0};
     char title[600];
-    int result = table ? choose(store, ranking, table, chosen) : -EIO;
+    int result;
+
+    drawn.n = 0;
+    result = table ? choose(store, ranking, table, chosen) : -EIO;
 
     for (size_t i = 0; i < ranking->n_configurations && !result; i++) {
         size_t c = table->order[i];
 
-        if (chosen[c] && curves.n < STUDY_MAX_CURVES)
-            result = read_scene(store, scene, table->rows[c].configuration, &curves);
+        if (chosen[c] && drawn.n < STUDY_MAX_CURVES)
+            result = read_scene(store, scene, table->rows[c].configuration, &drawn);
     }
     if (!result) {
         study_scene_title(scene, title, sizeof title);
-        draw_chart(&curves, title, "utilisation of the task set", out);
+        draw_chart(&drawn, title, "utilisation of the task set", out);
     }
-    free_curves(&curves);
     return result;
 }
 
@@ -213,10 +191,12 @@ static int gema_varies(struct store *store, bool *ret_utilisation)
 int study_draw_gema(struct store *store, const char *analysis, FILE *out)
 {
     static const char *const policies[] = {"gema", "local", "global", "single"};
-    struct curves curves = {.n = 0};
     bool utilisation = true;
     char title[128];
-    int result = gema_varies(store, &utilisation);
+    int result;
+
+    drawn.n = 0;
+    result = gema_varies(store, &utilisation);
 
     for (size_t i = 0; i < sizeof policies / sizeof policies[0] && !result; i++) {
         sqlite3_stmt *statement;
@@ -233,13 +213,12 @@ int study_draw_gema(struct store *store, const char *analysis, FILE *out)
         }
         (void)sqlite3_bind_text(statement, 1, analysis, -1, SQLITE_STATIC);
         (void)sqlite3_bind_text(statement, 2, policies[i], -1, SQLITE_STATIC);
-        result = read_curve(&curves, policies[i], statement);
+        result = read_curve(&drawn, policies[i], statement);
     }
     if (!result) {
         (void)snprintf(title, sizeof title, "Schedulable sets by policy, analysis %s", analysis);
-        draw_chart(&curves, title, utilisation ? "GPU utilisation U_G" : "share of dependent kernels P_D",
+        draw_chart(&drawn, title, utilisation ? "GPU utilisation U_G" : "share of dependent kernels P_D",
                    out);
     }
-    free_curves(&curves);
     return result;
 }

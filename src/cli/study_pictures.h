@@ -17,7 +17,7 @@ struct study_scene {
     double gpu_share;
 };
 
-/* "AC/L: utilisation medium, period moderate, ..." */
+/* "AC/L: u medium, p moderate, kernel short, ...": short enough for a picture. */
 void study_scene_title(const struct study_scene *scene, char ret_title[], size_t size);
 
 /*

@@ -338,10 +338,11 @@ static int run(const struct cli_args *args)
     struct store *store;
     int result = cli_int(args, "limit", 0, MOST_SCENES, &limit);
 
-    if (!result && !folder)
-        result = cli_fail_usage(args, "expected -o FOLDER");
-    if (!result)
-        result = check_where(args, where);
+    if (result)
+        return result;
+    if (!folder)
+        return cli_fail_usage(args, "expected -o FOLDER");
+    result = check_where(args, where);
     if (!result)
         result = study_open(args, &store);
     if (result)

@@ -37,7 +37,7 @@ void rank_summarise(double values[], size_t n, struct rank_row *ret_row)
     double sum = 0;
     double squares = 0;
 
-    if (n == 0)
+    if (n == 0 || !values)
         return;
     qsort(values, n, sizeof values[0], ascending);
     for (size_t i = 0; i < n; i++)

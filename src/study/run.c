@@ -189,9 +189,11 @@ static int flush(struct run *run)
     pthread_mutex_unlock(&run->lock);
     if (n == 0)
         return 0;
-    if (!points || run->broken) {
+    if (!points)
+        return -ENOMEM;
+    if (run->broken) {
         free(points);
-        return points ? 0 : -ENOMEM;
+        return 0;
     }
     pthread_mutex_lock(&run->store_lock);
     result = store_put(run->store, points, n, &new_cells);

@@ -164,6 +164,7 @@ static int enter_distribution(struct store *store, size_t parameter, const struc
                               int64_t *ret_id)
 {
     struct entry entry = {0};
+    int64_t id = 0;
     int result =
         open_entry(store, "INSERT OR IGNORE INTO distrs (kind, name, low, high) VALUES (?1, ?2, ?3, ?4)",
                    "SELECT CASE WHEN low = ?3 AND high = ?4 THEN id ELSE -1 END FROM distrs"
@@ -179,10 +180,12 @@ static int enter_distribution(struct store *store, size_t parameter, const struc
             (void)sqlite3_bind_double(both[i], 3, value->low);
             (void)sqlite3_bind_double(both[i], 4, value->high);
         }
-        result = enter_and_select(store, &entry, ret_id);
+        result = enter_and_select(store, &entry, &id);
     }
     close_entry(&entry);
-    if (!result && *ret_id < 0) {
+    if (!result)
+        *ret_id = id;
+    if (!result && id < 0) {
         (void)snprintf(store->message, sizeof store->message, "its distribution %s (%s) has other values",
                        value->name, study_parameter_names[parameter]);
         return STORE_OTHER;
