@@ -20,6 +20,9 @@
 
 static const char config[] = "probe: false\nrealtime: false\ndevices: 2\nbuses: 1\n";
 
+static const char tokens_config[] =
+    "profile: gpusync\ntokens_per_gpu: 2\nprobe: false\nrealtime: false\ndevices: 2\nbuses: 1\n";
+
 /* Shared by all processes of a test. */
 struct truth {
     atomic_int on[ENGINES]; /* pid */
@@ -103,10 +106,12 @@ static void run_batches(struct program *program, struct truth *truth, uint32_t e
     struct lease_group group = group_of(program, engines);
 
     while (!truth->enough) {
+        session_job_begin(program->session, true, clock_now()); /* tokens go back at the end of a job */
         take_group(&group);
         occupy(truth, engines);
         truth->batches++;
         lease_group_end(&group);
+        session_job_end(program->session, true, clock_now());
     }
 }
 
@@ -115,11 +120,13 @@ static void run_singles(struct program *program, struct truth *truth, uint32_t e
     struct lease *lease = program->leases[__builtin_ctz(engines)];
 
     while (!truth->enough) {
+        session_job_begin(program->session, true, clock_now());
         if (lease_try_begin(lease) != LEASE_BEGUN && lease_request(lease, 0) == LEASE_ASK)
             (void)lease_wait(lease, NSEC_MAX);
         occupy(truth, engines);
         truth->singles++;
         lease_end(lease);
+        session_job_end(program->session, true, clock_now());
         usleep(50);
     }
 }
@@ -194,6 +201,26 @@ START_TEST(batches_and_single_commands_of_several_processes_exclude_one_another)
     expect_more(&truth->batches, 200, "batches among single commands");
     expect_more(&truth->singles, 200, "single commands among batches");
     finish(truth, pids, 5);
+    ck_assert_uint_eq(truth->overlaps, 0);
+    fixture_done(&fixture);
+}
+END_TEST
+
+START_TEST(batches_and_single_commands_exclude_one_another_under_tokens)
+{
+    struct fixture fixture;
+    struct truth *truth = new_truth();
+    pid_t pids[4];
+
+    fixture_start(&fixture, tokens_config, NULL);
+    pids[0] = start(&fixture, truth, 0x3, 20,
+                    run_batches); /* one GPU per program: execution and copy engine of the first */
+    pids[1] = start(&fixture, truth, 0x3, 20, run_batches);
+    pids[2] = start(&fixture, truth, 0x1, 20, run_singles);
+    pids[3] = start(&fixture, truth, 0x2, 20, run_singles);
+    expect_more(&truth->batches, 100, "batches among single commands");
+    expect_more(&truth->singles, 100, "single commands among batches");
+    finish(truth, pids, 4);
     ck_assert_uint_eq(truth->overlaps, 0);
     fixture_done(&fixture);
 }
@@ -327,6 +354,7 @@ START_TEST(daemon_that_dies_lets_batches_pass_and_its_successor_respects_them)
 END_TEST
 
 HARNESS_MAIN("groups", 60, batches_and_single_commands_of_several_processes_exclude_one_another,
+             batches_and_single_commands_exclude_one_another_under_tokens,
              death_in_the_middle_of_a_batch_returns_all_its_engines,
              process_that_keeps_engines_idle_or_uses_them_within_a_batch_does_not_wait_for_itself,
              batch_waits_for_the_command_of_another_thread_and_tells_it_so,
