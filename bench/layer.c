@@ -73,7 +73,7 @@ static int open_place(struct place *ret_place)
 /* Microseconds per launch: synchronous (enqueue and finish), or many enqueued and one finish. */
 static double measure_launch(const struct place *place, bool pipelined)
 {
-    static double samples[SAMPLES];
+    static double samples[SAMPLES] = {0};
     size_t one = 1, n = pipelined ? 20 : SAMPLES;
     cl_kernel kernel = clCreateKernel(place->program, "empty", NULL);
 
@@ -190,7 +190,7 @@ static double run_child(const char *self, const char *what, const char *const pa
 static void compare_runs(const char *self, const char *layer, const char *title, const char *what,
                          const char *const pairs[], const char *unit, bool as_ratio)
 {
-    double plain[ROUNDS], with[ROUNDS], difference[ROUNDS];
+    double plain[ROUNDS] = {0}, with[ROUNDS] = {0}, difference[ROUNDS] = {0};
     int rounds = strcmp(what, "product") ? ROUNDS : 3; /* seconds each */
 
     for (int i = 0; i < rounds; i++) {

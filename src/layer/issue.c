@@ -12,6 +12,8 @@
 
 #define WAITS n, waits, event
 
+#define RUN_SLACK_NS (100 * NSEC_PER_US) /* commands that follow each other closer than this are one run */
+
 static cl_int whole_transfer(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
                              cl_event *event)
 {
@@ -213,18 +215,33 @@ enum { CHUNK_IN = 4 << 20, CHUNK_OUT = 512 << 10 };
 
 size_t issue_chunk(const struct command *command)
 {
-    struct session_plan plan;
-    int64_t wanted;
+    int64_t planned, least;
 
     if (!layer_chunking())
         return SIZE_MAX;
     if (settings.chunk > 0)
         return (size_t)settings.chunk;
-    session_plan(layer_session(), &plan);
-    wanted = command->engine == ENGINE_COPY_OUT ? plan.chunk_out : plan.chunk_in;
-    if (wanted > 0)
-        return (size_t)wanted;
-    return command->engine == ENGINE_COPY_OUT ? CHUNK_OUT : CHUNK_IN;
+    planned = layer_chunk(command->engine == ENGINE_COPY_OUT);
+    if (planned > 0)
+        return (size_t)planned;
+    /* What the bus moves in a piece's time, where that is more: the time is what others wait for. */
+    planned = atomic_load_explicit(&command->queue->device->engines[command->engine].bytes_per_ms,
+                                   memory_order_relaxed) *
+              ENGINE_PIECE_NS / NSEC_PER_MS;
+    least = command->engine == ENGINE_COPY_OUT ? CHUNK_OUT : CHUNK_IN;
+    return planned > least ? (size_t)planned / CHUNK_OUT * CHUNK_OUT : (size_t)least;
+}
+
+void issue_learn(struct engine *engine, size_t bytes, int64_t ns)
+{
+    long long old = atomic_load_explicit(&engine->bytes_per_ms, memory_order_relaxed), fresh;
+
+    if (bytes < CHUNK_OUT || ns <= 0 || engine->kind == ENGINE_EXECUTION)
+        return;
+    fresh = (long long)((double)bytes * (double)NSEC_PER_MS / (double)ns);
+    /* Slower at once, faster by and by: too large a chunk costs others more than too small a one. */
+    atomic_store_explicit(&engine->bytes_per_ms, !old || fresh < old ? fresh : (old * 3 + fresh) / 4,
+                          memory_order_relaxed);
 }
 
 int64_t issue_predict(const struct engine *engine, size_t bytes)
@@ -408,16 +425,27 @@ static void report(struct engine *engine, cl_ulong start, cl_ulong end)
         lease_ran(engine->lease, now - (baton_nsec)(end - start), now);
 }
 
-void issue_measure_event(struct engine *engine, cl_event event, struct kernel_record *kernel, size_t items)
+void issue_measure_run(struct engine *engine, unsigned n, const struct engine_flight flights[])
 {
-    cl_ulong start = time_of(event, CL_PROFILING_COMMAND_START),
-             end = time_of(event, CL_PROFILING_COMMAND_END);
+    const struct engine_flight *last = &flights[n - 1];
+    cl_ulong first_start = time_of(flights[0].event, CL_PROFILING_COMMAND_START);
+    cl_ulong start = n > 1 ? time_of(last->event, CL_PROFILING_COMMAND_START) : first_start;
+    cl_ulong end = time_of(last->event, CL_PROFILING_COMMAND_END);
+    int64_t expected = 0;
 
-    if (!start || end < start)
+    if (!first_start || !start || start < first_start || end < start)
         return;
-    if (kernel)
-        launch_measured(kernel, items, (int64_t)(end - start));
-    report(engine, start, end);
+    if (last->kernel)
+        launch_measured(last->kernel, last->items, (int64_t)(end - start));
+    for (unsigned i = 0; i < n; i++)
+        expected += flights[i].predicted;
+    if ((int64_t)(end - first_start) <= 2 * expected + RUN_SLACK_NS) {
+        report(engine, first_start, end);
+        return;
+    }
+    for (unsigned i = 0; i < n; i++) /* with pauses in between: each by itself */
+        report(engine, time_of(flights[i].event, CL_PROFILING_COMMAND_START),
+               time_of(flights[i].event, CL_PROFILING_COMMAND_END));
 }
 
 void issue_read_times(struct engine *engine, struct command *command)
@@ -434,6 +462,7 @@ void issue_read_times(struct engine *engine, struct command *command)
         return;
     if (command->leased)
         report(engine, command->times[2], command->times[3]);
+    issue_learn(engine, issue_bytes(command), (int64_t)(command->times[3] - command->times[2]));
     if (command->kind == COMMAND_KERNEL && !command->first_event)
         launch_measured(command->u.launch.kernel, launch_items(&command->u.launch),
                         (int64_t)(command->times[3] - command->times[2]));

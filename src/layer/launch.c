@@ -84,10 +84,9 @@ size_t launch_items(const struct command_launch *launch)
 
 static int64_t piece_ns(void)
 {
-    struct session_plan plan;
+    baton_nsec planned = layer_piece();
 
-    session_plan(layer_session(), &plan);
-    return plan.piece > 0 ? plan.piece : ENGINE_PIECE_NS;
+    return planned > 0 ? planned : ENGINE_PIECE_NS;
 }
 
 bool launch_direct(const struct command *draft)

@@ -23,6 +23,36 @@ static struct session *_Atomic session;
 static atomic_bool refused;
 static pthread_once_t session_once = PTHREAD_ONCE_INIT, exit_once = PTHREAD_ONCE_INIT;
 
+/* The plan as the hot path reads it: without the session's lock. */
+static struct {
+    pthread_mutex_t lock; /* one writer at a time, so that the newest stays */
+    atomic_bool slicing;
+    atomic_llong piece, chunk_in, chunk_out;
+} plan = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void take_plan(struct session *from)
+{
+    struct session_plan now;
+
+    pthread_mutex_lock(&plan.lock);
+    session_plan(from, &now);
+    atomic_store(&plan.slicing, now.slicing);
+    atomic_store(&plan.piece, now.piece);
+    atomic_store(&plan.chunk_in, now.chunk_in);
+    atomic_store(&plan.chunk_out, now.chunk_out);
+    pthread_mutex_unlock(&plan.lock);
+}
+
+static void on_plan(void *user, const struct session_plan *unused)
+{
+    struct session *known = atomic_load(&session);
+
+    (void)user;
+    (void)unused;
+    if (known)
+        take_plan(known);
+}
+
 /* On the session's thread: the worker of that engine waits for what is in flight. */
 static void on_yield(void *user, struct lease *lease)
 {
@@ -35,13 +65,15 @@ static void on_yield(void *user, struct lease *lease)
 
 static void open_session(void)
 {
-    struct session_listener listener = {.on_yield = on_yield};
+    struct session_listener listener = {.on_yield = on_yield, .on_plan = on_plan};
     struct session *opened = NULL;
     int code = session_open(&settings, &listener, &opened);
 
     if (code == -ECONNREFUSED)
         atomic_store(&refused, true);
     atomic_store(&session, code == 0 ? opened : NULL);
+    if (code == 0)
+        take_plan(opened);
     join_offer(code == 0 ? opened : NULL);
 }
 
@@ -61,32 +93,34 @@ bool layer_refused(void)
     return atomic_load(&refused);
 }
 
-bool layer_slicing(void)
+static bool cutting(int64_t setting)
 {
     struct session *known;
-    struct session_plan plan;
 
-    if (settings.slice != SETTING_AUTO)
-        return settings.slice > 0;
+    if (setting != SETTING_AUTO)
+        return setting > 0;
     known = layer_session();
-    if (!known || !session_online(known))
-        return false;
-    session_plan(known, &plan);
-    return plan.slicing;
+    return known && session_online(known) && atomic_load_explicit(&plan.slicing, memory_order_relaxed);
+}
+
+bool layer_slicing(void)
+{
+    return cutting(settings.slice);
 }
 
 bool layer_chunking(void)
 {
-    struct session *known;
-    struct session_plan plan;
+    return cutting(settings.chunk);
+}
 
-    if (settings.chunk != SETTING_AUTO)
-        return settings.chunk > 0;
-    known = layer_session();
-    if (!known || !session_online(known))
-        return false;
-    session_plan(known, &plan);
-    return plan.slicing;
+baton_nsec layer_piece(void)
+{
+    return atomic_load_explicit(&plan.piece, memory_order_relaxed);
+}
+
+int64_t layer_chunk(bool out)
+{
+    return atomic_load_explicit(out ? &plan.chunk_out : &plan.chunk_in, memory_order_relaxed);
 }
 
 /* Runs before the driver's own exit handlers: registered later than they were. */

@@ -41,6 +41,10 @@ bool layer_refused(void);
 bool layer_slicing(void);
 bool layer_chunking(void);
 
+/* What the plan says: longest piece, bytes per chunk from or to the device. 0: nothing. */
+baton_nsec layer_piece(void);
+int64_t layer_chunk(bool out);
+
 /* Registers the handler that stops our threads before the driver is torn down; called when the first queue is made. */
 void layer_stop_at_exit(void);
 

@@ -222,7 +222,8 @@ static cl_int issue_now(struct engine *engine, struct command *draft, cl_bool bl
                         const struct wait_list *list, int64_t predicted, cl_event *ret_event)
 {
     bool kernel = draft->kind == COMMAND_KERNEL;
-    struct engine_flight flight = {.predicted = predicted};
+    struct engine_flight flight = {
+        .predicted = predicted, .queue = draft->queue, .in_order = draft->queue->in_order};
     bool keeps = !blocking && draft->leased; /* in flight when the call returns */
     baton_nsec begin_at = blocking && draft->leased ? clock_now() : 0;
     cl_event event = NULL;
@@ -232,8 +233,12 @@ static cl_int issue_now(struct engine *engine, struct command *draft, cl_bool bl
     if (event && draft->kind == COMMAND_TASK)
         launch_task_seen(event);
     if (code != CL_SUCCESS || !keeps) {
-        if (begin_at && code == CL_SUCCESS)
-            issue_report(engine, begin_at, clock_now());
+        if (begin_at && code == CL_SUCCESS) {
+            baton_nsec end_at = clock_now();
+            issue_report(engine, begin_at, end_at);
+            if (!list->n_pass && atomic_load_explicit(&engine->flight_any, memory_order_relaxed) == 0)
+                issue_learn(engine, issue_bytes(draft), end_at - begin_at);
+        }
         if (draft->leased)
             engine_leave(engine);
         if (event && ret_event)

@@ -52,9 +52,9 @@ static void run_add(const struct item *item, void *const args[])
 /* a[i] = a[i] * factor + 1: running it twice, or not at all, shows. */
 static void run_scale(const struct item *item, void *const args[])
 {
-    cl_int *a = args[0];
+    cl_uint *a = args[0]; /* wraps, as the int of a kernel does in practice */
 
-    a[global_id(item, 0)] = a[global_id(item, 0)] * *(const cl_int *)args[1] + 1;
+    a[global_id(item, 0)] = a[global_id(item, 0)] * *(const cl_uint *)args[1] + 1;
 }
 
 /* Everything a kernel can observe of its place, 16 ints per work-item. */

@@ -392,6 +392,8 @@ void fake_event_release(cl_event event)
         free(event->callbacks);
         event->callbacks = next;
     }
+    if (event->queue)
+        fake_queue_release(event->queue);
     fake_context_release(event->context);
     free(event);
 }

@@ -174,6 +174,7 @@ cl_int fake_submit(cl_command_queue queue, const struct fake_command *draft, cl_
     event->status = CL_QUEUED;
     event->times[0] = (cl_ulong)fake_now();
     atomic_fetch_add(&queue->context->object.refs, 1);
+    atomic_fetch_add(&queue->object.refs, 1); /* an event may be asked about its queue as long as it lives */
     *command = *draft;
     command->event = event;
     command->abort_with = fake_script_abort(draft->call);

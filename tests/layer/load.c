@@ -24,7 +24,8 @@ int main(int argc, char **argv)
     double seconds = argc > 1 ? strtod(argv[1], NULL) : 1, pause = argc > 3 ? strtod(argv[3], NULL) : 0,
            max = 0, end;
     size_t global = (argc > 2 ? strtoul(argv[2], NULL, 10) : 1) * LOCAL, local = LOCAL;
-    cl_int *values = calloc(global, sizeof *values), factor = 1, code = CL_SUCCESS, n = 0, wrong = 0;
+    static cl_int values[1 << 16];
+    cl_int factor = 1, code = CL_SUCCESS, n = 0, wrong = 0;
     cl_platform_id platform;
     cl_device_id device;
     cl_context context;
@@ -33,7 +34,7 @@ int main(int argc, char **argv)
     cl_kernel kernel;
     cl_mem mem;
 
-    if (!values || clGetPlatformIDs(1, &platform, NULL) ||
+    if (global > sizeof values / sizeof values[0] || clGetPlatformIDs(1, &platform, NULL) ||
         clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
         return 3;
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
@@ -64,6 +65,5 @@ int main(int argc, char **argv)
     clReleaseProgram(program);
     clReleaseCommandQueue(queue);
     clReleaseContext(context);
-    free(values);
     return wrong || code;
 }

@@ -178,9 +178,13 @@ static struct value apply(struct condition *c, const char *op, struct value a, s
 
     switch (op[0]) {
     case '|':
-        return op[1] ? (struct value){.v = a.v || b.v} : (struct value){.v = a.v | b.v, .is_unsigned = both};
+        if (op[1])
+            return (struct value){.v = a.v || b.v};
+        return (struct value){.v = a.v | b.v, .is_unsigned = both};
     case '&':
-        return op[1] ? (struct value){.v = a.v && b.v} : (struct value){.v = a.v & b.v, .is_unsigned = both};
+        if (op[1])
+            return (struct value){.v = a.v && b.v};
+        return (struct value){.v = a.v & b.v, .is_unsigned = both};
     case '^':
         return (struct value){.v = a.v ^ b.v, .is_unsigned = both};
     case '=':

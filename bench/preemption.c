@@ -1,0 +1,235 @@
+/*
+ * Preemption: how long an urgent kernel of 0.3 ms takes beside a hog, alone and under each profile of batond, all in one run.
+ *
+ *   bench-preemption [kernel] [copy] [throughput]         default: all three
+ *
+ * kernel      a hog whose kernels take about a second
+ * copy        a hog that copies 64 MiB there and back without end
+ * throughput  what the hogs lose alone under Baton, against plain OpenCL
+ *
+ * "alone" and "Baton" take turns, so that both see the same noise of the machine. Times are measured by the urgent program from
+ * its first OpenCL call to the last byte. Pending time is GPES's: response - occupying, from --stats, the mean per job.
+ */
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stage.h"
+
+enum { ROUNDS = 3, MOST = 20000 };
+
+#define PIECE_MS 0.5 /* what the layer aims at */
+#define SLACK_MS 0.2
+
+static struct stage stage;
+static char urgent_steps[32], hog_steps[32];
+
+static const struct stage_how URGENT = {
+    .baton = true, .priority = 80, .name = "urgent", .stats = true, .realtime = true};
+static const struct stage_how URGENT_PLAIN = {.realtime = true};
+static const struct stage_how HOG = {.baton = true, .priority = 10, .name = "hog", .stats = true};
+static const struct stage_how HOG_PLAIN = {0};
+
+/* Every job's time from its first call, over all rounds of one setting. */
+struct sample {
+    double ms[MOST];
+    size_t n;
+    double pending_ms; /* sum over jobs */
+    double jobs;
+};
+
+static void read_list(struct sample *sample, const struct stage_program *program)
+{
+    char line[512];
+    FILE *file = fopen(program->output, "re");
+
+    while (file && sample->n < MOST && fgets(line, sizeof line, file)) {
+        char *end;
+        (void)strtod(line, &end);
+        if (end != line && *end == ' ')
+            sample->ms[sample->n++] = strtod(end, NULL);
+    }
+    if (file)
+        (void)fclose(file);
+}
+
+static void run_urgent(struct sample *sample, const struct stage_how *how, const char *seconds)
+{
+    struct stage_program program = {0};
+    const char *argv[] = {"examples/demo/urgent",
+                          "--steps",
+                          urgent_steps,
+                          "--period",
+                          "10",
+                          "--seconds",
+                          seconds,
+                          "--list",
+                          NULL};
+    double pending;
+
+    stage_run(&stage, &program, how, argv);
+    read_list(sample, &program);
+    pending = stage_stat(&program, "pending_ms");
+    if (!isnan(pending)) {
+        sample->pending_ms += pending;
+        sample->jobs += stage_stat(&program, "jobs.n");
+    }
+}
+
+static void start_hog(struct stage_program *hog, const struct stage_how *how, const char *kind)
+{
+    const char *argv[] = {"examples/demo/hog", kind, "--steps", hog_steps, "--seconds", "600", NULL};
+
+    stage_start(&stage, hog, how, argv);
+    if (!stage_await(hog, "ready", 60000)) {
+        fprintf(stderr, "the hog did not start\n");
+        exit(3);
+    }
+}
+
+static double end_hog(struct stage_program *hog)
+{
+    if (stage_end(hog, SIGTERM) != 0 || stage_value(hog, "wrong") != 0) {
+        fprintf(stderr, "the hog failed or computed wrong results\n");
+        exit(3);
+    }
+    return stage_value(hog, "per_second");
+}
+
+static void print_row(const char *title, struct sample *sample, double per_second)
+{
+    double p50 = stage_quantile(sample->ms, sample->n, 0.5);
+    double p99 = stage_quantile(sample->ms, sample->n, 0.99);
+    double most = stage_quantile(sample->ms, sample->n, 1.0);
+
+    printf("  %-34s %6zu %9.3f %9.3f %9.3f", title, sample->n, p50, p99, most);
+    if (sample->jobs > 0)
+        printf(" %11.3f", sample->pending_ms / sample->jobs);
+    else
+        printf(" %11s", "-");
+    if (!isnan(per_second))
+        printf(" %9.3f", per_second);
+    printf("\n");
+    (void)fflush(stdout);
+}
+
+static void measure_baseline(struct sample *sample, const char *profile, const char *kind, const char *title)
+{
+    struct stage_program hog = {0};
+
+    stage_daemon_start(&stage, profile, NULL);
+    start_hog(&hog, &HOG, kind);
+    run_urgent(sample, &URGENT, "5");
+    print_row(title, sample, end_hog(&hog));
+    stage_daemon_stop(&stage);
+}
+
+static void bench_hog(const char *kind, const char *what)
+{
+    static struct sample alone, beside, plain, fifo, whole;
+    struct stage_program hog = {0};
+    double p99;
+    double limit;
+    double rate = 0;
+
+    memset(&alone, 0, sizeof alone);
+    memset(&beside, 0, sizeof beside);
+    memset(&plain, 0, sizeof plain);
+    memset(&fifo, 0, sizeof fifo);
+    memset(&whole, 0, sizeof whole);
+    printf("An urgent 0.3 ms kernel beside %s; ms from the first call\n", what);
+    printf("  %-34s %6s %9s %9s %9s %11s %9s\n", "", "jobs", "p50", "p99", "max", "pending", "hog/s");
+    stage_daemon_start(&stage, "priority", NULL);
+    for (int round = 0; round < ROUNDS; round++) {
+        run_urgent(&alone, &URGENT, "3");
+        start_hog(&hog, &HOG, kind);
+        run_urgent(&beside, &URGENT, "3");
+        rate += end_hog(&hog) / ROUNDS;
+    }
+    stage_daemon_stop(&stage);
+    print_row("alone, under Baton", &alone, NAN);
+    print_row("Baton: priority, sliced", &beside, rate);
+    start_hog(&hog, &HOG_PLAIN, kind);
+    run_urgent(&plain, &URGENT_PLAIN, "3");
+    print_row("plain OpenCL: Linux shares cores", &plain, end_hog(&hog));
+    measure_baseline(&fifo, "fifo", kind, "fifo: in order of arrival, whole");
+    measure_baseline(&whole, "priority-whole", kind, "priority-whole");
+
+    p99 = stage_quantile(beside.ms, beside.n, 0.99);
+    limit = stage_quantile(alone.ms, alone.n, 0.99) + 2 * PIECE_MS + SLACK_MS;
+    printf("  p99 beside the hog %.3f ms; p99 alone + 2 pieces + %.1f ms = %.3f ms: %s\n", p99, SLACK_MS,
+           limit, p99 <= limit ? "within" : "NOT within");
+    printf("  pending time %.1f %% lower than with fifo, %.1f %% lower than with priority-whole\n\n",
+           100 * (1 - beside.pending_ms / beside.jobs / (fifo.pending_ms / fifo.jobs)),
+           100 * (1 - beside.pending_ms / beside.jobs / (whole.pending_ms / whole.jobs)));
+}
+
+/* Pairs of runs, plain and under Baton, so that a slow minute of the machine hits both. */
+static void bench_throughput(const char *kind)
+{
+    enum { PAIRS = 5 };
+    double ratio[PAIRS];
+
+    for (int i = 0; i < PAIRS; i++) {
+        double rate[2] = {0};
+        for (int which = 0; which < 2; which++) {
+            int baton = (which + i) % 2; /* take turns at going first */
+            struct stage_program hog = {0};
+            const char *argv[] = {"examples/demo/hog", kind, "--steps", hog_steps, "--seconds", "2.5", NULL};
+            stage_run(&stage, &hog, baton ? &HOG : &HOG_PLAIN, argv);
+            rate[baton] = stage_value(&hog, "per_second");
+        }
+        ratio[i] = rate[1] / rate[0];
+    }
+    stage_quantile(ratio, PAIRS, 0.5);
+    printf("  %-8s hog alone: throughput under Baton / plain, median of %d pairs  %.4f   [%.4f, %.4f]\n",
+           kind, PAIRS, ratio[PAIRS / 2], ratio[0], ratio[PAIRS - 1]);
+    (void)fflush(stdout);
+}
+
+static void calibrate(char *ret_steps, size_t size, const char *program, const char *kind, const char *ms)
+{
+    struct stage_program run = {0};
+    const char *with_kind[] = {program, kind, "--calibrate", ms, NULL};
+    const char *without[] = {program, "--calibrate", ms, NULL};
+    FILE *file;
+
+    stage_run(&stage, &run, &HOG_PLAIN, kind ? with_kind : without);
+    file = fopen(run.output, "re");
+    if (!file || !fgets(ret_steps, (int)size, file)) {
+        fprintf(stderr, "%s did not calibrate\n", program);
+        exit(3);
+    }
+    (void)fclose(file);
+    ret_steps[strcspn(ret_steps, "\n")] = '\0';
+}
+
+static bool wanted(int argc, char **argv, const char *part)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], part) == 0)
+            return true;
+    return argc == 1;
+}
+
+int main(int argc, char **argv)
+{
+    stage_open(&stage, "basic");
+    calibrate(urgent_steps, sizeof urgent_steps, "examples/demo/urgent", NULL, "0.3");
+    calibrate(hog_steps, sizeof hog_steps, "examples/demo/hog", "kernel", "1000");
+    if (!stage.realtime)
+        printf("SCHED_FIFO is not permitted: the operating system's noise is in every row.\n");
+    if (wanted(argc, argv, "kernel"))
+        bench_hog("kernel", "a hog whose kernels take a second");
+    if (wanted(argc, argv, "copy"))
+        bench_hog("copy", "a hog that copies 64 MiB there and back");
+    if (wanted(argc, argv, "throughput")) {
+        stage_daemon_start(&stage, "priority", NULL);
+        bench_throughput("kernel");
+        bench_throughput("copy");
+    }
+    stage_close(&stage);
+    return 0;
+}

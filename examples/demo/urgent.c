@@ -1,0 +1,156 @@
+/*
+ * A periodic program with a short kernel: every period it sends 4 KiB to the device, runs one kernel, and reads 4 KiB
+ * back. It prints how its jobs fared, from the release (the start of the period) to the last byte, and checks every result.
+ *
+ *   urgent --calibrate MS      prints how many steps make the kernel take so long on this device
+ *   urgent --steps N [--period MS] [--deadline MS] [--jobs N] [--seconds S] [--warm N] [--list]
+ *
+ * Ends after so many jobs or so many seconds, whichever comes first. A release that passes while a job runs is skipped and
+ * counts as a miss. Prints one line of names and numbers: jobs, releases, misses, p50_ms, p99_ms, max_ms (from the release),
+ * call_p50_ms, call_p99_ms, call_max_ms (from the first OpenCL call, so without the time that the operating system took to
+ * wake the program), wrong. The first jobs (--warm) are run but not counted: they touch memory for the first time. --list prints
+ * every job's two times before it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "device.h"
+
+enum { ITEMS = 1024, LOCAL = 64 };
+
+struct urgent {
+    struct device device;
+    cl_kernel kernel;
+    cl_mem buffer;
+    uint32_t in[ITEMS], out[ITEMS];
+    uint32_t steps;
+};
+
+static void run_job(struct urgent *urgent, uint32_t seed)
+{
+    size_t global = ITEMS;
+    size_t local = LOCAL;
+    cl_command_queue queue = urgent->device.queue;
+
+    for (uint32_t i = 0; i < ITEMS; i++)
+        urgent->in[i] = seed * ITEMS + i;
+    device_must(clEnqueueWriteBuffer(queue, urgent->buffer, CL_FALSE, 0, sizeof urgent->in, urgent->in, 0,
+                                     NULL, NULL),
+                "clEnqueueWriteBuffer");
+    device_must(clEnqueueNDRangeKernel(queue, urgent->kernel, 1, NULL, &global, &local, 0, NULL, NULL),
+                "clEnqueueNDRangeKernel");
+    device_must(clEnqueueReadBuffer(queue, urgent->buffer, CL_TRUE, 0, sizeof urgent->out, urgent->out, 0,
+                                    NULL, NULL),
+                "clEnqueueReadBuffer");
+}
+
+static bool is_right(const struct urgent *urgent)
+{
+    for (size_t i = 0; i < ITEMS; i++)
+        if (urgent->out[i] != turned(urgent->in[i], urgent->steps))
+            return false;
+    return true;
+}
+
+static void set_steps(struct urgent *urgent, double steps)
+{
+    urgent->steps = (uint32_t)steps;
+    device_must(clSetKernelArg(urgent->kernel, 1, sizeof urgent->steps, &urgent->steps), "clSetKernelArg");
+}
+
+/* The steps after which a job takes this long; the median of several, so that one interruption does not matter. */
+static void calibrate(struct urgent *urgent, double ms)
+{
+    double steps = 100;
+
+    for (int round = 0; round < 8; round++) {
+        double took[15];
+        set_steps(urgent, steps);
+        for (size_t i = 0; i < 15; i++) {
+            double begin = now_ms();
+            run_job(urgent, 0);
+            took[i] = now_ms() - begin;
+        }
+        steps *= ms / quantile(took, 15, 0.5);
+        if (steps < 1 || steps > 1e9)
+            break;
+    }
+    printf("%.0f\n", steps < 1 ? 1 : steps);
+}
+
+struct record {
+    double *response, *call; /* from the release, from the first call; ms */
+    size_t n, skipped, misses, wrong;
+};
+
+static void run_jobs(struct urgent *urgent, struct record *record, size_t most, double period,
+                     double deadline, double end)
+{
+    double release = now_ms() + period;
+
+    while (record->n < most && release < end) {
+        double begin;
+        sleep_until_ms(release);
+        begin = now_ms();
+        run_job(urgent, (uint32_t)record->n);
+        record->call[record->n] = now_ms() - begin;
+        record->response[record->n] = now_ms() - release;
+        record->misses += record->response[record->n] > deadline;
+        record->wrong += !is_right(urgent);
+        record->n++;
+        for (release += period; release < now_ms(); release += period)
+            record->skipped++;
+    }
+}
+
+static int run_periodically(struct urgent *urgent, int argc, char **argv)
+{
+    double period = option(argc, argv, "period", 10);
+    size_t most = (size_t)option(argc, argv, "jobs", 100000);
+    size_t warm = (size_t)option(argc, argv, "warm", 5);
+    struct record record = {.response = calloc(most + 1, sizeof(double)),
+                            .call = calloc(most + 1, sizeof(double))};
+
+    if (!record.response || !record.call || period <= 0) {
+        fprintf(stderr, "urgent: no memory, or no period\n");
+        exit(3);
+    }
+    for (size_t i = 0; i < warm; i++)
+        run_job(urgent, (uint32_t)i);
+    run_jobs(urgent, &record, most, period, option(argc, argv, "deadline", period),
+             now_ms() + option(argc, argv, "seconds", 1e6) * 1e3);
+    for (size_t i = 0; flag(argc, argv, "list") && i < record.n; i++)
+        printf("%.4f %.4f\n", record.response[i], record.call[i]);
+    if (record.n)
+        printf("jobs %zu releases %zu misses %zu p50_ms %.4f p99_ms %.4f max_ms %.4f call_p50_ms %.4f "
+               "call_p99_ms %.4f "
+               "call_max_ms %.4f wrong %zu\n",
+               record.n, record.n + record.skipped, record.misses + record.skipped,
+               quantile(record.response, record.n, 0.5), quantile(record.response, record.n, 0.99),
+               quantile(record.response, record.n, 1.0), quantile(record.call, record.n, 0.5),
+               quantile(record.call, record.n, 0.99), quantile(record.call, record.n, 1.0), record.wrong);
+    free(record.response);
+    free(record.call);
+    return record.wrong ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+    static struct urgent urgent;
+    double ms = option(argc, argv, "calibrate", 0);
+    int status = 0;
+
+    device_open(&urgent.device, DEVICE_TURN);
+    urgent.kernel = device_kernel(&urgent.device, "turn");
+    urgent.buffer = device_buffer(&urgent.device, sizeof urgent.in);
+    device_must(clSetKernelArg(urgent.kernel, 0, sizeof(cl_mem), &urgent.buffer), "clSetKernelArg");
+    set_steps(&urgent, option(argc, argv, "steps", 1000));
+    if (ms > 0)
+        calibrate(&urgent, ms);
+    else
+        status = run_periodically(&urgent, argc, argv);
+    clReleaseKernel(urgent.kernel);
+    clReleaseMemObject(urgent.buffer);
+    device_close(&urgent.device);
+    return status;
+}
