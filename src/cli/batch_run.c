@@ -8,6 +8,7 @@
 #include "baton/batch.h"
 #include "cli/batch_machine.h"
 #include "cli/batch_report.h"
+#include "client/batch_gate.h"
 
 #define MAX_REPEAT 10000
 
@@ -25,6 +26,7 @@ struct runner {
     struct batch_timeline *runs; /* owned; measured, one per repetition */
     struct batch_timeline predicted;
     baton_nsec bound;
+    size_t granted; /* batches that took the daemon's gate, the one that warms up included */
 };
 
 static int open_devices(struct runner *runner)
@@ -251,6 +253,9 @@ static void print_table(const struct runner *runner)
            runner->input.method->name, runner->repeat, nsec_to_ms(median->total),
            nsec_to_ms(runner->runs[runner->repeat - 1].total), median_error, worst_error,
            nsec_to_ms(runner->bound));
+    if (runner->granted)
+        printf("the daemon granted each of %zu batches all its engines and buses in one group request\n",
+               runner->granted);
     if (runner->emulates)
         printf("links emulated at 1/%g size: this shows pacing and timing, not a bus\n", runner->ratio);
 }
@@ -274,12 +279,13 @@ static void print_json(const struct runner *runner)
                                         batch_times_json(measured), "error_percent",
                                         error_percent(stream_length(predicted), stream_length(measured))));
     }
-    answer = json_pack("{s:s, s:b, s:i, s:f, s:f, s:{s:f, s:f}, s:{s:f, s:f}, s:o}", "method",
-                       runner->input.method->name, "emulated", runner->emulates, "repeat",
-                       (int)runner->repeat, "predicted_ms", nsec_to_ms(runner->predicted.total), "bound_ms",
-                       nsec_to_ms(runner->bound), "measured_ms", "median", nsec_to_ms(median->total), "worst",
-                       nsec_to_ms(runner->runs[runner->repeat - 1].total), "error_percent", "median",
-                       median_error, "worst", worst_error, "streams", streams);
+    answer =
+        json_pack("{s:s, s:b, s:i, s:i, s:f, s:f, s:{s:f, s:f}, s:{s:f, s:f}, s:o}", "method",
+                  runner->input.method->name, "emulated", runner->emulates, "repeat", (int)runner->repeat,
+                  "granted", (int)runner->granted, "predicted_ms", nsec_to_ms(runner->predicted.total),
+                  "bound_ms", nsec_to_ms(runner->bound), "measured_ms", "median", nsec_to_ms(median->total),
+                  "worst", nsec_to_ms(runner->runs[runner->repeat - 1].total), "error_percent", "median",
+                  median_error, "worst", worst_error, "streams", streams);
     json_dumpf(answer, stdout, JSON_COMPACT);
     putchar('\n');
     json_decref(answer);
@@ -320,6 +326,7 @@ static int run_all(struct runner *runner)
         result = run_once(runner, &runner->runs[r]);
     if (result)
         return result;
+    runner->granted = batcher_granted(runner->batcher);
     qsort(runner->runs, runner->repeat, sizeof *runner->runs, compare_total);
     if (picture) {
         char title[160];

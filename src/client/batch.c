@@ -69,6 +69,7 @@ static int open_gpu(struct baton_batcher *batcher, const struct baton_gpu *gpu, 
     if (cl->clRetainContext(gpu->context) != CL_SUCCESS)
         return say(message, size, -EINVAL, "the context of %s is not valid", gpu->node);
     fresh->context = gpu->context;
+    fresh->device = gpu->device;
     batcher->n_gpus++;
     for (size_t q = 0; q < 3; q++) {
         cl_int error;
@@ -186,10 +187,14 @@ int baton_batcher_new(const struct baton_batcher_config *config, struct baton_ba
                       char *ret_message, size_t size)
 {
     const struct opencl *cl = opencl_get();
+    int result;
 
     if (!cl)
         return say(ret_message, size, -ENODEV, "libOpenCL.so.1 is not there, or older than OpenCL 2.1");
-    return batcher_new_over(cl, config, ret_batcher, ret_message, size);
+    result = batcher_new_over(cl, config, ret_batcher, ret_message, size);
+    if (result == 0)
+        batcher_open_gate(*ret_batcher);
+    return result;
 }
 
 void baton_batcher_free(struct baton_batcher *batcher)

@@ -31,4 +31,7 @@ struct baton_batcher;
 /* Gives the batcher its gate, before the first batch is started; the gate is borrowed until the batcher is freed. */
 void batcher_set_gate(struct baton_batcher *batcher, const struct batch_gate *gate);
 
+/* How many batches so far were granted their engines and buses by a daemon, in one group request each. */
+size_t batcher_granted(const struct baton_batcher *batcher);
+
 #endif

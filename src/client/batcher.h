@@ -9,6 +9,7 @@
 #define CLIENT_BATCHER_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/list.h"
@@ -29,6 +30,7 @@ enum copy_kind { COPY_NONE, COPY_UP, COPY_DOWN, COPY_DEVICE, COPY_HOST, COPY_STA
 
 struct batcher_gpu {
     int node;
+    cl_device_id device;
     cl_context context;                /* retained */
     cl_command_queue in, out, execute; /* owned */
 };
@@ -99,6 +101,8 @@ struct baton_batcher {
     struct batcher_gpu *gpus; /* owned */
     size_t n_gpus;
     const struct batch_gate *gate; /* borrowed, or NULL */
+    struct batch_gate own_gate;    /* the session's; batch_gate_session.c */
+    atomic_size_t granted;         /* batches that the daemon granted their engines */
 
     pthread_mutex_t lock; /* guards what follows; taken before a batch's lock */
     pthread_cond_t changed;
@@ -117,6 +121,9 @@ struct baton_batcher {
 /* batch.c: the same as baton_batcher_new() over another table of OpenCL functions. */
 int batcher_new_over(const struct opencl *cl, const struct baton_batcher_config *config,
                      struct baton_batcher **ret_batcher, char *ret_message, size_t size);
+
+/* batch_gate_session.c: the gate of this process's session with the daemon, unless there is one already. */
+void batcher_open_gate(struct baton_batcher *batcher);
 
 /* batch_host.c: all memory of baton_host_alloc() that is left. */
 void batcher_free_hosts(struct baton_batcher *batcher);

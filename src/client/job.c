@@ -1,99 +1,27 @@
-/* include/baton/job.h: finds the session of this process (the layer's, or one of its own) and speaks to it. */
+/* include/baton/job.h: speaks to the session of this process. */
 #include "baton/job.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
-#include <pthread.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "client/join.h"
-#include "client/settings.h"
-
-#define LAYER_FILE "libbaton-layer.so"
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static const struct join_hooks *hooks; /* guarded by lock */
-
-/* Keeps the path of the layer, if it is loaded. */
-static int look_at_object(struct dl_phdr_info *info, size_t size, void *ret_path)
-{
-    const char *name = info->dlpi_name ? info->dlpi_name : "";
-    const char *slash = strrchr(name, '/');
-
-    (void)size;
-    if (strncmp(slash ? slash + 1 : name, LAYER_FILE, sizeof LAYER_FILE - 1) != 0)
-        return 0;
-    (void)snprintf(ret_path, 4096, "%s", name);
-    return 1;
-}
-
-static const struct join_hooks *hooks_of_layer(void)
-{
-    int (*ask)(uint32_t, size_t, void *, size_t *) = NULL;
-    const struct join_hooks *found = NULL;
-    char path[4096] = "";
-    void *layer;
-
-    if (!dl_iterate_phdr(look_at_object, path))
-        return NULL;
-    layer = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-    if (!layer)
-        return NULL;
-    *(void **)&ask = dlsym(layer, "clGetLayerInfo");
-    if (!ask || ask(JOIN_LAYER_INFO, sizeof(void *), (void *)&found, NULL) != 0)
-        found = NULL;
-    return found && found->version == JOIN_VERSION ? found : NULL; /* the handle is kept: so is the layer */
-}
-
-/* Without the layer: a session of our own, which has no engines but keeps the statistics. */
-static const struct join_hooks *hooks_of_our_own(void)
-{
-    struct session *session = NULL;
-    struct settings settings;
-    const char *bad;
-
-    settings_from_environment(&settings, &bad);
-    settings.require_daemon = false;
-    if (session_open(&settings, NULL, &session) < 0)
-        return NULL;
-    join_offer(session);
-    return &join_hooks;
-}
-
-static const struct join_hooks *find_hooks(void)
-{
-    const struct join_hooks *found;
-
-    pthread_mutex_lock(&lock);
-    if (!hooks)
-        hooks = hooks_of_layer();
-    if (!hooks)
-        hooks = hooks_of_our_own();
-    found = hooks;
-    pthread_mutex_unlock(&lock);
-    return found;
-}
 
 int baton_job_begin(void)
 {
-    const struct join_hooks *found = find_hooks();
+    const struct join_hooks *found = join_find();
 
     return found ? found->job_begin() : -ENOMEM;
 }
 
 int baton_job_end(void)
 {
-    const struct join_hooks *found = find_hooks();
+    const struct join_hooks *found = join_find();
 
     return found ? found->job_end() : -ENOMEM;
 }
 
 int baton_job_report(struct baton_job_report *ret_report)
 {
-    const struct join_hooks *found = find_hooks();
+    const struct join_hooks *found = join_find();
 
     return found ? found->job_report(ret_report) : -ENOMEM;
 }

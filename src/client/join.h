@@ -10,20 +10,38 @@
 #include <stdint.h>
 
 #include "baton/job.h"
+#include "client/lease.h"
 #include "client/session.h"
+#include "wire/device_name.h"
 
 #define JOIN_LAYER_INFO 0x4BA70001u /* a cl_layer_info; the value is a `const struct join_hooks *` */
-#define JOIN_VERSION    1u
+#define JOIN_VERSION    2u
+#define JOIN_PASSED     1 /* group_take: no daemon, nobody else was kept out */
+
+/* One engine of a group. */
+struct join_engine {
+    char device[DEVICE_NAME_SIZE];
+    enum lease_engine engine;
+};
 
 struct join_hooks {
     uint32_t version; /* JOIN_VERSION */
     int (*job_begin)(void);
     int (*job_end)(void);
     int (*job_report)(struct baton_job_report *ret_report);
+    /*
+     * Holds all these engines as one group (client/lease.h); blocks. 0: the daemon granted them; JOIN_PASSED: there is none;
+     * -errno: nothing is held (-ENOSPC: more engines than a session has leases). After 0 or JOIN_PASSED the same engines are to be released.
+     */
+    int (*group_take)(const struct join_engine engines[], size_t n);
+    void (*group_release)(const struct join_engine engines[], size_t n);
 };
 
 /* The layer's side: this session (NULL: none any more) is the process's own. Then answer JOIN_LAYER_INFO with join_hooks. */
 void join_offer(struct session *session);
 extern const struct join_hooks join_hooks;
+
+/* libbaton's side: the layer's hooks where it is loaded, else those of a session of our own, opened once. NULL: no memory. */
+const struct join_hooks *join_find(void);
 
 #endif

@@ -31,11 +31,30 @@ int lease_open(struct session *session, const char *device, enum lease_engine en
     return result;
 }
 
+static bool grouped(const struct lease *lease)
+{
+    return atomic_load(&lease->session->protocol.leases[lease->index].grouped);
+}
+
+/* Begins within the group that holds the lease. */
+static bool nest(struct lease *lease)
+{
+    struct session *session = lease->session;
+    bool nested;
+
+    if (!grouped(lease))
+        return false;
+    pthread_mutex_lock(&session->lock);
+    nested = protocol_nest(&session->protocol, lease->index);
+    pthread_mutex_unlock(&session->lock);
+    return nested;
+}
+
 int lease_try_begin(struct lease *lease)
 {
     uint64_t seen;
 
-    if (session_forked(lease->session) || lease_word_begin(word_of(lease), &seen))
+    if (session_forked(lease->session) || lease_word_begin(word_of(lease), &seen) || nest(lease))
         return LEASE_BEGUN;
     return lease_word_state(seen) == LEASE_STATE_BUSY ? LEASE_TAKEN : LEASE_ASK;
 }
@@ -88,13 +107,13 @@ int lease_wait(struct lease *lease, baton_nsec until_at)
 
 bool lease_yield_asked(const struct lease *lease)
 {
-    return !session_forked(lease->session) &&
+    return !session_forked(lease->session) && !grouped(lease) &&
            (atomic_load_explicit(word_of(lease), memory_order_relaxed) & LEASE_FLAG_YIELD);
 }
 
 bool lease_wanted(const struct lease *lease)
 {
-    return !session_forked(lease->session) &&
+    return !session_forked(lease->session) && !grouped(lease) &&
            (atomic_load_explicit(word_of(lease), memory_order_relaxed) & LEASE_FLAGS);
 }
 
@@ -118,12 +137,110 @@ void lease_end(struct lease *lease)
 {
     struct session *session = lease->session;
 
-    if (session_forked(session) || lease_word_keep(word_of(lease)))
+    if (session_forked(session) || (!grouped(lease) && lease_word_keep(word_of(lease))))
         return;
     pthread_mutex_lock(&session->lock);
     protocol_end(&session->protocol, lease->index);
     session_flush(session);
     pthread_mutex_unlock(&session->lock);
+}
+
+/* ---- groups ---- */
+
+void lease_group_add(struct lease_group *group, const struct lease *lease)
+{
+    group->session = lease->session;
+    group->leases |= UINT32_C(1) << lease->index;
+}
+
+/* Those whose holders compute while the driver works, and whom only the reaper brings to an end. */
+static uint32_t with_reaper(const struct session *session, uint32_t leases)
+{
+    uint32_t armed = 0;
+
+    for (; leases; leases &= leases - 1) {
+        unsigned index = (unsigned)__builtin_ctz(leases);
+
+        if (atomic_load(&session->protocol.leases[index].tell) & PAGE_TELL_YIELD)
+            armed |= UINT32_C(1) << index;
+    }
+    return armed;
+}
+
+static void call_reaper(struct session *session, uint32_t leases)
+{
+    uint32_t armed = with_reaper(session, leases);
+
+    if (!armed)
+        return;
+    (void)atomic_fetch_or(&session->local_yields, armed);
+    session_wake(session);
+}
+
+int lease_group_request(const struct lease_group *group)
+{
+    struct session *session = group->session;
+    unsigned waiting;
+    int answer;
+
+    if (session_forked(session))
+        return LEASE_BEGUN;
+    pthread_mutex_lock(&session->lock);
+    answer = protocol_group_request(&session->protocol, group->leases);
+    if (answer == LEASE_BEGUN)
+        (void)protocol_group_granted(&session->protocol, group->leases, &waiting);
+    session_flush(session);
+    pthread_mutex_unlock(&session->lock);
+    if (answer == LEASE_TAKEN)
+        call_reaper(session, group->leases); /* delivered for those that are flagged */
+    return answer;
+}
+
+int lease_group_wait(const struct lease_group *group, baton_nsec until_at)
+{
+    struct session *session = group->session;
+
+    if (session_forked(session))
+        return LEASE_BEGUN;
+    for (;;) {
+        lease_word *word = NULL;
+        uint64_t seen = 0;
+        unsigned waiting = 0;
+        unsigned again = 0;
+        bool granted;
+
+        pthread_mutex_lock(&session->lock);
+        granted = protocol_group_granted(&session->protocol, group->leases, &waiting);
+        if (!granted) {
+            word = word_of(&session->leases[waiting]);
+            seen = atomic_load(word);
+            /* Looked at after the word was read, so that the sleep cannot miss its grant. */
+            granted = protocol_group_granted(&session->protocol, group->leases, &again);
+            if (again != waiting)
+                word = NULL;
+        }
+        pthread_mutex_unlock(&session->lock);
+        if (granted)
+            return LEASE_BEGUN;
+        if (until_at != NSEC_MAX && clock_now() >= until_at)
+            return LEASE_TIMEOUT;
+        if (word)
+            sleep_on(word, seen, until_at);
+    }
+}
+
+void lease_group_end(const struct lease_group *group)
+{
+    struct session *session = group->session;
+    uint32_t kept;
+
+    if (session_forked(session))
+        return;
+    pthread_mutex_lock(&session->lock);
+    kept = protocol_group_end(&session->protocol, group->leases);
+    session_flush(session);
+    pthread_mutex_unlock(&session->lock);
+    call_reaper(session, kept);
 }
 
 void lease_arm_reaper(struct lease *lease, bool armed)
@@ -134,7 +251,7 @@ void lease_arm_reaper(struct lease *lease, bool armed)
         return;
     protocol_tell(&session->protocol, lease->index, PAGE_TELL_YIELD, armed);
     /* The daemon looks at `tell` after it has flagged the word, we look at the word after we have set `tell`: one of us sees it. */
-    if (armed && (atomic_load(word_of(lease)) & LEASE_FLAGS)) {
+    if (armed && lease_wanted(lease)) {
         (void)atomic_fetch_or(&session->local_yields, UINT32_C(1) << lease->index);
         session_wake(session);
     }

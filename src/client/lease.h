@@ -81,6 +81,28 @@ int lease_yield(struct lease *lease, unsigned flags);
 void lease_end(struct lease *lease);
 
 /*
+ * Several leases of one session as one hold: granted together, never asked to yield, kept until the end (PROTOCOLS.md M2). What this
+ * process keeps idle of them is given back first; a lease that another thread is in is waited for, and that thread is told that
+ * somebody waits. While the group is held, the calls above work within it: lease_try_begin() and lease_request() answer LEASE_BEGUN
+ * to one holder at a time, without a message, so that a batch whose commands pass through the layer does not wait for
+ * itself. Whoever is still in a lease when the group ends keeps it alone until lease_end().
+ */
+struct lease_group {
+    struct session *session;
+    uint32_t leases; /* bit i: lease i */
+};
+
+void lease_group_add(struct lease_group *group, const struct lease *lease);
+
+/* Never blocks. LEASE_BEGUN: held. LEASE_ASK: lease_group_wait(). LEASE_TAKEN: ask again soon. */
+int lease_group_request(const struct lease_group *group);
+
+/* Sleeps until all are granted: LEASE_BEGUN; or until the instant: LEASE_TIMEOUT, and the request stands. */
+int lease_group_wait(const struct lease_group *group, baton_nsec until_at);
+
+void lease_group_end(const struct lease_group *group);
+
+/*
  * For the time in which the program computes while the driver works: on_yield is called (on the session's thread) when
  * somebody comes to wait, or at once if somebody already does. Disarm before touching the hold from another thread.
  */

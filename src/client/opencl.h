@@ -9,6 +9,7 @@
 
 #define OPENCL_FUNCTIONS(F)                                                                                  \
     F(clGetPlatformIDs)                                                                                      \
+    F(clGetPlatformInfo)                                                                                     \
     F(clGetDeviceIDs)                                                                                        \
     F(clGetDeviceInfo)                                                                                       \
     F(clCreateContext)                                                                                       \

@@ -317,6 +317,8 @@ int protocol_request(struct protocol *protocol, unsigned index, bool notify)
     struct protocol_lease *lease = &protocol->leases[index];
     uint64_t seen = 0;
 
+    if (protocol_nest(protocol, index))
+        return LEASE_BEGUN;
     if (lease->asked)
         return LEASE_TAKEN;
     if (lease_word_begin(lease->word, &seen))
@@ -351,7 +353,7 @@ int protocol_yield(struct protocol *protocol, unsigned index, bool notify)
     uint64_t seen = atomic_load(lease->word);
 
     assert(lease_word_state(seen) == LEASE_STATE_BUSY && !lease->asked);
-    if (!managed(protocol, lease) || !(seen & LEASE_FLAGS))
+    if (lease->grouped || !managed(protocol, lease) || !(seen & LEASE_FLAGS))
         return LEASE_BEGUN;
     lease->epoch++;
     lease->asked = true;
@@ -361,16 +363,9 @@ int protocol_yield(struct protocol *protocol, unsigned index, bool notify)
     return LEASE_ASK;
 }
 
-void protocol_end(struct protocol *protocol, unsigned index)
+/* The end of a hold on a word without a daemon: idle again, and the old daemon's word is given up too. */
+static void end_private(struct protocol_lease *lease)
 {
-    struct protocol_lease *lease = &protocol->leases[index];
-
-    if (lease_word_keep(lease->word))
-        return;
-    if (managed(protocol, lease)) {
-        give_back(protocol, index, 0);
-        return;
-    }
     if (lease->ghost)
         lease_word_give(lease->ghost);
     lease->ghost = NULL;
@@ -378,6 +373,18 @@ void protocol_end(struct protocol *protocol, unsigned index)
     (void)lease_word_keep(lease->word);
 }
 
+void protocol_end(struct protocol *protocol, unsigned index)
+{
+    struct protocol_lease *lease = &protocol->leases[index];
+
+    if (protocol_unnest(protocol, index) || lease_word_keep(lease->word))
+        return;
+    if (managed(protocol, lease)) {
+        give_back(protocol, index, 0);
+        return;
+    }
+    end_private(lease);
+}
 bool protocol_granted(struct protocol *protocol, unsigned index)
 {
     struct protocol_lease *lease = &protocol->leases[index];
@@ -386,5 +393,129 @@ bool protocol_granted(struct protocol *protocol, unsigned index)
     if (!lease->asked || lease_word_state(seen) != LEASE_STATE_BUSY || lease_word_epoch(seen) != lease->epoch)
         return false;
     lease->asked = false;
+    return true;
+}
+
+/* ---- groups ---- */
+
+/* Takes what is idle, so that no other thread can begin. False: somebody is in one; *ret_begun are those taken. */
+static bool take_idle(struct protocol *protocol, uint32_t leases, uint32_t *ret_begun)
+{
+    *ret_begun = 0;
+    for (uint32_t rest = leases; rest; rest &= rest - 1) {
+        unsigned index = (unsigned)__builtin_ctz(rest);
+        struct protocol_lease *lease = &protocol->leases[index];
+        uint64_t seen = 0;
+
+        if (!lease->asked && lease_word_begin(lease->word, &seen)) {
+            *ret_begun |= UINT32_C(1) << index;
+        } else if (lease->asked || lease_word_state(seen) == LEASE_STATE_BUSY) {
+            /* As the daemon would: its end takes the slow path, and whoever keeps it in flight is told to reap. */
+            if (!lease->asked && !lease->grouped)
+                (void)atomic_compare_exchange_strong(lease->word, &seen, seen | LEASE_FLAG_WANTED);
+            return false;
+        }
+    }
+    return true;
+}
+
+int protocol_group_request(struct protocol *protocol, uint32_t leases)
+{
+    struct frame frame = {.type = FRAME_GROUP};
+    uint32_t begun;
+    uint32_t epoch = 0;
+
+    if (!take_idle(protocol, leases, &begun)) {
+        for (; begun; begun &= begun - 1)
+            protocol_end(protocol, (unsigned)__builtin_ctz(begun));
+        return LEASE_TAKEN;
+    }
+    for (uint32_t rest = leases; rest; rest &= rest - 1) {
+        const struct protocol_lease *lease = &protocol->leases[__builtin_ctz(rest)];
+
+        epoch = lease->epoch > epoch ? lease->epoch : epoch;
+    }
+    epoch++;
+    for (uint32_t rest = leases; rest; rest &= rest - 1) {
+        unsigned index = (unsigned)__builtin_ctz(rest);
+        struct protocol_lease *lease = &protocol->leases[index];
+
+        lease->epoch = epoch;
+        if (!managed(protocol, lease))
+            continue;
+        if (begun >> index & 1)
+            lease_word_give(lease->word);
+        lease->asked = true;
+        lease->notify = false;
+        lease->declared = false;
+        protocol_tell(protocol, index, PAGE_TELL_GRANT, false);
+        frame.group.leases |= UINT32_C(1) << index;
+    }
+    frame.group.epoch = epoch;
+    if (!frame.group.leases)
+        return LEASE_BEGUN;
+    put(protocol, &frame);
+    return LEASE_ASK;
+}
+
+bool protocol_group_granted(struct protocol *protocol, uint32_t leases, unsigned *ret_waiting)
+{
+    for (uint32_t rest = leases; rest; rest &= rest - 1) {
+        unsigned index = (unsigned)__builtin_ctz(rest);
+
+        if (protocol->leases[index].asked && !protocol_granted(protocol, index)) {
+            *ret_waiting = index;
+            return false;
+        }
+    }
+    for (uint32_t rest = leases; rest; rest &= rest - 1)
+        atomic_store(&protocol->leases[__builtin_ctz(rest)].grouped, true);
+    return true;
+}
+
+uint32_t protocol_group_end(struct protocol *protocol, uint32_t leases)
+{
+    struct frame frame = {.type = FRAME_GROUP_RELEASE};
+    uint32_t kept = 0;
+
+    for (uint32_t rest = leases; rest; rest &= rest - 1) {
+        unsigned index = (unsigned)__builtin_ctz(rest);
+        struct protocol_lease *lease = &protocol->leases[index];
+
+        atomic_store(&lease->grouped, false);
+        if (lease->nested) {
+            lease->nested = false;
+            kept |= UINT32_C(1) << index;
+        } else if (managed(protocol, lease)) {
+            frame.group_release.leases |= UINT32_C(1) << index;
+            frame.group_release.epoch = lease->epoch;
+            lease_word_give(lease->word);
+            lease->declared = false;
+        } else {
+            end_private(lease);
+        }
+    }
+    if (frame.group_release.leases)
+        put(protocol, &frame);
+    return kept;
+}
+
+bool protocol_nest(struct protocol *protocol, unsigned index)
+{
+    struct protocol_lease *lease = &protocol->leases[index];
+
+    if (!atomic_load(&lease->grouped) || lease->nested)
+        return false;
+    lease->nested = true;
+    return true;
+}
+
+bool protocol_unnest(struct protocol *protocol, unsigned index)
+{
+    struct protocol_lease *lease = &protocol->leases[index];
+
+    if (!atomic_load(&lease->grouped))
+        return false;
+    lease->nested = false;
     return true;
 }

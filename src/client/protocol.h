@@ -34,12 +34,14 @@ struct protocol_lease {
     struct page_lease *_Atomic shared; /* the daemon's, where `tell` is written; NULL: private */
     _Atomic uint32_t tell;             /* PAGE_TELL_*, as it stands in every page to come */
     char device[DEVICE_NAME_SIZE];
-    uint32_t engine; /* enum engine_kind */
-    uint32_t epoch;  /* of the latest request */
-    bool asked;      /* a request is under way: the next BUSY with this epoch is its grant */
-    bool notify;     /* ... and whoever asked wants an event */
-    bool declared;   /* the hold began before this daemon knew of it */
-    bool refused;    /* the daemon does not manage it */
+    uint32_t engine;      /* enum engine_kind */
+    uint32_t epoch;       /* of the latest request */
+    bool asked;           /* a request is under way: the next BUSY with this epoch is its grant */
+    bool notify;          /* ... and whoever asked wants an event */
+    bool declared;        /* the hold began before this daemon knew of it */
+    bool refused;         /* the daemon does not manage it */
+    _Atomic bool grouped; /* held by a batch; changes under the session's lock */
+    bool nested;          /* ... and a command of this process, which the batch consists of, is in it */
 };
 
 enum protocol_event_kind {
@@ -108,6 +110,22 @@ int protocol_attach(struct protocol *protocol, const char *device, uint32_t engi
 int protocol_request(struct protocol *protocol, unsigned index, bool notify);
 int protocol_yield(struct protocol *protocol, unsigned index, bool notify);
 void protocol_end(struct protocol *protocol, unsigned index);
+
+/*
+ * Groups: bit i of leases is lease i. LEASE_BEGUN: all are held (nobody manages them). LEASE_ASK: one request is under way.
+ * LEASE_TAKEN: another hold or request of this process is on one of them; nothing has changed, but it is asked to hurry.
+ */
+int protocol_group_request(struct protocol *protocol, uint32_t leases);
+
+/* Has the whole group been granted? A member in *ret_waiting otherwise. From then on its leases can be nested. */
+bool protocol_group_granted(struct protocol *protocol, uint32_t leases, unsigned *ret_waiting);
+
+/* Ends the group. A lease that a command is still in becomes that command's own; they are answered as a set. */
+uint32_t protocol_group_end(struct protocol *protocol, uint32_t leases);
+
+/* A command within the group begins (false: another one is in it, or it is not a group's) and ends. */
+bool protocol_nest(struct protocol *protocol, unsigned index);
+bool protocol_unnest(struct protocol *protocol, unsigned index);
 
 /* Asks (or no longer asks) for a frame when these happen, PAGE_TELL_*. May be called without the lock. */
 void protocol_tell(struct protocol *protocol, unsigned index, uint32_t what, bool on);

@@ -5,6 +5,10 @@
  * The rule that keeps idle leases harmless (PROTOCOLS.md M3): before a request reaches the core, every lease that is held
  * on one of its engines is called in. An idle one is taken back on the spot; a busy one now carries WANTED and must say
  * when it is done. So whenever somebody waits in the core, the holder is flagged.
+ *
+ * A group (M2) is one request of the core for the engines of several leases, on a lane of its own. In our books every member is a
+ * hold like any other, always flagged, that may go at any time (given up, taken over by a new connection, drained);
+ * the core is told when the last one has gone.
  */
 #include <assert.h>
 #include <errno.h>
@@ -17,9 +21,27 @@ static bool has_tokens(const struct server *server)
     return server->profile->tokens;
 }
 
-static unsigned lane_of(const struct server *server, unsigned index)
+static unsigned lane_of(const struct server *server, const struct peer *peer, unsigned index)
 {
-    return has_tokens(server) ? 0 : index;
+    unsigned group = peer->holds[index].group;
+
+    if (has_tokens(server))
+        return 0;
+    return group ? PAGE_LEASES + group - 1 : index;
+}
+
+/* The first lease on a lane; PAGE_LEASES: the group has been given up meanwhile. */
+static unsigned lease_of(const struct server *server, const struct peer *peer, unsigned lane)
+{
+    unsigned index = 0;
+
+    if (has_tokens(server))
+        return peer->engaged < 0 ? 0 : (unsigned)peer->engaged;
+    if (lane < PAGE_LEASES)
+        return lane;
+    while (index < PAGE_LEASES && peer->holds[index].group != lane - PAGE_LEASES + 1)
+        index++;
+    return index;
 }
 
 static void push(struct server *server, struct sched_event event)
@@ -32,8 +54,9 @@ static void push(struct server *server, struct sched_event event)
 static void push_lane(struct server *server, const struct peer *peer, unsigned index,
                       enum sched_event_kind kind)
 {
-    push(server, (struct sched_event){
-                     .kind = kind, .client = peer->slot, .job = peer->slot, .lane = lane_of(server, index)});
+    push(server,
+         (struct sched_event){
+             .kind = kind, .client = peer->slot, .job = peer->slot, .lane = lane_of(server, peer, index)});
 }
 
 static uint32_t first_engine(const struct hold *hold)
@@ -86,10 +109,31 @@ static void forget(struct server *server, struct peer *peer, unsigned index, enu
 
 static void token_pump(struct server *server, struct peer *peer);
 
+/* Another lease of the same group, or PAGE_LEASES. */
+static unsigned companion(const struct peer *peer, unsigned index)
+{
+    unsigned other = 0;
+
+    if (!peer->holds[index].group)
+        return PAGE_LEASES;
+    while (other < PAGE_LEASES && (other == index || peer->holds[other].group != peer->holds[index].group))
+        other++;
+    return other;
+}
+
 static void let_go(struct server *server, struct peer *peer, unsigned index)
 {
+    unsigned other = companion(peer, index);
+
     forget(server, peer, index, HOLD_FREE);
+    if (other < PAGE_LEASES) { /* the core knows the group as one request, until the last one goes */
+        peer->holds[index].group = 0;
+        if (peer->engaged == (int)index)
+            peer->engaged = (int)other;
+        return;
+    }
     push_lane(server, peer, index, SCHED_ENGINE_RELEASE);
+    peer->holds[index].group = 0;
     if (peer->engaged == (int)index) {
         peer->engaged = -1;
         token_pump(server, peer);
@@ -144,25 +188,13 @@ static void call_in_engines(struct server *server, const struct engine_set *engi
 
 /* ---- decisions ---- */
 
-static unsigned decided_lease(const struct server *server, const struct peer *peer,
-                              const struct sched_decision *decision)
+static void grant_lease(struct server *server, struct peer *peer, unsigned index)
 {
-    if (!has_tokens(server))
-        return decision->lane;
-    return peer->engaged < 0 ? 0 : (unsigned)peer->engaged;
-}
-
-static void grant(struct server *server, const struct sched_decision *decision)
-{
-    struct peer *peer = server->peers[decision->job];
-    unsigned index = decided_lease(server, peer, decision);
     struct hold *hold = &peer->holds[index];
     struct page_lease *place = &peer->page->leases[index];
     struct frame frame = {.type = FRAME_GRANT, .grant = {.index = index}};
-    uint64_t flags = peer->exact ? LEASE_FLAG_WANTED : 0;
+    uint64_t flags = peer->exact || hold->group ? LEASE_FLAG_WANTED : 0;
 
-    if (hold->state != HOLD_WAITING) /* withdrawn meanwhile; the core's copy of that is in the queue */
-        return;
     hold->state = HOLD_HELD;
     for (engine_id e = 0; e < sched_engines(server->core); e++) {
         if (!engine_set_has(&hold->engines, e))
@@ -173,8 +205,6 @@ static void grant(struct server *server, const struct sched_decision *decision)
         if (sched_core_waiting(server->core, e) > 0)
             flags |= LEASE_FLAG_WANTED;
     }
-    server->grants++;
-    peer->grants++;
     note(server, RECORD_GRANT, peer, hold);
     lease_word_grant(&place->word, flags, server->start.generation, hold->epoch);
     server->host.wake(server->host.user, &place->word);
@@ -184,14 +214,32 @@ static void grant(struct server *server, const struct sched_decision *decision)
     }
 }
 
+static void grant(struct server *server, const struct sched_decision *decision)
+{
+    struct peer *peer = server->peers[decision->job];
+    unsigned index = lease_of(server, peer, decision->lane);
+    unsigned group;
+
+    /* Withdrawn meanwhile; the core's copy of that is in the queue. */
+    if (index == PAGE_LEASES || peer->holds[index].state != HOLD_WAITING)
+        return;
+    server->grants++;
+    peer->grants++;
+    group = peer->holds[index].group;
+    for (unsigned i = 0; i < PAGE_LEASES; i++) {
+        if (i == index || (group && peer->holds[i].group == group))
+            grant_lease(server, peer, i);
+    }
+}
+
 /* Boost first, then ask: otherwise the holder may be kept from its piece border by others (PROTOCOLS.md D3). */
 static void ask_to_yield(struct server *server, const struct sched_decision *decision)
 {
     struct peer *peer = server->peers[decision->job];
-    unsigned index = decided_lease(server, peer, decision);
-    struct hold *hold = &peer->holds[index];
+    unsigned index = lease_of(server, peer, decision->lane);
+    struct hold *hold = &peer->holds[index % PAGE_LEASES];
 
-    if (hold->state != HOLD_HELD || peer->state != PEER_CLIENT)
+    if (index == PAGE_LEASES || hold->state != HOLD_HELD || peer->state != PEER_CLIENT)
         return;
     if (peer->n_threads) {
         peer->boosted = true;
@@ -228,7 +276,7 @@ static void carry_out(struct server *server, const struct sched_decision *decisi
 static void flag_holders(struct server *server, const struct sched_event *event)
 {
     const struct peer *peer = server->peers[event->job];
-    unsigned index = has_tokens(server) ? (unsigned)peer->engaged : event->lane;
+    unsigned index = lease_of(server, peer, event->lane);
 
     if (index < PAGE_LEASES && peer->holds[index].state == HOLD_WAITING)
         call_in_engines(server, &event->engines);
@@ -254,13 +302,34 @@ static void run_queue(struct server *server)
 
 /* ---- tokens (profile `gpusync`): one lane per client, so its engine requests go one after the other ---- */
 
+/* What the request of this lease, or of its group, names: M2 adds the bus of every copy, whatever the profile does elsewhere. */
+static struct engine_set wanted_engines(const struct server *server, const struct peer *peer, unsigned index)
+{
+    struct engine_set engines = peer->holds[index].engines;
+    unsigned group = peer->holds[index].group;
+
+    for (unsigned i = 0; group && i < PAGE_LEASES; i++) {
+        const struct hold *hold = &peer->holds[i];
+
+        if (hold->group != group)
+            continue;
+        for (unsigned w = 0; w < SCHED_MAX_ENGINES / 64; w++)
+            engines.bits[w] |= hold->engines.bits[w];
+        if (!engine_set_has(&hold->engines, sched_execution_engine(server->core, hold->device)))
+            engine_set_add(&engines,
+                           sched_bus_engine(server->core, sched_bus_of_gpu(server->core, hold->device)));
+    }
+    return engines;
+}
+
 static void ask_engines(struct server *server, struct peer *peer, unsigned index)
 {
     push(server, (struct sched_event){.kind = SCHED_ENGINE_REQUEST,
                                       .job = peer->slot,
-                                      .lane = lane_of(server, index),
+                                      .lane = lane_of(server, peer, index),
                                       .home = SCHED_NO_GPU,
-                                      .engines = peer->holds[index].engines});
+                                      .batch = peer->holds[index].group != 0,
+                                      .engines = wanted_engines(server, peer, index)});
 }
 
 static void token_pump(struct server *server, struct peer *peer)
@@ -440,12 +509,100 @@ void arbiter_request(struct server *server, struct peer *peer, uint32_t index, u
     run_queue(server);
 }
 
+/* Takes a request that waits back. */
+static void withdraw(struct server *server, struct peer *peer, unsigned index)
+{
+    peer->queue &= ~(UINT32_C(1) << index);
+    if (!has_tokens(server) || peer->engaged == (int)index)
+        let_go(server, peer, index);
+    peer->holds[index].state = HOLD_FREE;
+    peer->holds[index].group = 0;
+}
+
+/* A number that none of the client's groups has. */
+static unsigned unused_group(const struct peer *peer)
+{
+    uint64_t used = 0;
+
+    for (unsigned i = 0; i < PAGE_LEASES; i++)
+        used |= UINT64_C(1) << peer->holds[i].group;
+    return (unsigned)__builtin_ctzll(~(used | 1));
+}
+
+/* The client holds none of these any more: what we know of them is over. */
+static void give_up(struct server *server, struct peer *peer, unsigned index)
+{
+    struct hold *hold = &peer->holds[index];
+
+    if (hold->state == HOLD_HELD) {
+        note(server, RECORD_RELEASE, peer, hold);
+        let_go(server, peer, index);
+    } else if (hold->state == HOLD_DECLARED) {
+        hold->state = HOLD_FREE;
+        block(server, &hold->engines, SCHED_ENGINE_UNBLOCK);
+    } else if (hold->state == HOLD_WAITING) { /* only a confused client asks for what it already waits for */
+        withdraw(server, peer, index);
+    }
+}
+
+void arbiter_group(struct server *server, struct peer *peer, const struct frame_group *frame)
+{
+    struct engine_set engines;
+    uint32_t members = 0;
+    unsigned group;
+    unsigned first;
+
+    for (unsigned i = 0; i < PAGE_LEASES; i++) {
+        /* What was refused passes through; the answer is under way. */
+        if (!(frame->leases >> i & 1) || peer->holds[i].state == HOLD_UNUSED)
+            continue;
+        members |= UINT32_C(1) << i;
+        give_up(server, peer, i);
+    }
+    if (!members)
+        return;
+    peer->requests++;
+    rejoin_queue(server, peer);
+    group = unused_group(peer);
+    assert(group <= PEER_GROUPS); /* the others have a lease each, and none of these */
+    for (uint32_t rest = members; rest; rest &= rest - 1) {
+        struct hold *hold = &peer->holds[__builtin_ctz(rest)];
+
+        hold->state = HOLD_WAITING;
+        hold->epoch = frame->epoch;
+        hold->group = group;
+        note(server, RECORD_REQUEST, peer, hold);
+    }
+    first = (unsigned)__builtin_ctz(members);
+    engines = wanted_engines(server, peer, first);
+    call_in_engines(server, &engines);
+    if (has_tokens(server)) {
+        peer->queue |= UINT32_C(1) << first;
+        token_pump(server, peer);
+    } else {
+        ask_engines(server, peer, first);
+    }
+    run_queue(server);
+}
+
+void arbiter_group_release(struct server *server, struct peer *peer, const struct frame_group_release *frame)
+{
+    for (unsigned i = 0; i < PAGE_LEASES; i++) {
+        const struct hold *hold = &peer->holds[i];
+
+        if ((frame->leases >> i & 1) && hold->epoch == frame->epoch &&
+            (hold->state == HOLD_HELD || hold->state == HOLD_DECLARED))
+            give_up(server, peer, i);
+    }
+    run_queue(server);
+}
+
 void arbiter_release(struct server *server, struct peer *peer, const struct frame_release *frame)
 {
     struct hold *hold = &peer->holds[frame->index];
     bool ours = (hold->state == HOLD_HELD || hold->state == HOLD_DECLARED) && hold->epoch == frame->epoch;
 
-    if (ours && hold->state == HOLD_HELD && frame->next) {
+    if (ours && hold->state == HOLD_HELD && frame->next && !hold->group) {
         /* Q3: the next piece is queued in the same step. */
         note(server, RECORD_RELEASE, peer, hold);
         forget(server, peer, frame->index, HOLD_WAITING);
@@ -456,13 +613,8 @@ void arbiter_release(struct server *server, struct peer *peer, const struct fram
         run_queue(server);
         return;
     }
-    if (ours && hold->state == HOLD_HELD) {
-        note(server, RECORD_RELEASE, peer, hold);
-        let_go(server, peer, frame->index);
-    } else if (ours) {
-        hold->state = HOLD_FREE;
-        block(server, &hold->engines, SCHED_ENGINE_UNBLOCK);
-    }
+    if (ours)
+        give_up(server, peer, frame->index);
     if (frame->next)
         arbiter_request(server, peer, frame->index, frame->next);
     else
@@ -524,10 +676,7 @@ bool arbiter_leave(struct server *server, struct peer *peer)
         struct hold *hold = &peer->holds[i];
 
         if (hold->state == HOLD_WAITING) {
-            peer->queue &= ~(UINT32_C(1) << i);
-            if (!has_tokens(server) || peer->engaged == (int)i)
-                let_go(server, peer, i);
-            hold->state = HOLD_FREE;
+            withdraw(server, peer, i);
         } else if (hold->state == HOLD_HELD && drained(server, peer, i)) {
             note(server, RECORD_RELEASE, peer, hold);
             let_go(server, peer, i);

@@ -11,6 +11,7 @@
 #include "wire/outbox.h"
 
 #define PEER_MAX_THREADS 16
+#define PEER_GROUPS      PAGE_LEASES /* at once: every one has at least one lease */
 #define SERVER_QUEUE     1024 /* events that follow from decisions; each hold causes at most two at a time */
 
 /*
@@ -33,6 +34,8 @@ struct hold {
     uint32_t epoch;
     unsigned device;
     struct engine_set engines;
+    unsigned
+        group; /* 0: alone; else the leases with the same number here are one request, on a lane of their own */
     baton_nsec yield_at; /* when it was asked to give way; 0: it was not */
     bool overdue;
     uint64_t told; /* LEASE_FLAG_* that the client was told of by frame */
@@ -126,6 +129,8 @@ void arbiter_join(struct server *server, struct peer *peer);
 void arbiter_attach(struct server *server, struct peer *peer, const struct frame_attach *frame);
 void arbiter_request(struct server *server, struct peer *peer, uint32_t index, uint32_t epoch);
 void arbiter_release(struct server *server, struct peer *peer, const struct frame_release *frame);
+void arbiter_group(struct server *server, struct peer *peer, const struct frame_group *frame);
+void arbiter_group_release(struct server *server, struct peer *peer, const struct frame_group_release *frame);
 void arbiter_priority(struct server *server, struct peer *peer, baton_nsec deadline_at);
 void arbiter_job(struct server *server, struct peer *peer, const struct frame_job *frame);
 /* Takes everything back that is not running. True: nothing is left, the peer is out of the core. */

@@ -29,7 +29,7 @@ static int new_core(const struct config *config, struct sched_core **ret_core)
         .cpus = cpus > 0 ? (unsigned)cpus : 1,
         .clients = config->clients,
         .jobs = config->clients,
-        .lanes = sched_profiles[config->profile].tokens ? 1 : PAGE_LEASES,
+        .lanes = sched_profiles[config->profile].tokens ? 1 : PAGE_LEASES + PEER_GROUPS,
     };
 
     return sched_core_new(&core, ret_core);
@@ -533,6 +533,14 @@ static int dispatch_client(struct server *server, struct peer *peer, const struc
             return SERVER_DROP;
         if (peer->holds[frame->release.index].state != HOLD_UNUSED)
             arbiter_release(server, peer, &frame->release);
+        return 0;
+    case FRAME_GROUP:
+        if (!frame->group.leases)
+            return SERVER_DROP;
+        arbiter_group(server, peer, &frame->group);
+        return 0;
+    case FRAME_GROUP_RELEASE:
+        arbiter_group_release(server, peer, &frame->group_release);
         return 0;
     case FRAME_PRIORITY:
         if (frame->priority.priority < 1 || frame->priority.priority > 99)

@@ -9,6 +9,8 @@
  *   BUSY  -> IDLE        end, nobody waits    BUSY -> BUSY + flags    call_in: asked
  *   BUSY+ -> NONE        end, then RELEASE    NONE -> BUSY [+WANTED]  grant, after REQUEST
  *
+ * A group of leases is granted with WANTED in every word, so that no member ever becomes IDLE.
+ *
  * The low half changes with every transition that anybody sleeps for, so it serves as the futex word. The word is a hint:
  * the daemon keeps its own truth, and nothing a client writes here can hurt more than that client.
  */

@@ -14,7 +14,8 @@ static void run_histories(enum sched_profile_id profile, uint64_t first, uint64_
 {
     static struct world world;
     const char *only = getenv("BATON_SEED");
-    uint64_t kills = 0, restarts = 0, cuts = 0, yields = 0, fast = 0, begins = 0;
+    uint64_t kills = 0, restarts = 0, cuts = 0, yields = 0, fast = 0, begins = 0, groups = 0, nested = 0,
+             outlived = 0, group_kills = 0;
 
     world.verbose = only != NULL;
     if (only) {
@@ -33,10 +34,17 @@ static void run_histories(enum sched_profile_id profile, uint64_t first, uint64_
         yields += world.seen.yields;
         fast += world.seen.fast_begins;
         begins += world.seen.begins;
+        groups += world.seen.groups;
+        nested += world.seen.nested;
+        outlived += world.seen.outlived;
+        group_kills += world.seen.group_kills;
     }
     printf("%" PRIu64 " histories: %" PRIu64 " begins (%" PRIu64 " without a message), %" PRIu64
            " yields, %" PRIu64 " kills, %" PRIu64 " restarts, %" PRIu64 " cuts\n",
            n, begins, fast, yields, kills, restarts, cuts);
+    printf("%" PRIu64 " batches (%" PRIu64 " killed), %" PRIu64 " commands within them, %" PRIu64
+           " outlived them\n",
+           groups, group_kills, nested, outlived);
     if (only)
         return;
     /* The generator must reach what it is for. */
@@ -45,6 +53,10 @@ static void run_histories(enum sched_profile_id profile, uint64_t first, uint64_
     ck_assert_uint_gt(cuts, n);
     ck_assert_uint_gt(begins, 20 * n);
     ck_assert_uint_gt(fast, 2 * n);
+    ck_assert_uint_gt(groups, 5 * n);
+    ck_assert_uint_gt(nested, n);
+    ck_assert_uint_gt(outlived, n / 4);
+    ck_assert_uint_gt(group_kills, n / 4);
     if (sched_profiles[profile].pieces)
         ck_assert_uint_gt(yields, n);
 }

@@ -209,6 +209,9 @@ static void check_begin(struct world *world, unsigned who, unsigned lease, bool 
         for (unsigned l = 0; l < WORLD_LEASES; l++) {
             const struct work *work = &other->work[l];
 
+            /* A batch schedules itself: its own copies share the bus. */
+            if (i == who && (other->group >> l & other->group >> lease & 1))
+                continue;
             if ((i == who && l == lease) || !other->alive || work->use != USE_RUNNING ||
                 !conflict(world, l, lease))
                 continue;
@@ -357,6 +360,7 @@ static void kill_actor(struct world *world, unsigned who)
 
     say(world, "client %u (pid %d) is killed", who, (int)actor->pid);
     world->seen.client_kills++;
+    world->seen.group_kills += actor->group != 0;
     for (unsigned i = 0; i < WORLD_SLOTS; i++)
         known |= world->slots[i].used && world->slots[i].pid == actor->pid;
     while (world->remains[at].there)
@@ -505,6 +509,91 @@ static void run_piece(struct world *world, unsigned who, unsigned lease)
         protocol_end(&actor->protocol, lease);
 }
 
+/* ---- batches: several leases in one request ---- */
+
+static void want_group(struct world *world, unsigned who)
+{
+    struct actor *actor = &world->actors[who];
+    uint32_t leases = 1 + (uint32_t)random_below(&world->random, (1u << WORLD_LEASES) - 1);
+    bool taken = false;
+    int answer = protocol_group_request(&actor->protocol, leases);
+
+    for (unsigned l = 0; l < WORLD_LEASES; l++)
+        taken |= (leases >> l & 1) && actor->work[l].use != USE_NOTHING;
+    if ((answer == LEASE_TAKEN) != taken)
+        fail(world, "client %u asks for the group %x and is answered %d", who, leases, answer);
+    if (answer == LEASE_TAKEN)
+        return;
+    say(world, "client %u asks for the group %x", who, leases);
+    actor->group = leases;
+    actor->group_runs = false;
+    for (unsigned l = 0; l < WORLD_LEASES; l++) {
+        if (leases >> l & 1) {
+            actor->work[l].use = USE_ASKED;
+            actor->work[l].asked_at_step = world->step;
+        }
+    }
+}
+
+static void end_group(struct world *world, unsigned who)
+{
+    struct actor *actor = &world->actors[who];
+    uint32_t kept = protocol_group_end(&actor->protocol, actor->group);
+
+    say(world, "client %u ends the group %x, %x outlive it", who, actor->group, kept);
+    for (unsigned l = 0; l < WORLD_LEASES; l++) {
+        struct work *work = &actor->work[l];
+
+        if (!(actor->group >> l & 1))
+            continue;
+        if ((kept >> l & 1) != work->nested)
+            fail(world, "client %u: the group's end mistakes who is in lease %u", who, l);
+        world->seen.outlived += work->nested;
+        work->use = work->nested ? USE_RUNNING : USE_NOTHING;
+        work->nested = false;
+    }
+    actor->group = 0;
+}
+
+/* A command that the batch consists of, as an interposed driver would make it known. */
+static void run_nested(struct world *world, unsigned who, unsigned lease)
+{
+    struct actor *actor = &world->actors[who];
+    struct work *work = &actor->work[lease];
+
+    if (work->nested) {
+        protocol_end(&actor->protocol, lease);
+        work->nested = false;
+        return;
+    }
+    if (protocol_request(&actor->protocol, lease, false) != LEASE_BEGUN)
+        fail(world, "client %u waits for lease %u that its own batch holds", who, lease);
+    work->nested = true;
+    world->seen.nested++;
+}
+
+static void act_group(struct world *world, unsigned who, unsigned lease)
+{
+    struct actor *actor = &world->actors[who];
+    unsigned waiting;
+
+    if (!actor->group_runs) {
+        if (!protocol_group_granted(&actor->protocol, actor->group, &waiting))
+            return;
+        actor->group_runs = true;
+        actor->group_pieces = 1 + (unsigned)random_below(&world->random, 6);
+        world->seen.groups++;
+        for (unsigned l = 0; l < WORLD_LEASES; l++) {
+            if (actor->group >> l & 1)
+                begin(world, who, l);
+        }
+    } else if (--actor->group_pieces == 0) {
+        end_group(world, who);
+    } else if (actor->group >> lease & 1) {
+        run_nested(world, who, lease);
+    }
+}
+
 static void act(struct world *world, unsigned who)
 {
     struct actor *actor = &world->actors[who];
@@ -513,6 +602,14 @@ static void act(struct world *world, unsigned who)
 
     while (protocol_event(&actor->protocol, &event))
         ;
+    if (!actor->group && !world->calm && chance(world, 8)) {
+        want_group(world, who);
+        return;
+    }
+    if (actor->group && (chance(world, 2) || (actor->group >> lease & 1))) {
+        act_group(world, who, lease);
+        return;
+    }
     switch (actor->work[lease].use) {
     case USE_NOTHING:
         want(world, who, lease);

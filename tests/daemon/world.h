@@ -41,6 +41,7 @@ struct work {
     bool scheduled;      /* began under a daemon's rules, not while passing through */
     uint32_t generation; /* of the daemon under which it began */
     unsigned pieces;
+    bool nested; /* a command within the actor's group is in it */
     uint64_t asked_at_step;
 };
 
@@ -51,6 +52,9 @@ struct actor {
     struct page *private_page;
     struct link link;
     struct work work[WORLD_LEASES];
+    uint32_t group; /* leases that it has or wants as a batch */
+    bool group_runs;
+    unsigned group_pieces;
     uint64_t served;
 };
 
@@ -87,7 +91,7 @@ struct world {
     /* How often the interesting things happened: the generator must reach them. */
     struct {
         uint64_t begins, fast_begins, yields, client_kills, daemon_kills, cuts, declared, taken_back,
-            overlaps_passing;
+            overlaps_passing, groups, nested, outlived, group_kills;
     } seen;
     char failure[256]; /* "": all invariants held so far */
 };
