@@ -48,18 +48,20 @@ struct analysis_request {
 
 /* One part of a bound and who is behind it (`--explain`). */
 struct analysis_term {
-    const char *where; /* "cpu", "bus", "gpu", ...: what is waited for, or executed on. Borrowed, lives for ever */
-    const char *why;   /* "own", "from" a more urgent task, "blocking by" a less urgent one, "self": borrowed likewise */
-    size_t segment;    /* index in the task; ANALYSIS_JOB: several segments of the job together */
-    size_t culprit;    /* index of a task in the set; the task itself for "own" and "self" */
+    const char
+        *where; /* "cpu", "bus", "gpu", ...: what is waited for, or executed on. Borrowed, lives for ever */
+    const char *
+        why; /* "own", "from" a more urgent task, "blocking by" a less urgent one, "self": borrowed likewise */
+    size_t segment; /* index in the task; ANALYSIS_JOB: several segments of the job together */
+    size_t culprit; /* index of a task in the set; the task itself for "own" and "self" */
     baton_nsec amount;
 };
 
 #define ANALYSIS_JOB ((size_t)-1)
 
 struct analysis_explanation {
-    struct arena arena; /* owns what follows; the caller calls arena_done on it */
-    bool bounded;       /* false: there is nothing to explain */
+    struct arena arena;          /* owns what follows; the caller calls arena_done on it */
+    bool bounded;                /* false: there is nothing to explain */
     struct analysis_term *terms; /* their amounts sum up to the response bound */
     size_t n_terms;
 };

@@ -132,9 +132,8 @@ static void add_demand(const struct holistic *h, const struct pipeline_task *tas
         ret_demand->length[stage->unit] += stage->length;
         for (unsigned q = 0; q < h->gpus && stage->unit == UNIT_GPU; q++) {
             if (stage->eligible >> q & 1)
-                ret_demand->on_gpu[q].length +=
-                    (stage->any ? stage->lanes : 1) *
-                    (stage->per_gpu ? stage->per_gpu[q].length : stage->length);
+                ret_demand->on_gpu[q].length += (stage->any ? stage->lanes : 1) *
+                                                (stage->per_gpu ? stage->per_gpu[q].length : stage->length);
         }
     }
 }
@@ -160,8 +159,7 @@ static void relax(struct holistic *h, size_t k)
         relaxed->bus = least(relaxed->bus, summary->bus);
         for (unsigned q = 0; q < h->gpus; q++) {
             relaxed->gpu[q] = least(relaxed->gpu[q], summary->gpu[q]);
-            h->demands[k].on_gpu[q].length =
-                least(h->demands[k].on_gpu[q].length, demand.on_gpu[q].length);
+            h->demands[k].on_gpu[q].length = least(h->demands[k].on_gpu[q].length, demand.on_gpu[q].length);
         }
         for (unsigned lane = 0; lane < 2 * h->gpus; lane++) {
             relaxed->lane[lane] = least(relaxed->lane[lane], summary->lane[lane]);
@@ -407,7 +405,8 @@ static size_t holistic_run(void *state, const struct mode_run *run, baton_nsec r
     for (size_t i = 0; i < run->n_run; i++) {
         const struct pipeline_task *task = &h->pipeline->tasks[i];
         unsigned char o = run->choice[i];
-        bool fresh = !changed && h->known[i] && h->choice[i] == o && same_blocking(h, &h->seen[i], &h->below[i]);
+        bool fresh =
+            !changed && h->known[i] && h->choice[i] == o && same_blocking(h, &h->seen[i], &h->below[i]);
 
         if (!fresh) {
             baton_nsec response;

@@ -45,11 +45,11 @@ enum holistic_cause {
 };
 
 struct holistic_term {
-    enum pipeline_unit unit;
-    size_t stage;     /* the stage that waits; HOLISTIC_JOB: all stages of the job-level part that use the unit */
-    enum holistic_cause cause;
+    size_t stage; /* the stage that waits; HOLISTIC_JOB: all stages of the job-level part that use the unit */
     size_t culprit;    /* task (pipeline order) of the interfering or blocking work */
     baton_nsec amount; /* its part of the bound */
+    enum pipeline_unit unit;
+    enum holistic_cause cause;
 };
 
 #define HOLISTIC_JOB ((size_t)-1)

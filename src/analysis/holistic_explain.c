@@ -17,7 +17,8 @@ static void add_term(struct explainer *e, enum pipeline_unit unit, size_t stage,
                      size_t culprit, baton_nsec amount)
 {
     if (amount > 0 && e->n < e->max)
-        e->terms[e->n++] = (struct holistic_term){unit, stage, cause, culprit, amount};
+        e->terms[e->n++] = (struct holistic_term){
+            .stage = stage, .culprit = culprit, .amount = amount, .unit = unit, .cause = cause};
 }
 
 /* Splits `total` in proportion to h->raw (by task; those above interfere, those below block) and clears it. */
@@ -84,7 +85,7 @@ static void give(struct explainer *e, size_t item, baton_nsec amount)
     if (owner >= OWNER_SELF)
         owner = e->v.task;
     else if (owner >= OWNER_BELOW)
-        owner = task_of_lane(e, e->v.below->lane[owner - OWNER_BELOW]);
+        owner = task_of_lane(e, e->h->items.extra[item]);
     e->h->raw[owner] += amount;
 }
 
@@ -112,7 +113,7 @@ static baton_nsec leave_out(struct explainer *e, size_t l, size_t slots, bool at
 
         for (size_t other = 0; other < items->n && !left_out[i]; other++)
             rank += !left_out[other] && (items->extra[other] > items->extra[i] ||
-                                         (items->extra[other] == items->extra[i] && other < i));
+                                         (other < i && items->extra[other] == items->extra[i]));
         if (!left_out[i] && rank < slots)
             work += items->extra[i];
         sum += work;
@@ -129,8 +130,7 @@ static void attribute_share(struct explainer *e, unsigned units, size_t slots, b
     baton_nsec least_delay = MODE_UNBOUNDED;
 
     for (size_t l = 0; l < units && l <= e->h->items.n; l++) {
-        baton_nsec delay =
-            ceil_div(added + leave_out(e, l, slots, false), (baton_nsec)units - (baton_nsec)l);
+        baton_nsec delay = ceil_div(added + leave_out(e, l, slots, false), (baton_nsec)units - (baton_nsec)l);
 
         if (delay < least_delay) {
             least_delay = delay;
@@ -223,7 +223,8 @@ static void explain_unit(struct explainer *e, enum pipeline_unit unit, baton_nse
 
         attribute_share(e, h->gpus, SHARE_ALL, e->v.any_slots - lp);
         for (unsigned lane = 0; lane < h->gpus && e->v.below->lane[lane] > 0; lane++)
-            h->raw[task_of_lane(e, e->v.below->lane[lane])] += e->v.below->lane[lane] * (baton_nsec)e->v.kernels;
+            h->raw[task_of_lane(e, e->v.below->lane[lane])] +=
+                e->v.below->lane[lane] * (baton_nsec)e->v.kernels;
     } else {
         baton_nsec blocking = unit == UNIT_BUS ? e->v.bus_blocking : e->v.gpu_blocking;
 

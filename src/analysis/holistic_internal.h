@@ -23,14 +23,14 @@ struct load {
 /* What less urgent tasks (or the task itself, earlier) can have started. */
 struct blocking {
     baton_nsec bus;
-    baton_nsec gpu[PIPELINE_MAX_GPUS]; /* by GPU: the longest piece that may run there */
-    baton_nsec lane[HOLISTIC_LANES];   /* the longest piece of each lane, longest first, 2m of them */
+    baton_nsec gpu[PIPELINE_MAX_GPUS];   /* by GPU: the longest piece that may run there */
+    baton_nsec lane[HOLISTIC_LANES];     /* the longest piece of each lane, longest first, 2m of them */
     baton_nsec weighted[HOLISTIC_LANES]; /* the same by weight, where GPUs are unequal */
 };
 
 /* What a task demands of each unit in every one of its options: for bounds that hold whatever is chosen. */
 struct demand {
-    baton_nsec length[PIPELINE_UNITS];          /* sum of C over its stages there; GPUs: of its first lane */
+    baton_nsec length[PIPELINE_UNITS];         /* sum of C over its stages there; GPUs: of its first lane */
     struct gpu_cost on_gpu[PIPELINE_MAX_GPUS]; /* length: on that GPU alone; 0 where some option avoids it */
 };
 
@@ -74,7 +74,8 @@ struct holistic {
     size_t max_tasks, max_stages, max_options;
     unsigned cpus, gpus;
     bool uniform; /* GPUs are alike and every kernel may run on each: looking at one is enough */
-    unsigned weights[PIPELINE_MAX_GPUS], weight_sum; /* SOUND 4, fixed per pipeline so that bounds stay monotone */
+    unsigned weights[PIPELINE_MAX_GPUS],
+        weight_sum; /* SOUND 4, fixed per pipeline so that bounds stay monotone */
 
     struct load *loads[PIPELINE_UNITS];
     size_t *first[PIPELINE_UNITS]; /* loads of task k: first[k] .. first[k + 1] */
@@ -91,7 +92,8 @@ struct holistic {
     struct blocking *seen; /* the blocking that responses[] was computed with */
     bool *known;
     bool *is_demand; /* its loads are its demand, see holistic_floor */
-    bool *rounded; /* the iteration was cut short: the response is not the least fixed point but on the side asked for */
+    bool *
+        rounded; /* the iteration was cut short: the response is not the least fixed point but on the side asked for */
     unsigned cap;
     bool lower; /* results are to be lower bounds of the bounds (nodes of a search), not upper ones */
     bool cut;   /* set when an iteration was cut short */

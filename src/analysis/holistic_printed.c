@@ -20,8 +20,9 @@ struct holistic_printed {
     unsigned units[PIPELINE_UNITS];
     struct interferer *interferers[PIPELINE_UNITS];
     size_t *first[PIPELINE_UNITS]; /* interferers of task k: first[k] .. first[k + 1] */
-    struct sorted_stage *sorted;   /* option * max_stages + first[unit] + ..., ascending, by unit one after the other */
-    baton_nsec *longest[PIPELINE_UNITS]; /* by task * max_options + option */
+    struct sorted_stage
+        *sorted; /* option * max_stages + first[unit] + ..., ascending, by unit one after the other */
+    baton_nsec *longest[PIPELINE_UNITS];       /* by task * max_options + option */
     baton_nsec *least_longest[PIPELINE_UNITS]; /* by task: the least over its options */
     baton_nsec *demand[PIPELINE_UNITS];        /* by task: the least sum of interference over its options */
     baton_nsec *below[PIPELINE_UNITS];         /* B by task */
@@ -304,7 +305,8 @@ static baton_nsec cap_of(const struct mode_run *run, baton_nsec deadline)
     baton_nsec cap = deadline * run->cap;
 
     if (run->limit) {
-        double limit = (double)run->limit->response / (double)run->limit->deadline * (double)deadline * 1.0001;
+        double limit =
+            (double)run->limit->response / (double)run->limit->deadline * (double)deadline * 1.0001;
 
         if (limit + 2 < (double)cap)
             cap = (baton_nsec)limit + 2;

@@ -12,7 +12,7 @@
  * terms, and the s-th largest extra outside E has rank s .. s + l among all: m values of t are enough. Being a minimum of
  * functions that never decrease in base and extra, SHARE never decreases either (the planner's pruning relies on that).
  */
-#include <string.h>
+#include <assert.h>
 
 #include "analysis/holistic_internal.h"
 
@@ -62,6 +62,7 @@ baton_nsec share(const struct share_items *items, unsigned units, size_t slots, 
     size_t ranks;
     baton_nsec best;
 
+    assert(units > 0);
     if (items->n < units && added == 0)
         return 0;
     for (size_t i = 0; i < items->n; i++)

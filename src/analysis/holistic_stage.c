@@ -120,8 +120,7 @@ static void note_parts(const struct holistic *h, const struct victim *v, enum pi
                        unsigned gpu, baton_nsec window, baton_nsec once[])
 {
     for (size_t k = 0; k < v->task; k++) {
-        baton_nsec part =
-            window >= MODE_UNBOUNDED ? MODE_UNBOUNDED : stage_work_on(h, k, unit, gpu, window);
+        baton_nsec part = window >= MODE_UNBOUNDED ? MODE_UNBOUNDED : stage_work_on(h, k, unit, gpu, window);
 
         once[k] = most(once[k], part);
     }
@@ -382,7 +381,8 @@ static baton_nsec wait_of(struct holistic *h, const struct victim *v,
     return x > wait ? most(wait, busy(h, v, NULL, added, x + 1)) : wait;
 }
 
-baton_nsec stage_any_wait(struct holistic *h, const struct victim *v, baton_nsec added, baton_nsec *ret_window)
+baton_nsec stage_any_wait(struct holistic *h, const struct victim *v, baton_nsec added,
+                          baton_nsec *ret_window)
 {
     return wait_of(h, v, any_busy, added, ret_window);
 }

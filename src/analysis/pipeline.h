@@ -30,11 +30,11 @@ struct gpu_cost {
 
 /* One stage in one option. CPU stages and copies have lanes = 1 and eligible = 0. */
 struct stage {
-    baton_nsec length; /* C: worst case of one lane; the longest over the eligible GPUs */
-    baton_nsec best;   /* best case of the stage; 0 unknown */
-    baton_nsec piece;  /* s: longest piece (the longest over the eligible GPUs) */
-    baton_nsec last;   /* c_n: the last piece; smaller is the safe direction */
-    uint64_t eligible; /* kernels: bit q, may run on GPU q */
+    baton_nsec length;              /* C: worst case of one lane; the longest over the eligible GPUs */
+    baton_nsec best;                /* best case of the stage; 0 unknown */
+    baton_nsec piece;               /* s: longest piece (the longest over the eligible GPUs) */
+    baton_nsec last;                /* c_n: the last piece; smaller is the safe direction */
+    uint64_t eligible;              /* kernels: bit q, may run on GPU q */
     const struct gpu_cost *per_gpu; /* by GPU; NULL: all alike. Borrowed from the pipeline's arena */
     unsigned lanes;                 /* K sub-kernels */
     enum pipeline_unit unit;
@@ -61,7 +61,7 @@ struct pipeline_task {
 };
 
 struct pipeline {
-    unsigned cpus, gpus; /* buses: 1 */
+    unsigned cpus, gpus;         /* buses: 1 */
     struct pipeline_task *tasks; /* the most urgent first */
     size_t n_tasks, n_stages;    /* n_stages: over all tasks */
 };
@@ -70,11 +70,14 @@ struct pipeline {
  * How pipeline_build makes options. A task whose kernels have a fixed set of GPUs, or that has no kernel, keeps what the file says.
  */
 struct pipeline_rules {
-    const unsigned *gpus;  /* by task of the set: exactly one option, so many GPUs, placed as the file says; NULL: see below */
-    bool one_or_all;       /* one option on one GPU and, where lengths are given, one on all; placed as the file says */
-    bool every_number;     /* an option for each number of GPUs with lengths given */
-    bool choose_placement; /* `any` and `chosen` both; going from `chosen` to `any` pays the replicated upload */
-    bool whole;            /* pieces are ignored: every stage is one non-preemptive piece (holistic-printed) */
+    const unsigned *
+        gpus; /* by task of the set: exactly one option, so many GPUs, placed as the file says; NULL: see below */
+    bool
+        one_or_all; /* one option on one GPU and, where lengths are given, one on all; placed as the file says */
+    bool every_number; /* an option for each number of GPUs with lengths given */
+    bool
+        choose_placement; /* `any` and `chosen` both; going from `chosen` to `any` pays the replicated upload */
+    bool whole;           /* pieces are ignored: every stage is one non-preemptive piece (holistic-printed) */
 };
 
 /*

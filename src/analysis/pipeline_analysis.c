@@ -21,8 +21,9 @@ static int check_printed(const struct pipeline *pipeline, const struct task_set 
                 return input_reject(ret_error, "", segment->line, segment->column, "a length per GPU",
                                     "equal GPUs (model not met: the printed analysis knows no others)");
             if (stage->lanes != 1 && stage->lanes != pipeline->gpus)
-                return input_reject(ret_error, "", segment->line, segment->column, "another number",
-                                    "one GPU or all (model not met: the printed analysis knows no other mode)");
+                return input_reject(
+                    ret_error, "", segment->line, segment->column, "another number",
+                    "one GPU or all (model not met: the printed analysis knows no other mode)");
         }
     }
     return 0;
@@ -92,7 +93,8 @@ static int sound_waits(struct pipeline_analysis *a, size_t i, baton_nsec waits[]
     return 0;
 }
 
-static void printed_waits(const struct pipeline_analysis *a, size_t i, unsigned char option, baton_nsec waits[])
+static void printed_waits(const struct pipeline_analysis *a, size_t i, unsigned char option,
+                          baton_nsec waits[])
 {
     const baton_nsec *delays = holistic_printed_delays(a->printed, i);
     const struct stage *stages = a->pipeline.tasks[i].options[option].stages;
@@ -144,8 +146,7 @@ int pipeline_analysis_result(struct pipeline_analysis *a, const unsigned char ch
                              struct analysis_result *ret_result)
 {
     size_t n = a->pipeline.n_tasks;
-    struct mode_run run = {
-        .choice = choice, .n_fixed = n, .n_run = n, .cap = a->holistic ? 1 : PRINTED_CAP};
+    struct mode_run run = {.choice = choice, .n_fixed = n, .n_run = n, .cap = a->holistic ? 1 : PRINTED_CAP};
     struct analysis_result r = {.shape = BLOCKING_UNITS, .n_tasks = n, .schedulable = true};
     size_t ran = a->test.class->run(a->test.state, &run, a->responses);
     bool bounded = true;
@@ -287,7 +288,8 @@ static int run_printed(const struct task_set *set, const struct analysis_request
 
 const struct analysis analysis_holistic = {
     .name = "holistic",
-    .summary = "pipelines of CPU, bus and GPU stages under fixed priorities, sound (after GPU-SPARC Sec. IV-B)",
+    .summary =
+        "pipelines of CPU, bus and GPU stages under fixed priorities, sound (after GPU-SPARC Sec. IV-B)",
     .profile = "priority",
     .deadlines = true,
     .run = run_sound,

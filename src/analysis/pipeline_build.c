@@ -159,7 +159,9 @@ static int fill_stage(const struct task_set *set, const struct task *task, const
                             "multi_ms with a length on %u GPUs", variant->gpus);
     cost = whole ? cut(length, 0) : segment_cost(&set->platform, segment, length);
     *stage = (struct stage){
-        .unit = segment->kind == SEGMENT_CPU ? UNIT_CPU : segment->kind == SEGMENT_KERNEL ? UNIT_GPU : UNIT_BUS,
+        .unit = segment->kind == SEGMENT_CPU      ? UNIT_CPU
+                : segment->kind == SEGMENT_KERNEL ? UNIT_GPU
+                                                  : UNIT_BUS,
         .length = length,
         .piece = cost.piece,
         .last = cost.last,
@@ -196,8 +198,8 @@ static int fill_option(const struct task_set *set, const struct task *task, cons
     unsigned lanes = 1;
 
     for (size_t s = 0; s < task->n_segments; s++) {
-        int result = fill_stage(set, task, &task->segments[s], variant, whole, arena, &option->stages[s],
-                                ret_error);
+        int result =
+            fill_stage(set, task, &task->segments[s], variant, whole, arena, &option->stages[s], ret_error);
 
         if (result)
             return result;
@@ -227,10 +229,10 @@ static size_t list_variants(const struct task_set *set, size_t index, const stru
     }
     ret_variants[n++] = (struct variant){.gpus = 1};
     if (both)
-        ret_variants[n++] = (struct variant){
-            .gpus = 1,
-            .moved = true,
-            .kind = task->placement.kind == PLACEMENT_ANY ? PLACEMENT_CHOSEN : PLACEMENT_ANY};
+        ret_variants[n++] = (struct variant){.gpus = 1,
+                                             .moved = true,
+                                             .kind = task->placement.kind == PLACEMENT_ANY ? PLACEMENT_CHOSEN
+                                                                                           : PLACEMENT_ANY};
     if (!movable)
         return n;
     for (unsigned k = rules->every_number ? 2 : gpus; k <= gpus && k > 1; k++) {

@@ -76,8 +76,7 @@ static bool refuted(struct planner *planner, const struct mode_test *test, size_
 }
 
 /* Depth first; n_fixed grows by one per level. True: trial is schedulable. */
-static bool descend(struct planner *planner, const struct mode_test *test, uint64_t max_nodes,
-                    size_t n_fixed)
+static bool descend(struct planner *planner, const struct mode_test *test, uint64_t max_nodes, size_t n_fixed)
 {
     const struct pipeline *pipeline = test->pipeline;
 

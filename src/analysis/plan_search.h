@@ -9,7 +9,7 @@
 struct planner {
     baton_nsec *responses;
     unsigned char *trial;
-    bool *tried; /* by task * PIPELINE_MAX_OPTIONS + option */
+    bool *tried;         /* by task * PIPELINE_MAX_OPTIONS + option */
     unsigned char *hint; /* by task: the option that was not refuted last time */
     size_t doubtful;     /* the task that refuted a node last */
     struct plan_outcome *outcome;

@@ -148,8 +148,9 @@ static bool choose_gema(struct planner *planner, const struct mode_test *test, u
         return true;
     for (size_t start = 1; start < most_options && most_options > 2; start++) {
         for (size_t i = 0; i < pipeline->n_tasks; i++)
-            choice[i] = (unsigned char)(start < pipeline->tasks[i].n_options ? start
-                                                                            : pipeline->tasks[i].n_options - 1);
+            choice[i] =
+                (unsigned char)(start < pipeline->tasks[i].n_options ? start
+                                                                     : pipeline->tasks[i].n_options - 1);
         if (climb(planner, test, choice))
             return true;
     }

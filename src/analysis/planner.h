@@ -23,9 +23,9 @@ void planner_free(struct planner *planner);
 
 struct plan_outcome {
     bool schedulable;
-    bool complete;     /* GLOBAL: false when the node limit was reached before an answer */
-    uint64_t tests;    /* full or partial runs of the test */
-    uint64_t nodes;    /* GLOBAL: nodes of the search tree visited */
+    bool complete;  /* GLOBAL: false when the node limit was reached before an answer */
+    uint64_t tests; /* full or partial runs of the test */
+    uint64_t nodes; /* GLOBAL: nodes of the search tree visited */
 };
 
 /*

@@ -54,7 +54,8 @@ static baton_nsec scaled(baton_nsec length, uint32_t factor)
 
 static struct gpu_cost scaled_cost(struct gpu_cost cost, uint32_t factor)
 {
-    return (struct gpu_cost){scaled(cost.length, factor), scaled(cost.piece, factor), scaled(cost.last, factor)};
+    return (struct gpu_cost){scaled(cost.length, factor), scaled(cost.piece, factor),
+                             scaled(cost.last, factor)};
 }
 
 static void scale(const struct pipeline *from, const unsigned char choice[], uint32_t factor,
@@ -63,7 +64,8 @@ static void scale(const struct pipeline *from, const unsigned char choice[], uin
     for (size_t i = 0; i < from->n_tasks; i++) {
         for (size_t s = 0; s < copy->tasks[i].n_options * from->tasks[i].n_stages; s++) {
             size_t o = s / from->tasks[i].n_stages;
-            const struct stage *old = &from->tasks[i].options[o ? choice[i] : 0].stages[s % from->tasks[i].n_stages];
+            const struct stage *old =
+                &from->tasks[i].options[o ? choice[i] : 0].stages[s % from->tasks[i].n_stages];
             struct stage *stage = &copy->tasks[i].options[o].stages[s % from->tasks[i].n_stages];
             struct gpu_cost *costs = (struct gpu_cost *)stage->per_gpu;
             struct gpu_cost cost = scaled_cost((struct gpu_cost){old->length, old->piece, old->last}, factor);
@@ -79,8 +81,8 @@ static void scale(const struct pipeline *from, const unsigned char choice[], uin
     pipeline_seal(copy);
 }
 
-static bool meets(const struct mode_test *test, const struct pipeline *pipeline,
-                  const unsigned char choice[], baton_nsec responses[])
+static bool meets(const struct mode_test *test, const struct pipeline *pipeline, const unsigned char choice[],
+                  baton_nsec responses[])
 {
     size_t n = pipeline->n_tasks;
     struct mode_run run = {.choice = choice, .n_fixed = n, .n_run = n, .cap = 1, .until_miss = true};
@@ -162,7 +164,8 @@ int sensitivity_period(const struct mode_test *test, const unsigned char choice[
         struct pipeline_task *changed = &bench.copy.tasks[task];
 
         changed->period = middle;
-        changed->deadline = from->deadline == from->period || from->deadline > middle ? middle : from->deadline;
+        changed->deadline =
+            from->deadline == from->period || from->deadline > middle ? middle : from->deadline;
         if (meets(test, &bench.copy, bench.choice, bench.responses))
             high = middle;
         else

@@ -8,14 +8,8 @@
 #include "analysis/pipeline_analysis.h"
 
 const struct analysis *const analyses[] = {
-    &analysis_holistic,
-    &analysis_holistic_printed,
-    &analysis_fair_lateness,
-    &analysis_gpusync,
-    &analysis_gpusync_chains,
-    &analysis_gpusync_printed,
-    &analysis_np_edf,
-    NULL,
+    &analysis_holistic,       &analysis_holistic_printed, &analysis_fair_lateness, &analysis_gpusync,
+    &analysis_gpusync_chains, &analysis_gpusync_printed,  &analysis_np_edf,        NULL,
 };
 
 const struct analysis *analysis_find(const char *name)

@@ -42,12 +42,11 @@ uint64_t random_below(struct random_state *state, uint64_t n)
 {
     /* Lemire's method: the high half of a product, with the few biased low halves drawn again. */
     __extension__ typedef unsigned __int128 wide;
-    uint64_t threshold = -n % n;
-    wide product;
+    wide product = (wide)random_u64(state) * n;
 
-    do
+    /* The threshold -n % n is below n: the division is rarely needed. */
+    while ((uint64_t)product < n && (uint64_t)product < -n % n)
         product = (wide)random_u64(state) * n;
-    while ((uint64_t)product < threshold);
     return (uint64_t)(product >> 64);
 }
 

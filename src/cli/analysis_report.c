@@ -37,15 +37,16 @@ json_t *report_json(const struct task_set *set, const struct analysis *analysis,
         const struct task_result *task = &result->tasks[i];
 
         json_array_append_new(
-            tasks, json_pack("{s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "name", set->tasks[i].name, "mode",
-                             task->gpus > 1 ? "multi" : "single", "gpus", (int)task->gpus, "response_ms",
-                             report_ms(task->response), "deadline_ms", report_ms(set->tasks[i].deadline),
-                             "tardiness_ms", report_ms(task->tardiness), "priority_point_ms",
-                             task->has_priority_point ? json_real(nsec_to_ms(task->priority_point)) : json_null(),
-                             "blocking_ms", blocking_json(result->shape, task)));
+            tasks,
+            json_pack("{s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "name", set->tasks[i].name, "mode",
+                      task->gpus > 1 ? "multi" : "single", "gpus", (int)task->gpus, "response_ms",
+                      report_ms(task->response), "deadline_ms", report_ms(set->tasks[i].deadline),
+                      "tardiness_ms", report_ms(task->tardiness), "priority_point_ms",
+                      task->has_priority_point ? json_real(nsec_to_ms(task->priority_point)) : json_null(),
+                      "blocking_ms", blocking_json(result->shape, task)));
     }
-    return json_pack("{s:s, s:b, s:o}", "analysis", analysis->name, "schedulable", result->schedulable, "tasks",
-                     tasks);
+    return json_pack("{s:s, s:b, s:o}", "analysis", analysis->name, "schedulable", result->schedulable,
+                     "tasks", tasks);
 }
 
 int report_print(const struct cli_args *args, json_t *object, int otherwise)
@@ -68,7 +69,9 @@ static void print_ms(baton_nsec duration, int width)
 
 static const char *placement_word(const struct placement *placement)
 {
-    return placement->kind == PLACEMENT_ANY ? "any" : placement->kind == PLACEMENT_CHOSEN ? "chosen" : "fixed";
+    return placement->kind == PLACEMENT_ANY      ? "any"
+           : placement->kind == PLACEMENT_CHOSEN ? "chosen"
+                                                 : "fixed";
 }
 
 int report_table(const struct task_set *set, const struct analysis *analysis,
@@ -103,7 +106,7 @@ int report_table(const struct task_set *set, const struct analysis *analysis,
         for (size_t b = 0; b < 4 && names[b]; b++)
             print_ms(result->tasks[i].blocking[b], 10);
         printf("%s\n", result->tasks[i].response == ANALYSIS_UNBOUNDED ||
-                               result->tasks[i].response > set->tasks[i].deadline
+                               (analysis->deadlines && result->tasks[i].response > set->tasks[i].deadline)
                            ? "  !"
                            : "");
     }
@@ -185,12 +188,11 @@ json_t *report_explanation_json(const struct task_set *set, const struct analysi
     for (size_t t = 0; t < e->n_terms; t++) {
         const struct analysis_term *term = &e->terms[t];
 
-        json_array_append_new(terms,
-                              json_pack("{s:s, s:s, s:o, s:s, s:o}", "where", term->where, "why", term->why,
-                                        "segment",
-                                        term->segment == ANALYSIS_JOB ? json_null()
-                                                                      : json_integer((json_int_t)term->segment),
-                                        "task", set->tasks[term->culprit].name, "ms", report_ms(term->amount)));
+        json_array_append_new(
+            terms,
+            json_pack("{s:s, s:s, s:o, s:s, s:o}", "where", term->where, "why", term->why, "segment",
+                      term->segment == ANALYSIS_JOB ? json_null() : json_integer((json_int_t)term->segment),
+                      "task", set->tasks[term->culprit].name, "ms", report_ms(term->amount)));
     }
     return terms;
 }
@@ -225,7 +227,7 @@ const struct analysis *report_find_analysis(const struct cli_args *args)
 
 int report_input_result(const struct cli_args *args, int result, const char *path, struct input_error *error)
 {
-    if (result == INPUT_REJECTED && !error->file[0])
+    if (result == INPUT_REJECTED)
         (void)snprintf(error->file, sizeof error->file, "%s", path);
     return cli_input_result(args, result, path, error);
 }

@@ -23,8 +23,9 @@ static void modes_of(const struct task_set *set, bool multi, unsigned gpus[])
 }
 
 /* --scale: the largest factor on execution times, or the shortest period of one task. */
-static int find_scale(const struct cli_args *args, const struct task_set *set, const struct analysis *analysis,
-                      const unsigned gpus[], json_t **ret_scale, struct input_error *ret_error)
+static int find_scale(const struct cli_args *args, const struct task_set *set,
+                      const struct analysis *analysis, const unsigned gpus[], json_t **ret_scale,
+                      struct input_error *ret_error)
 {
     const char *what = cli_value(args, "scale", "times");
     bool printed = analysis == &analysis_holistic_printed;
@@ -169,7 +170,8 @@ static int run(const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-    {"analysis", 0, "NAME", "holistic (default), holistic-printed, fair-lateness, gpusync, gpusync-printed, np-edf"},
+    {"analysis", 0, "NAME",
+     "holistic (default), holistic-printed, fair-lateness, gpusync, gpusync-printed, np-edf"},
     {"mode", 0, "single|multi", "kernels on one GPU (default), or on all of them"},
     {"explain", 0, "TASK", "every term of this task's bound with its culprit"},
     {"scale", 0, "times|TASK", "the largest factor on execution times, or the shortest period of TASK"},

@@ -18,6 +18,7 @@
 #include "transfer/throughput.h"
 
 #define ALL_SUBSETS 4 /* up to so many routes every combination is measured */
+#define MAX_REPEAT  1000
 #define SETUP_RUNS  101
 
 static void add_combination(struct calibration *it, uint64_t routes)
@@ -100,7 +101,7 @@ static int measure_all(struct calibration *it)
     }
     for (size_t c = 0; c < it->n_combinations; c++) {
         for (size_t i = 0; i < it->combinations[c].n; i++) {
-            double sorted[1000] = {0};
+            double sorted[MAX_REPEAT] = {0};
 
             for (size_t r = 0; r < it->repeat; r++)
                 sorted[r] = samples[(c * it->repeat + r) * MAX_ROUTES + i];
@@ -110,6 +111,31 @@ static int measure_all(struct calibration *it)
         }
     }
     free(samples);
+    return 0;
+}
+
+/* How much slower copies are when they are cut into chunks, as the methods that pace cut them: the median over the routes alone. */
+static int measure_chunks(struct calibration *it)
+{
+    double ratios[MAX_REPEAT] = {0};
+
+    for (size_t r = 0; r < it->repeat && it->n_routes > 0; r++) {
+        struct measured_route *route = &it->routes[r % it->n_routes];
+        double gbps[2] = {1, 1};
+        cl_int error = CL_SUCCESS;
+
+        for (int chunks = 0; chunks < 2 && !error; chunks++) {
+            route->piece = chunks && route->bytes > BATCH_CHUNK_BYTES ? BATCH_CHUNK_BYTES : route->bytes;
+            error = measure_together(&it->machine, &route, 1, it->window, &gbps[chunks]);
+        }
+        route->piece = route->bytes;
+        if (error)
+            return cli_fail_environment(it->args, -EIO, "a copy in chunks failed: %s",
+                                        opencl_error_name(error));
+        ratios[r] = gbps[1] / gbps[0];
+    }
+    qsort(ratios, it->repeat, sizeof ratios[0], compare_double);
+    it->chunk_ratio = fmax(0.01, fmin(1, ratios[it->repeat / 2]));
     return 0;
 }
 
@@ -260,6 +286,8 @@ static int calibrate(struct calibration *it, const char *path)
     choose_combinations(it);
     result = measure_all(it);
     if (!result)
+        result = measure_chunks(it);
+    if (!result)
         result = make_result(it, 0, &text, &size);
     if (!result)
         result = measure_setup(it, text, size, &setup);
@@ -290,7 +318,7 @@ static int read_options(struct calibration *it)
     long long window = 60;
     int result;
 
-    if ((result = cli_int(it->args, "repeat", 1, 1000, &repeat)) ||
+    if ((result = cli_int(it->args, "repeat", 1, MAX_REPEAT, &repeat)) ||
         (result = cli_int(it->args, "devices", 1, MAX_DEVICES, &devices)) ||
         (result = cli_int(it->args, "window", 1, 10000, &window)))
         return result;

@@ -72,7 +72,7 @@ void calibration_write(const struct calibration *it, baton_nsec setup, FILE *out
         it->repeat, (long long)it->bytes);
     for (size_t d = 0; d < it->n_devices; d++)
         (void)fprintf(out, "# device %zu: %s\n", d, it->machine.devices[d].name);
-    (void)fprintf(out, "setup_ms: %.4f\ngpus:\n", nsec_to_ms(setup));
+    (void)fprintf(out, "setup_ms: %.4f\nchunk_ratio: %.4f\ngpus:\n", nsec_to_ms(setup), it->chunk_ratio);
     for (size_t d = 0; d < it->n_devices; d++)
         (void)fprintf(out, "  - {node: GPU%zu, engines: %u, device: %zu}\n", d, count_engines(it, d), d);
     (void)fputs("links: # GB/s\n", out);
@@ -198,10 +198,10 @@ void calibration_report(const struct calibration *it, const char *path)
                       sum(combination->median, combination->n), sum(combination->lowest, combination->n),
                       graph_error(combination));
     }
-    (void)fprintf(
-        to, "\ngraph against measured, at most: %+.1f%% in, %+.1f%% out, %+.1f%% both ways; set-up %.3f ms\n",
-        worst_error(it, GROUP_IN), worst_error(it, GROUP_OUT), worst_error(it, GROUP_BOTH),
-        nsec_to_ms(it->topology.setup));
+    (void)fprintf(to, "\ngraph against measured, at most: %+.1f%% in, %+.1f%% out, %+.1f%% both ways\n",
+                  worst_error(it, GROUP_IN), worst_error(it, GROUP_OUT), worst_error(it, GROUP_BOTH));
+    (void)fprintf(to, "set-up %.3f ms; copies in chunks at %.0f%% of the speed\n",
+                  nsec_to_ms(it->topology.setup), 100 * it->chunk_ratio);
     if (isnan(it->change))
         (void)fprintf(to, "%s: written\n", path);
     else
@@ -226,11 +226,11 @@ void calibration_report_json(const struct calibration *it, const char *path)
                                               sum(combination->lowest, combination->n), "error_percent",
                                               graph_error(combination)));
     }
-    answer =
-        json_pack("{s:s, s:f, s:{s:f, s:f, s:f}, s:o, s:o}", "file", path, "setup_ms",
-                  nsec_to_ms(it->topology.setup), "graph_error_percent", "in", worst_error(it, GROUP_IN),
-                  "out", worst_error(it, GROUP_OUT), "both", worst_error(it, GROUP_BOTH), "change_percent",
-                  isnan(it->change) ? json_null() : json_real(it->change), "combinations", list);
+    answer = json_pack("{s:s, s:f, s:f, s:{s:f, s:f, s:f}, s:o, s:o}", "file", path, "setup_ms",
+                       nsec_to_ms(it->topology.setup), "chunk_ratio", it->chunk_ratio, "graph_error_percent",
+                       "in", worst_error(it, GROUP_IN), "out", worst_error(it, GROUP_OUT), "both",
+                       worst_error(it, GROUP_BOTH), "change_percent",
+                       isnan(it->change) ? json_null() : json_real(it->change), "combinations", list);
     json_dumpf(answer, stdout, JSON_COMPACT);
     putchar('\n');
     json_decref(answer);

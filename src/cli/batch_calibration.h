@@ -27,6 +27,7 @@ struct calibration {
     struct measured_route routes[MAX_ROUTES];
     struct combination combinations[MAX_COMBINATIONS];
     size_t n_combinations;
+    double chunk_ratio; /* throughput in chunks of that in whole blocks, all routes together */
     size_t repeat;
     baton_nsec window;
     int64_t bytes;

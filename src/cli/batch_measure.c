@@ -15,7 +15,7 @@ cl_int measured_route_init(struct measured_route *route, const struct batch_mach
     const struct machine_device *on = &machine->devices[device];
     cl_int error;
 
-    *route = (struct measured_route){.device = device, .out = out, .bytes = bytes};
+    *route = (struct measured_route){.device = device, .out = out, .bytes = bytes, .piece = bytes};
     route->queue = cl->clCreateCommandQueueWithProperties(on->context, on->device, NULL, &error);
     if (error)
         return error;
@@ -72,16 +72,23 @@ struct meter {
     pthread_t thread;
 };
 
-/* The whole block in one command, as a batch copies it: libraries copy large blocks by other means than small ones. */
+/* The whole block in one command, as a batch copies it, or in pieces: libraries copy large blocks by other means than small ones. */
 static cl_int copy_block(const struct meter *meter)
 {
     const struct measured_route *route = meter->route;
+    cl_int error = CL_SUCCESS;
 
-    if (route->out)
-        return meter->cl->clEnqueueReadBuffer(route->queue, route->buffer, CL_TRUE, 0, route->bytes,
-                                              route->host, 0, NULL, NULL);
-    return meter->cl->clEnqueueWriteBuffer(route->queue, route->buffer, CL_TRUE, 0, route->bytes, route->host,
-                                           0, NULL, NULL);
+    for (size_t at = 0; at < route->bytes && !error; at += route->piece) {
+        size_t length = route->bytes - at < route->piece ? route->bytes - at : route->piece;
+
+        if (route->out)
+            error = meter->cl->clEnqueueReadBuffer(route->queue, route->buffer, CL_TRUE, at, length,
+                                                   route->host + at, 0, NULL, NULL);
+        else
+            error = meter->cl->clEnqueueWriteBuffer(route->queue, route->buffer, CL_TRUE, at, length,
+                                                    route->host + at, 0, NULL, NULL);
+    }
+    return error;
 }
 
 /* After a block: counts the first one, and says whether the common window is still open. A failed thread never holds up the others. */

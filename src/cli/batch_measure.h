@@ -14,6 +14,7 @@ struct measured_route {
     cl_mem buffer, pinned;
     unsigned char *host; /* pinned, mapped */
     size_t bytes;
+    size_t piece; /* bytes per command; = bytes unless the caller wants chunks */
 };
 
 /* Memory of `bytes` on both sides, all of it touched. CL_SUCCESS or an OpenCL error; measured_route_done() takes half-made ones. */

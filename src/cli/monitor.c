@@ -113,7 +113,7 @@ int monitor_open(struct monitor *monitor, const char *given)
 {
     struct frame hello = {.type = FRAME_HELLO,
                           .hello = {.version = FRAME_VERSION, .flags = HELLO_MONITOR, .name = "baton"}};
-    struct frame answer;
+    struct frame answer = {0};
     int result;
 
     outbox_init(&monitor->in);

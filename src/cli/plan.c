@@ -12,7 +12,7 @@
 #include "cli/plan_experiment.h"
 #include "model/plan.h"
 
-#define MAX_NODES 20000000 /* of the search by GLOBAL: some minutes, then "not decided" */
+#define MAX_NODES 200000 /* of the search by GLOBAL: minutes at 20 tasks, then "not decided" */
 
 /* What was decided, whichever analysis decided it. By task of the set. */
 struct decision {
@@ -48,7 +48,8 @@ static int question(const struct cli_args *args, const struct task_set *set, str
         uint32_t factor = 0;
 
         result = sensitivity_factor(&a->test, choice, &factor);
-        decision->scale = json_pack("{s:s, s:f}", "what", "times", "factor", (double)factor / SENSITIVITY_ONE);
+        decision->scale =
+            json_pack("{s:s, s:f}", "what", "times", "factor", (double)factor / SENSITIVITY_ONE);
     }
     return result;
 }
@@ -62,9 +63,7 @@ static int decide_modes(const struct cli_args *args, const struct task_set *set,
     struct pipeline_analysis a;
     struct planner *planner = planner_new(set->n_tasks);
     unsigned char *choice = calloc(set->n_tasks + 1, 1);
-    int result = planner && choice
-                     ? pipeline_analysis_open(set, printed, &rules, &a, ret_error)
-                     : -ENOMEM;
+    int result = planner && choice ? pipeline_analysis_open(set, printed, &rules, &a, ret_error) : -ENOMEM;
 
     if (result)
         goto out;
@@ -210,6 +209,9 @@ static int report(const struct cli_args *args, const struct task_set *set, const
             json_object_set(object, "scale", d->scale);
         return report_print(args, object, status);
     }
+    /* The plan itself went to standard output. */
+    if (d->result.schedulable && strcmp(cli_value(args, "output", ""), "-") == 0)
+        return status;
     if (report_table(set, analysis, &d->result, d->placements))
         return cli_fail_environment(args, -ENOMEM, "table");
     if (!d->outcome.complete)
@@ -233,6 +235,8 @@ static int check_questions(const struct cli_args *args, const struct task_set *s
     const char *explain = cli_value(args, "explain", NULL);
     size_t ignored;
 
+    if (cli_has(args, "json") && strcmp(cli_value(args, "output", ""), "-") == 0)
+        return cli_fail_usage(args, "--json and -o - both want standard output");
     if (!pipelines && cli_has(args, "policy") && policy != POLICY_SINGLE)
         return cli_fail_usage(args, "%s knows no multi-GPU mode: only --policy single", analysis->name);
     if (cli_has(args, "explain") && analysis != &analysis_holistic)
@@ -267,8 +271,7 @@ static int plan_file(const struct cli_args *args, enum plan_policy policy)
     if (!decision.placements || !decision.pieces)
         status = -ENOMEM;
     else if (pipelines)
-        status =
-            decide_modes(args, &set, analysis == &analysis_holistic_printed, policy, &decision, &error);
+        status = decide_modes(args, &set, analysis == &analysis_holistic_printed, policy, &decision, &error);
     else
         status = decide_single(&set, analysis, &decision, &error);
     if (status) {

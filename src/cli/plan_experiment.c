@@ -106,8 +106,8 @@ static int write_svg(const char *path, bool fig8, const struct gema_point points
             x[i] = fig8 ? points[i].dependent : points[i].utilisation;
             y[s][i] = fraction(&points[i], curve, policy);
         }
-        series[s] =
-            (struct svg_series){.name = names[s], .x = x, .y = y[s], .n = n, .dashed = curve == CURVE_PRINTED};
+        series[s] = (struct svg_series){
+            .name = names[s], .x = x, .y = y[s], .n = n, .dashed = curve == CURVE_PRINTED};
     }
     svg_chart(&chart, memory);
     result = fclose(memory) ? -ENOMEM : file_write_atomic(path, text, size);

@@ -202,6 +202,10 @@ void baton_batcher_free(struct baton_batcher *batcher)
     pthread_mutex_unlock(&batcher->lock);
     if (batcher->has_runner)
         pthread_join(batcher->runner, NULL);
+    pthread_mutex_lock(&batcher->lock);
+    batcher->deserted = true;
+    pthread_cond_broadcast(&batcher->changed);
+    pthread_mutex_unlock(&batcher->lock);
     for (size_t i = 0; i < batcher->n_workers; i++)
         pthread_join(batcher->workers[i], NULL);
     batcher_free_hosts(batcher);

@@ -7,7 +7,6 @@
 #include "client/batcher.h"
 
 #define MIN_CHUNK ((size_t)256 << 10)
-#define MAX_CHUNK ((size_t)4 << 20)
 #define N_CHUNKS  32 /* that a paced or emulated copy is cut into, between these sizes */
 
 static struct timespec to_timespec(baton_nsec at)
@@ -180,7 +179,7 @@ static size_t chunk_size(const struct baton_batch *batch, const struct stream_ta
         return BATCH_STAGE_BYTES;
     if (!batch->pacing && !batch->emulator)
         return task->bytes;
-    chunk = chunk < MIN_CHUNK ? MIN_CHUNK : chunk > MAX_CHUNK ? MAX_CHUNK : chunk;
+    chunk = chunk < MIN_CHUNK ? MIN_CHUNK : chunk > BATCH_CHUNK_BYTES ? BATCH_CHUNK_BYTES : chunk;
     return chunk / 4096 * 4096;
 }
 

@@ -151,7 +151,7 @@ void *batcher_worker(void *argument)
         struct batch_job job;
 
         pthread_mutex_lock(&batcher->lock);
-        while (batcher->n_jobs == 0 && !batcher->closing)
+        while (batcher->n_jobs == 0 && !batcher->deserted)
             pthread_cond_wait(&batcher->changed, &batcher->lock);
         if (batcher->n_jobs == 0) {
             pthread_mutex_unlock(&batcher->lock);

@@ -104,7 +104,8 @@ struct baton_batcher {
     pthread_cond_t changed;
     struct list waiting; /* baton_batch::link; the first one runs */
     struct list hosts;   /* of baton_host_alloc() */
-    bool closing;
+    bool closing;        /* no batch will be started any more: the runner ends when none waits */
+    bool deserted;       /* the runner has ended: the workers may */
     pthread_t runner;
     bool has_runner;
     pthread_t *workers; /* owned; n_workers of them */

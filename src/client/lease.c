@@ -133,8 +133,8 @@ void lease_arm_reaper(struct lease *lease, bool armed)
     if (session_forked(session))
         return;
     protocol_tell(&session->protocol, lease->index, PAGE_TELL_YIELD, armed);
-    /* The daemon looks at `tell` after it has set YIELD, we look at YIELD after we have set `tell`: one of us sees it. */
-    if (armed && (atomic_load(word_of(lease)) & LEASE_FLAG_YIELD)) {
+    /* The daemon looks at `tell` after it has flagged the word, we look at the word after we have set `tell`: one of us sees it. */
+    if (armed && (atomic_load(word_of(lease)) & LEASE_FLAGS)) {
         (void)atomic_fetch_or(&session->local_yields, UINT32_C(1) << lease->index);
         session_wake(session);
     }

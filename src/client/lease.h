@@ -81,8 +81,8 @@ int lease_yield(struct lease *lease, unsigned flags);
 void lease_end(struct lease *lease);
 
 /*
- * For the time in which the program computes while the driver works: on_yield is called (on the session's thread) when a YIELD
- * arrives, or at once if it already has. Disarm before touching the hold from another thread.
+ * For the time in which the program computes while the driver works: on_yield is called (on the session's thread) when
+ * somebody comes to wait, or at once if somebody already does. Disarm before touching the hold from another thread.
  */
 void lease_arm_reaper(struct lease *lease, bool armed);
 

@@ -246,7 +246,7 @@ static void deliver(struct session *session, const struct protocol_event *event)
             listener->on_grant(listener->user, lease);
         break;
     case PROTOCOL_YIELD:
-        if (listener->on_yield && lease_yield_asked(lease))
+        if (listener->on_yield && lease_wanted(lease))
             listener->on_yield(listener->user, lease);
         break;
     case PROTOCOL_PLANNED:
@@ -600,7 +600,7 @@ static void send_now(struct session *session, const struct frame *frame)
 
 void session_set_priority(struct session *session, unsigned priority)
 {
-    struct frame frame = {.type = FRAME_PRIORITY, .priority = {.priority = priority}};
+    struct frame frame = {.type = FRAME_PRIORITY};
 
     if (session_forked(session) || priority < 1 || priority > 99)
         return;
@@ -608,6 +608,7 @@ void session_set_priority(struct session *session, unsigned priority)
     session->protocol.hello.priority = priority;
     session->protocol.hello.flags &= ~HELLO_ADAPTIVE;
     pthread_mutex_unlock(&session->lock);
+    frame.priority.priority = priority;
     send_now(session, &frame);
 }
 

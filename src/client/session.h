@@ -42,7 +42,10 @@ struct session_plan {
 struct session_listener {
     /* The lease is now yours (BUSY), after lease_request(..., LEASE_NOTIFY). */
     void (*on_grant)(void *user, struct lease *lease);
-    /* The lease is BUSY and somebody more urgent waits: drain at the next piece border, then lease_yield() or lease_end(). */
+    /*
+     * The lease is BUSY, its reaper is armed, and somebody waits (more urgent: lease_yield_asked()). Let what is in flight
+     * drain, then lease_yield() or lease_end().
+     */
     void (*on_yield)(void *user, struct lease *lease);
     void (*on_plan)(void *user, const struct session_plan *plan);
     /* Connected (true) or passing through (false). */

@@ -79,6 +79,7 @@ static void forget(struct server *server, struct peer *peer, unsigned index, enu
     }
     hold->state = next;
     hold->yield_at = 0;
+    hold->told = 0;
     hold->overdue = false;
     restore(server, peer);
 }
@@ -95,6 +96,23 @@ static void let_go(struct server *server, struct peer *peer, unsigned index)
     }
 }
 
+/*
+ * A client whose work is in flight while its threads do something else asked to be told when somebody waits. Looked at after
+ * the word was flagged; the client looks at the word after asking, so one of us sees it.
+ */
+static void tell_wanted(struct server *server, struct peer *peer, unsigned index, uint64_t flags)
+{
+    struct hold *hold = &peer->holds[index];
+    struct frame frame = {.type = FRAME_YIELD};
+
+    if (!(atomic_load(&peer->page->leases[index].tell) & PAGE_TELL_YIELD) || !(flags & ~hold->told))
+        return;
+    hold->told |= flags;
+    frame.yield.index = index;
+    frame.yield.epoch = hold->epoch;
+    peer_put(server, peer, &frame);
+}
+
 /* Calls a held lease in; true: it is free now. */
 static bool call_in(struct server *server, struct peer *peer, unsigned index, uint64_t flags)
 {
@@ -102,6 +120,7 @@ static bool call_in(struct server *server, struct peer *peer, unsigned index, ui
 
     switch (lease_word_call_in(&peer->page->leases[index].word, flags)) {
     case LEASE_CALLED_BUSY:
+        tell_wanted(server, peer, index, flags);
         return false;
     case LEASE_CALLED_TAKEN:
         server->taken_back++;
@@ -171,7 +190,6 @@ static void ask_to_yield(struct server *server, const struct sched_decision *dec
     struct peer *peer = server->peers[decision->job];
     unsigned index = decided_lease(server, peer, decision);
     struct hold *hold = &peer->holds[index];
-    struct frame frame = {.type = FRAME_YIELD, .yield = {.index = index, .epoch = hold->epoch}};
 
     if (hold->state != HOLD_HELD || peer->state != PEER_CLIENT)
         return;
@@ -185,10 +203,7 @@ static void ask_to_yield(struct server *server, const struct sched_decision *dec
     note(server, RECORD_YIELD, peer, hold);
     hold->yield_at = server->now_at;
     server_arm(server, server->now_at + server->config.overdue);
-    if (call_in(server, peer, index, LEASE_FLAGS))
-        return;
-    if (atomic_load(&peer->page->leases[index].tell) & PAGE_TELL_YIELD)
-        peer_put(server, peer, &frame);
+    (void)call_in(server, peer, index, LEASE_FLAGS);
 }
 
 static void carry_out(struct server *server, const struct sched_decision *decision)
@@ -382,6 +397,22 @@ void arbiter_attach(struct server *server, struct peer *peer, const struct frame
     run_queue(server);
 }
 
+/*
+ * Equals are served in the order in which they ask (G1: ties go by arrival). A client that does not report its jobs would otherwise
+ * have one job for ever, and the one that connected first would be ahead of all its equals for good.
+ */
+static void rejoin_queue(struct server *server, struct peer *peer)
+{
+    if (peer->reports_jobs || has_tokens(server))
+        return;
+    for (unsigned i = 0; i < PAGE_LEASES; i++) {
+        if (peer->holds[i].state == HOLD_WAITING || peer->holds[i].state == HOLD_HELD)
+            return;
+    }
+    push(server, (struct sched_event){.kind = SCHED_JOB_DONE, .job = peer->slot});
+    release_job(server, peer, NSEC_MAX);
+}
+
 void arbiter_request(struct server *server, struct peer *peer, uint32_t index, uint32_t epoch)
 {
     struct hold *hold = &peer->holds[index];
@@ -396,6 +427,7 @@ void arbiter_request(struct server *server, struct peer *peer, uint32_t index, u
     hold->epoch = epoch;
     if (hold->state == HOLD_WAITING)
         return;
+    rejoin_queue(server, peer);
     hold->state = HOLD_WAITING;
     note(server, RECORD_REQUEST, peer, hold);
     call_in_engines(server, &hold->engines);

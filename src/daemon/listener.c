@@ -21,7 +21,7 @@ static int handed_over(void)
 {
     const char *pid = getenv("LISTEN_PID");
     const char *fds = getenv("LISTEN_FDS");
-    struct sockaddr_un address;
+    struct sockaddr_un address = {0};
     socklen_t size = sizeof address;
     int listening = 0;
     socklen_t length = sizeof listening;

@@ -24,6 +24,7 @@ struct options {
 static struct options options = {.socket = "", .idle_exit_ms = -1};
 static bool to_syslog;
 
+static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void say(const char *format, ...)
 {
     va_list arguments;

@@ -35,6 +35,7 @@ struct hold {
     struct engine_set engines;
     baton_nsec yield_at; /* when it was asked to give way; 0: it was not */
     bool overdue;
+    uint64_t told; /* LEASE_FLAG_* that the client was told of by frame */
 };
 
 enum peer_state { PEER_NONE, PEER_GREETING, PEER_CLIENT, PEER_MONITOR, PEER_DRAINING };
@@ -49,6 +50,7 @@ struct peer {
     struct frame_hello hello;
     bool joined;       /* known to the core */
     bool exact;        /* its engine time matters to the policy: no idle leases */
+    bool reports_jobs; /* says where its jobs begin and end */
     unsigned priority; /* in force */
     struct page *page;
     struct hold holds[PAGE_LEASES];

@@ -77,7 +77,7 @@ int probe_main(void)
 {
     cl_platform_id platforms[MAX_PLATFORMS];
     cl_device_id devices[MAX_DEVICES];
-    struct opencl opencl;
+    struct opencl opencl = {0};
     cl_uint n_platforms = 0;
 
     alarm(PROBE_SECONDS); /* a driver that hangs takes only this process with it */

@@ -476,7 +476,8 @@ static int receive_hello(struct server *server, struct peer *peer, const struct 
     page_init(peer->page, server->start.generation, peer->client);
     peer->state = PEER_CLIENT;
     frame.welcome.page_size = PAGE_SIZE_BYTES;
-    frame.welcome.flags = reports_jobs(server, peer) ? WELCOME_JOBS : 0;
+    peer->reports_jobs = reports_jobs(server, peer);
+    frame.welcome.flags = peer->reports_jobs ? WELCOME_JOBS : 0;
     peer_put(server, peer, &frame);
     peer_plan(server, peer);
     history_add(&server->history, server->now_at, RECORD_JOIN, peer->client, 0);

@@ -28,7 +28,7 @@ enum command_kind {
     COMMAND_IMAGE_TO_BUFFER,
     COMMAND_BUFFER_TO_IMAGE,
     COMMAND_FILL_IMAGE,
-    COMMAND_MAP,   /* deferred: see map.h */
+    COMMAND_MAP, /* deferred: see map.h */
     COMMAND_UNMAP,
     COMMAND_MIGRATE,
     COMMAND_KERNEL,
@@ -145,8 +145,8 @@ struct command {
             void *pointer;
         } map;
     } u;
-    void *owned;   /* freed with the command */
-    cl_mem *mems;  /* owned array of references, held until done */
+    void *owned;  /* freed with the command */
+    cl_mem *mems; /* owned array of references, held until done */
     cl_uint n_mems;
 
     /* From here on: heap only, guarded by graph_lock unless said otherwise. */
@@ -158,11 +158,11 @@ struct command {
     struct command_edge *dependents;
     cl_int status;
     struct command_callback *callbacks;
-    cl_event handle;      /* the program's, a user event of its context; NULL: it wanted none */
-    atomic_uint app_refs; /* of handle */
+    cl_event handle;                    /* the program's, a user event of its context; NULL: it wanted none */
+    atomic_uint app_refs;               /* of handle */
     cl_event first_event, driver_event; /* of the first and last piece given to the driver; the worker's */
-    cl_int piece_status;   /* of a piece that failed */
-    cl_ulong times[4];     /* queued, submitted, started, ended: in the driver's clock; valid when complete */
+    cl_int piece_status;                /* of a piece that failed */
+    cl_ulong times[4]; /* queued, submitted, started, ended: in the driver's clock; valid when complete */
     bool timed;
     baton_nsec queued_at, issued_at;
     int64_t predicted; /* ns */

@@ -13,7 +13,8 @@
 #include "layer/layer.h"
 #include "layer/objects.h"
 
-#define GRANT_POLL_NS (50 * NSEC_PER_MS) /* how often a worker that waits for a grant looks whether the process ends */
+#define GRANT_POLL_NS                                                                                        \
+    (50 * NSEC_PER_MS) /* how often a worker that waits for a grant looks whether the process ends */
 
 enum { MAX_ISSUED = 64 };
 
@@ -92,6 +93,12 @@ void engine_enter(struct engine *engine)
             engine->held = false;
             lease_end(engine->lease);
         }
+        if (engine->held && engine->flight_n) { /* asked to yield: what is in flight holds the lease */
+            pthread_mutex_unlock(&engine->lock);
+            engine_flight_reap(engine, true);
+            pthread_mutex_lock(&engine->lock);
+            continue;
+        }
         if (engine->held || engine->asking) {
             pause_briefly(engine); /* leaving and granting signal; a change of YIELD alone does not */
             continue;
@@ -160,6 +167,11 @@ bool engine_flight_room(struct engine *engine, int64_t predicted)
 
     if (atomic_load_explicit(&engine->flight_any, memory_order_relaxed) == 0)
         return true;
+    pthread_mutex_lock(&engine->lock);
+    room = engine->flight_n < ENGINE_FLIGHT / 2 && engine->flight_ns + predicted <= ENGINE_PIECE_NS;
+    pthread_mutex_unlock(&engine->lock);
+    if (room) /* looking at events costs more than remembering them: only when it may matter */
+        return true;
     engine_flight_reap(engine, false);
     pthread_mutex_lock(&engine->lock);
     room = engine->flight_n == 0 ||
@@ -179,6 +191,9 @@ void engine_flight_add(struct engine *engine, const struct engine_flight *flight
         pthread_mutex_lock(&engine->lock);
     }
     first = engine->flight_n == 0;
+    engine->flight_ordered =
+        flight->in_order &&
+        (first || (engine->flight_ordered && engine->flight[engine->flight_first].queue == flight->queue));
     engine->flight[(engine->flight_first + engine->flight_n) % ENGINE_FLIGHT] = *flight;
     engine->flight_n++;
     engine->flight_ns += flight->predicted;
@@ -188,39 +203,65 @@ void engine_flight_add(struct engine *engine, const struct engine_flight *flight
         lease_arm_reaper(engine->lease, true);
 }
 
-/* The oldest, if complete: out of the ring. */
-static bool pop_complete(struct engine *engine, struct engine_flight *ret_flight)
+static bool is_complete(cl_event event)
 {
     cl_int status = CL_COMPLETE;
 
-    if (engine->flight_n == 0)
-        return false;
-    *ret_flight = engine->flight[engine->flight_first];
-    target.clGetEventInfo(ret_flight->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
-    if (status > CL_COMPLETE)
-        return false;
-    engine->flight_first = (engine->flight_first + 1) % ENGINE_FLIGHT;
-    engine->flight_n--;
-    engine->flight_ns -= ret_flight->predicted;
+    target.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+    return status <= CL_COMPLETE;
+}
+
+/* Under the lock: how many of the oldest are complete, asking as few events as possible. */
+static unsigned count_complete(const struct engine *engine)
+{
+    unsigned n = 0;
+
+    if (engine->flight_ordered && engine->flight_n > 1 &&
+        is_complete(engine->flight[(engine->flight_first + engine->flight_n - 1) % ENGINE_FLIGHT].event))
+        return engine->flight_n;
+    while (n < engine->flight_n &&
+           is_complete(engine->flight[(engine->flight_first + n) % ENGINE_FLIGHT].event))
+        n++;
+    return n;
+}
+
+static void pop(struct engine *engine, unsigned n, struct engine_flight ret_flights[])
+{
+    for (unsigned i = 0; i < n; i++) {
+        ret_flights[i] = engine->flight[(engine->flight_first + i) % ENGINE_FLIGHT];
+        engine->flight_ns -= ret_flights[i].predicted;
+    }
+    engine->flight_first = (engine->flight_first + n) % ENGINE_FLIGHT;
+    engine->flight_n -= n;
     atomic_store_explicit(&engine->flight_any, engine->flight_n, memory_order_relaxed);
-    return true;
+}
+
+/* With no lock held: measures, and gives the references back. */
+static void dispose(struct engine *engine, unsigned n, const struct engine_flight flights[])
+{
+    issue_measure_run(engine, n, flights);
+    for (unsigned i = 0; i < n; i++) {
+        target.clReleaseEvent(flights[i].event);
+        if (flights[i].kernel)
+            kernel_unref(flights[i].kernel);
+    }
 }
 
 void engine_flight_reap(struct engine *engine, bool wait)
 {
-    struct engine_flight flight;
+    struct engine_flight done[ENGINE_FLIGHT];
+    unsigned n;
 
     if (atomic_load_explicit(&engine->flight_any, memory_order_relaxed) == 0)
         return;
     pthread_mutex_lock(&engine->lock);
     while (engine->flight_n) {
-        if (pop_complete(engine, &flight)) {
-            leave_locked(engine, 1);
+        n = count_complete(engine);
+        if (n) {
+            pop(engine, n, done);
+            leave_locked(engine, n);
             pthread_mutex_unlock(&engine->lock);
-            issue_measure_event(engine, flight.event, flight.kernel, flight.items);
-            target.clReleaseEvent(flight.event);
-            if (flight.kernel)
-                kernel_unref(flight.kernel);
+            dispose(engine, n, done);
             pthread_mutex_lock(&engine->lock);
         } else if (wait) {
             cl_event event = engine->flight[engine->flight_first].event;
@@ -229,9 +270,9 @@ void engine_flight_reap(struct engine *engine, bool wait)
             target.clWaitForEvents(1, &event);
             target.clReleaseEvent(event);
             pthread_mutex_lock(&engine->lock);
-        } else {
-            break;
         }
+        if (!wait)
+            break;
     }
     pthread_mutex_unlock(&engine->lock);
 }
@@ -243,7 +284,8 @@ static void finish(struct engine *engine, struct command *command)
     cl_int status = CL_COMPLETE;
 
     target.clWaitForEvents(1, &command->driver_event);
-    target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+    target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                          NULL);
     status = command->piece_status < 0 ? command->piece_status : status;
     issue_read_times(engine, command);
     if (command->leased)
@@ -377,8 +419,8 @@ void engine_stop_all(void)
 {
     atomic_store(&stopping, true);
     for (struct device_record *device = device_records(); device; device = device->next)
-        for (int kind = 0; kind < ENGINE_N; kind++) {
-            struct engine *engine = &device->engines[kind];
+        for (int kind = 0; kind < ENGINE_N && device->engines == device->own; kind++) {
+            struct engine *engine = &device->own[kind];
             bool started;
             pthread_mutex_lock(&graph_lock);
             engine->stopping = true;

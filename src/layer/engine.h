@@ -25,7 +25,9 @@ enum { ENGINE_FLIGHT = 256 };
 #define ENGINE_PIECE_NS (500 * NSEC_PER_US) /* about how long a piece of a kernel runs */
 
 struct engine_flight {
-    cl_event event; /* a reference of ours */
+    cl_event event;                   /* a reference of ours */
+    const struct queue_record *queue; /* only compared */
+    bool in_order;
     int64_t predicted;
     struct kernel_record *kernel; /* to be measured by this event, a reference; NULL: not measured */
     size_t items;
@@ -42,7 +44,8 @@ struct engine {
     bool held, asking;
     struct engine_flight flight[ENGINE_FLIGHT]; /* ring of direct commands */
     unsigned flight_first, flight_n;
-    int64_t flight_ns; /* predicted, of the ring */
+    bool flight_ordered;    /* all of one in-order queue: the newest is complete only if all are */
+    int64_t flight_ns;      /* predicted, of the ring */
     atomic_uint flight_any; /* flight_n, readable without the lock */
 
     /* graph_lock */

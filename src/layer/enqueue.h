@@ -28,7 +28,8 @@
         }                                                                                                    \
     } while (0)
 
-static inline cl_int enqueue_end(struct command *draft, cl_bool blocking, cl_uint n, const cl_event *waits, cl_event *event)
+static inline cl_int enqueue_end(struct command *draft, cl_bool blocking, cl_uint n, const cl_event *waits,
+                                 cl_event *event)
 {
     cl_int code;
 

@@ -3,9 +3,11 @@
 
 #define FORWARD(name, ...) target.name(__VA_ARGS__, n, waits, event)
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueReadImage(cl_command_queue handle, cl_mem image, cl_bool blocking,
-                                                         const size_t *origin, const size_t *region, size_t row, size_t slice,
-                                                         void *host, cl_uint n, const cl_event *waits, cl_event *event)
+CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueReadImage(cl_command_queue handle, cl_mem image,
+                                                         cl_bool blocking, const size_t *origin,
+                                                         const size_t *region, size_t row, size_t slice,
+                                                         void *host, cl_uint n, const cl_event *waits,
+                                                         cl_event *event)
 {
     struct command draft = {.kind = COMMAND_READ_IMAGE,
                             .type = CL_COMMAND_READ_IMAGE,
@@ -13,7 +15,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueReadImage(cl_command_queue handle
                             .leased = true,
                             .u.transfer = {.a = image, .host = host, .row = row, .slice = slice}};
 
-    ENQUEUE_BEGIN(handle, FORWARD(clEnqueueReadImage, handle, image, blocking, origin, region, row, slice, host));
+    ENQUEUE_BEGIN(handle,
+                  FORWARD(clEnqueueReadImage, handle, image, blocking, origin, region, row, slice, host));
     ENQUEUE_REQUIRE(origin && region, CL_INVALID_VALUE,
                     FORWARD(clEnqueueReadImage, handle, image, blocking, origin, region, row, slice, host));
     enqueue_copy3(draft.u.transfer.origin, origin);
@@ -22,17 +25,21 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueReadImage(cl_command_queue handle
     return enqueue_end(&draft, blocking, n, waits, event);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueWriteImage(cl_command_queue handle, cl_mem image, cl_bool blocking,
-                                                          const size_t *origin, const size_t *region, size_t row, size_t slice,
-                                                          const void *host, cl_uint n, const cl_event *waits, cl_event *event)
+CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueWriteImage(cl_command_queue handle, cl_mem image,
+                                                          cl_bool blocking, const size_t *origin,
+                                                          const size_t *region, size_t row, size_t slice,
+                                                          const void *host, cl_uint n, const cl_event *waits,
+                                                          cl_event *event)
 {
-    struct command draft = {.kind = COMMAND_WRITE_IMAGE,
-                            .type = CL_COMMAND_WRITE_IMAGE,
-                            .engine = ENGINE_COPY_IN,
-                            .leased = true,
-                            .u.transfer = {.a = image, .host = (void *)(uintptr_t)host, .row = row, .slice = slice}};
+    struct command draft = {
+        .kind = COMMAND_WRITE_IMAGE,
+        .type = CL_COMMAND_WRITE_IMAGE,
+        .engine = ENGINE_COPY_IN,
+        .leased = true,
+        .u.transfer = {.a = image, .host = (void *)(uintptr_t)host, .row = row, .slice = slice}};
 
-    ENQUEUE_BEGIN(handle, FORWARD(clEnqueueWriteImage, handle, image, blocking, origin, region, row, slice, host));
+    ENQUEUE_BEGIN(handle,
+                  FORWARD(clEnqueueWriteImage, handle, image, blocking, origin, region, row, slice, host));
     ENQUEUE_REQUIRE(origin && region, CL_INVALID_VALUE,
                     FORWARD(clEnqueueWriteImage, handle, image, blocking, origin, region, row, slice, host));
     enqueue_copy3(draft.u.transfer.origin, origin);
@@ -43,8 +50,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueWriteImage(cl_command_queue handl
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueCopyImage(cl_command_queue handle, cl_mem from, cl_mem to,
                                                          const size_t *from_origin, const size_t *to_origin,
-                                                         const size_t *region, cl_uint n, const cl_event *waits,
-                                                         cl_event *event)
+                                                         const size_t *region, cl_uint n,
+                                                         const cl_event *waits, cl_event *event)
 {
     struct command draft = {.kind = COMMAND_COPY_IMAGE,
                             .type = CL_COMMAND_COPY_IMAGE,
@@ -62,9 +69,11 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueCopyImage(cl_command_queue handle
     return enqueue_end(&draft, CL_FALSE, n, waits, event);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueCopyImageToBuffer(cl_command_queue handle, cl_mem from, cl_mem to,
-                                                                 const size_t *origin, const size_t *region, size_t offset,
-                                                                 cl_uint n, const cl_event *waits, cl_event *event)
+CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueCopyImageToBuffer(cl_command_queue handle, cl_mem from,
+                                                                 cl_mem to, const size_t *origin,
+                                                                 const size_t *region, size_t offset,
+                                                                 cl_uint n, const cl_event *waits,
+                                                                 cl_event *event)
 {
     struct command draft = {.kind = COMMAND_IMAGE_TO_BUFFER,
                             .type = CL_COMMAND_COPY_IMAGE_TO_BUFFER,
@@ -81,9 +90,11 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueCopyImageToBuffer(cl_command_queu
     return enqueue_end(&draft, CL_FALSE, n, waits, event);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueCopyBufferToImage(cl_command_queue handle, cl_mem from, cl_mem to, size_t offset,
-                                                                 const size_t *origin, const size_t *region, cl_uint n,
-                                                                 const cl_event *waits, cl_event *event)
+CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueCopyBufferToImage(cl_command_queue handle, cl_mem from,
+                                                                 cl_mem to, size_t offset,
+                                                                 const size_t *origin, const size_t *region,
+                                                                 cl_uint n, const cl_event *waits,
+                                                                 cl_event *event)
 {
     struct command draft = {.kind = COMMAND_BUFFER_TO_IMAGE,
                             .type = CL_COMMAND_COPY_BUFFER_TO_IMAGE,
@@ -100,8 +111,9 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueCopyBufferToImage(cl_command_queu
     return enqueue_end(&draft, CL_FALSE, n, waits, event);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueFillImage(cl_command_queue handle, cl_mem image, const void *color,
-                                                         const size_t *origin, const size_t *region, cl_uint n,
+CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueFillImage(cl_command_queue handle, cl_mem image,
+                                                         const void *color, const size_t *origin,
+                                                         const size_t *region, cl_uint n,
                                                          const cl_event *waits, cl_event *event)
 {
     enum { COLOR = 4 * sizeof(cl_uint) };
@@ -118,7 +130,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueFillImage(cl_command_queue handle
     /* Four components; a depth image has one. */
     if (image)
         target.clGetImageInfo(image, CL_IMAGE_FORMAT, sizeof format, &format, NULL);
-    memcpy(draft.u.transfer.pattern, color, format.image_channel_order == CL_DEPTH ? sizeof(cl_float) : COLOR);
+    memcpy(draft.u.transfer.pattern, color,
+           format.image_channel_order == CL_DEPTH ? sizeof(cl_float) : COLOR);
     enqueue_copy3(draft.u.transfer.origin, origin);
     enqueue_copy3(draft.u.transfer.region, region);
     draft.queue = queue;

@@ -3,22 +3,29 @@
 
 #define FORWARD(name, ...) target.name(__VA_ARGS__, n, waits, event)
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueNDRangeKernel(cl_command_queue handle, cl_kernel kernel, cl_uint dim,
-                                                             const size_t *offset, const size_t *global, const size_t *local,
-                                                             cl_uint n, const cl_event *waits, cl_event *event)
+CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueNDRangeKernel(cl_command_queue handle, cl_kernel kernel,
+                                                             cl_uint dim, const size_t *offset,
+                                                             const size_t *global, const size_t *local,
+                                                             cl_uint n, const cl_event *waits,
+                                                             cl_event *event)
 {
-    struct command draft = {.kind = COMMAND_KERNEL, .type = CL_COMMAND_NDRANGE_KERNEL, .engine = ENGINE_EXECUTION, .leased = true};
+    struct command draft = {.kind = COMMAND_KERNEL,
+                            .type = CL_COMMAND_NDRANGE_KERNEL,
+                            .engine = ENGINE_EXECUTION,
+                            .leased = true};
     struct command_launch *launch = &draft.u.launch;
     struct kernel_record *record;
     cl_int code;
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueNDRangeKernel, handle, kernel, dim, offset, global, local));
     record = kernel_find(kernel);
-    ENQUEUE_REQUIRE(record, CL_INVALID_KERNEL, FORWARD(clEnqueueNDRangeKernel, handle, kernel, dim, offset, global, local));
+    ENQUEUE_REQUIRE(record, CL_INVALID_KERNEL,
+                    FORWARD(clEnqueueNDRangeKernel, handle, kernel, dim, offset, global, local));
     if (dim < 1 || dim > 3 || !global) {
         kernel_unref(record);
-        ENQUEUE_REQUIRE(false, global || dim < 1 || dim > 3 ? CL_INVALID_WORK_DIMENSION : CL_INVALID_GLOBAL_WORK_SIZE,
-                        FORWARD(clEnqueueNDRangeKernel, handle, kernel, dim, offset, global, local));
+        ENQUEUE_REQUIRE(
+            false, global || dim < 1 || dim > 3 ? CL_INVALID_WORK_DIMENSION : CL_INVALID_GLOBAL_WORK_SIZE,
+            FORWARD(clEnqueueNDRangeKernel, handle, kernel, dim, offset, global, local));
     }
     launch->kernel = record;
     launch->dim = dim;
@@ -34,10 +41,11 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueNDRangeKernel(cl_command_queue ha
     return code;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueTask(cl_command_queue handle, cl_kernel kernel, cl_uint n, const cl_event *waits,
-                                                    cl_event *event)
+CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueTask(cl_command_queue handle, cl_kernel kernel, cl_uint n,
+                                                    const cl_event *waits, cl_event *event)
 {
-    struct command draft = {.kind = COMMAND_TASK, .type = CL_COMMAND_TASK, .engine = ENGINE_EXECUTION, .leased = true};
+    struct command draft = {
+        .kind = COMMAND_TASK, .type = CL_COMMAND_TASK, .engine = ENGINE_EXECUTION, .leased = true};
     struct kernel_record *record;
     cl_int code;
 
@@ -54,10 +62,11 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueTask(cl_command_queue handle, cl_
     return code;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueNativeKernel(cl_command_queue handle, void(CL_CALLBACK *run)(void *), void *args,
+CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueNativeKernel(cl_command_queue handle,
+                                                            void(CL_CALLBACK *run)(void *), void *args,
                                                             size_t size, cl_uint n_mems, const cl_mem *list,
-                                                            const void **places, cl_uint n, const cl_event *waits,
-                                                            cl_event *event)
+                                                            const void **places, cl_uint n,
+                                                            const cl_event *waits, cl_event *event)
 {
     struct command draft = {
         .kind = COMMAND_NATIVE,

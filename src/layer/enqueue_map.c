@@ -39,7 +39,8 @@ static bool at_once(struct queue_record *queue, cl_bool blocking, cl_uint *n, co
     return true;
 }
 
-static void after(struct queue_record *queue, struct mem_record *mem, cl_int code, void *pointer, cl_bool blocking)
+static void after(struct queue_record *queue, struct mem_record *mem, cl_int code, void *pointer,
+                  cl_bool blocking)
 {
     engine_leave(&queue->device->engines[ENGINE_COPY_OUT]);
     if (code == CL_SUCCESS && mem)
@@ -49,8 +50,8 @@ static void after(struct queue_record *queue, struct mem_record *mem, cl_int cod
 }
 
 /* Puts the deferred map into the graph. Takes the record over. */
-static void *defer(struct queue_record *queue, struct mem_record *mem, struct map_record *record, cl_command_type type,
-                   cl_uint n, const cl_event *waits, cl_event *event, cl_int *ret_code)
+static void *defer(struct queue_record *queue, struct mem_record *mem, struct map_record *record,
+                   cl_command_type type, cl_uint n, const cl_event *waits, cl_event *event, cl_int *ret_code)
 {
     struct command draft = {.kind = COMMAND_MAP,
                             .type = type,
@@ -67,9 +68,10 @@ static void *defer(struct queue_record *queue, struct mem_record *mem, struct ma
     return answer(pointer, code, ret_code);
 }
 
-CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle, cl_mem buffer, cl_bool blocking,
-                                                        cl_map_flags flags, size_t offset, size_t size, cl_uint n,
-                                                        const cl_event *waits, cl_event *event, cl_int *ret_code)
+CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle, cl_mem buffer,
+                                                        cl_bool blocking, cl_map_flags flags, size_t offset,
+                                                        size_t size, cl_uint n, const cl_event *waits,
+                                                        cl_event *event, cl_int *ret_code)
 {
     struct queue_record *queue = layer_off() ? NULL : queue_find(handle);
     struct mem_record *mem = queue ? mem_find(buffer) : NULL;
@@ -77,16 +79,19 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle,
     void *pointer;
 
     if (!queue)
-        return target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event, ret_code);
+        return target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event,
+                                         ret_code);
     if (at_once(queue, blocking, &n, &waits)) {
-        pointer = target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event, &code);
+        pointer =
+            target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event, &code);
         after(queue, mem, code, pointer, blocking);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, buffer, false)) || (code = validate_waits(queue, n, waits)) ||
                (code = validate_range(buffer, offset, size) ? CL_SUCCESS : CL_INVALID_VALUE)) {
         pointer = answer(NULL, code, ret_code);
     } else {
-        pointer = defer(queue, mem, map_defer_buffer(mem, flags, offset, size), CL_COMMAND_MAP_BUFFER, n, waits, event, ret_code);
+        pointer = defer(queue, mem, map_defer_buffer(mem, flags, offset, size), CL_COMMAND_MAP_BUFFER, n,
+                        waits, event, ret_code);
     }
     if (mem)
         mem_unref(mem);
@@ -94,10 +99,12 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle,
     return pointer;
 }
 
-CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, cl_mem image, cl_bool blocking,
-                                                       cl_map_flags flags, const size_t *origin, const size_t *region,
-                                                       size_t *ret_row, size_t *ret_slice, cl_uint n, const cl_event *waits,
-                                                       cl_event *event, cl_int *ret_code)
+CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, cl_mem image,
+                                                       cl_bool blocking, cl_map_flags flags,
+                                                       const size_t *origin, const size_t *region,
+                                                       size_t *ret_row, size_t *ret_slice, cl_uint n,
+                                                       const cl_event *waits, cl_event *event,
+                                                       cl_int *ret_code)
 {
     struct queue_record *queue = layer_off() ? NULL : queue_find(handle);
     struct mem_record *mem = queue ? mem_find(image) : NULL;
@@ -106,11 +113,11 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
     void *pointer;
 
     if (!queue)
-        return target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row, ret_slice, n, waits, event,
-                                        ret_code);
+        return target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row, ret_slice, n,
+                                        waits, event, ret_code);
     if (at_once(queue, blocking, &n, &waits)) {
-        pointer = target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row, ret_slice, n, waits, event,
-                                           &code);
+        pointer = target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row, ret_slice,
+                                           n, waits, event, &code);
         after(queue, mem, code, pointer, blocking);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, image, true)) || (code = validate_waits(queue, n, waits)) ||
@@ -131,8 +138,9 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
     return pointer;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueUnmapMemObject(cl_command_queue handle, cl_mem object, void *pointer, cl_uint n,
-                                                              const cl_event *waits, cl_event *event)
+CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueUnmapMemObject(cl_command_queue handle, cl_mem object,
+                                                              void *pointer, cl_uint n, const cl_event *waits,
+                                                              cl_event *event)
 {
     struct command draft = {.kind = COMMAND_UNMAP,
                             .type = CL_COMMAND_UNMAP_MEM_OBJECT,
@@ -145,7 +153,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueUnmapMemObject(cl_command_queue h
 
     ENQUEUE_BEGIN(handle, target.clEnqueueUnmapMemObject(handle, object, pointer, n, waits, event));
     mem = mem_find(object);
-    ENQUEUE_REQUIRE(mem, CL_INVALID_MEM_OBJECT, target.clEnqueueUnmapMemObject(handle, object, pointer, n, waits, event));
+    ENQUEUE_REQUIRE(mem, CL_INVALID_MEM_OBJECT,
+                    target.clEnqueueUnmapMemObject(handle, object, pointer, n, waits, event));
     record = map_take(mem, pointer);
     draft.queue = queue;
     draft.context = queue->context;
@@ -156,8 +165,9 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueUnmapMemObject(cl_command_queue h
             map_free(record);
     } else if (code == CL_SUCCESS) {
         draft.u.map.record = record;
-        code = !record ? CL_INVALID_VALUE : mem->context != queue->context ? CL_INVALID_CONTEXT
-                                                                           : submit_queued(&draft, CL_FALSE, n, waits, event);
+        code = !record                          ? CL_INVALID_VALUE
+               : mem->context != queue->context ? CL_INVALID_CONTEXT
+                                                : submit_queued(&draft, CL_FALSE, n, waits, event);
     }
     if (code != CL_SUCCESS && record)
         map_put_back(mem, record);

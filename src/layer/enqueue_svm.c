@@ -3,8 +3,9 @@
 
 #define FORWARD(name, ...) target.name(__VA_ARGS__, n, waits, event)
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueSVMMemcpy(cl_command_queue handle, cl_bool blocking, void *to, const void *from,
-                                                         size_t size, cl_uint n, const cl_event *waits, cl_event *event)
+CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueSVMMemcpy(cl_command_queue handle, cl_bool blocking, void *to,
+                                                         const void *from, size_t size, cl_uint n,
+                                                         const cl_event *waits, cl_event *event)
 {
     struct command draft = {.kind = COMMAND_SVM_MEMCPY,
                             .type = CL_COMMAND_SVM_MEMCPY,
@@ -17,8 +18,9 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueSVMMemcpy(cl_command_queue handle
     return enqueue_end(&draft, blocking, n, waits, event);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueSVMMemFill(cl_command_queue handle, void *to, const void *pattern,
-                                                          size_t pattern_size, size_t size, cl_uint n, const cl_event *waits,
+CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueSVMMemFill(cl_command_queue handle, void *to,
+                                                          const void *pattern, size_t pattern_size,
+                                                          size_t size, cl_uint n, const cl_event *waits,
                                                           cl_event *event)
 {
     struct command draft = {.kind = COMMAND_SVM_FILL,
@@ -35,9 +37,9 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueSVMMemFill(cl_command_queue handl
     return enqueue_end(&draft, CL_FALSE, n, waits, event);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueSVMMap(cl_command_queue handle, cl_bool blocking, cl_map_flags flags,
-                                                      void *pointer, size_t size, cl_uint n, const cl_event *waits,
-                                                      cl_event *event)
+CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueSVMMap(cl_command_queue handle, cl_bool blocking,
+                                                      cl_map_flags flags, void *pointer, size_t size,
+                                                      cl_uint n, const cl_event *waits, cl_event *event)
 {
     struct command draft = {.kind = COMMAND_SVM_MAP,
                             .type = CL_COMMAND_SVM_MAP,
@@ -50,8 +52,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueSVMMap(cl_command_queue handle, c
     return enqueue_end(&draft, blocking, n, waits, event);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueSVMUnmap(cl_command_queue handle, void *pointer, cl_uint n, const cl_event *waits,
-                                                        cl_event *event)
+CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueSVMUnmap(cl_command_queue handle, void *pointer, cl_uint n,
+                                                        const cl_event *waits, cl_event *event)
 {
     struct command draft = {.kind = COMMAND_SVM_UNMAP,
                             .type = CL_COMMAND_SVM_UNMAP,
@@ -64,9 +66,10 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueSVMUnmap(cl_command_queue handle,
     return enqueue_end(&draft, CL_FALSE, n, waits, event);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueSVMFree(cl_command_queue handle, cl_uint n_pointers, void *pointers[],
-                                                       void(CL_CALLBACK *run)(cl_command_queue, cl_uint, void *[], void *),
-                                                       void *user, cl_uint n, const cl_event *waits, cl_event *event)
+CL_API_ENTRY cl_int CL_API_CALL
+entry_clEnqueueSVMFree(cl_command_queue handle, cl_uint n_pointers, void *pointers[],
+                       void(CL_CALLBACK *run)(cl_command_queue, cl_uint, void *[], void *), void *user,
+                       cl_uint n, const cl_event *waits, cl_event *event)
 {
     struct command draft = {.kind = COMMAND_SVM_FREE,
                             .type = CL_COMMAND_SVM_FREE,
@@ -80,17 +83,15 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueSVMFree(cl_command_queue handle, 
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueSVMMigrateMem(cl_command_queue handle, cl_uint n_pointers,
                                                              const void **pointers, const size_t *sizes,
-                                                             cl_mem_migration_flags flags, cl_uint n, const cl_event *waits,
-                                                             cl_event *event)
+                                                             cl_mem_migration_flags flags, cl_uint n,
+                                                             const cl_event *waits, cl_event *event)
 {
-    struct command draft = {.kind = COMMAND_SVM_MIGRATE,
-                            .type = CL_COMMAND_SVM_MIGRATE_MEM,
-                            .engine = ENGINE_COPY_IN,
-                            .leased = true,
-                            .u.svm = {.n = n_pointers,
-                                      .pointers = (void **)(uintptr_t)pointers,
-                                      .sizes = sizes,
-                                      .flags = flags}};
+    struct command draft = {
+        .kind = COMMAND_SVM_MIGRATE,
+        .type = CL_COMMAND_SVM_MIGRATE_MEM,
+        .engine = ENGINE_COPY_IN,
+        .leased = true,
+        .u.svm = {.n = n_pointers, .pointers = (void **)(uintptr_t)pointers, .sizes = sizes, .flags = flags}};
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueSVMMigrateMem, handle, n_pointers, pointers, sizes, flags));
     draft.queue = queue;

@@ -1,8 +1,8 @@
 /* Markers, barriers, and the calls of other interfaces that we do not schedule but must not let overtake. */
 #include "layer/enqueue.h"
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueMarkerWithWaitList(cl_command_queue handle, cl_uint n, const cl_event *waits,
-                                                                  cl_event *event)
+CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueMarkerWithWaitList(cl_command_queue handle, cl_uint n,
+                                                                  const cl_event *waits, cl_event *event)
 {
     struct command draft = {.kind = COMMAND_MARKER, .type = CL_COMMAND_MARKER, .engine = ENGINE_EXECUTION};
 
@@ -11,8 +11,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueMarkerWithWaitList(cl_command_que
     return enqueue_end(&draft, CL_FALSE, n, waits, event);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueBarrierWithWaitList(cl_command_queue handle, cl_uint n, const cl_event *waits,
-                                                                   cl_event *event)
+CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueBarrierWithWaitList(cl_command_queue handle, cl_uint n,
+                                                                   const cl_event *waits, cl_event *event)
 {
     struct command draft = {.kind = COMMAND_BARRIER, .type = CL_COMMAND_BARRIER, .engine = ENGINE_EXECUTION};
 
@@ -41,7 +41,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueBarrier(cl_command_queue handle)
 }
 
 /* Later commands wait for these events: a barrier with a list. */
-CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueWaitForEvents(cl_command_queue handle, cl_uint n, const cl_event *waits)
+CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueWaitForEvents(cl_command_queue handle, cl_uint n,
+                                                             const cl_event *waits)
 {
     struct command draft = {.kind = COMMAND_BARRIER, .type = CL_COMMAND_BARRIER, .engine = ENGINE_EXECUTION};
 
@@ -62,8 +63,9 @@ static void drain(struct queue_record *queue, cl_uint n, const cl_event *waits)
 }
 
 #define DRAINED(name)                                                                                        \
-    CL_API_ENTRY cl_int CL_API_CALL entry_##name(cl_command_queue handle, cl_uint n_mems, const cl_mem *list, cl_uint n, \
-                                                 const cl_event *waits, cl_event *event)                     \
+    CL_API_ENTRY cl_int CL_API_CALL entry_##name(cl_command_queue handle, cl_uint n_mems,                    \
+                                                 const cl_mem *list, cl_uint n, const cl_event *waits,       \
+                                                 cl_event *event)                                            \
     {                                                                                                        \
         ENQUEUE_BEGIN(handle, target.name(handle, n_mems, list, n, waits, event));                           \
         drain(queue, n, waits);                                                                              \

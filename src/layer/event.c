@@ -46,7 +46,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clSetUserEventStatus(cl_event handle, cl_i
 }
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clSetEventCallback(cl_event handle, cl_int at,
-                                                         void(CL_CALLBACK *run)(cl_event, cl_int, void *), void *data)
+                                                         void(CL_CALLBACK *run)(cl_event, cl_int, void *),
+                                                         void *data)
 {
     struct command *node = find(handle);
     cl_int code;
@@ -83,7 +84,8 @@ static cl_int answer(const void *value, size_t size, size_t room, void *ret_valu
     return CL_SUCCESS;
 }
 
-static cl_int info_of(struct command *node, cl_event_info name, size_t room, void *ret_value, size_t *ret_size)
+static cl_int info_of(struct command *node, cl_event_info name, size_t room, void *ret_value,
+                      size_t *ret_size)
 {
     cl_command_queue queue = node->queue ? node->queue->handle : NULL;
     cl_uint refs = atomic_load(&node->app_refs);
@@ -106,8 +108,8 @@ static cl_int info_of(struct command *node, cl_event_info name, size_t room, voi
     }
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clGetEventInfo(cl_event handle, cl_event_info name, size_t room, void *ret_value,
-                                                     size_t *ret_size)
+CL_API_ENTRY cl_int CL_API_CALL entry_clGetEventInfo(cl_event handle, cl_event_info name, size_t room,
+                                                     void *ret_value, size_t *ret_size)
 {
     struct command *node = find(handle);
     cl_int code;
@@ -136,8 +138,8 @@ static bool profiling_asked(cl_event handle)
     return asked;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clGetEventProfilingInfo(cl_event handle, cl_profiling_info name, size_t room,
-                                                              void *ret_value, size_t *ret_size)
+CL_API_ENTRY cl_int CL_API_CALL entry_clGetEventProfilingInfo(cl_event handle, cl_profiling_info name,
+                                                              size_t room, void *ret_value, size_t *ret_size)
 {
     struct command *node = find(handle);
     cl_int code = CL_PROFILING_INFO_NOT_AVAILABLE;
@@ -152,8 +154,10 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetEventProfilingInfo(cl_event handle, c
     }
     if (index == 4) /* CL_PROFILING_COMMAND_COMPLETE: no command of ours has children */
         index = 3;
-    if ((node->queue->properties & CL_QUEUE_PROFILING_ENABLE) && graph_status(node) == CL_COMPLETE && node->timed)
-        code = index > 3 ? CL_INVALID_VALUE : answer(&node->times[index], sizeof node->times[index], room, ret_value, ret_size);
+    if ((node->queue->properties & CL_QUEUE_PROFILING_ENABLE) && graph_status(node) == CL_COMPLETE &&
+        node->timed)
+        code = index > 3 ? CL_INVALID_VALUE
+                         : answer(&node->times[index], sizeof node->times[index], room, ret_value, ret_size);
     graph_unref(node);
     return code;
 }

@@ -10,19 +10,41 @@
 
 /* Extensions whose functions enqueue work in ways that we do not route. */
 static const char *const hidden_extensions[] = {
-    "cl_khr_command_buffer",          "cl_khr_command_buffer_mutable_dispatch", "cl_khr_command_buffer_multi_device",
-    "cl_intel_unified_shared_memory", "cl_intel_accelerator",                   "cl_intel_advanced_motion_estimation",
-    "cl_qcom_recordable_queues",      "cl_arm_import_memory_dma_buf",           "cl_khr_semaphore",
-    "cl_khr_external_memory",         "cl_khr_external_semaphore",              "cl_ext_buffer_device_address",
+    "cl_khr_command_buffer",
+    "cl_khr_command_buffer_mutable_dispatch",
+    "cl_khr_command_buffer_multi_device",
+    "cl_intel_unified_shared_memory",
+    "cl_intel_accelerator",
+    "cl_intel_advanced_motion_estimation",
+    "cl_qcom_recordable_queues",
+    "cl_arm_import_memory_dma_buf",
+    "cl_khr_semaphore",
+    "cl_khr_external_memory",
+    "cl_khr_external_semaphore",
+    "cl_ext_buffer_device_address",
 };
 
 /* Functions that are hidden; a name that begins so. */
 static const char *const hidden_functions[] = {
-    "clCreateCommandBufferKHR",   "clFinalizeCommandBufferKHR", "clRetainCommandBufferKHR",    "clReleaseCommandBufferKHR",
-    "clEnqueueCommandBufferKHR",  "clCommand",                  "clGetCommandBufferInfoKHR",   "clUpdateMutableCommandsKHR",
-    "clGetMutableCommandInfoKHR", "clRemapCommandBufferKHR",    "clEnqueue",                   "clHostMemAllocINTEL",
-    "clDeviceMemAllocINTEL",      "clSharedMemAllocINTEL",      "clMemFreeINTEL",              "clMemBlockingFreeINTEL",
-    "clSetKernelArgMemPointerINTEL", "clNewRecordingQCOM",      "clCreateSemaphoreWithPropertiesKHR",
+    "clCreateCommandBufferKHR",
+    "clFinalizeCommandBufferKHR",
+    "clRetainCommandBufferKHR",
+    "clReleaseCommandBufferKHR",
+    "clEnqueueCommandBufferKHR",
+    "clCommand",
+    "clGetCommandBufferInfoKHR",
+    "clUpdateMutableCommandsKHR",
+    "clGetMutableCommandInfoKHR",
+    "clRemapCommandBufferKHR",
+    "clEnqueue",
+    "clHostMemAllocINTEL",
+    "clDeviceMemAllocINTEL",
+    "clSharedMemAllocINTEL",
+    "clMemFreeINTEL",
+    "clMemBlockingFreeINTEL",
+    "clSetKernelArgMemPointerINTEL",
+    "clNewRecordingQCOM",
+    "clCreateSemaphoreWithPropertiesKHR",
 };
 
 static void *ours(const char *name)
@@ -35,7 +57,8 @@ static void *ours(const char *name)
 #define ENTRY_NAMED(entry) {#entry, (void (*)(void))entry_##entry},
         ENTRY_POINTS(ENTRY_NAMED)
 #undef ENTRY_NAMED
-        {"clCreateCommandQueueWithPropertiesKHR", (void (*)(void))entry_clCreateCommandQueueWithProperties},
+            {"clCreateCommandQueueWithPropertiesKHR",
+             (void (*)(void))entry_clCreateCommandQueueWithProperties},
         {"clEnqueueSVMFreeARM", (void (*)(void))entry_clEnqueueSVMFree},
         {"clEnqueueSVMMemcpyARM", (void (*)(void))entry_clEnqueueSVMMemcpy},
         {"clEnqueueSVMMemFillARM", (void (*)(void))entry_clEnqueueSVMMemFill},
@@ -70,7 +93,8 @@ CL_API_ENTRY void *CL_API_CALL entry_clGetExtensionFunctionAddress(const char *n
     return filter(name, target.clGetExtensionFunctionAddress(name));
 }
 
-CL_API_ENTRY void *CL_API_CALL entry_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name)
+CL_API_ENTRY void *CL_API_CALL entry_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform,
+                                                                              const char *name)
 {
     return filter(name, target.clGetExtensionFunctionAddressForPlatform(platform, name));
 }
@@ -111,10 +135,12 @@ static size_t strip_versions(cl_name_version *list, size_t n)
 }
 
 /* The driver's whole answer without the hidden ones. bytes: the driver's answer, ours to change. */
-static cl_int answer_stripped(bool versions, char *bytes, size_t size, size_t room, void *ret_value, size_t *ret_size)
+static cl_int answer_stripped(bool versions, char *bytes, size_t size, size_t room, void *ret_value,
+                              size_t *ret_size)
 {
     if (versions)
-        size = strip_versions((cl_name_version *)(void *)bytes, size / sizeof(cl_name_version)) * sizeof(cl_name_version);
+        size = strip_versions((cl_name_version *)(void *)bytes, size / sizeof(cl_name_version)) *
+               sizeof(cl_name_version);
     else
         size = strip_list(bytes) + 1;
     if (ret_value && room < size)
@@ -126,8 +152,8 @@ static cl_int answer_stripped(bool versions, char *bytes, size_t size, size_t ro
     return CL_SUCCESS;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clGetPlatformInfo(cl_platform_id platform, cl_platform_info name, size_t room,
-                                                        void *ret_value, size_t *ret_size)
+CL_API_ENTRY cl_int CL_API_CALL entry_clGetPlatformInfo(cl_platform_id platform, cl_platform_info name,
+                                                        size_t room, void *ret_value, size_t *ret_size)
 {
     bool versions = name == CL_PLATFORM_EXTENSIONS_WITH_VERSION;
     size_t size = 0;
@@ -135,7 +161,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetPlatformInfo(cl_platform_id platform,
     cl_int code;
 
     if (layer_off() || (name != CL_PLATFORM_EXTENSIONS && !versions) ||
-        target.clGetPlatformInfo(platform, name, 0, NULL, &size) != CL_SUCCESS || !(bytes = calloc(1, size + 1)))
+        target.clGetPlatformInfo(platform, name, 0, NULL, &size) != CL_SUCCESS ||
+        !(bytes = calloc(1, size + 1)))
         return target.clGetPlatformInfo(platform, name, room, ret_value, ret_size);
     code = target.clGetPlatformInfo(platform, name, size, bytes, NULL);
     if (code == CL_SUCCESS)
@@ -144,8 +171,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetPlatformInfo(cl_platform_id platform,
     return code;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clGetDeviceInfo(cl_device_id device, cl_device_info name, size_t room, void *ret_value,
-                                                      size_t *ret_size)
+CL_API_ENTRY cl_int CL_API_CALL entry_clGetDeviceInfo(cl_device_id device, cl_device_info name, size_t room,
+                                                      void *ret_value, size_t *ret_size)
 {
     bool versions = name == CL_DEVICE_EXTENSIONS_WITH_VERSION;
     size_t size = 0;

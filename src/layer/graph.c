@@ -27,7 +27,7 @@ void graph_forget_locks(void)
 
 static bool own_blob(struct command *command, const void *bytes, size_t size)
 {
-    command->owned = malloc(size ? size : 1);
+    command->owned = calloc(1, size ? size : 1);
     if (command->owned && size)
         memcpy(command->owned, bytes, size);
     return command->owned != NULL;
@@ -52,7 +52,8 @@ static bool adopt_arrays(struct command *command)
             memcpy(at, native->mems, mem_bytes);
             for (cl_uint i = 0; i < native->n; i++) {
                 /* Places point into the arguments; they move with them. */
-                const char *place = (const char *)native->places[i] - (const char *)native->args + at + mem_bytes + place_bytes;
+                const char *place = (const char *)native->places[i] - (const char *)native->args + at +
+                                    mem_bytes + place_bytes;
                 memcpy(at + mem_bytes + i * sizeof place, &place, sizeof place);
             }
             native->mems = (const cl_mem *)(void *)at;
@@ -67,13 +68,13 @@ static bool adopt_arrays(struct command *command)
         svm->pointers = command->owned;
         return true;
     case COMMAND_SVM_MIGRATE:
-        command->owned = at = malloc(svm->n * (sizeof(void *) + sizeof(size_t)) + 1);
+        command->owned = at = malloc(svm->n * (sizeof *svm->pointers + sizeof *svm->sizes) + 1);
         if (!at)
             return false;
-        memcpy(at, svm->pointers, svm->n * sizeof(void *));
+        memcpy(at, svm->pointers, svm->n * sizeof *svm->pointers);
         svm->pointers = (void **)(void *)at;
         if (svm->sizes)
-            svm->sizes = memcpy(at + svm->n * sizeof(void *), svm->sizes, svm->n * sizeof(size_t));
+            svm->sizes = memcpy(at + svm->n * sizeof *svm->pointers, svm->sizes, svm->n * sizeof *svm->sizes);
         return true;
     case COMMAND_MIGRATE:
         if (!own_blob(command, command->u.migrate.mems, command->u.migrate.n * sizeof(cl_mem)))
@@ -192,7 +193,8 @@ struct command *graph_adopt(const struct command *draft)
         command->u.launch.args = NULL;
         command->u.launch.n_args = 0;
         atomic_fetch_add(&command->u.launch.kernel->refs, 1);
-        target.clRetainKernel(command->u.launch.kernel->handle); /* its program is asked for when the launch is issued */
+        target.clRetainKernel(
+            command->u.launch.kernel->handle); /* its program is asked for when the launch is issued */
     }
     if (!adopt_arrays(command) || (launch && !adopt_args(command)) || !keep_mems(command)) {
         graph_unref(command);
@@ -299,7 +301,8 @@ static void wait_for_queue(struct command *command)
         if (!list_empty(&queue->commands)) {
             struct command *last = list_entry(queue->commands.prev, struct command, in_queue);
             /* The driver's queue keeps the order of what it was given; but an engine is not held while another one works. */
-            bool at_issue = last->engine == command->engine || !layer_session() || !session_online(layer_session());
+            bool at_issue =
+                last->engine == command->engine || !layer_session() || !session_online(layer_session());
             at_issue = at_issue && last->kind != COMMAND_MAP && last->kind != COMMAND_UNMAP;
             wait_for(command, last, at_issue ? EDGE_AT_ISSUE : EDGE_AT_END);
         }
@@ -354,8 +357,9 @@ void graph_submit(struct command *command, cl_uint n_waits, const cl_event *wait
 {
     struct queue_record *queue = command->queue;
 
-    command->all_before = n_waits == 0 && (command->kind == COMMAND_MARKER || command->kind == COMMAND_BARRIER);
-    graph_ref(command); /* the graph's, until complete */
+    command->all_before =
+        n_waits == 0 && (command->kind == COMMAND_MARKER || command->kind == COMMAND_BARRIER);
+    graph_ref(command);     /* the graph's, until complete */
     command->n_waiting = 1; /* keeps it from running before the list has been read */
     pthread_mutex_lock(&graph_lock);
     n_alive++;
@@ -534,7 +538,8 @@ cl_int graph_status(struct command *command)
     return status;
 }
 
-bool graph_callback(struct command *command, cl_int at, void(CL_CALLBACK *run)(cl_event, cl_int, void *), void *data)
+bool graph_callback(struct command *command, cl_int at, void(CL_CALLBACK *run)(cl_event, cl_int, void *),
+                    void *data)
 {
     struct command_callback *callback = malloc(sizeof *callback), **tail;
     cl_int status;

@@ -45,7 +45,8 @@ void graph_wait_queue(struct queue_record *queue, bool complete);
 
 cl_int graph_status(struct command *command);
 /* Registers, or calls at once when the status is already reached. False: no memory. */
-bool graph_callback(struct command *command, cl_int at, void(CL_CALLBACK *run)(cl_event, cl_int, void *), void *data);
+bool graph_callback(struct command *command, cl_int at, void(CL_CALLBACK *run)(cl_event, cl_int, void *),
+                    void *data);
 
 /* True when no command of this process is anywhere in the graph. */
 bool graph_idle(void);

@@ -32,19 +32,22 @@ void handed_out_remember(const struct program_record *program, unsigned char *co
     char *folder = NULL;
 
     if (!program->source || program->has_headers || program->linked || program->mode != TRANSLATE_BUILD ||
-        target.clGetProgramInfo(program->handle, CL_PROGRAM_BINARY_SIZES, sizeof sizes, sizes, NULL) != CL_SUCCESS)
+        target.clGetProgramInfo(program->handle, CL_PROGRAM_BINARY_SIZES, sizeof sizes, sizes, NULL) !=
+            CL_SUCCESS)
         return;
     folder = cache_folder();
     record_begin(&writer);
     record_add(&writer, "SRCE", program->source, program->length);
-    record_add(&writer, "OPTS", program->options ? program->options : "", program->options ? strlen(program->options) : 0);
+    record_add(&writer, "OPTS", program->options ? program->options : "",
+               program->options ? strlen(program->options) : 0);
     if (folder && record_finish(&writer) == 0)
         for (size_t i = 0; i < n && i < MAX_DEVICES; i++) {
             char key[HASH_TEXT];
             if (!binaries[i] || !sizes[i])
                 continue;
             key_of(binaries[i], sizes[i], key);
-            (void)cache_write(folder, key, writer.bytes, writer.length); /* without it the binary is merely not sliceable */
+            (void)cache_write(folder, key, writer.bytes,
+                              writer.length); /* without it the binary is merely not sliceable */
         }
     record_done(&writer);
     free(folder);

@@ -12,7 +12,10 @@
 
 #define WAITS n, waits, event
 
-static cl_int whole_transfer(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits, cl_event *event)
+#define RUN_SLACK_NS (100 * NSEC_PER_US) /* commands that follow each other closer than this are one run */
+
+static cl_int whole_transfer(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
+                             cl_event *event)
 {
     const struct command_transfer *t = &c->u.transfer;
     cl_command_queue queue = c->queue->handle;
@@ -25,20 +28,23 @@ static cl_int whole_transfer(const struct command *c, cl_bool blocking, cl_uint 
     case COMMAND_COPY:
         return target.clEnqueueCopyBuffer(queue, t->a, t->b, t->offset, t->offset_b, t->size, WAITS);
     case COMMAND_FILL:
-        return target.clEnqueueFillBuffer(queue, t->a, t->pattern, t->pattern_size, t->offset, t->size, WAITS);
+        return target.clEnqueueFillBuffer(queue, t->a, t->pattern, t->pattern_size, t->offset, t->size,
+                                          WAITS);
     case COMMAND_READ_RECT:
-        return target.clEnqueueReadBufferRect(queue, t->a, blocking, t->origin, t->origin_b, t->region, t->row, t->slice,
-                                              t->row_b, t->slice_b, t->host, WAITS);
+        return target.clEnqueueReadBufferRect(queue, t->a, blocking, t->origin, t->origin_b, t->region,
+                                              t->row, t->slice, t->row_b, t->slice_b, t->host, WAITS);
     case COMMAND_WRITE_RECT:
-        return target.clEnqueueWriteBufferRect(queue, t->a, blocking, t->origin, t->origin_b, t->region, t->row, t->slice,
-                                               t->row_b, t->slice_b, t->host, WAITS);
+        return target.clEnqueueWriteBufferRect(queue, t->a, blocking, t->origin, t->origin_b, t->region,
+                                               t->row, t->slice, t->row_b, t->slice_b, t->host, WAITS);
     case COMMAND_COPY_RECT:
-        return target.clEnqueueCopyBufferRect(queue, t->a, t->b, t->origin, t->origin_b, t->region, t->row, t->slice,
-                                              t->row_b, t->slice_b, WAITS);
+        return target.clEnqueueCopyBufferRect(queue, t->a, t->b, t->origin, t->origin_b, t->region, t->row,
+                                              t->slice, t->row_b, t->slice_b, WAITS);
     case COMMAND_READ_IMAGE:
-        return target.clEnqueueReadImage(queue, t->a, blocking, t->origin, t->region, t->row, t->slice, t->host, WAITS);
+        return target.clEnqueueReadImage(queue, t->a, blocking, t->origin, t->region, t->row, t->slice,
+                                         t->host, WAITS);
     case COMMAND_WRITE_IMAGE:
-        return target.clEnqueueWriteImage(queue, t->a, blocking, t->origin, t->region, t->row, t->slice, t->host, WAITS);
+        return target.clEnqueueWriteImage(queue, t->a, blocking, t->origin, t->region, t->row, t->slice,
+                                          t->host, WAITS);
     case COMMAND_COPY_IMAGE:
         return target.clEnqueueCopyImage(queue, t->a, t->b, t->origin, t->origin_b, t->region, WAITS);
     case COMMAND_IMAGE_TO_BUFFER:
@@ -50,7 +56,8 @@ static cl_int whole_transfer(const struct command *c, cl_bool blocking, cl_uint 
     }
 }
 
-static cl_int whole_svm(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits, cl_event *event)
+static cl_int whole_svm(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
+                        cl_event *event)
 {
     const struct command_svm *s = &c->u.svm;
     cl_command_queue queue = c->queue->handle;
@@ -67,11 +74,13 @@ static cl_int whole_svm(const struct command *c, cl_bool blocking, cl_uint n, co
     case COMMAND_SVM_FREE:
         return target.clEnqueueSVMFree(queue, s->n, s->pointers, s->run, s->user, WAITS);
     default:
-        return target.clEnqueueSVMMigrateMem(queue, s->n, (const void **)s->pointers, s->sizes, s->flags, WAITS);
+        return target.clEnqueueSVMMigrateMem(queue, s->n, (const void **)s->pointers, s->sizes, s->flags,
+                                             WAITS);
     }
 }
 
-cl_int issue_whole(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits, cl_event *event)
+cl_int issue_whole(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
+                   cl_event *event)
 {
     const struct command_launch *l = &c->u.launch;
     const struct command_native *f = &c->u.native;
@@ -90,7 +99,8 @@ cl_int issue_whole(const struct command *c, cl_bool blocking, cl_uint n, const c
     case COMMAND_NATIVE:
         return target.clEnqueueNativeKernel(queue, f->run, f->args, f->size, f->n, f->mems, f->places, WAITS);
     case COMMAND_MIGRATE:
-        return target.clEnqueueMigrateMemObjects(queue, c->u.migrate.n, c->u.migrate.mems, c->u.migrate.flags, WAITS);
+        return target.clEnqueueMigrateMemObjects(queue, c->u.migrate.n, c->u.migrate.mems, c->u.migrate.flags,
+                                                 WAITS);
     case COMMAND_UNMAP:
         return target.clEnqueueUnmapMemObject(queue, c->u.map.mem, c->u.map.pointer, WAITS);
     case COMMAND_BARRIER:
@@ -205,18 +215,33 @@ enum { CHUNK_IN = 4 << 20, CHUNK_OUT = 512 << 10 };
 
 size_t issue_chunk(const struct command *command)
 {
-    struct session_plan plan;
-    int64_t wanted;
+    int64_t planned, least;
 
     if (!layer_chunking())
         return SIZE_MAX;
     if (settings.chunk > 0)
         return (size_t)settings.chunk;
-    session_plan(layer_session(), &plan);
-    wanted = command->engine == ENGINE_COPY_OUT ? plan.chunk_out : plan.chunk_in;
-    if (wanted > 0)
-        return (size_t)wanted;
-    return command->engine == ENGINE_COPY_OUT ? CHUNK_OUT : CHUNK_IN;
+    planned = layer_chunk(command->engine == ENGINE_COPY_OUT);
+    if (planned > 0)
+        return (size_t)planned;
+    /* What the bus moves in a piece's time, where that is more: the time is what others wait for. */
+    planned = atomic_load_explicit(&command->queue->device->engines[command->engine].bytes_per_ms,
+                                   memory_order_relaxed) *
+              ENGINE_PIECE_NS / NSEC_PER_MS;
+    least = command->engine == ENGINE_COPY_OUT ? CHUNK_OUT : CHUNK_IN;
+    return planned > least ? (size_t)planned / CHUNK_OUT * CHUNK_OUT : (size_t)least;
+}
+
+void issue_learn(struct engine *engine, size_t bytes, int64_t ns)
+{
+    long long old = atomic_load_explicit(&engine->bytes_per_ms, memory_order_relaxed), fresh;
+
+    if (bytes < CHUNK_OUT || ns <= 0 || engine->kind == ENGINE_EXECUTION)
+        return;
+    fresh = (long long)((double)bytes * (double)NSEC_PER_MS / (double)ns);
+    /* Slower at once, faster by and by: too large a chunk costs others more than too small a one. */
+    atomic_store_explicit(&engine->bytes_per_ms, !old || fresh < old ? fresh : (old * 3 + fresh) / 4,
+                          memory_order_relaxed);
 }
 
 int64_t issue_predict(const struct engine *engine, size_t bytes)
@@ -227,7 +252,8 @@ int64_t issue_predict(const struct engine *engine, size_t bytes)
 }
 
 /* One row range of a box transfer: rows [y, y + rows) of slice z. */
-static void box_piece(const struct command *whole, size_t element, size_t z, size_t y, size_t rows, struct command *ret_piece)
+static void box_piece(const struct command *whole, size_t element, size_t z, size_t y, size_t rows,
+                      struct command *ret_piece)
 {
     struct command_transfer *t = &ret_piece->u.transfer;
     size_t done_rows = z * whole->u.transfer.region[1] + y, width = element * whole->u.transfer.region[0];
@@ -365,7 +391,8 @@ cl_int issue_command(struct engine *engine, struct command *command)
         if (bytes)
             launch_count(COUNTER_COPIES, 1);
         if (bytes > chunk)
-            code = is_box(command->kind) ? issue_boxes(&pipe, command, chunk) : issue_linear(&pipe, command, chunk);
+            code = is_box(command->kind) ? issue_boxes(&pipe, command, chunk)
+                                         : issue_linear(&pipe, command, chunk);
         else
             code = issue_whole(command, CL_FALSE, 0, NULL, &command->driver_event);
     }
@@ -398,15 +425,27 @@ static void report(struct engine *engine, cl_ulong start, cl_ulong end)
         lease_ran(engine->lease, now - (baton_nsec)(end - start), now);
 }
 
-void issue_measure_event(struct engine *engine, cl_event event, struct kernel_record *kernel, size_t items)
+void issue_measure_run(struct engine *engine, unsigned n, const struct engine_flight flights[])
 {
-    cl_ulong start = time_of(event, CL_PROFILING_COMMAND_START), end = time_of(event, CL_PROFILING_COMMAND_END);
+    const struct engine_flight *last = &flights[n - 1];
+    cl_ulong first_start = time_of(flights[0].event, CL_PROFILING_COMMAND_START);
+    cl_ulong start = n > 1 ? time_of(last->event, CL_PROFILING_COMMAND_START) : first_start;
+    cl_ulong end = time_of(last->event, CL_PROFILING_COMMAND_END);
+    int64_t expected = 0;
 
-    if (!start || end < start)
+    if (!first_start || !start || start < first_start || end < start)
         return;
-    if (kernel)
-        launch_measured(kernel, items, (int64_t)(end - start));
-    report(engine, start, end);
+    if (last->kernel)
+        launch_measured(last->kernel, last->items, (int64_t)(end - start));
+    for (unsigned i = 0; i < n; i++)
+        expected += flights[i].predicted;
+    if ((int64_t)(end - first_start) <= 2 * expected + RUN_SLACK_NS) {
+        report(engine, first_start, end);
+        return;
+    }
+    for (unsigned i = 0; i < n; i++) /* with pauses in between: each by itself */
+        report(engine, time_of(flights[i].event, CL_PROFILING_COMMAND_START),
+               time_of(flights[i].event, CL_PROFILING_COMMAND_END));
 }
 
 void issue_read_times(struct engine *engine, struct command *command)
@@ -423,11 +462,13 @@ void issue_read_times(struct engine *engine, struct command *command)
         return;
     if (command->leased)
         report(engine, command->times[2], command->times[3]);
+    issue_learn(engine, issue_bytes(command), (int64_t)(command->times[3] - command->times[2]));
     if (command->kind == COMMAND_KERNEL && !command->first_event)
         launch_measured(command->u.launch.kernel, launch_items(&command->u.launch),
                         (int64_t)(command->times[3] - command->times[2]));
     /* It was queued with us before the driver saw it. */
     if (waited > 0 && command->times[0] > (cl_ulong)waited)
         command->times[0] -= (cl_ulong)waited;
-    target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_TYPE, sizeof command->type, &command->type, NULL);
+    target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_TYPE, sizeof command->type, &command->type,
+                          NULL);
 }

@@ -22,11 +22,16 @@ cl_int issue_command(struct engine *engine, struct command *command);
 size_t issue_bytes(const struct command *command);
 /* The largest chunk for it; SIZE_MAX: whole. */
 size_t issue_chunk(const struct command *command);
+/* One measurement of a transfer. */
+void issue_learn(struct engine *engine, size_t bytes, int64_t ns);
 /* Expected nanoseconds of a transfer. */
 int64_t issue_predict(const struct engine *engine, size_t bytes);
 
-/* What the driver's clock says of a completed command: the kernel's time per group, the trace, the occupying times. */
-void issue_measure_event(struct engine *engine, cl_event event, struct kernel_record *kernel, size_t items);
+/*
+ * Direct commands that are complete, oldest first: what follows closely is reported as one
+ * run from the first one's start to the last one's end, and the last kernel's own length is learnt.
+ */
+void issue_measure_run(struct engine *engine, unsigned n, const struct engine_flight flights[]);
 /* One run on the engine, for the trace and the statistics. */
 void issue_report(struct engine *engine, baton_nsec begin_at, baton_nsec end_at);
 /* Fills command->times from its events, in the driver's clock, and measures. */
@@ -36,7 +41,7 @@ void issue_read_times(struct engine *engine, struct command *command);
 struct issue_pipe {
     struct engine *engine;
     struct command *command;
-    cl_event last; /* the piece before the newest; not yet waited for */
+    cl_event last;            /* the piece before the newest; not yet waited for */
     size_t last_items, items; /* of that one and of the newest; 0: not to be measured */
 };
 void issue_pipe_begin(struct issue_pipe *pipe, struct engine *engine, struct command *command);

@@ -120,13 +120,14 @@ static cl_kernel note(cl_kernel handle)
     return handle;
 }
 
-CL_API_ENTRY cl_kernel CL_API_CALL entry_clCreateKernel(cl_program program, const char *name, cl_int *ret_code)
+CL_API_ENTRY cl_kernel CL_API_CALL entry_clCreateKernel(cl_program program, const char *name,
+                                                        cl_int *ret_code)
 {
     return note(target.clCreateKernel(program, name, ret_code));
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clCreateKernelsInProgram(cl_program program, cl_uint n, cl_kernel *ret_kernels,
-                                                               cl_uint *ret_n)
+CL_API_ENTRY cl_int CL_API_CALL entry_clCreateKernelsInProgram(cl_program program, cl_uint n,
+                                                               cl_kernel *ret_kernels, cl_uint *ret_n)
 {
     cl_uint made = 0;
     cl_int code = target.clCreateKernelsInProgram(program, n, ret_kernels, &made);
@@ -170,14 +171,17 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseKernel(cl_kernel handle)
     struct kernel_record *kernel = layer_off() ? NULL : kernel_find(handle);
 
     if (kernel) {
-        if (atomic_fetch_sub(&kernel->app_refs, 1) == 1 && handle_table_remove(&kernels, handle))
-            kernel_unref(kernel);
+        struct kernel_record *last =
+            atomic_fetch_sub(&kernel->app_refs, 1) == 1 ? handle_table_remove(&kernels, handle) : NULL;
+        if (last)
+            kernel_unref(last);
         kernel_unref(kernel);
     }
     return target.clReleaseKernel(handle);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, const void *value)
+CL_API_ENTRY cl_int CL_API_CALL entry_clSetKernelArg(cl_kernel handle, cl_uint index, size_t size,
+                                                     const void *value)
 {
     cl_int code = target.clSetKernelArg(handle, index, size, value);
     struct kernel_record *kernel;
@@ -200,7 +204,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clSetKernelArg(cl_kernel handle, cl_uint i
     return code;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clSetKernelArgSVMPointer(cl_kernel handle, cl_uint index, const void *pointer)
+CL_API_ENTRY cl_int CL_API_CALL entry_clSetKernelArgSVMPointer(cl_kernel handle, cl_uint index,
+                                                               const void *pointer)
 {
     cl_int code = target.clSetKernelArgSVMPointer(handle, index, pointer);
     struct kernel_record *kernel;
@@ -217,10 +222,11 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clSetKernelArgSVMPointer(cl_kernel handle,
     return code;
 }
 
-static const cl_kernel_exec_info exec_names[3] = {CL_KERNEL_EXEC_INFO_SVM_PTRS, CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM, 0};
+static const cl_kernel_exec_info exec_names[3] = {CL_KERNEL_EXEC_INFO_SVM_PTRS,
+                                                  CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM, 0};
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clSetKernelExecInfo(cl_kernel handle, cl_kernel_exec_info name, size_t size,
-                                                          const void *value)
+CL_API_ENTRY cl_int CL_API_CALL entry_clSetKernelExecInfo(cl_kernel handle, cl_kernel_exec_info name,
+                                                          size_t size, const void *value)
 {
     cl_int code = target.clSetKernelExecInfo(handle, name, size, value);
     struct kernel_record *kernel;
@@ -260,12 +266,13 @@ static cl_int apply(struct kernel_record *kernel, cl_kernel handle, const struct
         }
     for (int i = 0; i < 2 && code == CL_SUCCESS; i++)
         if (kernel->exec_info[i].bytes)
-            code = target.clSetKernelExecInfo(handle, exec_names[i], kernel->exec_info[i].size, kernel->exec_info[i].bytes);
+            code = target.clSetKernelExecInfo(handle, exec_names[i], kernel->exec_info[i].size,
+                                              kernel->exec_info[i].bytes);
     return code;
 }
 
-struct private_kernel *kernel_take(struct kernel_record *kernel, bool sliced, const struct arg_value *args, cl_uint n,
-                                   cl_int *ret_code)
+struct private_kernel *kernel_take(struct kernel_record *kernel, bool sliced, const struct arg_value *args,
+                                   cl_uint n, cl_int *ret_code)
 {
     struct private_kernel **pool = sliced ? &kernel->idle_sliced : &kernel->idle, *taken;
     cl_program program = NULL;

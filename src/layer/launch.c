@@ -68,7 +68,8 @@ void launch_measured(struct kernel_record *kernel, size_t items, int64_t ns)
 
     fresh = fresh > 0 ? fresh : 1;
     /* Longer at once, shorter by and by: a piece that is too long costs others more than one that is too short. */
-    atomic_store_explicit(&kernel->item_ns, !old || fresh > old ? fresh : (old * 3 + fresh) / 4, memory_order_relaxed);
+    atomic_store_explicit(&kernel->item_ns, !old || fresh > old ? fresh : (old * 3 + fresh) / 4,
+                          memory_order_relaxed);
     atomic_fetch_add_explicit(&kernel->n_measured, 1, memory_order_relaxed);
 }
 
@@ -83,10 +84,9 @@ size_t launch_items(const struct command_launch *launch)
 
 static int64_t piece_ns(void)
 {
-    struct session_plan plan;
+    baton_nsec planned = layer_piece();
 
-    session_plan(layer_session(), &plan);
-    return plan.piece > 0 ? plan.piece : ENGINE_PIECE_NS;
+    return planned > 0 ? planned : ENGINE_PIECE_NS;
 }
 
 bool launch_direct(const struct command *draft)
@@ -100,6 +100,19 @@ bool launch_direct(const struct command *draft)
         return draft->u.launch.has_local && launch_groups(&draft->u.launch) <= (size_t)settings.slice;
     predicted = launch_predict(kernel, launch_items(&draft->u.launch));
     return predicted >= 0 && predicted <= piece_ns();
+}
+
+void launch_count_direct(const struct command *draft)
+{
+    const struct kernel_record *kernel = draft->u.launch.kernel;
+    enum session_counter reason = COUNTER_UNSLICED_SMALL;
+
+    if (!layer_slicing() || draft->kind == COMMAND_TASK)
+        reason = COUNTER_UNSLICED_OFF;
+    else if (atomic_load(&kernel->slice_state) == LAUNCH_WHOLE)
+        reason = (enum session_counter)atomic_load(&kernel->why_whole);
+    launch_count(COUNTER_KERNEL_LAUNCHES, 1);
+    launch_count(reason, 1);
 }
 
 static cl_int issue_as_one(struct command *command)
@@ -116,8 +129,9 @@ static cl_int issue_as_one(struct command *command)
         if (code == CL_SUCCESS)
             launch_task_seen(command->driver_event);
     } else {
-        code = target.clEnqueueNDRangeKernel(command->queue->handle, own->handle, launch->dim, launch->offset, launch->global,
-                                             launch->has_local ? launch->local : NULL, 0, NULL, &command->driver_event);
+        code = target.clEnqueueNDRangeKernel(command->queue->handle, own->handle, launch->dim, launch->offset,
+                                             launch->global, launch->has_local ? launch->local : NULL, 0,
+                                             NULL, &command->driver_event);
     }
     kernel_give_back(launch->kernel, false, own); /* the driver has taken the arguments over */
     return code;
@@ -159,6 +173,7 @@ static bool plan_cut(struct command *command, struct cut *ret_cut)
         return false;
     }
     about = program_sliceable(kernel->program, kernel->name, &reason);
+    atomic_store(&kernel->why_whole, (int)reason);
     atomic_store(&kernel->slice_state, about ? LAUNCH_CUTS : LAUNCH_WHOLE);
     ret_cut->launch.work_dim = launch->dim;
     for (cl_uint d = 0; d < launch->dim; d++) {
@@ -169,15 +184,18 @@ static bool plan_cut(struct command *command, struct cut *ret_cut)
     if (about && !launch->has_local && !about->observes_local_size)
         choose_local(&ret_cut->launch, about);
     if (!about || (!launch->has_local && about->observes_local_size) || about->n_args != launch->n_args ||
-        piece_of_launch(&ret_cut->launch, &ret_cut->piece, &ret_cut->n_groups) != 0) {
+        piece_of_launch(&ret_cut->launch, &ret_cut->piece, &ret_cut->n_groups) != 0 ||
+        ret_cut->n_groups == 0) {
         launch_count(reason, 1);
         return false;
     }
     ret_cut->group_items = launch_items(launch) / ret_cut->n_groups;
     ret_cut->by_time = settings.slice <= 0;
-    ret_cut->least = ret_cut->by_time ? units : (uint32_t)(settings.slice < UINT32_MAX ? settings.slice : UINT32_MAX);
+    ret_cut->least =
+        ret_cut->by_time ? units : (uint32_t)(settings.slice < UINT32_MAX ? settings.slice : UINT32_MAX);
     predicted = launch_predict(kernel, launch_items(launch));
-    if (ret_cut->n_groups <= ret_cut->least || (ret_cut->by_time && predicted >= 0 && predicted <= piece_ns())) {
+    if (ret_cut->n_groups <= ret_cut->least ||
+        (ret_cut->by_time && predicted >= 0 && predicted <= piece_ns())) {
         launch_count(COUNTER_UNSLICED_SMALL, 1);
         return false;
     }
@@ -201,7 +219,8 @@ static uint32_t next_step(const struct cut *cut, const struct kernel_record *ker
     return fits < (double)UINT32_MAX ? (uint32_t)fits : UINT32_MAX;
 }
 
-static cl_int issue_piece(struct issue_pipe *pipe, struct private_kernel *own, struct cut *cut, uint32_t begin, uint32_t *ret_end)
+static cl_int issue_piece(struct issue_pipe *pipe, struct private_kernel *own, struct cut *cut,
+                          uint32_t begin, uint32_t *ret_end)
 {
     struct command *command = pipe->command;
     uint32_t end = cut->n_groups - begin > cut->step ? begin + cut->step : cut->n_groups;
@@ -209,15 +228,16 @@ static cl_int issue_piece(struct issue_pipe *pipe, struct private_kernel *own, s
     cl_event event;
     cl_int code;
 
-    while (piece_range(&cut->piece, &cut->launch, begin, end, command->queue->device->address_bits, global) != 0) {
+    while (piece_range(&cut->piece, &cut->launch, begin, end, command->queue->device->address_bits, global) !=
+           0) {
         if (end - begin == 1)
             return CL_OUT_OF_RESOURCES;
         end = begin + (end - begin) / 2;
     }
     code = target.clSetKernelArg(own->handle, command->u.launch.n_args, sizeof cut->piece, &cut->piece);
     if (code == CL_SUCCESS)
-        code = target.clEnqueueNDRangeKernel(command->queue->handle, own->handle, cut->launch.work_dim, NULL, global,
-                                             cut->launch.local, 0, NULL, &event);
+        code = target.clEnqueueNDRangeKernel(command->queue->handle, own->handle, cut->launch.work_dim, NULL,
+                                             global, cut->launch.local, 0, NULL, &event);
     if (code != CL_SUCCESS)
         return code;
     issue_pipe_add(pipe, event, (end - begin) * cut->group_items);

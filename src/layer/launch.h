@@ -20,6 +20,9 @@ size_t launch_items(const struct command_launch *launch);
 /* May this launch go to the driver at once and whole? False: a worker decides, maybe with pieces. */
 bool launch_direct(const struct command *draft);
 
+/* Counts a launch that goes to the driver whole, from the calling thread, with the reason. */
+void launch_count_direct(const struct command *draft);
+
 /* On a worker: the whole launch, or its pieces. */
 cl_int launch_issue(struct issue_pipe *pipe, struct command *command);
 

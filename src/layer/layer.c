@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/join.h"
 #include "client/lease.h"
 #include "layer/entry.h"
 #include "layer/graph.h"
@@ -22,6 +23,36 @@ static struct session *_Atomic session;
 static atomic_bool refused;
 static pthread_once_t session_once = PTHREAD_ONCE_INIT, exit_once = PTHREAD_ONCE_INIT;
 
+/* The plan as the hot path reads it: without the session's lock. */
+static struct {
+    pthread_mutex_t lock; /* one writer at a time, so that the newest stays */
+    atomic_bool slicing;
+    atomic_llong piece, chunk_in, chunk_out;
+} plan = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void take_plan(struct session *from)
+{
+    struct session_plan now;
+
+    pthread_mutex_lock(&plan.lock);
+    session_plan(from, &now);
+    atomic_store(&plan.slicing, now.slicing);
+    atomic_store(&plan.piece, now.piece);
+    atomic_store(&plan.chunk_in, now.chunk_in);
+    atomic_store(&plan.chunk_out, now.chunk_out);
+    pthread_mutex_unlock(&plan.lock);
+}
+
+static void on_plan(void *user, const struct session_plan *unused)
+{
+    struct session *known = atomic_load(&session);
+
+    (void)user;
+    (void)unused;
+    if (known)
+        take_plan(known);
+}
+
 /* On the session's thread: the worker of that engine waits for what is in flight. */
 static void on_yield(void *user, struct lease *lease)
 {
@@ -34,13 +65,16 @@ static void on_yield(void *user, struct lease *lease)
 
 static void open_session(void)
 {
-    struct session_listener listener = {.on_yield = on_yield};
+    struct session_listener listener = {.on_yield = on_yield, .on_plan = on_plan};
     struct session *opened = NULL;
     int code = session_open(&settings, &listener, &opened);
 
     if (code == -ECONNREFUSED)
         atomic_store(&refused, true);
     atomic_store(&session, code == 0 ? opened : NULL);
+    if (code == 0)
+        take_plan(opened);
+    join_offer(code == 0 ? opened : NULL);
 }
 
 struct session *layer_session(void)
@@ -59,32 +93,34 @@ bool layer_refused(void)
     return atomic_load(&refused);
 }
 
-bool layer_slicing(void)
+static bool cutting(int64_t setting)
 {
     struct session *known;
-    struct session_plan plan;
 
-    if (settings.slice != SETTING_AUTO)
-        return settings.slice > 0;
+    if (setting != SETTING_AUTO)
+        return setting > 0;
     known = layer_session();
-    if (!known || !session_online(known))
-        return false;
-    session_plan(known, &plan);
-    return plan.slicing;
+    return known && session_online(known) && atomic_load_explicit(&plan.slicing, memory_order_relaxed);
+}
+
+bool layer_slicing(void)
+{
+    return cutting(settings.slice);
 }
 
 bool layer_chunking(void)
 {
-    struct session *known;
-    struct session_plan plan;
+    return cutting(settings.chunk);
+}
 
-    if (settings.chunk != SETTING_AUTO)
-        return settings.chunk > 0;
-    known = layer_session();
-    if (!known || !session_online(known))
-        return false;
-    session_plan(known, &plan);
-    return plan.slicing;
+baton_nsec layer_piece(void)
+{
+    return atomic_load_explicit(&plan.piece, memory_order_relaxed);
+}
+
+int64_t layer_chunk(bool out)
+{
+    return atomic_load_explicit(out ? &plan.chunk_out : &plan.chunk_in, memory_order_relaxed);
 }
 
 /* Runs before the driver's own exit handlers: registered later than they were. */
@@ -117,9 +153,9 @@ static void in_child(void)
     graph_forget_locks();
 }
 
-CL_API_ENTRY cl_context CL_API_CALL
-entry_clCreateContext(const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
-                      void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data, cl_int *ret_code)
+CL_API_ENTRY cl_context CL_API_CALL entry_clCreateContext(
+    const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
+    void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data, cl_int *ret_code)
 {
     if (!layer_off() && layer_refused()) {
         if (ret_code)
@@ -129,10 +165,9 @@ entry_clCreateContext(const cl_context_properties *properties, cl_uint n, const 
     return target.clCreateContext(properties, n, devices, notify, data, ret_code);
 }
 
-CL_API_ENTRY cl_context CL_API_CALL
-entry_clCreateContextFromType(const cl_context_properties *properties, cl_device_type type,
-                              void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data,
-                              cl_int *ret_code)
+CL_API_ENTRY cl_context CL_API_CALL entry_clCreateContextFromType(
+    const cl_context_properties *properties, cl_device_type type,
+    void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data, cl_int *ret_code)
 {
     if (!layer_off() && layer_refused()) {
         if (ret_code)
@@ -143,14 +178,26 @@ entry_clCreateContextFromType(const cl_context_properties *properties, cl_device
 }
 
 #pragma GCC visibility push(default)
-CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *ret_value, size_t *ret_size)
+CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *ret_value,
+                                               size_t *ret_size)
 {
     static const char layer_name[] = "baton";
+    const struct join_hooks *hooks = &join_hooks;
     cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    const void *value = name == CL_LAYER_NAME ? (const void *)layer_name : &version;
-    size_t size = name == CL_LAYER_NAME ? sizeof layer_name : sizeof version;
+    const void *value = &version;
+    size_t size = sizeof version;
 
-    if ((name != CL_LAYER_NAME && name != CL_LAYER_API_VERSION) || (ret_value && room < size))
+    if (name == CL_LAYER_NAME) {
+        value = layer_name;
+        size = sizeof layer_name;
+    } else if (name == JOIN_LAYER_INFO && target.clGetPlatformIDs) { /* libbaton.so of the same process */
+        (void)layer_session();
+        value = &hooks;
+        size = sizeof hooks;
+    } else if (name != CL_LAYER_API_VERSION) {
+        return CL_INVALID_VALUE;
+    }
+    if (ret_value && room < size)
         return CL_INVALID_VALUE;
     if (ret_value)
         memcpy(ret_value, value, size);

@@ -18,8 +18,8 @@
 #include "client/session.h"
 #include "client/settings.h"
 
-extern cl_icd_dispatch target;    /* the driver, as the loader gave it to us; written once by clInitLayer */
-extern struct settings settings;  /* read once by clInitLayer */
+extern cl_icd_dispatch target;      /* the driver, as the loader gave it to us; written once by clInitLayer */
+extern struct settings settings;    /* read once by clInitLayer */
 extern bool layer_queue_everything; /* tests: no command goes to the driver from the calling thread */
 
 /* True in a forked child: every entry point then calls the driver and nothing else. */
@@ -40,6 +40,10 @@ bool layer_refused(void);
 /* Should kernels / copies be cut at all: asked for by number, or automatic and a daemon is there to gain by it. */
 bool layer_slicing(void);
 bool layer_chunking(void);
+
+/* What the plan says: longest piece, bytes per chunk from or to the device. 0: nothing. */
+baton_nsec layer_piece(void);
+int64_t layer_chunk(bool out);
 
 /* Registers the handler that stops our threads before the driver is torn down; called when the first queue is made. */
 void layer_stop_at_exit(void);

@@ -28,7 +28,8 @@ void map_note(struct mem_record *mem, void *pointer)
     link_record(mem, record);
 }
 
-static bool find_memory(struct map_record *record, const struct mem_record *mem, size_t host_offset, size_t size)
+static bool find_memory(struct map_record *record, const struct mem_record *mem, size_t host_offset,
+                        size_t size)
 {
     if (mem->flags & CL_MEM_USE_HOST_PTR) {
         record->pointer = (char *)mem->host_ptr + host_offset;
@@ -146,11 +147,12 @@ cl_int map_issue(struct command *command, cl_event *ret_event)
     void *pointer;
 
     if (record->image)
-        pointer = target.clEnqueueMapImage(queue, command->u.map.mem, CL_TRUE, record->flags, record->origin, record->region,
-                                           &record->driver_row, &record->driver_slice, 0, NULL, ret_event, &code);
+        pointer = target.clEnqueueMapImage(queue, command->u.map.mem, CL_TRUE, record->flags, record->origin,
+                                           record->region, &record->driver_row, &record->driver_slice, 0,
+                                           NULL, ret_event, &code);
     else
-        pointer = target.clEnqueueMapBuffer(queue, command->u.map.mem, CL_TRUE, record->flags, record->offset, record->size, 0,
-                                            NULL, ret_event, &code);
+        pointer = target.clEnqueueMapBuffer(queue, command->u.map.mem, CL_TRUE, record->flags, record->offset,
+                                            record->size, 0, NULL, ret_event, &code);
     if (code != CL_SUCCESS)
         return code;
     pthread_mutex_lock(&graph_lock);
@@ -172,7 +174,8 @@ cl_int map_issue_unmap(struct command *command, cl_event *ret_event)
         if (record->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION))
             copy_region(record, true);
     }
-    return target.clEnqueueUnmapMemObject(command->queue->handle, command->u.map.mem, pointer, 0, NULL, ret_event);
+    return target.clEnqueueUnmapMemObject(command->queue->handle, command->u.map.mem, pointer, 0, NULL,
+                                          ret_event);
 }
 
 void map_finished(struct command *command)

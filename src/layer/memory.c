@@ -45,53 +45,60 @@ static cl_mem note(cl_mem handle)
     return handle;
 }
 
-CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,
-                                                     cl_int *ret_code)
+CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size,
+                                                     void *host, cl_int *ret_code)
 {
     return note(target.clCreateBuffer(context, flags, size, host, ret_code));
 }
 
-CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateBufferWithProperties(cl_context context, const cl_mem_properties *properties,
-                                                                   cl_mem_flags flags, size_t size, void *host,
-                                                                   cl_int *ret_code)
+CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateBufferWithProperties(cl_context context,
+                                                                   const cl_mem_properties *properties,
+                                                                   cl_mem_flags flags, size_t size,
+                                                                   void *host, cl_int *ret_code)
 {
     return note(target.clCreateBufferWithProperties(context, properties, flags, size, host, ret_code));
 }
 
-CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type type,
-                                                        const void *info, cl_int *ret_code)
+CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags,
+                                                        cl_buffer_create_type type, const void *info,
+                                                        cl_int *ret_code)
 {
     return note(target.clCreateSubBuffer(buffer, flags, type, info, ret_code));
 }
 
-CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateImage(cl_context context, cl_mem_flags flags, const cl_image_format *format,
-                                                    const cl_image_desc *desc, void *host, cl_int *ret_code)
+CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateImage(cl_context context, cl_mem_flags flags,
+                                                    const cl_image_format *format, const cl_image_desc *desc,
+                                                    void *host, cl_int *ret_code)
 {
     return note(target.clCreateImage(context, flags, format, desc, host, ret_code));
 }
 
-CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateImageWithProperties(cl_context context, const cl_mem_properties *properties,
-                                                                  cl_mem_flags flags, const cl_image_format *format,
-                                                                  const cl_image_desc *desc, void *host, cl_int *ret_code)
+CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateImageWithProperties(
+    cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
+    const cl_image_format *format, const cl_image_desc *desc, void *host, cl_int *ret_code)
 {
     return note(target.clCreateImageWithProperties(context, properties, flags, format, desc, host, ret_code));
 }
 
-CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateImage2D(cl_context context, cl_mem_flags flags, const cl_image_format *format,
-                                                      size_t width, size_t height, size_t row, void *host, cl_int *ret_code)
+CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateImage2D(cl_context context, cl_mem_flags flags,
+                                                      const cl_image_format *format, size_t width,
+                                                      size_t height, size_t row, void *host, cl_int *ret_code)
 {
     return note(target.clCreateImage2D(context, flags, format, width, height, row, host, ret_code));
 }
 
-CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateImage3D(cl_context context, cl_mem_flags flags, const cl_image_format *format,
-                                                      size_t width, size_t height, size_t depth, size_t row, size_t slice,
+CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateImage3D(cl_context context, cl_mem_flags flags,
+                                                      const cl_image_format *format, size_t width,
+                                                      size_t height, size_t depth, size_t row, size_t slice,
                                                       void *host, cl_int *ret_code)
 {
-    return note(target.clCreateImage3D(context, flags, format, width, height, depth, row, slice, host, ret_code));
+    return note(
+        target.clCreateImage3D(context, flags, format, width, height, depth, row, slice, host, ret_code));
 }
 
-CL_API_ENTRY cl_mem CL_API_CALL entry_clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packet, cl_uint n,
-                                                   const cl_pipe_properties *properties, cl_int *ret_code)
+CL_API_ENTRY cl_mem CL_API_CALL entry_clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packet,
+                                                   cl_uint n, const cl_pipe_properties *properties,
+                                                   cl_int *ret_code)
 {
     return note(target.clCreatePipe(context, flags, packet, n, properties, ret_code));
 }
@@ -112,21 +119,24 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseMemObject(cl_mem handle)
     struct mem_record *mem = layer_off() ? NULL : mem_find(handle);
 
     if (mem) {
-        if (atomic_fetch_sub(&mem->app_refs, 1) == 1 && handle_table_remove(&mems, handle))
-            mem_unref(mem);
+        struct mem_record *last =
+            atomic_fetch_sub(&mem->app_refs, 1) == 1 ? handle_table_remove(&mems, handle) : NULL;
+        if (last)
+            mem_unref(last);
         mem_unref(mem);
     }
     return target.clReleaseMemObject(handle);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clGetMemObjectInfo(cl_mem handle, cl_mem_info name, size_t room, void *ret_value,
-                                                         size_t *ret_size)
+CL_API_ENTRY cl_int CL_API_CALL entry_clGetMemObjectInfo(cl_mem handle, cl_mem_info name, size_t room,
+                                                         void *ret_value, size_t *ret_size)
 {
     cl_int code = target.clGetMemObjectInfo(handle, name, room, ret_value, ret_size);
     struct mem_record *mem;
     cl_uint n;
 
-    if (layer_off() || code != CL_SUCCESS || name != CL_MEM_MAP_COUNT || !ret_value || !(mem = mem_find(handle)))
+    if (layer_off() || code != CL_SUCCESS || name != CL_MEM_MAP_COUNT || !ret_value ||
+        !(mem = mem_find(handle)))
         return code;
     memcpy(&n, ret_value, sizeof n);
     n += map_n_deferred(mem);

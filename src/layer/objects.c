@@ -64,50 +64,68 @@ static void name_of(cl_device_id device, cl_platform_id platform, char ret_name[
     device_name_indexed(text, index_of(platform, device), ret_name);
 }
 
+static struct device_record *find_device(cl_device_id device)
+{
+    struct device_record *record = atomic_load(&devices);
+
+    while (record && record->handle != device)
+        record = record->next;
+    return record;
+}
+
+static void link_device(struct device_record *record)
+{
+    record->next = atomic_load(&devices);
+    atomic_store(&devices, record);
+}
+
+/* Under devices_lock. */
 static struct device_record *make_device(cl_device_id device)
 {
-    struct device_record *record = calloc(1, sizeof *record);
+    struct device_record *record = calloc(1, sizeof *record), *root = NULL;
     struct session *session = layer_session();
     char name[DEVICE_NAME_SIZE] = "";
-    cl_device_id parent = NULL, root = device;
+    cl_device_id parent = NULL;
 
     if (!record)
         return NULL;
     record->handle = device;
     record->units = 1;
     record->address_bits = 64;
+    record->engines = record->own;
     target.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof record->platform, &record->platform, NULL);
     target.clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof record->units, &record->units, NULL);
-    target.clGetDeviceInfo(device, CL_DEVICE_ADDRESS_BITS, sizeof record->address_bits, &record->address_bits, NULL);
-    /* Sub-devices share their root's engines: that is who they compete with. */
-    while (target.clGetDeviceInfo(root, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL) == CL_SUCCESS && parent)
-        root = parent;
-    name_of(root, record->platform, name);
-    for (int kind = 0; kind < ENGINE_N; kind++) {
-        engine_init(&record->engines[kind], record, (enum engine_kind)kind);
-        if (!session || lease_open(session, name, (enum lease_engine)kind, &record->engines[kind].lease) != 0)
-            record->engines[kind].lease = NULL;
+    target.clGetDeviceInfo(device, CL_DEVICE_ADDRESS_BITS, sizeof record->address_bits, &record->address_bits,
+                           NULL);
+    /* Sub-devices share their root's engines: that is where they compete with other programs. */
+    if (target.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL) == CL_SUCCESS &&
+        parent)
+        root = find_device(parent) ? find_device(parent) : make_device(parent);
+    if (root) {
+        record->engines = root->engines;
+        link_device(record);
+        return record;
     }
+    name_of(device, record->platform, name);
+    for (int kind = 0; kind < ENGINE_N; kind++) {
+        engine_init(&record->own[kind], record, (enum engine_kind)kind);
+        if (!session || lease_open(session, name, (enum lease_engine)kind, &record->own[kind].lease) != 0)
+            record->own[kind].lease = NULL;
+    }
+    link_device(record);
     return record;
 }
 
 struct device_record *device_record_of(cl_device_id device)
 {
-    struct device_record *record;
+    struct device_record *record = find_device(device);
 
-    for (record = atomic_load(&devices); record; record = record->next)
-        if (record->handle == device)
-            return record;
+    if (record)
+        return record;
     pthread_mutex_lock(&devices_lock);
-    for (record = atomic_load(&devices); record && record->handle != device; record = record->next)
-        ;
-    if (!record) {
+    record = find_device(device);
+    if (!record)
         record = make_device(device);
-        if (record) {
-            record->next = atomic_load(&devices);
-            atomic_store(&devices, record);
-        }
-    }
     pthread_mutex_unlock(&devices_lock);
     return record;
 }
@@ -130,7 +148,8 @@ void queue_unref(struct queue_record *queue)
         free(queue);
 }
 
-static cl_command_queue note_queue(cl_command_queue handle, cl_device_id device, cl_command_queue_properties properties)
+static cl_command_queue note_queue(cl_command_queue handle, cl_device_id device,
+                                   cl_command_queue_properties properties)
 {
     struct queue_record *record = handle ? calloc(1, sizeof *record) : NULL;
 
@@ -151,7 +170,8 @@ static cl_command_queue note_queue(cl_command_queue handle, cl_device_id device,
 }
 
 CL_API_ENTRY cl_command_queue CL_API_CALL entry_clCreateCommandQueue(cl_context context, cl_device_id device,
-                                                                     cl_command_queue_properties properties, cl_int *ret_code)
+                                                                     cl_command_queue_properties properties,
+                                                                     cl_int *ret_code)
 {
     cl_command_queue handle;
 
@@ -166,9 +186,8 @@ CL_API_ENTRY cl_command_queue CL_API_CALL entry_clCreateCommandQueue(cl_context 
 
 enum { MAX_PROPERTIES = 32 };
 
-CL_API_ENTRY cl_command_queue CL_API_CALL entry_clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
-                                                                                   const cl_queue_properties *properties,
-                                                                                   cl_int *ret_code)
+CL_API_ENTRY cl_command_queue CL_API_CALL entry_clCreateCommandQueueWithProperties(
+    cl_context context, cl_device_id device, const cl_queue_properties *properties, cl_int *ret_code)
 {
     cl_queue_properties list[MAX_PROPERTIES + 3];
     cl_command_queue_properties wanted = 0;
@@ -199,13 +218,15 @@ CL_API_ENTRY cl_command_queue CL_API_CALL entry_clCreateCommandQueueWithProperti
     return note_queue(handle, device, wanted);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clGetCommandQueueInfo(cl_command_queue handle, cl_command_queue_info name, size_t room,
+CL_API_ENTRY cl_int CL_API_CALL entry_clGetCommandQueueInfo(cl_command_queue handle,
+                                                            cl_command_queue_info name, size_t room,
                                                             void *ret_value, size_t *ret_size)
 {
     struct queue_record *queue;
     cl_int code = target.clGetCommandQueueInfo(handle, name, room, ret_value, ret_size);
 
-    if (layer_off() || code != CL_SUCCESS || name != CL_QUEUE_PROPERTIES || !ret_value || !(queue = queue_find(handle)))
+    if (layer_off() || code != CL_SUCCESS || name != CL_QUEUE_PROPERTIES || !ret_value ||
+        !(queue = queue_find(handle)))
         return code;
     memcpy(ret_value, &queue->properties, sizeof queue->properties);
     queue_unref(queue);
@@ -229,8 +250,10 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseCommandQueue(cl_command_queue han
     struct queue_record *queue = layer_off() ? NULL : queue_find(handle);
 
     if (queue) {
-        if (atomic_fetch_sub(&queue->app_refs, 1) == 1 && handle_table_remove(&queues, handle))
-            queue_unref(queue);
+        struct queue_record *last =
+            atomic_fetch_sub(&queue->app_refs, 1) == 1 ? handle_table_remove(&queues, handle) : NULL;
+        if (last)
+            queue_unref(last);
         queue_unref(queue);
     }
     return target.clReleaseCommandQueue(handle);

@@ -12,16 +12,17 @@ struct device_record {
     struct device_record *next;
     cl_device_id handle;
     cl_platform_id platform;
-    cl_uint units;        /* compute units: a piece has at least so many work-groups */
+    cl_uint units; /* compute units: a piece has at least so many work-groups */
     cl_uint address_bits;
-    struct engine engines[ENGINE_N];
+    struct engine own[ENGINE_N];
+    struct engine *engines; /* own, or those of the device that this one is a part of */
 };
 
 struct queue_record {
     atomic_uint refs, app_refs;
     cl_command_queue handle;
     cl_context context;
-    struct device_record *device; /* for ever */
+    struct device_record *device;           /* for ever */
     cl_command_queue_properties properties; /* as the program asked; ours has profiling besides */
     bool in_order;
     atomic_uint n_unissued; /* commands in the graph that the driver has not been given */
@@ -57,18 +58,20 @@ struct kernel_record {
     struct private_kernel {
         struct private_kernel *next;
         cl_kernel handle;
-    } *idle, *idle_sliced; /* objects of our own to issue on; of the program, of its rewritten twin */
-    atomic_llong item_ns;  /* measured nanoseconds per work-item, x 2^20; 0: unknown */
+    } * idle, *idle_sliced; /* objects of our own to issue on; of the program, of its rewritten twin */
+    atomic_llong item_ns;   /* measured nanoseconds per work-item, x 2^20; 0: unknown */
     atomic_uint n_measured;
+    atomic_int why_whole;   /* enum session_counter, when it is not cut */
     atomic_int slice_state; /* enum launch_state, decided once (launch.c) */
 };
 
-extern struct handle_table queues, mems, kernels, programs, events; /* events: struct command of our handles */
+extern struct handle_table queues, mems, kernels, programs,
+    events; /* events: struct command of our handles */
 
 void objects_init(void);
 
 struct device_record *device_record_of(cl_device_id device); /* made on first sight; NULL: no memory */
-struct device_record *device_records(void);                   /* all of them, by next */
+struct device_record *device_records(void);                  /* all of them, by next */
 
 /* Kept by find; give back. */
 struct queue_record *queue_find(cl_command_queue handle);
@@ -79,8 +82,8 @@ struct kernel_record *kernel_find(cl_kernel handle);
 void kernel_unref(struct kernel_record *kernel);
 
 /* A kernel object of our own with these arguments set; sliced: of the rewritten program. NULL and a code on failure. */
-struct private_kernel *kernel_take(struct kernel_record *kernel, bool sliced, const struct arg_value *args, cl_uint n,
-                                   cl_int *ret_code);
+struct private_kernel *kernel_take(struct kernel_record *kernel, bool sliced, const struct arg_value *args,
+                                   cl_uint n, cl_int *ret_code);
 void kernel_give_back(struct kernel_record *kernel, bool sliced, struct private_kernel *private_kernel);
 
 bool arg_value_copy(struct arg_value *to, const struct arg_value *from); /* false: no memory */

@@ -49,7 +49,8 @@ static struct program_record *note(cl_program handle, cl_context context)
     return record;
 }
 
-CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithSource(cl_context context, cl_uint n, const char **strings,
+CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithSource(cl_context context, cl_uint n,
+                                                                    const char **strings,
                                                                     const size_t *lengths, cl_int *ret_code)
 {
     cl_program handle = target.clCreateProgramWithSource(context, n, strings, lengths, ret_code);
@@ -72,11 +73,14 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithSource(cl_context c
     return handle;
 }
 
-CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBinary(cl_context context, cl_uint n, const cl_device_id *devices,
-                                                                    const size_t *lengths, const unsigned char **binaries,
+CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBinary(cl_context context, cl_uint n,
+                                                                    const cl_device_id *devices,
+                                                                    const size_t *lengths,
+                                                                    const unsigned char **binaries,
                                                                     cl_int *ret_status, cl_int *ret_code)
 {
-    cl_program handle = target.clCreateProgramWithBinary(context, n, devices, lengths, binaries, ret_status, ret_code);
+    cl_program handle =
+        target.clCreateProgramWithBinary(context, n, devices, lengths, binaries, ret_status, ret_code);
     struct program_record *record = note(handle, context);
 
     if (!record)
@@ -87,8 +91,8 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBinary(cl_context c
     return handle;
 }
 
-CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithIL(cl_context context, const void *il, size_t length,
-                                                                cl_int *ret_code)
+CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithIL(cl_context context, const void *il,
+                                                                size_t length, cl_int *ret_code)
 {
     cl_program handle = target.clCreateProgramWithIL(context, il, length, ret_code);
     struct program_record *record = note(handle, context);
@@ -99,7 +103,8 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithIL(cl_context conte
 }
 
 CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBuiltInKernels(cl_context context, cl_uint n,
-                                                                            const cl_device_id *devices, const char *names,
+                                                                            const cl_device_id *devices,
+                                                                            const char *names,
                                                                             cl_int *ret_code)
 {
     cl_program handle = target.clCreateProgramWithBuiltInKernels(context, n, devices, names, ret_code);
@@ -115,14 +120,17 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBuiltInKernels(cl_c
  * fresh record, since launches that are still queued need the old one's twin. Returns the record to go back to if the driver
  * refuses; NULL: none.
  */
-static struct program_record *begin_build(cl_program handle, enum translate_mode mode, const char *options, bool has_headers)
+static struct program_record *begin_build(cl_program handle, enum translate_mode mode, const char *options,
+                                          bool has_headers)
 {
     struct program_record *old = layer_off() ? NULL : program_find(handle), *record = old;
 
     if (!old)
         return NULL;
     if (old->built) {
-        record = note(handle, old->context); /* takes the place, and the table's reference to the old one becomes ours */
+        record =
+            note(handle,
+                 old->context); /* takes the place, and the table's reference to the old one becomes ours */
         if (!record)
             return old;
         atomic_store(&record->app_refs, atomic_load(&old->app_refs));
@@ -165,8 +173,9 @@ static void end_build(cl_program handle, cl_int code, struct program_record *old
     program_unref(old);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clBuildProgram(cl_program program, cl_uint n, const cl_device_id *devices,
-                                                     const char *options, void(CL_CALLBACK *notify)(cl_program, void *),
+CL_API_ENTRY cl_int CL_API_CALL entry_clBuildProgram(cl_program program, cl_uint n,
+                                                     const cl_device_id *devices, const char *options,
+                                                     void(CL_CALLBACK *notify)(cl_program, void *),
                                                      void *data)
 {
     struct program_record *old = begin_build(program, TRANSLATE_BUILD, options, false);
@@ -176,23 +185,24 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clBuildProgram(cl_program program, cl_uint
     return code;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clCompileProgram(cl_program program, cl_uint n, const cl_device_id *devices,
-                                                       const char *options, cl_uint n_headers, const cl_program *headers,
-                                                       const char **names, void(CL_CALLBACK *notify)(cl_program, void *),
-                                                       void *data)
+CL_API_ENTRY cl_int CL_API_CALL entry_clCompileProgram(
+    cl_program program, cl_uint n, const cl_device_id *devices, const char *options, cl_uint n_headers,
+    const cl_program *headers, const char **names, void(CL_CALLBACK *notify)(cl_program, void *), void *data)
 {
     /* The headers' text is not kept: such a program runs whole. */
     struct program_record *old = begin_build(program, TRANSLATE_COMPILE, options, n_headers > 0);
-    cl_int code = target.clCompileProgram(program, n, devices, options, n_headers, headers, names, notify, data);
+    cl_int code =
+        target.clCompileProgram(program, n, devices, options, n_headers, headers, names, notify, data);
 
     end_build(program, code, old);
     return code;
 }
 
-CL_API_ENTRY cl_program CL_API_CALL entry_clLinkProgram(cl_context context, cl_uint n_devices, const cl_device_id *devices,
-                                                        const char *options, cl_uint n, const cl_program *inputs,
-                                                        void(CL_CALLBACK *notify)(cl_program, void *), void *data,
-                                                        cl_int *ret_code)
+CL_API_ENTRY cl_program CL_API_CALL entry_clLinkProgram(cl_context context, cl_uint n_devices,
+                                                        const cl_device_id *devices, const char *options,
+                                                        cl_uint n, const cl_program *inputs,
+                                                        void(CL_CALLBACK *notify)(cl_program, void *),
+                                                        void *data, cl_int *ret_code)
 {
     cl_program handle =
         target.clLinkProgram(context, n_devices, devices, options, n, inputs, notify, data, ret_code);
@@ -230,15 +240,17 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseProgram(cl_program handle)
 
     if (record) {
         /* The driver keeps the handle as long as kernels exist; the program may still ask a kernel for it and retain it. */
-        if (atomic_fetch_sub(&record->app_refs, 1) == 1 && handle_table_remove(&programs, handle))
-            program_unref(record);
+        struct program_record *last =
+            atomic_fetch_sub(&record->app_refs, 1) == 1 ? handle_table_remove(&programs, handle) : NULL;
+        if (last)
+            program_unref(last);
         program_unref(record);
     }
     return target.clReleaseProgram(handle);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL entry_clGetProgramInfo(cl_program handle, cl_program_info name, size_t room, void *ret_value,
-                                                       size_t *ret_size)
+CL_API_ENTRY cl_int CL_API_CALL entry_clGetProgramInfo(cl_program handle, cl_program_info name, size_t room,
+                                                       void *ret_value, size_t *ret_size)
 {
     cl_int code = target.clGetProgramInfo(handle, name, room, ret_value, ret_size);
     struct program_record *record;

@@ -14,7 +14,8 @@ void submit_job_begins(void)
     struct session *session;
     bool closed = false;
 
-    if (atomic_load_explicit(&job_open, memory_order_relaxed) || !atomic_compare_exchange_strong(&job_open, &closed, true))
+    if (atomic_load_explicit(&job_open, memory_order_relaxed) ||
+        !atomic_compare_exchange_strong(&job_open, &closed, true))
         return;
     session = layer_session();
     if (session)
@@ -47,7 +48,8 @@ bool submit_idle(const struct queue_record *queue)
 /* The wait list of a call, looked at once. */
 struct wait_list {
     bool bad, pending;
-    cl_uint n_pass; /* events of the same in-order queue: the driver's own list takes them, so that failures are inherited */
+    cl_uint
+        n_pass; /* events of the same in-order queue: the driver's own list takes them, so that failures are inherited */
     cl_event pass[8];
 };
 
@@ -62,7 +64,8 @@ static void scan_event(const struct queue_record *queue, cl_event event, struct 
         status = graph_status(node);
         context = node->context;
         graph_unref(node);
-    } else if (target.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL) != CL_SUCCESS ||
+    } else if (target.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                                     NULL) != CL_SUCCESS ||
                target.clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS) {
         list->bad = true;
         return;
@@ -80,7 +83,8 @@ static void scan_event(const struct queue_record *queue, cl_event event, struct 
     list->pending = true; /* or failed: the graph ends the command */
 }
 
-static void scan(const struct queue_record *queue, cl_uint n, const cl_event *waits, struct wait_list *ret_list)
+static void scan(const struct queue_record *queue, cl_uint n, const cl_event *waits,
+                 struct wait_list *ret_list)
 {
     ret_list->bad = (n == 0) != (waits == NULL);
     ret_list->pending = false;
@@ -147,11 +151,14 @@ static int64_t predict(const struct command *draft)
 
     if (draft->kind != COMMAND_KERNEL && draft->kind != COMMAND_TASK)
         return issue_predict(engine, issue_bytes(draft));
-    predicted = draft->kind == COMMAND_TASK ? -1 : launch_predict(draft->u.launch.kernel, launch_items(&draft->u.launch));
+    predicted = draft->kind == COMMAND_TASK
+                    ? -1
+                    : launch_predict(draft->u.launch.kernel, launch_items(&draft->u.launch));
     return predicted < 0 ? 2 * ENGINE_PIECE_NS : predicted;
 }
 
-cl_int submit_queued(struct command *draft, cl_bool blocking, cl_uint n, const cl_event *waits, cl_event *ret_event)
+cl_int submit_queued(struct command *draft, cl_bool blocking, cl_uint n, const cl_event *waits,
+                     cl_event *ret_event)
 {
     struct command *command = graph_adopt(draft);
     cl_int code = CL_SUCCESS;
@@ -200,7 +207,8 @@ static cl_int cut_here(struct engine *engine, struct command *draft, cl_event *r
     }
     if (code == CL_SUCCESS) {
         target.clWaitForEvents(1, &command->driver_event);
-        target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+        target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status,
+                              &status, NULL);
         status = command->piece_status < 0 ? command->piece_status : status;
         issue_read_times(engine, command);
     }
@@ -209,22 +217,13 @@ static cl_int cut_here(struct engine *engine, struct command *draft, cl_event *r
     return code != CL_SUCCESS ? code : status < 0 ? status : CL_SUCCESS;
 }
 
-static void count_direct(const struct command *draft, size_t bytes)
-{
-    if (draft->kind == COMMAND_KERNEL || draft->kind == COMMAND_TASK) {
-        launch_count(COUNTER_KERNEL_LAUNCHES, 1);
-        launch_count(layer_slicing() ? COUNTER_UNSLICED_SMALL : COUNTER_UNSLICED_OFF, 1);
-    } else if (bytes) {
-        launch_count(COUNTER_COPIES, 1);
-    }
-}
-
 /* The caller has entered the engine. */
-static cl_int issue_now(struct engine *engine, struct command *draft, cl_bool blocking, const struct wait_list *list,
-                        int64_t predicted, cl_event *ret_event)
+static cl_int issue_now(struct engine *engine, struct command *draft, cl_bool blocking,
+                        const struct wait_list *list, int64_t predicted, cl_event *ret_event)
 {
     bool kernel = draft->kind == COMMAND_KERNEL;
-    struct engine_flight flight = {.predicted = predicted};
+    struct engine_flight flight = {
+        .predicted = predicted, .queue = draft->queue, .in_order = draft->queue->in_order};
     bool keeps = !blocking && draft->leased; /* in flight when the call returns */
     baton_nsec begin_at = blocking && draft->leased ? clock_now() : 0;
     cl_event event = NULL;
@@ -234,8 +233,12 @@ static cl_int issue_now(struct engine *engine, struct command *draft, cl_bool bl
     if (event && draft->kind == COMMAND_TASK)
         launch_task_seen(event);
     if (code != CL_SUCCESS || !keeps) {
-        if (begin_at && code == CL_SUCCESS)
-            issue_report(engine, begin_at, clock_now());
+        if (begin_at && code == CL_SUCCESS) {
+            baton_nsec end_at = clock_now();
+            issue_report(engine, begin_at, end_at);
+            if (!list->n_pass && atomic_load_explicit(&engine->flight_any, memory_order_relaxed) == 0)
+                issue_learn(engine, issue_bytes(draft), end_at - begin_at);
+        }
         if (draft->leased)
             engine_leave(engine);
         if (event && ret_event)
@@ -288,7 +291,10 @@ cl_int submit(struct command *draft, cl_bool blocking, cl_uint n, const cl_event
             return code;
         }
         if (direct) {
-            count_direct(draft, bytes);
+            if (launch)
+                launch_count_direct(draft);
+            else if (bytes)
+                launch_count(COUNTER_COPIES, 1);
             code = issue_now(engine, draft, blocking, &list, predicted, ret_event);
             if (blocking)
                 submit_waited();
@@ -299,5 +305,7 @@ cl_int submit(struct command *draft, cl_bool blocking, cl_uint n, const cl_event
     if (code == CL_SUCCESS)
         return submit_queued(draft, blocking, n, waits, ret_event);
     /* The driver's own answer, when asking it cannot overtake anything. */
-    return atomic_load(&queue->n_unissued) == 0 && !list.pending ? issue_whole(draft, blocking, n, waits, ret_event) : code;
+    return atomic_load(&queue->n_unissued) == 0 && !list.pending
+               ? issue_whole(draft, blocking, n, waits, ret_event)
+               : code;
 }

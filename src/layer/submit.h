@@ -12,7 +12,8 @@
 cl_int submit(struct command *draft, cl_bool blocking, cl_uint n, const cl_event *waits, cl_event *ret_event);
 
 /* Puts a draft into the graph, without asking whether it could go at once. */
-cl_int submit_queued(struct command *draft, cl_bool blocking, cl_uint n, const cl_event *waits, cl_event *ret_event);
+cl_int submit_queued(struct command *draft, cl_bool blocking, cl_uint n, const cl_event *waits,
+                     cl_event *ret_event);
 
 /* The driver has everything that was enqueued on the queue: it can be asked directly. */
 bool submit_idle(const struct queue_record *queue);

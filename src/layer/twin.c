@@ -38,10 +38,13 @@ static void describe(cl_device_id device, struct device_text *ret_text, struct t
     ask(device, CL_DRIVER_VERSION, version, sizeof version);
     strcat(strcat(ret_text->driver, " "), version);
     ret_text->features[0] = 0;
-    if (target.clGetDeviceInfo(device, CL_DEVICE_OPENCL_C_FEATURES, sizeof features, features, &size) == CL_SUCCESS)
-        for (size_t i = 0; i < size / sizeof features[0] && at + sizeof features[0].name + 2 < sizeof ret_text->features; i++)
-            at += (size_t)snprintf(ret_text->features + at, sizeof ret_text->features - at, "%s%s", i ? " " : "",
-                                   features[i].name);
+    if (target.clGetDeviceInfo(device, CL_DEVICE_OPENCL_C_FEATURES, sizeof features, features, &size) ==
+        CL_SUCCESS)
+        for (size_t i = 0;
+             i < size / sizeof features[0] && at + sizeof features[0].name + 2 < sizeof ret_text->features;
+             i++)
+            at += (size_t)snprintf(ret_text->features + at, sizeof ret_text->features - at, "%s%s",
+                                   i ? " " : "", features[i].name);
     target.clGetDeviceInfo(device, CL_DEVICE_ADDRESS_BITS, sizeof bits, &bits, NULL);
     target.clGetDeviceInfo(device, CL_DEVICE_IMAGE_SUPPORT, sizeof images, &images, NULL);
     target.clGetDeviceInfo(device, CL_DEVICE_ENDIAN_LITTLE, sizeof little, &little, NULL);
@@ -55,7 +58,8 @@ static void describe(cl_device_id device, struct device_text *ret_text, struct t
 }
 
 /* Rewrites one source for the first device of the context (devices of one context must agree, or the build will say so). */
-static int rewrite(const struct program_record *program, enum translate_mode mode, struct translate_result *ret_result)
+static int rewrite(const struct program_record *program, enum translate_mode mode,
+                   struct translate_result *ret_result)
 {
     struct translate_request request = {.mode = mode, .n_sources = 1, .options = program->options};
     const char *source = program->source;
@@ -63,7 +67,8 @@ static int rewrite(const struct program_record *program, enum translate_mode mod
     cl_device_id devices[64];
     int code;
 
-    if (!text || target.clGetContextInfo(program->context, CL_CONTEXT_DEVICES, sizeof devices, devices, NULL) != CL_SUCCESS) {
+    if (!text || target.clGetContextInfo(program->context, CL_CONTEXT_DEVICES, sizeof devices, devices,
+                                         NULL) != CL_SUCCESS) {
         free(text);
         return -1;
     }
@@ -83,8 +88,8 @@ static cl_program create(const struct program_record *program, const struct tran
 }
 
 /* From one text. *ret_reason says why not, when NULL. */
-static cl_program make_built(struct program_record *program, struct translate_result *ret_result, bool *ret_has,
-                             enum session_counter *ret_reason)
+static cl_program make_built(struct program_record *program, struct translate_result *ret_result,
+                             bool *ret_has, enum session_counter *ret_reason)
 {
     cl_program twin;
     int code;
@@ -121,8 +126,8 @@ static bool join(struct translate_result *whole, struct translate_result *part)
     return true;
 }
 
-static cl_program make_linked(struct program_record *program, struct translate_result *ret_result, bool *ret_has,
-                              enum session_counter *ret_reason)
+static cl_program make_linked(struct program_record *program, struct translate_result *ret_result,
+                              bool *ret_has, enum session_counter *ret_reason)
 {
     cl_program parts[MAX_PARTS] = {NULL}, twin = NULL;
     size_t n = 0;
@@ -139,14 +144,15 @@ static cl_program make_linked(struct program_record *program, struct translate_r
         if (good) {
             parts[n] = create(part, &result);
             good = parts[n] && join(ret_result, &result) &&
-                   target.clCompileProgram(parts[n], 0, NULL, result.options, 0, NULL, NULL, NULL, NULL) == CL_SUCCESS;
+                   target.clCompileProgram(parts[n], 0, NULL, result.options, 0, NULL, NULL, NULL, NULL) ==
+                       CL_SUCCESS;
         }
         if (code >= 0)
             translate_result_done(&result);
     }
     if (good)
-        twin = target.clLinkProgram(program->context, 0, NULL, program->options, (cl_uint)program->n_parts, parts, NULL,
-                                    NULL, NULL);
+        twin = target.clLinkProgram(program->context, 0, NULL, program->options, (cl_uint)program->n_parts,
+                                    parts, NULL, NULL, NULL);
     for (size_t i = 0; i < n; i++)
         if (parts[i])
             target.clReleaseProgram(parts[i]);
@@ -171,6 +177,7 @@ static void make(struct program_record *program)
         program->result = result;
     pthread_cond_broadcast(&twin_changed);
     pthread_mutex_unlock(&twin_lock);
+    target.clReleaseContext(program->context);
     program_unref(program);
 }
 
@@ -208,7 +215,8 @@ void program_wanted(struct program_record *program)
         program->next_queued = NULL;
         *queued_tail = program;
         queued_tail = &program->next_queued;
-        program_keep(program); /* until made */
+        program_keep(program); /* until made, and its context: the program may let go of both before */
+        target.clRetainContext(program->context);
         pthread_cond_broadcast(&twin_changed);
     }
     pthread_mutex_unlock(&twin_lock);

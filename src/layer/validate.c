@@ -147,7 +147,8 @@ static cl_int validate_rect(const struct command *c)
     if (!rect_fits(t->a, t->origin, t->region, t->row, t->slice) ||
         !rect_fits(copy ? t->b : NULL, t->origin_b, t->region, t->row_b, t->slice_b) || (!copy && !t->host))
         return CL_INVALID_VALUE;
-    if (!copy && flags_of(t->a) & (CL_MEM_HOST_NO_ACCESS | (reads ? CL_MEM_HOST_WRITE_ONLY : CL_MEM_HOST_READ_ONLY)))
+    if (!copy &&
+        flags_of(t->a) & (CL_MEM_HOST_NO_ACCESS | (reads ? CL_MEM_HOST_WRITE_ONLY : CL_MEM_HOST_READ_ONLY)))
         return CL_INVALID_OPERATION;
     return CL_SUCCESS;
 }
@@ -161,15 +162,17 @@ static cl_int validate_image(const struct command *c)
 
     if (code)
         return code;
-    if ((to_image || to_buffer || c->kind == COMMAND_COPY_IMAGE) && (code = validate_mem(c->queue, t->b, !to_buffer)))
+    if ((to_image || to_buffer || c->kind == COMMAND_COPY_IMAGE) &&
+        (code = validate_mem(c->queue, t->b, !to_buffer)))
         return code;
     if ((code = validate_region(to_image ? t->b : t->a, t->origin, t->region)))
         return code;
     target.clGetImageInfo(to_image ? t->b : t->a, CL_IMAGE_ELEMENT_SIZE, sizeof element, &element, NULL);
     width = element * t->region[0];
     if (to_image || to_buffer)
-        return validate_range(to_image ? t->a : t->b, t->offset, width * t->region[1] * t->region[2]) ? CL_SUCCESS
-                                                                                                     : CL_INVALID_VALUE;
+        return validate_range(to_image ? t->a : t->b, t->offset, width * t->region[1] * t->region[2])
+                   ? CL_SUCCESS
+                   : CL_INVALID_VALUE;
     if (c->kind == COMMAND_COPY_IMAGE) {
         target.clGetImageInfo(t->b, CL_IMAGE_ELEMENT_SIZE, sizeof other, &other, NULL);
         return element != other ? CL_IMAGE_FORMAT_MISMATCH : validate_region(t->b, t->origin_b, t->region);
@@ -192,7 +195,8 @@ static cl_int validate_sizes(const struct command *c)
             return CL_INVALID_GLOBAL_WORK_SIZE;
     if (!l->has_local)
         return CL_SUCCESS;
-    target.clGetKernelWorkGroupInfo(l->kernel->handle, device, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL);
+    target.clGetKernelWorkGroupInfo(l->kernel->handle, device, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most,
+                                    NULL);
     target.clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof limits, limits, NULL);
     for (cl_uint d = 0; d < l->dim; d++) {
         if (!l->local[d] || l->global[d] % l->local[d])
@@ -227,8 +231,8 @@ static cl_int validate_other(const struct command *c)
 
     switch (c->kind) {
     case COMMAND_NATIVE:
-        if (!native->run || (native->args == NULL) != (native->size == 0) || (native->n > 0) != (native->mems != NULL) ||
-            (native->n > 0) != (native->places != NULL))
+        if (!native->run || (native->args == NULL) != (native->size == 0) ||
+            (native->n > 0) != (native->mems != NULL) || (native->n > 0) != (native->places != NULL))
             return CL_INVALID_VALUE;
         return CL_SUCCESS;
     case COMMAND_MIGRATE:
@@ -236,7 +240,9 @@ static cl_int validate_other(const struct command *c)
             return CL_INVALID_VALUE;
         for (cl_uint i = 0; i < c->u.migrate.n; i++) {
             struct mem_record *mem = mem_find(c->u.migrate.mems[i]);
-            code = !mem ? CL_INVALID_MEM_OBJECT : mem->context != c->queue->context ? CL_INVALID_CONTEXT : CL_SUCCESS;
+            code = !mem                                ? CL_INVALID_MEM_OBJECT
+                   : mem->context != c->queue->context ? CL_INVALID_CONTEXT
+                                                       : CL_SUCCESS;
             if (mem)
                 mem_unref(mem);
             if (code)
@@ -246,7 +252,8 @@ static cl_int validate_other(const struct command *c)
     case COMMAND_SVM_MEMCPY:
         return svm->to && svm->from ? CL_SUCCESS : CL_INVALID_VALUE;
     case COMMAND_SVM_FILL:
-        return svm->to && svm->pattern_size && svm->size % svm->pattern_size == 0 ? CL_SUCCESS : CL_INVALID_VALUE;
+        return svm->to && svm->pattern_size && svm->size % svm->pattern_size == 0 ? CL_SUCCESS
+                                                                                  : CL_INVALID_VALUE;
     case COMMAND_SVM_MAP:
         return svm->to && svm->size ? CL_SUCCESS : CL_INVALID_VALUE;
     case COMMAND_SVM_UNMAP:

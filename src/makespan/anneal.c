@@ -29,6 +29,9 @@ struct instance {
 struct crew {
     const struct problem *problem;
     const struct anneal_settings *settings;
+    size_t length;   /* of a string */
+    unsigned scales; /* of the distance that a reinsertion goes: 2, 4, ... 2^scales at most */
+    size_t lanes;    /* instances that a thread runs at once */
     struct instance *instances;
     atomic_uint next; /* instance that nobody has taken yet */
     baton_nsec began_at;
@@ -51,91 +54,140 @@ static int note(struct instance *instance, unsigned makespan, baton_nsec after)
     return 0;
 }
 
-/* Tries a neighbour at random. Reinsertion goes near or far, all scales alike; a step past either end comes back in. */
-static unsigned try_neighbour(struct walk *walk, enum anneal_move move, size_t length, unsigned scales,
-                              struct random_state *random)
+/* An instance under way. A thread runs a few of them at once, for that is faster (walk_go_on); they do not influence each other. */
+struct lane {
+    struct instance *instance;
+    struct walk *walk; /* owned */
+    struct random_state random;
+};
+
+/* Begins to try a neighbour at random. Reinsertion goes near or far, all scales alike; a step past either end comes back in. */
+static void try_neighbour(const struct crew *crew, struct lane *lane)
 {
-    size_t from = random_below(random, length);
+    size_t from = random_below(&lane->random, crew->length);
+    uint64_t bits;
     size_t distance, to;
 
-    if (move == ANNEAL_SWAP)
-        return walk_try_swap(walk, from, random_below(random, length));
-    distance = 1 + random_below(random, UINT64_C(2) << random_below(random, scales));
-    if (random_u64(random) >> 63)
-        to = from + distance < length ? from + distance : length - 1;
+    if (crew->settings->move == ANNEAL_SWAP) {
+        walk_try_swap(lane->walk, from, random_below(&lane->random, crew->length));
+        return;
+    }
+    /* One number for all of it: 16 bits for the scale, the highest for the direction, the distance between them. */
+    bits = random_u64(&lane->random);
+    distance = 1 + (bits >> 16 & ((UINT64_C(2) << ((bits & 0xffff) * crew->scales >> 16)) - 1));
+    if (bits >> 63)
+        to = from + distance < crew->length ? from + distance : crew->length - 1;
     else
         to = from > distance ? from - distance : 0;
-    return walk_try_reinsert(walk, from, to);
+    walk_try_reinsert(lane->walk, from, to);
 }
 
 /* Eq. (3) with T = T0 (1 - i / iterations). */
-static bool is_accepted(unsigned current, unsigned candidate, double temperature, struct random_state *random)
+static bool is_accepted(const struct anneal_settings *settings, uint64_t i, unsigned current,
+                        unsigned candidate, struct random_state *random)
 {
     if (candidate >= current)
         return true;
-    return random_unit(random) * (double)(current - candidate) < temperature;
+    return random_unit(random) * (double)(current - candidate) <
+           settings->temperature * (1 - (double)i / (double)settings->iterations);
 }
 
-static int run_walk(struct crew *crew, struct instance *instance, struct walk *walk,
-                    struct random_state *random)
+/* Decides about the neighbour that was evaluated. 0 or -ENOMEM. */
+static int end_iteration(const struct crew *crew, struct lane *lane)
+{
+    struct instance *instance = lane->instance;
+    unsigned candidate = walk_tried(lane->walk);
+
+    if (is_accepted(crew->settings, instance->iterations++, walk_makespan(lane->walk), candidate,
+                    &lane->random))
+        walk_accept(lane->walk);
+    else
+        walk_reject(lane->walk);
+    if (candidate <= instance->makespan)
+        return 0;
+    walk_order(lane->walk, instance->order);
+    return note(instance, candidate, clock_now() - crew->began_at);
+}
+
+/* Begins the next iteration, unless that was all: then false. */
+static bool begin_iteration(const struct crew *crew, struct lane *lane)
 {
     const struct anneal_settings *settings = crew->settings;
-    size_t length = crew->problem->n * crew->problem->warps;
-    unsigned scales = 1;
-    int result = note(instance, walk_makespan(walk), clock_now() - crew->began_at);
+    struct instance *instance = lane->instance;
 
-    while (scales < 24 && (UINT64_C(2) << scales) < length)
-        scales++;
-    walk_order(walk, instance->order);
-    for (uint64_t i = 0; result == 0 && i < settings->iterations; i++) {
-        double temperature = settings->temperature * (1 - (double)i / (double)settings->iterations);
-        unsigned current = walk_makespan(walk);
-        unsigned candidate = try_neighbour(walk, settings->move, length, scales, random);
-
-        instance->iterations++;
-        if (is_accepted(current, candidate, temperature, random))
-            walk_accept(walk);
-        else
-            walk_reject(walk);
-        if (candidate > instance->makespan) {
-            walk_order(walk, instance->order);
-            result = note(instance, candidate, clock_now() - crew->began_at);
-        }
-        if (settings->enough && instance->makespan >= settings->enough)
-            break;
-        if (settings->until_at && i % ITERATIONS_PER_CLOCK_CHECK == 0 && clock_now() > settings->until_at) {
-            instance->timed_out = true;
-            break;
-        }
+    if (instance->iterations >= settings->iterations ||
+        (settings->enough && instance->makespan >= settings->enough))
+        return false;
+    if (settings->until_at && instance->iterations % ITERATIONS_PER_CLOCK_CHECK == 0 &&
+        clock_now() > settings->until_at) {
+        instance->timed_out = true;
+        return false;
     }
-    return result;
+    try_neighbour(crew, lane);
+    return true;
 }
 
-static void run_instance(struct crew *crew, struct instance *instance)
+/* Takes an instance into the lane and begins its first iteration: false if it is already over. */
+static bool begin_instance(const struct crew *crew, struct instance *instance, struct lane *lane)
 {
     const struct problem *problem = crew->problem;
-    struct random_state random;
-    struct walk *walk = NULL;
 
-    random_init(&random, crew->settings->seed, instance->index);
+    *lane = (struct lane){.instance = instance};
+    random_init(&lane->random, crew->settings->seed, instance->index);
     instance->error = -ENOMEM;
-    instance->order = malloc(problem->n * problem->warps * sizeof instance->order[0]);
+    instance->order = malloc(crew->length * sizeof instance->order[0]);
     if (!instance->order ||
-        start_make(problem, (enum start)(instance->index % N_STARTS), &random, instance->order))
-        return;
-    walk = walk_new(problem, instance->order);
-    if (walk)
-        instance->error = run_walk(crew, instance, walk, &random);
-    walk_free(walk);
+        start_make(problem, (enum start)(instance->index % N_STARTS), &lane->random, instance->order))
+        return false;
+    lane->walk = walk_new(problem, instance->order);
+    if (!lane->walk)
+        return false;
+    instance->error = note(instance, walk_makespan(lane->walk), clock_now() - crew->began_at);
+    return instance->error == 0 && begin_iteration(crew, lane);
+}
+
+/* Takes instances until all lanes are busy or none is left. Returns how many are busy. */
+static size_t fill_lanes(struct crew *crew, struct lane lanes[SLOTS_LANES], size_t n)
+{
+    unsigned index;
+
+    while (n < crew->lanes && (index = atomic_fetch_add(&crew->next, 1)) < crew->settings->instances) {
+        if (begin_instance(crew, &crew->instances[index], &lanes[n]))
+            n++;
+        else
+            walk_free(lanes[n].walk);
+    }
+    return n;
 }
 
 static void *work(void *argument)
 {
     struct crew *crew = argument;
-    unsigned index;
+    struct lane lanes[SLOTS_LANES];
+    size_t n = fill_lanes(crew, lanes, 0);
 
-    while ((index = atomic_fetch_add(&crew->next, 1)) < crew->settings->instances)
-        run_instance(crew, &crew->instances[index]);
+    while (n > 0) {
+        struct walk *walks[SLOTS_LANES];
+        size_t busy = 0;
+
+        for (size_t i = 0; i < n; i++)
+            walks[i] = lanes[i].walk;
+        walk_go_on(walks, n);
+        for (size_t i = 0; i < n; i++) {
+            struct lane *lane = &lanes[i];
+            bool goes_on = true;
+
+            if (walk_is_evaluated(lane->walk)) {
+                lane->instance->error = end_iteration(crew, lane);
+                goes_on = lane->instance->error == 0 && begin_iteration(crew, lane);
+            }
+            if (!goes_on)
+                walk_free(lane->walk);
+            else if (busy++ != i)
+                lanes[busy - 1] = *lane;
+        }
+        n = busy == n ? n : fill_lanes(crew, lanes, busy);
+    }
     return NULL;
 }
 
@@ -192,7 +244,11 @@ static int gather(struct crew *crew, struct anneal_result *ret_result)
 int anneal_run(const struct problem *problem, const struct anneal_settings *settings,
                struct anneal_result *ret_result)
 {
-    struct crew crew = {.problem = problem, .settings = settings, .began_at = clock_now()};
+    struct crew crew = {.problem = problem,
+                        .settings = settings,
+                        .length = problem->n * problem->warps,
+                        .scales = 1,
+                        .began_at = clock_now()};
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     unsigned threads = settings->threads ? settings->threads : processors > 0 ? (unsigned)processors : 1;
     int result;
@@ -202,7 +258,12 @@ int anneal_run(const struct problem *problem, const struct anneal_settings *sett
         return -ENOMEM;
     for (unsigned i = 0; i < settings->instances; i++)
         crew.instances[i].index = i;
-    run_threads(&crew, threads < settings->instances ? threads : settings->instances);
+    while (crew.scales < 24 && (UINT64_C(2) << crew.scales) < crew.length)
+        crew.scales++;
+    threads = threads < settings->instances ? threads : settings->instances;
+    crew.lanes = (settings->instances + threads - 1) / threads;
+    crew.lanes = crew.lanes < SLOTS_LANES ? crew.lanes : SLOTS_LANES;
+    run_threads(&crew, threads);
     result = gather(&crew, ret_result);
     for (unsigned i = 0; i < settings->instances; i++) {
         free(crew.instances[i].order);

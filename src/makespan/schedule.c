@@ -9,7 +9,9 @@
 
 #include "makespan/bound.h"
 
-static size_t words(size_t horizon)
+#define COUNTED_WORDS 3
+
+static size_t parts(size_t horizon)
 {
     return horizon / 64 + 1;
 }
@@ -29,7 +31,7 @@ int entries_make(const struct problem *problem, const uint16_t order[], uint16_t
 void slots_layout(const struct problem *problem, struct slots_layout *ret_layout)
 {
     struct slots_layout layout = {
-        .problem = problem, .horizon = bound_cheap(problem), .levels = SLOTS_LEVELS};
+        .problem = problem, .horizon = bound_cheap(problem), .words = COUNTED_WORDS};
     size_t at = (problem->warps * sizeof(uint32_t) + 7) / 8 * 8;
     size_t count[N_UNITS];
 
@@ -39,15 +41,15 @@ void slots_layout(const struct problem *problem, struct slots_layout *ret_layout
             continue;
         layout.capacity[u] = (uint8_t)(u < N_UNITS ? problem->capacity[u] : problem->issue);
         if (layout.capacity[u] > SLOTS_LEVELS)
-            layout.levels = 1;
+            layout.words = 1;
     }
     for (size_t u = 0; u <= N_UNITS; u++) {
         if (layout.capacity[u] == 0)
             continue;
         layout.free_map[u] = at;
-        at += words(layout.horizon) * layout.levels * sizeof(uint64_t);
+        at += parts(layout.horizon) * layout.words * sizeof(uint64_t);
         layout.taken[u] = at;
-        if (layout.levels == 1)
+        if (layout.words == 1)
             at += (layout.horizon + 7) / 8 * 8;
     }
     layout.size = at;
@@ -60,113 +62,162 @@ void slots_clear(const struct slots_layout *layout, void *block)
     for (size_t u = 0; u <= N_UNITS; u++) {
         uint64_t *map = (uint64_t *)(void *)((char *)block + layout->free_map[u]);
 
-        for (size_t i = 0; layout->capacity[u] && i < words(layout->horizon) * layout->levels; i++)
-            map[i] = i % layout->levels < layout->capacity[u] ? UINT64_MAX : 0;
+        /* The counter begins so that it goes over, from 3 to 0, with the last slot. */
+        for (size_t i = 0; layout->capacity[u] && i < parts(layout->horizon); i++, map += layout->words) {
+            map[0] = UINT64_MAX;
+            for (size_t j = 1; j < layout->words; j++)
+                map[j] = (SLOTS_LEVELS - layout->capacity[u]) >> (j - 1) & 1 ? UINT64_MAX : 0;
+        }
     }
 }
 
+/* One slot fewer in the cycle whose bit is given. */
+static inline void take_bit(uint64_t part[], uint64_t bit)
+{
+    uint64_t carry = part[1] & bit;
+
+    part[1] ^= bit;
+    bit = part[2] & carry;
+    part[2] ^= carry;
+    part[0] ^= bit;
+}
+
+static inline void take_counted(uint64_t part[], uint64_t bit, uint8_t *taken, uint8_t capacity)
+{
+    if (++*taken == capacity)
+        part[0] ^= bit;
+}
+
 /*
- * The first cycle from `from` on with room on the unit, and under the cap if there is one (issue is not NULL); bound_cheap() says
- * that there is one below the horizon.
+ * One step of Fig. 4: takes the first cycle from ready[warp] on with room on the unit, and under the cap if there is one; bound_cheap() says that there is
+ * one below the horizon. words and is_capped are constants where this is called, so that each case gets code of its own.
  */
-static inline size_t first_free(const uint64_t map[], const uint64_t issue[], size_t levels, size_t from)
+static inline __attribute__((always_inline)) size_t insert_one(const struct slots_layout *layout, void *block,
+                                                               uint16_t entry, size_t words, bool is_capped)
 {
-    size_t word = from / 64;
-    uint64_t bits = (map[word * levels] & (issue ? issue[word * levels] : UINT64_MAX)) >> (from % 64);
+    unsigned unit = entry >> ENTRY_WARP_BITS;
+    uint32_t *ready = (uint32_t *)block + (entry & ENTRY_WARP);
+    size_t from = *ready;
+    uint64_t *part = (uint64_t *)(void *)((char *)block + layout->free_map[unit]) + from / 64 * words;
+    uint64_t *issue = (uint64_t *)(void *)((char *)block + layout->free_map[N_UNITS]) + from / 64 * words;
+    uint64_t room = part[0] & (is_capped ? issue[0] : UINT64_MAX) & UINT64_MAX << (from % 64);
+    size_t cycle = from / 64 * 64;
+    uint64_t bit;
 
-    if (bits)
-        return from + (size_t)__builtin_ctzll(bits);
-    do {
-        word++;
-        bits = map[word * levels] & (issue ? issue[word * levels] : UINT64_MAX);
-    } while (bits == 0);
-    return word * 64 + (size_t)__builtin_ctzll(bits);
+    while (room == 0) {
+        part += words;
+        issue += words;
+        cycle += 64;
+        room = part[0] & (is_capped ? issue[0] : UINT64_MAX);
+    }
+    bit = room & -room;
+    cycle += (size_t)__builtin_ctzll(room);
+    if (words > 1) {
+        take_bit(part, bit);
+        if (is_capped)
+            take_bit(issue, bit);
+    } else {
+        take_counted(part, bit, (uint8_t *)block + layout->taken[unit] + cycle, layout->capacity[unit]);
+        if (is_capped)
+            take_counted(issue, bit, (uint8_t *)block + layout->taken[N_UNITS] + cycle,
+                         layout->capacity[N_UNITS]);
+    }
+    *ready = (uint32_t)cycle + 1;
+    return cycle;
 }
 
-/* One slot fewer in the cycle: each level takes over what the next one says. */
-static inline void take_level(uint64_t map[], size_t cycle)
+static inline __attribute__((always_inline)) void insert(const struct slots_layout *layout,
+                                                         const struct slots_lane *lane, size_t from,
+                                                         size_t words, bool is_capped, uint32_t ret_cycles[])
 {
-    uint64_t *level = map + cycle / 64 * SLOTS_LEVELS;
-    uint64_t others = ~(UINT64_C(1) << (cycle % 64));
+    for (size_t i = from; i < lane->n; i++) {
+        size_t cycle = insert_one(layout, lane->block, lane->entries[i], words, is_capped);
 
-    level[0] &= others | level[1];
-    level[1] &= others | level[2];
-    level[2] &= others | level[3];
-    level[3] &= others;
-}
-
-static inline void take_counted(uint64_t map[], uint8_t taken[], size_t cycle, uint8_t capacity)
-{
-    if (++taken[cycle] == capacity)
-        map[cycle / 64] &= ~(UINT64_C(1) << (cycle % 64));
-}
-
-/* The loop of Fig. 4; levels and is_capped are constants where this is called, so that each case gets code of its own. */
-static inline __attribute__((always_inline)) void insert(const struct slots_layout *layout, void *block,
-                                                         const uint16_t entries[], size_t n, size_t levels,
-                                                         bool is_capped, uint32_t ret_cycles[])
-{
-    uint32_t *ready = block;
-    uint64_t *issue = is_capped ? (uint64_t *)(void *)((char *)block + layout->free_map[N_UNITS]) : NULL;
-    uint64_t *map[N_UNITS];
-
-    for (size_t u = 0; u < N_UNITS; u++)
-        map[u] = (uint64_t *)(void *)((char *)block + layout->free_map[u]);
-    for (size_t i = 0; i < n; i++) {
-        unsigned warp = entries[i] & ENTRY_WARP;
-        unsigned unit = entries[i] >> ENTRY_WARP_BITS;
-        size_t cycle = first_free(map[unit], issue, levels, ready[warp]);
-
-        if (levels > 1) {
-            take_level(map[unit], cycle);
-            if (is_capped)
-                take_level(issue, cycle);
-        } else {
-            take_counted(map[unit], (uint8_t *)block + layout->taken[unit], cycle, layout->capacity[unit]);
-            if (is_capped)
-                take_counted(issue, (uint8_t *)block + layout->taken[N_UNITS], cycle,
-                             layout->capacity[N_UNITS]);
-        }
-        ready[warp] = (uint32_t)cycle + 1;
         if (ret_cycles)
             ret_cycles[i] = (uint32_t)cycle;
     }
 }
 
-static inline __attribute__((always_inline)) void insert_any(const struct slots_layout *layout, void *block,
-                                                             const uint16_t entries[], size_t n,
+/*
+ * Each step waits for the one before it, mostly for memory that was just written. Steps of different lanes do not wait for each other:
+ * taking them in turns keeps the processor busy. As far as all lanes go; then each alone.
+ */
+static inline __attribute__((always_inline)) void insert_in_turns(const struct slots_layout *layout,
+                                                                  const struct slots_lane lanes[SLOTS_LANES],
+                                                                  size_t words, bool is_capped)
+{
+    const struct slots_lane a = lanes[0], b = lanes[1], c = lanes[2], d = lanes[3];
+    size_t n = a.n;
+
+    n = b.n < n ? b.n : n;
+    n = c.n < n ? c.n : n;
+    n = d.n < n ? d.n : n;
+    for (size_t i = 0; i < n; i++) {
+        (void)insert_one(layout, a.block, a.entries[i], words, is_capped);
+        (void)insert_one(layout, b.block, b.entries[i], words, is_capped);
+        (void)insert_one(layout, c.block, c.entries[i], words, is_capped);
+        (void)insert_one(layout, d.block, d.entries[i], words, is_capped);
+    }
+    for (size_t i = 0; i < SLOTS_LANES; i++)
+        insert(layout, &lanes[i], n, words, is_capped, NULL);
+}
+
+static inline __attribute__((always_inline)) void insert_any(const struct slots_layout *layout,
+                                                             const struct slots_lane lanes[], size_t n_lanes,
                                                              uint32_t ret_cycles[])
 {
     bool is_capped = layout->capacity[N_UNITS] > 0;
 
-    if (layout->levels == 1)
-        insert(layout, block, entries, n, 1, is_capped, ret_cycles);
-    else if (is_capped)
-        insert(layout, block, entries, n, SLOTS_LEVELS, true, ret_cycles);
-    else
-        insert(layout, block, entries, n, SLOTS_LEVELS, false, ret_cycles);
+    if (n_lanes == SLOTS_LANES && layout->words > 1) {
+        if (is_capped)
+            insert_in_turns(layout, lanes, COUNTED_WORDS, true);
+        else
+            insert_in_turns(layout, lanes, COUNTED_WORDS, false);
+        return;
+    }
+    for (size_t i = 0; i < n_lanes; i++) {
+        if (layout->words == 1)
+            insert(layout, &lanes[i], 0, 1, is_capped, ret_cycles);
+        else if (is_capped)
+            insert(layout, &lanes[i], 0, COUNTED_WORDS, true, ret_cycles);
+        else
+            insert(layout, &lanes[i], 0, COUNTED_WORDS, false, ret_cycles);
+    }
 }
 
 #if defined(__x86_64__)
 /* The same for processors that shift and count zeros in one step: a fifth faster. */
-__attribute__((target("bmi,bmi2"))) static void insert_bmi2(const struct slots_layout *layout, void *block,
-                                                            const uint16_t entries[], size_t n,
+__attribute__((target("bmi,bmi2"))) static void insert_bmi2(const struct slots_layout *layout,
+                                                            const struct slots_lane lanes[], size_t n_lanes,
                                                             uint32_t ret_cycles[])
 {
-    insert_any(layout, block, entries, n, ret_cycles);
+    insert_any(layout, lanes, n_lanes, ret_cycles);
 }
 #endif
+
+static void insert_lanes(const struct slots_layout *layout, const struct slots_lane lanes[], size_t n_lanes,
+                         uint32_t ret_cycles[])
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("bmi2")) {
+        insert_bmi2(layout, lanes, n_lanes, ret_cycles);
+        return;
+    }
+#endif
+    insert_any(layout, lanes, n_lanes, ret_cycles);
+}
 
 void slots_insert(const struct slots_layout *layout, void *block, const uint16_t entries[], size_t n,
                   uint32_t ret_cycles[])
 {
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("bmi2")) {
-        insert_bmi2(layout, block, entries, n, ret_cycles);
-        return;
-    }
-#endif
-    insert_any(layout, block, entries, n, ret_cycles);
+    const struct slots_lane lane = {.block = block, .entries = entries, .n = n};
+
+    insert_lanes(layout, &lane, 1, ret_cycles);
+}
+
+void slots_insert_lanes(const struct slots_layout *layout, const struct slots_lane lanes[], size_t n_lanes)
+{
+    insert_lanes(layout, lanes, n_lanes, NULL);
 }
 
 unsigned slots_makespan(const struct slots_layout *layout, const void *block)

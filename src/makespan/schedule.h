@@ -28,16 +28,16 @@ int entries_make(const struct problem *problem, const uint16_t order[], uint16_t
 /*
  * The occupied slots after a part of the string: one block of memory without pointers, so that it can be copied and compared as a whole.
  * It begins with uint32_t[warps], the first cycle in which each warp may execute. Then, for each unit in use and for the cap on issue,
- * what is free in each cycle, 64 cycles at a time: bit c of word j says that cycle c has room for more than j warps. Where all
- * capacities are small (SLOTS_LEVELS), that is all; otherwise word 0 is kept alone, with a counter per cycle beside it.
+ * a map of 64 cycles at a time: bit c of its first word says that cycle c has room. Where all capacities are small (SLOTS_LEVELS), bit c
+ * of the two words behind it is a counter that goes over when the room is used up; otherwise a counter per cycle stands beside the map.
  */
 #define SLOTS_LEVELS 4
 
 struct slots_layout {
     const struct problem *problem; /* borrowed */
     size_t horizon;                /* cycles that any schedule may need */
-    size_t levels;                 /* words per 64 cycles: SLOTS_LEVELS, or 1 with counters */
-    size_t free_map[N_UNITS + 1];  /* byte offset of uint64_t[horizon / 64 + 1][levels]; N_UNITS: the cap */
+    size_t words;                  /* per 64 cycles: 3, or 1 with counters beside */
+    size_t free_map[N_UNITS + 1];  /* byte offset of uint64_t[horizon / 64 + 1][words]; N_UNITS: the cap */
     size_t taken[N_UNITS + 1];     /* of uint8_t[horizon], with counters */
     uint8_t capacity[N_UNITS + 1]; /* 1 to KERNEL_MAX_UNITS; 0: not in use */
     size_t size;                   /* bytes of a block, a multiple of 8 */
@@ -54,6 +54,17 @@ void slots_clear(const struct slots_layout *layout, void *block);
  */
 void slots_insert(const struct slots_layout *layout, void *block, const uint16_t entries[], size_t n,
                   uint32_t ret_cycles[]);
+
+/* The same for up to SLOTS_LANES blocks of one layout at a time: that many at once take little longer than one. */
+#define SLOTS_LANES 4
+
+struct slots_lane {
+    void *block;
+    const uint16_t *entries; /* [n] */
+    size_t n;
+};
+
+void slots_insert_lanes(const struct slots_layout *layout, const struct slots_lane lanes[], size_t n_lanes);
 
 /* The cycle after the last one occupied. */
 unsigned slots_makespan(const struct slots_layout *layout, const void *block);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARK_DISTANCE    16                 /* entries between two kept blocks, at least */
+#define MARK_DISTANCE    24                 /* entries between two kept blocks, at least */
 #define MARK_MOST_MEMORY ((size_t)64 << 20) /* for all kept blocks */
 
 struct walk {
@@ -16,11 +16,13 @@ struct walk {
     size_t n_marks;  /* mark i: the slots after i * distance entries; the last one after all of them */
     void **marks;    /* [n_marks], of the string as it stands */
     void **tried;    /* [n_marks], spare blocks; of the string being tried where it was evaluated */
-    char *blocks;    /* owned; what both point into */
+    void *work;      /* a block; the evaluation goes on in it, so that it need not wait for copies */
+    char *blocks;    /* owned; what these point into */
     unsigned makespan, tried_makespan;
-    size_t first, last; /* entries that the try changed */
-    size_t end;         /* marks first_mark + 1 .. end - 1 were evaluated */
+    size_t last; /* entry that the try changed */
     size_t first_mark;
+    size_t end; /* marks first_mark + 1 .. end - 1 were evaluated and differ */
+    bool is_evaluated;
     enum { TRIED_REINSERT, TRIED_SWAP } tried_move;
     size_t from, to;
 };
@@ -48,7 +50,7 @@ struct walk *walk_new(const struct problem *problem, const uint16_t order[])
     walk->entries = malloc(walk->length * sizeof walk->entries[0]);
     walk->marks = calloc(walk->n_marks, sizeof walk->marks[0]);
     walk->tried = calloc(walk->n_marks, sizeof walk->tried[0]);
-    walk->blocks = malloc(walk->n_marks * 2 * walk->layout.size);
+    walk->blocks = malloc((walk->n_marks * 2 + 1) * walk->layout.size);
     if (!walk->entries || !walk->marks || !walk->tried || !walk->blocks ||
         entries_make(problem, order, walk->entries)) {
         walk_free(walk);
@@ -58,6 +60,7 @@ struct walk *walk_new(const struct problem *problem, const uint16_t order[])
         walk->marks[i] = walk->blocks + 2 * i * walk->layout.size;
         walk->tried[i] = walk->blocks + (2 * i + 1) * walk->layout.size;
     }
+    walk->work = walk->blocks + 2 * walk->n_marks * walk->layout.size;
     slots_clear(&walk->layout, walk->marks[0]);
     for (size_t i = 1; i < walk->n_marks; i++) {
         size_t begin = mark_entry(walk, i - 1);
@@ -91,28 +94,63 @@ unsigned walk_makespan(const struct walk *walk)
     return walk->makespan;
 }
 
-/* The string was changed between the entries first and last, inclusive. */
-static unsigned evaluate(struct walk *walk, size_t first, size_t last)
+/* The string was changed between the entries first and last, inclusive: what is before the first is as it was. */
+static void begin(struct walk *walk, size_t first, size_t last)
 {
-    size_t mark = first / walk->distance;
-    const void *before = walk->marks[mark];
-
-    walk->first_mark = mark;
+    walk->last = last;
+    walk->first_mark = first / walk->distance;
+    walk->end = walk->first_mark + 1;
     walk->tried_makespan = walk->makespan;
-    for (mark++; mark < walk->n_marks; mark++) {
-        size_t begin = mark_entry(walk, mark - 1);
-        size_t end = mark_entry(walk, mark);
+    walk->is_evaluated = false;
+    memcpy(walk->work, walk->marks[walk->first_mark], walk->layout.size);
+}
 
-        memcpy(walk->tried[mark], before, walk->layout.size);
-        slots_insert(&walk->layout, walk->tried[mark], walk->entries + begin, end - begin, NULL);
-        before = walk->tried[mark];
+/* The evaluation up to the next mark. */
+static inline struct slots_lane next_lane(const struct walk *walk)
+{
+    size_t from = mark_entry(walk, walk->end - 1);
+
+    return (struct slots_lane){
+        .block = walk->work, .entries = walk->entries + from, .n = mark_entry(walk, walk->end) - from};
+}
+
+/* The evaluation came to the mark: was that all? */
+static inline void pass_mark(struct walk *walk)
+{
+    size_t mark = walk->end;
+
+    if (mark_entry(walk, mark) > walk->last &&
+        memcmp(walk->work, walk->marks[mark], walk->layout.size) == 0) {
         /* The same slots are taken and every warp stands where it stood: the rest is as it was. */
-        if (end > last && memcmp(before, walk->marks[mark], walk->layout.size) == 0)
-            break;
+        walk->is_evaluated = true;
+        return;
     }
-    walk->end = mark;
-    if (mark == walk->n_marks)
-        walk->tried_makespan = slots_makespan(&walk->layout, before);
+    memcpy(walk->tried[mark], walk->work, walk->layout.size);
+    walk->end++;
+    if (walk->end == walk->n_marks) {
+        walk->tried_makespan = slots_makespan(&walk->layout, walk->work);
+        walk->is_evaluated = true;
+    }
+}
+
+void walk_go_on(struct walk *const walks[], size_t n)
+{
+    struct slots_lane lanes[SLOTS_LANES] = {{0}};
+
+    for (size_t i = 0; i < n; i++)
+        lanes[i] = next_lane(walks[i]);
+    slots_insert_lanes(&walks[0]->layout, lanes, n);
+    for (size_t i = 0; i < n; i++)
+        pass_mark(walks[i]);
+}
+
+bool walk_is_evaluated(const struct walk *walk)
+{
+    return walk->is_evaluated;
+}
+
+unsigned walk_tried(const struct walk *walk)
+{
     return walk->tried_makespan;
 }
 
@@ -164,22 +202,22 @@ static void swap(struct walk *walk, size_t from, size_t to)
     walk->entries[from] = other;
 }
 
-unsigned walk_try_reinsert(struct walk *walk, size_t from, size_t to)
+void walk_try_reinsert(struct walk *walk, size_t from, size_t to)
 {
     walk->tried_move = TRIED_REINSERT;
     walk->from = from;
     walk->to = to;
     reinsert(walk, from, to);
-    return evaluate(walk, from < to ? from : to, from < to ? to : from);
+    begin(walk, from < to ? from : to, from < to ? to : from);
 }
 
-unsigned walk_try_swap(struct walk *walk, size_t one, size_t other)
+void walk_try_swap(struct walk *walk, size_t one, size_t other)
 {
     walk->tried_move = TRIED_SWAP;
     walk->from = one;
     walk->to = other;
     swap(walk, one, other);
-    return evaluate(walk, one < other ? one : other, one < other ? other : one);
+    begin(walk, one < other ? one : other, one < other ? other : one);
 }
 
 void walk_accept(struct walk *walk)

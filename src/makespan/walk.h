@@ -7,6 +7,7 @@
 #ifndef MAKESPAN_WALK_H
 #define MAKESPAN_WALK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "makespan/schedule.h"
@@ -23,11 +24,25 @@ void walk_order(const struct walk *walk, uint16_t ret_order[]);
 /* Its makespan. */
 unsigned walk_makespan(const struct walk *walk);
 
-/* Takes the entry at `from` out and puts it back so that it stands at `to`; returns the makespan. Must be followed by accept or reject. */
-unsigned walk_try_reinsert(struct walk *walk, size_t from, size_t to);
+/*
+ * Begins a try: takes the entry at `from` out and puts it back so that it stands at `to`. Then walk_go_on() until it is
+ * evaluated, then accept or reject.
+ */
+void walk_try_reinsert(struct walk *walk, size_t from, size_t to);
 
 /* Exchanges two entries; otherwise the same. */
-unsigned walk_try_swap(struct walk *walk, size_t one, size_t other);
+void walk_try_swap(struct walk *walk, size_t one, size_t other);
+
+/*
+ * Evaluates the next part of each of the tries, none of which is evaluated yet: 1 to SLOTS_LANES walks of the same problem, which do not
+ * influence each other. Going on with several at once costs little more than with one.
+ */
+void walk_go_on(struct walk *const walks[], size_t n);
+
+bool walk_is_evaluated(const struct walk *walk);
+
+/* The makespan of the string tried, once it is evaluated. */
+unsigned walk_tried(const struct walk *walk);
 
 void walk_accept(struct walk *walk);
 void walk_reject(struct walk *walk);

@@ -313,7 +313,8 @@ baton_nsec segment_piece(const struct platform *platform, const struct segment *
     if (longest > 0 || (segment->kind != SEGMENT_COPY_IN && segment->kind != SEGMENT_COPY_OUT) ||
         segment->bytes <= chunk)
         return longest;
-    return (baton_nsec)(((wide)segment->length * (wide)chunk + (wide)segment->bytes - 1) / (wide)segment->bytes);
+    return (baton_nsec)(((wide)segment->length * (wide)chunk + (wide)segment->bytes - 1) /
+                        (wide)segment->bytes);
 }
 
 baton_nsec task_total(const struct task *task)

@@ -336,7 +336,8 @@ static int check_loops(struct topology_reader *reader, const struct node *links)
 
 static int read_root(struct topology_reader *reader)
 {
-    static const char *const keys[] = {"links", "gpus", "memories", "routes", "measured", "setup_ms", NULL};
+    static const char *const keys[] = {"links",    "gpus",     "memories",    "routes",
+                                       "measured", "setup_ms", "chunk_ratio", NULL};
     const struct node *root = reader->document->root;
     const struct node *links;
     int result = node_expect_mapping(reader->document, root, keys, reader->error);
@@ -346,6 +347,11 @@ static int read_root(struct topology_reader *reader)
         (result = read_roles(reader, node_get(root, "gpus"), node_get(root, "memories"))) ||
         (result = read_routes(reader, node_get(root, "routes"))) || (result = check_loops(reader, links)) ||
         (result = topology_read_table(reader, node_get(root, "measured"))))
+        return result;
+    reader->topology->chunk_ratio = 1;
+    if (node_get(root, "chunk_ratio") &&
+        (result = node_number(reader->document, node_get(root, "chunk_ratio"), "a ratio from 0.01 to 1", 0.01,
+                              1, &reader->topology->chunk_ratio, reader->error)))
         return result;
     if (node_get(root, "setup_ms"))
         return node_duration(reader->document, node_get(root, "setup_ms"), "a set-up time in ms", NSEC_PER_MS,

@@ -70,8 +70,9 @@ struct topology {
     size_t n_pairs;
     struct table_entry *table; /* by ascending mask */
     size_t n_table;
-    bool has_loop;    /* three or more nodes in a ring: only given routes are used */
-    baton_nsec setup; /* fixed cost of any batch, calibrated */
+    bool has_loop;      /* three or more nodes in a ring: only given routes are used */
+    baton_nsec setup;   /* fixed cost of any batch, calibrated */
+    double chunk_ratio; /* speed of copies that are cut into chunks, of those that go whole; at most 1 */
 };
 
 /* Reads the file; on success the caller calls topology_done(). 0, INPUT_REJECTED, -errno. */

@@ -99,6 +99,7 @@ static void print_table(const struct topology *topology, FILE *out)
 void topology_print(const struct topology *topology, FILE *out)
 {
     (void)fprintf(out, "setup_ms: %.6f\n", nsec_to_ms(topology->setup));
+    (void)fprintf(out, "chunk_ratio: %.6g\n", topology->chunk_ratio);
     print_gpus(topology, out);
     print_memories(topology, out);
     (void)fputs("links: # bandwidths in GB/s\n", out);

@@ -72,10 +72,14 @@ static int allocate(struct sched_core *core)
     core->granted = calloc(core->n_engines + 1, sizeof *core->granted);
     core->token_granted = calloc(lanes, sizeof *core->token_granted);
     core->best = calloc(jobs, sizeof *core->best);
+    core->reached = calloc(jobs, sizeof *core->reached);
+    core->reached_before = calloc(jobs, sizeof *core->reached_before);
+    core->reached_in = calloc(jobs, sizeof *core->reached_in);
     /* At most: per job EFF, OVERRUN, SUSPEND or RESUME, ENDED, PLACED; a token per lane; a grant and a yield per engine. */
     core->decisions = calloc(6 * jobs + lanes + 2 * (size_t)core->n_engines + 2, sizeof *core->decisions);
     if (!core->clients || !core->jobs || !core->lanes || !core->engines || !core->gpu_load ||
-        !core->granted || !core->token_granted || !core->best || !core->decisions)
+        !core->granted || !core->token_granted || !core->best || !core->decisions || !core->reached ||
+        !core->reached_before || !core->reached_in)
         return -ENOMEM;
     for (engine_id e = 0; e < core->n_engines; e++) {
         core->engines[e].holder = NO_LANE;
@@ -122,6 +126,9 @@ void sched_core_free(struct sched_core *core)
         free(core->engines[e].queue);
     free(core->decisions);
     free(core->best);
+    free(core->reached);
+    free(core->reached_before);
+    free(core->reached_in);
     free(core->token_granted);
     free(core->granted);
     free(core->gpu_load);
@@ -144,6 +151,8 @@ void sched_core_reset(struct sched_core *core)
         core->engines[e].n = 0;
     }
     token_reset(core);
+    memset(core->reached_in, 0, core->config.jobs * sizeof *core->reached_in);
+    core->n_reached = 0;
     core->n_reserving = 0;
     core->seq = 0;
     core->at = 0;

@@ -206,6 +206,18 @@ static bool set_is_empty(const struct sched_core *core, const struct engine_set 
     return any == 0;
 }
 
+/* Does the set name an engine that is not there? */
+static bool names_unknown(const struct sched_core *core, const struct engine_set *set)
+{
+    for (unsigned w = 0; w < SCHED_MAX_ENGINES / 64; w++) {
+        unsigned known = core->n_engines > 64 * w ? core->n_engines - 64 * w : 0;
+
+        if (known < 64 && set->bits[w] >> known)
+            return true;
+    }
+    return false;
+}
+
 /* E3: what a lane may ask for under a token: its execution engine, its copy engine, or that and a peer's. */
 static bool allowed_under_token(const struct sched_core *core, const struct lane *lane,
                                 const struct sched_event *event)
@@ -240,10 +252,8 @@ int engine_request(struct sched_core *core, const struct sched_event *event)
 
     if (lane->state != ENGINE_NONE || set_is_empty(core, &event->engines))
         return SCHED_REFUSED;
-    for (engine_id e = core->n_engines; e < SCHED_MAX_ENGINES; e++) {
-        if (engine_set_has(&event->engines, e))
-            return SCHED_REFUSED;
-    }
+    if (names_unknown(core, &event->engines))
+        return SCHED_REFUSED;
     if (core->profile->tokens && !allowed_under_token(core, lane, event))
         return SCHED_REFUSED;
     engine_set_each(core, &event->engines, e)

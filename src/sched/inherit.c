@@ -85,29 +85,62 @@ static lane_id pushes(const struct sched_core *core, lane_id id)
     return NO_LANE;
 }
 
-static void update_by_chains(struct sched_core *core)
+/* Follows the chain of a waiting lane and leaves its job's claim on everybody it reaches. */
+static void push_chain(struct sched_core *core, lane_id waiter)
 {
-    job_id *best = core->best;
+    const struct job *pusher = &core->jobs[job_of(core, waiter)];
 
-    for (job_id j = 0; j < core->config.jobs; j++)
-        best[j] = j;
-    for (lane_id w = 0; w < core->n_lanes; w++) {
-        job_id waiter = job_of(core, w);
+    for (lane_id at = pushes(core, waiter); at != NO_LANE; at = pushes(core, at)) {
+        job_id job = job_of(core, at);
 
-        if (!core->jobs[waiter].used || (core->jobs[waiter].engaged == 0 && core->jobs[waiter].tokens == 0)) {
-            w = lane_of(core, waiter, core->config.lanes - 1);
-            continue;
+        if (core->reached_in[job] != core->seq) {
+            core->reached_in[job] = core->seq;
+            core->best[job] = job;
+            core->reached[core->n_reached++] = job;
         }
-        for (lane_id at = pushes(core, w); at != NO_LANE; at = pushes(core, at)) {
-            job_id pushed = job_of(core, at);
+        if (job_above(pusher, &core->jobs[core->best[job]]))
+            core->best[job] = job_of(core, waiter);
+    }
+}
 
-            if (job_above(&core->jobs[waiter], &core->jobs[best[pushed]]))
-                best[pushed] = waiter;
+/* Every lane that waits stands in some queue: of an engine, of tokens, or among the donors. */
+static void push_all(struct sched_core *core)
+{
+    for (engine_id e = 0; e < core->n_engines; e++) {
+        for (size_t i = 0; i < core->engines[e].n; i++)
+            push_chain(core, core->engines[e].queue[i]);
+    }
+    for (unsigned c = 0; c < core->n_gpu_clusters; c++) {
+        const struct token_cluster *cluster = &core->clusters[c];
+
+        for (unsigned q = 0; q < cluster->k; q++) {
+            for (unsigned i = 1; i < cluster->lengths[q]; i++)
+                push_chain(core, cluster->queues[q][i]);
+        }
+        for (unsigned i = 0; cluster->n_donors && i < cluster->n_incomplete; i++) {
+            if (core->lanes[cluster->incomplete[i]].token == TOKEN_DONOR)
+                push_chain(core, cluster->incomplete[i]);
         }
     }
-    for (job_id j = 0; j < core->config.jobs; j++) {
-        if (core->jobs[j].used)
-            tell(core, j, best[j]);
+}
+
+/* Tells those who are reached, and those who were before and are no longer. */
+static void update_by_chains(struct sched_core *core)
+{
+    size_t n_before = core->n_reached;
+    job_id *before = core->reached;
+
+    core->reached = core->reached_before;
+    core->reached_before = before;
+    core->n_reached = 0;
+    push_all(core);
+    for (size_t i = 0; i < n_before; i++) {
+        if (core->reached_in[before[i]] != core->seq && core->jobs[before[i]].used)
+            tell(core, before[i], before[i]);
+    }
+    for (size_t i = 0; i < core->n_reached; i++) {
+        if (core->jobs[core->reached[i]].used)
+            tell(core, core->reached[i], core->best[core->reached[i]]);
     }
 }
 

@@ -133,7 +133,10 @@ struct sched_core {
     struct engine_set touched; /* engines whose holder or queue changed */
     bool died;                 /* a client died: repairs are due (R8, C6) */
     bool pushes_changed;       /* who waits for whom may have changed (G4) */
-    job_id *best;              /* scratch of inherit.c, one per job */
+    /* Of inherit.c: jobs that some chain reaches now and reached before, by whom best, and in which event that was found. */
+    job_id *best, *reached, *reached_before;
+    uint64_t *reached_in;
+    size_t n_reached;
     struct sched_decision *decisions;
     size_t n_decisions;
 };

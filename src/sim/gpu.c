@@ -51,12 +51,17 @@ static void begin_copy(struct sim *sim, size_t id)
     struct sim_task *task = &sim->tasks[id];
     const struct step *step = &task->program.steps[task->step];
     uint64_t gpus = copy_gpus(sim, task);
-    struct engine_set sets[SCHED_MAX_BUSES] = {0};
-    bool used[SCHED_MAX_BUSES] = {0};
+    unsigned buses = sim->profile->buses && sim->config.buses ? sim->config.buses : 1;
+    struct engine_set sets[SCHED_MAX_BUSES];
+    bool used[SCHED_MAX_BUSES];
     unsigned lane = 0;
 
+    for (unsigned bus = 0; bus < buses; bus++) {
+        sets[bus] = (struct engine_set){0};
+        used[bus] = false;
+    }
     for (unsigned q = 0; q < sim->config.gpus; q++) {
-        unsigned bus = sim->profile->buses && sim->config.buses ? sched_bus_of_gpu(sim->core, q) : 0;
+        unsigned bus = buses > 1 ? sched_bus_of_gpu(sim->core, q) : 0;
         struct engine_set set;
 
         if (!(gpus >> q & 1))
@@ -67,11 +72,11 @@ static void begin_copy(struct sim *sim, size_t id)
         used[bus] = true;
     }
     task->lanes_left = 0;
-    for (unsigned bus = 0; bus < SCHED_MAX_BUSES; bus++)
+    for (unsigned bus = 0; bus < buses; bus++)
         task->lanes_left += used[bus];
     for (unsigned l = 0; l < task->lanes_left; l++)
         task->lanes[l] = (struct sim_lane){.cut = &step->cut, .n_pieces = cut_count(&step->cut)};
-    for (unsigned bus = 0; bus < SCHED_MAX_BUSES; bus++) {
+    for (unsigned bus = 0; bus < buses; bus++) {
         if (used[bus])
             ask(sim, id, lane++, &sets[bus], false);
     }

@@ -13,8 +13,8 @@
 #define GEMA_POLICIES 4 /* by enum plan_policy */
 
 enum gema_curve {
-    CURVE_PRINTED,      /* the analysis as printed */
-    CURVE_SOUND,        /* sound, single mode on any free GPU with its data everywhere for free: the printed premise */
+    CURVE_PRINTED, /* the analysis as printed */
+    CURVE_SOUND, /* sound, single mode on any free GPU with its data everywhere for free: the printed premise */
     CURVE_SOUND_PLACED, /* sound, and `any` pays for the replicated upload: placement is part of the choice */
     GEMA_CURVES
 };

@@ -94,8 +94,8 @@ static void fill_single(const struct gema_parameters *p, struct random_state *ra
     size_t kernels = 1 + random_below(random, GEMA_MAX_KERNELS);
     double wcet = (double)random_between(random, p->wcet_low, task->period);
     double share = p->share_low + random_unit(random) * (p->share_high - p->share_low);
-    double parts[GEMA_MAX_STAGES];
-    double kernel_parts[GEMA_MAX_KERNELS];
+    double parts[GEMA_MAX_STAGES] = {0};
+    double kernel_parts[GEMA_MAX_KERNELS] = {0};
     size_t part = 0;
     size_t kernel = 0;
 

@@ -16,23 +16,24 @@
 
 /* Which options a task has. The first is single mode, the last all GPUs. */
 enum gema_placement {
-    GEMA_ANY,    /* single mode on any free GPU, its data everywhere for free (as the printed analysis assumes); all GPUs */
+    GEMA_ANY, /* single mode on any free GPU, its data everywhere for free (as the printed analysis assumes); all GPUs */
     GEMA_CHOSEN, /* single mode on the GPU chosen before the upload; all GPUs */
-    GEMA_PAID,   /* single mode on the GPU chosen before the upload; on any, uploads replicated to all; all GPUs */
+    GEMA_PAID, /* single mode on the GPU chosen before the upload; on any, uploads replicated to all; all GPUs */
 };
 
 struct gema_parameters {
     unsigned cpus, gpus;
-    baton_nsec period_low, period_high; /* uniform; deadlines are equal */
-    baton_nsec wcet_low;                /* total execution time: uniform from here to the period */
-    double share_low, share_high;       /* part of it spent in kernels: uniform */
-    double dependent;                   /* P_D: probability that a task has dependent kernels */
-    double upload, download;            /* factors on copies in multi mode */
+    baton_nsec period_low, period_high;          /* uniform; deadlines are equal */
+    baton_nsec wcet_low;                         /* total execution time: uniform from here to the period */
+    double share_low, share_high;                /* part of it spent in kernels: uniform */
+    double dependent;                            /* P_D: probability that a task has dependent kernels */
+    double upload, download;                     /* factors on copies in multi mode */
     double dependent_upload, dependent_download; /* the same for a task with dependent kernels (Sec. III-C) */
     double merge; /* the CPU stage after a download grows by so many single-mode downloads */
     enum gema_placement placement;
     double window; /* how close to the target a set's GPU utilisation is */
-    size_t n_tasks; /* 0: sets start with two tasks and grow; else exactly so many (at most GEMA_MAX_TASKS), scaled to the target */
+    size_t
+        n_tasks; /* 0: sets start with two tasks and grow; else exactly so many (at most GEMA_MAX_TASKS), scaled to the target */
 };
 
 /* The paper's platform and ranges, bus stages x 4, kernels / 4, merge 1, kernels 88.5 to 99.8 % of the execution time. */

@@ -131,5 +131,20 @@ int batch_resolve(const struct topology *topology, const struct batch_stream str
 int batch_predict(const struct batch *batch, const struct batch_method *method,
                   struct batch_timeline *ret_timeline, struct pacing *ret_pacing)
 {
-    return method->predict(batch, ret_timeline, ret_pacing);
+    double ratio = batch->topology->chunk_ratio;
+    struct batch longer;
+    int result;
+
+    if (!method->paces || ratio >= 1)
+        return method->predict(batch, ret_timeline, ret_pacing);
+    /* All links slower by one ratio is the same as all copies longer by it. */
+    longer = *batch;
+    for (size_t i = 0; i < batch->n; i++)
+        longer.flows[i].bytes /= ratio;
+    result = method->predict(&longer, ret_timeline, ret_pacing);
+    for (size_t k = 0; !result && ret_pacing && k < ret_pacing->n_steps; k++) {
+        for (size_t i = 0; i < batch->n; i++)
+            ret_pacing->rate[k][i] *= ratio;
+    }
+    return result;
 }

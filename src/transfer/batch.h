@@ -15,6 +15,9 @@
 /* A copy between GPUs that is staged in host memory travels in pieces of this size: the second leg lags one piece behind. */
 #define BATCH_STAGE_BYTES ((size_t)1 << 20)
 
+/* The largest chunk of a copy that is held to a pace; `chunk_ratio` of a topology is measured with it. */
+#define BATCH_CHUNK_BYTES ((size_t)4 << 20)
+
 /* One stream with its route resolved. Rates are bytes per nanosecond, lengths nanoseconds. */
 struct batch_flow {
     const char *name; /* borrowed */
@@ -96,7 +99,8 @@ const struct batch_method *batch_method_find(const char *name); /* or NULL */
 int batch_bound(const struct batch *batch, baton_nsec *ret_bound);
 
 /*
- * Predicts into *ret_timeline; pacing is needed by those who execute and may be NULL. 0, -ENOMEM.
+ * Predicts into *ret_timeline; pacing is needed by those who execute and may be NULL. Methods that pace cut copies into chunks, which
+ * are slower by the topology's chunk_ratio. 0, -ENOMEM.
  */
 int batch_predict(const struct batch *batch, const struct batch_method *method,
                   struct batch_timeline *ret_timeline, struct pacing *ret_pacing);

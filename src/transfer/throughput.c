@@ -8,7 +8,7 @@
 void throughput_graph(const struct batch *batch, const size_t active[], size_t n, double ret_rates[])
 {
     unsigned used[BATCH_MAX_STREAMS * ROUTE_MAX_LINKS];
-    double left[TOPOLOGY_MAX_LINKS];
+    double left[TOPOLOGY_MAX_LINKS] = {0};
     unsigned growing[TOPOLOGY_MAX_LINKS]; /* how many growing flows cross the link */
     bool fixed[BATCH_MAX_STREAMS] = {false};
     size_t n_used = 0;
@@ -28,7 +28,7 @@ void throughput_graph(const struct batch *batch, const size_t active[], size_t n
         }
     }
     for (size_t n_fixed = 0; n_fixed < n;) {
-        unsigned full = used[0];
+        unsigned full = 0; /* every flow crosses a link, so one is found */
         double level = INFINITY;
 
         for (size_t u = 0; u < n_used; u++) {

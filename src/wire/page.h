@@ -40,9 +40,11 @@ struct page_run {
 struct page {
     uint32_t magic, version;
     uint32_t generation, client;
+    uint32_t reserved[12]; /* to a cache line */
     struct page_lease leases[PAGE_LEASES];
     _Atomic uint64_t counters[PAGE_COUNTERS]; /* wire/counters.def */
     _Atomic uint64_t runs_written;            /* total; the newest is runs[(runs_written - 1) % PAGE_RUNS] */
+    uint64_t unused[7];
     struct page_run runs[PAGE_RUNS];
 };
 

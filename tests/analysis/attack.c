@@ -11,13 +11,13 @@ enum lane_state { LANE_NONE, LANE_WAITING, LANE_RUNNING };
 
 struct lane {
     enum lane_state state;
-    int gpu;            /* bound to it; -1: any */
-    unsigned piece;     /* of `pieces` */
+    int gpu;        /* bound to it; -1: any */
+    unsigned piece; /* of `pieces` */
     unsigned pieces;
-    baton_nsec left;    /* of the running piece */
-    baton_nsec each;    /* worst case of the pieces before the last */
-    baton_nsec last;    /* and of the last */
-    double speed;       /* part of the worst case that this execution takes */
+    baton_nsec left; /* of the running piece */
+    baton_nsec each; /* worst case of the pieces before the last */
+    baton_nsec last; /* and of the last */
+    double speed;    /* part of the worst case that this execution takes */
 };
 
 struct actor {
@@ -334,7 +334,8 @@ static double closeness(const struct pipeline *pipeline, const baton_nsec bounds
     return target < pipeline->n_tasks && bounds[target] ? (double)worst[target] / (double)bounds[target] : 0;
 }
 
-static void random_plan(const struct pipeline *pipeline, struct random_state *random, struct attack_plan *plan)
+static void random_plan(const struct pipeline *pipeline, struct random_state *random,
+                        struct attack_plan *plan)
 {
     static const unsigned fulls[] = {100, 100, 90, 60};
 
@@ -401,7 +402,8 @@ void attack_search(const struct pipeline *pipeline, const baton_nsec bounds[], u
     }
 }
 
-static void random_kernel(struct arena *arena, struct random_state *random, unsigned gpus, struct stage *stage)
+static void random_kernel(struct arena *arena, struct random_state *random, unsigned gpus,
+                          struct stage *stage)
 {
     uint64_t all = ((uint64_t)1 << gpus) - 1;
 
@@ -477,7 +479,8 @@ void attack_random_set(struct arena *arena, struct random_state *random, struct 
             stage->piece = piece;
             stage->last = pieces > 1 ? 1 + (baton_nsec)random_below(random, (uint64_t)piece) : piece;
             stage->length = (pieces - 1) * piece + stage->last;
-            stage->best = random_below(random, 2) ? (baton_nsec)random_below(random, (uint64_t)stage->length) : 0;
+            stage->best =
+                random_below(random, 2) ? (baton_nsec)random_below(random, (uint64_t)stage->length) : 0;
             if (stage->unit == UNIT_GPU)
                 random_kernel(arena, random, gpus, stage);
         }

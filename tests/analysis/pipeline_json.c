@@ -64,7 +64,7 @@ static void read_kernel(const json_t *entry, struct arena *arena, unsigned gpus,
         for (size_t i = 0; i < json_array_size(set); i++)
             stage->eligible |= (uint64_t)1 << json_integer_value(json_array_get(set, i));
     }
-    if (list && json_is_array(list)) {
+    if (list) {
         struct gpu_cost *costs = arena_calloc(arena, gpus, sizeof *costs);
 
         ck_assert(costs != NULL);
@@ -143,8 +143,8 @@ void pipeline_json_gema(const json_t *entry, struct arena *arena, struct pipelin
         task->period = number(from, "T");
         task->deadline = number(from, "D");
         for (size_t s = 0; s < 2 * task->n_stages; s++) {
-            size_t p = s % task->n_stages;
-            bool multi = s >= task->n_stages;
+            size_t p = s / 2;
+            bool multi = s % 2;
             baton_nsec length = pipeline_json_at(from, multi ? "C_multi" : "C_single", p);
             struct stage *stage = &task->options[multi].stages[p];
 

@@ -25,8 +25,8 @@ static void tear_down(struct fixture *fixture)
     json_decref(fixture->root);
 }
 
-static void responses_of(struct fixture *fixture, const struct pipeline *pipeline, const unsigned char choice[],
-                         baton_nsec responses[])
+static void responses_of(struct fixture *fixture, const struct pipeline *pipeline,
+                         const unsigned char choice[], baton_nsec responses[])
 {
     struct mode_run run = {
         .choice = choice, .n_fixed = pipeline->n_tasks, .n_run = pipeline->n_tasks, .cap = PRINTED_CAP};
@@ -117,4 +117,5 @@ START_TEST(every_delay_is_that_of_the_reference)
 }
 END_TEST
 
-HARNESS_MAIN("gema_reference", 20, every_policy_decides_as_the_reference, every_delay_is_that_of_the_reference)
+HARNESS_MAIN("gema_reference", 20, every_policy_decides_as_the_reference,
+             every_delay_is_that_of_the_reference)

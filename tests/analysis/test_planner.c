@@ -60,8 +60,8 @@ static void compare_with_all(const struct mode_test_class *class, void *state, e
         class->attach(state, test.pipeline);
         planner_choose(planner, &test, POLICY_GLOBAL, 0, choice, &global);
         ck_assert(global.complete);
-        ck_assert_msg(global.schedulable == exists, "set %zu: %d, but %d by trying all", s, global.schedulable,
-                      exists);
+        ck_assert_msg(global.schedulable == exists, "set %zu: %d, but %d by trying all", s,
+                      global.schedulable, exists);
         class->attach(state, test.pipeline);
         if (exists)
             ck_assert(meets(&test, choice));
@@ -120,7 +120,8 @@ START_TEST(results_do_not_depend_on_earlier_runs)
             unsigned char choice[GEMA_MAX_TASKS];
             size_t part = 1 + random_below(&random, n);
             struct mode_run run = {.choice = choice, .n_fixed = n, .n_run = n, .cap = 20};
-            struct mode_run partial = {.choice = choice, .n_fixed = part, .n_run = part, .cap = 1, .until_miss = true};
+            struct mode_run partial = {
+                .choice = choice, .n_fixed = part, .n_run = part, .cap = 1, .until_miss = true};
             baton_nsec a[GEMA_MAX_TASKS];
             baton_nsec b[GEMA_MAX_TASKS];
 
@@ -155,7 +156,7 @@ START_TEST(the_printed_experiment_comes_out_as_the_reference)
     size_t sets = harness_scale(1500, 20000);
 
     for (size_t i = 0; i < 3; i++) {
-        struct gema_point point;
+        struct gema_point point = {0};
         const size_t *printed = point.schedulable[CURVE_PRINTED];
         const size_t *sound = point.schedulable[CURVE_SOUND];
         const size_t *placed = point.schedulable[CURVE_SOUND_PLACED];

@@ -112,8 +112,7 @@ START_TEST(bounds_are_above_what_utilisation_demands)
                 const struct stage *stage = &task->options[0].stages[p];
 
                 if (stage->unit != UNIT_GPU)
-                    *(stage->unit == UNIT_BUS ? &bus : &cpu) +=
-                        (double)stage->length / (double)task->period;
+                    *(stage->unit == UNIT_BUS ? &bus : &cpu) += (double)stage->length / (double)task->period;
             }
         }
         if (responses[pipeline.n_tasks - 1] < MODE_UNBOUNDED) {
@@ -166,7 +165,7 @@ START_TEST(printed_and_sound_agree_with_the_classical_analysis_on_one_cpu)
         ck_assert_uint_eq(holistic_printed_class.run(printed, &run, as_printed), 5);
         for (size_t i = 0; i < 5 && bounded; i++) {
             baton_nsec own = pipeline.tasks[i].options[0].total;
-            baton_nsec r = own;
+            baton_nsec r;
             baton_nsec next = own;
 
             do {
@@ -222,8 +221,8 @@ START_TEST(explanations_add_up)
                 ck_assert(terms[t].cause != CAUSE_INTERFERENCE || terms[t].culprit < i);
                 ck_assert(terms[t].cause != CAUSE_BLOCKING || terms[t].culprit > i);
             }
-            ck_assert_msg(sum == responses[i], "seed 34, set %zu, task %zu: %ld of %ld explained", s, i, (long)sum,
-                          (long)responses[i]);
+            ck_assert_msg(sum == responses[i], "seed 34, set %zu, task %zu: %ld of %ld explained", s, i,
+                          (long)sum, (long)responses[i]);
             explained++;
             jobs += job > 0;
         }

@@ -77,8 +77,8 @@ START_TEST(stage_delays_and_finishes_are_at_most_those_of_the_reference)
                 long long delay = json_integer_value(json_array_get(w, p));
                 long long finish = json_integer_value(json_array_get(f, p));
 
-                ck_assert_msg(holistic_delays(h, i)[p] <= delay, "case %lld w[%zu][%zu]: %ld > %lld", id, i, p,
-                              (long)holistic_delays(h, i)[p], delay);
+                ck_assert_msg(holistic_delays(h, i)[p] <= delay, "case %lld w[%zu][%zu]: %ld > %lld", id, i,
+                              p, (long)holistic_delays(h, i)[p], delay);
                 ck_assert_msg(holistic_finishes(h, i)[p] <= finish, "case %lld F[%zu][%zu]: %ld > %lld", id,
                               i, p, (long)holistic_finishes(h, i)[p], finish);
             }

@@ -133,6 +133,32 @@ START_TEST(batches_started_at_once_run_in_the_order_of_their_starts)
 }
 END_TEST
 
+START_TEST(a_batcher_that_is_freed_finishes_what_was_started)
+{
+    struct baton_batch *batches[6];
+    struct baton_stream streams[2];
+    struct baton_arg args[2][2];
+    struct data data;
+
+    open_data(&data, devices_fast, BATON_ALIGNED, NULL);
+    for (int b = 0; b < 6; b++) {
+        for (int d = 0; d < 2; d++)
+            streams[d] = b % 2 ? down(&data, d) : up_and_add(&data, d, args[d]);
+        ck_assert_int_eq(baton_batch_start(data.batcher, streams, 2, &batches[b]), 0);
+    }
+    baton_batcher_free(data.batcher);
+    data.batcher = NULL;
+    data.up[0] = data.up[1] = NULL;
+    for (int b = 0; b < 6; b++) {
+        ck_assert_int_eq(baton_batch_query(batches[b]), 1);
+        ck_assert_int_eq(baton_batch_wait(batches[b]), 0);
+        baton_batch_free(batches[b]);
+    }
+    check_down(&data);
+    close_data(&data);
+}
+END_TEST
+
 START_TEST(a_peer_copy_between_contexts_is_staged_in_host_memory)
 {
     struct baton_stream streams[2];
@@ -294,6 +320,7 @@ int main(void)
     tcase_add_loop_test(cases, every_method_moves_the_data_and_runs_the_kernels, BATON_ALIGNED,
                         BATON_TIME_DIVISION + 1);
     tcase_add_test(cases, batches_started_at_once_run_in_the_order_of_their_starts);
+    tcase_add_test(cases, a_batcher_that_is_freed_finishes_what_was_started);
     tcase_add_test(cases, a_peer_copy_between_contexts_is_staged_in_host_memory);
     tcase_add_test(cases, emulated_links_take_as_long_as_predicted);
     tcase_add_test(cases, a_batch_takes_all_its_engines_and_buses_in_one_request);

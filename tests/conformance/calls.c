@@ -45,22 +45,22 @@ static const size_t rect_at[3] = {4, 1, 1};
 static cl_int run_read_rect(const struct world *world, struct things *t, const struct when *w)
 {
     (void)world;
-    return clEnqueueReadBufferRect(w->queue, t->a, w->blocking, rect_at, origin0, rect_region, 32, 256, 16, 0, t->host,
-                                   w->n, w->waits, w->event);
+    return clEnqueueReadBufferRect(w->queue, t->a, w->blocking, rect_at, origin0, rect_region, 32, 256, 16, 0,
+                                   t->host, w->n, w->waits, w->event);
 }
 
 static cl_int run_write_rect(const struct world *world, struct things *t, const struct when *w)
 {
     (void)world;
-    return clEnqueueWriteBufferRect(w->queue, t->a, w->blocking, rect_at, origin0, rect_region, 32, 256, 0, 0, t->host, w->n,
-                                    w->waits, w->event);
+    return clEnqueueWriteBufferRect(w->queue, t->a, w->blocking, rect_at, origin0, rect_region, 32, 256, 0, 0,
+                                    t->host, w->n, w->waits, w->event);
 }
 
 static cl_int run_copy_rect(const struct world *world, struct things *t, const struct when *w)
 {
     size_t at[3] = {4, 1, 1}, region[3] = {16, 4, 2};
-    cl_int code =
-        clEnqueueCopyBufferRect(w->queue, t->a, t->b, at, origin0, region, 32, 256, 64, 256, w->n, w->waits, w->event);
+    cl_int code = clEnqueueCopyBufferRect(w->queue, t->a, t->b, at, origin0, region, 32, 256, 64, 256, w->n,
+                                          w->waits, w->event);
 
     (void)world;
     memset(at, 0xff, sizeof at);
@@ -71,31 +71,36 @@ static cl_int run_copy_rect(const struct world *world, struct things *t, const s
 static cl_int run_read_image(const struct world *world, struct things *t, const struct when *w)
 {
     (void)world;
-    return clEnqueueReadImage(w->queue, t->image, w->blocking, origin2, region4, 0, 0, t->pixels, w->n, w->waits, w->event);
+    return clEnqueueReadImage(w->queue, t->image, w->blocking, origin2, region4, 0, 0, t->pixels, w->n,
+                              w->waits, w->event);
 }
 
 static cl_int run_write_image(const struct world *world, struct things *t, const struct when *w)
 {
     (void)world;
-    return clEnqueueWriteImage(w->queue, t->image, w->blocking, origin2, region4, 48, 0, t->pixels, w->n, w->waits, w->event);
+    return clEnqueueWriteImage(w->queue, t->image, w->blocking, origin2, region4, 48, 0, t->pixels, w->n,
+                               w->waits, w->event);
 }
 
 static cl_int run_copy_image(const struct world *world, struct things *t, const struct when *w)
 {
     (void)world;
-    return clEnqueueCopyImage(w->queue, t->image, t->image2, origin0, origin2, region4, w->n, w->waits, w->event);
+    return clEnqueueCopyImage(w->queue, t->image, t->image2, origin0, origin2, region4, w->n, w->waits,
+                              w->event);
 }
 
 static cl_int run_image_to_buffer(const struct world *world, struct things *t, const struct when *w)
 {
     (void)world;
-    return clEnqueueCopyImageToBuffer(w->queue, t->image, t->c, origin2, region4, 64, w->n, w->waits, w->event);
+    return clEnqueueCopyImageToBuffer(w->queue, t->image, t->c, origin2, region4, 64, w->n, w->waits,
+                                      w->event);
 }
 
 static cl_int run_buffer_to_image(const struct world *world, struct things *t, const struct when *w)
 {
     (void)world;
-    return clEnqueueCopyBufferToImage(w->queue, t->a, t->image2, 64, origin2, region4, w->n, w->waits, w->event);
+    return clEnqueueCopyBufferToImage(w->queue, t->a, t->image2, 64, origin2, region4, w->n, w->waits,
+                                      w->event);
 }
 
 static cl_int run_fill_image(const struct world *world, struct things *t, const struct when *w)
@@ -113,8 +118,8 @@ static cl_int run_map(const struct world *world, struct things *t, const struct 
     cl_int code = 99;
 
     (void)world;
-    t->mapped = clEnqueueMapBuffer(w->queue, t->a, w->blocking, CL_MAP_READ | CL_MAP_WRITE, 64, 512, w->n, w->waits, w->event,
-                                   &code);
+    t->mapped = clEnqueueMapBuffer(w->queue, t->a, w->blocking, CL_MAP_READ | CL_MAP_WRITE, 64, 512, w->n,
+                                   w->waits, w->event, &code);
     return t->mapped || code ? code : 98;
 }
 
@@ -122,8 +127,8 @@ static cl_int run_map_image(const struct world *world, struct things *t, const s
 {
     size_t row = 0;
     cl_int code = 99;
-    void *pointer = clEnqueueMapImage(w->queue, t->image, w->blocking, CL_MAP_READ, origin0, region4, &row, NULL, w->n,
-                                      w->waits, w->event, &code);
+    void *pointer = clEnqueueMapImage(w->queue, t->image, w->blocking, CL_MAP_READ, origin0, region4, &row,
+                                      NULL, w->n, w->waits, w->event, &code);
 
     (void)world;
     return pointer && row ? code : code ? code : 98;
@@ -193,7 +198,8 @@ static cl_int run_native(const struct world *world, struct things *t, const stru
 {
     struct native_args args = {NULL, 42, &t->native_seen};
     const void *place = &args.buffer;
-    cl_int code = clEnqueueNativeKernel(w->queue, native_function, &args, sizeof args, 1, &t->a, &place, w->n, w->waits, w->event);
+    cl_int code = clEnqueueNativeKernel(w->queue, native_function, &args, sizeof args, 1, &t->a, &place, w->n,
+                                        w->waits, w->event);
 
     (void)world;
     memset(&args, 0, sizeof args);
@@ -223,7 +229,8 @@ static cl_int run_svm_copy(const struct world *world, struct things *t, const st
 static cl_int run_svm_fill(const struct world *world, struct things *t, const struct when *w)
 {
     cl_int pattern = 0x01020304;
-    cl_int code = clEnqueueSVMMemFill(w->queue, t->svm, &pattern, sizeof pattern, 128, w->n, w->waits, w->event);
+    cl_int code =
+        clEnqueueSVMMemFill(w->queue, t->svm, &pattern, sizeof pattern, 128, w->n, w->waits, w->event);
 
     (void)world;
     pattern = 0;
@@ -233,7 +240,8 @@ static cl_int run_svm_fill(const struct world *world, struct things *t, const st
 static cl_int run_svm_map(const struct world *world, struct things *t, const struct when *w)
 {
     (void)world;
-    return clEnqueueSVMMap(w->queue, w->blocking, CL_MAP_READ | CL_MAP_WRITE, t->svm, 256, w->n, w->waits, w->event);
+    return clEnqueueSVMMap(w->queue, w->blocking, CL_MAP_READ | CL_MAP_WRITE, t->svm, 256, w->n, w->waits,
+                           w->event);
 }
 
 static cl_int run_svm_unmap(const struct world *world, struct things *t, const struct when *w)
@@ -302,8 +310,8 @@ const size_t n_calls = sizeof calls / sizeof calls[0];
 
 bool call_possible(const struct world *world, const struct call *call)
 {
-    return call->needs == ALWAYS || (call->needs == NEEDS_SVM && world->svm) || (call->needs == NEEDS_NATIVE && world->native) ||
-           (call->needs == NEEDS_IMAGES && world->images);
+    return call->needs == ALWAYS || (call->needs == NEEDS_SVM && world->svm) ||
+           (call->needs == NEEDS_NATIVE && world->native) || (call->needs == NEEDS_IMAGES && world->images);
 }
 
 cl_kernel make_kernel(const struct world *world, const char *name)
@@ -322,8 +330,8 @@ static cl_mem make_image(const struct world *world, const unsigned char *content
     cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
     cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = SIDE, .image_height = SIDE};
 
-    return clCreateImage(world->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, &format, &desc, (void *)(uintptr_t)content,
-                         NULL);
+    return clCreateImage(world->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, &format, &desc,
+                         (void *)(uintptr_t)content, NULL);
 }
 
 void things_make(const struct world *world, struct things *ret_things)
@@ -387,12 +395,14 @@ uint32_t things_hash(const struct world *world, struct things *t)
     clFinish(world->second);
     clFinish(world->out_of_order);
     for (int i = 0; i < 3; i++) {
-        if (clEnqueueReadBuffer(world->second, buffers[i], CL_TRUE, 0, sizeof content, content, 0, NULL, NULL))
+        if (clEnqueueReadBuffer(world->second, buffers[i], CL_TRUE, 0, sizeof content, content, 0, NULL,
+                                NULL))
             return 1;
         hash = hash_bytes(hash, content, sizeof content);
     }
     for (int i = 0; world->images && i < 2; i++) {
-        if (clEnqueueReadImage(world->second, images[i], CL_TRUE, origin0, region, 0, 0, pixels, 0, NULL, NULL))
+        if (clEnqueueReadImage(world->second, images[i], CL_TRUE, origin0, region, 0, 0, pixels, 0, NULL,
+                               NULL))
             return 2;
         hash = hash_bytes(hash, pixels, sizeof pixels);
     }
@@ -405,7 +415,8 @@ uint32_t things_hash(const struct world *world, struct things *t)
 }
 
 /* What an event says of itself, as words without addresses. */
-static void describe(const struct world *world, const struct when *when, cl_event event, char *ret_text, size_t size)
+static void describe(const struct world *world, const struct when *when, cl_event event, char *ret_text,
+                     size_t size)
 {
     cl_command_type type = 0;
     cl_command_queue queue = NULL;
@@ -421,13 +432,15 @@ static void describe(const struct world *world, const struct when *when, cl_even
     clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof context, &context, NULL);
     clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof refs, &refs, NULL);
     for (cl_uint i = 0; i < 4; i++) {
-        cl_int code = clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_QUEUED + i, sizeof times[i], &times[i], NULL);
+        cl_int code =
+            clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_QUEUED + i, sizeof times[i], &times[i], NULL);
         profiled = code ? code : profiled;
         ordered = ordered && (i == 0 || times[i] >= times[i - 1]);
     }
     (void)snprintf(ret_text, size, "type %#x queue %s context %s refs %s status %d profiling %d %s", type,
-                   queue == when->queue ? "same" : "wrong", context == world->context ? "same" : "wrong", refs ? "some" : "none",
-                   status < 0 ? -1 : status, profiled, ordered ? "ordered" : "unordered");
+                   queue == when->queue ? "same" : "wrong", context == world->context ? "same" : "wrong",
+                   refs ? "some" : "none", status < 0 ? -1 : status, profiled,
+                   ordered ? "ordered" : "unordered");
 }
 
 struct seen {
@@ -481,7 +494,11 @@ static const char *const state_names[N_STATES] = {"idle", "blocking", "gated", "
 static void one_case(const struct world *world, const struct call *call, enum state state)
 {
     struct things t;
-    static struct seen late = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, {0}}; /* a failed command's callback may come when this function has returned */
+    static struct seen late = {
+        PTHREAD_MUTEX_INITIALIZER,
+        PTHREAD_COND_INITIALIZER,
+        0,
+        {0}}; /* a failed command's callback may come when this function has returned */
     struct seen seen = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, {0}};
     struct when when = {.queue = world->in_order};
     cl_event gate = NULL, event = NULL, other = NULL;
@@ -516,7 +533,9 @@ static void one_case(const struct world *world, const struct call *call, enum st
     code = call->run(world, &t, &when);
     if (event && gate && state != BLOCKING) {
         before = event_status(event);
-        before = before == CL_QUEUED || before == CL_SUBMITTED ? 2 : before; /* drivers differ in when they submit */
+        before = before == CL_QUEUED || before == CL_SUBMITTED
+                     ? 2
+                     : before; /* drivers differ in when they submit */
     }
     if (event)
         clSetEventCallback(event, CL_COMPLETE, on_event, state == FAILED ? &late : &seen);
@@ -538,9 +557,8 @@ static void one_case(const struct world *world, const struct call *call, enum st
         clEnqueueUnmapMemObject(world->in_order, t.a, t.mapped, 0, NULL, NULL);
     }
     (void)snprintf(name, sizeof name, "%s/%s", call->name, state_names[state]);
-    line(name, "code %d pending %d wait %d callback %d %d %s data %08x", code, before, wait, state != FAILED && seen.n,
-         state == FAILED ? 0 : seen.statuses[0], text,
-         things_hash(world, &t));
+    line(name, "code %d pending %d wait %d callback %d %d %s data %08x", code, before, wait,
+         state != FAILED && seen.n, state == FAILED ? 0 : seen.statuses[0], text, things_hash(world, &t));
     if (gate)
         clReleaseEvent(gate);
     if (other)

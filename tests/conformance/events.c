@@ -104,14 +104,15 @@ static void check_statuses(const struct world *world)
     things_make(world, &t);
     clEnqueueReadBuffer(world->in_order, t.a, CL_FALSE, 0, 64, t.host, 1, &gate, &event);
     line("callback/codes", "%d %d %d %d", clSetEventCallback(event, CL_SUBMITTED, note, &records[0]),
-         clSetEventCallback(event, CL_RUNNING, note, &records[1]), clSetEventCallback(event, CL_COMPLETE, note, &records[2]),
+         clSetEventCallback(event, CL_RUNNING, note, &records[1]),
+         clSetEventCallback(event, CL_COMPLETE, note, &records[2]),
          clSetEventCallback(event, CL_QUEUED, note, &records[2]));
     clSetUserEventStatus(gate, CL_COMPLETE);
     clWaitForEvents(1, &event);
     for (int i = 0; i < 3; i++)
         settle(&records[i], 1);
-    line("callback/statuses", "%d %d %d %d %d %d", records[0].n, records[0].seen[0], records[1].n, records[1].seen[0],
-         records[2].n, records[2].seen[0]);
+    line("callback/statuses", "%d %d %d %d %d %d", records[0].n, records[0].seen[0], records[1].n,
+         records[1].seen[0], records[2].n, records[2].seen[0]);
     clReleaseEvent(event);
     clReleaseEvent(gate);
     things_free(world, &t);
@@ -155,7 +156,8 @@ static void check_lifetimes(const struct world *world)
     codes[3] = clReleaseEvent(kept);
     clFinish(world->second);
     clGetEventInfo(kept, CL_EVENT_REFERENCE_COUNT, sizeof refs, &refs, NULL);
-    line("lifetime", "%d %d %d %d refs %u status %d", codes[0], codes[1], codes[2], codes[3], refs, event_status(kept));
+    line("lifetime", "%d %d %d %d refs %u status %d", codes[0], codes[1], codes[2], codes[3], refs,
+         event_status(kept));
     clReleaseEvent(kept);
     clReleaseEvent(gate);
 }

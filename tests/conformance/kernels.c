@@ -22,19 +22,20 @@ static void launch_shape(const struct world *world, const struct shape *shape, c
     for (cl_uint d = 0; d < shape->dim; d++)
         n *= shape->global[d];
     out = calloc(16 * n, sizeof *out);
-    mem = clCreateBuffer(world->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, 16 * n * sizeof *out, out, NULL);
+    mem = clCreateBuffer(world->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, 16 * n * sizeof *out, out,
+                         NULL);
     clSetKernelArg(kernel, 0, sizeof mem, &mem);
     if (!strcmp(state, "gated"))
         gate = clCreateUserEvent(world->context, NULL);
-    code = clEnqueueNDRangeKernel(world->in_order, kernel, shape->dim, shape->offset, shape->global, shape->local, gate != NULL,
-                                  gate ? &gate : NULL, NULL);
+    code = clEnqueueNDRangeKernel(world->in_order, kernel, shape->dim, shape->offset, shape->global,
+                                  shape->local, gate != NULL, gate ? &gate : NULL, NULL);
     if (gate)
         clSetUserEventStatus(gate, CL_COMPLETE);
     clEnqueueReadBuffer(world->in_order, mem, CL_TRUE, 0, 16 * n * sizeof *out, out, 0, NULL, NULL);
-    (void)snprintf(name, sizeof name, "shape/%u/%zux%zux%zu/%s", shape->dim, shape->global[0], shape->global[1],
-                   shape->global[2], state);
-    line(name, "%d last group %d %d %d data %08x", code, out[16 * (n - 1) + 3], out[16 * (n - 1) + 4], out[16 * (n - 1) + 5],
-         hash_bytes(0, out, 16 * n * sizeof *out));
+    (void)snprintf(name, sizeof name, "shape/%u/%zux%zux%zu/%s", shape->dim, shape->global[0],
+                   shape->global[1], shape->global[2], state);
+    line(name, "%d last group %d %d %d data %08x", code, out[16 * (n - 1) + 3], out[16 * (n - 1) + 4],
+         out[16 * (n - 1) + 5], hash_bytes(0, out, 16 * n * sizeof *out));
     if (gate)
         clReleaseEvent(gate);
     clReleaseMemObject(mem);
@@ -78,7 +79,8 @@ static void check_stream(const struct world *world, size_t local)
     for (cl_int i = 0; i < 300; i++) {
         cl_int factor = i % 7 - 3;
         clSetKernelArg(kernel, 1, sizeof factor, &factor);
-        clEnqueueNDRangeKernel(world->in_order, kernel, 1, NULL, &global, local ? &local : NULL, 0, NULL, NULL);
+        clEnqueueNDRangeKernel(world->in_order, kernel, 1, NULL, &global, local ? &local : NULL, 0, NULL,
+                               NULL);
     }
     clEnqueueReadBuffer(world->in_order, mem, CL_TRUE, 0, sizeof content, content, 0, NULL, NULL);
     line("stream", "local %zu %d data %08x", local, content[0], hash_bytes(0, content, sizeof content));
@@ -89,11 +91,16 @@ static void check_stream(const struct world *world, size_t local)
 void check_kernels(const struct world *world)
 {
     static const struct shape shapes[] = {
-        {1, {0}, {64, 0, 0}, {8, 0, 0}},         {1, {100, 0, 0}, {64, 0, 0}, {4, 0, 0}},
-        {1, {0}, {7, 0, 0}, {7, 0, 0}},          {1, {0}, {12, 0, 0}, {1, 0, 0}},
-        {2, {0}, {24, 12, 0}, {4, 3, 0}},        {2, {5, 9, 0}, {16, 6, 0}, {8, 2, 0}},
-        {3, {0}, {8, 6, 4}, {2, 3, 2}},          {3, {1, 2, 3}, {6, 10, 4}, {3, 2, 1}},
-        {1, {70000, 0, 0}, {64, 0, 0}, {8, 0, 0}}, {2, {0}, {1, 33, 0}, {1, 1, 0}},
+        {1, {0}, {64, 0, 0}, {8, 0, 0}},
+        {1, {100, 0, 0}, {64, 0, 0}, {4, 0, 0}},
+        {1, {0}, {7, 0, 0}, {7, 0, 0}},
+        {1, {0}, {12, 0, 0}, {1, 0, 0}},
+        {2, {0}, {24, 12, 0}, {4, 3, 0}},
+        {2, {5, 9, 0}, {16, 6, 0}, {8, 2, 0}},
+        {3, {0}, {8, 6, 4}, {2, 3, 2}},
+        {3, {1, 2, 3}, {6, 10, 4}, {3, 2, 1}},
+        {1, {70000, 0, 0}, {64, 0, 0}, {8, 0, 0}},
+        {2, {0}, {1, 33, 0}, {1, 1, 0}},
         {3, {0}, {4, 1, 9}, {4, 1, 1}},
     };
 

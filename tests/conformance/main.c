@@ -14,7 +14,8 @@ static const char source[] =
     "kernel void shape(global int *out)\n"
     "{\n"
     "    size_t at = (get_global_id(0) - get_global_offset(0)) + get_global_size(0) *\n"
-    "        ((get_global_id(1) - get_global_offset(1)) + get_global_size(1) * (get_global_id(2) - get_global_offset(2)));\n"
+    "        ((get_global_id(1) - get_global_offset(1)) + get_global_size(1) * (get_global_id(2) - "
+    "get_global_offset(2)));\n"
     "    for (uint d = 0; d < 3; d++) {\n"
     "        out[16 * at + d] = get_global_id(d); out[16 * at + 3 + d] = get_group_id(d);\n"
     "        out[16 * at + 6 + d] = get_local_id(d);\n"
@@ -28,7 +29,8 @@ static const char source[] =
     "    size_t l = get_local_id(0);\n"
     "    scratch[l] = in[get_global_id(0)];\n"
     "    barrier(CLK_LOCAL_MEM_FENCE);\n"
-    "    if (l == 0) { int sum = 0; for (size_t i = 0; i < get_local_size(0); i++) sum += scratch[i]; out[get_group_id(0)] = sum; }\n"
+    "    if (l == 0) { int sum = 0; for (size_t i = 0; i < get_local_size(0); i++) sum += scratch[i]; "
+    "out[get_group_id(0)] = sum; }\n"
     "}\n";
 
 void line(const char *name, const char *format, ...)
@@ -78,7 +80,8 @@ static bool world_make(struct world *ret_world)
     if (clGetDeviceIDs(world->platform, CL_DEVICE_TYPE_ALL, 1, &world->device, NULL) &&
         clGetDeviceIDs(world->platform, CL_DEVICE_TYPE_DEFAULT, 1, &world->device, NULL))
         return false;
-    clGetDeviceInfo(world->device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof capabilities, &capabilities, NULL);
+    clGetDeviceInfo(world->device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof capabilities, &capabilities,
+                    NULL);
     clGetDeviceInfo(world->device, CL_DEVICE_SVM_CAPABILITIES, sizeof svm, &svm, NULL);
     world->native = (capabilities & CL_EXEC_NATIVE_KERNEL) != 0;
     world->svm = svm != 0;
@@ -114,8 +117,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(const struct world *);
-    } groups[] = {{"calls", check_calls},     {"errors", check_errors}, {"objects", check_objects}, {"events", check_events},
-                  {"kernels", check_kernels}, {"orders", check_orders}, {"maps", check_maps}};
+    } groups[] = {{"calls", check_calls},   {"errors", check_errors},   {"objects", check_objects},
+                  {"events", check_events}, {"kernels", check_kernels}, {"orders", check_orders},
+                  {"maps", check_maps}};
     struct world world;
 
     if (!world_make(&world)) {

@@ -41,14 +41,17 @@ static void host_pointer(const struct world *world)
 {
     static cl_int host[ITEMS] __attribute__((aligned(4096)));
     cl_event gate = clCreateUserEvent(world->context, NULL), mapped = NULL;
-    cl_mem mem = clCreateBuffer(world->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, sizeof host, host, NULL);
+    cl_mem mem =
+        clCreateBuffer(world->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, sizeof host, host, NULL);
     cl_int pattern = 5, code = 99, *pointer, out[ITEMS] = {0};
 
     clEnqueueFillBuffer(world->in_order, mem, &pattern, 4, 0, sizeof host, 1, &gate, NULL);
-    pointer = clEnqueueMapBuffer(world->in_order, mem, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, 64, 64, 0, NULL, &mapped, &code);
+    pointer = clEnqueueMapBuffer(world->in_order, mem, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, 64, 64, 0, NULL,
+                                 &mapped, &code);
     clSetUserEventStatus(gate, CL_COMPLETE);
     clWaitForEvents(1, &mapped);
-    line("map/use-host-ptr", "%d %s value %d", code, pointer == host + 16 ? "inside" : "elsewhere", pointer[0]);
+    line("map/use-host-ptr", "%d %s value %d", code, pointer == host + 16 ? "inside" : "elsewhere",
+         pointer[0]);
     pointer[1] = 6;
     clEnqueueUnmapMemObject(world->in_order, mem, pointer, 0, NULL, NULL);
     clEnqueueReadBuffer(world->in_order, mem, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL);
@@ -75,8 +78,8 @@ static void between_kernels(const struct world *world)
     clEnqueueUnmapMemObject(world->in_order, t.a, pointer, 0, NULL, &unmapped);
     clEnqueueNDRangeKernel(world->in_order, t.scale, 1, NULL, &global, &local, 0, NULL, NULL);
     clSetUserEventStatus(gate, CL_COMPLETE);
-    line("map/between-kernels", "%d wait %d mapped %u data %08x", code, clWaitForEvents(1, &unmapped), map_count(t.a),
-         things_hash(world, &t));
+    line("map/between-kernels", "%d wait %d mapped %u data %08x", code, clWaitForEvents(1, &unmapped),
+         map_count(t.a), things_hash(world, &t));
     clReleaseEvent(gate);
     clReleaseEvent(unmapped);
     things_free(world, &t);
@@ -95,8 +98,8 @@ static void image_behind_gate(const struct world *world)
 
     things_make(world, &t);
     clEnqueueFillImage(world->in_order, t.image, color, origin, region, 1, &gate, NULL);
-    pointer = clEnqueueMapImage(world->in_order, t.image, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, origin, region, &row, &slice, 0,
-                                NULL, &mapped, &code);
+    pointer = clEnqueueMapImage(world->in_order, t.image, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, origin,
+                                region, &row, &slice, 0, NULL, &mapped, &code);
     clSetUserEventStatus(gate, CL_COMPLETE);
     clWaitForEvents(1, &mapped);
     for (size_t y = 0; y < region[1]; y++) {
@@ -104,8 +107,8 @@ static void image_behind_gate(const struct world *world)
         pointer[y * row] = (unsigned char)(100 + y);
     }
     clEnqueueUnmapMemObject(world->in_order, t.image, pointer, 0, NULL, NULL);
-    line("map/image", "%d pitch %s seen %08x data %08x", code, row >= region[0] * PIXEL ? "wide" : "narrow", hash,
-         things_hash(world, &t));
+    line("map/image", "%d pitch %s seen %08x data %08x", code, row >= region[0] * PIXEL ? "wide" : "narrow",
+         hash, things_hash(world, &t));
     clReleaseEvent(gate);
     clReleaseEvent(mapped);
     things_free(world, &t);
@@ -125,7 +128,8 @@ static void after_kernel(const struct world *world)
         cl_int *pointer, zero = 0;
         clEnqueueFillBuffer(world->in_order, t.a, &zero, 4, 0, 1024, 0, NULL, NULL);
         clEnqueueNDRangeKernel(world->in_order, t.scale, 1, NULL, &global, &local, 0, NULL, NULL);
-        pointer = clEnqueueMapBuffer(world->in_order, t.a, CL_TRUE, CL_MAP_READ, 0, 1024, 0, NULL, NULL, &code);
+        pointer =
+            clEnqueueMapBuffer(world->in_order, t.a, CL_TRUE, CL_MAP_READ, 0, 1024, 0, NULL, NULL, &code);
         for (int i = 0; i < ITEMS; i++)
             wrong += pointer[i] != 1;
         clEnqueueUnmapMemObject(world->in_order, t.a, pointer, 0, NULL, NULL);

@@ -22,38 +22,43 @@ static void check_counts(const struct world *world)
     clRetainMemObject(mem);
     retained = COUNT_OF(clGetMemObjectInfo, mem, CL_MEM_REFERENCE_COUNT);
     clReleaseMemObject(mem);
-    line("count/mem", "%u %u %u", created, retained, COUNT_OF(clGetMemObjectInfo, mem, CL_MEM_REFERENCE_COUNT));
+    line("count/mem", "%u %u %u", created, retained,
+         COUNT_OF(clGetMemObjectInfo, mem, CL_MEM_REFERENCE_COUNT));
     clReleaseMemObject(mem);
 
     created = COUNT_OF(clGetCommandQueueInfo, queue, CL_QUEUE_REFERENCE_COUNT);
     clRetainCommandQueue(queue);
     retained = COUNT_OF(clGetCommandQueueInfo, queue, CL_QUEUE_REFERENCE_COUNT);
     clReleaseCommandQueue(queue);
-    line("count/queue", "%u %u %u", created, retained, COUNT_OF(clGetCommandQueueInfo, queue, CL_QUEUE_REFERENCE_COUNT));
+    line("count/queue", "%u %u %u", created, retained,
+         COUNT_OF(clGetCommandQueueInfo, queue, CL_QUEUE_REFERENCE_COUNT));
     clReleaseCommandQueue(queue);
 
     created = COUNT_OF(clGetKernelInfo, kernel, CL_KERNEL_REFERENCE_COUNT);
     clRetainKernel(kernel);
     retained = COUNT_OF(clGetKernelInfo, kernel, CL_KERNEL_REFERENCE_COUNT);
     clReleaseKernel(kernel);
-    line("count/kernel", "%u %u %u", created, retained, COUNT_OF(clGetKernelInfo, kernel, CL_KERNEL_REFERENCE_COUNT));
+    line("count/kernel", "%u %u %u", created, retained,
+         COUNT_OF(clGetKernelInfo, kernel, CL_KERNEL_REFERENCE_COUNT));
     clReleaseKernel(kernel);
 
     created = COUNT_OF(clGetEventInfo, event, CL_EVENT_REFERENCE_COUNT);
     clRetainEvent(event);
     retained = COUNT_OF(clGetEventInfo, event, CL_EVENT_REFERENCE_COUNT);
     clReleaseEvent(event);
-    line("count/user-event", "%u %u %u", created, retained, COUNT_OF(clGetEventInfo, event, CL_EVENT_REFERENCE_COUNT));
+    line("count/user-event", "%u %u %u", created, retained,
+         COUNT_OF(clGetEventInfo, event, CL_EVENT_REFERENCE_COUNT));
     clReleaseEvent(event);
-    line("retain/null", "%d %d %d %d %d", clRetainMemObject(NULL), clRetainCommandQueue(NULL), clRetainKernel(NULL),
-         clRetainEvent(NULL), clRetainProgram(NULL));
-    line("release/null", "%d %d %d %d %d", clReleaseMemObject(NULL), clReleaseCommandQueue(NULL), clReleaseKernel(NULL),
-         clReleaseEvent(NULL), clReleaseProgram(NULL));
+    line("retain/null", "%d %d %d %d %d", clRetainMemObject(NULL), clRetainCommandQueue(NULL),
+         clRetainKernel(NULL), clRetainEvent(NULL), clRetainProgram(NULL));
+    line("release/null", "%d %d %d %d %d", clReleaseMemObject(NULL), clReleaseCommandQueue(NULL),
+         clReleaseKernel(NULL), clReleaseEvent(NULL), clReleaseProgram(NULL));
 }
 
 static void check_queues(const struct world *world)
 {
-    static const cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0};
+    static const cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE,
+                                               0};
     cl_command_queue_properties properties = 99;
     cl_context context = NULL;
     cl_device_id device = NULL;
@@ -69,8 +74,9 @@ static void check_queues(const struct world *world)
         clGetCommandQueueInfo(queues[i], CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
         clGetCommandQueueInfo(queues[i], CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
         clGetCommandQueueInfo(queues[i], CL_QUEUE_DEVICE, sizeof device, &device, NULL);
-        line("queue/properties", "%d: %d properties %llu context %s device %s", i, code, (unsigned long long)properties,
-             context == world->context ? "same" : "wrong", device == world->device ? "same" : "wrong");
+        line("queue/properties", "%d: %d properties %llu context %s device %s", i, code,
+             (unsigned long long)properties, context == world->context ? "same" : "wrong",
+             device == world->device ? "same" : "wrong");
         clReleaseCommandQueue(queues[i]);
     }
     clCreateCommandQueue(NULL, world->device, 0, &code);
@@ -142,20 +148,23 @@ static void check_release_while_pending(const struct world *world)
     for (int i = 0; i < 2000 && !__atomic_load_n(&destroyed, __ATOMIC_SEQ_CST); i++)
         nanosleep(&(struct timespec){0, 1000000}, NULL); /* the driver lets go of it when it likes */
     codes[5] = clReleaseCommandQueue(queue);
-    line("release/pending", "%d %d %d %d %d %d destroyed %d data %08x", codes[0], codes[1], codes[2], codes[3], codes[4],
-         codes[5], __atomic_load_n(&destroyed, __ATOMIC_SEQ_CST), hash_bytes(0, out, sizeof out));
+    line("release/pending", "%d %d %d %d %d %d destroyed %d data %08x", codes[0], codes[1], codes[2],
+         codes[3], codes[4], codes[5], __atomic_load_n(&destroyed, __ATOMIC_SEQ_CST),
+         hash_bytes(0, out, sizeof out));
 }
 
 static void check_programs(const struct world *world)
 {
-    static const char *parts[2] = {"kernel void scale(global int *a, int factor)\n{ size_t i = get_global_id(0);",
-                                   " a[i] = a[i] * factor + 1; }\n"};
+    static const char *parts[2] = {
+        "kernel void scale(global int *a, int factor)\n{ size_t i = get_global_id(0);",
+        " a[i] = a[i] * factor + 1; }\n"};
     const char *bad = "#error no\nkernel void empty() {}\n";
     cl_int code, content[ITEMS] = {0}, factor = 2;
     cl_uint n = 0, n_args = 0;
     char text[512] = "", names[64] = "";
     size_t size = 0, n_kernels = 0, global = ITEMS;
-    cl_program program = clCreateProgramWithSource(world->context, 2, parts, NULL, &code), compiled, linked, again;
+    cl_program program = clCreateProgramWithSource(world->context, 2, parts, NULL, &code), compiled, linked,
+               again;
     cl_kernel kernel;
     cl_mem mem = make_buffer(world, content);
     unsigned char *binary;
@@ -199,7 +208,8 @@ static void check_programs(const struct world *world)
         clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof sizes, sizes, &size);
         binary = malloc(sizes[0] + 1);
         outputs[0] = binary;
-        code = clGetProgramInfo(program, CL_PROGRAM_BINARIES, size / sizeof sizes[0] * sizeof outputs[0], outputs, NULL);
+        code = clGetProgramInfo(program, CL_PROGRAM_BINARIES, size / sizeof sizes[0] * sizeof outputs[0],
+                                outputs, NULL);
         input = binary;
         again = clCreateProgramWithBinary(world->context, 1, &world->device, sizes, &input, NULL, &code);
         free(binary);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void scale(cl_command_queue queue, cl_kernel kernel, cl_mem mem, cl_int factor, cl_uint n, const cl_event *waits,
-                  cl_event *event)
+static void scale(cl_command_queue queue, cl_kernel kernel, cl_mem mem, cl_int factor, cl_uint n,
+                  const cl_event *waits, cl_event *event)
 {
     size_t global = ITEMS, local = 8;
 
@@ -27,10 +27,15 @@ static void check_ping_pong(const struct world *world, bool gated)
     if (gated)
         gate = clCreateUserEvent(world->context, NULL);
     for (int i = 0; i < 40; i++)
-        scale(queues[i % 2], t.scale, t.a, i % 5 - 2, i || gated, i ? &events[i - 1] : gated ? &gate : NULL, &events[i]);
+        scale(queues[i % 2], t.scale, t.a, i % 5 - 2, i || gated,
+              i       ? &events[i - 1]
+              : gated ? &gate
+                      : NULL,
+              &events[i]);
     if (gated)
         clSetUserEventStatus(gate, CL_COMPLETE);
-    line("ping-pong", "%s wait %d data %08x", gated ? "gated" : "free", clWaitForEvents(40, events), things_hash(world, &t));
+    line("ping-pong", "%s wait %d data %08x", gated ? "gated" : "free", clWaitForEvents(40, events),
+         things_hash(world, &t));
     for (int i = 0; i < 40; i++)
         clReleaseEvent(events[i]);
     if (gate)
@@ -51,7 +56,8 @@ static void check_crossed(const struct world *world)
     scale(world->second, t.scale, t.a, 7, 1, &c, NULL);
     clSetUserEventStatus(gate, CL_COMPLETE);
     clFinish(world->second);
-    line("crossed", "%d %d %d data %08x", event_status(a), event_status(b), event_status(c), things_hash(world, &t));
+    line("crossed", "%d %d %d data %08x", event_status(a), event_status(b), event_status(c),
+         things_hash(world, &t));
     clReleaseEvent(a);
     clReleaseEvent(b);
     clReleaseEvent(c);
@@ -157,8 +163,10 @@ static void check_large(const struct world *world)
     for (size_t i = 0; i < size; i++)
         in[i] = (unsigned char)(i * 31 + i / 4093);
     codes[0] = clEnqueueWriteBuffer(world->in_order, mem, CL_FALSE, 0, size, in, 0, NULL, &events[0]);
-    codes[1] = clEnqueueReadBuffer(world->in_order, mem, CL_FALSE, 3, size - 3, out, 1, &events[0], &events[1]);
-    codes[2] = clEnqueueReadBuffer(world->in_order, mem, CL_TRUE, 0, 100, out + size - 100, 0, NULL, &events[2]);
+    codes[1] =
+        clEnqueueReadBuffer(world->in_order, mem, CL_FALSE, 3, size - 3, out, 1, &events[0], &events[1]);
+    codes[2] =
+        clEnqueueReadBuffer(world->in_order, mem, CL_TRUE, 0, 100, out + size - 100, 0, NULL, &events[2]);
     line("large", "%d %d %d wait %d data %08x", codes[0], codes[1], codes[2], clWaitForEvents(3, events),
          hash_bytes(0, out, size));
     for (int i = 0; i < 3; i++)

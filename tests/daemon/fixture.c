@@ -55,6 +55,7 @@ static void run_daemon(const struct fixture *fixture, const char *const extra[])
     const char *arguments[32] = {"batond",        "--foreground", "--socket",
                                  fixture->socket, "--config",     fixture->config};
     const char *build = getenv("BATON_BUILD");
+    const char *logged = getenv("BATON_TEST_LOG");
     char path[4096];
     size_t n = 6;
     int log;
@@ -62,8 +63,7 @@ static void run_daemon(const struct fixture *fixture, const char *const extra[])
     (void)snprintf(path, sizeof path, "%s/batond", build ? build : "build");
     for (size_t i = 0; extra && extra[i] && n < 31; i++)
         arguments[n++] = extra[i];
-    log = open(getenv("BATON_TEST_LOG") ? getenv("BATON_TEST_LOG") : "/dev/null",
-               O_WRONLY | O_CREAT | O_APPEND, 0600);
+    log = open(logged ? logged : "/dev/null", O_WRONLY | O_CREAT | O_APPEND, 0600);
     (void)dup2(log, STDERR_FILENO);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failing test leaves nothing behind */
     execv(path, (char *const *)(uintptr_t)arguments);
@@ -159,6 +159,18 @@ static char obey(struct session *session, struct lease *lease, char order)
             return 'N';
         (void)lease_yield(lease, 0);
         return 'Y';
+    case PUPPET_JOB_BEGIN:
+        session_job_begin(session, true, clock_now());
+        return 'J';
+    case PUPPET_JOB_END:
+        session_job_end(session, true, clock_now());
+        return 'K';
+    case PUPPET_RAN:
+        lease_ran(lease, clock_now() - NSEC_PER_MS, clock_now());
+        return 'R';
+    case PUPPET_REGISTER:
+        session_register_thread(session, gettid());
+        return 'G';
     case PUPPET_ONLINE:
         return session_online(session) ? 'O' : 'F';
     default:

@@ -35,14 +35,18 @@ double fixture_cpu_ms(pid_t pid);
 
 /* What a puppet does when told a letter; it answers with one letter when it is done. */
 enum puppet_order {
-    PUPPET_BEGIN = 'b',  /* try_begin, else request and wait: 'B' when held */
-    PUPPET_ASK = 'a',    /* request without waiting: 'A' */
-    PUPPET_WAIT = 'w',   /* wait for what was asked: 'W' */
-    PUPPET_END = 'e',    /* 'E' */
-    PUPPET_YIELD = 'y',  /* yields if asked to, without waiting: 'Y'; 'N' if it was not asked */
-    PUPPET_ONLINE = 'o', /* 'O' when connected, 'F' when passing through */
-    PUPPET_FREE = 't',   /* try_begin only: 'B' or 'N' */
-    PUPPET_QUIT = 'q',   /* closes the session and exits */
+    PUPPET_BEGIN = 'b',     /* try_begin, else request and wait: 'B' when held */
+    PUPPET_ASK = 'a',       /* request without waiting: 'A' */
+    PUPPET_WAIT = 'w',      /* wait for what was asked: 'W' */
+    PUPPET_END = 'e',       /* 'E' */
+    PUPPET_YIELD = 'y',     /* yields if asked to, without waiting: 'Y'; 'N' if it was not asked */
+    PUPPET_ONLINE = 'o',    /* 'O' when connected, 'F' when passing through */
+    PUPPET_FREE = 't',      /* try_begin only: 'B' or 'N' */
+    PUPPET_JOB_BEGIN = 'j', /* 'J' */
+    PUPPET_JOB_END = 'k',   /* 'K' */
+    PUPPET_RAN = 'r',       /* records that it ran for the last millisecond: 'R' */
+    PUPPET_REGISTER = 'g',  /* lets its main thread be boosted: 'G' */
+    PUPPET_QUIT = 'q',      /* closes the session and exits */
 };
 
 struct puppet {

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,6 +190,81 @@ START_TEST(the_more_urgent_process_makes_the_other_yield)
 }
 END_TEST
 
+START_TEST(equals_are_served_in_the_order_in_which_they_ask)
+{
+    struct fixture fixture;
+    struct puppet first, second;
+
+    fixture_start(&fixture, PLAIN, NULL);
+    first = puppet_start(&fixture, "first", 50, DEVICE);
+    second = puppet_start(&fixture, "second", 50, DEVICE);
+    puppet_do(&first, PUPPET_BEGIN, 'B');
+    puppet_do(&second, PUPPET_ASK, 'A');
+    puppet_do(&first, PUPPET_END, 'E');
+    puppet_do(&second, PUPPET_WAIT, 'W');
+    puppet_do(&first, PUPPET_ASK, 'A'); /* connected earlier, asks later: behind */
+    puppet_say(&first, PUPPET_WAIT);
+    ck_assert_int_eq(puppet_hear(&first, 50 * NSEC_PER_MS), 0);
+    puppet_do(&second, PUPPET_YIELD, 'N');
+    puppet_do(&second, PUPPET_END, 'E');
+    ck_assert_int_eq(puppet_hear(&first, NSEC_PER_SEC), 'W');
+    puppet_quit(&first);
+    puppet_quit(&second);
+    fixture_done(&fixture);
+}
+END_TEST
+
+static void count_call(void *user, struct lease *lease)
+{
+    (void)lease;
+    (void)atomic_fetch_add((_Atomic unsigned *)user, 1);
+}
+
+static bool was_called(void *argument)
+{
+    return atomic_load((_Atomic unsigned *)argument) > 0;
+}
+
+START_TEST(an_armed_reaper_hears_of_any_waiter_before_and_after)
+{
+    static _Atomic unsigned calls;
+    struct session_listener listener = {.on_yield = count_call, .user = &calls};
+    struct settings settings;
+    struct fixture fixture;
+    struct session *session;
+    struct lease *lease;
+    struct puppet humble;
+
+    fixture_start(&fixture, PLAIN, NULL);
+    settings = fixture_settings(&fixture, "busy", 90);
+    ck_assert_int_eq(session_open(&settings, &listener, &session), 0);
+    ck_assert_int_eq(lease_open(session, DEVICE, LEASE_EXECUTION, &lease), 0);
+    humble = puppet_start(&fixture, "humble", 1, DEVICE);
+    for (unsigned round = 0; round < 2; round++) {
+        (void)lease_request(lease, 0);
+        (void)lease_wait(lease, NSEC_MAX);
+        atomic_store(&calls, 0);
+        if (round == 0) /* the waiter comes after */
+            lease_arm_reaper(lease, true);
+        puppet_do(&humble, PUPPET_ASK, 'A');
+        if (round == 1) { /* the waiter was there before */
+            while (!lease_wanted(lease))
+                sched_yield();
+            lease_arm_reaper(lease, true);
+        }
+        fixture_wait(was_called, &calls, "on_yield is called although the waiter is less urgent");
+        ck_assert(!lease_yield_asked(lease));
+        lease_arm_reaper(lease, false);
+        lease_end(lease);
+        puppet_do(&humble, PUPPET_WAIT, 'W');
+        puppet_do(&humble, PUPPET_END, 'E');
+    }
+    puppet_quit(&humble);
+    session_close(session);
+    fixture_done(&fixture);
+}
+END_TEST
+
 START_TEST(under_fifo_nobody_is_asked_to_yield)
 {
     static const char *const extra[] = {"--profile", "fifo", NULL};
@@ -206,6 +282,64 @@ START_TEST(under_fifo_nobody_is_asked_to_yield)
     ck_assert_int_eq(puppet_hear(&high, NSEC_PER_SEC), 'B');
     puppet_quit(&low);
     puppet_quit(&high);
+    fixture_done(&fixture);
+}
+END_TEST
+
+START_TEST(under_gpusync_a_token_is_kept_until_the_job_ends)
+{
+    static const char *const extra[] = {"--profile", "gpusync", NULL};
+    struct fixture fixture;
+    struct puppet a, b;
+
+    fixture_start(&fixture, PLAIN, extra);
+    a = puppet_start(&fixture, "a", 50, DEVICE);
+    b = puppet_start(&fixture, "b", 60, DEVICE);
+    puppet_do(&a, PUPPET_JOB_BEGIN, 'J');
+    puppet_do(&a, PUPPET_BEGIN, 'B');
+    puppet_do(&a, PUPPET_END, 'E');
+    puppet_do(&b, PUPPET_JOB_BEGIN, 'J');
+    puppet_say(&b, PUPPET_BEGIN); /* the engine is idle, but the GPU's only token is a's */
+    ck_assert_int_eq(puppet_hear(&b, 100 * NSEC_PER_MS), 0);
+    puppet_do(&a, PUPPET_BEGIN, 'B'); /* a's job goes on meanwhile */
+    puppet_do(&a, PUPPET_END, 'E');
+    ck_assert_int_eq(puppet_hear(&b, 50 * NSEC_PER_MS), 0);
+    puppet_do(&a, PUPPET_JOB_END, 'K');
+    ck_assert_int_eq(puppet_hear(&b, NSEC_PER_SEC), 'B');
+    puppet_kill(&b); /* its token comes back too */
+    puppet_do(&a, PUPPET_JOB_BEGIN, 'J');
+    puppet_do(&a, PUPPET_BEGIN, 'B');
+    puppet_quit(&a);
+    fixture_done(&fixture);
+}
+END_TEST
+
+START_TEST(an_adaptive_client_gives_way_to_shorter_ones)
+{
+    struct timespec some = {0, 30 * 1000 * 1000};
+    struct fixture fixture;
+    struct puppet hog, quick;
+
+    fixture_start(&fixture, PLAIN, NULL);
+    hog = puppet_start(&fixture, "hog", SETTING_PRIORITY_ADAPTIVE, DEVICE);
+    quick = puppet_start(&fixture, "quick", SETTING_PRIORITY_ADAPTIVE, DEVICE);
+    puppet_do(&hog, PUPPET_JOB_BEGIN, 'J');
+    puppet_do(&hog, PUPPET_BEGIN, 'B');
+    nanosleep(&some, NULL); /* uses the engine for 30 ms, which the daemon learns at the end */
+    puppet_do(&hog, PUPPET_END, 'E');
+    puppet_do(&hog, PUPPET_JOB_END, 'K');
+    puppet_do(&hog, PUPPET_JOB_BEGIN, 'J');
+    puppet_do(&hog, PUPPET_BEGIN, 'B');
+    puppet_do(&quick, PUPPET_JOB_BEGIN, 'J');
+    puppet_do(&quick, PUPPET_ASK, 'A');
+    for (char heard = 'N'; heard == 'N';) {
+        puppet_say(&hog, PUPPET_YIELD);
+        heard = puppet_hear(&hog, NSEC_PER_SEC);
+        ck_assert_int_ne(heard, 0);
+    }
+    puppet_do(&quick, PUPPET_WAIT, 'W');
+    puppet_quit(&quick);
+    puppet_quit(&hog);
     fixture_done(&fixture);
 }
 END_TEST
@@ -744,6 +878,100 @@ START_TEST(an_idle_daemon_uses_no_cpu)
 }
 END_TEST
 
+/* ---- real-time standing ---- */
+
+static bool is_fifo(void *argument)
+{
+    return (sched_getscheduler(((struct puppet *)argument)->pid) & ~SCHED_RESET_ON_FORK) == SCHED_FIFO;
+}
+
+static bool is_ordinary(void *argument)
+{
+    return (sched_getscheduler(((struct puppet *)argument)->pid) & ~SCHED_RESET_ON_FORK) == SCHED_OTHER;
+}
+
+START_TEST(a_holder_is_boosted_when_asked_to_yield_and_restored_when_it_has)
+{
+    struct fixture fixture;
+    struct puppet holder, urgent;
+
+    fixture_start(&fixture, "probe: false\nband: [10, 40]\n", NULL);
+    holder = puppet_start(&fixture, "holder", 10, DEVICE); /* welcomed: the daemon has its standing by now */
+    urgent = puppet_start(&fixture, "urgent", 80, DEVICE);
+    if ((sched_getscheduler(fixture.daemon) & ~SCHED_RESET_ON_FORK) != SCHED_FIFO) {
+        printf("no permission for SCHED_FIFO: the order alone is tested\n");
+        puppet_quit(&holder);
+        puppet_quit(&urgent);
+        fixture_done(&fixture);
+        return;
+    }
+    puppet_do(&holder, PUPPET_REGISTER, 'G');
+    for (unsigned round = 0; round < 2; round++) {
+        puppet_do(&holder, PUPPET_BEGIN, 'B');
+        ck_assert(is_ordinary(&holder));
+        puppet_do(&urgent, PUPPET_ASK, 'A');
+        fixture_wait(is_fifo, &holder, "the holder is boosted");
+        if (round == 0) {
+            puppet_do(&holder, PUPPET_END, 'E');
+            fixture_wait(is_ordinary, &holder, "the holder is restored");
+            puppet_do(&urgent, PUPPET_WAIT, 'W');
+            puppet_do(&urgent, PUPPET_END, 'E');
+        }
+    }
+    fixture_kill_daemon(&fixture, SIGTERM); /* everybody is what they were before */
+    ck_assert(is_ordinary(&holder));
+    puppet_kill(&holder);
+    puppet_kill(&urgent);
+    fixture_done(&fixture);
+}
+END_TEST
+
+/* ---- the trace ---- */
+
+START_TEST(what_ran_can_be_traced_also_after_the_program_has_left)
+{
+    const char *build = getenv("BATON_BUILD");
+    struct fixture fixture;
+    struct puppet gone, here;
+    char command[512];
+    char path[96];
+    char *text;
+    size_t size;
+
+    fixture_start(&fixture, PLAIN, NULL);
+    gone = puppet_start(&fixture, "goner", 10, DEVICE);
+    here = puppet_start(&fixture, "stayer", 80, DEVICE);
+    puppet_do(&gone, PUPPET_JOB_BEGIN, 'J');
+    puppet_do(&gone, PUPPET_BEGIN, 'B');
+    puppet_do(&gone, PUPPET_RAN, 'R');
+    puppet_do(&here, PUPPET_ASK, 'A');
+    for (char heard = 'N'; heard == 'N'; heard = puppet_hear(&gone, NSEC_PER_SEC))
+        puppet_say(&gone, PUPPET_YIELD);
+    puppet_do(&here, PUPPET_WAIT, 'W');
+    puppet_do(&here, PUPPET_RAN, 'R');
+    puppet_do(&here, PUPPET_END, 'E');
+    puppet_do(&gone, PUPPET_WAIT, 'W');
+    puppet_do(&gone, PUPPET_END, 'E');
+    puppet_do(&gone, PUPPET_JOB_END, 'K');
+    puppet_quit(&gone);
+    (void)snprintf(path, sizeof path, "%s/trace.json", fixture.folder);
+    (void)snprintf(command, sizeof command, "%s/baton trace --socket %s -o %s 2>/dev/null",
+                   build ? build : "build", fixture.socket, path);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_int_eq(file_read(path, 1 << 22, &text, &size), 0);
+    ck_assert_ptr_nonnull(strstr(text, "goner"));
+    ck_assert_ptr_nonnull(strstr(text, "stayer"));
+    ck_assert_ptr_nonnull(strstr(text, "\"cat\":\"running\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"cat\":\"queued\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"cat\":\"granted\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"cat\":\"yield\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"cat\":\"job\""));
+    free(text);
+    puppet_quit(&here);
+    fixture_done(&fixture);
+}
+END_TEST
+
 /* ---- the plan ---- */
 
 START_TEST(a_plan_sets_priorities_and_can_be_changed_without_a_restart)
@@ -777,7 +1005,9 @@ START_TEST(a_plan_sets_priorities_and_can_be_changed_without_a_restart)
 END_TEST
 
 HARNESS_MAIN("daemon", 60, an_engine_goes_from_one_process_to_the_other,
-             the_more_urgent_process_makes_the_other_yield, under_fifo_nobody_is_asked_to_yield,
+             the_more_urgent_process_makes_the_other_yield, equals_are_served_in_the_order_in_which_they_ask,
+             an_armed_reaper_hears_of_any_waiter_before_and_after, under_fifo_nobody_is_asked_to_yield,
+             under_gpusync_a_token_is_kept_until_the_job_ends, an_adaptive_client_gives_way_to_shorter_ones,
              a_client_killed_at_any_step_gives_its_engine_back_within_ten_milliseconds,
              clients_go_on_without_the_daemon_and_come_back_to_the_next,
              without_a_daemon_a_required_one_is_an_error_and_a_wished_one_is_not,
@@ -790,4 +1020,6 @@ HARNESS_MAIN("daemon", 60, an_engine_goes_from_one_process_to_the_other,
              nobody_gets_more_than_their_ceiling, a_ceiling_decides_who_is_more_urgent,
              a_user_gets_no_more_connections_than_the_quota, the_socket_is_private_unless_it_is_shared,
              only_one_daemon_listens_on_a_socket, an_idle_daemon_uses_no_cpu,
+             a_holder_is_boosted_when_asked_to_yield_and_restored_when_it_has,
+             what_ran_can_be_traced_also_after_the_program_has_left,
              a_plan_sets_priorities_and_can_be_changed_without_a_restart)

@@ -38,7 +38,10 @@ struct call {
     cl_event *ret_event;
 };
 
-#define CALL(name_, type_, blocking_) {name_, type_, queue, blocking_, n_waits, waits, ret_event}
+#define CALL(name_, type_, blocking_)                                                                        \
+    {                                                                                                        \
+        name_, type_, queue, blocking_, n_waits, waits, ret_event                                            \
+    }
 
 /* What every enqueue checks first; then the scripted failure. */
 static cl_int begin(const struct call *call)
@@ -61,7 +64,8 @@ static cl_int check_mem(const struct call *call, cl_mem mem, bool image)
 
 static cl_int submit_box(const struct call *call, const struct box *box, cl_mem a, cl_mem b)
 {
-    struct fake_command draft = {.call = call->name, .act = act_box, .bytes = box->bytes * box->rows * box->slices};
+    struct fake_command draft = {
+        .call = call->name, .act = act_box, .bytes = box->bytes * box->rows * box->slices};
     cl_int code = fake_script_fail(call->name);
 
     if (code)
@@ -72,7 +76,8 @@ static cl_int submit_box(const struct call *call, const struct box *box, cl_mem 
         draft.mems[draft.n_mems++] = a;
     if (b)
         draft.mems[draft.n_mems++] = b;
-    return fake_submit(call->queue, &draft, call->type, call->n_waits, call->waits, call->blocking, call->ret_event);
+    return fake_submit(call->queue, &draft, call->type, call->n_waits, call->waits, call->blocking,
+                       call->ret_event);
 }
 
 static bool outside(cl_mem mem, size_t offset, size_t size)
@@ -80,9 +85,9 @@ static bool outside(cl_mem mem, size_t offset, size_t size)
     return offset > mem->size || size > mem->size - offset || size == 0;
 }
 
-FAKE_API cl_int CL_API_CALL fake_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
-                                                     size_t size, void *ptr, cl_uint n_waits, const cl_event *waits,
-                                                     cl_event *ret_event)
+FAKE_API cl_int CL_API_CALL fake_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                                     size_t offset, size_t size, void *ptr, cl_uint n_waits,
+                                                     const cl_event *waits, cl_event *ret_event)
 {
     struct call call = CALL("ReadBuffer", CL_COMMAND_READ_BUFFER, blocking);
     cl_int code = begin(&call);
@@ -93,12 +98,15 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueReadBuffer(cl_command_queue queue, cl_
         return CL_INVALID_VALUE;
     if (buffer->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
         return CL_INVALID_OPERATION;
-    return submit_box(&call, &(struct box){.to = ptr, .from = buffer->bytes + offset, .bytes = size, .rows = 1, .slices = 1},
-                      buffer, NULL);
+    return submit_box(
+        &call,
+        &(struct box){.to = ptr, .from = buffer->bytes + offset, .bytes = size, .rows = 1, .slices = 1},
+        buffer, NULL);
 }
 
-FAKE_API cl_int CL_API_CALL fake_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
-                                                      size_t size, const void *ptr, cl_uint n_waits, const cl_event *waits,
+FAKE_API cl_int CL_API_CALL fake_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                                      size_t offset, size_t size, const void *ptr,
+                                                      cl_uint n_waits, const cl_event *waits,
                                                       cl_event *ret_event)
 {
     struct call call = CALL("WriteBuffer", CL_COMMAND_WRITE_BUFFER, blocking);
@@ -110,12 +118,15 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueWriteBuffer(cl_command_queue queue, cl
         return CL_INVALID_VALUE;
     if (buffer->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
         return CL_INVALID_OPERATION;
-    return submit_box(&call, &(struct box){.to = buffer->bytes + offset, .from = ptr, .bytes = size, .rows = 1, .slices = 1},
-                      buffer, NULL);
+    return submit_box(
+        &call,
+        &(struct box){.to = buffer->bytes + offset, .from = ptr, .bytes = size, .rows = 1, .slices = 1},
+        buffer, NULL);
 }
 
-FAKE_API cl_int CL_API_CALL fake_clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset,
-                                                     size_t to_offset, size_t size, cl_uint n_waits, const cl_event *waits,
+FAKE_API cl_int CL_API_CALL fake_clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to,
+                                                     size_t from_offset, size_t to_offset, size_t size,
+                                                     cl_uint n_waits, const cl_event *waits,
                                                      cl_event *ret_event)
 {
     struct call call = CALL("CopyBuffer", CL_COMMAND_COPY_BUFFER, CL_FALSE);
@@ -128,13 +139,18 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueCopyBuffer(cl_command_queue queue, cl_
     if (from == to && from_offset < to_offset + size && to_offset < from_offset + size)
         return CL_MEM_COPY_OVERLAP;
     return submit_box(&call,
-                      &(struct box){.to = to->bytes + to_offset, .from = from->bytes + from_offset, .bytes = size, .rows = 1, .slices = 1},
+                      &(struct box){.to = to->bytes + to_offset,
+                                    .from = from->bytes + from_offset,
+                                    .bytes = size,
+                                    .rows = 1,
+                                    .slices = 1},
                       from, to);
 }
 
-FAKE_API cl_int CL_API_CALL fake_clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, const void *pattern,
-                                                     size_t pattern_size, size_t offset, size_t size, cl_uint n_waits,
-                                                     const cl_event *waits, cl_event *ret_event)
+FAKE_API cl_int CL_API_CALL fake_clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer,
+                                                     const void *pattern, size_t pattern_size, size_t offset,
+                                                     size_t size, cl_uint n_waits, const cl_event *waits,
+                                                     cl_event *ret_event)
 {
     struct call call = CALL("FillBuffer", CL_COMMAND_FILL_BUFFER, CL_FALSE);
     struct box box = {.bytes = size, .rows = 1, .slices = 1, .pattern_size = pattern_size};
@@ -154,7 +170,8 @@ struct rect {
     size_t row, slice, offset, last; /* pitches; first byte; one past the last byte */
 };
 
-static bool rect_make(struct rect *ret_rect, const size_t origin[3], const size_t region[3], size_t row, size_t slice)
+static bool rect_make(struct rect *ret_rect, const size_t origin[3], const size_t region[3], size_t row,
+                      size_t slice)
 {
     ret_rect->row = row ? row : region[0];
     ret_rect->slice = slice ? slice : ret_rect->row * region[1];
@@ -170,8 +187,8 @@ static bool empty_region(const size_t region[3])
 }
 
 static cl_int transfer_rect(const struct call *call, cl_mem buffer, bool reading, const size_t *buffer_origin,
-                            const size_t *host_origin, const size_t *region, size_t buffer_row, size_t buffer_slice,
-                            size_t host_row, size_t host_slice, void *ptr)
+                            const size_t *host_origin, const size_t *region, size_t buffer_row,
+                            size_t buffer_slice, size_t host_row, size_t host_slice, void *ptr)
 {
     struct rect device, host;
     struct box box = {0};
@@ -195,35 +212,34 @@ static cl_int transfer_rect(const struct call *call, cl_mem buffer, bool reading
     return submit_box(call, &box, buffer, NULL);
 }
 
-FAKE_API cl_int CL_API_CALL fake_clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
-                                                         const size_t *buffer_origin, const size_t *host_origin,
-                                                         const size_t *region, size_t buffer_row, size_t buffer_slice,
-                                                         size_t host_row, size_t host_slice, void *ptr, cl_uint n_waits,
-                                                         const cl_event *waits, cl_event *ret_event)
+FAKE_API cl_int CL_API_CALL fake_clEnqueueReadBufferRect(
+    cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *buffer_origin,
+    const size_t *host_origin, const size_t *region, size_t buffer_row, size_t buffer_slice, size_t host_row,
+    size_t host_slice, void *ptr, cl_uint n_waits, const cl_event *waits, cl_event *ret_event)
 {
     struct call call = CALL("ReadBufferRect", CL_COMMAND_READ_BUFFER_RECT, blocking);
 
-    return transfer_rect(&call, buffer, true, buffer_origin, host_origin, region, buffer_row, buffer_slice, host_row,
-                         host_slice, ptr);
+    return transfer_rect(&call, buffer, true, buffer_origin, host_origin, region, buffer_row, buffer_slice,
+                         host_row, host_slice, ptr);
 }
 
-FAKE_API cl_int CL_API_CALL fake_clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
-                                                          const size_t *buffer_origin, const size_t *host_origin,
-                                                          const size_t *region, size_t buffer_row, size_t buffer_slice,
-                                                          size_t host_row, size_t host_slice, const void *ptr,
-                                                          cl_uint n_waits, const cl_event *waits, cl_event *ret_event)
+FAKE_API cl_int CL_API_CALL fake_clEnqueueWriteBufferRect(
+    cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *buffer_origin,
+    const size_t *host_origin, const size_t *region, size_t buffer_row, size_t buffer_slice, size_t host_row,
+    size_t host_slice, const void *ptr, cl_uint n_waits, const cl_event *waits, cl_event *ret_event)
 {
     struct call call = CALL("WriteBufferRect", CL_COMMAND_WRITE_BUFFER_RECT, blocking);
 
-    return transfer_rect(&call, buffer, false, buffer_origin, host_origin, region, buffer_row, buffer_slice, host_row,
-                         host_slice, (void *)(uintptr_t)ptr);
+    return transfer_rect(&call, buffer, false, buffer_origin, host_origin, region, buffer_row, buffer_slice,
+                         host_row, host_slice, (void *)(uintptr_t)ptr);
 }
 
 FAKE_API cl_int CL_API_CALL fake_clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem from, cl_mem to,
                                                          const size_t *from_origin, const size_t *to_origin,
-                                                         const size_t *region, size_t from_row, size_t from_slice,
-                                                         size_t to_row, size_t to_slice, cl_uint n_waits,
-                                                         const cl_event *waits, cl_event *ret_event)
+                                                         const size_t *region, size_t from_row,
+                                                         size_t from_slice, size_t to_row, size_t to_slice,
+                                                         cl_uint n_waits, const cl_event *waits,
+                                                         cl_event *ret_event)
 {
     struct call call = CALL("CopyBufferRect", CL_COMMAND_COPY_BUFFER_RECT, CL_FALSE);
     struct rect source, target;
@@ -231,12 +247,23 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueCopyBufferRect(cl_command_queue queue,
 
     if (code || (code = check_mem(&call, from, false)) || (code = check_mem(&call, to, false)))
         return code;
-    if (!from_origin || !to_origin || empty_region(region) || !rect_make(&source, from_origin, region, from_row, from_slice) ||
-        !rect_make(&target, to_origin, region, to_row, to_slice) || source.last > from->size || target.last > to->size)
+    if (!from_origin || !to_origin || empty_region(region) ||
+        !rect_make(&source, from_origin, region, from_row, from_slice) ||
+        !rect_make(&target, to_origin, region, to_row, to_slice) || source.last > from->size ||
+        target.last > to->size)
         return CL_INVALID_VALUE;
     return submit_box(&call,
-                      &(struct box){to->bytes + target.offset, from->bytes + source.offset, target.row, target.slice, source.row,
-                                    source.slice, region[0], region[1], region[2], {0}, 0},
+                      &(struct box){to->bytes + target.offset,
+                                    from->bytes + source.offset,
+                                    target.row,
+                                    target.slice,
+                                    source.row,
+                                    source.slice,
+                                    region[0],
+                                    region[1],
+                                    region[2],
+                                    {0},
+                                    0},
                       from, to);
 }
 
@@ -248,11 +275,12 @@ static size_t image_offset(cl_mem image, const size_t origin[3])
 static bool outside_image(cl_mem image, const size_t *origin, const size_t *region)
 {
     return !origin || empty_region(region) || origin[0] + region[0] > image->desc.image_width ||
-           origin[1] + region[1] > image->desc.image_height || origin[2] + region[2] > image->desc.image_depth;
+           origin[1] + region[1] > image->desc.image_height ||
+           origin[2] + region[2] > image->desc.image_depth;
 }
 
-static cl_int transfer_image(const struct call *call, cl_mem image, bool reading, const size_t *origin, const size_t *region,
-                             size_t row, size_t slice, void *ptr)
+static cl_int transfer_image(const struct call *call, cl_mem image, bool reading, const size_t *origin,
+                             const size_t *region, size_t row, size_t slice, void *ptr)
 {
     struct box box = {0};
     cl_int code = begin(call);
@@ -277,8 +305,9 @@ static cl_int transfer_image(const struct call *call, cl_mem image, bool reading
     return submit_box(call, &box, image, NULL);
 }
 
-FAKE_API cl_int CL_API_CALL fake_clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t *origin,
-                                                    const size_t *region, size_t row, size_t slice, void *ptr, cl_uint n_waits,
+FAKE_API cl_int CL_API_CALL fake_clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_bool blocking,
+                                                    const size_t *origin, const size_t *region, size_t row,
+                                                    size_t slice, void *ptr, cl_uint n_waits,
                                                     const cl_event *waits, cl_event *ret_event)
 {
     struct call call = CALL("ReadImage", CL_COMMAND_READ_IMAGE, blocking);
@@ -287,17 +316,18 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueReadImage(cl_command_queue queue, cl_m
 }
 
 FAKE_API cl_int CL_API_CALL fake_clEnqueueWriteImage(cl_command_queue queue, cl_mem image, cl_bool blocking,
-                                                     const size_t *origin, const size_t *region, size_t row, size_t slice,
-                                                     const void *ptr, cl_uint n_waits, const cl_event *waits,
-                                                     cl_event *ret_event)
+                                                     const size_t *origin, const size_t *region, size_t row,
+                                                     size_t slice, const void *ptr, cl_uint n_waits,
+                                                     const cl_event *waits, cl_event *ret_event)
 {
     struct call call = CALL("WriteImage", CL_COMMAND_WRITE_IMAGE, blocking);
 
     return transfer_image(&call, image, false, origin, region, row, slice, (void *)(uintptr_t)ptr);
 }
 
-FAKE_API cl_int CL_API_CALL fake_clEnqueueCopyImage(cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
-                                                    const size_t *to_origin, const size_t *region, cl_uint n_waits,
+FAKE_API cl_int CL_API_CALL fake_clEnqueueCopyImage(cl_command_queue queue, cl_mem from, cl_mem to,
+                                                    const size_t *from_origin, const size_t *to_origin,
+                                                    const size_t *region, cl_uint n_waits,
                                                     const cl_event *waits, cl_event *ret_event)
 {
     struct call call = CALL("CopyImage", CL_COMMAND_COPY_IMAGE, CL_FALSE);
@@ -310,15 +340,24 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueCopyImage(cl_command_queue queue, cl_m
     if (outside_image(from, from_origin, region) || outside_image(to, to_origin, region))
         return CL_INVALID_VALUE;
     return submit_box(&call,
-                      &(struct box){to->bytes + image_offset(to, to_origin), from->bytes + image_offset(from, from_origin),
-                                    to->row_pitch, to->slice_pitch, from->row_pitch, from->slice_pitch,
-                                    region[0] * from->element, region[1], region[2], {0}, 0},
+                      &(struct box){to->bytes + image_offset(to, to_origin),
+                                    from->bytes + image_offset(from, from_origin),
+                                    to->row_pitch,
+                                    to->slice_pitch,
+                                    from->row_pitch,
+                                    from->slice_pitch,
+                                    region[0] * from->element,
+                                    region[1],
+                                    region[2],
+                                    {0},
+                                    0},
                       from, to);
 }
 
 FAKE_API cl_int CL_API_CALL fake_clEnqueueCopyImageToBuffer(cl_command_queue queue, cl_mem from, cl_mem to,
-                                                            const size_t *origin, const size_t *region, size_t offset,
-                                                            cl_uint n_waits, const cl_event *waits, cl_event *ret_event)
+                                                            const size_t *origin, const size_t *region,
+                                                            size_t offset, cl_uint n_waits,
+                                                            const cl_event *waits, cl_event *ret_event)
 {
     struct call call = CALL("CopyImageToBuffer", CL_COMMAND_COPY_IMAGE_TO_BUFFER, CL_FALSE);
     cl_int code = begin(&call);
@@ -331,13 +370,23 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueCopyImageToBuffer(cl_command_queue que
         return CL_INVALID_VALUE;
     row = region[0] * from->element;
     return submit_box(&call,
-                      &(struct box){to->bytes + offset, from->bytes + image_offset(from, origin), row, row * region[1],
-                                    from->row_pitch, from->slice_pitch, row, region[1], region[2], {0}, 0},
+                      &(struct box){to->bytes + offset,
+                                    from->bytes + image_offset(from, origin),
+                                    row,
+                                    row * region[1],
+                                    from->row_pitch,
+                                    from->slice_pitch,
+                                    row,
+                                    region[1],
+                                    region[2],
+                                    {0},
+                                    0},
                       from, to);
 }
 
-FAKE_API cl_int CL_API_CALL fake_clEnqueueCopyBufferToImage(cl_command_queue queue, cl_mem from, cl_mem to, size_t offset,
-                                                            const size_t *origin, const size_t *region, cl_uint n_waits,
+FAKE_API cl_int CL_API_CALL fake_clEnqueueCopyBufferToImage(cl_command_queue queue, cl_mem from, cl_mem to,
+                                                            size_t offset, const size_t *origin,
+                                                            const size_t *region, cl_uint n_waits,
                                                             const cl_event *waits, cl_event *ret_event)
 {
     struct call call = CALL("CopyBufferToImage", CL_COMMAND_COPY_BUFFER_TO_IMAGE, CL_FALSE);
@@ -351,14 +400,24 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueCopyBufferToImage(cl_command_queue que
         return CL_INVALID_VALUE;
     row = region[0] * to->element;
     return submit_box(&call,
-                      &(struct box){to->bytes + image_offset(to, origin), from->bytes + offset, to->row_pitch, to->slice_pitch,
-                                    row, row * region[1], row, region[1], region[2], {0}, 0},
+                      &(struct box){to->bytes + image_offset(to, origin),
+                                    from->bytes + offset,
+                                    to->row_pitch,
+                                    to->slice_pitch,
+                                    row,
+                                    row * region[1],
+                                    row,
+                                    region[1],
+                                    region[2],
+                                    {0},
+                                    0},
                       from, to);
 }
 
 FAKE_API cl_int CL_API_CALL fake_clEnqueueFillImage(cl_command_queue queue, cl_mem image, const void *color,
-                                                    const size_t *origin, const size_t *region, cl_uint n_waits,
-                                                    const cl_event *waits, cl_event *ret_event)
+                                                    const size_t *origin, const size_t *region,
+                                                    cl_uint n_waits, const cl_event *waits,
+                                                    cl_event *ret_event)
 {
     struct call call = CALL("FillImage", CL_COMMAND_FILL_IMAGE, CL_FALSE);
     struct box box = {0};
@@ -383,8 +442,9 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueFillImage(cl_command_queue queue, cl_m
     return submit_box(&call, &box, image, NULL);
 }
 
-FAKE_API cl_int CL_API_CALL fake_clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, void *to, const void *from,
-                                                    size_t size, cl_uint n_waits, const cl_event *waits, cl_event *ret_event)
+FAKE_API cl_int CL_API_CALL fake_clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, void *to,
+                                                    const void *from, size_t size, cl_uint n_waits,
+                                                    const cl_event *waits, cl_event *ret_event)
 {
     struct call call = CALL("SVMMemcpy", CL_COMMAND_SVM_MEMCPY, blocking);
     cl_int code = begin(&call);
@@ -393,11 +453,13 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueSVMMemcpy(cl_command_queue queue, cl_b
         return code;
     if (!to || !from)
         return CL_INVALID_VALUE;
-    return submit_box(&call, &(struct box){.to = to, .from = from, .bytes = size, .rows = 1, .slices = 1}, NULL, NULL);
+    return submit_box(&call, &(struct box){.to = to, .from = from, .bytes = size, .rows = 1, .slices = 1},
+                      NULL, NULL);
 }
 
-FAKE_API cl_int CL_API_CALL fake_clEnqueueSVMMemFill(cl_command_queue queue, void *to, const void *pattern, size_t pattern_size,
-                                                     size_t size, cl_uint n_waits, const cl_event *waits, cl_event *ret_event)
+FAKE_API cl_int CL_API_CALL fake_clEnqueueSVMMemFill(cl_command_queue queue, void *to, const void *pattern,
+                                                     size_t pattern_size, size_t size, cl_uint n_waits,
+                                                     const cl_event *waits, cl_event *ret_event)
 {
     struct call call = CALL("SVMMemFill", CL_COMMAND_SVM_MEMFILL, CL_FALSE);
     struct box box = {.to = to, .bytes = size, .rows = 1, .slices = 1, .pattern_size = pattern_size};

@@ -17,8 +17,8 @@ static void act_launch(struct fake_command *command)
     fake_builtin_run(launch->signature, launch->args, &launch->range);
 }
 
-static cl_int fill_range(struct fake_range *ret_range, cl_uint dim, const size_t *offset, const size_t *global,
-                         const size_t *local)
+static cl_int fill_range(struct fake_range *ret_range, cl_uint dim, const size_t *offset,
+                         const size_t *global, const size_t *local)
 {
     static const size_t limits[3] = {1024, 1024, 64};
 
@@ -78,17 +78,19 @@ static cl_int launch_kernel(cl_command_queue queue, cl_kernel kernel, cl_uint di
         if (kernel->signature->args[i].address == CL_KERNEL_ARG_ADDRESS_GLOBAL &&
             fake_is(kernel->args[i].value.mem, FAKE_MEM))
             draft.mems[draft.n_mems++] = kernel->args[i].value.mem;
-    draft.groups = range.global[0] / range.local[0] * (range.global[1] / range.local[1]) * (range.global[2] / range.local[2]);
+    draft.groups = range.global[0] / range.local[0] * (range.global[1] / range.local[1]) *
+                   (range.global[2] / range.local[2]);
     draft.duration_ns = fake_script_group_ns(kernel->signature->name) * (int64_t)draft.groups;
     return fake_submit(queue, &draft, type, n_waits, waits, CL_FALSE, ret_event);
 }
 
 FAKE_API cl_int CL_API_CALL fake_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dim,
-                                                        const size_t *offset, const size_t *global, const size_t *local,
-                                                        cl_uint n_waits, const cl_event *waits, cl_event *ret_event)
+                                                        const size_t *offset, const size_t *global,
+                                                        const size_t *local, cl_uint n_waits,
+                                                        const cl_event *waits, cl_event *ret_event)
 {
-    return launch_kernel(queue, kernel, dim, offset, global, local, CL_COMMAND_NDRANGE_KERNEL, "NDRangeKernel", n_waits,
-                         waits, ret_event);
+    return launch_kernel(queue, kernel, dim, offset, global, local, CL_COMMAND_NDRANGE_KERNEL,
+                         "NDRangeKernel", n_waits, waits, ret_event);
 }
 
 FAKE_API cl_int CL_API_CALL fake_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint n_waits,
@@ -96,12 +98,14 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueTask(cl_command_queue queue, cl_kernel
 {
     static const size_t one = 1;
 
-    return launch_kernel(queue, kernel, 1, NULL, &one, &one, CL_COMMAND_TASK, "Task", n_waits, waits, ret_event);
+    return launch_kernel(queue, kernel, 1, NULL, &one, &one, CL_COMMAND_TASK, "Task", n_waits, waits,
+                         ret_event);
 }
 
 /* The general command: checks, then act (may be NULL) in its turn. Takes data over. */
-static cl_int plain(cl_command_queue queue, const char *call, cl_command_type type, const struct fake_command *draft,
-                    cl_bool blocking, cl_uint n_waits, const cl_event *waits, cl_event *ret_event)
+static cl_int plain(cl_command_queue queue, const char *call, cl_command_type type,
+                    const struct fake_command *draft, cl_bool blocking, cl_uint n_waits,
+                    const cl_event *waits, cl_event *ret_event)
 {
     struct fake_command command = *draft;
     cl_int code;
@@ -129,16 +133,18 @@ static void act_native(struct fake_command *command)
     native->run(native->args);
 }
 
-FAKE_API cl_int CL_API_CALL fake_clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *run)(void *), void *args,
-                                                       size_t size, cl_uint n, const cl_mem *mems, const void **places,
-                                                       cl_uint n_waits, const cl_event *waits, cl_event *ret_event)
+FAKE_API cl_int CL_API_CALL fake_clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *run)(void *),
+                                                       void *args, size_t size, cl_uint n, const cl_mem *mems,
+                                                       const void **places, cl_uint n_waits,
+                                                       const cl_event *waits, cl_event *ret_event)
 {
     struct fake_command draft = {.act = act_native};
     struct native *native;
 
     if (!fake_is(queue, FAKE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
-    if (!run || (args == NULL) != (size == 0) || (n > 0) != (mems != NULL) || (n > 0) != (places != NULL) || n > FAKE_MAX_ARGS)
+    if (!run || (args == NULL) != (size == 0) || (n > 0) != (mems != NULL) || (n > 0) != (places != NULL) ||
+        n > FAKE_MAX_ARGS)
         return CL_INVALID_VALUE;
     draft.data = native = malloc(sizeof *native + size);
     native->run = run;
@@ -150,13 +156,15 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueNativeKernel(cl_command_queue queue, v
             return CL_INVALID_MEM_OBJECT;
         }
         draft.mems[draft.n_mems++] = mems[i];
-        memcpy(native->args + ((const char *)places[i] - (const char *)args), &mems[i]->bytes, sizeof(void *));
+        memcpy(native->args + ((const char *)places[i] - (const char *)args), &mems[i]->bytes,
+               sizeof(void *));
     }
-    return plain(queue, "NativeKernel", CL_COMMAND_NATIVE_KERNEL, &draft, CL_FALSE, n_waits, waits, ret_event);
+    return plain(queue, "NativeKernel", CL_COMMAND_NATIVE_KERNEL, &draft, CL_FALSE, n_waits, waits,
+                 ret_event);
 }
 
-static void *map(cl_command_queue queue, cl_mem mem, const char *call, cl_command_type type, cl_bool blocking, size_t offset,
-                 cl_uint n_waits, const cl_event *waits, cl_event *ret_event, cl_int *ret_code)
+static void *map(cl_command_queue queue, cl_mem mem, const char *call, cl_command_type type, cl_bool blocking,
+                 size_t offset, cl_uint n_waits, const cl_event *waits, cl_event *ret_event, cl_int *ret_code)
 {
     struct fake_command draft = {.mems = {mem}, .n_mems = 1};
     struct fake_mapping *mapping;
@@ -182,8 +190,9 @@ static void *refuse(cl_int code, cl_int *ret_code)
     return NULL;
 }
 
-FAKE_API void *CL_API_CALL fake_clEnqueueMapBuffer(cl_command_queue queue, cl_mem mem, cl_bool blocking, cl_map_flags flags,
-                                                   size_t offset, size_t size, cl_uint n_waits, const cl_event *waits,
+FAKE_API void *CL_API_CALL fake_clEnqueueMapBuffer(cl_command_queue queue, cl_mem mem, cl_bool blocking,
+                                                   cl_map_flags flags, size_t offset, size_t size,
+                                                   cl_uint n_waits, const cl_event *waits,
                                                    cl_event *ret_event, cl_int *ret_code)
 {
     if (!fake_is(queue, FAKE_QUEUE))
@@ -194,13 +203,15 @@ FAKE_API void *CL_API_CALL fake_clEnqueueMapBuffer(cl_command_queue queue, cl_me
         return refuse(CL_INVALID_CONTEXT, ret_code);
     if (!size || offset > mem->size || size > mem->size - offset || flags > 7)
         return refuse(CL_INVALID_VALUE, ret_code);
-    return map(queue, mem, "MapBuffer", CL_COMMAND_MAP_BUFFER, blocking, offset, n_waits, waits, ret_event, ret_code);
+    return map(queue, mem, "MapBuffer", CL_COMMAND_MAP_BUFFER, blocking, offset, n_waits, waits, ret_event,
+               ret_code);
 }
 
-FAKE_API void *CL_API_CALL fake_clEnqueueMapImage(cl_command_queue queue, cl_mem mem, cl_bool blocking, cl_map_flags flags,
-                                                  const size_t *origin, const size_t *region, size_t *ret_row,
-                                                  size_t *ret_slice, cl_uint n_waits, const cl_event *waits,
-                                                  cl_event *ret_event, cl_int *ret_code)
+FAKE_API void *CL_API_CALL fake_clEnqueueMapImage(cl_command_queue queue, cl_mem mem, cl_bool blocking,
+                                                  cl_map_flags flags, const size_t *origin,
+                                                  const size_t *region, size_t *ret_row, size_t *ret_slice,
+                                                  cl_uint n_waits, const cl_event *waits, cl_event *ret_event,
+                                                  cl_int *ret_code)
 {
     if (!fake_is(queue, FAKE_QUEUE))
         return refuse(CL_INVALID_COMMAND_QUEUE, ret_code);
@@ -215,12 +226,13 @@ FAKE_API void *CL_API_CALL fake_clEnqueueMapImage(cl_command_queue queue, cl_mem
     if (ret_slice)
         *ret_slice = mem->desc.image_depth > 1 ? mem->slice_pitch : 0;
     return map(queue, mem, "MapImage", CL_COMMAND_MAP_IMAGE, blocking,
-               origin[0] * mem->element + origin[1] * mem->row_pitch + origin[2] * mem->slice_pitch, n_waits, waits,
-               ret_event, ret_code);
+               origin[0] * mem->element + origin[1] * mem->row_pitch + origin[2] * mem->slice_pitch, n_waits,
+               waits, ret_event, ret_code);
 }
 
-FAKE_API cl_int CL_API_CALL fake_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem mem, void *pointer, cl_uint n_waits,
-                                                         const cl_event *waits, cl_event *ret_event)
+FAKE_API cl_int CL_API_CALL fake_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem mem, void *pointer,
+                                                         cl_uint n_waits, const cl_event *waits,
+                                                         cl_event *ret_event)
 {
     struct fake_command draft = {.mems = {mem}, .n_mems = 1};
     struct fake_mapping **at, *found = NULL;
@@ -240,12 +252,14 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueUnmapMemObject(cl_command_queue queue,
     if (!found)
         return CL_INVALID_VALUE;
     free(found);
-    return plain(queue, "UnmapMemObject", CL_COMMAND_UNMAP_MEM_OBJECT, &draft, CL_FALSE, n_waits, waits, ret_event);
+    return plain(queue, "UnmapMemObject", CL_COMMAND_UNMAP_MEM_OBJECT, &draft, CL_FALSE, n_waits, waits,
+                 ret_event);
 }
 
-FAKE_API cl_int CL_API_CALL fake_clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint n, const cl_mem *mems,
-                                                            cl_mem_migration_flags flags, cl_uint n_waits,
-                                                            const cl_event *waits, cl_event *ret_event)
+FAKE_API cl_int CL_API_CALL fake_clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint n,
+                                                            const cl_mem *mems, cl_mem_migration_flags flags,
+                                                            cl_uint n_waits, const cl_event *waits,
+                                                            cl_event *ret_event)
 {
     if (!fake_is(queue, FAKE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
@@ -254,22 +268,23 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueMigrateMemObjects(cl_command_queue que
     for (cl_uint i = 0; i < n; i++)
         if (!fake_is(mems[i], FAKE_MEM))
             return CL_INVALID_MEM_OBJECT;
-    return plain(queue, "MigrateMemObjects", CL_COMMAND_MIGRATE_MEM_OBJECTS, &(struct fake_command){0}, CL_FALSE, n_waits,
-                 waits, ret_event);
+    return plain(queue, "MigrateMemObjects", CL_COMMAND_MIGRATE_MEM_OBJECTS, &(struct fake_command){0},
+                 CL_FALSE, n_waits, waits, ret_event);
 }
 
-FAKE_API cl_int CL_API_CALL fake_clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint n_waits, const cl_event *waits,
-                                                             cl_event *ret_event)
+FAKE_API cl_int CL_API_CALL fake_clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint n_waits,
+                                                             const cl_event *waits, cl_event *ret_event)
 {
-    return plain(queue, "Marker", CL_COMMAND_MARKER, &(struct fake_command){.all_before = !n_waits}, CL_FALSE, n_waits, waits,
-                 ret_event);
-}
-
-FAKE_API cl_int CL_API_CALL fake_clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint n_waits, const cl_event *waits,
-                                                              cl_event *ret_event)
-{
-    return plain(queue, "Barrier", CL_COMMAND_BARRIER, &(struct fake_command){.barrier = true, .all_before = !n_waits}, CL_FALSE,
+    return plain(queue, "Marker", CL_COMMAND_MARKER, &(struct fake_command){.all_before = !n_waits}, CL_FALSE,
                  n_waits, waits, ret_event);
+}
+
+FAKE_API cl_int CL_API_CALL fake_clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint n_waits,
+                                                              const cl_event *waits, cl_event *ret_event)
+{
+    return plain(queue, "Barrier", CL_COMMAND_BARRIER,
+                 &(struct fake_command){.barrier = true, .all_before = !n_waits}, CL_FALSE, n_waits, waits,
+                 ret_event);
 }
 
 FAKE_API cl_int CL_API_CALL fake_clEnqueueMarker(cl_command_queue queue, cl_event *ret_event)
@@ -282,7 +297,8 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueBarrier(cl_command_queue queue)
     return fake_clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL);
 }
 
-FAKE_API cl_int CL_API_CALL fake_clEnqueueWaitForEvents(cl_command_queue queue, cl_uint n_waits, const cl_event *waits)
+FAKE_API cl_int CL_API_CALL fake_clEnqueueWaitForEvents(cl_command_queue queue, cl_uint n_waits,
+                                                        const cl_event *waits)
 {
     if (!fake_is(queue, FAKE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
@@ -294,22 +310,24 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueWaitForEvents(cl_command_queue queue, 
     return fake_clEnqueueBarrierWithWaitList(queue, n_waits, waits, NULL);
 }
 
-FAKE_API cl_int CL_API_CALL fake_clEnqueueAcquireGLObjects(cl_command_queue queue, cl_uint n, const cl_mem *mems,
-                                                           cl_uint n_waits, const cl_event *waits, cl_event *ret_event)
+FAKE_API cl_int CL_API_CALL fake_clEnqueueAcquireGLObjects(cl_command_queue queue, cl_uint n,
+                                                           const cl_mem *mems, cl_uint n_waits,
+                                                           const cl_event *waits, cl_event *ret_event)
 {
     (void)n;
     (void)mems;
-    return plain(queue, "AcquireGLObjects", CL_COMMAND_ACQUIRE_GL_OBJECTS, &(struct fake_command){0}, CL_FALSE, n_waits, waits,
-                 ret_event);
+    return plain(queue, "AcquireGLObjects", CL_COMMAND_ACQUIRE_GL_OBJECTS, &(struct fake_command){0},
+                 CL_FALSE, n_waits, waits, ret_event);
 }
 
-FAKE_API cl_int CL_API_CALL fake_clEnqueueReleaseGLObjects(cl_command_queue queue, cl_uint n, const cl_mem *mems,
-                                                           cl_uint n_waits, const cl_event *waits, cl_event *ret_event)
+FAKE_API cl_int CL_API_CALL fake_clEnqueueReleaseGLObjects(cl_command_queue queue, cl_uint n,
+                                                           const cl_mem *mems, cl_uint n_waits,
+                                                           const cl_event *waits, cl_event *ret_event)
 {
     (void)n;
     (void)mems;
-    return plain(queue, "ReleaseGLObjects", CL_COMMAND_RELEASE_GL_OBJECTS, &(struct fake_command){0}, CL_FALSE, n_waits, waits,
-                 ret_event);
+    return plain(queue, "ReleaseGLObjects", CL_COMMAND_RELEASE_GL_OBJECTS, &(struct fake_command){0},
+                 CL_FALSE, n_waits, waits, ret_event);
 }
 
 struct svm_free {
@@ -332,8 +350,10 @@ static void act_svm_free(struct fake_command *command)
 }
 
 FAKE_API cl_int CL_API_CALL fake_clEnqueueSVMFree(cl_command_queue queue, cl_uint n, void *pointers[],
-                                                  void(CL_CALLBACK *run)(cl_command_queue, cl_uint, void *[], void *),
-                                                  void *user, cl_uint n_waits, const cl_event *waits, cl_event *ret_event)
+                                                  void(CL_CALLBACK *run)(cl_command_queue, cl_uint, void *[],
+                                                                         void *),
+                                                  void *user, cl_uint n_waits, const cl_event *waits,
+                                                  cl_event *ret_event)
 {
     struct fake_command draft = {.act = act_svm_free};
     struct svm_free *job;
@@ -344,18 +364,21 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueSVMFree(cl_command_queue queue, cl_uin
         return CL_INVALID_VALUE;
     draft.data = job = malloc(sizeof *job + n * sizeof(void *));
     *job = (struct svm_free){.queue = queue, .n = n, .run = run, .user = user};
-    memcpy(job->pointers, pointers, n * sizeof(void *));
+    if (n)
+        memcpy(job->pointers, pointers, n * sizeof(void *));
     return plain(queue, "SVMFree", CL_COMMAND_SVM_FREE, &draft, CL_FALSE, n_waits, waits, ret_event);
 }
 
-FAKE_API cl_int CL_API_CALL fake_clEnqueueSVMMap(cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *pointer,
-                                                 size_t size, cl_uint n_waits, const cl_event *waits, cl_event *ret_event)
+FAKE_API cl_int CL_API_CALL fake_clEnqueueSVMMap(cl_command_queue queue, cl_bool blocking, cl_map_flags flags,
+                                                 void *pointer, size_t size, cl_uint n_waits,
+                                                 const cl_event *waits, cl_event *ret_event)
 {
     if (!fake_is(queue, FAKE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
     if (!pointer || !size || flags > 7)
         return CL_INVALID_VALUE;
-    return plain(queue, "SVMMap", CL_COMMAND_SVM_MAP, &(struct fake_command){0}, blocking, n_waits, waits, ret_event);
+    return plain(queue, "SVMMap", CL_COMMAND_SVM_MAP, &(struct fake_command){0}, blocking, n_waits, waits,
+                 ret_event);
 }
 
 FAKE_API cl_int CL_API_CALL fake_clEnqueueSVMUnmap(cl_command_queue queue, void *pointer, cl_uint n_waits,
@@ -365,11 +388,13 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueSVMUnmap(cl_command_queue queue, void 
         return CL_INVALID_COMMAND_QUEUE;
     if (!pointer)
         return CL_INVALID_VALUE;
-    return plain(queue, "SVMUnmap", CL_COMMAND_SVM_UNMAP, &(struct fake_command){0}, CL_FALSE, n_waits, waits, ret_event);
+    return plain(queue, "SVMUnmap", CL_COMMAND_SVM_UNMAP, &(struct fake_command){0}, CL_FALSE, n_waits, waits,
+                 ret_event);
 }
 
-FAKE_API cl_int CL_API_CALL fake_clEnqueueSVMMigrateMem(cl_command_queue queue, cl_uint n, const void **pointers,
-                                                        const size_t *sizes, cl_mem_migration_flags flags, cl_uint n_waits,
+FAKE_API cl_int CL_API_CALL fake_clEnqueueSVMMigrateMem(cl_command_queue queue, cl_uint n,
+                                                        const void **pointers, const size_t *sizes,
+                                                        cl_mem_migration_flags flags, cl_uint n_waits,
                                                         const cl_event *waits, cl_event *ret_event)
 {
     (void)sizes;
@@ -377,6 +402,6 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueSVMMigrateMem(cl_command_queue queue, 
         return CL_INVALID_COMMAND_QUEUE;
     if (!n || !pointers || flags > 3)
         return CL_INVALID_VALUE;
-    return plain(queue, "SVMMigrateMem", CL_COMMAND_SVM_MIGRATE_MEM, &(struct fake_command){0}, CL_FALSE, n_waits, waits,
-                 ret_event);
+    return plain(queue, "SVMMigrateMem", CL_COMMAND_SVM_MIGRATE_MEM, &(struct fake_command){0}, CL_FALSE,
+                 n_waits, waits, ret_event);
 }

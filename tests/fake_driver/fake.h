@@ -197,7 +197,8 @@ int64_t fake_script_duration(const char *call);
 int64_t fake_script_group_ns(const char *kernel);
 bool fake_script_sync(void);
 bool fake_script_old(void);
-void fake_script_log(const char *call, unsigned queue, int64_t begin, int64_t end, size_t groups, size_t bytes);
+void fake_script_log(const char *call, unsigned queue, int64_t begin, int64_t end, size_t groups,
+                     size_t bytes);
 int64_t fake_now(void);
 
 /* object.c */
@@ -219,8 +220,8 @@ void fake_queue_release(cl_command_queue queue);
 /* queue.c */
 cl_int fake_waits_check(cl_command_queue queue, cl_uint n, const cl_event *waits);
 /* Takes over *draft (copied). blocking waits for the end; ret_event may be NULL. */
-cl_int fake_submit(cl_command_queue queue, const struct fake_command *draft, cl_command_type type, cl_uint n_waits,
-                   const cl_event *waits, cl_bool blocking, cl_event *ret_event);
+cl_int fake_submit(cl_command_queue queue, const struct fake_command *draft, cl_command_type type,
+                   cl_uint n_waits, const cl_event *waits, cl_bool blocking, cl_event *ret_event);
 void fake_event_set(cl_event event, cl_int status); /* with callbacks; takes fake_lock itself */
 
 /* kernels.c */
@@ -230,7 +231,8 @@ struct fake_range {
 };
 const struct fake_builtin *fake_builtin_find(const char *name);
 cl_uint fake_builtin_args(const struct fake_builtin *builtin); /* without a piece descriptor */
-void fake_builtin_run(const struct fake_signature *signature, const struct fake_arg *args, const struct fake_range *range);
+void fake_builtin_run(const struct fake_signature *signature, const struct fake_arg *args,
+                      const struct fake_range *range);
 
 #define FAKE_API CL_API_ENTRY
 

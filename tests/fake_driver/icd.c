@@ -23,7 +23,8 @@ FAKE_API void *CL_API_CALL fake_clGetExtensionFunctionAddress(const char *name)
     return NULL;
 }
 
-FAKE_API void *CL_API_CALL fake_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name)
+FAKE_API void *CL_API_CALL fake_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform,
+                                                                         const char *name)
 {
     (void)platform;
     return fake_clGetExtensionFunctionAddress(name);
@@ -36,7 +37,6 @@ FAKE_API void *CL_API_CALL clGetExtensionFunctionAddress(const char *name)
     return fake_clGetExtensionFunctionAddress(name);
 }
 
-FAKE_API cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint n, cl_platform_id *ret_platforms, cl_uint *ret_n);
 FAKE_API cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint n, cl_platform_id *ret_platforms, cl_uint *ret_n)
 {
     return fake_clGetPlatformIDs(n, ret_platforms, ret_n);

@@ -40,8 +40,8 @@ FAKE_API cl_kernel CL_API_CALL fake_clCreateKernel(cl_program program, const cha
     return kernel;
 }
 
-FAKE_API cl_int CL_API_CALL fake_clCreateKernelsInProgram(cl_program program, cl_uint n, cl_kernel *ret_kernels,
-                                                          cl_uint *ret_n)
+FAKE_API cl_int CL_API_CALL fake_clCreateKernelsInProgram(cl_program program, cl_uint n,
+                                                          cl_kernel *ret_kernels, cl_uint *ret_n)
 {
     if (!fake_is(program, FAKE_PROGRAM))
         return CL_INVALID_PROGRAM;
@@ -80,7 +80,8 @@ void fake_kernel_release(cl_kernel kernel)
     free(kernel);
 }
 
-FAKE_API cl_int CL_API_CALL fake_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value)
+FAKE_API cl_int CL_API_CALL fake_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size,
+                                                const void *value)
 {
     const struct fake_arg_info *info;
     struct fake_arg *arg;
@@ -118,7 +119,8 @@ FAKE_API cl_int CL_API_CALL fake_clSetKernelArg(cl_kernel kernel, cl_uint index,
     return CL_SUCCESS;
 }
 
-FAKE_API cl_int CL_API_CALL fake_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void *pointer)
+FAKE_API cl_int CL_API_CALL fake_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index,
+                                                          const void *pointer)
 {
     if (!fake_is(kernel, FAKE_KERNEL))
         return CL_INVALID_KERNEL;
@@ -140,14 +142,15 @@ FAKE_API cl_int CL_API_CALL fake_clSetKernelExecInfo(cl_kernel kernel, cl_kernel
     return size && value && name == CL_KERNEL_EXEC_INFO_SVM_PTRS ? CL_SUCCESS : CL_INVALID_VALUE;
 }
 
-FAKE_API cl_int CL_API_CALL fake_clGetKernelInfo(cl_kernel kernel, cl_kernel_info name, size_t room, void *ret_value,
-                                                 size_t *ret_size)
+FAKE_API cl_int CL_API_CALL fake_clGetKernelInfo(cl_kernel kernel, cl_kernel_info name, size_t room,
+                                                 void *ret_value, size_t *ret_size)
 {
     if (!fake_is(kernel, FAKE_KERNEL))
         return CL_INVALID_KERNEL;
     switch (name) {
     case CL_KERNEL_FUNCTION_NAME:
-        return fake_answer(kernel->signature->name, strlen(kernel->signature->name) + 1, room, ret_value, ret_size);
+        return fake_answer(kernel->signature->name, strlen(kernel->signature->name) + 1, room, ret_value,
+                           ret_size);
     case CL_KERNEL_NUM_ARGS:
         FAKE_ANSWER(cl_uint, kernel->signature->n_args);
     case CL_KERNEL_REFERENCE_COUNT:
@@ -163,8 +166,8 @@ FAKE_API cl_int CL_API_CALL fake_clGetKernelInfo(cl_kernel kernel, cl_kernel_inf
     }
 }
 
-FAKE_API cl_int CL_API_CALL fake_clGetKernelArgInfo(cl_kernel kernel, cl_uint index, cl_kernel_arg_info name, size_t room,
-                                                    void *ret_value, size_t *ret_size)
+FAKE_API cl_int CL_API_CALL fake_clGetKernelArgInfo(cl_kernel kernel, cl_uint index, cl_kernel_arg_info name,
+                                                    size_t room, void *ret_value, size_t *ret_size)
 {
     const struct fake_arg_info *info;
 
@@ -188,8 +191,8 @@ FAKE_API cl_int CL_API_CALL fake_clGetKernelArgInfo(cl_kernel kernel, cl_uint in
 }
 
 FAKE_API cl_int CL_API_CALL fake_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
-                                                          cl_kernel_work_group_info name, size_t room, void *ret_value,
-                                                          size_t *ret_size)
+                                                          cl_kernel_work_group_info name, size_t room,
+                                                          void *ret_value, size_t *ret_size)
 {
     static const size_t none[3] = {0, 0, 0};
 
@@ -212,7 +215,8 @@ FAKE_API cl_int CL_API_CALL fake_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_d
     }
 }
 
-FAKE_API cl_int CL_API_CALL fake_clGetDeviceAndHostTimer(cl_device_id device, cl_ulong *ret_device, cl_ulong *ret_host)
+FAKE_API cl_int CL_API_CALL fake_clGetDeviceAndHostTimer(cl_device_id device, cl_ulong *ret_device,
+                                                         cl_ulong *ret_host)
 {
     if (!fake_is(device, FAKE_DEVICE))
         return CL_INVALID_DEVICE;

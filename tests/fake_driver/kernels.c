@@ -52,9 +52,9 @@ static void run_add(const struct item *item, void *const args[])
 /* a[i] = a[i] * factor + 1: running it twice, or not at all, shows. */
 static void run_scale(const struct item *item, void *const args[])
 {
-    cl_int *a = args[0];
+    cl_uint *a = args[0]; /* wraps, as the int of a kernel does in practice */
 
-    a[global_id(item, 0)] = a[global_id(item, 0)] * *(const cl_int *)args[1] + 1;
+    a[global_id(item, 0)] = a[global_id(item, 0)] * *(const cl_uint *)args[1] + 1;
 }
 
 /* Everything a kernel can observe of its place, 16 ints per work-item. */
@@ -81,10 +81,7 @@ static void run_group_sum(const struct item *item, void *const args[])
 }
 
 static const struct fake_builtin builtins[] = {
-    {"empty", 0, run_empty},
-    {"add", 3, run_add},
-    {"scale", 2, run_scale},
-    {"shape", 1, run_shape},
+    {"empty", 0, run_empty},         {"add", 3, run_add}, {"scale", 2, run_scale}, {"shape", 1, run_shape},
     {"group_sum", 3, run_group_sum},
 };
 
@@ -109,7 +106,8 @@ static void run_group(const struct fake_builtin *builtin, struct item *item, voi
                 builtin->run(item, args);
 }
 
-void fake_builtin_run(const struct fake_signature *signature, const struct fake_arg *args, const struct fake_range *range)
+void fake_builtin_run(const struct fake_signature *signature, const struct fake_arg *args,
+                      const struct fake_range *range)
 {
     const struct piece *piece = NULL;
     struct item item = {.dim = range->dim};

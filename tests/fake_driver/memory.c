@@ -14,7 +14,8 @@ static cl_int check_flags(cl_mem_flags flags, const void *host_ptr)
     return wants != (host_ptr != NULL) ? CL_INVALID_HOST_PTR : CL_SUCCESS;
 }
 
-static cl_mem make_mem(cl_context context, cl_mem_flags flags, cl_mem_object_type type, size_t size, void *host_ptr)
+static cl_mem make_mem(cl_context context, cl_mem_flags flags, cl_mem_object_type type, size_t size,
+                       void *host_ptr)
 {
     cl_mem mem = calloc(1, sizeof *mem);
 
@@ -38,8 +39,8 @@ static cl_mem make_mem(cl_context context, cl_mem_flags flags, cl_mem_object_typ
     return mem;
 }
 
-FAKE_API cl_mem CL_API_CALL fake_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host_ptr,
-                                                cl_int *ret_code)
+FAKE_API cl_mem CL_API_CALL fake_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size,
+                                                void *host_ptr, cl_int *ret_code)
 {
     cl_int code = fake_script_fail("CreateBuffer");
     cl_mem mem = NULL;
@@ -57,7 +58,8 @@ FAKE_API cl_mem CL_API_CALL fake_clCreateBuffer(cl_context context, cl_mem_flags
     return mem;
 }
 
-FAKE_API cl_mem CL_API_CALL fake_clCreateBufferWithProperties(cl_context context, const cl_mem_properties *properties,
+FAKE_API cl_mem CL_API_CALL fake_clCreateBufferWithProperties(cl_context context,
+                                                              const cl_mem_properties *properties,
                                                               cl_mem_flags flags, size_t size, void *host_ptr,
                                                               cl_int *ret_code)
 {
@@ -65,8 +67,9 @@ FAKE_API cl_mem CL_API_CALL fake_clCreateBufferWithProperties(cl_context context
     return fake_clCreateBuffer(context, flags, size, host_ptr, ret_code);
 }
 
-FAKE_API cl_mem CL_API_CALL fake_clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_type type,
-                                                   const void *info, cl_int *ret_code)
+FAKE_API cl_mem CL_API_CALL fake_clCreateSubBuffer(cl_mem parent, cl_mem_flags flags,
+                                                   cl_buffer_create_type type, const void *info,
+                                                   cl_int *ret_code)
 {
     const cl_buffer_region *region = info;
     cl_int code = fake_script_fail("CreateSubBuffer");
@@ -101,18 +104,23 @@ FAKE_API cl_mem CL_API_CALL fake_clCreateSubBuffer(cl_mem parent, cl_mem_flags f
 
 static size_t element_size(const cl_image_format *format)
 {
-    size_t channels = format->image_channel_order == CL_RGBA ? 4 : format->image_channel_order == CL_R ? 1 : 0;
-    size_t bytes = format->image_channel_data_type == CL_UNSIGNED_INT8 || format->image_channel_data_type == CL_UNORM_INT8
-                       ? 1
-                   : format->image_channel_data_type == CL_FLOAT || format->image_channel_data_type == CL_UNSIGNED_INT32
-                       ? 4
-                       : 0;
+    size_t channels = format->image_channel_order == CL_RGBA ? 4
+                      : format->image_channel_order == CL_R  ? 1
+                                                             : 0;
+    size_t bytes =
+        format->image_channel_data_type == CL_UNSIGNED_INT8 ||
+                format->image_channel_data_type == CL_UNORM_INT8
+            ? 1
+        : format->image_channel_data_type == CL_FLOAT || format->image_channel_data_type == CL_UNSIGNED_INT32
+            ? 4
+            : 0;
 
     return channels * bytes;
 }
 
-FAKE_API cl_mem CL_API_CALL fake_clCreateImage(cl_context context, cl_mem_flags flags, const cl_image_format *format,
-                                               const cl_image_desc *desc, void *host_ptr, cl_int *ret_code)
+FAKE_API cl_mem CL_API_CALL fake_clCreateImage(cl_context context, cl_mem_flags flags,
+                                               const cl_image_format *format, const cl_image_desc *desc,
+                                               void *host_ptr, cl_int *ret_code)
 {
     cl_int code = fake_script_fail("CreateImage");
     size_t element = format ? element_size(format) : 0;
@@ -150,9 +158,9 @@ FAKE_API cl_mem CL_API_CALL fake_clCreateImage(cl_context context, cl_mem_flags 
     return mem;
 }
 
-FAKE_API cl_mem CL_API_CALL fake_clCreateImageWithProperties(cl_context context, const cl_mem_properties *properties,
-                                                             cl_mem_flags flags, const cl_image_format *format,
-                                                             const cl_image_desc *desc, void *host_ptr, cl_int *ret_code)
+FAKE_API cl_mem CL_API_CALL fake_clCreateImageWithProperties(
+    cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
+    const cl_image_format *format, const cl_image_desc *desc, void *host_ptr, cl_int *ret_code)
 {
     (void)properties;
     return fake_clCreateImage(context, flags, format, desc, host_ptr, ret_code);
@@ -182,7 +190,8 @@ void fake_mem_release(cl_mem mem)
     free(mem);
 }
 
-FAKE_API cl_int CL_API_CALL fake_clSetMemObjectDestructorCallback(cl_mem mem, void(CL_CALLBACK *run)(cl_mem, void *),
+FAKE_API cl_int CL_API_CALL fake_clSetMemObjectDestructorCallback(cl_mem mem,
+                                                                  void(CL_CALLBACK *run)(cl_mem, void *),
                                                                   void *data)
 {
     struct fake_destructor *destructor;
@@ -199,8 +208,8 @@ FAKE_API cl_int CL_API_CALL fake_clSetMemObjectDestructorCallback(cl_mem mem, vo
     return CL_SUCCESS;
 }
 
-FAKE_API cl_int CL_API_CALL fake_clGetMemObjectInfo(cl_mem mem, cl_mem_info name, size_t room, void *ret_value,
-                                                    size_t *ret_size)
+FAKE_API cl_int CL_API_CALL fake_clGetMemObjectInfo(cl_mem mem, cl_mem_info name, size_t room,
+                                                    void *ret_value, size_t *ret_size)
 {
     cl_uint n = 0;
 
@@ -267,7 +276,8 @@ FAKE_API cl_int CL_API_CALL fake_clGetSupportedImageFormats(cl_context context, 
                                                             cl_mem_object_type type, cl_uint n,
                                                             cl_image_format *ret_formats, cl_uint *ret_n)
 {
-    static const cl_image_format formats[] = {{CL_RGBA, CL_UNSIGNED_INT8}, {CL_RGBA, CL_FLOAT}, {CL_R, CL_FLOAT}};
+    static const cl_image_format formats[] = {
+        {CL_RGBA, CL_UNSIGNED_INT8}, {CL_RGBA, CL_FLOAT}, {CL_R, CL_FLOAT}};
 
     (void)flags;
     (void)type;
@@ -282,7 +292,8 @@ FAKE_API cl_int CL_API_CALL fake_clGetSupportedImageFormats(cl_context context, 
     return CL_SUCCESS;
 }
 
-FAKE_API void *CL_API_CALL fake_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
+FAKE_API void *CL_API_CALL fake_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size,
+                                           cl_uint alignment)
 {
     (void)flags;
     (void)alignment;

@@ -47,8 +47,8 @@ FAKE_API cl_int CL_API_CALL fake_clGetPlatformIDs(cl_uint n, cl_platform_id *ret
     return CL_SUCCESS;
 }
 
-FAKE_API cl_int CL_API_CALL fake_clGetPlatformInfo(cl_platform_id platform, cl_platform_info name, size_t room,
-                                                   void *ret_value, size_t *ret_size)
+FAKE_API cl_int CL_API_CALL fake_clGetPlatformInfo(cl_platform_id platform, cl_platform_info name,
+                                                   size_t room, void *ret_value, size_t *ret_size)
 {
     if (platform && !fake_is(platform, FAKE_PLATFORM))
         return CL_INVALID_PLATFORM;
@@ -56,7 +56,8 @@ FAKE_API cl_int CL_API_CALL fake_clGetPlatformInfo(cl_platform_id platform, cl_p
     case CL_PLATFORM_PROFILE:
         return answer_text("FULL_PROFILE", room, ret_value, ret_size);
     case CL_PLATFORM_VERSION:
-        return answer_text(fake_script_old() ? "OpenCL 1.2 fake" : "OpenCL 3.0 fake", room, ret_value, ret_size);
+        return answer_text(fake_script_old() ? "OpenCL 1.2 fake" : "OpenCL 3.0 fake", room, ret_value,
+                           ret_size);
     case CL_PLATFORM_NAME:
         return answer_text("Baton's fake platform", room, ret_value, ret_size);
     case CL_PLATFORM_VENDOR:
@@ -124,7 +125,8 @@ FAKE_API cl_int CL_API_CALL fake_clGetDeviceInfo(cl_device_id device, cl_device_
     case CL_DEVICE_EXECUTION_CAPABILITIES:
         FAKE_ANSWER(cl_device_exec_capabilities, CL_EXEC_KERNEL | CL_EXEC_NATIVE_KERNEL);
     case CL_DEVICE_QUEUE_PROPERTIES:
-        FAKE_ANSWER(cl_command_queue_properties, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE);
+        FAKE_ANSWER(cl_command_queue_properties,
+                    CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE);
     case CL_DEVICE_SVM_CAPABILITIES:
         FAKE_ANSWER(cl_device_svm_capabilities, fake_script_old() ? 0 : CL_DEVICE_SVM_COARSE_GRAIN_BUFFER);
     case CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT:
@@ -149,20 +151,21 @@ FAKE_API cl_int CL_API_CALL fake_clGetDeviceInfo(cl_device_id device, cl_device_
     case CL_DEVICE_PROFILE:
         return answer_text("FULL_PROFILE", room, ret_value, ret_size);
     case CL_DEVICE_VERSION:
-        return answer_text(fake_script_old() ? "OpenCL 1.2 fake" : "OpenCL 3.0 fake", room, ret_value, ret_size);
+        return answer_text(fake_script_old() ? "OpenCL 1.2 fake" : "OpenCL 3.0 fake", room, ret_value,
+                           ret_size);
     case CL_DEVICE_OPENCL_C_VERSION:
         return answer_text("OpenCL C 1.2 fake", room, ret_value, ret_size);
     case CL_DEVICE_EXTENSIONS:
-        return answer_text("cl_khr_byte_addressable_store cl_khr_command_buffer cl_khr_fp64", room, ret_value, ret_size);
+        return answer_text("cl_khr_byte_addressable_store cl_khr_command_buffer cl_khr_fp64", room, ret_value,
+                           ret_size);
     default:
         return CL_INVALID_VALUE;
     }
 }
 
-FAKE_API cl_context CL_API_CALL fake_clCreateContext(const cl_context_properties *properties, cl_uint n,
-                                                     const cl_device_id *devices,
-                                                     void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
-                                                     void *data, cl_int *ret_code)
+FAKE_API cl_context CL_API_CALL fake_clCreateContext(
+    const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
+    void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data, cl_int *ret_code)
 {
     cl_int code = fake_script_fail("CreateContext");
     cl_context context = NULL;
@@ -182,10 +185,9 @@ FAKE_API cl_context CL_API_CALL fake_clCreateContext(const cl_context_properties
     return context;
 }
 
-FAKE_API cl_context CL_API_CALL
-fake_clCreateContextFromType(const cl_context_properties *properties, cl_device_type type,
-                             void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data,
-                             cl_int *ret_code)
+FAKE_API cl_context CL_API_CALL fake_clCreateContextFromType(
+    const cl_context_properties *properties, cl_device_type type,
+    void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data, cl_int *ret_code)
 {
     cl_device_id devices[2] = {&fake_devices[0], &fake_devices[1]};
 
@@ -265,8 +267,8 @@ FAKE_COUNTED(Kernel, cl_kernel, FAKE_KERNEL, CL_INVALID_KERNEL, fake_kernel_rele
 FAKE_COUNTED(Event, cl_event, FAKE_EVENT, CL_INVALID_EVENT, fake_event_release)
 FAKE_COUNTED(Device, cl_device_id, FAKE_DEVICE, CL_INVALID_DEVICE, device_release)
 
-static cl_command_queue make_queue(cl_context context, cl_device_id device, cl_command_queue_properties properties,
-                                   cl_int *ret_code)
+static cl_command_queue make_queue(cl_context context, cl_device_id device,
+                                   cl_command_queue_properties properties, cl_int *ret_code)
 {
     static atomic_uint numbers;
     cl_int code = fake_script_fail("CreateCommandQueue");
@@ -293,14 +295,14 @@ static cl_command_queue make_queue(cl_context context, cl_device_id device, cl_c
 }
 
 FAKE_API cl_command_queue CL_API_CALL fake_clCreateCommandQueue(cl_context context, cl_device_id device,
-                                                                cl_command_queue_properties properties, cl_int *ret_code)
+                                                                cl_command_queue_properties properties,
+                                                                cl_int *ret_code)
 {
     return make_queue(context, device, properties, ret_code);
 }
 
-FAKE_API cl_command_queue CL_API_CALL fake_clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
-                                                                              const cl_queue_properties *properties,
-                                                                              cl_int *ret_code)
+FAKE_API cl_command_queue CL_API_CALL fake_clCreateCommandQueueWithProperties(
+    cl_context context, cl_device_id device, const cl_queue_properties *properties, cl_int *ret_code)
 {
     cl_command_queue_properties bits = 0;
 
@@ -315,8 +317,8 @@ FAKE_API cl_command_queue CL_API_CALL fake_clCreateCommandQueueWithProperties(cl
     return make_queue(context, device, bits, ret_code);
 }
 
-FAKE_API cl_int CL_API_CALL fake_clGetCommandQueueInfo(cl_command_queue queue, cl_command_queue_info name, size_t room,
-                                                       void *ret_value, size_t *ret_size)
+FAKE_API cl_int CL_API_CALL fake_clGetCommandQueueInfo(cl_command_queue queue, cl_command_queue_info name,
+                                                       size_t room, void *ret_value, size_t *ret_size)
 {
     if (!fake_is(queue, FAKE_QUEUE))
         return CL_INVALID_COMMAND_QUEUE;
@@ -334,8 +336,9 @@ FAKE_API cl_int CL_API_CALL fake_clGetCommandQueueInfo(cl_command_queue queue, c
     }
 }
 
-FAKE_API cl_sampler CL_API_CALL fake_clCreateSampler(cl_context context, cl_bool normalized, cl_addressing_mode addressing,
-                                                     cl_filter_mode filter, cl_int *ret_code)
+FAKE_API cl_sampler CL_API_CALL fake_clCreateSampler(cl_context context, cl_bool normalized,
+                                                     cl_addressing_mode addressing, cl_filter_mode filter,
+                                                     cl_int *ret_code)
 {
     cl_sampler sampler = NULL;
     cl_int code = fake_is(context, FAKE_CONTEXT) ? fake_script_fail("CreateSampler") : CL_INVALID_CONTEXT;
@@ -362,8 +365,8 @@ FAKE_API cl_sampler CL_API_CALL fake_clCreateSamplerWithProperties(cl_context co
     return fake_clCreateSampler(context, CL_TRUE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, ret_code);
 }
 
-FAKE_API cl_int CL_API_CALL fake_clGetSamplerInfo(cl_sampler sampler, cl_sampler_info name, size_t room, void *ret_value,
-                                                  size_t *ret_size)
+FAKE_API cl_int CL_API_CALL fake_clGetSamplerInfo(cl_sampler sampler, cl_sampler_info name, size_t room,
+                                                  void *ret_value, size_t *ret_size)
 {
     if (!fake_is(sampler, FAKE_SAMPLER))
         return CL_INVALID_SAMPLER;
@@ -389,6 +392,8 @@ void fake_event_release(cl_event event)
         free(event->callbacks);
         event->callbacks = next;
     }
+    if (event->queue)
+        fake_queue_release(event->queue);
     fake_context_release(event->context);
     free(event);
 }
@@ -429,7 +434,8 @@ FAKE_API cl_int CL_API_CALL fake_clSetUserEventStatus(cl_event event, cl_int sta
 }
 
 FAKE_API cl_int CL_API_CALL fake_clSetEventCallback(cl_event event, cl_int at,
-                                                    void(CL_CALLBACK *run)(cl_event, cl_int, void *), void *data)
+                                                    void(CL_CALLBACK *run)(cl_event, cl_int, void *),
+                                                    void *data)
 {
     struct fake_callback *callback, **tail;
     cl_int status;
@@ -479,8 +485,8 @@ FAKE_API cl_int CL_API_CALL fake_clWaitForEvents(cl_uint n, const cl_event *even
     return code;
 }
 
-FAKE_API cl_int CL_API_CALL fake_clGetEventInfo(cl_event event, cl_event_info name, size_t room, void *ret_value,
-                                                size_t *ret_size)
+FAKE_API cl_int CL_API_CALL fake_clGetEventInfo(cl_event event, cl_event_info name, size_t room,
+                                                void *ret_value, size_t *ret_size)
 {
     cl_int status;
 

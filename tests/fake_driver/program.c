@@ -26,8 +26,9 @@ static cl_program make_program(cl_context context, char *source)
     return program;
 }
 
-FAKE_API cl_program CL_API_CALL fake_clCreateProgramWithSource(cl_context context, cl_uint n, const char **strings,
-                                                               const size_t *lengths, cl_int *ret_code)
+FAKE_API cl_program CL_API_CALL fake_clCreateProgramWithSource(cl_context context, cl_uint n,
+                                                               const char **strings, const size_t *lengths,
+                                                               cl_int *ret_code)
 {
     cl_int code = fake_script_fail("CreateProgramWithSource");
     size_t total = 0;
@@ -53,8 +54,10 @@ FAKE_API cl_program CL_API_CALL fake_clCreateProgramWithSource(cl_context contex
     return make_program(context, source);
 }
 
-FAKE_API cl_program CL_API_CALL fake_clCreateProgramWithBinary(cl_context context, cl_uint n, const cl_device_id *devices,
-                                                               const size_t *lengths, const unsigned char **binaries,
+FAKE_API cl_program CL_API_CALL fake_clCreateProgramWithBinary(cl_context context, cl_uint n,
+                                                               const cl_device_id *devices,
+                                                               const size_t *lengths,
+                                                               const unsigned char **binaries,
                                                                cl_int *ret_status, cl_int *ret_code)
 {
     cl_program program = NULL;
@@ -105,7 +108,8 @@ static void scan_arg(struct fake_signature *kernel, const char *begin, const cha
     arg->address = strstr(text, "global")  ? CL_KERNEL_ARG_ADDRESS_GLOBAL
                    : strstr(text, "local") ? CL_KERNEL_ARG_ADDRESS_LOCAL
                                            : CL_KERNEL_ARG_ADDRESS_PRIVATE;
-    for (tail = text + strlen(text), name = tail; name > text && (isalnum((unsigned char)name[-1]) || name[-1] == '_'); name--)
+    for (tail = text + strlen(text), name = tail;
+         name > text && (isalnum((unsigned char)name[-1]) || name[-1] == '_'); name--)
         ;
     trim(arg->name, name, tail);
     trim(arg->type, text, name);
@@ -193,14 +197,15 @@ static cl_int build(cl_program program, const char *options, bool executable, co
         return executable ? CL_BUILD_PROGRAM_FAILURE : CL_COMPILE_PROGRAM_FAILURE;
     }
     program->status = CL_BUILD_SUCCESS;
-    program->binary_type = executable ? CL_PROGRAM_BINARY_TYPE_EXECUTABLE : CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT;
+    program->binary_type =
+        executable ? CL_PROGRAM_BINARY_TYPE_EXECUTABLE : CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT;
     scan_source(program);
     return CL_SUCCESS;
 }
 
 FAKE_API cl_int CL_API_CALL fake_clBuildProgram(cl_program program, cl_uint n, const cl_device_id *devices,
-                                                const char *options, void(CL_CALLBACK *notify)(cl_program, void *),
-                                                void *data)
+                                                const char *options,
+                                                void(CL_CALLBACK *notify)(cl_program, void *), void *data)
 {
     cl_int code;
 
@@ -215,9 +220,9 @@ FAKE_API cl_int CL_API_CALL fake_clBuildProgram(cl_program program, cl_uint n, c
 }
 
 FAKE_API cl_int CL_API_CALL fake_clCompileProgram(cl_program program, cl_uint n, const cl_device_id *devices,
-                                                  const char *options, cl_uint n_headers, const cl_program *headers,
-                                                  const char **names, void(CL_CALLBACK *notify)(cl_program, void *),
-                                                  void *data)
+                                                  const char *options, cl_uint n_headers,
+                                                  const cl_program *headers, const char **names,
+                                                  void(CL_CALLBACK *notify)(cl_program, void *), void *data)
 {
     cl_int code;
 
@@ -233,8 +238,9 @@ FAKE_API cl_int CL_API_CALL fake_clCompileProgram(cl_program program, cl_uint n,
     return code;
 }
 
-FAKE_API cl_program CL_API_CALL fake_clLinkProgram(cl_context context, cl_uint n_devices, const cl_device_id *devices,
-                                                   const char *options, cl_uint n, const cl_program *programs,
+FAKE_API cl_program CL_API_CALL fake_clLinkProgram(cl_context context, cl_uint n_devices,
+                                                   const cl_device_id *devices, const char *options,
+                                                   cl_uint n, const cl_program *programs,
                                                    void(CL_CALLBACK *notify)(cl_program, void *), void *data,
                                                    cl_int *ret_code)
 {
@@ -308,8 +314,8 @@ static cl_int answer_binaries(cl_program program, size_t room, void *ret_value, 
     return CL_SUCCESS;
 }
 
-FAKE_API cl_int CL_API_CALL fake_clGetProgramInfo(cl_program program, cl_program_info name, size_t room, void *ret_value,
-                                                  size_t *ret_size)
+FAKE_API cl_int CL_API_CALL fake_clGetProgramInfo(cl_program program, cl_program_info name, size_t room,
+                                                  void *ret_value, size_t *ret_size)
 {
     cl_device_id devices[2] = {&fake_devices[0], &fake_devices[1]};
     size_t sizes[2];
@@ -330,7 +336,8 @@ FAKE_API cl_int CL_API_CALL fake_clGetProgramInfo(cl_program program, cl_program
         return fake_answer(program->from_binary ? "" : program->source,
                            program->from_binary ? 1 : strlen(program->source) + 1, room, ret_value, ret_size);
     case CL_PROGRAM_BINARY_SIZES:
-        sizes[0] = sizes[1] = program->status == CL_BUILD_SUCCESS ? strlen(program->source) + sizeof binary_magic : 0;
+        sizes[0] = sizes[1] =
+            program->status == CL_BUILD_SUCCESS ? strlen(program->source) + sizeof binary_magic : 0;
         return fake_answer(sizes, sizeof sizes, room, ret_value, ret_size);
     case CL_PROGRAM_BINARIES:
         return answer_binaries(program, room, ret_value, ret_size);
@@ -349,8 +356,9 @@ FAKE_API cl_int CL_API_CALL fake_clGetProgramInfo(cl_program program, cl_program
     }
 }
 
-FAKE_API cl_int CL_API_CALL fake_clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_program_build_info name,
-                                                       size_t room, void *ret_value, size_t *ret_size)
+FAKE_API cl_int CL_API_CALL fake_clGetProgramBuildInfo(cl_program program, cl_device_id device,
+                                                       cl_program_build_info name, size_t room,
+                                                       void *ret_value, size_t *ret_size)
 {
     if (!fake_is(program, FAKE_PROGRAM))
         return CL_INVALID_PROGRAM;

@@ -59,7 +59,8 @@ void fake_event_set(cl_event event, cl_int status)
 }
 
 /* Under fake_lock: may this command start? Writes a failed wait's existence. */
-static bool is_ready(const struct _cl_command_queue *queue, const struct fake_command *command, bool *ret_failed)
+static bool is_ready(const struct _cl_command_queue *queue, const struct fake_command *command,
+                     bool *ret_failed)
 {
     bool in_order = !(queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 
@@ -158,8 +159,8 @@ static void *run_queue(void *argument)
     return NULL;
 }
 
-cl_int fake_submit(cl_command_queue queue, const struct fake_command *draft, cl_command_type type, cl_uint n_waits,
-                   const cl_event *waits, cl_bool blocking, cl_event *ret_event)
+cl_int fake_submit(cl_command_queue queue, const struct fake_command *draft, cl_command_type type,
+                   cl_uint n_waits, const cl_event *waits, cl_bool blocking, cl_event *ret_event)
 {
     struct fake_command *command = calloc(1, sizeof *command);
     cl_event event = calloc(1, sizeof *event);
@@ -173,6 +174,7 @@ cl_int fake_submit(cl_command_queue queue, const struct fake_command *draft, cl_
     event->status = CL_QUEUED;
     event->times[0] = (cl_ulong)fake_now();
     atomic_fetch_add(&queue->context->object.refs, 1);
+    atomic_fetch_add(&queue->object.refs, 1); /* an event may be asked about its queue as long as it lives */
     *command = *draft;
     command->event = event;
     command->abort_with = fake_script_abort(draft->call);

@@ -196,6 +196,6 @@ START_TEST(random_load_with_kills_loses_nothing)
 }
 END_TEST
 
-HARNESS_MAIN("runtime faults", 4000, killed_clients_leave_their_engines_to_the_others,
+HARNESS_MAIN("runtime faults", getenv("BATON_SOAK") ? 4000 : 60, killed_clients_leave_their_engines_to_the_others,
              clients_outlive_the_daemon_and_find_the_next_one, a_program_started_without_a_daemon_joins_one_that_appears,
              random_load_with_kills_loses_nothing)

@@ -81,6 +81,10 @@ static void state_fields(struct cursor *cursor, struct explorer *explorer)
     field(cursor, &explorer->mirror, sizeof explorer->mirror);
     field(cursor, &core->seq, sizeof core->seq);
     field(cursor, &core->n_reserving, sizeof core->n_reserving);
+    field(cursor, &core->n_reached, sizeof core->n_reached);
+    memset(core->reached + core->n_reached, 0, (core->config.jobs - core->n_reached) * sizeof *core->reached);
+    field(cursor, core->reached, core->config.jobs * sizeof *core->reached);
+    memset(core->reached_in, 0, core->config.jobs * sizeof *core->reached_in);
     field(cursor, core->clients, core->config.clients * sizeof *core->clients);
     field(cursor, core->jobs, core->config.jobs * sizeof *core->jobs);
     field(cursor, core->lanes, core->n_lanes * sizeof *core->lanes);

@@ -129,10 +129,27 @@ static void put_pipeline(struct writer *writer, struct random_state *random, dou
     }
 }
 
+/* GPU-SPARC's multi mode: copies take longer, kernels run on all GPUs at once. */
+static void put_multi_pipeline(struct writer *writer, struct random_state *random, double work)
+{
+    double kernel = work * (0.3 + 0.5 * random_unit(random));
+    double copy = work * 0.1 * random_unit(random);
+    double part = ms(kernel / writer->set->gpus);
+
+    put_cpu(writer, random, work * 0.1);
+    put(writer, ", {copy_in_ms: %.3f, multi_ms: %.3f}", ms(copy), ms(copy * 2));
+    put(writer, ", {kernel_ms: %.3f, multi_ms: %.3f", ms(kernel), part);
+    if (pick(random, 0, 1))
+        put(writer, ", piece_ms: %.3f", ms(part / pick(random, 1, 3)));
+    put(writer, "}, {copy_out_ms: %.3f, multi_ms: %.3f}", ms(copy / 2), ms(copy));
+    put(writer, ", {cpu_ms: %.3f, multi_ms: %.3f}", ms(copy / 2), ms(copy));
+    writer->set->multi = writer->set->sliced = true;
+}
+
 void generate_pipelines(struct random_state *random, struct generated *ret_set)
 {
     struct writer writer = {ret_set, 0};
-    double load = 0.1 + 0.8 * random_unit(random);
+    double load = 0.1 + 0.6 * random_unit(random);
 
     memset(ret_set, 0, sizeof *ret_set);
     ret_set->tasks = pick(random, 2, 6);
@@ -144,7 +161,11 @@ void generate_pipelines(struct random_state *random, struct generated *ret_set)
         double period = ms(log_uniform(random, 5, 100));
 
         put(&writer, "  - {name: t%u, period_ms: %.3f, segments: [", i, period);
-        put_pipeline(&writer, random, period * load * (0.2 + random_unit(random)));
+        ret_set->all_gpus[i] = ret_set->gpus > 1 && pick(random, 0, 4) == 0;
+        if (ret_set->all_gpus[i])
+            put_multi_pipeline(&writer, random, period * load * (0.2 + random_unit(random)));
+        else
+            put_pipeline(&writer, random, period * load * (0.2 + random_unit(random)));
         put(&writer, "]}\n");
     }
 }

@@ -14,7 +14,8 @@ struct generated {
     bool multi;  /* some kernel on several GPUs at once */
     bool sliced; /* some stage has several pieces */
     bool any, chosen, fixed;
-    bool unequal; /* GPUs of unequal speed */
+    bool unequal;      /* GPUs of unequal speed */
+    bool all_gpus[16]; /* by task: has lengths for all GPUs, to be run so */
 };
 
 /* Pipelines for `holistic`: several CPUs and GPUs, one bus, all placements, pieces, split kernels, unequal GPUs. */

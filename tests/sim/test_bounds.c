@@ -3,6 +3,7 @@
  * bound, under offsets searched for, sporadic gaps, short executions, any tie order and any choice of GPUs.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/fair_lateness.h"
@@ -13,11 +14,19 @@
 #include "harness.h"
 #include "sim/search.h"
 
-#define RUNS harness_scale(10, 24) /* per set */
+#define RUNS harness_scale(16, 24) /* per set */
+
+/* How many sets to attack; a tenth under a sanitizer, which makes everything slower. */
+static size_t sets(size_t normal, size_t soak)
+{
+    const char *sanitizer = getenv("BATON_SANITIZER");
+
+    return harness_scale(sanitizer && strcmp(sanitizer, "none") != 0 ? normal / 10 : normal, soak);
+}
 
 struct tally {
     size_t sets, accepted, tasks, reached;
-    size_t multi, sliced, several_gpus, unequal, any, chosen, fixed;
+    size_t all_gpus, multi, sliced, several_gpus, unequal, any, chosen, fixed;
     uint64_t yields, inheritances, preemptions, jobs;
     unsigned max_ahead;
     double closest, sum; /* observed / bound */
@@ -82,18 +91,21 @@ static void print_tally(const char *name, const struct tally *tally)
     printf("%s: %zu sets, %zu accepted and attacked, %zu tasks, %llu jobs; observed / bound mean %.3f, "
            "largest %.4f, "
            "reached by %zu\n"
-           "  multi %zu, sliced %zu, several GPUs %zu, unequal %zu, any %zu, chosen %zu, fixed %zu; "
+           "  tasks in multi mode %zu; sets with split kernels %zu, sliced %zu, several GPUs %zu, unequal "
+           "%zu, any %zu, chosen %zu, fixed %zu; "
            "yields %llu, inheritances %llu, preemptions %llu, most critical sections ahead %u\n",
            name, tally->sets, tally->accepted, tally->tasks, (unsigned long long)tally->jobs,
            tally->sum / (double)(tally->tasks ? tally->tasks : 1), tally->closest, tally->reached,
-           tally->multi, tally->sliced, tally->several_gpus, tally->unequal, tally->any, tally->chosen,
-           tally->fixed, (unsigned long long)tally->yields, (unsigned long long)tally->inheritances,
-           (unsigned long long)tally->preemptions, tally->max_ahead);
+           tally->all_gpus, tally->multi, tally->sliced, tally->several_gpus, tally->unequal, tally->any,
+           tally->chosen, tally->fixed, (unsigned long long)tally->yields,
+           (unsigned long long)tally->inheritances, (unsigned long long)tally->preemptions, tally->max_ahead);
 }
 
 static void count_kinds(struct tally *tally, const struct generated *generated)
 {
     tally->multi += generated->multi;
+    for (unsigned i = 0; i < generated->tasks; i++)
+        tally->all_gpus += generated->all_gpus[i];
     tally->sliced += generated->sliced;
     tally->several_gpus += generated->gpus > 1;
     tally->unequal += generated->unequal;
@@ -107,14 +119,17 @@ static void try_analysis(const struct analysis *analysis, const struct generated
                          enum sched_policy_id policy, uint64_t seed, struct tally *tally)
 {
     struct task_set set;
-    struct analysis_request request = {0};
+    unsigned gpus[16];
+    struct analysis_request request = {.gpus = gpus};
     struct analysis_result result;
     struct input_error error;
     baton_nsec bounds[16] = {0};
     baton_nsec points[16] = {0};
     struct sim_options options = {
-        .set = &set, .profile = PROFILE_PRIORITY, .policy = policy, .points = points};
+        .set = &set, .multi = true, .profile = PROFILE_PRIORITY, .policy = policy, .points = points};
 
+    for (unsigned i = 0; i < 16; i++)
+        gpus[i] = generated->all_gpus[i] ? generated->gpus : 1;
     read_set(generated, &set);
     ck_assert_msg(analysis->run(&set, &request, &result, &error) == 0, "%s: expected %s, found %s\n%s",
                   analysis->name, error.expected, error.found, generated->text);
@@ -133,7 +148,7 @@ static void try_analysis(const struct analysis *analysis, const struct generated
 
 START_TEST(no_simulated_response_exceeds_the_holistic_bound)
 {
-    size_t wanted = harness_scale(2000, 100000);
+    size_t wanted = sets(2000, 100000);
     struct tally tally = {0};
     struct random_state random;
     struct generated generated;
@@ -145,16 +160,17 @@ START_TEST(no_simulated_response_exceeds_the_holistic_bound)
         ck_assert_uint_lt(seed, wanted * 20);
     }
     print_tally("holistic", &tally);
-    ck_assert(tally.multi > wanted / 10 && tally.sliced > wanted / 10 && tally.several_gpus > wanted / 4);
+    ck_assert(tally.all_gpus > wanted / 5 && tally.multi > wanted / 10 && tally.sliced > wanted / 10 &&
+              tally.several_gpus > wanted / 4);
     ck_assert(tally.any > wanted / 10 && tally.chosen > wanted / 10 && tally.fixed > wanted / 10);
     ck_assert(tally.yields > 10 * wanted && tally.preemptions > wanted && tally.unequal > wanted / 50);
-    ck_assert(tally.closest > 0.9999); /* some bounds are reached: the attack is strong, the bound is tight */
+    ck_assert(tally.closest > 0.99); /* the attack is strong: bounds are all but reached */
 }
 END_TEST
 
 START_TEST(no_simulated_response_exceeds_the_fair_lateness_bound)
 {
-    size_t wanted = harness_scale(400, 20000);
+    size_t wanted = sets(400, 20000);
     struct tally tally = {0};
     struct random_state random;
     struct generated generated;
@@ -223,7 +239,7 @@ static void try_gpusync(const struct generated *generated, uint64_t seed, struct
 
 START_TEST(no_simulated_response_exceeds_the_gpusync_bound_under_r2dglp)
 {
-    size_t wanted = harness_scale(400, 20000);
+    size_t wanted = sets(400, 20000);
     struct tally tally = {0};
     struct random_state random;
     struct generated generated;
@@ -241,7 +257,7 @@ END_TEST
 
 START_TEST(no_simulated_response_exceeds_the_gpusync_bound_under_ck_omlp)
 {
-    size_t wanted = harness_scale(400, 20000);
+    size_t wanted = sets(400, 20000);
     struct tally tally = {0};
     struct random_state random;
     struct generated generated;
@@ -297,7 +313,7 @@ START_TEST(the_printed_holistic_bound_is_exceeded_by_some_accepted_set)
 }
 END_TEST
 
-HARNESS_MAIN("bounds", 120, no_simulated_response_exceeds_the_holistic_bound,
+HARNESS_MAIN("bounds", 240, no_simulated_response_exceeds_the_holistic_bound,
              no_simulated_response_exceeds_the_fair_lateness_bound,
              no_simulated_response_exceeds_the_gpusync_bound_under_r2dglp,
              no_simulated_response_exceeds_the_gpusync_bound_under_ck_omlp,

@@ -293,6 +293,36 @@ START_TEST(critical_cpu_time_is_taken_from_the_segments_around)
 }
 END_TEST
 
+START_TEST(overheads_are_charged_where_they_arise)
+{
+    /*
+     * scheduler 1 + context switch 1 = 2 ms at each dispatch, cpmd 3 after a preemption; 10 ms after each GPU step (5 + 3 + 1 + 1).
+     * high, released at 4: 4-6 dispatch, 6-9 work (3), kernel 9-10, handled until 20: response 16.
+     * low, released at 0: dispatch 0-2, works 2-4, is preempted until 9, then 2 + 3 before its last 3: done at 17.
+     */
+    static const char text[] = "platform:\n"
+                               "  cpus: 1\n"
+                               "  gpus: 1\n"
+                               "  copy_engines: 1\n"
+                               "  overheads: {scheduler: 1000, context_switch: 1000, cpmd: 3000, "
+                               "gpu_top_half: 5000, gpu_bottom_half: 3000, "
+                               "syscall_in: 1000, syscall_out: 1000}\n"
+                               "tasks:\n"
+                               "  - {name: high, period_ms: 100, segments: [{cpu_ms: 3}, {kernel_ms: 1}]}\n"
+                               "  - {name: low, period_ms: 200, segments: [{cpu_ms: 5}]}\n";
+    static const long long offsets[] = {4, 0};
+    static const struct sim_options options = {.profile = PROFILE_PRIORITY, .overheads = true};
+    struct scene scene;
+
+    scene_run(&scene, text, &options, 90, offsets);
+    expect_responses(&scene, 16, 17);
+    scene_done(&scene);
+    scene_run(&scene, text, &priority, 90, offsets);
+    expect_responses(&scene, 4, 8); /* without: high 4-8, low 0-4 and 7-8 */
+    scene_done(&scene);
+}
+END_TEST
+
 START_TEST(copies_that_share_a_link_slow_each_other_down)
 {
     /*
@@ -331,4 +361,4 @@ HARNESS_MAIN("golden schedules", 20, figure_1a_one_gpu_per_kernel_misses_a_deadl
              fifo_serves_in_order_of_arrival_whatever_the_priority,
              gpusync_holds_the_token_over_the_whole_critical_section,
              fair_lateness_orders_by_points_not_by_deadlines, copies_that_share_a_link_slow_each_other_down,
-             critical_cpu_time_is_taken_from_the_segments_around)
+             critical_cpu_time_is_taken_from_the_segments_around, overheads_are_charged_where_they_arise)

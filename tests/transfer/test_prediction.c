@@ -326,6 +326,26 @@ START_TEST(worst_cases_use_the_lowest_bandwidths_and_the_margin)
 }
 END_TEST
 
+/* Chunks at half the speed: copies of methods that cut them take twice as long, others do not; the kernel stays. */
+START_TEST(methods_that_pace_are_slower_by_the_chunk_ratio)
+{
+    static struct pacing pacing;
+    struct batch_timeline timeline;
+    struct fixture fixture;
+
+    load_text(&fixture, "chunk_ratio: 0.5\nlinks: [{from: MEM0, to: GPU0, gbps: 2}]",
+              "streams: [{from: MEM0, to: GPU0, bytes: 20 MB, kernel_ms: 5}]");
+    ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), 15, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, "time-division"), 15, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, "bandwidth"), 25, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, "paced"), 25, 1e-3);
+    ck_assert_double_eq_tol(bound_ms(&fixture), 15, 1e-3);
+    batch_predict(&fixture.batch, batch_method_find("paced"), &timeline, &pacing);
+    ck_assert_double_eq_tol(pacing.rate[0][0], 1, 1e-6);
+    done(&fixture);
+}
+END_TEST
+
 HARNESS_MAIN("transfer prediction", 20, table_2_is_predicted_to_a_fiftieth_of_a_millisecond,
              the_example_of_section_2_4_takes_what_the_paper_says,
              the_timelines_of_section_2_4_match_the_reference, aligning_is_not_optimal_and_pacing_is,
@@ -333,4 +353,5 @@ HARNESS_MAIN("transfer prediction", 20, table_2_is_predicted_to_a_fiftieth_of_a_
              a_stream_may_be_only_a_kernel_or_only_a_copy, one_dma_engine_serves_both_directions_in_turn,
              a_peer_copy_across_hubs_is_one_staged_flow, a_peer_copy_below_one_hub_is_not_staged,
              the_look_up_table_overrides_the_graph_for_its_combination_only,
-             worst_cases_use_the_lowest_bandwidths_and_the_margin)
+             worst_cases_use_the_lowest_bandwidths_and_the_margin,
+             methods_that_pace_are_slower_by_the_chunk_ratio)

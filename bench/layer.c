@@ -1,0 +1,271 @@
+/*
+ * What the layer costs: the same program runs itself as a child with and without it, in turn, and compares medians. Connected means
+ * that a daemon on a temporary socket is there and nobody else wants the device.
+ *
+ * usage: bench-layer            (needs batond, libbaton-layer.so and PoCL; the build folder is the parent of this program's)
+ */
+#include <CL/cl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ROUNDS = 5, SAMPLES = 400, PIPELINE = 500, COPY = 16 << 20, SIDE = 1024 };
+
+static const char source[] =
+    "kernel void empty() {}\n"
+    "kernel void mmul(global const float *a, global const float *b, global float *c, int n)\n"
+    "{ int x = get_global_id(0), y = get_global_id(1); float s = 0;\n"
+    "  for (int k = 0; k < n; k++) s += a[y * n + k] * b[k * n + x]; c[y * n + x] = s; }\n";
+
+static double now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t n)
+{
+    qsort(values, n, sizeof *values, compare);
+    return values[n / 2];
+}
+
+struct place {
+    cl_context context;
+    cl_command_queue queue;
+    cl_program program;
+};
+
+static int open_place(struct place *ret_place)
+{
+    const char *text = source;
+    cl_platform_id platform;
+    cl_device_id device;
+    cl_int code;
+
+    if (clGetPlatformIDs(1, &platform, NULL) ||
+        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
+        return -1;
+    ret_place->context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
+    ret_place->queue = clCreateCommandQueueWithProperties(ret_place->context, device, NULL, &code);
+    ret_place->program = clCreateProgramWithSource(ret_place->context, 1, &text, NULL, &code);
+    return code || clBuildProgram(ret_place->program, 0, NULL, "", NULL, NULL) ? -1 : 0;
+}
+
+/* Microseconds per launch: synchronous (enqueue and finish), or many enqueued and one finish. */
+static double measure_launch(const struct place *place, bool pipelined)
+{
+    static double samples[SAMPLES] = {0};
+    size_t one = 1, n = pipelined ? 20 : SAMPLES;
+    cl_kernel kernel = clCreateKernel(place->program, "empty", NULL);
+
+    for (int i = 0; i < 50; i++) {
+        clEnqueueNDRangeKernel(place->queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL);
+        clFinish(place->queue);
+    }
+    for (size_t i = 0; i < n; i++) {
+        int launches = pipelined ? PIPELINE : 1;
+        double begin = now_us();
+        for (int j = 0; j < launches; j++)
+            clEnqueueNDRangeKernel(place->queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL);
+        clFinish(place->queue);
+        samples[i] = (now_us() - begin) / launches;
+    }
+    clReleaseKernel(kernel);
+    return median(samples, n);
+}
+
+static double measure_copy(const struct place *place, bool reading)
+{
+    double samples[15] = {0};
+    char *host = malloc(COPY);
+    cl_mem mem = clCreateBuffer(place->context, CL_MEM_READ_WRITE, COPY, NULL, NULL);
+
+    memset(host, 1, COPY);
+    for (int i = -3; i < 15; i++) {
+        double begin = now_us();
+        if (reading)
+            clEnqueueReadBuffer(place->queue, mem, CL_TRUE, 0, COPY, host, 0, NULL, NULL);
+        else
+            clEnqueueWriteBuffer(place->queue, mem, CL_TRUE, 0, COPY, host, 0, NULL, NULL);
+        if (i >= 0)
+            samples[i] = now_us() - begin;
+    }
+    clReleaseMemObject(mem);
+    free(host);
+    return median(samples, 15);
+}
+
+/* A matrix product of 1024 x 1024; how many pieces is said by BATON_SLICE. */
+static double measure_product(const struct place *place)
+{
+    double samples[2] = {0};
+    size_t global[2] = {SIDE, SIDE}, local[2] = {32, 8};
+    cl_int n = SIDE;
+    cl_kernel kernel = clCreateKernel(place->program, "mmul", NULL);
+    cl_mem mems[3];
+
+    for (cl_uint i = 0; i < 3; i++) {
+        mems[i] = clCreateBuffer(place->context, CL_MEM_READ_WRITE, (size_t)SIDE * SIDE * sizeof(float), NULL,
+                                 NULL);
+        clSetKernelArg(kernel, i, sizeof mems[i], &mems[i]);
+    }
+    clSetKernelArg(kernel, 3, sizeof n, &n);
+    for (int i = -1; i < 2; i++) {
+        double begin = now_us();
+        clEnqueueNDRangeKernel(place->queue, kernel, 2, NULL, global, local, 0, NULL, NULL);
+        clFinish(place->queue);
+        if (i >= 0)
+            samples[i] = now_us() - begin;
+    }
+    for (int i = 0; i < 3; i++)
+        clReleaseMemObject(mems[i]);
+    clReleaseKernel(kernel);
+    return samples[0] < samples[1] ? samples[0] : samples[1];
+}
+
+static int child(const char *what)
+{
+    struct place place;
+    double value;
+
+    if (open_place(&place))
+        return 3;
+    value = !strcmp(what, "sync")        ? measure_launch(&place, false)
+            : !strcmp(what, "pipelined") ? measure_launch(&place, true)
+            : !strcmp(what, "write")     ? measure_copy(&place, false)
+            : !strcmp(what, "read")      ? measure_copy(&place, true)
+                                         : measure_product(&place);
+    printf("%.4f\n", value);
+    return 0;
+}
+
+/* One child; its number, or -1. */
+static double run_child(const char *self, const char *what, const char *const pairs[], const char *layer)
+{
+    char text[64] = "";
+    int ends[2], status = 0;
+    ssize_t n;
+    pid_t pid;
+
+    if (pipe(ends))
+        return -1;
+    pid = fork();
+    if (pid == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        for (size_t i = 0; pairs[i]; i++)
+            putenv((char *)(uintptr_t)pairs[i]);
+        if (layer)
+            setenv("OPENCL_LAYERS", layer, 1);
+        else
+            unsetenv("OPENCL_LAYERS");
+        execl(self, self, "--child", what, (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    n = read(ends[0], text, sizeof text - 1);
+    close(ends[0]);
+    waitpid(pid, &status, 0);
+    return n > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? strtod(text, NULL) : -1;
+}
+
+static void compare_runs(const char *self, const char *layer, const char *title, const char *what,
+                         const char *const pairs[], const char *unit, bool as_ratio)
+{
+    double plain[ROUNDS] = {0}, with[ROUNDS] = {0}, difference[ROUNDS] = {0};
+    int rounds = strcmp(what, "product") ? ROUNDS : 3; /* seconds each */
+
+    for (int i = 0; i < rounds; i++) {
+        plain[i] = run_child(self, what, pairs, NULL);
+        with[i] = run_child(self, what, pairs, layer);
+        if (plain[i] < 0 || with[i] < 0) {
+            printf("%-44s not measured (no device?)\n", title);
+            return;
+        }
+        difference[i] = as_ratio ? 100.0 * (with[i] / plain[i] - 1.0) : with[i] - plain[i];
+    }
+    qsort(difference, (size_t)rounds, sizeof difference[0], compare);
+    printf("%-44s plain %9.2f %s, layer %9.2f, added %+7.2f %s (%+.2f .. %+.2f)\n", title,
+           median(plain, (size_t)rounds), unit, median(with, (size_t)rounds), difference[rounds / 2],
+           as_ratio ? "%" : unit, difference[0], difference[rounds - 1]);
+    fflush(stdout);
+}
+
+static pid_t start_daemon(const char *build, const char *socket)
+{
+    char program[PATH_MAX + 16];
+    pid_t pid;
+
+    (void)snprintf(program, sizeof program, "%s/batond", build);
+    pid = fork();
+    if (pid == 0) {
+        int null = open("/dev/null", O_WRONLY);
+        dup2(null, STDOUT_FILENO);
+        dup2(null, STDERR_FILENO);
+        execl(program, program, "--socket", socket, "--foreground", (char *)NULL);
+        _exit(127);
+    }
+    for (int i = 0; i < 200 && access(socket, F_OK); i++)
+        nanosleep(&(struct timespec){0, 10000000}, NULL);
+    return pid;
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const basic[] = {"POCL_DEVICES=basic", NULL}, *const pthread[] = {
+                                                                         "POCL_DEVICES=pthread", NULL};
+    /* 128 x 32 groups of 32 x 8 in 400 pieces: 10 or 11 groups each. */
+    static const char *const cut[] = {"POCL_DEVICES=basic", "BATON_SLICE=11", NULL};
+    static const char *const whole[] = {"POCL_DEVICES=basic", "BATON_SLICE=off", NULL};
+    char self[PATH_MAX], build[PATH_MAX], layer[PATH_MAX + 32], folder[] = "/tmp/bench-layer-XXXXXX",
+                                                                socket[64];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    pid_t daemon;
+
+    if (argc == 3 && !strcmp(argv[1], "--child"))
+        return child(argv[2]);
+    if (n < 0 || !mkdtemp(folder))
+        return 3;
+    self[n] = 0;
+    (void)snprintf(build, sizeof build, "%s", self);
+    (void)snprintf(layer, sizeof layer, "%s/libbaton-layer.so", dirname(dirname(build)));
+    (void)snprintf(socket, sizeof socket, "%s/socket", folder);
+    setenv("BATON_SOCKET", socket, 1);
+    setenv("BATON_CACHE_DIR", folder, 1);
+    setenv("POCL_CACHE_DIR", folder, 1);
+    printf("medians of %d runs in turn (3 for the matrix product); spread in brackets\n", ROUNDS);
+    compare_runs(self, layer, "synchronous empty launch, basic, no daemon", "sync", basic, "us", false);
+    daemon = start_daemon(build, socket);
+    compare_runs(self, layer, "synchronous empty launch, basic, connected", "sync", basic, "us", false);
+    compare_runs(self, layer, "pipelined empty launch, pthread, connected", "pipelined", pthread, "us",
+                 false);
+    compare_runs(self, layer, "write 16 MiB, pthread, connected", "write", pthread, "us", true);
+    compare_runs(self, layer, "read 16 MiB, pthread, connected", "read", pthread, "us", true);
+    compare_runs(self, layer, "matrix product whole, basic, connected", "product", whole, "us", true);
+    compare_runs(self, layer, "matrix product in 373 pieces, basic", "product", cut, "us", true);
+    if (daemon > 0) {
+        kill(daemon, SIGTERM);
+        waitpid(daemon, NULL, 0);
+    }
+    if (execlp("rm", "rm", "-rf", folder, (char *)NULL))
+        return 3;
+    return 0;
+}

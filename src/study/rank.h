@@ -1,0 +1,45 @@
+/*
+ * Ranks configurations as GPUSync's Table IV does: per parameter combination a sub-rank by the area under the schedulability curve (ties share
+ * the average), then by the median of the sub-ranks, ties by their average. Combinations that are not finished for every configuration
+ * are left out.
+ */
+#ifndef STUDY_RANK_H
+#define STUDY_RANK_H
+
+#include "study/store.h"
+
+struct rank_row {
+    const char *configuration;
+    double median, average, deviation, area; /* of sub-ranks; area: mean over combinations */
+    size_t rank;                             /* from 1 */
+};
+
+struct rank_table {
+    const char *overheads;
+    size_t combinations, unfinished;
+    struct rank_row *rows; /* in the order of the configurations; all tables alike */
+    size_t *order;         /* rows by rank */
+};
+
+struct ranking {
+    struct arena arena;
+    size_t n_configurations;
+    struct rank_table tables[STUDY_MAX_OVERHEADS];
+    size_t n_tables;
+};
+
+/* 0, -errno (store_message() says why) or STORE_OTHER: nothing to rank. */
+int ranking_make(struct store *store, struct ranking *ret_ranking);
+void ranking_done(struct ranking *ranking);
+
+/* The table of this overhead set, or NULL. */
+const struct rank_table *ranking_table(const struct ranking *ranking, const char *overheads);
+
+/*
+ * The arithmetic: sub-ranks of areas[0..n), 1 for the largest, equal ones share the average; and median, average, deviation of values (sorted
+ * in place).
+ */
+void rank_sub_ranks(const double areas[], size_t n, double ret_ranks[]);
+void rank_summarise(double values[], size_t n, struct rank_row *ret_row);
+
+#endif

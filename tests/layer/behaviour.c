@@ -1,0 +1,146 @@
+/* What the conformance lines cannot show: fork, hidden extensions, callbacks of failed commands, binaries handed out. */
+#include <CL/cl.h>
+#include <CL/cl_ext.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int passed, failed;
+
+static void check(const char *sentence, int good)
+{
+    passed += good != 0;
+    failed += good == 0;
+    if (!good)
+        printf("FAILED: %s\n", sentence);
+}
+
+static cl_platform_id platform;
+static cl_device_id device;
+static cl_context context;
+static cl_command_queue queue;
+
+static void hidden_extensions(void)
+{
+    char text[8192] = "";
+    size_t size = 0;
+
+    clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, sizeof text, text, &size);
+    check("cl_khr_command_buffer is not advertised", !strstr(text, "cl_khr_command_buffer"));
+    check("the size is that of the shorter list", size == strlen(text) + 1);
+    check("other extensions still are", strstr(text, "cl_khr_byte_addressable_store") != NULL);
+    check("its functions are hidden",
+          !clGetExtensionFunctionAddressForPlatform(platform, "clEnqueueCommandBufferKHR"));
+}
+
+struct seen {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int n;
+    cl_int status;
+};
+
+static void CL_CALLBACK note(cl_event event, cl_int status, void *data)
+{
+    struct seen *seen = data;
+
+    (void)event;
+    pthread_mutex_lock(&seen->lock);
+    seen->n++;
+    seen->status = status;
+    pthread_cond_broadcast(&seen->changed);
+    pthread_mutex_unlock(&seen->lock);
+}
+
+static void failed_callback(void)
+{
+    struct seen seen = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
+    cl_event gate = clCreateUserEvent(context, NULL), event = NULL;
+
+    clEnqueueMarkerWithWaitList(queue, 1, &gate, &event);
+    clSetEventCallback(event, CL_COMPLETE, note, &seen);
+    clSetUserEventStatus(gate, -5);
+    pthread_mutex_lock(&seen.lock);
+    while (!seen.n)
+        pthread_cond_wait(&seen.changed, &seen.lock);
+    pthread_mutex_unlock(&seen.lock);
+    check("a failed command calls back with its status",
+          seen.status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    clReleaseEvent(event);
+    clReleaseEvent(gate);
+}
+
+/* The child must be able to go on without our threads; what it does with inherited OpenCL objects is its own affair. */
+static void fork_passes_through(void)
+{
+    int status = -1;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        cl_uint n = 0;
+        _exit(clGetPlatformIDs(0, NULL, &n) == CL_SUCCESS && n > 0 ? 0 : 1);
+    }
+    waitpid(pid, &status, 0);
+    check("a forked child still finds its platform", WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* The binary of a program that was built here is known again, so its kernels can still be cut. */
+static void binaries(void)
+{
+    const char *source = "kernel void scale(global int *a, int factor)\n"
+                         "{ size_t i = get_global_id(0); a[i] = a[i] * factor + 1; }\n";
+    enum { N = 64 };
+    cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, NULL), again;
+    size_t sizes[8] = {0}, size = 0, global = N, local = 4;
+    unsigned char *outputs[8] = {NULL};
+    const unsigned char *input;
+    cl_int code, values[N] = {0}, factor = 3;
+    cl_kernel kernel;
+    cl_mem mem;
+
+    clBuildProgram(program, 0, NULL, "-DX=1", NULL, NULL);
+    clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof sizes, sizes, &size);
+    outputs[0] = malloc(sizes[0] + 1);
+    clGetProgramInfo(program, CL_PROGRAM_BINARIES, size / sizeof sizes[0] * sizeof outputs[0], outputs, NULL);
+    input = outputs[0];
+    again = clCreateProgramWithBinary(context, 1, &device, sizes, &input, NULL, &code);
+    check("the binary loads",
+          code == CL_SUCCESS && clBuildProgram(again, 0, NULL, "", NULL, NULL) == CL_SUCCESS);
+    kernel = clCreateKernel(again, "scale", &code);
+    mem = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof values, values, NULL);
+    clSetKernelArg(kernel, 0, sizeof mem, &mem);
+    clSetKernelArg(kernel, 1, sizeof factor, &factor);
+    clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL);
+    clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, sizeof values, values, 0, NULL, NULL);
+    code = 0;
+    for (int i = 0; i < N; i++)
+        code += values[i] != 1;
+    check("its kernel computes", code == 0);
+    clReleaseKernel(kernel);
+    clReleaseMemObject(mem);
+    clReleaseProgram(again);
+    clReleaseProgram(program);
+    free(outputs[0]);
+}
+
+int main(void)
+{
+    if (clGetPlatformIDs(1, &platform, NULL) ||
+        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL)) {
+        printf("no OpenCL device\n");
+        return 77;
+    }
+    context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+    queue = clCreateCommandQueue(context, device, 0, NULL);
+    hidden_extensions();
+    failed_callback();
+    binaries();
+    fork_passes_through();
+    clReleaseCommandQueue(queue);
+    clReleaseContext(context);
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed != 0;
+}

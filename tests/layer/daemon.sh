@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# The layer with a real daemon on the fake driver, whose kernels take as long as the script says: an urgent program gets between
+# the pieces of a hog; a daemon that dies, or comes back, changes no result. Ends with `N passed, N failed`.
+set -uo pipefail
+build=$BATON_BUILD
+scratch=$(mktemp -d)
+daemon=
+finish() {
+    [ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null
+    rm -rf "$scratch"
+}
+trap finish EXIT
+export OCL_ICD_VENDORS=$build/tests/fake_driver/libfake-opencl.so BATON_SOCKET=$scratch/socket
+export BATON_CACHE_DIR=$scratch/cache BATON_TRANSLATE=$build/baton-translate HOME=$scratch XDG_RUNTIME_DIR=$scratch
+load=$build/tests/layer/layer-load
+passed=0
+failed=0
+
+verdict() { # NAME STATUS
+    if [ "$2" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $1"; fi
+}
+
+start_daemon() {
+    "$build/batond" --socket "$BATON_SOCKET" --foreground "$@" >"$scratch/log" 2>&1 &
+    daemon=$!
+    for _ in $(seq 100); do
+        [ -S "$BATON_SOCKET" ] && return
+        sleep 0.05
+    done
+}
+
+stop_daemon() { # SIGNAL
+    kill "-$1" "$daemon" 2>/dev/null
+    wait "$daemon" 2>/dev/null
+    daemon=
+}
+
+number() { # FIELD FILE
+    sed -n "s/.*\"$1\": \([0-9.]*\).*/\1/p" "$2" | head -n 1
+}
+
+under() { # PRIORITY STATS COMMAND...
+    local priority=$1 stats=$2
+    shift 2
+    OPENCL_LAYERS=$build/libbaton-layer.so BATON_PRIORITY=$priority BATON_STATS=$stats timeout 60 "$@"
+}
+
+export FAKE_CL="group_ns scale 100000" # a hog of 2000 groups takes 200 ms
+start_daemon
+under 10 "$scratch/hog.json" "$load" 3 2000 0 >"$scratch/hog" &
+hog=$!
+sleep 1
+under 80 "$scratch/urgent.json" "$load" 1.5 1 5 >"$scratch/urgent"
+verdict "the urgent program's results are right ($(cat "$scratch/urgent"))" $?
+wait $hog
+verdict "the hog's results are right ($(cat "$scratch/hog"))" $?
+[ "$(number yields "$scratch/hog.json")" -gt 20 ]
+verdict "the hog gave way ($(number yields "$scratch/hog.json") times)" $?
+[ "$(number pieces "$scratch/hog.json")" -gt 100 ]
+verdict "the hog ran in pieces ($(number pieces "$scratch/hog.json"))" $?
+worst=$(sed -n 's/.*max \([0-9]*\).*/\1/p' "$scratch/urgent")
+[ "${worst:-999}" -lt 100 ]
+verdict "nobody waited for a whole hog kernel (worst ${worst:-?} ms of 200)" $?
+
+# Killed while pieces run: the program goes on by itself, and finds the next one.
+under 10 "$scratch/hog.json" "$load" 3 500 0 >"$scratch/hog" &
+hog=$!
+sleep 1
+stop_daemon KILL
+sleep 0.7
+start_daemon
+wait $hog
+verdict "a daemon that dies and comes back changes no result ($(cat "$scratch/hog"))" $?
+stop_daemon TERM
+
+# The baseline runs everything whole.
+start_daemon --profile fifo
+under 10 "$scratch/fifo.json" "$load" 1 100 0 >"$scratch/fifo"
+verdict "under fifo the results are right too ($(cat "$scratch/fifo"))" $?
+[ "$(number pieces "$scratch/fifo.json")" -eq 0 ]
+verdict "under fifo nothing is cut" $?
+stop_daemon TERM
+
+OPENCL_LAYERS=$build/libbaton-layer.so BATON_REQUIRE_DAEMON=1 timeout 20 "$load" 0.1 1 0 >"$scratch/refused" 2>&1
+[ $? -ne 0 ]
+verdict "a required daemon that is absent refuses the context" $?
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,69 @@
+/*
+ * A load for tests: launches the kernel `scale` again and again for a time and prints `N launches, max X ms, wrong W`. Every
+ * result is checked. usage: load SECONDS GROUPS PAUSE_MS
+ */
+#include <CL/cl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { LOCAL = 4 };
+
+static double now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+int main(int argc, char **argv)
+{
+    const char *source = "kernel void scale(global int *a, int factor)\n"
+                         "{ size_t i = get_global_id(0); a[i] = a[i] * factor + 1; }\n";
+    double seconds = argc > 1 ? strtod(argv[1], NULL) : 1, pause = argc > 3 ? strtod(argv[3], NULL) : 0,
+           max = 0, end;
+    size_t global = (argc > 2 ? strtoul(argv[2], NULL, 10) : 1) * LOCAL, local = LOCAL;
+    static cl_int values[1 << 16];
+    cl_int factor = 1, code = CL_SUCCESS, n = 0, wrong = 0;
+    cl_platform_id platform;
+    cl_device_id device;
+    cl_context context;
+    cl_command_queue queue;
+    cl_program program;
+    cl_kernel kernel;
+    cl_mem mem;
+
+    if (global > sizeof values / sizeof values[0] || clGetPlatformIDs(1, &platform, NULL) ||
+        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
+        return 3;
+    context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
+    queue = clCreateCommandQueueWithProperties(context, device, NULL, &code);
+    program = clCreateProgramWithSource(context, 1, &source, NULL, &code);
+    if (code || clBuildProgram(program, 0, NULL, "", NULL, NULL))
+        return 3;
+    kernel = clCreateKernel(program, "scale", &code);
+    mem = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, global * sizeof *values, values,
+                         &code);
+    clSetKernelArg(kernel, 0, sizeof mem, &mem);
+    clSetKernelArg(kernel, 1, sizeof factor, &factor);
+    for (end = now_ms() + seconds * 1e3; now_ms() < end; n++) {
+        double begin = now_ms(), length;
+        code |= clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL);
+        code |= clFinish(queue);
+        length = now_ms() - begin;
+        max = n > 0 && length > max ? length : max; /* the first one waits for the rewriting */
+        if (pause > 0)
+            nanosleep(&(struct timespec){0, (long)(pause * 1e6)}, NULL);
+    }
+    code |= clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, global * sizeof *values, values, 0, NULL, NULL);
+    for (size_t i = 0; i < global; i++)
+        wrong += values[i] != n; /* each launch adds one, once */
+    printf("%d launches, max %.1f ms, wrong %d, code %d\n", n, max, wrong, code);
+    clReleaseMemObject(mem);
+    clReleaseKernel(kernel);
+    clReleaseProgram(program);
+    clReleaseCommandQueue(queue);
+    clReleaseContext(context);
+    return wrong || code;
+}
