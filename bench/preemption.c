@@ -26,7 +26,8 @@ enum { ROUNDS = 3, MOST = 20000 };
 static struct stage stage;
 static char urgent_steps[32], hog_steps[32];
 
-static const struct stage_how URGENT = {.baton = true, .priority = 80, .name = "urgent", .stats = true, .realtime = true};
+static const struct stage_how URGENT = {
+    .baton = true, .priority = 80, .name = "urgent", .stats = true, .realtime = true};
 static const struct stage_how URGENT_PLAIN = {.realtime = true};
 static const struct stage_how HOG = {.baton = true, .priority = 10, .name = "hog", .stats = true};
 static const struct stage_how HOG_PLAIN = {0};
@@ -57,8 +58,15 @@ static void read_list(struct sample *sample, const struct stage_program *program
 static void run_urgent(struct sample *sample, const struct stage_how *how, const char *seconds)
 {
     struct stage_program program = {0};
-    const char *argv[] = {"examples/demo/urgent", "--steps", urgent_steps, "--period", "10",
-                          "--seconds", seconds, "--list", NULL};
+    const char *argv[] = {"examples/demo/urgent",
+                          "--steps",
+                          urgent_steps,
+                          "--period",
+                          "10",
+                          "--seconds",
+                          seconds,
+                          "--list",
+                          NULL};
     double pending;
 
     stage_run(&stage, &program, how, argv);
@@ -151,8 +159,8 @@ static void bench_hog(const char *kind, const char *what)
 
     p99 = stage_quantile(beside.ms, beside.n, 0.99);
     limit = stage_quantile(alone.ms, alone.n, 0.99) + 2 * PIECE_MS + SLACK_MS;
-    printf("  p99 beside the hog %.3f ms; p99 alone + 2 pieces + %.1f ms = %.3f ms: %s\n", p99, SLACK_MS, limit,
-           p99 <= limit ? "within" : "NOT within");
+    printf("  p99 beside the hog %.3f ms; p99 alone + 2 pieces + %.1f ms = %.3f ms: %s\n", p99, SLACK_MS,
+           limit, p99 <= limit ? "within" : "NOT within");
     printf("  pending time %.1f %% lower than with fifo, %.1f %% lower than with priority-whole\n\n",
            100 * (1 - beside.pending_ms / beside.jobs / (fifo.pending_ms / fifo.jobs)),
            100 * (1 - beside.pending_ms / beside.jobs / (whole.pending_ms / whole.jobs)));
@@ -176,8 +184,8 @@ static void bench_throughput(const char *kind)
         ratio[i] = rate[1] / rate[0];
     }
     stage_quantile(ratio, PAIRS, 0.5);
-    printf("  %-8s hog alone: throughput under Baton / plain, median of %d pairs  %.4f   [%.4f, %.4f]\n", kind, PAIRS,
-           ratio[PAIRS / 2], ratio[0], ratio[PAIRS - 1]);
+    printf("  %-8s hog alone: throughput under Baton / plain, median of %d pairs  %.4f   [%.4f, %.4f]\n",
+           kind, PAIRS, ratio[PAIRS / 2], ratio[0], ratio[PAIRS - 1]);
     (void)fflush(stdout);
 }
 

@@ -167,7 +167,14 @@ void stage_daemon_start(struct stage *stage, const char *profile, const char *po
 {
     char batond[PATH_MAX + 8];
     char log[128];
-    const char *argv[] = {batond, "--foreground", "--socket", stage->socket, "--profile", profile, policy ? "--policy" : NULL, policy,
+    const char *argv[] = {batond,
+                          "--foreground",
+                          "--socket",
+                          stage->socket,
+                          "--profile",
+                          profile,
+                          policy ? "--policy" : NULL,
+                          policy,
                           NULL};
     baton_nsec until_at = clock_now() + START_MS * NSEC_PER_MS;
 

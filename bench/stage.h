@@ -18,7 +18,7 @@ struct stage {
     char build[PATH_MAX];
     char folder[64];
     char socket[128];
-    pid_t daemon; /* 0: none */
+    pid_t daemon;  /* 0: none */
     bool realtime; /* SCHED_FIFO is permitted */
     unsigned n_outputs;
 };
@@ -35,12 +35,12 @@ void stage_daemon_stop(struct stage *stage);
 void stage_daemon_kill(struct stage *stage);
 
 struct stage_how {
-    bool baton;            /* through `baton run` */
-    unsigned priority;     /* 1..99; 0: not said */
-    const char *name;      /* NULL: the program's file name */
+    bool baton;                /* through `baton run` */
+    unsigned priority;         /* 1..99; 0: not said */
+    const char *name;          /* NULL: the program's file name */
     const char *slice, *chunk; /* NULL: auto */
-    bool stats;            /* keep them, for stage_stat() */
-    bool realtime;         /* under SCHED_FIFO, where permitted */
+    bool stats;                /* keep them, for stage_stat() */
+    bool realtime;             /* under SCHED_FIFO, where permitted */
 };
 
 struct stage_program {

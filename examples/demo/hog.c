@@ -20,8 +20,8 @@
 
 enum { LOCAL = 64, KERNEL_GROUPS = 16384, INFI_GROUPS = 64, INFI_QUEUED = 64 };
 #define LARGE_GROUPS ((size_t)1 << 22)
-#define LARGE_LOCAL 4
-#define COPY_BYTES 67108864.0
+#define LARGE_LOCAL  4
+#define COPY_BYTES   67108864.0
 
 static volatile sig_atomic_t ended;
 
@@ -56,7 +56,9 @@ static void open_hog(struct hog *hog, const char *kind, double steps, double byt
 
     hog->local = large ? LARGE_LOCAL : LOCAL;
     hog->items = large ? LARGE_GROUPS * LARGE_LOCAL : (infi ? INFI_GROUPS : KERNEL_GROUPS) * (size_t)LOCAL;
-    hog->bytes = strcmp(kind, "copy") == 0 ? (size_t)bytes & ~(size_t)3 : large ? 65536 : hog->items * sizeof(uint32_t);
+    hog->bytes = strcmp(kind, "copy") == 0 ? (size_t)bytes & ~(size_t)3
+                 : large                   ? 65536
+                                           : hog->items * sizeof(uint32_t);
     hog->queued = infi ? INFI_QUEUED : 1;
     hog->steps = large ? (uint32_t)(hog->bytes / sizeof(uint32_t)) - 1 : (uint32_t)steps;
     hog->host = malloc(hog->bytes ? hog->bytes : 1);
@@ -71,14 +73,16 @@ static void open_hog(struct hog *hog, const char *kind, double steps, double byt
     hog->buffer = device_buffer(&hog->device, hog->bytes);
     device_must(clSetKernelArg(hog->kernel, 0, sizeof(cl_mem), &hog->buffer), "clSetKernelArg");
     device_must(clSetKernelArg(hog->kernel, 1, sizeof hog->steps, &hog->steps), "clSetKernelArg");
-    device_must(clEnqueueWriteBuffer(hog->device.queue, hog->buffer, CL_TRUE, 0, hog->bytes, hog->host, 0, NULL, NULL),
+    device_must(clEnqueueWriteBuffer(hog->device.queue, hog->buffer, CL_TRUE, 0, hog->bytes, hog->host, 0,
+                                     NULL, NULL),
                 "clEnqueueWriteBuffer");
 }
 
 static void run_kernels(struct hog *hog)
 {
     for (unsigned i = 0; i < hog->queued; i++)
-        device_must(clEnqueueNDRangeKernel(hog->device.queue, hog->kernel, 1, NULL, &hog->items, &hog->local, 0, NULL, NULL),
+        device_must(clEnqueueNDRangeKernel(hog->device.queue, hog->kernel, 1, NULL, &hog->items, &hog->local,
+                                           0, NULL, NULL),
                     "clEnqueueNDRangeKernel");
     device_must(clFinish(hog->device.queue), "clFinish");
     hog->turns += hog->queued;
@@ -91,10 +95,12 @@ static void run_copy(struct hog *hog)
 
     hog->host[0]++;
     hog->host[last]++;
-    device_must(clEnqueueWriteBuffer(hog->device.queue, hog->buffer, CL_TRUE, 0, hog->bytes, hog->host, 0, NULL, NULL),
+    device_must(clEnqueueWriteBuffer(hog->device.queue, hog->buffer, CL_TRUE, 0, hog->bytes, hog->host, 0,
+                                     NULL, NULL),
                 "clEnqueueWriteBuffer");
-    device_must(clEnqueueReadBuffer(hog->device.queue, hog->buffer, CL_TRUE, 0, hog->bytes, hog->host, 0, NULL, NULL),
-                "clEnqueueReadBuffer");
+    device_must(
+        clEnqueueReadBuffer(hog->device.queue, hog->buffer, CL_TRUE, 0, hog->bytes, hog->host, 0, NULL, NULL),
+        "clEnqueueReadBuffer");
     hog->turns++;
 }
 
@@ -104,11 +110,14 @@ static size_t count_wrong(struct hog *hog, const char *kind)
     size_t wrong = 0;
 
     if (strcmp(kind, "copy") == 0)
-        return (hog->host[0] != hog->turns) + (n > 1 && hog->host[n - 1] != n - 1 + hog->turns) + (n > 2 && hog->host[n / 2] != n / 2);
-    device_must(clEnqueueReadBuffer(hog->device.queue, hog->buffer, CL_TRUE, 0, hog->bytes, hog->host, 0, NULL, NULL),
-                "clEnqueueReadBuffer");
+        return (hog->host[0] != hog->turns) + (n > 1 && hog->host[n - 1] != n - 1 + hog->turns) +
+               (n > 2 && hog->host[n / 2] != n / 2);
+    device_must(
+        clEnqueueReadBuffer(hog->device.queue, hog->buffer, CL_TRUE, 0, hog->bytes, hog->host, 0, NULL, NULL),
+        "clEnqueueReadBuffer");
     for (size_t i = 0; i < n; i++)
-        wrong += hog->host[i] != (strcmp(kind, "large") == 0 ? (uint32_t)i : turned((uint32_t)i, hog->steps * hog->turns));
+        wrong += hog->host[i] !=
+                 (strcmp(kind, "large") == 0 ? (uint32_t)i : turned((uint32_t)i, hog->steps * hog->turns));
     return wrong;
 }
 
@@ -122,7 +131,8 @@ static void calibrate(struct hog *hog, double ms)
         device_must(clSetKernelArg(hog->kernel, 1, sizeof hog->steps, &hog->steps), "clSetKernelArg");
         begin = now_ms();
         run_kernels(hog);
-        steps *= (round < 4 ? ms / 8 : ms) / (now_ms() - begin); /* short tries first, the last one to scale */
+        steps *=
+            (round < 4 ? ms / 8 : ms) / (now_ms() - begin); /* short tries first, the last one to scale */
     }
     printf("%.0f\n", steps < 1 ? 1 : steps);
 }
@@ -165,7 +175,8 @@ int main(int argc, char **argv)
     } while (!ended && now_ms() - begin < seconds * 1e3);
     seconds = (now_ms() - begin) / 1e3;
     wrong = count_wrong(&hog, kind);
-    printf("rounds %zu seconds %.3f per_second %.4f wrong %zu\n", rounds, seconds, seconds > 0 ? (double)rounds / seconds : 0, wrong);
+    printf("rounds %zu seconds %.3f per_second %.4f wrong %zu\n", rounds, seconds,
+           seconds > 0 ? (double)rounds / seconds : 0, wrong);
     clReleaseKernel(hog.kernel);
     clReleaseMemObject(hog.buffer);
     device_close(&hog.device);

@@ -34,11 +34,13 @@ static void run_job(struct urgent *urgent, uint32_t seed)
 
     for (uint32_t i = 0; i < ITEMS; i++)
         urgent->in[i] = seed * ITEMS + i;
-    device_must(clEnqueueWriteBuffer(queue, urgent->buffer, CL_FALSE, 0, sizeof urgent->in, urgent->in, 0, NULL, NULL),
+    device_must(clEnqueueWriteBuffer(queue, urgent->buffer, CL_FALSE, 0, sizeof urgent->in, urgent->in, 0,
+                                     NULL, NULL),
                 "clEnqueueWriteBuffer");
     device_must(clEnqueueNDRangeKernel(queue, urgent->kernel, 1, NULL, &global, &local, 0, NULL, NULL),
                 "clEnqueueNDRangeKernel");
-    device_must(clEnqueueReadBuffer(queue, urgent->buffer, CL_TRUE, 0, sizeof urgent->out, urgent->out, 0, NULL, NULL),
+    device_must(clEnqueueReadBuffer(queue, urgent->buffer, CL_TRUE, 0, sizeof urgent->out, urgent->out, 0,
+                                    NULL, NULL),
                 "clEnqueueReadBuffer");
 }
 
@@ -81,7 +83,8 @@ struct record {
     size_t n, skipped, misses, wrong;
 };
 
-static void run_jobs(struct urgent *urgent, struct record *record, size_t most, double period, double deadline, double end)
+static void run_jobs(struct urgent *urgent, struct record *record, size_t most, double period,
+                     double deadline, double end)
 {
     double release = now_ms() + period;
 
@@ -105,7 +108,8 @@ static int run_periodically(struct urgent *urgent, int argc, char **argv)
     double period = option(argc, argv, "period", 10);
     size_t most = (size_t)option(argc, argv, "jobs", 100000);
     size_t warm = (size_t)option(argc, argv, "warm", 5);
-    struct record record = {.response = calloc(most + 1, sizeof(double)), .call = calloc(most + 1, sizeof(double))};
+    struct record record = {.response = calloc(most + 1, sizeof(double)),
+                            .call = calloc(most + 1, sizeof(double))};
 
     if (!record.response || !record.call || period <= 0) {
         fprintf(stderr, "urgent: no memory, or no period\n");
@@ -118,12 +122,13 @@ static int run_periodically(struct urgent *urgent, int argc, char **argv)
     for (size_t i = 0; flag(argc, argv, "list") && i < record.n; i++)
         printf("%.4f %.4f\n", record.response[i], record.call[i]);
     if (record.n)
-        printf("jobs %zu releases %zu misses %zu p50_ms %.4f p99_ms %.4f max_ms %.4f call_p50_ms %.4f call_p99_ms %.4f "
+        printf("jobs %zu releases %zu misses %zu p50_ms %.4f p99_ms %.4f max_ms %.4f call_p50_ms %.4f "
+               "call_p99_ms %.4f "
                "call_max_ms %.4f wrong %zu\n",
-               record.n, record.n + record.skipped, record.misses + record.skipped, quantile(record.response, record.n, 0.5),
-               quantile(record.response, record.n, 0.99), quantile(record.response, record.n, 1.0),
-               quantile(record.call, record.n, 0.5), quantile(record.call, record.n, 0.99),
-               quantile(record.call, record.n, 1.0), record.wrong);
+               record.n, record.n + record.skipped, record.misses + record.skipped,
+               quantile(record.response, record.n, 0.5), quantile(record.response, record.n, 0.99),
+               quantile(record.response, record.n, 1.0), quantile(record.call, record.n, 0.5),
+               quantile(record.call, record.n, 0.99), quantile(record.call, record.n, 1.0), record.wrong);
     free(record.response);
     free(record.call);
     return record.wrong ? 1 : 0;

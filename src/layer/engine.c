@@ -293,6 +293,41 @@ static void finish(struct engine *engine, struct command *command)
     graph_complete(command, status > CL_COMPLETE ? CL_COMPLETE : status);
 }
 
+/* Under graph_lock. */
+static struct command *next_issued(struct engine *engine)
+{
+    struct command *command;
+
+    if (list_empty(&engine->issued))
+        return NULL;
+    command = list_entry(engine->issued.next, struct command, in_ready);
+    list_remove(&command->in_ready);
+    engine->n_issued--;
+    engine->issued_ns -= command->predicted;
+    return command;
+}
+
+/*
+ * Enters for the worker. Its own issued commands hold the lease until it finishes them, so when the lease must be given
+ * back nobody else can end that: finish them first, then wait for the turn.
+ */
+static void enter_for_worker(struct engine *engine)
+{
+    struct command *command;
+
+    if (engine_try_enter(engine))
+        return;
+    for (;;) {
+        pthread_mutex_lock(&graph_lock);
+        command = next_issued(engine);
+        pthread_mutex_unlock(&graph_lock);
+        if (!command)
+            break;
+        finish(engine, command);
+    }
+    engine_enter(engine);
+}
+
 /* Gives one command to the driver; it is then in `issued`, or already complete. */
 static void issue_one(struct engine *engine, struct command *command)
 {
@@ -304,7 +339,7 @@ static void issue_one(struct engine *engine, struct command *command)
     }
     graph_progress(command, CL_SUBMITTED);
     if (command->leased)
-        engine_enter(engine);
+        enter_for_worker(engine);
     command->issued_at = clock_now();
     graph_progress(command, CL_RUNNING);
     code = issue_command(engine, command);
@@ -334,19 +369,6 @@ static struct command *next_ready(struct engine *engine)
         (engine->n_issued && engine->issued_ns + command->predicted > 2 * ENGINE_PIECE_NS))
         return NULL;
     list_remove(&command->in_ready);
-    return command;
-}
-
-static struct command *next_issued(struct engine *engine)
-{
-    struct command *command;
-
-    if (list_empty(&engine->issued))
-        return NULL;
-    command = list_entry(engine->issued.next, struct command, in_ready);
-    list_remove(&command->in_ready);
-    engine->n_issued--;
-    engine->issued_ns -= command->predicted;
     return command;
 }
 

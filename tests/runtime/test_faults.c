@@ -36,7 +36,8 @@ static void start_hog(struct stage_program *hog, const char *seconds)
 {
     static const char *const kinds[] = {"kernel", "infi", "copy"};
     static unsigned turn;
-    const char *argv[] = {"examples/demo/hog", kinds[turn++ % 3], "--steps", "10", "--bytes", "8388608", "--seconds", seconds, NULL};
+    const char *argv[] = {"examples/demo/hog", kinds[turn++ % 3], "--steps", "10", "--bytes",
+                          "8388608",           "--seconds",       seconds,   NULL};
 
     stage_start(&stage, hog, &HOG, argv);
 }
@@ -196,6 +197,7 @@ START_TEST(random_load_with_kills_loses_nothing)
 }
 END_TEST
 
-HARNESS_MAIN("runtime faults", getenv("BATON_SOAK") ? 4000 : 60, killed_clients_leave_their_engines_to_the_others,
-             clients_outlive_the_daemon_and_find_the_next_one, a_program_started_without_a_daemon_joins_one_that_appears,
-             random_load_with_kills_loses_nothing)
+HARNESS_MAIN("runtime faults", getenv("BATON_SOAK") ? 4000 : 60,
+             killed_clients_leave_their_engines_to_the_others,
+             clients_outlive_the_daemon_and_find_the_next_one,
+             a_program_started_without_a_daemon_joins_one_that_appears, random_load_with_kills_loses_nothing)
