@@ -139,8 +139,12 @@ void engine_leave(struct engine *engine)
     pthread_mutex_unlock(&engine->lock);
 }
 
+static void finish_issued(struct engine *engine);
+
 void engine_give_way(struct engine *engine)
 {
+    if (engine->started && pthread_equal(engine->thread, pthread_self()))
+        finish_issued(engine);
     pthread_mutex_lock(&engine->lock);
     if (engine->users == 1 && engine->held && engine->lease) {
         engine->held = false;
@@ -307,24 +311,26 @@ static struct command *next_issued(struct engine *engine)
     return command;
 }
 
-/*
- * Enters for the worker. Its own issued commands hold the lease until it finishes them, so when the lease must be given
- * back nobody else can end that: finish them first, then wait for the turn.
- */
-static void enter_for_worker(struct engine *engine)
+/* On the worker: its own issued commands hold the lease until it finishes them; nobody else can end that. */
+static void finish_issued(struct engine *engine)
 {
     struct command *command;
 
-    if (engine_try_enter(engine))
-        return;
     for (;;) {
         pthread_mutex_lock(&graph_lock);
         command = next_issued(engine);
         pthread_mutex_unlock(&graph_lock);
         if (!command)
-            break;
+            return;
         finish(engine, command);
     }
+}
+
+static void enter_for_worker(struct engine *engine)
+{
+    if (engine_try_enter(engine))
+        return;
+    finish_issued(engine);
     engine_enter(engine);
 }
 
