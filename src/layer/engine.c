@@ -139,8 +139,12 @@ void engine_leave(struct engine *engine)
     pthread_mutex_unlock(&engine->lock);
 }
 
+static void finish_issued(struct engine *engine);
+
 void engine_give_way(struct engine *engine)
 {
+    if (engine->started && pthread_equal(engine->thread, pthread_self()))
+        finish_issued(engine);
     pthread_mutex_lock(&engine->lock);
     if (engine->users == 1 && engine->held && engine->lease) {
         engine->held = false;
@@ -293,6 +297,43 @@ static void finish(struct engine *engine, struct command *command)
     graph_complete(command, status > CL_COMPLETE ? CL_COMPLETE : status);
 }
 
+/* Under graph_lock. */
+static struct command *next_issued(struct engine *engine)
+{
+    struct command *command;
+
+    if (list_empty(&engine->issued))
+        return NULL;
+    command = list_entry(engine->issued.next, struct command, in_ready);
+    list_remove(&command->in_ready);
+    engine->n_issued--;
+    engine->issued_ns -= command->predicted;
+    return command;
+}
+
+/* On the worker: its own issued commands hold the lease until it finishes them; nobody else can end that. */
+static void finish_issued(struct engine *engine)
+{
+    struct command *command;
+
+    for (;;) {
+        pthread_mutex_lock(&graph_lock);
+        command = next_issued(engine);
+        pthread_mutex_unlock(&graph_lock);
+        if (!command)
+            return;
+        finish(engine, command);
+    }
+}
+
+static void enter_for_worker(struct engine *engine)
+{
+    if (engine_try_enter(engine))
+        return;
+    finish_issued(engine);
+    engine_enter(engine);
+}
+
 /* Gives one command to the driver; it is then in `issued`, or already complete. */
 static void issue_one(struct engine *engine, struct command *command)
 {
@@ -304,7 +345,7 @@ static void issue_one(struct engine *engine, struct command *command)
     }
     graph_progress(command, CL_SUBMITTED);
     if (command->leased)
-        engine_enter(engine);
+        enter_for_worker(engine);
     command->issued_at = clock_now();
     graph_progress(command, CL_RUNNING);
     code = issue_command(engine, command);
@@ -334,19 +375,6 @@ static struct command *next_ready(struct engine *engine)
         (engine->n_issued && engine->issued_ns + command->predicted > 2 * ENGINE_PIECE_NS))
         return NULL;
     list_remove(&command->in_ready);
-    return command;
-}
-
-static struct command *next_issued(struct engine *engine)
-{
-    struct command *command;
-
-    if (list_empty(&engine->issued))
-        return NULL;
-    command = list_entry(engine->issued.next, struct command, in_ready);
-    list_remove(&command->in_ready);
-    engine->n_issued--;
-    engine->issued_ns -= command->predicted;
     return command;
 }
 

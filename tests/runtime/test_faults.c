@@ -1,0 +1,203 @@
+/*
+ * Faults with real processes: batond, `baton run`, the layer and PoCL, killed at random moments. What must hold: programs that
+ * live on get right results and end by themselves, engines of the dead go to the living, and a new daemon finds the old
+ * clients again. The short version runs for seconds; with BATON_SOAK the last case goes on for an hour (BATON_SOAK_SECONDS).
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "harness.h"
+#include "stage.h"
+
+enum { VICTIMS = 3 };
+
+static struct stage stage;
+
+static const struct stage_how URGENT = {.baton = true, .priority = 80, .name = "urgent", .stats = true};
+static const struct stage_how HOG = {.baton = true, .priority = 10, .name = "hog", .stats = true};
+
+static void pause_ms(unsigned ms)
+{
+    struct timespec wait = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000L};
+
+    while (nanosleep(&wait, &wait) < 0 && errno == EINTR) {
+    }
+}
+
+/* About 20 ms a kernel, checked at the end. */
+static void start_hog(struct stage_program *hog, const char *seconds)
+{
+    static const char *const kinds[] = {"kernel", "infi", "copy"};
+    static unsigned turn;
+    const char *argv[] = {"examples/demo/hog", kinds[turn++ % 3], "--steps", "10", "--bytes",
+                          "8388608",           "--seconds",       seconds,   NULL};
+
+    stage_start(&stage, hog, &HOG, argv);
+}
+
+static void start_urgent(struct stage_program *urgent, const char *jobs)
+{
+    const char *argv[] = {"examples/demo/urgent", "--steps", "100", "--period", "5", "--jobs", jobs, NULL};
+
+    stage_start(&stage, urgent, &URGENT, argv);
+}
+
+/* Ended by itself, with nothing wrong. */
+static void assert_right(struct stage_program *program, const char *who)
+{
+    int status = stage_end(program, 0);
+
+    ck_assert_msg(status == 0, "%s ended with status %d", who, status);
+    ck_assert_msg(stage_value(program, "wrong") == 0, "%s computed wrong results", who);
+}
+
+static bool daemon_knows(const char *name)
+{
+    char command[PATH_MAX + 64];
+    char line[512];
+    bool found = false;
+    FILE *pipe;
+
+    (void)snprintf(command, sizeof command, "%s/baton status", stage.build);
+    pipe = popen(command, "re"); /* NOLINT(cert-env33-c): a fixed command of ours */
+    while (pipe && fgets(line, sizeof line, pipe))
+        found = found || (strstr(line, name) && strstr(line, "connected"));
+    if (pipe)
+        (void)pclose(pipe);
+    return found;
+}
+
+START_TEST(killed_clients_leave_their_engines_to_the_others)
+{
+    struct stage_program victims[VICTIMS] = {0};
+    struct stage_program survivor = {0};
+    struct random_state random;
+
+    random_init(&random, 7, 0);
+    stage_open(&stage, "basic");
+    stage_daemon_start(&stage, "priority", NULL);
+    start_urgent(&survivor, "800");
+    for (unsigned round = 0; round < 12; round++) {
+        struct stage_program *victim = &victims[round % VICTIMS];
+        (void)stage_end(victim, SIGKILL);
+        start_hog(victim, "600");
+        pause_ms((unsigned)random_below(&random, 400));
+    }
+    for (unsigned i = 0; i < VICTIMS; i++)
+        (void)stage_end(&victims[i], SIGKILL);
+    assert_right(&survivor, "the survivor");
+    start_hog(&survivor, "0.3"); /* and a less urgent one finds everything free */
+    assert_right(&survivor, "a newcomer");
+    stage_close(&stage);
+}
+END_TEST
+
+START_TEST(clients_outlive_the_daemon_and_find_the_next_one)
+{
+    struct stage_program urgent = {0};
+    struct stage_program hog = {0};
+    baton_nsec until_at;
+    bool back = false;
+
+    stage_open(&stage, "basic");
+    stage_daemon_start(&stage, "priority", NULL);
+    start_hog(&hog, "7");
+    start_urgent(&urgent, "1000");
+    ck_assert_msg(stage_await(&hog, "ready", 20000), "the hog did not start");
+    pause_ms(300);
+    stage_daemon_kill(&stage);
+    pause_ms(300);
+    stage_daemon_start(&stage, "priority", NULL);
+    for (until_at = clock_now() + 4 * NSEC_PER_SEC; clock_now() < until_at && !back; pause_ms(50))
+        back = daemon_knows("hog");
+    ck_assert_msg(back, "the hog did not come back to the new daemon");
+    assert_right(&urgent, "the urgent program");
+    assert_right(&hog, "the hog");
+    stage_close(&stage);
+}
+END_TEST
+
+START_TEST(a_program_started_without_a_daemon_joins_one_that_appears)
+{
+    struct stage_program hog = {0};
+    baton_nsec until_at;
+    bool there = false;
+
+    stage_open(&stage, "basic");
+    stage_daemon_start(&stage, "priority", NULL); /* so that `baton run` starts none by itself */
+    start_hog(&hog, "5");
+    ck_assert_msg(stage_await(&hog, "ready", 20000), "the hog did not start");
+    stage_daemon_stop(&stage);
+    pause_ms(200);
+    stage_daemon_start(&stage, "priority", NULL);
+    for (until_at = clock_now() + 4 * NSEC_PER_SEC; clock_now() < until_at && !there; pause_ms(50))
+        there = daemon_knows("hog");
+    ck_assert_msg(there, "the hog did not join");
+    assert_right(&hog, "the hog");
+    stage_close(&stage);
+}
+END_TEST
+
+static double soak_seconds(void)
+{
+    const char *said = getenv("BATON_SOAK_SECONDS");
+
+    return said ? strtod(said, NULL) : (double)harness_scale(6, 3600);
+}
+
+/* Several programs at once; every now and then one of them, or the daemon, is killed. Those that end by themselves must be right. */
+START_TEST(random_load_with_kills_loses_nothing)
+{
+    enum { PROGRAMS = 4 };
+    struct stage_program programs[PROGRAMS] = {0};
+    baton_nsec until_at = clock_now() + (baton_nsec)(soak_seconds() * 1e9);
+    uint64_t seed = getenv("BATON_SOAK") ? (uint64_t)clock_now() : 11;
+    struct random_state random;
+    unsigned ended = 0;
+    unsigned killed = 0;
+    unsigned daemons = 0;
+
+    random_init(&random, seed, 0);
+    stage_open(&stage, "basic");
+    stage_daemon_start(&stage, "priority", NULL);
+    while (clock_now() < until_at) {
+        unsigned i = (unsigned)random_below(&random, PROGRAMS);
+        unsigned what = (unsigned)random_below(&random, 10);
+        if (programs[i].pid && what < 5) {
+            (void)stage_end(&programs[i], SIGKILL);
+            killed++;
+        } else if (programs[i].pid) {
+            assert_right(&programs[i], "a program that was let live");
+            ended++;
+        } else if (what == 0) {
+            stage_daemon_kill(&stage);
+            pause_ms((unsigned)random_below(&random, 200));
+            stage_daemon_start(&stage, "priority", NULL);
+            daemons++;
+        } else if (what < 5) {
+            start_urgent(&programs[i], "100");
+        } else {
+            start_hog(&programs[i], "0.5");
+        }
+        pause_ms((unsigned)random_below(&random, 100));
+    }
+    for (unsigned i = 0; i < PROGRAMS; i++)
+        if (programs[i].pid)
+            assert_right(&programs[i], "a program at the end");
+    printf("%u programs ended right, %u were killed, %u daemons too\n", ended, killed, daemons);
+    ck_assert_msg(ended > 0 && killed > 0, "the random walk was too short to say anything");
+    stage_close(&stage);
+}
+END_TEST
+
+HARNESS_MAIN("runtime faults", getenv("BATON_SOAK") ? 4000 : 60,
+             killed_clients_leave_their_engines_to_the_others,
+             clients_outlive_the_daemon_and_find_the_next_one,
+             a_program_started_without_a_daemon_joins_one_that_appears, random_load_with_kills_loses_nothing)
