@@ -328,7 +328,7 @@ static int emit(struct walk_function *walk, size_t level, size_t to, struct kern
 
     for (size_t at = to; at != NO_BLOCK; at = ways[ways[at].head].from)
         n++;
-    chain = malloc(n * sizeof chain[0]);
+    chain = malloc((n + 1) * sizeof chain[0]);
     if (!chain)
         return -ENOMEM;
     for (size_t at = to, i = n; at != NO_BLOCK; at = ways[ways[at].head].from)

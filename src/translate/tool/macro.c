@@ -96,7 +96,7 @@ static struct token *read_params(struct preprocessor *pp, struct macro *macro, s
         refuse(&pp->refusal, "malformed parameters of macro %s", macro->name);
         return NULL;
     }
-    return at->next;
+    return at ? at->next : NULL;
 }
 
 void macro_define(struct preprocessor *pp, struct token *name)
@@ -434,7 +434,7 @@ static struct token *substitute(struct preprocessor *pp, const struct macro *mac
         if (list && param >= 0)
             list->blanks = token->blanks;
         link = append(link, list);
-        while (token_is(token->next, "##") && token->next->next && !pp->refusal.reason[0]) {
+        while (token->next && token_is(token->next, "##") && token->next->next && !pp->refusal.reason[0]) {
             token = token->next->next;
             for (struct token **at = last; *at; at = &(*at)->next)
                 last = at; /* the last token so far is the left side */

@@ -180,7 +180,6 @@ static struct token *find_include(struct preprocessor *pp, const struct token *w
                                   bool quoted)
 {
     struct source_file *file = text_alloc(1, sizeof *file);
-    size_t looked = pp->dependencies.length;
     struct token *tokens = NULL;
 
     for (size_t i = 0; i < pp->n_headers; i++)
@@ -189,9 +188,10 @@ static struct token *find_include(struct preprocessor *pp, const struct token *w
             return lex(pp->headers[i].text, pp->headers[i].length, file, &pp->refusal);
         }
     for (size_t i = 0; i <= pp->n_folders && !pp->refusal.reason[0]; i++) {
+        size_t looked = pp->dependencies.length;
+
         if (!i && (!quoted || !where->file->folder[0]))
             continue;
-        looked = pp->dependencies.length;
         tokens = try_file(pp, i ? pp->folders[i - 1] : where->file->folder, name, where);
         if (tokens || (pp->dependencies.length > looked && pp->dependencies.bytes[looked] != '-'))
             return tokens;
@@ -211,7 +211,7 @@ static struct token *include(struct preprocessor *pp, const struct token *where,
     if (quoted) {
         text_add(&name, line->text + 1, line->length - 2);
         line = line->next;
-    } else if (token_is(line, "<")) {
+    } else if (line && token_is(line, "<")) {
         for (line = line->next; line && !token_is(line, ">"); line = line->next)
             text_print(&name, "%s%.*s", line->blanks ? " " : "", (int)line->length, line->text);
         line = line ? line->next : NULL;
