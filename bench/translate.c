@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROUNDS = 15 };
+enum { ROUNDS = 15, MIDDLE = ROUNDS / 2 };
 
 static const struct {
     const char *name;
@@ -95,8 +95,8 @@ static void print_row(const char *what, baton_nsec times[ROUNDS], double plain)
 {
     qsort(times, ROUNDS, sizeof times[0], compare_times);
     (void)printf("  %-34s median %8.3f ms   (%.3f .. %.3f)   %6.3f of a plain build\n", what,
-                 (double)times[ROUNDS / 2] / 1e6, (double)times[1] / 1e6, (double)times[ROUNDS - 2] / 1e6,
-                 (double)times[ROUNDS / 2] / plain);
+                 (double)times[MIDDLE] / 1e6, (double)times[1] / 1e6, (double)times[ROUNDS - 2] / 1e6,
+                 (double)times[MIDDLE] / plain);
 }
 
 static void measure(size_t which, cl_context context, cl_device_id device,
@@ -119,7 +119,7 @@ static void measure(size_t which, cl_context context, cl_device_id device,
         free(text);
     }
     qsort(times[0], ROUNDS, sizeof times[0][0], compare_times);
-    plain = (double)times[0][ROUNDS / 2];
+    plain = (double)times[0][MIDDLE];
     (void)printf("%s\n", programs[which].name);
     print_row("plain build", times[0], plain);
     print_row("translation, first time", times[1], plain);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 struct launch {
-    const struct fake_signature *signature;
+    struct fake_signature signature; /* a copy: the program may be gone before the command runs */
     struct fake_arg args[FAKE_MAX_ARGS];
     struct fake_range range;
 };
@@ -14,7 +14,7 @@ static void act_launch(struct fake_command *command)
 {
     const struct launch *launch = command->data;
 
-    fake_builtin_run(launch->signature, launch->args, &launch->range);
+    fake_builtin_run(&launch->signature, launch->args, &launch->range);
 }
 
 static cl_int fill_range(struct fake_range *ret_range, cl_uint dim, const size_t *offset,
@@ -71,7 +71,7 @@ static cl_int launch_kernel(cl_command_queue queue, cl_kernel kernel, cl_uint di
         (code = fake_waits_check(queue, n_waits, waits)) || (code = fake_script_fail(call)))
         return code;
     draft.data = launch = malloc(sizeof *launch);
-    launch->signature = kernel->signature;
+    launch->signature = *kernel->signature;
     launch->range = range;
     memcpy(launch->args, kernel->args, sizeof launch->args);
     for (cl_uint i = 0; i < kernel->signature->n_args; i++)

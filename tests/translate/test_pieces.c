@@ -429,7 +429,7 @@ START_TEST(images_and_samplers_work_in_pieces)
         clReleaseKernel(kernel);
     }
     clReleaseMemObject(in);
-    ck_assert_int_eq(memcmp(pixels[0], pixels[1], sizeof pixels[0]), 0);
+    ck_assert_mem_eq(pixels[0], pixels[1], sizeof pixels[0]);
     pair_free(&pair);
     runner_close(&runner);
 }
