@@ -123,8 +123,8 @@ START_TEST(writes_that_are_not_at_the_own_id_are_not_called_own)
         "__kernel void k(__global int *o) { uchar i = get_global_id(0); o[i] = 1; }",
         "__kernel void k(__global int *o) { o[get_global_id(0)] = 1; o[0] = 2; }",
         "__kernel void k(__global int *o) { o[get_global_id(0) / 2] = 1; }",
-        "void f(size_t *i) { *i = 0; }\n__kernel void k(__global int *o) { size_t i = get_global_id(0); "
-        "f(&i); o[i] = 1; }",
+        ("void f(size_t *i) { *i = 0; }\n__kernel void k(__global int *o) { size_t i = get_global_id(0); "
+         "f(&i); o[i] = 1; }"),
     };
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {

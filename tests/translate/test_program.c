@@ -394,8 +394,8 @@ START_TEST(hostile_sources_are_answered)
                                        "/*",
                                        "\\",
                                        "\\\n",
-                                       "?"
-                                       "?/\n",
+                                       ("?"
+                                        "?/\n"),
                                        "#include \"/dev/zero\"\n",
                                        "#include \"nowhere.h\"\n",
                                        "#define f(x f\nf(",
