@@ -100,14 +100,39 @@ static size_t colour_of(const struct story *story, const char *task)
     return hash;
 }
 
+/* A machine may have many engines that nobody used: only rows with something on them are drawn. Fills names; how many remain. */
+static size_t drop_empty_rows(const struct chapter *chapter, struct page_span *spans, size_t n_spans,
+                              struct page_event *events, size_t n_events, const char *names[MAX_ROWS])
+{
+    unsigned place[MAX_ROWS] = {0}; /* 1 while merely used, then its place from 1 */
+    size_t n = 0;
+
+    for (size_t i = 0; i < n_spans; i++)
+        place[spans[i].row] = 1;
+    for (size_t i = 0; i < n_events; i++)
+        place[events[i].row] = 1;
+    for (size_t r = 0; r < chapter->n_rows; r++) {
+        if (place[r]) {
+            names[n++] = chapter->rows[r].name;
+            place[r] = (unsigned)n;
+        }
+    }
+    for (size_t i = 0; i < n_spans; i++)
+        spans[i].row = place[spans[i].row] - 1;
+    for (size_t i = 0; i < n_events; i++)
+        events[i].row = place[events[i].row] - 1;
+    return n;
+}
+
 static void write_timeline(struct chapter *chapter, struct page *page)
 {
     struct page_span *spans = calloc(MAX_SPANS, sizeof *spans);
     struct page_event *events = calloc(MAX_SPANS, sizeof *events);
-    const char *names[MAX_ROWS];
+    const char *names[MAX_ROWS] = {NULL};
     size_t n_spans = 0;
     size_t n_events = 0;
     size_t left_out = 0;
+    size_t n_rows;
     size_t i;
     json_t *event;
 
@@ -134,8 +159,7 @@ static void write_timeline(struct chapter *chapter, struct page *page)
         else
             left_out++;
     }
-    for (size_t r = 0; r < chapter->n_rows; r++)
-        names[r] = chapter->rows[r].name;
+    n_rows = drop_empty_rows(chapter, spans, n_spans, events, n_events, names);
     if (left_out) {
         char text[128];
 
@@ -145,7 +169,7 @@ static void write_timeline(struct chapter *chapter, struct page *page)
     } else {
         page_section(page, "Timeline", NULL);
     }
-    page_timeline(page, &(struct page_timeline){names, chapter->n_rows, spans, n_spans, events, n_events});
+    page_timeline(page, &(struct page_timeline){names, n_rows, spans, n_spans, events, n_events});
     free(spans);
     free(events);
 }
