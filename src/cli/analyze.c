@@ -171,7 +171,7 @@ static int run(const struct cli_args *args)
 
 static const struct cli_option options[] = {
     {"analysis", 0, "NAME",
-     "holistic (default), holistic-printed, fair-lateness, gpusync, gpusync-printed, np-edf"},
+     "holistic (default), holistic-printed, fair-lateness, gpusync, gpusync-chains, gpusync-printed, np-edf"},
     {"mode", 0, "single|multi", "kernels on one GPU (default), or on all of them"},
     {"explain", 0, "TASK", "every term of this task's bound with its culprit"},
     {"scale", 0, "times|TASK", "the largest factor on execution times, or the shortest period of TASK"},
