@@ -24,12 +24,12 @@ bool launch_direct(const struct command *draft);
 void launch_count_direct(const struct command *draft);
 
 /*
- * On a worker, before it enters the engine: waits until the rewritten program is there and says whether the kernel can be cut. Building
- * takes tens of milliseconds, in which others shall have the engine.
+ * On a worker, before it enters the engine: is it known whether the kernel can be cut? Waits until the instant for the rewritten
+ * program; building takes tens of milliseconds, in which others shall have the engine.
  */
-void launch_prepare(struct command *command);
+bool launch_decided(const struct command *command, baton_nsec until_at);
 
-/* On a worker that has entered the engine: the whole launch, or its pieces. Only after launch_prepare(). */
+/* On a worker that has entered the engine: the whole launch, or its pieces. Only once launch_decided(). */
 cl_int launch_issue(struct issue_pipe *pipe, struct command *command);
 
 /* What the driver calls a task: PoCL reports it as a launch, and the event of a queued one must say the same. */
