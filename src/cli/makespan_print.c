@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/draft.h"
 #include "cli/makespan.h"
 #include "report/svg.h"
 
@@ -244,28 +244,22 @@ int makespan_plot(const struct cli_args *args, const struct solve_result *result
     double *points;
     char(*names)[40];
     struct svg_series *series;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out;
-    int status = -ENOMEM;
+    struct draft draft;
+    int status;
 
     if (n == 0)
         return cli_fail_usage(args, "--plot: nothing was annealed; use --method anneal");
     points = calloc(4 * n, sizeof points[0]);
     names = calloc(n, sizeof names[0]);
     series = calloc(n, sizeof series[0]);
-    out = open_memstream(&text, &size);
-    if (points && names && series && out) {
-        draw(anneal, seconds, points, names, series, out);
-        status = 0;
-    }
-    if (out && fclose(out))
+    status = draft_begin(&draft);
+    if (!points || !names || !series)
         status = -ENOMEM;
-    if (status == 0)
-        status = file_write_atomic(path, text, size);
+    if (!status)
+        draw(anneal, seconds, points, names, series, draft.out);
+    status = draft_finish(&draft, path, status);
     free(points);
     free(names);
     free(series);
-    free(text);
     return status ? cli_fail_environment(args, status, "%s", path) : 0;
 }

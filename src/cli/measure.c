@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/draft.h"
 #include "cli/command.h"
 #include "cli/measure.h"
 #include "cli/measure_copies.h"
@@ -142,17 +142,12 @@ static void print_table(const struct measurement *measurement)
 static int write_with(void (*writer)(const struct measurement *measurement, FILE *out),
                       const struct measurement *measurement, const char *path)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *memory = open_memstream(&text, &size);
-    int result;
+    struct draft draft;
+    int result = draft_begin(&draft);
 
-    if (!memory)
-        return -ENOMEM;
-    writer(measurement, memory);
-    result = fclose(memory) ? -ENOMEM : file_write_atomic(path, text, size);
-    free(text);
-    return result;
+    if (!result)
+        writer(measurement, draft.out);
+    return draft_finish(&draft, path, result);
 }
 
 static int run(const struct cli_args *args)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/draft.h"
 #include "cli/study.h"
 
 static const char gpusync_query[] =
@@ -62,23 +62,15 @@ static int write_rows(struct store *store, enum study_kind kind, FILE *out)
 
 static int write_file(struct store *store, enum study_kind kind, const char *path)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *memory;
+    struct draft draft;
     int result;
 
     if (strcmp(path, "-") == 0)
         return write_rows(store, kind, stdout);
-    memory = open_memstream(&text, &size);
-    if (!memory)
-        return -ENOMEM;
-    result = write_rows(store, kind, memory);
-    if (fclose(memory) && !result)
-        result = -ENOMEM;
+    result = draft_begin(&draft);
     if (!result)
-        result = file_write_atomic(path, text, size);
-    free(text);
-    return result;
+        result = write_rows(store, kind, draft.out);
+    return draft_finish(&draft, path, result);
 }
 
 static int run(const struct cli_args *args)

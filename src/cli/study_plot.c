@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/draft.h"
 #include "base/file.h"
 #include "cli/study.h"
 #include "cli/study_pictures.h"
@@ -303,27 +304,21 @@ static int write_album(const char *folder, const char *database, struct store *s
                        size_t limit, size_t *ret_pictures, size_t *ret_left)
 {
     struct album album = {.folder = folder};
+    struct draft draft;
     char path[4096];
-    char *text = NULL;
-    size_t size;
-    FILE *memory;
     int result;
 
     if (mkdir(folder, 0777) && errno != EEXIST)
         return -errno;
     if (snprintf(path, sizeof path, "%s/index.html", folder) >= (int)sizeof path)
         return -ENAMETOOLONG;
-    memory = open_memstream(&text, &size);
-    if (!memory)
-        return -ENOMEM;
-    page_begin(&album.page, memory, "Baton study", database);
+    result = draft_begin(&draft);
+    if (result)
+        return result;
+    page_begin(&album.page, draft.out, "Baton study", database);
     result = fill(&album, store, where, limit, ret_left);
     page_end(&album.page);
-    if (fclose(memory) && !result)
-        result = -ENOMEM;
-    if (!result)
-        result = file_write_atomic(path, text, size);
-    free(text);
+    result = draft_finish(&draft, path, result);
     *ret_pictures = album.pictures;
     return result;
 }
