@@ -50,10 +50,10 @@ static int read_task(const struct document *document, const struct node *mapping
         result = placement_read(document, node, &any, &task->placement, ret_error);
     if (!result)
         result = node_get_count(document, mapping, "gpu_cluster", 0, PLATFORM_MAX_GPUS, &task->gpu_cluster,
-                               ret_error);
+                                ret_error);
     if (!result)
         result = node_get_count(document, mapping, "cpu_cluster", 0, PLATFORM_MAX_CPUS, &task->cpu_cluster,
-                               ret_error);
+                                ret_error);
     if (!result && (node = node_get(mapping, "piece_ms")))
         result = node_duration(document, node, "a time in ms", NSEC_PER_MS, 0, &task->piece, ret_error);
     if (!result && (node = node_get(mapping, "chunk_in")))
