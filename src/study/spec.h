@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analysis/gpusync.h"
+#include "analysis/gpusync/gpusync.h"
 #include "base/arena.h"
 #include "base/input_error.h"
 #include "model/platform.h"

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "analysis/gpusync_configurations.h"
+#include "analysis/gpusync/input/gpusync_configurations.h"
 #include "study/spec_read.h"
 
 const char *spec_keep(struct study_spec *spec, const char *text)
