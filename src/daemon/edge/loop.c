@@ -1,4 +1,4 @@
-#include "daemon/loop.h"
+#include "daemon/edge/loop.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "daemon/loop.h"
+#include "daemon/edge/loop.h"
 #include "version.h"
 
 #define SYSTEM_CONFIG "/etc/baton/baton.yaml"
@@ -45,7 +45,7 @@ static void print_help(void)
     printf("usage: batond [--socket PATH] [--config FILE] [--profile NAME] [--policy NAME] [--plan FILE]\n"
            "              [--idle-exit MS] [--shared] [--foreground]\n\n"
            "Arbitrates the engines of this machine's GPUs among programs started by `baton run`.\n\n"
-           "  --socket PATH    listen there; otherwise below $XDG_RUNTIME_DIR, or in /tmp/baton-UID\n"
+           "  --socket PATH    listen there; otherwise $BATON_SOCKET, or below $XDG_RUNTIME_DIR or /tmp\n"
            "  --config FILE    instead of " SYSTEM_CONFIG " and ~/.config/baton/baton.yaml\n"
            "  --profile NAME   which rules run together:\n");
     for (size_t i = 0; i < SCHED_PROFILES; i++)
@@ -190,9 +190,12 @@ static int parse_options(int argc, char *argv[])
         {"probe-devices", no_argument, NULL, 'P'}, {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'v'},       {NULL, 0, NULL, 0},
     };
+    const char *socket = getenv("BATON_SOCKET");
     char *end;
     int c;
 
+    if (socket)
+        options.socket = socket;
     while ((c = getopt_long(argc, argv, "", known, NULL)) != -1) {
         switch (c) {
         case 's':

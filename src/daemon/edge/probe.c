@@ -1,4 +1,4 @@
-#include "daemon/probe.h"
+#include "daemon/edge/probe.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "daemon/listener.h"
+#include "daemon/edge/listener.h"
 
 #include <errno.h>
 #include <fcntl.h>

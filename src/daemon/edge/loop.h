@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "daemon/boost.h"
+#include "daemon/edge/boost.h"
 #include "daemon/config.h"
-#include "daemon/listener.h"
-#include "daemon/probe.h"
+#include "daemon/edge/listener.h"
+#include "daemon/edge/probe.h"
 #include "daemon/server.h"
 
 /* One connection, by slot. */

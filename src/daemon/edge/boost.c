@@ -1,4 +1,4 @@
-#include "daemon/boost.h"
+#include "daemon/edge/boost.h"
 
 #include <sched.h>
 #include <stdio.h>

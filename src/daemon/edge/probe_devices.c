@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/probe.h"
+#include "daemon/edge/probe.h"
 #include "wire/device_name.h"
 
 #define MAX_PLATFORMS 16
