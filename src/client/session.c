@@ -490,7 +490,7 @@ static int make_session(const struct settings *settings, const struct session_li
     fill_hello(settings, &hello);
     protocol_init(&session->protocol, &hello, session->private_page, &host);
     for (unsigned i = 0; i < PAGE_LEASES; i++)
-        session->leases[i] = (struct lease){session, i};
+        session->leases[i] = (struct lease){.session = session, .index = i};
     *ret_session = session;
     return 0;
 }

@@ -15,6 +15,8 @@
 struct lease {
     struct session *session;
     unsigned index;
+    struct lease *other;        /* the copies of the same device in the other direction; NULL: none */
+    struct lease *_Atomic rides; /* held by way of this one (lease.h) */
 };
 
 /*
