@@ -20,7 +20,7 @@
 
 enum { LOCAL = 64, KERNEL_GROUPS = 16384, INFI_GROUPS = 64, INFI_QUEUED = 64 };
 #define LARGE_GROUPS ((size_t)1 << 22)
-#define LARGE_LOCAL  4
+#define LARGE_LOCAL  64
 #define COPY_BYTES   67108864.0
 
 static volatile sig_atomic_t ended;
@@ -153,7 +153,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < 4; i++)
         known = known || strcmp(kind, kinds[i]) == 0;
     if (!known) {
-        fprintf(stderr, "usage: hog kernel|copy|large|infi [--steps N] [--bytes N] [--queued N] [--seconds S]\n");
+        fprintf(stderr,
+                "usage: hog kernel|copy|large|infi [--steps N] [--bytes N] [--queued N] [--seconds S]\n");
         return 2;
     }
     open_hog(&hog, kind, option(argc, argv, "steps", 200), option(argc, argv, "bytes", COPY_BYTES),
