@@ -1,5 +1,6 @@
 /*
- * The server's state, shared by server.c (conversation), arbiter.c (leases and decisions) and answers.c (questions).
+ * The server's state, shared by server.c (peers and time), conversation.c (frames), terms.c (what holds for a client), arbiter.c
+ * and holds.c (leases and decisions), devices.c and answers.c (questions).
  */
 #ifndef DAEMON_PEER_H
 #define DAEMON_PEER_H
@@ -117,14 +118,24 @@ struct server {
 /* ---- server.c ---- */
 void peer_put(struct server *server, struct peer *peer, const struct frame *frame);
 void peer_drop(struct server *server, struct peer *peer, enum server_report report, uint64_t detail);
-void peer_plan(struct server *server, struct peer *peer);      /* works out and tells what holds for it */
+void peer_dirty(struct server *server, struct peer *peer);     /* it has output, or is to be dropped */
 bool same_session(const struct peer *a, const struct peer *b); /* an earlier connection of the same one */
-void server_arm(struct server *server, baton_nsec at);         /* wants a tick by then */
+/* Connections that this session had before: nothing more is granted to them, and what they hold waits for declarations. */
+void peer_replace_earlier(struct server *server, struct peer *peer);
+void server_arm(struct server *server, baton_nsec at); /* wants a tick by then */
+
+/* ---- devices.c ---- */
 int device_find(struct server *server, const char *name, bool declare, unsigned *ret_device);
 
-/* ---- arbiter.c ---- */
+/* ---- terms.c ---- */
+void peer_plan(struct server *server, struct peer *peer);       /* works out and tells what holds for it */
+void peer_plan_again(struct server *server, struct peer *peer); /* ... after something changed */
+
+/* ---- holds.c ---- */
 uint32_t peer_engine(const struct peer *peer,
                      unsigned lease); /* first engine of a lease; UINT32_MAX: not attached */
+
+/* ---- arbiter.c ---- */
 void arbiter_join(struct server *server, struct peer *peer);
 void arbiter_attach(struct server *server, struct peer *peer, const struct frame_attach *frame);
 void arbiter_request(struct server *server, struct peer *peer, uint32_t index, uint32_t epoch);
