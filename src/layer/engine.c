@@ -344,6 +344,7 @@ static void issue_one(struct engine *engine, struct command *command)
         return;
     }
     graph_progress(command, CL_SUBMITTED);
+    launch_prepare(command);
     if (command->leased)
         enter_for_worker(engine);
     command->issued_at = clock_now();

@@ -157,12 +157,28 @@ struct cut {
     bool by_time;
 };
 
+/* What the rewritten program says of the kernel; waits until it is built. NULL: it runs whole. */
+static const struct translate_kernel *describe(struct kernel_record *kernel)
+{
+    enum session_counter reason = COUNTER_UNSLICED_OTHER;
+    const struct translate_kernel *about = program_sliceable(kernel->program, kernel->name, &reason);
+
+    atomic_store(&kernel->why_whole, (int)reason);
+    atomic_store(&kernel->slice_state, about ? LAUNCH_CUTS : LAUNCH_WHOLE);
+    return about;
+}
+
+void launch_prepare(struct command *command)
+{
+    if (command->kind == COMMAND_KERNEL && layer_slicing())
+        (void)describe(command->u.launch.kernel);
+}
+
 /* How the launch is to be cut; false: whole, with the reason counted. */
 static bool plan_cut(struct command *command, struct cut *ret_cut)
 {
     struct command_launch *launch = &command->u.launch;
     struct kernel_record *kernel = launch->kernel;
-    enum session_counter reason = COUNTER_UNSLICED_OTHER;
     const struct translate_kernel *about;
     cl_uint units = command->queue->device->units;
     int64_t predicted;
@@ -172,9 +188,7 @@ static bool plan_cut(struct command *command, struct cut *ret_cut)
         launch_count(COUNTER_UNSLICED_OFF, 1);
         return false;
     }
-    about = program_sliceable(kernel->program, kernel->name, &reason);
-    atomic_store(&kernel->why_whole, (int)reason);
-    atomic_store(&kernel->slice_state, about ? LAUNCH_CUTS : LAUNCH_WHOLE);
+    about = describe(kernel);
     ret_cut->launch.work_dim = launch->dim;
     for (cl_uint d = 0; d < launch->dim; d++) {
         ret_cut->launch.offset[d] = launch->offset[d];
@@ -186,7 +200,7 @@ static bool plan_cut(struct command *command, struct cut *ret_cut)
     if (!about || (!launch->has_local && about->observes_local_size) || about->n_args != launch->n_args ||
         piece_of_launch(&ret_cut->launch, &ret_cut->piece, &ret_cut->n_groups) != 0 ||
         ret_cut->n_groups == 0) {
-        launch_count(reason, 1);
+        launch_count((enum session_counter)atomic_load(&kernel->why_whole), 1);
         return false;
     }
     ret_cut->group_items = launch_items(launch) / ret_cut->n_groups;

@@ -6,7 +6,7 @@
 #ifndef TESTS_ANALYSIS_ATTACK_H
 #define TESTS_ANALYSIS_ATTACK_H
 
-#include "analysis/pipeline.h"
+#include "analysis/pipeline/pipeline.h"
 #include "base/random.h"
 
 #define ATTACK_MAX_TASKS 16

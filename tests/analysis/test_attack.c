@@ -3,8 +3,8 @@
  */
 #include <stdio.h>
 
-#include "analysis/holistic.h"
-#include "analysis/holistic_printed.h"
+#include "analysis/holistic/holistic.h"
+#include "analysis/holistic/holistic_printed.h"
 #include "attack.h"
 #include "harness.h"
 

@@ -1,7 +1,7 @@
 /* Policies against brute force, and the simulation of Sec. IV-D against its reference. */
-#include "analysis/holistic.h"
-#include "analysis/holistic_printed.h"
-#include "analysis/planner.h"
+#include "analysis/holistic/holistic.h"
+#include "analysis/holistic/holistic_printed.h"
+#include "analysis/plan/planner.h"
 #include "harness.h"
 #include "study/gema_experiment.h"
 #include "study/gema_generator.h"

@@ -1,9 +1,9 @@
 /* What theory promises, on random sets with fixed seeds. */
 #include <string.h>
 
-#include "analysis/holistic.h"
-#include "analysis/holistic_printed.h"
-#include "analysis/sensitivity.h"
+#include "analysis/holistic/holistic.h"
+#include "analysis/holistic/holistic_printed.h"
+#include "analysis/plan/sensitivity.h"
 #include "attack.h"
 #include "harness.h"
 

@@ -4,7 +4,7 @@
  * by a script. Select it with OCL_ICD_VENDORS=/path/libfake-opencl.so.
  *
  * FAKE_CL holds the script, entries separated by ';' (CALL is an entry point without "clEnqueue" or "cl"):
- *   duration CALL US         each such command occupies the device for US microseconds
+ *   duration CALL US         each such command occupies the device for US microseconds (BuildProgram: the caller)
  *   group_ns NAME NS         kernel NAME takes NS nanoseconds per work-group
  *   fail CALL NTH CODE       the NTH call (from 1; 0: every one) answers CODE at once
  *   abort CALL NTH CODE      the NTH command ends with CODE as its event status

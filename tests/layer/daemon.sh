@@ -62,6 +62,19 @@ worst=$(sed -n 's/.*max \([0-9]*\).*/\1/p' "$scratch/urgent")
 [ "${worst:-999}" -lt 100 ]
 verdict "nobody waited for a whole hog kernel (worst ${worst:-?} ms of 200)" $?
 
+# A program's first launch waits for its rewritten twin, but not in the engine.
+under 10 "$scratch/steady.json" "$load" 2.5 1 2 >"$scratch/steady" &
+steady=$!
+sleep 0.7
+FAKE_CL="$FAKE_CL;duration BuildProgram 400000" under 80 "$scratch/first.json" "$load" 0.1 50 0 >"$scratch/first"
+verdict "a program whose builds take long computes right ($(cat "$scratch/first"))" $?
+[ "$(number pieces "$scratch/first.json")" -gt 0 ]
+verdict "its first launch waited for the twin and ran in pieces" $?
+wait $steady
+worst=$(sed -n 's/.*max \([0-9]*\).*/\1/p' "$scratch/steady")
+[ "${worst:-999}" -lt 200 ]
+verdict "nobody waited for another program's build (worst ${worst:-?} ms of 400)" $?
+
 # Killed while pieces run: the program goes on by itself, and finds the next one.
 under 10 "$scratch/hog.json" "$load" 3 500 0 >"$scratch/hog" &
 hog=$!
