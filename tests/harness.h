@@ -28,7 +28,7 @@ size_t harness_scale(size_t normal, size_t soak);
 /* True in a build with a sanitizer (BATON_SANITIZER, set by meson): everything is several times slower. */
 bool harness_sanitized(void);
 
-/* A limit of time, in whatever unit, made for a plain build: larger under a sanitizer (tests/harness.sh has the same). */
+/* A limit of time, in whatever unit, made for a plain build: larger under a sanitizer. */
 double harness_limit(double normal);
 
 /* The path of a file below tests/ (data, corpora), valid until the next call. */
