@@ -259,6 +259,11 @@ static void deliver(struct session *session, const struct protocol_event *event)
         if (listener->on_online)
             listener->on_online(listener->user, true);
         break;
+    case PROTOCOL_PLACED:
+        pthread_mutex_lock(&session->lock);
+        pthread_cond_broadcast(&session->welcomed);
+        pthread_mutex_unlock(&session->lock);
+        break;
     case PROTOCOL_ANSWER:
         break;
     }

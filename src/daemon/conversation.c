@@ -115,6 +115,15 @@ static int dispatch_client(struct server *server, struct peer *peer, const struc
     case FRAME_THREAD:
         receive_thread(peer, frame->thread.tid);
         return 0;
+    case FRAME_PLACE:
+        if (frame->place.n > PAGE_LEASES)
+            return SERVER_DROP;
+        if (peer->joined)
+            placement_request(server, peer, &frame->place);
+        return 0;
+    case FRAME_MOVED:
+        placement_moved(server, peer, &frame->moved);
+        return 0;
     case FRAME_JOB:
         arbiter_job(server, peer, &frame->job);
         return 0;
