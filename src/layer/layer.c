@@ -137,6 +137,8 @@ static void at_exit(void)
     engine_stop_all();
     if (known && settings.stats[0])
         (void)session_write_stats(known, settings.stats);
+    if (known)
+        session_restore_threads(known);
     atomic_store(&layer_passes, true); /* whatever other handlers still call goes straight to the driver */
 }
 
