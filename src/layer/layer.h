@@ -45,7 +45,7 @@ bool layer_chunking(void);
 baton_nsec layer_piece(void);
 int64_t layer_chunk(bool out);
 
-/* Registers the handler that stops our threads before the driver is torn down; called when the first queue is made. */
+/* Registers the handler that stops our threads before the driver is torn down: when a queue is made, and after each build. */
 void layer_stop_at_exit(void);
 
 #endif

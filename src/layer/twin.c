@@ -75,6 +75,8 @@ static int rewrite(const struct program_record *program, enum translate_mode mod
     }
     request.sources = &source;
     request.lengths = &program->length;
+    request.headers = program->headers;
+    request.n_headers = program->n_headers;
     describe(devices[0], text, &request.device);
     code = translate_program(&request, ret_result);
     free(text);
@@ -96,7 +98,7 @@ static cl_program make_built(struct program_record *program, struct translate_re
     int code;
 
     *ret_reason = program->source ? COUNTER_UNSLICED_REWRITE : program->why_whole;
-    if (!program->source || program->has_headers)
+    if (!program->source)
         return NULL;
     code = rewrite(program, TRANSLATE_BUILD, ret_result);
     *ret_has = code >= 0;
@@ -140,7 +142,7 @@ static cl_program make_linked(struct program_record *program, struct translate_r
     for (; good && n < program->n_parts; n++) {
         struct program_record *part = program->parts[n];
         struct translate_result result;
-        int code = part->source && !part->has_headers ? rewrite(part, TRANSLATE_COMPILE, &result) : -1;
+        int code = part->source && !part->lacks_header ? rewrite(part, TRANSLATE_COMPILE, &result) : -1;
         good = code == 0;
         if (good) {
             parts[n] = create(part, &result);

@@ -133,6 +133,10 @@ verdict "under fifo the results are right too ($(cat "$scratch/fifo"))" $?
 verdict "under fifo nothing is cut" $?
 stop_daemon TERM
 
+# A program may end while its twin is being built: the builder stops before the driver's compiler is torn down.
+FAKE_CL="duration BuildProgram 200000" BATON_SLICE=1 OPENCL_LAYERS=$build/libbaton-layer.so timeout 20 "$load" 0 1 0 >"$scratch/short" 2>&1
+verdict "a program may end while its twin is built ($(cat "$scratch/short"))" $?
+
 OPENCL_LAYERS=$build/libbaton-layer.so BATON_REQUIRE_DAEMON=1 timeout 20 "$load" 0.1 1 0 >"$scratch/refused" 2>&1
 [ $? -ne 0 ]
 verdict "a required daemon that is absent refuses the context" $?
