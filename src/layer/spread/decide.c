@@ -55,6 +55,12 @@ double samples_median(const struct samples *samples)
     return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
+bool decide_worth_it(const struct decision *decision, size_t items)
+{
+    return !decision->never && decision->one.n >= DECIDE_TRIALS &&
+           samples_median(&decision->one) * (double)items >= DECIDE_LEAST;
+}
+
 bool decide_split(struct decision *decision, const struct decision_costs *costs,
                   const struct decision_case *launch)
 {
@@ -63,13 +69,9 @@ bool decide_split(struct decision *decision, const struct decision_costs *costs,
     double promised;
     bool better;
 
-    if (decision->never || launch->devices < 2)
+    if (launch->devices < 2 || !decide_worth_it(decision, launch->items))
         return false;
     decision->n_asked++;
-    if (decision->one.n < DECIDE_TRIALS)
-        return false;
-    if (one < DECIDE_LEAST)
-        return false;
     promised = one / launch->devices + line_at(&costs->move, (double)launch->move_bytes) +
                line_at(&costs->merge, (double)launch->merge_bytes);
     if (decision->several.n <

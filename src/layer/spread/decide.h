@@ -50,6 +50,9 @@ struct decision_case {
 /* Below this a launch is not worth a thought, ns. */
 #define DECIDE_LEAST 1000000
 
+/* Known well enough on one device, and long enough, to think about several? Cheap, before anything is prepared. */
+bool decide_worth_it(const struct decision *decision, size_t items);
+
 /*
  * True: split this launch. The first DECIDE_TRIALS run on one device; then, if the lines promise anything, as many are split; then
  * the better median wins, by 3 % at least; every DECIDE_AGAIN-th launch tries the other way, if that is not hopeless. So the median of a kernel

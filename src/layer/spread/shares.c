@@ -12,7 +12,7 @@ void shares_divide(uint32_t n_groups, const double rates[], unsigned n, uint32_t
         }
     for (unsigned i = 0; i < n; i++)
         total += rates[i] > 0 ? rates[i] : n_known ? known / n_known : 1;
-    if (grain == 0 || n_groups / n < 4 * grain)
+    if (grain == 0 || n_groups / n < 16 * grain)
         grain = 1;
     for (unsigned i = 0; i < n; i++) {
         double at;
