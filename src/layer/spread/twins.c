@@ -1,5 +1,6 @@
 #include "layer/spread/twins.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,14 +84,24 @@ static bool has_text(struct program_record *program)
     return has;
 }
 
+/*
+ * The macro means nothing to the kernels. It makes each device's build a different one for the driver: PoCL 3.1 counts the users of a
+ * kernel's machine code by its hash and local size, though it keeps several for different widths, and aborts
+ * (pocl_release_dlhandle_cache) when two threads run equal kernels of unequal widths.
+ */
 static cl_program build(struct program_record *program, struct further_device *device)
 {
-    const char *text = program->result.source;
+    const char *text = program->result.source, *options = program->result.options;
     cl_program handle =
         target.clCreateProgramWithSource(device->context, 1, &text, &program->result.length, NULL);
+    char *own = NULL;
+    bool built;
 
-    if (handle && target.clBuildProgram(handle, 1, &device->handle, program->result.options, NULL, NULL) !=
-                      CL_SUCCESS) {
+    if (!handle || asprintf(&own, "%s -D BATON_PLACE=%d", options ? options : "", device->place) < 0)
+        own = NULL;
+    built = own && target.clBuildProgram(handle, 1, &device->handle, own, NULL, NULL) == CL_SUCCESS;
+    free(own);
+    if (handle && !built) {
         target.clReleaseProgram(handle);
         handle = NULL;
     }
