@@ -12,6 +12,7 @@
 #include "layer/launch.h"
 #include "layer/layer.h"
 #include "layer/objects.h"
+#include "layer/spread/spread.h"
 
 #define GRANT_POLL_NS                                                                                        \
     (50 * NSEC_PER_MS) /* how often a worker that waits for a grant looks whether the process ends */
@@ -314,11 +315,13 @@ static void finish(struct engine *engine, struct command *command)
 {
     cl_int status = CL_COMPLETE;
 
-    target.clWaitForEvents(1, &command->driver_event);
-    target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
-                          NULL);
+    if (command->driver_event) { /* none: other devices did it all */
+        target.clWaitForEvents(1, &command->driver_event);
+        target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status,
+                              &status, NULL);
+        issue_read_times(engine, command);
+    }
     status = command->piece_status < 0 ? command->piece_status : status;
-    issue_read_times(engine, command);
     if (command->leased)
         engine_leave(engine);
     graph_complete(command, status > CL_COMPLETE ? CL_COMPLETE : status);
@@ -390,7 +393,8 @@ static void await_twin(struct engine *engine, const struct command *command)
 /* Gives one command to the driver; it is then in `issued`, or already complete. */
 static void issue_one(struct engine *engine, struct command *command)
 {
-    cl_int code;
+    cl_int code = CL_SUCCESS;
+    bool done = false;
 
     if (command->failed_wait) {
         graph_complete(command, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
@@ -398,14 +402,22 @@ static void issue_one(struct engine *engine, struct command *command)
     }
     graph_progress(command, CL_SUBMITTED);
     await_twin(engine, command);
-    if (command->leased)
-        enter_for_worker(engine);
-    command->issued_at = clock_now();
-    graph_progress(command, CL_RUNNING);
-    code = issue_command(engine, command);
-    if (code != CL_SUCCESS) {
+    if (spread_concerns(command)) {
+        /* It may wait for engines of other devices: then none may be held, and what is in flight here holds this one. */
+        finish_issued(engine);
+        engine_flight_reap(engine, true);
+        code = spread_issue(engine, command, &done);
+    }
+    if (code == CL_SUCCESS && !done) {
         if (command->leased)
+            enter_for_worker(engine);
+        command->issued_at = clock_now();
+        graph_progress(command, CL_RUNNING);
+        code = issue_command(engine, command);
+        if (code != CL_SUCCESS && command->leased)
             engine_leave(engine);
+    }
+    if (code != CL_SUCCESS) {
         graph_complete(command, code);
         return;
     }
@@ -499,6 +511,7 @@ bool engine_stopping(const struct engine *engine)
 void engine_stop_all(void)
 {
     atomic_store(&stopping, true);
+    spread_stop();
     for (struct device_record *device = device_records(); device; device = device->next)
         for (int kind = 0; kind < ENGINE_N && device->engines == device->own; kind++) {
             struct engine *engine = &device->own[kind];

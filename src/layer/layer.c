@@ -28,6 +28,8 @@ static struct {
     pthread_mutex_t lock; /* one writer at a time, so that the newest stays */
     atomic_bool slicing;
     atomic_llong piece, chunk_in, chunk_out;
+    atomic_uint gpus;
+    atomic_ullong gpu_set;
 } plan = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void take_plan(struct session *from)
@@ -40,6 +42,8 @@ static void take_plan(struct session *from)
     atomic_store(&plan.piece, now.piece);
     atomic_store(&plan.chunk_in, now.chunk_in);
     atomic_store(&plan.chunk_out, now.chunk_out);
+    atomic_store(&plan.gpus, now.gpus);
+    atomic_store(&plan.gpu_set, now.gpu_set);
     pthread_mutex_unlock(&plan.lock);
 }
 
@@ -121,6 +125,12 @@ baton_nsec layer_piece(void)
 int64_t layer_chunk(bool out)
 {
     return atomic_load_explicit(out ? &plan.chunk_out : &plan.chunk_in, memory_order_relaxed);
+}
+
+unsigned layer_gpus(uint64_t *ret_set)
+{
+    *ret_set = atomic_load_explicit(&plan.gpu_set, memory_order_relaxed);
+    return atomic_load_explicit(&plan.gpus, memory_order_relaxed);
 }
 
 /* Runs before the driver's own exit handlers: registered later than they were. */
