@@ -356,9 +356,28 @@ static void finish_issued(struct engine *engine)
     }
 }
 
+/*
+ * A command is ready behind the one that ends: stays on the engine in between, if it may. To leave and come back would let a
+ * program of lower priority begin a piece at every border of two queued launches.
+ */
+static void carry_over(struct engine *engine)
+{
+    engine->carried = engine_try_enter(engine);
+}
+
+static void drop_carried(struct engine *engine)
+{
+    if (engine->carried)
+        engine_leave(engine);
+    engine->carried = false;
+}
+
 static void enter_for_worker(struct engine *engine)
 {
-    if (engine_try_enter(engine))
+    bool entered = engine_try_enter(engine);
+
+    drop_carried(engine);
+    if (entered)
         return;
     finish_issued(engine);
     engine_enter(engine);
@@ -401,6 +420,8 @@ static void issue_one(struct engine *engine, struct command *command)
         return;
     }
     graph_progress(command, CL_SUBMITTED);
+    if (!command->leased || !launch_decided(command, 0))
+        drop_carried(engine);
     await_twin(engine, command);
     if (spread_concerns(command)) {
         /* It may wait for engines of other devices: then none may be held, and what is in flight here holds this one. */
@@ -449,6 +470,7 @@ static void *run_worker(void *argument)
     struct engine *engine = argument;
     struct command *command;
     struct session *session = layer_session();
+    bool more;
 
     if (session)
         session_register_thread(session, gettid());
@@ -457,8 +479,13 @@ static void *run_worker(void *argument)
         if ((command = next_ready(engine))) {
             pthread_mutex_unlock(&graph_lock);
             issue_one(engine, command);
+            drop_carried(engine);
         } else if ((command = next_issued(engine))) {
+            more =
+                !list_empty(&engine->ready) && !command->callbacks; /* the program's code may take its time */
             pthread_mutex_unlock(&graph_lock);
+            if (more && !engine->carried)
+                carry_over(engine);
             finish(engine, command);
         } else if (take_drain(engine)) {
             pthread_mutex_unlock(&graph_lock);
@@ -470,6 +497,7 @@ static void *run_worker(void *argument)
         pthread_mutex_lock(&graph_lock);
     }
     pthread_mutex_unlock(&graph_lock);
+    drop_carried(engine);
     return NULL;
 }
 
