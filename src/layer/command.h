@@ -166,6 +166,9 @@ struct command {
     bool timed;
     baton_nsec queued_at, issued_at;
     int64_t predicted; /* ns */
+    /* recorder.h */
+    uint32_t job, n_pieces;
+    int64_t longest_piece; /* ns */
 };
 
 #endif

@@ -1,6 +1,8 @@
 /* Map and unmap (map.h). */
+#include "base/clock.h"
 #include "layer/enqueue.h"
 #include "layer/map.h"
+#include "layer/recorder.h"
 #include "layer/validate.h"
 
 static void *answer(void *pointer, cl_int code, cl_int *ret_code)
@@ -40,8 +42,10 @@ static bool at_once(struct queue_record *queue, cl_bool blocking, cl_uint *n, co
 }
 
 static void after(struct queue_record *queue, struct mem_record *mem, cl_int code, void *pointer,
-                  cl_bool blocking)
+                  cl_bool blocking, baton_nsec begin_at)
 {
+    if (recorder_on && code == CL_SUCCESS)
+        recorder_copy(ENGINE_COPY_OUT, mem ? mem->size : 0, begin_at, clock_now());
     engine_leave(&queue->device->engines[ENGINE_COPY_OUT]);
     if (code == CL_SUCCESS && mem)
         map_note(mem, pointer);
@@ -75,6 +79,7 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle,
 {
     struct queue_record *queue = layer_off() ? NULL : queue_find(handle);
     struct mem_record *mem = queue ? mem_find(buffer) : NULL;
+    baton_nsec begin_at;
     cl_int code = CL_SUCCESS;
     void *pointer;
 
@@ -82,9 +87,10 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle,
         return target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event,
                                          ret_code);
     if (at_once(queue, blocking, &n, &waits)) {
+        begin_at = recorder_on ? clock_now() : 0;
         pointer =
             target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event, &code);
-        after(queue, mem, code, pointer, blocking);
+        after(queue, mem, code, pointer, blocking, begin_at);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, buffer, false)) || (code = validate_waits(queue, n, waits)) ||
                (code = validate_range(buffer, offset, size) ? CL_SUCCESS : CL_INVALID_VALUE)) {
@@ -109,6 +115,7 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
     struct queue_record *queue = layer_off() ? NULL : queue_find(handle);
     struct mem_record *mem = queue ? mem_find(image) : NULL;
     struct map_record *record;
+    baton_nsec begin_at;
     cl_int code = CL_SUCCESS;
     void *pointer;
 
@@ -116,9 +123,10 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
         return target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row, ret_slice, n,
                                         waits, event, ret_code);
     if (at_once(queue, blocking, &n, &waits)) {
+        begin_at = recorder_on ? clock_now() : 0;
         pointer = target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row, ret_slice,
                                            n, waits, event, &code);
-        after(queue, mem, code, pointer, blocking);
+        after(queue, mem, code, pointer, blocking, begin_at);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, image, true)) || (code = validate_waits(queue, n, waits)) ||
                (code = ret_row ? validate_region(image, origin, region) : CL_INVALID_VALUE)) {

@@ -102,17 +102,21 @@ bool launch_direct(const struct command *draft)
     return predicted >= 0 && predicted <= piece_ns();
 }
 
+enum session_counter launch_why_whole(const struct command *command)
+{
+    const struct kernel_record *kernel = command->u.launch.kernel;
+
+    if (!layer_slicing() || command->kind == COMMAND_TASK)
+        return COUNTER_UNSLICED_OFF;
+    if (atomic_load(&kernel->slice_state) == LAUNCH_WHOLE)
+        return (enum session_counter)atomic_load(&kernel->why_whole);
+    return COUNTER_UNSLICED_SMALL;
+}
+
 void launch_count_direct(const struct command *draft)
 {
-    const struct kernel_record *kernel = draft->u.launch.kernel;
-    enum session_counter reason = COUNTER_UNSLICED_SMALL;
-
-    if (!layer_slicing() || draft->kind == COMMAND_TASK)
-        reason = COUNTER_UNSLICED_OFF;
-    else if (atomic_load(&kernel->slice_state) == LAUNCH_WHOLE)
-        reason = (enum session_counter)atomic_load(&kernel->why_whole);
     launch_count(COUNTER_KERNEL_LAUNCHES, 1);
-    launch_count(reason, 1);
+    launch_count(launch_why_whole(draft), 1);
 }
 
 static cl_int issue_as_one(struct command *command)
