@@ -127,7 +127,7 @@ static bool repeats(const struct span spans[], size_t n, size_t k)
 /* The phase whose pause before it stands out from those of the other phases; k: none does. */
 static size_t find_phase(const struct span spans[], size_t n, size_t k, baton_nsec scratch[])
 {
-    baton_nsec pauses[PROFILE_MAX_WAITS];
+    baton_nsec pauses[PROFILE_MAX_WAITS] = {0};
     baton_nsec second = 0;
     size_t longest = 0;
 

@@ -64,7 +64,7 @@ static void put(const char *line, size_t size)
 
 static void put_command(const struct job_record_command *record)
 {
-    char line[JOB_RECORD_LINE_SIZE];
+    char line[JOB_RECORD_LINE_SIZE] = "";
 
     put(line, job_record_print_command(record, line));
 }
@@ -122,7 +122,7 @@ static void sweep(void)
 
 void recorder_on_job(void *user, bool begins, bool explicit_job, uint32_t number, baton_nsec at)
 {
-    char line[JOB_RECORD_LINE_SIZE];
+    char line[JOB_RECORD_LINE_SIZE] = "";
 
     (void)user;
     pthread_mutex_lock(&recorder.lock);
