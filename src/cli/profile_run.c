@@ -113,8 +113,10 @@ static int read_logs(const char *folder, size_t *ret_programs, struct profile_lo
     struct dirent *entry;
     size_t programs = 0;
     DIR *listing = opendir(folder);
-    int result = listing ? 0 : -errno;
+    int result = 0;
 
+    if (!listing)
+        return -errno;
     while (!result && (entry = readdir(listing))) {
         struct profile_log log = {0};
         char path[LOG_PATH_SIZE];
@@ -141,8 +143,7 @@ static int read_logs(const char *folder, size_t *ret_programs, struct profile_lo
             profile_log_done(&log);
         }
     }
-    if (listing)
-        (void)closedir(listing);
+    (void)closedir(listing);
     if (!result && best.n_jobs == 0)
         result = -ENODATA;
     if (result) {
