@@ -24,7 +24,7 @@
 #include "client/session_private.h"
 #include "wire/socket_path.h"
 
-#define WELCOME_WAIT (250 * NSEC_PER_MS)
+#define WELCOME_WAIT (2 * NSEC_PER_SEC) /* of a daemon that is there; one that is absent is not waited for */
 #define RETRY_MS     1000 /* where the socket's folder cannot be watched, or to be sure */
 #define GOODBYE_WAIT (100 * NSEC_PER_MS)
 #define THREAD_STACK (128 * 1024)
@@ -258,6 +258,11 @@ static void deliver(struct session *session, const struct protocol_event *event)
         introduce(session);
         if (listener->on_online)
             listener->on_online(listener->user, true);
+        break;
+    case PROTOCOL_PLACED:
+        pthread_mutex_lock(&session->lock);
+        pthread_cond_broadcast(&session->welcomed);
+        pthread_mutex_unlock(&session->lock);
         break;
     case PROTOCOL_ANSWER:
         break;

@@ -56,8 +56,9 @@ struct session_listener {
 };
 
 /*
- * Connects and starts the thread. settings are copied; listener may be NULL and is copied. Waits at most about 250 ms for
- * the welcome. Without a daemon: 0 (passing through), or -ECONNREFUSED if settings->require_daemon. -ENOMEM, -EAGAIN (no
+ * Connects and starts the thread. settings are copied; listener may be NULL and is copied. Waits for the
+ * welcome of a daemon that listens, at most about 2 s: on a busy machine it may take a while, and passing through meanwhile would
+ * collide with others. Without a daemon, at once: 0 (passing through), or -ECONNREFUSED if settings->require_daemon. -ENOMEM, -EAGAIN (no
  * thread).
  */
 int session_open(const struct settings *settings, const struct session_listener *listener,

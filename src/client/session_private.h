@@ -23,7 +23,7 @@ struct lease {
  */
 struct session {
     pthread_mutex_t lock;
-    pthread_cond_t welcomed;
+    pthread_cond_t welcomed; /* or lost, or answered: look again */
     pthread_t thread;
     struct settings settings;
     struct session_listener listener;
@@ -36,6 +36,7 @@ struct session {
     bool stop;
     pid_t threads[SESSION_THREADS]; /* registered; told again to every new daemon */
     size_t n_threads;
+    uint32_t placings; /* PLACE questions asked so far */
     _Atomic bool online;
     _Atomic uint32_t local_yields; /* leases whose reaper was armed when YIELD already stood */
     struct lease leases[PAGE_LEASES];

@@ -16,6 +16,8 @@
 #define GRANT_POLL_NS                                                                                        \
     (50 * NSEC_PER_MS) /* how often a worker that waits for a grant looks whether the process ends */
 
+#define TWIN_POLL_NS (1 * NSEC_PER_MS) /* how often a worker that waits for a build looks for other duties */
+
 enum { MAX_ISSUED = 64 };
 
 static atomic_bool stopping;
@@ -38,18 +40,40 @@ bool engine_yield_asked(const struct engine *engine)
     return engine->lease && lease_yield_asked(engine->lease);
 }
 
+/* Under the lock. */
+static void hold(struct engine *engine, bool held)
+{
+    engine->held = held;
+    engine->wanted_at = 0;
+}
+
+/* Under the lock: may one more come in? Not when asked to yield, nor when others have waited long enough for us to leave. */
+static bool open_to_more(struct engine *engine)
+{
+    baton_nsec now_at;
+
+    if (!engine->held || engine_yield_asked(engine))
+        return false;
+    if (engine->users == 0 || !engine->lease || !lease_wanted(engine->lease))
+        return true;
+    now_at = clock_now();
+    if (!engine->wanted_at)
+        engine->wanted_at = now_at;
+    return now_at - engine->wanted_at < ENGINE_TURN_NS;
+}
+
 bool engine_try_enter(struct engine *engine)
 {
     bool entered;
 
     pthread_mutex_lock(&engine->lock);
     if (!engine->held && !engine->asking)
-        engine->held = !engine->lease || lease_try_begin(engine->lease) == LEASE_BEGUN;
-    entered = engine->held && !engine_yield_asked(engine);
+        hold(engine, !engine->lease || lease_try_begin(engine->lease) == LEASE_BEGUN);
+    entered = open_to_more(engine);
     if (entered)
         engine->users++;
     else if (engine->held && engine->users == 0) { /* asked to yield in the same moment */
-        engine->held = false;
+        hold(engine, false);
         lease_end(engine->lease);
     }
     pthread_mutex_unlock(&engine->lock);
@@ -66,11 +90,12 @@ static bool await_grant(struct engine *engine)
         answer = lease_wait(engine->lease, clock_now() + GRANT_POLL_NS);
     pthread_mutex_lock(&engine->lock);
     engine->asking = false;
-    engine->held = answer == LEASE_BEGUN;
+    hold(engine, answer == LEASE_BEGUN);
     pthread_cond_broadcast(&engine->changed);
     return engine->held;
 }
 
+/* The lease is taken in this process, but not by an engine: a batch of libbaton. Nobody tells us of its end. */
 static void pause_briefly(struct engine *engine)
 {
     struct timespec until;
@@ -87,27 +112,27 @@ static void pause_briefly(struct engine *engine)
 void engine_enter(struct engine *engine)
 {
     pthread_mutex_lock(&engine->lock);
-    while (!(engine->held && !engine_yield_asked(engine)) && !atomic_load(&stopping)) {
+    while (!open_to_more(engine) && !atomic_load(&stopping)) {
         int answer;
         if (engine->held && engine->users == 0) { /* kept by nobody, wanted by somebody else */
-            engine->held = false;
+            hold(engine, false);
             lease_end(engine->lease);
         }
-        if (engine->held && engine->flight_n) { /* asked to yield: what is in flight holds the lease */
+        if (engine->held && engine->flight_n) { /* to be left: what is in flight holds the lease */
             pthread_mutex_unlock(&engine->lock);
             engine_flight_reap(engine, true);
             pthread_mutex_lock(&engine->lock);
             continue;
         }
         if (engine->held || engine->asking) {
-            pause_briefly(engine); /* leaving and granting signal; a change of YIELD alone does not */
+            pthread_cond_wait(&engine->changed, &engine->lock); /* left, granted, or something is in flight */
             continue;
         }
         answer = engine->lease ? lease_try_begin(engine->lease) : LEASE_BEGUN;
         if (answer != LEASE_BEGUN)
             answer = lease_request(engine->lease, 0);
         if (answer == LEASE_BEGUN) {
-            engine->held = true;
+            hold(engine, true);
         } else if (answer == LEASE_ASK) {
             engine->asking = true;
             if (await_grant(engine))
@@ -125,7 +150,7 @@ static void leave_locked(struct engine *engine, unsigned n)
 {
     engine->users -= n;
     if (engine->users == 0 && engine->held) {
-        engine->held = false;
+        hold(engine, false);
         if (engine->lease)
             lease_end(engine->lease);
         pthread_cond_broadcast(&engine->changed);
@@ -147,9 +172,9 @@ void engine_give_way(struct engine *engine)
         finish_issued(engine);
     pthread_mutex_lock(&engine->lock);
     if (engine->users == 1 && engine->held && engine->lease) {
-        engine->held = false;
+        hold(engine, false);
         if (lease_yield(engine->lease, 0) == LEASE_BEGUN) {
-            engine->held = true;
+            hold(engine, true);
         } else {
             engine->asking = true;
             (void)await_grant(engine);
@@ -202,6 +227,8 @@ void engine_flight_add(struct engine *engine, const struct engine_flight *flight
     engine->flight_n++;
     engine->flight_ns += flight->predicted;
     atomic_store_explicit(&engine->flight_any, engine->flight_n, memory_order_relaxed);
+    if (first)
+        pthread_cond_broadcast(&engine->changed); /* whoever waits for us to leave must now reap */
     pthread_mutex_unlock(&engine->lock);
     if (first && engine->lease)
         lease_arm_reaper(engine->lease, true);
@@ -334,6 +361,32 @@ static void enter_for_worker(struct engine *engine)
     engine_enter(engine);
 }
 
+/* Under graph_lock. */
+static bool take_drain(struct engine *engine)
+{
+    bool asked = engine->drain;
+
+    engine->drain = false;
+    return asked;
+}
+
+/* The rewritten program is being built: nothing of ours holds the engine meanwhile, and what program threads gave the driver is reaped. */
+static void await_twin(struct engine *engine, const struct command *command)
+{
+    bool drain;
+
+    if (launch_decided(command, 0))
+        return;
+    finish_issued(engine);
+    while (!launch_decided(command, clock_now() + TWIN_POLL_NS)) {
+        pthread_mutex_lock(&graph_lock);
+        drain = take_drain(engine);
+        pthread_mutex_unlock(&graph_lock);
+        if (drain)
+            engine_flight_reap(engine, true);
+    }
+}
+
 /* Gives one command to the driver; it is then in `issued`, or already complete. */
 static void issue_one(struct engine *engine, struct command *command)
 {
@@ -344,6 +397,7 @@ static void issue_one(struct engine *engine, struct command *command)
         return;
     }
     graph_progress(command, CL_SUBMITTED);
+    await_twin(engine, command);
     if (command->leased)
         enter_for_worker(engine);
     command->issued_at = clock_now();
@@ -394,8 +448,7 @@ static void *run_worker(void *argument)
         } else if ((command = next_issued(engine))) {
             pthread_mutex_unlock(&graph_lock);
             finish(engine, command);
-        } else if (engine->drain) {
-            engine->drain = false;
+        } else if (take_drain(engine)) {
             pthread_mutex_unlock(&graph_lock);
             engine_flight_reap(engine, true);
         } else {
@@ -455,6 +508,9 @@ void engine_stop_all(void)
             started = engine->started;
             pthread_cond_broadcast(&engine->work);
             pthread_mutex_unlock(&graph_lock);
+            pthread_mutex_lock(&engine->lock);
+            pthread_cond_broadcast(&engine->changed);
+            pthread_mutex_unlock(&engine->lock);
             if (started && !pthread_equal(engine->thread, pthread_self()))
                 pthread_join(engine->thread, NULL);
         }

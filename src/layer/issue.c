@@ -414,18 +414,15 @@ void issue_report(struct engine *engine, baton_nsec begin_at, baton_nsec end_at)
         lease_ran(engine->lease, begin_at, end_at);
 }
 
-/* Tells the trace: the driver's instants if its clock is ours, else the length ending now. */
+/* Tells the trace, in our clock. */
 static void report(struct engine *engine, cl_ulong start, cl_ulong end)
 {
-    baton_nsec now = clock_now();
-    int64_t lag = (int64_t)((uint64_t)now - end);
+    baton_nsec end_at;
 
     if (!engine->lease || end < start)
         return;
-    if (lag >= 0 && lag < 3600 * NSEC_PER_SEC)
-        lease_ran(engine->lease, (baton_nsec)start, (baton_nsec)end);
-    else
-        lease_ran(engine->lease, now - (baton_nsec)(end - start), now);
+    end_at = device_clock_end(&engine->device->clock, end, clock_now());
+    lease_ran(engine->lease, end_at - (baton_nsec)(end - start), end_at);
 }
 
 void issue_measure_run(struct engine *engine, unsigned n, const struct engine_flight flights[])

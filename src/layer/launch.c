@@ -161,6 +161,15 @@ struct cut {
     bool by_time;
 };
 
+bool launch_decided(const struct command *command, baton_nsec until_at)
+{
+    const struct kernel_record *kernel = command->u.launch.kernel;
+
+    return command->kind != COMMAND_KERNEL || !layer_slicing() || !kernel->program ||
+           atomic_load(&kernel->slice_state) != LAUNCH_UNDECIDED ||
+           program_decided(kernel->program, until_at);
+}
+
 /* How the launch is to be cut; false: whole, with the reason counted. */
 static bool plan_cut(struct command *command, struct cut *ret_cut)
 {

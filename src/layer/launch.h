@@ -26,7 +26,13 @@ enum session_counter launch_why_whole(const struct command *command);
 /* Counts a launch that goes to the driver whole, from the calling thread, with the reason. */
 void launch_count_direct(const struct command *draft);
 
-/* On a worker: the whole launch, or its pieces. */
+/*
+ * On a worker, before it enters the engine: is it known whether the kernel can be cut? Waits until the instant for the rewritten
+ * program; building takes tens of milliseconds, in which others shall have the engine.
+ */
+bool launch_decided(const struct command *command, baton_nsec until_at);
+
+/* On a worker that has entered the engine: the whole launch, or its pieces. Only once launch_decided(). */
 cl_int launch_issue(struct issue_pipe *pipe, struct command *command);
 
 /* What the driver calls a task: PoCL reports it as a launch, and the event of a queued one must say the same. */

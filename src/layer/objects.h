@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "layer/command.h"
+#include "layer/device_clock.h"
 #include "layer/engine.h"
 #include "layer/handle_table.h"
 
@@ -14,6 +15,7 @@ struct device_record {
     cl_platform_id platform;
     cl_uint units; /* compute units: a piece has at least so many work-groups */
     cl_uint address_bits;
+    struct device_clock clock;
     struct engine own[ENGINE_N];
     struct engine *engines; /* own, or those of the device that this one is a part of */
 };

@@ -182,6 +182,8 @@ cl_int submit_queued(struct command *draft, cl_bool blocking, cl_uint n, const c
     if (blocking) {
         code = graph_wait(command);
         submit_waited();
+    } else {
+        graph_throttle(command->queue);
     }
     graph_unref(command);
     return code < 0 ? code : CL_SUCCESS;

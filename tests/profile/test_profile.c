@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/profile_align.h"
-#include "cli/profile_task.h"
+#include "cli/profile/align.h"
+#include "cli/profile/task.h"
 #include "harness.h"
 
 #define US NSEC_PER_US
