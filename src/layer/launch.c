@@ -82,11 +82,15 @@ size_t launch_items(const struct command_launch *launch)
     return n;
 }
 
+/*
+ * The length to aim at. The plan's is a limit that pieces must not pass (a measured worst case, where it comes from `baton profile`):
+ * aiming at a longer one than usual would pass it.
+ */
 static int64_t piece_ns(void)
 {
     baton_nsec planned = layer_piece();
 
-    return planned > 0 ? planned : ENGINE_PIECE_NS;
+    return planned > 0 && planned < ENGINE_PIECE_NS ? planned : ENGINE_PIECE_NS;
 }
 
 bool launch_direct(const struct command *draft)
