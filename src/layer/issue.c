@@ -9,6 +9,7 @@
 #include "layer/layer.h"
 #include "layer/map.h"
 #include "layer/objects.h"
+#include "layer/recorder.h"
 #include "layer/spread/spread.h"
 
 #define WAITS n, waits, event
@@ -144,6 +145,8 @@ static void end_piece(struct issue_pipe *pipe, cl_event *event, size_t items)
     end = time_of(*event, CL_PROFILING_COMMAND_END);
     if (items && start && end >= start)
         launch_measured(command->u.launch.kernel, items, (int64_t)(end - start));
+    if (recorder_on && end >= start)
+        recorder_piece(command, (int64_t)(end - start));
     target.clReleaseEvent(*event);
     *event = NULL;
 }
@@ -465,6 +468,8 @@ void issue_read_times(struct engine *engine, struct command *command)
     command->timed = command->times[0] && command->times[3] >= command->times[2];
     if (!command->timed)
         return;
+    if (recorder_on)
+        recorder_queued(command);
     if (command->leased)
         report(engine, command->times[2], command->times[3]);
     issue_learn(engine, issue_bytes(command), (int64_t)(command->times[3] - command->times[2]));

@@ -22,6 +22,9 @@ size_t launch_items(const struct command_launch *launch);
 /* May this launch go to the driver at once and whole? False: a worker decides, maybe with pieces. */
 bool launch_direct(const struct command *draft);
 
+/* Why a launch goes to the driver whole: a counter of wire/counters.def. */
+enum session_counter launch_why_whole(const struct command *command);
+
 /* Counts a launch that goes to the driver whole, from the calling thread, with the reason. */
 void launch_count_direct(const struct command *draft);
 

@@ -12,6 +12,7 @@
 #include "layer/graph.h"
 #include "layer/objects.h"
 #include "layer/program.h"
+#include "layer/recorder.h"
 
 cl_icd_dispatch target;
 struct settings settings;
@@ -71,7 +72,10 @@ static void open_session(void)
 {
     struct session_listener listener = {.on_yield = on_yield, .on_plan = on_plan};
     struct session *opened = NULL;
-    int code = session_open(&settings, &listener, &opened);
+    int code;
+
+    listener.on_job = recorder_on ? recorder_on_job : NULL;
+    code = session_open(&settings, &listener, &opened);
 
     if (code == -ECONNREFUSED)
         atomic_store(&refused, true);
@@ -142,6 +146,7 @@ static void at_exit(void)
         return;
     program_stop();
     engine_stop_all();
+    recorder_stop();
     if (known && settings.stats[0])
         (void)session_write_stats(known, settings.stats);
     atomic_store(&layer_passes, true); /* whatever other handlers still call goes straight to the driver */
@@ -226,6 +231,7 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *ta
     target = table = *target_dispatch;
     settings_from_environment(&settings, &bad);
     layer_queue_everything = getenv("BATON_TEST_QUEUE") != NULL;
+    recorder_init();
     objects_init();
     graph_init();
     (void)pthread_atfork(NULL, NULL, in_child);
