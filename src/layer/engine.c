@@ -34,6 +34,13 @@ void engine_init(struct engine *engine, struct device_record *device, enum engin
     list_init(&engine->issued);
 }
 
+struct engine *engine_other_way(struct engine *engine)
+{
+    if (engine->kind == ENGINE_EXECUTION)
+        return NULL;
+    return &engine->device->engines[engine->kind == ENGINE_COPY_IN ? ENGINE_COPY_OUT : ENGINE_COPY_IN];
+}
+
 /* --- the hold --- */
 
 bool engine_yield_asked(const struct engine *engine)
@@ -96,7 +103,10 @@ static bool await_grant(struct engine *engine)
     return engine->held;
 }
 
-/* The lease is taken in this process, but not by an engine: a batch of libbaton. Nobody tells us of its end. */
+/*
+ * The lease is taken in this process, but not by this engine: the copies of the other direction ride on it (their end signals, but may
+ * come before we sleep), or a batch of libbaton does (nobody tells us of its end).
+ */
 static void pause_briefly(struct engine *engine)
 {
     struct timespec until;
@@ -155,6 +165,8 @@ static void leave_locked(struct engine *engine, unsigned n)
         if (engine->lease)
             lease_end(engine->lease);
         pthread_cond_broadcast(&engine->changed);
+        if (engine_other_way(engine))
+            pthread_cond_broadcast(&engine_other_way(engine)->changed);
     }
 }
 

@@ -58,14 +58,17 @@ static void on_plan(void *user, const struct session_plan *unused)
         take_plan(known);
 }
 
-/* On the session's thread: the worker of that engine waits for what is in flight. */
+/* On the session's thread: the worker of that engine waits for what is in flight. A copy lease may be ridden by the other direction. */
 static void on_yield(void *user, struct lease *lease)
 {
     (void)user;
     for (struct device_record *device = device_records(); device; device = device->next)
         for (int kind = 0; kind < ENGINE_N; kind++)
-            if (device->engines[kind].lease == lease)
+            if (device->engines[kind].lease == lease) {
                 engine_drain(&device->engines[kind]);
+                if (engine_other_way(&device->engines[kind]))
+                    engine_drain(engine_other_way(&device->engines[kind]));
+            }
 }
 
 static void open_session(void)
@@ -149,6 +152,8 @@ static void at_exit(void)
     recorder_stop();
     if (known && settings.stats[0])
         (void)session_write_stats(known, settings.stats);
+    if (known)
+        session_restore_threads(known);
     atomic_store(&layer_passes, true); /* whatever other handlers still call goes straight to the driver */
 }
 

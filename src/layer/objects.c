@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "client/lease.h"
 #include "layer/entry.h"
@@ -167,6 +168,8 @@ static cl_command_queue note_queue(cl_command_queue handle, cl_device_id device,
     record->device = device_record_of(device);
     if (!record->device || !handle_table_put(&queues, handle, record))
         free(record);
+    if (layer_session())
+        session_register_thread(layer_session(), gettid());
     layer_stop_at_exit();
     return handle;
 }
