@@ -159,33 +159,37 @@ static void bench_hog(const char *kind, const char *what)
 
     p99 = stage_quantile(beside.ms, beside.n, 0.99);
     limit = stage_quantile(alone.ms, alone.n, 0.99) + 2 * PIECE_MS + SLACK_MS;
-    printf("  p99 beside the hog %.3f ms; p99 alone + 2 pieces + %.1f ms = %.3f ms: %s\n", p99, SLACK_MS,
-           limit, p99 <= limit ? "within" : "NOT within");
-    printf("  pending time %.1f %% lower than with fifo, %.1f %% lower than with priority-whole\n\n",
+    printf("  p99 beside the hog %.3f ms      at most %.3f ms (p99 alone + 2 pieces + %.1f ms)\n", p99, limit,
+           SLACK_MS);
+    printf("  pending time %.1f %% lower than with fifo      at least 90 %%; than with priority-whole %.1f "
+           "%%\n\n",
            100 * (1 - beside.pending_ms / beside.jobs / (fifo.pending_ms / fifo.jobs)),
            100 * (1 - beside.pending_ms / beside.jobs / (whole.pending_ms / whole.jobs)));
 }
 
 /* Pairs of runs, plain and under Baton, so that a slow minute of the machine hits both. */
-static void bench_throughput(const char *kind)
+static void bench_throughput(const char *kind, const char *seconds, int pairs)
 {
-    enum { PAIRS = 5 };
-    double ratio[PAIRS];
+    enum { MOST_PAIRS = 15 };
+    double ratio[MOST_PAIRS];
 
-    for (int i = 0; i < PAIRS; i++) {
+    for (int i = 0; i < pairs; i++) {
         double rate[2] = {0};
         for (int which = 0; which < 2; which++) {
             int baton = (which + i) % 2; /* take turns at going first */
             struct stage_program hog = {0};
-            const char *argv[] = {"examples/demo/hog", kind, "--steps", hog_steps, "--seconds", "2.5", NULL};
+            const char *argv[] = {"examples/demo/hog", kind,    "--steps", hog_steps,
+                                  "--seconds",         seconds, NULL};
             stage_run(&stage, &hog, baton ? &HOG : &HOG_PLAIN, argv);
             rate[baton] = stage_value(&hog, "per_second");
         }
         ratio[i] = rate[1] / rate[0];
     }
-    stage_quantile(ratio, PAIRS, 0.5);
-    printf("  %-8s hog alone: throughput under Baton / plain, median of %d pairs  %.4f   [%.4f, %.4f]\n",
-           kind, PAIRS, ratio[PAIRS / 2], ratio[0], ratio[PAIRS - 1]);
+    (void)stage_quantile(ratio, (size_t)pairs, 0.5);
+    printf("  %-6s hog alone: throughput under Baton / plain %.3f [%.3f, %.3f], median of %d pairs      at "
+           "least "
+           "0.97\n",
+           kind, ratio[pairs / 2], ratio[0], ratio[pairs - 1], pairs);
     (void)fflush(stdout);
 }
 
@@ -227,8 +231,8 @@ int main(int argc, char **argv)
         bench_hog("copy", "a hog that copies 64 MiB there and back");
     if (wanted(argc, argv, "throughput")) {
         stage_daemon_start(&stage, "priority", NULL);
-        bench_throughput("kernel");
-        bench_throughput("copy");
+        bench_throughput("kernel", "2.5", 5);
+        bench_throughput("copy", "0.8", 15);
     }
     stage_close(&stage);
     return 0;

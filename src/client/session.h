@@ -50,6 +50,8 @@ struct session_listener {
     void (*on_plan)(void *user, const struct session_plan *plan);
     /* Connected (true) or passing through (false). */
     void (*on_online)(void *user, bool online);
+    /* A job of this process begins or has ended; on the thread that says so. number counts from 1. */
+    void (*on_job)(void *user, bool begins, bool explicit_job, uint32_t number, baton_nsec at);
     void *user;
 };
 

@@ -59,6 +59,7 @@ struct engine {
     bool started, stopping;
     pthread_cond_t work;
     pthread_t thread;
+    bool carried; /* the worker's: it stays on the engine from one queued command to the next */
 
     atomic_llong bytes_per_ms; /* measured copy bandwidth; 0: unknown */
 };

@@ -12,6 +12,7 @@
 #include "layer/graph.h"
 #include "layer/objects.h"
 #include "layer/program.h"
+#include "layer/recorder.h"
 
 cl_icd_dispatch target;
 struct settings settings;
@@ -31,6 +32,8 @@ static struct {
     pthread_mutex_t lock; /* one writer at a time, so that the newest stays */
     atomic_bool slicing;
     atomic_llong piece, chunk_in, chunk_out;
+    atomic_uint gpus;
+    atomic_ullong gpu_set;
 } plan = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void take_plan(struct session *from)
@@ -43,6 +46,8 @@ static void take_plan(struct session *from)
     atomic_store(&plan.piece, now.piece);
     atomic_store(&plan.chunk_in, now.chunk_in);
     atomic_store(&plan.chunk_out, now.chunk_out);
+    atomic_store(&plan.gpus, now.gpus);
+    atomic_store(&plan.gpu_set, now.gpu_set);
     pthread_mutex_unlock(&plan.lock);
 }
 
@@ -73,7 +78,10 @@ static void open_session(void)
 {
     struct session_listener listener = {.on_yield = on_yield, .on_plan = on_plan};
     struct session *opened = NULL;
-    int code = session_open(&settings, &listener, &opened);
+    int code;
+
+    listener.on_job = recorder_on ? recorder_on_job : NULL;
+    code = session_open(&settings, &listener, &opened);
 
     if (code == -ECONNREFUSED)
         atomic_store(&refused, true);
@@ -129,6 +137,12 @@ int64_t layer_chunk(bool out)
     return atomic_load_explicit(out ? &plan.chunk_out : &plan.chunk_in, memory_order_relaxed);
 }
 
+unsigned layer_gpus(uint64_t *ret_set)
+{
+    *ret_set = atomic_load_explicit(&plan.gpu_set, memory_order_relaxed);
+    return atomic_load_explicit(&plan.gpus, memory_order_relaxed);
+}
+
 /*
  * Must run before the driver's own exit handlers, the destructors of its statics included: a build of ours that is under way then
  * would lose the compiler under its feet. Handlers run in reverse order of registration, and compilers make their
@@ -142,6 +156,7 @@ static void at_exit(void)
         return;
     program_stop();
     engine_stop_all();
+    recorder_stop();
     if (known && settings.stats[0])
         (void)session_write_stats(known, settings.stats);
     if (known)
@@ -224,6 +239,7 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *ta
     target = table = *target_dispatch;
     settings_from_environment(&settings, &bad);
     layer_queue_everything = getenv("BATON_TEST_QUEUE") != NULL;
+    recorder_init();
     objects_init();
     graph_init();
     (void)pthread_atfork(NULL, NULL, in_child);

@@ -93,6 +93,7 @@ static struct device_record *make_device(cl_device_id device)
     record->handle = device;
     record->units = 1;
     record->address_bits = 64;
+    atomic_init(&record->n_helpers, -1);
     record->engines = record->own;
     device_clock_init(&record->clock);
     target.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof record->platform, &record->platform, NULL);
