@@ -1,6 +1,6 @@
 /*
- * A video player without a video: every period it has a frame of 640 x 360 (YUV 4:2:0, a pattern that moves), sends it to the device,
- * converts it to RGB, scales it to 960 x 540, sharpens it, and reads it back; then the frame is "shown". Plain OpenCL.
+ * A video player without a video: every period it has a frame of 480 x 270 (YUV 4:2:0, a pattern that moves), sends it to the device,
+ * converts it to RGB, scales it to 640 x 360, sharpens it, and reads it back; then the frame is "shown". Plain OpenCL.
  *
  *   player [--rate FPS] [--frames N] [--seconds S] [--list]
  *
@@ -19,10 +19,10 @@
 #include "device.h"
 
 enum {
-    WIDTH = 640,
-    HEIGHT = 360,
-    OUT_WIDTH = 960,
-    OUT_HEIGHT = 540,
+    WIDTH = 480,
+    HEIGHT = 270,
+    OUT_WIDTH = 640,
+    OUT_HEIGHT = 360,
     GROUP = 16,
     GROUP_HIGH = 4,
     PROBES = 64
@@ -62,18 +62,18 @@ static const char SOURCE[] =
     "    int4 b = in[bottom * width + left] * (256 - fu) + in[bottom * width + right] * fu;\n"
     "    out[y * out_width + x] = (a * (256 - fv) + b * fv) >> 16;\n"
     "}\n"
-    /* unsharp mask over 5 x 5 */
+    /* unsharp mask over 3 x 3 */
     "kernel void sharpen(global const int4 *in, global uchar4 *out, int width, int height)\n"
     "{\n"
     "    int x = (int)get_global_id(0), y = (int)get_global_id(1);\n"
     "    int4 sum = 0;\n"
     "    if (x >= width || y >= height)\n"
     "        return;\n"
-    "    for (int j = -2; j <= 2; j++)\n"
-    "        for (int i = -2; i <= 2; i++)\n"
+    "    for (int j = -1; j <= 1; j++)\n"
+    "        for (int i = -1; i <= 1; i++)\n"
     "            sum += in[clamp(y + j, 0, height - 1) * width + clamp(x + i, 0, width - 1)];\n"
     "    int4 own = in[y * width + x];\n"
-    "    out[y * width + x] = convert_uchar4_sat(own + (own * 25 - sum) / 25);\n"
+    "    out[y * width + x] = convert_uchar4_sat(own + (own * 9 - sum) / 9);\n"
     "}\n";
 
 struct player {
@@ -129,10 +129,10 @@ static int shown_of(const struct player *player, int x, int y, int channel)
     int own = scaled_of(player, x, y, channel);
     int sum = 0;
 
-    for (int j = -2; j <= 2; j++)
-        for (int i = -2; i <= 2; i++)
+    for (int j = -1; j <= 1; j++)
+        for (int i = -1; i <= 1; i++)
             sum += scaled_of(player, at_most(x + i, OUT_WIDTH - 1), at_most(y + j, OUT_HEIGHT - 1), channel);
-    return clip(own + (own * 25 - sum) / 25);
+    return clip(own + (own * 9 - sum) / 9);
 }
 
 static bool is_right(const struct player *player, unsigned number)
