@@ -115,10 +115,10 @@ void arbiter_attach(struct server *server, struct peer *peer, const struct frame
  * Equals are served in the order in which they ask (G1: ties go by arrival). A client that does not report its jobs would otherwise
  * have one job for ever, and the one that connected first would be ahead of all its equals for good.
  */
-static void rejoin_queue(struct server *server, struct peer *peer)
+void arbiter_rejoin(struct server *server, struct peer *peer)
 {
-    if (peer->reports_jobs || holds_tokens(server))
-        return;
+    if (peer->reports_jobs || peer->placed || holds_tokens(server))
+        return; /* a placed job is one until it says that it is over */
     for (unsigned i = 0; i < PAGE_LEASES; i++) {
         if (peer->holds[i].state == HOLD_WAITING || peer->holds[i].state == HOLD_HELD)
             return;
@@ -141,7 +141,7 @@ void arbiter_request(struct server *server, struct peer *peer, uint32_t index, u
     hold->epoch = epoch;
     if (hold->state == HOLD_WAITING)
         return;
-    rejoin_queue(server, peer);
+    arbiter_rejoin(server, peer);
     hold->state = HOLD_WAITING;
     holds_note(server, RECORD_REQUEST, peer, hold);
     holds_call_in_engines(server, &hold->engines);
@@ -207,7 +207,7 @@ void arbiter_group(struct server *server, struct peer *peer, const struct frame_
     if (!members)
         return;
     peer->requests++;
-    rejoin_queue(server, peer);
+    arbiter_rejoin(server, peer);
     group = unused_group(peer);
     assert(group <= PEER_GROUPS); /* the others have a lease each, and none of these */
     for (uint32_t rest = members; rest; rest &= rest - 1) {
@@ -292,6 +292,7 @@ void arbiter_job(struct server *server, struct peer *peer, const struct frame_jo
             (void)holds_call_in(server, peer, (unsigned)peer->engaged, LEASE_FLAG_WANTED);
         holds_pump(server, peer);
     }
+    peer->placed = 0;
     /* The core refuses to end a job that still holds something; then it simply goes on as one job. */
     holds_push(server, (struct sched_event){.kind = SCHED_JOB_DONE, .job = peer->slot});
     release_job(server, peer, NSEC_MAX);

@@ -39,7 +39,8 @@ static int receive_hello(struct server *server, struct peer *peer, const struct 
     peer->state = PEER_CLIENT;
     frame.welcome.page_size = PAGE_SIZE_BYTES;
     peer->reports_jobs = reports_jobs(server, peer);
-    frame.welcome.flags = peer->reports_jobs ? WELCOME_JOBS : 0;
+    frame.welcome.flags = (peer->reports_jobs ? WELCOME_JOBS : 0) |
+                          (server->profile->buses && server->config.buses ? WELCOME_BUS : 0);
     peer_put(server, peer, &frame);
     peer_plan(server, peer);
     history_add(&server->history, server->now_at, RECORD_JOIN, peer->client, 0);
@@ -113,6 +114,15 @@ static int dispatch_client(struct server *server, struct peer *peer, const struc
         return 0;
     case FRAME_THREAD:
         receive_thread(peer, frame->thread.tid);
+        return 0;
+    case FRAME_PLACE:
+        if (frame->place.n > PAGE_LEASES)
+            return SERVER_DROP;
+        if (peer->joined)
+            placement_request(server, peer, &frame->place);
+        return 0;
+    case FRAME_MOVED:
+        placement_moved(server, peer, &frame->moved);
         return 0;
     case FRAME_JOB:
         arbiter_job(server, peer, &frame->job);

@@ -252,6 +252,9 @@ static void carry_out(struct server *server, const struct sched_decision *decisi
         server->peers[decision->job]->token = TOKEN_OURS;
         holds_pump(server, server->peers[decision->job]);
         return;
+    case SCHED_PLACED:
+        server->peers[decision->job]->placed = decision->gpus;
+        return;
     default: /* EFF, SUSPEND, RESUME: Linux schedules the CPUs; boosting happens where somebody is asked to yield (D4) */
         return;
     }

@@ -6,6 +6,7 @@
 #define DAEMON_PEER_H
 
 #include "daemon/history.h"
+#include "daemon/moves.h"
 #include "daemon/server.h"
 #include "sched/core.h"
 #include "wire/frame.h"
@@ -66,9 +67,10 @@ struct peer {
     bool boosted;
     /* Profile `gpusync`: one lane, one token, one engine at a time. */
     enum peer_token token;
-    uint32_t queue; /* leases that wait for the lane */
-    int engaged;    /* the lease that has it, or -1 */
-    bool job_over;  /* give the token back when the lane is free */
+    uint32_t queue;  /* leases that wait for the lane */
+    int engaged;     /* the lease that has it, or -1 */
+    bool job_over;   /* give the token back when the lane is free */
+    uint64_t placed; /* GPUs that were chosen for its job; 0: it did not ask */
     baton_nsec since_at, drain_at;
     bool connected; /* its end has not been seen */
     bool exited;    /* the process is gone */
@@ -111,6 +113,7 @@ struct server {
     baton_nsec timer_at;
     baton_nsec now_at;
     struct history history;
+    struct moves moves;
     uint64_t grants, yields, taken_back, drops, overdue;
     uint32_t reloads, declared;
 };
@@ -144,10 +147,16 @@ void arbiter_group(struct server *server, struct peer *peer, const struct frame_
 void arbiter_group_release(struct server *server, struct peer *peer, const struct frame_group_release *frame);
 void arbiter_priority(struct server *server, struct peer *peer, baton_nsec deadline_at);
 void arbiter_job(struct server *server, struct peer *peer, const struct frame_job *frame);
+/* Nothing of it is held or awaited: its next request stands behind those of its equals. */
+void arbiter_rejoin(struct server *server, struct peer *peer);
 /* Takes everything back that is not running. True: nothing is left, the peer is out of the core. */
 bool arbiter_leave(struct server *server, struct peer *peer);
 void arbiter_settle(struct server *server, bool settled);
 void arbiter_tick(struct server *server);
+
+/* ---- placement.c ---- */
+void placement_request(struct server *server, struct peer *peer, const struct frame_place *frame);
+void placement_moved(struct server *server, const struct peer *peer, const struct frame_moved *frame);
 
 /* ---- answers.c ---- */
 void answer_query(struct server *server, struct peer *peer, const struct frame_query *frame);

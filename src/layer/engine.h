@@ -66,6 +66,9 @@ struct engine {
 
 void engine_init(struct engine *engine, struct device_record *device, enum engine_kind kind);
 
+/* The copies of the same device in the other direction; NULL for execution. */
+struct engine *engine_other_way(struct engine *engine);
+
 /* Enters without waiting: false if the lease is elsewhere or must be given back. */
 bool engine_try_enter(struct engine *engine);
 /* Enters, waiting for the grant. */

@@ -124,8 +124,15 @@ static cl_mem mem_in(const struct arg_value *arg)
 
 static void keep_mem(struct command *command, cl_mem mem)
 {
-    if (mem && target.clRetainMemObject(mem) == CL_SUCCESS)
-        command->mems[command->n_mems++] = mem;
+    struct mem_record *record;
+
+    if (!mem || target.clRetainMemObject(mem) != CL_SUCCESS)
+        return;
+    record = mem_find(mem);
+    if (record)
+        mem_hold(record);
+    command->records[command->n_mems] = record;
+    command->mems[command->n_mems++] = mem;
 }
 
 static bool keep_mems(struct command *command)
@@ -136,9 +143,10 @@ static bool keep_mems(struct command *command)
                    : command->kind == COMMAND_MIGRATE                               ? command->u.migrate.n
                                                                                     : 2;
 
-    command->mems = calloc(room + 1, sizeof *command->mems);
+    command->mems = calloc(room + 1, sizeof *command->mems + sizeof *command->records);
     if (!command->mems)
         return false;
+    command->records = (struct mem_record **)(void *)(command->mems + room + 1);
     switch (command->kind) {
     case COMMAND_KERNEL:
     case COMMAND_TASK:
@@ -218,8 +226,13 @@ static void let_go(struct command *command)
 {
     bool launch = command->kind == COMMAND_KERNEL || command->kind == COMMAND_TASK;
 
-    for (cl_uint i = 0; i < command->n_mems; i++)
+    for (cl_uint i = 0; i < command->n_mems; i++) {
+        if (command->records[i]) {
+            mem_let_go(command->records[i]);
+            mem_unref(command->records[i]);
+        }
         target.clReleaseMemObject(command->mems[i]);
+    }
     command->n_mems = 0;
     if (launch && command->u.launch.kernel) {
         for (cl_uint i = 0; i < command->u.launch.n_args; i++)

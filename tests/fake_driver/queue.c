@@ -126,11 +126,12 @@ static void execute(cl_command_queue queue, struct fake_command *command, bool w
         }
     pthread_mutex_unlock(&fake_lock);
     fake_event_set(command->event, status);
+    free_command(
+        command); /* its references are gone before clFinish answers; the queue is freed by its own thread only */
     pthread_mutex_lock(&fake_lock);
     queue->n_active--;
     pthread_cond_broadcast(&fake_changed);
     pthread_mutex_unlock(&fake_lock);
-    free_command(command);
 }
 
 static void *run_queue(void *argument)

@@ -47,6 +47,7 @@ under() { # PRIORITY STATS COMMAND...
 
 export FAKE_CL="group_ns scale 100000" # a hog of 2000 groups takes 200 ms
 start_daemon
+under 10 "$scratch/first.json" "$load" 0.1 1 0 >/dev/null # the rewriting is in the cache: what follows is about scheduling alone
 under 10 "$scratch/hog.json" "$load" 3 2000 0 >"$scratch/hog" &
 hog=$!
 sleep 1
@@ -105,6 +106,23 @@ sleep 0.7
 start_daemon
 wait $hog
 verdict "a daemon that dies and comes back changes no result ($(cat "$scratch/hog"))" $?
+stop_daemon TERM
+
+# A program does not take the bus from itself: one grant for its kernels and one for its copies, whatever their direction.
+start_daemon
+under 10 "$scratch/both.json" "$load" 0.5 1 1 1 copies >"$scratch/both"
+verdict "a program that copies to and fro computes right ($(cat "$scratch/both"))" $?
+grants=$("$build/baton" status --json | sed -n 's/.*"grants": \([0-9]*\).*/\1/p' | head -n 1)
+[ "${grants:-999}" -le 3 ]
+verdict "it asked ${grants:-?} times for $(number copies "$scratch/both.json") copies and $(number kernel_launches "$scratch/both.json") launches" $?
+
+# Two programs at it keep their results.
+under 10 "$scratch/a.json" "$load" 1.5 20 0 1 copies >"$scratch/a" &
+other=$!
+under 10 "$scratch/b.json" "$load" 1.5 20 0 1 copies >"$scratch/b"
+verdict "two programs that copy to and fro compute right ($(cat "$scratch/b"))" $?
+wait $other
+verdict "both of them ($(cat "$scratch/a"))" $?
 stop_daemon TERM
 
 # The baseline runs everything whole.
