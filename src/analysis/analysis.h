@@ -72,6 +72,7 @@ struct analysis {
     const char *
         profile; /* run-time profile whose rules its bounds assume; NULL: none is enforced, no bound goes in a plan */
     bool deadlines; /* schedulable means every deadline met; false: every response time bounded */
+    bool one_copy;  /* its rules let one copy go over the bus at a time, in the whole machine */
     /*
      * 0 with *ret_result filled (the caller calls analysis_result_done), INPUT_REJECTED when the set lacks
      * what this analysis needs (a deadline beyond its period, no length on so many GPUs), -ENOMEM.

@@ -32,6 +32,7 @@ json_t *report_json(const struct task_set *set, const struct analysis *analysis,
                     const struct analysis_result *result)
 {
     json_t *tasks = json_array();
+    json_t *conditions = json_array();
 
     for (size_t i = 0; i < set->n_tasks; i++) {
         const struct task_result *task = &result->tasks[i];
@@ -45,7 +46,10 @@ json_t *report_json(const struct task_set *set, const struct analysis *analysis,
                       task->has_priority_point ? json_real(nsec_to_ms(task->priority_point)) : json_null(),
                       "blocking_ms", blocking_json(result->shape, task)));
     }
-    return json_pack("{s:s, s:b, s:o}", "analysis", analysis->name, "schedulable", result->schedulable,
+    for (size_t i = 0; i < set->n_conditions; i++)
+        json_array_append_new(conditions, json_string(set->conditions[i]));
+    return json_pack("{s:s, s:b, s:b, s:o, s:o}", "analysis", analysis->name, "schedulable",
+                     result->schedulable, "conditional", set->n_conditions > 0, "conditions", conditions,
                      "tasks", tasks);
 }
 
@@ -111,8 +115,13 @@ int report_table(const struct task_set *set, const struct analysis *analysis,
                            : "");
     }
     free(order);
-    printf("%s: %s%s%s\n", analysis->name, result->schedulable ? "schedulable" : "not schedulable",
-           result->reason ? ": " : "", result->reason ? result->reason : "");
+    printf("%s: %s%s%s%s\n", analysis->name, set->n_conditions ? "conditionally " : "",
+           result->schedulable ? "schedulable" : "not schedulable", result->reason ? ": " : "",
+           result->reason ? result->reason : "");
+    if (set->n_conditions)
+        printf("Computed lengths are bounds only if:\n");
+    for (size_t i = 0; i < set->n_conditions; i++)
+        printf("  - %s\n", set->conditions[i]);
     if (!analysis->profile)
         printf("No bound is claimed: no run-time profile enforces the rules of %s.\n", analysis->name);
     return 0;
