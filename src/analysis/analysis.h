@@ -51,7 +51,7 @@ struct analysis_term {
     const char
         *where; /* "cpu", "bus", "gpu", ...: what is waited for, or executed on. Borrowed, lives for ever */
     const char *
-        why; /* "own", "from" a more urgent task, "blocking by" a less urgent one, "self": borrowed likewise */
+        why; /* "own", "from" a more urgent task, "blocking by" a less urgent one, "self", "slack" (bound by nothing): borrowed likewise */
     size_t segment; /* index in the task; ANALYSIS_JOB: several segments of the job together */
     size_t culprit; /* index of a task in the set; the task itself for "own" and "self" */
     baton_nsec amount;

@@ -84,6 +84,28 @@ static void same_time(baton_nsec a, baton_nsec b, const char *analysis, size_t s
                   (long long)b);
 }
 
+/* An explanation adds up to the bound, whatever the analysis. */
+static void explained(const struct analysis *analysis, const struct task_set *set,
+                      const struct analysis_result *result, size_t task)
+{
+    struct analysis_request request = {0};
+    struct analysis_explanation e;
+    struct input_error error;
+    baton_nsec sum = 0;
+
+    if (!analysis->explain)
+        return;
+    ck_assert_int_eq(analysis->explain(set, &request, task, &e, &error), 0);
+    ck_assert(e.bounded == (result->tasks[task].response != ANALYSIS_UNBOUNDED));
+    for (size_t t = 0; t < e.n_terms; t++) {
+        ck_assert_int_ge(e.terms[t].amount, 0);
+        sum += e.terms[t].amount;
+    }
+    if (e.bounded)
+        ck_assert_int_eq(sum, result->tasks[task].response);
+    arena_done(&e.arena);
+}
+
 static bool compare(const struct analysis *analysis, const struct draft *draft, const size_t order[],
                     size_t number)
 {
@@ -111,6 +133,7 @@ static bool compare(const struct analysis *analysis, const struct draft *draft, 
         if (a.tasks[order[i]].has_priority_point)
             same_time(a.tasks[order[i]].priority_point, b.tasks[i].priority_point, analysis->name, number);
     }
+    explained(analysis, &first, &a, number % draft->n);
     analysis_result_done(&a);
     analysis_result_done(&b);
     task_set_done(&first);
