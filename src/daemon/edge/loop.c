@@ -16,13 +16,23 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "daemon/edge/words.h"
 #include "wire/frame.h"
 
 #define SO_PEERPIDFD_LATER 77 /* Linux 6.5; Debian 12's headers do not have it */
 #define PROBE_LIMIT        (30 * NSEC_PER_SEC)
 #define READS_A_TURN       4 /* so that one talkative client does not keep the others waiting */
 
-enum source { SOURCE_LISTENER, SOURCE_SIGNAL, SOURCE_TIMER, SOURCE_PROBE, SOURCE_PEER, SOURCE_EXIT };
+enum source {
+    SOURCE_LISTENER,
+    SOURCE_SIGNAL,
+    SOURCE_TIMER,
+    SOURCE_PROBE,
+    SOURCE_PEER,
+    SOURCE_EXIT,
+    SOURCE_PLANNER,
+    SOURCE_PLANNED,
+};
 
 static uint64_t tag(enum source source, unsigned slot)
 {
@@ -79,31 +89,14 @@ static void boost(void *user, pid_t pid, const pid_t *threads, size_t n, unsigne
     boost_threads(&((struct loop *)user)->boost, pid, threads, n, priority);
 }
 
-static void report(void *user, enum server_report what, unsigned slot, uint64_t detail)
+static void report(void *user, const struct server_report *what)
 {
     struct loop *loop = user;
+    char text[512];
 
-    switch (what) {
-    case REPORT_BAD_FRAME:
-        loop->log("client in slot %u sent bytes that are no message; dropped", slot);
-        break;
-    case REPORT_SLOW:
-        loop->log("client in slot %u does not read; dropped", slot);
-        break;
-    case REPORT_OVERDUE:
-        loop->log("client in slot %u does not give way on engine %u", slot, (unsigned)detail);
-        break;
-    case REPORT_REFUSED:
-        loop->log("a device of the client in slot %u is not managed: %s", slot, strerror((int)detail));
-        break;
-    case REPORT_UNDRAINED:
-        if (detail == 0)
-            loop->log("the process of slot %u cannot be watched; its work is taken as drained", slot);
-        break;
-    case REPORT_SETTLED:
-        loop->log("settled; %u engines were declared busy by clients of the predecessor", (unsigned)detail);
-        break;
-    }
+    words_report(what, text, sizeof text);
+    if (text[0])
+        loop->log("%s", text);
 }
 
 static int reload(void *user, char *ret_text, size_t size)
@@ -111,6 +104,33 @@ static int reload(void *user, char *ret_text, size_t size)
     struct loop *loop = user;
 
     return loop->reload(loop, ret_text, size);
+}
+
+static int plan(void *user, const char *text, size_t size)
+{
+    struct loop *loop = user;
+    const char *analysis = sched_profiles[loop->config.profile].analysis;
+    struct planner *planner = loop->planner;
+    int result = planner_start(planner, loop->config.planner, analysis, text, size,
+                               loop->config.planner_limit, clock_now());
+
+    if (!result)
+        result = watch(loop, planner->pidfd, EPOLLIN, SOURCE_PLANNED, 0);
+    for (unsigned i = 0; i < PLANNER_PIPES && !result; i++)
+        result = watch(loop, planner->fds[i], EPOLLIN, SOURCE_PLANNER, i);
+    if (result)
+        planner_stop(planner);
+    return result;
+}
+
+static void on_planned(struct loop *loop)
+{
+    struct planning planning;
+
+    if (loop->planner->pid <= 0)
+        return;
+    planning = planner_end(loop->planner, clock_now());
+    server_planned(loop->server, &planning, clock_now());
 }
 
 /* ---- connections ---- */
@@ -236,18 +256,22 @@ static void accept_one(struct loop *loop, int fd)
     struct connection *connection;
     struct credentials who;
     unsigned slot;
+    int pidfd;
 
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0) {
         close(fd);
         return;
     }
-    who = (struct credentials){peer.pid, peer.uid, peer.gid};
+    pidfd = watch_process(fd, peer.pid);
+    who = (struct credentials){peer.pid, peer.uid, peer.gid, pidfd < 0};
     if (server_accept(loop->server, &who, clock_now(), &slot) != 0) {
+        if (pidfd >= 0)
+            close(pidfd);
         refuse(fd);
         return;
     }
     connection = &loop->connections[slot];
-    *connection = (struct connection){.fd = fd, .pidfd = watch_process(fd, peer.pid), .page = -1};
+    *connection = (struct connection){.fd = fd, .pidfd = pidfd, .page = -1};
     if (watch(loop, fd, EPOLLIN, SOURCE_PEER, slot) < 0) {
         lose(loop, slot);
         return;
@@ -335,6 +359,8 @@ static baton_nsec next_at(const struct loop *loop)
 
     if (loop->probe.pid > 0 && loop->probe_until_at < at)
         at = loop->probe_until_at;
+    if (loop->planner->until_at < at)
+        at = loop->planner->until_at;
     if (loop->config.idle_exit && loop->lonely_at != NSEC_MAX &&
         loop->lonely_at + loop->config.idle_exit < at)
         at = loop->lonely_at + loop->config.idle_exit;
@@ -368,6 +394,8 @@ static void on_timer(struct loop *loop)
         loop->log("the OpenCL probe hangs; killed");
         probe_stop(&loop->probe);
     }
+    if (clock_now() >= loop->planner->until_at)
+        planner_expire(loop->planner);
 }
 
 static void look_at_loneliness(struct loop *loop)
@@ -404,6 +432,12 @@ static void handle(struct loop *loop, const struct epoll_event *event)
     case SOURCE_EXIT:
         on_exit_of(loop, slot);
         break;
+    case SOURCE_PLANNER:
+        planner_read(loop->planner, slot);
+        break;
+    case SOURCE_PLANNED:
+        on_planned(loop);
+        break;
     }
 }
 
@@ -430,7 +464,7 @@ void loop_run(struct loop *loop)
 
 static int start_server(struct loop *loop)
 {
-    struct server_host host = {loop, page_new, page_free, wake, boost, report, reload};
+    struct server_host host = {loop, page_new, page_free, wake, boost, report, reload, plan};
     struct server_start start = {.generation = loop->listener.generation,
                                  .pid = getpid(),
                                  .uid = getuid(),
@@ -478,7 +512,10 @@ int loop_init(struct loop *loop)
     loop->lonely_at = NSEC_MAX;
     loop->probe.fd = -1;
     loop->connections = calloc(loop->config.clients, sizeof *loop->connections);
-    if (!loop->connections)
+    loop->planner = malloc(sizeof *loop->planner);
+    if (loop->planner)
+        planner_init(loop->planner);
+    if (!loop->connections || !loop->planner)
         return -ENOMEM;
     for (unsigned i = 0; i < loop->config.clients; i++)
         loop->connections[i] = (struct connection){.fd = -1, .pidfd = -1, .page = -1};
@@ -495,6 +532,8 @@ int loop_init(struct loop *loop)
 void loop_done(struct loop *loop)
 {
     probe_stop(&loop->probe);
+    if (loop->planner)
+        planner_stop(loop->planner);
     server_free(loop->server);
     boost_done(&loop->boost);
     for (unsigned i = 0; loop->connections && i < loop->config.clients; i++) {
@@ -502,6 +541,7 @@ void loop_done(struct loop *loop)
         forget_process(loop, i);
     }
     free(loop->connections);
+    free(loop->planner);
     if (loop->epoll >= 0)
         close(loop->epoll);
     if (loop->signals >= 0)

@@ -11,6 +11,7 @@
 #include "daemon/edge/boost.h"
 #include "daemon/config.h"
 #include "daemon/edge/listener.h"
+#include "daemon/edge/planner.h"
 #include "daemon/edge/probe.h"
 #include "daemon/server.h"
 
@@ -30,6 +31,7 @@ struct loop {
     struct connection *connections; /* config.clients */
     struct boost boost;
     struct probe probe;
+    struct planner *planner; /* owned */
     baton_nsec probe_until_at;
     baton_nsec armed_at;  /* what the timer is set to; NSEC_MAX: off */
     baton_nsec lonely_at; /* since when nobody is connected */
