@@ -253,7 +253,7 @@ static void accepted(struct server *server, struct plan *plan, struct decision *
         return;
     }
     admission->stale = false;
-    if (server_set_plan(server, plan, admission->path, server->now_at) < 0) {
+    if (server_set_plan(server, plan, "computed for what runs", server->now_at) < 0) {
         unanswered(server, REASON_PLANNER, decision->cost);
         return;
     }
