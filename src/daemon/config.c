@@ -349,6 +349,17 @@ static int read_partition(const struct reader *reader, struct config *config)
     return result;
 }
 
+/* Local only: a socket, or a port that other machines cannot reach. */
+static int read_metrics(const struct reader *reader, struct config *config)
+{
+    const struct node *node = node_get(reader->mapping, "metrics");
+    int result = read_path(reader, "metrics", config->metrics, sizeof config->metrics);
+
+    if (!result && node && node->text[0] != '/' && strncmp(node->text, "127.0.0.1:", 10) != 0)
+        return document_reject(reader->document, node, reader->error, "an absolute path or 127.0.0.1:PORT");
+    return result;
+}
+
 static int read_admission(const struct reader *reader, struct config *config)
 {
     static const char *const modes[] = {"off", "refuse", "best-effort", NULL};
@@ -361,7 +372,7 @@ static int read_admission(const struct reader *reader, struct config *config)
     if (!result)
         result = read_path(reader, "planner", config->planner, sizeof config->planner);
     if (!result)
-        result = read_path(reader, "metrics", config->metrics, sizeof config->metrics);
+        result = read_metrics(reader, config);
     if (!result)
         result = read_ms(reader, "planner_ms", &config->planner_limit);
     if (!result && node)
