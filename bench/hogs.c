@@ -37,7 +37,7 @@ static const char *const setting_names[] = {"alone", "Baton", "fifo", "plain, tw
 static const struct victim {
     const char *name, *size;
 } victims[] = {
-    {"heartwall", "512"}, {"madd", "3072"}, {"mmul", "448"}, {"hotspot", "1280"}, {"nn", "12582912"}};
+    {"heartwall", "256"}, {"madd", "2048"}, {"mmul", "448"}, {"hotspot", "1024"}, {"nn", "8388608"}};
 
 enum { VICTIMS = sizeof victims / sizeof victims[0] };
 

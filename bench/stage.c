@@ -245,7 +245,7 @@ void stage_start(struct stage *stage, struct stage_program *program, const struc
     (void)snprintf(program->stats, sizeof program->stats, "%s/stats.%u", stage->folder, stage->n_outputs++);
     if (how->baton) {
         put(all, &n, baton, "run");
-        put(all, &n, "--priority", how->priority ? priority : NULL);
+        put(all, &n, "--priority", how->adaptive ? "adaptive" : how->priority ? priority : NULL);
         put(all, &n, "--name", how->name);
         put(all, &n, "--slice", how->slice);
         put(all, &n, "--chunk", how->chunk);

@@ -37,6 +37,7 @@ void stage_daemon_kill(struct stage *stage);
 struct stage_how {
     bool baton;                /* through `baton run` */
     unsigned priority;         /* 1..99; 0: not said */
+    bool adaptive;             /* --priority adaptive */
     const char *name;          /* NULL: the program's file name */
     const char *slice, *chunk; /* NULL: auto */
     bool stats;                /* keep them, for stage_stat() */

@@ -83,10 +83,14 @@ void session_plan(const struct session *session, struct session_plan *ret_plan);
 void session_set_priority(struct session *session, unsigned priority);
 
 /*
- * Lets the daemon boost this thread while the process holds an engine (PROTOCOLS.md D3): call it on each thread that
- * issues work. The daemon remembers at most 16 threads of a client.
+ * Call it on each thread that issues work (the one that opens the session is registered): a real-time client's threads get their
+ * standing (client/standing.h), and the daemon may boost them while the process holds an engine (PROTOCOLS.md D3). It
+ * remembers at most 16 threads of a client.
  */
 void session_register_thread(struct session *session, pid_t tid);
+
+/* At exit: what session_register_thread() did to the scheduling of threads is undone, for good. */
+void session_restore_threads(struct session *session);
 
 /* What is counted; the daemon reads them from the shared page when somebody asks `baton status`. */
 enum session_counter {

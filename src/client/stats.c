@@ -148,13 +148,16 @@ bool session_job_running(struct session *session)
 static void print_counters(FILE *out, const struct session *session)
 {
     static const enum session_counter plain[] = {
-        COUNTER_KERNEL_LAUNCHES, COUNTER_PIECES,       COUNTER_COPIES, COUNTER_CHUNKS,
-        COUNTER_SPLIT_LAUNCHES,  COUNTER_MERGED_BYTES, COUNTER_YIELDS};
+        COUNTER_KERNEL_LAUNCHES, COUNTER_PIECES,         COUNTER_COPIES,
+        COUNTER_CHUNKS,          COUNTER_SPLIT_LAUNCHES, COUNTER_MERGED_BYTES,
+        COUNTER_MOVED_BYTES,     COUNTER_DISAGREEMENTS,  COUNTER_YIELDS};
     const char *comma = "";
 
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
         (void)fprintf(out, "\"%s\": %" PRIu64 ", ", page_counter_names[plain[i]],
                       session_counter(session, plain[i]));
+    (void)fprintf(out, "\"moved_ms\": %.6f, ",
+                  nsec_to_ms((baton_nsec)session_counter(session, COUNTER_MOVED_NS)));
     (void)fprintf(out, "\"unsliced\": {");
     for (unsigned i = 0; i < COUNTER_N; i++) {
         uint64_t n = session_counter(session, i);

@@ -12,6 +12,7 @@
 #include "layer/launch.h"
 #include "layer/layer.h"
 #include "layer/objects.h"
+#include "layer/spread/spread.h"
 
 #define GRANT_POLL_NS                                                                                        \
     (50 * NSEC_PER_MS) /* how often a worker that waits for a grant looks whether the process ends */
@@ -31,6 +32,13 @@ void engine_init(struct engine *engine, struct device_record *device, enum engin
     pthread_cond_init(&engine->work, NULL);
     list_init(&engine->ready);
     list_init(&engine->issued);
+}
+
+struct engine *engine_other_way(struct engine *engine)
+{
+    if (engine->kind == ENGINE_EXECUTION)
+        return NULL;
+    return &engine->device->engines[engine->kind == ENGINE_COPY_IN ? ENGINE_COPY_OUT : ENGINE_COPY_IN];
 }
 
 /* --- the hold --- */
@@ -95,7 +103,10 @@ static bool await_grant(struct engine *engine)
     return engine->held;
 }
 
-/* The lease is taken in this process, but not by an engine: a batch of libbaton. Nobody tells us of its end. */
+/*
+ * The lease is taken in this process, but not by this engine: the copies of the other direction ride on it (their end signals, but may
+ * come before we sleep), or a batch of libbaton does (nobody tells us of its end).
+ */
 static void pause_briefly(struct engine *engine)
 {
     struct timespec until;
@@ -154,6 +165,8 @@ static void leave_locked(struct engine *engine, unsigned n)
         if (engine->lease)
             lease_end(engine->lease);
         pthread_cond_broadcast(&engine->changed);
+        if (engine_other_way(engine))
+            pthread_cond_broadcast(&engine_other_way(engine)->changed);
     }
 }
 
@@ -314,11 +327,13 @@ static void finish(struct engine *engine, struct command *command)
 {
     cl_int status = CL_COMPLETE;
 
-    target.clWaitForEvents(1, &command->driver_event);
-    target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
-                          NULL);
+    if (command->driver_event) { /* none: other devices did it all */
+        target.clWaitForEvents(1, &command->driver_event);
+        target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status,
+                              &status, NULL);
+        issue_read_times(engine, command);
+    }
     status = command->piece_status < 0 ? command->piece_status : status;
-    issue_read_times(engine, command);
     if (command->leased)
         engine_leave(engine);
     graph_complete(command, status > CL_COMPLETE ? CL_COMPLETE : status);
@@ -353,9 +368,28 @@ static void finish_issued(struct engine *engine)
     }
 }
 
+/*
+ * A command is ready behind the one that ends: stays on the engine in between, if it may. To leave and come back would let a
+ * program of lower priority begin a piece at every border of two queued launches.
+ */
+static void carry_over(struct engine *engine)
+{
+    engine->carried = engine_try_enter(engine);
+}
+
+static void drop_carried(struct engine *engine)
+{
+    if (engine->carried)
+        engine_leave(engine);
+    engine->carried = false;
+}
+
 static void enter_for_worker(struct engine *engine)
 {
-    if (engine_try_enter(engine))
+    bool entered = engine_try_enter(engine);
+
+    drop_carried(engine);
+    if (entered)
         return;
     finish_issued(engine);
     engine_enter(engine);
@@ -390,22 +424,33 @@ static void await_twin(struct engine *engine, const struct command *command)
 /* Gives one command to the driver; it is then in `issued`, or already complete. */
 static void issue_one(struct engine *engine, struct command *command)
 {
-    cl_int code;
+    cl_int code = CL_SUCCESS;
+    bool done = false;
 
     if (command->failed_wait) {
         graph_complete(command, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
         return;
     }
     graph_progress(command, CL_SUBMITTED);
+    if (!command->leased || !launch_decided(command, 0))
+        drop_carried(engine);
     await_twin(engine, command);
-    if (command->leased)
-        enter_for_worker(engine);
-    command->issued_at = clock_now();
-    graph_progress(command, CL_RUNNING);
-    code = issue_command(engine, command);
-    if (code != CL_SUCCESS) {
+    if (spread_concerns(command)) {
+        /* It may wait for engines of other devices: then none may be held, and what is in flight here holds this one. */
+        finish_issued(engine);
+        engine_flight_reap(engine, true);
+        code = spread_issue(engine, command, &done);
+    }
+    if (code == CL_SUCCESS && !done) {
         if (command->leased)
+            enter_for_worker(engine);
+        command->issued_at = clock_now();
+        graph_progress(command, CL_RUNNING);
+        code = issue_command(engine, command);
+        if (code != CL_SUCCESS && command->leased)
             engine_leave(engine);
+    }
+    if (code != CL_SUCCESS) {
         graph_complete(command, code);
         return;
     }
@@ -437,6 +482,7 @@ static void *run_worker(void *argument)
     struct engine *engine = argument;
     struct command *command;
     struct session *session = layer_session();
+    bool more;
 
     if (session)
         session_register_thread(session, gettid());
@@ -445,8 +491,13 @@ static void *run_worker(void *argument)
         if ((command = next_ready(engine))) {
             pthread_mutex_unlock(&graph_lock);
             issue_one(engine, command);
+            drop_carried(engine);
         } else if ((command = next_issued(engine))) {
+            more =
+                !list_empty(&engine->ready) && !command->callbacks; /* the program's code may take its time */
             pthread_mutex_unlock(&graph_lock);
+            if (more && !engine->carried)
+                carry_over(engine);
             finish(engine, command);
         } else if (take_drain(engine)) {
             pthread_mutex_unlock(&graph_lock);
@@ -458,6 +509,7 @@ static void *run_worker(void *argument)
         pthread_mutex_lock(&graph_lock);
     }
     pthread_mutex_unlock(&graph_lock);
+    drop_carried(engine);
     return NULL;
 }
 
@@ -499,6 +551,7 @@ bool engine_stopping(const struct engine *engine)
 void engine_stop_all(void)
 {
     atomic_store(&stopping, true);
+    spread_stop();
     for (struct device_record *device = device_records(); device; device = device->next)
         for (int kind = 0; kind < ENGINE_N && device->engines == device->own; kind++) {
             struct engine *engine = &device->own[kind];

@@ -59,11 +59,15 @@ struct engine {
     bool started, stopping;
     pthread_cond_t work;
     pthread_t thread;
+    bool carried; /* the worker's: it stays on the engine from one queued command to the next */
 
     atomic_llong bytes_per_ms; /* measured copy bandwidth; 0: unknown */
 };
 
 void engine_init(struct engine *engine, struct device_record *device, enum engine_kind kind);
+
+/* The copies of the same device in the other direction; NULL for execution. */
+struct engine *engine_other_way(struct engine *engine);
 
 /* Enters without waiting: false if the lease is elsewhere or must be given back. */
 bool engine_try_enter(struct engine *engine);

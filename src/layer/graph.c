@@ -8,7 +8,9 @@
 #include "layer/map.h"
 #include "layer/objects.h"
 
-enum { BACKLOG = 1024 }; /* commands of one queue that the driver has not been given, before enqueue calls wait */
+enum {
+    BACKLOG = 1024
+}; /* commands of one queue that the driver has not been given, before enqueue calls wait */
 
 #define THROTTLE_NS (10 * NSEC_PER_MS) /* at most, per call */
 
@@ -123,8 +125,15 @@ static cl_mem mem_in(const struct arg_value *arg)
 
 static void keep_mem(struct command *command, cl_mem mem)
 {
-    if (mem && target.clRetainMemObject(mem) == CL_SUCCESS)
-        command->mems[command->n_mems++] = mem;
+    struct mem_record *record;
+
+    if (!mem || target.clRetainMemObject(mem) != CL_SUCCESS)
+        return;
+    record = mem_find(mem);
+    if (record)
+        mem_hold(record);
+    command->records[command->n_mems] = record;
+    command->mems[command->n_mems++] = mem;
 }
 
 static bool keep_mems(struct command *command)
@@ -135,9 +144,10 @@ static bool keep_mems(struct command *command)
                    : command->kind == COMMAND_MIGRATE                               ? command->u.migrate.n
                                                                                     : 2;
 
-    command->mems = calloc(room + 1, sizeof *command->mems);
+    command->mems = calloc(room + 1, sizeof *command->mems + sizeof *command->records);
     if (!command->mems)
         return false;
+    command->records = (struct mem_record **)(void *)(command->mems + room + 1);
     switch (command->kind) {
     case COMMAND_KERNEL:
     case COMMAND_TASK:
@@ -217,8 +227,13 @@ static void let_go(struct command *command)
 {
     bool launch = command->kind == COMMAND_KERNEL || command->kind == COMMAND_TASK;
 
-    for (cl_uint i = 0; i < command->n_mems; i++)
+    for (cl_uint i = 0; i < command->n_mems; i++) {
+        if (command->records[i]) {
+            mem_let_go(command->records[i]);
+            mem_unref(command->records[i]);
+        }
         target.clReleaseMemObject(command->mems[i]);
+    }
     command->n_mems = 0;
     if (launch && command->u.launch.kernel) {
         for (cl_uint i = 0; i < command->u.launch.n_args; i++)

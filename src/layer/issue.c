@@ -10,6 +10,7 @@
 #include "layer/map.h"
 #include "layer/objects.h"
 #include "layer/recorder.h"
+#include "layer/spread/spread.h"
 
 #define WAITS n, waits, event
 
@@ -172,6 +173,11 @@ void issue_pipe_add(struct issue_pipe *pipe, cl_event event, size_t items)
     pipe->last_items = pipe->items;
     command->driver_event = event;
     pipe->items = items;
+}
+
+void issue_pipe_finish(struct issue_pipe *pipe)
+{
+    end_piece(pipe, &pipe->last, pipe->last_items);
 }
 
 void issue_pipe_abandon(struct issue_pipe *pipe)
@@ -402,7 +408,7 @@ cl_int issue_command(struct engine *engine, struct command *command)
     if (code != CL_SUCCESS)
         issue_pipe_abandon(&pipe);
     else
-        end_piece(&pipe, &pipe.last, pipe.last_items); /* then only the newest is in flight */
+        issue_pipe_finish(&pipe);
     return code;
 }
 
@@ -435,8 +441,10 @@ void issue_measure_run(struct engine *engine, unsigned n, const struct engine_fl
 
     if (!first_start || !start || start < first_start || end < start)
         return;
-    if (last->kernel)
+    if (last->kernel) {
         launch_measured(last->kernel, last->items, (int64_t)(end - start));
+        spread_ran_alone(last->kernel, last->items, (int64_t)(end - start));
+    }
     for (unsigned i = 0; i < n; i++)
         expected += flights[i].predicted;
     if ((int64_t)(end - first_start) <= 2 * expected + RUN_SLACK_NS) {
@@ -456,7 +464,7 @@ void issue_read_times(struct engine *engine, struct command *command)
     command->times[0] = time_of(first, CL_PROFILING_COMMAND_QUEUED);
     command->times[1] = time_of(first, CL_PROFILING_COMMAND_SUBMIT);
     command->times[2] = time_of(first, CL_PROFILING_COMMAND_START);
-    command->times[3] = time_of(command->driver_event, CL_PROFILING_COMMAND_END);
+    command->times[3] = time_of(command->driver_event, CL_PROFILING_COMMAND_END) + (cl_ulong)command->lag;
     command->timed = command->times[0] && command->times[3] >= command->times[2];
     if (!command->timed)
         return;
@@ -465,6 +473,9 @@ void issue_read_times(struct engine *engine, struct command *command)
     if (command->leased)
         report(engine, command->times[2], command->times[3]);
     issue_learn(engine, issue_bytes(command), (int64_t)(command->times[3] - command->times[2]));
+    if (command->kind == COMMAND_KERNEL && command->leased)
+        spread_ran_alone(command->u.launch.kernel, launch_items(&command->u.launch),
+                         (int64_t)(command->times[3] - command->times[2]));
     if (command->kind == COMMAND_KERNEL && !command->first_event)
         launch_measured(command->u.launch.kernel, launch_items(&command->u.launch),
                         (int64_t)(command->times[3] - command->times[2]));

@@ -29,6 +29,8 @@ static struct {
     pthread_mutex_t lock; /* one writer at a time, so that the newest stays */
     atomic_bool slicing;
     atomic_llong piece, chunk_in, chunk_out;
+    atomic_uint gpus;
+    atomic_ullong gpu_set;
 } plan = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void take_plan(struct session *from)
@@ -41,6 +43,8 @@ static void take_plan(struct session *from)
     atomic_store(&plan.piece, now.piece);
     atomic_store(&plan.chunk_in, now.chunk_in);
     atomic_store(&plan.chunk_out, now.chunk_out);
+    atomic_store(&plan.gpus, now.gpus);
+    atomic_store(&plan.gpu_set, now.gpu_set);
     pthread_mutex_unlock(&plan.lock);
 }
 
@@ -54,14 +58,17 @@ static void on_plan(void *user, const struct session_plan *unused)
         take_plan(known);
 }
 
-/* On the session's thread: the worker of that engine waits for what is in flight. */
+/* On the session's thread: the worker of that engine waits for what is in flight. A copy lease may be ridden by the other direction. */
 static void on_yield(void *user, struct lease *lease)
 {
     (void)user;
     for (struct device_record *device = device_records(); device; device = device->next)
         for (int kind = 0; kind < ENGINE_N; kind++)
-            if (device->engines[kind].lease == lease)
+            if (device->engines[kind].lease == lease) {
                 engine_drain(&device->engines[kind]);
+                if (engine_other_way(&device->engines[kind]))
+                    engine_drain(engine_other_way(&device->engines[kind]));
+            }
 }
 
 static void open_session(void)
@@ -127,6 +134,12 @@ int64_t layer_chunk(bool out)
     return atomic_load_explicit(out ? &plan.chunk_out : &plan.chunk_in, memory_order_relaxed);
 }
 
+unsigned layer_gpus(uint64_t *ret_set)
+{
+    *ret_set = atomic_load_explicit(&plan.gpu_set, memory_order_relaxed);
+    return atomic_load_explicit(&plan.gpus, memory_order_relaxed);
+}
+
 /* Runs before the driver's own exit handlers: registered later than they were. */
 static void at_exit(void)
 {
@@ -139,6 +152,8 @@ static void at_exit(void)
     recorder_stop();
     if (known && settings.stats[0])
         (void)session_write_stats(known, settings.stats);
+    if (known)
+        session_restore_threads(known);
     atomic_store(&layer_passes, true); /* whatever other handlers still call goes straight to the driver */
 }
 

@@ -6,6 +6,7 @@
 #include "layer/launch.h"
 #include "layer/layer.h"
 #include "layer/recorder.h"
+#include "layer/spread/spread.h"
 #include "layer/validate.h"
 
 static atomic_bool job_open;
@@ -293,7 +294,9 @@ cl_int submit(struct command *draft, cl_bool blocking, cl_uint n, const cl_event
     if (direct && (bytes <= chunk || (blocking && validate_command(draft) == CL_SUCCESS))) {
         predicted = predict(draft);
         submit_job_begins();
-        if (has_lease_to_wait_for(draft, blocking))
+        if (!spread_admits(draft, blocking))
+            direct = false;
+        else if (has_lease_to_wait_for(draft, blocking))
             engine_enter(engine);
         else if (draft->leased && (!engine_flight_room(engine, predicted) || !engine_try_enter(engine)))
             direct = false;

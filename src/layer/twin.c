@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "layer/layer.h"
+#include "layer/spread/spread.h"
 
 pthread_mutex_t twin_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t twin_changed = PTHREAD_COND_INITIALIZER;
@@ -206,7 +207,7 @@ static void *run_builder(void *unused)
 
 void program_wanted(struct program_record *program)
 {
-    if (!layer_slicing())
+    if (!layer_slicing() && !spread_enabled())
         return;
     pthread_mutex_lock(&twin_lock);
     if (!builder_runs && !builder_stops)

@@ -108,6 +108,23 @@ wait $hog
 verdict "a daemon that dies and comes back changes no result ($(cat "$scratch/hog"))" $?
 stop_daemon TERM
 
+# A program does not take the bus from itself: one grant for its kernels and one for its copies, whatever their direction.
+start_daemon
+under 10 "$scratch/both.json" "$load" 0.5 1 1 1 copies >"$scratch/both"
+verdict "a program that copies to and fro computes right ($(cat "$scratch/both"))" $?
+grants=$("$build/baton" status --json | sed -n 's/.*"grants": \([0-9]*\).*/\1/p' | head -n 1)
+[ "${grants:-999}" -le 3 ]
+verdict "it asked ${grants:-?} times for $(number copies "$scratch/both.json") copies and $(number kernel_launches "$scratch/both.json") launches" $?
+
+# Two programs at it keep their results.
+under 10 "$scratch/a.json" "$load" 1.5 20 0 1 copies >"$scratch/a" &
+other=$!
+under 10 "$scratch/b.json" "$load" 1.5 20 0 1 copies >"$scratch/b"
+verdict "two programs that copy to and fro compute right ($(cat "$scratch/b"))" $?
+wait $other
+verdict "both of them ($(cat "$scratch/a"))" $?
+stop_daemon TERM
+
 # The baseline runs everything whole.
 start_daemon --profile fifo
 under 10 "$scratch/fifo.json" "$load" 1 100 0 >"$scratch/fifo"

@@ -1,6 +1,7 @@
 /*
  * A load for tests: launches the kernel `scale` again and again for a time and prints `N launches, max X ms, wrong W`. Every
- * result is checked. With a depth, so many launches are under way at any time. usage: load SECONDS GROUPS PAUSE_MS [DEPTH]
+ * result is checked. With a depth, so many launches are under way at any time; with a
+ * sixth argument the data go to the host and back after each. usage: load SECONDS GROUPS PAUSE_MS [DEPTH [COPIES]]
  */
 #include <CL/cl.h>
 #include <stdio.h>
@@ -36,7 +37,8 @@ int main(int argc, char **argv)
     cl_kernel kernel;
     cl_mem mem;
 
-    if (depth < 1 || depth > 64 || global > sizeof values / sizeof values[0] || clGetPlatformIDs(1, &platform, NULL) ||
+    if (depth < 1 || depth > 64 || global > sizeof values / sizeof values[0] ||
+        clGetPlatformIDs(1, &platform, NULL) ||
         clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
         return 3;
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
@@ -62,6 +64,12 @@ int main(int argc, char **argv)
             }
             code |= clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, oldest);
             code |= clFlush(queue);
+        }
+        if (argc > 5) {
+            code |=
+                clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, global * sizeof *values, values, 0, NULL, NULL);
+            code |=
+                clEnqueueWriteBuffer(queue, mem, CL_TRUE, 0, global * sizeof *values, values, 0, NULL, NULL);
         }
         length = now_ms() - begin;
         max = n > 0 && length > max ? length : max; /* the first one waits for the rewriting */

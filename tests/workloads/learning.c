@@ -173,3 +173,111 @@ const struct workload workload_backprop = {
     .run = backprop_run,
     .check = backprop_check,
 };
+
+/* ---- k-nearest: of every point of 32 coordinates its eight nearest others, kept in order by its work-item ---- */
+
+enum { POINTS, NEIGHBOURS, SQUARES };
+enum { COORDINATES = 32, NEAREST = 8 };
+
+static void knn_prepare(struct work *work)
+{
+    size_t n = work->size = work_rounded(work->size, GROUP);
+
+    work_buffer(work, POINTS, work_floats(work, n * COORDINATES, -1, 1), NULL,
+                n * COORDINATES * sizeof(float));
+    work_buffer(work, NEIGHBOURS, NULL, work_array(work, n * NEAREST * sizeof(uint32_t)),
+                n * NEAREST * sizeof(uint32_t));
+    work_buffer(work, SQUARES, NULL, work_array(work, n * NEAREST * sizeof(float)),
+                n * NEAREST * sizeof(float));
+}
+
+static void knn_run(struct work *work)
+{
+    LAUNCH(work, "nearest", SHAPE1(work->size, GROUP / 4), BUFFER(POINTS), BUFFER(NEIGHBOURS),
+           BUFFER(SQUARES));
+}
+
+static double square_between(const float *a, const float *b)
+{
+    double sum = 0;
+
+    for (size_t c = 0; c < COORDINATES; c++)
+        sum += ((double)a[c] - (double)b[c]) * ((double)a[c] - (double)b[c]);
+    return sum;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double left = *(const double *)a;
+    double right = *(const double *)b;
+
+    return (left > right) - (left < right);
+}
+
+/* All distances, sorted; equal ones may change places, so the distances count, and that they are of the named points. */
+static bool knn_check(const struct work *work)
+{
+    const float *points = work->buffers[POINTS].in;
+    const uint32_t *neighbours = work->buffers[NEIGHBOURS].out;
+    const float *squares = work->buffers[SQUARES].out;
+    size_t n = work->size;
+    double *all = check_array(n * sizeof *all);
+    bool ok = true;
+
+    for (size_t i = 0; ok && i < n; i++) {
+        for (size_t j = 0; j < n; j++)
+            all[j] = j == i ? HUGE_VAL : square_between(points + i * COORDINATES, points + j * COORDINATES);
+        for (size_t k = i * NEAREST; ok && k < (i + 1) * NEAREST; k++)
+            if (neighbours[k] >= n || !(fabs(all[neighbours[k]] - (double)squares[k]) <= 1e-4))
+                ok = check_failed(work, "neighbour %zu of %zu is %u", k - i * NEAREST, i, neighbours[k]);
+        qsort(all, n, sizeof *all, compare_numbers);
+        for (size_t k = 0; ok && k < NEAREST; k++)
+            if (!(fabs(all[k] - (double)squares[i * NEAREST + k]) <= 1e-4))
+                ok = check_failed(work, "distance %zu of %zu is %g, not %g", k, i,
+                                  (double)squares[i * NEAREST + k], all[k]);
+    }
+    free(all);
+    return ok;
+}
+
+const struct workload workload_k_nearest = {
+    .name = "k-nearest",
+    .row = "K-nearest (Table II)",
+    .unit = "points",
+    .sizes = {192, 512, 1024},
+    .source = OPENCL(
+        kernel void nearest(global const float4 *points, global uint *neighbours, global float *squares) {
+            uint n = get_global_size(0);
+            uint i = get_global_id(0);
+            float best[8];
+            uint who[8];
+            for (uint k = 0; k < 8; k++) {
+                best[k] = FLT_MAX;
+                who[k] = 0;
+            }
+            for (uint j = 0; j < n; j++) {
+                float4 sum = 0;
+                for (uint c = 0; c < 8; c++) {
+                    float4 off = points[i * 8 + c] - points[j * 8 + c];
+                    sum += off * off;
+                }
+                float square = sum.x + sum.y + sum.z + sum.w;
+                if (j == i || square >= best[7])
+                    continue;
+                uint at = 7;
+                for (; at > 0 && best[at - 1] > square; at--) {
+                    best[at] = best[at - 1];
+                    who[at] = who[at - 1];
+                }
+                best[at] = square;
+                who[at] = j;
+            }
+            for (uint k = 0; k < 8; k++) {
+                neighbours[i * 8 + k] = who[k];
+                squares[i * 8 + k] = best[k];
+            }
+        }),
+    .prepare = knn_prepare,
+    .run = knn_run,
+    .check = knn_check,
+};

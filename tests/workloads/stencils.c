@@ -237,3 +237,89 @@ const struct workload workload_srad = {
     .run = srad_run,
     .check = srad_check,
 };
+
+/* ---- fdtd3d: four neighbours to each of the six sides, over a volume with a border that nobody writes ---- */
+
+enum { VOLUME, VOLUME_NEXT };
+enum { REACH = 4, FDTD_STEPS = 4, EDGE = 8 };
+
+static const float fdtd_weights[REACH + 1] = {0.3F, 0.05F, 0.03F, 0.02F, 0.01F};
+
+static void fdtd_prepare(struct work *work)
+{
+    size_t n = work->size = work_rounded(work->size, EDGE);
+    size_t padded = n + 2 * REACH;
+    size_t bytes = padded * padded * padded * sizeof(float);
+    float *volume = work_floats(work, padded * padded * padded, 0, 1);
+
+    work_buffer(work, VOLUME, volume, work_array(work, bytes), bytes);
+    work_buffer(work, VOLUME_NEXT, volume, NULL, bytes);
+}
+
+static void fdtd_run(struct work *work)
+{
+    size_t n = work->size;
+
+    for (size_t step = 0; step < FDTD_STEPS; step++)
+        LAUNCH(work, "fdtd", SHAPE3(n, n, n, EDGE, EDGE, 1), BUFFER(step % 2 ? VOLUME_NEXT : VOLUME),
+               BUFFER(step % 2 ? VOLUME : VOLUME_NEXT), FLOAT(fdtd_weights[0]), FLOAT(fdtd_weights[1]),
+               FLOAT(fdtd_weights[2]), FLOAT(fdtd_weights[3]), FLOAT(fdtd_weights[4]));
+}
+
+static double fdtd_cell(const float *volume, size_t at, size_t padded)
+{
+    double sum = (double)fdtd_weights[0] * (double)volume[at];
+
+    for (size_t r = 1; r <= REACH; r++)
+        sum += (double)fdtd_weights[r] *
+               ((double)volume[at - r] + (double)volume[at + r] + (double)volume[at - r * padded] +
+                (double)volume[at + r * padded] + (double)volume[at - r * padded * padded] +
+                (double)volume[at + r * padded * padded]);
+    return sum;
+}
+
+static bool fdtd_check(const struct work *work)
+{
+    size_t padded = work->size + 2 * REACH;
+    size_t cells = padded * padded * padded;
+    float *volume = check_array(cells * sizeof *volume);
+    float *next = check_array(cells * sizeof *next);
+    bool ok;
+
+    memcpy(volume, work->buffers[VOLUME].in, cells * sizeof *volume);
+    memcpy(next, volume, cells * sizeof *next);
+    for (size_t step = 0; step < FDTD_STEPS; step++) {
+        for (size_t z = REACH; z < padded - REACH; z++)
+            for (size_t y = REACH; y < padded - REACH; y++)
+                for (size_t x = REACH; x < padded - REACH; x++)
+                    next[(z * padded + y) * padded + x] =
+                        (float)fdtd_cell(volume, (z * padded + y) * padded + x, padded);
+        memcpy(volume, next, cells * sizeof *volume);
+    }
+    ok = check_floats(work, work->buffers[VOLUME].out, volume, cells, 1e-5);
+    free(volume);
+    free(next);
+    return ok;
+}
+
+const struct workload workload_fdtd3d = {
+    .name = "fdtd3d",
+    .row = "FDTD3d",
+    .unit = "cells a side",
+    .sizes = {16, 48, 80},
+    .source = OPENCL(kernel void fdtd(global const float *volume, global float *next, float w0, float w1,
+                                      float w2, float w3, float w4) {
+        int row = get_global_size(0) + 8;
+        int plane = row * (get_global_size(1) + 8);
+        int at = (get_global_id(2) + 4) * plane + (get_global_id(1) + 4) * row + get_global_id(0) + 4;
+        float weights[5] = {w0, w1, w2, w3, w4};
+        float sum = w0 * volume[at];
+        for (int r = 1; r <= 4; r++)
+            sum += weights[r] * (volume[at - r] + volume[at + r] + volume[at - r * row] +
+                                 volume[at + r * row] + volume[at - r * plane] + volume[at + r * plane]);
+        next[at] = sum;
+    }),
+    .prepare = fdtd_prepare,
+    .run = fdtd_run,
+    .check = fdtd_check,
+};

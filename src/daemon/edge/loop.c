@@ -380,11 +380,16 @@ static void look_at_loneliness(struct loop *loop)
         loop->stop = true;
 }
 
+static enum source source_of(const struct epoll_event *event)
+{
+    return (enum source)(event->data.u64 >> 32);
+}
+
 static void handle(struct loop *loop, const struct epoll_event *event)
 {
     unsigned slot = (unsigned)event->data.u64;
 
-    switch ((enum source)(event->data.u64 >> 32)) {
+    switch (source_of(event)) {
     case SOURCE_LISTENER:
         accept_all(loop);
         break;
@@ -421,8 +426,13 @@ void loop_run(struct loop *loop)
         if (loop->stop)
             break;
         n = epoll_wait(loop->epoll, events, 32, -1);
+        /* Newcomers last: they take the slots of the departed, for whom this turn may hold one more event. */
         for (int i = 0; i < n; i++)
-            handle(loop, &events[i]);
+            if (source_of(&events[i]) != SOURCE_LISTENER)
+                handle(loop, &events[i]);
+        for (int i = 0; i < n; i++)
+            if (source_of(&events[i]) == SOURCE_LISTENER)
+                handle(loop, &events[i]);
     }
 }
 
