@@ -87,8 +87,12 @@ void session_job_begin(struct session *session, bool explicit_job, baton_nsec at
         begun = true;
     }
     pthread_mutex_unlock(&session->jobs_lock);
-    if (begun)
-        tell_daemon(session, true, deadline_at);
+    if (!begun)
+        return;
+    if (session->listener.on_job)
+        session->listener.on_job(session->listener.user, true, explicit_job,
+                                 atomic_load(&session->job_number), at);
+    tell_daemon(session, true, deadline_at);
 }
 
 /* For the trace: the job's span, and how late it was. */
@@ -121,6 +125,9 @@ void session_job_end(struct session *session, bool explicit_job, baton_nsec at)
     if (!ended)
         return;
     session_publish(session);
+    if (session->listener.on_job)
+        session->listener.on_job(session->listener.user, false, explicit_job,
+                                 atomic_load(&session->job_number), at);
     tell_daemon(session, false, NSEC_MAX);
 }
 

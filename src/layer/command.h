@@ -169,6 +169,9 @@ struct command {
     baton_nsec queued_at, issued_at;
     int64_t predicted; /* ns */
     int64_t lag;       /* ns that other devices worked on it after this one (spread/) */
+    /* recorder.h */
+    uint32_t job, n_pieces;
+    int64_t longest_piece; /* ns */
 };
 
 #endif

@@ -1,6 +1,8 @@
 /* Map and unmap (map.h). */
+#include "base/clock.h"
 #include "layer/enqueue.h"
 #include "layer/map.h"
+#include "layer/recorder.h"
 #include "layer/spread/spread.h"
 #include "layer/validate.h"
 
@@ -46,8 +48,10 @@ static bool at_once(struct queue_record *queue, cl_mem mem, cl_map_flags flags, 
 }
 
 static void after(struct queue_record *queue, struct mem_record *mem, cl_int code, void *pointer,
-                  cl_bool blocking)
+                  cl_bool blocking, baton_nsec begin_at)
 {
+    if (recorder_on && code == CL_SUCCESS)
+        recorder_copy(ENGINE_COPY_OUT, mem ? mem->size : 0, begin_at, clock_now());
     engine_leave(&queue->device->engines[ENGINE_COPY_OUT]);
     if (code == CL_SUCCESS && mem)
         map_note(mem, pointer);
@@ -81,6 +85,7 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle,
 {
     struct queue_record *queue = layer_off() ? NULL : queue_find(handle);
     struct mem_record *mem = queue ? mem_find(buffer) : NULL;
+    baton_nsec begin_at;
     cl_int code = CL_SUCCESS;
     void *pointer;
 
@@ -88,9 +93,10 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle,
         return target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event,
                                          ret_code);
     if (at_once(queue, buffer, flags, blocking, &n, &waits)) {
+        begin_at = recorder_on ? clock_now() : 0;
         pointer =
             target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event, &code);
-        after(queue, mem, code, pointer, blocking);
+        after(queue, mem, code, pointer, blocking, begin_at);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, buffer, false)) || (code = validate_waits(queue, n, waits)) ||
                (code = validate_range(buffer, offset, size) ? CL_SUCCESS : CL_INVALID_VALUE)) {
@@ -115,6 +121,7 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
     struct queue_record *queue = layer_off() ? NULL : queue_find(handle);
     struct mem_record *mem = queue ? mem_find(image) : NULL;
     struct map_record *record;
+    baton_nsec begin_at;
     cl_int code = CL_SUCCESS;
     void *pointer;
 
@@ -122,9 +129,10 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
         return target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row, ret_slice, n,
                                         waits, event, ret_code);
     if (at_once(queue, image, flags, blocking, &n, &waits)) {
+        begin_at = recorder_on ? clock_now() : 0;
         pointer = target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row, ret_slice,
                                            n, waits, event, &code);
-        after(queue, mem, code, pointer, blocking);
+        after(queue, mem, code, pointer, blocking, begin_at);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, image, true)) || (code = validate_waits(queue, n, waits)) ||
                (code = ret_row ? validate_region(image, origin, region) : CL_INVALID_VALUE)) {

@@ -82,11 +82,15 @@ size_t launch_items(const struct command_launch *launch)
     return n;
 }
 
+/*
+ * The length to aim at. The plan's is a limit that pieces must not pass (a measured worst case, where it comes from `baton profile`):
+ * aiming at a longer one than usual would pass it.
+ */
 static int64_t piece_ns(void)
 {
     baton_nsec planned = layer_piece();
 
-    return planned > 0 ? planned : ENGINE_PIECE_NS;
+    return planned > 0 && planned < ENGINE_PIECE_NS ? planned : ENGINE_PIECE_NS;
 }
 
 bool launch_direct(const struct command *draft)
@@ -104,17 +108,21 @@ bool launch_direct(const struct command *draft)
     return predicted >= 0 && predicted <= piece_ns();
 }
 
+enum session_counter launch_why_whole(const struct command *command)
+{
+    const struct kernel_record *kernel = command->u.launch.kernel;
+
+    if (!layer_slicing() || command->kind == COMMAND_TASK)
+        return COUNTER_UNSLICED_OFF;
+    if (atomic_load(&kernel->slice_state) == LAUNCH_WHOLE)
+        return (enum session_counter)atomic_load(&kernel->why_whole);
+    return COUNTER_UNSLICED_SMALL;
+}
+
 void launch_count_direct(const struct command *draft)
 {
-    const struct kernel_record *kernel = draft->u.launch.kernel;
-    enum session_counter reason = COUNTER_UNSLICED_SMALL;
-
-    if (!layer_slicing() || draft->kind == COMMAND_TASK)
-        reason = COUNTER_UNSLICED_OFF;
-    else if (atomic_load(&kernel->slice_state) == LAUNCH_WHOLE)
-        reason = (enum session_counter)atomic_load(&kernel->why_whole);
     launch_count(COUNTER_KERNEL_LAUNCHES, 1);
-    launch_count(reason, 1);
+    launch_count(launch_why_whole(draft), 1);
 }
 
 static cl_int issue_as_one(struct command *command)
@@ -168,6 +176,15 @@ bool launch_geometry(const struct command_launch *launch, const struct translate
         return false;
     ret_cut->group_items = launch_items(launch) / ret_cut->n_groups;
     return true;
+}
+
+bool launch_decided(const struct command *command, baton_nsec until_at)
+{
+    const struct kernel_record *kernel = command->u.launch.kernel;
+
+    return command->kind != COMMAND_KERNEL || !layer_slicing() || !kernel->program ||
+           atomic_load(&kernel->slice_state) != LAUNCH_UNDECIDED ||
+           program_decided(kernel->program, until_at);
 }
 
 /* How the launch is to be cut; false: whole, with the reason counted. */

@@ -22,10 +22,19 @@ size_t launch_items(const struct command_launch *launch);
 /* May this launch go to the driver at once and whole? False: a worker decides, maybe with pieces. */
 bool launch_direct(const struct command *draft);
 
+/* Why a launch goes to the driver whole: a counter of wire/counters.def. */
+enum session_counter launch_why_whole(const struct command *command);
+
 /* Counts a launch that goes to the driver whole, from the calling thread, with the reason. */
 void launch_count_direct(const struct command *draft);
 
-/* On a worker: the whole launch, or its pieces. */
+/*
+ * On a worker, before it enters the engine: is it known whether the kernel can be cut? Waits until the instant for the rewritten
+ * program; building takes tens of milliseconds, in which others shall have the engine.
+ */
+bool launch_decided(const struct command *command, baton_nsec until_at);
+
+/* On a worker that has entered the engine: the whole launch, or its pieces. Only once launch_decided(). */
 cl_int launch_issue(struct issue_pipe *pipe, struct command *command);
 
 /* A launch as flattened groups, and how it is cut into pieces. */

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "layer/command.h"
+#include "layer/device_clock.h"
 #include "layer/engine.h"
 #include "layer/handle_table.h"
 
@@ -14,6 +15,7 @@ struct device_record {
     cl_platform_id platform;
     cl_uint units; /* compute units: a piece has at least so many work-groups */
     cl_uint address_bits;
+    struct device_clock clock;
     atomic_int
         n_helpers; /* other devices that could take a share of its kernels (spread/); -1: not counted yet */
     struct engine own[ENGINE_N];

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum verb { DURATION, GROUP_NS, FAIL, ABORT, SLOW, ABORT_ON };
+enum verb { DURATION, GROUP_NS, FAIL, ABORT, SLOW, ABORT_ON, CLOCK };
 
 static struct line {
     enum verb verb;
@@ -39,6 +39,7 @@ static void read_entry(char *entry)
                  : !strcmp(verb, "fail")     ? FAIL
                  : !strcmp(verb, "slow")     ? SLOW
                  : !strcmp(verb, "abort_on") ? ABORT_ON
+                 : !strcmp(verb, "clock")    ? CLOCK
                                              : ABORT;
     (void)snprintf(line->call, sizeof line->call, "%s", call);
     line->a = a;
@@ -129,6 +130,11 @@ bool fake_script_old(void)
 {
     pthread_once(&once, read_script);
     return old_version;
+}
+
+int64_t fake_profiling_now(void)
+{
+    return fake_now() + find(CLOCK, "ahead", 0) * 1000;
 }
 
 int64_t fake_now(void)

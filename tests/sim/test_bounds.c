@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/fair_lateness.h"
-#include "analysis/gpusync.h"
-#include "analysis/gpusync_task_set.h"
-#include "analysis/pipeline_analysis.h"
+#include "analysis/cpu/fair_lateness.h"
+#include "analysis/gpusync/gpusync.h"
+#include "analysis/gpusync/input/gpusync_task_set.h"
+#include "analysis/pipeline/pipeline_analysis.h"
 #include "generate.h"
 #include "harness.h"
 #include "sim/search.h"
@@ -19,9 +19,7 @@
 /* How many sets to attack; a tenth under a sanitizer, which makes everything slower. */
 static size_t sets(size_t normal, size_t soak)
 {
-    const char *sanitizer = getenv("BATON_SANITIZER");
-
-    return harness_scale(sanitizer && strcmp(sanitizer, "none") != 0 ? normal / 10 : normal, soak);
+    return harness_scale(harness_sanitized() ? normal / 10 : normal, soak);
 }
 
 struct tally {
