@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/holistic.h"
-#include "analysis/holistic_printed.h"
-#include "analysis/planner.h"
+#include "analysis/holistic/holistic.h"
+#include "analysis/holistic/holistic_printed.h"
+#include "analysis/plan/planner.h"
 #include "base/clock.h"
 #include "study/gema_generator.h"
 

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/fair_lateness.h"
-#include "analysis/gpusync.h"
-#include "analysis/gpusync_configurations.h"
+#include "analysis/cpu/fair_lateness.h"
+#include "analysis/gpusync/gpusync.h"
+#include "analysis/gpusync/input/gpusync_configurations.h"
 #include "base/clock.h"
 #include "base/random.h"
 

@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
-#include "analysis/fair_lateness.h"
-#include "analysis/gpusync.h"
-#include "analysis/np_edf.h"
-#include "analysis/pipeline_analysis.h"
+#include "analysis/cpu/fair_lateness.h"
+#include "analysis/gpusync/gpusync.h"
+#include "analysis/cpu/np_edf.h"
+#include "analysis/pipeline/pipeline_analysis.h"
 
 const struct analysis *const analyses[] = {
     &analysis_holistic,       &analysis_holistic_printed, &analysis_fair_lateness, &analysis_gpusync,

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/pipeline_analysis.h"
-#include "analysis/sensitivity.h"
+#include "analysis/pipeline/pipeline_analysis.h"
+#include "analysis/plan/sensitivity.h"
 #include "cli/analysis_report.h"
 
 /* --mode multi: all GPUs for every task that may use them; a fixed placement stays what it is. */

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/pipeline_analysis.h"
-#include "analysis/planner.h"
-#include "analysis/sensitivity.h"
+#include "analysis/pipeline/pipeline_analysis.h"
+#include "analysis/plan/planner.h"
+#include "analysis/plan/sensitivity.h"
 #include "base/file.h"
 #include "cli/analysis_report.h"
 #include "cli/plan_experiment.h"

@@ -223,6 +223,10 @@ static int dispatch(struct protocol *protocol, const struct frame *frame)
         protocol->plan = frame->plan;
         push_event(protocol, PROTOCOL_PLANNED, 0);
         return 0;
+    case FRAME_PLACED:
+        protocol->placed = frame->placed;
+        push_event(protocol, PROTOCOL_PLACED, 0);
+        return 0;
     case FRAME_ABOUT_DAEMON:
     case FRAME_ABOUT_DEVICE:
     case FRAME_ABOUT_ENGINE:

@@ -9,12 +9,15 @@
 #include "client/lease.h"
 #include "client/protocol.h"
 #include "client/session.h"
+#include "client/standing.h"
 
 #define SESSION_THREADS 16
 
 struct lease {
     struct session *session;
     unsigned index;
+    struct lease *other;         /* the copies of the same device in the other direction; NULL: none */
+    struct lease *_Atomic rides; /* held by way of this one (lease.h) */
 };
 
 /*
@@ -23,7 +26,7 @@ struct lease {
  */
 struct session {
     pthread_mutex_t lock;
-    pthread_cond_t welcomed;
+    pthread_cond_t welcomed; /* or lost, or answered: look again */
     pthread_t thread;
     struct settings settings;
     struct session_listener listener;
@@ -36,6 +39,8 @@ struct session {
     bool stop;
     pid_t threads[SESSION_THREADS]; /* registered; told again to every new daemon */
     size_t n_threads;
+    uint32_t placings; /* PLACE questions asked so far */
+    struct standing standing;
     _Atomic bool online;
     _Atomic uint32_t local_yields; /* leases whose reaper was armed when YIELD already stood */
     struct lease leases[PAGE_LEASES];

@@ -1,6 +1,6 @@
 /*
  * batond without its edges: connections as byte buffers, time as an argument, pages as memory that the host provides.
- * Reads no clock, opens nothing, blocks never. daemon/loop.c runs it over epoll; tests run it against simulated clients.
+ * Reads no clock, opens nothing, blocks never. daemon/edge/loop.c runs it over epoll; tests run it against simulated clients.
  *
  *     bytes --> peers (server.c) --> leases (arbiter.c) --> sched/core --> decisions --> lease words, frames, boosts
  *

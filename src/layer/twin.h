@@ -29,6 +29,9 @@ struct program_record {
     struct program_record *next_queued;
     cl_device_id device;      /* that it is rewritten for */
     bool building, abandoned; /* the builder uses the context; nobody but the builder holds the record */
+
+    struct spread_program
+        *_Atomic spread; /* owned: the same on further devices, and what was learnt of its kernels */
 };
 
 extern pthread_mutex_t twin_lock;

@@ -34,7 +34,7 @@ struct maker {
 };
 
 /*
- * As the analyses cut (analysis/pipeline_build.c): explicit pieces where they make up this length, else pieces of at most
+ * As the analyses cut (analysis/pipeline/pipeline_build.c): explicit pieces where they make up this length, else pieces of at most
  * segment_piece(). A plan's own piece or chunk counts where the file gives none. `fifo` and `priority-whole` do not slice.
  */
 static struct cut cut_of(const struct maker *maker, const struct segment *segment, baton_nsec length)

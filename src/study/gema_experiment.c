@@ -2,8 +2,8 @@
 
 #include <errno.h>
 
-#include "analysis/holistic.h"
-#include "analysis/holistic_printed.h"
+#include "analysis/holistic/holistic.h"
+#include "analysis/holistic/holistic_printed.h"
 #include "study/gema_generator.h"
 
 #define MAX_NODES 200000 /* of one GLOBAL search; never reached at the sizes of the paper */

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analysis/planner.h"
+#include "analysis/plan/planner.h"
 
 #define GEMA_POLICIES 4 /* by enum plan_policy */
 

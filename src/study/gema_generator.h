@@ -7,7 +7,7 @@
 #ifndef STUDY_GEMA_GENERATOR_H
 #define STUDY_GEMA_GENERATOR_H
 
-#include "analysis/pipeline.h"
+#include "analysis/pipeline/pipeline.h"
 #include "base/random.h"
 
 #define GEMA_MAX_TASKS   64

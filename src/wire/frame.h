@@ -8,14 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FRAME_VERSION     1u
+#define FRAME_VERSION     2u
 #define FRAME_HEADER_SIZE 8u
 #define FRAME_MAX_SIZE    2048u /* header and payload of the largest frame are below this */
+
+#define FRAME_NO_LEASE UINT32_MAX
 
 #define HELLO_ADAPTIVE 1u /* let the policy rank me by behaviour */
 #define HELLO_MONITOR  2u /* only asks questions: no page, no leases */
 
 #define WELCOME_JOBS 1u /* report where jobs begin and end */
+#define WELCOME_BUS  2u /* a copy holds its device's bus, whatever its direction (PROTOCOLS.md Q4) */
 
 #define PLAN_SLICING  1u
 #define PLAN_ADAPTIVE 2u

@@ -6,7 +6,7 @@
 #ifndef TESTS_ANALYSIS_ATTACK_H
 #define TESTS_ANALYSIS_ATTACK_H
 
-#include "analysis/pipeline.h"
+#include "analysis/pipeline/pipeline.h"
 #include "base/random.h"
 
 #define ATTACK_MAX_TASKS 16
@@ -32,7 +32,8 @@ void attack_simulate(const struct pipeline *pipeline, const struct attack_plan *
 void attack_search(const struct pipeline *pipeline, const baton_nsec bounds[], unsigned runs,
                    struct random_state *random, baton_nsec ret_worst[]);
 
-/* A random small set on a random platform: all kinds of stages, placements and pieces. Lives in arena. */
-void attack_random_set(struct arena *arena, struct random_state *random, struct pipeline *ret_pipeline);
+/* A random small set on a random platform, so many options per task: all kinds of stages, placements and pieces. Lives in arena. */
+void attack_random_set(struct arena *arena, struct random_state *random, size_t options,
+                       struct pipeline *ret_pipeline);
 
 #endif

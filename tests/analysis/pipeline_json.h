@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "analysis/pipeline.h"
+#include "analysis/pipeline/pipeline.h"
 
 /* The parsed file below tests/analysis/data/; the test fails if there is none. The caller calls json_decref(). */
 json_t *pipeline_json_load(const char *name);

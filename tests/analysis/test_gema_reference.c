@@ -1,6 +1,6 @@
 /* The printed analysis and the four policies against independently computed values (data/gema.json). */
-#include "analysis/holistic_printed.h"
-#include "analysis/planner.h"
+#include "analysis/holistic/holistic_printed.h"
+#include "analysis/plan/planner.h"
 #include "harness.h"
 #include "pipeline_json.h"
 

@@ -2,7 +2,7 @@
  * The sound holistic analysis against an independent implementation (data/sound.json): every bound at least what was observed in simulation, and at
  * most the bound given there; also stage by stage.
  */
-#include "analysis/holistic.h"
+#include "analysis/holistic/holistic.h"
 #include "harness.h"
 #include "pipeline_json.h"
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/copy_chains.h"
+#include "analysis/gpusync/blocking/copy_chains.h"
 #include "base/random.h"
 #include "harness.h"
 

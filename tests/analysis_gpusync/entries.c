@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/fair_lateness.h"
-#include "analysis/gpusync.h"
-#include "analysis/np_edf.h"
+#include "analysis/cpu/fair_lateness.h"
+#include "analysis/gpusync/gpusync.h"
+#include "analysis/cpu/np_edf.h"
 #include "harness.h"
 #include "model/task_set.h"
 

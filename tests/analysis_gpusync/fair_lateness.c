@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/fair_lateness.h"
+#include "analysis/cpu/fair_lateness.h"
 #include "base/random.h"
 #include "harness.h"
 

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/gpusync.h"
-#include "analysis/gpusync_configurations.h"
+#include "analysis/gpusync/gpusync.h"
+#include "analysis/gpusync/input/gpusync_configurations.h"
 #include "harness.h"
 
 #define MIB (1 << 20)

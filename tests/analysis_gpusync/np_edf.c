@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/np_edf.h"
+#include "analysis/cpu/np_edf.h"
 #include "base/random.h"
 #include "harness.h"
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/gpusync.h"
-#include "analysis/gpusync_configurations.h"
+#include "analysis/gpusync/gpusync.h"
+#include "analysis/gpusync/input/gpusync_configurations.h"
 #include "base/random.h"
 #include "harness.h"
 

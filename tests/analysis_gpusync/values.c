@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/gpusync.h"
-#include "analysis/gpusync_task_set.h"
+#include "analysis/gpusync/gpusync.h"
+#include "analysis/gpusync/input/gpusync_task_set.h"
 #include "harness.h"
 #include "model/task_set.h"
 

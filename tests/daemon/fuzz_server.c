@@ -109,9 +109,11 @@ static void send_frame(struct server *server, const struct actor *actor, struct 
     frame.type = types[kind % (sizeof types / sizeof types[0])];
     if (kind >= 224) /* above the rest, so that older inputs keep their meaning */
         frame.type = kind % 2 ? FRAME_GROUP : FRAME_GROUP_RELEASE;
+    if (kind >= 208 && kind < 224)
+        frame.type = kind % 2 ? FRAME_PLACE : FRAME_MOVED;
     switch (frame.type) {
     case FRAME_HELLO:
-        frame.hello = (struct frame_hello){.version = next(input) % 8 ? 1 : 2,
+        frame.hello = (struct frame_hello){.version = next(input) % 8 ? FRAME_VERSION : 1,
                                            .priority = next(input),
                                            .flags = next(input) % 4,
                                            .key = next(input) % 3};
@@ -127,6 +129,19 @@ static void send_frame(struct server *server, const struct actor *actor, struct 
     case FRAME_GROUP:
     case FRAME_GROUP_RELEASE:
         frame.group = (struct frame_group){.leases = next(input), .epoch = next(input) % 4};
+        break;
+    case FRAME_PLACE:
+        frame.place = (struct frame_place){.n = next(input) % 40,
+                                           .leases = next(input) * UINT32_C(0x01010101),
+                                           .home = next(input) % 40,
+                                           .bytes = (uint64_t)next(input) << (next(input) % 57),
+                                           .work = (uint64_t)next(input) << (next(input) % 57)};
+        break;
+    case FRAME_MOVED:
+        frame.moved = (struct frame_moved){.from = next(input) % 40,
+                                           .to = next(input) % 40,
+                                           .bytes = (uint64_t)next(input) << (next(input) % 57),
+                                           .length = (uint64_t)next(input) << (next(input) % 57)};
         break;
     default: /* the first two words decide in all others */
         frame.release = (struct frame_release){

@@ -594,14 +594,63 @@ static void act_group(struct world *world, unsigned who, unsigned lease)
     }
 }
 
+/* Asks which GPU, or says that data was moved. */
+static void ask_place(struct world *world, unsigned who)
+{
+    struct actor *actor = &world->actors[who];
+    struct frame frame = {.type = FRAME_PLACE};
+
+    if (chance(world, 4)) {
+        frame = (struct frame){.type = FRAME_MOVED,
+                               .moved = {.from = (uint32_t)random_below(&world->random, WORLD_LEASES + 1),
+                                         .to = (uint32_t)random_below(&world->random, WORLD_LEASES),
+                                         .bytes = random_below(&world->random, 1 << 30),
+                                         .length = random_below(&world->random, NSEC_PER_SEC)}};
+        protocol_send(&actor->protocol, &frame);
+        return;
+    }
+    actor->placing = (struct frame_place){.number = actor->placing.number + 1,
+                                          .n = (uint32_t)random_below(&world->random, WORLD_DEVICES + 1),
+                                          .leases = (uint32_t)random_below(&world->random, 1 << WORLD_LEASES),
+                                          .home = (uint32_t)random_below(&world->random, WORLD_LEASES + 1),
+                                          .bytes = random_below(&world->random, 1 << 30),
+                                          .work = random_below(&world->random, NSEC_PER_SEC)};
+    frame.place = actor->placing;
+    protocol_send(&actor->protocol, &frame);
+}
+
+/* One of the leases that were named per GPU, as many as were asked for; or none. */
+static void check_place(struct world *world, unsigned who)
+{
+    const struct frame_place *asked = &world->actors[who].placing;
+    const struct frame_placed *placed = &world->actors[who].protocol.placed;
+    uint32_t devices = 0;
+
+    if (placed->number != asked->number || !placed->leases)
+        return;
+    world->seen.placed++;
+    for (unsigned l = 0; l < WORLD_LEASES; l++) {
+        if (placed->leases >> l & 1)
+            devices |= UINT32_C(1) << (device_of(l)[5] - '0');
+    }
+    if ((placed->leases & ~asked->leases) || (unsigned)__builtin_popcount(placed->leases) != asked->n ||
+        __builtin_popcount(devices) != (int)asked->n)
+        fail(world, "client %u asked for %u of %x and was given %x", who, asked->n, asked->leases,
+             placed->leases);
+}
+
 static void act(struct world *world, unsigned who)
 {
     struct actor *actor = &world->actors[who];
     unsigned lease = (unsigned)random_below(&world->random, WORLD_LEASES);
     struct protocol_event event;
 
-    while (protocol_event(&actor->protocol, &event))
-        ;
+    while (protocol_event(&actor->protocol, &event)) {
+        if (event.kind == PROTOCOL_PLACED)
+            check_place(world, who);
+    }
+    if (!world->calm && chance(world, 12))
+        ask_place(world, who);
     if (!actor->group && !world->calm && chance(world, 8)) {
         want_group(world, who);
         return;

@@ -4,10 +4,11 @@
  * by a script. Select it with OCL_ICD_VENDORS=/path/libfake-opencl.so.
  *
  * FAKE_CL holds the script, entries separated by ';' (CALL is an entry point without "clEnqueue" or "cl"):
- *   duration CALL US         each such command occupies the device for US microseconds
+ *   duration CALL US         each such command occupies the device for US microseconds (BuildProgram: the caller)
  *   group_ns NAME NS         kernel NAME takes NS nanoseconds per work-group
  *   fail CALL NTH CODE       the NTH call (from 1; 0: every one) answers CODE at once
  *   abort CALL NTH CODE      the NTH command ends with CODE as its event status
+ *   clock ahead US           the profiling clock is US microseconds ahead of CLOCK_MONOTONIC
  *   sync                     commands run inside the enqueue call, as PoCL's basic device does
  *   version 1.2              no clCloneKernel and no SVM, as an old driver
  * FAKE_CL_LOG names a file that gets one line per executed command: CALL queue begin_ns end_ns groups bytes.
@@ -200,6 +201,7 @@ bool fake_script_old(void);
 void fake_script_log(const char *call, unsigned queue, int64_t begin, int64_t end, size_t groups,
                      size_t bytes);
 int64_t fake_now(void);
+int64_t fake_profiling_now(void); /* what events tell */
 
 /* object.c */
 void fake_object_init(struct fake_object *object, enum fake_kind kind);

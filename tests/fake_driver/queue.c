@@ -41,7 +41,7 @@ void fake_event_set(cl_event event, cl_int status)
     pthread_mutex_lock(&fake_lock);
     event->status = status;
     if (status >= 0 && status <= CL_QUEUED)
-        event->times[CL_QUEUED - status] = (cl_ulong)fake_now();
+        event->times[CL_QUEUED - status] = (cl_ulong)fake_profiling_now();
     for (at = &event->callbacks; *at;) {
         struct fake_callback *callback = *at;
         if (callback->at < status && status >= 0) {
@@ -173,7 +173,7 @@ cl_int fake_submit(cl_command_queue queue, const struct fake_command *draft, cl_
     event->queue = queue;
     event->type = type;
     event->status = CL_QUEUED;
-    event->times[0] = (cl_ulong)fake_now();
+    event->times[0] = (cl_ulong)fake_profiling_now();
     atomic_fetch_add(&queue->context->object.refs, 1);
     atomic_fetch_add(&queue->object.refs, 1); /* an event may be asked about its queue as long as it lives */
     *command = *draft;

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/fair_lateness.h"
-#include "analysis/gpusync.h"
-#include "analysis/gpusync_task_set.h"
-#include "analysis/pipeline_analysis.h"
+#include "analysis/cpu/fair_lateness.h"
+#include "analysis/gpusync/gpusync.h"
+#include "analysis/gpusync/input/gpusync_task_set.h"
+#include "analysis/pipeline/pipeline_analysis.h"
 #include "generate.h"
 #include "harness.h"
 #include "sim/search.h"

@@ -1,0 +1,196 @@
+#include "analysis/cpu/np_edf.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/cpu/plain_cost.h"
+
+__extension__ typedef unsigned __int128 wide; /* products of two durations */
+
+static wide greatest_common_divisor(wide a, wide b)
+{
+    while (b != 0) {
+        wide rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/*
+ * sum C/T <= 1, exactly while the common denominator fits 128 bits. Where it does not, each further term is rounded up to the
+ * denominator reached, so a set that exceeds 1 is never accepted.
+ */
+static bool utilisation_at_most_one(const struct np_edf_task tasks[], size_t n)
+{
+    wide numerator = 0;
+    wide denominator = 1;
+
+    for (size_t i = 0; i < n; i++) {
+        wide cost = (wide)tasks[i].cost;
+        wide period = (wide)tasks[i].period;
+        wide factor = period / greatest_common_divisor(denominator, period);
+
+        assert(factor > 0); /* periods are */
+        if (denominator <= ((wide)1 << 62) / factor) {
+            denominator *= factor;
+            numerator *= factor;
+            numerator += cost * (denominator / period);
+        } else {
+            if (denominator < (wide)1 << 61) { /* too coarse to round in: refine by a power of two first */
+                wide refine = ((wide)1 << 62) / denominator;
+
+                denominator *= refine;
+                numerator *= refine;
+            }
+            numerator += (cost * denominator + period - 1) / period;
+        }
+        if (numerator > denominator)
+            return false;
+    }
+    return true;
+}
+
+/* C_i + sum_{j before i in order} floor((L-1)/T_j) C_j, cut at the largest duration. */
+static baton_nsec demand_in(const struct np_edf_task tasks[], const size_t order[], size_t position,
+                            baton_nsec window)
+{
+    wide demand = (wide)tasks[order[position]].cost;
+
+    for (size_t k = 0; k < position; k++) {
+        const struct np_edf_task *task = &tasks[order[k]];
+
+        demand += (wide)((window - 1) / task->period) * (wide)task->cost;
+    }
+    return demand < (wide)NSEC_MAX ? (baton_nsec)demand : NSEC_MAX;
+}
+
+/*
+ * Condition 2 for one task, from the largest window down. The demand never falls with L, so demand(L) <= L settles all of
+ * [demand(L), L] at once and the search goes on below it (as Zhang and Burns' QPA does for preemptive EDF); each step passes
+ * at least one step of the demand.
+ */
+static bool blocking_holds_for(const struct np_edf_task tasks[], const size_t order[], size_t position,
+                               baton_nsec *ret_window, baton_nsec *ret_demand)
+{
+    baton_nsec shortest = tasks[order[0]].period;
+    baton_nsec window = tasks[order[position]].period - 1;
+
+    while (window > shortest) {
+        baton_nsec demand = demand_in(tasks, order, position, window);
+
+        if (demand > window) {
+            *ret_window = window;
+            *ret_demand = demand;
+            return false;
+        }
+        window = demand - 1;
+    }
+    return true;
+}
+
+static int compare_periods(const void *a, const void *b, void *context)
+{
+    const struct np_edf_task *tasks = context;
+    size_t left = *(const size_t *)a;
+    size_t right = *(const size_t *)b;
+
+    if (tasks[left].period != tasks[right].period)
+        return tasks[left].period < tasks[right].period ? -1 : 1;
+    return left < right ? -1 : 1;
+}
+
+void np_edf_test(const struct np_edf_task tasks[], size_t n, size_t order[], struct np_edf_result *ret_result)
+{
+    struct np_edf_result result = {.blocking_holds = true};
+
+    for (size_t i = 0; i < n; i++) {
+        order[i] = i;
+        result.utilisation += (double)tasks[i].cost / (double)tasks[i].period;
+    }
+    result.utilisation_holds = utilisation_at_most_one(tasks, n);
+    qsort_r(order, n, sizeof order[0], compare_periods, (void *)tasks);
+    for (size_t k = 1; k < n && result.blocking_holds; k++) {
+        result.blocking_holds = blocking_holds_for(tasks, order, k, &result.window, &result.demand);
+        result.task = order[k];
+    }
+    *ret_result = result;
+}
+
+static const char *explain(struct analysis_result *result, const struct task_set *set,
+                           const struct np_edf_result *test)
+{
+    const char *first = test->utilisation_holds ? "holds" : "fails";
+
+    if (test->blocking_holds)
+        return plain_reason(result, "condition 1 fails (utilisation %.6f, at most 1); condition 2 holds",
+                            test->utilisation);
+    return plain_reason(
+        result,
+        "condition 1 %s (utilisation %.6f, at most 1); condition 2 fails for %.60s: in a window of "
+        "%.6f ms it and the tasks of shorter period may need %.6f ms",
+        first, test->utilisation, set->tasks[test->task].name, nsec_to_ms(test->window),
+        nsec_to_ms(test->demand));
+}
+
+static int read_tasks(const struct task_set *set, const struct analysis_request *request,
+                      struct np_edf_task tasks[], struct input_error *ret_error)
+{
+    for (size_t i = 0; i < set->n_tasks; i++) {
+        const struct task *task = &set->tasks[i];
+        int r;
+
+        if (task->deadline != task->period) {
+            char found[40];
+
+            (void)snprintf(found, sizeof found, "%.6f ms", nsec_to_ms(task->deadline));
+            return input_reject(ret_error, "", task->line, task->column, found,
+                                "a deadline equal to the period, %.6f ms (np-edf)", nsec_to_ms(task->period));
+        }
+        tasks[i].period = task->period;
+        r = plain_cost(set, i, request, &tasks[i].cost, ret_error);
+        if (r != 0)
+            return r;
+    }
+    return 0;
+}
+
+static int run(const struct task_set *set, const struct analysis_request *request,
+               struct analysis_result *ret_result, struct input_error *ret_error)
+{
+    struct analysis_result result;
+    struct np_edf_result test;
+    struct np_edf_task *tasks;
+    size_t *order;
+    int r = plain_result(set, request, &result);
+
+    if (r < 0)
+        return r;
+    tasks = arena_calloc(&result.arena, set->n_tasks + 1, sizeof tasks[0]);
+    order = arena_calloc(&result.arena, set->n_tasks + 1, sizeof order[0]);
+    r = tasks && order ? read_tasks(set, request, tasks, ret_error) : -ENOMEM;
+    if (r != 0) {
+        arena_done(&result.arena);
+        return r;
+    }
+    np_edf_test(tasks, set->n_tasks, order, &test);
+    result.schedulable = test.utilisation_holds && test.blocking_holds;
+    if (!result.schedulable)
+        result.reason = explain(&result, set, &test);
+    for (size_t i = 0; i < set->n_tasks; i++) { /* the test bounds responses by deadlines, no closer */
+        result.tasks[i].response = result.schedulable ? tasks[i].period : ANALYSIS_UNBOUNDED;
+        result.tasks[i].tardiness = result.schedulable ? 0 : ANALYSIS_UNBOUNDED;
+    }
+    *ret_result = result;
+    return 0;
+}
+
+const struct analysis analysis_np_edf = {
+    .name = "np-edf",
+    .summary = "non-preemptive EDF on one processor, both conditions (Jeffay, Stanat, Martel 1991)",
+    .deadlines = true,
+    .run = run,
+};

@@ -1,0 +1,191 @@
+/* The GPUSync analyses as `baton analyze` and `baton plan` call them. */
+#include <errno.h>
+
+#include "analysis/gpusync/gpusync.h"
+#include "analysis/gpusync/gpusync_explain.h"
+#include "analysis/gpusync/input/gpusync_task_set.h"
+#include "analysis/cpu/fair_lateness.h"
+#include "analysis/cpu/plain_cost.h"
+
+static const char *explain_reject(struct analysis_result *result, const struct gpusync_workspace *workspace,
+                                  const struct gpusync_system *system, int answer)
+{
+    for (unsigned x = 0; x < system->cpu_clusters; x++) {
+        const struct gpusync_cluster_terms *cluster = &workspace->clusters[x];
+
+        if (answer == GPUSYNC_OVERUTILISED && cluster->answer == FAIR_LATENESS_OVERUTILISED)
+            return plain_reason(
+                result,
+                "CPU cluster %u: utilisation %.4f with blocking and overheads on %u CPUs (round %u); "
+                "the values shown are of that round, none is a bound",
+                x, cluster->total, system->cluster_cpus, workspace->rounds);
+        if (answer == GPUSYNC_TOO_LONG && cluster->answer == FAIR_LATENESS_TOO_LONG)
+            return plain_reason(
+                result,
+                "CPU cluster %u: a task needs more than its period with blocking and overheads "
+                "(round %u); the values shown are of that round, none is a bound",
+                x, workspace->rounds);
+    }
+    return plain_reason(result, "no fixed point after %u rounds; the values shown are no bounds",
+                        workspace->rounds);
+}
+
+static void publish(const struct gpusync_workspace *workspace, struct analysis_result *result)
+{
+    for (size_t i = 0; i < workspace->n; i++) {
+        const struct gpusync_terms *terms = &workspace->terms[i];
+        struct task_result *task = &result->tasks[i];
+        bool bounded = terms->response >= 0;
+
+        task->response = bounded ? plain_nsec(terms->response) : ANALYSIS_UNBOUNDED;
+        task->tardiness = bounded ? plain_nsec(terms->tardiness) : ANALYSIS_UNBOUNDED;
+        task->cpu_cluster = terms->cpu_cluster;
+        task->gpu_cluster = terms->gpu_cluster != GPUSYNC_NOWHERE ? terms->gpu_cluster : 0;
+        task->has_priority_point = true;
+        task->priority_point = plain_nsec(terms->point);
+        task->blocking[0] = plain_nsec(terms->direct);
+        task->blocking[1] = plain_nsec(terms->donation);
+        task->blocking[2] = plain_nsec(terms->execution_blocking);
+        task->blocking[3] = plain_nsec(terms->copy_blocking);
+    }
+}
+
+/* The answers of one analysis: a result, or the terms of one task's bound. */
+struct question {
+    struct analysis_result *result;
+    struct analysis_explanation *explanation; /* NULL: the result */
+    size_t task;
+};
+
+static int answer_question(const struct question *question, struct gpusync_workspace *workspace,
+                           const struct gpusync_system *system, int answer)
+{
+    struct analysis_result *result = question->result;
+
+    if (question->explanation)
+        return answer == GPUSYNC_BOUNDED ? gpusync_explain(workspace, question->task, question->explanation)
+                                         : 0;
+    result->schedulable = answer == GPUSYNC_BOUNDED;
+    if (!result->schedulable)
+        result->reason = explain_reject(result, workspace, system, answer);
+    publish(workspace, result);
+    return 0;
+}
+
+static int load_and_analyse(const struct task_set *set, const struct gpusync_options *options,
+                            struct arena *arena, const struct question *question,
+                            struct input_error *ret_error)
+{
+    struct gpusync_limits limits = gpusync_task_set_limits(set);
+    struct gpusync_system system;
+    struct gpusync_workspace *workspace;
+    int r = gpusync_system_init(&set->platform, arena, &system);
+
+    if (r == 0)
+        r = gpusync_workspace_new(&limits, &workspace);
+    if (r != 0)
+        return r;
+    r = gpusync_task_set_load(workspace, &system, set, ret_error);
+    if (r == 0)
+        r = answer_question(question, workspace, &system, gpusync_analyse(workspace, &system, options));
+    gpusync_workspace_free(workspace);
+    return r;
+}
+
+/* Split kernels have no bound here. */
+static int check_modes(const struct task_set *set, const struct analysis_request *request,
+                       struct input_error *ret_error)
+{
+    for (size_t i = 0; i < set->n_tasks; i++)
+        if (plain_gpus(request, i) > 1 && task_uses_gpu(&set->tasks[i]))
+            return input_reject(ret_error, "", set->tasks[i].line, set->tasks[i].column,
+                                "a task on several GPUs", "every task on one GPU (gpusync)");
+    return 0;
+}
+
+static int run(const struct task_set *set, const struct analysis_request *request,
+               const struct gpusync_options *options, struct analysis_result *ret_result,
+               struct input_error *ret_error)
+{
+    struct analysis_result result;
+    int r = check_modes(set, request, ret_error);
+
+    if (r == 0)
+        r = plain_result(set, request, &result);
+    if (r != 0)
+        return r;
+    result.shape = BLOCKING_LOCKS;
+    r = load_and_analyse(set, options, &result.arena, &(struct question){.result = &result}, ret_error);
+    if (r != 0) {
+        arena_done(&result.arena);
+        return r;
+    }
+    *ret_result = result;
+    return 0;
+}
+
+static int explain(const struct task_set *set, const struct analysis_request *request,
+                   const struct gpusync_options *options, size_t task,
+                   struct analysis_explanation *ret_explanation, struct input_error *ret_error)
+{
+    struct analysis_explanation explanation = {.bounded = false};
+    int r = check_modes(set, request, ret_error);
+
+    if (r != 0)
+        return r;
+    arena_init(&explanation.arena, 0);
+    r = load_and_analyse(set, options, &explanation.arena,
+                         &(struct question){.explanation = &explanation, .task = task}, ret_error);
+    if (r != 0) {
+        arena_done(&explanation.arena);
+        return r;
+    }
+    *ret_explanation = explanation;
+    return 0;
+}
+
+static const struct gpusync_options chains = {
+    .sound = true, .tight = true, .dilate = true, .peer = PEER_CHAINS};
+
+/* The two questions of the table for one set of options. */
+#define ENTRY(name, options)                                                                                 \
+    static int run_##name(const struct task_set *set, const struct analysis_request *request,                \
+                          struct analysis_result *ret_result, struct input_error *ret_error)                 \
+    {                                                                                                        \
+        return run(set, request, options, ret_result, ret_error);                                            \
+    }                                                                                                        \
+    static int explain_##name(const struct task_set *set, const struct analysis_request *request,            \
+                              size_t task, struct analysis_explanation *ret_explanation,                     \
+                              struct input_error *ret_error)                                                 \
+    {                                                                                                        \
+        return explain(set, request, options, task, ret_explanation, ret_error);                             \
+    }
+
+ENTRY(sound, &gpusync_sound)
+ENTRY(printed, &gpusync_printed)
+ENTRY(chains, &chains)
+
+const struct analysis analysis_gpusync = {
+    .name = "gpusync",
+    .summary = "GPUSync's token and engine locks under fair lateness, with overheads; sound (Elliott, "
+               "Anderson 2014)",
+    .profile = "gpusync",
+    .run = run_sound,
+    .explain = explain_sound,
+};
+
+const struct analysis analysis_gpusync_printed = {
+    .name = "gpusync-printed",
+    .summary = "the same as printed in the paper with errata fixed: to compare, not to rely on",
+    .run = run_printed,
+    .explain = explain_printed,
+};
+
+const struct analysis analysis_gpusync_chains = {
+    .name = "gpusync-chains",
+    .summary =
+        "gpusync with copy-engine blocking by integer program (two copy engines, peer-to-peer migration)",
+    .profile = "gpusync",
+    .run = run_chains,
+    .explain = explain_chains,
+};

@@ -1,0 +1,172 @@
+#include "analysis/gpusync/gpusync_explain.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "analysis/gpusync/gpusync_state.h"
+#include "analysis/cpu/plain_cost.h"
+
+struct explainer {
+    struct gpusync_workspace *workspace;
+    size_t i;
+    struct analysis_explanation *explanation;
+    double *shares; /* by task; all 0 between groups */
+    baton_nsec given;
+};
+
+static void add(struct explainer *e, const char *where, const char *why, size_t culprit, baton_nsec amount)
+{
+    e->explanation->terms[e->explanation->n_terms++] = (struct analysis_term){
+        .where = where, .why = why, .segment = ANALYSIS_JOB, .culprit = culprit, .amount = amount};
+    e->given += amount;
+}
+
+/* One term for each share of another task, scaled so that all shares together are worth total; clears them. */
+static void add_shares(struct explainer *e, const char *where, const char *why, double total)
+{
+    double sum = 0;
+
+    for (size_t j = 0; j < e->workspace->n; j++)
+        sum += e->shares[j];
+    for (size_t j = 0; j < e->workspace->n; j++) {
+        baton_nsec amount = sum > 0 ? (baton_nsec)(e->shares[j] / sum * total * (double)NSEC_PER_US) : 0;
+
+        if (j != e->i && amount > 0)
+            add(e, where, why, j, amount);
+        e->shares[j] = 0;
+    }
+}
+
+static void explain_locks(struct explainer *e)
+{
+    struct gpusync_workspace *workspace = e->workspace;
+    struct gpusync_state *state = workspace->state;
+    const struct gpusync_terms *terms = &workspace->terms[e->i];
+    const struct gpu_cluster *cluster;
+
+    if (terms->gpu_cluster == GPUSYNC_NOWHERE)
+        return;
+    cluster = &state->gpu_clusters[terms->gpu_cluster];
+    if (state->system->shared)
+        (void)gpusync_ck_omlp_direct(workspace, terms->gpu_cluster, e->i, e->shares);
+    else
+        (void)gpusync_r2dglp_direct(workspace, terms->gpu_cluster, e->i, e->shares);
+    add_shares(e, "GPU token", "blocking by", terms->direct);
+    (void)gpusync_execution_blocking(workspace, cluster, e->i, e->shares);
+    add_shares(e, "execution engine", "blocking by", terms->execution_blocking);
+    (void)gpusync_copy_blocking(workspace, cluster, e->i, e->shares);
+    add_shares(e, "copy engines", "blocking by", terms->copy_blocking);
+}
+
+/* The donee with the longest span; b never shrinks from round to round, so it may be charged more than its span of now. */
+static void explain_donation(struct explainer *e)
+{
+    struct gpusync_workspace *workspace = e->workspace;
+    const struct gpusync_state *state = workspace->state;
+    const struct gpusync_terms *terms = &workspace->terms[e->i];
+    double donation = terms->blocking - terms->direct - terms->execution_blocking - terms->copy_blocking;
+    size_t donee = e->i;
+
+    for (size_t j = 0; j < workspace->n; j++)
+        if (j != e->i && workspace->terms[j].cpu_cluster == terms->cpu_cluster && state->span[j] > 0 &&
+            state->donor_point[j] >= state->donor_point[e->i] &&
+            (donee == e->i || state->span[j] > state->span[donee]))
+            donee = j;
+    if (donee == e->i || donation <= 0)
+        return;
+    e->shares[donee] = 1;
+    add_shares(e, "request it donates its priority to", "blocking by", donation);
+}
+
+static void explain_interrupts(struct explainer *e)
+{
+    struct gpusync_workspace *workspace = e->workspace;
+    const struct gpusync_state *state = workspace->state;
+    unsigned x = workspace->terms[e->i].cpu_cluster;
+    const struct gpusync_ranges *attached = &state->system->attached[x];
+    double total = 0;
+
+    for (size_t a = 0; a < attached->n; a++)
+        for (size_t k = state->gpu_clusters[attached->ranges[a].first].first;
+             k < state->gpu_clusters[attached->ranges[a].end - 1].end; k++) {
+            size_t j = state->members[k];
+
+            if (j == e->i)
+                continue;
+            e->shares[j] += workspace->terms[j].operations * gpusync_interfering_jobs(workspace, e->i, j) *
+                            state->system->top_half / (1 - workspace->clusters[x].stolen);
+            total += e->shares[j];
+        }
+    add_shares(e, "GPU interrupts", "from", total);
+}
+
+/*
+ * R - C = y + max(0, s - C/m). y: the task with the earliest point goes first. s is a sum over tasks, (sum S_j + sum of the chosen
+ * a_j)/(m - sum of the chosen U_j): the rest is split among the others in proportion to their parts of it.
+ */
+static void explain_cpu(struct explainer *e)
+{
+    struct gpusync_workspace *workspace = e->workspace;
+    struct gpusync_state *state = workspace->state;
+    unsigned x = workspace->terms[e->i].cpu_cluster;
+    size_t first = state->cpu_first[x];
+    size_t n = workspace->clusters[x].n;
+    struct fair_lateness lateness = {.n = n,
+                                     .cpus = state->system->cluster_cpus,
+                                     .cost = state->cost + first,
+                                     .period = state->period + first,
+                                     .deadline = state->deadline + first,
+                                     .point = state->point + first,
+                                     .utilisation = state->utilisation + first,
+                                     .slope = state->slope,
+                                     .key = state->sort_key,
+                                     .chosen = state->chosen};
+    size_t earliest = first;
+    double room = state->system->cluster_cpus;
+    double ahead;
+    double wait;
+    size_t take;
+
+    (void)fair_lateness_decide(&lateness);
+    take = lateness.total > 1 ? (size_t)ceil(lateness.total - FAIR_LATENESS_TOLERANCE) - 1 : 0;
+    take = take < n ? take : n;
+    for (size_t k = first; k < first + n; k++)
+        earliest = state->point[k] < state->point[earliest] ? k : earliest;
+    ahead = workspace->terms[e->i].point - state->point[earliest];
+    e->shares[state->by_cpu[earliest]] = ahead;
+    add_shares(e, "CPU, behind earlier priority points", "from", ahead);
+    wait = lateness.s - workspace->terms[e->i].cost / state->system->cluster_cpus;
+    if (wait <= 0)
+        return;
+    for (size_t k = 0; k < take; k++)
+        room -= lateness.utilisation[lateness.chosen[k]];
+    for (size_t k = 0; k < n; k++)
+        e->shares[state->by_cpu[first + k]] =
+            (lateness.cost[k] - lateness.utilisation[k] * lateness.cost[k] / lateness.cpus -
+             lateness.slope[k]) /
+            room;
+    for (size_t k = 0; k < take; k++)
+        e->shares[state->by_cpu[first + lateness.chosen[k]]] += lateness.slope[lateness.chosen[k]] / room;
+    e->shares[e->i] = 0;
+    add_shares(e, "CPU", "from", wait);
+}
+
+int gpusync_explain(struct gpusync_workspace *workspace, size_t i, struct analysis_explanation *explanation)
+{
+    struct explainer e = {.workspace = workspace, .i = i, .explanation = explanation};
+
+    /* Seven groups at most name each task once; one term is its own. */
+    explanation->terms =
+        arena_calloc(&explanation->arena, 7 * workspace->n + 1, sizeof explanation->terms[0]);
+    e.shares = arena_calloc(&explanation->arena, workspace->n + 1, sizeof e.shares[0]);
+    if (!explanation->terms || !e.shares)
+        return -ENOMEM;
+    explain_locks(&e);
+    explain_donation(&e);
+    explain_interrupts(&e);
+    explain_cpu(&e);
+    add(&e, "own work and overheads", "own", i, plain_nsec(workspace->terms[i].response) - e.given);
+    explanation->bounded = true;
+    return 0;
+}

@@ -1,0 +1,10 @@
+#include "analysis/pipeline/mode_test.h"
+
+int mode_ratio_compare(struct mode_ratio a, struct mode_ratio b)
+{
+    __extension__ typedef unsigned __int128 wide;
+    wide left = (wide)a.response * (wide)b.deadline;
+    wide right = (wide)b.response * (wide)a.deadline;
+
+    return left < right ? -1 : left > right;
+}

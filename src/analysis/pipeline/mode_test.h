@@ -1,0 +1,64 @@
+/*
+ * A schedulability test that planners can drive: responses are computed in priority order, those of a task depend on the options
+ * chosen for more urgent tasks (all of their work) and for less urgent ones (only the longest piece that may block).
+ * holistic.h and holistic_printed.h provide one each.
+ */
+#ifndef ANALYSIS_MODE_TEST_H
+#define ANALYSIS_MODE_TEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/pipeline/pipeline.h"
+#include "base/nsec.h"
+
+#define MODE_UNBOUNDED ((baton_nsec)1 << 60)
+
+/* A value of max R/D as a fraction, compared exactly. */
+struct mode_ratio {
+    baton_nsec response, deadline;
+};
+
+/* -1, 0, 1 as a is less, equal, greater. */
+int mode_ratio_compare(struct mode_ratio a, struct mode_ratio b);
+
+struct mode_run {
+    const unsigned char *choice; /* per task: its option; read for tasks < n_fixed */
+    size_t
+        n_fixed; /* tasks from here on are not chosen yet: only what they do in every option (see narrow) is counted */
+    size_t n_run; /* tasks 0 .. n_run - 1 are tested; at most n_fixed */
+    unsigned
+        cap; /* responses beyond cap periods count as MODE_UNBOUNDED (as the cap itself if cap > 1, so that a planner
+                     can compare hopeless choices; such values, and those of less urgent tasks, bound nothing) */
+    /* Stop early: */
+    bool until_miss;                /* at the first response beyond its deadline */
+    const struct mode_ratio *limit; /* at the first R/D that is not below it; NULL: none */
+};
+
+struct mode_test_class {
+    const char *name;
+    /* Takes up a pipeline (borrowed until the next call) and forgets all results. */
+    void (*attach)(void *state, const struct pipeline *pipeline);
+    /*
+     * Tests and fills ret_responses[0 .. returned); returned < n_run only when stopped early, then its last entry is the one that stopped it.
+     */
+    size_t (*run)(void *state, const struct mode_run *run, baton_nsec ret_responses[]);
+    /*
+     * False: whatever is chosen for the tasks from n_fixed on, `task` misses its deadline in `option`. Needs a previous run with the same
+     * choice for the first n_fixed tasks.
+     */
+    bool (*hopeful)(void *state, const struct mode_run *run, size_t task, unsigned char option);
+    /*
+     * From now on, where `task` is not chosen yet, only the options with out[option] false are thought of (at least one). attach() forgets it.
+     */
+    void (*narrow)(void *state, size_t task, const bool out[]);
+};
+
+struct mode_test {
+    const struct mode_test_class *class;
+    void *state;
+    const struct pipeline *pipeline;
+};
+
+#endif
