@@ -167,14 +167,6 @@ static void bench_hog(const char *kind, const char *what)
 
     p99 = stage_quantile(beside.ms, beside.n, 0.99);
     limit = stage_quantile(alone.ms, alone.n, 0.99) + 2 * PIECE_MS + SLACK_MS;
-<<<<<<< HEAD
-    printf("  p99 beside the hog %.3f ms      at most %.3f ms (p99 alone + 2 pieces + %.1f ms)\n", p99, limit,
-           SLACK_MS);
-    printf("  pending time %.1f %% lower than with fifo      at least 90 %%; than with priority-whole %.1f "
-           "%%\n\n",
-           100 * (1 - beside.pending_ms / beside.jobs / (fifo.pending_ms / fifo.jobs)),
-           100 * (1 - beside.pending_ms / beside.jobs / (whole.pending_ms / whole.jobs)));
-=======
     (void)snprintf(claim, sizeof claim, "p99 beside the %s hog against p99 alone + 2 pieces + %.1f ms", kind,
                    SLACK_MS);
     stage_claim(claim, p99, false, limit, " ms");
@@ -184,20 +176,14 @@ static void bench_hog(const char *kind, const char *what)
                    kind);
     stage_claim(claim, 100 * (1 - pending_of(&beside) / pending_of(&whole)), true, LESS_PENDING, " %");
     printf("\n");
->>>>>>> main
 }
 
 /* Pairs of runs, plain and under Baton, so that a slow minute of the machine hits both. */
 static void bench_throughput(const char *kind, const char *seconds, int pairs)
 {
-<<<<<<< HEAD
     enum { MOST_PAIRS = 15 };
     double ratio[MOST_PAIRS];
-=======
-    enum { PAIRS = 5 };
-    double ratio[PAIRS];
     char claim[96];
->>>>>>> main
 
     for (int i = 0; i < pairs; i++) {
         double rate[2] = {0};
@@ -211,19 +197,11 @@ static void bench_throughput(const char *kind, const char *seconds, int pairs)
         }
         ratio[i] = rate[1] / rate[0];
     }
-<<<<<<< HEAD
     (void)stage_quantile(ratio, (size_t)pairs, 0.5);
-    printf("  %-6s hog alone: throughput under Baton / plain %.3f [%.3f, %.3f], median of %d pairs      at "
-           "least "
-           "0.97\n",
-           kind, ratio[pairs / 2], ratio[0], ratio[pairs - 1], pairs);
-=======
-    stage_quantile(ratio, PAIRS, 0.5);
     printf("  %-8s hog alone: throughput under Baton / plain, median of %d pairs  %.4f   [%.4f, %.4f]\n",
-           kind, PAIRS, ratio[PAIRS / 2], ratio[0], ratio[PAIRS - 1]);
+           kind, pairs, ratio[pairs / 2], ratio[0], ratio[pairs - 1]);
     (void)snprintf(claim, sizeof claim, "throughput of the %s hog alone under Baton / plain", kind);
-    stage_claim(claim, ratio[PAIRS / 2], true, THROUGHPUT, "");
->>>>>>> main
+    stage_claim(claim, ratio[pairs / 2], true, THROUGHPUT, "");
     (void)fflush(stdout);
 }
 

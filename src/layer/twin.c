@@ -72,13 +72,9 @@ static int rewrite(const struct program_record *program, cl_device_id device, en
         return -1;
     request.sources = &source;
     request.lengths = &program->length;
-<<<<<<< HEAD
     request.headers = program->headers;
     request.n_headers = program->n_headers;
-    describe(devices[0], text, &request.device);
-=======
     describe(device, text, &request.device);
->>>>>>> main
     code = translate_program(&request, ret_result);
     free(text);
     return code;
@@ -159,13 +155,9 @@ static cl_program make_linked(struct program_record *program, struct translate_r
     for (; good && n < program->n_parts; n++) {
         struct program_record *part = program->parts[n];
         struct translate_result result;
-<<<<<<< HEAD
-        int code = part->source && !part->lacks_header ? rewrite(part, TRANSLATE_COMPILE, &result) : -1;
-=======
-        int code = part->source && !part->has_headers
+        int code = part->source && !part->lacks_header
                        ? rewrite(part, program->device, TRANSLATE_COMPILE, &result)
                        : -1;
->>>>>>> main
         good = code == 0;
         if (good) {
             parts[n] = create(part, &result);
