@@ -10,9 +10,9 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "makespan/anneal.h"
-#include "makespan/solve.h"
-#include "makespan/starts.h"
+#include "makespan/search/anneal.h"
+#include "makespan/search/solve.h"
+#include "makespan/search/starts.h"
 #include "oracle.h"
 
 #define ROUNDS 5

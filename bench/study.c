@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "study/worker.h"
+#include "study/run/worker.h"
 
 #define REPEATS 5
 

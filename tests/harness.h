@@ -3,6 +3,7 @@
 #define TESTS_HARNESS_H
 
 #include <check.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -23,6 +24,12 @@ Suite *harness_suite(const char *name, double seconds, const TTest *const tests[
 
 /* 1 in `make test`, larger in `make soak`: multiplies the number of random cases. */
 size_t harness_scale(size_t normal, size_t soak);
+
+/* True in a build with a sanitizer (BATON_SANITIZER, set by meson): everything is several times slower. */
+bool harness_sanitized(void);
+
+/* A limit of time, in whatever unit, made for a plain build: larger under a sanitizer. */
+double harness_limit(double normal);
 
 /* The path of a file below tests/ (data, corpora), valid until the next call. */
 const char *harness_data(const char *name);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/draft.h"
 #include "base/file.h"
 #include "report/svg.h"
 #include "report/trace.h"
@@ -220,16 +221,16 @@ int pictures_write_gantt(struct pictures *pictures, const char *path, baton_nsec
 {
     size_t n_tasks = pictures->set->n_tasks;
     const char **names = calloc(pictures->n_rows + n_tasks, sizeof *names);
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    int result = -ENOMEM;
+    struct draft draft;
+    int result = draft_begin(&draft);
 
+    if (!names)
+        result = -ENOMEM;
     for (size_t t = 0; t < n_tasks; t++) {
         if (pictures->jobs[t].open)
             add_bar(pictures, pictures->n_rows + t, t, pictures->jobs[t].release_at, end_at, true);
     }
-    if (names && out) {
+    if (!result) {
         struct svg_rows rows = {.title = "",
                                 .x_label = "ms",
                                 .row_names = names,
@@ -243,15 +244,9 @@ int pictures_write_gantt(struct pictures *pictures, const char *path, baton_nsec
             names[r] = pictures->names[r];
         for (size_t t = 0; t < n_tasks; t++)
             names[pictures->n_rows + t] = pictures->set->tasks[t].name;
-        svg_rows(&rows, out);
-        result = 0;
+        svg_rows(&rows, draft.out);
     }
-    if (out && fclose(out) != 0)
-        result = -ENOMEM;
-    if (!result)
-        result = file_write_atomic(path, text, size);
     *ret_cut_at = pictures->cut_at;
-    free(text);
     free(names);
-    return result;
+    return draft_finish(&draft, path, result);
 }

@@ -223,10 +223,17 @@ static int dispatch(struct protocol *protocol, const struct frame *frame)
         protocol->plan = frame->plan;
         push_event(protocol, PROTOCOL_PLANNED, 0);
         return 0;
+    case FRAME_PLACED:
+        protocol->placed = frame->placed;
+        push_event(protocol, PROTOCOL_PLACED, 0);
+        return 0;
     case FRAME_ABOUT_DAEMON:
     case FRAME_ABOUT_DEVICE:
     case FRAME_ABOUT_ENGINE:
     case FRAME_ABOUT_CLIENT:
+    case FRAME_ABOUT_TASK:
+    case FRAME_ABOUT_ADMISSION:
+    case FRAME_VERDICT:
     case FRAME_TRACE:
     case FRAME_NOTHING:
     case FRAME_DONE:

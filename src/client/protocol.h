@@ -49,6 +49,7 @@ enum protocol_event_kind {
     PROTOCOL_YIELD,   /* lease */
     PROTOCOL_PLANNED,
     PROTOCOL_WELCOMED,
+    PROTOCOL_PLACED,
     PROTOCOL_ANSWER, /* frame: the answer to a query (monitors) */
 };
 
@@ -78,7 +79,8 @@ struct protocol {
     struct page *_Atomic page; /* the daemon's; NULL before the first welcome */
     struct page *private_page; /* borrowed */
     struct frame_plan plan;
-    struct frame answer; /* the latest answer to a query */
+    struct frame_placed placed; /* the latest answer to PLACE */
+    struct frame answer;        /* the latest answer to a query */
     struct protocol_lease leases[PAGE_LEASES];
     unsigned n_leases;
     struct outbox in, out;

@@ -1,380 +1,25 @@
-/*
- * Leases against the scheduling core. Requests become core events; decisions become lease words. Events that follow from
- * decisions wait in a queue, so that the core is never entered twice.
- *
- * The rule that keeps idle leases harmless (PROTOCOLS.md M3): before a request reaches the core, every lease that is held
- * on one of its engines is called in. An idle one is taken back on the spot; a busy one now carries WANTED and must say
- * when it is done. So whenever somebody waits in the core, the holder is flagged.
- *
- * A group (M2) is one request of the core for the engines of several leases, on a lane of its own. In our books every member is a
- * hold like any other, always flagged, that may go at any time (given up, taken over by a new connection, drained);
- * the core is told when the last one has gone.
- */
+/* What clients say about leases, groups and jobs, as events for the core. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 
-#include "daemon/peer.h"
-
-static bool has_tokens(const struct server *server)
-{
-    return server->profile->tokens;
-}
-
-static unsigned lane_of(const struct server *server, const struct peer *peer, unsigned index)
-{
-    unsigned group = peer->holds[index].group;
-
-    if (has_tokens(server))
-        return 0;
-    return group ? PAGE_LEASES + group - 1 : index;
-}
-
-/* The first lease on a lane; PAGE_LEASES: the group has been given up meanwhile. */
-static unsigned lease_of(const struct server *server, const struct peer *peer, unsigned lane)
-{
-    unsigned index = 0;
-
-    if (has_tokens(server))
-        return peer->engaged < 0 ? 0 : (unsigned)peer->engaged;
-    if (lane < PAGE_LEASES)
-        return lane;
-    while (index < PAGE_LEASES && peer->holds[index].group != lane - PAGE_LEASES + 1)
-        index++;
-    return index;
-}
-
-static void push(struct server *server, struct sched_event event)
-{
-    assert(server->queue_n < SERVER_QUEUE);
-    event.at = server->now_at;
-    server->queue[(server->queue_begin + server->queue_n++) % SERVER_QUEUE] = event;
-}
-
-static void push_lane(struct server *server, const struct peer *peer, unsigned index,
-                      enum sched_event_kind kind)
-{
-    push(server,
-         (struct sched_event){
-             .kind = kind, .client = peer->slot, .job = peer->slot, .lane = lane_of(server, peer, index)});
-}
-
-static uint32_t first_engine(const struct hold *hold)
-{
-    for (engine_id e = 0; e < SCHED_MAX_ENGINES; e++) {
-        if (engine_set_has(&hold->engines, e))
-            return e;
-    }
-    return UINT32_MAX;
-}
-
-uint32_t peer_engine(const struct peer *peer, unsigned lease)
-{
-    return peer->holds[lease].state == HOLD_UNUSED ? UINT32_MAX : first_engine(&peer->holds[lease]);
-}
-
-static void note(struct server *server, enum record_kind kind, const struct peer *peer,
-                 const struct hold *hold)
-{
-    history_add(&server->history, server->now_at, kind, peer->client, first_engine(hold));
-}
-
-static void restore(struct server *server, struct peer *peer)
-{
-    if (!peer->boosted)
-        return;
-    for (unsigned i = 0; i < PAGE_LEASES; i++) {
-        if (peer->holds[i].state == HOLD_HELD && peer->holds[i].yield_at)
-            return;
-    }
-    peer->boosted = false;
-    server->host.boost(server->host.user, peer->who.pid, peer->threads, peer->n_threads, 0);
-}
-
-/* The hold is over, as far as our own books go. */
-static void forget(struct server *server, struct peer *peer, unsigned index, enum hold_state next)
-{
-    struct hold *hold = &peer->holds[index];
-
-    for (engine_id e = 0; e < sched_engines(server->core); e++) {
-        if (server->holders[e] == peer && server->holder_leases[e] == index)
-            server->holders[e] = NULL;
-    }
-    hold->state = next;
-    hold->yield_at = 0;
-    hold->told = 0;
-    hold->overdue = false;
-    restore(server, peer);
-}
-
-static void token_pump(struct server *server, struct peer *peer);
-
-/* Another lease of the same group, or PAGE_LEASES. */
-static unsigned companion(const struct peer *peer, unsigned index)
-{
-    unsigned other = 0;
-
-    if (!peer->holds[index].group)
-        return PAGE_LEASES;
-    while (other < PAGE_LEASES && (other == index || peer->holds[other].group != peer->holds[index].group))
-        other++;
-    return other;
-}
-
-static void let_go(struct server *server, struct peer *peer, unsigned index)
-{
-    unsigned other = companion(peer, index);
-
-    forget(server, peer, index, HOLD_FREE);
-    if (other < PAGE_LEASES) { /* the core knows the group as one request, until the last one goes */
-        peer->holds[index].group = 0;
-        if (peer->engaged == (int)index)
-            peer->engaged = (int)other;
-        return;
-    }
-    push_lane(server, peer, index, SCHED_ENGINE_RELEASE);
-    peer->holds[index].group = 0;
-    if (peer->engaged == (int)index) {
-        peer->engaged = -1;
-        token_pump(server, peer);
-    }
-}
-
-/*
- * A client whose work is in flight while its threads do something else asked to be told when somebody waits. Looked at after
- * the word was flagged; the client looks at the word after asking, so one of us sees it.
- */
-static void tell_wanted(struct server *server, struct peer *peer, unsigned index, uint64_t flags)
-{
-    struct hold *hold = &peer->holds[index];
-    struct frame frame = {.type = FRAME_YIELD};
-
-    if (!(atomic_load(&peer->page->leases[index].tell) & PAGE_TELL_YIELD) || !(flags & ~hold->told))
-        return;
-    hold->told |= flags;
-    frame.yield.index = index;
-    frame.yield.epoch = hold->epoch;
-    peer_put(server, peer, &frame);
-}
-
-/* Calls a held lease in; true: it is free now. */
-static bool call_in(struct server *server, struct peer *peer, unsigned index, uint64_t flags)
-{
-    struct hold *hold = &peer->holds[index];
-
-    switch (lease_word_call_in(&peer->page->leases[index].word, flags)) {
-    case LEASE_CALLED_BUSY:
-        tell_wanted(server, peer, index, flags);
-        return false;
-    case LEASE_CALLED_TAKEN:
-        server->taken_back++;
-        note(server, RECORD_TAKEN, peer, hold);
-        break;
-    case LEASE_CALLED_GONE: /* its RELEASE is under way and will find that we know */
-        note(server, RECORD_RELEASE, peer, hold);
-        break;
-    }
-    let_go(server, peer, index);
-    return true;
-}
-
-static void call_in_engines(struct server *server, const struct engine_set *engines)
-{
-    for (engine_id e = 0; e < sched_engines(server->core); e++) {
-        if (engine_set_has(engines, e) && server->holders[e])
-            (void)call_in(server, server->holders[e], server->holder_leases[e], LEASE_FLAG_WANTED);
-    }
-}
-
-/* ---- decisions ---- */
-
-static void grant_lease(struct server *server, struct peer *peer, unsigned index)
-{
-    struct hold *hold = &peer->holds[index];
-    struct page_lease *place = &peer->page->leases[index];
-    struct frame frame = {.type = FRAME_GRANT, .grant = {.index = index}};
-    uint64_t flags = peer->exact || hold->group ? LEASE_FLAG_WANTED : 0;
-
-    hold->state = HOLD_HELD;
-    for (engine_id e = 0; e < sched_engines(server->core); e++) {
-        if (!engine_set_has(&hold->engines, e))
-            continue;
-        server->holders[e] = peer;
-        server->holder_leases[e] = index;
-        server->engines[e].grants++;
-        if (sched_core_waiting(server->core, e) > 0)
-            flags |= LEASE_FLAG_WANTED;
-    }
-    note(server, RECORD_GRANT, peer, hold);
-    lease_word_grant(&place->word, flags, server->start.generation, hold->epoch);
-    server->host.wake(server->host.user, &place->word);
-    if (atomic_load(&place->tell) & PAGE_TELL_GRANT) {
-        frame.grant.epoch = hold->epoch;
-        peer_put(server, peer, &frame);
-    }
-}
-
-static void grant(struct server *server, const struct sched_decision *decision)
-{
-    struct peer *peer = server->peers[decision->job];
-    unsigned index = lease_of(server, peer, decision->lane);
-    unsigned group;
-
-    /* Withdrawn meanwhile; the core's copy of that is in the queue. */
-    if (index == PAGE_LEASES || peer->holds[index].state != HOLD_WAITING)
-        return;
-    server->grants++;
-    peer->grants++;
-    group = peer->holds[index].group;
-    for (unsigned i = 0; i < PAGE_LEASES; i++) {
-        if (i == index || (group && peer->holds[i].group == group))
-            grant_lease(server, peer, i);
-    }
-}
-
-/* Boost first, then ask: otherwise the holder may be kept from its piece border by others (PROTOCOLS.md D3). */
-static void ask_to_yield(struct server *server, const struct sched_decision *decision)
-{
-    struct peer *peer = server->peers[decision->job];
-    unsigned index = lease_of(server, peer, decision->lane);
-    struct hold *hold = &peer->holds[index % PAGE_LEASES];
-
-    if (index == PAGE_LEASES || hold->state != HOLD_HELD || peer->state != PEER_CLIENT)
-        return;
-    if (peer->n_threads) {
-        peer->boosted = true;
-        server->host.boost(server->host.user, peer->who.pid, peer->threads, peer->n_threads, 99);
-    }
-    server->yields++;
-    server->engines[decision->engine].yields++;
-    peer->yields++;
-    note(server, RECORD_YIELD, peer, hold);
-    hold->yield_at = server->now_at;
-    server_arm(server, server->now_at + server->config.overdue);
-    (void)call_in(server, peer, index, LEASE_FLAGS);
-}
-
-static void carry_out(struct server *server, const struct sched_decision *decision)
-{
-    switch (decision->action) {
-    case SCHED_GRANT:
-        grant(server, decision);
-        return;
-    case SCHED_YIELD:
-        ask_to_yield(server, decision);
-        return;
-    case SCHED_TOKEN:
-        server->peers[decision->job]->token = TOKEN_OURS;
-        token_pump(server, server->peers[decision->job]);
-        return;
-    default: /* EFF, SUSPEND, RESUME: Linux schedules the CPUs; boosting happens where somebody is asked to yield (D4) */
-        return;
-    }
-}
-
-/* A request that was not granted: whoever got its engines while it stood in our own queue must know that somebody waits. */
-static void flag_holders(struct server *server, const struct sched_event *event)
-{
-    const struct peer *peer = server->peers[event->job];
-    unsigned index = lease_of(server, peer, event->lane);
-
-    if (index < PAGE_LEASES && peer->holds[index].state == HOLD_WAITING)
-        call_in_engines(server, &event->engines);
-}
-
-static void run_queue(struct server *server)
-{
-    while (server->queue_n > 0) {
-        struct sched_event event = server->queue[server->queue_begin];
-        const struct sched_decision *decisions;
-        size_t n;
-
-        server->queue_begin = (server->queue_begin + 1) % SERVER_QUEUE;
-        server->queue_n--;
-        if (sched_core_handle(server->core, &event, &decisions, &n) != 0)
-            continue;
-        for (size_t i = 0; i < n; i++)
-            carry_out(server, &decisions[i]);
-        if (event.kind == SCHED_ENGINE_REQUEST)
-            flag_holders(server, &event);
-    }
-}
-
-/* ---- tokens (profile `gpusync`): one lane per client, so its engine requests go one after the other ---- */
-
-/* What the request of this lease, or of its group, names: M2 adds the bus of every copy, whatever the profile does elsewhere. */
-static struct engine_set wanted_engines(const struct server *server, const struct peer *peer, unsigned index)
-{
-    struct engine_set engines = peer->holds[index].engines;
-    unsigned group = peer->holds[index].group;
-
-    for (unsigned i = 0; group && i < PAGE_LEASES; i++) {
-        const struct hold *hold = &peer->holds[i];
-
-        if (hold->group != group)
-            continue;
-        for (unsigned w = 0; w < SCHED_MAX_ENGINES / 64; w++)
-            engines.bits[w] |= hold->engines.bits[w];
-        if (!engine_set_has(&hold->engines, sched_execution_engine(server->core, hold->device)))
-            engine_set_add(&engines,
-                           sched_bus_engine(server->core, sched_bus_of_gpu(server->core, hold->device)));
-    }
-    return engines;
-}
-
-static void ask_engines(struct server *server, struct peer *peer, unsigned index)
-{
-    push(server, (struct sched_event){.kind = SCHED_ENGINE_REQUEST,
-                                      .job = peer->slot,
-                                      .lane = lane_of(server, peer, index),
-                                      .home = SCHED_NO_GPU,
-                                      .batch = peer->holds[index].group != 0,
-                                      .engines = wanted_engines(server, peer, index)});
-}
-
-static void token_pump(struct server *server, struct peer *peer)
-{
-    if (!has_tokens(server) || peer->state != PEER_CLIENT)
-        return;
-    if (peer->engaged < 0 && peer->job_over && peer->token == TOKEN_OURS) {
-        push_lane(server, peer, 0, SCHED_TOKEN_RELEASE);
-        peer->token = TOKEN_NONE;
-    }
-    if (peer->engaged < 0)
-        peer->job_over = false;
-    if (!peer->queue)
-        return;
-    if (peer->token == TOKEN_NONE) {
-        peer->token = TOKEN_ASKED;
-        push(server, (struct sched_event){
-                         .kind = SCHED_TOKEN_REQUEST, .job = peer->slot, .n = 1, .home = SCHED_NO_GPU});
-        return;
-    }
-    if (peer->token == TOKEN_OURS && peer->engaged < 0) {
-        peer->engaged = __builtin_ctz(peer->queue);
-        peer->queue &= peer->queue - 1;
-        ask_engines(server, peer, (unsigned)peer->engaged);
-    } else if (peer->engaged >= 0 && peer->holds[peer->engaged].state == HOLD_HELD) {
-        (void)call_in(server, peer, (unsigned)peer->engaged, LEASE_FLAG_WANTED);
-    }
-}
-
-/* ---- what clients say ---- */
+#include "daemon/holds.h"
 
 static void release_job(struct server *server, struct peer *peer, baton_nsec deadline_at)
 {
-    push(server, (struct sched_event){.kind = SCHED_JOB_RELEASE,
-                                      .client = peer->slot,
-                                      .job = peer->slot,
-                                      .priority = peer->priority,
-                                      .deadline_at = deadline_at});
+    holds_push(server, (struct sched_event){.kind = SCHED_JOB_RELEASE,
+                                            .client = peer->slot,
+                                            .job = peer->slot,
+                                            .priority = peer->priority,
+                                            .deadline_at = deadline_at});
 }
 
 static void join(struct server *server, struct peer *peer, unsigned gpu_cluster)
 {
-    push(server,
-         (struct sched_event){
-             .kind = SCHED_CLIENT_JOIN, .client = peer->slot, .uses_gpu = true, .gpu_cluster = gpu_cluster});
+    holds_push(server, (struct sched_event){.kind = SCHED_CLIENT_JOIN,
+                                            .client = peer->slot,
+                                            .uses_gpu = true,
+                                            .gpu_cluster = gpu_cluster});
     release_job(server, peer, NSEC_MAX);
     peer->joined = true;
 }
@@ -382,16 +27,16 @@ static void join(struct server *server, struct peer *peer, unsigned gpu_cluster)
 void arbiter_join(struct server *server, struct peer *peer)
 {
     peer->engaged = -1;
-    if (!has_tokens(server)) /* with tokens the first device decides about the cluster */
+    if (!holds_tokens(server)) /* with tokens the first device decides about the cluster */
         join(server, peer, 0);
-    run_queue(server);
+    holds_run(server);
 }
 
 static void block(struct server *server, const struct engine_set *engines, enum sched_event_kind kind)
 {
     for (engine_id e = 0; e < sched_engines(server->core); e++) {
         if (engine_set_has(engines, e))
-            push(server, (struct sched_event){.kind = kind, .engine = e});
+            holds_push(server, (struct sched_event){.kind = kind, .engine = e});
     }
 }
 
@@ -426,7 +71,7 @@ static void take_over(struct server *server, const struct peer *peer, const stru
                 hold->state = HOLD_FREE;
                 block(server, &hold->engines, SCHED_ENGINE_UNBLOCK);
             } else if (hold->state == HOLD_HELD) {
-                let_go(server, old, l);
+                holds_let_go(server, old, l);
             }
         }
     }
@@ -439,7 +84,7 @@ void arbiter_attach(struct server *server, struct peer *peer, const struct frame
     unsigned device = 0;
     int result = device_find(server, frame->device, server->config.declare, &device);
 
-    if (result == 0 && has_tokens(server)) {
+    if (result == 0 && holds_tokens(server)) {
         if (!peer->joined)
             join(server, peer, device);
         for (unsigned i = 0; i < PAGE_LEASES && result == 0; i++) {
@@ -450,7 +95,7 @@ void arbiter_attach(struct server *server, struct peer *peer, const struct frame
     if (result < 0) {
         refused.refused.reason = (uint32_t)-result;
         peer_put(server, peer, &refused);
-        server->host.report(server->host.user, REPORT_REFUSED, peer->slot, (uint64_t)-result);
+        peer_report(server, peer, REPORT_REFUSED, (uint64_t)-result);
         return;
     }
     hold->device = device;
@@ -463,22 +108,22 @@ void arbiter_attach(struct server *server, struct peer *peer, const struct frame
         block(server, &hold->engines, SCHED_ENGINE_BLOCK);
     }
     take_over(server, peer, hold);
-    run_queue(server);
+    holds_run(server);
 }
 
 /*
  * Equals are served in the order in which they ask (G1: ties go by arrival). A client that does not report its jobs would otherwise
  * have one job for ever, and the one that connected first would be ahead of all its equals for good.
  */
-static void rejoin_queue(struct server *server, struct peer *peer)
+void arbiter_rejoin(struct server *server, struct peer *peer)
 {
-    if (peer->reports_jobs || has_tokens(server))
-        return;
+    if (peer->reports_jobs || peer->placed || holds_tokens(server))
+        return; /* a placed job is one until it says that it is over */
     for (unsigned i = 0; i < PAGE_LEASES; i++) {
         if (peer->holds[i].state == HOLD_WAITING || peer->holds[i].state == HOLD_HELD)
             return;
     }
-    push(server, (struct sched_event){.kind = SCHED_JOB_DONE, .job = peer->slot});
+    holds_push(server, (struct sched_event){.kind = SCHED_JOB_DONE, .job = peer->slot});
     release_job(server, peer, NSEC_MAX);
 }
 
@@ -488,7 +133,7 @@ void arbiter_request(struct server *server, struct peer *peer, uint32_t index, u
 
     peer->requests++;
     if (hold->state == HOLD_HELD) /* only a confused client asks for what it holds */
-        let_go(server, peer, index);
+        holds_let_go(server, peer, index);
     if (hold->state == HOLD_DECLARED) {
         hold->state = HOLD_FREE;
         block(server, &hold->engines, SCHED_ENGINE_UNBLOCK);
@@ -496,25 +141,25 @@ void arbiter_request(struct server *server, struct peer *peer, uint32_t index, u
     hold->epoch = epoch;
     if (hold->state == HOLD_WAITING)
         return;
-    rejoin_queue(server, peer);
+    arbiter_rejoin(server, peer);
     hold->state = HOLD_WAITING;
-    note(server, RECORD_REQUEST, peer, hold);
-    call_in_engines(server, &hold->engines);
-    if (has_tokens(server)) {
+    holds_note(server, RECORD_REQUEST, peer, hold);
+    holds_call_in_engines(server, &hold->engines);
+    if (holds_tokens(server)) {
         peer->queue |= UINT32_C(1) << index;
-        token_pump(server, peer);
+        holds_pump(server, peer);
     } else {
-        ask_engines(server, peer, index);
+        holds_ask(server, peer, index);
     }
-    run_queue(server);
+    holds_run(server);
 }
 
 /* Takes a request that waits back. */
 static void withdraw(struct server *server, struct peer *peer, unsigned index)
 {
     peer->queue &= ~(UINT32_C(1) << index);
-    if (!has_tokens(server) || peer->engaged == (int)index)
-        let_go(server, peer, index);
+    if (!holds_tokens(server) || peer->engaged == (int)index)
+        holds_let_go(server, peer, index);
     peer->holds[index].state = HOLD_FREE;
     peer->holds[index].group = 0;
 }
@@ -535,8 +180,8 @@ static void give_up(struct server *server, struct peer *peer, unsigned index)
     struct hold *hold = &peer->holds[index];
 
     if (hold->state == HOLD_HELD) {
-        note(server, RECORD_RELEASE, peer, hold);
-        let_go(server, peer, index);
+        holds_note(server, RECORD_RELEASE, peer, hold);
+        holds_let_go(server, peer, index);
     } else if (hold->state == HOLD_DECLARED) {
         hold->state = HOLD_FREE;
         block(server, &hold->engines, SCHED_ENGINE_UNBLOCK);
@@ -562,7 +207,7 @@ void arbiter_group(struct server *server, struct peer *peer, const struct frame_
     if (!members)
         return;
     peer->requests++;
-    rejoin_queue(server, peer);
+    arbiter_rejoin(server, peer);
     group = unused_group(peer);
     assert(group <= PEER_GROUPS); /* the others have a lease each, and none of these */
     for (uint32_t rest = members; rest; rest &= rest - 1) {
@@ -571,18 +216,18 @@ void arbiter_group(struct server *server, struct peer *peer, const struct frame_
         hold->state = HOLD_WAITING;
         hold->epoch = frame->epoch;
         hold->group = group;
-        note(server, RECORD_REQUEST, peer, hold);
+        holds_note(server, RECORD_REQUEST, peer, hold);
     }
     first = (unsigned)__builtin_ctz(members);
-    engines = wanted_engines(server, peer, first);
-    call_in_engines(server, &engines);
-    if (has_tokens(server)) {
+    engines = holds_wanted(server, peer, first);
+    holds_call_in_engines(server, &engines);
+    if (holds_tokens(server)) {
         peer->queue |= UINT32_C(1) << first;
-        token_pump(server, peer);
+        holds_pump(server, peer);
     } else {
-        ask_engines(server, peer, first);
+        holds_ask(server, peer, first);
     }
-    run_queue(server);
+    holds_run(server);
 }
 
 void arbiter_group_release(struct server *server, struct peer *peer, const struct frame_group_release *frame)
@@ -594,7 +239,7 @@ void arbiter_group_release(struct server *server, struct peer *peer, const struc
             (hold->state == HOLD_HELD || hold->state == HOLD_DECLARED))
             give_up(server, peer, i);
     }
-    run_queue(server);
+    holds_run(server);
 }
 
 void arbiter_release(struct server *server, struct peer *peer, const struct frame_release *frame)
@@ -604,13 +249,13 @@ void arbiter_release(struct server *server, struct peer *peer, const struct fram
 
     if (ours && hold->state == HOLD_HELD && frame->next && !hold->group) {
         /* Q3: the next piece is queued in the same step. */
-        note(server, RECORD_RELEASE, peer, hold);
-        forget(server, peer, frame->index, HOLD_WAITING);
+        holds_note(server, RECORD_RELEASE, peer, hold);
+        holds_forget(server, peer, frame->index, HOLD_WAITING);
         hold->epoch = frame->next;
         peer->requests++;
-        note(server, RECORD_REQUEST, peer, hold);
-        push_lane(server, peer, frame->index, SCHED_PIECE_DONE);
-        run_queue(server);
+        holds_note(server, RECORD_REQUEST, peer, hold);
+        holds_push_lane(server, peer, frame->index, SCHED_PIECE_DONE);
+        holds_run(server);
         return;
     }
     if (ours)
@@ -618,16 +263,16 @@ void arbiter_release(struct server *server, struct peer *peer, const struct fram
     if (frame->next)
         arbiter_request(server, peer, frame->index, frame->next);
     else
-        run_queue(server);
+        holds_run(server);
 }
 
 void arbiter_priority(struct server *server, struct peer *peer, baton_nsec deadline_at)
 {
-    push(server, (struct sched_event){.kind = SCHED_JOB_PRIORITY,
-                                      .job = peer->slot,
-                                      .priority = peer->priority,
-                                      .deadline_at = deadline_at});
-    run_queue(server);
+    holds_push(server, (struct sched_event){.kind = SCHED_JOB_PRIORITY,
+                                            .job = peer->slot,
+                                            .priority = peer->priority,
+                                            .deadline_at = deadline_at});
+    holds_run(server);
 }
 
 void arbiter_job(struct server *server, struct peer *peer, const struct frame_job *frame)
@@ -641,16 +286,17 @@ void arbiter_job(struct server *server, struct peer *peer, const struct frame_jo
         arbiter_priority(server, peer, deadline_at);
         return;
     }
-    if (has_tokens(server)) {
+    if (holds_tokens(server)) {
         peer->job_over = true;
         if (peer->engaged >= 0 && peer->holds[peer->engaged].state == HOLD_HELD)
-            (void)call_in(server, peer, (unsigned)peer->engaged, LEASE_FLAG_WANTED);
-        token_pump(server, peer);
+            (void)holds_call_in(server, peer, (unsigned)peer->engaged, LEASE_FLAG_WANTED);
+        holds_pump(server, peer);
     }
+    peer->placed = 0;
     /* The core refuses to end a job that still holds something; then it simply goes on as one job. */
-    push(server, (struct sched_event){.kind = SCHED_JOB_DONE, .job = peer->slot});
+    holds_push(server, (struct sched_event){.kind = SCHED_JOB_DONE, .job = peer->slot});
     release_job(server, peer, NSEC_MAX);
-    run_queue(server);
+    holds_run(server);
 }
 
 /*
@@ -678,22 +324,22 @@ bool arbiter_leave(struct server *server, struct peer *peer)
         if (hold->state == HOLD_WAITING) {
             withdraw(server, peer, i);
         } else if (hold->state == HOLD_HELD && drained(server, peer, i)) {
-            note(server, RECORD_RELEASE, peer, hold);
-            let_go(server, peer, i);
+            holds_note(server, RECORD_RELEASE, peer, hold);
+            holds_let_go(server, peer, i);
         } else if (hold->state == HOLD_DECLARED && drained(server, peer, i)) {
             hold->state = HOLD_FREE;
             block(server, &hold->engines, SCHED_ENGINE_UNBLOCK);
         }
         left |= hold->state == HOLD_HELD || hold->state == HOLD_DECLARED;
     }
-    run_queue(server);
+    holds_run(server);
     if (left)
         return false;
     if (peer->joined) {
-        push(server, (struct sched_event){.kind = SCHED_CLIENT_GONE, .client = peer->slot});
-        push(server, (struct sched_event){.kind = SCHED_CLIENT_DRAINED, .client = peer->slot});
+        holds_push(server, (struct sched_event){.kind = SCHED_CLIENT_GONE, .client = peer->slot});
+        holds_push(server, (struct sched_event){.kind = SCHED_CLIENT_DRAINED, .client = peer->slot});
         peer->joined = false;
-        run_queue(server);
+        holds_run(server);
     }
     return true;
 }
@@ -705,7 +351,7 @@ void arbiter_settle(struct server *server, bool settled)
     for (engine_id e = 0; e < sched_engines(server->core); e++)
         engine_set_add(&all, e);
     block(server, &all, settled ? SCHED_ENGINE_UNBLOCK : SCHED_ENGINE_BLOCK);
-    run_queue(server);
+    holds_run(server);
 }
 
 /* Reports holders that do not give way, and arms the next look. */
@@ -724,7 +370,7 @@ void arbiter_tick(struct server *server)
         hold->overdue = true;
         peer->overdue++;
         server->overdue++;
-        note(server, RECORD_OVERDUE, peer, hold);
-        server->host.report(server->host.user, REPORT_OVERDUE, peer->slot, e);
+        holds_note(server, RECORD_OVERDUE, peer, hold);
+        peer_report(server, peer, REPORT_OVERDUE, e);
     }
 }

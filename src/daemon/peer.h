@@ -1,10 +1,13 @@
 /*
- * The server's state, shared by server.c (conversation), arbiter.c (leases and decisions) and answers.c (questions).
+ * The server's state, shared by server.c (peers and time), conversation.c (frames), terms.c (what holds for a client), arbiter.c
+ * and holds.c (leases and decisions), devices.c and answers.c (questions).
  */
 #ifndef DAEMON_PEER_H
 #define DAEMON_PEER_H
 
+#include "daemon/admission.h"
 #include "daemon/history.h"
+#include "daemon/moves.h"
 #include "daemon/server.h"
 #include "sched/core.h"
 #include "wire/frame.h"
@@ -51,10 +54,19 @@ struct peer {
     uint32_t client; /* number for people, never used again */
     struct credentials who;
     struct frame_hello hello;
-    bool joined;       /* known to the core */
-    bool exact;        /* its engine time matters to the policy: no idle leases */
-    bool reports_jobs; /* says where its jobs begin and end */
-    unsigned priority; /* in force */
+    bool joined;             /* known to the core */
+    bool exact;              /* its engine time matters to the policy: no idle leases */
+    bool reports_jobs;       /* says where its jobs begin and end */
+    unsigned priority;       /* in force */
+    bool best_effort;        /* in force */
+    struct frame_plan terms; /* the newest, in force once it was taken */
+    uint32_t serial, taken;  /* of the newest; of those in force */
+    struct task_entry *task; /* that it is, or reserves; NULL: none */
+    bool foreign;            /* its name is a task that another user runs */
+    bool reserves;           /* a process that will become the task's; until it ends */
+    bool awaits_verdict;
+    uint64_t late, late_reported; /* jobs */
+    baton_nsec late_at;           /* when that was reported; 0: never */
     struct page *page;
     struct hold holds[PAGE_LEASES];
     struct outbox in, out;
@@ -65,9 +77,10 @@ struct peer {
     bool boosted;
     /* Profile `gpusync`: one lane, one token, one engine at a time. */
     enum peer_token token;
-    uint32_t queue; /* leases that wait for the lane */
-    int engaged;    /* the lease that has it, or -1 */
-    bool job_over;  /* give the token back when the lane is free */
+    uint32_t queue;  /* leases that wait for the lane */
+    int engaged;     /* the lease that has it, or -1 */
+    bool job_over;   /* give the token back when the lane is free */
+    uint64_t placed; /* GPUs that were chosen for its job; 0: it did not ask */
     baton_nsec since_at, drain_at;
     bool connected; /* its end has not been seen */
     bool exited;    /* the process is gone */
@@ -103,6 +116,7 @@ struct server {
     struct sched_event queue[SERVER_QUEUE];
     size_t queue_begin, queue_n;
     struct peer *dirty; /* list by next_dirty */
+    struct admission admission;
     struct plan plan;
     bool has_plan;
     char plan_path[257];
@@ -110,21 +124,38 @@ struct server {
     baton_nsec timer_at;
     baton_nsec now_at;
     struct history history;
-    uint64_t grants, yields, taken_back, drops, overdue;
+    struct moves moves;
+    uint64_t grants, yields, taken_back, drops, overdue, late;
     uint32_t reloads, declared;
 };
 
 /* ---- server.c ---- */
 void peer_put(struct server *server, struct peer *peer, const struct frame *frame);
-void peer_drop(struct server *server, struct peer *peer, enum server_report report, uint64_t detail);
-void peer_plan(struct server *server, struct peer *peer);      /* works out and tells what holds for it */
+void peer_drop(struct server *server, struct peer *peer, enum report_kind report, uint64_t detail);
+void peer_report(struct server *server, const struct peer *peer, enum report_kind report, uint64_t detail);
+void peer_dirty(struct server *server, struct peer *peer);     /* it has output, or is to be dropped */
 bool same_session(const struct peer *a, const struct peer *b); /* an earlier connection of the same one */
-void server_arm(struct server *server, baton_nsec at);         /* wants a tick by then */
+/* Connections that this session had before: nothing more is granted to them, and what they hold waits for declarations. */
+void peer_replace_earlier(struct server *server, struct peer *peer);
+void server_arm(struct server *server, baton_nsec at); /* wants a tick by then */
+
+/* ---- devices.c ---- */
 int device_find(struct server *server, const char *name, bool declare, unsigned *ret_device);
 
-/* ---- arbiter.c ---- */
+/* ---- terms.c ---- */
+void peer_plan(struct server *server, struct peer *peer);       /* says what holds for it from now on */
+void peer_plan_now(struct server *server, struct peer *peer);   /* ... and for what it waits for already */
+void peer_plan_again(struct server *server, struct peer *peer); /* says what will, if that has changed */
+void peer_taken(struct server *server, struct peer *peer, uint32_t serial);
+
+/* ---- observe.c ---- */
+void observe_departed(struct task_entry *entry, const struct peer *peer); /* keeps what was seen of it */
+
+/* ---- holds.c ---- */
 uint32_t peer_engine(const struct peer *peer,
                      unsigned lease); /* first engine of a lease; UINT32_MAX: not attached */
+
+/* ---- arbiter.c ---- */
 void arbiter_join(struct server *server, struct peer *peer);
 void arbiter_attach(struct server *server, struct peer *peer, const struct frame_attach *frame);
 void arbiter_request(struct server *server, struct peer *peer, uint32_t index, uint32_t epoch);
@@ -133,10 +164,16 @@ void arbiter_group(struct server *server, struct peer *peer, const struct frame_
 void arbiter_group_release(struct server *server, struct peer *peer, const struct frame_group_release *frame);
 void arbiter_priority(struct server *server, struct peer *peer, baton_nsec deadline_at);
 void arbiter_job(struct server *server, struct peer *peer, const struct frame_job *frame);
+/* Nothing of it is held or awaited: its next request stands behind those of its equals. */
+void arbiter_rejoin(struct server *server, struct peer *peer);
 /* Takes everything back that is not running. True: nothing is left, the peer is out of the core. */
 bool arbiter_leave(struct server *server, struct peer *peer);
 void arbiter_settle(struct server *server, bool settled);
 void arbiter_tick(struct server *server);
+
+/* ---- placement.c ---- */
+void placement_request(struct server *server, struct peer *peer, const struct frame_place *frame);
+void placement_moved(struct server *server, const struct peer *peer, const struct frame_moved *frame);
 
 /* ---- answers.c ---- */
 void answer_query(struct server *server, struct peer *peer, const struct frame_query *frame);

@@ -19,6 +19,9 @@ void program_unref(struct program_record *program);
 /* A kernel of it exists: begin to make the twin, if pieces are wanted. Never blocks. */
 void program_wanted(struct program_record *program);
 
+/* Waits until the instant for the twin: true when it is built, or will not be. */
+bool program_decided(struct program_record *program, baton_nsec until_at);
+
 /*
  * The twin's description of the kernel, waiting for the twin to be built. NULL: the kernel runs whole and *ret_reason is the
  * counter that says why. Borrowed from the record.

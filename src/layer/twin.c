@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "layer/layer.h"
+#include "layer/spread/spread.h"
 
 pthread_mutex_t twin_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t twin_changed = PTHREAD_COND_INITIALIZER;
@@ -205,7 +207,7 @@ static void *run_builder(void *unused)
 
 void program_wanted(struct program_record *program)
 {
-    if (!layer_slicing())
+    if (!layer_slicing() && !spread_enabled())
         return;
     pthread_mutex_lock(&twin_lock);
     if (!builder_runs && !builder_stops)
@@ -222,6 +224,26 @@ void program_wanted(struct program_record *program)
     pthread_mutex_unlock(&twin_lock);
 }
 
+/* Under twin_lock. */
+static bool under_way(const struct program_record *program)
+{
+    return (program->state == TWIN_QUEUED || program->state == TWIN_MAKING) && !builder_stops;
+}
+
+bool program_decided(struct program_record *program, baton_nsec until_at)
+{
+    struct timespec until = {until_at / NSEC_PER_SEC, until_at % NSEC_PER_SEC};
+    bool waits;
+
+    program_wanted(program);
+    pthread_mutex_lock(&twin_lock);
+    while ((waits = under_way(program)))
+        if (pthread_cond_clockwait(&twin_changed, &twin_lock, CLOCK_MONOTONIC, &until) != 0)
+            break;
+    pthread_mutex_unlock(&twin_lock);
+    return !waits;
+}
+
 const struct translate_kernel *program_sliceable(struct program_record *program, const char *kernel,
                                                  enum session_counter *ret_reason)
 {
@@ -233,7 +255,7 @@ const struct translate_kernel *program_sliceable(struct program_record *program,
     }
     program_wanted(program);
     pthread_mutex_lock(&twin_lock);
-    while ((program->state == TWIN_QUEUED || program->state == TWIN_MAKING) && !builder_stops)
+    while (under_way(program))
         pthread_cond_wait(&twin_changed, &twin_lock);
     *ret_reason = program->state == TWIN_FAILED ? program->why_whole : COUNTER_UNSLICED_OTHER;
     if (program->state == TWIN_READY) {

@@ -27,6 +27,9 @@ struct program_record {
     bool has_result;
     enum session_counter why_whole;
     struct program_record *next_queued;
+
+    struct spread_program
+        *_Atomic spread; /* owned: the same on further devices, and what was learnt of its kernels */
 };
 
 extern pthread_mutex_t twin_lock;

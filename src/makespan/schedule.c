@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "makespan/bound.h"
+#include "makespan/search/bound.h"
 
 #define COUNTED_WORDS 3
 

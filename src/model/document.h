@@ -68,6 +68,9 @@ int node_text(const struct document *document, const struct node *node, const ch
               struct input_error *ret_error); /* not empty; lives as long as the document */
 int node_int(const struct document *document, const struct node *node, const char *what, int64_t low,
              int64_t high, int64_t *ret_value, struct input_error *ret_error);
+/* An optional key of a mapping: *value is left alone where it is missing. */
+int node_get_count(const struct document *document, const struct node *mapping, const char *key, int64_t low,
+                   int64_t high, unsigned *value, struct input_error *ret_error);
 int node_bool(const struct document *document, const struct node *node, bool *ret_value,
               struct input_error *ret_error);
 int node_number(const struct document *document, const struct node *node, const char *what, double low,

@@ -126,6 +126,21 @@ int node_int(const struct document *document, const struct node *node, const cha
     return 0;
 }
 
+int node_get_count(const struct document *document, const struct node *mapping, const char *key, int64_t low,
+                   int64_t high, unsigned *value, struct input_error *ret_error)
+{
+    const struct node *node = node_get(mapping, key);
+    int64_t wide;
+    int result;
+
+    if (!node)
+        return 0;
+    result = node_int(document, node, key, low, high, &wide, ret_error);
+    if (!result)
+        *value = (unsigned)wide;
+    return result;
+}
+
 int node_bool(const struct document *document, const struct node *node, bool *ret_value,
               struct input_error *ret_error)
 {

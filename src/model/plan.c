@@ -26,21 +26,6 @@ static int read_name(const struct document *document, const struct node *mapping
     return result;
 }
 
-static int read_unsigned(const struct document *document, const struct node *mapping, const char *key,
-                         int64_t low, int64_t high, unsigned *value, struct input_error *ret_error)
-{
-    const struct node *node = node_get(mapping, key);
-    int64_t wide;
-    int result;
-
-    if (!node)
-        return 0;
-    result = node_int(document, node, key, low, high, &wide, ret_error);
-    if (!result)
-        *value = (unsigned)wide;
-    return result;
-}
-
 static int read_task(const struct document *document, const struct node *mapping, struct plan *plan,
                      struct plan_task *task, struct input_error *ret_error)
 {
@@ -58,17 +43,17 @@ static int read_task(const struct document *document, const struct node *mapping
     if (!result && !node_get(mapping, "priority"))
         result = document_reject(document, mapping, ret_error, "a task with a priority");
     if (!result)
-        result = read_unsigned(document, mapping, "priority", 1, 99, &task->priority, ret_error);
+        result = node_get_count(document, mapping, "priority", 1, 99, &task->priority, ret_error);
     if (!result)
-        result = read_unsigned(document, mapping, "gpus", 1, PLATFORM_MAX_GPUS, &task->gpus, ret_error);
+        result = node_get_count(document, mapping, "gpus", 1, PLATFORM_MAX_GPUS, &task->gpus, ret_error);
     if (!result && (node = node_get(mapping, "placement")))
         result = placement_read(document, node, &any, &task->placement, ret_error);
     if (!result)
-        result = read_unsigned(document, mapping, "gpu_cluster", 0, PLATFORM_MAX_GPUS, &task->gpu_cluster,
-                               ret_error);
+        result = node_get_count(document, mapping, "gpu_cluster", 0, PLATFORM_MAX_GPUS, &task->gpu_cluster,
+                                ret_error);
     if (!result)
-        result = read_unsigned(document, mapping, "cpu_cluster", 0, PLATFORM_MAX_CPUS, &task->cpu_cluster,
-                               ret_error);
+        result = node_get_count(document, mapping, "cpu_cluster", 0, PLATFORM_MAX_CPUS, &task->cpu_cluster,
+                                ret_error);
     if (!result && (node = node_get(mapping, "piece_ms")))
         result = node_duration(document, node, "a time in ms", NSEC_PER_MS, 0, &task->piece, ret_error);
     if (!result && (node = node_get(mapping, "chunk_in")))

@@ -26,22 +26,6 @@ unsigned platform_gpu_clusters(const struct platform *platform)
     return platform->gpus ? platform->gpus / platform->gpu_cluster : 0;
 }
 
-/* An optional whole number. */
-static int read_count(const struct document *document, const struct node *mapping, const char *key,
-                      int64_t low, int64_t high, unsigned *value, struct input_error *ret_error)
-{
-    const struct node *node = node_get(mapping, key);
-    int64_t wide;
-    int result;
-
-    if (!node)
-        return 0;
-    result = node_int(document, node, key, low, high, &wide, ret_error);
-    if (!result)
-        *value = (unsigned)wide;
-    return result;
-}
-
 /* A cluster size: by default everything, and it must divide the whole. */
 static int read_cluster(const struct document *document, const struct node *mapping, const char *key,
                         unsigned whole, unsigned *value, struct input_error *ret_error)
@@ -51,7 +35,7 @@ static int read_cluster(const struct document *document, const struct node *mapp
     *value = whole ? whole : 1;
     if (!node_get(mapping, key))
         return 0;
-    result = read_count(document, mapping, key, 1, whole ? whole : 1, value, ret_error);
+    result = node_get_count(document, mapping, key, 1, whole ? whole : 1, value, ret_error);
     if (!result && whole % *value != 0)
         result =
             document_reject(document, node_get(mapping, key), ret_error, "%s: a divisor of %u", key, whole);
@@ -67,7 +51,7 @@ static int read_tokens(const struct document *document, const struct node *mappi
         platform->tokens_per_gpu = TOKENS_UNLIMITED;
         return 0;
     }
-    return read_count(document, mapping, "tokens_per_gpu", 1, 1000, &platform->tokens_per_gpu, ret_error);
+    return node_get_count(document, mapping, "tokens_per_gpu", 1, 1000, &platform->tokens_per_gpu, ret_error);
 }
 
 static int read_chunk(const struct document *document, const struct node *mapping, const char *key,
@@ -173,7 +157,7 @@ int platform_read(const struct document *document, const struct node *mapping, s
     int result = node_expect_mapping(document, mapping, keys, ret_error);
 
     if (!result)
-        result = read_count(document, mapping, "cpus", 1, PLATFORM_MAX_CPUS, &platform.cpus, ret_error);
+        result = node_get_count(document, mapping, "cpus", 1, PLATFORM_MAX_CPUS, &platform.cpus, ret_error);
     if (!result)
         result =
             read_cluster(document, mapping, "cpu_cluster", platform.cpus, &platform.cpu_cluster, ret_error);
@@ -183,16 +167,16 @@ int platform_read(const struct document *document, const struct node *mapping, s
     if (!result && !node_get(mapping, "numa_nodes"))
         platform.numa_nodes = 1;
     if (!result)
-        result = read_count(document, mapping, "gpus", 0, PLATFORM_MAX_GPUS, &platform.gpus, ret_error);
+        result = node_get_count(document, mapping, "gpus", 0, PLATFORM_MAX_GPUS, &platform.gpus, ret_error);
     if (!result)
         result =
             read_cluster(document, mapping, "gpu_cluster", platform.gpus, &platform.gpu_cluster, ret_error);
     if (!result)
-        result = read_count(document, mapping, "copy_engines", 1, 2, &platform.copy_engines, ret_error);
+        result = node_get_count(document, mapping, "copy_engines", 1, 2, &platform.copy_engines, ret_error);
     if (!result)
         result = read_tokens(document, mapping, &platform, ret_error);
     if (!result)
-        result = read_count(document, mapping, "buses", 1, 64, &platform.buses, ret_error);
+        result = node_get_count(document, mapping, "buses", 1, 64, &platform.buses, ret_error);
     if (!result && (node = node_get(mapping, "shared_memory")))
         result = node_bool(document, node, &platform.shared_memory, ret_error);
     if (!result && (node = node_get(mapping, "migration")))

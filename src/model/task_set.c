@@ -58,7 +58,7 @@ static int read_task(const struct document *document, const struct node *mapping
                      struct task *task, struct input_error *ret_error)
 {
     static const char *const keys[] = {"name",     "period_ms", "deadline_ms", "priority",        "placement",
-                                       "segments", "state",     "working_set", "critical_cpu_ms", NULL};
+                                       "segments", "state",     "working_set", "critical_cpu_ms", "profile", NULL};
     const struct node *node;
     const char *name = NULL;
     int result = node_expect_mapping(document, mapping, keys, ret_error);
@@ -87,6 +87,8 @@ static int read_task(const struct document *document, const struct node *mapping
         result = document_reject(document, mapping, ret_error, "a task with segments");
     if (!result)
         result = read_segments(document, node, set, task, ret_error);
+    if (!result && (node = node_get(mapping, "profile")))
+        result = task_profile_read(document, node, task->n_segments, &set->arena, &task->profile, ret_error);
     return result;
 }
 
@@ -255,6 +257,8 @@ void task_set_print(const struct task_set *set, FILE *out)
             segment_print(&task->segments[s], out);
             (void)fputc('\n', out);
         }
+        if (task->profile)
+            task_profile_print(task->profile, out);
     }
 }
 

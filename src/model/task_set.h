@@ -14,6 +14,7 @@
 #include "base/input_error.h"
 #include "base/nsec.h"
 #include "model/platform.h"
+#include "model/task_profile.h"
 
 #define TASK_SET_MAX_TASKS  100000
 #define TASK_MAX_SEGMENTS   4096
@@ -77,6 +78,7 @@ struct task {
     size_t n_segments;
     int64_t state;           /* bytes kept on the GPU between jobs */
     int64_t working_set;     /* bytes of CPU cache */
+    struct task_profile *profile; /* where the numbers come from; NULL: not said */
     baton_nsec critical_cpu; /* part of the outer CPU segments inside the critical section; -1: not given */
     unsigned line, column;
 };

@@ -82,7 +82,8 @@ enum sched_event_kind {
     SCHED_JOB_RELEASE, /* job, client, priority, deadline_at, cost, budget */
     SCHED_JOB_PRIORITY, /* job, priority, deadline_at: from now on (R10: requests that wait are not covered by a bound) */
     SCHED_JOB_DONE, /* job; refused while it holds or awaits something. CK-OMLP may defer the end: SCHED_ENDED */
-    SCHED_PLACE, /* job, n, gpus, home, migration, cost: choose n GPUs among gpus for it (placement `chosen`) */
+    /* job, n, gpus, home, migration, cost, occupied: choose n GPUs among gpus (placement `chosen`); gpus 0: forget the choice */
+    SCHED_PLACE,
     /* Tokens; profile `gpusync` only. */
     SCHED_TOKEN_REQUEST, /* job, lane, n, home, migration, cost: for the lanes lane .. lane + n - 1 at once (M1) */
     SCHED_TOKEN_RELEASE, /* job, lane; a waiting request is withdrawn */
@@ -112,6 +113,7 @@ struct sched_event {
     /* PLACE, TOKEN_REQUEST, ENGINE_REQUEST: */
     baton_nsec migration; /* predicted cost of running elsewhere than at home */
     uint64_t gpus;        /* PLACE: bit q: GPU q is allowed */
+    uint64_t occupied;    /* PLACE: bit q: somebody who announced nothing works on GPU q */
     unsigned home;        /* the GPU that holds the job's data, or SCHED_NO_GPU */
     /* CLIENT_JOIN: */
     unsigned gpu_cluster, cpu_cluster;

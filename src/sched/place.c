@@ -12,6 +12,8 @@ static baton_nsec estimate(const struct sched_core *core, const struct sched_eve
 {
     baton_nsec cost = core->gpu_load[gpu];
 
+    if (event->occupied >> gpu & 1)
+        cost += UNKNOWN_COST;
     if (event->home != SCHED_NO_GPU && event->home != gpu)
         cost += event->migration;
     return cost;
@@ -40,9 +42,11 @@ int place_job(struct sched_core *core, const struct sched_event *event)
     unsigned n = event->n ? event->n : 1;
     uint64_t chosen = 0;
 
-    if (core->profile->tokens || n > (unsigned)__builtin_popcountll(allowed))
+    if (core->profile->tokens || (event->gpus && n > (unsigned)__builtin_popcountll(allowed)))
         return SCHED_REFUSED;
     place_forget(core, event->job);
+    if (!event->gpus)
+        return 0;
     for (unsigned i = 0; i < n; i++) {
         unsigned gpu = best_gpu(core, event, allowed & ~chosen);
 

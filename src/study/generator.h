@@ -6,7 +6,7 @@
 #define STUDY_GENERATOR_H
 
 #include "base/random.h"
-#include "study/spec.h"
+#include "study/spec/spec.h"
 
 /* Streams are hashes of the values that are drawn from. */
 uint64_t generator_hash(uint64_t hash, double value);

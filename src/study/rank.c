@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "study/store_internal.h"
+#include "study/store/store_internal.h"
 
 #define SAME_AREA 1e-9
 

@@ -6,7 +6,7 @@
 #ifndef STUDY_RANK_H
 #define STUDY_RANK_H
 
-#include "study/store.h"
+#include "study/store/store.h"
 
 struct rank_row {
     const char *configuration;

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "study/spec.h"
+#include "study/spec/spec.h"
 
 /*
  * Full width of the 95 % confidence interval of a fraction after `yes` of n (Wilson's score interval, which unlike the normal one is right

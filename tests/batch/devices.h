@@ -3,7 +3,7 @@
 #define TESTS_BATCH_DEVICES_H
 
 #include "baton/batch.h"
-#include "client/batcher.h"
+#include "client/batch/batcher.h"
 
 struct devices {
     struct opencl cl; /* a copy of the loader's functions: tests may replace some */

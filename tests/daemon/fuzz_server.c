@@ -12,6 +12,7 @@
 #define PEERS 4
 
 struct fuzz_host {
+    bool asked; /* the server waits for a planner */
     struct page *pages[64];
 };
 
@@ -45,12 +46,21 @@ static void boost(void *user, pid_t pid, const pid_t *threads, size_t n, unsigne
     (void)priority;
 }
 
-static void report(void *user, enum server_report what, unsigned peer, uint64_t detail)
+static void report(void *user, const struct server_report *what)
 {
     (void)user;
     (void)what;
-    (void)peer;
-    (void)detail;
+}
+
+/* Answers come from the input too. */
+static int plan(void *user, const char *text, size_t size)
+{
+    struct fuzz_host *host = user;
+
+    (void)text;
+    (void)size;
+    host->asked = true;
+    return 0;
 }
 
 static int reload(void *user, char *ret_text, size_t size)
@@ -109,9 +119,11 @@ static void send_frame(struct server *server, const struct actor *actor, struct 
     frame.type = types[kind % (sizeof types / sizeof types[0])];
     if (kind >= 224) /* above the rest, so that older inputs keep their meaning */
         frame.type = kind % 2 ? FRAME_GROUP : FRAME_GROUP_RELEASE;
+    if (kind >= 208 && kind < 224)
+        frame.type = kind % 2 ? FRAME_PLACE : FRAME_MOVED;
     switch (frame.type) {
     case FRAME_HELLO:
-        frame.hello = (struct frame_hello){.version = next(input) % 8 ? 1 : 2,
+        frame.hello = (struct frame_hello){.version = next(input) % 8 ? FRAME_VERSION : 1,
                                            .priority = next(input),
                                            .flags = next(input) % 4,
                                            .key = next(input) % 3};
@@ -127,6 +139,19 @@ static void send_frame(struct server *server, const struct actor *actor, struct 
     case FRAME_GROUP:
     case FRAME_GROUP_RELEASE:
         frame.group = (struct frame_group){.leases = next(input), .epoch = next(input) % 4};
+        break;
+    case FRAME_PLACE:
+        frame.place = (struct frame_place){.n = next(input) % 40,
+                                           .leases = next(input) * UINT32_C(0x01010101),
+                                           .home = next(input) % 40,
+                                           .bytes = (uint64_t)next(input) << (next(input) % 57),
+                                           .work = (uint64_t)next(input) << (next(input) % 57)};
+        break;
+    case FRAME_MOVED:
+        frame.moved = (struct frame_moved){.from = next(input) % 40,
+                                           .to = next(input) % 40,
+                                           .bytes = (uint64_t)next(input) << (next(input) % 57),
+                                           .length = (uint64_t)next(input) << (next(input) % 57)};
         break;
     default: /* the first two words decide in all others */
         frame.release = (struct frame_release){
@@ -151,7 +176,7 @@ static void step(struct server *server, struct fuzz_host *host, struct actor *ac
     uint8_t op = next(input);
     unsigned who = next(input) % PEERS;
     struct actor *actor = &actors[who];
-    struct credentials credentials = {100 + (pid_t)(who / 2), who, who};
+    struct credentials credentials = {100 + (pid_t)(who / 2), who, who, who % 2};
     uint8_t raw[64];
 
     switch (op % 8) {
@@ -198,7 +223,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct config config;
     struct fuzz_host host = {0};
-    struct server_host calls = {&host, page_new, page_free, wake, boost, report, reload};
+    struct server_host calls = {&host, page_new, page_free, wake, boost, report, reload, plan};
     struct server_start start = {.generation = 1, .pid = 1, .settle = true, .now_at = NSEC_PER_SEC};
     struct actor actors[PEERS] = {0};
     struct input input = {data, data + (size < 4096 ? size : 4096)};

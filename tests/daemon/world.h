@@ -56,6 +56,7 @@ struct actor {
     bool group_runs;
     unsigned group_pieces;
     uint64_t served;
+    struct frame_place placing; /* the latest question about a GPU */
 };
 
 /* What a killed process left on a GPU, until the process is gone and the GPU drained. */
@@ -81,6 +82,7 @@ struct world {
     struct server *server;
     struct config config;
     uint32_t generation;
+    bool planning;         /* the daemon waits for a planner */
     baton_nsec restart_at; /* when a dead daemon comes back */
     struct actor actors[WORLD_CLIENTS];
     struct remains remains[WORLD_REMAINS];
@@ -91,7 +93,7 @@ struct world {
     /* How often the interesting things happened: the generator must reach them. */
     struct {
         uint64_t begins, fast_begins, yields, client_kills, daemon_kills, cuts, declared, taken_back,
-            overlaps_passing, groups, nested, outlived, group_kills;
+            overlaps_passing, groups, nested, outlived, group_kills, placed;
     } seen;
     char failure[256]; /* "": all invariants held so far */
 };

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "translate/piece.h"
 
@@ -213,6 +214,7 @@ FAKE_API cl_int CL_API_CALL fake_clBuildProgram(cl_program program, cl_uint n, c
         return CL_INVALID_PROGRAM;
     if ((n == 0) != (devices == NULL) || (!notify && data))
         return CL_INVALID_VALUE;
+    (void)usleep((useconds_t)(fake_script_duration("BuildProgram") / 1000));
     code = build(program, options, true, "BuildProgram");
     if (notify)
         notify(program, data);

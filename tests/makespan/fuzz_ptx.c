@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "makespan/ptx.h"
+#include "makespan/ptx/ptx.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

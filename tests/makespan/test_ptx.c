@@ -4,8 +4,8 @@
 
 #include "base/file.h"
 #include "harness.h"
-#include "makespan/ptx.h"
-#include "makespan/ptx_class.h"
+#include "makespan/ptx/ptx.h"
+#include "makespan/ptx/ptx_class.h"
 
 #define HEAD ".version 8.0\n.target sm_75\n.address_size 64\n"
 

@@ -5,10 +5,10 @@
 
 #include "base/random.h"
 #include "harness.h"
-#include "makespan/bound.h"
+#include "makespan/search/bound.h"
 #include "makespan/schedule.h"
-#include "makespan/starts.h"
-#include "makespan/walk.h"
+#include "makespan/search/starts.h"
+#include "makespan/search/walk.h"
 #include "oracle.h"
 
 static struct kernel parse(const char *text)

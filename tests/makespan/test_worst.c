@@ -6,10 +6,10 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "harness.h"
-#include "makespan/bound.h"
-#include "makespan/exact.h"
+#include "makespan/search/bound.h"
+#include "makespan/search/exact.h"
 #include "makespan/schedule.h"
-#include "makespan/solve.h"
+#include "makespan/search/solve.h"
 #include "oracle.h"
 
 #define MEMORY ((size_t)200 << 20)

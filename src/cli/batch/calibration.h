@@ -1,0 +1,52 @@
+/* What `baton batch calibrate` measures, and how it is shown and written. */
+#ifndef CLI_BATCH_CALIBRATION_H
+#define CLI_BATCH_CALIBRATION_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "cli/batch/measure.h"
+#include "model/topology.h"
+
+#define MAX_DEVICES      16
+#define MAX_ROUTES       (2 * MAX_DEVICES)
+#define MAX_COMBINATIONS 1024
+
+struct combination {
+    uint64_t routes;           /* bits: 2 * device + (1: out) */
+    double median[MAX_ROUTES]; /* GB/s, by ascending bit */
+    double lowest[MAX_ROUTES];
+    size_t n;
+    double graph; /* what the graph says of the sum */
+};
+
+struct calibration {
+    const struct cli_args *args;
+    struct batch_machine machine;
+    size_t n_devices, n_routes;
+    struct measured_route routes[MAX_ROUTES];
+    struct combination combinations[MAX_COMBINATIONS];
+    size_t n_combinations;
+    double chunk_ratio; /* throughput in chunks of that in whole blocks, all routes together */
+    size_t repeat;
+    baton_nsec window;
+    int64_t bytes;
+    struct topology topology; /* the result, read back */
+    double change;            /* percent against the file that was there; NAN: none */
+    char changed[64];
+};
+
+/* Bits of all routes in one direction. */
+uint64_t calibration_direction(size_t n_routes, bool out);
+
+/* The topology as YAML. */
+void calibration_write(const struct calibration *it, baton_nsec setup, FILE *out);
+
+/* Notes the largest change of any link against the file that is about to be replaced. */
+void calibration_compare(struct calibration *it, const char *path);
+
+/* Graph against measured throughput for each direction and for both (Batch, sec. 4.4). */
+void calibration_report(const struct calibration *it, const char *path);
+void calibration_report_json(const struct calibration *it, const char *path);
+
+#endif

@@ -1,0 +1,265 @@
+/* baton makespan: the answer, for people and as JSON. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/draft.h"
+#include "cli/makespan/makespan.h"
+#include "report/svg.h"
+
+static const char *const stop_names[] = {"", "seconds", "memory", "size"};
+
+static const char *assumption(const struct makespan_request *request)
+{
+    return request->loads_hit ? "every load and store hits the cache and takes one cycle (optimistic; "
+                                "--latency L=N relaxes it)"
+                              : "every load and store takes the cycles given by --latency";
+}
+
+/* What a string from PTX assumes besides. */
+static const char *const path_assumption =
+    "all threads of all warps take the heaviest path (each instruction weighs 1 / its units)";
+
+/* The string of warps, counted from 1; the caller frees it. */
+static char *format_order(const uint16_t order[], size_t n)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        (void)fprintf(out, i ? " %u" : "%u", order[i] + 1u);
+    if (fclose(out)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* The whole grid: groups run in waves, each no longer than the upper bound. */
+static double waves(const struct makespan_request *request)
+{
+    long long at_once = request->multiprocessors * request->resident;
+
+    long long n = (request->groups + at_once - 1) / at_once;
+
+    return (double)n;
+}
+
+static json_t *json_improvements(const struct anneal_result *anneal)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < anneal->n_improvements; i++) {
+        const struct anneal_improvement *at = &anneal->improvements[i];
+
+        json_array_append_new(list, json_pack("{s:i, s:s, s:f, s:i}", "instance", (int)at->instance, "start",
+                                              start_name((enum start)(at->instance % N_STARTS)), "seconds",
+                                              (double)at->after / 1e9, "makespan", (int)at->makespan));
+    }
+    return list;
+}
+
+static json_t *json_answer(const struct makespan_request *request, const struct solve_result *result,
+                           double seconds, const char *witness, const char *normalised)
+{
+    const struct problem *problem = &request->problem;
+    json_t *answer = json_pack(
+        "{s:s, s:i, s:i, s:I, s:b, s:{s:i, s:i, s:i}, s:s, s:f}", "string", request->given, "warps",
+        (int)problem->warps, "lower", (int)result->lower, "upper", (json_int_t)result->upper, "exact",
+        (int)result->is_exact, "starts", "round_robin", (int)result->starts[START_ROUND_ROBIN],
+        "fixed_priority", (int)result->starts[START_FIXED_PRIORITY], "most_pending",
+        (int)result->starts[START_MOST_PENDING], "witness", witness, "seconds", seconds);
+
+    if (!answer)
+        return NULL;
+    json_object_set_new(answer, "normalised", json_string(normalised));
+    json_object_set_new(answer, "units",
+                        json_pack("{s:i, s:i, s:i, s:i}", "L", (int)problem->capacity[UNIT_L], "C",
+                                  (int)problem->capacity[UNIT_C], "S", (int)problem->capacity[UNIT_S], "D",
+                                  (int)problem->capacity[UNIT_D]));
+    json_object_set_new(answer, "issue", problem->issue ? json_integer(problem->issue) : json_null());
+    json_object_set_new(answer, "stopped",
+                        result->stop ? json_string(stop_names[result->stop]) : json_null());
+    json_object_set_new(answer, "cheap_bound", json_integer((json_int_t)result->cheap));
+    json_object_set_new(answer, "relaxed_bound",
+                        result->relaxed ? json_integer(result->relaxed) : json_null());
+    json_object_set_new(answer, "assumes", json_string(assumption(request)));
+    if (request->is_ptx)
+        json_object_set_new(answer, "assumes_path", json_string(path_assumption));
+    json_object_set_new(answer, "worst_path", json_boolean(!request->first_iteration));
+    if (result->anneal.iterations)
+        json_object_set_new(answer, "iterations", json_integer((json_int_t)result->anneal.iterations));
+    if (result->anneal.n_improvements)
+        json_object_set_new(answer, "improvements", json_improvements(&result->anneal));
+    if (request->clock_mhz > 0)
+        json_object_set_new(answer, "upper_us",
+                            json_real(waves(request) * (double)result->upper / request->clock_mhz));
+    return answer;
+}
+
+static void print_kernel(const struct makespan_request *request, const char *normalised)
+{
+    const struct problem *problem = &request->problem;
+    size_t count[N_UNITS];
+
+    kernel_count(problem->units, problem->n, count);
+    printf("kernel      %s\n", request->given);
+    if (strcmp(request->given, normalised) != 0)
+        printf("analysed as %s\n", normalised);
+    printf("machine     %u warps of %zu cycles,", problem->warps, problem->n);
+    for (size_t u = 0; u < N_UNITS; u++) {
+        if (count[u])
+            printf(" %c=%u", UNIT_LETTERS[u], problem->capacity[u]);
+    }
+    if (problem->issue)
+        printf(", at most %u issued per cycle\n", problem->issue);
+    else
+        printf(", no cap on issue\n");
+}
+
+static void print_people(const struct makespan_request *request, const struct solve_result *result,
+                         double seconds, const char *witness, const char *normalised)
+{
+    print_kernel(request, normalised);
+    printf("starts      round-robin %u, fixed-priority %u, most-pending %u\n",
+           result->starts[START_ROUND_ROBIN], result->starts[START_FIXED_PRIORITY],
+           result->starts[START_MOST_PENDING]);
+    if (result->is_exact)
+        printf("worst case  %u cycles, proven exact\n", result->lower);
+    else
+        printf("worst case  between %u and %llu cycles, not proven exact\n", result->lower,
+               (unsigned long long)result->upper);
+    if (result->stop == SOLVE_TIME)
+        printf("            stopped by the time limit (--seconds)\n");
+    else if (result->stop == SOLVE_MEMORY)
+        printf("            stopped by the memory limit (--memory)\n");
+    else if (result->stop == SOLVE_SIZE)
+        printf("            too large for an exact search\n");
+    if (request->clock_mhz > 0)
+        printf("time        at most %.3f us for %lld groups on %lld multiprocessors at %g MHz (%.0f waves)\n",
+               waves(request) * (double)result->upper / request->clock_mhz, request->groups,
+               request->multiprocessors, request->clock_mhz, waves(request));
+    for (size_t i = 0; i < result->anneal.n_improvements; i++) {
+        const struct anneal_improvement *at = &result->anneal.improvements[i];
+
+        printf("%s%8.4f s  instance %u (%s): %u\n", i ? "            " : "found       ",
+               (double)at->after / 1e9, at->instance, start_name((enum start)(at->instance % N_STARTS)),
+               at->makespan);
+    }
+    printf("witness     %s\n", witness);
+    printf("assumes     %s\n", assumption(request));
+    if (request->is_ptx)
+        printf("            %s\n", path_assumption);
+    if (request->first_iteration)
+        printf("            loops without a bound pass once (--first-iteration): not a worst case\n");
+    printf("took        %.3f s\n", seconds);
+}
+
+int makespan_print(const struct cli_args *args, const struct makespan_request *request,
+                   const struct solve_result *result, double seconds)
+{
+    char *witness = format_order(result->witness, request->problem.n * request->problem.warps);
+    char *normalised = kernel_format(request->problem.units, request->problem.n);
+    json_t *answer = NULL;
+    int status = CLI_YES;
+
+    if (!witness || !normalised) {
+        status = cli_fail_environment(args, -ENOMEM, "the answer");
+    } else if (cli_has(args, "json")) {
+        answer = json_answer(request, result, seconds, witness, normalised);
+        if (!answer || json_dumpf(answer, stdout, JSON_COMPACT) || putchar('\n') == EOF || fflush(stdout))
+            status = cli_fail_environment(args, errno, "cannot write the answer");
+        json_decref(answer);
+    } else {
+        print_people(request, result, seconds, witness, normalised);
+        if (fflush(stdout) || ferror(stdout))
+            status = cli_fail_environment(args, errno, "cannot write the answer");
+    }
+    free(witness);
+    free(normalised);
+    return status;
+}
+
+/* One instance's stairs, carried on to the end of the run. */
+static size_t fill_series(const struct anneal_result *anneal, size_t first, double seconds, double x[],
+                          double y[])
+{
+    size_t n = 0;
+    unsigned instance = anneal->improvements[first].instance;
+
+    for (size_t i = first; i < anneal->n_improvements && anneal->improvements[i].instance == instance; i++) {
+        x[n] = (double)anneal->improvements[i].after / 1e9;
+        y[n++] = anneal->improvements[i].makespan;
+    }
+    x[n] = seconds;
+    y[n] = y[n - 1];
+    return n;
+}
+
+static void draw(const struct anneal_result *anneal, double seconds, double points[], char names[][40],
+                 struct svg_series series[], FILE *out)
+{
+    size_t n_series = 0;
+    size_t at = 0;
+    double low = anneal->makespan;
+
+    for (size_t i = 0, n; i < anneal->n_improvements; i += n) {
+        unsigned instance = anneal->improvements[i].instance;
+        double *x = points + at;
+        double *y;
+
+        for (n = 1; i + n < anneal->n_improvements && anneal->improvements[i + n].instance == instance;)
+            n++;
+        y = x + n + 1;
+        (void)fill_series(anneal, i, seconds, x, y);
+        at += 2 * (n + 1);
+        low = y[0] < low ? y[0] : low;
+        (void)snprintf(names[n_series], sizeof names[0], "%u %s", instance + 1,
+                       start_name((enum start)(instance % N_STARTS)));
+        series[n_series] =
+            (struct svg_series){.name = names[n_series], .x = x, .y = y, .n = n + 1, .steps = true};
+        n_series++;
+    }
+    svg_chart(&(struct svg_chart){.title = "Estimates of the worst-case makespan over time",
+                                  .x_label = "seconds",
+                                  .y_label = "cycles",
+                                  .has_y_range = true,
+                                  .y_low = low - 1,
+                                  .y_high = anneal->makespan + 1,
+                                  .series = series,
+                                  .n_series = n_series},
+              out);
+}
+
+int makespan_plot(const struct cli_args *args, const struct solve_result *result, double seconds,
+                  const char *path)
+{
+    const struct anneal_result *anneal = &result->anneal;
+    size_t n = anneal->n_improvements;
+    double *points;
+    char(*names)[40];
+    struct svg_series *series;
+    struct draft draft;
+    int status;
+
+    if (n == 0)
+        return cli_fail_usage(args, "--plot: nothing was annealed; use --method anneal");
+    points = calloc(4 * n, sizeof points[0]);
+    names = calloc(n, sizeof names[0]);
+    series = calloc(n, sizeof series[0]);
+    status = draft_begin(&draft);
+    if (!points || !names || !series)
+        status = -ENOMEM;
+    if (!status)
+        draw(anneal, seconds, points, names, series, draft.out);
+    status = draft_finish(&draft, path, status);
+    free(points);
+    free(names);
+    free(series);
+    return status ? cli_fail_environment(args, status, "%s", path) : 0;
+}

@@ -1,0 +1,210 @@
+/* The copies of a batch: whole, in chunks kept to a pace, slowed down to emulated links, or staged in host memory. */
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "client/batch/batcher.h"
+
+#define MIN_CHUNK ((size_t)256 << 10)
+#define N_CHUNKS  32 /* that a paced or emulated copy is cut into, between these sizes */
+
+static struct timespec to_timespec(baton_nsec at)
+{
+    return (struct timespec){.tv_sec = at / NSEC_PER_SEC, .tv_nsec = at % NSEC_PER_SEC};
+}
+
+bool batch_wait_until(struct baton_batch *batch, baton_nsec at)
+{
+    struct timespec deadline = to_timespec(at);
+    bool ok;
+
+    pthread_mutex_lock(&batch->lock);
+    while (!batch->failed && clock_now() < at)
+        pthread_cond_timedwait(&batch->changed, &batch->lock, &deadline);
+    ok = !batch->failed;
+    pthread_mutex_unlock(&batch->lock);
+    return ok;
+}
+
+/* Lets the emulated copy go on to `until` bytes, or only waits until it has moved `target`. False: the batch has failed. */
+static bool emulate(struct baton_batch *batch, size_t stream, double until, double target)
+{
+    bool ok;
+
+    pthread_mutex_lock(&batch->lock);
+    if (until > 0) {
+        batch_emulator_begin(batch->emulator, stream, until, clock_now());
+        pthread_cond_broadcast(&batch->changed);
+    }
+    while (!batch->failed) {
+        baton_nsec now = clock_now();
+        baton_nsec at = batch_emulator_reaches(batch->emulator, stream, target, now);
+        struct timespec deadline = to_timespec(at);
+
+        if (at <= now)
+            break;
+        pthread_cond_timedwait(&batch->changed, &batch->lock, &deadline);
+    }
+    if (!batch->emulator->active[stream])
+        pthread_cond_broadcast(&batch->changed); /* the others go faster now */
+    ok = !batch->failed;
+    pthread_mutex_unlock(&batch->lock);
+    return ok;
+}
+
+/* When the plan's rates have moved so many bytes of the topology. */
+static baton_nsec pace(const struct baton_batch *batch, size_t stream, double bytes)
+{
+    const struct pacing *pacing = batch->pacing;
+    double begin = batch->plan.setup;
+
+    for (size_t k = 0; k < pacing->n_steps; k++) {
+        double rate = pacing->rate[k][stream];
+        double most = rate > 0 ? rate * (pacing->end[k] - begin) : 0;
+
+        if (rate > 0 && bytes <= most * (1 + 1e-9))
+            return batch->started_at + (baton_nsec)(begin + bytes / rate);
+        bytes -= most;
+        begin = pacing->end[k];
+    }
+    return batch->started_at + (baton_nsec)(isfinite(begin) ? begin : 0);
+}
+
+static cl_int wait_for(const struct opencl *cl, cl_event event)
+{
+    cl_int error = cl->clWaitForEvents(1, &event);
+
+    cl->clReleaseEvent(event);
+    return error;
+}
+
+static cl_int write_piece(const struct opencl *cl, const struct stream_task *task, size_t at, size_t length,
+                          const void *from)
+{
+    return cl->clEnqueueWriteBuffer(task->target->in, task->to.buffer, CL_TRUE, task->to.offset + at, length,
+                                    from, 0, NULL, NULL);
+}
+
+static cl_int read_piece(const struct opencl *cl, const struct stream_task *task, size_t at, size_t length,
+                         void *to)
+{
+    return cl->clEnqueueReadBuffer(task->source->out, task->from.buffer, CL_TRUE, task->from.offset + at,
+                                   length, to, 0, NULL, NULL);
+}
+
+/* The second leg of a staged piece: wait for the first leg to have read it, write it, give the slot back. */
+static cl_int write_staged(struct baton_batch *batch, struct stream_task *task, size_t at, size_t length)
+{
+    size_t piece = at / BATCH_STAGE_BYTES;
+    cl_int error;
+
+    pthread_mutex_lock(&batch->lock);
+    task->reading = true;
+    pthread_cond_broadcast(&batch->changed);
+    while (!batch->failed && task->pieces_read <= piece)
+        pthread_cond_wait(&batch->changed, &batch->lock);
+    error = batch->failed ? COPY_CANCELLED : CL_SUCCESS;
+    pthread_mutex_unlock(&batch->lock);
+    if (error)
+        return error;
+    error = write_piece(batch->cl, task, at, length, task->stage[piece % N_STAGES]);
+    pthread_mutex_lock(&batch->lock);
+    task->pieces_written = piece + 1;
+    pthread_cond_broadcast(&batch->changed);
+    pthread_mutex_unlock(&batch->lock);
+    return error;
+}
+
+cl_int batch_copy_first_leg(struct baton_batch *batch, size_t stream)
+{
+    struct stream_task *task = &batch->streams[stream];
+
+    for (size_t at = 0; at < task->bytes; at += BATCH_STAGE_BYTES) {
+        size_t piece = at / BATCH_STAGE_BYTES;
+        size_t length = task->bytes - at < BATCH_STAGE_BYTES ? task->bytes - at : BATCH_STAGE_BYTES;
+        bool failed;
+        cl_int error;
+
+        pthread_mutex_lock(&batch->lock);
+        while (!batch->failed && (!task->reading || piece >= task->pieces_written + N_STAGES))
+            pthread_cond_wait(&batch->changed, &batch->lock);
+        failed = batch->failed;
+        pthread_mutex_unlock(&batch->lock);
+        if (failed)
+            return COPY_CANCELLED;
+        error = read_piece(batch->cl, task, at, length, task->stage[piece % N_STAGES]);
+        if (error)
+            return error;
+        pthread_mutex_lock(&batch->lock);
+        task->pieces_read = piece + 1;
+        pthread_cond_broadcast(&batch->changed);
+        pthread_mutex_unlock(&batch->lock);
+    }
+    return CL_SUCCESS;
+}
+
+static cl_int move(struct baton_batch *batch, struct stream_task *task, size_t at, size_t length)
+{
+    const struct opencl *cl = batch->cl;
+    cl_event event;
+    cl_int error;
+
+    switch (task->kind) {
+    case COPY_UP:
+        return write_piece(cl, task, at, length, (const char *)task->from.host + at);
+    case COPY_DOWN:
+        return read_piece(cl, task, at, length, (char *)task->to.host + at);
+    case COPY_DEVICE:
+        error =
+            cl->clEnqueueCopyBuffer(task->target->in, task->from.buffer, task->to.buffer,
+                                    task->from.offset + at, task->to.offset + at, length, 0, NULL, &event);
+        return error ? error : wait_for(cl, event);
+    case COPY_HOST:
+        memmove((char *)task->to.host + at, (const char *)task->from.host + at, length);
+        return CL_SUCCESS;
+    case COPY_STAGED:
+        return write_staged(batch, task, at, length);
+    case COPY_NONE:
+        break;
+    }
+    return CL_SUCCESS;
+}
+
+static size_t chunk_size(const struct baton_batch *batch, const struct stream_task *task)
+{
+    size_t chunk = task->bytes / N_CHUNKS;
+
+    if (task->kind == COPY_STAGED)
+        return BATCH_STAGE_BYTES;
+    if (!batch->pacing && !batch->emulator)
+        return task->bytes;
+    chunk = chunk < MIN_CHUNK ? MIN_CHUNK : chunk > BATCH_CHUNK_BYTES ? BATCH_CHUNK_BYTES : chunk;
+    return chunk / 4096 * 4096;
+}
+
+cl_int batch_copy(struct baton_batch *batch, size_t stream)
+{
+    struct stream_task *task = &batch->streams[stream];
+    size_t chunk = chunk_size(batch, task);
+    double all = batch->emulator ? batch->emulator->batch.flows[stream].bytes : 0;
+
+    for (size_t at = 0; at < task->bytes; at += chunk) {
+        size_t length = task->bytes - at < chunk ? task->bytes - at : chunk;
+        double begin = (double)at * batch->ratio;
+        double end = at + length == task->bytes ? all : (double)(at + length) * batch->ratio;
+        cl_int error;
+
+        if (batch->pacing && !batch_wait_until(batch, pace(batch, stream, begin)))
+            return COPY_CANCELLED;
+        /* The emulated copy may go on to the end, or of a paced one to the end of this chunk; the one before must be there. */
+        if (batch->emulator && !emulate(batch, stream, batch->pacing ? end : at ? 0 : all, begin))
+            return COPY_CANCELLED;
+        error = move(batch, task, at, length);
+        if (error)
+            return error;
+    }
+    if (batch->emulator && !emulate(batch, stream, 0, all))
+        return COPY_CANCELLED;
+    return CL_SUCCESS;
+}

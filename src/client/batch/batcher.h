@@ -1,0 +1,155 @@
+/*
+ * Inside of the batch operations: what the files client/batch*.c share. The life of a batch:
+ *
+ *   start (caller)          run (the batcher's thread)                     workers, one per stream
+ *   copy streams, plan ---> take the gate, post a job per stream ------>   wait for the turn on the DMA engine and for the planned
+ *   append to the FIFO      wait for all, release the gate, mark done <--  instant, copy, wait for the GPU, run the kernel
+ */
+#ifndef CLIENT_BATCHER_H
+#define CLIENT_BATCHER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/list.h"
+#include "base/nsec.h"
+#include "baton/batch.h"
+#include "client/batch/batch_emulator.h"
+#include "client/batch/batch_gate.h"
+#include "client/opencl.h"
+#include "transfer/batch.h"
+
+/* Who goes first where only one may: a lane per DMA engine, per GPU's execution engine, and for all copies when they go one by one. */
+#define LANE_EXECUTION(node) (2 * TOPOLOGY_MAX_NODES + (node))
+#define LANE_ALL             (3 * TOPOLOGY_MAX_NODES)
+#define N_LANES              (3 * TOPOLOGY_MAX_NODES + 1)
+#define N_STAGES             2 /* pieces in flight of a copy that is staged in host memory */
+
+enum copy_kind { COPY_NONE, COPY_UP, COPY_DOWN, COPY_DEVICE, COPY_HOST, COPY_STAGED };
+
+struct batcher_gpu {
+    int node;
+    cl_device_id device;
+    cl_context context;                /* retained */
+    cl_command_queue in, out, execute; /* owned */
+};
+
+/* A place in a lane: go when lane's counter has come to the ticket. */
+struct ticket {
+    unsigned lane;
+    unsigned number;
+};
+
+struct stream_task {
+    char name[64];
+    size_t bytes;
+    enum copy_kind kind;
+    struct baton_place from, to;                       /* nodes' names are not kept */
+    const struct batcher_gpu *source, *target, *where; /* of the copy; of the kernel; NULL: none */
+    cl_kernel kernel;                                  /* owned */
+    cl_uint dimensions;
+    size_t global[3], local[3];
+    bool has_local;
+    struct ticket copy_tickets[2];
+    size_t n_copy_tickets;
+    struct ticket kernel_ticket;
+    unsigned char *stage[N_STAGES];     /* owned; COPY_STAGED */
+    size_t pieces_read, pieces_written; /* of the staged copy; guarded by baton_batch::lock */
+    bool reading;                       /* the first leg may begin */
+    struct baton_times measured;
+};
+
+struct baton_batch {
+    struct list link;              /* baton_batcher::waiting */
+    struct baton_batcher *batcher; /* valid until done */
+    const struct opencl *cl;
+    const struct batch_method *method;
+    struct stream_task *streams; /* owned */
+    struct batch_stream *models; /* owned */
+    struct batch plan;
+    struct batch_timeline timeline;
+    struct pacing *pacing;           /* owned; NULL unless the method paces */
+    struct batch_emulator *emulator; /* owned; NULL unless links are emulated; guarded by lock */
+    double ratio;                    /* bytes of the topology per byte copied */
+    struct gate_request request;
+
+    pthread_mutex_t lock;   /* guards what follows and every stream's stage counters */
+    pthread_cond_t changed; /* CLOCK_MONOTONIC */
+    unsigned turn[N_LANES];
+    size_t unfinished; /* jobs */
+    bool failed, done;
+    int error;
+    char message[256];
+    baton_nsec started_at;
+    baton_nsec measured;
+};
+
+struct batch_job {
+    struct baton_batch *batch;
+    size_t stream;
+    bool first_leg; /* of a staged copy: device to host */
+};
+
+struct baton_batcher {
+    const struct opencl *cl;
+    struct topology topology;
+    struct topology emulated;
+    bool emulates;
+    double ratio;
+    const struct batch_method *method;
+    struct batcher_gpu *gpus; /* owned */
+    size_t n_gpus;
+    const struct batch_gate *gate; /* borrowed, or NULL */
+    struct batch_gate own_gate;    /* the session's; batch_gate_session.c */
+    atomic_size_t granted;         /* batches that the daemon granted their engines */
+
+    pthread_mutex_t lock; /* guards what follows; taken before a batch's lock */
+    pthread_cond_t changed;
+    struct list waiting; /* baton_batch::link; the first one runs */
+    struct list hosts;   /* of baton_host_alloc() */
+    bool closing;        /* no batch will be started any more: the runner ends when none waits */
+    bool deserted;       /* the runner has ended: the workers may */
+    pthread_t runner;
+    bool has_runner;
+    pthread_t *workers; /* owned; n_workers of them */
+    size_t n_workers;
+    struct batch_job jobs[2 * BATCH_MAX_STREAMS];
+    size_t n_jobs; /* not yet taken: jobs[0..n_jobs) */
+};
+
+/* batch.c: the same as baton_batcher_new() over another table of OpenCL functions. */
+int batcher_new_over(const struct opencl *cl, const struct baton_batcher_config *config,
+                     struct baton_batcher **ret_batcher, char *ret_message, size_t size);
+
+/* batch_gate_session.c: the gate of this process's session with the daemon, unless there is one already. */
+void batcher_open_gate(struct baton_batcher *batcher);
+
+/* batch_host.c: all memory of baton_host_alloc() that is left. */
+void batcher_free_hosts(struct baton_batcher *batcher);
+
+/* batch_plan.c */
+/* Translates streams for the predictor. 0, or -EINVAL with the message. */
+int batch_models(const struct topology *topology, const struct baton_stream streams[], size_t n, double ratio,
+                 struct batch_stream ret_models[], char *ret_message, size_t size);
+/* Copies, checks and plans: 0, or -errno with the batch failed and its message set. */
+int batch_prepare(struct baton_batch *batch, const struct baton_stream streams[], size_t n);
+void batch_release(struct baton_batch *batch); /* gives back all OpenCL objects */
+
+/* batch_execute.c */
+/* Runs the batch on the batcher's workers and waits; called by the runner only. */
+void batch_execute(struct baton_batch *batch);
+void *batcher_worker(void *batcher);
+/* Marks the batch as failed, unless it is already, and wakes whoever waits in it. */
+void batch_fail(struct baton_batch *batch, int error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* batch_copy.c */
+/* Waits until the instant; false when the batch has failed meanwhile. */
+bool batch_wait_until(struct baton_batch *batch, baton_nsec at);
+/* The stream's copy, paced and emulated as the batch wants it. CL_SUCCESS, an OpenCL error, or COPY_CANCELLED. */
+#define COPY_CANCELLED 1
+cl_int batch_copy(struct baton_batch *batch, size_t stream);
+cl_int batch_copy_first_leg(struct baton_batch *batch, size_t stream);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * Which GPU for the next job (placement `chosen`, PROTOCOLS.md M1)? Asked once per job, before its data is uploaded; one
+ * round trip to the daemon, which knows what the others announced. For worker threads: it blocks, but never for long.
+ *
+ *     place_choose(session, leases, n, &request, &chosen);  ... move the data, place_moved() ...  run ...  place_end(session);
+ */
+#ifndef CLIENT_PLACE_H
+#define CLIENT_PLACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/nsec.h"
+#include "client/lease.h"
+
+#define PLACE_NOWHERE SIZE_MAX
+#define PLACE_PASSED  1 /* nobody chose: no daemon, no answer in time, or it does not choose among these */
+
+struct place_request {
+    unsigned gpus;   /* how many; 0 counts as 1 */
+    size_t home;     /* index of the candidate whose GPU has the data; PLACE_NOWHERE: none has */
+    uint64_t bytes;  /* that would have to be moved from there */
+    baton_nsec work; /* GPU time of the job; 0: unknown */
+};
+
+/*
+ * candidates: one lease per GPU, all of this session, at most 32. *ret_chosen: bit i: candidates[i], as many as were asked for.
+ * 0, or PLACE_PASSED; then it is home (else the first) and those after it, as nothing is known. -EINVAL: no or too many candidates.
+ * A session has one placement at a time: a new choice ends the one before. One thread at a time.
+ */
+int place_choose(struct session *session, struct lease *const candidates[], size_t n,
+                 const struct place_request *request, uint32_t *ret_chosen);
+
+/* The job is over; its announced work no longer counts. Never blocks. */
+void place_end(struct session *session);
+
+/* Data was moved, so that the daemon learns what it costs. from NULL: from the host. Never blocks. */
+void place_moved(struct session *session, const struct lease *from, const struct lease *to, uint64_t bytes,
+                 baton_nsec length);
+
+#endif

@@ -1,0 +1,199 @@
+/* Bytes from a peer: frames, who may send which, and where each goes. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/observe.h"
+
+static bool reports_jobs(const struct server *server, const struct peer *peer)
+{
+    return server->profile->tokens || server->config.policy == POLICY_EDF ||
+           server->config.policy == POLICY_FAIR_LATENESS || (peer->hello.flags & HELLO_ADAPTIVE);
+}
+
+static int receive_hello(struct server *server, struct peer *peer, const struct frame_hello *hello)
+{
+    struct frame frame = {.type = FRAME_WELCOME};
+    struct frame error = {.type = FRAME_ERROR, .error = {.reason = EPROTONOSUPPORT}};
+
+    if (hello->version != FRAME_VERSION) {
+        (void)snprintf(error.error.text, sizeof error.error.text, "expected protocol version %u, found %u",
+                       FRAME_VERSION, hello->version);
+        peer_put(server, peer, &error);
+        return SERVER_DROP;
+    }
+    if (hello->priority > 99)
+        return SERVER_DROP;
+    peer->hello = *hello;
+    frame.welcome.version = FRAME_VERSION;
+    frame.welcome.generation = server->start.generation;
+    frame.welcome.client = peer->client;
+    if (hello->flags & HELLO_MONITOR) {
+        peer->state = PEER_MONITOR;
+        peer_put(server, peer, &frame);
+        return 0;
+    }
+    if (server->host.page_new(server->host.user, peer->slot, &peer->page) < 0)
+        return SERVER_DROP;
+    page_init(peer->page, server->start.generation, peer->client);
+    peer->state = PEER_CLIENT;
+    frame.welcome.page_size = PAGE_SIZE_BYTES;
+    peer->reports_jobs = reports_jobs(server, peer);
+    frame.welcome.flags = (peer->reports_jobs ? WELCOME_JOBS : 0) |
+                          (server->profile->buses && server->config.buses ? WELCOME_BUS : 0);
+    peer_put(server, peer, &frame);
+    admission_hello(server, peer);
+    peer_plan(server, peer);
+    history_add(&server->history, server->now_at, RECORD_JOIN, peer->client, 0);
+    peer_replace_earlier(server, peer);
+    arbiter_join(server, peer);
+    return 0;
+}
+
+static void receive_thread(struct peer *peer, uint32_t tid)
+{
+    for (size_t i = 0; i < peer->n_threads; i++) {
+        if (peer->threads[i] == (pid_t)tid)
+            return;
+    }
+    if (peer->n_threads < PEER_MAX_THREADS && tid > 0 && tid <= INT32_MAX)
+        peer->threads[peer->n_threads++] = (pid_t)tid;
+}
+
+/* Only the daemon's own user and root may change what holds for everybody. */
+static void receive_reload(struct server *server, struct peer *peer)
+{
+    struct frame frame = {.type = FRAME_DONE};
+
+    if (peer->who.uid != server->start.uid && peer->who.uid != 0) {
+        frame.done.reason = EPERM;
+        (void)snprintf(frame.done.text, sizeof frame.done.text, "only the daemon's own user may");
+    } else {
+        int result = server->host.reload(server->host.user, frame.done.text, sizeof frame.done.text);
+
+        frame.done.reason = (uint32_t)(result < 0 ? -result : result);
+    }
+    peer_put(server, peer, &frame);
+}
+
+static int dispatch_client(struct server *server, struct peer *peer, const struct frame *frame)
+{
+    switch (frame->type) {
+    case FRAME_ATTACH:
+        if (frame->attach.index >= PAGE_LEASES || frame->attach.engine >= FRAME_ENGINES ||
+            peer->holds[frame->attach.index].state != HOLD_UNUSED || !device_name_valid(frame->attach.device))
+            return SERVER_DROP;
+        arbiter_attach(server, peer, &frame->attach);
+        return 0;
+    case FRAME_REQUEST:
+        if (frame->request.index >= PAGE_LEASES)
+            return SERVER_DROP;
+        if (peer->holds[frame->request.index].state !=
+            HOLD_UNUSED) /* else: refused, the answer is under way */
+            arbiter_request(server, peer, frame->request.index, frame->request.epoch);
+        return 0;
+    case FRAME_RELEASE:
+        if (frame->release.index >= PAGE_LEASES)
+            return SERVER_DROP;
+        if (peer->holds[frame->release.index].state != HOLD_UNUSED)
+            arbiter_release(server, peer, &frame->release);
+        return 0;
+    case FRAME_GROUP:
+        if (!frame->group.leases)
+            return SERVER_DROP;
+        arbiter_group(server, peer, &frame->group);
+        return 0;
+    case FRAME_GROUP_RELEASE:
+        arbiter_group_release(server, peer, &frame->group_release);
+        return 0;
+    case FRAME_PRIORITY:
+        if (frame->priority.priority < 1 || frame->priority.priority > 99)
+            return SERVER_DROP;
+        peer->hello.priority = frame->priority.priority;
+        peer->hello.flags &= ~HELLO_ADAPTIVE;
+        peer_plan_now(server, peer);
+        return 0;
+    case FRAME_THREAD:
+        receive_thread(peer, frame->thread.tid);
+        return 0;
+    case FRAME_TAKEN:
+        peer_taken(server, peer, frame->taken.serial);
+        return 0;
+    case FRAME_LATE:
+        if (!frame->late.flags || frame->late.flags & ~(LATE_MISSED | LATE_EXCEEDED))
+            return SERVER_DROP;
+        observe_late(server, peer, &frame->late);
+        return 0;
+    case FRAME_PLACE:
+        if (frame->place.n > PAGE_LEASES)
+            return SERVER_DROP;
+        if (peer->joined)
+            placement_request(server, peer, &frame->place);
+        return 0;
+    case FRAME_MOVED:
+        placement_moved(server, peer, &frame->moved);
+        return 0;
+    case FRAME_JOB:
+        arbiter_job(server, peer, &frame->job);
+        return 0;
+    default:
+        return SERVER_DROP;
+    }
+}
+
+static int dispatch(struct server *server, struct peer *peer, const struct frame *frame)
+{
+    if (peer->state == PEER_GREETING)
+        return frame->type == FRAME_HELLO ? receive_hello(server, peer, &frame->hello) : SERVER_DROP;
+    switch (frame->type) {
+    case FRAME_GOODBYE:
+        peer->finished = true;
+        peer->drop = true;
+        peer_dirty(server, peer);
+        return 0;
+    case FRAME_QUERY:
+        answer_query(server, peer, &frame->query);
+        return 0;
+    case FRAME_RELOAD:
+        receive_reload(server, peer);
+        return 0;
+    case FRAME_ADMIT:
+        if (peer->state != PEER_MONITOR || peer->awaits_verdict)
+            return SERVER_DROP;
+        admission_admit(server, peer, frame->admit.task);
+        return 0;
+    default:
+        return peer->state == PEER_CLIENT ? dispatch_client(server, peer, frame) : SERVER_DROP;
+    }
+}
+
+int server_receive(struct server *server, unsigned slot, const uint8_t *bytes, size_t n, baton_nsec now_at)
+{
+    struct peer *peer = server->peers[slot];
+
+    server->now_at = now_at;
+    while (n > 0 && !peer->drop) {
+        size_t taken = outbox_append(&peer->in, bytes, n);
+        int result = 0;
+
+        bytes += taken;
+        n -= taken;
+        while (!peer->drop && result == 0) {
+            const uint8_t *waiting;
+            size_t pending = outbox_pending(&peer->in, &waiting);
+            struct frame frame;
+            size_t used;
+
+            result = frame_decode(waiting, pending, &frame, &used);
+            if (result == FRAME_PARTIAL)
+                break;
+            if (result == 0) {
+                outbox_drop(&peer->in, used);
+                result = dispatch(server, peer, &frame);
+            }
+            if (result)
+                peer_drop(server, peer, REPORT_BAD_FRAME, 0);
+        }
+    }
+    return peer->drop ? SERVER_DROP : 0;
+}

@@ -1,0 +1,392 @@
+#include "daemon/edge/loop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "daemon/edge/connections.h"
+#include "daemon/edge/words.h"
+#include "wire/frame.h"
+
+#define PROBE_LIMIT (30 * NSEC_PER_SEC)
+
+int loop_watch(struct loop *loop, int fd, uint32_t events, enum loop_source source, unsigned slot)
+{
+    struct epoll_event event = {.events = events, .data.u64 = loop_tag(source, slot)};
+
+    return epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+/* ---- what the server asks for ---- */
+
+static int page_new(void *user, unsigned slot, struct page **ret_page)
+{
+    struct loop *loop = user;
+    int fd = memfd_create("baton-leases", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    void *page = MAP_FAILED;
+
+    if (fd < 0)
+        return -errno;
+    /* The size is fixed for good: a client that could shrink the file would make our accesses fault. */
+    if (ftruncate(fd, (off_t)PAGE_SIZE_BYTES) == 0 &&
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+        page = mmap(NULL, PAGE_SIZE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (page == MAP_FAILED) {
+        int result = -errno;
+
+        close(fd);
+        return result;
+    }
+    loop->connections[slot].page = fd;
+    *ret_page = page;
+    return 0;
+}
+
+static void page_free(void *user, unsigned slot, struct page *page)
+{
+    (void)user;
+    (void)slot;
+    (void)munmap(page, PAGE_SIZE_BYTES);
+}
+
+static void wake(void *user, lease_word *word)
+{
+    (void)user;
+    (void)syscall(SYS_futex, page_futex(word), FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+static void boost(void *user, pid_t pid, const pid_t *threads, size_t n, unsigned priority)
+{
+    boost_threads(&((struct loop *)user)->boost, pid, threads, n, priority);
+}
+
+static void report(void *user, const struct server_report *what)
+{
+    struct loop *loop = user;
+    char text[512];
+
+    words_report(what, text, sizeof text);
+    if (text[0])
+        loop->log("%s", text);
+}
+
+static int reload(void *user, char *ret_text, size_t size)
+{
+    struct loop *loop = user;
+
+    return loop->reload(loop, ret_text, size);
+}
+
+static int plan(void *user, const char *text, size_t size)
+{
+    struct loop *loop = user;
+    const char *analysis = sched_profiles[loop->config.profile].analysis;
+    struct planner *planner = loop->planner;
+    int result = planner_start(planner, loop->config.planner, analysis, text, size,
+                               loop->config.planner_limit, clock_now());
+
+    if (!result)
+        result = loop_watch(loop, planner->pidfd, EPOLLIN, SOURCE_PLANNED, 0);
+    for (unsigned i = 0; i < PLANNER_PIPES && !result; i++)
+        result = loop_watch(loop, planner->fds[i], EPOLLIN, SOURCE_PLANNER, i);
+    if (result)
+        planner_stop(planner);
+    return result;
+}
+
+static void on_planned(struct loop *loop)
+{
+    struct planning planning;
+
+    if (loop->planner->pid <= 0)
+        return;
+    planning = planner_end(loop->planner, clock_now());
+    server_planned(loop->server, &planning, clock_now());
+}
+
+/* ---- signals, timers, the probe ---- */
+
+static void end_probe(struct loop *loop)
+{
+    const char *name;
+    const char *description;
+    size_t at = 0;
+    unsigned n = 0;
+
+    while (probe_next(&loop->probe, &at, &name, &description)) {
+        if (server_add_device(loop->server, name, description) == 0)
+            n++;
+        else
+            loop->log("device %s is one too many (devices: %u)", name, loop->config.devices);
+    }
+    probe_stop(&loop->probe);
+    loop->log("%u OpenCL device%s found", n, n == 1 ? "" : "s");
+}
+
+static void on_signal(struct loop *loop)
+{
+    struct signalfd_siginfo signal_info;
+    char text[256] = "";
+
+    while (read(loop->signals, &signal_info, sizeof signal_info) == (ssize_t)sizeof signal_info) {
+        if (signal_info.ssi_signo == SIGHUP)
+            loop->log("reload: %s", loop->reload(loop, text, sizeof text) == 0 ? "done" : text);
+        else
+            loop->stop = true;
+    }
+}
+
+static baton_nsec next_at(const struct loop *loop)
+{
+    baton_nsec at = server_next_at(loop->server);
+
+    if (loop->probe.pid > 0 && loop->probe_until_at < at)
+        at = loop->probe_until_at;
+    if (loop->planner->until_at < at)
+        at = loop->planner->until_at;
+    if (metrics_next_at(&loop->metrics) < at)
+        at = metrics_next_at(&loop->metrics);
+    if (loop->config.idle_exit && loop->lonely_at != NSEC_MAX &&
+        loop->lonely_at + loop->config.idle_exit < at)
+        at = loop->lonely_at + loop->config.idle_exit;
+    return at;
+}
+
+static void arm_timer(struct loop *loop)
+{
+    baton_nsec at = next_at(loop);
+    struct itimerspec when = {0};
+
+    if (at == loop->armed_at)
+        return;
+    if (at != NSEC_MAX) {
+        when.it_value.tv_sec = at / NSEC_PER_SEC;
+        when.it_value.tv_nsec = at % NSEC_PER_SEC;
+        if (at <= 0)
+            when.it_value.tv_nsec = 1;
+    }
+    (void)timerfd_settime(loop->timer, TFD_TIMER_ABSTIME, &when, NULL);
+    loop->armed_at = at;
+}
+
+static void on_timer(struct loop *loop)
+{
+    uint64_t count;
+
+    (void)!read(loop->timer, &count, sizeof count);
+    loop->armed_at = NSEC_MAX - 1; /* spent: set it anew whatever comes */
+    if (loop->probe.pid > 0 && clock_now() >= loop->probe_until_at) {
+        loop->log("the OpenCL probe hangs; killed");
+        probe_stop(&loop->probe);
+    }
+    if (clock_now() >= loop->planner->until_at)
+        planner_expire(loop->planner);
+    metrics_tick(&loop->metrics, clock_now());
+}
+
+static void look_at_loneliness(struct loop *loop)
+{
+    if (server_peers(loop->server) > 0)
+        loop->lonely_at = NSEC_MAX;
+    else if (loop->lonely_at == NSEC_MAX)
+        loop->lonely_at = clock_now();
+    else if (loop->config.idle_exit && clock_now() - loop->lonely_at >= loop->config.idle_exit)
+        loop->stop = true;
+}
+
+static enum loop_source source_of(const struct epoll_event *event)
+{
+    return (enum loop_source)(event->data.u64 >> 32);
+}
+
+static void on_metrics(struct loop *loop)
+{
+    int reader = metrics_accept(&loop->metrics, clock_now());
+
+    if (reader >= 0)
+        (void)loop_watch(loop, loop->metrics.readers[reader].fd, EPOLLIN, SOURCE_READER, (unsigned)reader);
+}
+
+static void on_reader(struct loop *loop, unsigned reader)
+{
+    struct epoll_event event = {.events = EPOLLOUT, .data.u64 = loop_tag(SOURCE_READER, reader)};
+
+    if (metrics_serve(&loop->metrics, reader, loop->server) == 1)
+        (void)epoll_ctl(loop->epoll, EPOLL_CTL_MOD, loop->metrics.readers[reader].fd, &event);
+}
+
+static bool brings_newcomers(const struct epoll_event *event)
+{
+    return source_of(event) == SOURCE_LISTENER || source_of(event) == SOURCE_METRICS;
+}
+
+static void handle(struct loop *loop, const struct epoll_event *event)
+{
+    unsigned slot = (unsigned)event->data.u64;
+
+    switch (source_of(event)) {
+    case SOURCE_LISTENER:
+        connections_accept(loop);
+        break;
+    case SOURCE_SIGNAL:
+        on_signal(loop);
+        break;
+    case SOURCE_TIMER:
+        on_timer(loop);
+        break;
+    case SOURCE_PROBE:
+        if (loop->probe.fd >= 0 && probe_read(&loop->probe))
+            end_probe(loop);
+        break;
+    case SOURCE_PEER:
+        connections_on_peer(loop, slot, event->events);
+        break;
+    case SOURCE_EXIT:
+        connections_on_exit(loop, slot);
+        break;
+    case SOURCE_PLANNER:
+        planner_read(loop->planner, slot);
+        break;
+    case SOURCE_PLANNED:
+        on_planned(loop);
+        break;
+    case SOURCE_METRICS:
+        on_metrics(loop);
+        break;
+    case SOURCE_READER:
+        on_reader(loop, slot);
+        break;
+    }
+}
+
+void loop_run(struct loop *loop)
+{
+    struct epoll_event events[32];
+
+    while (!loop->stop) {
+        int n;
+
+        server_tick(loop->server, clock_now());
+        connections_flush(loop);
+        look_at_loneliness(loop);
+        arm_timer(loop);
+        if (loop->stop)
+            break;
+        n = epoll_wait(loop->epoll, events, 32, -1);
+        /* Newcomers last: they take the slots of the departed, for whom this turn may hold one more event. */
+        for (int i = 0; i < n; i++)
+            if (!brings_newcomers(&events[i]))
+                handle(loop, &events[i]);
+        for (int i = 0; i < n; i++)
+            if (brings_newcomers(&events[i]))
+                handle(loop, &events[i]);
+    }
+}
+
+/* ---- start and end ---- */
+
+static int start_server(struct loop *loop)
+{
+    struct server_host host = {loop, page_new, page_free, wake, boost, report, reload, plan};
+    struct server_start start = {.generation = loop->listener.generation,
+                                 .pid = getpid(),
+                                 .uid = getuid(),
+                                 .settle = loop->listener.unclean,
+                                 .now_at = clock_now()};
+
+    boost_init(&loop->boost, loop->config.band_low, loop->config.band_high, loop->config.realtime,
+               &start.about);
+    if (loop->config.realtime && !(start.about & ABOUT_REALTIME))
+        loop->log("no permission for SCHED_FIFO: order is kept, no bound is claimed (CAP_SYS_NICE)");
+    if (loop->config.realtime && !(start.about & ABOUT_LOCKED))
+        loop->log("no permission to lock memory (CAP_IPC_LOCK, or a higher RLIMIT_MEMLOCK)");
+    return server_new(&loop->config, &host, &start, &loop->server);
+}
+
+static int start_sources(struct loop *loop)
+{
+    sigset_t signals;
+    int result;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    (void)sigprocmask(SIG_BLOCK, &signals, NULL);
+    loop->epoll = epoll_create1(EPOLL_CLOEXEC);
+    loop->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    loop->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (loop->epoll < 0 || loop->signals < 0 || loop->timer < 0)
+        return -errno;
+    result = loop_watch(loop, loop->listener.fd, EPOLLIN, SOURCE_LISTENER, 0);
+    if (!result)
+        result = loop_watch(loop, loop->signals, EPOLLIN, SOURCE_SIGNAL, 0);
+    if (!result)
+        result = loop_watch(loop, loop->timer, EPOLLIN, SOURCE_TIMER, 0);
+    return result;
+}
+
+int loop_init(struct loop *loop)
+{
+    int result;
+
+    loop->epoll = loop->signals = loop->timer = -1;
+    loop->armed_at = NSEC_MAX;
+    loop->lonely_at = NSEC_MAX;
+    loop->probe.fd = -1;
+    metrics_init(&loop->metrics);
+    loop->connections = calloc(loop->config.clients, sizeof *loop->connections);
+    loop->planner = malloc(sizeof *loop->planner);
+    if (loop->planner)
+        planner_init(loop->planner);
+    if (!loop->connections || !loop->planner)
+        return -ENOMEM;
+    for (unsigned i = 0; i < loop->config.clients; i++)
+        loop->connections[i] = (struct connection){.fd = -1, .pidfd = -1, .page = -1};
+    result = start_sources(loop);
+    if (!result)
+        result = start_server(loop);
+    if (!result && loop->config.metrics[0]) {
+        result = metrics_open(&loop->metrics, loop->config.metrics);
+        if (result)
+            loop->log("metrics: cannot listen on %s: %s", loop->config.metrics, strerror(-result));
+        else
+            result = loop_watch(loop, loop->metrics.fd, EPOLLIN, SOURCE_METRICS, 0);
+    }
+    if (!result && loop->config.probe && probe_start(&loop->probe) == 0) {
+        loop->probe_until_at = clock_now() + PROBE_LIMIT;
+        result = loop_watch(loop, loop->probe.fd, EPOLLIN, SOURCE_PROBE, 0);
+    }
+    return result;
+}
+
+void loop_done(struct loop *loop)
+{
+    probe_stop(&loop->probe);
+    metrics_close(&loop->metrics);
+    if (loop->planner)
+        planner_stop(loop->planner);
+    server_free(loop->server);
+    boost_done(&loop->boost);
+    connections_close(loop);
+    free(loop->connections);
+    free(loop->planner);
+    if (loop->epoll >= 0)
+        close(loop->epoll);
+    if (loop->signals >= 0)
+        close(loop->signals);
+    if (loop->timer >= 0)
+        close(loop->timer);
+}

@@ -1,0 +1,77 @@
+/*
+ * batond's edges: one epoll thread that carries bytes, descriptors, signals and timers to the server and back. It sleeps
+ * in epoll_wait without a timeout; timers are armed only when the server asked for one.
+ */
+#ifndef DAEMON_LOOP_H
+#define DAEMON_LOOP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "daemon/edge/boost.h"
+#include "daemon/config.h"
+#include "daemon/edge/listener.h"
+#include "daemon/edge/metrics.h"
+#include "daemon/edge/planner.h"
+#include "daemon/edge/probe.h"
+#include "daemon/server.h"
+
+/* One connection, by slot. */
+struct connection {
+    int fd;     /* -1: gone */
+    int pidfd;  /* -1: the process cannot be watched, or has ended */
+    int page;   /* memfd until it was sent; -1 */
+    bool waits; /* for room to write */
+};
+
+/* What an event is about; the slot of a peer, reader or pipe goes with it. */
+enum loop_source {
+    SOURCE_LISTENER,
+    SOURCE_SIGNAL,
+    SOURCE_TIMER,
+    SOURCE_PROBE,
+    SOURCE_PEER,
+    SOURCE_EXIT,
+    SOURCE_PLANNER,
+    SOURCE_PLANNED,
+    SOURCE_METRICS,
+    SOURCE_READER,
+};
+
+struct loop {
+    int epoll, signals, timer;
+    struct listener listener;
+    struct config config;
+    struct server *server;
+    struct connection *connections; /* config.clients */
+    struct boost boost;
+    struct probe probe;
+    struct metrics metrics;
+    struct planner *planner; /* owned */
+    baton_nsec probe_until_at;
+    baton_nsec armed_at;  /* what the timer is set to; NSEC_MAX: off */
+    baton_nsec lonely_at; /* since when nobody is connected */
+    bool stop;
+    /* Words things for people. */
+    void (*log)(const char *format, ...) __attribute__((format(printf, 1, 2)));
+    /* Reads configuration and plan again; text for whoever asked. */
+    int (*reload)(struct loop *loop, char *ret_text, size_t size);
+};
+
+/* Takes config, listener, log and reload from *loop; the rest is made here. 0 or -errno. */
+int loop_init(struct loop *loop);
+
+/* Runs until SIGTERM or SIGINT, or until nobody has been there for config.idle_exit. */
+void loop_run(struct loop *loop);
+
+void loop_done(struct loop *loop);
+
+/* Waits for these epoll events of a descriptor, too. */
+int loop_watch(struct loop *loop, int fd, uint32_t events, enum loop_source source, unsigned slot);
+
+static inline uint64_t loop_tag(enum loop_source source, unsigned slot)
+{
+    return (uint64_t)source << 32 | slot;
+}
+
+#endif

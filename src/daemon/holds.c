@@ -1,0 +1,348 @@
+#include "daemon/holds.h"
+
+#include <assert.h>
+
+bool holds_tokens(const struct server *server)
+{
+    return server->profile->tokens;
+}
+
+static unsigned lane_of(const struct server *server, const struct peer *peer, unsigned index)
+{
+    unsigned group = peer->holds[index].group;
+
+    if (holds_tokens(server))
+        return 0;
+    return group ? PAGE_LEASES + group - 1 : index;
+}
+
+/* The first lease on a lane; PAGE_LEASES: the group has been given up meanwhile. */
+static unsigned lease_of(const struct server *server, const struct peer *peer, unsigned lane)
+{
+    unsigned index = 0;
+
+    if (holds_tokens(server))
+        return peer->engaged < 0 ? 0 : (unsigned)peer->engaged;
+    if (lane < PAGE_LEASES)
+        return lane;
+    while (index < PAGE_LEASES && peer->holds[index].group != lane - PAGE_LEASES + 1)
+        index++;
+    return index;
+}
+
+void holds_push(struct server *server, struct sched_event event)
+{
+    assert(server->queue_n < SERVER_QUEUE);
+    event.at = server->now_at;
+    server->queue[(server->queue_begin + server->queue_n++) % SERVER_QUEUE] = event;
+}
+
+void holds_push_lane(struct server *server, const struct peer *peer, unsigned index,
+                     enum sched_event_kind kind)
+{
+    holds_push(server, (struct sched_event){.kind = kind,
+                                            .client = peer->slot,
+                                            .job = peer->slot,
+                                            .lane = lane_of(server, peer, index)});
+}
+
+static uint32_t first_engine(const struct hold *hold)
+{
+    for (engine_id e = 0; e < SCHED_MAX_ENGINES; e++) {
+        if (engine_set_has(&hold->engines, e))
+            return e;
+    }
+    return UINT32_MAX;
+}
+
+uint32_t peer_engine(const struct peer *peer, unsigned lease)
+{
+    return peer->holds[lease].state == HOLD_UNUSED ? UINT32_MAX : first_engine(&peer->holds[lease]);
+}
+
+void holds_note(struct server *server, enum record_kind kind, const struct peer *peer,
+                const struct hold *hold)
+{
+    history_add(&server->history, server->now_at, kind, peer->client, first_engine(hold));
+}
+
+static void restore(struct server *server, struct peer *peer)
+{
+    if (!peer->boosted)
+        return;
+    for (unsigned i = 0; i < PAGE_LEASES; i++) {
+        if (peer->holds[i].state == HOLD_HELD && peer->holds[i].yield_at)
+            return;
+    }
+    peer->boosted = false;
+    server->host.boost(server->host.user, peer->who.pid, peer->threads, peer->n_threads, 0);
+}
+
+/* The hold is over, as far as our own books go. */
+void holds_forget(struct server *server, struct peer *peer, unsigned index, enum hold_state next)
+{
+    struct hold *hold = &peer->holds[index];
+
+    for (engine_id e = 0; e < sched_engines(server->core); e++) {
+        if (server->holders[e] == peer && server->holder_leases[e] == index)
+            server->holders[e] = NULL;
+    }
+    hold->state = next;
+    hold->yield_at = 0;
+    hold->told = 0;
+    hold->overdue = false;
+    restore(server, peer);
+}
+
+/* Another lease of the same group, or PAGE_LEASES. */
+static unsigned companion(const struct peer *peer, unsigned index)
+{
+    unsigned other = 0;
+
+    if (!peer->holds[index].group)
+        return PAGE_LEASES;
+    while (other < PAGE_LEASES && (other == index || peer->holds[other].group != peer->holds[index].group))
+        other++;
+    return other;
+}
+
+void holds_let_go(struct server *server, struct peer *peer, unsigned index)
+{
+    unsigned other = companion(peer, index);
+
+    holds_forget(server, peer, index, HOLD_FREE);
+    if (other < PAGE_LEASES) { /* the core knows the group as one request, until the last one goes */
+        peer->holds[index].group = 0;
+        if (peer->engaged == (int)index)
+            peer->engaged = (int)other;
+        return;
+    }
+    holds_push_lane(server, peer, index, SCHED_ENGINE_RELEASE);
+    peer->holds[index].group = 0;
+    if (peer->engaged == (int)index) {
+        peer->engaged = -1;
+        holds_pump(server, peer);
+    }
+}
+
+/*
+ * A client whose work is in flight while its threads do something else asked to be told when somebody waits. Looked at after
+ * the word was flagged; the client looks at the word after asking, so one of us sees it.
+ */
+static void tell_wanted(struct server *server, struct peer *peer, unsigned index, uint64_t flags)
+{
+    struct hold *hold = &peer->holds[index];
+    struct frame frame = {.type = FRAME_YIELD};
+
+    if (!(atomic_load(&peer->page->leases[index].tell) & PAGE_TELL_YIELD) || !(flags & ~hold->told))
+        return;
+    hold->told |= flags;
+    frame.yield.index = index;
+    frame.yield.epoch = hold->epoch;
+    peer_put(server, peer, &frame);
+}
+
+/* Calls a held lease in; true: it is free now. */
+bool holds_call_in(struct server *server, struct peer *peer, unsigned index, uint64_t flags)
+{
+    struct hold *hold = &peer->holds[index];
+
+    switch (lease_word_call_in(&peer->page->leases[index].word, flags)) {
+    case LEASE_CALLED_BUSY:
+        tell_wanted(server, peer, index, flags);
+        return false;
+    case LEASE_CALLED_TAKEN:
+        server->taken_back++;
+        holds_note(server, RECORD_TAKEN, peer, hold);
+        break;
+    case LEASE_CALLED_GONE: /* its RELEASE is under way and will find that we know */
+        holds_note(server, RECORD_RELEASE, peer, hold);
+        break;
+    }
+    holds_let_go(server, peer, index);
+    return true;
+}
+
+void holds_call_in_engines(struct server *server, const struct engine_set *engines)
+{
+    for (engine_id e = 0; e < sched_engines(server->core); e++) {
+        if (engine_set_has(engines, e) && server->holders[e])
+            (void)holds_call_in(server, server->holders[e], server->holder_leases[e], LEASE_FLAG_WANTED);
+    }
+}
+
+/* ---- decisions ---- */
+
+static void grant_lease(struct server *server, struct peer *peer, unsigned index)
+{
+    struct hold *hold = &peer->holds[index];
+    struct page_lease *place = &peer->page->leases[index];
+    struct frame frame = {.type = FRAME_GRANT, .grant = {.index = index}};
+    uint64_t flags = peer->exact || hold->group ? LEASE_FLAG_WANTED : 0;
+
+    hold->state = HOLD_HELD;
+    for (engine_id e = 0; e < sched_engines(server->core); e++) {
+        if (!engine_set_has(&hold->engines, e))
+            continue;
+        server->holders[e] = peer;
+        server->holder_leases[e] = index;
+        server->engines[e].grants++;
+        if (sched_core_waiting(server->core, e) > 0)
+            flags |= LEASE_FLAG_WANTED;
+    }
+    holds_note(server, RECORD_GRANT, peer, hold);
+    lease_word_grant(&place->word, flags, server->start.generation, hold->epoch);
+    server->host.wake(server->host.user, &place->word);
+    if (atomic_load(&place->tell) & PAGE_TELL_GRANT) {
+        frame.grant.epoch = hold->epoch;
+        peer_put(server, peer, &frame);
+    }
+}
+
+static void grant(struct server *server, const struct sched_decision *decision)
+{
+    struct peer *peer = server->peers[decision->job];
+    unsigned index = lease_of(server, peer, decision->lane);
+    unsigned group;
+
+    /* Withdrawn meanwhile; the core's copy of that is in the queue. */
+    if (index == PAGE_LEASES || peer->holds[index].state != HOLD_WAITING)
+        return;
+    server->grants++;
+    peer->grants++;
+    group = peer->holds[index].group;
+    for (unsigned i = 0; i < PAGE_LEASES; i++) {
+        if (i == index || (group && peer->holds[i].group == group))
+            grant_lease(server, peer, i);
+    }
+}
+
+/* Boost first, then ask: otherwise the holder may be kept from its piece border by others (PROTOCOLS.md D3). */
+static void ask_to_yield(struct server *server, const struct sched_decision *decision)
+{
+    struct peer *peer = server->peers[decision->job];
+    unsigned index = lease_of(server, peer, decision->lane);
+    struct hold *hold = &peer->holds[index % PAGE_LEASES];
+
+    if (index == PAGE_LEASES || hold->state != HOLD_HELD || peer->state != PEER_CLIENT)
+        return;
+    if (peer->n_threads) {
+        peer->boosted = true;
+        server->host.boost(server->host.user, peer->who.pid, peer->threads, peer->n_threads, 99);
+    }
+    server->yields++;
+    server->engines[decision->engine].yields++;
+    peer->yields++;
+    holds_note(server, RECORD_YIELD, peer, hold);
+    hold->yield_at = server->now_at;
+    server_arm(server, server->now_at + server->config.overdue);
+    (void)holds_call_in(server, peer, index, LEASE_FLAGS);
+}
+
+static void carry_out(struct server *server, const struct sched_decision *decision)
+{
+    switch (decision->action) {
+    case SCHED_GRANT:
+        grant(server, decision);
+        return;
+    case SCHED_YIELD:
+        ask_to_yield(server, decision);
+        return;
+    case SCHED_TOKEN:
+        server->peers[decision->job]->token = TOKEN_OURS;
+        holds_pump(server, server->peers[decision->job]);
+        return;
+    case SCHED_PLACED:
+        server->peers[decision->job]->placed = decision->gpus;
+        return;
+    default: /* EFF, SUSPEND, RESUME: Linux schedules the CPUs; boosting happens where somebody is asked to yield (D4) */
+        return;
+    }
+}
+
+/* A request that was not granted: whoever got its engines while it stood in our own queue must know that somebody waits. */
+static void flag_holders(struct server *server, const struct sched_event *event)
+{
+    const struct peer *peer = server->peers[event->job];
+    unsigned index = lease_of(server, peer, event->lane);
+
+    if (index < PAGE_LEASES && peer->holds[index].state == HOLD_WAITING)
+        holds_call_in_engines(server, &event->engines);
+}
+
+void holds_run(struct server *server)
+{
+    while (server->queue_n > 0) {
+        struct sched_event event = server->queue[server->queue_begin];
+        const struct sched_decision *decisions;
+        size_t n;
+
+        server->queue_begin = (server->queue_begin + 1) % SERVER_QUEUE;
+        server->queue_n--;
+        if (sched_core_handle(server->core, &event, &decisions, &n) != 0)
+            continue;
+        for (size_t i = 0; i < n; i++)
+            carry_out(server, &decisions[i]);
+        if (event.kind == SCHED_ENGINE_REQUEST)
+            flag_holders(server, &event);
+    }
+}
+
+/* ---- tokens (profile `gpusync`): one lane per client, so its engine requests go one after the other ---- */
+
+/* What the request of this lease, or of its group, names: M2 adds the bus of every copy, whatever the profile does elsewhere. */
+struct engine_set holds_wanted(const struct server *server, const struct peer *peer, unsigned index)
+{
+    struct engine_set engines = peer->holds[index].engines;
+    unsigned group = peer->holds[index].group;
+
+    for (unsigned i = 0; group && i < PAGE_LEASES; i++) {
+        const struct hold *hold = &peer->holds[i];
+
+        if (hold->group != group)
+            continue;
+        for (unsigned w = 0; w < SCHED_MAX_ENGINES / 64; w++)
+            engines.bits[w] |= hold->engines.bits[w];
+        if (!engine_set_has(&hold->engines, sched_execution_engine(server->core, hold->device)))
+            engine_set_add(&engines,
+                           sched_bus_engine(server->core, sched_bus_of_gpu(server->core, hold->device)));
+    }
+    return engines;
+}
+
+void holds_ask(struct server *server, struct peer *peer, unsigned index)
+{
+    holds_push(server, (struct sched_event){.kind = SCHED_ENGINE_REQUEST,
+                                            .job = peer->slot,
+                                            .lane = lane_of(server, peer, index),
+                                            .home = SCHED_NO_GPU,
+                                            .batch = peer->holds[index].group != 0,
+                                            .engines = holds_wanted(server, peer, index)});
+}
+
+void holds_pump(struct server *server, struct peer *peer)
+{
+    if (!holds_tokens(server) || peer->state != PEER_CLIENT)
+        return;
+    if (peer->engaged < 0 && peer->job_over && peer->token == TOKEN_OURS) {
+        holds_push_lane(server, peer, 0, SCHED_TOKEN_RELEASE);
+        peer->token = TOKEN_NONE;
+    }
+    if (peer->engaged < 0)
+        peer->job_over = false;
+    if (!peer->queue)
+        return;
+    if (peer->token == TOKEN_NONE) {
+        peer->token = TOKEN_ASKED;
+        holds_push(server, (struct sched_event){
+                               .kind = SCHED_TOKEN_REQUEST, .job = peer->slot, .n = 1, .home = SCHED_NO_GPU});
+        return;
+    }
+    if (peer->token == TOKEN_OURS && peer->engaged < 0) {
+        peer->engaged = __builtin_ctz(peer->queue);
+        peer->queue &= peer->queue - 1;
+        holds_ask(server, peer, (unsigned)peer->engaged);
+    } else if (peer->engaged >= 0 && peer->holds[peer->engaged].state == HOLD_HELD) {
+        (void)holds_call_in(server, peer, (unsigned)peer->engaged, LEASE_FLAG_WANTED);
+    }
+}

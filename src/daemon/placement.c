@@ -1,0 +1,115 @@
+/*
+ * Which GPU for a job (placement `chosen`): the client says where its data is and how much of it would have to move, the core
+ * chooses. Under tokens a client has one GPU, and that is the answer.
+ */
+#include "daemon/holds.h"
+
+static bool attached(const struct peer *peer, uint32_t lease)
+{
+    return lease < PAGE_LEASES && peer->holds[lease].state != HOLD_UNUSED;
+}
+
+static uint64_t gpus_of(const struct peer *peer, uint32_t leases)
+{
+    uint64_t gpus = 0;
+
+    for (unsigned i = 0; i < PAGE_LEASES; i++) {
+        if ((leases >> i & 1) && attached(peer, i))
+            gpus |= UINT64_C(1) << peer->holds[i].device;
+    }
+    return gpus;
+}
+
+/* One of the leases for each of these GPUs. */
+static uint32_t leases_of(const struct peer *peer, uint32_t leases, uint64_t gpus)
+{
+    uint32_t found = 0;
+
+    for (unsigned i = 0; i < PAGE_LEASES; i++) {
+        uint64_t gpu = attached(peer, i) ? UINT64_C(1) << peer->holds[i].device : 0;
+
+        if ((leases >> i & 1) && (gpus & gpu)) {
+            found |= UINT32_C(1) << i;
+            gpus &= ~gpu;
+        }
+    }
+    return found;
+}
+
+/* GPUs that others work on who announced nothing: their load is not in the core's sums. */
+static uint64_t occupied(const struct server *server, const struct peer *peer)
+{
+    uint64_t gpus = 0;
+
+    for (unsigned q = 0; q < server->n_devices; q++) {
+        engine_id engine = sched_execution_engine(server->core, q);
+        const struct peer *holder = server->holders[engine];
+
+        if (holder && holder != peer && !holder->placed &&
+            lease_word_state(atomic_load(&holder->page->leases[server->holder_leases[engine]].word)) ==
+                LEASE_STATE_BUSY)
+            gpus |= UINT64_C(1) << q;
+    }
+    return gpus;
+}
+
+/* The data's place as the predictor calls it. */
+static unsigned place_of(const struct peer *peer, uint32_t lease)
+{
+    return attached(peer, lease) ? peer->holds[lease].device : MOVES_HOST;
+}
+
+/* The core adds one cost for every GPU that is not home; the dearest of them is the careful guess. */
+static baton_nsec migration(const struct server *server, const struct frame_place *frame, unsigned home,
+                            uint64_t gpus)
+{
+    baton_nsec most = 0;
+
+    for (unsigned q = 0; home != MOVES_HOST && q < server->n_devices; q++) {
+        baton_nsec cost = moves_predict(&server->moves, home, q, frame->bytes);
+
+        if ((gpus >> q & 1) && cost > most)
+            most = cost;
+    }
+    return most;
+}
+
+void placement_request(struct server *server, struct peer *peer, const struct frame_place *frame)
+{
+    struct frame answer = {.type = FRAME_PLACED, .placed = {.number = frame->number}};
+    uint64_t gpus = gpus_of(peer, frame->leases);
+    unsigned home = place_of(peer, frame->home);
+    struct sched_event event = {.kind = SCHED_PLACE,
+                                .job = peer->slot,
+                                .n = frame->n,
+                                .gpus = frame->n ? gpus : 0,
+                                .home = home == MOVES_HOST ? SCHED_NO_GPU : home,
+                                .occupied = occupied(server, peer),
+                                .migration = migration(server, frame, home, gpus)};
+
+    event.cost = frame->work < (uint64_t)NSEC_PER_SEC * 3600 ? (baton_nsec)frame->work : 0;
+    peer->placed = 0;
+    if (holds_tokens(server)) {
+        peer->placed = gpus; /* all its leases are for one */
+    } else {
+        if (frame->n)
+            arbiter_rejoin(server, peer);
+        holds_push(server, event);
+        holds_run(server);
+    }
+    if (!frame->n) {
+        peer->placed = 0;
+        return;
+    }
+    answer.placed.leases = leases_of(peer, frame->leases, peer->placed);
+    if (home != MOVES_HOST && !(peer->placed >> home & 1))
+        answer.placed.migration = (uint64_t)event.migration;
+    peer_put(server, peer, &answer);
+}
+
+void placement_moved(struct server *server, const struct peer *peer, const struct frame_moved *frame)
+{
+    if (attached(peer, frame->to))
+        moves_learn(&server->moves, place_of(peer, frame->from), peer->holds[frame->to].device, frame->bytes,
+                    frame->length);
+}
