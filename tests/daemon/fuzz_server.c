@@ -129,7 +129,7 @@ static void send_frame(struct server *server, const struct actor *actor, struct 
                                            .priority = next(input),
                                            .flags = next(input) % 4,
                                            .key = next(input) % 3};
-        memcpy(frame.hello.name, frame.hello.key == 2 ? "b" : frame.hello.key ? "a" : "", 2);
+        frame.hello.name[0] = (char)(frame.hello.key ? 'a' + frame.hello.key - 1 : 0);
         break;
     case FRAME_ADMIT:
         frame.admit.task[0] = (char)('a' + next(input) % 3);
