@@ -18,6 +18,7 @@
 
 enum { REALTIME_PRIORITY = 40, MAX_ARGUMENTS = 40, START_MS = 10000 };
 
+static const struct stage_how ORDINARY = {0};
 static struct stage *current; /* for the atexit handler: a program has one stage at a time */
 
 static void fail(const char *what, const char *which)
@@ -123,7 +124,16 @@ static void send_output_to(const char *path, int fd)
         _exit(3);
 }
 
-static pid_t spawn(const char *const argv[], const char *output, int fd, bool realtime)
+static void use_core(unsigned core)
+{
+    cpu_set_t only;
+
+    CPU_ZERO(&only);
+    CPU_SET(core - 1, &only);
+    (void)sched_setaffinity(0, sizeof only, &only);
+}
+
+static pid_t spawn(const char *const argv[], const char *output, int fd, const struct stage_how *how)
 {
     struct sched_param parameters = {.sched_priority = REALTIME_PRIORITY};
     pid_t child;
@@ -135,7 +145,11 @@ static pid_t spawn(const char *const argv[], const char *output, int fd, bool re
     if (child > 0)
         return child;
     send_output_to(output, fd);
-    if (realtime)
+    if (how->quiet)
+        (void)dup2(fd, STDERR_FILENO);
+    if (how->core)
+        use_core(how->core);
+    if (how->realtime)
         (void)sched_setscheduler(0, SCHED_FIFO, &parameters);
     (void)execv(argv[0], (char *const *)(unsigned long)argv);
     _exit(3);
@@ -160,7 +174,7 @@ static bool listens(const struct stage *stage)
 
     (void)snprintf(baton, sizeof baton, "%s/baton", stage->build);
     (void)snprintf(log, sizeof log, "%s/status", stage->folder);
-    return access(stage->socket, F_OK) == 0 && wait_for(spawn(argv, log, STDOUT_FILENO, false)) == 0;
+    return access(stage->socket, F_OK) == 0 && wait_for(spawn(argv, log, STDOUT_FILENO, &ORDINARY)) == 0;
 }
 
 void stage_daemon_start(struct stage *stage, const char *profile, const char *policy)
@@ -180,7 +194,7 @@ void stage_daemon_start(struct stage *stage, const char *profile, const char *po
 
     (void)snprintf(batond, sizeof batond, "%s/batond", stage->build);
     (void)snprintf(log, sizeof log, "%s/batond.log", stage->folder);
-    stage->daemon = spawn(argv, log, STDERR_FILENO, false);
+    stage->daemon = spawn(argv, log, STDERR_FILENO, &ORDINARY);
     while (!listens(stage)) {
         if (clock_now() > until_at)
             fail("stage", "batond did not start");
@@ -231,7 +245,7 @@ void stage_start(struct stage *stage, struct stage_program *program, const struc
     (void)snprintf(program->stats, sizeof program->stats, "%s/stats.%u", stage->folder, stage->n_outputs++);
     if (how->baton) {
         put(all, &n, baton, "run");
-        put(all, &n, "--priority", how->priority ? priority : NULL);
+        put(all, &n, "--priority", how->adaptive ? "adaptive" : how->priority ? priority : NULL);
         put(all, &n, "--name", how->name);
         put(all, &n, "--slice", how->slice);
         put(all, &n, "--chunk", how->chunk);
@@ -241,7 +255,7 @@ void stage_start(struct stage *stage, struct stage_program *program, const struc
     put(all, &n, NULL, path);
     for (size_t i = 1; argv[i]; i++)
         put(all, &n, NULL, argv[i]);
-    program->pid = spawn(all, program->output, STDOUT_FILENO, how->realtime && stage->realtime);
+    program->pid = spawn(all, program->output, STDOUT_FILENO, how);
 }
 
 static bool has_line(const char *path, const char *word)
@@ -335,6 +349,36 @@ double stage_stat(const struct stage_program *program, const char *path)
     value = json_is_number(node) ? json_number_value(node) : NAN;
     json_decref(all);
     return value;
+}
+
+size_t stage_responses(const struct stage_program *program, double ret_ms[], size_t most)
+{
+    FILE *file = fopen(program->output, "re");
+    json_t *all = NULL;
+    const json_t *times;
+    size_t n = 0;
+    int letter;
+
+    while (file && (letter = fgetc(file)) != EOF && letter != '{') { /* what a quiet program said before */
+    }
+    if (file && fseek(file, -1, SEEK_CUR) == 0)
+        all = json_loadf(file, 0, NULL);
+    if (file)
+        (void)fclose(file);
+    times = json_object_get(json_array_get(json_object_get(all, "workloads"), 0), "response_ms");
+    for (; n < json_array_size(times) && n < most; n++)
+        ret_ms[n] = json_number_value(json_array_get(times, n));
+    json_decref(all);
+    return n;
+}
+
+void stage_claim(const char *what, double measured, bool at_least, double limit, const char *unit)
+{
+    bool met = at_least ? measured >= limit : measured <= limit;
+
+    printf("  %s, measured %.3f%s, %s %.3f%s, %s\n", what, measured, unit, at_least ? "floor" : "ceiling",
+           limit, unit, met ? "met" : "NOT met");
+    (void)fflush(stdout);
 }
 
 static int compare(const void *a, const void *b)

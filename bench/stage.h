@@ -37,10 +37,13 @@ void stage_daemon_kill(struct stage *stage);
 struct stage_how {
     bool baton;                /* through `baton run` */
     unsigned priority;         /* 1..99; 0: not said */
+    bool adaptive;             /* --priority adaptive */
     const char *name;          /* NULL: the program's file name */
     const char *slice, *chunk; /* NULL: auto */
     bool stats;                /* keep them, for stage_stat() */
     bool realtime;             /* under SCHED_FIFO, where permitted */
+    bool quiet;                /* its standard error goes to its output */
+    unsigned core;             /* 1 + the core that it and its children may use; 0: any */
 };
 
 struct stage_program {
@@ -63,6 +66,12 @@ void stage_run(struct stage *stage, struct stage_program *program, const struct 
 double stage_value(const struct stage_program *program, const char *name);
 /* The number at this path of the statistics ("pending_ms", "jobs.n"); NAN: not there. */
 double stage_stat(const struct stage_program *program, const char *path);
+
+/* The response times of a `workloads --json` run of one program, ms, in the order of its jobs: how many, at most `most`. */
+size_t stage_responses(const struct stage_program *program, double ret_ms[], size_t most);
+
+/* One line for a figure that must hold: what, measured, floor or ceiling, met or not. */
+void stage_claim(const char *what, double measured, bool at_least, double limit, const char *unit);
 
 /* Of n values, sorted here: the one at this fraction. */
 double stage_quantile(double *values, size_t n, double fraction);

@@ -2,13 +2,16 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define SANITIZER_SLOWNESS 10 /* TSan's manual says 5 to 15, ASan's 2 to 3 */
 
 Suite *harness_suite(const char *name, double seconds, const TTest *const tests[], size_t n)
 {
     Suite *suite = suite_create(name);
     TCase *cases = tcase_create(name);
 
-    tcase_set_timeout(cases, getenv("BATON_SOAK") ? 7200 : seconds);
+    tcase_set_timeout(cases, getenv("BATON_SOAK") ? 7200 : harness_limit(seconds));
     for (size_t i = 0; i < n; i++)
         tcase_add_test(cases, tests[i]);
     suite_add_tcase(suite, cases);
@@ -32,6 +35,23 @@ int harness_run(Suite *suite)
 size_t harness_scale(size_t normal, size_t soak)
 {
     return getenv("BATON_SOAK") ? soak : normal;
+}
+
+const char *harness_sanitizer(void)
+{
+    const char *sanitizer = getenv("BATON_SANITIZER");
+
+    return sanitizer ? sanitizer : "none";
+}
+
+bool harness_sanitized(void)
+{
+    return strcmp(harness_sanitizer(), "none") != 0;
+}
+
+double harness_limit(double normal)
+{
+    return harness_sanitized() ? normal * SANITIZER_SLOWNESS : normal;
 }
 
 const char *harness_data(const char *name)

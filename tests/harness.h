@@ -3,6 +3,7 @@
 #define TESTS_HARNESS_H
 
 #include <check.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -23,6 +24,13 @@ Suite *harness_suite(const char *name, double seconds, const TTest *const tests[
 
 /* 1 in `make test`, larger in `make soak`: multiplies the number of random cases. */
 size_t harness_scale(size_t normal, size_t soak);
+
+/* What this build was made with: "none", "address,undefined", "thread" (BATON_SANITIZER, set by meson). */
+const char *harness_sanitizer(void);
+bool harness_sanitized(void); /* any: everything is several times slower */
+
+/* A limit of time, in whatever unit, made for a plain build: larger under a sanitizer. */
+double harness_limit(double normal);
 
 /* The path of a file below tests/ (data, corpora), valid until the next call. */
 const char *harness_data(const char *name);

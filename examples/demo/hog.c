@@ -4,7 +4,7 @@
  *   hog kernel --steps N   one kernel after the other, 16384 work-groups each (GPES calls it a long-running kernel)
  *   hog copy [--bytes N]   one large copy after the other, in both directions
  *   hog large              one grid of 2^22 work-groups after the other, almost nothing in each (LARGE of GPES, App.)
- *   hog infi               short kernels without end, sixty-four of them queued before it waits (INFI of GPES, App.)
+ *   hog infi [--queued N]  short kernels without end (INFI of GPES, App.), N queued before it waits (default 64, 0: never)
  *
  *   hog kernel --calibrate MS     prints how many steps make the kernel take so long
  *
@@ -20,7 +20,7 @@
 
 enum { LOCAL = 64, KERNEL_GROUPS = 16384, INFI_GROUPS = 64, INFI_QUEUED = 64 };
 #define LARGE_GROUPS ((size_t)1 << 22)
-#define LARGE_LOCAL  4
+#define LARGE_LOCAL  64
 #define COPY_BYTES   67108864.0
 
 static volatile sig_atomic_t ended;
@@ -31,7 +31,8 @@ struct hog {
     cl_mem buffer;
     size_t items, local, bytes;
     uint32_t steps;
-    unsigned queued; /* launches before the program waits */
+    unsigned queued; /* launches in a round */
+    bool waits;      /* after a round */
     uint32_t *host;  /* of bytes; words that the device's are compared with */
     uint32_t turns;  /* rounds since the words were written */
 };
@@ -49,7 +50,7 @@ static const char TOUCH[] = "kernel void touch(global uint *word, uint mask)\n"
                             "    word[i] = i;\n"
                             "}\n";
 
-static void open_hog(struct hog *hog, const char *kind, double steps, double bytes)
+static void open_hog(struct hog *hog, const char *kind, double steps, double bytes, double queued)
 {
     bool large = strcmp(kind, "large") == 0;
     bool infi = strcmp(kind, "infi") == 0;
@@ -59,7 +60,8 @@ static void open_hog(struct hog *hog, const char *kind, double steps, double byt
     hog->bytes = strcmp(kind, "copy") == 0 ? (size_t)bytes & ~(size_t)3
                  : large                   ? 65536
                                            : hog->items * sizeof(uint32_t);
-    hog->queued = infi ? INFI_QUEUED : 1;
+    hog->waits = !infi || queued >= 1;
+    hog->queued = !infi ? 1 : hog->waits ? (unsigned)queued : INFI_QUEUED;
     hog->steps = large ? (uint32_t)(hog->bytes / sizeof(uint32_t)) - 1 : (uint32_t)steps;
     hog->host = malloc(hog->bytes ? hog->bytes : 1);
     if (!hog->host || hog->bytes < sizeof(uint32_t)) {
@@ -84,7 +86,7 @@ static void run_kernels(struct hog *hog)
         device_must(clEnqueueNDRangeKernel(hog->device.queue, hog->kernel, 1, NULL, &hog->items, &hog->local,
                                            0, NULL, NULL),
                     "clEnqueueNDRangeKernel");
-    device_must(clFinish(hog->device.queue), "clFinish");
+    device_must(hog->waits ? clFinish(hog->device.queue) : clFlush(hog->device.queue), "clFinish");
     hog->turns += hog->queued;
 }
 
@@ -151,10 +153,12 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < 4; i++)
         known = known || strcmp(kind, kinds[i]) == 0;
     if (!known) {
-        fprintf(stderr, "usage: hog kernel|copy|large|infi [--steps N] [--bytes N] [--seconds S]\n");
+        fprintf(stderr,
+                "usage: hog kernel|copy|large|infi [--steps N] [--bytes N] [--queued N] [--seconds S]\n");
         return 2;
     }
-    open_hog(&hog, kind, option(argc, argv, "steps", 200), option(argc, argv, "bytes", COPY_BYTES));
+    open_hog(&hog, kind, option(argc, argv, "steps", 200), option(argc, argv, "bytes", COPY_BYTES),
+             option(argc, argv, "queued", INFI_QUEUED));
     signal(SIGTERM, end);
     if (flag(argc, argv, "calibrate")) {
         calibrate(&hog, option(argc, argv, "calibrate", 0));

@@ -16,15 +16,18 @@ void jobs_done(struct jobs *jobs)
     jobs->responses = NULL;
 }
 
-static baton_nsec release_of(const struct jobs *jobs, baton_nsec at)
+/* The release of a job that begins now; moves the grid where the header says so. */
+static baton_nsec release_of(struct jobs *jobs, baton_nsec at)
 {
-    baton_nsec next_at = jobs->release_at + jobs->period;
+    baton_nsec next_at = jobs->grid_at + jobs->period, last_at;
 
-    if (!jobs->period || jobs->n == 0 || at < next_at)
+    if (!jobs->period || jobs->n == 0 || at < next_at) {
+        jobs->grid_at = at;
         return at;
-    if (jobs->previous_end_at > next_at)
-        return next_at;
-    return jobs->release_at + (at - jobs->release_at) / jobs->period * jobs->period;
+    }
+    last_at = jobs->grid_at + (at - jobs->grid_at) / jobs->period * jobs->period;
+    jobs->grid_at = jobs->previous_end_at > next_at ? at : last_at;
+    return last_at;
 }
 
 void jobs_begin(struct jobs *jobs, baton_nsec at)

@@ -3,8 +3,13 @@
  * work jitter, misses and tardiness. Pure accounting over instants that the caller gives; client/session.c adds the lock,
  * the counters and the messages.
  *
- * Release of job i, begun at b_i, with period p: the first begin sets the grid. Begun before the next point of the grid: released
- * when it began. The previous job ended after that point: released there, it queued behind. Otherwise at the last point not after b_i.
+ * Release of a job that begins at b, with period p: the first begin sets the grid.
+ * - Begun before the next point of the grid: released when it began, and the grid moves there.
+ * - Else released at the last point not after b. If the previous job ended only after its own next point, this one
+ *   queued behind it, and the grid moves to b: "upon a deadline miss, the application releases a new job while starting a new
+ *   period at the moment" (GPU-SPARC, Sec. V). A program that keeps to its old grid instead moves it back with its next
+ *   begin, by the first rule.
+ * Releases that passed without a job of their own are skipped, not owed: one long stall is one miss (with its tardiness).
  */
 #ifndef CLIENT_JOBS_H
 #define CLIENT_JOBS_H
@@ -22,6 +27,7 @@ struct jobs {
     uint64_t n, misses;
     bool running;
     baton_nsec begin_at, release_at, previous_begin_at, previous_end_at;
+    baton_nsec grid_at;       /* a point of the grid of releases */
     baton_nsec compute, copy; /* of the running job */
     /* Sums and maxima over finished jobs. */
     baton_nsec response_sum, compute_sum, copy_sum, pending_sum;

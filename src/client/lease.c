@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,6 +15,30 @@ static lease_word *word_of(const struct lease *lease)
     return atomic_load_explicit(&lease->session->protocol.leases[lease->index].word, memory_order_acquire);
 }
 
+/* The lease whose word is held when this one is. */
+static struct lease *ridden(const struct lease *lease)
+{
+    struct lease *rides = atomic_load_explicit(&lease->rides, memory_order_relaxed);
+
+    return rides ? rides : (struct lease *)lease;
+}
+
+/* Under the lock: both directions of one device know each other. */
+static void pair(struct session *session, unsigned index)
+{
+    const struct protocol_lease *all = session->protocol.leases, *mine = &all[index];
+
+    if (mine->engine == FRAME_ENGINE_EXECUTION)
+        return;
+    for (unsigned i = 0; i < session->protocol.n_leases; i++) {
+        if (all[i].engine == FRAME_ENGINE_EXECUTION || all[i].engine == mine->engine ||
+            strcmp(all[i].device, mine->device) != 0)
+            continue;
+        session->leases[i].other = &session->leases[index];
+        session->leases[index].other = &session->leases[i];
+    }
+}
+
 int lease_open(struct session *session, const char *device, enum lease_engine engine,
                struct lease **ret_lease)
 {
@@ -24,6 +49,8 @@ int lease_open(struct session *session, const char *device, enum lease_engine en
         return -ECHILD;
     pthread_mutex_lock(&session->lock);
     result = protocol_attach(&session->protocol, device, engine, &index);
+    if (result == 0)
+        pair(session, index);
     session_flush(session);
     pthread_mutex_unlock(&session->lock);
     if (result == 0)
@@ -50,13 +77,44 @@ static bool nest(struct lease *lease)
     return nested;
 }
 
+/* Begins on the idle lease of the other direction, which holds the same bus. */
+static bool ride(struct lease *lease)
+{
+    struct session *session = lease->session;
+    uint64_t seen;
+    bool begun;
+
+    if (!lease->other)
+        return false;
+    pthread_mutex_lock(&session->lock);
+    begun = session->protocol.state == PROTOCOL_ONLINE && (session->protocol.flags & WELCOME_BUS) &&
+            !session->protocol.leases[lease->index].asked && lease_word_begin(word_of(lease->other), &seen);
+    if (begun)
+        atomic_store(&lease->rides, lease->other);
+    pthread_mutex_unlock(&session->lock);
+    return begun;
+}
+
 int lease_try_begin(struct lease *lease)
 {
     uint64_t seen;
 
     if (session_forked(lease->session) || lease_word_begin(word_of(lease), &seen) || nest(lease))
         return LEASE_BEGUN;
-    return lease_word_state(seen) == LEASE_STATE_BUSY ? LEASE_TAKEN : LEASE_ASK;
+    if (lease_word_state(seen) == LEASE_STATE_BUSY)
+        return LEASE_TAKEN;
+    return ride(lease) ? LEASE_BEGUN : LEASE_ASK;
+}
+
+/* Under the lock: somebody rides on this one, which its own user wants. As the daemon would: the rider gives it back at its end. */
+static void want_back(struct lease *lease)
+{
+    lease_word *word = word_of(lease);
+    uint64_t seen = atomic_load(word);
+
+    if (lease->other && atomic_load(&lease->other->rides) == lease &&
+        lease_word_state(seen) == LEASE_STATE_BUSY)
+        (void)atomic_compare_exchange_strong(word, &seen, seen | LEASE_FLAG_WANTED);
 }
 
 int lease_request(struct lease *lease, unsigned flags)
@@ -68,6 +126,8 @@ int lease_request(struct lease *lease, unsigned flags)
         return LEASE_BEGUN;
     pthread_mutex_lock(&session->lock);
     answer = protocol_request(&session->protocol, lease->index, flags & LEASE_NOTIFY);
+    if (answer == LEASE_TAKEN)
+        want_back(lease);
     session_flush(session);
     pthread_mutex_unlock(&session->lock);
     return answer;
@@ -87,6 +147,7 @@ int lease_wait(struct lease *lease, baton_nsec until_at)
 
     if (session_forked(session))
         return LEASE_BEGUN;
+    lease = ridden(lease);
     for (;;) {
         lease_word *word;
         uint64_t seen;
@@ -107,12 +168,14 @@ int lease_wait(struct lease *lease, baton_nsec until_at)
 
 bool lease_yield_asked(const struct lease *lease)
 {
+    lease = ridden(lease);
     return !session_forked(lease->session) && !grouped(lease) &&
            (atomic_load_explicit(word_of(lease), memory_order_relaxed) & LEASE_FLAG_YIELD);
 }
 
 bool lease_wanted(const struct lease *lease)
 {
+    lease = ridden(lease);
     return !session_forked(lease->session) && !grouped(lease) &&
            (atomic_load_explicit(word_of(lease), memory_order_relaxed) & LEASE_FLAGS);
 }
@@ -124,6 +187,7 @@ int lease_yield(struct lease *lease, unsigned flags)
 
     if (session_forked(session))
         return LEASE_BEGUN;
+    lease = ridden(lease);
     pthread_mutex_lock(&session->lock);
     answer = protocol_yield(&session->protocol, lease->index, flags & LEASE_NOTIFY);
     session_flush(session);
@@ -136,7 +200,11 @@ int lease_yield(struct lease *lease, unsigned flags)
 void lease_end(struct lease *lease)
 {
     struct session *session = lease->session;
+    struct lease *rides = ridden(lease);
 
+    if (rides != lease)
+        atomic_store(&lease->rides, NULL);
+    lease = rides;
     if (session_forked(session) || (!grouped(lease) && lease_word_keep(word_of(lease))))
         return;
     pthread_mutex_lock(&session->lock);
@@ -249,6 +317,7 @@ void lease_arm_reaper(struct lease *lease, bool armed)
 
     if (session_forked(session))
         return;
+    lease = ridden(lease);
     protocol_tell(&session->protocol, lease->index, PAGE_TELL_YIELD, armed);
     /* The daemon looks at `tell` after it has flagged the word, we look at the word after we have set `tell`: one of us sees it. */
     if (armed && lease_wanted(lease)) {

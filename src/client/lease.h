@@ -10,6 +10,10 @@
  * The process holds a lease as a whole, one hold at a time: BUSY also keeps the other threads of the process out. Whoever
  * began (or was granted) ends. While there is no daemon the same calls work on a private word that nobody else wants.
  *
+ * Copies of one device in both directions go over one bus, and whoever holds a copy lease holds that bus too (where the daemon says
+ * so, WELCOME_BUS). So a process that keeps one of the two idle may copy in the other direction at once: the second lease then
+ * rides on the first. Otherwise every job that copies in and out would take the bus from itself, with two messages each.
+ *
  * The way of a command:
  *     if (lease_try_begin(lease) != LEASE_BEGUN) { lease_request(lease, 0); lease_wait(lease, NSEC_MAX); }
  *     for each piece: run it, wait for it;  if (lease_yield_asked(lease) && more) { lease_yield(lease); lease_wait(...); }

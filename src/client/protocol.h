@@ -80,7 +80,7 @@ struct protocol {
     struct page *private_page; /* borrowed */
     struct frame_plan plan;
     struct frame_placed placed; /* the latest answer to PLACE */
-    struct frame answer; /* the latest answer to a query */
+    struct frame answer;        /* the latest answer to a query */
     struct protocol_lease leases[PAGE_LEASES];
     unsigned n_leases;
     struct outbox in, out;

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,6 @@
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -24,8 +22,8 @@
 #include "client/session_private.h"
 #include "wire/socket_path.h"
 
-#define WELCOME_WAIT (250 * NSEC_PER_MS)
-#define RETRY_MS     1000 /* where the socket's folder cannot be watched, or to be sure */
+#define WELCOME_WAIT (2 * NSEC_PER_SEC) /* of a daemon that is there; one that is absent is not waited for */
+#define RETRY_MS     1000               /* where the socket's folder cannot be watched, or to be sure */
 #define GOODBYE_WAIT (100 * NSEC_PER_MS)
 #define THREAD_STACK (128 * 1024)
 
@@ -352,6 +350,7 @@ static void *thread_main(void *argument)
 {
     struct session *session = argument;
 
+    session_register_thread(session, gettid()); /* the reaper: holders give way through it */
     while (!stopping(session)) {
         if (session->socket < 0)
             try_to_connect(session);
@@ -391,23 +390,6 @@ static int start_thread(struct session *session)
 
 /* ---- opening and closing ---- */
 
-/*
- * Without --priority the program's own standing counts: its SCHED_FIFO or SCHED_RR priority as it is, else nice -20..19 as
- * 40..1.
- */
-static unsigned os_priority(void)
-{
-    struct sched_param parameters = {0};
-    int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
-    int nice_value;
-
-    if ((policy == SCHED_FIFO || policy == SCHED_RR) && sched_getparam(0, &parameters) == 0)
-        return (unsigned)parameters.sched_priority;
-    errno = 0;
-    nice_value = getpriority(PRIO_PROCESS, 0);
-    return errno ? 20 : (unsigned)(20 - nice_value);
-}
-
 static void default_name(char *ret_name, size_t size)
 {
     (void)snprintf(ret_name, size, "%s", program_invocation_short_name);
@@ -420,7 +402,7 @@ static void fill_hello(const struct settings *settings, struct frame_hello *hell
     if (settings->priority == SETTING_PRIORITY_ADAPTIVE)
         hello->flags = HELLO_ADAPTIVE;
     else
-        hello->priority = settings->priority > 0 ? (uint32_t)settings->priority : os_priority();
+        hello->priority = settings->priority > 0 ? (uint32_t)settings->priority : standing_own();
     if (settings->task[0]) {
         hello->flags |= HELLO_TASK;
         (void)snprintf(hello->name, sizeof hello->name, "%.64s", settings->task);
@@ -496,9 +478,10 @@ static int make_session(const struct settings *settings, const struct session_li
     session->plan = (struct frame_plan){.flags = PLAN_SLICING};
     jobs_init(&session->jobs, settings->period, settings->deadline);
     fill_hello(settings, &hello);
+    standing_init(&session->standing, settings->period || settings->deadline, hello.priority);
     protocol_init(&session->protocol, &hello, session->private_page, &host);
     for (unsigned i = 0; i < PAGE_LEASES; i++)
-        session->leases[i] = (struct lease){session, i};
+        session->leases[i] = (struct lease){.session = session, .index = i};
     *ret_session = session;
     return 0;
 }
@@ -521,6 +504,7 @@ int session_open(const struct settings *settings, const struct session_listener 
         session_close(session);
         return -ECONNREFUSED;
     }
+    session_register_thread(session, gettid());
     *ret_session = session;
     return 0;
 }
@@ -558,6 +542,7 @@ void session_close(struct session *session)
     session_wake(session);
     pthread_mutex_unlock(&session->lock);
     pthread_join(session->thread, NULL);
+    standing_restore(&session->standing);
     say_goodbye(session);
     free_session(session);
 }
@@ -601,15 +586,25 @@ void session_set_priority(struct session *session, unsigned priority)
 void session_register_thread(struct session *session, pid_t tid)
 {
     struct frame frame = {.type = FRAME_THREAD, .thread = {.tid = (uint32_t)tid}};
-    bool fits;
+    bool fresh;
 
     if (session_forked(session))
         return;
+    if (tid == gettid())
+        standing_raise(&session->standing);
     pthread_mutex_lock(&session->lock);
-    fits = session->n_threads < SESSION_THREADS;
-    if (fits)
+    fresh = session->n_threads < SESSION_THREADS;
+    for (size_t i = 0; i < session->n_threads; i++)
+        fresh = fresh && session->threads[i] != tid;
+    if (fresh)
         session->threads[session->n_threads++] = tid;
     pthread_mutex_unlock(&session->lock);
-    if (fits)
+    if (fresh)
         send_now(session, &frame);
+}
+
+void session_restore_threads(struct session *session)
+{
+    if (!session_forked(session))
+        standing_restore(&session->standing);
 }

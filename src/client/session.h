@@ -53,12 +53,15 @@ struct session_listener {
     void (*on_plan)(void *user, const struct session_plan *plan);
     /* Connected (true) or passing through (false). */
     void (*on_online)(void *user, bool online);
+    /* A job of this process begins or has ended; on the thread that says so. number counts from 1. */
+    void (*on_job)(void *user, bool begins, bool explicit_job, uint32_t number, baton_nsec at);
     void *user;
 };
 
 /*
- * Connects and starts the thread. settings are copied; listener may be NULL and is copied. Waits at most about 250 ms for
- * the welcome. Without a daemon: 0 (passing through), or -ECONNREFUSED if settings->require_daemon. -ENOMEM, -EAGAIN (no
+ * Connects and starts the thread. settings are copied; listener may be NULL and is copied. Waits for the
+ * welcome of a daemon that listens, at most about 2 s: on a busy machine it may take a while, and passing through meanwhile would
+ * collide with others. Without a daemon, at once: 0 (passing through), or -ECONNREFUSED if settings->require_daemon. -ENOMEM, -EAGAIN (no
  * thread).
  */
 int session_open(const struct settings *settings, const struct session_listener *listener,
@@ -83,10 +86,14 @@ void session_plan(const struct session *session, struct session_plan *ret_plan);
 void session_set_priority(struct session *session, unsigned priority);
 
 /*
- * Lets the daemon boost this thread while the process holds an engine (PROTOCOLS.md D3): call it on each thread that
- * issues work. The daemon remembers at most 16 threads of a client.
+ * Call it on each thread that issues work (the one that opens the session is registered): a real-time client's threads get their
+ * standing (client/standing.h), and the daemon may boost them while the process holds an engine (PROTOCOLS.md D3). It
+ * remembers at most 16 threads of a client.
  */
 void session_register_thread(struct session *session, pid_t tid);
+
+/* At exit: what session_register_thread() did to the scheduling of threads is undone, for good. */
+void session_restore_threads(struct session *session);
 
 /* What is counted; the daemon reads them from the shared page when somebody asks `baton status`. */
 enum session_counter {

@@ -9,12 +9,15 @@
 #include "client/lease.h"
 #include "client/protocol.h"
 #include "client/session.h"
+#include "client/standing.h"
 
 #define SESSION_THREADS 16
 
 struct lease {
     struct session *session;
     unsigned index;
+    struct lease *other;         /* the copies of the same device in the other direction; NULL: none */
+    struct lease *_Atomic rides; /* held by way of this one (lease.h) */
 };
 
 /*
@@ -36,6 +39,7 @@ struct session {
     bool stop;
     pid_t threads[SESSION_THREADS]; /* registered; told again to every new daemon */
     size_t n_threads;
+    struct standing standing;
     struct frame_plan plan; /* in force; protocol.plan is the newest */
     bool plan_waits;        /* jobs_lock: the newest is to be taken when the running job has ended ... */
     _Atomic bool plan_due;  /* ... which it has */

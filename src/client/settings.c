@@ -142,7 +142,7 @@ void settings_init(struct settings *settings)
     memset(settings, 0, sizeof *settings);
     settings->slice = SETTING_AUTO;
     settings->chunk = SETTING_AUTO;
-    settings->gpus = SETTING_AUTO;
+    settings->gpus = SETTING_OFF; /* not given: what the plan says, else one */
 }
 
 void settings_from_environment(struct settings *ret_settings, const char **ret_bad)

@@ -47,7 +47,7 @@ struct setting_entry {
 extern const struct setting_entry setting_entries[];
 extern const size_t setting_n_entries;
 
-/* Every setting at its default: auto, not given, false. */
+/* Every setting at its default: auto, not given, false; gpus SETTING_OFF: the plan decides, else one. */
 void settings_init(struct settings *settings);
 
 /* Takes one value over. 0, or -EINVAL (unknown name or not such a value; settings are unchanged). */

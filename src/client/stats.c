@@ -87,8 +87,12 @@ void session_job_begin(struct session *session, bool explicit_job, baton_nsec at
         begun = true;
     }
     pthread_mutex_unlock(&session->jobs_lock);
-    if (begun)
-        tell_daemon(session, true, deadline_at);
+    if (!begun)
+        return;
+    if (session->listener.on_job)
+        session->listener.on_job(session->listener.user, true, explicit_job,
+                                 atomic_load(&session->job_number), at);
+    tell_daemon(session, true, deadline_at);
 }
 
 /* For the trace: the job's span, and how late it was. */
@@ -153,6 +157,9 @@ void session_job_end(struct session *session, bool explicit_job, baton_nsec at)
     if (!ended)
         return;
     session_publish(session);
+    if (session->listener.on_job)
+        session->listener.on_job(session->listener.user, false, explicit_job,
+                                 atomic_load(&session->job_number), at);
     if (late && atomic_load(&session->online))
         tell_late(session, &frame);
     tell_daemon(session, false, NSEC_MAX);
@@ -175,13 +182,17 @@ bool session_job_running(struct session *session)
 static void print_counters(FILE *out, const struct session *session)
 {
     static const enum session_counter plain[] = {
-        COUNTER_KERNEL_LAUNCHES, COUNTER_PIECES,       COUNTER_COPIES, COUNTER_CHUNKS,
-        COUNTER_SPLIT_LAUNCHES,  COUNTER_MERGED_BYTES, COUNTER_YIELDS};
+        COUNTER_KERNEL_LAUNCHES, COUNTER_PIECES,         COUNTER_COPIES,
+        COUNTER_CHUNKS,          COUNTER_SPLIT_LAUNCHES, COUNTER_MERGED_BYTES,
+        COUNTER_MOVED_BYTES,     COUNTER_DISAGREEMENTS,  COUNTER_YIELDS};
     const char *comma = "";
 
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
         (void)fprintf(out, "\"%s\": %" PRIu64 ", ", page_counter_names[plain[i]],
                       session_counter(session, plain[i]));
+    (void)fprintf(out, "\"moved_ms\": %.6f, \"merge_ms\": %.6f, ",
+                  nsec_to_ms((baton_nsec)session_counter(session, COUNTER_MOVED_NS)),
+                  nsec_to_ms((baton_nsec)session_counter(session, COUNTER_MERGE_NS)));
     (void)fprintf(out, "\"unsliced\": {");
     for (unsigned i = 0; i < COUNTER_N; i++) {
         uint64_t n = session_counter(session, i);

@@ -39,7 +39,8 @@ static int receive_hello(struct server *server, struct peer *peer, const struct 
     peer->state = PEER_CLIENT;
     frame.welcome.page_size = PAGE_SIZE_BYTES;
     peer->reports_jobs = reports_jobs(server, peer);
-    frame.welcome.flags = peer->reports_jobs ? WELCOME_JOBS : 0;
+    frame.welcome.flags = (peer->reports_jobs ? WELCOME_JOBS : 0) |
+                          (server->profile->buses && server->config.buses ? WELCOME_BUS : 0);
     peer_put(server, peer, &frame);
     admission_hello(server, peer);
     peer_plan(server, peer);

@@ -50,6 +50,7 @@ enum engine_kind { ENGINE_EXECUTION, ENGINE_COPY_IN, ENGINE_COPY_OUT, ENGINE_N }
 struct queue_record;
 struct kernel_record;
 struct map_record;
+struct mem_record;
 
 /* Arguments of a launch as they were at the enqueue call. */
 struct arg_value {
@@ -145,8 +146,9 @@ struct command {
             void *pointer;
         } map;
     } u;
-    void *owned;  /* freed with the command */
-    cl_mem *mems; /* owned array of references, held until done */
+    void *owned;                 /* freed with the command */
+    cl_mem *mems;                /* owned array of references, held until done */
+    struct mem_record **records; /* of the same, in the same memory; NULL where there is none */
     cl_uint n_mems;
 
     /* From here on: heap only, guarded by graph_lock unless said otherwise. */
@@ -166,6 +168,10 @@ struct command {
     bool timed;
     baton_nsec queued_at, issued_at;
     int64_t predicted; /* ns */
+    int64_t lag;       /* ns that other devices worked on it after this one (spread/) */
+    /* recorder.h */
+    uint32_t job, n_pieces;
+    int64_t longest_piece; /* ns */
 };
 
 #endif

@@ -12,9 +12,12 @@
 #include "layer/launch.h"
 #include "layer/layer.h"
 #include "layer/objects.h"
+#include "layer/spread/spread.h"
 
 #define GRANT_POLL_NS                                                                                        \
     (50 * NSEC_PER_MS) /* how often a worker that waits for a grant looks whether the process ends */
+
+#define TWIN_POLL_NS (1 * NSEC_PER_MS) /* how often a worker that waits for a build looks for other duties */
 
 enum { MAX_ISSUED = 64 };
 
@@ -31,11 +34,40 @@ void engine_init(struct engine *engine, struct device_record *device, enum engin
     list_init(&engine->issued);
 }
 
+struct engine *engine_other_way(struct engine *engine)
+{
+    if (engine->kind == ENGINE_EXECUTION)
+        return NULL;
+    return &engine->device->engines[engine->kind == ENGINE_COPY_IN ? ENGINE_COPY_OUT : ENGINE_COPY_IN];
+}
+
 /* --- the hold --- */
 
 bool engine_yield_asked(const struct engine *engine)
 {
     return engine->lease && lease_yield_asked(engine->lease);
+}
+
+/* Under the lock. */
+static void hold(struct engine *engine, bool held)
+{
+    engine->held = held;
+    engine->wanted_at = 0;
+}
+
+/* Under the lock: may one more come in? Not when asked to yield, nor when others have waited long enough for us to leave. */
+static bool open_to_more(struct engine *engine)
+{
+    baton_nsec now_at;
+
+    if (!engine->held || engine_yield_asked(engine))
+        return false;
+    if (engine->users == 0 || !engine->lease || !lease_wanted(engine->lease))
+        return true;
+    now_at = clock_now();
+    if (!engine->wanted_at)
+        engine->wanted_at = now_at;
+    return now_at - engine->wanted_at < ENGINE_TURN_NS;
 }
 
 bool engine_try_enter(struct engine *engine)
@@ -44,12 +76,12 @@ bool engine_try_enter(struct engine *engine)
 
     pthread_mutex_lock(&engine->lock);
     if (!engine->held && !engine->asking)
-        engine->held = !engine->lease || lease_try_begin(engine->lease) == LEASE_BEGUN;
-    entered = engine->held && !engine_yield_asked(engine);
+        hold(engine, !engine->lease || lease_try_begin(engine->lease) == LEASE_BEGUN);
+    entered = open_to_more(engine);
     if (entered)
         engine->users++;
     else if (engine->held && engine->users == 0) { /* asked to yield in the same moment */
-        engine->held = false;
+        hold(engine, false);
         lease_end(engine->lease);
     }
     pthread_mutex_unlock(&engine->lock);
@@ -66,14 +98,27 @@ static bool await_grant(struct engine *engine)
         answer = lease_wait(engine->lease, clock_now() + GRANT_POLL_NS);
     pthread_mutex_lock(&engine->lock);
     engine->asking = false;
-    engine->held = answer == LEASE_BEGUN;
+    hold(engine, answer == LEASE_BEGUN);
     pthread_cond_broadcast(&engine->changed);
     return engine->held;
 }
 
-static void pause_briefly(struct engine *engine)
+/*
+ * The lease is taken in this process, but not by this engine: the copies of the other direction ride on it, or a batch of libbaton
+ * does. What the other direction has in flight is seen to its end here, since nobody else may come to do so; its end signals, but may come
+ * before we sleep, and nobody tells us of the end of a batch. Unlocks and locks.
+ */
+static void await_others_of_process(struct engine *engine)
 {
+    struct engine *other = engine_other_way(engine);
     struct timespec until;
+
+    if (other && atomic_load_explicit(&other->flight_any, memory_order_relaxed)) {
+        pthread_mutex_unlock(&engine->lock);
+        engine_flight_reap(other, true);
+        pthread_mutex_lock(&engine->lock);
+        return;
+    }
 
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_nsec += NSEC_PER_MS;
@@ -87,33 +132,33 @@ static void pause_briefly(struct engine *engine)
 void engine_enter(struct engine *engine)
 {
     pthread_mutex_lock(&engine->lock);
-    while (!(engine->held && !engine_yield_asked(engine)) && !atomic_load(&stopping)) {
+    while (!open_to_more(engine) && !atomic_load(&stopping)) {
         int answer;
         if (engine->held && engine->users == 0) { /* kept by nobody, wanted by somebody else */
-            engine->held = false;
+            hold(engine, false);
             lease_end(engine->lease);
         }
-        if (engine->held && engine->flight_n) { /* asked to yield: what is in flight holds the lease */
+        if (engine->held && engine->flight_n) { /* to be left: what is in flight holds the lease */
             pthread_mutex_unlock(&engine->lock);
             engine_flight_reap(engine, true);
             pthread_mutex_lock(&engine->lock);
             continue;
         }
         if (engine->held || engine->asking) {
-            pause_briefly(engine); /* leaving and granting signal; a change of YIELD alone does not */
+            pthread_cond_wait(&engine->changed, &engine->lock); /* left, granted, or something is in flight */
             continue;
         }
         answer = engine->lease ? lease_try_begin(engine->lease) : LEASE_BEGUN;
         if (answer != LEASE_BEGUN)
             answer = lease_request(engine->lease, 0);
         if (answer == LEASE_BEGUN) {
-            engine->held = true;
+            hold(engine, true);
         } else if (answer == LEASE_ASK) {
             engine->asking = true;
             if (await_grant(engine))
                 break; /* ours, even if another one is asked for in the same moment: at least one piece */
         } else {
-            pause_briefly(engine);
+            await_others_of_process(engine);
         }
     }
     engine->users++;
@@ -125,10 +170,12 @@ static void leave_locked(struct engine *engine, unsigned n)
 {
     engine->users -= n;
     if (engine->users == 0 && engine->held) {
-        engine->held = false;
+        hold(engine, false);
         if (engine->lease)
             lease_end(engine->lease);
         pthread_cond_broadcast(&engine->changed);
+        if (engine_other_way(engine))
+            pthread_cond_broadcast(&engine_other_way(engine)->changed);
     }
 }
 
@@ -147,9 +194,9 @@ void engine_give_way(struct engine *engine)
         finish_issued(engine);
     pthread_mutex_lock(&engine->lock);
     if (engine->users == 1 && engine->held && engine->lease) {
-        engine->held = false;
+        hold(engine, false);
         if (lease_yield(engine->lease, 0) == LEASE_BEGUN) {
-            engine->held = true;
+            hold(engine, true);
         } else {
             engine->asking = true;
             (void)await_grant(engine);
@@ -202,6 +249,8 @@ void engine_flight_add(struct engine *engine, const struct engine_flight *flight
     engine->flight_n++;
     engine->flight_ns += flight->predicted;
     atomic_store_explicit(&engine->flight_any, engine->flight_n, memory_order_relaxed);
+    if (first)
+        pthread_cond_broadcast(&engine->changed); /* whoever waits for us to leave must now reap */
     pthread_mutex_unlock(&engine->lock);
     if (first && engine->lease)
         lease_arm_reaper(engine->lease, true);
@@ -287,11 +336,13 @@ static void finish(struct engine *engine, struct command *command)
 {
     cl_int status = CL_COMPLETE;
 
-    target.clWaitForEvents(1, &command->driver_event);
-    target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
-                          NULL);
+    if (command->driver_event) { /* none: other devices did it all */
+        target.clWaitForEvents(1, &command->driver_event);
+        target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status,
+                              &status, NULL);
+        issue_read_times(engine, command);
+    }
     status = command->piece_status < 0 ? command->piece_status : status;
-    issue_read_times(engine, command);
     if (command->leased)
         engine_leave(engine);
     graph_complete(command, status > CL_COMPLETE ? CL_COMPLETE : status);
@@ -326,33 +377,89 @@ static void finish_issued(struct engine *engine)
     }
 }
 
+/*
+ * A command is ready behind the one that ends: stays on the engine in between, if it may. To leave and come back would let a
+ * program of lower priority begin a piece at every border of two queued launches.
+ */
+static void carry_over(struct engine *engine)
+{
+    engine->carried = engine_try_enter(engine);
+}
+
+static void drop_carried(struct engine *engine)
+{
+    if (engine->carried)
+        engine_leave(engine);
+    engine->carried = false;
+}
+
 static void enter_for_worker(struct engine *engine)
 {
-    if (engine_try_enter(engine))
+    bool entered = engine_try_enter(engine);
+
+    drop_carried(engine);
+    if (entered)
         return;
     finish_issued(engine);
     engine_enter(engine);
 }
 
+/* Under graph_lock. */
+static bool take_drain(struct engine *engine)
+{
+    bool asked = engine->drain;
+
+    engine->drain = false;
+    return asked;
+}
+
+/* The rewritten program is being built: nothing of ours holds the engine meanwhile, and what program threads gave the driver is reaped. */
+static void await_twin(struct engine *engine, const struct command *command)
+{
+    bool drain;
+
+    if (launch_decided(command, 0))
+        return;
+    finish_issued(engine);
+    while (!launch_decided(command, clock_now() + TWIN_POLL_NS)) {
+        pthread_mutex_lock(&graph_lock);
+        drain = take_drain(engine);
+        pthread_mutex_unlock(&graph_lock);
+        if (drain)
+            engine_flight_reap(engine, true);
+    }
+}
+
 /* Gives one command to the driver; it is then in `issued`, or already complete. */
 static void issue_one(struct engine *engine, struct command *command)
 {
-    cl_int code;
+    cl_int code = CL_SUCCESS;
+    bool done = false;
 
     if (command->failed_wait) {
         graph_complete(command, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
         return;
     }
     graph_progress(command, CL_SUBMITTED);
-    launch_prepare(command);
-    if (command->leased)
-        enter_for_worker(engine);
-    command->issued_at = clock_now();
-    graph_progress(command, CL_RUNNING);
-    code = issue_command(engine, command);
-    if (code != CL_SUCCESS) {
+    if (!command->leased || !launch_decided(command, 0))
+        drop_carried(engine);
+    await_twin(engine, command);
+    if (spread_concerns(command)) {
+        /* It may wait for engines of other devices: then none may be held, and what is in flight here holds this one. */
+        finish_issued(engine);
+        engine_flight_reap(engine, true);
+        code = spread_issue(engine, command, &done);
+    }
+    if (code == CL_SUCCESS && !done) {
         if (command->leased)
+            enter_for_worker(engine);
+        command->issued_at = clock_now();
+        graph_progress(command, CL_RUNNING);
+        code = issue_command(engine, command);
+        if (code != CL_SUCCESS && command->leased)
             engine_leave(engine);
+    }
+    if (code != CL_SUCCESS) {
         graph_complete(command, code);
         return;
     }
@@ -384,6 +491,7 @@ static void *run_worker(void *argument)
     struct engine *engine = argument;
     struct command *command;
     struct session *session = layer_session();
+    bool more;
 
     if (session)
         session_register_thread(session, gettid());
@@ -392,11 +500,15 @@ static void *run_worker(void *argument)
         if ((command = next_ready(engine))) {
             pthread_mutex_unlock(&graph_lock);
             issue_one(engine, command);
+            drop_carried(engine);
         } else if ((command = next_issued(engine))) {
+            more =
+                !list_empty(&engine->ready) && !command->callbacks; /* the program's code may take its time */
             pthread_mutex_unlock(&graph_lock);
+            if (more && !engine->carried)
+                carry_over(engine);
             finish(engine, command);
-        } else if (engine->drain) {
-            engine->drain = false;
+        } else if (take_drain(engine)) {
             pthread_mutex_unlock(&graph_lock);
             engine_flight_reap(engine, true);
         } else {
@@ -406,6 +518,7 @@ static void *run_worker(void *argument)
         pthread_mutex_lock(&graph_lock);
     }
     pthread_mutex_unlock(&graph_lock);
+    drop_carried(engine);
     return NULL;
 }
 
@@ -447,6 +560,7 @@ bool engine_stopping(const struct engine *engine)
 void engine_stop_all(void)
 {
     atomic_store(&stopping, true);
+    spread_stop();
     for (struct device_record *device = device_records(); device; device = device->next)
         for (int kind = 0; kind < ENGINE_N && device->engines == device->own; kind++) {
             struct engine *engine = &device->own[kind];
@@ -456,6 +570,9 @@ void engine_stop_all(void)
             started = engine->started;
             pthread_cond_broadcast(&engine->work);
             pthread_mutex_unlock(&graph_lock);
+            pthread_mutex_lock(&engine->lock);
+            pthread_cond_broadcast(&engine->changed);
+            pthread_mutex_unlock(&engine->lock);
             if (started && !pthread_equal(engine->thread, pthread_self()))
                 pthread_join(engine->thread, NULL);
         }

@@ -3,7 +3,8 @@
  * that program threads gave to the driver directly and that are still in flight.
  *
  * The lease is held by the process as a whole; `users` counts who is on the engine. When the daemon asks to yield, nobody
- * new enters; the last to leave gives the lease back.
+ * new enters; the last to leave gives the lease back. The same when somebody else has waited for ENGINE_TURN_NS, whoever it is:
+ * a program that keeps its pipeline full never leaves by itself, and its equals would wait for ever.
  */
 #ifndef LAYER_ENGINE_H
 #define LAYER_ENGINE_H
@@ -23,6 +24,7 @@ struct device_record;
 enum { ENGINE_FLIGHT = 256 };
 
 #define ENGINE_PIECE_NS (500 * NSEC_PER_US) /* about how long a piece of a kernel runs */
+#define ENGINE_TURN_NS  (5 * NSEC_PER_MS)   /* how long commands may follow each other while others wait */
 
 struct engine_flight {
     cl_event event;                   /* a reference of ours */
@@ -42,6 +44,7 @@ struct engine {
     pthread_cond_t changed;
     unsigned users;
     bool held, asking;
+    baton_nsec wanted_at; /* when this hold was first seen to be wanted by others; 0: not yet */
     struct engine_flight flight[ENGINE_FLIGHT]; /* ring of direct commands */
     unsigned flight_first, flight_n;
     bool flight_ordered;    /* all of one in-order queue: the newest is complete only if all are */
@@ -56,11 +59,15 @@ struct engine {
     bool started, stopping;
     pthread_cond_t work;
     pthread_t thread;
+    bool carried; /* the worker's: it stays on the engine from one queued command to the next */
 
     atomic_llong bytes_per_ms; /* measured copy bandwidth; 0: unknown */
 };
 
 void engine_init(struct engine *engine, struct device_record *device, enum engine_kind kind);
+
+/* The copies of the same device in the other direction; NULL for execution. */
+struct engine *engine_other_way(struct engine *engine);
 
 /* Enters without waiting: false if the lease is elsewhere or must be given back. */
 bool engine_try_enter(struct engine *engine);

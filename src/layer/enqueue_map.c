@@ -1,6 +1,9 @@
 /* Map and unmap (map.h). */
+#include "base/clock.h"
 #include "layer/enqueue.h"
 #include "layer/map.h"
+#include "layer/recorder.h"
+#include "layer/spread/spread.h"
 #include "layer/validate.h"
 
 static void *answer(void *pointer, cl_int code, cl_int *ret_code)
@@ -14,9 +17,12 @@ static void *answer(void *pointer, cl_int code, cl_int *ret_code)
  * A map that the driver may run at once, or whose caller waits for it anyway. True: the engine has been entered. The list has
  * been waited for then; only a bad one goes on to the driver, which says what is wrong with it.
  */
-static bool at_once(struct queue_record *queue, cl_bool blocking, cl_uint *n, const cl_event **waits)
+static bool at_once(struct queue_record *queue, cl_mem mem, cl_map_flags flags, cl_bool blocking, cl_uint *n,
+                    const cl_event **waits)
 {
     struct engine *engine = &queue->device->engines[ENGINE_COPY_OUT];
+    struct map_record about = {.flags = flags, .size = SIZE_MAX};
+    struct command draft = {.kind = COMMAND_MAP, .queue = queue, .u.map = {.record = &about, .mem = mem}};
 
     if (validate_waits(queue, *n, *waits) != CL_SUCCESS) {
         if (atomic_load(&queue->n_unissued) > 0)
@@ -29,6 +35,8 @@ static bool at_once(struct queue_record *queue, cl_bool blocking, cl_uint *n, co
             return false;
         submit_drain(queue, *n, *waits);
     }
+    if (!spread_admits(&draft, blocking))
+        return false;
     if (blocking)
         engine_enter(engine);
     else if (!engine_try_enter(engine))
@@ -40,8 +48,10 @@ static bool at_once(struct queue_record *queue, cl_bool blocking, cl_uint *n, co
 }
 
 static void after(struct queue_record *queue, struct mem_record *mem, cl_int code, void *pointer,
-                  cl_bool blocking)
+                  cl_bool blocking, baton_nsec begin_at)
 {
+    if (recorder_on && code == CL_SUCCESS)
+        recorder_copy(ENGINE_COPY_OUT, mem ? mem->size : 0, begin_at, clock_now());
     engine_leave(&queue->device->engines[ENGINE_COPY_OUT]);
     if (code == CL_SUCCESS && mem)
         map_note(mem, pointer);
@@ -75,16 +85,18 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle,
 {
     struct queue_record *queue = layer_off() ? NULL : queue_find(handle);
     struct mem_record *mem = queue ? mem_find(buffer) : NULL;
+    baton_nsec begin_at;
     cl_int code = CL_SUCCESS;
     void *pointer;
 
     if (!queue)
         return target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event,
                                          ret_code);
-    if (at_once(queue, blocking, &n, &waits)) {
+    if (at_once(queue, buffer, flags, blocking, &n, &waits)) {
+        begin_at = recorder_on ? clock_now() : 0;
         pointer =
             target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event, &code);
-        after(queue, mem, code, pointer, blocking);
+        after(queue, mem, code, pointer, blocking, begin_at);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, buffer, false)) || (code = validate_waits(queue, n, waits)) ||
                (code = validate_range(buffer, offset, size) ? CL_SUCCESS : CL_INVALID_VALUE)) {
@@ -109,16 +121,18 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
     struct queue_record *queue = layer_off() ? NULL : queue_find(handle);
     struct mem_record *mem = queue ? mem_find(image) : NULL;
     struct map_record *record;
+    baton_nsec begin_at;
     cl_int code = CL_SUCCESS;
     void *pointer;
 
     if (!queue)
         return target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row, ret_slice, n,
                                         waits, event, ret_code);
-    if (at_once(queue, blocking, &n, &waits)) {
+    if (at_once(queue, image, flags, blocking, &n, &waits)) {
+        begin_at = recorder_on ? clock_now() : 0;
         pointer = target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row, ret_slice,
                                            n, waits, event, &code);
-        after(queue, mem, code, pointer, blocking);
+        after(queue, mem, code, pointer, blocking, begin_at);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, image, true)) || (code = validate_waits(queue, n, waits)) ||
                (code = ret_row ? validate_region(image, origin, region) : CL_INVALID_VALUE)) {
@@ -159,7 +173,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueUnmapMemObject(cl_command_queue h
     draft.queue = queue;
     draft.context = queue->context;
     code = validate_waits(queue, n, waits);
-    if (!record || record->direct ? submit_unhindered(queue, n, waits) : false) {
+    if ((!record || record->direct) && submit_unhindered(queue, n, waits) &&
+        spread_admits(&draft, CL_FALSE)) {
         code = target.clEnqueueUnmapMemObject(handle, object, pointer, n, waits, event);
         if (code == CL_SUCCESS)
             map_free(record);

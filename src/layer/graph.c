@@ -8,6 +8,11 @@
 #include "layer/map.h"
 #include "layer/objects.h"
 
+/* Commands of one queue that the driver has not been given, before enqueue calls wait. */
+enum { BACKLOG = 1024 };
+
+#define THROTTLE_NS (10 * NSEC_PER_MS) /* at most, per call */
+
 pthread_mutex_t graph_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static unsigned n_alive; /* submitted, not complete */
@@ -119,8 +124,15 @@ static cl_mem mem_in(const struct arg_value *arg)
 
 static void keep_mem(struct command *command, cl_mem mem)
 {
-    if (mem && target.clRetainMemObject(mem) == CL_SUCCESS)
-        command->mems[command->n_mems++] = mem;
+    struct mem_record *record;
+
+    if (!mem || target.clRetainMemObject(mem) != CL_SUCCESS)
+        return;
+    record = mem_find(mem);
+    if (record)
+        mem_hold(record);
+    command->records[command->n_mems] = record;
+    command->mems[command->n_mems++] = mem;
 }
 
 static bool keep_mems(struct command *command)
@@ -131,9 +143,10 @@ static bool keep_mems(struct command *command)
                    : command->kind == COMMAND_MIGRATE                               ? command->u.migrate.n
                                                                                     : 2;
 
-    command->mems = calloc(room + 1, sizeof *command->mems);
+    command->mems = calloc(room + 1, sizeof *command->mems + sizeof *command->records);
     if (!command->mems)
         return false;
+    command->records = (struct mem_record **)(void *)(command->mems + room + 1);
     switch (command->kind) {
     case COMMAND_KERNEL:
     case COMMAND_TASK:
@@ -213,8 +226,13 @@ static void let_go(struct command *command)
 {
     bool launch = command->kind == COMMAND_KERNEL || command->kind == COMMAND_TASK;
 
-    for (cl_uint i = 0; i < command->n_mems; i++)
+    for (cl_uint i = 0; i < command->n_mems; i++) {
+        if (command->records[i]) {
+            mem_let_go(command->records[i]);
+            mem_unref(command->records[i]);
+        }
         target.clReleaseMemObject(command->mems[i]);
+    }
     command->n_mems = 0;
     if (launch && command->u.launch.kernel) {
         for (cl_uint i = 0; i < command->u.launch.n_args; i++)
@@ -525,6 +543,35 @@ void graph_wait_queue(struct queue_record *queue, bool complete)
     pthread_mutex_lock(&graph_lock);
     while (complete ? !list_empty(&queue->commands) : atomic_load(&queue->n_unissued) > 0)
         pthread_cond_wait(&changed, &graph_lock);
+    pthread_mutex_unlock(&graph_lock);
+}
+
+/* Under graph_lock: does the oldest command wait for its engine only, so that it goes on without the program's help? */
+static bool moves_by_itself(const struct queue_record *queue)
+{
+    list_for_each(at, &queue->commands)
+    {
+        const struct command *command = list_entry(at, struct command, in_queue);
+        if (!command->issued)
+            return command->n_waiting == 0;
+    }
+    return false;
+}
+
+void graph_throttle(struct queue_record *queue)
+{
+    struct timespec until;
+    int result = 0;
+
+    if (atomic_load_explicit(&queue->n_unissued, memory_order_relaxed) <= BACKLOG)
+        return;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += THROTTLE_NS;
+    until.tv_sec += until.tv_nsec / NSEC_PER_SEC;
+    until.tv_nsec %= NSEC_PER_SEC;
+    pthread_mutex_lock(&graph_lock);
+    while (result == 0 && atomic_load(&queue->n_unissued) > BACKLOG && moves_by_itself(queue))
+        result = pthread_cond_timedwait(&changed, &graph_lock, &until);
     pthread_mutex_unlock(&graph_lock);
 }
 

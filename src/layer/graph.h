@@ -43,6 +43,12 @@ cl_int graph_wait(struct command *command);
 /* Waits until the driver has been given every command of the queue (and they are complete, if `complete`). */
 void graph_wait_queue(struct queue_record *queue, bool complete);
 
+/*
+ * Back-pressure, as a driver's full ring gives it: while so many commands of the queue wait for nothing but their engine that
+ * memory would grow without bound, the caller waits; briefly, since it may be a callback that the driver needs back.
+ */
+void graph_throttle(struct queue_record *queue);
+
 cl_int graph_status(struct command *command);
 /* Registers, or calls at once when the status is already reached. False: no memory. */
 bool graph_callback(struct command *command, cl_int at, void(CL_CALLBACK *run)(cl_event, cl_int, void *),

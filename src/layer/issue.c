@@ -9,6 +9,8 @@
 #include "layer/layer.h"
 #include "layer/map.h"
 #include "layer/objects.h"
+#include "layer/recorder.h"
+#include "layer/spread/spread.h"
 
 #define WAITS n, waits, event
 
@@ -143,6 +145,8 @@ static void end_piece(struct issue_pipe *pipe, cl_event *event, size_t items)
     end = time_of(*event, CL_PROFILING_COMMAND_END);
     if (items && start && end >= start)
         launch_measured(command->u.launch.kernel, items, (int64_t)(end - start));
+    if (recorder_on && end >= start)
+        recorder_piece(command, (int64_t)(end - start));
     target.clReleaseEvent(*event);
     *event = NULL;
 }
@@ -169,6 +173,11 @@ void issue_pipe_add(struct issue_pipe *pipe, cl_event event, size_t items)
     pipe->last_items = pipe->items;
     command->driver_event = event;
     pipe->items = items;
+}
+
+void issue_pipe_finish(struct issue_pipe *pipe)
+{
+    end_piece(pipe, &pipe->last, pipe->last_items);
 }
 
 void issue_pipe_abandon(struct issue_pipe *pipe)
@@ -306,9 +315,20 @@ static void fix_pitches(struct command *command, size_t element)
     t->slice_b = t->slice_b ? t->slice_b : t->row_b * t->region[1];
 }
 
+/* What the driver is asked for, without what the graph keeps beside it: that changes meanwhile, under its lock. */
+static struct command request_of(const struct command *command)
+{
+    return (struct command){.kind = command->kind,
+                            .type = command->type,
+                            .engine = command->engine,
+                            .queue = command->queue,
+                            .context = command->context,
+                            .u = command->u};
+}
+
 static cl_int issue_boxes(struct issue_pipe *pipe, struct command *command, size_t chunk)
 {
-    struct command piece, whole = *command;
+    struct command piece, whole = request_of(command);
     size_t total = issue_bytes(command);
     const size_t *region = whole.u.transfer.region;
     size_t element = total / (region[0] * region[1] * region[2]);
@@ -344,7 +364,7 @@ static cl_int issue_linear(struct issue_pipe *pipe, struct command *command, siz
         chunk = chunk / pattern ? chunk / pattern * pattern : pattern;
     for (size_t done = 0; done < total; done += size) {
         size = chunk < total - done ? chunk : total - done;
-        piece = *command;
+        piece = request_of(command);
         if (svm) {
             piece.u.svm.to = (char *)piece.u.svm.to + done;
             if (command->kind == COMMAND_SVM_MEMCPY)
@@ -399,7 +419,7 @@ cl_int issue_command(struct engine *engine, struct command *command)
     if (code != CL_SUCCESS)
         issue_pipe_abandon(&pipe);
     else
-        end_piece(&pipe, &pipe.last, pipe.last_items); /* then only the newest is in flight */
+        issue_pipe_finish(&pipe);
     return code;
 }
 
@@ -411,18 +431,15 @@ void issue_report(struct engine *engine, baton_nsec begin_at, baton_nsec end_at)
         lease_ran(engine->lease, begin_at, end_at);
 }
 
-/* Tells the trace: the driver's instants if its clock is ours, else the length ending now. */
+/* Tells the trace, in our clock. */
 static void report(struct engine *engine, cl_ulong start, cl_ulong end)
 {
-    baton_nsec now = clock_now();
-    int64_t lag = (int64_t)((uint64_t)now - end);
+    baton_nsec end_at;
 
     if (!engine->lease || end < start)
         return;
-    if (lag >= 0 && lag < 3600 * NSEC_PER_SEC)
-        lease_ran(engine->lease, (baton_nsec)start, (baton_nsec)end);
-    else
-        lease_ran(engine->lease, now - (baton_nsec)(end - start), now);
+    end_at = device_clock_end(&engine->device->clock, end, clock_now());
+    lease_ran(engine->lease, end_at - (baton_nsec)(end - start), end_at);
 }
 
 void issue_measure_run(struct engine *engine, unsigned n, const struct engine_flight flights[])
@@ -435,8 +452,10 @@ void issue_measure_run(struct engine *engine, unsigned n, const struct engine_fl
 
     if (!first_start || !start || start < first_start || end < start)
         return;
-    if (last->kernel)
+    if (last->kernel) {
         launch_measured(last->kernel, last->items, (int64_t)(end - start));
+        spread_ran_alone(last->kernel, last->items, (int64_t)(end - start));
+    }
     for (unsigned i = 0; i < n; i++)
         expected += flights[i].predicted;
     if ((int64_t)(end - first_start) <= 2 * expected + RUN_SLACK_NS) {
@@ -456,13 +475,18 @@ void issue_read_times(struct engine *engine, struct command *command)
     command->times[0] = time_of(first, CL_PROFILING_COMMAND_QUEUED);
     command->times[1] = time_of(first, CL_PROFILING_COMMAND_SUBMIT);
     command->times[2] = time_of(first, CL_PROFILING_COMMAND_START);
-    command->times[3] = time_of(command->driver_event, CL_PROFILING_COMMAND_END);
+    command->times[3] = time_of(command->driver_event, CL_PROFILING_COMMAND_END) + (cl_ulong)command->lag;
     command->timed = command->times[0] && command->times[3] >= command->times[2];
     if (!command->timed)
         return;
+    if (recorder_on)
+        recorder_queued(command);
     if (command->leased)
         report(engine, command->times[2], command->times[3]);
     issue_learn(engine, issue_bytes(command), (int64_t)(command->times[3] - command->times[2]));
+    if (command->kind == COMMAND_KERNEL && command->leased)
+        spread_ran_alone(command->u.launch.kernel, launch_items(&command->u.launch),
+                         (int64_t)(command->times[3] - command->times[2]));
     if (command->kind == COMMAND_KERNEL && !command->first_event)
         launch_measured(command->u.launch.kernel, launch_items(&command->u.launch),
                         (int64_t)(command->times[3] - command->times[2]));

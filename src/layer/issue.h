@@ -48,6 +48,8 @@ void issue_pipe_begin(struct issue_pipe *pipe, struct engine *engine, struct com
 /* Before each piece: waits until at most one is in flight, and gives way if asked. */
 void issue_pipe_turn(struct issue_pipe *pipe);
 void issue_pipe_add(struct issue_pipe *pipe, cl_event event, size_t items);
+/* After the last piece: the one before it is over too, and only the newest may be in flight. */
+void issue_pipe_finish(struct issue_pipe *pipe);
 /* After a failure: waits for what is in flight. */
 void issue_pipe_abandon(struct issue_pipe *pipe);
 

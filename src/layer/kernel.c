@@ -38,7 +38,7 @@ static bool set_bytes(struct arg_value *arg, const void *bytes, size_t size)
     return true;
 }
 
-static const void *bytes_of(const struct arg_value *arg)
+const void *arg_value_bytes(const struct arg_value *arg)
 {
     return arg->size > sizeof arg->value.small ? arg->value.large : arg->value.small;
 }
@@ -46,7 +46,7 @@ static const void *bytes_of(const struct arg_value *arg)
 bool arg_value_copy(struct arg_value *to, const struct arg_value *from)
 {
     if (from->kind == ARG_BYTES)
-        return set_bytes(to, bytes_of(from), from->size);
+        return set_bytes(to, arg_value_bytes(from), from->size);
     *to = *from;
     return true;
 }
@@ -255,7 +255,7 @@ static cl_int apply(struct kernel_record *kernel, cl_kernel handle, const struct
         case ARG_UNSET:
             return CL_INVALID_KERNEL_ARGS;
         case ARG_BYTES:
-            code = target.clSetKernelArg(handle, i, args[i].size, bytes_of(&args[i]));
+            code = target.clSetKernelArg(handle, i, args[i].size, arg_value_bytes(&args[i]));
             break;
         case ARG_NULL:
             code = target.clSetKernelArg(handle, i, args[i].size, NULL);

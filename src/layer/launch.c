@@ -4,7 +4,7 @@
 
 #include "layer/layer.h"
 #include "layer/program.h"
-#include "translate/piece.h"
+#include "layer/spread/spread.h"
 
 enum {
     SCALE = 1 << 20, /* kernel_record::item_ns is in 2^-20 ns */
@@ -82,11 +82,15 @@ size_t launch_items(const struct command_launch *launch)
     return n;
 }
 
+/*
+ * The length to aim at. The plan's is a limit that pieces must not pass (a measured worst case, where it comes from `baton profile`):
+ * aiming at a longer one than usual would pass it.
+ */
 static int64_t piece_ns(void)
 {
     baton_nsec planned = layer_piece();
 
-    return planned > 0 ? planned : ENGINE_PIECE_NS;
+    return planned > 0 && planned < ENGINE_PIECE_NS ? planned : ENGINE_PIECE_NS;
 }
 
 bool launch_direct(const struct command *draft)
@@ -94,6 +98,8 @@ bool launch_direct(const struct command *draft)
     const struct kernel_record *kernel = draft->u.launch.kernel;
     int64_t predicted;
 
+    if (draft->kind != COMMAND_TASK && spread_wants(draft))
+        return false;
     if (draft->kind == COMMAND_TASK || !layer_slicing() || atomic_load(&kernel->slice_state) == LAUNCH_WHOLE)
         return true;
     if (settings.slice > 0)
@@ -102,17 +108,21 @@ bool launch_direct(const struct command *draft)
     return predicted >= 0 && predicted <= piece_ns();
 }
 
+enum session_counter launch_why_whole(const struct command *command)
+{
+    const struct kernel_record *kernel = command->u.launch.kernel;
+
+    if (!layer_slicing() || command->kind == COMMAND_TASK)
+        return COUNTER_UNSLICED_OFF;
+    if (atomic_load(&kernel->slice_state) == LAUNCH_WHOLE)
+        return (enum session_counter)atomic_load(&kernel->why_whole);
+    return COUNTER_UNSLICED_SMALL;
+}
+
 void launch_count_direct(const struct command *draft)
 {
-    const struct kernel_record *kernel = draft->u.launch.kernel;
-    enum session_counter reason = COUNTER_UNSLICED_SMALL;
-
-    if (!layer_slicing() || draft->kind == COMMAND_TASK)
-        reason = COUNTER_UNSLICED_OFF;
-    else if (atomic_load(&kernel->slice_state) == LAUNCH_WHOLE)
-        reason = (enum session_counter)atomic_load(&kernel->why_whole);
     launch_count(COUNTER_KERNEL_LAUNCHES, 1);
-    launch_count(reason, 1);
+    launch_count(launch_why_whole(draft), 1);
 }
 
 static cl_int issue_as_one(struct command *command)
@@ -149,61 +159,55 @@ static void choose_local(struct piece_launch *launch, const struct translate_ker
         }
 }
 
-struct cut {
-    struct piece_launch launch;
-    struct piece piece;
-    uint32_t n_groups, step, least;
-    size_t group_items;
-    bool by_time;
-};
-
-/* What the rewritten program says of the kernel; waits until it is built. NULL: it runs whole. */
-static const struct translate_kernel *describe(struct kernel_record *kernel)
+bool launch_geometry(const struct command_launch *launch, const struct translate_kernel *about,
+                     struct launch_cut *ret_cut)
 {
-    enum session_counter reason = COUNTER_UNSLICED_OTHER;
-    const struct translate_kernel *about = program_sliceable(kernel->program, kernel->name, &reason);
-
-    atomic_store(&kernel->why_whole, (int)reason);
-    atomic_store(&kernel->slice_state, about ? LAUNCH_CUTS : LAUNCH_WHOLE);
-    return about;
-}
-
-void launch_prepare(struct command *command)
-{
-    if (command->kind == COMMAND_KERNEL && layer_slicing())
-        (void)describe(command->u.launch.kernel);
-}
-
-/* How the launch is to be cut; false: whole, with the reason counted. */
-static bool plan_cut(struct command *command, struct cut *ret_cut)
-{
-    struct command_launch *launch = &command->u.launch;
-    struct kernel_record *kernel = launch->kernel;
-    const struct translate_kernel *about;
-    cl_uint units = command->queue->device->units;
-    int64_t predicted;
-
     memset(ret_cut, 0, sizeof *ret_cut);
-    if (!layer_slicing() || command->kind == COMMAND_TASK) {
-        launch_count(COUNTER_UNSLICED_OFF, 1);
-        return false;
-    }
-    about = describe(kernel);
     ret_cut->launch.work_dim = launch->dim;
     for (cl_uint d = 0; d < launch->dim; d++) {
         ret_cut->launch.offset[d] = launch->offset[d];
         ret_cut->launch.global[d] = launch->global[d];
         ret_cut->launch.local[d] = launch->local[d];
     }
-    if (about && !launch->has_local && !about->observes_local_size)
+    if (!launch->has_local && !about->observes_local_size)
         choose_local(&ret_cut->launch, about);
-    if (!about || (!launch->has_local && about->observes_local_size) || about->n_args != launch->n_args ||
-        piece_of_launch(&ret_cut->launch, &ret_cut->piece, &ret_cut->n_groups) != 0 ||
-        ret_cut->n_groups == 0) {
-        launch_count((enum session_counter)atomic_load(&kernel->why_whole), 1);
+    if ((!launch->has_local && about->observes_local_size) || about->n_args != launch->n_args ||
+        piece_of_launch(&ret_cut->launch, &ret_cut->piece, &ret_cut->n_groups) != 0 || ret_cut->n_groups == 0)
+        return false;
+    ret_cut->group_items = launch_items(launch) / ret_cut->n_groups;
+    return true;
+}
+
+bool launch_decided(const struct command *command, baton_nsec until_at)
+{
+    const struct kernel_record *kernel = command->u.launch.kernel;
+
+    return command->kind != COMMAND_KERNEL || !layer_slicing() || !kernel->program ||
+           atomic_load(&kernel->slice_state) != LAUNCH_UNDECIDED ||
+           program_decided(kernel->program, until_at);
+}
+
+/* How the launch is to be cut; false: whole, with the reason counted. */
+static bool plan_cut(struct command *command, struct launch_cut *ret_cut)
+{
+    struct command_launch *launch = &command->u.launch;
+    struct kernel_record *kernel = launch->kernel;
+    enum session_counter reason = COUNTER_UNSLICED_OTHER;
+    const struct translate_kernel *about;
+    cl_uint units = command->queue->device->units;
+    int64_t predicted;
+
+    if (!layer_slicing() || command->kind == COMMAND_TASK) {
+        launch_count(COUNTER_UNSLICED_OFF, 1);
         return false;
     }
-    ret_cut->group_items = launch_items(launch) / ret_cut->n_groups;
+    about = program_sliceable(kernel->program, kernel->name, &reason);
+    atomic_store(&kernel->why_whole, (int)reason);
+    atomic_store(&kernel->slice_state, about ? LAUNCH_CUTS : LAUNCH_WHOLE);
+    if (!about || !launch_geometry(launch, about, ret_cut)) {
+        launch_count(reason, 1);
+        return false;
+    }
     ret_cut->by_time = settings.slice <= 0;
     ret_cut->least =
         ret_cut->by_time ? units : (uint32_t)(settings.slice < UINT32_MAX ? settings.slice : UINT32_MAX);
@@ -218,7 +222,7 @@ static bool plan_cut(struct command *command, struct cut *ret_cut)
 }
 
 /* The next piece's groups: what the measurements say fills a piece's time. */
-static uint32_t next_step(const struct cut *cut, const struct kernel_record *kernel)
+static uint32_t next_step(const struct launch_cut *cut, const struct kernel_record *kernel)
 {
     int64_t many = launch_predict(kernel, SCALE * cut->group_items); /* of SCALE groups */
     double fits;
@@ -233,11 +237,11 @@ static uint32_t next_step(const struct cut *cut, const struct kernel_record *ker
     return fits < (double)UINT32_MAX ? (uint32_t)fits : UINT32_MAX;
 }
 
-static cl_int issue_piece(struct issue_pipe *pipe, struct private_kernel *own, struct cut *cut,
-                          uint32_t begin, uint32_t *ret_end)
+static cl_int issue_piece(struct issue_pipe *pipe, cl_kernel kernel, struct launch_cut *cut, uint32_t begin,
+                          uint32_t limit, uint32_t *ret_end)
 {
     struct command *command = pipe->command;
-    uint32_t end = cut->n_groups - begin > cut->step ? begin + cut->step : cut->n_groups;
+    uint32_t end = limit - begin > cut->step ? begin + cut->step : limit;
     size_t global[3];
     cl_event event;
     cl_int code;
@@ -248,9 +252,9 @@ static cl_int issue_piece(struct issue_pipe *pipe, struct private_kernel *own, s
             return CL_OUT_OF_RESOURCES;
         end = begin + (end - begin) / 2;
     }
-    code = target.clSetKernelArg(own->handle, command->u.launch.n_args, sizeof cut->piece, &cut->piece);
+    code = target.clSetKernelArg(kernel, command->u.launch.n_args, sizeof cut->piece, &cut->piece);
     if (code == CL_SUCCESS)
-        code = target.clEnqueueNDRangeKernel(command->queue->handle, own->handle, cut->launch.work_dim, NULL,
+        code = target.clEnqueueNDRangeKernel(command->queue->handle, kernel, cut->launch.work_dim, NULL,
                                              global, cut->launch.local, 0, NULL, &event);
     if (code != CL_SUCCESS)
         return code;
@@ -260,11 +264,24 @@ static cl_int issue_piece(struct issue_pipe *pipe, struct private_kernel *own, s
     return CL_SUCCESS;
 }
 
+cl_int launch_pieces(struct issue_pipe *pipe, cl_kernel kernel, struct launch_cut *cut, uint32_t begin,
+                     uint32_t end)
+{
+    cl_int code = CL_SUCCESS;
+
+    while (begin < end && code == CL_SUCCESS && !engine_stopping(pipe->engine)) {
+        issue_pipe_turn(pipe);
+        cut->step = next_step(cut, pipe->command->u.launch.kernel);
+        code = issue_piece(pipe, kernel, cut, begin, end, &begin);
+    }
+    return code;
+}
+
 cl_int launch_issue(struct issue_pipe *pipe, struct command *command)
 {
     struct command_launch *launch = &command->u.launch;
     struct private_kernel *own;
-    struct cut cut;
+    struct launch_cut cut;
     cl_int code = CL_SUCCESS;
 
     launch_count(COUNTER_KERNEL_LAUNCHES, 1);
@@ -277,11 +294,7 @@ cl_int launch_issue(struct issue_pipe *pipe, struct command *command)
         launch_count(COUNTER_UNSLICED_OTHER, 1);
         return issue_as_one(command);
     }
-    for (uint32_t begin = 0; begin < cut.n_groups && code == CL_SUCCESS && !engine_stopping(pipe->engine);) {
-        issue_pipe_turn(pipe);
-        cut.step = next_step(&cut, launch->kernel);
-        code = issue_piece(pipe, own, &cut, begin, &begin);
-    }
+    code = launch_pieces(pipe, own->handle, &cut, 0, cut.n_groups);
     kernel_give_back(launch->kernel, true, own);
     return code;
 }

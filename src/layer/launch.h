@@ -6,6 +6,8 @@
 #include "layer/command.h"
 #include "layer/issue.h"
 #include "layer/objects.h"
+#include "translate/piece.h"
+#include "translate/translate.h"
 
 /* Work-groups of a launch with a given local size; 0: the driver chooses it. */
 size_t launch_groups(const struct command_launch *launch);
@@ -20,17 +22,41 @@ size_t launch_items(const struct command_launch *launch);
 /* May this launch go to the driver at once and whole? False: a worker decides, maybe with pieces. */
 bool launch_direct(const struct command *draft);
 
+/* Why a launch goes to the driver whole: a counter of wire/counters.def. */
+enum session_counter launch_why_whole(const struct command *command);
+
 /* Counts a launch that goes to the driver whole, from the calling thread, with the reason. */
 void launch_count_direct(const struct command *draft);
 
 /*
- * On a worker, before it enters the engine: waits until the rewritten program is there and says whether the kernel can be cut. Building
- * takes tens of milliseconds, in which others shall have the engine.
+ * On a worker, before it enters the engine: is it known whether the kernel can be cut? Waits until the instant for the rewritten
+ * program; building takes tens of milliseconds, in which others shall have the engine.
  */
-void launch_prepare(struct command *command);
+bool launch_decided(const struct command *command, baton_nsec until_at);
 
-/* On a worker that has entered the engine: the whole launch, or its pieces. Only after launch_prepare(). */
+/* On a worker that has entered the engine: the whole launch, or its pieces. Only once launch_decided(). */
 cl_int launch_issue(struct issue_pipe *pipe, struct command *command);
+
+/* A launch as flattened groups, and how it is cut into pieces. */
+struct launch_cut {
+    struct piece_launch launch;
+    struct piece piece;
+    uint32_t n_groups;
+    uint32_t step, least; /* groups of the next piece, and of the smallest */
+    size_t group_items;
+    bool by_time;
+};
+
+/* False: it cannot be expressed as a range of equal groups. step, least and by_time are left to the caller. */
+bool launch_geometry(const struct command_launch *launch, const struct translate_kernel *about,
+                     struct launch_cut *ret_cut);
+
+/*
+ * Groups [begin, end) of it on the pipe's command's queue, piece by piece, with a kernel of the rewritten program whose arguments are set.
+ * What was issued last is still in flight when it returns; at exit it stops between pieces.
+ */
+cl_int launch_pieces(struct issue_pipe *pipe, cl_kernel kernel, struct launch_cut *cut, uint32_t begin,
+                     uint32_t end);
 
 /* What the driver calls a task: PoCL reports it as a launch, and the event of a queued one must say the same. */
 cl_command_type launch_task_type(void);

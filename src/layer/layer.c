@@ -12,6 +12,7 @@
 #include "layer/graph.h"
 #include "layer/objects.h"
 #include "layer/program.h"
+#include "layer/recorder.h"
 
 cl_icd_dispatch target;
 struct settings settings;
@@ -28,6 +29,8 @@ static struct {
     pthread_mutex_t lock; /* one writer at a time, so that the newest stays */
     atomic_bool slicing;
     atomic_llong piece, chunk_in, chunk_out;
+    atomic_uint gpus;
+    atomic_ullong gpu_set;
 } plan = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void take_plan(struct session *from)
@@ -40,6 +43,8 @@ static void take_plan(struct session *from)
     atomic_store(&plan.piece, now.piece);
     atomic_store(&plan.chunk_in, now.chunk_in);
     atomic_store(&plan.chunk_out, now.chunk_out);
+    atomic_store(&plan.gpus, now.gpus);
+    atomic_store(&plan.gpu_set, now.gpu_set);
     pthread_mutex_unlock(&plan.lock);
 }
 
@@ -53,21 +58,27 @@ static void on_plan(void *user, const struct session_plan *unused)
         take_plan(known);
 }
 
-/* On the session's thread: the worker of that engine waits for what is in flight. */
+/* On the session's thread: the worker of that engine waits for what is in flight. A copy lease may be ridden by the other direction. */
 static void on_yield(void *user, struct lease *lease)
 {
     (void)user;
     for (struct device_record *device = device_records(); device; device = device->next)
         for (int kind = 0; kind < ENGINE_N; kind++)
-            if (device->engines[kind].lease == lease)
+            if (device->engines[kind].lease == lease) {
                 engine_drain(&device->engines[kind]);
+                if (engine_other_way(&device->engines[kind]))
+                    engine_drain(engine_other_way(&device->engines[kind]));
+            }
 }
 
 static void open_session(void)
 {
     struct session_listener listener = {.on_yield = on_yield, .on_plan = on_plan};
     struct session *opened = NULL;
-    int code = session_open(&settings, &listener, &opened);
+    int code;
+
+    listener.on_job = recorder_on ? recorder_on_job : NULL;
+    code = session_open(&settings, &listener, &opened);
 
     if (code == -ECONNREFUSED)
         atomic_store(&refused, true);
@@ -123,6 +134,12 @@ int64_t layer_chunk(bool out)
     return atomic_load_explicit(out ? &plan.chunk_out : &plan.chunk_in, memory_order_relaxed);
 }
 
+unsigned layer_gpus(uint64_t *ret_set)
+{
+    *ret_set = atomic_load_explicit(&plan.gpu_set, memory_order_relaxed);
+    return atomic_load_explicit(&plan.gpus, memory_order_relaxed);
+}
+
 /* Runs before the driver's own exit handlers: registered later than they were. */
 static void at_exit(void)
 {
@@ -132,8 +149,11 @@ static void at_exit(void)
         return;
     program_stop();
     engine_stop_all();
+    recorder_stop();
     if (known && settings.stats[0])
         (void)session_write_stats(known, settings.stats);
+    if (known)
+        session_restore_threads(known);
     atomic_store(&layer_passes, true); /* whatever other handlers still call goes straight to the driver */
 }
 
@@ -216,6 +236,7 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *ta
     target = table = *target_dispatch;
     settings_from_environment(&settings, &bad);
     layer_queue_everything = getenv("BATON_TEST_QUEUE") != NULL;
+    recorder_init();
     objects_init();
     graph_init();
     (void)pthread_atfork(NULL, NULL, in_child);

@@ -44,6 +44,8 @@ bool layer_chunking(void);
 /* What the plan says: longest piece, bytes per chunk from or to the device. 0: nothing. */
 baton_nsec layer_piece(void);
 int64_t layer_chunk(bool out);
+/* How many GPUs the plan gives this program (0: it says nothing), and which (0: any). */
+unsigned layer_gpus(uint64_t *ret_set);
 
 /* Registers the handler that stops our threads before the driver is torn down; called when the first queue is made. */
 void layer_stop_at_exit(void);

@@ -11,6 +11,7 @@ enum { PAGE = 4096 };
 
 static void link_record(struct mem_record *mem, struct map_record *record)
 {
+    atomic_fetch_add(&mem_root(mem)->n_mapped, 1);
     pthread_mutex_lock(&graph_lock);
     record->next = mem->maps;
     mem->maps = record;
@@ -94,6 +95,8 @@ struct map_record *map_take(struct mem_record *mem, const void *pointer)
     if (found)
         *at = found->next;
     pthread_mutex_unlock(&graph_lock);
+    if (found)
+        atomic_fetch_sub(&mem_root(mem)->n_mapped, 1);
     return found;
 }
 

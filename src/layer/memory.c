@@ -6,6 +6,7 @@
 #include "layer/layer.h"
 #include "layer/map.h"
 #include "layer/objects.h"
+#include "layer/spread/spread.h"
 
 struct mem_record *mem_find(cl_mem handle)
 {
@@ -21,7 +22,40 @@ void mem_unref(struct mem_record *mem)
         map_free(mem->maps);
         mem->maps = next;
     }
+    spread_forget(mem);
+    if (mem->root)
+        mem_unref(mem->root);
     free(mem);
+}
+
+void mem_hold(struct mem_record *mem)
+{
+    atomic_fetch_add(&mem_root(mem)->n_held, 1);
+}
+
+void mem_let_go(struct mem_record *mem)
+{
+    if (atomic_fetch_sub(&mem_root(mem)->n_held, 1) == 1)
+        spread_unused(mem_root(mem));
+}
+
+/* A part of a buffer, or an image on one. */
+static void find_root(struct mem_record *record)
+{
+    cl_mem parent = NULL;
+    struct mem_record *root;
+
+    target.clGetMemObjectInfo(record->handle, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, NULL);
+    root = parent ? mem_find(parent) : NULL;
+    if (!root)
+        return;
+    if (record->image) {
+        spread_pin(mem_root(root));
+        mem_unref(root);
+        return;
+    }
+    target.clGetMemObjectInfo(record->handle, CL_MEM_OFFSET, sizeof record->origin, &record->origin, NULL);
+    record->root = root;
 }
 
 static cl_mem note(cl_mem handle)
@@ -40,6 +74,8 @@ static cl_mem note(cl_mem handle)
     target.clGetMemObjectInfo(handle, CL_MEM_FLAGS, sizeof record->flags, &record->flags, NULL);
     target.clGetMemObjectInfo(handle, CL_MEM_HOST_PTR, sizeof record->host_ptr, &record->host_ptr, NULL);
     record->image = type != CL_MEM_OBJECT_BUFFER;
+    find_root(record);
+    mem_hold(record);
     if (!handle_table_put(&mems, handle, record))
         free(record);
     return handle;
@@ -121,8 +157,10 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseMemObject(cl_mem handle)
     if (mem) {
         struct mem_record *last =
             atomic_fetch_sub(&mem->app_refs, 1) == 1 ? handle_table_remove(&mems, handle) : NULL;
-        if (last)
+        if (last) {
+            mem_let_go(last);
             mem_unref(last);
+        }
         mem_unref(mem);
     }
     return target.clReleaseMemObject(handle);

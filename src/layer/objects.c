@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "client/lease.h"
 #include "layer/entry.h"
@@ -92,7 +93,9 @@ static struct device_record *make_device(cl_device_id device)
     record->handle = device;
     record->units = 1;
     record->address_bits = 64;
+    atomic_init(&record->n_helpers, -1);
     record->engines = record->own;
+    device_clock_init(&record->clock);
     target.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof record->platform, &record->platform, NULL);
     target.clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof record->units, &record->units, NULL);
     target.clGetDeviceInfo(device, CL_DEVICE_ADDRESS_BITS, sizeof record->address_bits, &record->address_bits,
@@ -165,6 +168,8 @@ static cl_command_queue note_queue(cl_command_queue handle, cl_device_id device,
     record->device = device_record_of(device);
     if (!record->device || !handle_table_put(&queues, handle, record))
         free(record);
+    if (layer_session())
+        session_register_thread(layer_session(), gettid());
     layer_stop_at_exit();
     return handle;
 }

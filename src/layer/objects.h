@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "layer/command.h"
+#include "layer/device_clock.h"
 #include "layer/engine.h"
 #include "layer/handle_table.h"
 
@@ -14,6 +15,9 @@ struct device_record {
     cl_platform_id platform;
     cl_uint units; /* compute units: a piece has at least so many work-groups */
     cl_uint address_bits;
+    struct device_clock clock;
+    atomic_int
+        n_helpers; /* other devices that could take a share of its kernels (spread/); -1: not counted yet */
     struct engine own[ENGINE_N];
     struct engine *engines; /* own, or those of the device that this one is a part of */
 };
@@ -38,9 +42,22 @@ struct mem_record {
     cl_mem_flags flags;
     void *host_ptr;
     struct map_record *maps; /* graph_lock: maps that we answered ourselves */
+    struct mem_record *root; /* of a sub-buffer: the buffer that it is a part of, a reference */
+    size_t origin;           /* in it */
+    /* Of a root, for its parts as well (spread/): */
+    atomic_uint n_held;                   /* handles of the program and commands that may still use it */
+    atomic_uint n_mapped;                 /* maps that the program holds */
+    atomic_bool image_on_it;              /* an image lies on the same memory */
+    struct spread_buffer *_Atomic spread; /* owned; NULL: only its own device ever had it */
 };
 
 struct program_record;
+struct spread_buffer;
+
+static inline struct mem_record *mem_root(struct mem_record *mem)
+{
+    return mem->root ? mem->root : mem;
+}
 
 struct kernel_record {
     atomic_uint refs, app_refs;
@@ -78,6 +95,9 @@ struct queue_record *queue_find(cl_command_queue handle);
 void queue_unref(struct queue_record *queue);
 struct mem_record *mem_find(cl_mem handle);
 void mem_unref(struct mem_record *mem);
+/* Somebody will or may use it (again); nobody does any more: what was not merged by then never needs to be. */
+void mem_hold(struct mem_record *mem);
+void mem_let_go(struct mem_record *mem);
 struct kernel_record *kernel_find(cl_kernel handle);
 void kernel_unref(struct kernel_record *kernel);
 
@@ -88,5 +108,6 @@ void kernel_give_back(struct kernel_record *kernel, bool sliced, struct private_
 
 bool arg_value_copy(struct arg_value *to, const struct arg_value *from); /* false: no memory */
 void arg_value_done(struct arg_value *arg);
+const void *arg_value_bytes(const struct arg_value *arg); /* of ARG_BYTES */
 
 #endif

@@ -6,6 +6,7 @@
 #include "layer/entry.h"
 #include "layer/handed_out.h"
 #include "layer/layer.h"
+#include "layer/spread/spread.h"
 #include "layer/twin.h"
 
 struct program_record *program_find(cl_program handle)
@@ -20,8 +21,13 @@ void program_keep(void *program)
 
 void program_unref(struct program_record *program)
 {
-    if (atomic_fetch_sub_explicit(&program->refs, 1, memory_order_acq_rel) != 1)
-        return;
+    if (twin_let_go(program))
+        program_free(program);
+}
+
+void program_free(struct program_record *program)
+{
+    spread_program_done(program->spread);
     twin_done(program);
     for (size_t i = 0; i < program->n_parts; i++)
         program_unref(program->parts[i]);
@@ -86,7 +92,7 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBinary(cl_context c
     if (!record)
         return handle;
     record->why_whole = COUNTER_UNSLICED_BINARY;
-    if (layer_slicing())
+    if (layer_slicing() || spread_enabled())
         handed_out_find(record, binaries[0], lengths[0]);
     return handle;
 }
@@ -255,8 +261,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetProgramInfo(cl_program handle, cl_pro
     cl_int code = target.clGetProgramInfo(handle, name, room, ret_value, ret_size);
     struct program_record *record;
 
-    if (code != CL_SUCCESS || name != CL_PROGRAM_BINARIES || !ret_value || layer_off() || !layer_slicing() ||
-        !(record = program_find(handle)))
+    if (code != CL_SUCCESS || name != CL_PROGRAM_BINARIES || !ret_value || layer_off() ||
+        (!layer_slicing() && !spread_enabled()) || !(record = program_find(handle)))
         return code;
     handed_out_remember(record, ret_value, room / sizeof(unsigned char *));
     program_unref(record);

@@ -15,9 +15,13 @@
 struct program_record *program_find(cl_program handle); /* kept; NULL: unknown */
 void program_keep(void *program);
 void program_unref(struct program_record *program);
+void program_free(struct program_record *program); /* after its last reference */
 
 /* A kernel of it exists: begin to make the twin, if pieces are wanted. Never blocks. */
 void program_wanted(struct program_record *program);
+
+/* Waits until the instant for the twin: true when it is built, or will not be. */
+bool program_decided(struct program_record *program, baton_nsec until_at);
 
 /*
  * The twin's description of the kernel, waiting for the twin to be built. NULL: the kernel runs whole and *ret_reason is the

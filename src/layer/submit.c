@@ -5,6 +5,8 @@
 #include "layer/issue.h"
 #include "layer/launch.h"
 #include "layer/layer.h"
+#include "layer/recorder.h"
+#include "layer/spread/spread.h"
 #include "layer/validate.h"
 
 static atomic_bool job_open;
@@ -175,10 +177,14 @@ cl_int submit_queued(struct command *draft, cl_bool blocking, cl_uint n, const c
         return code;
     }
     submit_job_begins();
+    if (recorder_on && command->leased)
+        command->job = recorder_enter();
     graph_submit(command, n, waits);
     if (blocking) {
         code = graph_wait(command);
         submit_waited();
+    } else {
+        graph_throttle(command->queue);
     }
     graph_unref(command);
     return code < 0 ? code : CL_SUCCESS;
@@ -202,6 +208,8 @@ static cl_int cut_here(struct engine *engine, struct command *draft, cl_event *r
     if (ret_event)
         code = give_handle(command, ret_event);
     if (code == CL_SUCCESS) {
+        if (recorder_on)
+            command->job = recorder_enter();
         command->issued_at = clock_now();
         code = issue_command(engine, command);
     }
@@ -226,10 +234,14 @@ static cl_int issue_now(struct engine *engine, struct command *draft, cl_bool bl
         .predicted = predicted, .queue = draft->queue, .in_order = draft->queue->in_order};
     bool keeps = !blocking && draft->leased; /* in flight when the call returns */
     baton_nsec begin_at = blocking && draft->leased ? clock_now() : 0;
+    bool recorded = recorder_on && draft->leased;
+    baton_nsec call_at = recorded ? clock_now() : 0;
     cl_event event = NULL;
     cl_int code = issue_whole(draft, blocking, list->n_pass, list->n_pass ? list->pass : NULL,
-                              ret_event || keeps ? &event : NULL);
+                              ret_event || keeps || recorded ? &event : NULL);
 
+    if (recorded && code == CL_SUCCESS)
+        recorder_direct(draft, call_at, event);
     if (event && draft->kind == COMMAND_TASK)
         launch_task_seen(event);
     if (code != CL_SUCCESS || !keeps) {
@@ -243,6 +255,8 @@ static cl_int issue_now(struct engine *engine, struct command *draft, cl_bool bl
             engine_leave(engine);
         if (event && ret_event)
             *ret_event = event;
+        else if (event)
+            target.clReleaseEvent(event);
         return code;
     }
     flight.event = event;
@@ -280,7 +294,9 @@ cl_int submit(struct command *draft, cl_bool blocking, cl_uint n, const cl_event
     if (direct && (bytes <= chunk || (blocking && validate_command(draft) == CL_SUCCESS))) {
         predicted = predict(draft);
         submit_job_begins();
-        if (has_lease_to_wait_for(draft, blocking))
+        if (!spread_admits(draft, blocking))
+            direct = false;
+        else if (has_lease_to_wait_for(draft, blocking))
             engine_enter(engine);
         else if (draft->leased && (!engine_flight_room(engine, predicted) || !engine_try_enter(engine)))
             direct = false;

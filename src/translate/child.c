@@ -6,10 +6,11 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -26,43 +27,80 @@ struct talk {
     baton_nsec until_at;
 };
 
-static int spawn(const char *program, int fd, pid_t *ret_pid)
-{
-    char *argv[] = {(char *)"baton-translate", NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t all;
-    sigset_t none;
-    int r;
+/*
+ * The host must never see our process: neither wait() nor SIGCHLD. A process that execs always reports to its parent, so the parent
+ * is a short-lived keeper of ours, started without an exit signal (only wait calls with __WCLONE know it). Both run on memory
+ * of this thread, which sleeps meanwhile (CLONE_VFORK), so big hosts pay no copy of their page tables. The orphan goes to
+ * init; its pidfd, in the descriptors that the keeper shares with us, is how we wait for it and kill it.
+ */
+enum { STACK = 64 * 1024 };
 
-    (void)sigfillset(&all);
+struct start {
+    const char *program;
+    int fd;    /* the process's standard input and output */
+    int pidfd; /* -1: none */
+    int error; /* why it could not be started */
+    char *stack;
+};
+
+/* In the process to be: everything as a fresh program expects it. */
+static int become(void *argument)
+{
+    struct start *start = argument;
+    char *argv[] = {(char *)"baton-translate", NULL};
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    sigset_t none;
+    int null;
+
+    for (int signal_number = 1; signal_number < NSIG; signal_number++)
+        (void)sigaction(signal_number, &usual, NULL);
     (void)sigemptyset(&none);
-    r = posix_spawn_file_actions_init(&actions);
-    if (r)
-        return -r;
-    r = posix_spawnattr_init(&attributes);
-    if (r)
-        goto no_attributes;
-    if (!r)
-        r = posix_spawn_file_actions_adddup2(&actions, fd, STDIN_FILENO);
-    if (!r)
-        r = posix_spawn_file_actions_adddup2(&actions, fd, STDOUT_FILENO);
-    if (!r)
-        r = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    if (!r)
-        r = posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-    if (!r)
-        r = posix_spawnattr_setsigdefault(&attributes, &all);
-    if (!r)
-        r = posix_spawnattr_setsigmask(&attributes, &none);
-    if (!r)
-        r = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    if (!r)
-        r = posix_spawn(ret_pid, program, &actions, &attributes, argv, environ);
-    (void)posix_spawnattr_destroy(&attributes);
-no_attributes:
-    (void)posix_spawn_file_actions_destroy(&actions);
-    return -r;
+    null = open("/dev/null", O_WRONLY);
+    if (dup2(start->fd, STDIN_FILENO) >= 0 && dup2(start->fd, STDOUT_FILENO) >= 0 &&
+        dup2(null, STDERR_FILENO) >= 0 && close_range(STDERR_FILENO + 1, ~0U, 0) == 0) {
+        (void)sigprocmask(SIG_SETMASK, &none, NULL);
+        (void)execve(start->program, argv, environ);
+    }
+    start->error = errno;
+    _exit(127);
+}
+
+static int keep(void *argument)
+{
+    struct start *start = argument;
+
+    if (clone(become, start->stack + STACK, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, start,
+              &start->pidfd) < 0)
+        start->error = errno;
+    _exit(0);
+}
+
+/* 0: it runs, and *ret_pidfd is its. */
+static int spawn(const char *program, int fd, int *ret_pidfd)
+{
+    struct start start = {.program = program, .fd = fd, .pidfd = -1};
+    sigset_t all;
+    sigset_t before;
+    pid_t keeper;
+
+    start.stack =
+        mmap(NULL, 2 * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (start.stack == MAP_FAILED)
+        return -ENOMEM;
+    /* No handler of the host may run in a process that shares its memory. */
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    keeper = clone(keep, start.stack + (size_t)2 * STACK, CLONE_VM | CLONE_VFORK | CLONE_FILES, &start);
+    if (keeper < 0)
+        start.error = errno;
+    while (keeper >= 0 && waitpid(keeper, NULL, __WCLONE) < 0 && errno == EINTR)
+        ;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    (void)munmap(start.stack, (size_t)2 * STACK);
+    if (start.error && start.pidfd >= 0)
+        (void)close(start.pidfd);
+    *ret_pidfd = start.pidfd;
+    return -start.error;
 }
 
 static int send_some(struct talk *talk)
@@ -132,25 +170,25 @@ static int converse(struct talk *talk)
     return r < 0 ? r : 0;
 }
 
-/* Waits for the process, not beyond until_at, and not for one that the host has reaped already. */
-static int reap(pid_t pid, int pidfd, bool kill_it, baton_nsec until_at)
+/* Waits for the process, not beyond until_at. It is nobody's child but init's, unless the host itself adopts orphans. */
+static int reap(int pidfd, bool kill_it, baton_nsec until_at)
 {
     struct pollfd poll_fd = {.fd = pidfd, .events = POLLIN};
-    int status = 0;
+    siginfo_t info = {0};
 
-    while (!kill_it && pidfd >= 0) {
+    while (!kill_it) {
         int ready = poll(&poll_fd, 1, milliseconds_left(until_at));
 
         if (ready > 0)
             break;
         kill_it = ready == 0 || errno != EINTR;
     }
-    if (kill_it && pidfd >= 0)
+    if (kill_it)
         (void)pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
-    while (waitpid(pid, &status, 0) < 0)
+    while (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED) < 0)
         if (errno != EINTR)
-            return 0; /* ECHILD: SIGCHLD is ignored, or the host waits for everything */
-    return status;
+            return 0; /* ECHILD: init takes it */
+    return info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status & 0x7f;
 }
 
 int child_ask(const char *program, const uint8_t *question, size_t n, baton_nsec limit, size_t largest,
@@ -160,7 +198,6 @@ int child_ask(const char *program, const uint8_t *question, size_t n, baton_nsec
     int fds[2];
     int cancel;
     int pidfd = -1;
-    pid_t pid;
     int r;
 
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
@@ -168,17 +205,15 @@ int child_ask(const char *program, const uint8_t *question, size_t n, baton_nsec
         r = -errno;
         goto restore;
     }
-    r = spawn(program, fds[1], &pid);
+    r = spawn(program, fds[1], &pidfd);
     (void)close(fds[1]);
     talk.fd = fds[0];
     if (!r) {
-        pidfd = pidfd_open(pid, 0);
         r = converse(&talk);
-        *ret_status = reap(pid, pidfd, r < 0, talk.until_at);
+        *ret_status = reap(pidfd, r < 0, talk.until_at);
         if (!r && *ret_status)
             r = -ECHILD;
-        if (pidfd >= 0)
-            (void)close(pidfd);
+        (void)close(pidfd);
     }
     (void)close(fds[0]);
 restore:

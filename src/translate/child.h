@@ -12,8 +12,8 @@
  * It inherits no descriptor, signal handler or mask. *ret_answer is the caller's to free.
  *
  * -ETIMEDOUT after `limit`, -EFBIG for an answer past `largest` bytes (the process is killed in both cases), -ECHILD when it
- * failed by itself (*ret_status: as in waitpid, 0 where the host has taken it), or -errno. Never raises SIGPIPE, leaves no
- * zombie, works with SIGCHLD ignored.
+ * failed by itself and this process is who adopts orphans (*ret_status: as in waitpid, else 0: the answer tells), or
+ * -errno. Never raises SIGPIPE or SIGCHLD, leaves no zombie; no wait call of the host sees the process.
  */
 int child_ask(const char *program, const uint8_t *question, size_t n, baton_nsec limit, size_t largest,
               uint8_t **ret_answer, size_t *ret_n, int *ret_status);

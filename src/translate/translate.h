@@ -77,6 +77,7 @@ struct translate_arg {
         own_write; /* proved: in a one-dimensional launch without offset, each work-item writes no element of it but the
                        one at its own global id */
     uint32_t element; /* bytes of one such element, where own_write; else 0 */
+    uint32_t store;   /* bytes of the largest store through it, where every store is known; else 0 */
 };
 
 struct translate_kernel {

@@ -445,7 +445,25 @@ static void random_kernel(struct arena *arena, struct random_state *random, unsi
     }
 }
 
-void attack_random_set(struct arena *arena, struct random_state *random, struct pipeline *ret_pipeline)
+static void random_stage(struct arena *arena, struct random_state *random, unsigned gpus, bool mixed,
+                         enum pipeline_unit unit, struct stage *stage)
+{
+    baton_nsec pieces = 1 + (baton_nsec)random_below(random, 3);
+    baton_nsec piece = 1 + (baton_nsec)random_below(random, mixed ? 3 : 5);
+
+    *stage = (struct stage){.unit = unit, .lanes = 1};
+    if (stage->unit == UNIT_CPU || random_below(random, 2))
+        pieces = 1;
+    stage->piece = piece;
+    stage->last = pieces > 1 ? 1 + (baton_nsec)random_below(random, (uint64_t)piece) : piece;
+    stage->length = (pieces - 1) * piece + stage->last;
+    stage->best = random_below(random, 2) ? (baton_nsec)random_below(random, (uint64_t)stage->length) : 0;
+    if (stage->unit == UNIT_GPU)
+        random_kernel(arena, random, gpus, stage);
+}
+
+void attack_random_set(struct arena *arena, struct random_state *random, size_t options,
+                       struct pipeline *ret_pipeline)
 {
     size_t n_stages[ATTACK_MAX_TASKS];
     size_t n_options[ATTACK_MAX_TASKS];
@@ -456,7 +474,7 @@ void attack_random_set(struct arena *arena, struct random_state *random, struct 
 
     for (size_t i = 0; i < n; i++) {
         n_stages[i] = 1 + random_below(random, kind == 3 ? 5 : 2);
-        n_options[i] = 1;
+        n_options[i] = options;
     }
     ck_assert_int_eq(pipeline_allocate(arena, n, n_stages, n_options, ret_pipeline), 0);
     ret_pipeline->cpus = 1 + (unsigned)random_below(random, 3);
@@ -467,22 +485,10 @@ void attack_random_set(struct arena *arena, struct random_state *random, struct 
         period += (baton_nsec)random_below(random, 20);
         task->period = task->deadline = period;
         for (size_t p = 0; p < task->n_stages; p++) {
-            struct stage *stage = &task->options[0].stages[p];
-            baton_nsec pieces = 1 + (baton_nsec)random_below(random, 3);
-            baton_nsec piece = 1 + (baton_nsec)random_below(random, kind == 3 ? 3 : 5);
+            enum pipeline_unit unit = (enum pipeline_unit)(kind == 3 ? random_below(random, 3) : kind);
 
-            *stage = (struct stage){.unit = kind == 3 ? (enum pipeline_unit)random_below(random, 3)
-                                                      : (enum pipeline_unit)kind,
-                                    .lanes = 1};
-            if (stage->unit == UNIT_CPU || random_below(random, 2))
-                pieces = 1;
-            stage->piece = piece;
-            stage->last = pieces > 1 ? 1 + (baton_nsec)random_below(random, (uint64_t)piece) : piece;
-            stage->length = (pieces - 1) * piece + stage->last;
-            stage->best =
-                random_below(random, 2) ? (baton_nsec)random_below(random, (uint64_t)stage->length) : 0;
-            if (stage->unit == UNIT_GPU)
-                random_kernel(arena, random, gpus, stage);
+            for (size_t o = 0; o < options; o++)
+                random_stage(arena, random, gpus, kind == 3, unit, &task->options[o].stages[p]);
         }
     }
     pipeline_seal(ret_pipeline);

@@ -32,7 +32,8 @@ void attack_simulate(const struct pipeline *pipeline, const struct attack_plan *
 void attack_search(const struct pipeline *pipeline, const baton_nsec bounds[], unsigned runs,
                    struct random_state *random, baton_nsec ret_worst[]);
 
-/* A random small set on a random platform: all kinds of stages, placements and pieces. Lives in arena. */
-void attack_random_set(struct arena *arena, struct random_state *random, struct pipeline *ret_pipeline);
+/* A random small set on a random platform, so many options per task: all kinds of stages, placements and pieces. Lives in arena. */
+void attack_random_set(struct arena *arena, struct random_state *random, size_t options,
+                       struct pipeline *ret_pipeline);
 
 #endif

@@ -43,7 +43,7 @@ START_TEST(no_attack_exceeds_a_sound_bound)
         baton_nsec worst[ATTACK_MAX_TASKS];
 
         arena_init(&arena, 0);
-        attack_random_set(&arena, &random, &pipeline);
+        attack_random_set(&arena, &random, 1, &pipeline);
         if (accepted(h, &pipeline, bounds)) {
             attacked++;
             attack_search(&pipeline, bounds, (unsigned)harness_scale(60, 240), &random, worst);
@@ -112,8 +112,8 @@ static size_t caught(enum mutant mutant, size_t wanted)
         baton_nsec worst[ATTACK_MAX_TASKS];
 
         arena_init(&arena, 0);
-        attack_random_set(&arena, &random, &real);
-        attack_random_set(&arena, &before, &mutated); /* the same set again */
+        attack_random_set(&arena, &random, 1, &real);
+        attack_random_set(&arena, &before, 1, &mutated); /* the same set again */
         mutate(&mutated, mutant);
         if (accepted(h, &mutated, bounds)) {
             size_t over = 0;

@@ -1,7 +1,9 @@
 /* Policies against brute force, and the simulation of Sec. IV-D against its reference. */
 #include "analysis/holistic/holistic.h"
 #include "analysis/holistic/holistic_printed.h"
+#include "analysis/plan/plan_search.h"
 #include "analysis/plan/planner.h"
+#include "attack.h"
 #include "harness.h"
 #include "study/gema_experiment.h"
 #include "study/gema_generator.h"
@@ -33,7 +35,35 @@ static bool brute_force(const struct mode_test *test)
     return false;
 }
 
-/* GLOBAL against all choices of `sets` sets with n tasks; both answers must occur. */
+/*
+ * GLOBAL, and its search alone (GEMA finds most that there is to find, and would hide what the search loses), against all choices. Answers
+ * whether there is one.
+ */
+static bool compare_set(struct planner *planner, const struct mode_test *test, size_t number)
+{
+    struct plan_outcome outcome = {.complete = true};
+    unsigned char choice[GEMA_MAX_TASKS];
+    bool exists = brute_force(test);
+    bool found;
+
+    test->class->attach(test->state, test->pipeline);
+    planner_choose(planner, test, POLICY_GLOBAL, 0, choice, &outcome);
+    ck_assert(outcome.complete);
+    ck_assert_msg(outcome.schedulable == exists, "set %zu: %d, but %d by trying all", number,
+                  outcome.schedulable, exists);
+    found = !plan_search_hopeless(planner, test) && plan_search(planner, test, 0, choice);
+    plan_search_end(planner, test);
+    ck_assert_msg(found == exists, "set %zu: the search says %d, but %d by trying all", number, found,
+                  exists);
+    test->class->attach(test->state, test->pipeline);
+    if (exists)
+        ck_assert(meets(test, choice));
+    planner_choose(planner, test, POLICY_GEMA, 0, choice, &outcome);
+    ck_assert(!outcome.schedulable || exists);
+    return exists;
+}
+
+/* `sets` sets of the paper's generator with n tasks; both answers must occur. */
 static void compare_with_all(const struct mode_test_class *class, void *state, enum gema_placement placement,
                              size_t n_tasks, double target, size_t sets)
 {
@@ -42,7 +72,6 @@ static void compare_with_all(const struct mode_test_class *class, void *state, e
     struct planner *planner = planner_new(GEMA_MAX_TASKS);
     struct random_state random;
     size_t yes = 0;
-    size_t beyond_gema = 0;
 
     gema_parameters_default(&parameters);
     parameters.placement = placement;
@@ -52,27 +81,11 @@ static void compare_with_all(const struct mode_test_class *class, void *state, e
     random_init(&random, 11, n_tasks);
     for (size_t s = 0; s < sets; s++) {
         struct mode_test test = {class, state, gema_generate(generator, &random, target)};
-        struct plan_outcome global;
-        struct plan_outcome gema;
-        unsigned char choice[GEMA_MAX_TASKS];
-        bool exists = brute_force(&test);
 
-        class->attach(state, test.pipeline);
-        planner_choose(planner, &test, POLICY_GLOBAL, 0, choice, &global);
-        ck_assert(global.complete);
-        ck_assert_msg(global.schedulable == exists, "set %zu: %d, but %d by trying all", s,
-                      global.schedulable, exists);
-        class->attach(state, test.pipeline);
-        if (exists)
-            ck_assert(meets(&test, choice));
-        planner_choose(planner, &test, POLICY_GEMA, 0, choice, &gema);
-        ck_assert(!gema.schedulable || exists);
-        yes += exists;
-        beyond_gema += exists && !gema.schedulable;
+        yes += compare_set(planner, &test, s);
     }
     ck_assert_uint_gt(yes, 0);
     ck_assert_uint_lt(yes, sets);
-    (void)beyond_gema;
     planner_free(planner);
     gema_generator_free(generator);
 }
@@ -93,6 +106,33 @@ START_TEST(global_finds_a_sound_choice_exactly_when_there_is_one)
 
     compare_with_all(&holistic_class, sound, GEMA_CHOSEN, 4, 0.8, harness_scale(60, 5000));
     compare_with_all(&holistic_class, sound, GEMA_PAID, 4, 1.2, harness_scale(20, 2000));
+    holistic_free(sound);
+}
+END_TEST
+
+/* Pinned, sliced, split and unequal kernels, the options of a task without any relation to each other. */
+START_TEST(global_is_exact_on_every_kind_of_kernel)
+{
+    struct holistic *sound = holistic_new(ATTACK_MAX_TASKS, 200, 3);
+    struct planner *planner = planner_new(ATTACK_MAX_TASKS);
+    size_t sets = harness_scale(1500, 100000);
+    struct random_state random;
+    size_t yes = 0;
+
+    random_init(&random, 13, 0);
+    for (size_t s = 0; s < sets; s++) {
+        struct arena arena;
+        struct pipeline pipeline;
+        struct mode_test test = {&holistic_class, sound, &pipeline};
+
+        arena_init(&arena, 0);
+        attack_random_set(&arena, &random, 1 + random_below(&random, 3), &pipeline);
+        yes += compare_set(planner, &test, s);
+        arena_done(&arena);
+    }
+    ck_assert_uint_gt(yes, sets / 10);
+    ck_assert_uint_lt(yes, sets - sets / 10);
+    planner_free(planner);
     holistic_free(sound);
 }
 END_TEST
@@ -131,7 +171,7 @@ START_TEST(results_do_not_depend_on_earlier_runs)
             if (random_below(&random, 2))
                 (void)holistic_class.run(kept, &partial, a);
             if (random_below(&random, 2) && part < n)
-                (void)holistic_class.floor(kept, &partial, part + random_below(&random, n - part), 0);
+                (void)holistic_class.hopeful(kept, &partial, part + random_below(&random, n - part), 0);
             ck_assert_uint_eq(holistic_class.run(kept, &run, a), n);
             holistic_attach(fresh, pipeline);
             ck_assert_uint_eq(holistic_class.run(fresh, &run, b), n);
@@ -177,5 +217,5 @@ START_TEST(the_printed_experiment_comes_out_as_the_reference)
 END_TEST
 
 HARNESS_MAIN("planner", 60, global_finds_a_printed_choice_exactly_when_there_is_one,
-             global_finds_a_sound_choice_exactly_when_there_is_one, results_do_not_depend_on_earlier_runs,
-             the_printed_experiment_comes_out_as_the_reference)
+             global_finds_a_sound_choice_exactly_when_there_is_one, global_is_exact_on_every_kind_of_kernel,
+             results_do_not_depend_on_earlier_runs, the_printed_experiment_comes_out_as_the_reference)

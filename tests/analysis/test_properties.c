@@ -67,7 +67,7 @@ START_TEST(more_work_never_lowers_a_bound)
         baton_nsec after[ATTACK_MAX_TASKS];
 
         arena_init(&arena, 0);
-        attack_random_set(&arena, &random, &pipeline);
+        attack_random_set(&arena, &random, 1, &pipeline);
         respond(h, &pipeline, before);
         burden(&pipeline, &random);
         respond(h, &pipeline, after);
@@ -102,7 +102,7 @@ START_TEST(bounds_are_above_what_utilisation_demands)
         double cpu = 0;
 
         arena_init(&arena, 0);
-        attack_random_set(&arena, &random, &pipeline);
+        attack_random_set(&arena, &random, 1, &pipeline);
         respond(h, &pipeline, responses);
         for (size_t i = 0; i < pipeline.n_tasks; i++) {
             const struct pipeline_task *task = &pipeline.tasks[i];
@@ -207,7 +207,7 @@ START_TEST(explanations_add_up)
         struct holistic_term terms[512];
 
         arena_init(&arena, 0);
-        attack_random_set(&arena, &random, &pipeline);
+        attack_random_set(&arena, &random, 1, &pipeline);
         respond(h, &pipeline, responses);
         for (size_t i = 0; i < pipeline.n_tasks && responses[i] < MODE_UNBOUNDED; i++) {
             baton_nsec sum = 0;

@@ -1,7 +1,9 @@
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -10,6 +12,7 @@
 #include "client/lease.h"
 #include "client/session.h"
 #include "client/settings.h"
+#include "client/standing.h"
 #include "harness.h"
 
 #define MS NSEC_PER_MS
@@ -137,10 +140,52 @@ START_TEST(a_periodic_job_is_released_on_its_grid)
     ck_assert_int_eq(jobs.response_sum, (4 + 15 + 7) * MS);
     /* jitter |1025 - (1012 + 10)| = 3 */
     ck_assert_int_eq(jobs.jitter_max, 3 * MS);
+    jobs_begin(&jobs,
+               1030 * MS); /* before 1025 + 10, where the miss had moved the grid: back to the old one */
+    jobs_end(&jobs, 1031 * MS);
     jobs_begin(&jobs, 1065 * MS); /* periods were left out: released at the last point, 1060 */
     ck_assert_int_eq(jobs_deadline_at(&jobs), 1070 * MS);
     jobs_end(&jobs, 1066 * MS);
-    ck_assert_int_eq(jobs.response_sum, (4 + 15 + 7 + 6) * MS);
+    ck_assert_int_eq(jobs.response_sum, (4 + 15 + 7 + 1 + 6) * MS);
+    jobs_done(&jobs);
+}
+END_TEST
+
+START_TEST(a_stall_is_one_miss_and_not_a_debt)
+{
+    struct jobs jobs;
+
+    jobs_init(&jobs, 10 * MS, 0);
+    jobs_begin(&jobs, 1000 * MS);
+    jobs_end(&jobs, 1093 * MS); /* 93 - 10: late by 83 */
+    ck_assert_uint_eq(jobs.misses, 1);
+    ck_assert_int_eq(jobs.tardiness_max, 83 * MS);
+    jobs_begin(&jobs, 1093 * MS); /* queued behind it since 1090; those of 1010 to 1080 were skipped */
+    jobs_end(&jobs, 1096 * MS);
+    ck_assert_int_eq(jobs.response_sum, (93 + 6) * MS);
+    for (int i = 0; i < 5; i++) { /* then on the program's own timer again */
+        jobs_begin(&jobs, (1100 + i * 10) * MS);
+        jobs_end(&jobs, (1102 + i * 10) * MS);
+    }
+    ck_assert_uint_eq(jobs.misses, 1);
+    ck_assert_int_eq(jobs.response_sum, (93 + 6 + 5 * 2) * MS);
+    jobs_done(&jobs);
+}
+END_TEST
+
+START_TEST(a_new_period_may_start_at_a_miss)
+{
+    struct jobs jobs;
+
+    jobs_init(&jobs, 10 * MS, 0);
+    jobs_begin(&jobs, 0);
+    jobs_end(&jobs, 13 * MS);   /* late by 3 */
+    jobs_begin(&jobs, 13 * MS); /* queued since 10: 17 - 10 = 7 */
+    jobs_end(&jobs, 17 * MS);
+    jobs_begin(&jobs, 23 * MS); /* the program counts from the miss: on time */
+    jobs_end(&jobs, 27 * MS);
+    ck_assert_uint_eq(jobs.misses, 1);
+    ck_assert_int_eq(jobs.response_sum, (13 + 7 + 4) * MS);
     jobs_done(&jobs);
 }
 END_TEST
@@ -244,6 +289,72 @@ START_TEST(stats_are_one_object_with_every_key)
 }
 END_TEST
 
+START_TEST(the_standing_with_the_system_becomes_a_priority)
+{
+    ck_assert_uint_eq(standing_priority(SCHED_FIFO, 50, 0), 50);
+    ck_assert_uint_eq(standing_priority(SCHED_RR, 1, -20), 1);
+    ck_assert_uint_eq(standing_priority(SCHED_OTHER, 0, 0), 20);
+    ck_assert_uint_eq(standing_priority(SCHED_OTHER, 0, -20), 40);
+    ck_assert_uint_eq(standing_priority(SCHED_BATCH, 0, 19), 1);
+    ck_assert_int_eq(setpriority(PRIO_PROCESS, 0, 7), 0);
+    ck_assert_uint_eq(standing_own(), 13);
+}
+END_TEST
+
+static bool realtime_permitted(void)
+{
+    struct sched_param parameters = {.sched_priority = STANDING_HIGH};
+    bool permitted = sched_setscheduler(0, SCHED_FIFO, &parameters) == 0;
+
+    parameters.sched_priority = 0;
+    (void)sched_setscheduler(0, SCHED_OTHER, &parameters);
+    return permitted;
+}
+
+START_TEST(a_real_time_client_stands_in_the_band_until_it_leaves)
+{
+    bool permitted = realtime_permitted();
+    struct sched_param parameters = {0};
+    struct settings settings;
+    struct session *session;
+
+    settings_init(&settings);
+    (void)snprintf(settings.socket, sizeof settings.socket, "/tmp/baton-test-nobody-listens-here");
+    settings.priority = 99;
+    ck_assert_int_eq(session_open(&settings, NULL, &session), 0);
+    ck_assert_int_eq(sched_getscheduler(0), SCHED_OTHER); /* no period, no deadline */
+    session_close(session);
+    settings.period = 33 * MS;
+    ck_assert_int_eq(session_open(&settings, NULL, &session), 0);
+    if (permitted) {
+        ck_assert_int_eq(sched_getscheduler(0), SCHED_FIFO | SCHED_RESET_ON_FORK);
+        ck_assert_int_eq(sched_getparam(0, &parameters), 0);
+        ck_assert_int_eq(parameters.sched_priority, 40); /* 10 + (40 - 10) x 99 / 99 */
+    }
+    session_close(session);
+    ck_assert_int_eq(sched_getscheduler(0), SCHED_OTHER);
+}
+END_TEST
+
+START_TEST(a_thread_that_is_real_time_already_stays_as_it_is)
+{
+    struct sched_param parameters = {.sched_priority = 5};
+    struct settings settings;
+    struct session *session;
+
+    if (!realtime_permitted())
+        return;
+    settings_init(&settings);
+    (void)snprintf(settings.socket, sizeof settings.socket, "/tmp/baton-test-nobody-listens-here");
+    settings.period = 33 * MS;
+    ck_assert_int_eq(sched_setscheduler(0, SCHED_RR, &parameters), 0);
+    ck_assert_int_eq(session_open(&settings, NULL, &session), 0);
+    ck_assert_int_eq(sched_getscheduler(0), SCHED_RR);
+    session_close(session);
+    ck_assert_int_eq(sched_getscheduler(0), SCHED_RR);
+}
+END_TEST
+
 START_TEST(explicit_jobs_silence_inferred_ones)
 {
     struct session *session = open_alone();
@@ -278,6 +389,10 @@ END_TEST
 HARNESS_MAIN("client", 30, settings_take_what_baton_run_takes,
              settings_refuse_nonsense_and_keep_what_they_had, a_bad_variable_is_named_and_the_rest_is_read,
              response_is_release_to_completion_and_pending_is_what_was_not_occupied,
-             a_periodic_job_is_released_on_its_grid, percentiles_are_nearest_ranks,
+             a_periodic_job_is_released_on_its_grid, a_stall_is_one_miss_and_not_a_debt,
+             a_new_period_may_start_at_a_miss, percentiles_are_nearest_ranks,
              only_the_last_jobs_are_kept_for_percentiles, stats_are_one_object_with_every_key,
-             explicit_jobs_silence_inferred_ones, the_public_calls_keep_statistics_without_layer_and_daemon)
+             the_standing_with_the_system_becomes_a_priority,
+             a_real_time_client_stands_in_the_band_until_it_leaves,
+             a_thread_that_is_real_time_already_stays_as_it_is, explicit_jobs_silence_inferred_ones,
+             the_public_calls_keep_statistics_without_layer_and_daemon)

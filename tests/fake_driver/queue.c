@@ -41,7 +41,7 @@ void fake_event_set(cl_event event, cl_int status)
     pthread_mutex_lock(&fake_lock);
     event->status = status;
     if (status >= 0 && status <= CL_QUEUED)
-        event->times[CL_QUEUED - status] = (cl_ulong)fake_now();
+        event->times[CL_QUEUED - status] = (cl_ulong)fake_profiling_now();
     for (at = &event->callbacks; *at;) {
         struct fake_callback *callback = *at;
         if (callback->at < status && status >= 0) {
@@ -126,11 +126,12 @@ static void execute(cl_command_queue queue, struct fake_command *command, bool w
         }
     pthread_mutex_unlock(&fake_lock);
     fake_event_set(command->event, status);
+    free_command(
+        command); /* its references are gone before clFinish answers; the queue is freed by its own thread only */
     pthread_mutex_lock(&fake_lock);
     queue->n_active--;
     pthread_cond_broadcast(&fake_changed);
     pthread_mutex_unlock(&fake_lock);
-    free_command(command);
 }
 
 static void *run_queue(void *argument)
@@ -172,12 +173,13 @@ cl_int fake_submit(cl_command_queue queue, const struct fake_command *draft, cl_
     event->queue = queue;
     event->type = type;
     event->status = CL_QUEUED;
-    event->times[0] = (cl_ulong)fake_now();
+    event->times[0] = (cl_ulong)fake_profiling_now();
     atomic_fetch_add(&queue->context->object.refs, 1);
     atomic_fetch_add(&queue->object.refs, 1); /* an event may be asked about its queue as long as it lives */
     *command = *draft;
     command->event = event;
-    command->abort_with = fake_script_abort(draft->call);
+    if (!command->abort_with)
+        command->abort_with = fake_script_abort(draft->call);
     command->duration_ns += fake_script_duration(draft->call);
     command->n_waits = n_waits;
     command->waits = calloc(n_waits + 1, sizeof *waits);

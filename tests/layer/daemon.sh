@@ -47,6 +47,7 @@ under() { # PRIORITY STATS COMMAND...
 
 export FAKE_CL="group_ns scale 100000" # a hog of 2000 groups takes 200 ms
 start_daemon
+under 10 "$scratch/first.json" "$load" 0.1 1 0 >/dev/null # the rewriting is in the cache: what follows is about scheduling alone
 under 10 "$scratch/hog.json" "$load" 3 2000 0 >"$scratch/hog" &
 hog=$!
 sleep 1
@@ -75,6 +76,27 @@ worst=$(sed -n 's/.*max \([0-9]*\).*/\1/p' "$scratch/steady")
 [ "${worst:-999}" -lt 200 ]
 verdict "nobody waited for another program's build (worst ${worst:-?} ms of 400)" $?
 
+# Equals take turns, also with one that always has the next launch under way.
+under 50 "$scratch/full.json" env FAKE_CL="group_ns scale 200000" "$load" 2 1 0 32 >"$scratch/full" &
+full=$!
+sleep 0.5
+under 50 "$scratch/equal.json" env FAKE_CL="group_ns scale 200000" "$load" 1 1 1 >"$scratch/equal"
+verdict "beside a program that keeps its pipeline full the results are right ($(cat "$scratch/equal"))" $?
+wait $full
+verdict "its own are, too ($(cat "$scratch/full"))" $?
+worst=$(sed -n 's/.*max \([0-9]*\).*/\1/p' "$scratch/equal")
+[ "${worst:-999}" -lt 100 ]
+verdict "its equal had its turn (worst ${worst:-?} ms)" $?
+
+# A daemon that takes its time is waited for, not passed by.
+kill -STOP "$daemon"
+BATON_REQUIRE_DAEMON=1 under 50 "$scratch/late.json" "$load" 0.1 1 0 >"$scratch/late" &
+late=$!
+sleep 0.7
+kill -CONT "$daemon"
+wait $late
+verdict "a daemon that answers after 0.7 s is waited for" $?
+
 # Killed while pieces run: the program goes on by itself, and finds the next one.
 under 10 "$scratch/hog.json" "$load" 3 500 0 >"$scratch/hog" &
 hog=$!
@@ -84,6 +106,23 @@ sleep 0.7
 start_daemon
 wait $hog
 verdict "a daemon that dies and comes back changes no result ($(cat "$scratch/hog"))" $?
+stop_daemon TERM
+
+# A program does not take the bus from itself: one grant for its kernels and one for its copies, whatever their direction.
+start_daemon
+under 10 "$scratch/both.json" "$load" 0.5 1 1 1 copies >"$scratch/both"
+verdict "a program that copies to and fro computes right ($(cat "$scratch/both"))" $?
+grants=$("$build/baton" status --json | sed -n 's/.*"grants": \([0-9]*\).*/\1/p' | head -n 1)
+[ "${grants:-999}" -le 3 ]
+verdict "it asked ${grants:-?} times for $(number copies "$scratch/both.json") copies and $(number kernel_launches "$scratch/both.json") launches" $?
+
+# Two programs at it keep their results.
+under 10 "$scratch/a.json" "$load" 1.5 20 0 1 copies >"$scratch/a" &
+other=$!
+under 10 "$scratch/b.json" "$load" 1.5 20 0 1 copies >"$scratch/b"
+verdict "two programs that copy to and fro compute right ($(cat "$scratch/b"))" $?
+wait $other
+verdict "both of them ($(cat "$scratch/a"))" $?
 stop_daemon TERM
 
 # The baseline runs everything whole.

@@ -1,6 +1,7 @@
 /*
  * A load for tests: launches the kernel `scale` again and again for a time and prints `N launches, max X ms, wrong W`. Every
- * result is checked. usage: load SECONDS GROUPS PAUSE_MS
+ * result is checked. With a depth, so many launches are under way at any time; with a
+ * sixth argument the data go to the host and back after each. usage: load SECONDS GROUPS PAUSE_MS [DEPTH [COPIES]]
  */
 #include <CL/cl.h>
 #include <stdio.h>
@@ -26,6 +27,8 @@ int main(int argc, char **argv)
     size_t global = (argc > 2 ? strtoul(argv[2], NULL, 10) : 1) * LOCAL, local = LOCAL;
     static cl_int values[1 << 16];
     cl_int factor = 1, code = CL_SUCCESS, n = 0, wrong = 0;
+    size_t depth = argc > 4 ? strtoul(argv[4], NULL, 10) : 1;
+    static cl_event ring[64];
     cl_platform_id platform;
     cl_device_id device;
     cl_context context;
@@ -34,7 +37,8 @@ int main(int argc, char **argv)
     cl_kernel kernel;
     cl_mem mem;
 
-    if (global > sizeof values / sizeof values[0] || clGetPlatformIDs(1, &platform, NULL) ||
+    if (depth < 1 || depth > 64 || global > sizeof values / sizeof values[0] ||
+        clGetPlatformIDs(1, &platform, NULL) ||
         clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
         return 3;
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
@@ -49,14 +53,33 @@ int main(int argc, char **argv)
     clSetKernelArg(kernel, 1, sizeof factor, &factor);
     for (end = now_ms() + seconds * 1e3; now_ms() < end; n++) {
         double begin = now_ms(), length;
-        code |= clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL);
-        code |= clFinish(queue);
+        cl_event *oldest = &ring[(size_t)n % depth];
+        if (depth == 1) {
+            code |= clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL);
+            code |= clFinish(queue);
+        } else {
+            if (*oldest) {
+                code |= clWaitForEvents(1, oldest);
+                code |= clReleaseEvent(*oldest);
+            }
+            code |= clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, oldest);
+            code |= clFlush(queue);
+        }
+        if (argc > 5) {
+            code |=
+                clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, global * sizeof *values, values, 0, NULL, NULL);
+            code |=
+                clEnqueueWriteBuffer(queue, mem, CL_TRUE, 0, global * sizeof *values, values, 0, NULL, NULL);
+        }
         length = now_ms() - begin;
         max = n > 0 && length > max ? length : max; /* the first one waits for the rewriting */
         if (pause > 0)
             nanosleep(&(struct timespec){0, (long)(pause * 1e6)}, NULL);
     }
     code |= clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, global * sizeof *values, values, 0, NULL, NULL);
+    for (size_t i = 0; depth > 1 && i < depth; i++)
+        if (ring[i])
+            code |= clReleaseEvent(ring[i]);
     for (size_t i = 0; i < global; i++)
         wrong += values[i] != n; /* each launch adds one, once */
     printf("%d launches, max %.1f ms, wrong %d, code %d\n", n, max, wrong, code);

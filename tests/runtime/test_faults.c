@@ -58,6 +58,22 @@ static void assert_right(struct stage_program *program, const char *who)
     ck_assert_msg(stage_value(program, "wrong") == 0, "%s computed wrong results", who);
 }
 
+/* Megabytes that the process has in memory now. */
+static double resident_mb(pid_t pid)
+{
+    char path[64];
+    unsigned long pages = 0;
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+    file = fopen(path, "re");
+    if (!file || fscanf(file, "%*u %lu", &pages) != 1) /* NOLINT(cert-err34-c): the kernel's own number */
+        pages = 0;
+    if (file)
+        (void)fclose(file);
+    return (double)pages * (double)sysconf(_SC_PAGESIZE) / 1e6;
+}
+
 static bool daemon_knows(const char *name)
 {
     char command[PATH_MAX + 64];
@@ -73,6 +89,39 @@ static bool daemon_knows(const char *name)
         (void)pclose(pipe);
     return found;
 }
+
+/*
+ * A command in the queue takes about 1.5 kB and an enqueue call about 3 us: without back-pressure two seconds make the program
+ * a gigabyte larger. A thousand queued commands are 1.5 MB.
+ */
+START_TEST(a_program_that_never_waits_does_not_grow_while_others_have_the_engine)
+{
+    const char *endless[] = {"examples/demo/hog", "infi", "--queued", "0", "--steps", "100", NULL};
+    const char *busy[] = {"examples/demo/hog", "kernel", "--steps", "200", "--seconds", "3", NULL};
+    struct stage_program hog = {0};
+    struct stage_program above = {0};
+    double before;
+    double after;
+
+    stage_open(&stage, "basic");
+    stage_daemon_start(&stage, "priority", NULL);
+    stage_start(&stage, &hog, &HOG, endless);
+    ck_assert(stage_await(&hog, "ready", 20000));
+    stage_start(&stage, &above, &URGENT, busy);
+    ck_assert(stage_await(&above, "ready", 20000));
+    before = resident_mb(hog.pid);
+    ck_assert(before > 1);
+    pause_ms(2000);
+    after = resident_mb(hog.pid);
+    if (after >= before + 50) /* it would take minutes to end by itself */
+        (void)stage_end(&hog, SIGKILL);
+    ck_assert_msg(after < before + 50, "%.0f MB, then %.0f MB", before, after);
+    assert_right(&above, "the program above");
+    ck_assert_int_eq(stage_end(&hog, SIGTERM), 0);
+    ck_assert(stage_value(&hog, "wrong") == 0);
+    stage_close(&stage);
+}
+END_TEST
 
 START_TEST(killed_clients_leave_their_engines_to_the_others)
 {
@@ -198,6 +247,7 @@ START_TEST(random_load_with_kills_loses_nothing)
 END_TEST
 
 HARNESS_MAIN("runtime faults", getenv("BATON_SOAK") ? 4000 : 60,
+             a_program_that_never_waits_does_not_grow_while_others_have_the_engine,
              killed_clients_leave_their_engines_to_the_others,
              clients_outlive_the_daemon_and_find_the_next_one,
              a_program_started_without_a_daemon_joins_one_that_appears, random_load_with_kills_loses_nothing)

@@ -4,16 +4,20 @@
 #include "harness.h"
 #include "worlds.h"
 
-static struct world_report explore(const struct world *world)
+/* Every reachable state; under a sanitizer, which is there for the memory and not for the rules, only the first ones. */
+static struct world_report explore(struct world *world)
 {
     struct world_report report;
 
+    world->max_states = harness_sanitized() ? 20000 : 0;
     world_explore(world, &report);
-    printf("%zu states, %zu moves, depth %u; grants %zu, yields %zu, tokens %zu, donations %zu, parked %zu, "
-           "groups %zu\n",
-           report.states, report.moves, report.depth, report.grants, report.yields, report.tokens,
-           report.donations, report.parked, report.groups_waited);
+    printf(
+        "%zu states, %zu moves, depth %u%s; grants %zu, yields %zu, tokens %zu, donations %zu, parked %zu, "
+        "groups %zu\n",
+        report.states, report.moves, report.depth, report.complete ? ", all" : "", report.grants,
+        report.yields, report.tokens, report.donations, report.parked, report.groups_waited);
     ck_assert_msg(report.broken[0] == 0, "broken: %s", report.broken);
+    ck_assert(report.complete || harness_sanitized());
     ck_assert(report.states > 300);
     return report;
 }
@@ -32,7 +36,6 @@ START_TEST(priority_keeps_them_when_clients_die_and_engines_are_blocked)
     struct world world = engines_world(PROFILE_PRIORITY);
 
     world.deaths = world.blocks = true;
-    world.depth = 9;
     explore(&world);
 }
 END_TEST
@@ -44,7 +47,6 @@ START_TEST(fifo_and_priority_whole_keep_their_order_and_never_ask_to_yield)
         struct world_report report;
 
         world.deaths = true;
-        world.max_states = 30000;
         report = explore(&world);
         ck_assert_uint_eq(report.yields, 0);
         ck_assert_int_eq(report.effs == 0, i);
@@ -64,7 +66,6 @@ START_TEST(gpusync_engines_are_fifo_groups_without_deadlock)
     world.menu[4] = (struct world_request){set_of(2 | 8), false, false};
     world.n_menu = 5;
     world.deaths = true;
-    world.depth = 12;
     ck_assert(explore(&world).groups_waited > 100);
 }
 END_TEST
@@ -76,7 +77,6 @@ START_TEST(gpusync_inheritance_follows_the_chains)
     world.menu[0] = (struct world_request){set_of(1), false, false};
     world.menu[1] = (struct world_request){set_of(2), false, false};
     world.n_menu = 2;
-    world.depth = 40;
     ck_assert(explore(&world).effs > 1000);
 }
 END_TEST
@@ -95,7 +95,6 @@ START_TEST(r2dglp_keeps_its_invariants_and_bound_in_all_interleavings)
             struct world_report report;
 
             world.deaths = deaths;
-            world.max_states = 20000;
             report = explore(&world);
             donations += report.donations;
             parked += report.parked;
@@ -130,7 +129,7 @@ START_TEST(ck_omlp_keeps_its_invariants_in_all_interleavings)
 }
 END_TEST
 
-HARNESS_MAIN("explore", 60, priority_keeps_every_engine_rule_in_all_interleavings,
+HARNESS_MAIN("explore", 120, priority_keeps_every_engine_rule_in_all_interleavings,
              priority_keeps_them_when_clients_die_and_engines_are_blocked,
              fifo_and_priority_whole_keep_their_order_and_never_ask_to_yield,
              gpusync_engines_are_fifo_groups_without_deadlock, gpusync_inheritance_follows_the_chains,

@@ -161,9 +161,8 @@ static void make_canonical(struct explorer *explorer)
             lane->donor = lane->donee = NO_LANE;
         if (lane->token != TOKEN_HELD)
             lane->gpu = 0;
-        else
-            lane->ahead = 0;
-        if (lane->token == TOKEN_NONE)
+        /* Told with the token; the bound on it is not for those who have seen a death (R9). */
+        if (lane->token == TOKEN_NONE || lane->token == TOKEN_HELD || explorer->mirror.any_death)
             lane->ahead = 0;
         if (lane->token != TOKEN_HELD && lane->token != TOKEN_QUEUED)
             lane->queue = 0;
@@ -615,6 +614,7 @@ static void count_waits(struct explorer *explorer)
 void world_explore(const struct world *world, struct world_report *ret_report)
 {
     struct explorer explorer = {.world = world, .core = world_core(world), .report = ret_report};
+    size_t max_states = world->max_states ? world->max_states : SIZE_MAX;
     bool good = true;
 
     *ret_report = (struct world_report){0};
@@ -625,19 +625,19 @@ void world_explore(const struct world *world, struct world_report *ret_report)
         good = good && play(&explorer, &join);
     }
     good = good && visit(&explorer);
-    while (good && explorer.next.n && ret_report->depth < world->depth &&
-           ret_report->states < world->max_states) {
+    while (good && explorer.next.n && ret_report->states < max_states) {
         struct snapshot_list layer = explorer.next;
 
         explorer.next = (struct snapshot_list){0};
         ret_report->depth++;
-        for (size_t i = 0; good && i < layer.n && ret_report->states < world->max_states; i++) {
+        for (size_t i = 0; good && i < layer.n && ret_report->states < max_states; i++) {
             good = expand(&explorer, layer.bytes + i * explorer.snapshot_size);
             load(&explorer, layer.bytes + i * explorer.snapshot_size);
             count_waits(&explorer);
         }
         free(layer.bytes);
     }
+    ret_report->complete = good && ret_report->states < max_states;
     free(explorer.next.bytes);
     free(explorer.seen.slots);
     sched_core_free(explorer.core);

@@ -26,13 +26,13 @@ struct world {
     unsigned n_menu;
     bool deaths;       /* clients may die at any point, and withdraw token requests */
     bool blocks;       /* engine 0 may be blocked and unblocked */
-    unsigned depth;    /* longest interleaving */
-    size_t max_states; /* stop there */
+    size_t max_states; /* stop there; 0: only when every reachable state has been seen */
 };
 
 struct world_report {
     size_t states, moves;
-    unsigned depth; /* reached */
+    unsigned depth; /* of the states reached: every one is this many moves or fewer from the start */
+    bool complete;  /* every reachable state was seen, so the interleavings may be of any length */
     size_t grants, yields, tokens, donations, parked, effs, groups_waited;
     char broken[200]; /* the rule that was broken and how; empty: none */
 };

@@ -29,8 +29,6 @@ struct world engines_world(enum sched_profile_id profile)
                  {set_of(8 | 16), false, false},
                  {set_of(1 | 4), false, true}},
         .n_menu = 6,
-        .depth = 12,
-        .max_states = 60000,
     };
 }
 
@@ -48,7 +46,5 @@ struct world tokens_world(enum sched_lock_id lock, unsigned clients, unsigned gp
                    .jobs = clients,
                    .lanes = 1},
         .clients = clients,
-        .depth = 40,
-        .max_states = 40000,
     };
 }

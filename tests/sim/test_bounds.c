@@ -19,9 +19,7 @@
 /* How many sets to attack; a tenth under a sanitizer, which makes everything slower. */
 static size_t sets(size_t normal, size_t soak)
 {
-    const char *sanitizer = getenv("BATON_SANITIZER");
-
-    return harness_scale(sanitizer && strcmp(sanitizer, "none") != 0 ? normal / 10 : normal, soak);
+    return harness_scale(harness_sanitized() ? normal / 10 : normal, soak);
 }
 
 struct tally {

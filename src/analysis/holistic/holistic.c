@@ -17,6 +17,11 @@ static struct blocking *summary_of(const struct holistic *h, size_t task, size_t
     return &h->summary[task * h->max_options + option];
 }
 
+static struct demand *demand_of(const struct holistic *h, size_t task, size_t option)
+{
+    return &h->option_demands[task * h->max_options + option];
+}
+
 struct holistic *holistic_new(size_t max_tasks, size_t max_stages, size_t max_options)
 {
     struct holistic *h = calloc(1, sizeof *h);
@@ -35,6 +40,7 @@ struct holistic *holistic_new(size_t max_tasks, size_t max_stages, size_t max_op
     }
     ROOM(summary, max_tasks * max_options);
     ROOM(relaxed, max_tasks);
+    ROOM(option_demands, max_tasks * max_options);
     ROOM(demands, max_tasks);
     ROOM(below, max_tasks);
     ROOM(seen, max_tasks);
@@ -73,6 +79,7 @@ void holistic_free(struct holistic *h)
     }
     free(h->summary);
     free(h->relaxed);
+    free(h->option_demands);
     free(h->demands);
     free(h->below);
     free(h->seen);
@@ -129,45 +136,63 @@ static void add_demand(const struct holistic *h, const struct pipeline_task *tas
     for (size_t p = 0; p < task->n_stages; p++) {
         const struct stage *stage = &option->stages[p];
 
-        ret_demand->length[stage->unit] += stage->length;
+        ret_demand->length[stage->unit] += stage->length * stage->lanes;
         for (unsigned q = 0; q < h->gpus && stage->unit == UNIT_GPU; q++) {
             if (stage->eligible >> q & 1)
                 ret_demand->on_gpu[q].length += (stage->any ? stage->lanes : 1) *
                                                 (stage->per_gpu ? stage->per_gpu[q].length : stage->length);
         }
     }
+    for (unsigned q = 0; q < h->gpus; q++)
+        ret_demand->on_gpu[q].length = least(ret_demand->on_gpu[q].length, task->period);
+    for (int unit = 0; unit < PIPELINE_UNITS; unit++)
+        ret_demand->length[unit] = least(ret_demand->length[unit], task->period);
 }
 
-/* What all options of a task have in common: elementwise minima. */
-static void relax(struct holistic *h, size_t k)
+static bool same_blocking(const struct holistic *h, const struct blocking *a, const struct blocking *b)
+{
+    return a->bus == b->bus && memcmp(a->gpu, b->gpu, h->gpus * sizeof a->gpu[0]) == 0 &&
+           memcmp(a->lane, b->lane, 2 * h->gpus * sizeof a->lane[0]) == 0 &&
+           (!h->weight_sum || memcmp(a->weighted, b->weighted, 2 * h->gpus * sizeof a->lane[0]) == 0);
+}
+
+/* Elementwise minima of what two options of a task may block with and demand. */
+static void relax(const struct holistic *h, const struct blocking *blocking, const struct demand *demand,
+                  struct blocking *relaxed, struct demand *least_demand)
+{
+    relaxed->bus = least(relaxed->bus, blocking->bus);
+    for (unsigned q = 0; q < h->gpus; q++) {
+        relaxed->gpu[q] = least(relaxed->gpu[q], blocking->gpu[q]);
+        least_demand->on_gpu[q].length = least(least_demand->on_gpu[q].length, demand->on_gpu[q].length);
+    }
+    for (unsigned lane = 0; lane < 2 * h->gpus; lane++) {
+        relaxed->lane[lane] = least(relaxed->lane[lane], blocking->lane[lane]);
+        relaxed->weighted[lane] = least(relaxed->weighted[lane], blocking->weighted[lane]);
+    }
+    for (int unit = 0; unit < PIPELINE_UNITS; unit++)
+        least_demand->length[unit] = least(least_demand->length[unit], demand->length[unit]);
+}
+
+/* What the options of a task that are not out have in common. out: NULL, none is. */
+static bool narrow(struct holistic *h, size_t k, const bool out[])
 {
     const struct pipeline_task *task = &h->pipeline->tasks[k];
+    struct blocking before = h->relaxed[k];
+    bool first = true;
 
     for (size_t o = 0; o < task->n_options; o++) {
-        struct blocking *summary = summary_of(h, k, o);
-        struct blocking *relaxed = &h->relaxed[k];
-        struct demand demand = {0};
-
-        memset(summary, 0, sizeof *summary);
-        summarise(h, task, &task->options[o], summary);
-        add_demand(h, task, &task->options[o], &demand);
-        if (o == 0) {
-            *relaxed = *summary;
-            h->demands[k] = demand;
+        if (out && out[o])
             continue;
+        if (first) {
+            h->relaxed[k] = *summary_of(h, k, o);
+            h->demands[k] = *demand_of(h, k, o);
+        } else {
+            relax(h, summary_of(h, k, o), demand_of(h, k, o), &h->relaxed[k], &h->demands[k]);
         }
-        relaxed->bus = least(relaxed->bus, summary->bus);
-        for (unsigned q = 0; q < h->gpus; q++) {
-            relaxed->gpu[q] = least(relaxed->gpu[q], summary->gpu[q]);
-            h->demands[k].on_gpu[q].length = least(h->demands[k].on_gpu[q].length, demand.on_gpu[q].length);
-        }
-        for (unsigned lane = 0; lane < 2 * h->gpus; lane++) {
-            relaxed->lane[lane] = least(relaxed->lane[lane], summary->lane[lane]);
-            relaxed->weighted[lane] = least(relaxed->weighted[lane], summary->weighted[lane]);
-        }
-        for (int unit = 0; unit < PIPELINE_UNITS; unit++)
-            h->demands[k].length[unit] = least(h->demands[k].length[unit], demand.length[unit]);
+        first = false;
     }
+    h->is_demand[k] = false;
+    return !same_blocking(h, &before, &h->relaxed[k]);
 }
 
 /* Are all GPUs alike for everybody? If not, weights inverse to how long the kernels take on each. */
@@ -216,7 +241,13 @@ void holistic_attach(struct holistic *h, const struct pipeline *pipeline)
     for (size_t k = 0; k < pipeline->n_tasks; k++) {
         const struct pipeline_task *task = &pipeline->tasks[k];
 
-        relax(h, k);
+        for (size_t o = 0; o < task->n_options; o++) {
+            memset(summary_of(h, k, o), 0, sizeof(struct blocking));
+            memset(demand_of(h, k, o), 0, sizeof(struct demand));
+            summarise(h, task, &task->options[o], summary_of(h, k, o));
+            add_demand(h, task, &task->options[o], demand_of(h, k, o));
+        }
+        (void)narrow(h, k, NULL);
         for (int unit = 0; unit < PIPELINE_UNITS; unit++)
             h->first[unit][k] = n[unit];
         for (size_t p = 0; p < task->n_stages; p++)
@@ -256,11 +287,16 @@ static void look_below(struct holistic *h, const struct mode_run *run)
                   &h->below[k - 1]);
 }
 
-static bool same_blocking(const struct holistic *h, const struct blocking *a, const struct blocking *b)
+/* One window of y ticks from the release: execution and delays of the prefix. Never decreases in y. */
+static baton_nsec job_window(struct holistic *h, const struct victim *v, baton_nsec y)
 {
-    return a->bus == b->bus && memcmp(a->gpu, b->gpu, h->gpus * sizeof a->gpu[0]) == 0 &&
-           memcmp(a->lane, b->lane, 2 * h->gpus * sizeof a->lane[0]) == 0 &&
-           (!h->weight_sum || memcmp(a->weighted, b->weighted, 2 * h->gpus * sizeof a->lane[0]) == 0);
+    baton_nsec sum = v->executed;
+
+    for (int unit = 0; unit < PIPELINE_UNITS; unit++) {
+        if (v->delay[unit] > 0)
+            sum += least(v->delay[unit], job_level(h, v, (enum pipeline_unit)unit, y));
+    }
+    return sum;
 }
 
 /* F_j: the lesser of F_{j-1} + w_j and the job-level fixed point, which is looked for from *y upwards. */
@@ -270,12 +306,8 @@ static baton_nsec finish_of(struct holistic *h, const struct victim *v, baton_ns
     struct iteration iteration = iteration_begin(h, v);
 
     while (*y < limit) {
-        baton_nsec next = v->executed;
+        baton_nsec next = job_window(h, v, *y);
 
-        for (int unit = 0; unit < PIPELINE_UNITS; unit++) {
-            if (v->delay[unit] > 0)
-                next += least(v->delay[unit], job_level(h, v, (enum pipeline_unit)unit, *y));
-        }
         if (next <= *y || iteration_step(h, &iteration, next, y))
             return *y;
     }
@@ -352,6 +384,7 @@ static bool publish(struct holistic *h, size_t i, unsigned char o, bool bounded,
         changed |= load->jitter != jitter || load->span != span;
         *load = (struct load){
             .length = stage->length,
+            .spread = stage->length,
             .jitter = jitter,
             .span = span,
             .period = task->period,
@@ -446,27 +479,30 @@ static size_t holistic_run(void *state, const struct mode_run *run, baton_nsec r
 
 /*
  * The loads of a task that is not chosen yet become one load per unit, of the length that all its options demand at least, without
- * jitter or carry-in: for every option and every window the real loads are at least that, since sum_p NC_p >= NC of the
- * sum with J = 0.
+ * jitter or carry-in: for every option and every window the real loads are at least that (plan_search.c has the proof).
  */
 static void publish_demand(struct holistic *h, size_t k)
 {
     const struct pipeline_task *task = &h->pipeline->tasks[k];
+    const struct demand *demand = &h->demands[k];
     uint64_t eligible = 0;
 
     for (unsigned q = 0; q < h->gpus; q++)
-        eligible |= (uint64_t)(h->demands[k].on_gpu[q].length > 0) << q;
+        eligible |= (uint64_t)(demand->on_gpu[q].length > 0) << q;
     for (int unit = 0; unit < PIPELINE_UNITS; unit++) {
         for (size_t p = h->first[unit][k]; p < h->first[unit][k + 1]; p++) {
-            baton_nsec length = p == h->first[unit][k] ? h->demands[k].length[unit] : 0;
+            bool counts = p == h->first[unit][k];
+            baton_nsec spread = counts ? demand->length[unit] : 0;
+            baton_nsec length = counts && unit == UNIT_GPU ? demand->on_gpu[0].length : spread;
 
             h->loads[unit][p] = (struct load){
                 .length = length,
-                .span = length,
+                .spread = spread,
+                .span = most(length, spread),
                 .period = task->period,
                 .frequency = 1.0 / (double)task->period,
                 .eligible = unit == UNIT_GPU ? eligible : 0,
-                .per_gpu = unit == UNIT_GPU && !h->uniform && length > 0 ? h->demands[k].on_gpu : NULL,
+                .per_gpu = unit == UNIT_GPU && !h->uniform && counts ? demand->on_gpu : NULL,
                 .lanes = 1,
                 .whole = true,
             };
@@ -476,19 +512,48 @@ static void publish_demand(struct holistic *h, size_t k)
     h->known[k] = false;
 }
 
-static baton_nsec holistic_floor(void *state, const struct mode_run *run, size_t task, unsigned char option)
+/*
+ * Is the response at most the deadline, by one of its two simplest bounds: the sum of the stages' delays, or the window of the whole job,
+ * which is a bound as soon as nothing more fits in?
+ */
+static bool clearly_in_time(struct holistic *h, size_t i, unsigned char o, baton_nsec deadline)
+{
+    const struct pipeline_task *task = &h->pipeline->tasks[i];
+    const struct pipeline_option *option = &task->options[o];
+    baton_nsec sum = 0;
+    struct victim v;
+
+    holistic_begin(h, i, o, deadline, &v);
+    for (size_t j = 0; j < task->n_stages; j++) {
+        baton_nsec delay = stage_delay(h, &v, &option->stages[j]);
+
+        job_add_stage(h, &v, &option->stages[j], delay);
+        sum = least(sum + delay, MODE_UNBOUNDED);
+    }
+    return sum <= deadline || job_window(h, &v, deadline) <= deadline;
+}
+
+static bool holistic_hopeful(void *state, const struct mode_run *run, size_t i, unsigned char option)
 {
     struct holistic *h = state;
+    baton_nsec deadline = h->pipeline->tasks[i].deadline;
 
+    if (h->pipeline->tasks[i].options[option].total > deadline)
+        return false;
     look_below(h, run);
-    for (size_t k = run->n_fixed; k < task; k++) {
+    for (size_t k = run->n_fixed; k < i; k++) {
         if (!h->is_demand[k])
             publish_demand(h, k);
     }
-    h->known[task] = false;
+    h->known[i] = false;
     h->lower = true;
     h->cap = run->cap;
-    return respond(h, task, option, h->pipeline->tasks[task].period * run->cap);
+    return clearly_in_time(h, i, option, deadline) || respond(h, i, option, deadline) <= deadline;
+}
+
+static bool holistic_narrow(void *state, size_t task, const bool out[])
+{
+    return narrow(state, task, out);
 }
 
 static void attach(void *state, const struct pipeline *pipeline)
@@ -500,7 +565,8 @@ const struct mode_test_class holistic_class = {
     .name = "holistic",
     .attach = attach,
     .run = holistic_run,
-    .floor = holistic_floor,
+    .hopeful = holistic_hopeful,
+    .narrow = holistic_narrow,
 };
 
 const baton_nsec *holistic_finishes(const struct holistic *h, size_t task)

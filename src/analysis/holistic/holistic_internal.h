@@ -9,6 +9,8 @@
 /* A stage of a more urgent task as its victims see it. */
 struct load {
     baton_nsec length; /* C of one lane */
+    baton_nsec
+        spread; /* C of one lane where work is spread over all GPUs; more than length only in a demand */
     baton_nsec jitter; /* J = A - b: how much later than the earliest its arrival can be */
     baton_nsec span;   /* S = F - b */
     baton_nsec period;
@@ -28,9 +30,9 @@ struct blocking {
     baton_nsec weighted[HOLISTIC_LANES]; /* the same by weight, where GPUs are unequal */
 };
 
-/* What a task demands of each unit in every one of its options: for bounds that hold whatever is chosen. */
+/* What a task demands of each unit in every one of its options: for bounds that hold whatever is chosen. None is above the period. */
 struct demand {
-    baton_nsec length[PIPELINE_UNITS];         /* sum of C over its stages there; GPUs: of its first lane */
+    baton_nsec length[PIPELINE_UNITS];         /* sum of C over its stages there; GPUs: of all lanes */
     struct gpu_cost on_gpu[PIPELINE_MAX_GPUS]; /* length: on that GPU alone; 0 where some option avoids it */
 };
 
@@ -81,6 +83,7 @@ struct holistic {
     size_t *first[PIPELINE_UNITS]; /* loads of task k: first[k] .. first[k + 1] */
     struct blocking *summary;      /* by task * max_options + option */
     struct blocking *relaxed;      /* by task: the least over its options */
+    struct demand *option_demands; /* by task * max_options + option */
     struct demand *demands;        /* by task: the least over its options */
     struct blocking *below;        /* by task: of all less urgent ones */
 
@@ -91,7 +94,7 @@ struct holistic {
     unsigned char *choice;
     struct blocking *seen; /* the blocking that responses[] was computed with */
     bool *known;
-    bool *is_demand; /* its loads are its demand, see holistic_floor */
+    bool *is_demand; /* its loads are its demand, see holistic_hopeful */
     bool *
         rounded; /* the iteration was cut short: the response is not the least fixed point but on the side asked for */
     unsigned cap;
@@ -121,22 +124,18 @@ static inline baton_nsec ceil_div(baton_nsec a, baton_nsec b)
     return a / b + (a % b != 0);
 }
 
-/* n / period for n >= 0 without a division, exact; *ret_rest is the remainder. */
+/*
+ * floor(n / period) without a division or a branch, exact; *ret_rest is the remainder. |n| < 2^53, so the product is off by less than one
+ * and its integral part by one at most.
+ */
 static inline baton_nsec load_periods(const struct load *load, baton_nsec n, baton_nsec *ret_rest)
 {
     baton_nsec quotient = (baton_nsec)((double)n * load->frequency);
     baton_nsec rest = n - quotient * load->period;
+    baton_nsec wrong = (rest >= load->period) - (rest < 0);
 
-    while (rest < 0) {
-        quotient--;
-        rest += load->period;
-    }
-    while (rest >= load->period) {
-        quotient++;
-        rest -= load->period;
-    }
-    *ret_rest = rest;
-    return quotient;
+    *ret_rest = rest - wrong * load->period;
+    return quotient + wrong;
 }
 
 /*

@@ -24,7 +24,8 @@ struct holistic_printed {
         *sorted; /* option * max_stages + first[unit] + ..., ascending, by unit one after the other */
     baton_nsec *longest[PIPELINE_UNITS];       /* by task * max_options + option */
     baton_nsec *least_longest[PIPELINE_UNITS]; /* by task: the least over its options */
-    baton_nsec *demand[PIPELINE_UNITS];        /* by task: the least sum of interference over its options */
+    baton_nsec *sums[PIPELINE_UNITS];          /* by task * max_options + option: of interference */
+    baton_nsec *demand[PIPELINE_UNITS];        /* by task: the least of these over its options */
     baton_nsec *below[PIPELINE_UNITS];         /* B by task */
 
     /* Results, and what they were computed from. */
@@ -53,6 +54,7 @@ struct holistic_printed *holistic_printed_new(size_t max_tasks, size_t max_stage
         ROOM(first[unit], max_tasks);
         ROOM(longest[unit], max_tasks * max_options);
         ROOM(least_longest[unit], max_tasks);
+        ROOM(sums[unit], max_tasks * max_options);
         ROOM(demand[unit], max_tasks);
         ROOM(below[unit], max_tasks);
     }
@@ -82,6 +84,7 @@ void holistic_printed_free(struct holistic_printed *h)
         free(h->first[unit]);
         free(h->longest[unit]);
         free(h->least_longest[unit]);
+        free(h->sums[unit]);
         free(h->demand[unit]);
         free(h->below[unit]);
     }
@@ -132,6 +135,34 @@ static struct sorted_stage *sorted_of(const struct holistic_printed *h, size_t k
     return h->sorted + at;
 }
 
+/* The least over the options that are not out; out NULL: none is. */
+static baton_nsec least_over(const struct pipeline_task *task, const baton_nsec by_option[], const bool out[])
+{
+    baton_nsec least = MODE_UNBOUNDED;
+
+    for (size_t o = 0; o < task->n_options; o++) {
+        if (!(out && out[o]) && by_option[o] < least)
+            least = by_option[o];
+    }
+    return least;
+}
+
+static bool narrow(struct holistic_printed *h, size_t k, const bool out[])
+{
+    const struct pipeline_task *task = &h->pipeline->tasks[k];
+    bool changed = false;
+
+    for (int unit = 0; unit < PIPELINE_UNITS; unit++) {
+        baton_nsec longest = least_over(task, h->longest[unit] + k * h->max_options, out);
+
+        changed |= longest != h->least_longest[unit][k];
+        h->least_longest[unit][k] = longest;
+        h->demand[unit][k] = least_over(task, h->sums[unit] + k * h->max_options, out);
+    }
+    h->is_demand[k] = false;
+    return changed;
+}
+
 static void attach_task(struct holistic_printed *h, size_t k)
 {
     const struct pipeline_task *task = &h->pipeline->tasks[k];
@@ -150,13 +181,11 @@ static void attach_task(struct holistic_printed *h, size_t k)
             if (n > 0 && unit != UNIT_CPU)
                 longest = sorted[n - 1].length;
             h->longest[unit][k * h->max_options + o] = longest;
-            if (o == 0 || longest < h->least_longest[unit][k])
-                h->least_longest[unit][k] = longest;
-            if (o == 0 || sums[unit] < h->demand[unit][k])
-                h->demand[unit][k] = sums[unit];
+            h->sums[unit][k * h->max_options + o] = sums[unit];
         }
     }
-    h->known[k] = h->is_demand[k] = false;
+    (void)narrow(h, k, NULL);
+    h->known[k] = false;
 }
 
 void holistic_printed_attach(struct holistic_printed *h, const struct pipeline *pipeline)
@@ -388,7 +417,7 @@ static void publish_demand(struct holistic_printed *h, size_t k)
     h->known[k] = false;
 }
 
-static baton_nsec printed_floor(void *state, const struct mode_run *run, size_t task, unsigned char option)
+static bool printed_hopeful(void *state, const struct mode_run *run, size_t task, unsigned char option)
 {
     struct holistic_printed *h = state;
 
@@ -398,7 +427,13 @@ static baton_nsec printed_floor(void *state, const struct mode_run *run, size_t 
             publish_demand(h, k);
     }
     h->known[task] = false;
-    return respond(h, task, option, cap_of(run, h->pipeline->tasks[task].deadline));
+    return respond(h, task, option, cap_of(run, h->pipeline->tasks[task].deadline)) <=
+           h->pipeline->tasks[task].deadline;
+}
+
+static bool printed_narrow(void *state, size_t task, const bool out[])
+{
+    return narrow(state, task, out);
 }
 
 static void attach(void *state, const struct pipeline *pipeline)
@@ -410,7 +445,8 @@ const struct mode_test_class holistic_printed_class = {
     .name = "holistic-printed",
     .attach = attach,
     .run = printed_run,
-    .floor = printed_floor,
+    .hopeful = printed_hopeful,
+    .narrow = printed_narrow,
 };
 
 const baton_nsec *holistic_printed_delays(const struct holistic_printed *h, size_t task)

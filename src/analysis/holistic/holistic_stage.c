@@ -238,8 +238,8 @@ static void add_lanes(struct holistic *h, size_t k, baton_nsec x)
 
             if (load->lanes <= lane)
                 continue;
-            arriving = load_arriving(load, load->length, x);
-            extra = load_extra(load, load->length, x, arriving);
+            arriving = load_arriving(load, load->spread, x);
+            extra = load_extra(load, load->spread, x, arriving);
             base += arriving;
             if (load->any && load->whole)
                 extra_any = most(extra_any, extra);

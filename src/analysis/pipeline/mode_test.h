@@ -25,8 +25,9 @@ int mode_ratio_compare(struct mode_ratio a, struct mode_ratio b);
 
 struct mode_run {
     const unsigned char *choice; /* per task: its option; read for tasks < n_fixed */
-    size_t n_fixed; /* tasks from here on are not chosen yet: only what they do in every option is counted */
-    size_t n_run;   /* tasks 0 .. n_run - 1 are tested; at most n_fixed */
+    size_t
+        n_fixed; /* tasks from here on are not chosen yet: only what they do in every option (see narrow) is counted */
+    size_t n_run; /* tasks 0 .. n_run - 1 are tested; at most n_fixed */
     unsigned
         cap; /* responses beyond cap periods count as MODE_UNBOUNDED (as the cap itself if cap > 1, so that a planner
                      can compare hopeless choices; such values, and those of less urgent tasks, bound nothing) */
@@ -44,10 +45,15 @@ struct mode_test_class {
      */
     size_t (*run)(void *state, const struct mode_run *run, baton_nsec ret_responses[]);
     /*
-     * A lower bound on the response of `task` in `option`, whatever is chosen for the tasks from n_fixed on. Needs a previous run with the
-     * same choice for the first n_fixed tasks.
+     * False: whatever is chosen for the tasks from n_fixed on, `task` misses its deadline in `option`. Needs a previous run with the same
+     * choice for the first n_fixed tasks.
      */
-    baton_nsec (*floor)(void *state, const struct mode_run *run, size_t task, unsigned char option);
+    bool (*hopeful)(void *state, const struct mode_run *run, size_t task, unsigned char option);
+    /*
+     * From now on, where `task` is not chosen yet, only the options with out[option] false are thought of (at least one). attach() forgets it.
+     * Answers whether that may change anything for more urgent tasks.
+     */
+    bool (*narrow)(void *state, size_t task, const bool out[]);
 };
 
 struct mode_test {

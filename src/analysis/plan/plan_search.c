@@ -1,117 +1,243 @@
 /*
- * GLOBAL by branch and bound: options are fixed in priority order, the most urgent task first.
- *
- * Why pruning is safe. Let options be fixed for tasks 0 .. d. Two tests may refute the node:
+ * GLOBAL by branch and bound: options are fixed in priority order, the most urgent task first. Every node knows which options of the other
+ * tasks are *left*; three tests take options out, and refute the node when a task has none left:
  *
  *   (1) run: the response of a task i <= d with the options of 0 .. i as fixed, less urgent fixed tasks blocking as chosen, and tasks
- *       > d blocking with the elementwise least over their options (the longest piece on the bus, on each GPU, of each lane).
- *   (2) floor: the response of a task t > d in each of its options, where a task between d and t that is not fixed interferes with one
- *       load per unit: the least total length over its options, without jitter or carry-in.
+ *       > d blocking with the elementwise least over the options left (the longest piece on the bus, on each GPU, of each lane).
+ *   (2) own: the response of a task t > d in each of its options, where a task between d and t that is not fixed interferes with one
+ *       load per unit: the least total length over its options left, without jitter or carry-in. Too long: the option is out.
+ *   (3) blocking: with one option alone left to t, is (1) or (2) too long for a task i < t (in all options left to it)? Then it is
+ *       out. Asked for the task fixed last, and at the root for all pairs.
  *
- * Claim: in every completion of the node the response of i (of t, in the option that the completion gives it) is at least the value
- * computed here; so if that value exceeds the deadline, no completion is schedulable. (Where an iteration is cut short, a node takes an iterate below
- * the least fixed point, a leaf a point above it: the claim holds all the more.)
+ * Options out make the least over the others larger, so all is asked again until nothing changes.
  *
- * Proof. A response is a composition of least fixed points of functions that never decrease in: blocking lengths; each load's
+ * Claim: every schedulable completion of a node has only options that are left. So a node with a task that has none has no such completion.
+ *
+ * Proof. By induction over the options in the order in which they are taken out: let a schedulable completion have only options
+ * left so far. In it the response of i (of t, in the option that the completion gives it) is at least the value computed by the test, shown
+ * below; so that value is at most the deadline, and the test takes out no option of the completion; in (3) if the completion has t
+ * in that option, it is one of those with that option alone left. (Where an iteration is cut short, a node takes an iterate below the least fixed
+ * point, a leaf a point above it: all the more.)
+ *
+ * A response is a composition of least fixed points of functions that never decrease in: blocking lengths; each load's
  * length, jitter and span; the more urgent tasks' finish bounds (which are responses themselves). Sums, minima, maxima, top-k sums,
  * SHARE (a minimum of such, see holistic_share.c), floor and ceiling of those, NC and CI are all non-decreasing, and so is the
  * least fixed point of a non-decreasing function in its parameters; a response beyond the cap counts as infinite, which keeps
- * the order. By induction in priority order: the first task's only difference between node and completion is the blocking, which
+ * the order. In priority order: the first task's only difference between node and completion is the blocking, which
  * is least elementwise in the node (the k-th longest of a union of lists is monotone in each list). Each further task sees
- * finish bounds of more urgent tasks that are not larger, and blocking that is not larger. In (2) a task not fixed interferes in the
- * completion with stages p of total length at least the demand C of its unit: sum_p NC_p(x) >= NC(x) of one load of length
- * sum_p C_p without jitter, because NC grows with jitter and sum_p min(C_p, z) >= min(sum_p C_p, z); extras are >= 0; every
- * stage counts at least one lane, at least once, on each GPU where the demand counts; gap terms are >= 0. For the printed test
- * sum_p ceil((J_p + w) / T) alpha_p >= ceil(w / T) sum_p alpha_p. The weights for unequal GPUs are the same for all options.  QED
+ * finish bounds of more urgent tasks that are not larger, and blocking that is not larger.
  *
- * tests/analysis/test_planner.c compares with all 2^n choices.
+ * In (2) a task not fixed interferes in the completion with stages p of total length at least the demand of its unit:
+ * sum_p NC_p(x) >= NC(x) of one load of length sum_p C_p without jitter, because NC grows with jitter and
+ * sum_p min(C_p, z) >= min(sum_p C_p, z); extras are >= 0; a demand is at most the period, so it has no extra itself; every
+ * stage counts at least once on each GPU where the demand counts; gap terms are >= 0. Where work is spread over all GPUs (SHARE), the
+ * demand is one item with the work of all lanes, the completion has one item per lane with at least that sum. One item instead of several
+ * with the same sum never raises SHARE: take the set E that is best for the several. If no lane is in E, the same E does for the one;
+ * if j >= 1 lanes are, exchange them for the one item: E has j - 1 items less, what is outside E is not more, and it is
+ * divided by j - 1 units more. For the printed test sum_p ceil((J_p + w) / T) alpha_p >= ceil(w / T) sum_p alpha_p. The weights for
+ * unequal GPUs are the same for all options.  QED
+ *
+ * tests/analysis/test_planner.c compares with all choices.
  */
 #include "analysis/plan/plan_search.h"
 
 #include <string.h>
 
-/* Does some option of task t survive test (2)? */
-static bool has_hope(struct planner *planner, const struct mode_test *test, const struct mode_run *run,
-                     size_t t)
+static bool *options_of(const struct planner *planner, size_t t)
 {
-    const struct pipeline_task *task = &test->pipeline->tasks[t];
+    return planner->out + t * PIPELINE_MAX_OPTIONS;
+}
 
-    for (size_t tries = 0; tries < task->n_options; tries++) {
-        unsigned char option = (unsigned char)((planner->hint[t] + tries) % task->n_options);
-
-        planner->outcome->tests++;
-        if (test->class->floor(test->state, run, t, option) <= task->deadline) {
-            planner->hint[t] = option;
-            return true;
-        }
-    }
+/* Takes an option out, until undo(). False: it was the last one of its task. */
+static bool refute(struct planner *planner, const struct mode_test *test, size_t t, size_t option)
+{
+    options_of(planner, t)[option] = true;
+    planner->refuted[planner->n_refuted++] = t * PIPELINE_MAX_OPTIONS + option;
     planner->doubtful = t;
+    if (--planner->left[t] == 0)
+        return false;
+    (void)test->class->narrow(test->state, t, options_of(planner, t));
+    return true;
+}
+
+/* Puts everything back that was taken out since n_refuted was `mark`. */
+static void undo(struct planner *planner, const struct mode_test *test, size_t mark)
+{
+    while (planner->n_refuted > mark) {
+        size_t at = planner->refuted[--planner->n_refuted];
+        size_t t = at / PIPELINE_MAX_OPTIONS;
+
+        planner->out[at] = false;
+        planner->left[t]++;
+        (void)test->class->narrow(test->state, t, options_of(planner, t));
+    }
+}
+
+static bool hopeful(struct planner *planner, const struct mode_test *test, const struct mode_run *run,
+                    size_t t, size_t option)
+{
+    planner->outcome->tests++;
+    return test->class->hopeful(test->state, run, t, (unsigned char)option);
+}
+
+/* Test (2) on every option of t that is left. Answers -1: none survives; else how many were taken out. */
+static int filter_own(struct planner *planner, const struct mode_test *test, const struct mode_run *run,
+                      size_t t)
+{
+    int out = 0;
+
+    for (size_t o = 0; o < test->pipeline->tasks[t].n_options; o++) {
+        if (options_of(planner, t)[o] || hopeful(planner, test, run, t, o))
+            continue;
+        if (!refute(planner, test, t, o))
+            return -1;
+        out++;
+    }
+    return out;
+}
+
+/* Does some option of task i survive test (2)? If i is fixed, its own. */
+static bool any_hope(struct planner *planner, const struct mode_test *test, const struct mode_run *run,
+                     size_t i)
+{
+    if (i < run->n_fixed)
+        return hopeful(planner, test, run, i, run->choice[i]);
+    for (size_t o = 0; o < test->pipeline->tasks[i].n_options; o++) {
+        if (!options_of(planner, i)[o] && hopeful(planner, test, run, i, o))
+            return true;
+    }
     return false;
 }
 
-/* Is the node with the first n_fixed options of trial refuted? */
+/* Test (3): options of t that would block task i for too long. Answers as filter_own. */
+static int filter_blocking(struct planner *planner, const struct mode_test *test, const struct mode_run *run,
+                           size_t t, size_t i)
+{
+    size_t n_options = test->pipeline->tasks[t].n_options;
+    int out = 0;
+
+    for (size_t o = 0; o < n_options && planner->left[t] > 1; o++) {
+        bool alone[PIPELINE_MAX_OPTIONS];
+        bool survives;
+
+        if (options_of(planner, t)[o])
+            continue;
+        memset(alone, true, n_options);
+        alone[o] = false;
+        survives = !test->class->narrow(test->state, t, alone) || any_hope(planner, test, run, i);
+        (void)test->class->narrow(test->state, t, options_of(planner, t));
+        if (survives)
+            continue;
+        if (!refute(planner, test, t, o))
+            return -1;
+        out++;
+    }
+    return out;
+}
+
+/* Tests (2) and (3) once on all tasks that are not fixed. Answers as filter_own. */
+static int filter(struct planner *planner, const struct mode_test *test, const struct mode_run *run)
+{
+    size_t n = test->pipeline->n_tasks;
+    size_t doubtful = planner->doubtful;
+    int out = 0;
+
+    /* The task that refuted last is the likeliest to refute again. */
+    for (size_t step = run->n_fixed; step <= n; step++) {
+        size_t t = step == run->n_fixed ? doubtful : step - 1;
+        int more;
+
+        if (t < run->n_fixed || t >= n || (step > run->n_fixed && t == doubtful))
+            continue;
+        more = filter_own(planner, test, run, t);
+        if (more < 0)
+            return -1;
+        out += more;
+    }
+    /* Whom can the others block? The task fixed last; at the root, any. */
+    for (size_t i = run->n_fixed ? run->n_fixed - 1 : 0; i < (run->n_fixed ? run->n_fixed : n); i++) {
+        for (size_t t = i + 1; t < n; t++) {
+            int more = filter_blocking(planner, test, run, t, i);
+
+            if (more < 0)
+                return -1;
+            out += more;
+        }
+    }
+    return out;
+}
+
+/* Is the node with the first n_fixed options of trial refuted? If not, options that cannot be part of a schedulable completion are out. */
 static bool refuted(struct planner *planner, const struct mode_test *test, size_t n_fixed)
 {
     const struct pipeline *pipeline = test->pipeline;
     struct mode_run run = {
         .choice = planner->trial, .n_fixed = n_fixed, .n_run = n_fixed, .cap = 1, .until_miss = true};
+    int out;
 
     planner->outcome->nodes++;
-    if (n_fixed > 0) {
-        size_t ran = test->class->run(test->state, &run, planner->responses);
+    do {
+        if (n_fixed > 0) {
+            size_t ran = test->class->run(test->state, &run, planner->responses);
 
-        planner->outcome->tests++;
-        if (ran < n_fixed || planner->responses[n_fixed - 1] > pipeline->tasks[n_fixed - 1].deadline)
-            return true;
-    }
-    /* The task that refuted last is the likeliest to refute again. */
-    if (planner->doubtful >= n_fixed && planner->doubtful < pipeline->n_tasks &&
-        !has_hope(planner, test, &run, planner->doubtful))
-        return true;
-    for (size_t t = n_fixed; t < pipeline->n_tasks; t++) {
-        if (t != planner->doubtful && !has_hope(planner, test, &run, t))
-            return true;
-    }
-    return false;
+            planner->outcome->tests++;
+            if (ran < n_fixed || planner->responses[n_fixed - 1] > pipeline->tasks[n_fixed - 1].deadline)
+                return true;
+        }
+        out = filter(planner, test, &run);
+    } while (out > 0);
+    return out < 0;
 }
 
 /* Depth first; n_fixed grows by one per level. True: trial is schedulable. */
-static bool descend(struct planner *planner, const struct mode_test *test, uint64_t max_nodes, size_t n_fixed)
+static bool descend(struct planner *planner, const struct mode_test *test, size_t n_fixed)
 {
     const struct pipeline *pipeline = test->pipeline;
+    size_t mark = planner->n_refuted;
 
-    if (max_nodes && planner->outcome->nodes >= max_nodes) {
+    if (planner->max_nodes && planner->outcome->nodes >= planner->max_nodes) {
         planner->outcome->complete = false;
         return false;
     }
-    if (refuted(planner, test, n_fixed))
-        return false;
-    if (n_fixed == pipeline->n_tasks)
-        return true;
-    for (size_t o = 0; o < pipeline->tasks[n_fixed].n_options; o++) {
-        planner->trial[n_fixed] = (unsigned char)o;
-        if (descend(planner, test, max_nodes, n_fixed + 1))
+    if (!refuted(planner, test, n_fixed)) {
+        if (n_fixed == pipeline->n_tasks)
             return true;
+        for (size_t o = 0; o < pipeline->tasks[n_fixed].n_options; o++) {
+            if (options_of(planner, n_fixed)[o])
+                continue;
+            planner->trial[n_fixed] = (unsigned char)o;
+            if (descend(planner, test, n_fixed + 1))
+                return true;
+        }
     }
+    undo(planner, test, mark);
     return false;
 }
 
 bool plan_search_hopeless(struct planner *planner, const struct mode_test *test)
 {
-    memset(planner->hint, 0, test->pipeline->n_tasks);
-    planner->doubtful = test->pipeline->n_tasks;
+    const struct pipeline *pipeline = test->pipeline;
+
+    for (size_t t = 0; t < pipeline->n_tasks; t++) {
+        planner->left[t] = pipeline->tasks[t].n_options;
+        memset(options_of(planner, t), 0, pipeline->tasks[t].n_options);
+    }
+    planner->n_refuted = 0;
+    planner->doubtful = pipeline->n_tasks;
     return refuted(planner, test, 0);
+}
+
+void plan_search_end(struct planner *planner, const struct mode_test *test)
+{
+    undo(planner, test, 0);
 }
 
 bool plan_search(struct planner *planner, const struct mode_test *test, uint64_t max_nodes,
                  unsigned char ret_choice[])
 {
-    size_t n = test->pipeline->n_tasks;
-
-    memset(planner->hint, 0, n);
-    planner->doubtful = n;
-    if (!descend(planner, test, max_nodes, 0))
+    planner->max_nodes = max_nodes;
+    if (!descend(planner, test, 0))
         return false;
-    memcpy(ret_choice, planner->trial, n);
+    memcpy(ret_choice, planner->trial, test->pipeline->n_tasks);
     return true;
 }

@@ -16,8 +16,11 @@ struct planner *planner_new(size_t max_tasks)
     planner->responses = calloc(max_tasks + 1, sizeof planner->responses[0]);
     planner->trial = calloc(max_tasks + 1, sizeof planner->trial[0]);
     planner->tried = calloc((max_tasks + 1) * PIPELINE_MAX_OPTIONS, sizeof planner->tried[0]);
-    planner->hint = calloc(max_tasks + 1, sizeof planner->hint[0]);
-    if (!planner->responses || !planner->trial || !planner->tried || !planner->hint) {
+    planner->out = calloc((max_tasks + 1) * PIPELINE_MAX_OPTIONS, sizeof planner->out[0]);
+    planner->refuted = calloc((max_tasks + 1) * PIPELINE_MAX_OPTIONS, sizeof planner->refuted[0]);
+    planner->left = calloc(max_tasks + 1, sizeof planner->left[0]);
+    if (!planner->responses || !planner->trial || !planner->tried || !planner->out || !planner->refuted ||
+        !planner->left) {
         planner_free(planner);
         return NULL;
     }
@@ -31,7 +34,9 @@ void planner_free(struct planner *planner)
     free(planner->responses);
     free(planner->trial);
     free(planner->tried);
-    free(planner->hint);
+    free(planner->out);
+    free(planner->refuted);
+    free(planner->left);
     free(planner);
 }
 
@@ -180,6 +185,7 @@ void planner_choose(struct planner *planner, const struct mode_test *test, enum 
         ret_outcome->schedulable =
             !plan_search_hopeless(planner, test) &&
             (choose_gema(planner, test, ret_choice) || plan_search(planner, test, max_nodes, ret_choice));
+        plan_search_end(planner, test);
         break;
     }
 }

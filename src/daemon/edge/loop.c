@@ -206,6 +206,11 @@ static void look_at_loneliness(struct loop *loop)
         loop->stop = true;
 }
 
+static enum loop_source source_of(const struct epoll_event *event)
+{
+    return (enum loop_source)(event->data.u64 >> 32);
+}
+
 static void on_metrics(struct loop *loop)
 {
     int reader = metrics_accept(&loop->metrics, clock_now());
@@ -222,11 +227,16 @@ static void on_reader(struct loop *loop, unsigned reader)
         (void)epoll_ctl(loop->epoll, EPOLL_CTL_MOD, loop->metrics.readers[reader].fd, &event);
 }
 
+static bool brings_newcomers(const struct epoll_event *event)
+{
+    return source_of(event) == SOURCE_LISTENER || source_of(event) == SOURCE_METRICS;
+}
+
 static void handle(struct loop *loop, const struct epoll_event *event)
 {
     unsigned slot = (unsigned)event->data.u64;
 
-    switch ((enum loop_source)(event->data.u64 >> 32)) {
+    switch (source_of(event)) {
     case SOURCE_LISTENER:
         connections_accept(loop);
         break;
@@ -275,8 +285,13 @@ void loop_run(struct loop *loop)
         if (loop->stop)
             break;
         n = epoll_wait(loop->epoll, events, 32, -1);
+        /* Newcomers last: they take the slots of the departed, for whom this turn may hold one more event. */
         for (int i = 0; i < n; i++)
-            handle(loop, &events[i]);
+            if (!brings_newcomers(&events[i]))
+                handle(loop, &events[i]);
+        for (int i = 0; i < n; i++)
+            if (brings_newcomers(&events[i]))
+                handle(loop, &events[i]);
     }
 }
 

@@ -9,6 +9,18 @@
 
 enum { READS = 1, WRITES = 2, LOST = 4, DEEPEST_CALL = 12 };
 
+/* Bytes of the largest store through the pointer that is being followed; UINT32_MAX: one of unknown size. */
+static uint32_t largest_store;
+
+static unsigned stores(uint32_t bytes)
+{
+    if (bytes == 0)
+        bytes = UINT32_MAX;
+    if (bytes > largest_store)
+        largest_store = bytes;
+    return WRITES;
+}
+
 static unsigned pointer_uses(struct symbol *symbol, struct node *body, unsigned depth);
 
 /* A use of the element itself: p[i], *p, p[i].x. */
@@ -33,9 +45,9 @@ static unsigned argument_use(struct node *call, const struct node *argument, uns
     if (!strncmp(callee->name, "vload", 5))
         return READS;
     if (!strncmp(callee->name, "vstore", 6))
-        return WRITES;
+        return stores(16 * sizeof(double)); /* the largest that any of them writes */
     if (analyse_is_atomic(callee->name))
-        return READS | WRITES;
+        return READS | stores(sizeof(uint64_t));
     if (!strcmp(callee->name, "prefetch"))
         return 0;
     return argument->type.pointee_const ? READS : LOST;
@@ -110,10 +122,10 @@ static unsigned element_use(struct node *element, struct node *body, unsigned de
         struct node *outer = syntax_parent(parent, &outer_child);
         bool value_used = outer && (outer->type.spelling || outer->kind == NODE_VARIABLE);
 
-        return parent->kind == NODE_COMPOUND_ASSIGN || value_used ? READS | WRITES : WRITES;
+        return (parent->kind == NODE_COMPOUND_ASSIGN || value_used ? READS : 0) | stores(element->type.size);
     }
     if (parent->kind == NODE_UNARY && (!strcmp(parent->op, "++") || !strcmp(parent->op, "--")))
-        return READS | WRITES;
+        return READS | stores(element->type.size);
     if (parent->kind == NODE_UNARY && !strcmp(parent->op, "&"))
         return pointer_use(parent, body, depth);
     if (parent->kind == NODE_UNARY && !parent->op[0])
@@ -214,7 +226,9 @@ static void judge(struct symbol *param, struct node *body, struct translate_arg 
         arg->access = TRANSLATE_READ;
         return;
     }
+    largest_store = 0;
     uses = pointer_uses(param, body, 0);
+    arg->store = uses & LOST || largest_store == UINT32_MAX ? 0 : largest_store;
     if (uses & LOST)
         arg->access = TRANSLATE_UNKNOWN;
     else

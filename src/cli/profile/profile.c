@@ -1,0 +1,314 @@
+/*
+ * baton profile: runs an unmodified program by itself, finds its jobs, and writes what it needs as a task of a task set. The
+ * program runs under the layer and a daemon of its own (run.c); the layer leaves a log of its jobs, from which
+ * log.c, align.c and task.c make the task.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "cli/command.h"
+#include "cli/profile/run.h"
+#include "cli/profile/task.h"
+
+#define MAX_MERGED 64
+#define MAX_GPUS   16
+#define FEW_JOBS   30
+#define LONG_WHOLE NSEC_PER_MS /* a kernel that runs whole for longer is worth a word: others wait for it */
+
+struct wishes {
+    struct profile_run run;
+    struct profile_wish task;
+    unsigned gpus;
+    const char *output;
+    char default_output[256];
+};
+
+static int read_ms(const struct cli_args *args, const char *name, baton_nsec *ret_time)
+{
+    double ms = 0;
+    int result = cli_double(args, name, 1e-3, 1e9, &ms);
+
+    if (!result && ms > 0)
+        *ret_time = (baton_nsec)(ms * 1e6 + 0.5);
+    return result;
+}
+
+static int read_wishes(const struct cli_args *args, struct wishes *wishes)
+{
+    const char *slash;
+    long long jobs = 0;
+    long long warm = 2;
+    long long gpus = 1;
+    int result;
+
+    *wishes = (struct wishes){.run.command = args->positional};
+    if ((result = cli_int(args, "jobs", 1, 1000000, &jobs)) ||
+        (result = cli_int(args, "warm", 0, 1000000, &warm)) ||
+        (result = cli_int(args, "gpus", 1, MAX_GPUS, &gpus)) ||
+        (result = read_ms(args, "period", &wishes->task.period)) ||
+        (result = read_ms(args, "deadline", &wishes->task.deadline)))
+        return result;
+    if (args->n_positional == 0 && !cli_has(args, "merge"))
+        return cli_fail_usage(args, "expected a command to run, or --merge");
+    slash = args->n_positional ? strrchr(args->positional[0], '/') : NULL;
+    wishes->task.name = cli_value(args, "name",
+                                  slash                ? slash + 1
+                                  : args->n_positional ? args->positional[0]
+                                                       : "");
+    wishes->run.name = wishes->task.name;
+    wishes->run.jobs = (size_t)jobs;
+    wishes->run.warm = (size_t)warm;
+    wishes->gpus = (unsigned)gpus;
+    (void)snprintf(wishes->default_output, sizeof wishes->default_output, "%s.yaml", wishes->task.name);
+    wishes->output = cli_value(args, "output", args->n_positional ? wishes->default_output : NULL);
+    if (!wishes->output)
+        return cli_fail_usage(args, "expected -o FILE for the merged set");
+    return 0;
+}
+
+/* --- what to say --- */
+
+static void say_doubts(const struct profile_task *task, const struct profile_outcome *outcome)
+{
+    if (task->other_shapes)
+        (void)fprintf(
+            stderr,
+            "  %zu of %zu jobs had other commands and are not in the numbers; the longest took %.3f ms\n",
+            task->other_shapes, task->jobs + task->other_shapes, nsec_to_ms(task->other_longest));
+    if (outcome->log.incomplete)
+        (void)fprintf(stderr, "  %zu jobs were not recorded whole\n", outcome->log.incomplete);
+    if (outcome->programs > 1)
+        (void)fprintf(stderr, "  %zu processes used OpenCL; this is the one with most jobs\n",
+                      outcome->programs);
+    if (task->waits > 1)
+        (void)fprintf(
+            stderr,
+            "  the program waits %zu times per job; baton_job_begin() and baton_job_end() would say "
+            "where jobs begin and end\n",
+            task->waits);
+    if (task->overlaps)
+        (void)fprintf(
+            stderr,
+            "  commands overlapped %zu times; a task is a chain, so it is longer than its jobs were\n",
+            task->overlaps);
+    if (task->jobs < FEW_JOBS)
+        (void)fprintf(stderr, "  few jobs: a worst case seen in %zu says little\n", task->jobs);
+    for (size_t i = 0; i < task->n_steps; i++) {
+        const struct profile_step *step = &task->steps[i];
+
+        if (step->kind == SEGMENT_KERNEL && !step->cut && step->worst > LONG_WHOLE)
+            (void)fprintf(stderr, "  kernel %s runs whole (%s): others wait up to %.3f ms for it\n",
+                          step->kernel, step->unsliced[0] ? step->unsliced : "no reason seen",
+                          nsec_to_ms(step->worst));
+    }
+}
+
+static void say(const struct wishes *wishes, const struct profile_task *task,
+                const struct profile_outcome *outcome)
+{
+    double mean = nsec_to_ms(task->sum) / (double)task->jobs;
+
+    (void)fprintf(stderr,
+                  "%s: %zu jobs (%s; the first %zu left out), response best %.3f mean %.3f worst %.3f ms\n",
+                  wishes->task.name, task->jobs, task->explicit_jobs ? "explicit" : "inferred", task->warm,
+                  nsec_to_ms(task->best), mean, nsec_to_ms(task->worst));
+    (void)fprintf(stderr, "  the first job took %.3f ms, with all that happens once\n",
+                  nsec_to_ms(task->first));
+    if (!wishes->task.period)
+        (void)fprintf(stderr,
+                      "  period inferred: %.3f ms, the median; two releases came as close as %.3f ms. Say "
+                      "--period if you know it\n",
+                      nsec_to_ms(task->period), nsec_to_ms(task->shortest));
+    say_doubts(task, outcome);
+}
+
+/* --- the set --- */
+
+static int own_platform(unsigned gpus, struct task_set *set)
+{
+    struct document document;
+    struct input_error error;
+    cpu_set_t cpus;
+    char text[64];
+    int result;
+
+    CPU_ZERO(&cpus);
+    (void)sched_getaffinity(0, sizeof cpus, &cpus);
+    (void)snprintf(text, sizeof text, "{cpus: %d, gpus: %u}", CPU_COUNT(&cpus) > 0 ? CPU_COUNT(&cpus) : 1,
+                   gpus);
+    result = document_parse("platform", text, strlen(text), &document, &error);
+    if (result)
+        return -EINVAL;
+    result = platform_read(&document, document.root, &set->arena, &set->platform, &error);
+    document_done(&document);
+    return result ? -EINVAL : 0;
+}
+
+/* Reads every --merge file; the first one's platform is the set's. */
+static int read_merged(const struct cli_args *args, struct task_set merged[MAX_MERGED], size_t *ret_n,
+                       struct task_set *set)
+{
+    const char *name = NULL;
+    const char *path;
+
+    while ((path = cli_nth_value(args, "merge", *ret_n))) {
+        struct input_error error;
+        int result;
+
+        if (*ret_n == MAX_MERGED)
+            return cli_fail_usage(args, "--merge: expected at most %d files", MAX_MERGED);
+        result = cli_input_result(args, task_set_read_file(path, &merged[*ret_n], &error), path, &error);
+        if (result)
+            return result;
+        (*ret_n)++;
+        result = profile_set_add(set, merged[*ret_n - 1].tasks, merged[*ret_n - 1].n_tasks, false, &name);
+        if (result == -EEXIST)
+            return cli_fail_usage(args, "%s: expected each task once, found '%s' again", path, name);
+        if (result)
+            return cli_fail_environment(args, result, "%s", path);
+    }
+    if (*ret_n)
+        set->platform = merged[0].platform;
+    return 0;
+}
+
+static int write_set(const struct cli_args *args, const struct wishes *wishes, const struct task_set *set)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    int result;
+
+    if (!out)
+        return cli_fail_environment(args, ENOMEM, "%s", wishes->output);
+    task_set_print(set, out);
+    (void)fclose(out);
+    result = file_write_atomic(wishes->output, text, size);
+    free(text);
+    if (result)
+        return cli_fail_environment(args, result, "%s", wishes->output);
+    if (strcmp(wishes->output, "-") != 0)
+        (void)fprintf(stderr, "%s: %zu task%s; next: baton plan %s -o plan.yaml\n", wishes->output,
+                      set->n_tasks, set->n_tasks == 1 ? "" : "s", wishes->output);
+    return 0;
+}
+
+/* --- the runs --- */
+
+/* One run per number of GPUs. *ret_status is the program's, of the first run that fails. */
+static int measure(const struct cli_args *args, struct wishes *wishes, struct profile_outcome outcomes[],
+                   struct profile_task tasks[], int *ret_status)
+{
+    struct profile_place place;
+    int result = profile_place_open(&place);
+
+    if (result)
+        return cli_fail_environment(args, result, "no batond of its own");
+    for (unsigned k = 0; k < wishes->gpus && !result && *ret_status == 0; k++) {
+        wishes->run.gpus = k + 1;
+        result = profile_run(&place, &wishes->run, &outcomes[k]);
+        *ret_status = outcomes[k].status;
+        if (result == 0)
+            result = profile_align(&outcomes[k].log, wishes->run.warm, &tasks[k]);
+        if (result == -ENODATA) {
+            (void)fprintf(
+                stderr, "baton profile: expected more than %zu jobs on OpenCL, found %zu; nothing written\n",
+                wishes->run.warm, outcomes[k].log.n_jobs);
+            result = *ret_status ? *ret_status : CLI_NO;
+        } else if (result) {
+            result = cli_fail_environment(args, result, "the log of %s", wishes->task.name);
+        }
+    }
+    profile_place_done(&place);
+    return result;
+}
+
+static int add_measured(const struct cli_args *args, const struct wishes *wishes,
+                        const struct profile_task tasks[], struct task_set *set)
+{
+    const char *unused = NULL;
+    struct task task;
+    int result;
+
+    if (set->platform.gpus < wishes->gpus)
+        return cli_fail_usage(args,
+                              "--gpus: expected at most %u, the GPUs of the merged set's platform, found %u",
+                              set->platform.gpus, wishes->gpus);
+    result = profile_task_make(tasks, wishes->gpus, &wishes->task, &set->arena, &task);
+    if (result == -ENODATA)
+        return cli_fail_usage(args, "one job alone has no period: say --period");
+    if (result == -EXDEV)
+        return cli_fail_usage(
+            args, "on several GPUs the jobs have other commands than on one: no multi_ms to tell");
+    if (!result)
+        result = profile_set_add(set, &task, 1, true, &unused);
+    return result ? cli_fail_environment(args, result, "the task") : 0;
+}
+
+static int run(const struct cli_args *args)
+{
+    struct profile_outcome outcomes[MAX_GPUS] = {0};
+    struct profile_task tasks[MAX_GPUS] = {0};
+    struct task_set merged[MAX_MERGED];
+    struct task_set set = {0};
+    struct wishes wishes;
+    size_t n_merged = 0;
+    int status = 0;
+    int result = read_wishes(args, &wishes);
+
+    if (result)
+        return result;
+    arena_init(&set.arena, 0);
+    if (own_platform(wishes.gpus, &set) < 0)
+        result = cli_fail_environment(args, EINVAL, "the platform");
+    if (!result)
+        result = read_merged(args, merged, &n_merged, &set);
+    if (!result && args->n_positional)
+        result = measure(args, &wishes, outcomes, tasks, &status);
+    if (!result && args->n_positional && status == 0) {
+        wishes.task.incomplete = outcomes[0].log.incomplete;
+        say(&wishes, &tasks[0], &outcomes[0]);
+        result = add_measured(args, &wishes, tasks, &set);
+    }
+    if (!result && status)
+        (void)fprintf(stderr, "baton profile: the program failed (exit %d); nothing written\n", status);
+    else if (!result)
+        result = write_set(args, &wishes, &set);
+    for (unsigned k = 0; k < MAX_GPUS; k++) {
+        profile_task_done(&tasks[k]);
+        profile_log_done(&outcomes[k].log);
+    }
+    while (n_merged)
+        task_set_done(&merged[--n_merged]);
+    arena_done(&set.arena);
+    return result ? result : status;
+}
+
+static const struct cli_option options[] = {
+    {"jobs", 0, "N", "end the program after so many jobs; otherwise it ends by itself"},
+    {"warm", 0, "N", "leave out the first N jobs, which build and touch things once; default 2"},
+    {"name", 0, "S", "the task's name; otherwise the program's file name"},
+    {"period", 0, "MS", "the task's period; otherwise inferred from the releases, and marked so"},
+    {"deadline", 0, "MS", "the task's deadline; otherwise its period"},
+    {"gpus", 0, "N", "run the program again on 2, ..., N GPUs and tell the lengths (multi_ms)"},
+    {"merge", 0, "FILE", "add this task set's tasks; may be given several times, and without a command"},
+    {"output", 'o', "FILE", "where the task set goes; default NAME.yaml"},
+    {0},
+};
+
+const struct cli_command command_profile = {
+    .name = "profile",
+    .summary = "Run a program by itself, measure its jobs, and write them as a task of a task set.",
+    .arguments = "[-- COMMAND...]",
+    .min_arguments = 0,
+    .max_arguments = (size_t)-1,
+    .takes_command = true,
+    .options = options,
+    .example = "baton profile --jobs 200 --period 33 -o tasks.yaml -- ./detector",
+    .run = run,
+};

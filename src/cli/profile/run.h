@@ -1,0 +1,38 @@
+/* Runs a program by itself under a daemon of its own, and brings its log back. */
+#ifndef CLI_PROFILE_RUN_H
+#define CLI_PROFILE_RUN_H
+
+#include <sys/types.h>
+
+#include "cli/profile/align.h"
+
+struct profile_place {
+    char folder[64]; /* private, for the socket and the logs */
+    char socket[96];
+    pid_t daemon;
+};
+
+/* Makes the folder and starts batond in it. 0 or -errno; after success profile_place_done(). */
+int profile_place_open(struct profile_place *ret_place);
+/* Stops the daemon, removes everything. */
+void profile_place_done(struct profile_place *place);
+
+struct profile_run {
+    char *const *command;
+    const char *name;
+    unsigned gpus;
+    size_t jobs, warm; /* jobs 0: until the program ends by itself */
+};
+
+struct profile_outcome {
+    int status;             /* exit status as a shell has it: 128 + signal */
+    bool stopped;           /* ended by us, as enough jobs were seen */
+    size_t programs;        /* processes that recorded jobs; the log is that of the busiest */
+    struct profile_log log; /* the caller calls profile_log_done() */
+};
+
+/* 0 or -errno; -ENODATA: the program ended (ret_outcome->status is valid) and there is no job. */
+int profile_run(const struct profile_place *place, const struct profile_run *run,
+                struct profile_outcome *ret_outcome);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * A program's standing with the operating system, both ways.
+ *
+ * Without --priority its standing becomes its priority: SCHED_FIFO and SCHED_RR 1..99 as they are; nice -20..19 as 40..1, so that
+ * whoever is real-time to Linux (above 40, by habit) is above whoever is merely nice, and nice 0 is 20.
+ *
+ * With --period or --deadline it is a real-time client, and its priority becomes its standing: the threads that issue its work (the
+ * one that opened the session, those that make queues, and ours) run under SCHED_FIFO, with 1..99 mapped into the
+ * band 10..40 below batond. Threads that are already real-time stay as they are; threads and processes that these start
+ * are normal ones (SCHED_RESET_ON_FORK). Without the permission nothing happens. What was changed is put back.
+ */
+#ifndef CLIENT_STANDING_H
+#define CLIENT_STANDING_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define STANDING_LOW     10 /* as batond's default band */
+#define STANDING_HIGH    40
+#define STANDING_THREADS 16
+
+struct standing {
+    pthread_mutex_t lock; /* guards the following; a leaf */
+    int fifo;             /* the SCHED_FIFO priority of its threads; 0: not a real-time client */
+    struct {
+        pid_t tid;
+        int policy, priority;
+    } raised[STANDING_THREADS];
+    size_t n;
+};
+
+/* The priority 1..99 of a thread with this policy (without flags), real-time priority and nice value. */
+unsigned standing_priority(int policy, int realtime_priority, int nice_value);
+/* ... of the calling thread. */
+unsigned standing_own(void);
+
+/* realtime: a real-time client of this priority, 1..99 (0: the lowest). */
+void standing_init(struct standing *standing, bool realtime, unsigned priority);
+/* The calling thread issues work from now on. */
+void standing_raise(struct standing *standing);
+/* Everybody that still is a thread of this process back to what they were; nobody is raised any more. */
+void standing_restore(struct standing *standing);
+
+#endif

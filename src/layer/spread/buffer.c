@@ -1,0 +1,218 @@
+#include "layer/spread/buffer.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "layer/issue.h"
+#include "layer/launch.h"
+#include "layer/layer.h"
+#include "layer/spread/device.h"
+
+/* Of one transfer between two looks at who else wants the engine: GPES, Sec. V. */
+#define CHUNK ((size_t)4 << 20)
+
+/* Buffers that the host must not read cannot be copied by us. */
+#define CLOSED_FLAGS ((cl_mem_flags)(CL_MEM_HOST_NO_ACCESS | CL_MEM_HOST_WRITE_ONLY))
+
+struct decision_costs buffer_costs;
+atomic_uint buffer_n;
+
+struct spread_buffer *buffer_of(struct mem_record *root)
+{
+    struct spread_buffer *buffer = atomic_load(&root->spread);
+    cl_bool svm = CL_FALSE;
+
+    if (buffer || root->image || atomic_load(&root->image_on_it) || root->flags & CLOSED_FLAGS || !root->size)
+        return atomic_load(&root->image_on_it) ? NULL : buffer;
+    target.clGetMemObjectInfo(root->handle, CL_MEM_USES_SVM_POINTER, sizeof svm, &svm, NULL);
+    if (svm)
+        return NULL;
+    buffer = calloc(1, sizeof *buffer);
+    if (!buffer)
+        return NULL;
+    buffer->root = root;
+    coherence_init(&buffer->coherence, root->size);
+    atomic_fetch_add(&buffer_n, 1);
+    atomic_store(&root->spread, buffer);
+    return buffer;
+}
+
+void buffer_done(struct spread_buffer *buffer)
+{
+    for (int place = PLACE_DEVICE; place < PLACE_MAX; place++)
+        if (buffer->copies[place])
+            target.clReleaseMemObject(buffer->copies[place]);
+    free(buffer->host);
+    free(buffer);
+    atomic_fetch_sub(&buffer_n, 1);
+}
+
+bool buffer_is_open(const struct spread_buffer *buffer)
+{
+    return buffer->root->flags & CL_MEM_USE_HOST_PTR || atomic_load(&buffer->root->n_mapped) > 0;
+}
+
+cl_int buffer_room(struct spread_buffer *buffer, int place)
+{
+    cl_int code = CL_SUCCESS;
+
+    if (place == PLACE_HOME || buffer->copies[place])
+        return CL_SUCCESS;
+    if (place == PLACE_HOST) {
+        if (!buffer->host)
+            buffer->host = aligned_alloc(4096, (buffer->root->size + 4095) / 4096 * 4096);
+        return buffer->host ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+    }
+    buffer->copies[place] =
+        target.clCreateBuffer(device_at(place)->context, CL_MEM_READ_WRITE, buffer->root->size, NULL, &code);
+    return buffer->copies[place] ? CL_SUCCESS : code;
+}
+
+/* Whose queue, buffer and engines a place means. */
+static const struct queue_record *queue_of(int place, const struct queue_record *home)
+{
+    return place == PLACE_HOME ? home : &device_at(place)->queue;
+}
+
+static cl_mem handle_at(const struct spread_buffer *buffer, int place)
+{
+    return place == PLACE_HOME ? buffer->root->handle : buffer->copies[place];
+}
+
+/* One chunk between a device's copy and memory of the host, on the engine for that direction. */
+static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct range part, void *memory,
+                       const struct queue_record *home)
+{
+    const struct queue_record *queue = queue_of(place, home);
+    struct engine *engine = &queue->device->engines[out ? ENGINE_COPY_OUT : ENGINE_COPY_IN];
+    cl_mem mem = handle_at(buffer, place);
+    baton_nsec begin_at;
+    cl_int code;
+
+    engine_enter(engine);
+    begin_at = clock_now();
+    if (out)
+        code = target.clEnqueueReadBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part), memory,
+                                          0, NULL, NULL);
+    else
+        code = target.clEnqueueWriteBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part),
+                                           memory, 0, NULL, NULL);
+    issue_report(engine, begin_at, clock_now());
+    engine_leave(engine);
+    return code;
+}
+
+const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct range range,
+                                const struct queue_record *home, cl_int *ret_code)
+{
+    const struct queue_record *queue = queue_of(place, home);
+    struct engine *engine = &queue->device->engines[ENGINE_COPY_OUT];
+    baton_nsec begin_at;
+    void *pointer;
+
+    engine_enter(engine);
+    begin_at = clock_now();
+    pointer = target.clEnqueueMapBuffer(queue->handle, handle_at(buffer, place), CL_TRUE, CL_MAP_READ,
+                                        range.begin, range_length(range), 0, NULL, NULL, ret_code);
+    issue_report(engine, begin_at, clock_now());
+    engine_leave(engine);
+    return *ret_code == CL_SUCCESS ? pointer : NULL;
+}
+
+void buffer_unmap(struct spread_buffer *buffer, int place, const unsigned char *pointer,
+                  const struct queue_record *home)
+{
+    const struct queue_record *queue = queue_of(place, home);
+    cl_event event = NULL;
+
+    if (!pointer)
+        return;
+    if (target.clEnqueueUnmapMemObject(queue->handle, handle_at(buffer, place), (void *)(uintptr_t)pointer, 0,
+                                       NULL, &event) == CL_SUCCESS) {
+        target.clWaitForEvents(1, &event);
+        target.clReleaseEvent(event);
+    }
+}
+
+/* bytes: where the range's bytes are, or go, in host memory; NULL: from device to device. */
+static cl_int move_chunk(struct spread_buffer *buffer, int from, int to, struct range part,
+                         unsigned char *bytes, const struct queue_record *home)
+{
+    const unsigned char *pointer;
+    cl_int code;
+
+    if (bytes)
+        return to == PLACE_HOST ? transfer(buffer, from, true, part, bytes, home)
+                                : transfer(buffer, to, false, part, bytes, home);
+    /* Mapped there, written here: a driver that shares memory with the host copies once. */
+    pointer = buffer_map(buffer, from, part, home, &code);
+    if (!pointer)
+        return code;
+    code = transfer(buffer, to, false, part, (void *)(uintptr_t)pointer, home);
+    buffer_unmap(buffer, from, pointer, home);
+    return code;
+}
+
+static cl_int move(struct spread_buffer *buffer, int from, int to, struct range range, unsigned char *bytes,
+                   const struct queue_record *home)
+{
+    size_t chunk = layer_chunking() ? CHUNK : SIZE_MAX;
+    baton_nsec begin_at = clock_now(), took;
+    cl_int code = CL_SUCCESS;
+
+    for (size_t at = range.begin; at < range.end && code == CL_SUCCESS;) {
+        struct range part = {at, range.end - at > chunk ? at + chunk : range.end};
+
+        code = move_chunk(buffer, from, to, part, bytes ? bytes + (at - range.begin) : NULL, home);
+        at = part.end;
+    }
+    took = clock_now() - begin_at;
+    launch_count(COUNTER_MOVED_BYTES, range_length(range));
+    launch_count(COUNTER_MOVED_NS, (uint64_t)took);
+    if (code == CL_SUCCESS)
+        line_add(&buffer_costs.move, (double)range_length(range), (double)took);
+    return code;
+}
+
+cl_int buffer_move(struct spread_buffer *buffer, int from, int to, struct range range,
+                   const struct queue_record *home)
+{
+    bool by_host = from == PLACE_HOST || to == PLACE_HOST;
+
+    return move(buffer, from, to, range, by_host ? buffer->host + range.begin : NULL, home);
+}
+
+cl_int buffer_fill_home(struct spread_buffer *buffer, struct range range, const unsigned char *bytes,
+                        const struct queue_record *home)
+{
+    return move(buffer, PLACE_HOST, PLACE_HOME, range, (unsigned char *)(uintptr_t)bytes, home);
+}
+
+cl_int buffer_make_valid(struct spread_buffer *buffer, int place, struct range range,
+                         const struct queue_record *home)
+{
+    struct range part;
+    cl_int code = buffer_room(buffer, place);
+    int from;
+
+    while (code == CL_SUCCESS &&
+           (from = coherence_next_copy(&buffer->coherence, place, range, &part)) != PLACE_NONE) {
+        code = buffer_move(buffer, from, place, part, home);
+        if (code == CL_SUCCESS)
+            coherence_copied(&buffer->coherence, place, part);
+    }
+    return code;
+}
+
+size_t buffer_missing(const struct spread_buffer *buffer, int place, struct range range)
+{
+    size_t bytes = 0;
+
+    while (range_length(range)) {
+        struct range part = ranges_first_missing(&buffer->coherence.valid[place], range);
+
+        bytes += range_length(part);
+        range.begin = part.end;
+    }
+    return bytes;
+}

@@ -1,0 +1,58 @@
+/*
+ * Further devices: those that the program did not choose. Each has a context and a queue of ours, made when first needed, and one thread
+ * that runs its shares of split kernels. The program's own context is never widened.
+ */
+#ifndef LAYER_SPREAD_DEVICE_H
+#define LAYER_SPREAD_DEVICE_H
+
+#include "layer/objects.h"
+#include "layer/spread/coherence.h"
+
+enum { FURTHER_MAX = PLACE_MAX - PLACE_DEVICE };
+
+/* Something to do on the thread of a device. Lives until device_task_wait() has answered. */
+struct device_task {
+    struct device_task *next;
+    void (*run)(struct device_task *task);
+    bool done;
+};
+
+struct further_device {
+    cl_device_id handle;
+    cl_platform_id platform;
+    int place;       /* PLACE_DEVICE + its index */
+    unsigned number; /* among the devices of its platform */
+    bool failed;     /* a context or queue could not be had: not tried again */
+    struct device_record *record;
+    cl_context context;
+    struct queue_record queue; /* in order, of that context; not in any table */
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct device_task *tasks, **tail;
+    bool started, stopping;
+    pthread_t thread;
+};
+
+/*
+ * The devices that may help this one, ready for use: same platform, same type, whole devices; at most n, and only those whose number is
+ * in the set (0: any). With spread_lock held.
+ */
+unsigned device_helpers(const struct device_record *home, unsigned n, uint64_t set,
+                        struct further_device *ret_devices[FURTHER_MAX]);
+
+/* How many that would be at most, without making anything. */
+unsigned device_count_helpers(struct device_record *home);
+
+/* The further device at a place. */
+struct further_device *device_at(int place);
+
+/* Hands a task to the device's thread. False: no thread; run it yourself. */
+bool device_task_start(struct further_device *device, struct device_task *task);
+/* Waits for it; meanwhile what the program gave to `own` directly is looked after, since its worker is the one that waits. */
+void device_task_wait(struct further_device *device, struct device_task *task, struct engine *own);
+
+/* At exit. */
+void device_stop_all(void);
+
+#endif

@@ -1,0 +1,201 @@
+/* Planning a split: may it be done, with whom, in which shares. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "layer/layer.h"
+#include "layer/spread/merge.h"
+#include "layer/spread/split.h"
+#include "layer/spread/touch.h"
+
+struct planning {
+    struct split *split;
+    bool possible;
+};
+
+/* Two arguments that write overlapping parts of one buffer are one output, about which nothing special is known. */
+static bool add_output(struct split *split, const struct split_output *output)
+{
+    for (unsigned i = 0; i < split->n_outputs; i++) {
+        struct split_output *other = &split->outputs[i];
+
+        if (other->buffer != output->buffer || !range_meets(other->range, output->range))
+            continue;
+        if (output->range.begin < other->range.begin)
+            other->range.begin = output->range.begin;
+        if (output->range.end > other->range.end)
+            other->range.end = output->range.end;
+        other->granule = MERGE_MAX_GRANULE;
+        other->element = 0;
+        other->reads = true;
+        return true;
+    }
+    if (split->n_outputs == SPLIT_BUFFERS)
+        return false;
+    split->outputs[split->n_outputs++] = *output;
+    return true;
+}
+
+static size_t granule_of(const struct translate_arg *arg)
+{
+    size_t granule = 1;
+
+    if (arg->store == 0 || arg->store > MERGE_MAX_GRANULE)
+        return MERGE_MAX_GRANULE;
+    while (granule < arg->store)
+        granule *= 2;
+    return granule;
+}
+
+static bool plan_touch(const struct touch *touch, void *data)
+{
+    struct planning *planning = data;
+    struct split *split = planning->split;
+    const struct translate_arg *arg = &split->about->args[touch->arg];
+    struct spread_buffer *buffer = touch->mem->image ? NULL : buffer_of(mem_root(touch->mem));
+    const struct piece_launch *launch = &split->cut.launch;
+    bool one_line = launch->work_dim == 1 && launch->offset[0] == 0 && launch->global[0] <= (size_t)INT32_MAX;
+    struct split_output output = {.buffer = buffer,
+                                  .range = touch->range,
+                                  .reads = touch->reads,
+                                  .element = arg->own_write && one_line ? arg->element : 0,
+                                  .granule = granule_of(arg)};
+
+    planning->possible = buffer && target.clRetainMemObject(touch->mem->handle) == CL_SUCCESS;
+    if (!planning->possible)
+        return false;
+    split->kept[touch->arg] = touch->mem->handle;
+    split->roots[touch->arg] = buffer->root;
+    atomic_fetch_add(&buffer->root->refs, 1);
+    if (touch->writes)
+        planning->possible = add_output(split, &output);
+    else if (split->n_inputs < SPLIT_BUFFERS) {
+        split->inputs[split->n_inputs].range = touch->range;
+        split->inputs[split->n_inputs++].buffer = buffer;
+    } else {
+        planning->possible = false;
+    }
+    return planning->possible;
+}
+
+/* Every argument that is memory must be a buffer that we know; anything else has the same value on every device. */
+static bool args_fit(const struct command_launch *launch, const struct translate_kernel *about,
+                     const struct split *split)
+{
+    for (cl_uint i = 0; i < launch->n_args; i++) {
+        const struct arg_value *arg = &launch->args[i];
+        cl_mem none = NULL;
+
+        if (arg->kind == ARG_SVM || arg->kind == ARG_UNSET || about->args[i].image)
+            return false;
+        if (about->args[i].access == TRANSLATE_VALUE || arg->kind == ARG_NULL || split->kept[i])
+            continue;
+        if (arg->size != sizeof none || memcmp(arg->value.small, &none, sizeof none) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* What each further device still lacks, and the shadow; and what will be merged. */
+static void count_bytes(const struct split *split, struct decision_case *ret_case)
+{
+    for (unsigned s = 1; s < split->n_shares; s++) {
+        int place = split->shares[s].device->place;
+
+        for (unsigned i = 0; i < split->n_inputs; i++)
+            ret_case->move_bytes += buffer_missing(split->inputs[i].buffer, place, split->inputs[i].range);
+        for (unsigned i = 0; i < split->n_outputs; i++) {
+            const struct split_output *output = &split->outputs[i];
+            struct range part = output->element && !output->reads
+                                    ? split_own_part(split, output, &split->shares[s])
+                                    : output->range;
+
+            ret_case->move_bytes += buffer_missing(output->buffer, place, part);
+            if (output->element)
+                ret_case->move_bytes += range_length(split_own_part(split, output, &split->shares[s]));
+        }
+    }
+    for (unsigned i = 0; i < split->n_outputs; i++)
+        if (!split->outputs[i].element) {
+            ret_case->move_bytes +=
+                buffer_missing(split->outputs[i].buffer, PLACE_HOST, split->outputs[i].range);
+            ret_case->merge_bytes += range_length(split->outputs[i].range);
+        }
+}
+
+static void share_out(struct split *split)
+{
+    uint32_t ends[SHARES_MAX], begin = 0, grain;
+    double rates[SHARES_MAX];
+
+    for (unsigned i = 0; i < split->n_shares; i++)
+        rates[i] = split->known->rates[i == 0 ? 0 : split->shares[i].device->place - PLACE_DEVICE + 1];
+    grain = split->cut.launch.work_dim == 1 ? 32 : split->cut.piece.groups[0];
+    shares_divide(split->cut.n_groups, rates, split->n_shares, grain, ends);
+    for (unsigned i = 0; i < split->n_shares; i++) {
+        split->shares[i].begin = begin;
+        split->shares[i].end = begin = ends[i];
+    }
+}
+
+static void find_devices(struct split *split, const struct command *command, unsigned devices, uint64_t set)
+{
+    struct further_device *found[FURTHER_MAX];
+    unsigned n = device_helpers(command->queue->device, devices - 1, set, found);
+
+    split->n_shares = 1;
+    for (unsigned i = 0; i < n && split->n_shares < SHARES_MAX; i++)
+        if (twins_ready(split->kernel->program, split->known, found[i]))
+            split->shares[split->n_shares++].device = found[i];
+}
+
+static bool fill(struct split *split, const struct command *command)
+{
+    const struct command_launch *launch = &command->u.launch;
+    struct planning planning = {split, true};
+
+    split->args = calloc(launch->n_args + 1, sizeof *split->args);
+    split->kept = calloc(launch->n_args + 1, sizeof(cl_mem));
+    split->roots = calloc(launch->n_args + 1, sizeof(struct mem_record *));
+    if (!split->args || !split->kept || !split->roots)
+        return false;
+    split->n_args = launch->n_args;
+    for (cl_uint i = 0; i < launch->n_args; i++)
+        if (!arg_value_copy(&split->args[i], &launch->args[i]))
+            return false;
+    return touch_each(command, split->about, plan_touch, &planning) && planning.possible &&
+           args_fit(launch, split->about, split);
+}
+
+struct split *split_plan(const struct command *command, const struct translate_kernel *about,
+                         unsigned devices, uint64_t set, bool measured)
+{
+    struct kernel_record *kernel = command->u.launch.kernel;
+    struct spread_kernel *known = twins_kernel(kernel->program, kernel->name);
+    struct decision_case launch = {.items = launch_items(&command->u.launch)};
+    struct split *split;
+
+    if (!known || known->decision.never || (measured && !decide_worth_it(&known->decision, launch.items)) ||
+        !about->splittable || about->writes_images || about->uses_printf)
+        return NULL;
+    split = calloc(1, sizeof *split);
+    if (!split)
+        return NULL;
+    split->kernel = kernel;
+    atomic_fetch_add(&kernel->refs, 1);
+    split->about = about;
+    split->known = known;
+    if (!launch_geometry(&command->u.launch, about, &split->cut) || split->cut.n_groups < 2 ||
+        !fill(split, command)) {
+        split_drop(split);
+        return NULL;
+    }
+    find_devices(split, command, devices, set);
+    share_out(split);
+    launch.devices = split->n_shares;
+    count_bytes(split, &launch);
+    if (split->n_shares < 2 || (measured && !decide_split(&known->decision, &buffer_costs, &launch))) {
+        split_drop(split);
+        return NULL;
+    }
+    return split;
+}

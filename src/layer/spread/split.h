@@ -1,0 +1,95 @@
+/*
+ * A launch on several devices, from the plan to the merged result. It lives until its results are at home, or nobody can ask for them
+ * any more. All with spread_lock held unless said otherwise.
+ */
+#ifndef LAYER_SPREAD_SPLIT_H
+#define LAYER_SPREAD_SPLIT_H
+
+#include "layer/launch.h"
+#include "layer/spread/buffer.h"
+#include "layer/spread/device.h"
+#include "layer/spread/shares.h"
+#include "layer/spread/twins.h"
+
+enum { SPLIT_BUFFERS = 64 };
+
+/* One device's groups. */
+struct split_share {
+    struct device_task task;
+    struct split *split;
+    struct further_device *device; /* NULL: home */
+    uint32_t begin, end;
+    cl_mem *mems;           /* owned array of references, by argument; NULL: not a buffer */
+    struct command command; /* what the pieces report to */
+    cl_int code;
+    baton_nsec began_at, ended_at;
+};
+
+/* A range of a buffer that the launch may write. */
+struct split_output {
+    struct spread_buffer *buffer;
+    struct range range;
+    bool reads;
+    uint32_t element;  /* each work-item writes only the element of its own id, so many bytes; 0: not known */
+    size_t granule;    /* of the merge */
+    uint16_t *writers; /* owned, while merging */
+    const unsigned char *parts[SHARES_MAX]; /* mapped, while gathering */
+};
+
+struct split {
+    struct kernel_record *kernel; /* a reference */
+    const struct translate_kernel *about;
+    struct spread_kernel *known;
+    struct arg_value *args; /* owned */
+    cl_uint n_args;
+    cl_mem *kept;              /* owned array of references by argument: alive for a repetition at home */
+    struct mem_record **roots; /* owned array of references by argument */
+    struct launch_cut cut;
+    struct split_share shares[SHARES_MAX]; /* home first */
+    unsigned n_shares;
+    struct split_output outputs[SPLIT_BUFFERS];
+    unsigned n_outputs;
+    struct {
+        struct spread_buffer *buffer;
+        struct range range;
+    } inputs[SPLIT_BUFFERS];
+    unsigned n_inputs;
+    bool running;
+    int64_t spent; /* ns so far: copies, run, merge */
+};
+
+extern pthread_mutex_t spread_lock;
+extern pthread_cond_t spread_changed; /* a split stopped running */
+
+/*
+ * Should and can this launch be split? A plan, with every device ready and the shares set; NULL: it runs at home. about: what the
+ * translator says of the kernel. devices: how many at most. measured: only if that promises to be faster.
+ */
+struct split *split_plan(const struct command *command, const struct translate_kernel *about,
+                         unsigned devices, uint64_t set, bool measured);
+
+/*
+ * Copies what the devices need, runs the shares (spread_lock is given up meanwhile) and leaves partial results; or merges them at
+ * once where the program could look without asking. *ret_done false: nothing has run. Takes the split over.
+ */
+cl_int split_run(struct split *split, struct engine *engine, struct command *command, bool *ret_done);
+
+/* Merges at home, repeating the others' groups there if they disagree or failed, and frees. queue: one of the program's. */
+cl_int split_resolve(struct split *split, struct queue_record *queue);
+
+/* Nobody needs the results: frees. */
+void split_drop(struct split *split);
+
+/* Nothing of others may be pending in it: merges what is written there, and, before a write, what was computed from it. */
+cl_int split_settle(struct spread_buffer *buffer, bool for_writing, struct queue_record *queue);
+
+bool split_is_settled(const struct spread_buffer *buffer, bool for_writing);
+
+/* Groups [begin, end) at home, after everything. */
+cl_int split_at_home(struct split *split, struct queue_record *queue, uint32_t begin, uint32_t end);
+
+/* The bytes of an output that a share's own work-items write, where that is known. */
+struct range split_own_part(const struct split *split, const struct split_output *output,
+                            const struct split_share *share);
+
+#endif

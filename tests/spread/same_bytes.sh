@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# The same program on one device without Baton and on several with it: the same bytes in every case. Ends with `N passed, N failed`.
+set -uo pipefail
+build=$BATON_BUILD
+cases=$build/tests/spread/spread-cases
+scratch=$(mktemp -d)
+daemon=
+finish() {
+    [ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null
+    rm -rf "$scratch"
+}
+trap finish EXIT
+export POCL_DEVICES="basic basic basic" POCL_CACHE_DIR=$scratch/pocl BATON_CACHE_DIR=$scratch/cache HOME=$scratch
+export BATON_TRANSLATE=$build/baton-translate BATON_SOCKET=/nonexistent/baton.sock XDG_RUNTIME_DIR=$scratch
+passed=0
+failed=0
+
+verdict() { # NAME STATUS
+    if [ "$2" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $1"; fi
+}
+
+number() { # FIELD
+    sed -n "s/.*\"$1\": \([0-9.]*\).*/\1/p" "$scratch/stats" | head -n 1
+}
+
+spread() { # GPUS [CASE]
+    rm -f "$scratch/stats"
+    OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=$1 BATON_STATS=$scratch/stats timeout 120 "$cases" ${2:+"$2"} \
+        >"$scratch/several" 2>"$scratch/errors" || echo "status $?" >>"$scratch/several"
+}
+
+same() { # NAME, after spread
+    diff "$scratch/one" "$scratch/several" >"$scratch/diff"
+    verdict "$1 ($(head -n 3 "$scratch/diff" | tr '\n' ' ') $(head -c 300 "$scratch/errors"))" $?
+}
+
+"$cases" >"$scratch/one"
+verdict "one device alone" $?
+[ "$(wc -l <"$scratch/one")" -gt 50 ]
+verdict "every case speaks" $?
+
+spread 2
+same "two devices, the same bytes"
+[ "$(number split_launches)" -gt 45 ] && [ "$(number merged_bytes)" -gt 1000000 ] && [ "$(number moved_bytes)" -gt 1000000 ]
+verdict "launches were split and merged ($(number split_launches), $(number merged_bytes))" $?
+[ "$(number disagreements)" -ge 1 ] && [ "$(number disagreements)" -le 3 ]
+verdict "a disagreement was found once, then remembered ($(number disagreements))" $?
+
+spread all
+same "three devices, the same bytes"
+BATON_TEST_QUEUE=1 spread 2
+same "two devices, everything through the graph"
+BATON_SLICE=16 BATON_CHUNK=10000 spread 2
+same "two devices, shares in small pieces, copies in chunks"
+[ "$(number pieces)" -gt 1000 ]
+verdict "the shares ran in pieces ($(number pieces))" $?
+spread auto
+same "auto, the same bytes"
+spread 1
+same "--gpus 1, the same bytes"
+[ "$(number split_launches)" -eq 0 ] && [ "$(number moved_bytes)" -eq 0 ]
+verdict "--gpus 1 splits nothing" $?
+
+spread 2 atomics
+[ "$(number split_launches)" -eq 0 ]
+verdict "a kernel with global atomics is not split" $?
+spread 2 early_release
+[ "$(number split_launches)" -eq 6 ] && [ "$(number merged_bytes)" -eq $((3 * 4 * 65536)) ]
+verdict "results that nobody reads are never merged ($(number merged_bytes))" $?
+spread 2 own_writes
+[ "$(number split_launches)" -eq 2 ] && [ "$(number merged_bytes)" -lt $((2 * 4 * 65536)) ]
+verdict "known writes are gathered without comparing ($(number merged_bytes))" $?
+
+# With a daemon: shares take leases of their devices' engines.
+"$build/batond" --socket "$scratch/socket" --foreground >"$scratch/log" 2>&1 &
+daemon=$!
+for _ in $(seq 100); do
+    [ -S "$scratch/socket" ] && break
+    sleep 0.05
+done
+BATON_SOCKET=$scratch/socket spread 2
+same "two devices under a daemon"
+[ "$(number split_launches)" -gt 45 ]
+verdict "launches were split under a daemon ($(number split_launches))" $?
+BATON_SOCKET=$scratch/socket spread 2 &
+first=$!
+OPENCL_LAYERS=$build/libbaton-layer.so BATON_SOCKET=$scratch/socket BATON_GPUS=2 timeout 120 "$cases" >"$scratch/second"
+wait $first
+same "two programs that share two devices: the first"
+cmp -s "$scratch/one" "$scratch/second"
+verdict "two programs that share two devices: the second" $?
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,278 @@
+/* Ranges and coherence against arrays with one entry per byte; shares and the decision against arithmetic. */
+#include "harness.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "layer/spread/coherence.h"
+#include "layer/spread/decide.h"
+#include "layer/spread/shares.h"
+
+enum { SIZE = 200 };
+
+/* For innermost loops: the harness writes a message per assertion. */
+#define REQUIRE(condition)                                                                                   \
+    do {                                                                                                     \
+        if (!(condition))                                                                                    \
+            ck_abort_msg("%s", #condition);                                                                  \
+    } while (0)
+
+static struct range pick(struct random_state *random)
+{
+    size_t a = random_below(random, SIZE + 1), b = random_below(random, SIZE + 1);
+
+    return a < b ? (struct range){a, b} : (struct range){b, a};
+}
+
+static void check_ranges(const struct ranges *ranges, const bool bytes[SIZE], struct random_state *random)
+{
+    struct range within = pick(random), missing = {within.end, within.end}, held = missing;
+    size_t n = 0;
+
+    for (unsigned i = 0; i < ranges->n; i++) {
+        REQUIRE(ranges->list[i].begin < ranges->list[i].end);
+        if (i)
+            REQUIRE(ranges->list[i - 1].end < ranges->list[i].begin);
+    }
+    for (size_t i = 0; i < SIZE; i++)
+        n += bytes[i];
+    ck_assert_uint_eq(ranges_bytes(ranges), n);
+    for (size_t i = within.end; i-- > within.begin;) {
+        struct range *part = bytes[i] ? &held : &missing;
+        bool goes_on = i + 1 < within.end && bytes[i] == bytes[i + 1];
+        *part = (struct range){i, goes_on ? part->end : i + 1};
+    }
+    ck_assert_uint_eq(ranges_first_missing(ranges, within).begin, missing.begin);
+    ck_assert_uint_eq(ranges_first_missing(ranges, within).end, missing.end);
+    ck_assert_uint_eq(ranges_first_held(ranges, within).begin, held.begin);
+    ck_assert_uint_eq(ranges_first_held(ranges, within).end, held.end);
+    ck_assert_int_eq(ranges_holds(ranges, within), missing.begin == missing.end);
+}
+
+START_TEST(ranges_are_a_set_of_bytes)
+{
+    struct random_state random;
+
+    random_init(&random, 1, 0);
+    for (unsigned round = 0; round < 300; round++) {
+        struct ranges ranges = {0};
+        bool bytes[SIZE] = {false};
+
+        for (unsigned i = 0; i < 40; i++) { /* long ranges: the room suffices */
+            struct range range = pick(&random);
+            bool add = random_below(&random, 2);
+
+            if (add)
+                ranges_add(&ranges, range);
+            else
+                ranges_remove(&ranges, range);
+            for (size_t b = range.begin; b < range.end; b++)
+                bytes[b] = add;
+            check_ranges(&ranges, bytes, &random);
+        }
+    }
+}
+END_TEST
+
+START_TEST(ranges_without_room_forget_and_never_invent)
+{
+    struct random_state random;
+    unsigned forgot = 0;
+
+    random_init(&random, 2, 0);
+    for (unsigned round = 0; round < 300; round++) {
+        struct ranges ranges = {0};
+        bool bytes[SIZE] = {false};
+
+        for (unsigned i = 0; i < 150; i++) {
+            size_t at = random_below(&random, SIZE);
+            struct range one = {at, at + 1};
+            bool add = random_below(&random, 4) != 0;
+
+            if (add)
+                ranges_add(&ranges, one);
+            else
+                ranges_remove(&ranges, one);
+            bytes[at] = add;
+        }
+        ck_assert_uint_le(ranges.n, RANGES_MAX);
+        for (size_t b = 0; b < SIZE; b++) {
+            bool held = ranges_holds(&ranges, (struct range){b, b + 1});
+            REQUIRE(!held || bytes[b]);
+            forgot += bytes[b] && !held;
+        }
+    }
+    ck_assert_uint_gt(forgot, 0);
+}
+END_TEST
+
+/* Copies with real bytes: what the record says is valid must hold what one device alone would hold. */
+START_TEST(a_valid_copy_holds_what_one_device_would)
+{
+    enum { PLACES = 4 };
+    struct random_state random;
+
+    random_init(&random, 3, 0);
+    for (unsigned round = 0; round < 400; round++) {
+        struct coherence c;
+        unsigned bytes[PLACES][SIZE] = {{0}}, truth[SIZE] = {0}, clock = 0;
+
+        coherence_init(&c, SIZE);
+        for (unsigned place = 1; place < PLACES; place++)
+            for (size_t b = 0; b < SIZE; b++)
+                bytes[place][b] = 999999;
+        for (unsigned step = 0; step < 60; step++) {
+            int place = (int)random_below(&random, PLACES), from;
+            struct range range = pick(&random), part;
+
+            if (random_below(&random, 3) == 0) { /* make valid, then write part of it there */
+                while ((from = coherence_next_copy(&c, place, range, &part)) != PLACE_NONE) {
+                    ck_assert_int_ne(from, place);
+                    ck_assert_uint_gt(range_length(part), 0);
+                    memcpy(&bytes[place][part.begin], &bytes[from][part.begin],
+                           range_length(part) * sizeof(unsigned));
+                    coherence_copied(&c, place, part);
+                }
+                ck_assert(coherence_valid(&c, place, range));
+                clock++;
+                for (size_t b = range.begin; b < range.end; b++)
+                    truth[b] = bytes[place][b] = clock;
+                coherence_written(&c, place, range);
+            } else if (random_below(&random, 2)) { /* split over two, merged at once at home */
+                coherence_split(&c, range);
+                for (int p = 0; p < PLACES; p++)
+                    ck_assert(range_length(range) == 0 || !coherence_valid(&c, p, range));
+                clock++;
+                for (size_t b = range.begin; b < range.end; b++) {
+                    bytes[2][b] = bytes[3][b] = bytes[PLACE_HOST][b] = 888888;
+                    truth[b] = bytes[PLACE_HOME][b] = clock;
+                }
+                coherence_merged(&c, PLACE_HOME, range);
+            } else {
+                while ((from = coherence_next_copy(&c, place, range, &part)) != PLACE_NONE) {
+                    memcpy(&bytes[place][part.begin], &bytes[from][part.begin],
+                           range_length(part) * sizeof(unsigned));
+                    coherence_copied(&c, place, part);
+                }
+            }
+            for (size_t b = 0; b < SIZE; b++) {
+                bool somewhere = false;
+
+                for (int p = 0; p < PLACES; p++)
+                    if (coherence_valid(&c, p, (struct range){b, b + 1})) {
+                        somewhere = true;
+                        REQUIRE(bytes[p][b] == truth[b]);
+                    }
+                REQUIRE(somewhere || coherence_tight(&c));
+            }
+            if (coherence_tight(&c)) { /* as the owner does: everything home */
+                while ((from = coherence_next_copy(&c, PLACE_HOME, (struct range){0, SIZE}, &part)) !=
+                       PLACE_NONE) {
+                    memcpy(&bytes[PLACE_HOME][part.begin], &bytes[from][part.begin],
+                           range_length(part) * sizeof(unsigned));
+                    coherence_copied(&c, PLACE_HOME, part);
+                }
+                coherence_written(&c, PLACE_HOME, (struct range){0, SIZE});
+            }
+        }
+    }
+}
+END_TEST
+
+START_TEST(shares_cover_every_group_once_and_follow_the_speed)
+{
+    struct random_state random;
+    uint32_t ends[SHARES_MAX];
+
+    random_init(&random, 4, 0);
+    for (unsigned i = 0; i < 20000; i++) {
+        unsigned n = 1 + (unsigned)random_below(&random, SHARES_MAX);
+        uint32_t groups = (uint32_t)random_below(&random, i % 2 ? 50 : UINT32_MAX), before = 0;
+        uint32_t grain = (uint32_t)random_below(&random, 9);
+        double rates[SHARES_MAX], total = 0;
+
+        for (unsigned d = 0; d < n; d++)
+            total += rates[d] = 0.1 + random_unit(&random);
+        shares_divide(groups, rates, n, grain, ends);
+        for (unsigned d = 0; d < n; d++) {
+            double wanted = groups * rates[d] / total;
+            REQUIRE(ends[d] >= before);
+            REQUIRE(fabs(wanted - (ends[d] - before)) <= (grain > 1 ? grain + 1 : 1.5));
+            before = ends[d];
+        }
+        ck_assert_uint_eq(before, groups);
+    }
+    /* 3 : 1, and one never measured counts as their average: 3 : 1 : 2. */
+    shares_divide(400, (double[]){3, 1}, 2, 1, ends);
+    ck_assert_uint_eq(ends[0], 300);
+    shares_divide(600, (double[]){3, 1, 0}, 3, 1, ends);
+    ck_assert_uint_eq(ends[0], 300);
+    ck_assert_uint_eq(ends[1], 400);
+    /* (1/10 + 1/30) / 2 */
+    ck_assert_double_eq_tol(shares_rate(0.1, 10, 300), 0.0666667, 1e-6);
+}
+END_TEST
+
+START_TEST(a_line_goes_through_its_points)
+{
+    struct line line = {0};
+
+    ck_assert_double_eq_tol(line_at(&line, 4000), 1000, 1e-9); /* 4 bytes per ns before anything is known */
+    line_add(&line, 100, 250);
+    ck_assert_double_eq_tol(line_at(&line, 200), 500, 1e-9);
+    for (int i = 0; i < 20; i++)
+        line_add(&line, 1000.0 * i, 50 + 2 * 1000.0 * i);
+    for (double x = 0; x < 1e5; x += 7777)
+        ck_assert_double_eq_tol(line_at(&line, x), 50 + 2 * x, 1e-3 * (50 + 2 * x));
+    ck_assert_double_ge(line_at(&line, -1e9), 0);
+}
+END_TEST
+
+/* A machine on which a kernel takes `one` ns alone and `several` ns split. Answers how often of n it was split. */
+static unsigned split_of(unsigned n, int64_t one, int64_t several, size_t bytes)
+{
+    struct decision decision = {0};
+    struct decision_costs costs = {0};
+    struct decision_case launch = {.items = 1000, .move_bytes = bytes, .merge_bytes = bytes, .devices = 2};
+    unsigned split = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        if (decide_split(&decision, &costs, &launch)) {
+            split++;
+            samples_add(&decision.several, launch.items, several);
+        } else {
+            samples_add(&decision.one, launch.items, one);
+        }
+    }
+    return split;
+}
+
+START_TEST(auto_takes_what_is_faster)
+{
+    ck_assert_uint_ge(split_of(200, 50000000, 26000000, 1000), 190);
+    /* Copies alone take longer than the kernel: the lines say so, no trial. 400 MB at 4 GB/s are 100 ms. */
+    ck_assert_uint_eq(split_of(200, 50000000, 90000000, 400000000), 0);
+    /* Looks good and is not: three trials, then one in 64 at most. */
+    ck_assert_uint_le(split_of(1000, 50000000, 55000000, 1000), 3 + 1000 / 64);
+    ck_assert_uint_ge(split_of(1000, 50000000, 55000000, 1000), 3);
+    /* Too short to think about. */
+    ck_assert_uint_eq(split_of(200, 500000, 250000, 0), 0);
+}
+END_TEST
+
+START_TEST(a_kernel_that_must_not_be_split_is_not)
+{
+    struct decision decision = {.never = true};
+    struct decision_costs costs = {0};
+
+    samples_add(&decision.one, 1, 50000000);
+    for (int i = 0; i < 200; i++)
+        ck_assert(!decide_split(&decision, &costs, &(struct decision_case){.items = 1, .devices = 2}));
+}
+END_TEST
+
+HARNESS_MAIN("spread", 60, ranges_are_a_set_of_bytes, ranges_without_room_forget_and_never_invent,
+             a_valid_copy_holds_what_one_device_would, shares_cover_every_group_once_and_follow_the_speed,
+             a_line_goes_through_its_points, auto_takes_what_is_faster,
+             a_kernel_that_must_not_be_split_is_not)

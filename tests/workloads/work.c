@@ -1,0 +1,328 @@
+/* Opening a work, running its jobs: ordinary host code of an OpenCL program. */
+#include "workload.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+static void must(cl_int code, const char *what)
+{
+    if (code == CL_SUCCESS)
+        return;
+    fprintf(stderr, "workloads: %s: error %d\n", what, code);
+    exit(3);
+}
+
+static void show_build_log(const struct work *work)
+{
+    static char log[1 << 16];
+
+    clGetProgramBuildInfo(work->program, work->device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL);
+    fprintf(stderr, "workloads: %s does not build:\n%s\n", work->workload->name, log);
+    exit(3);
+}
+
+void work_open(struct work *work, const struct workload *workload, size_t size, uint64_t seed)
+{
+    cl_platform_id platform;
+    cl_int code;
+
+    memset(work, 0, sizeof *work);
+    work->workload = workload;
+    work->size = size;
+    random_init(&work->random, seed, 0);
+    must(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
+    must(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &work->device, NULL), "clGetDeviceIDs");
+    work->context = clCreateContext(NULL, 1, &work->device, NULL, NULL, &code);
+    must(code, "clCreateContext");
+    work->queue = clCreateCommandQueueWithProperties(work->context, work->device, NULL, &code);
+    must(code, "clCreateCommandQueueWithProperties");
+    work->program =
+        clCreateProgramWithSource(work->context, 1, (const char *[]){workload->source}, NULL, &code);
+    must(code, "clCreateProgramWithSource");
+    if (clBuildProgram(work->program, 1, &work->device, "", NULL, NULL))
+        show_build_log(work);
+    workload->prepare(work);
+}
+
+void work_close(struct work *work)
+{
+    for (size_t i = 0; i < work->n_kernels; i++)
+        clReleaseKernel(work->kernels[i].kernel);
+    for (size_t i = 0; i < WORK_BUFFERS; i++)
+        if (work->buffers[i].object)
+            clReleaseMemObject(work->buffers[i].object);
+    for (size_t i = 0; i < work->n_arrays; i++)
+        free(work->arrays[i]);
+    clReleaseProgram(work->program);
+    clReleaseCommandQueue(work->queue);
+    clReleaseContext(work->context);
+}
+
+void *check_array(size_t bytes)
+{
+    void *array = calloc(1, bytes ? bytes : 1);
+
+    if (!array) {
+        fprintf(stderr, "workloads: no memory for %zu bytes\n", bytes);
+        exit(3);
+    }
+    return array;
+}
+
+void *work_array(struct work *work, size_t bytes)
+{
+    void *array = aligned_alloc(4096, work_rounded(bytes, 4096));
+
+    if (!array || work->n_arrays == WORK_ARRAYS) {
+        fprintf(stderr, "workloads: no memory for %zu bytes\n", bytes);
+        exit(3);
+    }
+    memset(array, 0, bytes);
+    work->arrays[work->n_arrays++] = array;
+    return array;
+}
+
+float *work_floats(struct work *work, size_t n, double low, double high)
+{
+    float *array = work_array(work, n * sizeof *array);
+
+    for (size_t i = 0; i < n; i++)
+        array[i] = (float)(low + (high - low) * random_unit(&work->random));
+    return array;
+}
+
+uint32_t *work_words(struct work *work, size_t n, uint32_t below)
+{
+    uint32_t *array = work_array(work, n * sizeof *array);
+
+    for (size_t i = 0; i < n; i++)
+        array[i] = (uint32_t)random_below(&work->random, below);
+    return array;
+}
+
+size_t work_rounded(size_t size, size_t multiple)
+{
+    return size < multiple ? multiple : (size + multiple - 1) / multiple * multiple;
+}
+
+size_t work_power_of_two(size_t size, size_t least)
+{
+    size_t power = least;
+
+    while (power < size)
+        power *= 2;
+    return power;
+}
+
+static cl_mem_flags flags_for(const void *in, const void *out)
+{
+    return in && !out ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
+}
+
+void work_buffer(struct work *work, size_t index, const void *in, void *out, size_t bytes)
+{
+    cl_int code;
+    cl_mem object = clCreateBuffer(work->context, flags_for(in, out), bytes, NULL, &code);
+
+    must(code, "clCreateBuffer");
+    work->buffers[index] = (struct work_buffer){.object = object, .in = in, .out = out, .bytes = bytes};
+}
+
+void work_image(struct work *work, size_t index, const void *in, void *out, size_t width, size_t height)
+{
+    const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
+    const cl_image_desc description = {
+        .image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = width, .image_height = height};
+    cl_int code;
+    cl_mem object = clCreateImage(work->context, in ? CL_MEM_READ_ONLY : CL_MEM_WRITE_ONLY, &format,
+                                  &description, NULL, &code);
+
+    must(code, "clCreateImage");
+    work->buffers[index] = (struct work_buffer){.object = object,
+                                                .in = in,
+                                                .out = out,
+                                                .bytes = width * height * 4,
+                                                .width = width,
+                                                .height = height};
+}
+
+static cl_kernel kernel_named(struct work *work, const char *name)
+{
+    cl_int code;
+
+    for (size_t i = 0; i < work->n_kernels; i++)
+        if (!strcmp(work->kernels[i].name, name))
+            return work->kernels[i].kernel;
+    if (work->n_kernels == WORK_KERNELS) {
+        fprintf(stderr, "workloads: %s has too many kernels\n", work->workload->name);
+        exit(3);
+    }
+    work->kernels[work->n_kernels].name = name;
+    work->kernels[work->n_kernels].kernel = clCreateKernel(work->program, name, &code);
+    must(code, name);
+    return work->kernels[work->n_kernels++].kernel;
+}
+
+static cl_int set_argument(struct work *work, cl_kernel kernel, cl_uint at,
+                           const struct work_argument *argument)
+{
+    cl_int number = (cl_int)argument->number;
+
+    switch (argument->kind) {
+    case ARGUMENT_BUFFER:
+        return clSetKernelArg(kernel, at, sizeof(cl_mem), &work->buffers[argument->number].object);
+    case ARGUMENT_INT:
+        return clSetKernelArg(kernel, at, sizeof number, &number);
+    case ARGUMENT_FLOAT:
+        return clSetKernelArg(kernel, at, sizeof argument->real, &argument->real);
+    default:
+        return clSetKernelArg(kernel, at, argument->number, NULL);
+    }
+}
+
+void work_launch(struct work *work, const char *name, struct work_shape shape,
+                 const struct work_argument *arguments, size_t n)
+{
+    cl_kernel kernel = kernel_named(work, name);
+
+    for (size_t i = 0; i < n; i++)
+        must(set_argument(work, kernel, (cl_uint)i, &arguments[i]), name);
+    must(clEnqueueNDRangeKernel(work->queue, kernel, shape.dimensions, NULL, shape.global, shape.local, 0,
+                                NULL, NULL),
+         name);
+    work->launches++;
+}
+
+static void finish(struct work *work)
+{
+    must(clFinish(work->queue), "clFinish");
+}
+
+/* A transfer in the midst of run() is not part of the kernels' time. */
+static void transferred(struct work *work, double *stage_ms, baton_nsec began_at)
+{
+    if (!work->staged)
+        return;
+    finish(work);
+    *stage_ms += nsec_to_ms(clock_now() - began_at);
+    work->kernel_ms -= nsec_to_ms(clock_now() - began_at);
+}
+
+static baton_nsec transfer_begins(struct work *work)
+{
+    if (work->staged)
+        finish(work);
+    return clock_now();
+}
+
+void work_write(struct work *work, size_t index, const void *from, size_t bytes)
+{
+    baton_nsec at = transfer_begins(work);
+
+    must(clEnqueueWriteBuffer(work->queue, work->buffers[index].object, CL_FALSE, 0, bytes, from, 0, NULL,
+                              NULL),
+         "clEnqueueWriteBuffer");
+    transferred(work, &work->write_ms, at);
+}
+
+void work_read(struct work *work, size_t index, void *to, size_t bytes)
+{
+    baton_nsec at = transfer_begins(work);
+
+    must(clEnqueueReadBuffer(work->queue, work->buffers[index].object, CL_TRUE, 0, bytes, to, 0, NULL, NULL),
+         "clEnqueueReadBuffer");
+    transferred(work, &work->read_ms, at);
+}
+
+void work_copy(struct work *work, size_t from, size_t to, size_t bytes)
+{
+    must(clEnqueueCopyBuffer(work->queue, work->buffers[from].object, work->buffers[to].object, 0, 0, bytes,
+                             0, NULL, NULL),
+         "clEnqueueCopyBuffer");
+}
+
+void work_fill(struct work *work, size_t index, uint32_t word, size_t bytes)
+{
+    must(clEnqueueFillBuffer(work->queue, work->buffers[index].object, &word, sizeof word, 0, bytes, 0, NULL,
+                             NULL),
+         "clEnqueueFillBuffer");
+}
+
+static void write_input(struct work *work, const struct work_buffer *buffer)
+{
+    const size_t origin[3] = {0};
+    const size_t region[3] = {buffer->width, buffer->height, 1};
+
+    if (buffer->width)
+        must(clEnqueueWriteImage(work->queue, buffer->object, CL_FALSE, origin, region, 0, 0, buffer->in, 0,
+                                 NULL, NULL),
+             "clEnqueueWriteImage");
+    else
+        must(clEnqueueWriteBuffer(work->queue, buffer->object, CL_FALSE, 0, buffer->bytes, buffer->in, 0,
+                                  NULL, NULL),
+             "clEnqueueWriteBuffer");
+    work->bytes_in += buffer->bytes;
+}
+
+static void read_output(struct work *work, const struct work_buffer *buffer)
+{
+    const size_t origin[3] = {0};
+    const size_t region[3] = {buffer->width, buffer->height, 1};
+
+    if (buffer->width)
+        must(clEnqueueReadImage(work->queue, buffer->object, CL_FALSE, origin, region, 0, 0, buffer->out, 0,
+                                NULL, NULL),
+             "clEnqueueReadImage");
+    else
+        must(clEnqueueReadBuffer(work->queue, buffer->object, CL_FALSE, 0, buffer->bytes, buffer->out, 0,
+                                 NULL, NULL),
+             "clEnqueueReadBuffer");
+    work->bytes_out += buffer->bytes;
+}
+
+/* With stages: waits, and adds the time since *at to the stage. */
+static void stage_ends(struct work *work, double *stage_ms, baton_nsec *at)
+{
+    baton_nsec now;
+
+    if (!work->staged)
+        return;
+    finish(work);
+    now = clock_now();
+    *stage_ms += nsec_to_ms(now - *at);
+    *at = now;
+}
+
+void work_job(struct work *work)
+{
+    baton_nsec at = clock_now();
+
+    work->write_ms = work->kernel_ms = work->read_ms = 0;
+    work->launches = work->bytes_in = work->bytes_out = 0;
+    for (size_t i = 0; i < WORK_BUFFERS; i++)
+        if (work->buffers[i].in)
+            write_input(work, &work->buffers[i]);
+    stage_ends(work, &work->write_ms, &at);
+    work->workload->run(work);
+    stage_ends(work, &work->kernel_ms, &at);
+    for (size_t i = 0; i < WORK_BUFFERS; i++)
+        if (work->buffers[i].out)
+            read_output(work, &work->buffers[i]);
+    finish(work);
+    stage_ends(work, &work->read_ms, &at);
+}
+
+uint64_t work_hash(const struct work *work)
+{
+    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+
+    for (size_t i = 0; i < WORK_BUFFERS; i++) {
+        const unsigned char *bytes = work->buffers[i].out;
+        for (size_t j = 0; bytes && j < work->buffers[i].bytes; j++)
+            hash = (hash ^ bytes[j]) * UINT64_C(1099511628211);
+    }
+    return hash;
+}
