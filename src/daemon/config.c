@@ -385,10 +385,10 @@ static int read_admission(const struct reader *reader, struct config *config)
 static int read_all(const struct reader *reader, struct config *config)
 {
     static const char *const keys[] = {
-        "profile",        "policy",     "lock",      "clients",  "devices",   "copy_engines", "buses",
-        "tokens_per_gpu", "declare",    "probe",     "realtime", "settle_ms", "overdue_ms",   "idle_exit_ms",
-        "band",           "others",     "users",     "gpus",     "plan",      "tasks",        "admission",
-        "planner",        "planner_ms", "partition", "metrics",  NULL};
+#define CONFIG(key, value, otherwise, help) key,
+#include "model/daemon_config.def"
+#undef CONFIG
+        NULL};
     int result = node_expect_mapping(reader->document, reader->mapping, keys, reader->error);
 
     if (!result)
