@@ -156,8 +156,9 @@ static void print_counters(FILE *out, const struct session *session)
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
         (void)fprintf(out, "\"%s\": %" PRIu64 ", ", page_counter_names[plain[i]],
                       session_counter(session, plain[i]));
-    (void)fprintf(out, "\"moved_ms\": %.6f, ",
-                  nsec_to_ms((baton_nsec)session_counter(session, COUNTER_MOVED_NS)));
+    (void)fprintf(out, "\"moved_ms\": %.6f, \"merge_ms\": %.6f, ",
+                  nsec_to_ms((baton_nsec)session_counter(session, COUNTER_MOVED_NS)),
+                  nsec_to_ms((baton_nsec)session_counter(session, COUNTER_MERGE_NS)));
     (void)fprintf(out, "\"unsliced\": {");
     for (unsigned i = 0; i < COUNTER_N; i++) {
         uint64_t n = session_counter(session, i);
