@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "makespan/ptx.h"
-#include "makespan/solve.h"
+#include "makespan/ptx/ptx.h"
+#include "makespan/search/solve.h"
 #include "model/segment_source.h"
 #include "transfer/worst.h"
 
