@@ -6,21 +6,38 @@
 
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/report_sources.h"
 #include "report/story.h"
+
+/* Everything that was named, each by its kind. */
+static int collect(const struct cli_args *args, struct story *story)
+{
+    struct input_error error;
+    int result = 0;
+
+    if (args->n_positional == 0 && !cli_has(args, "live"))
+        return cli_fail_usage(args, "expected FILE..., or --live");
+    for (size_t i = 0; i < args->n_positional && !result; i++) {
+        const char *path = args->positional[i];
+
+        result = report_is_database(path)
+                     ? report_add_study(args, path, story)
+                     : cli_input_result(args, story_add(story, path, path, &error), path, &error);
+    }
+    if (!result && cli_has(args, "live"))
+        result = report_add_daemon(args, cli_value(args, "socket", NULL), story);
+    return result;
+}
 
 static int run(const struct cli_args *args)
 {
     const char *output = cli_value(args, "output", "report.html");
     struct story story = {0};
-    struct input_error error;
     char *text = NULL;
     size_t size = 0;
     FILE *out;
-    int result = 0;
+    int result = collect(args, &story);
 
-    for (size_t i = 0; i < args->n_positional && !result; i++)
-        result = cli_input_result(args, story_add(&story, args->positional[i], &error), args->positional[i],
-                                  &error);
     if (!result && !(out = open_memstream(&text, &size)))
         result = cli_fail_environment(args, ENOMEM, "cannot write the page");
     if (!result) {
@@ -39,15 +56,18 @@ static int run(const struct cli_args *args)
 
 static const struct cli_option options[] = {
     {"output", 'o', "FILE.html", "where the page goes; default report.html"},
+    {"live", 0, NULL, "what a running daemon did lately and how its programs fare, besides the files"},
+    {"socket", 0, "PATH", "of that daemon; otherwise as for `baton run`"},
     {"title", 0, "TEXT", "its title"},
     {0},
 };
 
 const struct cli_command command_report = {
     .name = "report",
-    .summary = "Make one self-contained HTML page from traces and the --json answers of other commands.",
-    .arguments = "FILE...",
-    .min_arguments = 1,
+    .summary = "Make one self-contained HTML page from traces, studies, a daemon, and the --json answers of "
+               "other commands.",
+    .arguments = "[FILE...]",
+    .min_arguments = 0,
     .max_arguments = STORY_MAX_INPUTS,
     .options = options,
     .example = "baton report trace.json bounds.json -o report.html",

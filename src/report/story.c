@@ -1,6 +1,7 @@
 #include "report/story.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,8 @@
 
 #define INPUT_LIMIT ((size_t)512 << 20)
 
-static const char *const kind_names[] = {"trace", "analysis", "simulation", "batch", "makespan", "status"};
+static const char *const kind_names[] = {"trace",    "analysis", "simulation", "batch",
+                                         "makespan", "status",   "study",      "picture"};
 
 const char *story_kind_name(enum story_kind kind)
 {
@@ -39,7 +41,8 @@ static int recognise(const json_t *root, enum story_kind *ret_kind)
         enum story_kind kind;
     } signs[] = {
         {"traceEvents", STORY_TRACE}, {"analysis", STORY_ANALYSIS}, {"streams", STORY_BATCH},
-        {"warps", STORY_MAKESPAN},    {"clients", STORY_STATUS},    {"tasks", STORY_SIMULATION},
+        {"warps", STORY_MAKESPAN},    {"clients", STORY_STATUS},    {"combinations", STORY_STUDY},
+        {"tasks", STORY_SIMULATION},
     };
 
     for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
@@ -78,25 +81,46 @@ static void learn_tasks(struct story *story, const struct story_input *input)
     }
 }
 
-int story_add(struct story *story, const char *path, struct input_error *ret_error)
+/* The file's text, if there is room for one input more. */
+static int read_input(const struct story *story, const char *path, const char *shown, char **ret_text,
+                      size_t *ret_size, struct input_error *ret_error)
 {
-    struct story_input input = {.path = path};
+    int result;
+
+    if (story->n_inputs == STORY_MAX_INPUTS)
+        return input_reject(ret_error, shown, 0, 0, "one more", "at most %d inputs", STORY_MAX_INPUTS);
+    result = file_read(path, INPUT_LIMIT, ret_text, ret_size);
+    if (result == -EFBIG)
+        return input_reject(ret_error, shown, 0, 0, "a larger one", "a file of at most 512 MiB");
+    return result;
+}
+
+int story_add_picture(struct story *story, const char *path, const char *shown, struct input_error *ret_error)
+{
+    struct story_input input = {.shown = shown, .kind = STORY_PICTURE};
+    size_t size;
+    int result = read_input(story, path, shown, &input.picture, &size, ret_error);
+
+    if (!result)
+        story->inputs[story->n_inputs++] = input;
+    return result;
+}
+
+int story_add(struct story *story, const char *path, const char *shown, struct input_error *ret_error)
+{
+    struct story_input input = {.shown = shown};
     json_error_t error;
     char *text;
     size_t size;
     int result;
 
-    if (story->n_inputs == STORY_MAX_INPUTS)
-        return input_reject(ret_error, path, 0, 0, "one more", "at most %d inputs", STORY_MAX_INPUTS);
-    result = file_read(path, INPUT_LIMIT, &text, &size);
-    if (result == -EFBIG)
-        return input_reject(ret_error, path, 0, 0, "a larger one", "a file of at most 512 MiB");
+    result = read_input(story, path, shown, &text, &size, ret_error);
     if (result)
         return result;
     input.root = json_loadb(text, size, 0, &error);
     free(text);
     if (!input.root)
-        return input_reject(ret_error, path, error.line > 0 ? (unsigned)error.line : 1,
+        return input_reject(ret_error, shown, error.line > 0 ? (unsigned)error.line : 1,
                             error.column > 0 ? (unsigned)error.column : 1, error.text, "JSON");
     if (recognise(input.root, &input.kind)) {
         json_decref(input.root);
@@ -111,9 +135,21 @@ int story_add(struct story *story, const char *path, struct input_error *ret_err
 
 void story_done(struct story *story)
 {
-    for (size_t i = 0; i < story->n_inputs; i++)
+    for (size_t i = 0; i < story->n_inputs; i++) {
         json_decref(story->inputs[i].root);
+        free(story->inputs[i].picture);
+    }
     *story = (struct story){0};
+}
+
+/* Pictures that follow each other share a heading. */
+static void write_picture(const struct story_input *input, struct page *page, bool follows)
+{
+    if (!follows)
+        page_section(page, "Curves", input->shown);
+    page_picture_begin(page);
+    (void)fputs(input->picture, page->out);
+    page_picture_end(page);
 }
 
 void story_write(const struct story *story, const char *title, FILE *out)
@@ -124,13 +160,16 @@ void story_write(const struct story *story, const char *title, FILE *out)
     for (size_t i = 0; i < story->n_inputs; i++) {
         size_t used = strlen(subtitle);
 
-        (void)snprintf(subtitle + used, sizeof subtitle - used, "%s %s (%s)", i ? "," : "",
-                       story->inputs[i].path, kind_names[story->inputs[i].kind]);
+        if (story->inputs[i].kind != STORY_PICTURE)
+            (void)snprintf(subtitle + used, sizeof subtitle - used, "%s %s (%s)", used > 4 ? "," : "",
+                           story->inputs[i].shown, kind_names[story->inputs[i].kind]);
     }
     page_begin(&page, out, title, subtitle);
     for (size_t i = 0; i < story->n_inputs; i++) {
         if (story->inputs[i].kind == STORY_TRACE)
             story_trace(story, &story->inputs[i], &page);
+        else if (story->inputs[i].kind == STORY_PICTURE)
+            write_picture(&story->inputs[i], &page, i > 0 && story->inputs[i - 1].kind == STORY_PICTURE);
         else
             story_tables(story, &story->inputs[i], &page);
     }

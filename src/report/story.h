@@ -1,6 +1,6 @@
 /*
  * The story of some result files on one page: what `baton report` tells. Inputs are the JSON that other commands print (a trace, a
- * simulation, an analysis or plan, a batch, a makespan, a daemon's status); several belong together when they name the same
+ * simulation, an analysis or plan, a batch, a makespan, a study's ranking, a daemon's status); several belong together when they name the same
  * tasks, so that responses are drawn against bounds.
  */
 #ifndef REPORT_STORY_H
@@ -19,12 +19,15 @@ enum story_kind {
     STORY_BATCH,
     STORY_MAKESPAN,
     STORY_STATUS,
+    STORY_STUDY,
+    STORY_PICTURE,
 };
 
 struct story_input {
-    const char *path; /* borrowed */
+    const char *shown; /* what the page calls it; borrowed */
     enum story_kind kind;
-    json_t *root; /* owned */
+    json_t *root;  /* owned; NULL: a picture */
+    char *picture; /* owned; an SVG of our own */
 };
 
 #define STORY_MAX_INPUTS 16
@@ -43,8 +46,12 @@ struct story {
     size_t n_tasks;
 };
 
-/* Reads a file of any kind and adds it: 0, INPUT_REJECTED, -errno. */
-int story_add(struct story *story, const char *path, struct input_error *ret_error);
+/* Reads a file of any kind and adds it; the page calls it `shown`: 0, INPUT_REJECTED, -errno. */
+int story_add(struct story *story, const char *path, const char *shown, struct input_error *ret_error);
+
+/* A picture (SVG) becomes part of the page as it is: only for files that Baton itself has just written. The same answers. */
+int story_add_picture(struct story *story, const char *path, const char *shown,
+                      struct input_error *ret_error);
 void story_done(struct story *story);
 
 /* Writes the whole page. */

@@ -147,7 +147,8 @@ static void write_scalars(struct page *page, const json_t *root)
 
 void story_tables(const struct story *story, const struct story_input *input, struct page *page)
 {
-    static const char *const titles[] = {"Trace", "Analysis", "Simulation", "Batch", "Makespan", "Daemon"};
+    static const char *const titles[] = {"Trace",    "Analysis", "Simulation", "Batch",
+                                         "Makespan", "Daemon",   "Study"};
     const char *key;
     json_t *value;
 
@@ -160,7 +161,7 @@ void story_tables(const struct story *story, const struct story_input *input, st
     {
         if (!json_is_array(value) || !json_is_object(json_array_get(value, 0)))
             continue;
-        page_section(page, key, NULL);
+        page_section(page, input->kind == STORY_STUDY ? "Ranking" : key, NULL);
         write_table(page, value);
     }
 }

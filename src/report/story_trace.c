@@ -12,7 +12,8 @@
 
 struct trace_row_name {
     int group, row;
-    const char *name;
+    const char *name, *group_name;
+    char shown[96]; /* both, where the group says more than the row */
 };
 
 struct chapter {
@@ -59,8 +60,30 @@ static size_t row_of(struct chapter *chapter, const json_t *event)
     }
     if (chapter->n_rows == MAX_ROWS)
         return MAX_ROWS;
-    chapter->rows[chapter->n_rows] = (struct trace_row_name){group, row, "row"};
+    chapter->rows[chapter->n_rows] = (struct trace_row_name){group, row, "row", "", ""};
     return chapter->n_rows++;
+}
+
+/* The group's name belongs to all its rows; a trace may say it once, or with each of them. */
+static const char *group_name(const struct chapter *chapter, int group)
+{
+    for (size_t i = 0; i < chapter->n_rows; i++) {
+        if (chapter->rows[i].group == group && *chapter->rows[i].group_name)
+            return chapter->rows[i].group_name;
+    }
+    return "";
+}
+
+static void show_rows(struct chapter *chapter)
+{
+    for (size_t i = 0; i < chapter->n_rows; i++) {
+        struct trace_row_name *row = &chapter->rows[i];
+        const char *group = group_name(chapter, row->group);
+        bool both = *group && strcmp(group, row->name) != 0;
+
+        (void)snprintf(row->shown, sizeof row->shown, "%s%s%s", both ? group : "", both ? ": " : "",
+                       row->name);
+    }
 }
 
 static void learn_rows(struct chapter *chapter)
@@ -78,6 +101,11 @@ static void learn_rows(struct chapter *chapter)
 
             if (row < MAX_ROWS)
                 chapter->rows[row].name = text_of(json_object_get(event, "args"), "name");
+        } else if (strcmp(phase, "M") == 0 && strcmp(text_of(event, "name"), "process_name") == 0) {
+            size_t row = row_of(chapter, event);
+
+            if (row < MAX_ROWS)
+                chapter->rows[row].group_name = text_of(json_object_get(event, "args"), "name");
         } else if (strcmp(phase, "X") == 0 || strcmp(phase, "i") == 0) {
             double at = number_of(event, "ts");
 
@@ -86,6 +114,7 @@ static void learn_rows(struct chapter *chapter)
             any = true;
         }
     }
+    show_rows(chapter);
 }
 
 static size_t colour_of(const struct story *story, const char *task)
@@ -113,7 +142,7 @@ static size_t drop_empty_rows(const struct chapter *chapter, struct page_span *s
         place[events[i].row] = 1;
     for (size_t r = 0; r < chapter->n_rows; r++) {
         if (place[r]) {
-            names[n++] = chapter->rows[r].name;
+            names[n++] = chapter->rows[r].shown;
             place[r] = (unsigned)n;
         }
     }

@@ -8,9 +8,9 @@
  *   group_ns NAME NS         kernel NAME takes NS nanoseconds per work-group
  *   fail CALL NTH CODE       the NTH call (from 1; 0: every one) answers CODE at once
  *   abort CALL NTH CODE      the NTH command ends with CODE as its event status
+ *   clock ahead US           the profiling clock is US microseconds ahead of CLOCK_MONOTONIC
  *   slow DEVICE PERCENT      kernels on device 0 or 1 take so much of their time: 400 is four times as long
  *   abort_on DEVICE NTH CODE the NTH launch (0: every one) on that device ends with CODE
- *   clock ahead US           the profiling clock is US microseconds ahead of CLOCK_MONOTONIC
  *   sync                     commands run inside the enqueue call, as PoCL's basic device does
  *   version 1.2              no clCloneKernel and no SVM, as an old driver
  * FAKE_CL_LOG names a file that gets one line per executed command: CALL queue begin_ns end_ns groups bytes.

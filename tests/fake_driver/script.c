@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum verb { DURATION, GROUP_NS, FAIL, ABORT, SLOW, ABORT_ON, CLOCK };
+enum verb { DURATION, GROUP_NS, FAIL, ABORT, CLOCK, SLOW, ABORT_ON };
 
 static struct line {
     enum verb verb;
@@ -37,9 +37,9 @@ static void read_entry(char *entry)
     line->verb = !strcmp(verb, "duration")   ? DURATION
                  : !strcmp(verb, "group_ns") ? GROUP_NS
                  : !strcmp(verb, "fail")     ? FAIL
+                 : !strcmp(verb, "clock")    ? CLOCK
                  : !strcmp(verb, "slow")     ? SLOW
                  : !strcmp(verb, "abort_on") ? ABORT_ON
-                 : !strcmp(verb, "clock")    ? CLOCK
                                              : ABORT;
     (void)snprintf(line->call, sizeof line->call, "%s", call);
     line->a = a;
