@@ -20,8 +20,10 @@
 
 enum { ROUNDS = 3, MOST = 20000 };
 
-#define PIECE_MS 0.5 /* what the layer aims at */
-#define SLACK_MS 0.2
+#define PIECE_MS     0.5 /* what the layer aims at */
+#define SLACK_MS     0.2
+#define LESS_PENDING 90.0 /* % */
+#define THROUGHPUT   0.97 /* of plain */
 
 static struct stage stage;
 static char urgent_steps[32], hog_steps[32];
@@ -126,6 +128,11 @@ static void measure_baseline(struct sample *sample, const char *profile, const c
     stage_daemon_stop(&stage);
 }
 
+static double pending_of(const struct sample *sample)
+{
+    return sample->pending_ms / sample->jobs;
+}
+
 static void bench_hog(const char *kind, const char *what)
 {
     static struct sample alone, beside, plain, fifo, whole;
@@ -133,6 +140,7 @@ static void bench_hog(const char *kind, const char *what)
     double p99;
     double limit;
     double rate = 0;
+    char claim[96];
 
     memset(&alone, 0, sizeof alone);
     memset(&beside, 0, sizeof beside);
@@ -159,11 +167,15 @@ static void bench_hog(const char *kind, const char *what)
 
     p99 = stage_quantile(beside.ms, beside.n, 0.99);
     limit = stage_quantile(alone.ms, alone.n, 0.99) + 2 * PIECE_MS + SLACK_MS;
-    printf("  p99 beside the hog %.3f ms; p99 alone + 2 pieces + %.1f ms = %.3f ms: %s\n", p99, SLACK_MS,
-           limit, p99 <= limit ? "within" : "NOT within");
-    printf("  pending time %.1f %% lower than with fifo, %.1f %% lower than with priority-whole\n\n",
-           100 * (1 - beside.pending_ms / beside.jobs / (fifo.pending_ms / fifo.jobs)),
-           100 * (1 - beside.pending_ms / beside.jobs / (whole.pending_ms / whole.jobs)));
+    (void)snprintf(claim, sizeof claim, "p99 beside the %s hog against p99 alone + 2 pieces + %.1f ms", kind,
+                   SLACK_MS);
+    stage_claim(claim, p99, false, limit, " ms");
+    (void)snprintf(claim, sizeof claim, "pending time beside the %s hog, less than with fifo by", kind);
+    stage_claim(claim, 100 * (1 - pending_of(&beside) / pending_of(&fifo)), true, LESS_PENDING, " %");
+    (void)snprintf(claim, sizeof claim, "pending time beside the %s hog, less than with priority-whole by",
+                   kind);
+    stage_claim(claim, 100 * (1 - pending_of(&beside) / pending_of(&whole)), true, LESS_PENDING, " %");
+    printf("\n");
 }
 
 /* Pairs of runs, plain and under Baton, so that a slow minute of the machine hits both. */
@@ -171,6 +183,7 @@ static void bench_throughput(const char *kind)
 {
     enum { PAIRS = 5 };
     double ratio[PAIRS];
+    char claim[96];
 
     for (int i = 0; i < PAIRS; i++) {
         double rate[2] = {0};
@@ -186,6 +199,8 @@ static void bench_throughput(const char *kind)
     stage_quantile(ratio, PAIRS, 0.5);
     printf("  %-8s hog alone: throughput under Baton / plain, median of %d pairs  %.4f   [%.4f, %.4f]\n",
            kind, PAIRS, ratio[PAIRS / 2], ratio[0], ratio[PAIRS - 1]);
+    (void)snprintf(claim, sizeof claim, "throughput of the %s hog alone under Baton / plain", kind);
+    stage_claim(claim, ratio[PAIRS / 2], true, THROUGHPUT, "");
     (void)fflush(stdout);
 }
 

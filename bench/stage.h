@@ -70,6 +70,9 @@ double stage_stat(const struct stage_program *program, const char *path);
 /* The response times of a `workloads --json` run of one program, ms, in the order of its jobs: how many, at most `most`. */
 size_t stage_responses(const struct stage_program *program, double ret_ms[], size_t most);
 
+/* One line for a figure that must hold: what, measured, floor or ceiling, met or not. */
+void stage_claim(const char *what, double measured, bool at_least, double limit, const char *unit);
+
 /* Of n values, sorted here: the one at this fraction. */
 double stage_quantile(double *values, size_t n, double fraction);
 

@@ -45,7 +45,7 @@ static void print_table(const struct gpes *gpes, const char *title, double ratio
 void gpes_chunks(struct gpes *gpes)
 {
     static const char *const titles[] = {"host to device", "device to host"};
-    static const struct stage_how plain = {0};
+    static const struct stage_how plain = {.realtime = true};
     static double ratio[DIRECTIONS][SIZES][COUNTS], whole[DIRECTIONS][SIZES];
     double x[COUNTS];
     size_t n_sizes = gpes->quick ? SIZES - 1 : SIZES;
@@ -56,7 +56,7 @@ void gpes_chunks(struct gpes *gpes)
     stage_daemon_start(&gpes->stage, "priority", NULL);
     for (size_t s = 0; s < n_sizes; s++) {
         for (size_t c = 0; c < COUNTS; c++) {
-            struct stage_how cut = {.baton = true, .chunk = chunk};
+            struct stage_how cut = {.baton = true, .chunk = chunk, .realtime = true};
             struct times before = copy_ms(gpes, &plain, sizes_mib[s]);
             struct times with;
             struct times after;

@@ -42,7 +42,7 @@ static void run_point(struct gpes *gpes, const struct experiment *experiment, si
                       const struct setting *setting, const double alone[], double ret_pending[])
 {
     static const struct stage_how high = {.baton = true, .priority = 80, .name = "high", .realtime = true};
-    struct stage_how low = {.baton = true, .priority = 10, .name = "low", .quiet = true};
+    struct stage_how low = {.baton = true, .priority = 10, .name = "low", .quiet = true, .realtime = true};
     struct stage_program runs[2] = {0};
     double ms[GPES_MOST_JOBS];
 
@@ -65,7 +65,7 @@ static void print_set(const struct gpes *gpes, const struct experiment *experime
     struct svg_series series[SETTINGS];
     char name[32];
     char title[96];
-    size_t n_sizes = gpes->quick ? 2 : SIZES;
+    size_t n_sizes = gpes->quick ? 1 : SIZES;
 
     printf("  (%s) %s; other program: MB (ms alone)\n  %-22s", experiment->sets[set].letter,
            experiment->sets[set].name, "");
@@ -98,7 +98,7 @@ static void run_experiment(struct gpes *gpes, const struct experiment *experimen
     static double points[SETTINGS][SIZES][HIGH];
     double alone[HIGH];
     double low_ms[SIZES];
-    size_t n_sizes = gpes->quick ? 2 : SIZES;
+    size_t n_sizes = gpes->quick ? 1 : SIZES;
 
     for (size_t i = 0; i < HIGH; i++)
         alone[i] = gpes_alone_ms(gpes, experiment->high[i]);
@@ -159,7 +159,7 @@ void gpes_kernels(struct gpes *gpes)
                  {"b", "dependent kernels: backprop, heartwall, lud", "Gdev 2.0, 2 pieces 1.2 at 100 MB", 3,
                   3}},
         .n_sets = 2,
-        .sizes = {192, 256, 384, 512},
+        .sizes = {256, 384, 448, 512},
         .n_low = 2,
         .alone_ms = mmul_alone,
         .start = mmul_start,
@@ -173,7 +173,7 @@ void gpes_kernels(struct gpes *gpes)
 
 static double copies_alone(struct gpes *gpes, size_t size)
 {
-    static const struct stage_how plain = {0};
+    static const struct stage_how plain = {.realtime = true};
     struct stage_program run = {0};
     char bytes[32];
     const char *argv[] = {"examples/demo/hog", "copy", "--bytes", bytes, "--seconds", "0.7", NULL};
@@ -226,7 +226,7 @@ void gpes_copies(struct gpes *gpes)
                  {"b", "copying: nn, backprop, bfs", "more than (a), still far below Gdev", 3, 3},
                  {"c", "mixed: all six", "between the two", 0, 6}},
         .n_sets = 3,
-        .sizes = {(size_t)16 << 20, (size_t)64 << 20, (size_t)128 << 20, (size_t)256 << 20},
+        .sizes = {(size_t)64 << 20, (size_t)128 << 20, (size_t)256 << 20, (size_t)512 << 20},
         .n_low = 1,
         .alone_ms = copies_alone,
         .start = copies_start,

@@ -51,7 +51,7 @@ struct analysis_term {
     const char
         *where; /* "cpu", "bus", "gpu", ...: what is waited for, or executed on. Borrowed, lives for ever */
     const char *
-        why; /* "own", "from" a more urgent task, "blocking by" a less urgent one, "self": borrowed likewise */
+        why; /* "own", "from" a more urgent task, "blocking by" a less urgent one, "self", "slack" (bound by nothing): borrowed likewise */
     size_t segment; /* index in the task; ANALYSIS_JOB: several segments of the job together */
     size_t culprit; /* index of a task in the set; the task itself for "own" and "self" */
     baton_nsec amount;
@@ -72,6 +72,7 @@ struct analysis {
     const char *
         profile; /* run-time profile whose rules its bounds assume; NULL: none is enforced, no bound goes in a plan */
     bool deadlines; /* schedulable means every deadline met; false: every response time bounded */
+    bool one_copy;  /* its rules let one copy go over the bus at a time, in the whole machine */
     /*
      * 0 with *ret_result filled (the caller calls analysis_result_done), INPUT_REJECTED when the set lacks
      * what this analysis needs (a deadline beyond its period, no length on so many GPUs), -ENOMEM.

@@ -32,6 +32,7 @@ json_t *report_json(const struct task_set *set, const struct analysis *analysis,
                     const struct analysis_result *result)
 {
     json_t *tasks = json_array();
+    json_t *conditions = json_array();
 
     for (size_t i = 0; i < set->n_tasks; i++) {
         const struct task_result *task = &result->tasks[i];
@@ -45,7 +46,10 @@ json_t *report_json(const struct task_set *set, const struct analysis *analysis,
                       task->has_priority_point ? json_real(nsec_to_ms(task->priority_point)) : json_null(),
                       "blocking_ms", blocking_json(result->shape, task)));
     }
-    return json_pack("{s:s, s:b, s:o}", "analysis", analysis->name, "schedulable", result->schedulable,
+    for (size_t i = 0; i < set->n_conditions; i++)
+        json_array_append_new(conditions, json_string(set->conditions[i]));
+    return json_pack("{s:s, s:b, s:b, s:o, s:o}", "analysis", analysis->name, "schedulable",
+                     result->schedulable, "conditional", set->n_conditions > 0, "conditions", conditions,
                      "tasks", tasks);
 }
 
@@ -111,8 +115,13 @@ int report_table(const struct task_set *set, const struct analysis *analysis,
                            : "");
     }
     free(order);
-    printf("%s: %s%s%s\n", analysis->name, result->schedulable ? "schedulable" : "not schedulable",
-           result->reason ? ": " : "", result->reason ? result->reason : "");
+    printf("%s: %s%s%s%s\n", analysis->name, set->n_conditions ? "conditionally " : "",
+           result->schedulable ? "schedulable" : "not schedulable", result->reason ? ": " : "",
+           result->reason ? result->reason : "");
+    if (set->n_conditions)
+        printf("Computed lengths are bounds only if:\n");
+    for (size_t i = 0; i < set->n_conditions; i++)
+        printf("  - %s\n", set->conditions[i]);
     if (!analysis->profile)
         printf("No bound is claimed: no run-time profile enforces the rules of %s.\n", analysis->name);
     return 0;
@@ -121,6 +130,18 @@ int report_table(const struct task_set *set, const struct analysis *analysis,
 static bool is_own(const struct analysis_term *term)
 {
     return strcmp(term->why, "own") == 0;
+}
+
+static bool is_slack(const struct analysis_term *term)
+{
+    return strcmp(term->why, "slack") == 0;
+}
+
+/* Does it stand in a group of its own kind: waiting for the same thing in the same segment? */
+static bool waits_with(const struct analysis_term *term, const struct analysis_term *head)
+{
+    return !is_own(term) && !is_slack(term) && term->segment == head->segment &&
+           strcmp(term->where, head->where) == 0;
 }
 
 /* One group: terms of the same place and segment. */
@@ -132,8 +153,7 @@ static void print_group(const struct task_set *set, size_t task, const struct an
     const char *separator = ":";
 
     for (size_t t = first; t < e->n_terms; t++) {
-        if (!is_own(&e->terms[t]) && e->terms[t].segment == head->segment &&
-            strcmp(e->terms[t].where, head->where) == 0)
+        if (waits_with(&e->terms[t], head))
             sum += e->terms[t].amount;
     }
     printf("  %.3f ms waiting for the %s", nsec_to_ms(sum), head->where);
@@ -145,7 +165,7 @@ static void print_group(const struct task_set *set, size_t task, const struct an
     for (size_t t = first; t < e->n_terms; t++) {
         const struct analysis_term *term = &e->terms[t];
 
-        if (is_own(term) || term->segment != head->segment || strcmp(term->where, head->where) != 0)
+        if (!waits_with(term, head))
             continue;
         if (term->culprit == task)
             printf("%s %.3f for its own other pieces", separator, nsec_to_ms(term->amount));
@@ -171,13 +191,14 @@ void report_explanation(const struct task_set *set, size_t task, const struct an
     printf("\n%s: at most %.3f ms\n  %.3f ms of its own\n", set->tasks[task].name,
            nsec_to_ms(result->tasks[task].response), nsec_to_ms(own));
     for (size_t t = 0; t < e->n_terms; t++) {
-        bool first = !is_own(&e->terms[t]);
+        bool first = waits_with(&e->terms[t], &e->terms[t]);
 
         for (size_t before = 0; before < t && first; before++)
-            first = is_own(&e->terms[before]) || e->terms[before].segment != e->terms[t].segment ||
-                    strcmp(e->terms[before].where, e->terms[t].where) != 0;
+            first = !waits_with(&e->terms[before], &e->terms[t]);
         if (first)
             print_group(set, task, e, t);
+        if (is_slack(&e->terms[t]))
+            printf("  %.3f ms to spare\n", nsec_to_ms(e->terms[t].amount));
     }
 }
 

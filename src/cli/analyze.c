@@ -7,6 +7,7 @@
 #include "analysis/pipeline/pipeline_analysis.h"
 #include "analysis/plan/sensitivity.h"
 #include "cli/analysis_report.h"
+#include "cli/task_lengths.h"
 
 /* --mode multi: all GPUs for every task that may use them; a fixed placement stays what it is. */
 static void modes_of(const struct task_set *set, bool multi, unsigned gpus[])
@@ -141,7 +142,6 @@ static int answer(const struct cli_args *args, const struct task_set *set, const
 static int run(const struct cli_args *args)
 {
     const struct analysis *analysis = report_find_analysis(args);
-    struct input_error error;
     struct task_set set;
     unsigned *gpus;
     size_t mode = 0;
@@ -152,9 +152,9 @@ static int run(const struct cli_args *args)
         return CLI_USAGE;
     if (cli_has(args, "mode") && (status = cli_choice(args, "mode", &mode)))
         return status;
-    status = task_set_read_file(args->positional[0], &set, &error);
+    status = task_lengths_read(args, args->positional[0], !analysis->one_copy, &set);
     if (status)
-        return cli_input_result(args, status, args->positional[0], &error);
+        return status;
     gpus = calloc(set.n_tasks + 1, sizeof *gpus);
     if (!gpus) {
         task_set_done(&set);

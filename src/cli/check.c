@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/task_lengths.h"
 #include "model/overheads.h"
 #include "model/plan.h"
 #include "model/task_set.h"
@@ -41,6 +42,11 @@ static int check_task_set(const char *path, const char *text, size_t size, bool 
 
     if (result)
         return result;
+    result = task_lengths_compute(&set, true, ret_error);
+    if (result) {
+        task_set_done(&set);
+        return result;
+    }
     json_object_set_new(answer, "tasks", json_integer((json_int_t)set.n_tasks));
     if (print)
         task_set_print(&set, stdout);

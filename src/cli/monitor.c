@@ -71,7 +71,7 @@ static int receive(struct monitor *monitor, struct frame *ret_frame)
         }
         if (result == FRAME_BAD)
             return -EPROTO;
-        if (poll(&fd, 1, ANSWER_MS) == 0)
+        if (poll(&fd, 1, monitor->answer_ms) == 0)
             return -ETIMEDOUT;
         n = recv(monitor->fd, bytes, sizeof bytes, 0);
         if (n < 0 && errno == EINTR)
@@ -117,6 +117,7 @@ int monitor_open(struct monitor *monitor, const char *given)
     int result;
 
     outbox_init(&monitor->in);
+    monitor->answer_ms = ANSWER_MS;
     monitor->fd = connect_first(given, monitor->path);
     if (monitor->fd < 0)
         return monitor->fd;

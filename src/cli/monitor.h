@@ -13,6 +13,7 @@ struct monitor {
     struct outbox in;
     char path[SOCKET_PATH_SIZE];
     uint32_t generation;
+    int answer_ms; /* how long an answer may take */
 };
 
 /* given: a socket's path, or NULL or "" for $BATON_SOCKET, then the user's own, then the system's. -ECONNREFUSED: nobody. */

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "cli/analysis_report.h"
 #include "cli/plan_experiment.h"
+#include "cli/task_lengths.h"
 #include "model/plan.h"
 
 #define MAX_NODES 200000 /* of the search by GLOBAL: minutes at 20 tasks, then "not decided" */
@@ -127,7 +128,9 @@ static int fill_plan(const struct task_set *set, const struct analysis *analysis
 {
     struct plan plan = {.analysis = analysis->name,
                         .profile = analysis->profile ? analysis->profile : "priority",
-                        .n_tasks = set->n_tasks};
+                        .n_tasks = set->n_tasks,
+                        .conditions = set->conditions,
+                        .n_conditions = set->n_conditions};
     size_t *order;
     unsigned step = set->n_tasks < 10 ? 10 : 99 / (unsigned)set->n_tasks;
 
@@ -260,9 +263,9 @@ static int plan_file(const struct cli_args *args, enum plan_policy policy)
 
     if (!analysis)
         return CLI_USAGE;
-    status = task_set_read_file(path, &set, &error);
+    status = task_lengths_read(args, path, !analysis->one_copy, &set);
     if (status)
-        return cli_input_result(args, status, path, &error);
+        return status;
     status = check_questions(args, &set, analysis, policy);
     if (status)
         goto out;

@@ -10,13 +10,16 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/nsec.h"
 #include "cli/command.h"
 #include "cli/monitor.h"
+#include "cli/task_words.h"
 #include "client/settings.h"
 
 #define LAYER_NAME   "libbaton-layer.so"
 #define IDLE_EXIT_MS "60000" /* a daemon that was started for one program does not stay for ever */
 #define PATH_SIZE    4096
+#define VERDICT_MS   120000 /* the daemon limits its planner; this is for a daemon that hangs */
 
 /* The folder of this program, without a final slash. */
 static int own_folder(char ret_folder[PATH_SIZE])
@@ -121,7 +124,7 @@ static int prepare_stats(const struct cli_args *args, const struct settings *set
 {
     static const char nothing[] =
         "{\"kernel_launches\": 0, \"pieces\": 0, \"copies\": 0, \"chunks\": 0, \"split_launches\": 0, "
-        "\"merged_bytes\": 0, \"moved_bytes\": 0, \"disagreements\": 0, \"yields\": 0, \"moved_ms\": 0, "
+        "\"merged_bytes\": 0, \"moved_bytes\": 0, \"disagreements\": 0, \"yields\": 0, \"moved_ms\": 0, \"merge_ms\": 0, "
         "\"unsliced\": {}, \"response_ms\": 0, \"occupying_ms\": 0, "
         "\"compute_occupying_ms\": 0, \"copy_occupying_ms\": 0, \"pending_ms\": 0, \"jobs\": {\"n\": 0, "
         "\"misses\": 0, \"response_ms\": {\"p50\": 0, \"p99\": 0, \"max\": 0}, \"jitter_ms\": 0, "
@@ -183,6 +186,97 @@ static int prepare_daemon(const struct cli_args *args, const struct settings *se
     return 0;
 }
 
+/* ---- the task ---- */
+
+static int unknown_task(const struct cli_args *args, struct monitor *monitor, const char *task)
+{
+    char known[512] = "";
+    struct frame frame;
+
+    for (uint32_t i = 0; monitor_query(monitor, QUERY_TASK, i, 0, &frame) == 0; i++) {
+        size_t used = strlen(known);
+
+        if (frame.type != FRAME_ABOUT_TASK)
+            break;
+        (void)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", frame.about_task.name);
+    }
+    if (!known[0])
+        return cli_fail_usage(
+            args,
+            "--task: batond on %s has neither a plan nor tasks (`plan:` and `tasks:` in its configuration)",
+            monitor->path);
+    return cli_fail_usage(args, "--task: expected a task of the plan (%s), found '%s'", known, task);
+}
+
+/* What the task's entry says about its jobs, unless the command line says otherwise. */
+static int take_times(const struct settings *settings, const struct frame_verdict *verdict)
+{
+    char text[64];
+
+    (void)snprintf(text, sizeof text, "%.6f", nsec_to_ms((baton_nsec)verdict->period));
+    if (verdict->period && !settings->period && setenv("BATON_PERIOD", text, 1) < 0)
+        return -errno;
+    (void)snprintf(text, sizeof text, "%.6f", nsec_to_ms((baton_nsec)verdict->deadline));
+    if (verdict->deadline && !settings->deadline && setenv("BATON_DEADLINE", text, 1) < 0)
+        return -errno;
+    return 0;
+}
+
+static int heed_verdict(const struct cli_args *args, const struct settings *settings, struct monitor *monitor,
+                        const struct frame_verdict *verdict)
+{
+    char why[256];
+    int result;
+
+    task_reason_words(verdict->reason, verdict->culprit, verdict->response, verdict->limit, why, sizeof why);
+    switch (verdict->verdict) {
+    case VERDICT_UNKNOWN:
+        return unknown_task(args, monitor, settings->task);
+    case VERDICT_REFUSED:
+        (void)fprintf(stderr, "baton run: task %s is refused: %s\n", settings->task, why);
+        return CLI_NO;
+    case VERDICT_BEST_EFFORT:
+        (void)fprintf(stderr, "baton run: task %s runs as best effort: %s\n", settings->task, why);
+        break;
+    default:
+        break;
+    }
+    result = take_times(settings, verdict);
+    return result ? cli_fail_environment(args, result, "environment") : 0;
+}
+
+/*
+ * Asks batond whether this process may become a program of the task. The place is kept for as long as the process lives, which
+ * will be the program's life.
+ */
+static int prepare_task(const struct cli_args *args, const struct settings *settings)
+{
+    struct frame question = {.type = FRAME_ADMIT};
+    struct monitor monitor;
+    struct frame answer;
+    int result;
+
+    if (!settings->task[0])
+        return 0;
+    if (settings->priority != SETTING_PRIORITY_UNSET || settings->name[0])
+        return cli_fail_usage(
+            args, "--task takes name and priority from the plan; give it without --name and --priority");
+    if (strlen(settings->task) > 64)
+        return cli_fail_usage(args, "--task: expected a name of at most 64 characters");
+    result = monitor_open(&monitor, NULL);
+    if (result)
+        return cli_fail_environment(args, result, "no batond, and only it knows the task");
+    monitor.answer_ms = VERDICT_MS;
+    (void)snprintf(question.admit.task, sizeof question.admit.task, "%.64s", settings->task);
+    result = monitor_ask(&monitor, &question, &answer);
+    if (!result && answer.type != FRAME_VERDICT)
+        result = -EPROTO;
+    if (result)
+        return cli_fail_environment(args, result, "batond");
+    return heed_verdict(args, settings, &monitor,
+                        &answer.verdict); /* the connection ends with this program */
+}
+
 static int run(const struct cli_args *args)
 {
     struct settings settings;
@@ -194,6 +288,8 @@ static int run(const struct cli_args *args)
         result = prepare_stats(args, &settings);
     if (!result)
         result = prepare_daemon(args, &settings);
+    if (!result)
+        result = prepare_task(args, &settings);
     if (result)
         return result;
     (void)fflush(NULL);

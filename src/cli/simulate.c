@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/simulate_pictures.h"
+#include "cli/task_lengths.h"
 #include "model/plan.h"
 #include "model/task_set.h"
 #include "sim/search.h"
@@ -61,17 +62,20 @@ static int read_files(const struct cli_args *args, struct simulation *simulation
     const char *times = cli_value(args, "times", NULL);
     const char *topology = cli_value(args, "topology", NULL);
     struct input_error error;
-    int result = task_set_read_file(path, &simulation->set, &error);
+    const char *profile;
+    int result;
 
-    if (result)
-        return cli_input_result(args, result, path, &error);
-    simulation->has_set = true;
     if (plan) {
         result = plan_read_file(plan, &simulation->plan, &error);
         if (result)
             return cli_input_result(args, result, plan, &error);
         simulation->has_plan = true;
     }
+    profile = cli_value(args, "profile", plan ? simulation->plan.profile : "priority");
+    result = task_lengths_read(args, path, strcmp(profile, "gpusync") == 0, &simulation->set);
+    if (result)
+        return result;
+    simulation->has_set = true;
     if (times) {
         result = sim_times_read_file(times, &simulation->set, &simulation->times, &error);
         if (result)

@@ -7,6 +7,7 @@
 #include "base/nsec.h"
 #include "cli/command.h"
 #include "cli/monitor.h"
+#include "cli/task_words.h"
 #include "wire/lease_word.h"
 #include "wire/page.h"
 
@@ -65,6 +66,57 @@ static json_t *client_json(const struct frame_about_client *about)
     return client;
 }
 
+static json_t *ms_or_null(uint64_t nsec)
+{
+    return nsec ? json_real(ms(nsec)) : json_null();
+}
+
+static json_t *task_json(const struct frame_about_task *about)
+{
+    bool rejected = about->state == VERDICT_REFUSED || about->state == VERDICT_BEST_EFFORT;
+    char why[256];
+    char rule[256];
+    json_t *task;
+
+    task_reason_words(about->reason, about->culprit, about->culprit_response, about->culprit_limit, why,
+                      sizeof why);
+    task_rule_words(about->rule, about->who, rule, sizeof rule);
+    task = json_pack("{s:s, s:s, s:o, s:i, s:b, s:i, s:i, s:i, s:i}", "name", about->name, "decision",
+                     task_verdict_word(about->state), "reason", rejected ? json_string(why) : json_null(),
+                     "processes", (int)about->members, "planned", (int)about->planned, "priority",
+                     (int)about->priority, "gpus", (int)about->gpus, "gpu_cluster", (int)about->gpu_cluster,
+                     "cpu_cluster", (int)about->cpu_cluster);
+    if (!task)
+        return NULL;
+    (void)json_object_set_new(task, "planning_ms", ms_or_null(about->cost));
+    (void)json_object_set_new(task, "deadline_ms", ms_or_null(about->deadline));
+    (void)json_object_set_new(task, "bound_ms", ms_or_null(about->bound));
+    (void)json_object_set_new(task, "bound_claimed", json_boolean(about->rule == RULE_MET));
+    (void)json_object_set_new(task, "model_rule", json_string(task_rule_name(about->rule)));
+    (void)json_object_set_new(task, "model", json_string(rule));
+    (void)json_object_set_new(task, "observed_ms",
+                              about->jobs ? json_real(ms(about->response_max)) : json_null());
+    (void)json_object_set_new(task, "jobs", json_integer((json_int_t)about->jobs));
+    (void)json_object_set_new(task, "misses", json_integer((json_int_t)about->misses));
+    (void)json_object_set_new(task, "bound_exceeded", json_integer((json_int_t)about->exceeded));
+    return task;
+}
+
+static const char *admission_word(uint32_t mode)
+{
+    return mode == ADMISSION_REFUSE ? "refuse" : mode == ADMISSION_BEST_EFFORT ? "best-effort" : "off";
+}
+
+static json_t *admission_json(const struct frame_about_admission *about)
+{
+    return json_pack("{s:s, s:s, s:b, s:b, s:i, s:I, s:I, s:I, s:f, s:f, s:I}", "mode",
+                     admission_word(about->mode), "tasks", about->tasks, "planning", (int)about->planning,
+                     "stale", (int)about->stale, "pending", (int)about->pending, "plans",
+                     (json_int_t)about->plans, "failures", (json_int_t)about->failures, "rejected",
+                     (json_int_t)about->rejected, "planning_ms", ms(about->cost_last), "planning_max_ms",
+                     ms(about->cost_max), "late_jobs", (json_int_t)about->late);
+}
+
 /* ---- as text ---- */
 
 static void print_daemon(const struct frame_about_daemon *about, const char *path)
@@ -96,6 +148,43 @@ static void print_client(const struct frame_about_client *about)
         if (strncmp(page_counter_names[i], "unsliced:", 9) == 0 && about->counters[i])
             printf("       %llu launches ran whole: %s\n", (unsigned long long)about->counters[i],
                    page_counter_names[i] + 9);
+    }
+}
+
+static void print_admission(const struct frame_about_admission *about)
+{
+    if (about->mode == ADMISSION_OFF)
+        return;
+    printf("admission %s, tasks %s%s%s; %llu plans, the last in %.1f ms, %llu failed, %llu rejected",
+           admission_word(about->mode), about->tasks, about->planning ? ", planning now" : "",
+           about->stale ? ", the plan is not one for what runs" : "", (unsigned long long)about->plans,
+           ms(about->cost_last), (unsigned long long)about->failures, (unsigned long long)about->rejected);
+    if (about->pending)
+        printf("; %u client%s still at the old plan", about->pending, about->pending == 1 ? "" : "s");
+    printf("\n\n");
+}
+
+static void print_task(const struct frame_about_task *about)
+{
+    char observed[32] = "-";
+    char bound[32] = "-";
+    char why[256];
+
+    if (about->jobs)
+        (void)snprintf(observed, sizeof observed, "%.3f", ms(about->response_max));
+    if (about->bound) /* in brackets: not claimed */
+        (void)snprintf(bound, sizeof bound, about->rule == RULE_MET ? "%.3f" : "(%.3f)", ms(about->bound));
+    printf("%-20.20s %4u %4u %-13s %7llu %7llu %10s %11s %7llu\n", about->name, about->priority, about->gpus,
+           task_verdict_word(about->state), (unsigned long long)about->jobs,
+           (unsigned long long)about->misses, observed, bound, (unsigned long long)about->exceeded);
+    if (about->state == VERDICT_REFUSED || about->state == VERDICT_BEST_EFFORT) {
+        task_reason_words(about->reason, about->culprit, about->culprit_response, about->culprit_limit, why,
+                          sizeof why);
+        printf("       %s (%.1f ms of planning)\n", why, ms(about->cost));
+    }
+    if (about->bound && about->rule != RULE_MET) {
+        task_rule_words(about->rule, about->who, why, sizeof why);
+        printf("       bound not claimed; %s\n", why);
     }
 }
 
@@ -164,6 +253,34 @@ static void show_client(struct status *status, const struct frame *frame, json_t
         print_client(&frame->about_client);
 }
 
+static void show_task(struct status *status, const struct frame *frame, json_t *list)
+{
+    if (list)
+        (void)json_array_append_new(list, task_json(&frame->about_task));
+    else if (frame->about_task.index == 0)
+        printf("%-20s %4s %4s %-13s %7s %7s %10s %11s %7s\n", "task", "prio", "gpus", "decision", "jobs",
+               "misses", "worst ms", "bound ms", "over");
+    if (!list)
+        print_task(&frame->about_task);
+    (void)status;
+}
+
+static int ask_admission(struct status *status)
+{
+    struct frame frame;
+    int result = monitor_query(&status->monitor, QUERY_ADMISSION, 0, 0, &frame);
+
+    if (!result && frame.type != FRAME_ABOUT_ADMISSION)
+        result = -EPROTO;
+    if (result)
+        return result;
+    if (status->json)
+        (void)json_object_set_new(status->json, "admission", admission_json(&frame.about_admission));
+    else
+        print_admission(&frame.about_admission);
+    return each(status, QUERY_TASK, "tasks", show_task);
+}
+
 static int ask_all(struct status *status)
 {
     struct frame frame;
@@ -186,6 +303,10 @@ static int ask_all(struct status *status)
                "grants", "yields", "jobs", "misses", "mean ms");
     if (!result)
         result = each(status, QUERY_CLIENT, "clients", show_client);
+    if (!result && !status->json)
+        printf("\n");
+    if (!result)
+        result = ask_admission(status);
     return result;
 }
 

@@ -11,12 +11,15 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/monitor.h"
+#include "cli/task_words.h"
 #include "report/trace.h"
 
 #define GROUP_ENGINES 1u  /* one row per engine */
+#define GROUP_PLANNER 2u  /* what batond asked the planner */
 #define GROUP_CLIENTS 10u /* plus the client's number: its own rows per engine */
 #define JOBS_ROW      1000u
 #define MAX_ENGINES   256
+#define MAX_TASKS     256
 #define MAX_RECORDS   (1u << 20)
 
 struct client_name {
@@ -33,6 +36,8 @@ struct recording {
     size_t n_clients, clients_room;
     char engines[MAX_ENGINES][33];
     uint32_t n_engines;
+    char tasks[MAX_TASKS][65];
+    uint32_t n_tasks;
 };
 
 /* ---- collecting ---- */
@@ -114,6 +119,21 @@ static int read_engines(struct recording *recording)
     return 0;
 }
 
+static int read_tasks(struct recording *recording)
+{
+    struct frame frame;
+
+    for (uint32_t i = 0; i < MAX_TASKS; i++) {
+        int result = monitor_query(&recording->monitor, QUERY_TASK, i, 0, &frame);
+
+        if (result || frame.type != FRAME_ABOUT_TASK)
+            return result;
+        memcpy(recording->tasks[i], frame.about_task.name, sizeof recording->tasks[i]);
+        recording->n_tasks = i + 1;
+    }
+    return 0;
+}
+
 static int read_clients(struct recording *recording, enum query_what what)
 {
     uint32_t index = 0;
@@ -146,6 +166,8 @@ static int collect(struct recording *recording)
     int result = read_engines(recording);
 
     if (!result)
+        result = read_tasks(recording);
+    if (!result)
         result = read_clients(recording, QUERY_DEPARTED);
     if (!result)
         result = read_clients(recording, QUERY_CLIENT);
@@ -175,6 +197,8 @@ static void write_rows(const struct recording *recording, struct trace_writer *w
 
     for (uint32_t e = 0; e < recording->n_engines; e++)
         trace_row(writer, GROUP_ENGINES, "engines", e, recording->engines[e]);
+    if (recording->n_tasks)
+        trace_row(writer, GROUP_PLANNER, "admission", 0, "planning");
     for (size_t i = 0; i < recording->n_clients; i++) {
         const struct client_name *client = &recording->clients[i];
 
@@ -233,6 +257,14 @@ static void write_record(const struct recording *recording, struct trace_writer 
         break;
     case RECORD_MISS:
         trace_mark(writer, group, JOBS_ROW, TRACE_MISS, task, NULL, at);
+        break;
+    case RECORD_EXCEED:
+        trace_mark(writer, group, JOBS_ROW, TRACE_OVERRUN, task, "took longer than its bound", end_at);
+        break;
+    case RECORD_PLANNED:
+        trace_span(writer, GROUP_PLANNER, 0, TRACE_JOB,
+                   record->job < recording->n_tasks ? recording->tasks[record->job] : "after a task left",
+                   task_verdict_word(record->engine), at, end_at);
         break;
     default:
         break;

@@ -231,6 +231,9 @@ static int dispatch(struct protocol *protocol, const struct frame *frame)
     case FRAME_ABOUT_DEVICE:
     case FRAME_ABOUT_ENGINE:
     case FRAME_ABOUT_CLIENT:
+    case FRAME_ABOUT_TASK:
+    case FRAME_ABOUT_ADMISSION:
+    case FRAME_VERDICT:
     case FRAME_TRACE:
     case FRAME_NOTHING:
     case FRAME_DONE:

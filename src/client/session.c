@@ -232,7 +232,6 @@ static void deliver(struct session *session, const struct protocol_event *event)
 {
     struct session_listener *listener = &session->listener;
     struct lease *lease = &session->leases[event->lease];
-    struct session_plan plan;
     bool granted;
 
     switch (event->kind) {
@@ -248,9 +247,7 @@ static void deliver(struct session *session, const struct protocol_event *event)
             listener->on_yield(listener->user, lease);
         break;
     case PROTOCOL_PLANNED:
-        session_plan(session, &plan);
-        if (listener->on_plan)
-            listener->on_plan(listener->user, &plan);
+        session_plan_came(session);
         break;
     case PROTOCOL_WELCOMED:
         introduce(session);
@@ -282,6 +279,8 @@ static void deliver_all(struct session *session)
             break;
         deliver(session, &event);
     }
+    if (atomic_exchange(&session->plan_due, false))
+        session_plan_take(session);
     for (; yields; yields &= yields - 1) {
         event = (struct protocol_event){PROTOCOL_YIELD, (unsigned)__builtin_ctz(yields)};
         deliver(session, &event);
@@ -404,7 +403,10 @@ static void fill_hello(const struct settings *settings, struct frame_hello *hell
         hello->flags = HELLO_ADAPTIVE;
     else
         hello->priority = settings->priority > 0 ? (uint32_t)settings->priority : standing_own();
-    if (settings->name[0])
+    if (settings->task[0]) {
+        hello->flags |= HELLO_TASK;
+        (void)snprintf(hello->name, sizeof hello->name, "%.64s", settings->task);
+    } else if (settings->name[0])
         (void)snprintf(hello->name, sizeof hello->name, "%.64s", settings->name);
     else
         default_name(hello->name, sizeof hello->name);
@@ -473,6 +475,7 @@ static int make_session(const struct settings *settings, const struct session_li
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&session->welcomed, &attributes);
     pthread_condattr_destroy(&attributes);
+    session->plan = (struct frame_plan){.flags = PLAN_SLICING};
     jobs_init(&session->jobs, settings->period, settings->deadline);
     fill_hello(settings, &hello);
     standing_init(&session->standing, settings->period || settings->deadline, hello.priority);
@@ -554,28 +557,6 @@ bool session_online(const struct session *session)
 uint32_t session_generation(const struct session *session)
 {
     return session->protocol.generation;
-}
-
-void session_plan(const struct session *session, struct session_plan *ret_plan)
-{
-    struct session *mutable = (struct session *)session;
-    struct frame_plan plan = {.flags = PLAN_SLICING};
-
-    if (!session_forked(session)) {
-        pthread_mutex_lock(&mutable->lock);
-        plan = session->protocol.plan;
-        pthread_mutex_unlock(&mutable->lock);
-    }
-    *ret_plan = (struct session_plan){
-        .priority = plan.priority,
-        .gpus = plan.gpus,
-        .gpu_set = plan.gpu_set,
-        .piece = (baton_nsec)plan.piece,
-        .chunk_in = (int64_t)plan.chunk_in,
-        .chunk_out = (int64_t)plan.chunk_out,
-        .slicing = (plan.flags & PLAN_SLICING) != 0,
-        .adaptive = (plan.flags & PLAN_ADAPTIVE) != 0,
-    };
 }
 
 static void send_now(struct session *session, const struct frame *frame)

@@ -31,11 +31,14 @@ struct lease;
 struct session_plan {
     unsigned priority; /* effective, after the user's ceiling */
     unsigned gpus;
-    uint64_t gpu_set;            /* placement: bit i is GPU i; 0: any or chosen */
+    uint64_t gpu_set; /* placement: bit i is GPU i; 0: any or chosen */
+    unsigned gpu_cluster, cpu_cluster;
     baton_nsec piece;            /* longest kernel piece */
     int64_t chunk_in, chunk_out; /* bytes */
-    bool slicing;  /* false under the profiles `fifo` and `priority-whole`: run everything whole */
-    bool adaptive; /* the daemon changes this client's priority by itself */
+    bool slicing;     /* false under the profiles `fifo` and `priority-whole`: run everything whole */
+    bool adaptive;    /* the daemon changes this client's priority by itself */
+    bool best_effort; /* its task was not admitted: behind everybody who has a priority */
+    baton_nsec bound; /* on the response time of its jobs */
 };
 
 /* Any may be NULL. */
@@ -76,7 +79,7 @@ bool session_forked(const struct session *session);
 /* The daemon's generation; 0 before the first welcome. */
 uint32_t session_generation(const struct session *session);
 
-/* The latest plan, or defaults (slicing, priority 0) before the first welcome. */
+/* The plan in force, or defaults (slicing, priority 0) before the first welcome. A new one waits for the end of the running job. */
 void session_plan(const struct session *session, struct session_plan *ret_plan);
 
 /* Asks for another base priority, 1..99; the daemon clips it to the user's ceiling and answers with a plan. */

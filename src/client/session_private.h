@@ -39,8 +39,12 @@ struct session {
     bool stop;
     pid_t threads[SESSION_THREADS]; /* registered; told again to every new daemon */
     size_t n_threads;
-    uint32_t placings; /* PLACE questions asked so far */
     struct standing standing;
+    struct frame_plan plan; /* in force; protocol.plan is the newest */
+    bool plan_waits;        /* jobs_lock: the newest is to be taken when the running job has ended ... */
+    _Atomic bool plan_due;  /* ... which it has */
+    _Atomic uint64_t bound; /* of the plan in force; 0: none */
+    uint32_t placings;      /* PLACE questions asked so far */
     _Atomic bool online;
     _Atomic uint32_t local_yields; /* leases whose reaper was armed when YIELD already stood */
     struct lease leases[PAGE_LEASES];
@@ -53,6 +57,13 @@ struct session {
 
 /* Sends what is queued; lock held. Never blocks. */
 void session_flush(struct session *session);
+
+/* On the session's thread: a plan has come; the newest comes into force. */
+void session_plan_came(struct session *session);
+void session_plan_take(struct session *session);
+
+/* A job ended (jobs_lock held): is it time for a plan that waits? */
+void session_plan_border(struct session *session);
 
 /* Makes the thread look around. */
 void session_wake(struct session *session);

@@ -108,17 +108,49 @@ static void record_job(struct session *session, baton_nsec release_at, baton_nse
         page_ran(page, PAGE_RUN_MISS, number, deadline_at, at);
 }
 
+/* Never silent: a deadline missed, a bound exceeded. Answers the limit that was passed, LATE_* in the frame. */
+static bool find_late(const struct session *session, baton_nsec at, struct frame *ret_frame)
+{
+    const struct jobs *jobs = &session->jobs;
+    uint64_t response = at > jobs->release_at ? (uint64_t)(at - jobs->release_at) : 0;
+    uint64_t bound = atomic_load_explicit(&session->bound, memory_order_relaxed);
+
+    *ret_frame = (struct frame){.type = FRAME_LATE, .late = {.response = response}};
+    ret_frame->late.number = atomic_load(&session->job_number);
+    if (bound && response > bound) {
+        ret_frame->late.flags |= LATE_EXCEEDED;
+        ret_frame->late.limit = bound;
+    }
+    if (jobs->deadline && response > (uint64_t)jobs->deadline) {
+        ret_frame->late.flags |= LATE_MISSED;
+        ret_frame->late.limit = (uint64_t)jobs->deadline;
+    }
+    return ret_frame->late.flags != 0;
+}
+
+static void tell_late(struct session *session, const struct frame *frame)
+{
+    pthread_mutex_lock(&session->lock);
+    protocol_send(&session->protocol, frame);
+    session_flush(session);
+    pthread_mutex_unlock(&session->lock);
+}
+
 void session_job_end(struct session *session, bool explicit_job, baton_nsec at)
 {
     bool ended = false;
+    bool late = false;
+    struct frame frame;
 
     if (session_forked(session))
         return;
     pthread_mutex_lock(&session->jobs_lock);
     if (explicit_job == session->explicit_jobs && session->jobs.running) {
         record_job(session, session->jobs.release_at, jobs_deadline_at(&session->jobs), at);
+        late = find_late(session, at, &frame);
         jobs_end(&session->jobs, at);
         store_jobs(session, &session->jobs);
+        session_plan_border(session);
         ended = true;
     }
     pthread_mutex_unlock(&session->jobs_lock);
@@ -128,6 +160,8 @@ void session_job_end(struct session *session, bool explicit_job, baton_nsec at)
     if (session->listener.on_job)
         session->listener.on_job(session->listener.user, false, explicit_job,
                                  atomic_load(&session->job_number), at);
+    if (late && atomic_load(&session->online))
+        tell_late(session, &frame);
     tell_daemon(session, false, NSEC_MAX);
 }
 
@@ -156,8 +190,9 @@ static void print_counters(FILE *out, const struct session *session)
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
         (void)fprintf(out, "\"%s\": %" PRIu64 ", ", page_counter_names[plain[i]],
                       session_counter(session, plain[i]));
-    (void)fprintf(out, "\"moved_ms\": %.6f, ",
-                  nsec_to_ms((baton_nsec)session_counter(session, COUNTER_MOVED_NS)));
+    (void)fprintf(out, "\"moved_ms\": %.6f, \"merge_ms\": %.6f, ",
+                  nsec_to_ms((baton_nsec)session_counter(session, COUNTER_MOVED_NS)),
+                  nsec_to_ms((baton_nsec)session_counter(session, COUNTER_MERGE_NS)));
     (void)fprintf(out, "\"unsliced\": {");
     for (unsigned i = 0; i < COUNTER_N; i++) {
         uint64_t n = session_counter(session, i);

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/peer.h"
+#include "daemon/observe.h"
 #include "version.h"
 
 static void text(char *ret_text, size_t size, const char *from)
@@ -130,6 +130,68 @@ static bool about_departed(struct server *server, uint32_t index, struct frame *
     return true;
 }
 
+static bool about_task(struct server *server, uint32_t index, struct frame *frame)
+{
+    struct frame_about_task *about = &frame->about_task;
+    const struct task_entry *entry = &server->admission.entries[index % ADMISSION_TASKS];
+    const struct plan_task *task;
+    struct observation seen;
+
+    if (index >= server->admission.n)
+        return false;
+    task = server->has_plan ? plan_find(&server->plan, entry->name) : NULL;
+    seen = observe_task(server, entry);
+    frame->type = FRAME_ABOUT_TASK;
+    about->index = index;
+    about->state = entry->decision.verdict;
+    about->reason = entry->decision.reason;
+    about->members = entry->members;
+    about->rule = observe_rule(server, entry, &about->who);
+    if (task) {
+        about->planned = 1;
+        about->priority = task->priority;
+        about->gpus = task->gpus;
+        about->gpu_cluster = task->gpu_cluster;
+        about->cpu_cluster = task->cpu_cluster;
+        about->bound = task->bound > 0 ? (uint64_t)task->bound : 0;
+    }
+    if (entry->in_set >= 0)
+        about->deadline = (uint64_t)server->admission.set.tasks[entry->in_set].deadline;
+    about->response_max = (uint64_t)seen.response_max;
+    about->jobs = seen.jobs;
+    about->misses = seen.misses;
+    about->exceeded = entry->exceeded;
+    about->culprit_response = (uint64_t)entry->decision.response;
+    about->culprit_limit = (uint64_t)entry->decision.limit;
+    about->cost = (uint64_t)entry->decision.cost;
+    text(about->name, sizeof about->name, entry->name);
+    text(about->culprit, sizeof about->culprit, entry->decision.culprit);
+    return true;
+}
+
+static void about_admission(struct server *server, struct frame *frame)
+{
+    struct frame_about_admission *about = &frame->about_admission;
+    const struct admission *admission = &server->admission;
+
+    frame->type = FRAME_ABOUT_ADMISSION;
+    about->mode = admission->has_set ? server->config.admission : ADMISSION_OFF;
+    about->planning = admission->planning;
+    for (unsigned i = 0; i < server->config.clients; i++) {
+        const struct peer *peer = server->peers[i];
+
+        about->pending += peer && peer->state == PEER_CLIENT && peer->taken != peer->serial;
+    }
+    about->stale = admission->stale;
+    about->plans = admission->plans;
+    about->failures = admission->failures;
+    about->rejected = admission->rejected;
+    about->cost_last = (uint64_t)admission->cost_last;
+    about->cost_max = (uint64_t)admission->cost_max;
+    about->late = server->late;
+    text(about->tasks, sizeof about->tasks, admission->path);
+}
+
 static bool sees_all(const struct server *server, const struct peer *peer)
 {
     return peer->who.uid == 0 || peer->who.uid == server->start.uid;
@@ -186,6 +248,13 @@ void answer_query(struct server *server, struct peer *peer, const struct frame_q
         break;
     case QUERY_CLIENT:
         found = about_client(server, query->index, &frame);
+        break;
+    case QUERY_TASK:
+        found = about_task(server, query->index, &frame);
+        break;
+    case QUERY_ADMISSION:
+        about_admission(server, &frame);
+        found = true;
         break;
     case QUERY_DEPARTED:
         found = about_departed(server, query->index, &frame);

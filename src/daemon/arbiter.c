@@ -95,7 +95,7 @@ void arbiter_attach(struct server *server, struct peer *peer, const struct frame
     if (result < 0) {
         refused.refused.reason = (uint32_t)-result;
         peer_put(server, peer, &refused);
-        server->host.report(server->host.user, REPORT_REFUSED, peer->slot, (uint64_t)-result);
+        peer_report(server, peer, REPORT_REFUSED, (uint64_t)-result);
         return;
     }
     hold->device = device;
@@ -371,6 +371,6 @@ void arbiter_tick(struct server *server)
         peer->overdue++;
         server->overdue++;
         holds_note(server, RECORD_OVERDUE, peer, hold);
-        server->host.report(server->host.user, REPORT_OVERDUE, peer->slot, e);
+        peer_report(server, peer, REPORT_OVERDUE, e);
     }
 }

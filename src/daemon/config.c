@@ -30,6 +30,8 @@ void config_init(struct config *config)
         .realtime = true,
         .band_low = 10,
         .band_high = 40,
+        .admission = ADMISSION_REFUSE,
+        .planner_limit = 5 * NSEC_PER_SEC,
         .others = {.ceiling = 50, .clients = 256},
     };
 }
@@ -296,21 +298,88 @@ static int read_devices(const struct reader *reader, struct config *config)
     return 0;
 }
 
-static int read_plan_path(const struct reader *reader, struct config *config)
+static int read_path(const struct reader *reader, const char *key, char *ret_path, size_t size)
 {
-    const struct node *node = node_get(reader->mapping, "plan");
+    const struct node *node = node_get(reader->mapping, key);
     const char *path;
     int result;
 
     if (!node)
         return 0;
-    result = node_text(reader->document, node, "a plan file", &path, reader->error);
+    result = node_text(reader->document, node, "a path", &path, reader->error);
     if (result)
         return result;
-    if (strlen(path) >= sizeof config->plan)
+    if (strlen(path) >= size)
         return document_reject(reader->document, node, reader->error, "a shorter path");
-    memcpy(config->plan, path, strlen(path) + 1);
+    memcpy(ret_path, path, strlen(path) + 1);
     return 0;
+}
+
+/* `partition: {devices: [0], programs: [1, 2]}`: cores. Only declared here; whoever declares it must also set it up. */
+static int read_partition(const struct reader *reader, struct config *config)
+{
+    static const char *const keys[] = {"devices", "programs", NULL};
+    const struct node *node = node_get(reader->mapping, "partition");
+    uint64_t taken[CONFIG_MAX_CPUS / 64] = {0};
+    int result = 0;
+
+    if (!node)
+        return 0;
+    result = node_expect_mapping(reader->document, node, keys, reader->error);
+    for (size_t i = 0; keys[i] && !result; i++) {
+        const struct node *list = node_get(node, keys[i]);
+
+        if (!list)
+            return document_reject(reader->document, node, reader->error, "%s: a list of cores", keys[i]);
+        result = node_expect_sequence(reader->document, list, "a list of cores", reader->error);
+        for (const struct node *cpu = result ? NULL : list->first; cpu && !result; cpu = cpu->next) {
+            int64_t index;
+
+            result = node_int(reader->document, cpu, "a core", 0, CONFIG_MAX_CPUS - 1, &index, reader->error);
+            if (!result && (taken[index / 64] >> index % 64 & 1))
+                return document_reject(reader->document, cpu, reader->error, "each core once");
+            if (!result)
+                taken[index / 64] |= UINT64_C(1) << index % 64;
+        }
+        if (!result && !list->n)
+            return document_reject(reader->document, list, reader->error, "at least one core");
+    }
+    if (!result)
+        config->partitioned = true;
+    return result;
+}
+
+/* Local only: a socket, or a port that other machines cannot reach. */
+static int read_metrics(const struct reader *reader, struct config *config)
+{
+    const struct node *node = node_get(reader->mapping, "metrics");
+    int result = read_path(reader, "metrics", config->metrics, sizeof config->metrics);
+
+    if (!result && node && node->text[0] != '/' && strncmp(node->text, "127.0.0.1:", 10) != 0)
+        return document_reject(reader->document, node, reader->error, "an absolute path or 127.0.0.1:PORT");
+    return result;
+}
+
+static int read_admission(const struct reader *reader, struct config *config)
+{
+    static const char *const modes[] = {"off", "refuse", "best-effort", NULL};
+    const struct node *node = node_get(reader->mapping, "admission");
+    unsigned mode = config->admission;
+    int result = read_path(reader, "plan", config->plan, sizeof config->plan);
+
+    if (!result)
+        result = read_path(reader, "tasks", config->tasks, sizeof config->tasks);
+    if (!result)
+        result = read_path(reader, "planner", config->planner, sizeof config->planner);
+    if (!result)
+        result = read_metrics(reader, config);
+    if (!result)
+        result = read_ms(reader, "planner_ms", &config->planner_limit);
+    if (!result && node)
+        result =
+            node_choice(reader->document, node, "off, refuse or best-effort", modes, &mode, reader->error);
+    config->admission = (enum admission_mode)mode;
+    return result ? result : read_partition(reader, config);
 }
 
 static int read_all(const struct reader *reader, struct config *config)
@@ -333,7 +402,7 @@ static int read_all(const struct reader *reader, struct config *config)
     if (!result)
         result = read_devices(reader, config);
     if (!result)
-        result = read_plan_path(reader, config);
+        result = read_admission(reader, config);
     return result;
 }
 

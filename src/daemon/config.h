@@ -15,10 +15,12 @@
 #include "base/nsec.h"
 #include "sched/profile.h"
 #include "wire/device_name.h"
+#include "wire/frame.h"
 
 #define CONFIG_MAX_USERS   64
 #define CONFIG_MAX_DEVICES 32
 #define CONFIG_MAX_CLIENTS 4096
+#define CONFIG_MAX_CPUS    1024
 
 /* Limits for one user, or for everybody who is not listed. */
 struct config_user {
@@ -54,7 +56,14 @@ struct config {
     size_t n_users;
     struct config_device listed[CONFIG_MAX_DEVICES];
     size_t n_listed;
-    char plan[4096]; /* path; "": none */
+    char plan[4096];               /* path; "": none */
+    char tasks[4096];              /* task set; "": none */
+    enum admission_mode admission; /* of tasks of that set */
+    char planner[4096];            /* the program `baton`; "": the one beside batond, else in PATH */
+    baton_nsec planner_limit;      /* a planner that takes longer is stopped */
+    bool
+        partitioned; /* cores for devices and cores for programs are kept apart: bounds mean something on PoCL */
+    char metrics[108]; /* socket path or 127.0.0.1:PORT; "": none */
 };
 
 void config_init(struct config *config);

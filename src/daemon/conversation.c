@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/peer.h"
+#include "daemon/observe.h"
 
 static bool reports_jobs(const struct server *server, const struct peer *peer)
 {
@@ -42,6 +42,7 @@ static int receive_hello(struct server *server, struct peer *peer, const struct 
     frame.welcome.flags = (peer->reports_jobs ? WELCOME_JOBS : 0) |
                           (server->profile->buses && server->config.buses ? WELCOME_BUS : 0);
     peer_put(server, peer, &frame);
+    admission_hello(server, peer);
     peer_plan(server, peer);
     history_add(&server->history, server->now_at, RECORD_JOIN, peer->client, 0);
     peer_replace_earlier(server, peer);
@@ -110,10 +111,18 @@ static int dispatch_client(struct server *server, struct peer *peer, const struc
             return SERVER_DROP;
         peer->hello.priority = frame->priority.priority;
         peer->hello.flags &= ~HELLO_ADAPTIVE;
-        peer_plan_again(server, peer);
+        peer_plan_now(server, peer);
         return 0;
     case FRAME_THREAD:
         receive_thread(peer, frame->thread.tid);
+        return 0;
+    case FRAME_TAKEN:
+        peer_taken(server, peer, frame->taken.serial);
+        return 0;
+    case FRAME_LATE:
+        if (!frame->late.flags || frame->late.flags & ~(LATE_MISSED | LATE_EXCEEDED))
+            return SERVER_DROP;
+        observe_late(server, peer, &frame->late);
         return 0;
     case FRAME_PLACE:
         if (frame->place.n > PAGE_LEASES)
@@ -147,6 +156,11 @@ static int dispatch(struct server *server, struct peer *peer, const struct frame
         return 0;
     case FRAME_RELOAD:
         receive_reload(server, peer);
+        return 0;
+    case FRAME_ADMIT:
+        if (peer->state != PEER_MONITOR || peer->awaits_verdict)
+            return SERVER_DROP;
+        admission_admit(server, peer, frame->admit.task);
         return 0;
     default:
         return peer->state == PEER_CLIENT ? dispatch_client(server, peer, frame) : SERVER_DROP;

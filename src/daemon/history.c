@@ -7,6 +7,24 @@ void history_add(struct history *history, baton_nsec at, enum record_kind kind, 
         (struct trace_record){.at = (uint64_t)at, .kind = kind, .client = client, .engine = engine};
 }
 
+void history_add_span(struct history *history, baton_nsec at, baton_nsec length, enum record_kind kind,
+                      uint32_t client, uint32_t job)
+{
+    history->records[history->n_records++ % HISTORY_RECORDS] = (struct trace_record){
+        .at = (uint64_t)at, .length = (uint64_t)length, .kind = kind, .client = client, .job = job};
+}
+
+void history_add_planned(struct history *history, baton_nsec at, baton_nsec length, uint32_t task,
+                         enum verdict verdict)
+{
+    history->records[history->n_records++ % HISTORY_RECORDS] =
+        (struct trace_record){.at = (uint64_t)at,
+                              .length = (uint64_t)length,
+                              .kind = RECORD_PLANNED,
+                              .engine = verdict,
+                              .job = task};
+}
+
 /* Where reading may begin: everything older than `room` entries has been overwritten. */
 static uint64_t first_left(uint64_t cursor, uint64_t written, uint64_t room, uint32_t *ret_lost)
 {

@@ -38,6 +38,14 @@ struct history {
 void history_add(struct history *history, baton_nsec at, enum record_kind kind, uint32_t client,
                  uint32_t engine);
 
+/* The same for something that lasted. */
+void history_add_span(struct history *history, baton_nsec at, baton_nsec length, enum record_kind kind,
+                      uint32_t client, uint32_t job);
+
+/* A planning: the task (index, or UINT32_MAX: a task had left) and what was decided. */
+void history_add_planned(struct history *history, baton_nsec at, baton_nsec length, uint32_t task,
+                         enum verdict verdict);
+
 /* The engine of each of a page's leases, for its runs; UINT32_MAX: none. */
 struct history_engines {
     uint32_t of_lease[PAGE_LEASES];

@@ -5,6 +5,7 @@
 #ifndef DAEMON_PEER_H
 #define DAEMON_PEER_H
 
+#include "daemon/admission.h"
 #include "daemon/history.h"
 #include "daemon/moves.h"
 #include "daemon/server.h"
@@ -53,10 +54,19 @@ struct peer {
     uint32_t client; /* number for people, never used again */
     struct credentials who;
     struct frame_hello hello;
-    bool joined;       /* known to the core */
-    bool exact;        /* its engine time matters to the policy: no idle leases */
-    bool reports_jobs; /* says where its jobs begin and end */
-    unsigned priority; /* in force */
+    bool joined;             /* known to the core */
+    bool exact;              /* its engine time matters to the policy: no idle leases */
+    bool reports_jobs;       /* says where its jobs begin and end */
+    unsigned priority;       /* in force */
+    bool best_effort;        /* in force */
+    struct frame_plan terms; /* the newest, in force once it was taken */
+    uint32_t serial, taken;  /* of the newest; of those in force */
+    struct task_entry *task; /* that it is, or reserves; NULL: none */
+    bool foreign;            /* its name is a task that another user runs */
+    bool reserves;           /* a process that will become the task's; until it ends */
+    bool awaits_verdict;
+    uint64_t late, late_reported; /* jobs */
+    baton_nsec late_at;           /* when that was reported; 0: never */
     struct page *page;
     struct hold holds[PAGE_LEASES];
     struct outbox in, out;
@@ -106,6 +116,7 @@ struct server {
     struct sched_event queue[SERVER_QUEUE];
     size_t queue_begin, queue_n;
     struct peer *dirty; /* list by next_dirty */
+    struct admission admission;
     struct plan plan;
     bool has_plan;
     char plan_path[257];
@@ -114,13 +125,14 @@ struct server {
     baton_nsec now_at;
     struct history history;
     struct moves moves;
-    uint64_t grants, yields, taken_back, drops, overdue;
+    uint64_t grants, yields, taken_back, drops, overdue, late;
     uint32_t reloads, declared;
 };
 
 /* ---- server.c ---- */
 void peer_put(struct server *server, struct peer *peer, const struct frame *frame);
-void peer_drop(struct server *server, struct peer *peer, enum server_report report, uint64_t detail);
+void peer_drop(struct server *server, struct peer *peer, enum report_kind report, uint64_t detail);
+void peer_report(struct server *server, const struct peer *peer, enum report_kind report, uint64_t detail);
 void peer_dirty(struct server *server, struct peer *peer);     /* it has output, or is to be dropped */
 bool same_session(const struct peer *a, const struct peer *b); /* an earlier connection of the same one */
 /* Connections that this session had before: nothing more is granted to them, and what they hold waits for declarations. */
@@ -131,8 +143,13 @@ void server_arm(struct server *server, baton_nsec at); /* wants a tick by then *
 int device_find(struct server *server, const char *name, bool declare, unsigned *ret_device);
 
 /* ---- terms.c ---- */
-void peer_plan(struct server *server, struct peer *peer);       /* works out and tells what holds for it */
-void peer_plan_again(struct server *server, struct peer *peer); /* ... after something changed */
+void peer_plan(struct server *server, struct peer *peer);       /* says what holds for it from now on */
+void peer_plan_now(struct server *server, struct peer *peer);   /* ... and for what it waits for already */
+void peer_plan_again(struct server *server, struct peer *peer); /* says what will, if that has changed */
+void peer_taken(struct server *server, struct peer *peer, uint32_t serial);
+
+/* ---- observe.c ---- */
+void observe_departed(struct task_entry *entry, const struct peer *peer); /* keeps what was seen of it */
 
 /* ---- holds.c ---- */
 uint32_t peer_engine(const struct peer *peer,

@@ -75,6 +75,7 @@ fail:
 
 static void free_peer(struct server *server, struct peer *peer)
 {
+    admission_leave(server, peer);
     server->peers[peer->slot] = NULL;
     server->n_peers--;
     if (peer->page)
@@ -86,6 +87,7 @@ void server_free(struct server *server)
 {
     if (!server)
         return;
+    server->config.admission = ADMISSION_OFF; /* nobody is left to plan for */
     for (unsigned i = 0; server->peers && i < server->config.clients; i++) {
         struct peer *peer = server->peers[i];
 
@@ -97,6 +99,8 @@ void server_free(struct server *server)
     }
     if (server->has_plan)
         plan_done(&server->plan);
+    if (server->admission.has_set)
+        task_set_done(&server->admission.set);
     sched_core_free(server->core);
     free(server->peers);
     free(server);
@@ -113,13 +117,21 @@ void peer_dirty(struct server *server, struct peer *peer)
     server->dirty = peer;
 }
 
-void peer_drop(struct server *server, struct peer *peer, enum server_report report, uint64_t detail)
+void peer_report(struct server *server, const struct peer *peer, enum report_kind kind, uint64_t detail)
+{
+    struct server_report report = {
+        .kind = kind, .peer = peer ? peer->slot : 0, .detail = detail, .name = peer ? peer->hello.name : ""};
+
+    server->host.report(server->host.user, &report);
+}
+
+void peer_drop(struct server *server, struct peer *peer, enum report_kind report, uint64_t detail)
 {
     if (peer->drop || peer->state == PEER_DRAINING)
         return;
     peer->drop = true;
     server->drops++;
-    server->host.report(server->host.user, report, peer->slot, detail);
+    peer_report(server, peer, report, detail);
     peer_dirty(server, peer);
 }
 
@@ -242,7 +254,7 @@ static bool try_to_end(struct server *server, struct peer *peer)
         server_arm(server, server->now_at + DRAIN_POLL);
         return true;
     }
-    if (peer->connected)
+    if (peer->connected || (peer->reserves && !peer->exited))
         return true;
     if (peer->page)
         depart(server, peer);
@@ -264,11 +276,8 @@ bool server_lost(struct server *server, unsigned slot, baton_nsec now_at)
         peer->boosted = false;
         server->host.boost(server->host.user, peer->who.pid, peer->threads, peer->n_threads, 0);
     }
-    if (!peer->page) {
-        undirty(server, peer);
-        free_peer(server, peer);
-        return false;
-    }
+    if (peer->reserves && peer->who.unwatched)
+        peer->exited = true;
     return try_to_end(server, peer);
 }
 
@@ -319,7 +328,7 @@ static void tick_draining(struct server *server, struct peer *peer)
 {
     if (!peer->exited && peer->who.pid <= 0 && server->now_at - peer->drain_at >= DRAIN_UNWATCHED) {
         peer->exited = true;
-        server->host.report(server->host.user, REPORT_UNDRAINED, peer->slot, 0);
+        peer_report(server, peer, REPORT_UNDRAINED, 0);
     }
     (void)try_to_end(server, peer);
 }
@@ -333,7 +342,7 @@ void server_tick(struct server *server, baton_nsec now_at)
     if (server->settle_at <= now_at) {
         server->settle_at = NSEC_MAX;
         arbiter_settle(server, true);
-        server->host.report(server->host.user, REPORT_SETTLED, 0, server->declared);
+        peer_report(server, NULL, REPORT_SETTLED, server->declared);
     } else if (server->settle_at != NSEC_MAX) {
         server_arm(server, server->settle_at);
     }

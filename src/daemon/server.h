@@ -18,6 +18,7 @@
 #include "base/nsec.h"
 #include "daemon/config.h"
 #include "model/plan.h"
+#include "wire/frame.h"
 #include "wire/page.h"
 
 struct server;
@@ -27,16 +28,30 @@ struct credentials {
     pid_t pid;
     uid_t uid;
     gid_t gid;
+    bool unwatched; /* nobody will say when the process has ended */
 };
 
 /* Something that a person should know; the host words it. */
-enum server_report {
+enum report_kind {
     REPORT_BAD_FRAME, /* peer: dropped for bytes that make no sense */
     REPORT_SLOW,      /* peer: dropped because it does not read */
     REPORT_OVERDUE,   /* peer, detail: engine; has not given way */
     REPORT_REFUSED,   /* peer, detail: errno */
     REPORT_UNDRAINED, /* peer: its process cannot be watched; taken as drained after a wait */
     REPORT_SETTLED,   /* detail: clients that declared something busy */
+    REPORT_LATE, /* peer, name, detail: LATE_*, response, limit, count: since the last report about this client */
+    REPORT_VERDICT,   /* name: task, detail: VERDICT_*, reason, other: culprit, response, limit, cost */
+    REPORT_PLANNED,   /* cost: the running set was planned again */
+    REPORT_UNPLANNED, /* reason, cost, other: culprit: it could not be; the plan stays */
+};
+
+struct server_report {
+    enum report_kind kind;
+    unsigned peer; /* slot */
+    uint64_t detail, count;
+    const char *name, *other; /* borrowed until the call returns */
+    enum reason reason;
+    baton_nsec response, limit, cost;
 };
 
 /* What the server asks of its surroundings. */
@@ -49,9 +64,11 @@ struct server_host {
     void (*wake)(void *user, lease_word *word);
     /* Raise (priority 1..99 of Baton) or restore (0) the threads of a peer. */
     void (*boost)(void *user, pid_t pid, const pid_t *threads, size_t n, unsigned priority);
-    void (*report)(void *user, enum server_report report, unsigned peer, uint64_t detail);
+    void (*report)(void *user, const struct server_report *report);
     /* A peer asked to reload; writes text for it. 0 or -errno. */
     int (*reload)(void *user, char *ret_text, size_t size);
+    /* Plan this task set (text, copied); the answer comes by server_planned(), never from within. 0 or -errno. */
+    int (*plan)(void *user, const char *text, size_t size);
 };
 
 struct server_start {
@@ -103,6 +120,22 @@ int server_add_device(struct server *server, const char *name, const char *descr
 
 /* Takes the plan over (copied; NULL: none) and tells every client what changed for it. path is for status. */
 int server_set_plan(struct server *server, const struct plan *plan, const char *path, baton_nsec now_at);
+
+/*
+ * The tasks that admission is about; *set is taken over on success (NULL: none), path is for status. What runs already is asked about.
+ * -E2BIG: more tasks than a plan has priorities; -ENOSPC: more names than were ever to be expected.
+ */
+int server_set_tasks(struct server *server, struct task_set *set, const char *path, baton_nsec now_at);
+
+/* What became of a question (server_host::plan). */
+struct planning {
+    bool late;                 /* it was stopped: it took too long */
+    int status;                /* exit status of the planner; -1: it did not end by itself */
+    const char *object, *plan; /* what it wrote, borrowed */
+    size_t object_size, plan_size;
+    baton_nsec cost; /* from the question to the answer */
+};
+void server_planned(struct server *server, const struct planning *planning, baton_nsec now_at);
 
 /* Limits of users from a configuration that was read again; everything else needs a restart. */
 void server_set_limits(struct server *server, const struct config *config, baton_nsec now_at);

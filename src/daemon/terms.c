@@ -1,4 +1,8 @@
-/* What holds for a client: its priority under the user's ceiling, and what the plan says about it. */
+/*
+ * What holds for a client: its priority under the user's ceiling, and what the plan says about it. A change is sent with a
+ * number and comes into force when the client says that it took it, between two jobs (R10: a request that waits while its priority
+ * changes is covered by no bound). A lower ceiling does not wait.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,33 +16,123 @@ static unsigned clip(const struct server *server, const struct peer *peer, unsig
     return priority > limits.ceiling ? limits.ceiling : priority;
 }
 
-void peer_plan(struct server *server, struct peer *peer)
+/* Did the analysis, or another user's claim, leave this client without its task's place in the plan? */
+static bool is_best_effort(const struct server *server, const struct peer *peer)
 {
-    const struct plan_task *task = server->has_plan ? plan_find(&server->plan, peer->hello.name) : NULL;
-    bool adaptive = (peer->hello.flags & HELLO_ADAPTIVE) != 0 && !task;
-    unsigned asked = task ? task->priority : adaptive ? 0 : peer->hello.priority;
+    return peer->foreign ||
+           (admission_applies(server, peer->task) && peer->task->decision.verdict != VERDICT_ADMITTED);
+}
+
+static struct frame_plan terms_of(const struct server *server, const struct peer *peer)
+{
+    bool best_effort = is_best_effort(server, peer);
+    const struct plan_task *task =
+        server->has_plan && !best_effort ? plan_find(&server->plan, peer->hello.name) : NULL;
+    bool adaptive = (peer->hello.flags & HELLO_ADAPTIVE) != 0 && !task && !best_effort;
+    unsigned asked = task ? task->priority : adaptive || best_effort ? 0 : peer->hello.priority;
+    struct frame_plan plan = {.priority = clip(server, peer, asked)};
+
+    plan.flags = (server->profile->pieces || server->profile->reserve ? PLAN_SLICING : 0) |
+                 (adaptive ? PLAN_ADAPTIVE : 0) | (plan.priority < asked ? PLAN_CLIPPED : 0) |
+                 (task ? PLAN_TASK : 0) | (best_effort ? PLAN_EFFORT : 0);
+    if (task) {
+        plan.gpus = task->gpus;
+        plan.gpu_cluster = task->gpu_cluster;
+        plan.cpu_cluster = task->cpu_cluster;
+        plan.gpu_set = task->placement.kind == PLACEMENT_FIXED ? task->placement.gpus : 0;
+        plan.piece = (uint64_t)task->piece;
+        plan.chunk_in = (uint64_t)task->chunk_in;
+        plan.chunk_out = (uint64_t)task->chunk_out;
+        plan.bound = task->bound > 0 ? (uint64_t)task->bound : 0;
+    }
+    return plan;
+}
+
+static void come_into_force(struct peer *peer, const struct frame_plan *plan)
+{
+    peer->priority = plan->priority;
+    peer->exact = (plan->flags & PLAN_ADAPTIVE) != 0;
+    peer->best_effort = (plan->flags & PLAN_EFFORT) != 0;
+    peer->taken = plan->serial;
+}
+
+static void send_terms(struct server *server, struct peer *peer, struct frame_plan plan, bool at_border)
+{
     struct frame frame = {.type = FRAME_PLAN};
 
-    peer->priority = clip(server, peer, asked);
-    peer->exact = adaptive;
-    frame.plan.priority = peer->priority;
-    frame.plan.flags = (server->profile->pieces || server->profile->reserve ? PLAN_SLICING : 0) |
-                       (adaptive ? PLAN_ADAPTIVE : 0) | (peer->priority < asked ? PLAN_CLIPPED : 0);
-    if (task) {
-        frame.plan.gpus = task->gpus;
-        frame.plan.gpu_set = task->placement.kind == PLACEMENT_FIXED ? task->placement.gpus : 0;
-        frame.plan.piece = (uint64_t)task->piece;
-        frame.plan.chunk_in = (uint64_t)task->chunk_in;
-        frame.plan.chunk_out = (uint64_t)task->chunk_out;
-    }
+    plan.serial = ++peer->serial;
+    peer->terms = plan;
+    frame.plan = plan;
+    frame.plan.flags |= at_border ? PLAN_BORDER : 0;
     peer_put(server, peer, &frame);
 }
 
-void peer_plan_again(struct server *server, struct peer *peer)
+void peer_plan(struct server *server, struct peer *peer)
+{
+    send_terms(server, peer, terms_of(server, peer), false);
+    come_into_force(peer, &peer->terms);
+}
+
+void peer_plan_now(struct server *server, struct peer *peer)
 {
     peer_plan(server, peer);
     if (peer->joined)
         arbiter_priority(server, peer, NSEC_MAX);
+}
+
+/* As the client would see them. */
+static bool same_terms(const struct frame_plan *a, const struct frame_plan *b)
+{
+    uint8_t bytes[2][FRAME_MAX_SIZE];
+    struct frame frame = {.type = FRAME_PLAN, .plan = *a};
+    size_t size = frame_encode(&frame, bytes[0]);
+
+    frame.plan = *b;
+    frame.plan.serial = a->serial;
+    (void)frame_encode(&frame, bytes[1]);
+    return memcmp(bytes[0], bytes[1], size) == 0;
+}
+
+void peer_plan_again(struct server *server, struct peer *peer)
+{
+    struct frame_plan plan = terms_of(server, peer);
+
+    if (!same_terms(&plan, &peer->terms))
+        send_terms(server, peer, plan, true);
+}
+
+void peer_taken(struct server *server, struct peer *peer, uint32_t serial)
+{
+    if (serial != peer->serial || serial == peer->taken)
+        return; /* an older one: the newest is under way */
+    come_into_force(peer, &peer->terms);
+    if (peer->joined)
+        arbiter_priority(server, peer, NSEC_MAX);
+}
+
+/* ---- plans and limits ---- */
+
+static int copy_plan(const struct plan *plan, struct plan *ret_copy)
+{
+    struct plan copy = {.n_tasks = plan->n_tasks};
+    bool whole;
+
+    arena_init(&copy.arena, 0);
+    copy.tasks = arena_calloc(&copy.arena, plan->n_tasks, sizeof *copy.tasks);
+    copy.profile = arena_strndup(&copy.arena, plan->profile, strlen(plan->profile));
+    copy.analysis = arena_strndup(&copy.arena, plan->analysis, strlen(plan->analysis));
+    whole = (copy.tasks || !plan->n_tasks) && copy.profile && copy.analysis;
+    for (size_t i = 0; i < plan->n_tasks && whole; i++) {
+        copy.tasks[i] = plan->tasks[i];
+        copy.tasks[i].name = arena_strndup(&copy.arena, plan->tasks[i].name, strlen(plan->tasks[i].name));
+        whole = copy.tasks[i].name != NULL;
+    }
+    if (!whole) {
+        arena_done(&copy.arena);
+        return -ENOMEM;
+    }
+    *ret_copy = copy;
+    return 0;
 }
 
 int server_set_plan(struct server *server, const struct plan *plan, const char *path, baton_nsec now_at)
@@ -46,31 +140,25 @@ int server_set_plan(struct server *server, const struct plan *plan, const char *
     struct plan copy = {0};
 
     server->now_at = now_at;
-    if (plan) {
-        arena_init(&copy.arena, 0);
-        copy.tasks = arena_calloc(&copy.arena, plan->n_tasks, sizeof *copy.tasks);
-        if (!copy.tasks && plan->n_tasks) {
-            arena_done(&copy.arena);
-            return -ENOMEM;
-        }
-        copy.n_tasks = plan->n_tasks;
-        for (size_t i = 0; i < plan->n_tasks; i++) {
-            copy.tasks[i] = plan->tasks[i];
-            copy.tasks[i].name = arena_strndup(&copy.arena, plan->tasks[i].name, strlen(plan->tasks[i].name));
-            if (!copy.tasks[i].name) {
-                arena_done(&copy.arena);
-                return -ENOMEM;
-            }
-        }
+    for (size_t i = 0; plan && i < plan->n_tasks; i++) {
+        if (!admission_find(server, plan->tasks[i].name, true))
+            return -ENOSPC;
     }
+    if (plan && copy_plan(plan, &copy) < 0)
+        return -ENOMEM;
     if (server->has_plan)
         plan_done(&server->plan);
     server->plan = copy;
     server->has_plan = plan != NULL;
     (void)snprintf(server->plan_path, sizeof server->plan_path, "%s", plan ? path : "");
     for (unsigned i = 0; i < server->config.clients; i++) {
-        if (server->peers[i] && server->peers[i]->state == PEER_CLIENT)
-            peer_plan_again(server, server->peers[i]);
+        struct peer *peer = server->peers[i];
+
+        if (!peer || peer->state != PEER_CLIENT)
+            continue;
+        if (!peer->task && !peer->foreign) /* this plan may be the first to name it */
+            admission_hello(server, peer);
+        peer_plan_again(server, peer);
     }
     return 0;
 }
@@ -82,9 +170,16 @@ void server_set_limits(struct server *server, const struct config *config, baton
     memcpy(server->config.users, config->users, sizeof server->config.users);
     server->config.n_users = config->n_users;
     server->config.overdue = config->overdue;
+    server->config.admission = config->admission;
     server->reloads++;
     for (unsigned i = 0; i < server->config.clients; i++) {
-        if (server->peers[i] && server->peers[i]->state == PEER_CLIENT)
-            peer_plan_again(server, server->peers[i]);
+        struct peer *peer = server->peers[i];
+
+        if (!peer || peer->state != PEER_CLIENT)
+            continue;
+        if (clip(server, peer, peer->priority) < peer->priority)
+            peer_plan_now(server, peer);
+        else
+            peer_plan_again(server, peer);
     }
 }

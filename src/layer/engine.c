@@ -104,12 +104,21 @@ static bool await_grant(struct engine *engine)
 }
 
 /*
- * The lease is taken in this process, but not by this engine: the copies of the other direction ride on it (their end signals, but may
- * come before we sleep), or a batch of libbaton does (nobody tells us of its end).
+ * The lease is taken in this process, but not by this engine: the copies of the other direction ride on it, or a batch of libbaton
+ * does. What the other direction has in flight is seen to its end here, since nobody else may come to do so; its end signals, but may come
+ * before we sleep, and nobody tells us of the end of a batch. Unlocks and locks.
  */
-static void pause_briefly(struct engine *engine)
+static void await_others_of_process(struct engine *engine)
 {
+    struct engine *other = engine_other_way(engine);
     struct timespec until;
+
+    if (other && atomic_load_explicit(&other->flight_any, memory_order_relaxed)) {
+        pthread_mutex_unlock(&engine->lock);
+        engine_flight_reap(other, true);
+        pthread_mutex_lock(&engine->lock);
+        return;
+    }
 
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_nsec += NSEC_PER_MS;
@@ -149,7 +158,7 @@ void engine_enter(struct engine *engine)
             if (await_grant(engine))
                 break; /* ours, even if another one is asked for in the same moment: at least one piece */
         } else {
-            pause_briefly(engine);
+            await_others_of_process(engine);
         }
     }
     engine->users++;

@@ -8,9 +8,8 @@
 #include "layer/map.h"
 #include "layer/objects.h"
 
-enum {
-    BACKLOG = 1024
-}; /* commands of one queue that the driver has not been given, before enqueue calls wait */
+/* Commands of one queue that the driver has not been given, before enqueue calls wait. */
+enum { BACKLOG = 1024 };
 
 #define THROTTLE_NS (10 * NSEC_PER_MS) /* at most, per call */
 

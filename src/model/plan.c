@@ -93,10 +93,31 @@ static int read_tasks(const struct document *document, struct plan *plan, struct
     return result;
 }
 
+static int read_conditions(const struct document *document, struct plan *plan, struct input_error *ret_error)
+{
+    const struct node *list = node_get(document->root, "conditions");
+    int result = list ? node_expect_sequence(document, list, "a list of sentences", ret_error) : 0;
+
+    if (!list || result)
+        return result;
+    plan->conditions = arena_calloc(&plan->arena, list->n, sizeof *plan->conditions);
+    if (!plan->conditions)
+        return -ENOMEM;
+    for (const struct node *item = list->first; item && !result; item = item->next) {
+        const char *text = NULL;
+
+        result = node_text(document, item, "a sentence", &text, ret_error);
+        if (!result &&
+            !(plan->conditions[plan->n_conditions++] = arena_strndup(&plan->arena, text, strlen(text))))
+            result = -ENOMEM;
+    }
+    return result;
+}
+
 int plan_read(const char *name, const char *text, size_t size, struct plan *ret_plan,
               struct input_error *ret_error)
 {
-    static const char *const keys[] = {"analysis", "profile", "tasks", NULL};
+    static const char *const keys[] = {"analysis", "profile", "conditions", "tasks", NULL};
     struct plan plan = {0};
     struct document document;
     int result = document_parse(name, text, size, &document, ret_error);
@@ -109,6 +130,8 @@ int plan_read(const char *name, const char *text, size_t size, struct plan *ret_
         result = read_name(&document, document.root, "analysis", &plan.arena, &plan.analysis, ret_error);
     if (!result)
         result = read_name(&document, document.root, "profile", &plan.arena, &plan.profile, ret_error);
+    if (!result)
+        result = read_conditions(&document, &plan, ret_error);
     if (!result)
         result = read_tasks(&document, &plan, ret_error);
     document_done(&document);
@@ -146,6 +169,13 @@ void plan_print(const struct plan *plan, FILE *out)
     print_quoted(plan->analysis, out);
     (void)fputs("\nprofile: ", out);
     print_quoted(plan->profile, out);
+    if (plan->n_conditions) {
+        (void)fputs("\nconditions:", out);
+        for (size_t i = 0; i < plan->n_conditions; i++) {
+            (void)fputs("\n  - ", out);
+            print_quoted(plan->conditions[i], out);
+        }
+    }
     (void)fputs("\ntasks:\n", out);
     for (size_t i = 0; i < plan->n_tasks; i++) {
         const struct plan_task *task = &plan->tasks[i];

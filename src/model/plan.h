@@ -30,6 +30,8 @@ struct plan {
     const char *profile;  /* "priority", "gpusync" */
     struct plan_task *tasks;
     size_t n_tasks;
+    const char **conditions; /* what its bounds rest on besides the profile, one sentence each */
+    size_t n_conditions;
 };
 
 int plan_read_file(const char *path, struct plan *ret_plan, struct input_error *ret_error);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model/print.h"
+#include "model/segment_source.h"
 
 static const char *const kind_names[] = {"cpu", "copy_in", "copy_out", "kernel", NULL};
 static const char *const length_keys[] = {"cpu_ms", "copy_in_ms", "copy_out_ms", "kernel_ms"};
@@ -208,6 +209,15 @@ static int read_length(const struct document *document, const struct node *mappi
         length && (length->kind != NODE_SCALAR || *length->text); /* `kernel_ms:` alone names the kind */
     int result = 0;
 
+    if (has_length && length->kind == NODE_MAPPING) {
+        result = segment_source_read(document, length, segment->kind, arena, &segment->source, ret_error);
+        if (!result && pieces)
+            result = document_reject(document, pieces, ret_error, "piece_ms, where a length is computed");
+        return result          ? result
+               : each || lists ? document_reject(document, length, ret_error, "either %s or a length per GPU",
+                                                 length->key)
+                               : 0;
+    }
     if (has_length) {
         result = node_duration(document, length, "a time in ms", NSEC_PER_MS, 0, &segment->length, ret_error);
         if (result)
@@ -296,13 +306,15 @@ int segment_read(const struct document *document, const struct node *mapping, co
         result = read_kernel(document, mapping, platform, task_placement, &segment, ret_error);
     if (!result && (node = node_get(mapping, "best_ms"))) {
         result = node_duration(document, node, "a time in ms", NSEC_PER_MS, 0, &segment.best, ret_error);
-        if (!result && segment.best > segment.length)
+        if (!result && !segment.source && segment.best > segment.length)
             result = document_reject(document, node, ret_error, "a best case no longer than the worst");
     }
     if (!result && (node = node_get(mapping, "multi_ms")))
         result = read_multi(document, node, platform, arena, &segment, ret_error);
     if (!result && (node = node_get(mapping, "bytes")))
         result = node_bytes(document, node, "bytes", &segment.bytes, ret_error);
+    if (!result && segment.source && segment.source->kind == SOURCE_ROUTE && segment.bytes <= 0)
+        result = document_reject(document, mapping, ret_error, "bytes: how much goes over the route");
     if (!result && (node = node_get(mapping, "piece_ms"))) {
         result = node_duration(document, node, "a time in ms", NSEC_PER_MS, 1, &segment.piece, ret_error);
         if (!result && (segment.pieces.n || node_get(mapping, "pieces_per_gpu_ms")))
@@ -353,7 +365,10 @@ void segment_print(const struct segment *segment, FILE *out)
         (void)fprintf(out, "{kind: %s", kind_names[segment->kind]);
     } else {
         (void)fprintf(out, "{%s: ", length_keys[segment->kind]);
-        print_duration(segment->length, NSEC_PER_MS, out);
+        if (segment->source)
+            segment_source_print(segment->source, out);
+        else
+            print_duration(segment->length, NSEC_PER_MS, out);
     }
     if (segment->pieces.n) {
         (void)fputs(", pieces_ms: ", out);

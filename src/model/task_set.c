@@ -25,6 +25,7 @@ static int read_segments(const struct document *document, const struct node *lis
                               &task->segments[task->n_segments], ret_error);
         if (result)
             return result;
+        set->n_open += task->segments[task->n_segments].source != NULL;
         task->n_segments++;
     }
     return 0;
@@ -181,6 +182,8 @@ int task_set_read(const char *name, const char *text, size_t size, struct task_s
         result = platform_read(&document, platform, &set.arena, &set.platform, ret_error);
     if (!result)
         result = read_tasks(&document, &set, ret_error);
+    if (!result && !(set.name = arena_strndup(&set.arena, name, strlen(name))))
+        result = -ENOMEM;
     document_done(&document);
     if (result)
         arena_done(&set.arena);
@@ -202,6 +205,20 @@ int task_set_read_file(const char *path, struct task_set *ret_set, struct input_
     result = task_set_read(path, text, size, ret_set, ret_error);
     free(text);
     return result;
+}
+
+int task_set_require_lengths(const struct task_set *set, struct input_error *ret_error)
+{
+    for (size_t i = 0; i < set->n_tasks && set->n_open > 0; i++) {
+        for (size_t s = 0; s < set->tasks[i].n_segments; s++) {
+            const struct segment *segment = &set->tasks[i].segments[s];
+
+            if (segment->source && segment->length == 0)
+                return input_reject(ret_error, set->name, segment->line, segment->column, "how to compute it",
+                                    "the length of the segment");
+        }
+    }
+    return 0;
 }
 
 void task_set_done(struct task_set *set)

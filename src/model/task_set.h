@@ -40,10 +40,14 @@ struct piece_list {
     size_t n;
 };
 
+struct segment_source;
+
 struct segment {
     enum segment_kind kind;
     baton_nsec
         length; /* worst case on one GPU (or on a CPU, on the bus); the sum of pieces where those are given */
+    struct segment_source *
+        source; /* the file says how to compute the length (model/segment_source.h); NULL: it says the length */
     baton_nsec best; /* best case; 0 unknown */
     /*
      * Lengths on several GPUs. One value without list: on all GPUs of the platform. A list: on 2, 3, ... GPUs.
@@ -84,6 +88,11 @@ struct task_set {
     struct platform platform;
     struct task *tasks;
     size_t n_tasks;
+    const char *name; /* of the file, for messages; paths in it are relative to its folder */
+    size_t n_open;    /* segments whose length is still to be computed: no analysis takes such a set */
+    const char *
+        *conditions; /* what computed lengths rest on, one sentence each: every answer has to say so */
+    size_t n_conditions;
 };
 
 /* Reads and validates; on success the caller calls task_set_done(). */
@@ -130,6 +139,9 @@ baton_nsec task_total(const struct task *task);
 
 bool task_uses_gpu(const struct task *task);
 bool segment_is_gpu(const struct segment *segment); /* copies and kernels */
+
+/* 0, or INPUT_REJECTED at the first segment whose length is still to be computed. */
+int task_set_require_lengths(const struct task_set *set, struct input_error *ret_error);
 
 const char *segment_kind_name(enum segment_kind kind); /* "cpu", "copy_in", "copy_out", "kernel" */
 

@@ -16,13 +16,20 @@
 
 #define HELLO_ADAPTIVE 1u /* let the policy rank me by behaviour */
 #define HELLO_MONITOR  2u /* only asks questions: no page, no leases */
+#define HELLO_TASK     4u /* the name is that of a task */
 
 #define WELCOME_JOBS 1u /* report where jobs begin and end */
 #define WELCOME_BUS  2u /* a copy holds its device's bus, whatever its direction (PROTOCOLS.md Q4) */
 
 #define PLAN_SLICING  1u
 #define PLAN_ADAPTIVE 2u
-#define PLAN_CLIPPED  4u /* the priority asked for was above the user's ceiling */
+#define PLAN_CLIPPED  4u  /* the priority asked for was above the user's ceiling */
+#define PLAN_TASK     8u  /* the plan names this program */
+#define PLAN_EFFORT   16u /* best effort: its task was not admitted */
+#define PLAN_BORDER   32u /* to be taken between two jobs */
+
+#define LATE_MISSED   1u /* its deadline */
+#define LATE_EXCEEDED 2u /* its bound */
 
 #define ABOUT_REALTIME 1u /* the daemon runs under SCHED_FIFO */
 #define ABOUT_LOCKED   2u /* its memory is locked */
@@ -32,14 +39,53 @@
 enum engine_kind { FRAME_ENGINE_EXECUTION, FRAME_ENGINE_COPY_IN, FRAME_ENGINE_COPY_OUT, FRAME_ENGINES };
 
 enum query_what {
-    QUERY_DAEMON,   /* ABOUT_DAEMON */
-    QUERY_DEVICE,   /* index: ABOUT_DEVICE */
-    QUERY_ENGINE,   /* index: ABOUT_ENGINE */
-    QUERY_CLIENT,   /* index: the first client from this slot on, ABOUT_CLIENT */
-    QUERY_TRACE,    /* cursor: the daemon's decisions, TRACE */
-    QUERY_RUNS,     /* index: a slot, cursor: what that client ran, TRACE */
-    QUERY_OLD_RUNS, /* cursor: what clients that have left ran, TRACE */
-    QUERY_DEPARTED, /* index: clients that have left, ABOUT_CLIENT */
+    QUERY_DAEMON,    /* ABOUT_DAEMON */
+    QUERY_DEVICE,    /* index: ABOUT_DEVICE */
+    QUERY_ENGINE,    /* index: ABOUT_ENGINE */
+    QUERY_CLIENT,    /* index: the first client from this slot on, ABOUT_CLIENT */
+    QUERY_TRACE,     /* cursor: the daemon's decisions, TRACE */
+    QUERY_RUNS,      /* index: a slot, cursor: what that client ran, TRACE */
+    QUERY_OLD_RUNS,  /* cursor: what clients that have left ran, TRACE */
+    QUERY_DEPARTED,  /* index: clients that have left, ABOUT_CLIENT */
+    QUERY_TASK,      /* index: ABOUT_TASK */
+    QUERY_ADMISSION, /* ABOUT_ADMISSION */
+};
+
+/* What becomes of a task that the running set does not bear. */
+enum admission_mode { ADMISSION_OFF, ADMISSION_REFUSE, ADMISSION_BEST_EFFORT };
+
+enum verdict {
+    VERDICT_NONE,        /* nobody asked */
+    VERDICT_ASKED,       /* being planned */
+    VERDICT_ADMITTED,    /* by the analysis, or admission is off and the plan has it */
+    VERDICT_BEST_EFFORT, /* behind everybody who has a priority */
+    VERDICT_REFUSED,
+    VERDICT_UNKNOWN, /* neither the plan nor the task set has it */
+};
+
+enum reason {
+    REASON_NONE,
+    REASON_DEADLINE, /* culprit, response, limit: it would miss its deadline */
+    REASON_CEILING,  /* the plan's priority is above the user's ceiling */
+    REASON_RUNNING,  /* it runs already */
+    REASON_PLANNER,  /* the planner failed */
+    REASON_TIME,     /* the planner was too slow */
+};
+
+/* Why a bound is not claimed: what of the model does not hold on this machine now. */
+enum model_rule {
+    RULE_MET,
+    RULE_NO_BOUND, /* the plan claims none */
+    RULE_PROFILE,  /* the plan assumes another profile */
+    RULE_REALTIME, /* no permission for real-time scheduling */
+    RULE_PARTITION, /* who: a device whose "GPU" is this machine's CPU, and no partition of the cores is declared */
+    RULE_OUTSIDER, /* who: a client that is not in the plan has a priority above this task's */
+    RULE_CEILING,  /* who: a client of the plan has less than its priority */
+    RULE_TWICE,    /* who: a second process of a task */
+    RULE_WHOLE,    /* who: a client whose kernels the plan cuts ran some whole */
+    RULE_CHANGING, /* who: a client that has not come to a job border since the plan changed */
+    RULE_STALE,    /* the running set could not be planned */
+    RULES,
 };
 
 enum client_state { CLIENT_CONNECTED, CLIENT_DRAINING, CLIENT_DEPARTED };
@@ -57,6 +103,8 @@ enum record_kind {
     RECORD_RUN,     /* client, engine, at .. at + length: work on the engine */
     RECORD_JOB,     /* client, at .. at + length: a job from its release to its completion */
     RECORD_MISS,    /* client, at .. at + length: from a job's deadline to its completion */
+    RECORD_EXCEED,  /* client, at .. at + length: a job that took longer than its bound */
+    RECORD_PLANNED, /* job: task (UINT32_MAX: none), engine: VERDICT_*; at .. at + length: planning */
     RECORD_KINDS,
 };
 

@@ -12,6 +12,7 @@
 #define PEERS 4
 
 struct fuzz_host {
+    bool asked; /* the server waits for a planner */
     struct page *pages[64];
 };
 
@@ -45,12 +46,21 @@ static void boost(void *user, pid_t pid, const pid_t *threads, size_t n, unsigne
     (void)priority;
 }
 
-static void report(void *user, enum server_report what, unsigned peer, uint64_t detail)
+static void report(void *user, const struct server_report *what)
 {
     (void)user;
     (void)what;
-    (void)peer;
-    (void)detail;
+}
+
+/* Answers come from the input too. */
+static int plan(void *user, const char *text, size_t size)
+{
+    struct fuzz_host *host = user;
+
+    (void)text;
+    (void)size;
+    host->asked = true;
+    return 0;
 }
 
 static int reload(void *user, char *ret_text, size_t size)
@@ -166,7 +176,7 @@ static void step(struct server *server, struct fuzz_host *host, struct actor *ac
     uint8_t op = next(input);
     unsigned who = next(input) % PEERS;
     struct actor *actor = &actors[who];
-    struct credentials credentials = {100 + (pid_t)(who / 2), who, who};
+    struct credentials credentials = {100 + (pid_t)(who / 2), who, who, who % 2};
     uint8_t raw[64];
 
     switch (op % 8) {
@@ -213,7 +223,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct config config;
     struct fuzz_host host = {0};
-    struct server_host calls = {&host, page_new, page_free, wake, boost, report, reload};
+    struct server_host calls = {&host, page_new, page_free, wake, boost, report, reload, plan};
     struct server_start start = {.generation = 1, .pid = 1, .settle = true, .now_at = NSEC_PER_SEC};
     struct actor actors[PEERS] = {0};
     struct input input = {data, data + (size < 4096 ? size : 4096)};

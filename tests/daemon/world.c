@@ -1,5 +1,6 @@
 #include "world.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,13 +176,28 @@ static void host_boost(void *user, pid_t pid, const pid_t *threads, size_t n, un
     (void)priority;
 }
 
-static void host_report(void *user, enum server_report report, unsigned peer, uint64_t detail)
+static void host_report(void *user, const struct server_report *report)
 {
     struct world *world = user;
 
-    say(world, "daemon reports %d about slot %u (%llu)", (int)report, peer, (unsigned long long)detail);
-    if (report == REPORT_BAD_FRAME || report == REPORT_SLOW)
-        fail(world, "an honest client was dropped (report %d)", (int)report);
+    say(world, "daemon reports %d about slot %u (%llu)", (int)report->kind, report->peer,
+        (unsigned long long)report->detail);
+    if (report->kind == REPORT_BAD_FRAME || report->kind == REPORT_SLOW)
+        fail(world, "an honest client was dropped (report %d)", (int)report->kind);
+}
+
+static int host_plan(void *user, const char *text, size_t size)
+{
+    struct world *world = user;
+
+    (void)text;
+    (void)size;
+    if (chance(world, 8))
+        return -EAGAIN;
+    if (world->planning)
+        fail(world, "a second question while one is under way");
+    world->planning = true;
+    return 0;
 }
 
 static int host_reload(void *user, char *ret_text, size_t size)
@@ -253,7 +269,7 @@ static void begin(struct world *world, unsigned who, unsigned lease)
 static void start_daemon(struct world *world, bool settle)
 {
     struct server_host host = {world,      host_page_new, host_page_free, server_wake,
-                               host_boost, host_report,   host_reload};
+                               host_boost, host_report,   host_reload,    host_plan};
     struct server_start start = {
         .generation = ++world->generation, .pid = 1, .uid = 1000, .settle = settle, .now_at = world->now_at};
 
@@ -337,7 +353,7 @@ static void connect_actor(struct world *world, unsigned who)
 {
     struct actor *actor = &world->actors[who];
     struct link *link = &actor->link;
-    struct credentials credentials = {actor->pid, 1000, 1000};
+    struct credentials credentials = {actor->pid, 1000, 1000, false};
 
     memset(link, 0, sizeof *link);
     link->up.room = 200 + random_below(&world->random, 4000);

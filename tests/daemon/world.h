@@ -82,6 +82,7 @@ struct world {
     struct server *server;
     struct config config;
     uint32_t generation;
+    bool planning;         /* the daemon waits for a planner */
     baton_nsec restart_at; /* when a dead daemon comes back */
     struct actor actors[WORLD_CLIENTS];
     struct remains remains[WORLD_REMAINS];

@@ -80,7 +80,9 @@ static cl_int launch_kernel(cl_command_queue queue, cl_kernel kernel, cl_uint di
             draft.mems[draft.n_mems++] = kernel->args[i].value.mem;
     draft.groups = range.global[0] / range.local[0] * (range.global[1] / range.local[1]) *
                    (range.global[2] / range.local[2]);
-    draft.duration_ns = fake_script_group_ns(kernel->signature->name) * (int64_t)draft.groups;
+    draft.duration_ns = fake_script_group_ns(kernel->signature->name) * (int64_t)draft.groups *
+                        fake_script_slowness(queue->device) / 100;
+    draft.abort_with = fake_script_abort_on(queue->device);
     return fake_submit(queue, &draft, type, n_waits, waits, CL_FALSE, ret_event);
 }
 

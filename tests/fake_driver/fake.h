@@ -9,6 +9,8 @@
  *   fail CALL NTH CODE       the NTH call (from 1; 0: every one) answers CODE at once
  *   abort CALL NTH CODE      the NTH command ends with CODE as its event status
  *   clock ahead US           the profiling clock is US microseconds ahead of CLOCK_MONOTONIC
+ *   slow DEVICE PERCENT      kernels on device 0 or 1 take so much of their time: 400 is four times as long
+ *   abort_on DEVICE NTH CODE the NTH launch (0: every one) on that device ends with CODE
  *   sync                     commands run inside the enqueue call, as PoCL's basic device does
  *   version 1.2              no clCloneKernel and no SVM, as an old driver
  * FAKE_CL_LOG names a file that gets one line per executed command: CALL queue begin_ns end_ns groups bytes.
@@ -196,6 +198,8 @@ cl_int fake_script_fail(const char *call); /* the code to answer now, or CL_SUCC
 cl_int fake_script_abort(const char *call);
 int64_t fake_script_duration(const char *call);
 int64_t fake_script_group_ns(const char *kernel);
+int64_t fake_script_slowness(const struct _cl_device_id *device); /* percent */
+cl_int fake_script_abort_on(const struct _cl_device_id *device);  /* for its next launch */
 bool fake_script_sync(void);
 bool fake_script_old(void);
 void fake_script_log(const char *call, unsigned queue, int64_t begin, int64_t end, size_t groups,

@@ -178,7 +178,8 @@ cl_int fake_submit(cl_command_queue queue, const struct fake_command *draft, cl_
     atomic_fetch_add(&queue->object.refs, 1); /* an event may be asked about its queue as long as it lives */
     *command = *draft;
     command->event = event;
-    command->abort_with = fake_script_abort(draft->call);
+    if (!command->abort_with)
+        command->abort_with = fake_script_abort(draft->call);
     command->duration_ns += fake_script_duration(draft->call);
     command->n_waits = n_waits;
     command->waits = calloc(n_waits + 1, sizeof *waits);

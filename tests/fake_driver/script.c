@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum verb { DURATION, GROUP_NS, FAIL, ABORT, CLOCK };
+enum verb { DURATION, GROUP_NS, FAIL, ABORT, CLOCK, SLOW, ABORT_ON };
 
 static struct line {
     enum verb verb;
@@ -38,6 +38,8 @@ static void read_entry(char *entry)
                  : !strcmp(verb, "group_ns") ? GROUP_NS
                  : !strcmp(verb, "fail")     ? FAIL
                  : !strcmp(verb, "clock")    ? CLOCK
+                 : !strcmp(verb, "slow")     ? SLOW
+                 : !strcmp(verb, "abort_on") ? ABORT_ON
                                              : ABORT;
     (void)snprintf(line->call, sizeof line->call, "%s", call);
     line->a = a;
@@ -100,6 +102,22 @@ int64_t fake_script_duration(const char *call)
 int64_t fake_script_group_ns(const char *kernel)
 {
     return find(GROUP_NS, kernel, 0);
+}
+
+/* The device's number, as a script writes it. */
+static const char *number_of(const struct _cl_device_id *device)
+{
+    return device == &fake_devices[0] ? "0" : "1";
+}
+
+int64_t fake_script_slowness(const struct _cl_device_id *device)
+{
+    return find(SLOW, number_of(device), 100);
+}
+
+cl_int fake_script_abort_on(const struct _cl_device_id *device)
+{
+    return count(ABORT_ON, number_of(device));
 }
 
 bool fake_script_sync(void)

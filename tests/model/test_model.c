@@ -282,8 +282,8 @@ static char *printed(const struct task_set *set)
 
 START_TEST(what_is_printed_reads_back_to_the_same)
 {
-    static const char *const files[] = {"model/good/everything.yaml", "model/good/overheads-inline.json",
-                                        "../examples/robot.yaml"};
+    static const char *const files[] = {"model/good/everything.yaml", "model/good/lengths.yaml",
+                                        "model/good/overheads-inline.json", "../examples/robot.yaml"};
 
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         struct task_set set;

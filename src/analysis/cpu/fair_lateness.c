@@ -127,3 +127,29 @@ int fair_lateness_bound(struct fair_lateness *cluster)
     }
     return FAIR_LATENESS_BOUNDED;
 }
+
+void fair_lateness_parts(const struct fair_lateness *cluster, size_t i, size_t *ret_earliest,
+                         double *ret_ahead, double ret_parts[])
+{
+    double whole = ceil(cluster->total - FAIR_LATENESS_TOLERANCE);
+    size_t take = whole > 1 ? (size_t)whole - 1 : 0;
+    double wait = cluster->s - cluster->cost[i] / cluster->cpus;
+    size_t earliest = 0;
+    double sum = 0;
+
+    take = take < cluster->n ? take : cluster->n;
+    for (size_t k = 0; k < cluster->n; k++) {
+        earliest = cluster->point[k] < cluster->point[earliest] ? k : earliest;
+        ret_parts[k] =
+            cluster->cost[k] - cluster->utilisation[k] * cluster->cost[k] / cluster->cpus - cluster->slope[k];
+    }
+    for (size_t k = 0; k < take; k++)
+        ret_parts[cluster->chosen[k]] += cluster->slope[cluster->chosen[k]];
+    ret_parts[i] = 0;
+    for (size_t k = 0; k < cluster->n; k++)
+        sum += ret_parts[k];
+    for (size_t k = 0; k < cluster->n; k++)
+        ret_parts[k] = wait > 0 && sum > 0 ? ret_parts[k] / sum * wait : 0;
+    *ret_earliest = earliest;
+    *ret_ahead = cluster->point[i] - cluster->point[earliest];
+}

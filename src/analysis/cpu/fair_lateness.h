@@ -47,6 +47,14 @@ int fair_lateness_bound(struct fair_lateness *cluster);
 /* Only the answer and, when bounded, s: the decision without the n response times. */
 int fair_lateness_decide(struct fair_lateness *cluster);
 
+/*
+ * Whose work R - C of task i is, after fair_lateness_bound() (or decide) answered bounded: R - C = y + max(0, s - C/m). y is owed to the task with
+ * the earliest point, *ret_earliest. s is a sum over tasks, (sum S_j + sum of the chosen a_j) / (m - sum of the chosen U_j): what is
+ * beyond C/m is split among the others in proportion to their parts of it, ret_parts[0 .. n), [i] = 0. All 0: there are no others.
+ */
+void fair_lateness_parts(const struct fair_lateness *cluster, size_t i, size_t *ret_earliest,
+                         double *ret_ahead, double ret_parts[]);
+
 extern const struct analysis analysis_fair_lateness;
 
 #endif

@@ -56,15 +56,60 @@ static void assign(struct columns *columns, size_t n, double load[], size_t clus
     }
 }
 
+/* The task to be explained (`--explain`), and where to. */
+struct question {
+    size_t task;
+    struct analysis_explanation *explanation; /* its arena is initialised; filled where the task is bounded */
+};
+
+/* R of the question's task, which is members[self] of the cluster, by culprit. 0 or -ENOMEM. */
+static int explain_response(const struct question *question, const struct fair_lateness *lateness,
+                            const size_t members[], size_t self)
+{
+    struct analysis_explanation *e = question->explanation;
+    double *parts = arena_calloc(&e->arena, lateness->n, sizeof parts[0]);
+    baton_nsec given = 0;
+    size_t earliest;
+    double ahead;
+
+    e->terms = arena_calloc(&e->arena, lateness->n + 2, sizeof e->terms[0]);
+    if (!parts || !e->terms)
+        return -ENOMEM;
+    fair_lateness_parts(lateness, self, &earliest, &ahead, parts);
+    for (size_t k = 0; k <= lateness->n; k++) {
+        bool behind = k == lateness->n;
+        struct analysis_term term = {.where = behind ? "CPU, behind earlier priority points" : "CPU",
+                                     .why = "from",
+                                     .segment = ANALYSIS_JOB,
+                                     .culprit = members[behind ? earliest : k],
+                                     .amount = (baton_nsec)((behind ? ahead : parts[k]) * NSEC_PER_US)};
+
+        if (term.amount > 0 && term.culprit != question->task)
+            e->terms[e->n_terms++] = term;
+    }
+    for (size_t t = 0; t < e->n_terms; t++)
+        given += e->terms[t].amount;
+    /* The rest, what rounding left over included. */
+    e->terms[e->n_terms++] = (struct analysis_term){.where = "CPU",
+                                                    .why = "own",
+                                                    .segment = ANALYSIS_JOB,
+                                                    .culprit = question->task,
+                                                    .amount = plain_nsec(lateness->response[self]) - given};
+    e->bounded = true;
+    return 0;
+}
+
 /* Test and publish one cluster; members and the arrays of lateness have room for all tasks. */
-static void test_cluster(const struct columns *columns, size_t n, size_t x, struct fair_lateness *lateness,
-                         double *room, size_t members[], struct analysis_result *result)
+static int test_cluster(const struct columns *columns, size_t n, size_t x, struct fair_lateness *lateness,
+                        double *room, size_t members[], const struct question *question,
+                        struct analysis_result *result)
 {
     double *cost = room;
     double *period = room + n;
     double *deadline = room + 2 * n;
     size_t count = 0;
     int answer;
+    int r = 0;
 
     for (size_t i = 0; i < n; i++)
         if (columns->cluster[i] == x) {
@@ -87,9 +132,11 @@ static void test_cluster(const struct columns *columns, size_t n, size_t x, stru
         task->priority_point = plain_nsec(lateness->point[k]);
         task->response = answer ? ANALYSIS_UNBOUNDED : plain_nsec(lateness->response[k]);
         task->tardiness = answer ? ANALYSIS_UNBOUNDED : plain_nsec(late > 0 ? late : 0);
+        if (!answer && question && question->task == members[k])
+            r = explain_response(question, lateness, members, k);
     }
     if (answer == 0)
-        return;
+        return r;
     result->schedulable = false;
     if (!result->reason)
         result->reason =
@@ -101,10 +148,12 @@ static void test_cluster(const struct columns *columns, size_t n, size_t x, stru
                                "a task of CPU cluster %zu needs more than its period: response "
                                "times are unbounded",
                                x);
+    return 0;
 }
 
 static int test_all(const struct task_set *set, const struct analysis_request *request,
-                    struct analysis_result *result, struct input_error *ret_error)
+                    const struct question *question, struct analysis_result *result,
+                    struct input_error *ret_error)
 {
     size_t n = set->n_tasks;
     size_t clusters = platform_cpu_clusters(&set->platform);
@@ -132,13 +181,14 @@ static int test_all(const struct task_set *set, const struct analysis_request *r
     if (r != 0)
         return r;
     assign(&columns, n, room + 12 * n, clusters);
-    for (size_t x = 0; x < clusters; x++)
-        test_cluster(&columns, n, x, &lateness, room + 9 * n, indices + 3 * n, result);
-    return 0;
+    for (size_t x = 0; x < clusters && r == 0; x++)
+        r = test_cluster(&columns, n, x, &lateness, room + 9 * n, indices + 3 * n, question, result);
+    return r;
 }
 
-static int run(const struct task_set *set, const struct analysis_request *request,
-               struct analysis_result *ret_result, struct input_error *ret_error)
+static int ask(const struct task_set *set, const struct analysis_request *request,
+               const struct question *question, struct analysis_result *ret_result,
+               struct input_error *ret_error)
 {
     struct analysis_result result;
     int r = plain_result(set, request, &result);
@@ -146,7 +196,7 @@ static int run(const struct task_set *set, const struct analysis_request *reques
     if (r < 0)
         return r;
     result.schedulable = true;
-    r = test_all(set, request, &result, ret_error);
+    r = test_all(set, request, question, &result, ret_error);
     if (r != 0) {
         arena_done(&result.arena);
         return r;
@@ -155,8 +205,34 @@ static int run(const struct task_set *set, const struct analysis_request *reques
     return 0;
 }
 
+static int run(const struct task_set *set, const struct analysis_request *request,
+               struct analysis_result *ret_result, struct input_error *ret_error)
+{
+    return ask(set, request, NULL, ret_result, ret_error);
+}
+
+static int explain(const struct task_set *set, const struct analysis_request *request, size_t task,
+                   struct analysis_explanation *ret_explanation, struct input_error *ret_error)
+{
+    struct analysis_explanation explanation = {0};
+    struct question question = {task, &explanation};
+    struct analysis_result result;
+    int r;
+
+    arena_init(&explanation.arena, 0);
+    r = ask(set, request, &question, &result, ret_error);
+    if (r != 0) {
+        arena_done(&explanation.arena);
+        return r;
+    }
+    analysis_result_done(&result);
+    *ret_explanation = explanation;
+    return 0;
+}
+
 const struct analysis analysis_fair_lateness = {
     .name = "fair-lateness",
     .summary = "response and tardiness bounds of clustered fair-lateness scheduling (as used by GPUSync)",
     .run = run,
+    .explain = explain,
 };

@@ -16,7 +16,10 @@ int plain_cost(const struct task_set *set, size_t index, const struct analysis_r
     const struct task *task = &set->tasks[index];
     unsigned gpus = plain_gpus(request, index);
     baton_nsec cost = 0;
+    int result = task_set_require_lengths(set, ret_error);
 
+    if (result)
+        return result;
     for (size_t k = 0; k < task->n_segments; k++) {
         baton_nsec length = segment_length_on(&task->segments[k], gpus, set->platform.gpus);
 

@@ -101,18 +101,14 @@ static void explain_interrupts(struct explainer *e)
     add_shares(e, "GPU interrupts", "from", total);
 }
 
-/*
- * R - C = y + max(0, s - C/m). y: the task with the earliest point goes first. s is a sum over tasks, (sum S_j + sum of the chosen
- * a_j)/(m - sum of the chosen U_j): the rest is split among the others in proportion to their parts of it.
- */
-static void explain_cpu(struct explainer *e)
+/* What fair lateness says about R - C. */
+static void explain_cpu(struct explainer *e, double parts[])
 {
     struct gpusync_workspace *workspace = e->workspace;
     struct gpusync_state *state = workspace->state;
     unsigned x = workspace->terms[e->i].cpu_cluster;
     size_t first = state->cpu_first[x];
-    size_t n = workspace->clusters[x].n;
-    struct fair_lateness lateness = {.n = n,
+    struct fair_lateness lateness = {.n = workspace->clusters[x].n,
                                      .cpus = state->system->cluster_cpus,
                                      .cost = state->cost + first,
                                      .period = state->period + first,
@@ -122,50 +118,39 @@ static void explain_cpu(struct explainer *e)
                                      .slope = state->slope,
                                      .key = state->sort_key,
                                      .chosen = state->chosen};
-    size_t earliest = first;
-    double room = state->system->cluster_cpus;
+    size_t self = 0;
+    size_t earliest;
     double ahead;
-    double wait;
-    size_t take;
+    double wait = 0;
 
+    while (state->by_cpu[first + self] != e->i)
+        self++;
     (void)fair_lateness_decide(&lateness);
-    take = lateness.total > 1 ? (size_t)ceil(lateness.total - FAIR_LATENESS_TOLERANCE) - 1 : 0;
-    take = take < n ? take : n;
-    for (size_t k = first; k < first + n; k++)
-        earliest = state->point[k] < state->point[earliest] ? k : earliest;
-    ahead = workspace->terms[e->i].point - state->point[earliest];
-    e->shares[state->by_cpu[earliest]] = ahead;
+    fair_lateness_parts(&lateness, self, &earliest, &ahead, parts);
+    e->shares[state->by_cpu[first + earliest]] = ahead;
     add_shares(e, "CPU, behind earlier priority points", "from", ahead);
-    wait = lateness.s - workspace->terms[e->i].cost / state->system->cluster_cpus;
-    if (wait <= 0)
-        return;
-    for (size_t k = 0; k < take; k++)
-        room -= lateness.utilisation[lateness.chosen[k]];
-    for (size_t k = 0; k < n; k++)
-        e->shares[state->by_cpu[first + k]] =
-            (lateness.cost[k] - lateness.utilisation[k] * lateness.cost[k] / lateness.cpus -
-             lateness.slope[k]) /
-            room;
-    for (size_t k = 0; k < take; k++)
-        e->shares[state->by_cpu[first + lateness.chosen[k]]] += lateness.slope[lateness.chosen[k]] / room;
-    e->shares[e->i] = 0;
+    for (size_t k = 0; k < lateness.n; k++) {
+        e->shares[state->by_cpu[first + k]] = parts[k];
+        wait += parts[k];
+    }
     add_shares(e, "CPU", "from", wait);
 }
 
 int gpusync_explain(struct gpusync_workspace *workspace, size_t i, struct analysis_explanation *explanation)
 {
     struct explainer e = {.workspace = workspace, .i = i, .explanation = explanation};
+    double *parts = arena_calloc(&explanation->arena, workspace->n + 1, sizeof parts[0]);
 
     /* Seven groups at most name each task once; one term is its own. */
     explanation->terms =
         arena_calloc(&explanation->arena, 7 * workspace->n + 1, sizeof explanation->terms[0]);
     e.shares = arena_calloc(&explanation->arena, workspace->n + 1, sizeof e.shares[0]);
-    if (!explanation->terms || !e.shares)
+    if (!explanation->terms || !e.shares || !parts)
         return -ENOMEM;
     explain_locks(&e);
     explain_donation(&e);
     explain_interrupts(&e);
-    explain_cpu(&e);
+    explain_cpu(&e, parts);
     add(&e, "own work and overheads", "own", i, plain_nsec(workspace->terms[i].response) - e.given);
     explanation->bounded = true;
     return 0;

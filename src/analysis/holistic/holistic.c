@@ -149,6 +149,13 @@ static void add_demand(const struct holistic *h, const struct pipeline_task *tas
         ret_demand->length[unit] = least(ret_demand->length[unit], task->period);
 }
 
+static bool same_blocking(const struct holistic *h, const struct blocking *a, const struct blocking *b)
+{
+    return a->bus == b->bus && memcmp(a->gpu, b->gpu, h->gpus * sizeof a->gpu[0]) == 0 &&
+           memcmp(a->lane, b->lane, 2 * h->gpus * sizeof a->lane[0]) == 0 &&
+           (!h->weight_sum || memcmp(a->weighted, b->weighted, 2 * h->gpus * sizeof a->lane[0]) == 0);
+}
+
 /* Elementwise minima of what two options of a task may block with and demand. */
 static void relax(const struct holistic *h, const struct blocking *blocking, const struct demand *demand,
                   struct blocking *relaxed, struct demand *least_demand)
@@ -167,9 +174,10 @@ static void relax(const struct holistic *h, const struct blocking *blocking, con
 }
 
 /* What the options of a task that are not out have in common. out: NULL, none is. */
-static void narrow(struct holistic *h, size_t k, const bool out[])
+static bool narrow(struct holistic *h, size_t k, const bool out[])
 {
     const struct pipeline_task *task = &h->pipeline->tasks[k];
+    struct blocking before = h->relaxed[k];
     bool first = true;
 
     for (size_t o = 0; o < task->n_options; o++) {
@@ -184,6 +192,7 @@ static void narrow(struct holistic *h, size_t k, const bool out[])
         first = false;
     }
     h->is_demand[k] = false;
+    return !same_blocking(h, &before, &h->relaxed[k]);
 }
 
 /* Are all GPUs alike for everybody? If not, weights inverse to how long the kernels take on each. */
@@ -238,7 +247,7 @@ void holistic_attach(struct holistic *h, const struct pipeline *pipeline)
             summarise(h, task, &task->options[o], summary_of(h, k, o));
             add_demand(h, task, &task->options[o], demand_of(h, k, o));
         }
-        narrow(h, k, NULL);
+        (void)narrow(h, k, NULL);
         for (int unit = 0; unit < PIPELINE_UNITS; unit++)
             h->first[unit][k] = n[unit];
         for (size_t p = 0; p < task->n_stages; p++)
@@ -276,13 +285,6 @@ static void look_below(struct holistic *h, const struct mode_run *run)
     for (size_t k = n - 1; k > 0; k--)
         add_below(h, &h->below[k], k < run->n_fixed ? summary_of(h, k, run->choice[k]) : &h->relaxed[k],
                   &h->below[k - 1]);
-}
-
-static bool same_blocking(const struct holistic *h, const struct blocking *a, const struct blocking *b)
-{
-    return a->bus == b->bus && memcmp(a->gpu, b->gpu, h->gpus * sizeof a->gpu[0]) == 0 &&
-           memcmp(a->lane, b->lane, 2 * h->gpus * sizeof a->lane[0]) == 0 &&
-           (!h->weight_sum || memcmp(a->weighted, b->weighted, 2 * h->gpus * sizeof a->lane[0]) == 0);
 }
 
 /* One window of y ticks from the release: execution and delays of the prefix. Never decreases in y. */
@@ -549,9 +551,9 @@ static bool holistic_hopeful(void *state, const struct mode_run *run, size_t i, 
     return clearly_in_time(h, i, option, deadline) || respond(h, i, option, deadline) <= deadline;
 }
 
-static void holistic_narrow(void *state, size_t task, const bool out[])
+static bool holistic_narrow(void *state, size_t task, const bool out[])
 {
-    narrow(state, task, out);
+    return narrow(state, task, out);
 }
 
 static void attach(void *state, const struct pipeline *pipeline)

@@ -147,15 +147,20 @@ static baton_nsec least_over(const struct pipeline_task *task, const baton_nsec 
     return least;
 }
 
-static void narrow(struct holistic_printed *h, size_t k, const bool out[])
+static bool narrow(struct holistic_printed *h, size_t k, const bool out[])
 {
     const struct pipeline_task *task = &h->pipeline->tasks[k];
+    bool changed = false;
 
     for (int unit = 0; unit < PIPELINE_UNITS; unit++) {
-        h->least_longest[unit][k] = least_over(task, h->longest[unit] + k * h->max_options, out);
+        baton_nsec longest = least_over(task, h->longest[unit] + k * h->max_options, out);
+
+        changed |= longest != h->least_longest[unit][k];
+        h->least_longest[unit][k] = longest;
         h->demand[unit][k] = least_over(task, h->sums[unit] + k * h->max_options, out);
     }
     h->is_demand[k] = false;
+    return changed;
 }
 
 static void attach_task(struct holistic_printed *h, size_t k)
@@ -179,7 +184,7 @@ static void attach_task(struct holistic_printed *h, size_t k)
             h->sums[unit][k * h->max_options + o] = sums[unit];
         }
     }
-    narrow(h, k, NULL);
+    (void)narrow(h, k, NULL);
     h->known[k] = false;
 }
 
@@ -426,9 +431,9 @@ static bool printed_hopeful(void *state, const struct mode_run *run, size_t task
            h->pipeline->tasks[task].deadline;
 }
 
-static void printed_narrow(void *state, size_t task, const bool out[])
+static bool printed_narrow(void *state, size_t task, const bool out[])
 {
-    narrow(state, task, out);
+    return narrow(state, task, out);
 }
 
 static void attach(void *state, const struct pipeline *pipeline)

@@ -51,8 +51,9 @@ struct mode_test_class {
     bool (*hopeful)(void *state, const struct mode_run *run, size_t task, unsigned char option);
     /*
      * From now on, where `task` is not chosen yet, only the options with out[option] false are thought of (at least one). attach() forgets it.
+     * Answers whether that may change anything for more urgent tasks.
      */
-    void (*narrow)(void *state, size_t task, const bool out[]);
+    bool (*narrow)(void *state, size_t task, const bool out[]);
 };
 
 struct mode_test {

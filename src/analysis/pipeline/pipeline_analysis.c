@@ -292,6 +292,7 @@ const struct analysis analysis_holistic = {
         "pipelines of CPU, bus and GPU stages under fixed priorities, sound (after GPU-SPARC Sec. IV-B)",
     .profile = "priority",
     .deadlines = true,
+    .one_copy = true,
     .run = run_sound,
     .explain = explain_sound,
 };
@@ -301,5 +302,6 @@ const struct analysis analysis_holistic_printed = {
     .summary = "the same exactly as GPU-SPARC prints it; unsound, for comparison only",
     .profile = NULL,
     .deadlines = true,
+    .one_copy = true,
     .run = run_printed,
 };

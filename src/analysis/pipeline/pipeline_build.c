@@ -289,8 +289,10 @@ int pipeline_build(const struct task_set *set, const struct pipeline_rules *rule
 {
     struct pipeline pipeline = {.cpus = set->platform.cpus, .gpus = set->platform.gpus};
     size_t *order = arena_calloc(arena, set->n_tasks, sizeof *order);
-    int result = check_platform(&set->platform, ret_error);
+    int result = task_set_require_lengths(set, ret_error);
 
+    if (!result)
+        result = check_platform(&set->platform, ret_error);
     if (result)
         return result;
     pipeline.tasks = arena_calloc(arena, set->n_tasks, sizeof pipeline.tasks[0]);

@@ -56,7 +56,7 @@ static bool refute(struct planner *planner, const struct mode_test *test, size_t
     planner->doubtful = t;
     if (--planner->left[t] == 0)
         return false;
-    test->class->narrow(test->state, t, options_of(planner, t));
+    (void)test->class->narrow(test->state, t, options_of(planner, t));
     return true;
 }
 
@@ -69,7 +69,7 @@ static void undo(struct planner *planner, const struct mode_test *test, size_t m
 
         planner->out[at] = false;
         planner->left[t]++;
-        test->class->narrow(test->state, t, options_of(planner, t));
+        (void)test->class->narrow(test->state, t, options_of(planner, t));
     }
 }
 
@@ -124,9 +124,8 @@ static int filter_blocking(struct planner *planner, const struct mode_test *test
             continue;
         memset(alone, true, n_options);
         alone[o] = false;
-        test->class->narrow(test->state, t, alone);
-        survives = any_hope(planner, test, run, i);
-        test->class->narrow(test->state, t, options_of(planner, t));
+        survives = !test->class->narrow(test->state, t, alone) || any_hope(planner, test, run, i);
+        (void)test->class->narrow(test->state, t, options_of(planner, t));
         if (survives)
             continue;
         if (!refute(planner, test, t, o))

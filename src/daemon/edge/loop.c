@@ -16,22 +16,15 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "daemon/edge/connections.h"
+#include "daemon/edge/words.h"
 #include "wire/frame.h"
 
-#define SO_PEERPIDFD_LATER 77 /* Linux 6.5; Debian 12's headers do not have it */
-#define PROBE_LIMIT        (30 * NSEC_PER_SEC)
-#define READS_A_TURN       4 /* so that one talkative client does not keep the others waiting */
+#define PROBE_LIMIT (30 * NSEC_PER_SEC)
 
-enum source { SOURCE_LISTENER, SOURCE_SIGNAL, SOURCE_TIMER, SOURCE_PROBE, SOURCE_PEER, SOURCE_EXIT };
-
-static uint64_t tag(enum source source, unsigned slot)
+int loop_watch(struct loop *loop, int fd, uint32_t events, enum loop_source source, unsigned slot)
 {
-    return (uint64_t)source << 32 | slot;
-}
-
-static int watch(struct loop *loop, int fd, uint32_t events, enum source source, unsigned slot)
-{
-    struct epoll_event event = {.events = events, .data.u64 = tag(source, slot)};
+    struct epoll_event event = {.events = events, .data.u64 = loop_tag(source, slot)};
 
     return epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
@@ -79,31 +72,14 @@ static void boost(void *user, pid_t pid, const pid_t *threads, size_t n, unsigne
     boost_threads(&((struct loop *)user)->boost, pid, threads, n, priority);
 }
 
-static void report(void *user, enum server_report what, unsigned slot, uint64_t detail)
+static void report(void *user, const struct server_report *what)
 {
     struct loop *loop = user;
+    char text[512];
 
-    switch (what) {
-    case REPORT_BAD_FRAME:
-        loop->log("client in slot %u sent bytes that are no message; dropped", slot);
-        break;
-    case REPORT_SLOW:
-        loop->log("client in slot %u does not read; dropped", slot);
-        break;
-    case REPORT_OVERDUE:
-        loop->log("client in slot %u does not give way on engine %u", slot, (unsigned)detail);
-        break;
-    case REPORT_REFUSED:
-        loop->log("a device of the client in slot %u is not managed: %s", slot, strerror((int)detail));
-        break;
-    case REPORT_UNDRAINED:
-        if (detail == 0)
-            loop->log("the process of slot %u cannot be watched; its work is taken as drained", slot);
-        break;
-    case REPORT_SETTLED:
-        loop->log("settled; %u engines were declared busy by clients of the predecessor", (unsigned)detail);
-        break;
-    }
+    words_report(what, text, sizeof text);
+    if (text[0])
+        loop->log("%s", text);
 }
 
 static int reload(void *user, char *ret_text, size_t size)
@@ -113,188 +89,31 @@ static int reload(void *user, char *ret_text, size_t size)
     return loop->reload(loop, ret_text, size);
 }
 
-/* ---- connections ---- */
-
-static void close_connection(struct loop *loop, unsigned slot)
+static int plan(void *user, const char *text, size_t size)
 {
-    struct connection *connection = &loop->connections[slot];
+    struct loop *loop = user;
+    const char *analysis = sched_profiles[loop->config.profile].analysis;
+    struct planner *planner = loop->planner;
+    int result = planner_start(planner, loop->config.planner, analysis, text, size,
+                               loop->config.planner_limit, clock_now());
 
-    if (connection->fd >= 0)
-        close(connection->fd);
-    connection->fd = -1;
-    if (connection->page >= 0)
-        close(connection->page);
-    connection->page = -1;
+    if (!result)
+        result = loop_watch(loop, planner->pidfd, EPOLLIN, SOURCE_PLANNED, 0);
+    for (unsigned i = 0; i < PLANNER_PIPES && !result; i++)
+        result = loop_watch(loop, planner->fds[i], EPOLLIN, SOURCE_PLANNER, i);
+    if (result)
+        planner_stop(planner);
+    return result;
 }
 
-static void forget_process(struct loop *loop, unsigned slot)
+static void on_planned(struct loop *loop)
 {
-    if (loop->connections[slot].pidfd >= 0)
-        close(loop->connections[slot].pidfd);
-    loop->connections[slot].pidfd = -1;
-}
+    struct planning planning;
 
-/* The connection ends; the slot may live on until its process does. */
-static void lose(struct loop *loop, unsigned slot)
-{
-    close_connection(loop, slot);
-    if (!server_lost(loop->server, slot, clock_now()))
-        forget_process(loop, slot);
-}
-
-static ssize_t send_some(struct connection *connection, const uint8_t *bytes, size_t n)
-{
-    union {
-        char room[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control = {0};
-    struct iovec vector = {(void *)bytes, n};
-    struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
-
-    if (connection->page >= 0) {
-        struct cmsghdr *part;
-
-        message.msg_control = &control;
-        message.msg_controllen = sizeof control;
-        part = CMSG_FIRSTHDR(&message);
-        part->cmsg_level = SOL_SOCKET;
-        part->cmsg_type = SCM_RIGHTS;
-        part->cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(part), &connection->page, sizeof(int));
-    }
-    return sendmsg(connection->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
-/* Sends what waits; false: the connection is gone. */
-static bool flush_one(struct loop *loop, unsigned slot)
-{
-    struct connection *connection = &loop->connections[slot];
-    struct epoll_event event = {.events = EPOLLIN, .data.u64 = tag(SOURCE_PEER, slot)};
-    const uint8_t *bytes;
-    size_t pending;
-
-    while ((pending = server_pending(loop->server, slot, &bytes)) > 0) {
-        ssize_t n = send_some(connection, bytes, pending);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno != EAGAIN)
-            return false;
-        if (n < 0)
-            break;
-        if (connection->page >= 0) {
-            close(connection->page);
-            connection->page = -1;
-        }
-        server_sent(loop->server, slot, (size_t)n);
-    }
-    if (connection->waits != (pending > 0)) {
-        connection->waits = pending > 0;
-        event.events |= connection->waits ? EPOLLOUT : 0;
-        (void)epoll_ctl(loop->epoll, EPOLL_CTL_MOD, connection->fd, &event);
-    }
-    return true;
-}
-
-static void flush(struct loop *loop)
-{
-    unsigned slot;
-    bool drop;
-
-    while (server_next_dirty(loop->server, &slot, &drop)) {
-        if (loop->connections[slot].fd < 0)
-            continue;
-        if (!flush_one(loop, slot) || drop)
-            lose(loop, slot);
-    }
-}
-
-static int watch_process(int fd, pid_t pid)
-{
-    int pidfd = -1;
-    socklen_t size = sizeof pidfd;
-
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD_LATER, &pidfd, &size) == 0 && pidfd >= 0)
-        return pidfd;
-    return pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
-}
-
-static void refuse(int fd)
-{
-    struct frame frame = {.type = FRAME_ERROR, .error = {.reason = EUSERS, .text = "too many connections"}};
-    uint8_t bytes[FRAME_MAX_SIZE];
-    size_t n = frame_encode(&frame, bytes);
-
-    (void)!send(fd, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL);
-    close(fd);
-}
-
-static void accept_one(struct loop *loop, int fd)
-{
-    struct ucred peer;
-    socklen_t size = sizeof peer;
-    struct connection *connection;
-    struct credentials who;
-    unsigned slot;
-
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0) {
-        close(fd);
+    if (loop->planner->pid <= 0)
         return;
-    }
-    who = (struct credentials){peer.pid, peer.uid, peer.gid};
-    if (server_accept(loop->server, &who, clock_now(), &slot) != 0) {
-        refuse(fd);
-        return;
-    }
-    connection = &loop->connections[slot];
-    *connection = (struct connection){.fd = fd, .pidfd = watch_process(fd, peer.pid), .page = -1};
-    if (watch(loop, fd, EPOLLIN, SOURCE_PEER, slot) < 0) {
-        lose(loop, slot);
-        return;
-    }
-    if (connection->pidfd >= 0 && watch(loop, connection->pidfd, EPOLLIN, SOURCE_EXIT, slot) < 0)
-        forget_process(loop, slot);
-}
-
-static void accept_all(struct loop *loop)
-{
-    for (unsigned i = 0; i < 64; i++) {
-        int fd = accept4(loop->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-        if (fd < 0)
-            return;
-        accept_one(loop, fd);
-    }
-}
-
-static void on_peer(struct loop *loop, unsigned slot, uint32_t events)
-{
-    struct connection *connection = &loop->connections[slot];
-    uint8_t bytes[8192];
-
-    if (connection->fd < 0)
-        return;
-    for (unsigned i = 0; i < READS_A_TURN && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)); i++) {
-        ssize_t n = recv(connection->fd, bytes, sizeof bytes, MSG_DONTWAIT);
-
-        if (n < 0 && (errno == EAGAIN || errno == EINTR))
-            break;
-        if (n <= 0) {
-            lose(loop, slot);
-            return;
-        }
-        if (server_receive(loop->server, slot, bytes, (size_t)n, clock_now()) == SERVER_DROP)
-            return; /* flush() sends the reason and closes */
-    }
-    if ((events & EPOLLOUT) && !flush_one(loop, slot))
-        lose(loop, slot);
-}
-
-static void on_exit_of(struct loop *loop, unsigned slot)
-{
-    forget_process(loop, slot);
-    if (server_has(loop->server, slot))
-        server_exited(loop->server, slot, clock_now());
+    planning = planner_end(loop->planner, clock_now());
+    server_planned(loop->server, &planning, clock_now());
 }
 
 /* ---- signals, timers, the probe ---- */
@@ -335,6 +154,10 @@ static baton_nsec next_at(const struct loop *loop)
 
     if (loop->probe.pid > 0 && loop->probe_until_at < at)
         at = loop->probe_until_at;
+    if (loop->planner->until_at < at)
+        at = loop->planner->until_at;
+    if (metrics_next_at(&loop->metrics) < at)
+        at = metrics_next_at(&loop->metrics);
     if (loop->config.idle_exit && loop->lonely_at != NSEC_MAX &&
         loop->lonely_at + loop->config.idle_exit < at)
         at = loop->lonely_at + loop->config.idle_exit;
@@ -368,6 +191,9 @@ static void on_timer(struct loop *loop)
         loop->log("the OpenCL probe hangs; killed");
         probe_stop(&loop->probe);
     }
+    if (clock_now() >= loop->planner->until_at)
+        planner_expire(loop->planner);
+    metrics_tick(&loop->metrics, clock_now());
 }
 
 static void look_at_loneliness(struct loop *loop)
@@ -380,9 +206,30 @@ static void look_at_loneliness(struct loop *loop)
         loop->stop = true;
 }
 
-static enum source source_of(const struct epoll_event *event)
+static enum loop_source source_of(const struct epoll_event *event)
 {
-    return (enum source)(event->data.u64 >> 32);
+    return (enum loop_source)(event->data.u64 >> 32);
+}
+
+static void on_metrics(struct loop *loop)
+{
+    int reader = metrics_accept(&loop->metrics, clock_now());
+
+    if (reader >= 0)
+        (void)loop_watch(loop, loop->metrics.readers[reader].fd, EPOLLIN, SOURCE_READER, (unsigned)reader);
+}
+
+static void on_reader(struct loop *loop, unsigned reader)
+{
+    struct epoll_event event = {.events = EPOLLOUT, .data.u64 = loop_tag(SOURCE_READER, reader)};
+
+    if (metrics_serve(&loop->metrics, reader, loop->server) == 1)
+        (void)epoll_ctl(loop->epoll, EPOLL_CTL_MOD, loop->metrics.readers[reader].fd, &event);
+}
+
+static bool brings_newcomers(const struct epoll_event *event)
+{
+    return source_of(event) == SOURCE_LISTENER || source_of(event) == SOURCE_METRICS;
 }
 
 static void handle(struct loop *loop, const struct epoll_event *event)
@@ -391,7 +238,7 @@ static void handle(struct loop *loop, const struct epoll_event *event)
 
     switch (source_of(event)) {
     case SOURCE_LISTENER:
-        accept_all(loop);
+        connections_accept(loop);
         break;
     case SOURCE_SIGNAL:
         on_signal(loop);
@@ -404,10 +251,22 @@ static void handle(struct loop *loop, const struct epoll_event *event)
             end_probe(loop);
         break;
     case SOURCE_PEER:
-        on_peer(loop, slot, event->events);
+        connections_on_peer(loop, slot, event->events);
         break;
     case SOURCE_EXIT:
-        on_exit_of(loop, slot);
+        connections_on_exit(loop, slot);
+        break;
+    case SOURCE_PLANNER:
+        planner_read(loop->planner, slot);
+        break;
+    case SOURCE_PLANNED:
+        on_planned(loop);
+        break;
+    case SOURCE_METRICS:
+        on_metrics(loop);
+        break;
+    case SOURCE_READER:
+        on_reader(loop, slot);
         break;
     }
 }
@@ -420,7 +279,7 @@ void loop_run(struct loop *loop)
         int n;
 
         server_tick(loop->server, clock_now());
-        flush(loop);
+        connections_flush(loop);
         look_at_loneliness(loop);
         arm_timer(loop);
         if (loop->stop)
@@ -428,10 +287,10 @@ void loop_run(struct loop *loop)
         n = epoll_wait(loop->epoll, events, 32, -1);
         /* Newcomers last: they take the slots of the departed, for whom this turn may hold one more event. */
         for (int i = 0; i < n; i++)
-            if (source_of(&events[i]) != SOURCE_LISTENER)
+            if (!brings_newcomers(&events[i]))
                 handle(loop, &events[i]);
         for (int i = 0; i < n; i++)
-            if (source_of(&events[i]) == SOURCE_LISTENER)
+            if (brings_newcomers(&events[i]))
                 handle(loop, &events[i]);
     }
 }
@@ -440,7 +299,7 @@ void loop_run(struct loop *loop)
 
 static int start_server(struct loop *loop)
 {
-    struct server_host host = {loop, page_new, page_free, wake, boost, report, reload};
+    struct server_host host = {loop, page_new, page_free, wake, boost, report, reload, plan};
     struct server_start start = {.generation = loop->listener.generation,
                                  .pid = getpid(),
                                  .uid = getuid(),
@@ -471,11 +330,11 @@ static int start_sources(struct loop *loop)
     loop->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (loop->epoll < 0 || loop->signals < 0 || loop->timer < 0)
         return -errno;
-    result = watch(loop, loop->listener.fd, EPOLLIN, SOURCE_LISTENER, 0);
+    result = loop_watch(loop, loop->listener.fd, EPOLLIN, SOURCE_LISTENER, 0);
     if (!result)
-        result = watch(loop, loop->signals, EPOLLIN, SOURCE_SIGNAL, 0);
+        result = loop_watch(loop, loop->signals, EPOLLIN, SOURCE_SIGNAL, 0);
     if (!result)
-        result = watch(loop, loop->timer, EPOLLIN, SOURCE_TIMER, 0);
+        result = loop_watch(loop, loop->timer, EPOLLIN, SOURCE_TIMER, 0);
     return result;
 }
 
@@ -487,17 +346,28 @@ int loop_init(struct loop *loop)
     loop->armed_at = NSEC_MAX;
     loop->lonely_at = NSEC_MAX;
     loop->probe.fd = -1;
+    metrics_init(&loop->metrics);
     loop->connections = calloc(loop->config.clients, sizeof *loop->connections);
-    if (!loop->connections)
+    loop->planner = malloc(sizeof *loop->planner);
+    if (loop->planner)
+        planner_init(loop->planner);
+    if (!loop->connections || !loop->planner)
         return -ENOMEM;
     for (unsigned i = 0; i < loop->config.clients; i++)
         loop->connections[i] = (struct connection){.fd = -1, .pidfd = -1, .page = -1};
     result = start_sources(loop);
     if (!result)
         result = start_server(loop);
+    if (!result && loop->config.metrics[0]) {
+        result = metrics_open(&loop->metrics, loop->config.metrics);
+        if (result)
+            loop->log("metrics: cannot listen on %s: %s", loop->config.metrics, strerror(-result));
+        else
+            result = loop_watch(loop, loop->metrics.fd, EPOLLIN, SOURCE_METRICS, 0);
+    }
     if (!result && loop->config.probe && probe_start(&loop->probe) == 0) {
         loop->probe_until_at = clock_now() + PROBE_LIMIT;
-        result = watch(loop, loop->probe.fd, EPOLLIN, SOURCE_PROBE, 0);
+        result = loop_watch(loop, loop->probe.fd, EPOLLIN, SOURCE_PROBE, 0);
     }
     return result;
 }
@@ -505,13 +375,14 @@ int loop_init(struct loop *loop)
 void loop_done(struct loop *loop)
 {
     probe_stop(&loop->probe);
+    metrics_close(&loop->metrics);
+    if (loop->planner)
+        planner_stop(loop->planner);
     server_free(loop->server);
     boost_done(&loop->boost);
-    for (unsigned i = 0; loop->connections && i < loop->config.clients; i++) {
-        close_connection(loop, i);
-        forget_process(loop, i);
-    }
+    connections_close(loop);
     free(loop->connections);
+    free(loop->planner);
     if (loop->epoll >= 0)
         close(loop->epoll);
     if (loop->signals >= 0)

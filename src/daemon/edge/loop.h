@@ -11,6 +11,8 @@
 #include "daemon/edge/boost.h"
 #include "daemon/config.h"
 #include "daemon/edge/listener.h"
+#include "daemon/edge/metrics.h"
+#include "daemon/edge/planner.h"
 #include "daemon/edge/probe.h"
 #include "daemon/server.h"
 
@@ -22,6 +24,20 @@ struct connection {
     bool waits; /* for room to write */
 };
 
+/* What an event is about; the slot of a peer, reader or pipe goes with it. */
+enum loop_source {
+    SOURCE_LISTENER,
+    SOURCE_SIGNAL,
+    SOURCE_TIMER,
+    SOURCE_PROBE,
+    SOURCE_PEER,
+    SOURCE_EXIT,
+    SOURCE_PLANNER,
+    SOURCE_PLANNED,
+    SOURCE_METRICS,
+    SOURCE_READER,
+};
+
 struct loop {
     int epoll, signals, timer;
     struct listener listener;
@@ -30,6 +46,8 @@ struct loop {
     struct connection *connections; /* config.clients */
     struct boost boost;
     struct probe probe;
+    struct metrics metrics;
+    struct planner *planner; /* owned */
     baton_nsec probe_until_at;
     baton_nsec armed_at;  /* what the timer is set to; NSEC_MAX: off */
     baton_nsec lonely_at; /* since when nobody is connected */
@@ -47,5 +65,13 @@ int loop_init(struct loop *loop);
 void loop_run(struct loop *loop);
 
 void loop_done(struct loop *loop);
+
+/* Waits for these epoll events of a descriptor, too. */
+int loop_watch(struct loop *loop, int fd, uint32_t events, enum loop_source source, unsigned slot);
+
+static inline uint64_t loop_tag(enum loop_source source, unsigned slot)
+{
+    return (uint64_t)source << 32 | slot;
+}
 
 #endif

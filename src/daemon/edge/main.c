@@ -16,7 +16,7 @@
 #define SYSTEM_CONFIG "/etc/baton/baton.yaml"
 
 struct options {
-    const char *socket, *config, *profile, *policy, *plan;
+    const char *socket, *config, *profile, *policy, *plan, *tasks;
     double idle_exit_ms;
     bool foreground, shared;
 };
@@ -43,7 +43,7 @@ static void say(const char *format, ...)
 static void print_help(void)
 {
     printf("usage: batond [--socket PATH] [--config FILE] [--profile NAME] [--policy NAME] [--plan FILE]\n"
-           "              [--idle-exit MS] [--shared] [--foreground]\n\n"
+           "              [--tasks FILE] [--idle-exit MS] [--shared] [--foreground]\n\n"
            "Arbitrates the engines of this machine's GPUs among programs started by `baton run`.\n\n"
            "  --socket PATH    listen there; otherwise $BATON_SOCKET, or below $XDG_RUNTIME_DIR or /tmp\n"
            "  --config FILE    instead of " SYSTEM_CONFIG " and ~/.config/baton/baton.yaml\n"
@@ -53,11 +53,13 @@ static void print_help(void)
     printf("  --policy NAME    how jobs are ranked:\n");
     for (size_t i = 0; i < SCHED_POLICIES; i++)
         printf("                     %-15s %s\n", sched_policies[i].name, sched_policies[i].summary);
-    printf("  --plan FILE      take priorities and pieces from this plan (`baton plan`)\n"
-           "  --idle-exit MS   end after so long without clients\n"
-           "  --shared         let every local user connect, not only the one who runs batond\n"
-           "  --foreground     stay, and log to standard error\n\n"
-           "SIGHUP (or `baton reload`) reads the configuration's user limits and the plan again.\n");
+    printf(
+        "  --plan FILE      take priorities and pieces from this plan (`baton plan`)\n"
+        "  --tasks FILE     admit programs of these tasks only as far as the analysis allows (admission:)\n"
+        "  --idle-exit MS   end after so long without clients\n"
+        "  --shared         let every local user connect, not only the one who runs batond\n"
+        "  --foreground     stay, and log to standard error\n\n"
+        "SIGHUP (or `baton reload`) reads the configuration's user limits, the plan and the tasks again.\n");
 }
 
 /* ---- configuration ---- */
@@ -123,33 +125,31 @@ static int apply_options(struct config *config)
     }
     if (options.plan)
         (void)snprintf(config->plan, sizeof config->plan, "%s", options.plan);
+    if (options.tasks)
+        (void)snprintf(config->tasks, sizeof config->tasks, "%s", options.tasks);
     if (options.idle_exit_ms >= 0)
         config->idle_exit = (baton_nsec)(options.idle_exit_ms * (double)NSEC_PER_MS);
     return 0;
 }
 
-/* ---- the plan ---- */
+/* ---- plan and tasks ---- */
 
-/* 0, INPUT_REJECTED with *ret_error, or -errno. */
-static int load_plan(struct loop *loop, const char *path, struct input_error *ret_error)
-{
+struct files {
     struct plan plan;
-    int result;
+    struct task_set tasks;
+    bool has_plan, has_tasks;
+};
 
-    if (!path[0])
-        return server_set_plan(loop->server, NULL, "", clock_now());
-    result = plan_read_file(path, &plan, ret_error);
-    if (result)
-        return result;
-    if (plan.profile && strcmp(plan.profile, sched_profiles[loop->config.profile].name) != 0)
-        say("the plan assumes the profile '%s', not '%s': none of its bounds hold", plan.profile,
-            sched_profiles[loop->config.profile].name);
-    result = server_set_plan(loop->server, &plan, path, clock_now());
-    plan_done(&plan);
-    return result;
+static void files_done(struct files *files)
+{
+    if (files->has_plan)
+        plan_done(&files->plan);
+    if (files->has_tasks)
+        task_set_done(&files->tasks);
+    *files = (struct files){0};
 }
 
-static int tell_plan_error(int result, const char *path, const struct input_error *error, char *ret_text,
+static int tell_file_error(int result, const char *path, const struct input_error *error, char *ret_text,
                            size_t size)
 {
     if (result == INPUT_REJECTED)
@@ -159,23 +159,73 @@ static int tell_plan_error(int result, const char *path, const struct input_erro
     return result == INPUT_REJECTED ? -EINVAL : result;
 }
 
+/* 0, or -errno with the reason in words. */
+static int read_files(const struct config *config, struct files *ret_files, char *ret_text, size_t size)
+{
+    const struct sched_profile *profile = &sched_profiles[config->profile];
+    struct input_error error = {0};
+    int result = 0;
+
+    *ret_files = (struct files){0};
+    if (config->plan[0]) {
+        result = plan_read_file(config->plan, &ret_files->plan, &error);
+        ret_files->has_plan = result == 0;
+        if (result)
+            return tell_file_error(result, config->plan, &error, ret_text, size);
+        if (strcmp(ret_files->plan.profile, profile->name) != 0)
+            say("the plan assumes the profile '%s', not '%s': none of its bounds hold",
+                ret_files->plan.profile, profile->name);
+    }
+    if (config->tasks[0] && !profile->analysis) {
+        say("no analysis covers the profile '%s': there is no admission", profile->name);
+    } else if (config->tasks[0]) {
+        result = task_set_read_file(config->tasks, &ret_files->tasks, &error);
+        ret_files->has_tasks = result == 0;
+        if (result)
+            files_done(ret_files);
+    }
+    return result ? tell_file_error(result, config->tasks, &error, ret_text, size) : 0;
+}
+
+static int use_files(struct loop *loop, const struct config *config, struct files *files, char *ret_text,
+                     size_t size)
+{
+    /* With tasks and without a plan file, the plan that was computed for them stays until the next one. */
+    int result =
+        files->has_plan || !files->has_tasks
+            ? server_set_plan(loop->server, files->has_plan ? &files->plan : NULL, config->plan, clock_now())
+            : 0;
+
+    if (!result)
+        result = server_set_tasks(loop->server, files->has_tasks ? &files->tasks : NULL, config->tasks,
+                                  clock_now());
+    files->has_tasks = files->has_tasks && result < 0; /* taken over */
+    if (result < 0)
+        (void)snprintf(ret_text, size, "%.180s: %s", config->tasks, strerror(-result));
+    return result;
+}
+
 /* Everything is read before anything changes: a bad file leaves all as it was. */
 static int reload(struct loop *loop, char *ret_text, size_t size)
 {
     static struct config fresh;
-    struct input_error error = {0};
+    struct files files;
     int result;
 
     if (read_all_config(&fresh) || apply_options(&fresh)) {
         (void)snprintf(ret_text, size, "the configuration was rejected; see the log");
         return -EINVAL;
     }
-    result = load_plan(loop, fresh.plan, &error);
+    fresh.profile = loop->config.profile;
+    result = read_files(&fresh, &files, ret_text, size);
     if (result)
-        return tell_plan_error(result, fresh.plan, &error, ret_text, size);
+        return result;
     server_set_limits(loop->server, &fresh, clock_now());
-    (void)snprintf(ret_text, size, "done");
-    return 0;
+    result = use_files(loop, &fresh, &files, ret_text, size);
+    files_done(&files);
+    if (!result)
+        (void)snprintf(ret_text, size, "done");
+    return result;
 }
 
 /* ---- starting ---- */
@@ -183,12 +233,19 @@ static int reload(struct loop *loop, char *ret_text, size_t size)
 static int parse_options(int argc, char *argv[])
 {
     static const struct option known[] = {
-        {"socket", required_argument, NULL, 's'},  {"config", required_argument, NULL, 'c'},
-        {"profile", required_argument, NULL, 'p'}, {"policy", required_argument, NULL, 'y'},
-        {"plan", required_argument, NULL, 'n'},    {"idle-exit", required_argument, NULL, 'i'},
-        {"shared", no_argument, NULL, 'a'},        {"foreground", no_argument, NULL, 'f'},
-        {"probe-devices", no_argument, NULL, 'P'}, {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'v'},       {NULL, 0, NULL, 0},
+        {"socket", required_argument, NULL, 's'},
+        {"config", required_argument, NULL, 'c'},
+        {"profile", required_argument, NULL, 'p'},
+        {"policy", required_argument, NULL, 'y'},
+        {"plan", required_argument, NULL, 'n'},
+        {"tasks", required_argument, NULL, 't'},
+        {"idle-exit", required_argument, NULL, 'i'},
+        {"shared", no_argument, NULL, 'a'},
+        {"foreground", no_argument, NULL, 'f'},
+        {"probe-devices", no_argument, NULL, 'P'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},
+        {NULL, 0, NULL, 0},
     };
     const char *socket = getenv("BATON_SOCKET");
     char *end;
@@ -212,6 +269,9 @@ static int parse_options(int argc, char *argv[])
             break;
         case 'n':
             options.plan = optarg;
+            break;
+        case 't':
+            options.tasks = optarg;
             break;
         case 'i':
             options.idle_exit_ms = strtod(optarg, &end);
@@ -286,7 +346,7 @@ static int open_listener(struct listener *listener)
 
 static int serve(struct loop *loop)
 {
-    struct input_error error = {0};
+    struct files files;
     char text[1024] = "";
     int result = loop_init(loop);
 
@@ -294,9 +354,12 @@ static int serve(struct loop *loop)
         say("cannot start: %s", strerror(-result));
         return 3;
     }
-    result = load_plan(loop, loop->config.plan, &error);
+    result = read_files(&loop->config, &files, text, sizeof text);
+    if (!result) {
+        result = use_files(loop, &loop->config, &files, text, sizeof text);
+        files_done(&files);
+    }
     if (result) {
-        (void)tell_plan_error(result, loop->config.plan, &error, text, sizeof text);
         say("%s", text);
         return 2;
     }

@@ -57,7 +57,7 @@ double samples_median(const struct samples *samples)
 
 bool decide_worth_it(const struct decision *decision, size_t items)
 {
-    return !decision->never && decision->one.n >= DECIDE_TRIALS &&
+    return !decision->never && decision->one.n >= DECIDE_KNOWN &&
            samples_median(&decision->one) * (double)items >= DECIDE_LEAST;
 }
 

@@ -19,7 +19,7 @@ void line_add(struct line *line, double x, double y);
 /* Never below 0. With points at one x only: proportional. Without any: x / (bytes per ns of 4 GB/s). */
 double line_at(const struct line *line, double x);
 
-enum { DECIDE_SAMPLES = 9, DECIDE_TRIALS = 3, DECIDE_AGAIN = 64 };
+enum { DECIDE_SAMPLES = 9, DECIDE_TRIALS = 3, DECIDE_KNOWN = 5, DECIDE_AGAIN = 64 };
 
 /* Nanoseconds per work-item of the latest runs. */
 struct samples {
@@ -54,7 +54,7 @@ struct decision_case {
 bool decide_worth_it(const struct decision *decision, size_t items);
 
 /*
- * True: split this launch. The first DECIDE_TRIALS run on one device; then, if the lines promise anything, as many are split; then
+ * True: split this launch. The first DECIDE_KNOWN run on one device; then, if the lines promise anything, DECIDE_TRIALS are split; then
  * the better median wins, by 3 % at least; every DECIDE_AGAIN-th launch tries the other way, if that is not hopeless. So the median of a kernel
  * that does not profit is that of one device.
  */

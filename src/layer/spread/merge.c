@@ -18,20 +18,26 @@ struct part {
 };
 
 /*
- * One writer's changes join what is merged so far. A granule that both changed to different values makes the answer nonzero. Without a
- * branch, so that the compiler makes vectors of it.
+ * Two writers' changes in one. A granule that both changed to different values makes the answer nonzero. Without a branch, so that the
+ * compiler makes vectors of it; the memory may be aligned to anything.
  */
 #define JOIN(type)                                                                                           \
-    static unsigned join_##type(type *restrict merged, const type *restrict shadow,                          \
-                                const type *restrict writer, size_t n)                                       \
+    static bool join_##type(unsigned char *restrict merged, const unsigned char *restrict shadow,            \
+                            const unsigned char *restrict first, const unsigned char *restrict second,       \
+                            size_t n)                                                                        \
     {                                                                                                        \
         type conflict = 0;                                                                                   \
                                                                                                              \
         for (size_t i = 0; i < n; i++) {                                                                     \
-            type m = merged[i], s = shadow[i], w = writer[i];                                                \
-            type wrote = (type) - (type)(w != s), had = (type) - (type)(m != s);                             \
-            conflict |= (type)(wrote & had & (m ^ w));                                                       \
-            merged[i] = (type)((w & wrote) | (m & (type)~wrote));                                            \
+            type s, a, b, wrote_a, wrote_b;                                                                  \
+            memcpy(&s, shadow + i * sizeof s, sizeof s);                                                     \
+            memcpy(&a, first + i * sizeof a, sizeof a);                                                      \
+            memcpy(&b, second + i * sizeof b, sizeof b);                                                     \
+            wrote_a = (type) - (type)(a != s);                                                               \
+            wrote_b = (type) - (type)(b != s);                                                               \
+            conflict |= (type)(wrote_a & wrote_b & (a ^ b));                                                 \
+            s = (type)((b & wrote_b) | (a & (type)~wrote_b));                                                \
+            memcpy(merged + i * sizeof s, &s, sizeof s);                                                     \
         }                                                                                                    \
         return conflict != 0;                                                                                \
     }
@@ -40,63 +46,74 @@ JOIN(uint16_t)
 JOIN(uint32_t)
 JOIN(uint64_t)
 
+static uint64_t word_at(const unsigned char *bytes, size_t word)
+{
+    uint64_t value;
+
+    memcpy(&value, bytes + word * sizeof value, sizeof value);
+    return value;
+}
+
 /* The same for granules of several words: the granule as a whole was changed or not. */
-static unsigned join_wide(uint64_t *restrict merged, const uint64_t *restrict shadow,
-                          const uint64_t *restrict writer, size_t n, size_t words)
+static bool join_wide(unsigned char *restrict merged, const unsigned char *restrict shadow,
+                      const unsigned char *restrict first, const unsigned char *restrict second, size_t n,
+                      size_t words)
 {
     uint64_t conflict = 0;
 
     for (size_t at = 0; at < n; at += words) {
-        size_t end = n - at < words ? n : at + words;
-        uint64_t wrote = 0, had = 0, apart = 0;
+        uint64_t wrote_a = 0, wrote_b = 0, apart = 0;
 
-        for (size_t i = at; i < end; i++) {
-            wrote |= writer[i] ^ shadow[i];
-            had |= merged[i] ^ shadow[i];
-            apart |= writer[i] ^ merged[i];
+        for (size_t i = at; i < at + words; i++) {
+            wrote_a |= word_at(first, i) ^ word_at(shadow, i);
+            wrote_b |= word_at(second, i) ^ word_at(shadow, i);
+            apart |= word_at(first, i) ^ word_at(second, i);
         }
-        if (!wrote)
-            continue;
-        conflict |= had ? apart : 0;
-        for (size_t i = at; i < end; i++)
-            merged[i] = writer[i];
+        conflict |= wrote_a && wrote_b ? apart : 0;
+        memcpy(merged + at * 8, (wrote_b ? second : first) + at * 8, words * 8);
     }
     return conflict != 0;
 }
 
-/* bytes: a multiple of the granule and of 8, or the granule is 1. */
-static unsigned join(unsigned char *merged, const unsigned char *shadow, const unsigned char *writer,
-                     size_t bytes, size_t granule)
+/* bytes: a multiple of the granule. */
+static bool join(unsigned char *merged, const unsigned char *shadow, const unsigned char *first,
+                 const unsigned char *second, size_t bytes, size_t granule)
 {
     switch (granule) {
     case 1:
-        return join_uint8_t(merged, shadow, writer, bytes);
+        return join_uint8_t(merged, shadow, first, second, bytes);
     case 2:
-        return join_uint16_t((void *)merged, (const void *)shadow, (const void *)writer, bytes / 2);
+        return join_uint16_t(merged, shadow, first, second, bytes / 2);
     case 4:
-        return join_uint32_t((void *)merged, (const void *)shadow, (const void *)writer, bytes / 4);
+        return join_uint32_t(merged, shadow, first, second, bytes / 4);
     case 8:
-        return join_uint64_t((void *)merged, (const void *)shadow, (const void *)writer, bytes / 8);
+        return join_uint64_t(merged, shadow, first, second, bytes / 8);
     default:
-        return join_wide((void *)merged, (const void *)shadow, (const void *)writer, bytes / 8, granule / 8);
+        return join_wide(merged, shadow, first, second, bytes / 8, granule / 8);
     }
 }
 
-/* Several writers in one block: in aligned memory of our own, padded to whole granules with bytes that nobody changed. */
+/* Several writers in one block. The last granule may be cut off: it is judged in memory of our own, padded. */
 static bool unite(unsigned char merged[MERGE_BLOCK], const unsigned char *shadow,
                   const unsigned char *const writers[], size_t n, size_t bytes, size_t granule)
 {
-    _Alignas(64) unsigned char base[MERGE_BLOCK], one[MERGE_BLOCK];
-    size_t padded = (bytes + MERGE_MAX_GRANULE - 1) / MERGE_MAX_GRANULE * MERGE_MAX_GRANULE;
-    unsigned conflict = 0;
+    unsigned char other[MERGE_BLOCK], rest[3][MERGE_MAX_GRANULE] = {{0}}, end[MERGE_MAX_GRANULE];
+    size_t whole = bytes / granule * granule, cut = bytes - whole;
+    const unsigned char *first = writers[0];
+    bool conflict = false;
 
-    memcpy(base, shadow, bytes);
-    memset(base + bytes, 0, padded - bytes);
-    memcpy(merged, base, padded);
-    memset(one + bytes, 0, padded - bytes);
-    for (size_t w = 0; w < n; w++) {
-        memcpy(one, writers[w], bytes);
-        conflict |= join(merged, base, one, padded, granule);
+    for (size_t w = 1; w < n; w++) { /* from one block into the other in turn, so that it ends in `merged` */
+        unsigned char *into = (n - w) % 2 ? merged : other;
+
+        conflict |= join(into, shadow, first, writers[w], whole, granule);
+        if (cut) {
+            memcpy(rest[0], shadow + whole, cut);
+            memcpy(rest[1], first + whole, cut);
+            memcpy(rest[2], writers[w] + whole, cut);
+            conflict |= join(end, rest[0], rest[1], rest[2], granule, granule);
+            memcpy(into + whole, end, cut);
+        }
+        first = into;
     }
     return !conflict;
 }

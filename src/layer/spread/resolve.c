@@ -27,7 +27,7 @@ static cl_int merge_chunk(struct split *split, struct split_output *output, stru
     struct spread_buffer *buffer = output->buffer;
     unsigned char *shadow = buffer->host + part.begin;
     cl_int code = CL_SUCCESS;
-    baton_nsec begin_at;
+    baton_nsec begin_at, took;
     unsigned mapped = 0;
     size_t at;
 
@@ -38,7 +38,9 @@ static cl_int merge_chunk(struct split *split, struct split_output *output, stru
     if (code == CL_SUCCESS) {
         code = merge_copies(shadow, shadow, (const void *const *)copies, split->n_shares, range_length(part),
                             output->granule, merge_threads(), ret_writers, &at);
-        line_add(&buffer_costs.merge, (double)range_length(part), (double)(clock_now() - begin_at));
+        took = clock_now() - begin_at;
+        line_add(&buffer_costs.merge, (double)range_length(part), (double)took);
+        launch_count(COUNTER_MERGE_NS, (uint64_t)took);
     }
     for (unsigned i = 0; i < mapped; i++)
         buffer_unmap(buffer, i == 0 ? PLACE_HOME : split->shares[i].device->place, copies[i], queue);

@@ -236,7 +236,7 @@ static bool owned(const struct gpusync_system *system, uint32_t forced)
 int gpusync_task_set_load(struct gpusync_workspace *workspace, const struct gpusync_system *system,
                           const struct task_set *set, struct input_error *ret_error)
 {
-    int r = 0;
+    int r = task_set_require_lengths(set, ret_error);
 
     gpusync_load_begin(workspace);
     for (size_t i = 0; r == 0 && i < set->n_tasks; i++) {

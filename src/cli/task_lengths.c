@@ -1,0 +1,293 @@
+#include "cli/task_lengths.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "makespan/ptx/ptx.h"
+#include "makespan/search/solve.h"
+#include "model/segment_source.h"
+#include "transfer/worst.h"
+
+#define LONGEST      1e16 /* ns, as in files */
+#define TABLE_MEMORY ((size_t)256 << 20)
+
+static int reject(const struct task_set *set, const struct segment_source *source, const char *found,
+                  struct input_error *ret_error, const char *expected)
+{
+    return input_reject(ret_error, set->name, source->line, source->column, found, "%s", expected);
+}
+
+/* One sentence more that answers have to say. 0 or -ENOMEM. */
+__attribute__((format(printf, 2, 3))) static int rests_on(struct task_set *set, const char *format, ...)
+{
+    char sentence[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    for (size_t i = 0; i < set->n_conditions; i++) {
+        if (strcmp(set->conditions[i], sentence) == 0)
+            return 0;
+    }
+    set->conditions[set->n_conditions] = arena_strndup(&set->arena, sentence, strlen(sentence));
+    return set->conditions[set->n_conditions++] ? 0 : -ENOMEM;
+}
+
+/* A path in the set's file, which is relative to its folder; the caller frees it. */
+static char *beside(const struct task_set *set, const char *path)
+{
+    char *copy = strdup(set->name);
+    char *joined = NULL;
+
+    if (path[0] == '/')
+        joined = strdup(path);
+    else if (copy && asprintf(&joined, "%s/%s", dirname(copy), path) < 0)
+        joined = NULL;
+    free(copy);
+    return joined;
+}
+
+static int set_length(const struct task_set *set, struct segment *segment, double nsec,
+                      struct input_error *ret_error)
+{
+    if (!(nsec <= LONGEST))
+        return reject(set, segment->source, "a longer one", ret_error, "a length of at most 1e10 ms");
+    segment->length = (baton_nsec)ceil(nsec);
+    if (segment->length < 1)
+        segment->length = 1;
+    if (segment->best > segment->length)
+        return reject(set, segment->source, "a shorter one", ret_error, "a length of at least best_ms");
+    return 0;
+}
+
+/* ---- kernels ---- */
+
+static int read_ptx(const struct task_set *set, const struct segment_source *source,
+                    struct kernel *ret_kernel, struct input_error *ret_error)
+{
+    struct ptx_bound bounds[SOURCE_MAX_LOOPS];
+    struct ptx_settings settings = {.bounds = bounds, .n_bounds = source->n_loops};
+    char *path = beside(set, source->ptx);
+    char *text = NULL;
+    size_t size = 0;
+    int result = path ? file_read(path, PTX_FILE_LIMIT, &text, &size) : -ENOMEM;
+
+    for (size_t i = 0; i < source->n_loops; i++)
+        bounds[i] = (struct ptx_bound){source->loops[i].label, source->loops[i].passes};
+    for (size_t u = 0; u < N_UNITS; u++)
+        settings.weight[u] = 1.0 / source->units[u];
+    if (!result)
+        result = ptx_read(path, text, size, source->entry, &settings, ret_kernel, ret_error);
+    else if (result != -ENOMEM)
+        result = reject(set, source, strerror(-result), ret_error, "a PTX file that can be read");
+    free(text);
+    free(path);
+    return result;
+}
+
+/* Cycles of one round of groups on a multiprocessor, at most. */
+static int bound_cycles(const struct task_set *set, const struct segment_source *source, uint64_t *ret_cycles,
+                        struct input_error *ret_error)
+{
+    struct solve_settings settings = {.method = SOLVE_BOUND, .memory = TABLE_MEMORY};
+    struct problem problem = {.warps = source->warps, .issue = source->issue};
+    struct kernel_timing timing = {.warp_size = 32};
+    struct kernel given = {0};
+    struct kernel kernel = {0};
+    struct solve_result answer;
+    int result;
+
+    memcpy(problem.capacity, source->units, sizeof problem.capacity);
+    memcpy(timing.latency, source->latency, sizeof timing.latency);
+    if (source->ptx)
+        result = read_ptx(set, source, &given, ret_error);
+    else if ((result = kernel_parse(source->string, strlen(source->string), set->name, &given, ret_error)))
+        result = result < 0 ? result
+                            : reject(set, source, source->string, ret_error,
+                                     "an instruction string over L, C, S, D, such as 5L9C2L9C");
+    if (!result)
+        result = kernel_normalise(&given, &timing, problem.capacity, &kernel, ret_error);
+    if (!result && kernel.n > KERNEL_MAX_ELEMENTS / source->warps)
+        result = reject(set, source, "more", ret_error, "at most 4194304 instructions in all warps");
+    problem.units = kernel.units;
+    problem.n = kernel.n;
+    if (!result)
+        result = solve(&problem, &settings, &answer);
+    if (!result) {
+        *ret_cycles = answer.upper;
+        solve_result_done(&answer);
+    }
+    kernel_done(&given);
+    kernel_done(&kernel);
+    return result;
+}
+
+/* ceil(groups / (multiprocessors x resident)) rounds, one after the other. */
+static int compute_kernel(struct task_set *set, const struct task *task, struct segment *segment,
+                          struct input_error *ret_error)
+{
+    const struct segment_source *source = segment->source;
+    const char *code = source->entry ? source->entry : source->ptx ? source->ptx : source->string;
+    int64_t at_once = source->multiprocessors * source->resident;
+    int64_t rounds = (source->groups + at_once - 1) / at_once;
+    uint64_t cycles = 0;
+    int result = bound_cycles(set, source, &cycles, ret_error);
+
+    if (!result)
+        result =
+            set_length(set, segment, (double)rounds * (double)cycles * 1000.0 / source->clock_mhz, ret_error);
+    if (!result && source->latency[0] <= 1)
+        result = rests_on(set, "%s: every load and store of %s hits (no latency is given for L)", task->name,
+                          code);
+    if (!result && source->ptx)
+        result =
+            rests_on(set, "%s: all warps of %s take its heaviest path, and none diverges", task->name, code);
+    return result;
+}
+
+/* ---- copies ---- */
+
+/* All routes of the set over one topology, one flow per segment. */
+struct routes {
+    struct topology topology;
+    struct batch batch;
+    struct batch_stream streams[BATCH_MAX_STREAMS];
+    struct segment *segments[BATCH_MAX_STREAMS];
+    size_t owner[BATCH_MAX_STREAMS]; /* task */
+    size_t n;
+};
+
+static int add_route(const struct task_set *set, struct routes *routes, size_t task, struct segment *segment,
+                     struct input_error *ret_error)
+{
+    const struct segment_source *source = segment->source;
+    int from = topology_node(&routes->topology, source->from);
+    int to = topology_node(&routes->topology, source->to);
+
+    if (from < 0 || to < 0)
+        return reject(set, source, from < 0 ? source->from : source->to, ret_error, "a node of the topology");
+    if (segment->kind == SEGMENT_COPY_IN && routes->topology.nodes[to].role != ROLE_GPU)
+        return reject(set, source, source->to, ret_error, "a route to a GPU, for a copy in");
+    if (segment->kind == SEGMENT_COPY_OUT && routes->topology.nodes[from].role != ROLE_GPU)
+        return reject(set, source, source->from, ret_error, "a route from a GPU, for a copy out");
+    if (routes->n == BATCH_MAX_STREAMS)
+        return reject(set, source, "one more", ret_error, "at most 64 copies over one topology");
+    routes->streams[routes->n] = (struct batch_stream){
+        .name = source->from, .from = from, .to = to, .bytes = segment->bytes, .gpu = -1};
+    routes->segments[routes->n] = segment;
+    routes->owner[routes->n++] = task;
+    return 0;
+}
+
+/* Is there one GPU only that its copies can go to or come from? */
+static bool pinned_to_one(const struct task *task)
+{
+    return task->placement.kind == PLACEMENT_FIXED &&
+           (task->placement.gpus & (task->placement.gpus - 1)) == 0;
+}
+
+static int compute_copy(struct task_set *set, const struct routes *routes, size_t i, bool overlap,
+                        struct input_error *ret_error)
+{
+    const struct batch *batch = &routes->batch;
+    struct segment *segment = routes->segments[i];
+    const struct segment_source *source = segment->source;
+    bool alone = source->sharing == SHARING_ALONE || (source->sharing == SHARING_BY_ANALYSIS && !overlap);
+    double rate = alone ? batch->flows[i].alone : worst_rate(batch, i, routes->owner);
+    int result =
+        set_length(set, segment, batch->setup + batch->flows[i].bytes / (rate * routes->topology.chunk_ratio),
+                   ret_error);
+
+    if (!result && set->platform.gpus > 1 && !pinned_to_one(&set->tasks[routes->owner[i]]))
+        result = rests_on(set, "%s: no copy to or from another GPU takes longer than one from %s to %s",
+                          set->tasks[routes->owner[i]].name, source->from, source->to);
+    if (result)
+        return result;
+    return alone
+               ? rests_on(set, "nothing else is on the way from %s to %s while a copy is", source->from,
+                          source->to)
+               : rests_on(set, "only copies of this set are on the way from %s to %s, one per task at a time",
+                          source->from, source->to);
+}
+
+/* All open copies over the topology that `first` names. */
+static int compute_copies(struct task_set *set, const struct segment_source *first, bool overlap,
+                          struct input_error *ret_error)
+{
+    static const struct batch_options options = {.worst_case = true};
+    struct routes *routes = calloc(1, sizeof *routes);
+    char *path = beside(set, first->topology);
+    size_t culprit = 0;
+    int result = routes && path ? topology_read_file(path, &routes->topology, ret_error) : -ENOMEM;
+
+    if (result) {
+        if (result < 0 && result != -ENOMEM)
+            result = reject(set, first, strerror(-result), ret_error, "a topology file that can be read");
+        free(path);
+        free(routes);
+        return result;
+    }
+    for (size_t t = 0; t < set->n_tasks; t++) {
+        for (size_t s = 0; s < set->tasks[t].n_segments && !result; s++) {
+            struct segment *segment = &set->tasks[t].segments[s];
+
+            if (segment->source && segment->source->kind == SOURCE_ROUTE &&
+                strcmp(segment->source->topology, first->topology) == 0)
+                result = add_route(set, routes, t, segment, ret_error);
+        }
+    }
+    if (!result) {
+        result =
+            batch_resolve(&routes->topology, routes->streams, routes->n, &options, &routes->batch, &culprit);
+        if (result > 0)
+            result = reject(set, routes->segments[culprit]->source, "none, or several equally short ones",
+                            ret_error, "a route between these nodes");
+    }
+    for (size_t i = 0; i < routes->n && !result; i++)
+        result = compute_copy(set, routes, i, overlap, ret_error);
+    topology_done(&routes->topology);
+    free(path);
+    free(routes);
+    return result;
+}
+
+int task_lengths_compute(struct task_set *set, bool overlap, struct input_error *ret_error)
+{
+    int result = 0;
+
+    if (set->n_open == 0)
+        return 0;
+    set->conditions = arena_calloc(&set->arena, 2 * set->n_open, sizeof *set->conditions);
+    if (!set->conditions)
+        return -ENOMEM;
+    for (size_t t = 0; t < set->n_tasks; t++) {
+        for (size_t s = 0; s < set->tasks[t].n_segments && !result; s++) {
+            struct segment *segment = &set->tasks[t].segments[s];
+
+            if (!segment->source || segment->length > 0)
+                continue;
+            result = segment->source->kind == SOURCE_MAKESPAN
+                         ? compute_kernel(set, &set->tasks[t], segment, ret_error)
+                         : compute_copies(set, segment->source, overlap, ret_error);
+        }
+    }
+    if (!result)
+        set->n_open = 0;
+    return result;
+}
+
+int task_lengths_read(const struct cli_args *args, const char *path, bool overlap, struct task_set *ret_set)
+{
+    struct input_error error;
+    int result = task_set_read_file(path, ret_set, &error);
+
+    if (!result && (result = task_lengths_compute(ret_set, overlap, &error)))
+        task_set_done(ret_set);
+    return result ? cli_input_result(args, result, path, &error) : 0;
+}

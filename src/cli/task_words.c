@@ -1,0 +1,107 @@
+#include "cli/task_words.h"
+
+#include <stdio.h>
+
+#include "base/nsec.h"
+
+static double ms(uint64_t nsec)
+{
+    return nsec_to_ms((baton_nsec)nsec);
+}
+
+const char *task_verdict_word(uint32_t verdict)
+{
+    static const char *const words[] = {"-",           "being planned", "admitted",
+                                        "best effort", "refused",       "unknown"};
+
+    return verdict < sizeof words / sizeof words[0] ? words[verdict] : "?";
+}
+
+void task_reason_words(uint32_t reason, const char *culprit, uint64_t response, uint64_t limit,
+                       char *ret_text, size_t size)
+{
+    switch (reason) {
+    case REASON_DEADLINE:
+        if (response)
+            (void)snprintf(ret_text, size, "%s would take %.3f ms at worst, its deadline is %.3f ms", culprit,
+                           ms(response), ms(limit));
+        else
+            (void)snprintf(ret_text, size,
+                           "beside the tasks that run, %s cannot be shown to meet its deadline of %.3f ms",
+                           culprit, ms(limit));
+        break;
+    case REASON_CEILING:
+        (void)snprintf(ret_text, size, "its priority in the plan is above this user's ceiling");
+        break;
+    case REASON_RUNNING:
+        (void)snprintf(ret_text, size, "it runs already, and a task runs once");
+        break;
+    case REASON_PLANNER:
+        (void)snprintf(ret_text, size, "it could not be analysed, the planner failed");
+        break;
+    case REASON_TIME:
+        (void)snprintf(ret_text, size, "it could not be analysed, the planner took too long");
+        break;
+    default:
+        (void)snprintf(ret_text, size, "no reason was given");
+        break;
+    }
+}
+
+const char *task_rule_name(uint32_t rule)
+{
+    static const char *const names[RULES] = {"met",       "no-bound", "profile", "realtime",
+                                             "partition", "outsider", "ceiling", "twice",
+                                             "whole",     "changing", "stale"};
+
+    return rule < RULES ? names[rule] : "?";
+}
+
+void task_rule_words(uint32_t rule, uint32_t who, char *ret_text, size_t size)
+{
+    switch (rule) {
+    case RULE_MET:
+        (void)snprintf(ret_text, size, "model met");
+        break;
+    case RULE_NO_BOUND:
+        (void)snprintf(ret_text, size, "the plan claims no bound");
+        break;
+    case RULE_PROFILE:
+        (void)snprintf(ret_text, size, "model not met: the plan assumes another profile than batond runs");
+        break;
+    case RULE_REALTIME:
+        (void)snprintf(ret_text, size, "model not met: batond may not use real-time scheduling (R3)");
+        break;
+    case RULE_PARTITION:
+        (void)snprintf(
+            ret_text, size,
+            "model not met: gpu%u is this machine's CPU, and no partition of its cores is declared (R3, R5)",
+            who);
+        break;
+    case RULE_OUTSIDER:
+        (void)snprintf(ret_text, size, "model not met: client %u is not in the plan and not below it (R1)",
+                       who);
+        break;
+    case RULE_CEILING:
+        (void)snprintf(ret_text, size,
+                       "model not met: client %u has not the priority that the plan gives it (R1)", who);
+        break;
+    case RULE_TWICE:
+        (void)snprintf(ret_text, size, "model not met: client %u is a second process of its task (R1)", who);
+        break;
+    case RULE_WHOLE:
+        (void)snprintf(ret_text, size,
+                       "model not met: client %u ran kernels whole that the plan cuts (R7, R8)", who);
+        break;
+    case RULE_CHANGING:
+        (void)snprintf(ret_text, size, "model not met: client %u has not taken the newest plan yet (R1)",
+                       who);
+        break;
+    case RULE_STALE:
+        (void)snprintf(ret_text, size, "model not met: the tasks that run could not be planned again");
+        break;
+    default:
+        (void)snprintf(ret_text, size, "model not met");
+        break;
+    }
+}

@@ -1,0 +1,21 @@
+/* Sentences about tasks, the same in `baton run`, `status` and `top`. */
+#ifndef CLI_TASK_WORDS_H
+#define CLI_TASK_WORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/frame.h"
+
+/* "admitted", "best effort", "refused", ... */
+const char *task_verdict_word(uint32_t verdict);
+
+/* Why, as one sentence without its full stop: "lidar would take 41.2 ms at worst, its deadline is 33 ms". */
+void task_reason_words(uint32_t reason, const char *culprit, uint64_t response, uint64_t limit,
+                       char *ret_text, size_t size);
+
+/* A rule of the model: its name for scripts ("partition"), and the sentence; who as in ABOUT_TASK. */
+const char *task_rule_name(uint32_t rule);
+void task_rule_words(uint32_t rule, uint32_t who, char *ret_text, size_t size);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * Which tasks run, and whether they may: the running set against the analysis. Pure: planning itself is the host's (it
+ * starts `baton plan`, this program links no analysis) and its answer comes back by server_planned().
+ *
+ *          ADMIT or HELLO            answer: schedulable
+ *   NONE ----------------> ASKED ------------------------> ADMITTED
+ *     ^                      | not schedulable, no answer      |
+ *     |                      v                                 |
+ *     |              REFUSED or BEST_EFFORT                    |
+ *     +---------- the last process of it has gone -------------+      and the rest is planned again
+ *
+ * One question is under way at a time; a task that asks meanwhile waits its turn. While nothing is known, and whenever the
+ * planner fails, the plan in force stays in force.
+ */
+#ifndef DAEMON_ADMISSION_H
+#define DAEMON_ADMISSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/nsec.h"
+#include "model/task_set.h"
+#include "wire/frame.h"
+
+#define ADMISSION_TASKS    256 /* names that plans and task sets ever brought */
+#define ADMISSION_SET_SIZE 99  /* tasks of a set: a plan has 99 priorities */
+
+/* Why a task is in the state that it is in. */
+struct decision {
+    enum verdict verdict;
+    enum reason reason;
+    char culprit[65];
+    baton_nsec response, limit; /* of the culprit; response 0: unbounded */
+    baton_nsec cost;            /* of planning */
+};
+
+struct task_entry {
+    char name[65];
+    int in_set; /* index in the task set; -1: only a plan named it */
+    struct decision decision;
+    unsigned members; /* processes that are it, or reserve it (peer::task) */
+    uid_t uid;        /* whose, while it has members */
+    uint64_t order;   /* who asked first */
+    /* What was seen of clients that have left. */
+    baton_nsec response_max;
+    uint64_t jobs, misses;
+    uint64_t exceeded; /* of all */
+};
+
+struct admission {
+    struct task_set set;
+    bool has_set;
+    char path[257];
+    struct task_entry entries[ADMISSION_TASKS];
+    unsigned n;
+    uint64_t orders;
+    bool planning;
+    uint64_t question[ADMISSION_TASKS / 64]; /* entries that the question under way is about */
+    int candidate;                           /* the one that it decides about; -1: none, a task has left */
+    bool changed;                            /* the running set is no longer the one that was planned */
+    bool stale;                              /* ... and planning it failed */
+    uint64_t plans, failures, rejected;
+    baton_nsec cost_last, cost_max;
+};
+
+struct server;
+struct peer;
+
+/* The entry of this name; make: a new one if there is room. NULL: none. */
+struct task_entry *admission_find(struct server *server, const char *name, bool make);
+
+/* Is this entry subject to the analysis? */
+bool admission_applies(const struct server *server, const struct task_entry *entry);
+
+/* A client said its name; a process reserves a task; a peer goes. */
+void admission_hello(struct server *server, struct peer *peer);
+void admission_admit(struct server *server, struct peer *peer, const char *name);
+void admission_leave(struct server *server, struct peer *peer);
+
+/* Starts the next question if there is one. */
+void admission_pump(struct server *server);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * Prometheus' metrics over HTTP, on a socket or a loopback port, in the daemon's own loop. A reader costs a fixed request
+ * buffer and one text; there are few at once, each has a second or two, and one that is slow or talks nonsense is dropped.
+ */
+#ifndef DAEMON_EDGE_METRICS_H
+#define DAEMON_EDGE_METRICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/nsec.h"
+#include "daemon/server.h"
+
+#define METRICS_READERS 4
+#define METRICS_REQUEST 2048 /* bytes of a request's head */
+#define METRICS_LIMIT   (2 * NSEC_PER_SEC)
+
+struct metrics_reader {
+    int fd; /* -1: none */
+    char request[METRICS_REQUEST];
+    size_t n;
+    char *answer; /* owned; NULL: not asked yet */
+    size_t size, sent;
+    baton_nsec until_at;
+};
+
+struct metrics {
+    int fd;         /* listens; -1: off */
+    char path[108]; /* of its socket; "": a port */
+    struct metrics_reader readers[METRICS_READERS];
+};
+
+void metrics_init(struct metrics *metrics);
+
+/* where: an absolute path, or 127.0.0.1:PORT. 0, -EINVAL (neither), -errno. */
+int metrics_open(struct metrics *metrics, const char *where);
+
+/* A connection: its index, to be watched for input; or -1: none, or one too many, which is closed at once. */
+int metrics_accept(struct metrics *metrics, baton_nsec now_at);
+
+/*
+ * Something can be read or written. 0: watch for input; 1: watch for output (the answer is under way); -1: it is over and closed.
+ */
+int metrics_serve(struct metrics *metrics, unsigned reader, const struct server *server);
+
+/* When somebody is to be dropped; NSEC_MAX: nobody is there. */
+baton_nsec metrics_next_at(const struct metrics *metrics);
+void metrics_tick(struct metrics *metrics, baton_nsec now_at);
+
+void metrics_close(struct metrics *metrics);
+
+#endif

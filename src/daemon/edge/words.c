@@ -1,0 +1,102 @@
+#include "daemon/edge/words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void reason(const struct server_report *report, char *ret_text, size_t size)
+{
+    switch (report->reason) {
+    case REASON_DEADLINE:
+        if (report->response)
+            (void)snprintf(ret_text, size, "%s would take %.3f ms at worst, its deadline is %.3f ms",
+                           report->other, nsec_to_ms(report->response), nsec_to_ms(report->limit));
+        else
+            (void)snprintf(ret_text, size, "%s cannot be shown to meet its deadline of %.3f ms",
+                           report->other, nsec_to_ms(report->limit));
+        break;
+    case REASON_CEILING:
+        (void)snprintf(ret_text, size, "its priority in the plan is above the user's ceiling");
+        break;
+    case REASON_RUNNING:
+        (void)snprintf(ret_text, size, "it runs already");
+        break;
+    case REASON_PLANNER:
+        (void)snprintf(ret_text, size, "the planner failed");
+        break;
+    case REASON_TIME:
+        (void)snprintf(ret_text, size, "the planner took too long and was stopped");
+        break;
+    case REASON_NONE:
+        (void)snprintf(ret_text, size, "every deadline is met");
+        break;
+    }
+}
+
+static void verdict(const struct server_report *report, char *ret_text, size_t size)
+{
+    const char *what = report->detail == VERDICT_ADMITTED      ? "is admitted"
+                       : report->detail == VERDICT_BEST_EFFORT ? "runs as best effort"
+                                                               : "is refused";
+    char why[256];
+
+    reason(report, why, sizeof why);
+    (void)snprintf(ret_text, size, "task %s %s: %s; planned in %.1f ms", report->name, what, why,
+                   nsec_to_ms(report->cost));
+}
+
+static void late(const struct server_report *report, char *ret_text, size_t size)
+{
+    (void)snprintf(
+        ret_text, size, "%s: a job took %.3f ms, past its %s of %.3f ms (%llu such jobs since the last line)",
+        report->name, nsec_to_ms(report->response), report->detail & LATE_MISSED ? "deadline" : "bound",
+        nsec_to_ms(report->limit), (unsigned long long)report->count);
+}
+
+void words_report(const struct server_report *report, char *ret_text, size_t size)
+{
+    char why[256];
+
+    ret_text[0] = 0;
+    switch (report->kind) {
+    case REPORT_BAD_FRAME:
+        (void)snprintf(ret_text, size, "client in slot %u sent bytes that are no message; dropped",
+                       report->peer);
+        break;
+    case REPORT_SLOW:
+        (void)snprintf(ret_text, size, "client in slot %u does not read; dropped", report->peer);
+        break;
+    case REPORT_OVERDUE:
+        (void)snprintf(ret_text, size, "client in slot %u does not give way on engine %u", report->peer,
+                       (unsigned)report->detail);
+        break;
+    case REPORT_REFUSED:
+        (void)snprintf(ret_text, size, "a device of the client in slot %u is not managed: %s", report->peer,
+                       strerror((int)report->detail));
+        break;
+    case REPORT_UNDRAINED:
+        if (report->detail == 0)
+            (void)snprintf(ret_text, size,
+                           "the process of slot %u cannot be watched; its work is taken as drained",
+                           report->peer);
+        break;
+    case REPORT_SETTLED:
+        (void)snprintf(ret_text, size, "settled; %u engines were declared busy by clients of the predecessor",
+                       (unsigned)report->detail);
+        break;
+    case REPORT_LATE:
+        late(report, ret_text, size);
+        break;
+    case REPORT_VERDICT:
+        verdict(report, ret_text, size);
+        break;
+    case REPORT_PLANNED:
+        (void)snprintf(ret_text, size, "a task has left; the others were planned again in %.1f ms",
+                       nsec_to_ms(report->cost));
+        break;
+    case REPORT_UNPLANNED:
+        reason(report, why, sizeof why);
+        (void)snprintf(ret_text, size, "the running tasks could not be planned again, the plan stays: %s",
+                       why);
+        break;
+    }
+}

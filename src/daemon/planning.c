@@ -1,0 +1,87 @@
+#include "daemon/planning.h"
+
+#include <string.h>
+
+#include "model/document.h"
+
+#define SCHEDULABLE     0 /* exit codes of `baton plan` */
+#define NOT_SCHEDULABLE 1
+
+static bool is_null(const struct node *node)
+{
+    return !node || (!node->quoted && node->text && strcmp(node->text, "null") == 0);
+}
+
+/* One task of the object: does it miss its deadline? Then *decision names it. */
+static int read_culprit(const struct document *document, const struct node *task, bool bounded_is_enough,
+                        struct decision *decision, bool *ret_misses)
+{
+    const struct node *response = node_get(task, "response_ms");
+    const struct node *deadline = node_get(task, "deadline_ms");
+    struct input_error error;
+    struct decision culprit = *decision;
+    const char *name;
+
+    *ret_misses = false;
+    if (task->kind != NODE_MAPPING || !node_get(task, "name") ||
+        node_text(document, node_get(task, "name"), "a name", &name, &error) || strlen(name) > 64 ||
+        is_null(deadline) || node_duration(document, deadline, "ms", NSEC_PER_MS, 0, &culprit.limit, &error))
+        return PLANNING_FAILED;
+    culprit.response = 0;
+    if (!is_null(response) &&
+        node_duration(document, response, "ms", NSEC_PER_MS, 0, &culprit.response, &error))
+        return PLANNING_FAILED;
+    if (!is_null(response) && (bounded_is_enough || culprit.response <= culprit.limit))
+        return 0;
+    *ret_misses = true;
+    memcpy(culprit.culprit, name, strlen(name) + 1);
+    *decision = culprit;
+    return 0;
+}
+
+static int read_rejection(const struct document *document, const char *about, struct decision *decision)
+{
+    bool mapping = document->root->kind == NODE_MAPPING;
+    const struct node *tasks = mapping ? node_get(document->root, "tasks") : NULL;
+    const struct node *analysis = mapping ? node_get(document->root, "analysis") : NULL;
+    struct input_error error;
+    bool found = false;
+    /* Soft analyses ask for bounded response times, not for deadlines. */
+    bool soft = analysis && analysis->text && strncmp(analysis->text, "holistic", 8) != 0;
+
+    if (!tasks || node_expect_sequence(document, tasks, "tasks", &error))
+        return PLANNING_FAILED;
+    for (const struct node *task = tasks->first; task; task = task->next) {
+        struct decision culprit = *decision;
+        bool misses;
+
+        if (read_culprit(document, task, soft, &culprit, &misses))
+            return PLANNING_FAILED;
+        if (misses && (!found || strcmp(culprit.culprit, about) == 0)) {
+            *decision = culprit;
+            found = true;
+        }
+    }
+    decision->reason = REASON_DEADLINE;
+    return found ? PLANNING_REJECTED : PLANNING_FAILED;
+}
+
+int planning_read(const struct planning *planning, const char *about, struct plan *ret_plan,
+                  struct decision *decision)
+{
+    struct input_error error;
+    struct document document;
+    int result;
+
+    if (planning->late || (planning->status != SCHEDULABLE && planning->status != NOT_SCHEDULABLE))
+        return PLANNING_FAILED;
+    if (planning->status == SCHEDULABLE)
+        return plan_read("the planner's answer", planning->plan, planning->plan_size, ret_plan, &error)
+                   ? PLANNING_FAILED
+                   : 0;
+    if (document_parse("the planner's answer", planning->object, planning->object_size, &document, &error))
+        return PLANNING_FAILED;
+    result = read_rejection(&document, about, decision);
+    document_done(&document);
+    return result;
+}

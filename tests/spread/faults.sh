@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# Split launches on the fake driver: devices of different speed, devices that fail, programs that die. The program adds one to each element per
+# launch, in place, and counts what is wrong. Ends with `N passed, N failed`.
+set -uo pipefail
+build=$BATON_BUILD
+load=$build/tests/layer/layer-load
+scratch=$(mktemp -d)
+daemon=
+finish() {
+    [ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null
+    rm -rf "$scratch"
+}
+trap finish EXIT
+export OCL_ICD_VENDORS=$build/tests/fake_driver/libfake-opencl.so BATON_SOCKET=/nonexistent/baton.sock HOME=$scratch
+export BATON_CACHE_DIR=$scratch/cache BATON_TRANSLATE=$build/baton-translate XDG_RUNTIME_DIR=$scratch
+passed=0
+failed=0
+
+verdict() { # NAME STATUS
+    if [ "$2" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $1"; fi
+}
+
+number() { # FIELD
+    sed -n "s/.*\"$1\": \([0-9.]*\).*/\1/p" "$scratch/stats" | head -n 1
+}
+
+spread() { # SCRIPT SECONDS GROUPS
+    rm -f "$scratch/stats" "$scratch/log"
+    FAKE_CL=$1 FAKE_CL_LOG=$scratch/log OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=${GPUS:-2} \
+        BATON_STATS=$scratch/stats timeout 60 "$load" "$2" "$3" 0 >"$scratch/out" 2>&1
+}
+
+groups_of() { # QUEUE: work-groups of its last 20 launches
+    awk -v queue="$1" '$1 == "NDRangeKernel" && $2 == queue { print $5 }' "$scratch/log" | tail -n 20 |
+        awk '{ n += $1 } END { print n + 0 }'
+}
+
+spread "group_ns scale 20000" 0.7 400
+verdict "two equal devices: nothing wrong ($(cat "$scratch/out"))" $?
+[ "$(number split_launches)" -gt 20 ]
+verdict "two equal devices: split ($(number split_launches))" $?
+
+# Three quarters of the groups belong on a device that is three times as fast.
+spread "group_ns scale 20000; slow 1 300" 1 400
+verdict "unequal devices: nothing wrong ($(cat "$scratch/out"))" $?
+mapfile -t queues < <(awk '$1 == "NDRangeKernel" { print $2 }' "$scratch/log" | sort -n | uniq)
+fast=$(groups_of "${queues[0]}")
+slow=$(groups_of "${queues[1]}")
+[ "$fast" -gt $((2 * slow)) ] && [ "$fast" -lt $((4 * slow)) ]
+verdict "unequal devices: shares follow the speed (${fast:-?} : ${slow:-?})" $?
+
+spread "group_ns scale 5000; abort_on 1 3 -5" 0.4 200
+verdict "a device that fails in the middle once ($(cat "$scratch/out"))" $?
+spread "group_ns scale 5000; abort_on 1 0 -5" 0.4 200
+verdict "a device that always fails ($(cat "$scratch/out"))" $?
+spread "group_ns scale 5000; fail CreateBuffer 2 -4" 0.4 200
+verdict "no memory on the second device ($(cat "$scratch/out"))" $?
+spread "group_ns scale 5000; fail CreateContext 2 -6" 0.3 200
+verdict "no context on the second device ($(cat "$scratch/out"))" $?
+[ "$(number split_launches)" -eq 0 ]
+verdict "no context on the second device: one device does it" $?
+spread "group_ns scale 5000; fail CreateCommandQueue 2 -6" 0.3 200
+verdict "no queue on the second device ($(cat "$scratch/out"))" $?
+spread "group_ns scale 5000; fail BuildProgram 3 -11" 0.3 200
+verdict "a program that does not build on the second device ($(cat "$scratch/out"))" $?
+[ "$(number split_launches)" -eq 0 ]
+verdict "a program that does not build there: one device does it" $?
+for nth in 1 2 3 4 5; do
+    spread "group_ns scale 5000; fail MapBuffer $nth -12" 0.3 200
+    verdict "map $nth fails ($(cat "$scratch/out"))" $?
+    spread "group_ns scale 5000; fail SetKernelArg $((nth + 4)) -40" 0.3 200
+    verdict "argument $((nth + 4)) cannot be set ($(cat "$scratch/out"))" $?
+done
+spread "group_ns scale 5000; fail WriteBuffer 1 -4" 0.3 200
+verdict "a copy to the second device fails ($(cat "$scratch/out"))" $?
+GPUS=auto spread "group_ns scale 50000" 1 400
+verdict "auto: nothing wrong ($(cat "$scratch/out"))" $?
+[ "$(number split_launches)" -gt 20 ]
+verdict "auto: long kernels are split once they are known ($(number split_launches))" $?
+GPUS=auto spread "group_ns scale 100" 0.5 4
+[ $((10 * $(number split_launches))) -lt "$(number kernel_launches)" ] # a busy machine makes any kernel look long now and then
+verdict "auto: short kernels are not ($(number split_launches) of $(number kernel_launches))" $?
+
+# A program killed between split and merge: both devices are free for the next one.
+"$build/batond" --socket "$scratch/socket" --foreground >"$scratch/daemon.log" 2>&1 &
+daemon=$!
+for _ in $(seq 100); do
+    [ -S "$scratch/socket" ] && break
+    sleep 0.05
+done
+export BATON_SOCKET=$scratch/socket
+FAKE_CL="group_ns scale 500000" OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=2 "$load" 20 400 0 >/dev/null 2>&1 &
+victim=$!
+sleep 0.7
+kill -KILL $victim
+wait $victim 2>/dev/null
+spread "group_ns scale 20000" 0.7 400
+verdict "after a program was killed in a split launch ($(cat "$scratch/out"))" $?
+[ "$(number split_launches)" -gt 5 ]
+verdict "after a program was killed both devices work ($(number split_launches))" $?
+
+# Two programs split at the same time: each waits for the other's devices, none for ever.
+FAKE_CL="group_ns scale 10000" OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=2 BATON_PRIORITY=10 timeout 60 \
+    "$load" 1.5 300 0 >"$scratch/other" 2>&1 &
+other=$!
+BATON_PRIORITY=80 spread "group_ns scale 10000" 1 300
+verdict "two programs split at once: the urgent one ($(cat "$scratch/out"))" $?
+wait $other
+verdict "two programs split at once: the other one ($(cat "$scratch/other"))" $?
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
