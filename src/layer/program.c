@@ -21,8 +21,12 @@ void program_keep(void *program)
 
 void program_unref(struct program_record *program)
 {
-    if (atomic_fetch_sub_explicit(&program->refs, 1, memory_order_acq_rel) != 1)
-        return;
+    if (twin_let_go(program))
+        program_free(program);
+}
+
+void program_free(struct program_record *program)
+{
     spread_program_done(program->spread);
     twin_done(program);
     for (size_t i = 0; i < program->n_parts; i++)

@@ -126,6 +126,28 @@ static void binaries(void)
     free(outputs[0]);
 }
 
+/* A program that is built and released at once: its rewriting may still be under way, but keeps nothing of the driver's alive. */
+static void nothing_outlives_its_release(void)
+{
+    const char *source = "kernel void scale(global int *a, int factor)\n"
+                         "{ size_t i = get_global_id(0); a[i] = a[i] + factor; }\n";
+    int alone = 0;
+
+    for (int i = 0; i < 20; i++) {
+        cl_context own = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+        cl_program program = clCreateProgramWithSource(own, 1, &source, NULL, NULL);
+        cl_uint refs = 0;
+
+        clBuildProgram(program, 0, NULL, "", NULL, NULL);
+        clReleaseKernel(clCreateKernel(program, "scale", NULL));
+        clReleaseProgram(program);
+        clGetContextInfo(own, CL_CONTEXT_REFERENCE_COUNT, sizeof refs, &refs, NULL);
+        alone += refs == 1;
+        clReleaseContext(own);
+    }
+    check("a context is the program's alone again after the last release of what it made", alone == 20);
+}
+
 int main(void)
 {
     if (clGetPlatformIDs(1, &platform, NULL) ||
@@ -138,6 +160,7 @@ int main(void)
     hidden_extensions();
     failed_callback();
     binaries();
+    nothing_outlives_its_release();
     fork_passes_through();
     clReleaseCommandQueue(queue);
     clReleaseContext(context);
