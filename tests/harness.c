@@ -37,11 +37,16 @@ size_t harness_scale(size_t normal, size_t soak)
     return getenv("BATON_SOAK") ? soak : normal;
 }
 
-bool harness_sanitized(void)
+const char *harness_sanitizer(void)
 {
     const char *sanitizer = getenv("BATON_SANITIZER");
 
-    return sanitizer && strcmp(sanitizer, "none") != 0;
+    return sanitizer ? sanitizer : "none";
+}
+
+bool harness_sanitized(void)
+{
+    return strcmp(harness_sanitizer(), "none") != 0;
 }
 
 double harness_limit(double normal)

@@ -25,8 +25,9 @@ Suite *harness_suite(const char *name, double seconds, const TTest *const tests[
 /* 1 in `make test`, larger in `make soak`: multiplies the number of random cases. */
 size_t harness_scale(size_t normal, size_t soak);
 
-/* True in a build with a sanitizer (BATON_SANITIZER, set by meson): everything is several times slower. */
-bool harness_sanitized(void);
+/* What this build was made with: "none", "address,undefined", "thread" (BATON_SANITIZER, set by meson). */
+const char *harness_sanitizer(void);
+bool harness_sanitized(void); /* any: everything is several times slower */
 
 /* A limit of time, in whatever unit, made for a plain build: larger under a sanitizer. */
 double harness_limit(double normal);

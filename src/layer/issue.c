@@ -315,9 +315,20 @@ static void fix_pitches(struct command *command, size_t element)
     t->slice_b = t->slice_b ? t->slice_b : t->row_b * t->region[1];
 }
 
+/* What the driver is asked for, without what the graph keeps beside it: that changes meanwhile, under its lock. */
+static struct command request_of(const struct command *command)
+{
+    return (struct command){.kind = command->kind,
+                            .type = command->type,
+                            .engine = command->engine,
+                            .queue = command->queue,
+                            .context = command->context,
+                            .u = command->u};
+}
+
 static cl_int issue_boxes(struct issue_pipe *pipe, struct command *command, size_t chunk)
 {
-    struct command piece, whole = *command;
+    struct command piece, whole = request_of(command);
     size_t total = issue_bytes(command);
     const size_t *region = whole.u.transfer.region;
     size_t element = total / (region[0] * region[1] * region[2]);
@@ -353,7 +364,7 @@ static cl_int issue_linear(struct issue_pipe *pipe, struct command *command, siz
         chunk = chunk / pattern ? chunk / pattern * pattern : pattern;
     for (size_t done = 0; done < total; done += size) {
         size = chunk < total - done ? chunk : total - done;
-        piece = *command;
+        piece = request_of(command);
         if (svm) {
             piece.u.svm.to = (char *)piece.u.svm.to + done;
             if (command->kind == COMMAND_SVM_MEMCPY)

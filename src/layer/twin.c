@@ -60,26 +60,39 @@ static void describe(cl_device_id device, struct device_text *ret_text, struct t
 }
 
 /* Rewrites one source for the first device of the context (devices of one context must agree, or the build will say so). */
-static int rewrite(const struct program_record *program, enum translate_mode mode,
+static int rewrite(const struct program_record *program, cl_device_id device, enum translate_mode mode,
                    struct translate_result *ret_result)
 {
     struct translate_request request = {.mode = mode, .n_sources = 1, .options = program->options};
     const char *source = program->source;
     struct device_text *text = calloc(1, sizeof *text);
-    cl_device_id devices[64];
     int code;
 
-    if (!text || target.clGetContextInfo(program->context, CL_CONTEXT_DEVICES, sizeof devices, devices,
-                                         NULL) != CL_SUCCESS) {
-        free(text);
+    if (!text)
         return -1;
-    }
     request.sources = &source;
     request.lengths = &program->length;
-    describe(devices[0], text, &request.device);
+    request.headers = program->headers;
+    request.n_headers = program->n_headers;
+    describe(device, text, &request.device);
     code = translate_program(&request, ret_result);
     free(text);
     return code;
+}
+
+/*
+ * From here to the end of the build the driver's context is used, so the program keeps somebody who holds it (twin_let_go waits).
+ * False: nobody needs the twin any more. The context is not retained instead: it would outlive the program's last release
+ * of it, and drivers can tell (PoCL 3.1 asserts in a second context while the first one lives on).
+ */
+static bool begin_building(struct program_record *program)
+{
+    bool needed;
+
+    pthread_mutex_lock(&twin_lock);
+    needed = program->building = !program->abandoned;
+    pthread_mutex_unlock(&twin_lock);
+    return needed;
 }
 
 static cl_program create(const struct program_record *program, const struct translate_result *result)
@@ -97,11 +110,11 @@ static cl_program make_built(struct program_record *program, struct translate_re
     int code;
 
     *ret_reason = program->source ? COUNTER_UNSLICED_REWRITE : program->why_whole;
-    if (!program->source || program->has_headers)
+    if (!program->source)
         return NULL;
-    code = rewrite(program, TRANSLATE_BUILD, ret_result);
+    code = rewrite(program, program->device, TRANSLATE_BUILD, ret_result);
     *ret_has = code >= 0;
-    if (code != 0)
+    if (code != 0 || !begin_building(program))
         return NULL;
     twin = create(program, ret_result);
     if (twin && target.clBuildProgram(twin, 0, NULL, ret_result->options, NULL, NULL) != CL_SUCCESS) {
@@ -133,7 +146,8 @@ static cl_program make_linked(struct program_record *program, struct translate_r
 {
     cl_program parts[MAX_PARTS] = {NULL}, twin = NULL;
     size_t n = 0;
-    bool good = program->n_parts > 0 && program->n_parts <= MAX_PARTS && program->built;
+    bool good =
+        program->n_parts > 0 && program->n_parts <= MAX_PARTS && program->built && begin_building(program);
 
     *ret_reason = COUNTER_UNSLICED_REWRITE;
     memset(ret_result, 0, sizeof *ret_result);
@@ -141,7 +155,9 @@ static cl_program make_linked(struct program_record *program, struct translate_r
     for (; good && n < program->n_parts; n++) {
         struct program_record *part = program->parts[n];
         struct translate_result result;
-        int code = part->source && !part->has_headers ? rewrite(part, TRANSLATE_COMPILE, &result) : -1;
+        int code = part->source && !part->lacks_header
+                       ? rewrite(part, program->device, TRANSLATE_COMPILE, &result)
+                       : -1;
         good = code == 0;
         if (good) {
             parts[n] = create(part, &result);
@@ -165,11 +181,18 @@ static void make(struct program_record *program)
 {
     struct translate_result result;
     enum session_counter reason = COUNTER_UNSLICED_OTHER;
-    bool has = false;
+    bool has = false, last;
     cl_program twin = program->linked ? make_linked(program, &result, &has, &reason)
                                       : make_built(program, &result, &has, &reason);
 
     pthread_mutex_lock(&twin_lock);
+    if (twin && program->abandoned) { /* while it was built: somebody waits for us to let go of it */
+        pthread_mutex_unlock(&twin_lock);
+        target.clReleaseProgram(twin);
+        twin = NULL;
+        pthread_mutex_lock(&twin_lock);
+    }
+    program->building = false;
     program->twin = twin;
     program->state = twin ? TWIN_READY : TWIN_FAILED;
     if (!twin)
@@ -177,10 +200,11 @@ static void make(struct program_record *program)
     program->has_result = has;
     if (has)
         program->result = result;
+    last = atomic_fetch_sub_explicit(&program->refs, 1, memory_order_acq_rel) == 1;
     pthread_cond_broadcast(&twin_changed);
     pthread_mutex_unlock(&twin_lock);
-    target.clReleaseContext(program->context);
-    program_unref(program);
+    if (last)
+        program_free(program);
 }
 
 static void *run_builder(void *unused)
@@ -205,6 +229,18 @@ static void *run_builder(void *unused)
     return NULL;
 }
 
+/* Asked for while the caller still holds the program, and so its context. */
+static bool first_device(struct program_record *program)
+{
+    cl_device_id devices[64];
+
+    if (target.clGetContextInfo(program->context, CL_CONTEXT_DEVICES, sizeof devices, devices, NULL) !=
+        CL_SUCCESS)
+        return false;
+    program->device = devices[0];
+    return true;
+}
+
 void program_wanted(struct program_record *program)
 {
     if (!layer_slicing() && !spread_enabled())
@@ -212,13 +248,12 @@ void program_wanted(struct program_record *program)
     pthread_mutex_lock(&twin_lock);
     if (!builder_runs && !builder_stops)
         builder_runs = pthread_create(&builder, NULL, run_builder, NULL) == 0;
-    if (program->state == TWIN_NONE && builder_runs && !builder_stops) {
+    if (program->state == TWIN_NONE && builder_runs && !builder_stops && first_device(program)) {
         program->state = TWIN_QUEUED;
         program->next_queued = NULL;
         *queued_tail = program;
         queued_tail = &program->next_queued;
-        program_keep(program); /* until made, and its context: the program may let go of both before */
-        target.clRetainContext(program->context);
+        program_keep(program); /* until made */
         pthread_cond_broadcast(&twin_changed);
     }
     pthread_mutex_unlock(&twin_lock);
@@ -272,6 +307,22 @@ const struct translate_kernel *program_sliceable(struct program_record *program,
 cl_program program_sliced(struct program_record *program)
 {
     return program->twin;
+}
+
+bool twin_let_go(struct program_record *program)
+{
+    bool last;
+
+    pthread_mutex_lock(&twin_lock);
+    if ((program->state == TWIN_QUEUED || program->state == TWIN_MAKING) &&
+        atomic_load(&program->refs) == 2) {
+        program->abandoned = true; /* only the builder would be left */
+        while (program->building)
+            pthread_cond_wait(&twin_changed, &twin_lock);
+    }
+    last = atomic_fetch_sub_explicit(&program->refs, 1, memory_order_acq_rel) == 1;
+    pthread_mutex_unlock(&twin_lock);
+    return last;
 }
 
 void twin_done(struct program_record *program)

@@ -156,6 +156,31 @@ void cpu_suspend(struct sim *sim, size_t id, bool suspended)
     settle(sim, cluster);
 }
 
+/* An interrupt on one CPU: whoever runs there goes on later. */
+static void interrupt(struct sim *sim, const struct sim_cluster *cluster, unsigned cpu, baton_nsec length)
+{
+    uint32_t id = cluster->on_cpu[cpu];
+
+    if (id == UINT32_MAX)
+        return;
+    sim->tasks[id].left += length;
+    timer_arm(&sim->timers, timer_cpu(sim, id), sim->tasks[id].running_at + sim->tasks[id].left);
+}
+
+void cpu_release_interrupt(struct sim *sim, size_t id)
+{
+    interrupt(sim, &sim->clusters[sim->tasks[id].cpu_cluster], 0,
+              sim->options.set->platform.overheads.release);
+}
+
+void cpu_tick(struct sim *sim)
+{
+    for (size_t c = 0; c < sim->n_clusters; c++) {
+        for (unsigned cpu = 0; cpu < sim->clusters[c].n_cpus; cpu++)
+            interrupt(sim, &sim->clusters[c], cpu, sim->options.set->platform.overheads.tick);
+    }
+}
+
 void cpu_step_over(struct sim *sim, size_t id)
 {
     cpu_leave(sim, id);

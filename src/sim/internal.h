@@ -83,7 +83,7 @@ struct sim {
     struct bandwidth *bandwidth; /* owned; NULL: copies take the time that the file gives */
 };
 
-/* Timers: pieces first, then CPU steps, then delays and releases, so that at one instant completions come before releases. */
+/* Timers: pieces first, then CPU steps, then delays and releases, then ticks, so that at one instant completions come before releases. */
 static inline uint32_t timer_lane(const struct sim *sim, size_t task, unsigned lane)
 {
     return (uint32_t)(task * sim->lanes + lane);
@@ -99,6 +99,11 @@ static inline uint32_t timer_release(const struct sim *sim, size_t task)
     return (uint32_t)(sim->n_tasks * (sim->lanes + 1) + task);
 }
 
+static inline uint32_t timer_tick(const struct sim *sim)
+{
+    return (uint32_t)(sim->n_tasks * (sim->lanes + 2));
+}
+
 /* sim.c */
 void sim_tell_core(struct sim *sim, struct sched_event *event); /* and carries the decisions out */
 void sim_step_done(struct sim *sim, size_t task);
@@ -111,7 +116,9 @@ void cpu_enter(struct sim *sim, size_t task); /* wants to run its present CPU st
 void cpu_leave(struct sim *sim, size_t task);
 void cpu_sort(struct sim *sim); /* effective priorities have changed */
 void cpu_suspend(struct sim *sim, size_t task, bool suspended);
-void cpu_step_over(struct sim *sim, size_t task); /* its timer fired */
+void cpu_step_over(struct sim *sim, size_t task);         /* its timer fired */
+void cpu_release_interrupt(struct sim *sim, size_t task); /* on the first CPU of its cluster */
+void cpu_tick(struct sim *sim);                           /* on every CPU */
 
 /* gpu.c */
 void gpu_begin_step(struct sim *sim, size_t task);

@@ -135,7 +135,8 @@ static int add_kernel(struct maker *maker, const struct segment *segment, struct
         step->placement =
             (struct placement){PLACEMENT_FIXED, all == 64 ? UINT64_MAX : (UINT64_C(1) << all) - 1};
     if (maker->profile->tokens && step->lanes > 1) {
-        maker->reason = "the profile gpusync has no split kernels";
+        maker->reason = "under gpusync a job holds one token, so its kernels run on one GPU: the analysis "
+                        "covers no split kernels (use the profile priority)";
         return PROGRAM_UNSUPPORTED;
     }
     if (step->placement.kind == PLACEMENT_CHOSEN && step->lanes > program->choose)

@@ -121,7 +121,7 @@ static int build(struct sim *sim, const char **ret_reason, size_t *ret_task)
     sim->config.lanes = sim->lanes;
     result = sched_core_new(&sim->config, &sim->core);
     if (!result)
-        result = timers_new((uint32_t)(sim->n_tasks * (sim->lanes + 2)), &sim->timers);
+        result = timers_new(timer_tick(sim) + 1, &sim->timers);
     if (!result) {
         sim->todo_room = 64;
         sim->todo = calloc(sim->todo_room, sizeof *sim->todo);
@@ -195,13 +195,16 @@ static void keep(struct sim *sim, const struct sched_decision *decision)
     sim->todo[(sim->todo_first + sim->todo_n++) % sim->todo_room] = *decision;
 }
 
+/* A release is noticed late by the event latency, if overheads are charged; the response counts from the release itself. */
 static void begin_next_job(struct sim *sim, size_t id)
 {
-    const struct sim_task *task = &sim->tasks[id];
+    baton_nsec release_at = sim->tasks[id].next_release_at;
 
-    if (task->next_release_at < sim->run->horizon)
-        timer_arm(&sim->timers, timer_release(sim, id),
-                  task->next_release_at > sim->now ? task->next_release_at : sim->now);
+    if (release_at >= sim->run->horizon)
+        return;
+    if (sim->options.overheads)
+        release_at += sim->options.set->platform.overheads.event_latency;
+    timer_arm(&sim->timers, timer_release(sim, id), release_at > sim->now ? release_at : sim->now);
 }
 
 static void carry_out(struct sim *sim, const struct sched_decision *decision)
@@ -403,6 +406,14 @@ static void begin_job(struct sim *sim, size_t id)
 
 /* Running. */
 
+static void arm_tick(struct sim *sim)
+{
+    const struct overheads *o = &sim->options.set->platform.overheads;
+
+    if (sim->options.overheads && o->tick > 0 && o->tick_period > 0)
+        timer_arm(&sim->timers, timer_tick(sim), sim->now + o->tick_period);
+}
+
 static void reset(struct sim *sim)
 {
     const struct sim_run *run = sim->run;
@@ -431,9 +442,9 @@ static void reset(struct sim *sim)
         random_init(&task->random, run->seed, 1 + i);
         task->next_release_at = run->offsets ? run->offsets[i] : 0;
         sim_tell_core(sim, &join);
-        if (task->next_release_at < run->horizon)
-            timer_arm(&sim->timers, timer_release(sim, i), task->next_release_at);
+        begin_next_job(sim, i);
     }
+    arm_tick(sim);
 }
 
 static void fire(struct sim *sim, uint32_t timer)
@@ -450,8 +461,13 @@ static void fire(struct sim *sim, uint32_t timer)
             sim_step_done(sim, id);
         else
             cpu_step_over(sim, id);
-    } else {
+    } else if (timer < timer_tick(sim)) {
+        if (sim->options.overheads)
+            cpu_release_interrupt(sim, timer - lanes - sim->n_tasks);
         begin_job(sim, timer - lanes - sim->n_tasks);
+    } else {
+        cpu_tick(sim);
+        arm_tick(sim);
     }
 }
 

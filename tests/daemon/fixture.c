@@ -97,7 +97,8 @@ void fixture_kill_daemon(struct fixture *fixture, int signal_number)
 
 void fixture_done(struct fixture *fixture)
 {
-    static const char *const files[] = {"s", "s.lock", "s~", "c.yaml", "plan.yaml", "trace.json"};
+    static const char *const files[] = {"s",         "s.lock",     "s~",        "c.yaml",
+                                        "plan.yaml", "tasks.yaml", "trace.json"};
     char path[128];
 
     if (fixture->daemon > 0)

@@ -121,12 +121,26 @@ static void send_frame(struct server *server, const struct actor *actor, struct 
         frame.type = kind % 2 ? FRAME_GROUP : FRAME_GROUP_RELEASE;
     if (kind >= 208 && kind < 224)
         frame.type = kind % 2 ? FRAME_PLACE : FRAME_MOVED;
+    if (kind >= 192 && kind < 208)
+        frame.type = kind % 3 == 0 ? FRAME_ADMIT : kind % 3 == 1 ? FRAME_TAKEN : FRAME_LATE;
     switch (frame.type) {
     case FRAME_HELLO:
         frame.hello = (struct frame_hello){.version = next(input) % 8 ? FRAME_VERSION : 1,
                                            .priority = next(input),
                                            .flags = next(input) % 4,
                                            .key = next(input) % 3};
+        frame.hello.name[0] = (char)(frame.hello.key ? 'a' + frame.hello.key - 1 : 0);
+        break;
+    case FRAME_ADMIT:
+        frame.admit.task[0] = (char)('a' + next(input) % 3);
+        break;
+    case FRAME_TAKEN:
+        frame.taken.serial = next(input) % 4;
+        break;
+    case FRAME_LATE:
+        frame.late = (struct frame_late){.flags = next(input) % 5,
+                                         .response = (uint64_t)next(input) << (next(input) % 57),
+                                         .limit = next(input)};
         break;
     case FRAME_ATTACH:
         frame.attach = (struct frame_attach){.index = next(input) % 40,
@@ -170,6 +184,36 @@ static void scribble(struct page *page, struct input *input)
     atomic_store(&page->runs_written, (uint64_t)next(input) << (next(input) % 57));
 }
 
+/* What the planner says, if it was asked: the input's own bytes, or something that makes sense. */
+static void answer_planner(struct server *server, struct fuzz_host *host, struct input *input,
+                           baton_nsec now_at)
+{
+    static const char plan[] = "analysis: holistic\nprofile: priority\ntasks:\n"
+                               "  - {name: a, priority: 60, bound_ms: 5}\n  - {name: b, priority: 20}\n";
+    static const char object[] =
+        "{\"tasks\": [{\"name\": \"b\", \"response_ms\": 40, \"deadline_ms\": 30.0}]}";
+    uint8_t kind = next(input);
+    char raw[64];
+    struct planning planning = {.late = kind % 8 == 7,
+                                .status = kind / 8 % 4 - 1,
+                                .object = object,
+                                .object_size = sizeof object - 1,
+                                .plan = plan,
+                                .plan_size = sizeof plan - 1,
+                                .cost = kind};
+
+    if (!host->asked)
+        return;
+    host->asked = false;
+    if (kind >= 128) {
+        for (size_t i = 0; i < sizeof raw; i++)
+            raw[i] = (char)next(input);
+        planning.object = planning.plan = raw;
+        planning.object_size = planning.plan_size = kind % sizeof raw;
+    }
+    server_planned(server, &planning, now_at);
+}
+
 static void step(struct server *server, struct fuzz_host *host, struct actor *actors, struct input *input,
                  baton_nsec *now_at)
 {
@@ -211,12 +255,27 @@ static void step(struct server *server, struct fuzz_host *host, struct actor *ac
             (void)server_receive(server, actor->slot, raw, 1 + op / 8, *now_at);
         break;
     }
+    if (op >= 240)
+        answer_planner(server, host, input, *now_at);
     *now_at += op * NSEC_PER_MS / 4;
     if (server_next_at(server) <= *now_at)
         server_tick(server, *now_at);
     drop_dirty(server, actors, *now_at);
     for (unsigned i = 0; i < PEERS; i++)
         actors[i].there = actors[i].there && server_has(server, actors[i].slot);
+}
+
+static void give_tasks(struct server *server, baton_nsec now_at)
+{
+    static const char text[] = "platform: {cpus: 2, gpus: 1}\ntasks:\n"
+                               "  - {name: a, period_ms: 10, segments: [{kernel_ms: 1}]}\n"
+                               "  - {name: b, period_ms: 20, segments: [{kernel_ms: 1}]}\n";
+    struct input_error error;
+    struct task_set set;
+
+    if (task_set_read("tasks", text, sizeof text - 1, &set, &error) != 0 ||
+        server_set_tasks(server, &set, "tasks", now_at) != 0)
+        abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -235,8 +294,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     config.devices = 3;
     config.profile = (enum sched_profile_id)(next(&input) % SCHED_PROFILES);
     config.policy = (enum sched_policy_id)(next(&input) % SCHED_POLICIES);
+    config.admission = (enum admission_mode)(size % 3);
     if (server_new(&config, &calls, &start, &server) != 0)
         abort();
+    give_tasks(server, now_at);
     while (input.at < input.end)
         step(server, &host, actors, &input, &now_at);
     for (unsigned i = 0; i < PEERS; i++) {

@@ -15,7 +15,7 @@ static void run_histories(enum sched_profile_id profile, uint64_t first, uint64_
     static struct world world;
     const char *only = getenv("BATON_SEED");
     uint64_t kills = 0, restarts = 0, cuts = 0, yields = 0, fast = 0, begins = 0, groups = 0, nested = 0,
-             outlived = 0, group_kills = 0, placed = 0;
+             outlived = 0, group_kills = 0, placed = 0, plans = 0, efforts = 0;
 
     world.verbose = only != NULL;
     if (only) {
@@ -39,13 +39,16 @@ static void run_histories(enum sched_profile_id profile, uint64_t first, uint64_
         outlived += world.seen.outlived;
         group_kills += world.seen.group_kills;
         placed += world.seen.placed;
+        plans += world.seen.plans;
+        efforts += world.seen.efforts;
     }
     printf("%" PRIu64 " histories: %" PRIu64 " begins (%" PRIu64 " without a message), %" PRIu64
            " yields, %" PRIu64 " kills, %" PRIu64 " restarts, %" PRIu64 " cuts\n",
            n, begins, fast, yields, kills, restarts, cuts);
     printf("%" PRIu64 " batches (%" PRIu64 " killed), %" PRIu64 " commands within them, %" PRIu64
-           " outlived them; %" PRIu64 " placements\n",
-           groups, group_kills, nested, outlived, placed);
+           " outlived them; %" PRIu64 " placements, %" PRIu64 " plannings, %" PRIu64
+           " terms of best effort\n",
+           groups, group_kills, nested, outlived, placed, plans, efforts);
     if (only)
         return;
     /* The generator must reach what it is for. */
@@ -59,6 +62,8 @@ static void run_histories(enum sched_profile_id profile, uint64_t first, uint64_
     ck_assert_uint_gt(outlived, n / 4);
     ck_assert_uint_gt(group_kills, n / 4);
     ck_assert_uint_gt(placed, n);
+    ck_assert_uint_gt(plans, n);
+    ck_assert_uint_gt(efforts, n);
     if (sched_profiles[profile].pieces)
         ck_assert_uint_gt(yields, n);
 }

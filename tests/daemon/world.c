@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "client/lease.h"
+#include "daemon/peer.h"
 
 #define SETTLE (60 * NSEC_PER_MS)
 
@@ -266,6 +267,104 @@ static void begin(struct world *world, unsigned who, unsigned lease)
 
 /* ---- the daemon ---- */
 
+/* ---- admission: three of the actors are tasks, and the planner answers when and as it likes ---- */
+
+static void give_tasks(struct world *world)
+{
+    static const char text[] = "platform: {cpus: 2, gpus: 2}\ntasks:\n"
+                               "  - {name: actor0, period_ms: 10, segments: [{kernel_ms: 1}]}\n"
+                               "  - {name: actor1, period_ms: 20, segments: [{kernel_ms: 1}]}\n"
+                               "  - {name: actor2, period_ms: 30, segments: [{kernel_ms: 1}]}\n";
+    struct input_error error;
+    struct task_set set;
+
+    if (task_set_read("tasks", text, sizeof text - 1, &set, &error) != 0 ||
+        server_set_tasks(world->server, &set, "tasks", world->now_at) != 0)
+        abort();
+}
+
+static void answer_question(struct world *world)
+{
+    static const char plan[] = "analysis: holistic\nprofile: priority\ntasks:\n"
+                               "  - {name: actor0, priority: 30, piece_ms: 0.5, bound_ms: 5}\n"
+                               "  - {name: actor1, priority: 20, bound_ms: 6}\n"
+                               "  - {name: actor2, priority: 10, bound_ms: 7}\n";
+    static const char object[] =
+        "{\"analysis\": \"holistic\", \"schedulable\": false, \"tasks\": [{\"name\": "
+        "\"actor2\", \"response_ms\": null, \"deadline_ms\": 30.0}]}";
+    struct planning planning = {.object = object,
+                                .object_size = sizeof object - 1,
+                                .plan = plan,
+                                .plan_size = sizeof plan - 1,
+                                .cost = NSEC_PER_MS};
+
+    if (!world->planning || !world->server)
+        return;
+    world->planning = false;
+    world->seen.plans++;
+    switch (world->calm ? 0 : random_below(&world->random, 6)) {
+    case 0:
+    case 1:
+        break;
+    case 2:
+    case 3:
+        planning.status = 1;
+        break;
+    case 4: /* cut somewhere */
+        planning.plan_size = random_below(&world->random, sizeof plan);
+        planning.object_size = random_below(&world->random, sizeof object);
+        planning.status = (int)random_below(&world->random, 3) - 1;
+        break;
+    default:
+        planning.late = true;
+        planning.status = -1;
+        break;
+    }
+    server_planned(world->server, &planning, world->now_at);
+}
+
+/* `baton run --task` in the actor's process: asks on a connection of its own, which ends when it becomes the program. */
+static void reserve(struct world *world, unsigned who)
+{
+    struct frame hello = {.type = FRAME_HELLO,
+                          .hello = {.version = FRAME_VERSION, .flags = HELLO_MONITOR, .name = "baton"}};
+    struct frame admit = {.type = FRAME_ADMIT};
+    struct credentials credentials = {world->actors[who].pid, 1000, 1000, false};
+    uint8_t bytes[FRAME_MAX_SIZE];
+    unsigned slot;
+
+    if (!world->server || server_accept(world->server, &credentials, world->now_at, &slot) != 0)
+        return;
+    world->slots[slot] = (struct slot){true, true, world->actors[who].pid};
+    (void)snprintf(admit.admit.task, sizeof admit.admit.task, "actor%u", who);
+    (void)server_receive(world->server, slot, bytes, frame_encode(&hello, bytes), world->now_at);
+    (void)server_receive(world->server, slot, bytes, frame_encode(&admit, bytes), world->now_at);
+    say(world, "client %u reserves its task by slot %u", who, slot);
+}
+
+static void heed_plan(struct world *world, struct actor *actor)
+{
+    const struct frame_plan *plan = &actor->protocol.plan;
+    struct frame taken = {.type = FRAME_TAKEN, .taken = {.serial = plan->serial}};
+
+    if ((plan->flags & PLAN_EFFORT) && plan->priority)
+        fail(world, "best effort with priority %u", plan->priority);
+    world->seen.efforts += (plan->flags & PLAN_EFFORT) != 0;
+    if (world->calm || !chance(world, 4)) /* some never come to a border */
+        protocol_send(&actor->protocol, &taken);
+}
+
+/* Everybody has gone: no task has members left. */
+static void check_tasks(struct world *world)
+{
+    const struct admission *admission = &world->server->admission;
+
+    for (unsigned i = 0; i < admission->n; i++) {
+        if (admission->entries[i].members)
+            fail(world, "%s still has %u members", admission->entries[i].name, admission->entries[i].members);
+    }
+}
+
 static void start_daemon(struct world *world, bool settle)
 {
     struct server_host host = {world,      host_page_new, host_page_free, server_wake,
@@ -276,6 +375,8 @@ static void start_daemon(struct world *world, bool settle)
     if (server_new(&world->config, &host, &start, &world->server) != 0)
         abort();
     memset(world->slots, 0, sizeof world->slots);
+    world->planning = false;
+    give_tasks(world);
     say(world, "daemon %u starts%s", world->generation, settle ? " and settles" : "");
 }
 
@@ -664,6 +765,8 @@ static void act(struct world *world, unsigned who)
     while (protocol_event(&actor->protocol, &event)) {
         if (event.kind == PROTOCOL_PLACED)
             check_place(world, who);
+        if (event.kind == PROTOCOL_PLANNED)
+            heed_plan(world, actor);
     }
     if (!world->calm && chance(world, 12))
         ask_place(world, who);
@@ -740,10 +843,14 @@ static void step(struct world *world)
         tick_daemon(world);
     if (chance(world, 4))
         drain_remains(world);
+    if (chance(world, 6))
+        answer_question(world);
     see_an_end(world);
     if (!actor->alive) {
         if (!world->calm && chance(world, 4))
             start_actor(world, who);
+        if (actor->alive && who < 4 && chance(world, 2))
+            reserve(world, who);
         return;
     }
     if (actor->link.open && actor->link.server_gone && chance(world, 3)) {
@@ -802,6 +909,8 @@ static void calm_down(struct world *world)
         step(world);
     if (!world->server || server_peers(world->server) > 0)
         fail(world, "a slot was never given back");
+    else
+        check_tasks(world);
     for (unsigned l = 0; l < WORLD_LEASES && world->server && !world->failure[0]; l++) {
         if (!server_engine_free(world->server, device_of(l), engine_of(l)))
             fail(world, "%s engine %u is still held after everybody has gone", device_of(l), engine_of(l));
@@ -822,6 +931,7 @@ bool world_run(struct world *world, uint64_t seed, enum sched_profile_id profile
     world->config.clients = WORLD_SLOTS;
     world->config.devices = WORLD_DEVICES;
     world->config.settle = SETTLE;
+    world->config.admission = (enum admission_mode)random_below(&world->random, 3);
     start_daemon(world, false);
     for (unsigned i = 0; i < WORLD_CLIENTS; i++)
         start_actor(world, i);

@@ -323,6 +323,32 @@ START_TEST(overheads_are_charged_where_they_arise)
 }
 END_TEST
 
+START_TEST(ticks_and_release_interrupts_take_time_from_whoever_runs)
+{
+    /*
+     * One CPU, event latency 1 ms, release interrupts 2 ms, a tick of 1 ms every 10 ms; low first.
+     * low, released at 0, is noticed at 1 on an idle CPU and has run 5 of its 12 when high is noticed, at 6; the interrupt adds 2.
+     * high, released at 5, works from 6 for its 5, the tick at 10 adds 1: done at 12, response 7.
+     * low goes on at 12 with 9 left; the tick at 20 adds 1: done at 22.
+     */
+    static const char text[] =
+        "platform:\n"
+        "  cpus: 1\n"
+        "  gpus: 1\n"
+        "  overheads: {event_latency: 1000, release: 2000, tick: 1000, tick_period: 10000}\n"
+        "tasks:\n"
+        "  - {name: high, period_ms: 100, segments: [{cpu_ms: 5}]}\n"
+        "  - {name: low, period_ms: 200, segments: [{cpu_ms: 12}]}\n";
+    static const long long offsets[] = {5, 0};
+    static const struct sim_options options = {.profile = PROFILE_PRIORITY, .overheads = true};
+    struct scene scene;
+
+    scene_run(&scene, text, &options, 90, offsets);
+    expect_responses(&scene, 7, 22);
+    scene_done(&scene);
+}
+END_TEST
+
 START_TEST(copies_that_share_a_link_slow_each_other_down)
 {
     /*
@@ -361,4 +387,5 @@ HARNESS_MAIN("golden schedules", 20, figure_1a_one_gpu_per_kernel_misses_a_deadl
              fifo_serves_in_order_of_arrival_whatever_the_priority,
              gpusync_holds_the_token_over_the_whole_critical_section,
              fair_lateness_orders_by_points_not_by_deadlines, copies_that_share_a_link_slow_each_other_down,
-             critical_cpu_time_is_taken_from_the_segments_around, overheads_are_charged_where_they_arise)
+             critical_cpu_time_is_taken_from_the_segments_around, overheads_are_charged_where_they_arise,
+             ticks_and_release_interrupts_take_time_from_whoever_runs)

