@@ -10,6 +10,7 @@
 #include "analysis/plan/planner.h"
 #include "base/clock.h"
 #include "study/gema_generator.h"
+#include "figure.h"
 
 #define ROUNDS 7
 
@@ -74,6 +75,8 @@ static void measure(struct bench *bench, bool printed, enum gema_placement place
                    n_policies == 3 ? "single + local + gema" : plan_policy_names[policies[0]],
                    placement_names[placement], target);
     print_rate(name, rates);
+    if (n_policies == 3 && placement == GEMA_ANY)
+        figure_sorted(printed ? "analysis-printed" : "analysis-sound", rates, ROUNDS);
     gema_generator_free(generator);
 }
 

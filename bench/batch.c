@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "figure.h"
 #include "transfer/batch.h"
 
 #define ROUNDS   101
@@ -67,6 +68,9 @@ static double measure(const struct subject *subject, const struct batch_method *
     qsort(us, ROUNDS, sizeof us[0], compare_double);
     printf("%-16s %8.2f us  [%.2f, %.2f]  %6.2f x aligned   predicts %.3f ms\n", name, us[ROUNDS / 2],
            us[ROUNDS / 10], us[ROUNDS * 9 / 10], base > 0 ? us[ROUNDS / 2] / base : 1, nsec_to_ms(total));
+    if (!method || method == batch_methods[0])
+        figure(method ? "batch-predict" : "batch-bound", us[ROUNDS / 2], us[ROUNDS / 10],
+               us[ROUNDS * 9 / 10]);
     return us[ROUNDS / 2];
 }
 

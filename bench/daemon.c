@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "client/lease.h"
+#include "figure.h"
 
 #define ROUNDS 3000
 
@@ -246,6 +247,10 @@ int main(void)
     bench_ran(lease);
     taken = bench_against("acquire from an idle holder (one message)", socket_path, lease, false);
     handed = bench_against("handover from a holder asked to yield", socket_path, lease, true);
+    if (bare > 0) {
+        figure("daemon-acquire", taken / bare, taken / bare, taken / bare);
+        figure("daemon-handover", handed / bare, handed / bare, handed / bare);
+    }
     if (bare > 0)
         printf("  against one bare socket round trip: acquire x %.2f, handover x %.2f\n", taken / bare,
                handed / bare);

@@ -4,12 +4,14 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/cpu/fair_lateness.h"
 #include "analysis/gpusync/gpusync.h"
 #include "analysis/gpusync/input/gpusync_configurations.h"
 #include "base/clock.h"
 #include "base/random.h"
+#include "figure.h"
 
 #define SETS    400
 #define REPEATS 7
@@ -106,6 +108,10 @@ static void report(const char *what, double values[REPEATS], const char *unit, c
     qsort(values, REPEATS, sizeof values[0], compare);
     (void)printf("%-44s %9.3f %s (%.3f .. %.3f)%s\n", what, values[REPEATS / 2], unit, values[0],
                  values[REPEATS - 1], rest);
+    if (strcmp(what, "fair lateness, n = 20, m = 6") == 0)
+        figure_sorted("fair-lateness", values, REPEATS);
+    else if (strcmp(what, "gpusync, n = 20, decision only") == 0)
+        figure_sorted("gpusync-decision", values, REPEATS);
 }
 
 static void bench_configurations(struct gpusync_workspace *workspace, size_t n,

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <math.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ROUNDS = 5, SAMPLES = 400, PIPELINE = 500, COPY = 16 << 20, SIDE = 1024 };
+enum { ROUNDS = 9, PRODUCT_ROUNDS = 5, SAMPLES = 400, PIPELINE = 500, COPY = 16 << 20, SIDE = 1024 };
 
 static const char source[] =
     "kernel void empty() {}\n"
@@ -48,6 +49,18 @@ static double median(double *values, size_t n)
     return values[n / 2];
 }
 
+/* What a child found: the median and the least of its samples, microseconds. */
+struct found {
+    double middle, least;
+};
+
+static struct found found_in(double *samples, size_t n)
+{
+    double middle = median(samples, n);
+
+    return (struct found){middle, samples[0]};
+}
+
 struct place {
     cl_context context;
     cl_command_queue queue;
@@ -71,7 +84,7 @@ static int open_place(struct place *ret_place)
 }
 
 /* Microseconds per launch: synchronous (enqueue and finish), or many enqueued and one finish. */
-static double measure_launch(const struct place *place, bool pipelined)
+static struct found measure_launch(const struct place *place, bool pipelined)
 {
     static double samples[SAMPLES] = {0};
     size_t one = 1, n = pipelined ? 20 : SAMPLES;
@@ -90,10 +103,10 @@ static double measure_launch(const struct place *place, bool pipelined)
         samples[i] = (now_us() - begin) / launches;
     }
     clReleaseKernel(kernel);
-    return median(samples, n);
+    return found_in(samples, n);
 }
 
-static double measure_copy(const struct place *place, bool reading)
+static struct found measure_copy(const struct place *place, bool reading)
 {
     double samples[15] = {0};
     char *host = malloc(COPY);
@@ -111,14 +124,14 @@ static double measure_copy(const struct place *place, bool reading)
     }
     clReleaseMemObject(mem);
     free(host);
-    return median(samples, 15);
+    return found_in(samples, 15);
 }
 
-/* A matrix product of 1024 x 1024; how many pieces is said by BATON_SLICE. */
-static double measure_product(const struct place *place)
+/* A matrix product of 1024 x 1024; how many pieces is said by BATON_SLICE. The first, small launch makes the driver compile. */
+static struct found measure_product(const struct place *place)
 {
     double samples[2] = {0};
-    size_t global[2] = {SIDE, SIDE}, local[2] = {32, 8};
+    size_t global[2] = {SIDE, SIDE}, local[2] = {32, 8}, little[2] = {SIDE, 8};
     cl_int n = SIDE;
     cl_kernel kernel = clCreateKernel(place->program, "mmul", NULL);
     cl_mem mems[3];
@@ -131,7 +144,7 @@ static double measure_product(const struct place *place)
     clSetKernelArg(kernel, 3, sizeof n, &n);
     for (int i = -1; i < 2; i++) {
         double begin = now_us();
-        clEnqueueNDRangeKernel(place->queue, kernel, 2, NULL, global, local, 0, NULL, NULL);
+        clEnqueueNDRangeKernel(place->queue, kernel, 2, NULL, i < 0 ? little : global, local, 0, NULL, NULL);
         clFinish(place->queue);
         if (i >= 0)
             samples[i] = now_us() - begin;
@@ -139,35 +152,37 @@ static double measure_product(const struct place *place)
     for (int i = 0; i < 3; i++)
         clReleaseMemObject(mems[i]);
     clReleaseKernel(kernel);
-    return samples[0] < samples[1] ? samples[0] : samples[1];
+    return found_in(samples, 2);
 }
 
 static int child(const char *what)
 {
     struct place place;
-    double value;
+    struct found found;
 
     if (open_place(&place))
         return 3;
-    value = !strcmp(what, "sync")        ? measure_launch(&place, false)
+    found = !strcmp(what, "sync")        ? measure_launch(&place, false)
             : !strcmp(what, "pipelined") ? measure_launch(&place, true)
             : !strcmp(what, "write")     ? measure_copy(&place, false)
             : !strcmp(what, "read")      ? measure_copy(&place, true)
                                          : measure_product(&place);
-    printf("%.4f\n", value);
+    printf("%.4f %.4f\n", found.middle, found.least);
     return 0;
 }
 
-/* One child; its number, or -1. */
-static double run_child(const char *self, const char *what, const char *const pairs[], const char *layer)
+/* One child; what it found, or -1. */
+static struct found run_child(const char *self, const char *what, const char *const pairs[],
+                              const char *layer)
 {
-    char text[64] = "";
+    struct found found = {-1, -1};
+    char text[64] = "", *rest;
     int ends[2], status = 0;
     ssize_t n;
     pid_t pid;
 
     if (pipe(ends))
-        return -1;
+        return found;
     pid = fork();
     if (pid == 0) {
         dup2(ends[1], STDOUT_FILENO);
@@ -184,28 +199,59 @@ static double run_child(const char *self, const char *what, const char *const pa
     n = read(ends[0], text, sizeof text - 1);
     close(ends[0]);
     waitpid(pid, &status, 0);
-    return n > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? strtod(text, NULL) : -1;
+    if (n > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        found.middle = strtod(text, &rest);
+        found.least = strtod(rest, NULL);
+    }
+    return found;
 }
 
-static void compare_runs(const char *self, const char *layer, const char *title, const char *what,
-                         const char *const pairs[], const char *unit, bool as_ratio)
+/*
+ * One line: what was added by the layer, as the median of the pairs with their spread and, since other work on the machine only ever adds
+ * to a time, between the quickest samples of all children; and what it may be.
+ */
+struct line {
+    const char *title, *what;
+    const char *const *pairs;
+    bool as_ratio;
+    double most; /* microseconds, or percent; 0: nothing is demanded */
+};
+
+static double added_by(const struct line *line, double plain, double with)
 {
-    double plain[ROUNDS] = {0}, with[ROUNDS] = {0}, difference[ROUNDS] = {0};
-    int rounds = strcmp(what, "product") ? ROUNDS : 3; /* seconds each */
+    return line->as_ratio ? 100.0 * (with / plain - 1.0) : with - plain;
+}
+
+static void compare_runs(const char *self, const char *layer, const struct line *line)
+{
+    double plain[ROUNDS] = {0}, with[ROUNDS] = {0}, added[ROUNDS] = {0}, least[2] = {INFINITY, INFINITY};
+    int rounds = strcmp(line->what, "product") ? ROUNDS : PRODUCT_ROUNDS; /* seconds each */
+    const char *unit = line->as_ratio ? "%" : "us";
 
     for (int i = 0; i < rounds; i++) {
-        plain[i] = run_child(self, what, pairs, NULL);
-        with[i] = run_child(self, what, pairs, layer);
+        struct found found[2];
+
+        for (int j = 0; j < 2; j++) {
+            int which =
+                (i + j) % 2; /* who goes first changes, so that a drift of the machine hits both alike */
+            found[which] = run_child(self, line->what, line->pairs, which ? layer : NULL);
+            least[which] = found[which].least < least[which] ? found[which].least : least[which];
+        }
+        plain[i] = found[0].middle;
+        with[i] = found[1].middle;
         if (plain[i] < 0 || with[i] < 0) {
-            printf("%-44s not measured (no device?)\n", title);
+            printf("%-43s not measured (no device?)\n", line->title);
             return;
         }
-        difference[i] = as_ratio ? 100.0 * (with[i] / plain[i] - 1.0) : with[i] - plain[i];
+        added[i] = added_by(line, plain[i], with[i]);
     }
-    qsort(difference, (size_t)rounds, sizeof difference[0], compare);
-    printf("%-44s plain %9.2f %s, layer %9.2f, added %+7.2f %s (%+.2f .. %+.2f)\n", title,
-           median(plain, (size_t)rounds), unit, median(with, (size_t)rounds), difference[rounds / 2],
-           as_ratio ? "%" : unit, difference[0], difference[rounds - 1]);
+    qsort(added, (size_t)rounds, sizeof added[0], compare);
+    printf("%-43s %11.2f us %11.2f us  %+7.2f %-2s [%+.2f, %+.2f]  quickest %+.2f %s", line->title,
+           median(plain, (size_t)rounds), median(with, (size_t)rounds), added[rounds / 2], unit, added[0],
+           added[rounds - 1], added_by(line, least[0], least[1]), unit);
+    if (line->most > 0)
+        printf("   at most %+.2f %s", line->most, unit);
+    printf("\n");
     fflush(stdout);
 }
 
@@ -232,9 +278,16 @@ int main(int argc, char **argv)
 {
     static const char *const basic[] = {"POCL_DEVICES=basic", NULL}, *const pthread[] = {
                                                                          "POCL_DEVICES=pthread", NULL};
-    /* 128 x 32 groups of 32 x 8 in 400 pieces: 10 or 11 groups each. */
-    static const char *const cut[] = {"POCL_DEVICES=basic", "BATON_SLICE=11", NULL};
-    static const char *const whole[] = {"POCL_DEVICES=basic", "BATON_SLICE=off", NULL};
+    /* 32 x 128 groups of 32 x 8, 10 in a piece: 410 pieces. */
+    static const char *const cut[] = {"POCL_DEVICES=basic", "BATON_SLICE=10", NULL};
+    static const struct line alone = {"synchronous empty launch, basic, no daemon", "sync", basic, false, 0};
+    static const struct line connected[] = {
+        {"synchronous empty launch, basic", "sync", basic, false, 2},
+        {"pipelined empty launch, pthread", "pipelined", pthread, false, 1},
+        {"write 16 MiB, pthread", "write", pthread, true, 2},
+        {"read 16 MiB, pthread", "read", pthread, true, 2},
+        {"product of 1024 x 1024 in 410 pieces, basic", "product", cut, true, 4},
+    };
     char self[PATH_MAX], build[PATH_MAX], layer[PATH_MAX + 32], folder[] = "/tmp/bench-layer-XXXXXX",
                                                                 socket[64];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -251,16 +304,14 @@ int main(int argc, char **argv)
     setenv("BATON_SOCKET", socket, 1);
     setenv("BATON_CACHE_DIR", folder, 1);
     setenv("POCL_CACHE_DIR", folder, 1);
-    printf("medians of %d runs in turn (3 for the matrix product); spread in brackets\n", ROUNDS);
-    compare_runs(self, layer, "synchronous empty launch, basic, no daemon", "sync", basic, "us", false);
+    /* One method of memcpy for all sizes, as a copy engine has (docs/evaluation.md). */
+    setenv("GLIBC_TUNABLES", "glibc.cpu.x86_non_temporal_threshold=0x40000", 0);
+    printf("%-43s %14s %14s  %s (median of %d pairs, %d products; [spread])\n", "", "plain", "layer", "added",
+           ROUNDS, PRODUCT_ROUNDS);
+    compare_runs(self, layer, &alone);
     daemon = start_daemon(build, socket);
-    compare_runs(self, layer, "synchronous empty launch, basic, connected", "sync", basic, "us", false);
-    compare_runs(self, layer, "pipelined empty launch, pthread, connected", "pipelined", pthread, "us",
-                 false);
-    compare_runs(self, layer, "write 16 MiB, pthread, connected", "write", pthread, "us", true);
-    compare_runs(self, layer, "read 16 MiB, pthread, connected", "read", pthread, "us", true);
-    compare_runs(self, layer, "matrix product whole, basic, connected", "product", whole, "us", true);
-    compare_runs(self, layer, "matrix product in 373 pieces, basic", "product", cut, "us", true);
+    for (size_t i = 0; i < sizeof connected / sizeof connected[0]; i++)
+        compare_runs(self, layer, &connected[i]);
     if (daemon > 0) {
         kill(daemon, SIGTERM);
         waitpid(daemon, NULL, 0);

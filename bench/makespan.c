@@ -14,6 +14,7 @@
 #include "makespan/search/solve.h"
 #include "makespan/search/starts.h"
 #include "oracle.h"
+#include "figure.h"
 
 #define ROUNDS 5
 
@@ -108,6 +109,8 @@ static void bench_anneal(void)
     print("annealing, swap", swap, "M iterations/s");
     print("evaluation from scratch (the tests' oracle)", scratch, "M evaluations/s");
     print("annealing (reinsert) / from scratch", ratio, "x");
+    figure_sorted("makespan-anneal", reinsert_cpu, ROUNDS);
+    figure_sorted("makespan-anneal-ratio", ratio, ROUNDS);
     printf("best of %d x 0.4 M iterations: reinsert %u, swap %u (worst case 160)\n", ROUNDS, best, best_swap);
     kernel_done(&kernel);
 }
@@ -132,6 +135,8 @@ static void bench_exact(unsigned warps, unsigned issue)
            warps, issue ? "cap of 4:" : "no cap:", result.lower, (unsigned long long)result.upper,
            result.is_exact ? "(proven)" : "(not proven)", seconds, (unsigned long long)result.searched_states,
            (double)result.table_states / 1e6, (double)usage.ru_maxrss / 1e3);
+    if (warps == 16 && result.is_exact)
+        figure(issue ? "makespan-exact-capped" : "makespan-exact", seconds, seconds, seconds);
     solve_result_done(&result);
     kernel_done(&kernel);
 }

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "sim/sim.h"
+#include "figure.h"
 
 #define RUNS 5
 
@@ -95,6 +96,8 @@ static int measure(enum sched_profile_id profile, unsigned n)
            "300 s\n",
            sched_profiles[profile].name, n, (unsigned long long)events, rates[RUNS / 2] / 1e6, rates[0] / 1e6,
            rates[RUNS - 1] / 1e6, after.ru_maxrss - before.ru_maxrss);
+    if (profile == PROFILE_PRIORITY && n == 10)
+        figure("sim-events", rates[RUNS / 2] / 1e6, rates[0] / 1e6, rates[RUNS - 1] / 1e6);
     sim_free(sim);
     task_set_done(&set);
     free(text);

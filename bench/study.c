@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "study/run/worker.h"
+#include "figure.h"
 
 #define REPEATS 5
 
@@ -115,6 +116,7 @@ static void project(const char *path)
                  full);
     (void)printf("  at 500 sets a point %.1f CPU hours, at 4,000 %.1f\n", full * 500 * each / 3600,
                  full * 4000 * each / 3600);
+    figure("study-hours", full * 500 * each / 3600, full * 500 * each / 3600, full * 500 * each / 3600);
     study_spec_done(&spec);
 }
 
@@ -151,6 +153,8 @@ int main(int argc, char *argv[])
                  cost[REPEATS / 2], cost[0], cost[REPEATS - 1], atomic_load(tests) / 2);
     (void)printf("two processes against one: %.2f times as fast (%.2f .. %.2f)\n", ratio[REPEATS / 2],
                  ratio[0], ratio[REPEATS - 1]);
+    figure_sorted("study-test", cost, REPEATS);
+    figure_sorted("study-processes", ratio, REPEATS);
     (void)printf("largest resident size: %ld KiB\n", usage.ru_maxrss);
     study_spec_done(&spec);
     project(argc > 2 ? argv[2] : "examples/studies/paper.yaml");

@@ -97,7 +97,7 @@ void gpes_orders(struct gpes *gpes)
            "ms, median [least, "
            "most] of %zu\n",
            alone[0], alone[1], alone[2], together, rounds);
-    printf("  %-18s %-22s %-22s %s\n", "", "fifo", "adaptive", "less by");
+    printf("  %-18s %-22s %-22s %s\n", "", "fifo", "adaptive", "difference");
     for (size_t o = 0; o < n_orders; o++) {
         double sums[2][ROUNDS];
         double *median = &values[o * 2];
@@ -112,9 +112,9 @@ void gpes_orders(struct gpes *gpes)
         labels[o] = names[o];
         for (size_t k = 0; k < 2; k++)
             median[k] = stage_quantile(sums[k], rounds, 0.5);
-        printf("  %-18s %.2f [%.2f, %.2f]      %.2f [%.2f, %.2f]      %.0f %%\n", names[o], median[0],
+        printf("  %-18s %.2f [%.2f, %.2f]      %.2f [%.2f, %.2f]      %+.2f\n", names[o], median[0],
                sums[0][0], sums[0][rounds - 1], median[1], sums[1][0], sums[1][rounds - 1],
-               100 * (1 - median[1] / median[0]));
+               median[1] - median[0]);
         (void)fflush(stdout);
     }
     printf("  GPES: mmul.srad.nn 53 %% less than Gdev; the best order a little more than Gdev, for the "

@@ -87,7 +87,7 @@ static void print_set(const struct gpes *gpes, const struct experiment *experime
     }
     printf("  GPES: %s\n", experiment->sets[set].paper);
     (void)snprintf(name, sizeof name, "%s%s", experiment->figure, experiment->sets[set].letter);
-    (void)snprintf(title, sizeof title, "%s (%s): %s beside %s", experiment->figure,
+    (void)snprintf(title, sizeof title, "Fig. %s (%s): %s beside %s", experiment->figure + 3,
                    experiment->sets[set].letter, experiment->sets[set].name, experiment->what);
     gpes_draw_curves(gpes, name, title, experiment->x_label, "pending time / the other's job alone", false,
                      series, SETTINGS);
@@ -107,7 +107,7 @@ static void run_experiment(struct gpes *gpes, const struct experiment *experimen
         for (size_t k = 0; k < SETTINGS; k++)
             run_point(gpes, experiment, experiment->sizes[s], &experiment->settings[k], alone, points[k][s]);
     }
-    printf("\n%s: pending time beside %s, divided by the other's job alone\n", experiment->figure,
+    printf("\nFig. %s: pending time beside %s, divided by the other's job alone\n", experiment->figure + 3,
            experiment->what);
     for (size_t set = 0; set < experiment->n_sets; set++)
         print_set(gpes, experiment, set, points, low_ms);

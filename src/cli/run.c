@@ -124,8 +124,8 @@ static int prepare_stats(const struct cli_args *args, const struct settings *set
 {
     static const char nothing[] =
         "{\"kernel_launches\": 0, \"pieces\": 0, \"copies\": 0, \"chunks\": 0, \"split_launches\": 0, "
-        "\"merged_bytes\": 0, \"moved_bytes\": 0, \"disagreements\": 0, \"yields\": 0, \"moved_ms\": 0, "
-        "\"merge_ms\": 0, "
+        "\"merged_bytes\": 0, \"moved_bytes\": 0, \"placed_launches\": 0, \"disagreements\": 0, \"yields\": "
+        "0, \"moved_ms\": 0, \"merge_ms\": 0, "
         "\"unsliced\": {}, \"response_ms\": 0, \"occupying_ms\": 0, "
         "\"compute_occupying_ms\": 0, \"copy_occupying_ms\": 0, \"pending_ms\": 0, \"jobs\": {\"n\": 0, "
         "\"misses\": 0, \"response_ms\": {\"p50\": 0, \"p99\": 0, \"max\": 0}, \"jitter_ms\": 0, "

@@ -118,14 +118,27 @@ static int parse_GPUS(const char *text, int64_t *ret_value)
     return 0;
 }
 
+static int parse_PLACEMENT(const char *text, enum setting_placement *ret_value)
+{
+    static const char *const names[] = {"", "fixed", "chosen", "any"};
+
+    for (int i = SETTING_PLACEMENT_FIXED; i <= SETTING_PLACEMENT_ANY; i++)
+        if (strcmp(text, names[i]) == 0) {
+            *ret_value = (enum setting_placement)i;
+            return 0;
+        }
+    return -EINVAL;
+}
+
 /* TEXT fields are arrays, the others scalars. */
-#define ADDRESS_TEXT(settings, identifier)     (settings)->identifier
-#define ADDRESS_FLAG(settings, identifier)     &(settings)->identifier
-#define ADDRESS_PRIORITY(settings, identifier) &(settings)->identifier
-#define ADDRESS_DURATION(settings, identifier) &(settings)->identifier
-#define ADDRESS_AMOUNT(settings, identifier)   &(settings)->identifier
-#define ADDRESS_BYTES(settings, identifier)    &(settings)->identifier
-#define ADDRESS_GPUS(settings, identifier)     &(settings)->identifier
+#define ADDRESS_TEXT(settings, identifier)      (settings)->identifier
+#define ADDRESS_FLAG(settings, identifier)      &(settings)->identifier
+#define ADDRESS_PRIORITY(settings, identifier)  &(settings)->identifier
+#define ADDRESS_DURATION(settings, identifier)  &(settings)->identifier
+#define ADDRESS_AMOUNT(settings, identifier)    &(settings)->identifier
+#define ADDRESS_BYTES(settings, identifier)     &(settings)->identifier
+#define ADDRESS_GPUS(settings, identifier)      &(settings)->identifier
+#define ADDRESS_PLACEMENT(settings, identifier) &(settings)->identifier
 
 int settings_set(struct settings *settings, const char *name, const char *text)
 {

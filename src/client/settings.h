@@ -22,6 +22,14 @@
 #define SETTING_PRIORITY_UNSET    0
 #define SETTING_PRIORITY_ADAPTIVE (-1)
 
+/* Values of PLACEMENT settings: which GPU a job of a program for one device runs on. */
+enum setting_placement {
+    SETTING_PLACEMENT_UNSET,  /* as the plan says; without one: fixed */
+    SETTING_PLACEMENT_FIXED,  /* the one that the program chose */
+    SETTING_PLACEMENT_CHOSEN, /* the daemon's choice, per job */
+    SETTING_PLACEMENT_ANY,    /* whichever is free when a kernel begins */
+};
+
 struct settings {
 #define SETTING_FIELD_TEXT(identifier)                           char identifier[SETTING_TEXT_SIZE]; /* "": not given */
 #define SETTING_FIELD_FLAG(identifier)                           bool identifier;
@@ -30,6 +38,7 @@ struct settings {
 #define SETTING_FIELD_AMOUNT(identifier)                         int64_t identifier;
 #define SETTING_FIELD_BYTES(identifier)                          int64_t identifier;
 #define SETTING_FIELD_GPUS(identifier)                           int64_t identifier;
+#define SETTING_FIELD_PLACEMENT(identifier)                      enum setting_placement identifier;
 #define SETTING(kind, identifier, option, variable, value, help) SETTING_FIELD_##kind(identifier)
 #include "client/settings.def"
 #undef SETTING

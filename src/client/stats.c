@@ -182,9 +182,9 @@ bool session_job_running(struct session *session)
 static void print_counters(FILE *out, const struct session *session)
 {
     static const enum session_counter plain[] = {
-        COUNTER_KERNEL_LAUNCHES, COUNTER_PIECES,         COUNTER_COPIES,
-        COUNTER_CHUNKS,          COUNTER_SPLIT_LAUNCHES, COUNTER_MERGED_BYTES,
-        COUNTER_MOVED_BYTES,     COUNTER_DISAGREEMENTS,  COUNTER_YIELDS};
+        COUNTER_KERNEL_LAUNCHES, COUNTER_PIECES,       COUNTER_COPIES,      COUNTER_CHUNKS,
+        COUNTER_SPLIT_LAUNCHES,  COUNTER_MERGED_BYTES, COUNTER_MOVED_BYTES, COUNTER_PLACED_LAUNCHES,
+        COUNTER_DISAGREEMENTS,   COUNTER_YIELDS};
     const char *comma = "";
 
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)

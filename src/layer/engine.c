@@ -12,6 +12,7 @@
 #include "layer/launch.h"
 #include "layer/layer.h"
 #include "layer/objects.h"
+#include "layer/recorder.h"
 #include "layer/spread/spread.h"
 
 #define GRANT_POLL_NS                                                                                        \
@@ -434,6 +435,7 @@ static void await_twin(struct engine *engine, const struct command *command)
 static void issue_one(struct engine *engine, struct command *command)
 {
     cl_int code = CL_SUCCESS;
+    baton_nsec begin_at;
     bool done = false;
 
     if (command->failed_wait) {
@@ -448,7 +450,10 @@ static void issue_one(struct engine *engine, struct command *command)
         /* It may wait for engines of other devices: then none may be held, and what is in flight here holds this one. */
         finish_issued(engine);
         engine_flight_reap(engine, true);
+        begin_at = recorder_on ? clock_now() : 0;
         code = spread_issue(engine, command, &done);
+        if (recorder_on && done && code == CL_SUCCESS)
+            recorder_spread(command, begin_at);
     }
     if (code == CL_SUCCESS && !done) {
         if (command->leased)

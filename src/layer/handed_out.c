@@ -31,7 +31,7 @@ void handed_out_remember(const struct program_record *program, unsigned char *co
     struct record_writer writer;
     char *folder = NULL;
 
-    if (!program->source || program->has_headers || program->linked || program->mode != TRANSLATE_BUILD ||
+    if (!program->source || program->n_headers || program->linked || program->mode != TRANSLATE_BUILD ||
         target.clGetProgramInfo(program->handle, CL_PROGRAM_BINARY_SIZES, sizeof sizes, sizes, NULL) !=
             CL_SUCCESS)
         return;

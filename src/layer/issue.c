@@ -467,16 +467,22 @@ void issue_measure_run(struct engine *engine, unsigned n, const struct engine_fl
                time_of(flights[i].event, CL_PROFILING_COMMAND_END));
 }
 
-void issue_read_times(struct engine *engine, struct command *command)
+void issue_event_times(struct command *command)
 {
     cl_event first = command->first_event ? command->first_event : command->driver_event;
-    baton_nsec waited = command->issued_at - command->queued_at;
 
     command->times[0] = time_of(first, CL_PROFILING_COMMAND_QUEUED);
     command->times[1] = time_of(first, CL_PROFILING_COMMAND_SUBMIT);
     command->times[2] = time_of(first, CL_PROFILING_COMMAND_START);
     command->times[3] = time_of(command->driver_event, CL_PROFILING_COMMAND_END) + (cl_ulong)command->lag;
     command->timed = command->times[0] && command->times[3] >= command->times[2];
+}
+
+void issue_read_times(struct engine *engine, struct command *command)
+{
+    baton_nsec waited = command->issued_at - command->queued_at;
+
+    issue_event_times(command);
     if (!command->timed)
         return;
     if (recorder_on)

@@ -37,6 +37,9 @@ void issue_report(struct engine *engine, baton_nsec begin_at, baton_nsec end_at)
 /* Fills command->times from its events, in the driver's clock, and measures. */
 void issue_read_times(struct engine *engine, struct command *command);
 
+/* The first part of it: only the times. */
+void issue_event_times(struct command *command);
+
 /* At most two pieces are in flight; the third waits for the first. Pieces report their event here. */
 struct issue_pipe {
     struct engine *engine;

@@ -19,10 +19,13 @@ struct settings settings;
 bool layer_queue_everything;
 atomic_bool layer_passes;
 
+enum { EXIT_HANDLERS = 64 }; /* more builds make no new statics */
+
 static cl_icd_dispatch table; /* what the loader calls */
 static struct session *_Atomic session;
 static atomic_bool refused;
-static pthread_once_t session_once = PTHREAD_ONCE_INIT, exit_once = PTHREAD_ONCE_INIT;
+static pthread_once_t session_once = PTHREAD_ONCE_INIT;
+static atomic_uint exit_handlers;
 
 /* The plan as the hot path reads it: without the session's lock. */
 static struct {
@@ -140,7 +143,11 @@ unsigned layer_gpus(uint64_t *ret_set)
     return atomic_load_explicit(&plan.gpus, memory_order_relaxed);
 }
 
-/* Runs before the driver's own exit handlers: registered later than they were. */
+/*
+ * Must run before the driver's own exit handlers, the destructors of its statics included: a build of ours that is under way then
+ * would lose the compiler under its feet. Handlers run in reverse order of registration, and compilers make their
+ * statics when first used; so it is registered again after every build of the program. The first to run does the work.
+ */
 static void at_exit(void)
 {
     struct session *known = atomic_load(&session);
@@ -157,14 +164,10 @@ static void at_exit(void)
     atomic_store(&layer_passes, true); /* whatever other handlers still call goes straight to the driver */
 }
 
-static void register_exit(void)
-{
-    (void)atexit(at_exit);
-}
-
 void layer_stop_at_exit(void)
 {
-    pthread_once(&exit_once, register_exit);
+    if (atomic_fetch_add(&exit_handlers, 1) < EXIT_HANDLERS)
+        (void)atexit(at_exit);
 }
 
 static void in_child(void)

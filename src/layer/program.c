@@ -19,6 +19,40 @@ void program_keep(void *program)
     atomic_fetch_add_explicit(&((struct program_record *)program)->refs, 1, memory_order_relaxed);
 }
 
+static void forget_headers(struct program_record *program)
+{
+    for (size_t i = 0; i < program->n_headers; i++) {
+        free((char *)program->headers[i].name);
+        free((char *)program->headers[i].text);
+    }
+    free(program->headers);
+    program->headers = NULL;
+    program->n_headers = 0;
+}
+
+/* Copies what was embedded: the program may release its headers as soon as the compile call returns. */
+static void keep_headers(struct program_record *program, cl_uint n, const cl_program *headers,
+                         const char **names)
+{
+    forget_headers(program);
+    program->headers = n && headers && names ? calloc(n, sizeof *program->headers) : NULL;
+    program->lacks_header = n && !program->headers;
+    for (cl_uint i = 0; program->headers && i < n; i++) {
+        struct program_record *header = program_find(headers[i]);
+        struct translate_header *copy = &program->headers[program->n_headers];
+
+        if (header && header->source && names[i]) {
+            copy->name = strdup(names[i]);
+            copy->text = strdup(header->source);
+            copy->length = header->length;
+            program->n_headers++;
+        }
+        program->lacks_header = program->lacks_header || !copy->name || !copy->text;
+        if (header)
+            program_unref(header);
+    }
+}
+
 void program_unref(struct program_record *program)
 {
     if (twin_let_go(program))
@@ -32,6 +66,7 @@ void program_free(struct program_record *program)
     for (size_t i = 0; i < program->n_parts; i++)
         program_unref(program->parts[i]);
     free(program->parts);
+    forget_headers(program);
     free(program->source);
     free(program->options);
     free(program);
@@ -127,7 +162,7 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBuiltInKernels(cl_c
  * refuses; NULL: none.
  */
 static struct program_record *begin_build(cl_program handle, enum translate_mode mode, const char *options,
-                                          bool has_headers)
+                                          cl_uint n_headers, const cl_program *headers, const char **names)
 {
     struct program_record *old = layer_off() ? NULL : program_find(handle), *record = old;
 
@@ -154,7 +189,7 @@ static struct program_record *begin_build(cl_program handle, enum translate_mode
         record->options = strdup(options ? options : "");
         record->mode = mode;
     }
-    record->has_headers = has_headers;
+    keep_headers(record, n_headers, headers, names);
     record->built = true;
     program_unref(old);
     return record == old ? NULL : old;
@@ -164,6 +199,7 @@ static void end_build(cl_program handle, cl_int code, struct program_record *old
 {
     struct program_record *refused;
 
+    layer_stop_at_exit();
     if (!old)
         return;
     if (code == CL_INVALID_OPERATION) { /* kernels are attached: nothing was built */
@@ -184,7 +220,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clBuildProgram(cl_program program, cl_uint
                                                      void(CL_CALLBACK *notify)(cl_program, void *),
                                                      void *data)
 {
-    struct program_record *old = begin_build(program, TRANSLATE_BUILD, options, false);
+    struct program_record *old = begin_build(program, TRANSLATE_BUILD, options, 0, NULL, NULL);
     cl_int code = target.clBuildProgram(program, n, devices, options, notify, data);
 
     end_build(program, code, old);
@@ -195,8 +231,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clCompileProgram(
     cl_program program, cl_uint n, const cl_device_id *devices, const char *options, cl_uint n_headers,
     const cl_program *headers, const char **names, void(CL_CALLBACK *notify)(cl_program, void *), void *data)
 {
-    /* The headers' text is not kept: such a program runs whole. */
-    struct program_record *old = begin_build(program, TRANSLATE_COMPILE, options, n_headers > 0);
+    struct program_record *old = begin_build(program, TRANSLATE_COMPILE, options, n_headers, headers, names);
     cl_int code =
         target.clCompileProgram(program, n, devices, options, n_headers, headers, names, notify, data);
 
@@ -214,6 +249,7 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clLinkProgram(cl_context context, cl_u
         target.clLinkProgram(context, n_devices, devices, options, n, inputs, notify, data, ret_code);
     struct program_record *record = note(handle, context);
 
+    layer_stop_at_exit();
     if (!record)
         return handle;
     record->options = strdup(options ? options : "");

@@ -233,6 +233,23 @@ void recorder_queued(struct command *command)
     pthread_mutex_unlock(&recorder.lock);
 }
 
+void recorder_spread(struct command *command, baton_nsec begin_at)
+{
+    struct job_record_command record;
+
+    if (!command->job || !command->leased)
+        return;
+    describe(command, &record);
+    record.job = command->job;
+    record.call_at = record.start = begin_at;
+    record.queued = -1;
+    record.seen_at = record.return_at = record.end = clock_now();
+    command->job = 0; /* its event is seen later, and is not the whole of it */
+    pthread_mutex_lock(&recorder.lock);
+    put_command(&record);
+    pthread_mutex_unlock(&recorder.lock);
+}
+
 void recorder_copy(enum engine_kind engine, size_t bytes, baton_nsec begin_at, baton_nsec end_at)
 {
     struct job_record_command record = {.job = recorder_enter(),

@@ -35,6 +35,9 @@ void recorder_direct(const struct command *draft, baton_nsec call_at, cl_event e
 void recorder_piece(struct command *command, int64_t length);
 void recorder_queued(struct command *command);
 
+/* A launch over several devices is over, with all its copies: from then until now, on the host's clock. */
+void recorder_spread(struct command *command, baton_nsec begin_at);
+
 /* A copy that the caller waited for, without an event (maps). */
 void recorder_copy(enum engine_kind engine, size_t bytes, baton_nsec begin_at, baton_nsec end_at);
 

@@ -10,6 +10,7 @@
 #include "layer/validate.h"
 
 static atomic_bool job_open;
+static atomic_uint job_number;
 
 void submit_job_begins(void)
 {
@@ -19,6 +20,7 @@ void submit_job_begins(void)
     if (atomic_load_explicit(&job_open, memory_order_relaxed) ||
         !atomic_compare_exchange_strong(&job_open, &closed, true))
         return;
+    atomic_fetch_add(&job_number, 1);
     session = layer_session();
     if (session)
         session_job_begin(session, false, clock_now());
@@ -39,7 +41,13 @@ void submit_waited(void)
     session = layer_session();
     if (session)
         session_job_end(session, false, clock_now());
+    spread_job_over();
     atomic_store(&job_open, false);
+}
+
+unsigned submit_job_number(void)
+{
+    return atomic_load(&job_number);
 }
 
 bool submit_idle(const struct queue_record *queue)

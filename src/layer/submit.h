@@ -27,5 +27,6 @@ void submit_drain(struct queue_record *queue, cl_uint n, const cl_event *waits);
 /* A job begins with the first command of an idle process and ends when it has waited for everything. */
 void submit_job_begins(void);
 void submit_waited(void);
+unsigned submit_job_number(void); /* of the latest */
 
 #endif

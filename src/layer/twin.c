@@ -72,6 +72,8 @@ static int rewrite(const struct program_record *program, cl_device_id device, en
         return -1;
     request.sources = &source;
     request.lengths = &program->length;
+    request.headers = program->headers;
+    request.n_headers = program->n_headers;
     describe(device, text, &request.device);
     code = translate_program(&request, ret_result);
     free(text);
@@ -108,7 +110,7 @@ static cl_program make_built(struct program_record *program, struct translate_re
     int code;
 
     *ret_reason = program->source ? COUNTER_UNSLICED_REWRITE : program->why_whole;
-    if (!program->source || program->has_headers)
+    if (!program->source)
         return NULL;
     code = rewrite(program, program->device, TRANSLATE_BUILD, ret_result);
     *ret_has = code >= 0;
@@ -153,7 +155,7 @@ static cl_program make_linked(struct program_record *program, struct translate_r
     for (; good && n < program->n_parts; n++) {
         struct program_record *part = program->parts[n];
         struct translate_result result;
-        int code = part->source && !part->has_headers
+        int code = part->source && !part->lacks_header
                        ? rewrite(part, program->device, TRANSLATE_COMPILE, &result)
                        : -1;
         good = code == 0;

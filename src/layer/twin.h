@@ -16,7 +16,10 @@ struct program_record {
     size_t length;
     char *options; /* owned; of the latest build, compile or link */
     enum translate_mode mode;
-    bool built, linked, has_headers, handed_out;
+    bool built, linked, handed_out;
+    struct translate_header *headers; /* owned, with their names and texts: given to the latest compile */
+    size_t n_headers;
+    bool lacks_header;             /* one of them is not from source: the compile cannot be repeated */
     struct program_record **parts; /* owned references: what it was linked from */
     size_t n_parts;
 

@@ -58,7 +58,8 @@ static int read_task(const struct document *document, const struct node *mapping
                      struct task *task, struct input_error *ret_error)
 {
     static const char *const keys[] = {"name",     "period_ms", "deadline_ms", "priority",        "placement",
-                                       "segments", "state",     "working_set", "critical_cpu_ms", "profile", NULL};
+                                       "segments", "state",     "working_set", "critical_cpu_ms", "profile",
+                                       NULL};
     const struct node *node;
     const char *name = NULL;
     int result = node_expect_mapping(document, mapping, keys, ret_error);

@@ -76,8 +76,8 @@ struct task {
     struct placement placement;
     struct segment *segments;
     size_t n_segments;
-    int64_t state;           /* bytes kept on the GPU between jobs */
-    int64_t working_set;     /* bytes of CPU cache */
+    int64_t state;                /* bytes kept on the GPU between jobs */
+    int64_t working_set;          /* bytes of CPU cache */
     struct task_profile *profile; /* where the numbers come from; NULL: not said */
     baton_nsec critical_cpu; /* part of the outer CPU segments inside the critical section; -1: not given */
     unsigned line, column;

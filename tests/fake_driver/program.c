@@ -204,6 +204,20 @@ static cl_int build(cl_program program, const char *options, bool executable, co
     return CL_SUCCESS;
 }
 
+/* As in drivers with a compiler inside: its statics are made by the first build and destroyed at exit, and no build survives that. */
+static atomic_bool compiler_gone;
+static pthread_once_t compiler_once = PTHREAD_ONCE_INIT;
+
+static void destroy_compiler(void)
+{
+    atomic_store(&compiler_gone, true);
+}
+
+static void make_compiler(void)
+{
+    (void)atexit(destroy_compiler);
+}
+
 FAKE_API cl_int CL_API_CALL fake_clBuildProgram(cl_program program, cl_uint n, const cl_device_id *devices,
                                                 const char *options,
                                                 void(CL_CALLBACK *notify)(cl_program, void *), void *data)
@@ -214,7 +228,10 @@ FAKE_API cl_int CL_API_CALL fake_clBuildProgram(cl_program program, cl_uint n, c
         return CL_INVALID_PROGRAM;
     if ((n == 0) != (devices == NULL) || (!notify && data))
         return CL_INVALID_VALUE;
+    pthread_once(&compiler_once, make_compiler);
     (void)usleep((useconds_t)(fake_script_duration("BuildProgram") / 1000));
+    if (atomic_load(&compiler_gone))
+        abort();
     code = build(program, options, true, "BuildProgram");
     if (notify)
         notify(program, data);

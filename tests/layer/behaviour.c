@@ -1,6 +1,7 @@
 /* What the conformance lines cannot show: fork, hidden extensions, callbacks of failed commands, binaries handed out. */
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,6 +127,68 @@ static void binaries(void)
     free(outputs[0]);
 }
 
+/* A kernel that is compiled with an embedded header, and linked. */
+static void headers(void)
+{
+    const char *header_text = "#define PLUS(a, b) ((a) + (b))\n";
+    const char *text = "#include \"inc/plus.h\"\nkernel void scale(global int *a, int factor)\n"
+                       "{ size_t i = get_global_id(0); a[i] = PLUS(a[i] * factor, 1); }\n";
+    enum { N = 64 };
+    cl_program header = clCreateProgramWithSource(context, 1, &header_text, NULL, NULL),
+               part = clCreateProgramWithSource(context, 1, &text, NULL, NULL), whole;
+    const char *name = "inc/plus.h";
+    size_t global = N, local = 4;
+    cl_int code, wrong = 0, values[N] = {0}, factor = 3;
+    cl_kernel kernel;
+    cl_mem mem;
+
+    check("it compiles with its header",
+          clCompileProgram(part, 0, NULL, "", 1, &header, &name, NULL, NULL) == CL_SUCCESS);
+    clReleaseProgram(header);
+    whole = clLinkProgram(context, 0, NULL, "", 1, &part, NULL, NULL, &code);
+    check("it links", code == CL_SUCCESS);
+    kernel = clCreateKernel(whole, "scale", &code);
+    mem = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof values, values, NULL);
+    clSetKernelArg(kernel, 0, sizeof mem, &mem);
+    clSetKernelArg(kernel, 1, sizeof factor, &factor);
+    clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL);
+    clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, sizeof values, values, 0, NULL, NULL);
+    for (int i = 0; i < N; i++)
+        wrong += values[i] != 1;
+    check("its kernel computes", wrong == 0);
+    clReleaseKernel(kernel);
+    clReleaseMemObject(mem);
+    clReleaseProgram(whole);
+    clReleaseProgram(part);
+}
+
+/* The same in a process of its own, whose statistics tell how the kernel ran. */
+static void headers_in_pieces(const char *self)
+{
+    char path[] = "/tmp/baton-test-behaviour-XXXXXX", text[4096] = "";
+    int fd = mkstemp(path), status = -1;
+    const char *at;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        setenv("BATON_STATS", path, 1);
+        execl(self, self, "headers", (char *)NULL);
+        _exit(127);
+    }
+    waitpid(pid, &status, 0);
+    check("a program with an embedded header runs", WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    if (read(fd, text, sizeof text - 1) <= 0) { /* written beside and renamed */
+        close(fd);
+        fd = open(path, O_RDONLY);
+        check("it leaves statistics", fd >= 0 && read(fd, text, sizeof text - 1) > 0);
+    }
+    at = strstr(text, "\"pieces\": ");
+    /* 64 items in groups of 4, two groups a piece */
+    check("its kernel ran in 8 pieces", at && strtol(at + strlen("\"pieces\": "), NULL, 10) == 8);
+    close(fd);
+    unlink(path);
+}
+
 /* A program that is built and released at once: its rewriting may still be under way, but keeps nothing of the driver's alive. */
 static void nothing_outlives_its_release(void)
 {
@@ -148,7 +211,7 @@ static void nothing_outlives_its_release(void)
     check("a context is the program's alone again after the last release of what it made", alone == 20);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     if (clGetPlatformIDs(1, &platform, NULL) ||
         clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL)) {
@@ -157,7 +220,12 @@ int main(void)
     }
     context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
     queue = clCreateCommandQueue(context, device, 0, NULL);
+    if (argc > 1) {
+        headers();
+        return failed != 0;
+    }
     hidden_extensions();
+    headers_in_pieces(argv[0]);
     failed_callback();
     binaries();
     nothing_outlives_its_release();

@@ -97,6 +97,18 @@ kill -CONT "$daemon"
 wait $late
 verdict "a daemon that answers after 0.7 s is waited for" $?
 
+# Without priorities of their own, `adaptive` puts the program with short jobs first (GPES).
+under adaptive "$scratch/long.json" "$load" 2.5 2000 0 >"$scratch/long" &
+long=$!
+sleep 1
+under adaptive "$scratch/brief.json" "$load" 1 1 5 >"$scratch/brief"
+verdict "an adaptive program beside another computes right ($(cat "$scratch/brief"))" $?
+wait $long
+verdict "and so does the other ($(cat "$scratch/long"))" $?
+worst=$(sed -n 's/.*max \([0-9]*\).*/\1/p' "$scratch/brief")
+[ "${worst:-999}" -lt 100 ]
+verdict "short jobs go first under adaptive (worst ${worst:-?} ms of 200)" $?
+
 # Killed while pieces run: the program goes on by itself, and finds the next one.
 under 10 "$scratch/hog.json" "$load" 3 500 0 >"$scratch/hog" &
 hog=$!
@@ -132,6 +144,10 @@ verdict "under fifo the results are right too ($(cat "$scratch/fifo"))" $?
 [ "$(number pieces "$scratch/fifo.json")" -eq 0 ]
 verdict "under fifo nothing is cut" $?
 stop_daemon TERM
+
+# A program may end while its twin is being built: the builder stops before the driver's compiler is torn down.
+FAKE_CL="duration BuildProgram 200000" BATON_SLICE=1 OPENCL_LAYERS=$build/libbaton-layer.so timeout 20 "$load" 0 1 0 >"$scratch/short" 2>&1
+verdict "a program may end while its twin is built ($(cat "$scratch/short"))" $?
 
 OPENCL_LAYERS=$build/libbaton-layer.so BATON_REQUIRE_DAEMON=1 timeout 20 "$load" 0.1 1 0 >"$scratch/refused" 2>&1
 [ $? -ne 0 ]

@@ -89,5 +89,19 @@ wait $first
 same "two programs that share two devices: the first"
 cmp -s "$scratch/one" "$scratch/second"
 verdict "two programs that share two devices: the second" $?
+
+# A job's GPU is the daemon's choice: beside a program that keeps the first one busy it is another one, and the data follows.
+OPENCL_LAYERS=$build/libbaton-layer.so BATON_SOCKET=$scratch/socket timeout 100 "$build/tests/spread/spread-load" horner 2 1000 \
+    >/dev/null 2>&1 &
+hog=$!
+sleep 2
+for placement in chosen any; do
+    BATON_SOCKET=$scratch/socket BATON_PLACEMENT=$placement spread 1
+    same "placement $placement beside a busy device"
+    [ "$(number placed_launches)" -gt 10 ] && [ "$(number moved_bytes)" -gt 0 ]
+    verdict "placement $placement moves launches ($(number placed_launches))" $?
+done
+kill $hog
+wait $hog 2>/dev/null
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -156,8 +156,8 @@ static bool tridiagonal_check(const struct work *work)
     const float *got = work->buffers[SOLUTION].out;
 
     for (size_t s = 0; s < work->size; s++) {
-        double c[EQUATIONS];
-        double d[EQUATIONS];
+        double c[EQUATIONS] = {0};
+        double d[EQUATIONS] = {0};
         double next = 0;
         for (size_t i = 0; i < EQUATIONS; i++) {
             size_t at = s * EQUATIONS + i;

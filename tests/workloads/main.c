@@ -2,7 +2,7 @@
  * Runs workloads and says whether their results are right.
  *
  *   workloads --list
- *   workloads [--size small|medium|large|N] [--seed N] [--repeat N] [--times] [--unchecked] [--json] NAME... | all
+ *   workloads [--size small|medium|large|N] [--seed N] [--repeat N] [--times] [--unchecked] [--device N] [--json] NAME... | all
  *   workloads ... --period MS --jobs N [--wait-for FILE] NAME
  *
  * One line per workload: `NAME OK HASH`, or `NAME WRONG HASH`; the hash is over all bytes of its outputs and depends on the size
@@ -38,6 +38,7 @@ struct settings {
     size_t jobs;
     double period_ms; /* 0: one job after the other */
     const char *wait_for;
+    unsigned device;
     bool times, unchecked, json;
 };
 
@@ -94,17 +95,13 @@ static void list(void)
 
 static void parse(struct settings *settings, int argc, char **argv)
 {
-    static const struct option options[] = {{"list", no_argument, NULL, 'l'},
-                                            {"size", required_argument, NULL, 's'},
-                                            {"seed", required_argument, NULL, 'e'},
-                                            {"repeat", required_argument, NULL, 'r'},
-                                            {"times", no_argument, NULL, 't'},
-                                            {"unchecked", no_argument, NULL, 'u'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"period", required_argument, NULL, 'p'},
-                                            {"jobs", required_argument, NULL, 'r'},
-                                            {"wait-for", required_argument, NULL, 'w'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"list", no_argument, NULL, 'l'},         {"size", required_argument, NULL, 's'},
+        {"seed", required_argument, NULL, 'e'},   {"repeat", required_argument, NULL, 'r'},
+        {"times", no_argument, NULL, 't'},        {"unchecked", no_argument, NULL, 'u'},
+        {"json", no_argument, NULL, 'j'},         {"period", required_argument, NULL, 'p'},
+        {"jobs", required_argument, NULL, 'r'},   {"wait-for", required_argument, NULL, 'w'},
+        {"device", required_argument, NULL, 'd'}, {NULL, 0, NULL, 0}};
     int letter;
 
     *settings = (struct settings){.seed = 1, .jobs = 1};
@@ -124,6 +121,9 @@ static void parse(struct settings *settings, int argc, char **argv)
             break;
         case 'p':
             settings->period_ms = number(optarg, 0.001, 1e7, "--period");
+            break;
+        case 'd':
+            settings->device = (unsigned)number(optarg, 0, WORK_DEVICES - 1, "--device");
             break;
         case 'w':
             settings->wait_for = optarg;
@@ -275,7 +275,7 @@ static bool run_one(const struct workload *workload, const struct settings *sett
     const char *verdict;
 
     work_open(&work, workload, settings->size ? settings->size : workload->sizes[settings->named],
-              settings->seed);
+              settings->seed, settings->device);
     work.staged = settings->times;
     run_jobs(&work, settings, &record);
     right = settings->unchecked || workload->check(&work);

@@ -221,8 +221,10 @@ static uint8_t *random_bytes(struct work *work, size_t n)
 {
     uint8_t *bytes = work_array(work, n);
 
-    for (size_t i = 0; i < n; i++) /* uneven on purpose */
-        bytes[i] = (uint8_t)(random_below(&work->random, 256) & random_below(&work->random, 256));
+    for (size_t i = 0; i < n; i++) {
+        uint64_t word = random_u64(&work->random);
+        bytes[i] = (uint8_t)(word & word >> 32); /* uneven on purpose */
+    }
     return bytes;
 }
 

@@ -47,10 +47,13 @@ static bool dct_check(const struct work *work)
             int u = uv % 8;
             int v = uv / 8;
             double sum = 0;
-            for (int xy = 0; xy < 64; xy++)
-                sum += (double)in[base + (size_t)(xy / 8) * n + (size_t)(xy % 8)] *
-                       cos((2 * (xy % 8) + 1) * u * 3.14159265358979323846 / 16) *
-                       cos((2 * (xy / 8) + 1) * v * 3.14159265358979323846 / 16);
+            for (int xy = 0; xy < 64; xy++) {
+                int x = xy % 8;
+                int y = xy / 8;
+                sum += (double)in[base + (size_t)y * n + (size_t)x] *
+                       cos((2 * x + 1) * u * 3.14159265358979323846 / 16) *
+                       cos((2 * y + 1) * v * 3.14159265358979323846 / 16);
+            }
             sum *= 0.25 * (u ? 1 : sqrt(0.5)) * (v ? 1 : sqrt(0.5));
             if (!(fabs(sum - (double)got[base + (size_t)v * n + (size_t)u]) <= 1e-2))
                 return check_failed(work, "block %zu, coefficient %d,%d is %g, not %g", block, u, v,

@@ -24,9 +24,12 @@ static void show_build_log(const struct work *work)
     exit(3);
 }
 
-void work_open(struct work *work, const struct workload *workload, size_t size, uint64_t seed)
+void work_open(struct work *work, const struct workload *workload, size_t size, uint64_t seed,
+               unsigned device)
 {
     cl_platform_id platform;
+    cl_device_id devices[WORK_DEVICES];
+    cl_uint n;
     cl_int code;
 
     memset(work, 0, sizeof *work);
@@ -34,7 +37,9 @@ void work_open(struct work *work, const struct workload *workload, size_t size, 
     work->size = size;
     random_init(&work->random, seed, 0);
     must(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
-    must(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &work->device, NULL), "clGetDeviceIDs");
+    must(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, WORK_DEVICES, devices, &n), "clGetDeviceIDs");
+    must(device < n && device < WORK_DEVICES ? CL_SUCCESS : CL_DEVICE_NOT_FOUND, "--device");
+    work->device = devices[device];
     work->context = clCreateContext(NULL, 1, &work->device, NULL, NULL, &code);
     must(code, "clCreateContext");
     work->queue = clCreateCommandQueueWithProperties(work->context, work->device, NULL, &code);

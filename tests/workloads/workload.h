@@ -21,7 +21,7 @@
 
 #include "base/random.h"
 
-enum { WORK_BUFFERS = 12, WORK_KERNELS = 8, WORK_ARRAYS = 48 };
+enum { WORK_DEVICES = 16, WORK_BUFFERS = 12, WORK_KERNELS = 8, WORK_ARRAYS = 48 };
 enum work_size { SIZE_SMALL, SIZE_MEDIUM, SIZE_LARGE };
 
 /* The OpenCL C between the parentheses as a string: formatted and highlighted like the C around it. No # lines inside. */
@@ -54,7 +54,7 @@ struct work_buffer {
     size_t width, height; /* of an image of RGBA bytes; 0: a buffer */
 };
 
-/* One instance of a workload on the first device of the first platform. */
+/* One instance of a workload on one device of the first platform. */
 struct work {
     const struct workload *workload;
     size_t size;
@@ -77,8 +77,9 @@ struct work {
     size_t bytes_in, bytes_out;
 };
 
-/* size: see struct workload. The same seed gives the same inputs. */
-void work_open(struct work *work, const struct workload *workload, size_t size, uint64_t seed);
+/* size: see struct workload. The same seed gives the same inputs. device: which one of the platform, from 0. */
+void work_open(struct work *work, const struct workload *workload, size_t size, uint64_t seed,
+               unsigned device);
 void work_close(struct work *work);
 /* One job, until its last byte is there. */
 void work_job(struct work *work);

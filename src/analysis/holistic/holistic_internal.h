@@ -72,8 +72,9 @@ struct memo {
 };
 
 struct holistic {
+    struct arena arena; /* owns what follows */
     const struct pipeline *pipeline;
-    size_t max_tasks, max_stages, max_options;
+    size_t max_options;
     unsigned cpus, gpus;
     bool uniform; /* GPUs are alike and every kernel may run on each: looking at one is enough */
     unsigned weights[PIPELINE_MAX_GPUS],
@@ -238,6 +239,11 @@ baton_nsec stage_unit_wait(const struct holistic *h, const struct victim *victim
 baton_nsec stage_work_on(const struct holistic *h, size_t k, enum pipeline_unit unit, unsigned gpu,
                          baton_nsec x);
 baton_nsec top_lanes(const struct blocking *blocking, unsigned m);
+
+/* holistic_workspace.c: what a task may block with in an option; equality over the GPUs there are; mode_test_class.narrow */
+struct blocking *holistic_summary(const struct holistic *h, size_t task, size_t option);
+bool holistic_same_blocking(const struct holistic *h, const struct blocking *a, const struct blocking *b);
+bool holistic_narrow(void *state, size_t task, const bool out[]);
 
 /* holistic.c */
 void holistic_begin(struct holistic *h, size_t task, unsigned char option, baton_nsec cap,

@@ -15,8 +15,9 @@ struct sorted_stage {
 };
 
 struct holistic_printed {
+    struct arena arena; /* owns what follows */
     const struct pipeline *pipeline;
-    size_t max_tasks, max_stages, max_options;
+    size_t max_stages, max_options;
     unsigned units[PIPELINE_UNITS];
     struct interferer *interferers[PIPELINE_UNITS];
     size_t *first[PIPELINE_UNITS]; /* interferers of task k: first[k] .. first[k + 1] */
@@ -45,13 +46,13 @@ struct holistic_printed *holistic_printed_new(size_t max_tasks, size_t max_stage
 
     if (!h)
         return NULL;
-    h->max_tasks = max_tasks;
+    arena_init(&h->arena, 0);
     h->max_stages = max_stages;
     h->max_options = max_options;
-#define ROOM(member, n) failed |= !(h->member = calloc((n) + 1, sizeof *h->member))
+#define ROOM(member, n) failed |= !(h->member = arena_calloc(&h->arena, (n) + 1, sizeof *h->member))
     for (int unit = 0; unit < PIPELINE_UNITS; unit++) {
         ROOM(interferers[unit], max_stages);
-        ROOM(first[unit], max_tasks);
+        ROOM(first[unit], max_tasks + 1);
         ROOM(longest[unit], max_tasks * max_options);
         ROOM(least_longest[unit], max_tasks);
         ROOM(sums[unit], max_tasks * max_options);
@@ -79,24 +80,7 @@ void holistic_printed_free(struct holistic_printed *h)
 {
     if (!h)
         return;
-    for (int unit = 0; unit < PIPELINE_UNITS; unit++) {
-        free(h->interferers[unit]);
-        free(h->first[unit]);
-        free(h->longest[unit]);
-        free(h->least_longest[unit]);
-        free(h->sums[unit]);
-        free(h->demand[unit]);
-        free(h->below[unit]);
-    }
-    free(h->sorted);
-    free(h->delays);
-    free(h->responses);
-    free(h->seen_bus);
-    free(h->seen_gpu);
-    free(h->choice);
-    free(h->known);
-    free(h->is_demand);
-    free(h->next);
+    arena_done(&h->arena);
     free(h);
 }
 
@@ -190,23 +174,13 @@ static void attach_task(struct holistic_printed *h, size_t k)
 
 void holistic_printed_attach(struct holistic_printed *h, const struct pipeline *pipeline)
 {
-    size_t n[PIPELINE_UNITS] = {0};
-
     h->pipeline = pipeline;
     h->units[UNIT_CPU] = pipeline->cpus;
     h->units[UNIT_BUS] = 1;
     h->units[UNIT_GPU] = pipeline->gpus ? pipeline->gpus : 1;
-    for (size_t k = 0; k < pipeline->n_tasks; k++) {
-        const struct pipeline_task *task = &pipeline->tasks[k];
-
-        for (int unit = 0; unit < PIPELINE_UNITS; unit++)
-            h->first[unit][k] = n[unit];
-        for (size_t p = 0; p < task->n_stages; p++)
-            n[task->options[0].stages[p].unit]++;
-        for (int unit = 0; unit < PIPELINE_UNITS; unit++)
-            h->first[unit][k + 1] = n[unit];
+    pipeline_number_stages(pipeline, h->first);
+    for (size_t k = 0; k < pipeline->n_tasks; k++)
         attach_task(h, k);
-    }
 }
 
 static void look_below(struct holistic_printed *h, const struct mode_run *run)
@@ -343,14 +317,6 @@ static baton_nsec cap_of(const struct mode_run *run, baton_nsec deadline)
     return run->cap == 1 ? cap + 1 : cap;
 }
 
-static bool stops(const struct mode_run *run, baton_nsec response, baton_nsec deadline)
-{
-    struct mode_ratio ratio = {response, deadline};
-
-    return (run->until_miss && response > deadline) ||
-           (run->limit && mode_ratio_compare(ratio, *run->limit) >= 0);
-}
-
 static void forget(struct holistic_printed *h, size_t from)
 {
     for (size_t k = from; k < h->pipeline->n_tasks; k++)
@@ -373,7 +339,7 @@ static size_t printed_run(void *state, const struct mode_run *run, baton_nsec re
         if (changed || !h->known[i] || h->choice[i] != o || h->seen_bus[i] != h->below[UNIT_BUS][i] ||
             h->seen_gpu[i] != h->below[UNIT_GPU][i]) {
             h->responses[i] = respond(h, i, o, cap_of(run, deadline));
-            if (stops(run, h->responses[i], deadline)) {
+            if (mode_run_stops(run, h->responses[i], deadline)) {
                 ret_responses[i] = h->responses[i];
                 forget(h, i);
                 return i + 1;
@@ -386,7 +352,7 @@ static size_t printed_run(void *state, const struct mode_run *run, baton_nsec re
             h->is_demand[i] = false;
         }
         ret_responses[i] = h->responses[i];
-        if (stops(run, ret_responses[i], deadline)) {
+        if (mode_run_stops(run, ret_responses[i], deadline)) {
             if (changed)
                 forget(h, i + 1);
             return i + 1;

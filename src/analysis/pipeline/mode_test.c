@@ -8,3 +8,11 @@ int mode_ratio_compare(struct mode_ratio a, struct mode_ratio b)
 
     return left < right ? -1 : left > right;
 }
+
+bool mode_run_stops(const struct mode_run *run, baton_nsec response, baton_nsec deadline)
+{
+    struct mode_ratio ratio = {response, deadline};
+
+    return (run->until_miss && response > deadline) ||
+           (run->limit && mode_ratio_compare(ratio, *run->limit) >= 0);
+}

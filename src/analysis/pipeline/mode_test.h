@@ -36,6 +36,9 @@ struct mode_run {
     const struct mode_ratio *limit; /* at the first R/D that is not below it; NULL: none */
 };
 
+/* Is this response what the run is to stop at? */
+bool mode_run_stops(const struct mode_run *run, baton_nsec response, baton_nsec deadline);
+
 struct mode_test_class {
     const char *name;
     /* Takes up a pipeline (borrowed until the next call) and forgets all results. */

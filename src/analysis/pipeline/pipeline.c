@@ -54,3 +54,15 @@ void pipeline_seal(struct pipeline *pipeline)
         }
     }
 }
+
+void pipeline_number_stages(const struct pipeline *pipeline, size_t *const first[PIPELINE_UNITS])
+{
+    size_t n[PIPELINE_UNITS] = {0};
+
+    for (size_t k = 0; k <= pipeline->n_tasks; k++) {
+        for (int unit = 0; unit < PIPELINE_UNITS; unit++)
+            first[unit][k] = n[unit];
+        for (size_t p = 0; k < pipeline->n_tasks && p < pipeline->tasks[k].n_stages; p++)
+            n[pipeline->tasks[k].options[0].stages[p].unit]++;
+    }
+}

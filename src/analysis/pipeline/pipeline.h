@@ -94,6 +94,11 @@ int pipeline_build(const struct task_set *set, const struct pipeline_rules *rule
 int pipeline_allocate(struct arena *arena, size_t n_tasks, const size_t n_stages[], const size_t n_options[],
                       struct pipeline *ret_pipeline);
 
+/*
+ * Numbers the stages of each unit through all tasks: those of task k are first[unit][k] .. first[unit][k + 1]; n_tasks + 1 entries per unit.
+ */
+void pipeline_number_stages(const struct pipeline *pipeline, size_t *const first[PIPELINE_UNITS]);
+
 /* Sets what follows from the stages: totals, first, sliced. */
 void pipeline_seal(struct pipeline *pipeline);
 

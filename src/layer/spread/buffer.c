@@ -7,6 +7,7 @@
 #include "layer/launch.h"
 #include "layer/layer.h"
 #include "layer/spread/device.h"
+#include "layer/spread/placement.h"
 
 /* Of one transfer between two looks at who else wants the engine: GPES, Sec. V. */
 #define CHUNK ((size_t)4 << 20)
@@ -169,9 +170,11 @@ static cl_int move(struct spread_buffer *buffer, int from, int to, struct range 
     took = clock_now() - begin_at;
     launch_count(COUNTER_MOVED_BYTES, range_length(range));
     launch_count(COUNTER_MOVED_NS, (uint64_t)took);
-    if (code == CL_SUCCESS)
-        line_add(&buffer_costs.move, (double)range_length(range), (double)took);
-    return code;
+    if (code != CL_SUCCESS)
+        return code;
+    line_add(&buffer_costs.move, (double)range_length(range), (double)took);
+    placement_moved(home->device, from, to, range_length(range), took);
+    return CL_SUCCESS;
 }
 
 cl_int buffer_move(struct spread_buffer *buffer, int from, int to, struct range range,

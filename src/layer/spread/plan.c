@@ -166,6 +166,45 @@ static bool fill(struct split *split, const struct command *command)
            args_fit(launch, split->about, split);
 }
 
+/* The launch and its buffers; no device yet. NULL: not to be moved, or no memory. */
+static struct split *begin(const struct command *command, const struct translate_kernel *about,
+                           struct spread_kernel *known)
+{
+    struct split *split = calloc(1, sizeof *split);
+
+    if (!split)
+        return NULL;
+    split->kernel = command->u.launch.kernel;
+    atomic_fetch_add(&split->kernel->refs, 1);
+    split->about = about;
+    split->known = known;
+    if (!launch_geometry(&command->u.launch, about, &split->cut) || !fill(split, command)) {
+        split_drop(split);
+        return NULL;
+    }
+    return split;
+}
+
+struct split *split_plan_on(const struct command *command, const struct translate_kernel *about,
+                            struct further_device *device)
+{
+    struct kernel_record *kernel = command->u.launch.kernel;
+    struct spread_kernel *known = twins_kernel(kernel->program, kernel->name);
+    struct split *split;
+
+    if (!known || !twins_ready(kernel->program, known, device))
+        return NULL;
+    split = begin(command, about, known);
+    if (!split)
+        return NULL;
+    split->n_shares = 2;
+    split->shares[1].device = device;
+    split->shares[1].end = split->cut.n_groups;
+    for (unsigned i = 0; i < split->n_outputs; i++)
+        split->outputs[i].element = 0; /* nothing to gather */
+    return split;
+}
+
 struct split *split_plan(const struct command *command, const struct translate_kernel *about,
                          unsigned devices, uint64_t set, bool measured)
 {
@@ -177,23 +216,15 @@ struct split *split_plan(const struct command *command, const struct translate_k
     if (!known || known->decision.never || (measured && !decide_worth_it(&known->decision, launch.items)) ||
         !about->splittable || about->writes_images || about->uses_printf)
         return NULL;
-    split = calloc(1, sizeof *split);
+    split = begin(command, about, known);
     if (!split)
         return NULL;
-    split->kernel = kernel;
-    atomic_fetch_add(&kernel->refs, 1);
-    split->about = about;
-    split->known = known;
-    if (!launch_geometry(&command->u.launch, about, &split->cut) || split->cut.n_groups < 2 ||
-        !fill(split, command)) {
-        split_drop(split);
-        return NULL;
-    }
     find_devices(split, command, devices, set);
     share_out(split);
     launch.devices = split->n_shares;
     count_bytes(split, &launch);
-    if (split->n_shares < 2 || (measured && !decide_split(&known->decision, &buffer_costs, &launch))) {
+    if (split->n_shares < 2 || split->cut.n_groups < 2 ||
+        (measured && !decide_split(&known->decision, &buffer_costs, &launch))) {
         split_drop(split);
         return NULL;
     }

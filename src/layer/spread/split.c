@@ -214,6 +214,7 @@ static cl_int run_pieces(struct issue_pipe *pipe, cl_kernel kernel, struct launc
         target.clWaitForEvents(1, &command->driver_event);
         target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status,
                               &status, NULL);
+        issue_event_times(command);
     }
     issue_pipe_abandon(pipe);
     if (command->first_event)
@@ -435,4 +436,84 @@ cl_int split_run(struct split *split, struct engine *engine, struct command *com
     command->leased = false; /* its engine has been left */
     split->spent = clock_now() - begin_at;
     return end_run(split, command, code);
+}
+
+/* --- all of it elsewhere --- */
+
+static cl_int bring_all(struct split *split, int place, struct queue_record *queue)
+{
+    cl_int code = settle_all(split, queue);
+
+    if (code == CL_SUCCESS)
+        code = refresh_all(split, queue);
+    if (code == CL_SUCCESS)
+        code = find_mems(split, &split->shares[1]);
+    for (unsigned i = 0; i < split->n_inputs && code == CL_SUCCESS; i++)
+        code = buffer_make_valid(split->inputs[i].buffer, place, split->inputs[i].range, queue);
+    for (unsigned i = 0; i < split->n_outputs && code == CL_SUCCESS; i++)
+        code = buffer_make_valid(split->outputs[i].buffer, place, split->outputs[i].range, queue);
+    return code;
+}
+
+/* Its results are there; home hears of them when it asks, unless the program could look without asking. */
+static cl_int leave_there(struct split *split, int place, struct queue_record *queue)
+{
+    cl_int code = CL_SUCCESS;
+
+    for (unsigned i = 0; i < split->n_outputs; i++) {
+        struct spread_buffer *buffer = split->outputs[i].buffer;
+
+        coherence_written(&buffer->coherence, place, split->outputs[i].range);
+        if (code == CL_SUCCESS && buffer_is_open(buffer))
+            code = buffer_make_valid(buffer, PLACE_HOME, split->outputs[i].range, queue);
+    }
+    return code;
+}
+
+/* The device failed: home can do it if it still has every byte that the launch may read or leave as it is. */
+static bool home_has_all(const struct split *split)
+{
+    for (unsigned i = 0; i < split->n_outputs; i++)
+        if (!coherence_valid(&split->outputs[i].buffer->coherence, PLACE_HOME, split->outputs[i].range))
+            return false;
+    return true;
+}
+
+cl_int split_run_on(struct split *split, struct engine *engine, struct command *command, bool *ret_done)
+{
+    struct split_share *share = &split->shares[1];
+    int place = share->device->place;
+    cl_int code = bring_all(split, place, command->queue);
+
+    *ret_done = false;
+    if (code != CL_SUCCESS) {
+        split_drop(split);
+        return CL_SUCCESS;
+    }
+    for (unsigned i = 0; i < split->n_outputs; i++)
+        split->outputs[i].buffer->writer = split; /* whoever asks meanwhile waits */
+    split->running = true;
+    pthread_mutex_unlock(&spread_lock);
+    (void)run_shares(split, engine, command);
+    pthread_mutex_lock(&spread_lock);
+    split->running = false;
+    pthread_cond_broadcast(&spread_changed);
+    code = share->code;
+    *ret_done = code == CL_SUCCESS || !home_has_all(split);
+    if (*ret_done) {
+        launch_count(COUNTER_KERNEL_LAUNCHES, 1);
+        launch_count(COUNTER_PLACED_LAUNCHES, 1);
+        memcpy(command->times, share->command.times, sizeof command->times);
+        command->timed = share->command.timed;
+        command->leased = false;
+        if (code == CL_SUCCESS)
+            code = leave_there(split, place, command->queue);
+    } else { /* what the device did to its copies is void */
+        command->lag = 0;
+        for (unsigned i = 0; i < split->n_outputs; i++)
+            coherence_written(&split->outputs[i].buffer->coherence, PLACE_HOME, split->outputs[i].range);
+        code = CL_SUCCESS;
+    }
+    split_drop(split);
+    return code;
 }

@@ -74,6 +74,14 @@ struct split *split_plan(const struct command *command, const struct translate_k
  */
 cl_int split_run(struct split *split, struct engine *engine, struct command *command, bool *ret_done);
 
+/*
+ * The whole launch on another device: a plan as above, whose only share is there. Its buffers follow it and stay, until somebody asks for them
+ * elsewhere. If that device fails, it runs at home, provided that home still has what it needs; else the driver's error.
+ */
+struct split *split_plan_on(const struct command *command, const struct translate_kernel *about,
+                            struct further_device *device);
+cl_int split_run_on(struct split *split, struct engine *engine, struct command *command, bool *ret_done);
+
 /* Merges at home, repeating the others' groups there if they disagree or failed, and frees. queue: one of the program's. */
 cl_int split_resolve(struct split *split, struct queue_record *queue);
 

@@ -6,6 +6,7 @@
 #include "layer/layer.h"
 #include "layer/program.h"
 #include "layer/spread/buffer.h"
+#include "layer/spread/placement.h"
 #include "layer/spread/split.h"
 #include "layer/spread/touch.h"
 
@@ -35,7 +36,7 @@ bool spread_enabled(void)
     uint64_t set;
     bool measured;
 
-    return wanted_devices(&set, &measured) > 1;
+    return wanted_devices(&set, &measured) > 1 || placement_on();
 }
 
 /* --- before a command --- */
@@ -133,9 +134,10 @@ bool spread_wants(const struct command *draft)
     bool measured, wants = true;
     uint64_t set;
 
-    if (wanted_devices(&set, &measured) < 2 || !kernel->program ||
-        device_count_helpers(draft->queue->device) == 0)
+    if (!spread_enabled() || !kernel->program || device_count_helpers(draft->queue->device) == 0)
         return false;
+    if (wanted_devices(&set, &measured) < 2 || placement_on())
+        return true;
     if (pthread_mutex_trylock(&spread_lock) != 0)
         return true;
     known = twins_kernel(kernel->program, kernel->name);
@@ -154,6 +156,15 @@ bool spread_concerns(const struct command *command)
            !touch_each(command, NULL, is_tracked, NULL);
 }
 
+static cl_int run_placed(struct engine *engine, struct command *command, const struct translate_kernel *about,
+                         bool *ret_done)
+{
+    struct further_device *device = placement_device(command->queue->device);
+    struct split *split = device ? split_plan_on(command, about, device) : NULL;
+
+    return split ? split_run_on(split, engine, command, ret_done) : CL_SUCCESS;
+}
+
 cl_int spread_issue(struct engine *engine, struct command *command, bool *ret_done)
 {
     const struct translate_kernel *about = NULL;
@@ -168,10 +179,12 @@ cl_int spread_issue(struct engine *engine, struct command *command, bool *ret_do
     if (command->kind == COMMAND_KERNEL && spread_wants(command)) /* waits for the twin: without the lock */
         about = program_sliceable(command->u.launch.kernel->program, command->u.launch.kernel->name, &reason);
     pthread_mutex_lock(&spread_lock);
-    if (about)
+    if (about && devices > 1)
         split = split_plan(command, about, devices, set, measured);
     if (split)
         code = split_run(split, engine, command, ret_done);
+    else if (about && placement_on())
+        code = run_placed(engine, command, about, ret_done);
     if (code == CL_SUCCESS && !*ret_done)
         code = before(command);
     pthread_mutex_unlock(&spread_lock);
@@ -194,6 +207,11 @@ void spread_ran_alone(struct kernel_record *kernel, size_t items, int64_t ns)
 }
 
 /* --- the end of things --- */
+
+void spread_job_over(void)
+{
+    placement_job_over();
+}
 
 void spread_pin(struct mem_record *root)
 {

@@ -41,6 +41,9 @@ cl_int spread_issue(struct engine *engine, struct command *command, bool *ret_do
 /* A launch ran on its own device only, for so long. */
 void spread_ran_alone(struct kernel_record *kernel, size_t items, int64_t ns);
 
+/* The program has waited for everything: the next launch belongs to another job. Never blocks. */
+void spread_job_over(void);
+
 /* An image is being laid on the buffer: from now on it stays at home. */
 void spread_pin(struct mem_record *root);
 /* No handle and no command is left that could ask for its contents. */
