@@ -181,7 +181,7 @@ static const struct cli_option options[] = {
 
 const struct cli_command command_analyze = {
     .name = "analyze",
-    .summary = "Bound the response times of a task set, and say whether every deadline is met.",
+    .summary = "bound response times, and say whether every deadline is met",
     .arguments = "FILE",
     .min_arguments = 1,
     .max_arguments = 1,

@@ -135,7 +135,7 @@ static const struct cli_option options[] = {
 
 const struct cli_command command_check = {
     .name = "check",
-    .summary = "Read a task set, plan or overhead set and say what is wrong with it.",
+    .summary = "read a task set, plan or overhead set and say what is wrong with it",
     .arguments = "FILE",
     .min_arguments = 1,
     .max_arguments = 1,

@@ -95,7 +95,7 @@ static int run(const struct cli_args *args)
 
 const struct cli_command command_completion = {
     .name = "completion",
-    .summary = "Print a bash completion script made from the command table.",
+    .summary = "print a completion script for bash",
     .arguments = "",
     .example = "source <(baton completion)",
     .run = run,

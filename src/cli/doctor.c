@@ -261,7 +261,7 @@ static const struct cli_option options[] = {
 
 const struct cli_command command_doctor = {
     .name = "doctor",
-    .summary = "Say what works on this machine, and what to do about what does not.",
+    .summary = "say what works on this machine, and what to do about what does not",
     .arguments = "",
     .options = options,
     .example = "baton doctor",

@@ -273,7 +273,7 @@ static int run(const struct cli_args *args)
 
 const struct cli_command command_manual = {
     .name = "manual",
-    .summary = "Write the manual pages of all commands, of batond and of its configuration into a folder.",
+    .summary = "write the manual pages into a folder",
     .arguments = "FOLDER",
     .min_arguments = 1,
     .max_arguments = 1,

@@ -321,7 +321,7 @@ static const struct cli_option options[] = {
 
 const struct cli_command command_plan = {
     .name = "plan",
-    .summary = "Choose how many GPUs each task uses, and where, so that every deadline is met.",
+    .summary = "choose how many GPUs each task uses, so that every deadline is met",
     .arguments = "[FILE]",
     .min_arguments = 0,
     .max_arguments = 1,

@@ -64,8 +64,7 @@ static const struct cli_option options[] = {
 
 const struct cli_command command_report = {
     .name = "report",
-    .summary = "Make one self-contained HTML page from traces, studies, a daemon, and the --json answers of "
-               "other commands.",
+    .summary = "make one self-contained HTML page from traces, studies, a daemon or answers",
     .arguments = "[FILE...]",
     .min_arguments = 0,
     .max_arguments = STORY_MAX_INPUTS,

@@ -442,7 +442,7 @@ static const struct cli_option options[] = {
 
 const struct cli_command command_simulate = {
     .name = "simulate",
-    .summary = "Run a task set in virtual time, by the rules that batond enforces.",
+    .summary = "run a task set in virtual time, by the rules that batond enforces",
     .arguments = "FILE",
     .min_arguments = 1,
     .max_arguments = 1,

@@ -152,7 +152,7 @@ static const struct cli_option options[] = {
 
 const struct cli_command command_makespan = {
     .name = "makespan",
-    .summary = "Bound the worst-case makespan of a kernel's warps on one multiprocessor.",
+    .summary = "bound the worst-case makespan of a kernel's warps",
     .arguments = "",
     .options = options,
     .example = "baton makespan --string 5L9C2L9C --units L=1,C=4 --warps 8",

@@ -303,7 +303,7 @@ static const struct cli_option options[] = {
 
 const struct cli_command command_profile = {
     .name = "profile",
-    .summary = "Run a program by itself, measure its jobs, and write them as a task of a task set.",
+    .summary = "measure a program's jobs and write them as a task",
     .arguments = "[-- COMMAND...]",
     .min_arguments = 0,
     .max_arguments = (size_t)-1,
