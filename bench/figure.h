@@ -11,14 +11,14 @@
 #include <stdlib.h>
 
 /* The median of a measurement, and how far it spread. */
-static inline void figure(const char *name, double value, double low, double high)
+__attribute__((unused)) static inline void figure(const char *name, double value, double low, double high)
 {
     if (getenv("BATON_FIGURES"))
         (void)printf("figure %s %.6g %.6g %.6g\n", name, value, low, high);
 }
 
 /* The same of n ascending values. */
-static inline void figure_sorted(const char *name, const double values[], size_t n)
+__attribute__((unused)) static inline void figure_sorted(const char *name, const double values[], size_t n)
 {
     figure(name, values[n / 2], values[0], values[n - 1]);
 }

@@ -2,13 +2,15 @@
  * What the layer costs: the same program runs itself as a child with and without it, in turn, and compares medians. Connected means
  * that a daemon on a temporary socket is there and nobody else wants the device.
  *
- * usage: bench-layer            (needs batond, libbaton-layer.so and PoCL; the build folder is the parent of this program's)
+ * usage: bench-layer [sync] [pipelined] [write] [read] [product]     default: all. Needs batond, libbaton-layer.so and PoCL; the build
+ * folder is the parent of this program's.
  */
 #include <CL/cl.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <math.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ROUNDS = 9, PRODUCT_ROUNDS = 5, SAMPLES = 400, PIPELINE = 500, COPY = 16 << 20, SIDE = 1024 };
+enum { ROUNDS = 7, PRODUCT_ROUNDS = 3, SAMPLES = 400, PIPELINE = 500, COPY = 16 << 20, SIDE = 1024 };
 
 static const char source[] =
     "kernel void empty() {}\n"
@@ -48,6 +50,18 @@ static double median(double *values, size_t n)
     return values[n / 2];
 }
 
+/* What a child found: the median and the least of its samples, microseconds. */
+struct found {
+    double middle, least;
+};
+
+static struct found found_in(double *samples, size_t n)
+{
+    double middle = median(samples, n);
+
+    return (struct found){middle, samples[0]};
+}
+
 struct place {
     cl_context context;
     cl_command_queue queue;
@@ -71,7 +85,7 @@ static int open_place(struct place *ret_place)
 }
 
 /* Microseconds per launch: synchronous (enqueue and finish), or many enqueued and one finish. */
-static double measure_launch(const struct place *place, bool pipelined)
+static struct found measure_launch(const struct place *place, bool pipelined)
 {
     static double samples[SAMPLES] = {0};
     size_t one = 1, n = pipelined ? 20 : SAMPLES;
@@ -90,10 +104,10 @@ static double measure_launch(const struct place *place, bool pipelined)
         samples[i] = (now_us() - begin) / launches;
     }
     clReleaseKernel(kernel);
-    return median(samples, n);
+    return found_in(samples, n);
 }
 
-static double measure_copy(const struct place *place, bool reading)
+static struct found measure_copy(const struct place *place, bool reading)
 {
     double samples[15] = {0};
     char *host = malloc(COPY);
@@ -111,11 +125,11 @@ static double measure_copy(const struct place *place, bool reading)
     }
     clReleaseMemObject(mem);
     free(host);
-    return median(samples, 15);
+    return found_in(samples, 15);
 }
 
 /* A matrix product of 1024 x 1024; how many pieces is said by BATON_SLICE. The first, small launch makes the driver compile. */
-static double measure_product(const struct place *place)
+static struct found measure_product(const struct place *place)
 {
     double samples[2] = {0};
     size_t global[2] = {SIDE, SIDE}, local[2] = {32, 8}, little[2] = {SIDE, 8};
@@ -139,35 +153,37 @@ static double measure_product(const struct place *place)
     for (int i = 0; i < 3; i++)
         clReleaseMemObject(mems[i]);
     clReleaseKernel(kernel);
-    return samples[0] < samples[1] ? samples[0] : samples[1];
+    return found_in(samples, 2);
 }
 
 static int child(const char *what)
 {
     struct place place;
-    double value;
+    struct found found;
 
     if (open_place(&place))
         return 3;
-    value = !strcmp(what, "sync")        ? measure_launch(&place, false)
+    found = !strcmp(what, "sync")        ? measure_launch(&place, false)
             : !strcmp(what, "pipelined") ? measure_launch(&place, true)
             : !strcmp(what, "write")     ? measure_copy(&place, false)
             : !strcmp(what, "read")      ? measure_copy(&place, true)
                                          : measure_product(&place);
-    printf("%.4f\n", value);
+    printf("%.4f %.4f\n", found.middle, found.least);
     return 0;
 }
 
-/* One child; its number, or -1. */
-static double run_child(const char *self, const char *what, const char *const pairs[], const char *layer)
+/* One child; what it found, or -1. */
+static struct found run_child(const char *self, const char *what, const char *const pairs[],
+                              const char *layer)
 {
-    char text[64] = "";
+    struct found found = {-1, -1};
+    char text[64] = "", *rest;
     int ends[2], status = 0;
     ssize_t n;
     pid_t pid;
 
     if (pipe(ends))
-        return -1;
+        return found;
     pid = fork();
     if (pid == 0) {
         dup2(ends[1], STDOUT_FILENO);
@@ -184,10 +200,17 @@ static double run_child(const char *self, const char *what, const char *const pa
     n = read(ends[0], text, sizeof text - 1);
     close(ends[0]);
     waitpid(pid, &status, 0);
-    return n > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? strtod(text, NULL) : -1;
+    if (n > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        found.middle = strtod(text, &rest);
+        found.least = strtod(rest, NULL);
+    }
+    return found;
 }
 
-/* One line: the child's number plain and with the layer, what was added (median of the pairs, spread), and what it may be. */
+/*
+ * One line: what was added by the layer, as the median of the pairs with their spread and, since other work on the machine only ever adds
+ * to a time, between the quickest samples of all children; and what it may be.
+ */
 struct line {
     const char *title, *what;
     const char *const *pairs;
@@ -195,31 +218,40 @@ struct line {
     double most; /* microseconds, or percent; 0: nothing is demanded */
 };
 
+static double added_by(const struct line *line, double plain, double with)
+{
+    return line->as_ratio ? 100.0 * (with / plain - 1.0) : with - plain;
+}
+
 static void compare_runs(const char *self, const char *layer, const struct line *line)
 {
-    double plain[ROUNDS] = {0}, with[ROUNDS] = {0}, added[ROUNDS] = {0};
+    double plain[ROUNDS] = {0}, with[ROUNDS] = {0}, added[ROUNDS] = {0}, least[2] = {INFINITY, INFINITY};
     int rounds = strcmp(line->what, "product") ? ROUNDS : PRODUCT_ROUNDS; /* seconds each */
     const char *unit = line->as_ratio ? "%" : "us";
 
     for (int i = 0; i < rounds; i++) {
-        bool layer_first = i % 2; /* so that a drift of the machine hits both alike */
-        double first = run_child(self, line->what, line->pairs, layer_first ? layer : NULL);
-        double second = run_child(self, line->what, line->pairs, layer_first ? NULL : layer);
+        struct found found[2];
 
-        plain[i] = layer_first ? second : first;
-        with[i] = layer_first ? first : second;
+        for (int j = 0; j < 2; j++) {
+            int which =
+                (i + j) % 2; /* who goes first changes, so that a drift of the machine hits both alike */
+            found[which] = run_child(self, line->what, line->pairs, which ? layer : NULL);
+            least[which] = found[which].least < least[which] ? found[which].least : least[which];
+        }
+        plain[i] = found[0].middle;
+        with[i] = found[1].middle;
         if (plain[i] < 0 || with[i] < 0) {
-            printf("%-42s not measured (no device?)\n", line->title);
+            printf("%-43s not measured (no device?)\n", line->title);
             return;
         }
-        added[i] = line->as_ratio ? 100.0 * (with[i] / plain[i] - 1.0) : with[i] - plain[i];
+        added[i] = added_by(line, plain[i], with[i]);
     }
     qsort(added, (size_t)rounds, sizeof added[0], compare);
-    printf("%-42s %11.2f us %11.2f us  %+7.2f %-2s [%+.2f, %+.2f]", line->title,
+    printf("%-43s %11.2f us %11.2f us  %+7.2f %-2s [%+.2f, %+.2f]  quickest %+.2f %s", line->title,
            median(plain, (size_t)rounds), median(with, (size_t)rounds), added[rounds / 2], unit, added[0],
-           added[rounds - 1]);
+           added[rounds - 1], added_by(line, least[0], least[1]), unit);
     if (line->most > 0)
-        printf("  at most %+.2f %s", line->most, unit);
+        printf("   at most %+.2f %s", line->most, unit);
     printf("\n");
     fflush(stdout);
 }
@@ -243,13 +275,20 @@ static pid_t start_daemon(const char *build, const char *socket)
     return pid;
 }
 
+static bool wanted(int argc, char **argv, const char *what)
+{
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], what))
+            return true;
+    return argc == 1;
+}
+
 int main(int argc, char **argv)
 {
     static const char *const basic[] = {"POCL_DEVICES=basic", NULL}, *const pthread[] = {
                                                                          "POCL_DEVICES=pthread", NULL};
     /* 32 x 128 groups of 32 x 8, 10 in a piece: 410 pieces. */
     static const char *const cut[] = {"POCL_DEVICES=basic", "BATON_SLICE=10", NULL};
-    static const struct line alone = {"synchronous empty launch, basic, no daemon", "sync", basic, false, 0};
     static const struct line connected[] = {
         {"synchronous empty launch, basic", "sync", basic, false, 2},
         {"pipelined empty launch, pthread", "pipelined", pthread, false, 1},
@@ -275,12 +314,12 @@ int main(int argc, char **argv)
     setenv("POCL_CACHE_DIR", folder, 1);
     /* One method of memcpy for all sizes, as a copy engine has (docs/evaluation.md). */
     setenv("GLIBC_TUNABLES", "glibc.cpu.x86_non_temporal_threshold=0x40000", 0);
-    printf("%-42s %14s %14s  %s (median of %d pairs, %d products; [spread])\n", "", "plain", "layer", "added",
+    printf("%-43s %14s %14s  %s (median of %d pairs, %d products; [spread])\n", "", "plain", "layer", "added",
            ROUNDS, PRODUCT_ROUNDS);
-    compare_runs(self, layer, &alone);
     daemon = start_daemon(build, socket);
     for (size_t i = 0; i < sizeof connected / sizeof connected[0]; i++)
-        compare_runs(self, layer, &connected[i]);
+        if (wanted(argc, argv, connected[i].what))
+            compare_runs(self, layer, &connected[i]);
     if (daemon > 0) {
         kill(daemon, SIGTERM);
         waitpid(daemon, NULL, 0);

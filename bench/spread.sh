@@ -14,7 +14,7 @@ rounds=${1:-3}
 [ $# -gt 0 ] || set -- horner:2:20 multiply:1:20 scatter:2:20 add:16:40 stencil:16:40 transpose:16:40
 
 run() { # GPUS KIND MIB LAUNCHES: write kernel read all hash
-    OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=$1 BATON_STATS=$scratch/stats "$build/bench/spread-load" "$2" "$3" "$4"
+    OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=$1 BATON_STATS=$scratch/stats "$build/tests/spread/spread-load" "$2" "$3" "$4"
 }
 
 printf '%-10s %5s %6s %9s %9s %9s %9s %8s %16s\n' kernel MiB gpus write kernel read all ratio extremes

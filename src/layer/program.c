@@ -231,8 +231,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clCompileProgram(
     cl_program program, cl_uint n, const cl_device_id *devices, const char *options, cl_uint n_headers,
     const cl_program *headers, const char **names, void(CL_CALLBACK *notify)(cl_program, void *), void *data)
 {
-    struct program_record *old =
-        begin_build(program, TRANSLATE_COMPILE, options, n_headers, headers, names);
+    struct program_record *old = begin_build(program, TRANSLATE_COMPILE, options, n_headers, headers, names);
     cl_int code =
         target.clCompileProgram(program, n, devices, options, n_headers, headers, names, notify, data);
 

@@ -19,7 +19,7 @@ struct program_record {
     bool built, linked, handed_out;
     struct translate_header *headers; /* owned, with their names and texts: given to the latest compile */
     size_t n_headers;
-    bool lacks_header; /* one of them is not from source: the compile cannot be repeated */
+    bool lacks_header;             /* one of them is not from source: the compile cannot be repeated */
     struct program_record **parts; /* owned references: what it was linked from */
     size_t n_parts;
 

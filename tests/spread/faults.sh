@@ -107,5 +107,22 @@ BATON_PRIORITY=80 spread "group_ns scale 10000" 1 300
 verdict "two programs split at once: the urgent one ($(cat "$scratch/out"))" $?
 wait $other
 verdict "two programs split at once: the other one ($(cat "$scratch/other"))" $?
+
+# Placement: beside a program that keeps device 0 busy, the daemon gives device 1; there are no copies but the first and the last.
+FAKE_CL="group_ns scale 100000" OPENCL_LAYERS=$build/libbaton-layer.so timeout 60 "$load" 20 2000 0 >/dev/null 2>&1 &
+hog=$!
+sleep 1
+export BATON_PLACEMENT=chosen
+GPUS=1 spread "group_ns scale 20000" 0.7 300
+verdict "a placed job: nothing wrong ($(cat "$scratch/out"))" $?
+[ "$(number placed_launches)" -gt 10 ] && [ "$(number moved_bytes)" -eq $((2 * 300 * 4 * 4)) ]
+verdict "a placed job stays where its data is ($(number placed_launches), $(number moved_bytes) bytes)" $?
+GPUS=1 spread "group_ns scale 20000; abort_on 1 1 -5" 0.7 300
+verdict "the chosen device fails at the first launch ($(cat "$scratch/out"))" $?
+GPUS=1 spread "group_ns scale 20000; fail CreateBuffer 2 -4" 0.7 300
+verdict "no memory on the chosen device ($(cat "$scratch/out"))" $?
+unset BATON_PLACEMENT
+kill $hog
+wait $hog 2>/dev/null
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -42,22 +42,16 @@ static int ask_daemon(struct device_record *home, struct further_device *const h
     return PLACE_HOME;
 }
 
-/* Free now: where the data is, then home, then anywhere. Nobody is free: where the data is. */
+/* Where the data is, if that device is ours already; else the daemon knows who is free. */
 static int find_free(struct device_record *home, struct further_device *const helpers[], unsigned n)
 {
-    struct engine *engine;
+    const struct device_record *there = job_place == PLACE_HOME ? home : device_at(job_place)->record;
 
-    for (unsigned i = 0; i < n + 2; i++) {
-        int place = i == 0 ? job_place : i == 1 ? PLACE_HOME : helpers[i - 2]->place;
-
-        engine = &(place == PLACE_HOME ? home : device_at(place)->record)->engines[ENGINE_EXECUTION];
-        if (!engine_try_enter(engine))
-            continue;
-        engine_leave(
-            engine); /* the lease stays with us, idle, until the launch takes it or somebody wants it */
-        return place;
+    if (engine_try_enter(&there->engines[ENGINE_EXECUTION])) {
+        engine_leave(&there->engines[ENGINE_EXECUTION]); /* stays with us, idle, until the launch takes it */
+        return job_place;
     }
-    return job_place;
+    return ask_daemon(home, helpers, n);
 }
 
 struct further_device *placement_device(struct device_record *home)
