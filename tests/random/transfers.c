@@ -50,9 +50,9 @@ static void fill(struct world *world)
     struct touch touch = step.touches[0] = touch_part(world, view, unit, true);
     unsigned char *pattern = random_bytes(world, unit);
 
+    step_begin(&step); /* may end a map, and so change the model */
     for (size_t at = touch.begin; at < touch.end; at++)
         world->roots[view->root].model[at] = pattern[(at - touch.begin) % unit];
-    step_begin(&step);
     say(world, "fill %zu at %zu of root %u on queue %u", touch.end - touch.begin, touch.begin, view->root,
         step.queue);
     step_end(&step,
@@ -73,10 +73,10 @@ static void copy(struct world *world)
     if (a.end - a.begin > b.end - b.begin)
         a.end = a.begin + (b.end - b.begin);
     b.end = b.begin + (a.end - a.begin);
-    memcpy(world->roots[to->root].model + b.begin, world->roots[from->root].model + a.begin, a.end - a.begin);
     step.touches[0] = a;
     step.touches[1] = b;
     step_begin(&step);
+    memcpy(world->roots[to->root].model + b.begin, world->roots[from->root].model + a.begin, a.end - a.begin);
     say(world, "copy %zu from %zu of root %u to %zu of root %u on queue %u", a.end - a.begin, a.begin,
         from->root, b.begin, to->root, step.queue);
     step_end(&step,
@@ -183,7 +183,7 @@ static void image(struct world *world, unsigned which)
     size_t n = 1 + below(world, (unsigned)(rows - first));
     size_t origin[3] = {0, first, 0}, region[3] = {WIDTH, n, 1}, size = n * WIDTH * 4;
     unsigned char *model = root->model + first * WIDTH * 4, *bytes;
-    const struct view *buffer = any_view(world, size);
+    const struct view *buffer = &world->views[below(world, ROOTS)]; /* PoCL 3.1 crashes on parts of buffers here */
     struct step step = {.world = world, .n_touches = 1, .blocking = which < 2 && chance(world, 30)};
     cl_uint colour[4] = {below(world, 256), below(world, 256), below(world, 256), below(world, 256)};
     cl_command_type type = 0;
