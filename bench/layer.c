@@ -2,7 +2,8 @@
  * What the layer costs: the same program runs itself as a child with and without it, in turn, and compares medians. Connected means
  * that a daemon on a temporary socket is there and nobody else wants the device.
  *
- * usage: bench-layer            (needs batond, libbaton-layer.so and PoCL; the build folder is the parent of this program's)
+ * usage: bench-layer [sync] [pipelined] [write] [read] [product]     default: all. Needs batond, libbaton-layer.so and PoCL; the build
+ * folder is the parent of this program's.
  */
 #include <CL/cl.h>
 #include <errno.h>
@@ -20,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ROUNDS = 9, PRODUCT_ROUNDS = 5, SAMPLES = 400, PIPELINE = 500, COPY = 16 << 20, SIDE = 1024 };
+enum { ROUNDS = 7, PRODUCT_ROUNDS = 3, SAMPLES = 400, PIPELINE = 500, COPY = 16 << 20, SIDE = 1024 };
 
 static const char source[] =
     "kernel void empty() {}\n"
@@ -274,13 +275,20 @@ static pid_t start_daemon(const char *build, const char *socket)
     return pid;
 }
 
+static bool wanted(int argc, char **argv, const char *what)
+{
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], what))
+            return true;
+    return argc == 1;
+}
+
 int main(int argc, char **argv)
 {
     static const char *const basic[] = {"POCL_DEVICES=basic", NULL}, *const pthread[] = {
                                                                          "POCL_DEVICES=pthread", NULL};
     /* 32 x 128 groups of 32 x 8, 10 in a piece: 410 pieces. */
     static const char *const cut[] = {"POCL_DEVICES=basic", "BATON_SLICE=10", NULL};
-    static const struct line alone = {"synchronous empty launch, basic, no daemon", "sync", basic, false, 0};
     static const struct line connected[] = {
         {"synchronous empty launch, basic", "sync", basic, false, 2},
         {"pipelined empty launch, pthread", "pipelined", pthread, false, 1},
@@ -308,10 +316,10 @@ int main(int argc, char **argv)
     setenv("GLIBC_TUNABLES", "glibc.cpu.x86_non_temporal_threshold=0x40000", 0);
     printf("%-43s %14s %14s  %s (median of %d pairs, %d products; [spread])\n", "", "plain", "layer", "added",
            ROUNDS, PRODUCT_ROUNDS);
-    compare_runs(self, layer, &alone);
     daemon = start_daemon(build, socket);
     for (size_t i = 0; i < sizeof connected / sizeof connected[0]; i++)
-        compare_runs(self, layer, &connected[i]);
+        if (wanted(argc, argv, connected[i].what))
+            compare_runs(self, layer, &connected[i]);
     if (daemon > 0) {
         kill(daemon, SIGTERM);
         waitpid(daemon, NULL, 0);

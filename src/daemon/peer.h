@@ -54,17 +54,18 @@ struct peer {
     uint32_t client; /* number for people, never used again */
     struct credentials who;
     struct frame_hello hello;
-    bool joined;             /* known to the core */
-    bool exact;              /* its engine time matters to the policy: no idle leases */
-    bool reports_jobs;       /* says where its jobs begin and end */
-    unsigned priority;       /* in force */
-    bool best_effort;        /* in force */
-    struct frame_plan terms; /* the newest, in force once it was taken */
-    uint32_t serial, taken;  /* of the newest; of those in force */
-    struct task_entry *task; /* that it is, or reserves; NULL: none */
-    bool foreign;            /* its name is a task that another user runs */
-    bool reserves;           /* a process that will become the task's; until it ends */
+    bool joined;       /* known to the core */
+    bool exact;        /* its engine time matters to the policy: no idle leases */
+    bool reports_jobs; /* says where its jobs begin and end */
+    bool best_effort;  /* in force */
+    bool foreign;      /* its name is a task that another user runs */
+    bool reserves;     /* a process that will become the task's; until it ends */
     bool awaits_verdict;
+    bool boosted;
+    unsigned priority;            /* in force */
+    uint32_t serial, taken;       /* of the newest terms; of those in force */
+    struct frame_plan terms;      /* the newest, in force once they were taken */
+    struct task_entry *task;      /* that it is, or reserves; NULL: none */
     uint64_t late, late_reported; /* jobs */
     baton_nsec late_at;           /* when that was reported; 0: never */
     struct page *page;
@@ -74,7 +75,6 @@ struct peer {
     struct peer *next_dirty;
     pid_t threads[PEER_MAX_THREADS];
     size_t n_threads;
-    bool boosted;
     /* Profile `gpusync`: one lane, one token, one engine at a time. */
     enum peer_token token;
     uint32_t queue;  /* leases that wait for the lane */

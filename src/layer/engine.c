@@ -449,6 +449,7 @@ static void issue_one(struct engine *engine, struct command *command)
     if (spread_concerns(command)) {
         /* It may wait for engines of other devices: then none may be held, and what is in flight here holds this one. */
         finish_issued(engine);
+        drop_carried(engine);
         engine_flight_reap(engine, true);
         begin_at = recorder_on ? clock_now() : 0;
         code = spread_issue(engine, command, &done);

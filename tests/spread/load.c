@@ -75,7 +75,7 @@ static void prepare(struct load *load, const char *kind, size_t mib)
     cl_uint parameter = 3;
     cl_int code;
 
-    while (side * side < n)
+    while (4 * side * side <= n)
         side *= 2;
     need(clGetPlatformIDs(1, &platform, NULL), "platform");
     need(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "device");

@@ -103,5 +103,32 @@ for placement in chosen any; do
 done
 kill $hog
 wait $hog 2>/dev/null
+
+# The plan says how many GPUs; the command line may say otherwise.
+kill "$daemon"
+wait "$daemon" 2>/dev/null
+cat >"$scratch/plan.yaml" <<'PLAN'
+analysis: holistic
+profile: priority
+tasks:
+  - {name: cases, priority: 50, gpus: 2, placement: chosen, piece_ms: 0.5}
+PLAN
+"$build/batond" --socket "$scratch/socket" --plan "$scratch/plan.yaml" --foreground >"$scratch/log" 2>&1 &
+daemon=$!
+for _ in $(seq 100); do
+    [ -S "$scratch/socket" ] && break
+    sleep 0.05
+done
+planned() { # OPTIONS
+    rm -f "$scratch/stats"
+    BATON_SOCKET=$scratch/socket timeout 120 "$build/baton" run --name cases "$@" --stats "$scratch/stats" -- "$cases" own_writes \
+        >/dev/null 2>&1
+}
+planned && [ "$(number split_launches)" -eq 2 ]
+verdict "without --gpus the plan is followed ($(number split_launches))" $?
+planned --gpus auto && [ "$(number split_launches)" -eq 2 ]
+verdict "--gpus auto follows the plan ($(number split_launches))" $?
+planned --gpus 1 && [ "$(number split_launches)" -eq 0 ]
+verdict "--gpus 1 overrides the plan ($(number split_launches))" $?
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

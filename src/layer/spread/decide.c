@@ -55,9 +55,15 @@ double samples_median(const struct samples *samples)
     return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
+void decide_ran_alone(struct decision *decision, size_t items, int64_t ns)
+{
+    samples_add(&decision->one, items, ns);
+    decision->rest -= decision->rest > 0;
+}
+
 bool decide_worth_it(const struct decision *decision, size_t items)
 {
-    return !decision->never && decision->one.n >= DECIDE_KNOWN &&
+    return !decision->never && !decision->rest && decision->one.n >= DECIDE_KNOWN &&
            samples_median(&decision->one) * (double)items >= DECIDE_LEAST;
 }
 
@@ -67,18 +73,21 @@ bool decide_split(struct decision *decision, const struct decision_costs *costs,
     double one = samples_median(&decision->one) * (double)launch->items;
     double several = samples_median(&decision->several) * (double)launch->items;
     double promised;
-    bool better;
+    bool hopeful;
 
     if (launch->devices < 2 || !decide_worth_it(decision, launch->items))
         return false;
     decision->n_asked++;
     promised = one / launch->devices + line_at(&costs->move, (double)launch->move_bytes) +
                line_at(&costs->merge, (double)launch->merge_bytes);
-    if (decision->several.n <
-        DECIDE_TRIALS) /* the first split pays for copies that later ones find in place */
-        return promised < GAIN * one;
-    better = several < GAIN * one;
-    if (decision->n_asked % DECIDE_AGAIN == 0)
-        return better ? false : several < HOPELESS * one || promised < GAIN * one / 2;
-    return better;
+    hopeful = promised < GAIN * one;
+    if (decision->several.n >= DECIDE_TRIALS) {
+        if (several < GAIN * one)
+            return decision->n_asked % DECIDE_AGAIN != 0;
+        hopeful = several < HOPELESS * one || promised < GAIN * one / 2;
+        decision->rest = DECIDE_AGAIN;
+    } else if (!hopeful) { /* the first split pays for copies that later ones find in place: several trials */
+        decision->rest = DECIDE_AGAIN;
+    }
+    return hopeful;
 }

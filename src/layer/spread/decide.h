@@ -34,6 +34,8 @@ double samples_median(const struct samples *samples); /* 0: none */
 struct decision {
     struct samples one, several; /* whole launches: alone, and split with its copies and its merge */
     unsigned n_asked;
+    unsigned
+        rest; /* launches on one device before it is thought about again: thinking costs a hop to another thread */
     bool never; /* must not be split, whatever it costs */
 };
 
@@ -50,13 +52,17 @@ struct decision_case {
 /* Below this a launch is not worth a thought, ns. */
 #define DECIDE_LEAST 1000000
 
+/* A launch ran on one device. */
+void decide_ran_alone(struct decision *decision, size_t items, int64_t ns);
+
 /* Known well enough on one device, and long enough, to think about several? Cheap, before anything is prepared. */
 bool decide_worth_it(const struct decision *decision, size_t items);
 
 /*
  * True: split this launch. The first DECIDE_KNOWN run on one device; then, if the lines promise anything, DECIDE_TRIALS are split; then
- * the better median wins, by 3 % at least; every DECIDE_AGAIN-th launch tries the other way, if that is not hopeless. So the median of a kernel
- * that does not profit is that of one device.
+ * the better median wins, by 3 % at least. A kernel that does not profit is left alone for DECIDE_AGAIN launches and then tried
+ * once, unless that is hopeless; one that does runs on one device now and then, so that both are known. So the median of a kernel that does not
+ * profit is that of one device.
  */
 bool decide_split(struct decision *decision, const struct decision_costs *costs,
                   const struct decision_case *launch);

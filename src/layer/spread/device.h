@@ -20,18 +20,18 @@ struct device_task {
 struct further_device {
     cl_device_id handle;
     cl_platform_id platform;
-    int place;       /* PLACE_DEVICE + its index */
-    unsigned number; /* among the devices of its platform */
-    bool failed;     /* a context or queue could not be had: not tried again */
     struct device_record *record;
     cl_context context;
     struct queue_record queue; /* in order, of that context; not in any table */
+    int place;                 /* PLACE_DEVICE + its index */
+    unsigned number;           /* among the devices of its platform */
 
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* guards the following, but not `failed` */
     pthread_cond_t changed;
     struct device_task *tasks, **tail;
-    bool started, stopping;
     pthread_t thread;
+    bool started, stopping;
+    bool failed; /* spread_lock: a context or queue could not be had, not tried again */
 };
 
 /*

@@ -99,11 +99,12 @@ static bool unite(unsigned char merged[MERGE_BLOCK], const unsigned char *shadow
 {
     unsigned char other[MERGE_BLOCK], rest[3][MERGE_MAX_GRANULE] = {{0}}, end[MERGE_MAX_GRANULE];
     size_t whole = bytes / granule * granule, cut = bytes - whole;
+    unsigned char *const turns[] = {other, merged};
     const unsigned char *first = writers[0];
     bool conflict = false;
 
     for (size_t w = 1; w < n; w++) { /* from one block into the other in turn, so that it ends in `merged` */
-        unsigned char *into = (n - w) % 2 ? merged : other;
+        unsigned char *into = turns[(n - w) % 2];
 
         conflict |= join(into, shadow, first, writers[w], whole, granule);
         if (cut) {

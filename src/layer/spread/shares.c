@@ -1,10 +1,13 @@
 #include "layer/spread/shares.h"
 
+#include <assert.h>
+
 void shares_divide(uint32_t n_groups, const double rates[], unsigned n, uint32_t grain, uint32_t ret_ends[])
 {
     double known = 0, total = 0, sum = 0;
     unsigned n_known = 0;
 
+    assert(n > 0);
     for (unsigned i = 0; i < n; i++)
         if (rates[i] > 0) {
             known += rates[i];

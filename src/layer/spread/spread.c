@@ -202,7 +202,7 @@ void spread_ran_alone(struct kernel_record *kernel, size_t items, int64_t ns)
         return;
     known = twins_kernel(kernel->program, kernel->name);
     if (known)
-        samples_add(&known->decision.one, items, ns);
+        decide_ran_alone(&known->decision, items, ns);
     pthread_mutex_unlock(&spread_lock);
 }
 
