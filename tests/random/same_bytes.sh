@@ -13,17 +13,18 @@ seeds=6
 passed=0
 failed=0
 
-verdict() { # NAME STATUS
-    if [ "$2" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $1"; fi
+# The status comes first: a substitution in the name would replace it.
+verdict() { # STATUS NAME
+    if [ "$1" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $2"; fi
 }
 
 POCL_DEVICES=pthread timeout 1000 "$random" -g 1 $seeds >"$scratch/plain" 2>&1
-verdict "without Baton" $?
+verdict $? "without Baton"
 for way in "POCL_DEVICES=pthread" "POCL_DEVICES=basic BATON_TEST_QUEUE=1" "POCL_DEVICES=basic BATON_SLICE=64 BATON_CHUNK=4KiB"; do
     # shellcheck disable=SC2086 # settings, one word each
     env OPENCL_LAYERS="$build/libbaton-layer.so" $way timeout 1000 "$random" -g 1 $seeds >"$scratch/lines" 2>&1
     cmp -s "$scratch/plain" "$scratch/lines"
-    verdict "$way ($(diff "$scratch/plain" "$scratch/lines" | head -n 2 | tr '\n' ' '))" $?
+    verdict $? "$way ($(diff "$scratch/plain" "$scratch/lines" | head -n 2 | tr '\n' ' '))"
 done
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
