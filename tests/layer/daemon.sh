@@ -16,8 +16,9 @@ load=$build/tests/layer/layer-load
 passed=0
 failed=0
 
-verdict() { # NAME STATUS
-    if [ "$2" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $1"; fi
+# The status comes first: a substitution in the name would replace it.
+verdict() { # STATUS NAME
+    if [ "$1" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $2"; fi
 }
 
 start_daemon() {
@@ -52,41 +53,41 @@ under 10 "$scratch/hog.json" "$load" 3 2000 0 >"$scratch/hog" &
 hog=$!
 sleep 1
 under 80 "$scratch/urgent.json" "$load" 1.5 1 5 >"$scratch/urgent"
-verdict "the urgent program's results are right ($(cat "$scratch/urgent"))" $?
+verdict $? "the urgent program's results are right ($(cat "$scratch/urgent"))"
 wait $hog
-verdict "the hog's results are right ($(cat "$scratch/hog"))" $?
+verdict $? "the hog's results are right ($(cat "$scratch/hog"))"
 [ "$(number yields "$scratch/hog.json")" -gt 20 ]
-verdict "the hog gave way ($(number yields "$scratch/hog.json") times)" $?
+verdict $? "the hog gave way ($(number yields "$scratch/hog.json") times)"
 [ "$(number pieces "$scratch/hog.json")" -gt 100 ]
-verdict "the hog ran in pieces ($(number pieces "$scratch/hog.json"))" $?
+verdict $? "the hog ran in pieces ($(number pieces "$scratch/hog.json"))"
 worst=$(sed -n 's/.*max \([0-9]*\).*/\1/p' "$scratch/urgent")
 [ "${worst:-999}" -lt 100 ]
-verdict "nobody waited for a whole hog kernel (worst ${worst:-?} ms of 200)" $?
+verdict $? "nobody waited for a whole hog kernel (worst ${worst:-?} ms of 200)"
 
 # A program's first launch waits for its rewritten twin, but not in the engine.
 under 10 "$scratch/steady.json" "$load" 2.5 1 2 >"$scratch/steady" &
 steady=$!
 sleep 0.7
 FAKE_CL="$FAKE_CL;duration BuildProgram 400000" under 80 "$scratch/first.json" "$load" 0.1 50 0 >"$scratch/first"
-verdict "a program whose builds take long computes right ($(cat "$scratch/first"))" $?
+verdict $? "a program whose builds take long computes right ($(cat "$scratch/first"))"
 [ "$(number pieces "$scratch/first.json")" -gt 0 ]
-verdict "its first launch waited for the twin and ran in pieces" $?
+verdict $? "its first launch waited for the twin and ran in pieces"
 wait $steady
 worst=$(sed -n 's/.*max \([0-9]*\).*/\1/p' "$scratch/steady")
 [ "${worst:-999}" -lt 200 ]
-verdict "nobody waited for another program's build (worst ${worst:-?} ms of 400)" $?
+verdict $? "nobody waited for another program's build (worst ${worst:-?} ms of 400)"
 
 # Equals take turns, also with one that always has the next launch under way.
 under 50 "$scratch/full.json" env FAKE_CL="group_ns scale 200000" "$load" 2 1 0 32 >"$scratch/full" &
 full=$!
 sleep 0.5
 under 50 "$scratch/equal.json" env FAKE_CL="group_ns scale 200000" "$load" 1 1 1 >"$scratch/equal"
-verdict "beside a program that keeps its pipeline full the results are right ($(cat "$scratch/equal"))" $?
+verdict $? "beside a program that keeps its pipeline full the results are right ($(cat "$scratch/equal"))"
 wait $full
-verdict "its own are, too ($(cat "$scratch/full"))" $?
+verdict $? "its own are, too ($(cat "$scratch/full"))"
 worst=$(sed -n 's/.*max \([0-9]*\).*/\1/p' "$scratch/equal")
 [ "${worst:-999}" -lt 100 ]
-verdict "its equal had its turn (worst ${worst:-?} ms)" $?
+verdict $? "its equal had its turn (worst ${worst:-?} ms)"
 
 # A daemon that takes its time is waited for, not passed by.
 kill -STOP "$daemon"
@@ -95,19 +96,19 @@ late=$!
 sleep 0.7
 kill -CONT "$daemon"
 wait $late
-verdict "a daemon that answers after 0.7 s is waited for" $?
+verdict $? "a daemon that answers after 0.7 s is waited for"
 
 # Without priorities of their own, `adaptive` puts the program with short jobs first (GPES).
 under adaptive "$scratch/long.json" "$load" 2.5 2000 0 >"$scratch/long" &
 long=$!
 sleep 1
 under adaptive "$scratch/brief.json" "$load" 1 1 5 >"$scratch/brief"
-verdict "an adaptive program beside another computes right ($(cat "$scratch/brief"))" $?
+verdict $? "an adaptive program beside another computes right ($(cat "$scratch/brief"))"
 wait $long
-verdict "and so does the other ($(cat "$scratch/long"))" $?
+verdict $? "and so does the other ($(cat "$scratch/long"))"
 worst=$(sed -n 's/.*max \([0-9]*\).*/\1/p' "$scratch/brief")
 [ "${worst:-999}" -lt 100 ]
-verdict "short jobs go first under adaptive (worst ${worst:-?} ms of 200)" $?
+verdict $? "short jobs go first under adaptive (worst ${worst:-?} ms of 200)"
 
 # Killed while pieces run: the program goes on by itself, and finds the next one.
 under 10 "$scratch/hog.json" "$load" 3 500 0 >"$scratch/hog" &
@@ -117,40 +118,40 @@ stop_daemon KILL
 sleep 0.7
 start_daemon
 wait $hog
-verdict "a daemon that dies and comes back changes no result ($(cat "$scratch/hog"))" $?
+verdict $? "a daemon that dies and comes back changes no result ($(cat "$scratch/hog"))"
 stop_daemon TERM
 
 # A program does not take the bus from itself: one grant for its kernels and one for its copies, whatever their direction.
 start_daemon
 under 10 "$scratch/both.json" "$load" 0.5 1 1 1 copies >"$scratch/both"
-verdict "a program that copies to and fro computes right ($(cat "$scratch/both"))" $?
+verdict $? "a program that copies to and fro computes right ($(cat "$scratch/both"))"
 grants=$("$build/baton" status --json | sed -n 's/.*"grants": \([0-9]*\).*/\1/p' | head -n 1)
 [ "${grants:-999}" -le 3 ]
-verdict "it asked ${grants:-?} times for $(number copies "$scratch/both.json") copies and $(number kernel_launches "$scratch/both.json") launches" $?
+verdict $? "it asked ${grants:-?} times for $(number copies "$scratch/both.json") copies and $(number kernel_launches "$scratch/both.json") launches"
 
 # Two programs at it keep their results.
 under 10 "$scratch/a.json" "$load" 1.5 20 0 1 copies >"$scratch/a" &
 other=$!
 under 10 "$scratch/b.json" "$load" 1.5 20 0 1 copies >"$scratch/b"
-verdict "two programs that copy to and fro compute right ($(cat "$scratch/b"))" $?
+verdict $? "two programs that copy to and fro compute right ($(cat "$scratch/b"))"
 wait $other
-verdict "both of them ($(cat "$scratch/a"))" $?
+verdict $? "both of them ($(cat "$scratch/a"))"
 stop_daemon TERM
 
 # The baseline runs everything whole.
 start_daemon --profile fifo
 under 10 "$scratch/fifo.json" "$load" 1 100 0 >"$scratch/fifo"
-verdict "under fifo the results are right too ($(cat "$scratch/fifo"))" $?
+verdict $? "under fifo the results are right too ($(cat "$scratch/fifo"))"
 [ "$(number pieces "$scratch/fifo.json")" -eq 0 ]
-verdict "under fifo nothing is cut" $?
+verdict $? "under fifo nothing is cut"
 stop_daemon TERM
 
 # A program may end while its twin is being built: the builder stops before the driver's compiler is torn down.
 FAKE_CL="duration BuildProgram 200000" BATON_SLICE=1 OPENCL_LAYERS=$build/libbaton-layer.so timeout 20 "$load" 0 1 0 >"$scratch/short" 2>&1
-verdict "a program may end while its twin is built ($(cat "$scratch/short"))" $?
+verdict $? "a program may end while its twin is built ($(cat "$scratch/short"))"
 
 OPENCL_LAYERS=$build/libbaton-layer.so BATON_REQUIRE_DAEMON=1 timeout 20 "$load" 0.1 1 0 >"$scratch/refused" 2>&1
 [ $? -ne 0 ]
-verdict "a required daemon that is absent refuses the context" $?
+verdict $? "a required daemon that is absent refuses the context"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

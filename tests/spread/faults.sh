@@ -16,8 +16,9 @@ export BATON_CACHE_DIR=$scratch/cache BATON_TRANSLATE=$build/baton-translate XDG
 passed=0
 failed=0
 
-verdict() { # NAME STATUS
-    if [ "$2" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $1"; fi
+# The status comes first: a substitution in the name would replace it.
+verdict() { # STATUS NAME
+    if [ "$1" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $2"; fi
 }
 
 number() { # FIELD
@@ -36,50 +37,50 @@ groups_of() { # QUEUE: work-groups of its last 20 launches
 }
 
 spread "group_ns scale 20000" 0.7 400
-verdict "two equal devices: nothing wrong ($(cat "$scratch/out"))" $?
+verdict $? "two equal devices: nothing wrong ($(cat "$scratch/out"))"
 [ "$(number split_launches)" -gt 20 ]
-verdict "two equal devices: split ($(number split_launches))" $?
+verdict $? "two equal devices: split ($(number split_launches))"
 
 # Three quarters of the groups belong on a device that is three times as fast.
 spread "group_ns scale 20000; slow 1 300" 1 400
-verdict "unequal devices: nothing wrong ($(cat "$scratch/out"))" $?
+verdict $? "unequal devices: nothing wrong ($(cat "$scratch/out"))"
 mapfile -t queues < <(awk '$1 == "NDRangeKernel" { print $2 }' "$scratch/log" | sort -n | uniq)
 fast=$(groups_of "${queues[0]}")
 slow=$(groups_of "${queues[1]}")
 [ "$fast" -gt $((2 * slow)) ] && [ "$fast" -lt $((4 * slow)) ]
-verdict "unequal devices: shares follow the speed (${fast:-?} : ${slow:-?})" $?
+verdict $? "unequal devices: shares follow the speed (${fast:-?} : ${slow:-?})"
 
 spread "group_ns scale 5000; abort_on 1 3 -5" 0.4 200
-verdict "a device that fails in the middle once ($(cat "$scratch/out"))" $?
+verdict $? "a device that fails in the middle once ($(cat "$scratch/out"))"
 spread "group_ns scale 5000; abort_on 1 0 -5" 0.4 200
-verdict "a device that always fails ($(cat "$scratch/out"))" $?
+verdict $? "a device that always fails ($(cat "$scratch/out"))"
 spread "group_ns scale 5000; fail CreateBuffer 2 -4" 0.4 200
-verdict "no memory on the second device ($(cat "$scratch/out"))" $?
+verdict $? "no memory on the second device ($(cat "$scratch/out"))"
 spread "group_ns scale 5000; fail CreateContext 2 -6" 0.3 200
-verdict "no context on the second device ($(cat "$scratch/out"))" $?
+verdict $? "no context on the second device ($(cat "$scratch/out"))"
 [ "$(number split_launches)" -eq 0 ]
-verdict "no context on the second device: one device does it" $?
+verdict $? "no context on the second device: one device does it"
 spread "group_ns scale 5000; fail CreateCommandQueue 2 -6" 0.3 200
-verdict "no queue on the second device ($(cat "$scratch/out"))" $?
+verdict $? "no queue on the second device ($(cat "$scratch/out"))"
 spread "group_ns scale 5000; fail BuildProgram 3 -11" 0.3 200
-verdict "a program that does not build on the second device ($(cat "$scratch/out"))" $?
+verdict $? "a program that does not build on the second device ($(cat "$scratch/out"))"
 [ "$(number split_launches)" -eq 0 ]
-verdict "a program that does not build there: one device does it" $?
+verdict $? "a program that does not build there: one device does it"
 for nth in 1 2 3 4 5; do
     spread "group_ns scale 5000; fail MapBuffer $nth -12" 0.3 200
-    verdict "map $nth fails ($(cat "$scratch/out"))" $?
+    verdict $? "map $nth fails ($(cat "$scratch/out"))"
     spread "group_ns scale 5000; fail SetKernelArg $((nth + 4)) -40" 0.3 200
-    verdict "argument $((nth + 4)) cannot be set ($(cat "$scratch/out"))" $?
+    verdict $? "argument $((nth + 4)) cannot be set ($(cat "$scratch/out"))"
 done
 spread "group_ns scale 5000; fail WriteBuffer 1 -4" 0.3 200
-verdict "a copy to the second device fails ($(cat "$scratch/out"))" $?
+verdict $? "a copy to the second device fails ($(cat "$scratch/out"))"
 GPUS=auto spread "group_ns scale 50000" 1 400
-verdict "auto: nothing wrong ($(cat "$scratch/out"))" $?
+verdict $? "auto: nothing wrong ($(cat "$scratch/out"))"
 [ "$(number split_launches)" -gt 20 ]
-verdict "auto: long kernels are split once they are known ($(number split_launches))" $?
+verdict $? "auto: long kernels are split once they are known ($(number split_launches))"
 GPUS=auto spread "group_ns scale 100" 0.5 4
 [ $((10 * $(number split_launches))) -lt "$(number kernel_launches)" ] # a busy machine makes any kernel look long now and then
-verdict "auto: short kernels are not ($(number split_launches) of $(number kernel_launches))" $?
+verdict $? "auto: short kernels are not ($(number split_launches) of $(number kernel_launches))"
 
 # A program killed between split and merge: both devices are free for the next one.
 "$build/batond" --socket "$scratch/socket" --foreground >"$scratch/daemon.log" 2>&1 &
@@ -95,18 +96,18 @@ sleep 0.7
 kill -KILL $victim
 wait $victim 2>/dev/null
 spread "group_ns scale 20000" 0.7 400
-verdict "after a program was killed in a split launch ($(cat "$scratch/out"))" $?
+verdict $? "after a program was killed in a split launch ($(cat "$scratch/out"))"
 [ "$(number split_launches)" -gt 5 ]
-verdict "after a program was killed both devices work ($(number split_launches))" $?
+verdict $? "after a program was killed both devices work ($(number split_launches))"
 
 # Two programs split at the same time: each waits for the other's devices, none for ever.
 FAKE_CL="group_ns scale 10000" OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=2 BATON_PRIORITY=10 timeout 60 \
     "$load" 1.5 300 0 >"$scratch/other" 2>&1 &
 other=$!
 BATON_PRIORITY=80 spread "group_ns scale 10000" 1 300
-verdict "two programs split at once: the urgent one ($(cat "$scratch/out"))" $?
+verdict $? "two programs split at once: the urgent one ($(cat "$scratch/out"))"
 wait $other
-verdict "two programs split at once: the other one ($(cat "$scratch/other"))" $?
+verdict $? "two programs split at once: the other one ($(cat "$scratch/other"))"
 
 # Placement: beside a program that keeps device 0 busy, the daemon gives device 1; there are no copies but the first and the last.
 FAKE_CL="group_ns scale 100000" OPENCL_LAYERS=$build/libbaton-layer.so timeout 60 "$load" 20 2000 0 >/dev/null 2>&1 &
@@ -114,13 +115,13 @@ hog=$!
 sleep 1
 export BATON_PLACEMENT=chosen
 GPUS=1 spread "group_ns scale 20000" 0.7 300
-verdict "a placed job: nothing wrong ($(cat "$scratch/out"))" $?
+verdict $? "a placed job: nothing wrong ($(cat "$scratch/out"))"
 [ "$(number placed_launches)" -gt 10 ] && [ "$(number moved_bytes)" -eq $((2 * 300 * 4 * 4)) ]
-verdict "a placed job stays where its data is ($(number placed_launches), $(number moved_bytes) bytes)" $?
+verdict $? "a placed job stays where its data is ($(number placed_launches), $(number moved_bytes) bytes)"
 GPUS=1 spread "group_ns scale 20000; abort_on 1 1 -5" 0.7 300
-verdict "the chosen device fails at the first launch ($(cat "$scratch/out"))" $?
+verdict $? "the chosen device fails at the first launch ($(cat "$scratch/out"))"
 GPUS=1 spread "group_ns scale 20000; fail CreateBuffer 2 -4" 0.7 300
-verdict "no memory on the chosen device ($(cat "$scratch/out"))" $?
+verdict $? "no memory on the chosen device ($(cat "$scratch/out"))"
 unset BATON_PLACEMENT
 kill $hog
 wait $hog 2>/dev/null

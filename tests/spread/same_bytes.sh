@@ -15,8 +15,9 @@ export BATON_TRANSLATE=$build/baton-translate BATON_SOCKET=/nonexistent/baton.so
 passed=0
 failed=0
 
-verdict() { # NAME STATUS
-    if [ "$2" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $1"; fi
+# The status comes first: a substitution in the name would replace it.
+verdict() { # STATUS NAME
+    if [ "$1" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $2"; fi
 }
 
 number() { # FIELD
@@ -31,20 +32,20 @@ spread() { # GPUS [CASE]
 
 same() { # NAME, after spread
     diff "$scratch/one" "$scratch/several" >"$scratch/diff"
-    verdict "$1 ($(head -n 3 "$scratch/diff" | tr '\n' ' ') $(head -c 300 "$scratch/errors"))" $?
+    verdict $? "$1 ($(head -n 3 "$scratch/diff" | tr '\n' ' ') $(head -c 300 "$scratch/errors"))"
 }
 
 "$cases" >"$scratch/one"
-verdict "one device alone" $?
+verdict $? "one device alone"
 [ "$(wc -l <"$scratch/one")" -gt 50 ]
-verdict "every case speaks" $?
+verdict $? "every case speaks"
 
 spread 2
 same "two devices, the same bytes"
 [ "$(number split_launches)" -gt 45 ] && [ "$(number merged_bytes)" -gt 1000000 ] && [ "$(number moved_bytes)" -gt 1000000 ]
-verdict "launches were split and merged ($(number split_launches), $(number merged_bytes))" $?
+verdict $? "launches were split and merged ($(number split_launches), $(number merged_bytes))"
 [ "$(number disagreements)" -ge 1 ] && [ "$(number disagreements)" -le 3 ]
-verdict "a disagreement was found once, then remembered ($(number disagreements))" $?
+verdict $? "a disagreement was found once, then remembered ($(number disagreements))"
 
 spread all
 same "three devices, the same bytes"
@@ -53,23 +54,23 @@ same "two devices, everything through the graph"
 BATON_SLICE=16 BATON_CHUNK=10000 spread 2
 same "two devices, shares in small pieces, copies in chunks"
 [ "$(number pieces)" -gt 1000 ]
-verdict "the shares ran in pieces ($(number pieces))" $?
+verdict $? "the shares ran in pieces ($(number pieces))"
 spread auto
 same "auto, the same bytes"
 spread 1
 same "--gpus 1, the same bytes"
 [ "$(number split_launches)" -eq 0 ] && [ "$(number moved_bytes)" -eq 0 ]
-verdict "--gpus 1 splits nothing" $?
+verdict $? "--gpus 1 splits nothing"
 
 spread 2 atomics
 [ "$(number split_launches)" -eq 0 ]
-verdict "a kernel with global atomics is not split" $?
+verdict $? "a kernel with global atomics is not split"
 spread 2 early_release
 [ "$(number split_launches)" -eq 6 ] && [ "$(number merged_bytes)" -eq $((3 * 4 * 65536)) ]
-verdict "results that nobody reads are never merged ($(number merged_bytes))" $?
+verdict $? "results that nobody reads are never merged ($(number merged_bytes))"
 spread 2 own_writes
 [ "$(number split_launches)" -eq 2 ] && [ "$(number merged_bytes)" -lt $((2 * 4 * 65536)) ]
-verdict "known writes are gathered without comparing ($(number merged_bytes))" $?
+verdict $? "known writes are gathered without comparing ($(number merged_bytes))"
 
 # With a daemon: shares take leases of their devices' engines.
 "$build/batond" --socket "$scratch/socket" --foreground >"$scratch/log" 2>&1 &
@@ -81,14 +82,14 @@ done
 BATON_SOCKET=$scratch/socket spread 2
 same "two devices under a daemon"
 [ "$(number split_launches)" -gt 45 ]
-verdict "launches were split under a daemon ($(number split_launches))" $?
+verdict $? "launches were split under a daemon ($(number split_launches))"
 BATON_SOCKET=$scratch/socket spread 2 &
 first=$!
 OPENCL_LAYERS=$build/libbaton-layer.so BATON_SOCKET=$scratch/socket BATON_GPUS=2 timeout 120 "$cases" >"$scratch/second"
 wait $first
 same "two programs that share two devices: the first"
 cmp -s "$scratch/one" "$scratch/second"
-verdict "two programs that share two devices: the second" $?
+verdict $? "two programs that share two devices: the second"
 
 # A job's GPU is the daemon's choice: beside a program that keeps the first one busy it is another one, and the data follows.
 OPENCL_LAYERS=$build/libbaton-layer.so BATON_SOCKET=$scratch/socket timeout 100 "$build/tests/spread/spread-load" horner 2 1000 \
@@ -99,7 +100,7 @@ for placement in chosen any; do
     BATON_SOCKET=$scratch/socket BATON_PLACEMENT=$placement spread 1
     same "placement $placement beside a busy device"
     [ "$(number placed_launches)" -gt 10 ] && [ "$(number moved_bytes)" -gt 0 ]
-    verdict "placement $placement moves launches ($(number placed_launches))" $?
+    verdict $? "placement $placement moves launches ($(number placed_launches))"
 done
 kill $hog
 wait $hog 2>/dev/null
@@ -125,10 +126,10 @@ planned() { # OPTIONS
         >/dev/null 2>&1
 }
 planned && [ "$(number split_launches)" -eq 2 ]
-verdict "without --gpus the plan is followed ($(number split_launches))" $?
+verdict $? "without --gpus the plan is followed ($(number split_launches))"
 planned --gpus auto && [ "$(number split_launches)" -eq 2 ]
-verdict "--gpus auto follows the plan ($(number split_launches))" $?
+verdict $? "--gpus auto follows the plan ($(number split_launches))"
 planned --gpus 1 && [ "$(number split_launches)" -eq 0 ]
-verdict "--gpus 1 overrides the plan ($(number split_launches))" $?
+verdict $? "--gpus 1 overrides the plan ($(number split_launches))"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

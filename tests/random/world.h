@@ -1,0 +1,158 @@
+/*
+ * A random sequence of OpenCL commands whose result is known: every command is modelled in plain C at the moment it is enqueued, and ordered
+ * by queues, events, markers and barriers so that the device may leave nothing but that. One world belongs to one thread; worlds
+ * share the context and the programs.
+ */
+#ifndef RANDOM_WORLD_H
+#define RANDOM_WORLD_H
+
+#include <CL/cl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/random.h"
+
+enum {
+    ROOTS = 5,
+    IMAGES = 2,
+    VIEWS = 14,
+    QUEUES = 4,
+    WAITS = 24,
+    ACCESSES = 512,
+    GATES = 4,
+    MAPS = 4,
+    PENDING = 128,
+    TOUCHES = 4,
+    WIDTH = 64 /* of images, one byte per channel, four channels */
+};
+
+/* What all worlds share. */
+struct stage {
+    cl_platform_id platform;
+    cl_device_id device;
+    cl_context context;
+    cl_program programs[2];
+    size_t align; /* of sub-buffers, bytes */
+    bool gates;   /* may commands wait for user events? (PoCL's basic device cannot without Baton) */
+    bool talks;   /* say each command */
+    uint64_t seed;
+};
+
+/* A buffer or an image, with what it must hold. */
+struct root {
+    cl_mem mem;
+    bool image;
+    size_t size;          /* bytes */
+    unsigned char *model; /* owned */
+    void *host;           /* owned: of CL_MEM_USE_HOST_PTR */
+};
+
+/* A handle: the root itself, or a part of it. */
+struct view {
+    cl_mem mem; /* NULL: none */
+    unsigned root;
+    size_t begin, size; /* in the root */
+};
+
+/* Bytes of a view that a command reads or writes. */
+struct touch {
+    const struct view *view;
+    size_t begin, end; /* in the root */
+    bool writes;
+};
+
+struct access {
+    struct touch touch;
+    struct view view; /* as it was */
+    unsigned queue;
+    cl_event event; /* a reference; NULL: the command was given none */
+};
+
+struct active_map {
+    void *pointer; /* NULL: unused */
+    struct view view;
+    size_t begin, size; /* in the root; of an image everything */
+    size_t row;         /* of an image, bytes */
+    cl_map_flags flags;
+    cl_event event;
+    unsigned char *expected; /* owned */
+};
+
+struct world {
+    struct stage *stage;
+    struct random_state random;
+    unsigned number, steps, failures;
+    struct root roots[ROOTS + IMAGES];
+    struct view views[VIEWS];
+    struct {
+        cl_command_queue handle;
+        bool in_order, profiles;
+    } queues[QUEUES];
+    struct access accesses[ACCESSES];
+    unsigned n_accesses;
+    struct {
+        cl_event event;
+        unsigned ttl;
+    } gates[GATES];
+    struct active_map maps[MAPS];
+    struct {
+        unsigned char *bytes, *expected; /* owned; expected NULL: a source that must stay until then */
+        size_t size;
+    } pending[PENDING];
+    unsigned n_pending;
+    struct {
+        cl_event event;
+        cl_command_type type;
+        unsigned queue;
+    } seen[PENDING];
+    unsigned n_seen;
+    atomic_uint called; /* callbacks */
+    unsigned asked;
+    uint64_t hash; /* of what was read */
+};
+
+/* One command under construction. */
+struct step {
+    struct world *world;
+    unsigned queue;
+    cl_command_queue handle;
+    struct touch touches[TOUCHES];
+    unsigned n_touches;
+    cl_event waits[WAITS];
+    cl_uint n;
+    cl_event event, *want; /* want: &event, or NULL */
+    bool blocking;
+};
+
+#define STEP_WAITS(step) (step)->n, (step)->n ? (step)->waits : NULL, (step)->want
+
+unsigned below(struct world *world, unsigned n);
+bool chance(struct world *world, unsigned percent);
+void fail(struct world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void say(const struct world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void must(struct world *world, cl_int code, const char *what);
+
+unsigned char *bytes_of(struct world *world, const struct view *view); /* the model's */
+const struct view *any_view(struct world *world, size_t least);
+struct touch touch_part(struct world *world, const struct view *view, size_t unit, bool writes);
+
+/* Chooses a queue, orders the command after everything it must follow. Set touches and blocking before. */
+void step_begin(struct step *step);
+void step_end(struct step *step, cl_int code, cl_command_type type, const char *what);
+void keep_until_done(struct world *world, unsigned char *bytes, unsigned char *expected, size_t size);
+unsigned char *random_bytes(struct world *world, size_t size);
+void open_gates(struct world *world);
+void finish_all(struct world *world);
+void unmap_one(struct world *world, struct active_map *map);
+
+/* kernels.c */
+extern const char *const kernel_sources[2];
+void launch_random(struct world *world);
+
+/* transfers.c */
+void transfer_random(struct world *world);
+void map_random(struct world *world);
+
+#endif
