@@ -1,5 +1,6 @@
 /* Markers, barriers, and the calls of other interfaces that we do not schedule but must not let overtake. */
 #include "layer/enqueue.h"
+#include "layer/validate.h"
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueMarkerWithWaitList(cl_command_queue handle, cl_uint n,
                                                                   const cl_event *waits, cl_event *event)
@@ -54,12 +55,17 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueWaitForEvents(cl_command_queue ha
 
 /*
  * Sharing with other interfaces: the driver alone can do it, after everything before it. Waiting here keeps the order; it
- * blocks only when something was enqueued that still waits.
+ * blocks only when something was enqueued that still waits. True: the list is over and need not be passed on (a handle of ours may be
+ * complete a moment later than our record of it); false: it is bad, and the driver says so.
  */
-static void drain(struct queue_record *queue, cl_uint n, const cl_event *waits)
+static bool drained(struct queue_record *queue, cl_uint n, const cl_event *waits)
 {
-    submit_drain(queue, n, waits);
+    bool valid = validate_waits(queue, n, waits) == CL_SUCCESS;
+
+    if (valid)
+        submit_drain(queue, n, waits);
     queue_unref(queue);
+    return valid;
 }
 
 #define DRAINED(name)                                                                                        \
@@ -68,8 +74,8 @@ static void drain(struct queue_record *queue, cl_uint n, const cl_event *waits)
                                                  cl_event *event)                                            \
     {                                                                                                        \
         ENQUEUE_BEGIN(handle, target.name(handle, n_mems, list, n, waits, event));                           \
-        drain(queue, n, waits);                                                                              \
-        return target.name(handle, n_mems, list, n, waits, event);                                           \
+        return drained(queue, n, waits) ? target.name(handle, n_mems, list, 0, NULL, event)                  \
+                                        : target.name(handle, n_mems, list, n, waits, event);                \
     }
 
 DRAINED(clEnqueueAcquireGLObjects)
