@@ -18,6 +18,19 @@ static double now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
+/* The end of a launch: CL_COMPLETE (0), or the error that only its event tells. Releases it. */
+static cl_int how_it_ended(cl_event *event)
+{
+    cl_int status = CL_SUCCESS;
+
+    if (!*event)
+        return CL_SUCCESS;
+    clGetEventInfo(*event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+    clReleaseEvent(*event);
+    *event = NULL;
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     const char *source = "kernel void scale(global int *a, int factor)\n"
@@ -55,8 +68,9 @@ int main(int argc, char **argv)
         double begin = now_ms(), length;
         cl_event *oldest = &ring[(size_t)n % depth];
         if (depth == 1) {
-            code |= clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL);
+            code |= clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, oldest);
             code |= clFinish(queue);
+            code |= how_it_ended(oldest);
         } else {
             if (*oldest) {
                 code |= clWaitForEvents(1, oldest);
