@@ -7,29 +7,30 @@
 #include "layer/spread/split.h"
 #include "layer/spread/touch.h"
 
+enum { OUTPUTS_OF_BUFFER = 8 };
+
 struct planning {
     struct split *split;
     bool possible;
 };
 
-/* Two arguments that write overlapping parts of one buffer are one output, about which nothing special is known. */
+/*
+ * What two arguments write must lie apart: merging one would change what the other is compared with. Nor may the program have any of the
+ * buffer mapped: it may write there itself meanwhile. Few outputs of one buffer, so that its record stays exact (ranges.h).
+ */
 static bool add_output(struct split *split, const struct split_output *output)
 {
-    for (unsigned i = 0; i < split->n_outputs; i++) {
-        struct split_output *other = &split->outputs[i];
+    unsigned of_buffer = 0;
 
-        if (other->buffer != output->buffer || !range_meets(other->range, output->range))
+    for (unsigned i = 0; i < split->n_outputs; i++) {
+        const struct split_output *other = &split->outputs[i];
+
+        if (other->buffer != output->buffer)
             continue;
-        if (output->range.begin < other->range.begin)
-            other->range.begin = output->range.begin;
-        if (output->range.end > other->range.end)
-            other->range.end = output->range.end;
-        other->granule = MERGE_MAX_GRANULE;
-        other->element = 0;
-        other->reads = true;
-        return true;
+        if (range_meets(other->range, output->range) || ++of_buffer == OUTPUTS_OF_BUFFER)
+            return false;
     }
-    if (split->n_outputs == SPLIT_BUFFERS)
+    if (split->n_outputs == SPLIT_BUFFERS || atomic_load(&output->buffer->root->n_mapped) > 0)
         return false;
     split->outputs[split->n_outputs++] = *output;
     return true;
