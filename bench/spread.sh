@@ -10,6 +10,7 @@ trap 'rm -rf "$scratch"' EXIT
 export POCL_DEVICES="basic basic" POCL_CACHE_DIR=$scratch/pocl BATON_CACHE_DIR=$scratch/cache BATON_SOCKET=/nonexistent/baton.sock
 export BATON_TRANSLATE=$build/baton-translate
 rounds=${1:-3}
+[[ $rounds =~ ^[1-9][0-9]*$ ]] || { echo "usage: bench/spread.sh [ROUNDS] [KIND:MIB:LAUNCHES ...]" >&2; exit 2; }
 [ $# -gt 0 ] && shift
 [ $# -gt 0 ] || set -- horner:2:20 multiply:1:20 scatter:2:20 add:16:40 stencil:16:40 transpose:16:40
 
