@@ -185,7 +185,8 @@ static void image(struct world *world, unsigned which)
     size_t n = 1 + below(world, (unsigned)(rows - first));
     size_t origin[3] = {0, first, 0}, region[3] = {WIDTH, n, 1}, size = n * WIDTH * 4;
     unsigned char *model = root->model + first * WIDTH * 4, *bytes;
-    const struct view *buffer = &world->views[below(world, ROOTS)]; /* PoCL 3.1 crashes on parts of buffers here */
+    const struct view *buffer =
+        &world->views[below(world, ROOTS)]; /* PoCL 3.1 crashes on parts of buffers here */
     struct step step = {.world = world, .n_touches = 1, .blocking = which < 2 && chance(world, 30)};
     cl_uint colour[4] = {below(world, 256), below(world, 256), below(world, 256), below(world, 256)};
     cl_command_type type = 0;
