@@ -546,6 +546,25 @@ void graph_wait_queue(struct queue_record *queue, bool complete)
     pthread_mutex_unlock(&graph_lock);
 }
 
+/* Under graph_lock. */
+static bool has_barrier(const struct queue_record *queue)
+{
+    list_for_each(at, &queue->commands)
+    {
+        if (list_entry(at, struct command, in_queue)->kind == COMMAND_BARRIER)
+            return true;
+    }
+    return false;
+}
+
+void graph_wait_barriers(struct queue_record *queue)
+{
+    pthread_mutex_lock(&graph_lock);
+    while (has_barrier(queue))
+        pthread_cond_wait(&changed, &graph_lock);
+    pthread_mutex_unlock(&graph_lock);
+}
+
 /* Under graph_lock: does the oldest command wait for its engine only, so that it goes on without the program's help? */
 static bool moves_by_itself(const struct queue_record *queue)
 {

@@ -42,6 +42,8 @@ void graph_end_alone(struct command *command, cl_int status);
 cl_int graph_wait(struct command *command);
 /* Waits until the driver has been given every command of the queue (and they are complete, if `complete`). */
 void graph_wait_queue(struct queue_record *queue, bool complete);
+/* Until every barrier of the queue is over: what a call that goes to the driver at once must not overtake on an out-of-order queue. */
+void graph_wait_barriers(struct queue_record *queue);
 
 /*
  * Back-pressure, as a driver's full ring gives it: while so many commands of the queue wait for nothing but their engine that

@@ -128,6 +128,8 @@ void submit_drain(struct queue_record *queue, cl_uint n, const cl_event *waits)
     }
     if (queue->in_order)
         graph_wait_queue(queue, false);
+    else
+        graph_wait_barriers(queue);
 }
 
 /* --- through the graph --- */
