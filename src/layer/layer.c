@@ -9,10 +9,10 @@
 #include "client/join.h"
 #include "client/lease.h"
 #include "layer/entry.h"
-#include "layer/graph.h"
+#include "layer/graph/graph.h"
 #include "layer/objects.h"
-#include "layer/program.h"
-#include "layer/recorder.h"
+#include "layer/program/program.h"
+#include "layer/graph/recorder.h"
 
 cl_icd_dispatch target;
 struct settings settings;

@@ -1,7 +1,7 @@
 /*
  * libbaton-layer.so: what the loader puts between an OpenCL program and its driver. The driver's table is copied and the
  * entry points that schedule are overridden (entry.h); handles stay the driver's own, our state lives beside them
- * (handle_table.h). The way of a command: an enqueue_*.c entry point makes a struct command (command.h), submit.h gives it to
+ * (handle_table.h). The way of a command: an entry point of enqueue/ makes a struct command (command.h), submit.h gives it to
  * the driver at once or to the graph (graph.h), where a worker of its engine (engine.h) issues it, whole or in pieces
  * (issue.h, launch.h).
  *

@@ -4,7 +4,7 @@
 
 #include "layer/entry.h"
 #include "layer/layer.h"
-#include "layer/map.h"
+#include "layer/graph/map.h"
 #include "layer/objects.h"
 #include "layer/spread/spread.h"
 

@@ -6,10 +6,10 @@
 
 #include "client/lease.h"
 #include "layer/entry.h"
-#include "layer/graph.h"
+#include "layer/graph/graph.h"
 #include "layer/layer.h"
-#include "layer/map.h"
-#include "layer/program.h"
+#include "layer/graph/map.h"
+#include "layer/program/program.h"
 #include "wire/device_name.h"
 
 struct handle_table queues, mems, kernels, programs, events;

@@ -4,9 +4,9 @@
 
 #include <pthread.h>
 
-#include "layer/command.h"
-#include "layer/device_clock.h"
-#include "layer/engine.h"
+#include "layer/graph/command.h"
+#include "layer/graph/device_clock.h"
+#include "layer/graph/engine.h"
 #include "layer/handle_table.h"
 
 struct device_record {

@@ -1,4 +1,4 @@
-#include "layer/device_clock.h"
+#include "layer/graph/device_clock.h"
 
 #include <stdlib.h>
 

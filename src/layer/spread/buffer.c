@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "layer/issue.h"
-#include "layer/launch.h"
+#include "layer/graph/issue.h"
+#include "layer/graph/launch.h"
 #include "layer/layer.h"
 #include "layer/spread/device.h"
 #include "layer/spread/placement.h"

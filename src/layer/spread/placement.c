@@ -2,7 +2,7 @@
 
 #include "client/place.h"
 #include "layer/layer.h"
-#include "layer/submit.h"
+#include "layer/enqueue/submit.h"
 
 static unsigned job_seen;          /* spread_lock */
 static int job_place = PLACE_HOME; /* where its kernels run, and its data is */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "layer/graph.h"
+#include "layer/graph/graph.h"
 #include "layer/layer.h"
 
 struct range split_own_part(const struct split *split, const struct split_output *output,

@@ -5,7 +5,7 @@
 #ifndef LAYER_SPREAD_SPLIT_H
 #define LAYER_SPREAD_SPLIT_H
 
-#include "layer/launch.h"
+#include "layer/graph/launch.h"
 #include "layer/spread/buffer.h"
 #include "layer/spread/device.h"
 #include "layer/spread/shares.h"

@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
-#include "layer/launch.h"
+#include "layer/graph/launch.h"
 #include "layer/layer.h"
-#include "layer/program.h"
+#include "layer/program/program.h"
 #include "layer/spread/buffer.h"
 #include "layer/spread/placement.h"
 #include "layer/spread/split.h"

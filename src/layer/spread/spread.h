@@ -15,8 +15,8 @@
 #ifndef LAYER_SPREAD_SPREAD_H
 #define LAYER_SPREAD_SPREAD_H
 
-#include "layer/command.h"
-#include "layer/engine.h"
+#include "layer/graph/command.h"
+#include "layer/graph/engine.h"
 #include "layer/objects.h"
 
 struct spread_program;

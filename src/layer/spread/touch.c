@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "layer/map.h"
+#include "layer/graph/map.h"
 #include "translate/translate.h"
 
 struct visitor {

@@ -6,7 +6,7 @@
 
 #include "layer/layer.h"
 #include "layer/spread/spread.h"
-#include "layer/twin.h"
+#include "layer/program/twin.h"
 
 struct spread_program {
     cl_program handles[PLACE_MAX];

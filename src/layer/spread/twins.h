@@ -2,7 +2,7 @@
 #ifndef LAYER_SPREAD_TWINS_H
 #define LAYER_SPREAD_TWINS_H
 
-#include "layer/program.h"
+#include "layer/program/program.h"
 #include "layer/spread/decide.h"
 #include "layer/spread/device.h"
 #include "layer/spread/shares.h"

@@ -1,0 +1,295 @@
+#include "layer/enqueue/validate.h"
+
+#include "layer/graph/graph.h"
+#include "layer/layer.h"
+
+static cl_context context_of(cl_event event)
+{
+    struct command *node = handle_table_find(&events, event);
+    cl_context context = NULL;
+
+    if (node) {
+        context = node->context;
+        graph_unref(node);
+    } else {
+        target.clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof context, &context, NULL);
+    }
+    return context;
+}
+
+cl_int validate_waits(const struct queue_record *queue, cl_uint n, const cl_event *waits)
+{
+    if ((n == 0) != (waits == NULL))
+        return CL_INVALID_EVENT_WAIT_LIST;
+    for (cl_uint i = 0; i < n; i++)
+        if (!waits[i])
+            return CL_INVALID_EVENT_WAIT_LIST;
+    for (cl_uint i = 0; i < n; i++)
+        if (context_of(waits[i]) != queue->context)
+            return CL_INVALID_CONTEXT;
+    return CL_SUCCESS;
+}
+
+cl_int validate_mem(const struct queue_record *queue, cl_mem mem, bool image)
+{
+    struct mem_record *record = mem_find(mem);
+    cl_int code = CL_SUCCESS;
+
+    if (!record)
+        return CL_INVALID_MEM_OBJECT;
+    if (record->image != image)
+        code = CL_INVALID_MEM_OBJECT;
+    else if (record->context != queue->context)
+        code = CL_INVALID_CONTEXT;
+    mem_unref(record);
+    return code;
+}
+
+bool validate_range(cl_mem mem, size_t offset, size_t size)
+{
+    struct mem_record *record = mem_find(mem);
+    size_t whole = record ? record->size : 0;
+
+    if (record)
+        mem_unref(record);
+    return size > 0 && offset <= whole && size <= whole - offset;
+}
+
+static cl_mem_flags flags_of(cl_mem mem)
+{
+    struct mem_record *record = mem_find(mem);
+    cl_mem_flags flags = record ? record->flags : 0;
+
+    if (record)
+        mem_unref(record);
+    return flags;
+}
+
+static bool empty(const size_t region[3])
+{
+    return !region[0] || !region[1] || !region[2];
+}
+
+/* Does the box fit into the buffer, with pitches that make sense? */
+static bool rect_fits(cl_mem mem, const size_t origin[3], const size_t region[3], size_t row, size_t slice)
+{
+    size_t last;
+
+    if (empty(region))
+        return false;
+    row = row ? row : region[0];
+    slice = slice ? slice : row * region[1];
+    if (row < region[0] || slice < row * region[1])
+        return false;
+    last = (origin[2] + region[2] - 1) * slice + (origin[1] + region[1] - 1) * row + origin[0] + region[0];
+    return !mem || validate_range(mem, 0, last);
+}
+
+cl_int validate_region(cl_mem image, const size_t *origin, const size_t *region)
+{
+    size_t size[3] = {0, 0, 0}, layers = 0;
+
+    if (!origin || !region || empty(region))
+        return CL_INVALID_VALUE;
+    target.clGetImageInfo(image, CL_IMAGE_WIDTH, sizeof size[0], &size[0], NULL);
+    target.clGetImageInfo(image, CL_IMAGE_HEIGHT, sizeof size[1], &size[1], NULL);
+    target.clGetImageInfo(image, CL_IMAGE_DEPTH, sizeof size[2], &size[2], NULL);
+    target.clGetImageInfo(image, CL_IMAGE_ARRAY_SIZE, sizeof layers, &layers, NULL);
+    if (layers)
+        size[size[1] ? 2 : 1] = layers; /* an array of 2D images, or of 1D images */
+    for (int d = 0; d < 3; d++) {
+        size_t limit = size[d] ? size[d] : 1;
+        if (origin[d] > limit || region[d] > limit - origin[d])
+            return CL_INVALID_VALUE;
+    }
+    return CL_SUCCESS;
+}
+
+static cl_int validate_linear(const struct command *c)
+{
+    const struct command_transfer *t = &c->u.transfer;
+    cl_int code = validate_mem(c->queue, t->a, false);
+    bool reads = c->kind == COMMAND_READ;
+
+    if (code)
+        return code;
+    if (c->kind == COMMAND_COPY) {
+        if ((code = validate_mem(c->queue, t->b, false)))
+            return code;
+        if (!validate_range(t->a, t->offset, t->size) || !validate_range(t->b, t->offset_b, t->size))
+            return CL_INVALID_VALUE;
+        if (t->a == t->b && t->offset < t->offset_b + t->size && t->offset_b < t->offset + t->size)
+            return CL_MEM_COPY_OVERLAP;
+        return CL_SUCCESS;
+    }
+    if (!validate_range(t->a, t->offset, t->size))
+        return CL_INVALID_VALUE;
+    if (c->kind == COMMAND_FILL)
+        return !t->pattern_size || (t->pattern_size & (t->pattern_size - 1)) || t->offset % t->pattern_size ||
+                       t->size % t->pattern_size
+                   ? CL_INVALID_VALUE
+                   : CL_SUCCESS;
+    if (!t->host)
+        return CL_INVALID_VALUE;
+    if (flags_of(t->a) & (CL_MEM_HOST_NO_ACCESS | (reads ? CL_MEM_HOST_WRITE_ONLY : CL_MEM_HOST_READ_ONLY)))
+        return CL_INVALID_OPERATION;
+    return CL_SUCCESS;
+}
+
+static cl_int validate_rect(const struct command *c)
+{
+    const struct command_transfer *t = &c->u.transfer;
+    cl_int code = validate_mem(c->queue, t->a, false);
+    bool copy = c->kind == COMMAND_COPY_RECT, reads = c->kind == COMMAND_READ_RECT;
+
+    if (code || (copy && (code = validate_mem(c->queue, t->b, false))))
+        return code;
+    if (!rect_fits(t->a, t->origin, t->region, t->row, t->slice) ||
+        !rect_fits(copy ? t->b : NULL, t->origin_b, t->region, t->row_b, t->slice_b) || (!copy && !t->host))
+        return CL_INVALID_VALUE;
+    if (!copy &&
+        flags_of(t->a) & (CL_MEM_HOST_NO_ACCESS | (reads ? CL_MEM_HOST_WRITE_ONLY : CL_MEM_HOST_READ_ONLY)))
+        return CL_INVALID_OPERATION;
+    return CL_SUCCESS;
+}
+
+static cl_int validate_image(const struct command *c)
+{
+    const struct command_transfer *t = &c->u.transfer;
+    bool to_image = c->kind == COMMAND_BUFFER_TO_IMAGE, to_buffer = c->kind == COMMAND_IMAGE_TO_BUFFER;
+    size_t element = 0, other = 0, width;
+    cl_int code = validate_mem(c->queue, t->a, !to_image);
+
+    if (code)
+        return code;
+    if ((to_image || to_buffer || c->kind == COMMAND_COPY_IMAGE) &&
+        (code = validate_mem(c->queue, t->b, !to_buffer)))
+        return code;
+    if ((code = validate_region(to_image ? t->b : t->a, t->origin, t->region)))
+        return code;
+    target.clGetImageInfo(to_image ? t->b : t->a, CL_IMAGE_ELEMENT_SIZE, sizeof element, &element, NULL);
+    width = element * t->region[0];
+    if (to_image || to_buffer)
+        return validate_range(to_image ? t->a : t->b, t->offset, width * t->region[1] * t->region[2])
+                   ? CL_SUCCESS
+                   : CL_INVALID_VALUE;
+    if (c->kind == COMMAND_COPY_IMAGE) {
+        target.clGetImageInfo(t->b, CL_IMAGE_ELEMENT_SIZE, sizeof other, &other, NULL);
+        return element != other ? CL_IMAGE_FORMAT_MISMATCH : validate_region(t->b, t->origin_b, t->region);
+    }
+    if (c->kind == COMMAND_FILL_IMAGE)
+        return t->pattern_size ? CL_SUCCESS : CL_INVALID_VALUE;
+    return !t->host || (t->row && t->row < width) ? CL_INVALID_VALUE : CL_SUCCESS;
+}
+
+static cl_int validate_sizes(const struct command *c)
+{
+    const struct command_launch *l = &c->u.launch;
+    size_t total = 1, most = 0, limits[16] = {0};
+    cl_device_id device = c->queue->device->handle;
+
+    if (l->dim < 1 || l->dim > 3)
+        return CL_INVALID_WORK_DIMENSION;
+    for (cl_uint d = 0; d < l->dim; d++)
+        if (!l->global[d])
+            return CL_INVALID_GLOBAL_WORK_SIZE;
+    if (!l->has_local)
+        return CL_SUCCESS;
+    target.clGetKernelWorkGroupInfo(l->kernel->handle, device, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most,
+                                    NULL);
+    target.clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof limits, limits, NULL);
+    for (cl_uint d = 0; d < l->dim; d++) {
+        if (!l->local[d] || l->global[d] % l->local[d])
+            return CL_INVALID_WORK_GROUP_SIZE;
+        total *= l->local[d];
+    }
+    if (most && total > most)
+        return CL_INVALID_WORK_GROUP_SIZE;
+    for (cl_uint d = 0; d < l->dim; d++)
+        if (limits[d] && l->local[d] > limits[d])
+            return CL_INVALID_WORK_ITEM_SIZE;
+    return CL_SUCCESS;
+}
+
+static cl_int validate_launch(const struct command *c)
+{
+    const struct kernel_record *kernel = c->u.launch.kernel;
+
+    if (kernel->context != c->queue->context)
+        return CL_INVALID_CONTEXT;
+    for (cl_uint i = 0; i < kernel->n_args; i++)
+        if (kernel->args[i].kind == ARG_UNSET)
+            return CL_INVALID_KERNEL_ARGS;
+    return c->kind == COMMAND_TASK ? CL_SUCCESS : validate_sizes(c);
+}
+
+static cl_int validate_other(const struct command *c)
+{
+    const struct command_native *native = &c->u.native;
+    const struct command_svm *svm = &c->u.svm;
+    cl_int code;
+
+    switch (c->kind) {
+    case COMMAND_NATIVE:
+        if (!native->run || (native->args == NULL) != (native->size == 0) ||
+            (native->n > 0) != (native->mems != NULL) || (native->n > 0) != (native->places != NULL))
+            return CL_INVALID_VALUE;
+        return CL_SUCCESS;
+    case COMMAND_MIGRATE:
+        if (!c->u.migrate.n || !c->u.migrate.mems)
+            return CL_INVALID_VALUE;
+        for (cl_uint i = 0; i < c->u.migrate.n; i++) {
+            struct mem_record *mem = mem_find(c->u.migrate.mems[i]);
+            code = !mem                                ? CL_INVALID_MEM_OBJECT
+                   : mem->context != c->queue->context ? CL_INVALID_CONTEXT
+                                                       : CL_SUCCESS;
+            if (mem)
+                mem_unref(mem);
+            if (code)
+                return code;
+        }
+        return CL_SUCCESS;
+    case COMMAND_SVM_MEMCPY:
+        return svm->to && svm->from ? CL_SUCCESS : CL_INVALID_VALUE;
+    case COMMAND_SVM_FILL:
+        return svm->to && svm->pattern_size && svm->size % svm->pattern_size == 0 ? CL_SUCCESS
+                                                                                  : CL_INVALID_VALUE;
+    case COMMAND_SVM_MAP:
+        return svm->to && svm->size ? CL_SUCCESS : CL_INVALID_VALUE;
+    case COMMAND_SVM_UNMAP:
+        return svm->to ? CL_SUCCESS : CL_INVALID_VALUE;
+    case COMMAND_SVM_FREE:
+        return (svm->n == 0) == (svm->pointers == NULL) ? CL_SUCCESS : CL_INVALID_VALUE;
+    case COMMAND_SVM_MIGRATE:
+        return svm->n && svm->pointers ? CL_SUCCESS : CL_INVALID_VALUE;
+    default:
+        return CL_SUCCESS;
+    }
+}
+
+cl_int validate_command(const struct command *draft)
+{
+    switch (draft->kind) {
+    case COMMAND_READ:
+    case COMMAND_WRITE:
+    case COMMAND_COPY:
+    case COMMAND_FILL:
+        return validate_linear(draft);
+    case COMMAND_READ_RECT:
+    case COMMAND_WRITE_RECT:
+    case COMMAND_COPY_RECT:
+        return validate_rect(draft);
+    case COMMAND_READ_IMAGE:
+    case COMMAND_WRITE_IMAGE:
+    case COMMAND_COPY_IMAGE:
+    case COMMAND_IMAGE_TO_BUFFER:
+    case COMMAND_BUFFER_TO_IMAGE:
+    case COMMAND_FILL_IMAGE:
+        return validate_image(draft);
+    case COMMAND_KERNEL:
+    case COMMAND_TASK:
+        return validate_launch(draft);
+    default:
+        return validate_other(draft);
+    }
+}

@@ -1,0 +1,104 @@
+/*
+ * One engine of a device as this process uses it: the hold on its lease, the commands that its worker issues, and the commands
+ * that program threads gave to the driver directly and that are still in flight.
+ *
+ * The lease is held by the process as a whole; `users` counts who is on the engine. When the daemon asks to yield, nobody
+ * new enters; the last to leave gives the lease back. The same when somebody else has waited for ENGINE_TURN_NS, whoever it is:
+ * a program that keeps its pipeline full never leaves by itself, and its equals would wait for ever.
+ */
+#ifndef LAYER_GRAPH_ENGINE_H
+#define LAYER_GRAPH_ENGINE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/nsec.h"
+#include "layer/graph/command.h"
+
+struct lease;
+struct device_record;
+
+enum { ENGINE_FLIGHT = 256 };
+
+#define ENGINE_PIECE_NS (500 * NSEC_PER_US) /* about how long a piece of a kernel runs */
+#define ENGINE_TURN_NS  (5 * NSEC_PER_MS)   /* how long commands may follow each other while others wait */
+
+struct engine_flight {
+    cl_event event;                   /* a reference of ours */
+    const struct queue_record *queue; /* only compared */
+    bool in_order;
+    int64_t predicted;
+    struct kernel_record *kernel; /* to be measured by this event, a reference; NULL: not measured */
+    size_t items;
+};
+
+struct engine {
+    struct device_record *device;
+    enum engine_kind kind;
+    struct lease *lease; /* NULL: no session, always free */
+
+    pthread_mutex_t lock; /* guards the following; a leaf */
+    pthread_cond_t changed;
+    unsigned users;
+    bool held, asking;
+    baton_nsec wanted_at; /* when this hold was first seen to be wanted by others; 0: not yet */
+    struct engine_flight flight[ENGINE_FLIGHT]; /* ring of direct commands */
+    unsigned flight_first, flight_n;
+    bool flight_ordered;    /* all of one in-order queue: the newest is complete only if all are */
+    int64_t flight_ns;      /* predicted, of the ring */
+    atomic_uint flight_any; /* flight_n, readable without the lock */
+
+    /* graph_lock */
+    struct list ready, issued;
+    int64_t issued_ns;
+    unsigned n_issued;
+    bool drain; /* the daemon wants the lease: wait for the ring */
+    bool started, stopping;
+    pthread_cond_t work;
+    pthread_t thread;
+    bool carried; /* the worker's: it stays on the engine from one queued command to the next */
+
+    atomic_llong bytes_per_ms; /* measured copy bandwidth; 0: unknown */
+};
+
+void engine_init(struct engine *engine, struct device_record *device, enum engine_kind kind);
+
+/* The copies of the same device in the other direction; NULL for execution. */
+struct engine *engine_other_way(struct engine *engine);
+
+/* Enters without waiting: false if the lease is elsewhere or must be given back. */
+bool engine_try_enter(struct engine *engine);
+/* Enters, waiting for the grant. */
+void engine_enter(struct engine *engine);
+void engine_leave(struct engine *engine);
+
+/*
+ * Between two pieces, with nothing of this thread in flight any more when it answers true: gives way if asked and waits
+ * for its turn again. engine_yield_asked() is the one atomic load that decides whether to drain first.
+ */
+bool engine_yield_asked(const struct engine *engine);
+void engine_give_way(struct engine *engine);
+
+/*
+ * Notes that the caller, who has entered, gave a command to the driver: the ring leaves the engine when the event is
+ * complete. Takes over one reference to the event. False: the ring is full (ask engine_flight_room first).
+ */
+void engine_flight_add(struct engine *engine, const struct engine_flight *flight);
+bool engine_flight_room(struct engine *engine, int64_t predicted);
+/* Leaves for all completed ones, oldest first; wait: for all. */
+void engine_flight_reap(struct engine *engine, bool wait);
+
+/* With graph_lock held: hands a command whose waits are over to the worker, starting it when needed. */
+void engine_ready(struct engine *engine, struct command *command);
+
+/* The daemon wants the lease while the program computes: the worker waits for the ring, then the lease goes back. */
+void engine_drain(struct engine *engine);
+
+/* At exit: lets the workers end at the next piece border and joins them; what is queued stays undone. */
+void engine_stop_all(void);
+bool engine_stopping(const struct engine *engine);
+
+#endif

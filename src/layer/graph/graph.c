@@ -1,0 +1,639 @@
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "layer/graph/graph.h"
+#include "layer/layer.h"
+#include "layer/graph/map.h"
+#include "layer/objects.h"
+
+/* Commands of one queue that the driver has not been given, before enqueue calls wait. */
+enum { BACKLOG = 1024 };
+
+#define THROTTLE_NS (10 * NSEC_PER_MS) /* at most, per call */
+
+pthread_mutex_t graph_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static unsigned n_alive; /* submitted, not complete */
+
+void graph_init(void)
+{
+    pthread_mutex_init(&graph_lock, NULL);
+    pthread_cond_init(&changed, NULL);
+}
+
+void graph_forget_locks(void)
+{
+    graph_init();
+}
+
+/* --- life and death --- */
+
+static bool own_blob(struct command *command, const void *bytes, size_t size)
+{
+    command->owned = calloc(1, size ? size : 1);
+    if (command->owned && size)
+        memcpy(command->owned, bytes, size);
+    return command->owned != NULL;
+}
+
+/* Copies what the draft borrowed from the caller: the caller may reuse it as soon as the call returns. */
+static bool adopt_arrays(struct command *command)
+{
+    struct command_native *native = &command->u.native;
+    struct command_svm *svm = &command->u.svm;
+    size_t mem_bytes, place_bytes;
+    char *at;
+
+    switch (command->kind) {
+    case COMMAND_NATIVE:
+        mem_bytes = native->n * sizeof(cl_mem);
+        place_bytes = native->n * sizeof(void *);
+        command->owned = at = malloc(mem_bytes + place_bytes + native->size + 1);
+        if (!at)
+            return false;
+        if (native->n) {
+            memcpy(at, native->mems, mem_bytes);
+            for (cl_uint i = 0; i < native->n; i++) {
+                /* Places point into the arguments; they move with them. */
+                const char *place = (const char *)native->places[i] - (const char *)native->args + at +
+                                    mem_bytes + place_bytes;
+                memcpy(at + mem_bytes + i * sizeof place, &place, sizeof place);
+            }
+            native->mems = (const cl_mem *)(void *)at;
+            native->places = (const void **)(void *)(at + mem_bytes);
+        }
+        if (native->size)
+            native->args = memcpy(at + mem_bytes + place_bytes, native->args, native->size);
+        return true;
+    case COMMAND_SVM_FREE:
+        if (!own_blob(command, svm->pointers, svm->n * sizeof(void *)))
+            return false;
+        svm->pointers = command->owned;
+        return true;
+    case COMMAND_SVM_MIGRATE:
+        command->owned = at = malloc(svm->n * (sizeof *svm->pointers + sizeof *svm->sizes) + 1);
+        if (!at)
+            return false;
+        memcpy(at, svm->pointers, svm->n * sizeof *svm->pointers);
+        svm->pointers = (void **)(void *)at;
+        if (svm->sizes)
+            svm->sizes = memcpy(at + svm->n * sizeof *svm->pointers, svm->sizes, svm->n * sizeof *svm->sizes);
+        return true;
+    case COMMAND_MIGRATE:
+        if (!own_blob(command, command->u.migrate.mems, command->u.migrate.n * sizeof(cl_mem)))
+            return false;
+        command->u.migrate.mems = command->owned;
+        return true;
+    default:
+        return true;
+    }
+}
+
+static bool adopt_args(struct command *command)
+{
+    struct command_launch *launch = &command->u.launch;
+    const struct kernel_record *kernel = launch->kernel;
+
+    launch->args = calloc(kernel->n_args + 1, sizeof *launch->args);
+    if (!launch->args)
+        return false;
+    launch->n_args = kernel->n_args;
+    for (cl_uint i = 0; i < kernel->n_args; i++)
+        if (!arg_value_copy(&launch->args[i], &kernel->args[i]))
+            return false;
+    return true;
+}
+
+/* The handle inside an argument, if the bytes are those of a memory object that we know. */
+static cl_mem mem_in(const struct arg_value *arg)
+{
+    struct mem_record *record;
+    cl_mem mem;
+
+    if (arg->kind != ARG_BYTES || arg->size != sizeof mem)
+        return NULL;
+    memcpy(&mem, arg->value.small, sizeof mem);
+    record = mem_find(mem);
+    if (!record)
+        return NULL;
+    mem_unref(record);
+    return mem;
+}
+
+static void keep_mem(struct command *command, cl_mem mem)
+{
+    struct mem_record *record;
+
+    if (!mem || target.clRetainMemObject(mem) != CL_SUCCESS)
+        return;
+    record = mem_find(mem);
+    if (record)
+        mem_hold(record);
+    command->records[command->n_mems] = record;
+    command->mems[command->n_mems++] = mem;
+}
+
+static bool keep_mems(struct command *command)
+{
+    const struct command_transfer *transfer = &command->u.transfer;
+    cl_uint room = command->kind == COMMAND_KERNEL || command->kind == COMMAND_TASK ? command->u.launch.n_args
+                   : command->kind == COMMAND_NATIVE                                ? command->u.native.n
+                   : command->kind == COMMAND_MIGRATE                               ? command->u.migrate.n
+                                                                                    : 2;
+
+    command->mems = calloc(room + 1, sizeof *command->mems + sizeof *command->records);
+    if (!command->mems)
+        return false;
+    command->records = (struct mem_record **)(void *)(command->mems + room + 1);
+    switch (command->kind) {
+    case COMMAND_KERNEL:
+    case COMMAND_TASK:
+        for (cl_uint i = 0; i < command->u.launch.n_args; i++)
+            keep_mem(command, mem_in(&command->u.launch.args[i]));
+        break;
+    case COMMAND_NATIVE:
+        for (cl_uint i = 0; i < command->u.native.n; i++)
+            keep_mem(command, command->u.native.mems[i]);
+        break;
+    case COMMAND_MIGRATE:
+        for (cl_uint i = 0; i < command->u.migrate.n; i++)
+            keep_mem(command, command->u.migrate.mems[i]);
+        break;
+    case COMMAND_MAP:
+    case COMMAND_UNMAP:
+        keep_mem(command, command->u.map.mem);
+        break;
+    default:
+        if (command->kind >= COMMAND_READ && command->kind <= COMMAND_FILL_IMAGE) {
+            keep_mem(command, transfer->a);
+            keep_mem(command, transfer->b);
+        }
+    }
+    return true;
+}
+
+struct command *graph_adopt(const struct command *draft)
+{
+    struct command *command = malloc(sizeof *command);
+    bool launch = draft->kind == COMMAND_KERNEL || draft->kind == COMMAND_TASK;
+
+    if (!command)
+        return NULL;
+    *command = *draft;
+    command->owned = NULL;
+    command->mems = NULL;
+    command->n_mems = 0;
+    atomic_init(&command->refs, 1);
+    list_init(&command->in_queue);
+    list_init(&command->in_ready);
+    command->dependents = NULL;
+    command->callbacks = NULL;
+    command->handle = NULL;
+    atomic_init(&command->app_refs, 0);
+    command->first_event = command->driver_event = NULL;
+    command->n_waiting = 0;
+    command->piece_status = CL_COMPLETE;
+    command->failed_wait = command->issued = command->timed = false;
+    command->status = command->kind == COMMAND_USER ? CL_SUBMITTED : CL_QUEUED;
+    command->queued_at = clock_now();
+    if (command->queue) {
+        atomic_fetch_add(&command->queue->refs, 1);
+        target.clRetainCommandQueue(command->queue->handle);
+    }
+    if (launch) {
+        command->u.launch.args = NULL;
+        command->u.launch.n_args = 0;
+        atomic_fetch_add(&command->u.launch.kernel->refs, 1);
+        target.clRetainKernel(
+            command->u.launch.kernel->handle); /* its program is asked for when the launch is issued */
+    }
+    if (!adopt_arrays(command) || (launch && !adopt_args(command)) || !keep_mems(command)) {
+        graph_unref(command);
+        return NULL;
+    }
+    return command;
+}
+
+void graph_ref(struct command *command)
+{
+    atomic_fetch_add_explicit(&command->refs, 1, memory_order_relaxed);
+}
+
+/* What is needed only until the command has run. */
+static void let_go(struct command *command)
+{
+    bool launch = command->kind == COMMAND_KERNEL || command->kind == COMMAND_TASK;
+
+    for (cl_uint i = 0; i < command->n_mems; i++) {
+        if (command->records[i]) {
+            mem_let_go(command->records[i]);
+            mem_unref(command->records[i]);
+        }
+        target.clReleaseMemObject(command->mems[i]);
+    }
+    command->n_mems = 0;
+    if (launch && command->u.launch.kernel) {
+        for (cl_uint i = 0; i < command->u.launch.n_args; i++)
+            arg_value_done(&command->u.launch.args[i]);
+        free(command->u.launch.args);
+        command->u.launch.args = NULL;
+        command->u.launch.n_args = 0;
+        target.clReleaseKernel(command->u.launch.kernel->handle);
+        kernel_unref(command->u.launch.kernel);
+        command->u.launch.kernel = NULL;
+    }
+    if (command->first_event)
+        target.clReleaseEvent(command->first_event);
+    if (command->driver_event)
+        target.clReleaseEvent(command->driver_event);
+    command->first_event = command->driver_event = NULL;
+}
+
+void graph_unref(struct command *command)
+{
+    if (atomic_fetch_sub_explicit(&command->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    let_go(command);
+    while (command->callbacks) {
+        struct command_callback *next = command->callbacks->next;
+        free(command->callbacks);
+        command->callbacks = next;
+    }
+    while (command->dependents) { /* only when never completed */
+        struct command_edge *next = command->dependents->next;
+        graph_unref(command->dependents->dependent);
+        free(command->dependents);
+        command->dependents = next;
+    }
+    free(command->mems);
+    free(command->owned);
+    if (command->queue) {
+        target.clReleaseCommandQueue(command->queue->handle);
+        queue_unref(command->queue);
+    }
+    free(command);
+}
+
+/* --- waiting for each other --- */
+
+/* Under graph_lock. */
+static void wait_over(struct command *command, bool failed)
+{
+    command->failed_wait = command->failed_wait || failed;
+    if (--command->n_waiting == 0)
+        engine_ready(&command->queue->device->engines[command->engine], command);
+}
+
+/* Under graph_lock. No memory: falls back to waiting right here, which keeps the order at the price of blocking. */
+static void wait_for(struct command *command, struct command *other, enum edge_kind kind)
+{
+    struct command_edge *edge;
+
+    if (other->status <= CL_COMPLETE) {
+        command->failed_wait = command->failed_wait || (other->status < 0 && kind == EDGE_LISTED);
+        return;
+    }
+    if (kind == EDGE_AT_ISSUE && other->issued)
+        return;
+    edge = malloc(sizeof *edge);
+    while (!edge && other->status > CL_COMPLETE) {
+        pthread_cond_wait(&changed, &graph_lock);
+        edge = malloc(sizeof *edge);
+    }
+    if (!edge)
+        return;
+    *edge = (struct command_edge){other->dependents, command, kind};
+    other->dependents = edge;
+    graph_ref(command);
+    command->n_waiting++;
+}
+
+/* Order within the queue, under graph_lock: before the command is appended. */
+static void wait_for_queue(struct command *command)
+{
+    struct queue_record *queue = command->queue;
+
+    if (queue->in_order) {
+        if (!list_empty(&queue->commands)) {
+            struct command *last = list_entry(queue->commands.prev, struct command, in_queue);
+            /* The driver's queue keeps the order of what it was given; but an engine is not held while another one works. */
+            bool at_issue =
+                last->engine == command->engine || !layer_session() || !session_online(layer_session());
+            at_issue = at_issue && last->kind != COMMAND_MAP && last->kind != COMMAND_UNMAP;
+            wait_for(command, last, at_issue ? EDGE_AT_ISSUE : EDGE_AT_END);
+        }
+        return;
+    }
+    list_for_each(at, &queue->commands)
+    {
+        struct command *other = list_entry(at, struct command, in_queue);
+        if (command->all_before || other->kind == COMMAND_BARRIER)
+            wait_for(command, other, EDGE_AT_END);
+    }
+}
+
+static void CL_CALLBACK on_driver_event(cl_event event, cl_int status, void *data)
+{
+    struct command *command = data;
+
+    (void)event;
+    pthread_mutex_lock(&graph_lock);
+    wait_over(command, status < 0);
+    pthread_mutex_unlock(&graph_lock);
+    graph_unref(command);
+}
+
+/* An event that the driver made: nothing to do if complete, else its callback tells us. */
+static void wait_for_driver(struct command *command, cl_event event)
+{
+    cl_command_queue queue = NULL;
+    cl_int status = CL_COMPLETE;
+
+    target.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+    if (status <= CL_COMPLETE) {
+        command->failed_wait = command->failed_wait || status < 0;
+        return;
+    }
+    target.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL);
+    if (queue == command->queue->handle && command->queue->in_order)
+        return;
+    if (queue)
+        target.clFlush(queue);
+    pthread_mutex_lock(&graph_lock);
+    command->n_waiting++;
+    pthread_mutex_unlock(&graph_lock);
+    graph_ref(command);
+    if (target.clSetEventCallback(event, CL_COMPLETE, on_driver_event, command) != CL_SUCCESS) {
+        target.clWaitForEvents(1, &event);
+        on_driver_event(event, CL_COMPLETE, command);
+    }
+}
+
+void graph_submit(struct command *command, cl_uint n_waits, const cl_event *waits)
+{
+    struct queue_record *queue = command->queue;
+
+    command->all_before =
+        n_waits == 0 && (command->kind == COMMAND_MARKER || command->kind == COMMAND_BARRIER);
+    graph_ref(command);     /* the graph's, until complete */
+    command->n_waiting = 1; /* keeps it from running before the list has been read */
+    pthread_mutex_lock(&graph_lock);
+    n_alive++;
+    wait_for_queue(command);
+    list_append(&queue->commands, &command->in_queue);
+    atomic_fetch_add(&queue->n_unissued, 1);
+    pthread_mutex_unlock(&graph_lock);
+    for (cl_uint i = 0; i < n_waits; i++) {
+        struct command *other = handle_table_find(&events, waits[i]);
+        if (!other) {
+            wait_for_driver(command, waits[i]);
+            continue;
+        }
+        pthread_mutex_lock(&graph_lock);
+        wait_for(command, other, EDGE_LISTED);
+        pthread_mutex_unlock(&graph_lock);
+        graph_unref(other);
+    }
+    pthread_mutex_lock(&graph_lock);
+    wait_over(command, false);
+    pthread_mutex_unlock(&graph_lock);
+}
+
+/* --- progress --- */
+
+/* Under graph_lock: takes out the callbacks that are due. */
+static struct command_callback *take_callbacks(struct command *command, cl_int status)
+{
+    struct command_callback *due = NULL, **tail = &due, **at = &command->callbacks;
+
+    while (*at) {
+        struct command_callback *callback = *at;
+        if (status >= 0 && callback->at < status) {
+            at = &callback->next;
+            continue;
+        }
+        *at = callback->next;
+        callback->next = NULL;
+        *tail = callback;
+        tail = &callback->next;
+    }
+    return due;
+}
+
+static void run_callbacks(struct command *command, struct command_callback *due, cl_int status)
+{
+    while (due) {
+        struct command_callback *next = due->next;
+        due->run(command->handle, status < 0 ? status : due->at, due->data);
+        free(due);
+        due = next;
+    }
+}
+
+void graph_progress(struct command *command, cl_int status)
+{
+    struct command_callback *due;
+
+    pthread_mutex_lock(&graph_lock);
+    command->status = status;
+    due = take_callbacks(command, status);
+    pthread_mutex_unlock(&graph_lock);
+    run_callbacks(command, due, status);
+}
+
+/* Under graph_lock. */
+static void release_dependents(struct command *command, bool at_issue)
+{
+    struct command_edge **at = &command->dependents;
+
+    while (*at) {
+        struct command_edge *edge = *at;
+        if (at_issue && edge->kind != EDGE_AT_ISSUE) {
+            at = &edge->next;
+            continue;
+        }
+        *at = edge->next;
+        wait_over(edge->dependent, command->status < 0 && edge->kind == EDGE_LISTED);
+        graph_unref(edge->dependent); /* never the last: the graph holds one until it is complete */
+        free(edge);
+    }
+}
+
+void graph_issued(struct command *command)
+{
+    pthread_mutex_lock(&graph_lock);
+    if (!command->issued) {
+        command->issued = true;
+        atomic_fetch_sub(&command->queue->n_unissued, 1);
+        release_dependents(command, true);
+        pthread_cond_broadcast(&changed);
+    }
+    pthread_mutex_unlock(&graph_lock);
+}
+
+void graph_complete(struct command *command, cl_int status)
+{
+    struct command_callback *due;
+    cl_event handle;
+
+    if (command->kind == COMMAND_UNMAP)
+        map_finished(command);
+    let_go(command); /* before anybody can see the end: the program may rebuild or release at once */
+    pthread_mutex_lock(&graph_lock);
+    if (command->queue) {
+        list_remove(&command->in_queue);
+        n_alive--;
+        if (!command->issued) {
+            command->issued = true;
+            atomic_fetch_sub(&command->queue->n_unissued, 1);
+        }
+    }
+    command->status = status;
+    handle = command->kind == COMMAND_USER ? NULL : command->handle;
+    due = take_callbacks(command, status);
+    release_dependents(command, false);
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&graph_lock);
+    if (handle)
+        target.clSetUserEventStatus(handle, status);
+    run_callbacks(command, due, status);
+    if (handle)
+        target.clReleaseEvent(handle); /* ours, beside the program's */
+    if (command->queue)
+        graph_unref(command);
+}
+
+void graph_end_alone(struct command *command, cl_int status)
+{
+    struct command_callback *due;
+    cl_event handle = command->handle;
+
+    let_go(command);
+    pthread_mutex_lock(&graph_lock);
+    command->status = status;
+    due = take_callbacks(command, status);
+    release_dependents(command, false);
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&graph_lock);
+    if (handle)
+        target.clSetUserEventStatus(handle, status);
+    run_callbacks(command, due, status);
+    if (handle)
+        target.clReleaseEvent(handle);
+}
+
+cl_int graph_wait(struct command *command)
+{
+    cl_int status;
+
+    pthread_mutex_lock(&graph_lock);
+    while (command->status > CL_COMPLETE)
+        pthread_cond_wait(&changed, &graph_lock);
+    status = command->status;
+    pthread_mutex_unlock(&graph_lock);
+    return status;
+}
+
+void graph_wait_queue(struct queue_record *queue, bool complete)
+{
+    if (!complete && atomic_load(&queue->n_unissued) == 0)
+        return;
+    pthread_mutex_lock(&graph_lock);
+    while (complete ? !list_empty(&queue->commands) : atomic_load(&queue->n_unissued) > 0)
+        pthread_cond_wait(&changed, &graph_lock);
+    pthread_mutex_unlock(&graph_lock);
+}
+
+/* Under graph_lock. */
+static bool has_barrier(const struct queue_record *queue)
+{
+    list_for_each(at, &queue->commands)
+    {
+        if (list_entry(at, struct command, in_queue)->kind == COMMAND_BARRIER)
+            return true;
+    }
+    return false;
+}
+
+void graph_wait_barriers(struct queue_record *queue)
+{
+    pthread_mutex_lock(&graph_lock);
+    while (has_barrier(queue))
+        pthread_cond_wait(&changed, &graph_lock);
+    pthread_mutex_unlock(&graph_lock);
+}
+
+/* Under graph_lock: does the oldest command wait for its engine only, so that it goes on without the program's help? */
+static bool moves_by_itself(const struct queue_record *queue)
+{
+    list_for_each(at, &queue->commands)
+    {
+        const struct command *command = list_entry(at, struct command, in_queue);
+        if (!command->issued)
+            return command->n_waiting == 0;
+    }
+    return false;
+}
+
+void graph_throttle(struct queue_record *queue)
+{
+    struct timespec until;
+    int result = 0;
+
+    if (atomic_load_explicit(&queue->n_unissued, memory_order_relaxed) <= BACKLOG)
+        return;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += THROTTLE_NS;
+    until.tv_sec += until.tv_nsec / NSEC_PER_SEC;
+    until.tv_nsec %= NSEC_PER_SEC;
+    pthread_mutex_lock(&graph_lock);
+    while (result == 0 && atomic_load(&queue->n_unissued) > BACKLOG && moves_by_itself(queue))
+        result = pthread_cond_timedwait(&changed, &graph_lock, &until);
+    pthread_mutex_unlock(&graph_lock);
+}
+
+cl_int graph_status(struct command *command)
+{
+    cl_int status;
+
+    pthread_mutex_lock(&graph_lock);
+    status = command->status;
+    pthread_mutex_unlock(&graph_lock);
+    return status;
+}
+
+bool graph_callback(struct command *command, cl_int at, void(CL_CALLBACK *run)(cl_event, cl_int, void *),
+                    void *data)
+{
+    struct command_callback *callback = malloc(sizeof *callback), **tail;
+    cl_int status;
+
+    if (!callback)
+        return false;
+    pthread_mutex_lock(&graph_lock);
+    status = command->status;
+    if (status > at) {
+        *callback = (struct command_callback){NULL, at, run, data};
+        for (tail = &command->callbacks; *tail; tail = &(*tail)->next)
+            ;
+        *tail = callback;
+        pthread_mutex_unlock(&graph_lock);
+        return true;
+    }
+    pthread_mutex_unlock(&graph_lock);
+    free(callback);
+    run(command->handle, status < 0 ? status : at, data);
+    return true;
+}
+
+bool graph_idle(void)
+{
+    bool idle;
+
+    pthread_mutex_lock(&graph_lock);
+    idle = n_alive == 0;
+    pthread_mutex_unlock(&graph_lock);
+    return idle;
+}

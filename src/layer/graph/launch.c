@@ -1,0 +1,300 @@
+#include "layer/graph/launch.h"
+
+#include <string.h>
+
+#include "layer/layer.h"
+#include "layer/program/program.h"
+#include "layer/spread/spread.h"
+
+enum {
+    SCALE = 1 << 20, /* kernel_record::item_ns is in 2^-20 ns */
+    GROWTH = 8,      /* a piece has at most so many times the groups of the one before */
+    OWN_LOCAL = 64,  /* the largest local size that we choose */
+};
+
+/* kernel_record::slice_state */
+enum launch_state { LAUNCH_UNDECIDED, LAUNCH_CUTS, LAUNCH_WHOLE };
+
+void launch_count(enum session_counter counter, uint64_t n)
+{
+    struct session *session = layer_session();
+
+    if (session)
+        session_count(session, counter, n);
+}
+
+static atomic_uint task_type = CL_COMMAND_TASK;
+
+cl_command_type launch_task_type(void)
+{
+    return atomic_load_explicit(&task_type, memory_order_relaxed);
+}
+
+void launch_task_seen(cl_event driver_event)
+{
+    cl_command_type type = CL_COMMAND_TASK;
+
+    target.clGetEventInfo(driver_event, CL_EVENT_COMMAND_TYPE, sizeof type, &type, NULL);
+    atomic_store_explicit(&task_type, type, memory_order_relaxed);
+}
+
+size_t launch_groups(const struct command_launch *launch)
+{
+    size_t n = 1;
+
+    if (!launch->has_local)
+        return 0;
+    for (cl_uint d = 0; d < launch->dim; d++) {
+        if (!launch->local[d])
+            return 0;
+        n *= (launch->global[d] + launch->local[d] - 1) / launch->local[d];
+    }
+    return n;
+}
+
+int64_t launch_predict(const struct kernel_record *kernel, size_t items)
+{
+    long long per_item = atomic_load_explicit(&kernel->item_ns, memory_order_relaxed);
+
+    if (!per_item)
+        return -1;
+    return (int64_t)((double)per_item * (double)items / SCALE);
+}
+
+void launch_measured(struct kernel_record *kernel, size_t items, int64_t ns)
+{
+    long long old = atomic_load_explicit(&kernel->item_ns, memory_order_relaxed);
+    long long fresh = (long long)((double)ns * SCALE / (double)(items ? items : 1));
+
+    fresh = fresh > 0 ? fresh : 1;
+    /* Longer at once, shorter by and by: a piece that is too long costs others more than one that is too short. */
+    atomic_store_explicit(&kernel->item_ns, !old || fresh > old ? fresh : (old * 3 + fresh) / 4,
+                          memory_order_relaxed);
+    atomic_fetch_add_explicit(&kernel->n_measured, 1, memory_order_relaxed);
+}
+
+size_t launch_items(const struct command_launch *launch)
+{
+    size_t n = 1;
+
+    for (cl_uint d = 0; d < launch->dim && d < 3; d++)
+        n *= launch->global[d];
+    return n;
+}
+
+/*
+ * The length to aim at. The plan's is a limit that pieces must not pass (a measured worst case, where it comes from `baton profile`):
+ * aiming at a longer one than usual would pass it.
+ */
+static int64_t piece_ns(void)
+{
+    baton_nsec planned = layer_piece();
+
+    return planned > 0 && planned < ENGINE_PIECE_NS ? planned : ENGINE_PIECE_NS;
+}
+
+bool launch_direct(const struct command *draft)
+{
+    const struct kernel_record *kernel = draft->u.launch.kernel;
+    int64_t predicted;
+
+    if (draft->kind != COMMAND_TASK && spread_wants(draft))
+        return false;
+    if (draft->kind == COMMAND_TASK || !layer_slicing() || atomic_load(&kernel->slice_state) == LAUNCH_WHOLE)
+        return true;
+    if (settings.slice > 0)
+        return draft->u.launch.has_local && launch_groups(&draft->u.launch) <= (size_t)settings.slice;
+    predicted = launch_predict(kernel, launch_items(&draft->u.launch));
+    return predicted >= 0 && predicted <= piece_ns();
+}
+
+enum session_counter launch_why_whole(const struct command *command)
+{
+    const struct kernel_record *kernel = command->u.launch.kernel;
+
+    if (!layer_slicing() || command->kind == COMMAND_TASK)
+        return COUNTER_UNSLICED_OFF;
+    if (atomic_load(&kernel->slice_state) == LAUNCH_WHOLE)
+        return (enum session_counter)atomic_load(&kernel->why_whole);
+    return COUNTER_UNSLICED_SMALL;
+}
+
+void launch_count_direct(const struct command *draft)
+{
+    launch_count(COUNTER_KERNEL_LAUNCHES, 1);
+    launch_count(launch_why_whole(draft), 1);
+}
+
+static cl_int issue_as_one(struct command *command)
+{
+    struct command_launch *launch = &command->u.launch;
+    struct private_kernel *own;
+    cl_int code;
+
+    own = kernel_take(launch->kernel, false, launch->args, launch->n_args, &code);
+    if (!own)
+        return code;
+    if (command->kind == COMMAND_TASK) {
+        code = target.clEnqueueTask(command->queue->handle, own->handle, 0, NULL, &command->driver_event);
+        if (code == CL_SUCCESS)
+            launch_task_seen(command->driver_event);
+    } else {
+        code = target.clEnqueueNDRangeKernel(command->queue->handle, own->handle, launch->dim, launch->offset,
+                                             launch->global, launch->has_local ? launch->local : NULL, 0,
+                                             NULL, &command->driver_event);
+    }
+    kernel_give_back(launch->kernel, false, own); /* the driver has taken the arguments over */
+    return code;
+}
+
+/* A local size for a kernel that cannot see it: the largest divisor of the width that is not too large. */
+static void choose_local(struct piece_launch *launch, const struct translate_kernel *about)
+{
+    for (cl_uint d = 0; d < launch->work_dim; d++)
+        launch->local[d] = about->reqd_local_given ? about->reqd_local[d] : 1;
+    for (size_t n = OWN_LOCAL; n > 1 && !about->reqd_local_given; n--)
+        if (launch->global[0] % n == 0) {
+            launch->local[0] = n;
+            break;
+        }
+}
+
+bool launch_geometry(const struct command_launch *launch, const struct translate_kernel *about,
+                     struct launch_cut *ret_cut)
+{
+    memset(ret_cut, 0, sizeof *ret_cut);
+    ret_cut->launch.work_dim = launch->dim;
+    for (cl_uint d = 0; d < launch->dim; d++) {
+        ret_cut->launch.offset[d] = launch->offset[d];
+        ret_cut->launch.global[d] = launch->global[d];
+        ret_cut->launch.local[d] = launch->local[d];
+    }
+    if (!launch->has_local && !about->observes_local_size)
+        choose_local(&ret_cut->launch, about);
+    if ((!launch->has_local && about->observes_local_size) || about->n_args != launch->n_args ||
+        piece_of_launch(&ret_cut->launch, &ret_cut->piece, &ret_cut->n_groups) != 0 || ret_cut->n_groups == 0)
+        return false;
+    ret_cut->group_items = launch_items(launch) / ret_cut->n_groups;
+    return true;
+}
+
+bool launch_decided(const struct command *command, baton_nsec until_at)
+{
+    const struct kernel_record *kernel = command->u.launch.kernel;
+
+    return command->kind != COMMAND_KERNEL || !layer_slicing() || !kernel->program ||
+           atomic_load(&kernel->slice_state) != LAUNCH_UNDECIDED ||
+           program_decided(kernel->program, until_at);
+}
+
+/* How the launch is to be cut; false: whole, with the reason counted. */
+static bool plan_cut(struct command *command, struct launch_cut *ret_cut)
+{
+    struct command_launch *launch = &command->u.launch;
+    struct kernel_record *kernel = launch->kernel;
+    enum session_counter reason = COUNTER_UNSLICED_OTHER;
+    const struct translate_kernel *about;
+    cl_uint units = command->queue->device->units;
+    int64_t predicted;
+
+    if (!layer_slicing() || command->kind == COMMAND_TASK) {
+        launch_count(COUNTER_UNSLICED_OFF, 1);
+        return false;
+    }
+    about = program_sliceable(kernel->program, kernel->name, &reason);
+    atomic_store(&kernel->why_whole, (int)reason);
+    atomic_store(&kernel->slice_state, about ? LAUNCH_CUTS : LAUNCH_WHOLE);
+    if (!about || !launch_geometry(launch, about, ret_cut)) {
+        launch_count(reason, 1);
+        return false;
+    }
+    ret_cut->by_time = settings.slice <= 0;
+    ret_cut->least =
+        ret_cut->by_time ? units : (uint32_t)(settings.slice < UINT32_MAX ? settings.slice : UINT32_MAX);
+    predicted = launch_predict(kernel, launch_items(launch));
+    if (ret_cut->n_groups <= ret_cut->least ||
+        (ret_cut->by_time && predicted >= 0 && predicted <= piece_ns())) {
+        launch_count(COUNTER_UNSLICED_SMALL, 1);
+        return false;
+    }
+    ret_cut->step = ret_cut->least;
+    return true;
+}
+
+/* The next piece's groups: what the measurements say fills a piece's time. */
+static uint32_t next_step(const struct launch_cut *cut, const struct kernel_record *kernel)
+{
+    int64_t many = launch_predict(kernel, SCALE * cut->group_items); /* of SCALE groups */
+    double fits;
+
+    if (!cut->by_time || many <= 0)
+        return cut->step;
+    fits = (double)piece_ns() * SCALE / (double)many;
+    if (fits > (double)cut->step * GROWTH)
+        fits = (double)cut->step * GROWTH;
+    if (fits < cut->least)
+        return cut->least;
+    return fits < (double)UINT32_MAX ? (uint32_t)fits : UINT32_MAX;
+}
+
+static cl_int issue_piece(struct issue_pipe *pipe, cl_kernel kernel, struct launch_cut *cut, uint32_t begin,
+                          uint32_t limit, uint32_t *ret_end)
+{
+    struct command *command = pipe->command;
+    uint32_t end = limit - begin > cut->step ? begin + cut->step : limit;
+    size_t global[3];
+    cl_event event;
+    cl_int code;
+
+    while (piece_range(&cut->piece, &cut->launch, begin, end, command->queue->device->address_bits, global) !=
+           0) {
+        if (end - begin == 1)
+            return CL_OUT_OF_RESOURCES;
+        end = begin + (end - begin) / 2;
+    }
+    code = target.clSetKernelArg(kernel, command->u.launch.n_args, sizeof cut->piece, &cut->piece);
+    if (code == CL_SUCCESS)
+        code = target.clEnqueueNDRangeKernel(command->queue->handle, kernel, cut->launch.work_dim, NULL,
+                                             global, cut->launch.local, 0, NULL, &event);
+    if (code != CL_SUCCESS)
+        return code;
+    issue_pipe_add(pipe, event, (end - begin) * cut->group_items);
+    launch_count(COUNTER_PIECES, 1);
+    *ret_end = end;
+    return CL_SUCCESS;
+}
+
+cl_int launch_pieces(struct issue_pipe *pipe, cl_kernel kernel, struct launch_cut *cut, uint32_t begin,
+                     uint32_t end)
+{
+    cl_int code = CL_SUCCESS;
+
+    while (begin < end && code == CL_SUCCESS && !engine_stopping(pipe->engine)) {
+        issue_pipe_turn(pipe);
+        cut->step = next_step(cut, pipe->command->u.launch.kernel);
+        code = issue_piece(pipe, kernel, cut, begin, end, &begin);
+    }
+    return code;
+}
+
+cl_int launch_issue(struct issue_pipe *pipe, struct command *command)
+{
+    struct command_launch *launch = &command->u.launch;
+    struct private_kernel *own;
+    struct launch_cut cut;
+    cl_int code = CL_SUCCESS;
+
+    launch_count(COUNTER_KERNEL_LAUNCHES, 1);
+    if (!plan_cut(command, &cut)) {
+        return issue_as_one(command);
+    }
+    own = kernel_take(launch->kernel, true, launch->args, launch->n_args, &code);
+    if (!own) {
+        atomic_store(&launch->kernel->slice_state, LAUNCH_WHOLE);
+        launch_count(COUNTER_UNSLICED_OTHER, 1);
+        return issue_as_one(command);
+    }
+    code = launch_pieces(pipe, own->handle, &cut, 0, cut.n_groups);
+    kernel_give_back(launch->kernel, true, own);
+    return code;
+}

@@ -1,0 +1,39 @@
+/*
+ * Programs and their rewritten twins. The program's own object is built from its own text and stays untouched: log, binaries,
+ * argument counts and errors are the driver's. When a kernel of it is created and pieces are wanted, a second program is
+ * rewritten (translate/translate.h) and built beside it, by a thread of ours; pieces are launched from that one.
+ */
+#ifndef LAYER_PROGRAM_PROGRAM_H
+#define LAYER_PROGRAM_PROGRAM_H
+
+#include <CL/cl_icd.h>
+
+#include "client/session.h"
+#include "layer/objects.h"
+#include "translate/translate.h"
+
+struct program_record *program_find(cl_program handle); /* kept; NULL: unknown */
+void program_keep(void *program);
+void program_unref(struct program_record *program);
+void program_free(struct program_record *program); /* after its last reference */
+
+/* A kernel of it exists: begin to make the twin, if pieces are wanted. Never blocks. */
+void program_wanted(struct program_record *program);
+
+/* Waits until the instant for the twin: true when it is built, or will not be. */
+bool program_decided(struct program_record *program, baton_nsec until_at);
+
+/*
+ * The twin's description of the kernel, waiting for the twin to be built. NULL: the kernel runs whole and *ret_reason is the
+ * counter that says why. Borrowed from the record.
+ */
+const struct translate_kernel *program_sliceable(struct program_record *program, const char *kernel,
+                                                 enum session_counter *ret_reason);
+
+/* The twin's handle, once program_sliceable() has answered. */
+cl_program program_sliced(struct program_record *program);
+
+/* At exit: no build begins any more; waits for the one under way. */
+void program_stop(void);
+
+#endif

@@ -1,0 +1,51 @@
+/* Making a program's rewritten twin, on a thread of ours. */
+#ifndef LAYER_PROGRAM_TWIN_H
+#define LAYER_PROGRAM_TWIN_H
+
+#include <pthread.h>
+
+#include "layer/program/program.h"
+
+enum twin_state { TWIN_NONE, TWIN_QUEUED, TWIN_MAKING, TWIN_READY, TWIN_FAILED };
+
+struct program_record {
+    atomic_uint refs, app_refs;
+    cl_program handle; /* the program's; ours only while a kernel of it exists */
+    cl_context context;
+    char *source; /* owned; NULL: not from source */
+    size_t length;
+    char *options; /* owned; of the latest build, compile or link */
+    enum translate_mode mode;
+    bool built, linked, handed_out;
+    struct translate_header *headers; /* owned, with their names and texts: given to the latest compile */
+    size_t n_headers;
+    bool lacks_header;             /* one of them is not from source: the compile cannot be repeated */
+    struct program_record **parts; /* owned references: what it was linked from */
+    size_t n_parts;
+
+    /* twin_lock */
+    enum twin_state state;
+    cl_program twin; /* a reference of ours */
+    struct translate_result result;
+    bool has_result;
+    enum session_counter why_whole;
+    struct program_record *next_queued;
+    cl_device_id device;      /* that it is rewritten for */
+    bool building, abandoned; /* the builder uses the context; nobody but the builder holds the record */
+
+    struct spread_program
+        *_Atomic spread; /* owned: the same on further devices, and what was learnt of its kernels */
+};
+
+extern pthread_mutex_t twin_lock;
+
+/*
+ * Drops one reference to the record; true if it was the last. When only the builder would be left, first waits until it no longer uses
+ * the driver's objects of the program: after the program's last release nothing of ours keeps them alive.
+ */
+bool twin_let_go(struct program_record *program);
+
+/* Drops the twin, with the record. */
+void twin_done(struct program_record *program);
+
+#endif
