@@ -311,7 +311,7 @@ static int run(const struct cli_args *args)
         if (result)
             result = cli_fail_environment(args, result, "%s", path);
         else
-            (void)fprintf(stderr,
+            (void)fprintf(strcmp(path, "-") == 0 ? stderr : stdout,
                           "%zu records, %" PRIu64 " older ones overwritten; open %s in ui.perfetto.dev\n",
                           recording.n, recording.lost, path);
     }
