@@ -240,8 +240,10 @@ static int put_config(FILE *out)
 static int put_demo(FILE *out)
 {
     put_header("baton-demo", 1, "shows the loop from profile to report on this machine", out);
-    (void)fputs(".SH SYNOPSIS\n.B baton\\-demo\n[FOLDER]\n.SH DESCRIPTION\nMeasures three OpenCL programs, plans, runs them "
-                "together and prints what was observed beside what the analysis says; then the same without Baton. Takes about a "
+    (void)fputs(".SH SYNOPSIS\n.B baton\\-demo\n[FOLDER]\n.SH DESCRIPTION\nMeasures three OpenCL programs, "
+                "plans, runs them "
+                "together and prints what was observed beside what the analysis says; then the same without "
+                "Baton. Takes about a "
                 "minute. FOLDER (default\n.IR demo )\ngets task set, plan, trace and report.\n"
                 ".SH ENVIRONMENT\n.TP\n.B BATON_DEMO_SECONDS\nlength of one measurement; default 4\n"
                 ".TP\n.B POCL_DEVICES\nPoCL's devices; default basic\n"
@@ -253,8 +255,10 @@ static int put_demo(FILE *out)
 static int put_translate(FILE *out)
 {
     put_header("baton-translate", 1, "rewrites OpenCL kernels so that they run in pieces", out);
-    (void)fputs(".SH DESCRIPTION\nStarted by Baton's OpenCL layer, one program text on its standard input, the rewritten text and "
-                "what is known of its kernels on its standard output. Nobody needs to call it. BATON_TRANSLATE names another one.\n"
+    (void)fputs(".SH DESCRIPTION\nStarted by Baton's OpenCL layer, one program text on its standard input, "
+                "the rewritten text and "
+                "what is known of its kernels on its standard output. Nobody needs to call it. "
+                "BATON_TRANSLATE names another one.\n"
                 ".SH SEE ALSO\n.BR baton (1),\n.BR baton\\-run (1)\n",
                 out);
     return 0;

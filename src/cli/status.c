@@ -321,7 +321,7 @@ static int run_status(const struct cli_args *args)
 
     if (result) {
         json_decref(status.json);
-        return cli_fail_environment(args, result, "no batond answers");
+        return cli_fail_environment(args, result, "no batond answers (`batond` starts one)");
     }
     result = ask_all(&status);
     monitor_close(&status.monitor);
@@ -341,7 +341,7 @@ static int run_reload(const struct cli_args *args)
     int result = monitor_open(&monitor, cli_value(args, "socket", NULL));
 
     if (result)
-        return cli_fail_environment(args, result, "no batond answers");
+        return cli_fail_environment(args, result, "no batond answers (`batond` starts one)");
     result = monitor_ask(&monitor, &question, &answer);
     monitor_close(&monitor);
     if (result || answer.type != FRAME_DONE)

@@ -301,7 +301,7 @@ static int run(const struct cli_args *args)
         return cli_fail_usage(args, "expected -o OUT.json");
     result = monitor_open(&recording.monitor, cli_value(args, "socket", NULL));
     if (result)
-        return cli_fail_environment(args, result, "no batond answers");
+        return cli_fail_environment(args, result, "no batond answers (`batond` starts one)");
     result = collect(&recording);
     monitor_close(&recording.monitor);
     if (result) {
