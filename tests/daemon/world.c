@@ -620,6 +620,11 @@ static void run_piece(struct world *world, unsigned who, unsigned lease)
         }
         return;
     }
+    if (!(atomic_load(word) & (LEASE_FLAG_YIELD | LEASE_FLAG_TURN)) && !world->calm && chance(world, 4)) {
+        world->seen.followed++;
+        work->pieces = 1 + (unsigned)random_below(&world->random, 3); /* the next command, in the same hold */
+        return;
+    }
     say(world, "client %u ends on lease %u", who, lease);
     work->use = USE_NOTHING;
     if (!lease_word_keep(word))
