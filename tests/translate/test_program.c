@@ -190,6 +190,34 @@ START_TEST(a_changed_or_newly_found_header_is_noticed)
 }
 END_TEST
 
+/* As hashcat writes it: the path is made by macros of the build options, and no folder is given. */
+START_TEST(a_header_named_from_the_root_needs_no_folder)
+{
+    static const char text[] = "#include M2S(INCLUDE_PATH/value.h)\n#include M2S(INCLUDE_PATH/value.h)\n"
+                               "__kernel void k(__global int *out) { out[get_global_id(0)] = VALUE; }\n";
+    struct translate_result result;
+    char options[1024];
+    char path[512];
+    FILE *file;
+
+    fresh_cache();
+    (void)snprintf(options, sizeof options, "-D INCLUDE_PATH=%s -D XM2S(x)=#x -D M2S(x)=XM2S(x)", folder);
+    expect_whole(text, options, "not found");
+    (void)snprintf(path, sizeof path, "%s/value.h", folder);
+    file = fopen(path, "w");
+    (void)fprintf(file, "#pragma once\n#include <%s/number.h>\n#define VALUE NUMBER\n", folder);
+    (void)fclose(file);
+    expect_whole(text, options, "number.h");
+    (void)snprintf(path, sizeof path, "%s/number.h", folder);
+    file = fopen(path, "w");
+    (void)fprintf(file, "#define NUMBER 700\n");
+    (void)fclose(file);
+    ck_assert_int_eq(translate_text(text, options, &result), 0);
+    ck_assert_msg(strstr(result.source, "= 700"), "%s", result.source);
+    translate_result_done(&result);
+}
+END_TEST
+
 START_TEST(without_a_cache_folder_the_answer_is_the_same)
 {
     struct translate_result result;
@@ -524,10 +552,10 @@ END_TEST
 
 HARNESS_MAIN("translate program", 60, a_second_translation_comes_from_the_cache_and_is_equal,
              other_options_or_text_are_other_entries, an_entry_damaged_or_cut_at_any_byte_is_made_again,
-             a_changed_or_newly_found_header_is_noticed, without_a_cache_folder_the_answer_is_the_same,
-             a_folder_that_others_can_write_is_not_trusted, a_full_disk_leaves_no_half_entry,
-             pruning_keeps_the_newest_entries, a_missing_or_failing_translator_is_a_reason,
-             a_translator_that_hangs_or_babbles_is_killed,
+             a_changed_or_newly_found_header_is_noticed, a_header_named_from_the_root_needs_no_folder,
+             without_a_cache_folder_the_answer_is_the_same, a_folder_that_others_can_write_is_not_trusted,
+             a_full_disk_leaves_no_half_entry, pruning_keeps_the_newest_entries,
+             a_missing_or_failing_translator_is_a_reason, a_translator_that_hangs_or_babbles_is_killed,
              an_ignored_sigchld_and_blocked_signals_do_not_matter,
              no_process_and_no_descriptor_is_left_behind, the_host_never_sees_the_translator,
              threads_and_processes_share_one_cache, hostile_sources_are_answered,
