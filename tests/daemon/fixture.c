@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "harness.h"
 
 #define LIMIT (20 * NSEC_PER_SEC) /* for what takes milliseconds: only a busy machine needs more */
 
@@ -81,8 +82,7 @@ void fixture_restart(struct fixture *fixture, const char *const extra[])
 
 void fixture_start(struct fixture *fixture, const char *config, const char *const extra[])
 {
-    (void)snprintf(fixture->folder, sizeof fixture->folder, "/tmp/baton-test-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(fixture->folder));
+    harness_folder(fixture->folder);
     (void)snprintf(fixture->socket, sizeof fixture->socket, "%s/s", fixture->folder);
     (void)snprintf(fixture->config, sizeof fixture->config, "%s/c.yaml", fixture->folder);
     ck_assert_int_eq(file_write_atomic(fixture->config, config, strlen(config)), 0);
@@ -98,17 +98,8 @@ void fixture_kill_daemon(struct fixture *fixture, int signal_number)
 
 void fixture_done(struct fixture *fixture)
 {
-    static const char *const files[] = {"s",         "s.lock",     "s~",        "c.yaml",
-                                        "plan.yaml", "tasks.yaml", "trace.json"};
-    char path[128];
-
     if (fixture->daemon > 0)
         fixture_kill_daemon(fixture, SIGTERM);
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", fixture->folder, files[i]);
-        (void)unlink(path);
-    }
-    (void)rmdir(fixture->folder);
 }
 
 struct settings fixture_settings(const struct fixture *fixture, const char *name, int priority)

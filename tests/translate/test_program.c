@@ -24,15 +24,12 @@
 static const char simple[] =
     "__kernel void k(__global int *out) { out[get_global_id(0)] = get_group_id(0); }\n";
 
-static char folder[400];
+static char folder[64];
 
 /* An empty cache of the test's own. */
 static void fresh_cache(void)
 {
-    const char *build = getenv("BATON_BUILD"); /* what is left there goes with the build */
-
-    (void)snprintf(folder, sizeof folder, "%s/translate-test-XXXXXX", build ? build : "/tmp");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
+    harness_folder(folder);
     ck_assert_int_eq(setenv("BATON_CACHE_DIR", folder, 1), 0);
 }
 
