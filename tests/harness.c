@@ -1,6 +1,7 @@
 #include "harness.h"
 
 #include <ftw.h>
+#include <sys/stat.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,8 @@ static void scratch_make(void)
     if (!temporary || strlen(temporary) + sizeof "/baton.XXXXXX" > sizeof scratch)
         temporary = "/tmp";
     (void)snprintf(scratch, sizeof scratch, "%s/baton.XXXXXX", temporary);
-    if (!mkdtemp(scratch) || setenv("TMPDIR", scratch, 1) < 0) {
+    /* Other users find what a case opens to them. */
+    if (!mkdtemp(scratch) || chmod(scratch, 0711) < 0 || setenv("TMPDIR", scratch, 1) < 0) {
         perror(scratch);
         exit(3);
     }
