@@ -10,13 +10,13 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "wire/dial.h"
 
 #define LIMIT (5 * NSEC_PER_SEC)
 
@@ -40,14 +40,12 @@ void fixture_wait(bool (*condition)(void *argument), void *argument, const char 
 static bool listens(void *argument)
 {
     const struct fixture *fixture = argument;
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool connected;
+    char path[SOCKET_PATH_SIZE];
+    int fd = dial(fixture->socket, 0, path);
 
-    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", fixture->socket);
-    connected = connect(fd, (const struct sockaddr *)&address, sizeof address) == 0;
-    close(fd);
-    return connected;
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
 }
 
 static void run_daemon(const struct fixture *fixture, const char *const extra[])
