@@ -71,6 +71,9 @@ void session_plan_take(struct session *session);
 /* A job ended (jobs_lock held): is it time for a plan that waits? */
 void session_plan_border(struct session *session);
 
+/* The lease in whose name the word of this one is held: the other direction's, if that rides on it; else its own. */
+struct lease *lease_user(struct lease *held);
+
 /* Makes the thread look around. */
 void session_wake(struct session *session);
 

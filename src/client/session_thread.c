@@ -136,7 +136,7 @@ static void deliver(struct session *session, const struct protocol_event *event)
         granted = protocol_granted(&session->protocol, event->lease);
         pthread_mutex_unlock(&session->lock);
         if (granted && listener->on_grant)
-            listener->on_grant(listener->user, lease);
+            listener->on_grant(listener->user, lease_user(lease));
         break;
     case PROTOCOL_YIELD:
         if (listener->on_yield && lease_wanted(lease))

@@ -177,15 +177,15 @@ static char obey(struct session *session, struct lease *lease, char order)
     }
 }
 
-static void puppet_main(const struct settings *settings, const char *device, int orders, int answers)
+static void puppet_main(const struct settings *settings, const char *device, enum lease_engine engine,
+                        int orders, int answers)
 {
     struct session *session = NULL;
     struct lease *lease = NULL;
     char order;
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (session_open(settings, NULL, &session) < 0 ||
-        lease_open(session, device, LEASE_EXECUTION, &lease) < 0)
+    if (session_open(settings, NULL, &session) < 0 || lease_open(session, device, engine, &lease) < 0)
         _exit(3);
     (void)!write(answers, "!", 1);
     while (read(orders, &order, 1) == 1 && order != PUPPET_QUIT) {
@@ -200,6 +200,12 @@ static void puppet_main(const struct settings *settings, const char *device, int
 
 struct puppet puppet_start(const struct fixture *fixture, const char *name, int priority, const char *device)
 {
+    return puppet_start_on(fixture, name, priority, device, LEASE_EXECUTION);
+}
+
+struct puppet puppet_start_on(const struct fixture *fixture, const char *name, int priority,
+                              const char *device, enum lease_engine engine)
+{
     struct settings settings = fixture_settings(fixture, name, priority);
     struct puppet puppet;
     int orders[2];
@@ -212,7 +218,7 @@ struct puppet puppet_start(const struct fixture *fixture, const char *name, int 
     if (puppet.pid == 0) {
         close(orders[1]);
         close(answers[0]);
-        puppet_main(&settings, device, orders[0], answers[1]);
+        puppet_main(&settings, device, engine, orders[0], answers[1]);
     }
     close(orders[0]);
     close(answers[1]);
