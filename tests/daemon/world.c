@@ -52,7 +52,7 @@ static unsigned engine_of(unsigned lease)
     return lease % 2 ? FRAME_ENGINE_COPY_IN : FRAME_ENGINE_EXECUTION;
 }
 
-/* With one bus, copies on both devices exclude each other (PROTOCOLS.md Q4). */
+/* With one bus, copies on both devices exclude each other (docs/protocols.md Q4). */
 static bool conflict(const struct world *world, unsigned a, unsigned b)
 {
     return a == b || (a % 2 && b % 2 && sched_profiles[world->config.profile].buses);
