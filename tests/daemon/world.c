@@ -187,10 +187,11 @@ static void host_report(void *user, const struct server_report *report)
         fail(world, "an honest client was dropped (report %d)", (int)report->kind);
 }
 
-static int host_plan(void *user, const char *text, size_t size)
+static int host_plan(void *user, const char *file, const char *text, size_t size)
 {
     struct world *world = user;
 
+    (void)file;
     (void)text;
     (void)size;
     if (chance(world, 8))
