@@ -71,8 +71,8 @@ struct config {
     enum admission_mode admission; /* of tasks of that set */
     char planner[4096];            /* the program `baton`; "": the one beside batond, else in PATH */
     baton_nsec planner_limit;      /* a planner that takes longer is stopped */
-    bool
-        partitioned; /* cores for devices and cores for programs are kept apart: bounds mean something on PoCL */
+    /* Cores for devices and cores for programs are kept apart: bounds mean something on PoCL. */
+    bool partitioned;
     char metrics[108]; /* socket path or 127.0.0.1:PORT; "": none */
 };
 

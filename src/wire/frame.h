@@ -19,7 +19,7 @@
 #define HELLO_TASK     4u /* the name is that of a task */
 
 #define WELCOME_JOBS 1u /* report where jobs begin and end */
-#define WELCOME_BUS  2u /* a copy holds its device's bus, whatever its direction (PROTOCOLS.md Q4) */
+#define WELCOME_BUS  2u /* a copy holds its device's bus, whatever its direction (docs/protocols.md Q4) */
 
 #define PLAN_SLICING  1u
 #define PLAN_ADAPTIVE 2u
