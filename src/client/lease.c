@@ -174,7 +174,7 @@ static void want_back(struct lease *lease)
 
     if (lease->other && atomic_load(&lease->other->rides) == lease &&
         lease_word_state(seen) == LEASE_STATE_BUSY)
-        (void)atomic_compare_exchange_strong(word, &seen, seen | LEASE_FLAG_WANTED);
+        (void)atomic_compare_exchange_strong(word, &seen, seen | LEASE_ASK_TURN);
 }
 
 int lease_request(struct lease *lease, unsigned flags)
@@ -232,6 +232,13 @@ bool lease_yield_asked(const struct lease *lease)
     lease = ridden(lease);
     return !session_forked(lease->session) && !grouped(lease) &&
            (atomic_load_explicit(word_of(lease), memory_order_relaxed) & LEASE_FLAG_YIELD);
+}
+
+bool lease_turn_asked(const struct lease *lease)
+{
+    lease = ridden(lease);
+    return !session_forked(lease->session) && !grouped(lease) &&
+           (atomic_load_explicit(word_of(lease), memory_order_relaxed) & LEASE_FLAG_TURN);
 }
 
 bool lease_wanted(const struct lease *lease)

@@ -4,6 +4,7 @@
  *      lease_try_begin                   lease_end                       (daemon)
  *   IDLE ----------------> BUSY ----------------------> IDLE ------------------------> NONE
  *                            |  somebody waits: WANTED     taken back, no message         |
+ *                            |  no less urgent: TURN too                                  |
  *                            |  more urgent: YIELD too                                    | lease_request: message
  *                            +--- lease_end / lease_yield: message ---> NONE ------------>+---> BUSY (granted)
  *
@@ -70,6 +71,9 @@ int lease_wait(struct lease *lease, baton_nsec until_at);
 
 /* One atomic load: should the holder give way at the next piece border? */
 bool lease_yield_asked(const struct lease *lease);
+
+/* One atomic load: does somebody wait who is no less urgent, so that the hold should end soon even though more is to come? */
+bool lease_turn_asked(const struct lease *lease);
 
 /* Does anybody at all wait for the engine (also less urgent ones)? One atomic load. */
 bool lease_wanted(const struct lease *lease);

@@ -239,6 +239,16 @@ static void ask_to_yield(struct server *server, const struct sched_decision *dec
     (void)holds_call_in(server, peer, index, LEASE_FLAGS);
 }
 
+/* An equal waits: what the holder may still begin without asking ends with its turn (Q6). */
+static void ask_for_turn(struct server *server, const struct sched_decision *decision)
+{
+    struct peer *peer = server->peers[decision->job];
+    unsigned index = lease_of(server, peer, decision->lane);
+
+    if (index < PAGE_LEASES && peer->holds[index].state == HOLD_HELD && peer->state == PEER_CLIENT)
+        (void)holds_call_in(server, peer, index, LEASE_ASK_TURN);
+}
+
 static void carry_out(struct server *server, const struct sched_decision *decision)
 {
     switch (decision->action) {
@@ -247,6 +257,9 @@ static void carry_out(struct server *server, const struct sched_decision *decisi
         return;
     case SCHED_YIELD:
         ask_to_yield(server, decision);
+        return;
+    case SCHED_TURN:
+        ask_for_turn(server, decision);
         return;
     case SCHED_TOKEN:
         server->peers[decision->job]->token = TOKEN_OURS;
@@ -343,6 +356,7 @@ void holds_pump(struct server *server, struct peer *peer)
         peer->queue &= peer->queue - 1;
         holds_ask(server, peer, (unsigned)peer->engaged);
     } else if (peer->engaged >= 0 && peer->holds[peer->engaged].state == HOLD_HELD) {
-        (void)holds_call_in(server, peer, (unsigned)peer->engaged, LEASE_FLAG_WANTED);
+        /* Another engine of the same client waits in our own queue, where the core does not see it. */
+        (void)holds_call_in(server, peer, (unsigned)peer->engaged, LEASE_ASK_TURN);
     }
 }

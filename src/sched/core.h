@@ -128,6 +128,8 @@ struct sched_event {
 enum sched_action {
     SCHED_GRANT, /* job, lane, engines, gpu: it holds the engines from now on (also: go on after PIECE_DONE) */
     SCHED_YIELD, /* job, lane, engine: give way at the next piece border; once per grant (Q2) */
+    /* job, lane, engine: an equal waits, so work beyond the request that was granted ends with a turn; once per grant (Q6) */
+    SCHED_TURN,
     SCHED_TOKEN, /* job, lane, gpu, ahead: it holds a token of this GPU */
     SCHED_EFF,   /* job, as: it now runs with the priority of job `as`; as == job: with its own again (G4) */
     SCHED_SUSPEND, /* job: a donor must not run (C2) */

@@ -70,6 +70,7 @@ enum reason {
     REASON_RUNNING,  /* it runs already */
     REASON_PLANNER,  /* the planner failed */
     REASON_TIME,     /* the planner was too slow */
+    REASON_USER,     /* it belongs to another user */
 };
 
 /* Why a bound is not claimed: what of the model does not hold on this machine now. */

@@ -163,8 +163,7 @@ END_TEST
 
 static void in_scratch(char folder[64])
 {
-    strcpy(folder, "/tmp/baton-test.XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
+    harness_folder(folder);
     ck_assert_int_eq(chdir(folder), 0);
 }
 

@@ -275,11 +275,13 @@ START_TEST(stats_are_one_object_with_every_key)
                                        "tardiness_ms",
                                        "misses"};
     struct session *session = open_alone();
-    char path[] = "/tmp/baton-test-stats-XXXXXX";
-    int fd = mkstemp(path);
+    char folder[64];
+    char path[80];
     char *text;
     size_t size;
 
+    harness_folder(folder);
+    (void)snprintf(path, sizeof path, "%s/stats", folder);
     session_count(session, COUNTER_PIECES, 3);
     session_count(session, COUNTER_UNSLICED_BINARY, 2);
     session_job_begin(session, false, 100 * MS);
@@ -297,8 +299,6 @@ START_TEST(stats_are_one_object_with_every_key)
     ck_assert_ptr_nonnull(strstr(text, "\"misses\": 1")); /* 10 ms > 5 ms */
     ck_assert_ptr_nonnull(strstr(text, "\"tardiness_ms\": 5.0"));
     free(text);
-    close(fd);
-    (void)unlink(path);
     ck_assert_int_lt(session_write_stats(session, "/nonexistent/folder/stats"), 0);
     session_close(session);
 }

@@ -187,10 +187,11 @@ static void host_report(void *user, const struct server_report *report)
         fail(world, "an honest client was dropped (report %d)", (int)report->kind);
 }
 
-static int host_plan(void *user, const char *text, size_t size)
+static int host_plan(void *user, const char *file, const char *text, size_t size)
 {
     struct world *world = user;
 
+    (void)file;
     (void)text;
     (void)size;
     if (chance(world, 8))
@@ -618,6 +619,11 @@ static void run_piece(struct world *world, unsigned who, unsigned lease)
             work->use = USE_ASKED;
             work->asked_at_step = world->step;
         }
+        return;
+    }
+    if (!(atomic_load(word) & (LEASE_FLAG_YIELD | LEASE_FLAG_TURN)) && !world->calm && chance(world, 4)) {
+        world->seen.followed++;
+        work->pieces = 1 + (unsigned)random_below(&world->random, 3); /* the next command, in the same hold */
         return;
     }
     say(world, "client %u ends on lease %u", who, lease);
