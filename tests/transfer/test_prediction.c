@@ -326,14 +326,14 @@ START_TEST(worst_cases_use_the_lowest_bandwidths_and_the_margin)
 }
 END_TEST
 
-/* Chunks at half the speed: copies of methods that cut them take twice as long, others do not; the kernel stays. */
-START_TEST(methods_that_pace_are_slower_by_the_chunk_ratio)
+/* Chunks (625 kB, then, by the rule, 610304 bytes) at half the speed: copies of methods that cut them take twice as long, others do not; the kernel stays. */
+START_TEST(methods_that_pace_are_slower_by_the_speed_of_their_chunks)
 {
     static struct pacing pacing;
     struct batch_timeline timeline;
     struct fixture fixture;
 
-    load_text(&fixture, "chunk_ratio: 0.5\nlinks: [{from: MEM0, to: GPU0, gbps: 2}]",
+    load_text(&fixture, "sizes: [{bytes: 4 MiB, ratio: 0.5}, {bytes: 8 MiB, ratio: 1}]\nlinks: [{from: MEM0, to: GPU0, gbps: 2}]",
               "streams: [{from: MEM0, to: GPU0, bytes: 20 MB, kernel_ms: 5}]");
     ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), 15, 1e-3);
     ck_assert_double_eq_tol(total_ms(&fixture, "time-division"), 15, 1e-3);
@@ -354,4 +354,4 @@ HARNESS_MAIN("transfer prediction", 20, table_2_is_predicted_to_a_fiftieth_of_a_
              a_peer_copy_across_hubs_is_one_staged_flow, a_peer_copy_below_one_hub_is_not_staged,
              the_look_up_table_overrides_the_graph_for_its_combination_only,
              worst_cases_use_the_lowest_bandwidths_and_the_margin,
-             methods_that_pace_are_slower_by_the_chunk_ratio)
+             methods_that_pace_are_slower_by_the_speed_of_their_chunks)
