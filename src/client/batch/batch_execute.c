@@ -161,7 +161,8 @@ static void run_job(const struct batch_job *job)
             task->measured.kernel_begin = task->measured.kernel_end = task->measured.copy_end;
     }
     pthread_mutex_lock(&batch->lock);
-    batch->unfinished--;
+    if (--batch->unfinished == 0)
+        batch->measured = since_start(batch); /* and not when the runner wakes up */
     pthread_cond_broadcast(&batch->changed);
     pthread_mutex_unlock(&batch->lock);
 }
@@ -231,6 +232,5 @@ void batch_execute(struct baton_batch *batch)
     pthread_mutex_lock(&batch->lock);
     while (batch->unfinished > 0)
         pthread_cond_wait(&batch->changed, &batch->lock);
-    batch->measured = since_start(batch);
     pthread_mutex_unlock(&batch->lock);
 }
