@@ -96,7 +96,7 @@ static void note(struct sample *sample, double predicted, double measured)
 static void run_batch(const char *topology, const char *batch, const char *method, const char *repeat,
                       struct sample *kind, struct sample *band)
 {
-    const char *argv[] = {"baton", "batch", "run",   (char *)topology, (char *)batch, "--method",
+    const char *argv[] = {"baton", "batch",    "run",  (char *)topology, (char *)batch, "--method",
                           method,  "--repeat", repeat, "--json",         NULL};
     struct stage_program program = {0};
     json_t *answer;
@@ -126,9 +126,9 @@ static void print_sample(const char *name, const char *figure_name, struct sampl
     median = stage_quantile(sample->absolute, sample->n, 0.5);
     low = stage_quantile(sample->absolute, sample->n, 0.1);
     high = stage_quantile(sample->absolute, sample->n, 0.9);
-    printf("%-26s %5zu %8.1f%% [%5.1f, %5.1f] %+10.1f%% [%+6.1f, %+6.1f]\n", name, sample->n, median, low, high,
-           stage_quantile(sample->longer, sample->n, 0.5), stage_quantile(sample->longer, sample->n, 0.1),
-           stage_quantile(sample->longer, sample->n, 0.9));
+    printf("%-26s %5zu %8.1f%% [%5.1f, %5.1f] %+10.1f%% [%+6.1f, %+6.1f]\n", name, sample->n, median, low,
+           high, stage_quantile(sample->longer, sample->n, 0.5),
+           stage_quantile(sample->longer, sample->n, 0.1), stage_quantile(sample->longer, sample->n, 0.9));
     if (figure_name)
         figure(figure_name, median, low, high);
 }

@@ -336,8 +336,8 @@ static int check_loops(struct topology_reader *reader, const struct node *links)
 
 static int read_root(struct topology_reader *reader)
 {
-    static const char *const keys[] = {"links",    "gpus",     "memories",    "routes",
-                                       "measured", "setup_ms", "sizes", "cores", NULL};
+    static const char *const keys[] = {"links",    "gpus",  "memories", "routes", "measured",
+                                       "setup_ms", "sizes", "cores",    NULL};
     const struct node *root = reader->document->root;
     const struct node *links;
     int64_t cores;
@@ -351,8 +351,8 @@ static int read_root(struct topology_reader *reader)
         (result = topology_read_sizes(reader, node_get(root, "sizes"))))
         return result;
     if (node_get(root, "cores")) {
-        result = node_int(reader->document, node_get(root, "cores"), "the number of cores that copy and compute", 1,
-                          100000, &cores, reader->error);
+        result = node_int(reader->document, node_get(root, "cores"),
+                          "the number of cores that copy and compute", 1, 100000, &cores, reader->error);
         if (result)
             return result;
         reader->topology->cores = (unsigned)cores;

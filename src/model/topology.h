@@ -80,7 +80,8 @@ struct topology {
     size_t n_sizes;
     bool has_loop;    /* three or more nodes in a ring: only given routes are used */
     baton_nsec setup; /* fixed cost of any batch, calibrated */
-    unsigned cores;   /* of the host, where its cores both copy and run the kernels; 0: devices do that by themselves */
+    unsigned
+        cores; /* of the host, where its cores both copy and run the kernels; 0: devices do that by themselves */
 };
 
 /* Reads the file; on success the caller calls topology_done(). 0, INPUT_REJECTED, -errno. */

@@ -37,7 +37,8 @@ size_t batch_chunk_bytes(size_t bytes)
 }
 
 /* Counts a copy in bytes at the rates of links and table: one command, chunks, or the pieces in which it is staged. */
-static void count_bytes(const struct topology *topology, const struct batch_stream *stream, struct batch_flow *flow)
+static void count_bytes(const struct topology *topology, const struct batch_stream *stream,
+                        struct batch_flow *flow)
 {
     double raw = (double)stream->bytes;
     double stage = (double)BATCH_STAGE_BYTES;

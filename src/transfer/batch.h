@@ -20,15 +20,17 @@ size_t batch_chunk_bytes(size_t bytes);
 
 /* One stream with its route resolved. Rates are bytes per nanosecond, lengths nanoseconds. */
 struct batch_flow {
-    const char *name;   /* borrowed */
-    double bytes;       /* 0: no copy; as many as take so long at the rates of links and table, which depends on the topology's `sizes` */
-    double paced;       /* the same when the copy is cut into chunks */
-    double copied;      /* what is really copied; one staging piece is added, here and above, where the copy is staged */
+    const char *name; /* borrowed */
+    double
+        bytes; /* 0: no copy; as many as take so long at the rates of links and table, which depends on the topology's `sizes` */
+    double paced; /* the same when the copy is cut into chunks */
+    double
+        copied; /* what is really copied; one staging piece is added, here and above, where the copy is staged */
     double chunk_ratio; /* copied / paced */
-    double kernel;    /* 0: none */
-    int gpu;          /* node that runs the kernel, or -1 */
-    int from, to;     /* nodes, or -1 */
-    int stage;        /* memory node a peer copy is staged in, or -1 */
+    double kernel;      /* 0: none */
+    int gpu;            /* node that runs the kernel, or -1 */
+    int from, to;       /* nodes, or -1 */
+    int stage;          /* memory node a peer copy is staged in, or -1 */
     unsigned links[ROUTE_MAX_LINKS];
     size_t n_links;
     unsigned engines[2]; /* DMA engines it occupies: 2 * node + (1: out, of a GPU with two) */

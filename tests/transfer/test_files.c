@@ -32,8 +32,8 @@ END_TEST
 
 START_TEST(bad_sizes_and_cores_are_rejected)
 {
-    rejects("sizes: [{bytes: 4 MB, ratio: 1}, {bytes: 1 MB, ratio: 1}]\nlinks: [{from: A, to: B, gbps: 1}]", 1, 34,
-            "ascending order");
+    rejects("sizes: [{bytes: 4 MB, ratio: 1}, {bytes: 1 MB, ratio: 1}]\nlinks: [{from: A, to: B, gbps: 1}]",
+            1, 34, "ascending order");
     rejects("sizes: [{bytes: 0, ratio: 1}]\nlinks: [{from: A, to: B, gbps: 1}]", 1, 17, "above 0");
     rejects("sizes: [{bytes: 1 MB, ratio: 0}]\nlinks: [{from: A, to: B, gbps: 1}]", 1, 30, "a ratio");
     rejects("sizes: [{bytes: 1 MB}]\nlinks: [{from: A, to: B, gbps: 1}]", 1, 9, "ratio");
@@ -207,7 +207,8 @@ START_TEST(what_is_printed_reads_back_the_same)
 }
 END_TEST
 
-HARNESS_MAIN("transfer files", 20, bad_bandwidths_are_rejected, bad_sizes_and_cores_are_rejected, cycles_are_rejected,
-             links_there_and_back_are_no_cycle, a_ring_needs_given_routes_and_uses_only_them,
-             unknown_nodes_and_twice_the_same_are_rejected, bad_batches_are_rejected,
-             two_equally_short_routes_are_ambiguous_unless_one_is_given, what_is_printed_reads_back_the_same)
+HARNESS_MAIN("transfer files", 20, bad_bandwidths_are_rejected, bad_sizes_and_cores_are_rejected,
+             cycles_are_rejected, links_there_and_back_are_no_cycle,
+             a_ring_needs_given_routes_and_uses_only_them, unknown_nodes_and_twice_the_same_are_rejected,
+             bad_batches_are_rejected, two_equally_short_routes_are_ambiguous_unless_one_is_given,
+             what_is_printed_reads_back_the_same)

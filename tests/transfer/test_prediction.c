@@ -333,7 +333,9 @@ START_TEST(methods_that_pace_are_slower_by_the_speed_of_their_chunks)
     struct batch_timeline timeline;
     struct fixture fixture;
 
-    load_text(&fixture, "sizes: [{bytes: 4 MiB, ratio: 0.5}, {bytes: 8 MiB, ratio: 1}]\nlinks: [{from: MEM0, to: GPU0, gbps: 2}]",
+    load_text(&fixture,
+              "sizes: [{bytes: 4 MiB, ratio: 0.5}, {bytes: 8 MiB, ratio: 1}]\nlinks: [{from: MEM0, to: GPU0, "
+              "gbps: 2}]",
               "streams: [{from: MEM0, to: GPU0, bytes: 20 MB, kernel_ms: 5}]");
     ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), 15, 1e-3);
     ck_assert_double_eq_tol(total_ms(&fixture, "time-division"), 15, 1e-3);
@@ -352,7 +354,8 @@ START_TEST(a_command_is_as_fast_as_its_size_says)
     struct fixture fixture;
 
     load_text(&fixture,
-              "sizes: [{bytes: 1 MiB, ratio: 0.5}, {bytes: 16 MiB, ratio: 1}]\nlinks: [{from: MEM0, to: GPU0, gbps: 1}]",
+              "sizes: [{bytes: 1 MiB, ratio: 0.5}, {bytes: 16 MiB, ratio: 1}]\nlinks: [{from: MEM0, to: "
+              "GPU0, gbps: 1}]",
               "streams: [{from: MEM0, to: GPU0, bytes: 4 MiB}]");
     ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), 4.194304 / 0.75, 1e-5);
     ck_assert_double_eq_tol(topology_size_ratio(&fixture.topology, 1000), 0.5, 1e-12);
@@ -369,7 +372,8 @@ END_TEST
 START_TEST(kernels_and_copies_share_the_cores_of_the_host)
 {
     static const char links[] = "links: [{from: MEM0, to: GPU0, gbps: 1}, {from: MEM0, to: GPU1, gbps: 1}]";
-    static const char one_of_each[] = "streams: [{to: GPU0, kernel_ms: 10}, {from: MEM0, to: GPU1, bytes: 5 MB}]";
+    static const char one_of_each[] =
+        "streams: [{to: GPU0, kernel_ms: 10}, {from: MEM0, to: GPU1, bytes: 5 MB}]";
     static const char copies[] =
         "streams: [{from: MEM0, to: GPU0, bytes: 5 MB}, {from: MEM0, to: GPU1, bytes: 5 MB}]";
     static const double expected[] = {15, 10};

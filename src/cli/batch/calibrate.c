@@ -100,8 +100,9 @@ static void fill_nearly_nothing(struct calibration *it, char names[][32], struct
     }
 }
 
-static int run_setups(struct calibration *it, struct baton_batcher *batcher, const struct baton_stream streams[],
-                      char *ret_message, size_t size, baton_nsec *ret_setup)
+static int run_setups(struct calibration *it, struct baton_batcher *batcher,
+                      const struct baton_stream streams[], char *ret_message, size_t size,
+                      baton_nsec *ret_setup)
 {
     double lengths[SETUP_RUNS];
 
@@ -288,13 +289,14 @@ const struct cli_command command_batch_calibrate = {
     .summary = "measure this machine's interconnect and write its topology",
     .arguments = "",
     .options =
-        (const struct cli_option[]){{"output", 'o', "FILE", "where the topology goes; - for standard output"},
-                                    {"bytes", 0, "SIZE", "memory per route (default: 64 MiB, or twice the largest cache)"},
-                                    {"repeat", 0, "N", "measurements per combination (default 7)"},
-                                    {"window", 0, "MS", "length of one measurement (default 60)"},
-                                    {"devices", 0, "N", "only the first N devices"},
-                                    {"json", 0, NULL, "print one JSON object"},
-                                    {0}},
+        (const struct cli_option[]){
+            {"output", 'o', "FILE", "where the topology goes; - for standard output"},
+            {"bytes", 0, "SIZE", "memory per route (default: 64 MiB, or twice the largest cache)"},
+            {"repeat", 0, "N", "measurements per combination (default 7)"},
+            {"window", 0, "MS", "length of one measurement (default 60)"},
+            {"devices", 0, "N", "only the first N devices"},
+            {"json", 0, NULL, "print one JSON object"},
+            {0}},
     .example = "POCL_DEVICES=\"basic basic\" baton batch calibrate -o topology.yaml",
     .run = run,
 };

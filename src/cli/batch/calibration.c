@@ -245,8 +245,8 @@ void calibration_report_json(const struct calibration *it, const char *path)
     json_t *answer;
 
     for (size_t i = 0; i < it->n_sizes; i++)
-        json_array_append_new(sizes, json_pack("{s:f, s:f}", "bytes", it->sizes[i].bytes, "ratio",
-                                               it->sizes[i].ratio));
+        json_array_append_new(
+            sizes, json_pack("{s:f, s:f}", "bytes", it->sizes[i].bytes, "ratio", it->sizes[i].ratio));
     for (size_t c = 0; c < it->n_combinations; c++) {
         const struct combination *combination = &it->combinations[c];
         char text[256];
@@ -259,12 +259,12 @@ void calibration_report_json(const struct calibration *it, const char *path)
                                               sum(combination->lowest, combination->n), "error_percent",
                                               graph_error(combination)));
     }
-    answer = json_pack("{s:s, s:f, s:o, s:i, s:i, s:{s:f, s:f, s:f}, s:o, s:o}", "file", path, "setup_ms",
-                       nsec_to_ms(it->topology.setup), "sizes", sizes, "samples", (int)it->n_samples,
-                       "disturbed", (int)it->n_disturbed, "graph_error_percent",
-                       "in", worst_error(it, GROUP_IN), "out", worst_error(it, GROUP_OUT), "both",
-                       worst_error(it, GROUP_BOTH), "change_percent",
-                       isnan(it->change) ? json_null() : json_real(it->change), "combinations", list);
+    answer =
+        json_pack("{s:s, s:f, s:o, s:i, s:i, s:{s:f, s:f, s:f}, s:o, s:o}", "file", path, "setup_ms",
+                  nsec_to_ms(it->topology.setup), "sizes", sizes, "samples", (int)it->n_samples, "disturbed",
+                  (int)it->n_disturbed, "graph_error_percent", "in", worst_error(it, GROUP_IN), "out",
+                  worst_error(it, GROUP_OUT), "both", worst_error(it, GROUP_BOTH), "change_percent",
+                  isnan(it->change) ? json_null() : json_real(it->change), "combinations", list);
     json_dumpf(answer, stdout, JSON_COMPACT);
     putchar('\n');
     json_decref(answer);

@@ -48,8 +48,8 @@ static void show_progress(const struct calibration *it, size_t done, size_t all)
     size_t percent = 100 * done / all;
 
     if (isatty(STDERR_FILENO))
-        (void)fprintf(stderr, "\rcalibrating: %3zu %% of %zu combinations x %zu%s", percent, it->n_combinations,
-                      it->repeat, done == all ? "\n" : "");
+        (void)fprintf(stderr, "\rcalibrating: %3zu %% of %zu combinations x %zu%s", percent,
+                      it->n_combinations, it->repeat, done == all ? "\n" : "");
     else if (percent / 25 > shown / 25)
         (void)fprintf(stderr, "calibrating: %zu %%\n", percent);
     shown = percent;
@@ -95,7 +95,8 @@ static cl_int take_sample(struct calibration *it, struct combination *combinatio
 }
 
 /* The median of the sum, shared out as it was on average: whoever has a core for himself when there are too few is chance. */
-static void conclude(const struct calibration *it, struct combination *combination, const struct samples *samples)
+static void conclude(const struct calibration *it, struct combination *combination,
+                     const struct samples *samples)
 {
     bool all = samples->n_good < ENOUGH;
     double sums[MAX_REPEAT];
