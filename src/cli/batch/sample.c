@@ -99,7 +99,7 @@ static void conclude(const struct calibration *it, struct combination *combinati
                      const struct samples *samples)
 {
     bool all = samples->n_good < ENOUGH;
-    double sums[MAX_REPEAT];
+    double sums[MAX_REPEAT] = {0};
     double total = 0;
     size_t n = 0;
 
