@@ -167,20 +167,20 @@ static int make_streams(struct runner *runner, struct memory_set *set)
 
 /*
  * Where the host's cores copy, small blocks are copied twice as fast when a cache still holds them from the run before, which is neither how a batch
- * meets its data nor how calibration measures. So the runs take turns on as many sets of memory as the caches cannot hold.
+ * meets its data nor how calibration measures. So the runs take turns on as many sets of memory as the caches cannot hold; few runs too, as making the
+ * sets leaves the last ones in the caches.
  */
 static size_t count_sets(const struct runner *runner)
 {
     long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
     double bytes = 1;
-    size_t n;
 
     if (runner->emulates || runner->input.topology.cores == 0 || cache <= 0)
         return 1;
     for (size_t i = 0; i < runner->input.batch.n; i++)
-        bytes += 2 * (double)runner->input.file.streams[i].bytes;
-    n = (size_t)fmin(MAX_SETS, ceil(2 * (double)cache / bytes));
-    return n < runner->repeat + 1 ? n : runner->repeat + 1;
+        bytes +=
+            (double)runner->input.file.streams[i].bytes; /* large copies bypass the caches where they write */
+    return (size_t)fmin(MAX_SETS, ceil(2 * (double)cache / bytes));
 }
 
 static int make_sets(struct runner *runner)
