@@ -207,6 +207,21 @@ START_TEST(percentiles_are_nearest_ranks)
 }
 END_TEST
 
+START_TEST(a_rank_between_two_jobs_is_the_later_one)
+{
+    struct jobs jobs;
+
+    jobs_init(&jobs, 0, 0);
+    for (int i = 1; i <= 7; i++) {
+        jobs_begin(&jobs, 0);
+        jobs_end(&jobs, i * MS);
+    }
+    ck_assert_int_eq(jobs_percentile(&jobs, 500), 4 * MS); /* 0.5 x 7 = 3.5 */
+    ck_assert_int_eq(jobs_percentile(&jobs, 990), 7 * MS); /* 0.99 x 7 = 6.93 */
+    jobs_done(&jobs);
+}
+END_TEST
+
 START_TEST(only_the_last_jobs_are_kept_for_percentiles)
 {
     struct jobs jobs;
@@ -391,8 +406,8 @@ HARNESS_MAIN("client", 30, settings_take_what_baton_run_takes,
              response_is_release_to_completion_and_pending_is_what_was_not_occupied,
              a_periodic_job_is_released_on_its_grid, a_stall_is_one_miss_and_not_a_debt,
              a_new_period_may_start_at_a_miss, percentiles_are_nearest_ranks,
-             only_the_last_jobs_are_kept_for_percentiles, stats_are_one_object_with_every_key,
-             the_standing_with_the_system_becomes_a_priority,
+             a_rank_between_two_jobs_is_the_later_one, only_the_last_jobs_are_kept_for_percentiles,
+             stats_are_one_object_with_every_key, the_standing_with_the_system_becomes_a_priority,
              a_real_time_client_stands_in_the_band_until_it_leaves,
              a_thread_that_is_real_time_already_stays_as_it_is, explicit_jobs_silence_inferred_ones,
              the_public_calls_keep_statistics_without_layer_and_daemon)

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "harness.h"
+#include "wire/dial.h"
 
 #define LIMIT (20 * NSEC_PER_SEC) /* for what takes milliseconds: only a busy machine needs more */
 
@@ -42,14 +42,12 @@ void fixture_wait(bool (*condition)(void *argument), void *argument, const char 
 static bool listens(void *argument)
 {
     const struct fixture *fixture = argument;
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool connected;
+    char path[SOCKET_PATH_SIZE];
+    int fd = dial(fixture->socket, 0, path);
 
-    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", fixture->socket);
-    connected = connect(fd, (const struct sockaddr *)&address, sizeof address) == 0;
-    close(fd);
-    return connected;
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
 }
 
 static void run_daemon(const struct fixture *fixture, const char *const extra[])
@@ -198,15 +196,15 @@ static char obey(struct session *session, struct lease *lease, char order)
     }
 }
 
-static void puppet_main(const struct settings *settings, const char *device, int orders, int answers)
+static void puppet_main(const struct settings *settings, const char *device, enum lease_engine engine,
+                        int orders, int answers)
 {
     struct session *session = NULL;
     struct lease *lease = NULL;
     char order;
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (session_open(settings, NULL, &session) < 0 ||
-        lease_open(session, device, LEASE_EXECUTION, &lease) < 0)
+    if (session_open(settings, NULL, &session) < 0 || lease_open(session, device, engine, &lease) < 0)
         _exit(3);
     (void)!write(answers, "!", 1);
     while (read(orders, &order, 1) == 1 && order != PUPPET_QUIT) {
@@ -221,6 +219,12 @@ static void puppet_main(const struct settings *settings, const char *device, int
 
 struct puppet puppet_start(const struct fixture *fixture, const char *name, int priority, const char *device)
 {
+    return puppet_start_on(fixture, name, priority, device, LEASE_EXECUTION);
+}
+
+struct puppet puppet_start_on(const struct fixture *fixture, const char *name, int priority,
+                              const char *device, enum lease_engine engine)
+{
     struct settings settings = fixture_settings(fixture, name, priority);
     struct puppet puppet;
     int orders[2];
@@ -233,7 +237,7 @@ struct puppet puppet_start(const struct fixture *fixture, const char *name, int 
     if (puppet.pid == 0) {
         close(orders[1]);
         close(answers[0]);
-        puppet_main(&settings, device, orders[0], answers[1]);
+        puppet_main(&settings, device, engine, orders[0], answers[1]);
     }
     close(orders[0]);
     close(answers[1]);
