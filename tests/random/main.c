@@ -185,8 +185,10 @@ static void order(struct step *step)
         if (!access->event)
             mark(world, access->queue);
         add_wait(step, access->event);
-        if (!flushed[access->queue])
-            clFlush(world->queues[access->queue].handle);
+        if (access->queue == QUEUES ||
+            flushed[access->queue]) /* the release of a queue of the past flushed it */
+            continue;
+        clFlush(world->queues[access->queue].handle);
         flushed[access->queue] = true;
     }
     if (barrier)
