@@ -72,7 +72,7 @@ cl_int buffer_room(struct spread_buffer *buffer, int place)
 /* Whose queue, buffer and engines a place means. */
 static const struct queue_record *queue_of(int place, const struct queue_record *home)
 {
-    return place == PLACE_HOME ? home : &device_at(place)->queue;
+    return place == PLACE_HOME ? home : &device_at(place)->copies;
 }
 
 static cl_mem handle_at(const struct spread_buffer *buffer, int place)

@@ -264,7 +264,7 @@ static void run_share(struct device_task *task)
     share->code = set_args(split, share, kernel);
     if (share->code != CL_SUCCESS)
         return;
-    make_command(split, &share->device->queue, &share->command);
+    make_command(split, &share->device->shares, &share->command);
     issue_pipe_begin(&pipe, engine, &share->command);
     engine_enter(engine);
     share->began_at = clock_now();
