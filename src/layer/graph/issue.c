@@ -16,8 +16,8 @@
 
 #define RUN_SLACK_NS (100 * NSEC_PER_US) /* commands that follow each other closer than this are one run */
 
-static cl_int whole_transfer(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
-                             cl_event *event)
+static cl_int give_transfer(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
+                            cl_event *event)
 {
     const struct command_transfer *t = &c->u.transfer;
     cl_command_queue queue = c->queue->handle;
@@ -58,8 +58,8 @@ static cl_int whole_transfer(const struct command *c, cl_bool blocking, cl_uint 
     }
 }
 
-static cl_int whole_svm(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
-                        cl_event *event)
+static cl_int give_svm(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
+                       cl_event *event)
 {
     const struct command_svm *s = &c->u.svm;
     cl_command_queue queue = c->queue->handle;
@@ -81,7 +81,7 @@ static cl_int whole_svm(const struct command *c, cl_bool blocking, cl_uint n, co
     }
 }
 
-cl_int issue_whole(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
+static cl_int give(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
                    cl_event *event)
 {
     const struct command_launch *l = &c->u.launch;
@@ -89,9 +89,9 @@ cl_int issue_whole(const struct command *c, cl_bool blocking, cl_uint n, const c
     cl_command_queue queue = c->queue->handle;
 
     if (c->kind >= COMMAND_READ && c->kind <= COMMAND_FILL_IMAGE)
-        return whole_transfer(c, blocking, n, waits, event);
+        return give_transfer(c, blocking, n, waits, event);
     if (c->kind >= COMMAND_SVM_MEMCPY)
-        return whole_svm(c, blocking, n, waits, event);
+        return give_svm(c, blocking, n, waits, event);
     switch (c->kind) {
     case COMMAND_KERNEL:
         return target.clEnqueueNDRangeKernel(queue, l->kernel->handle, l->dim, l->offset, l->global,
@@ -110,6 +110,18 @@ cl_int issue_whole(const struct command *c, cl_bool blocking, cl_uint n, const c
     default:
         return target.clEnqueueMarkerWithWaitList(queue, WAITS);
     }
+}
+
+cl_int issue_whole(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
+                   cl_event *event)
+{
+    struct crossing *crossing = &c->queue->device->crossing;
+    cl_int code;
+
+    crossing_begin(crossing, crossing_alone(c));
+    code = give(c, blocking, n, waits, event);
+    crossing_end(crossing);
+    return code;
 }
 
 /* --- pieces --- */
@@ -342,7 +354,7 @@ static cl_int issue_boxes(struct issue_pipe *pipe, struct command *command, size
         for (size_t y = 0; y < region[1]; y += rows) {
             box_piece(&whole, element, z, y, rows < region[1] - y ? rows : region[1] - y, &piece);
             issue_pipe_turn(pipe);
-            code = whole_transfer(&piece, CL_FALSE, 0, NULL, &event);
+            code = issue_whole(&piece, CL_FALSE, 0, NULL, &event);
             if (code != CL_SUCCESS)
                 return code;
             issue_pipe_add(pipe, event, 0);

@@ -28,8 +28,8 @@ struct further_device {
      * basic device). Nothing orders them but that each of their users waits for the end of what it enqueued.
      */
     struct queue_record shares, copies;
-    int place;                 /* PLACE_DEVICE + its index */
-    unsigned number;           /* among the devices of its platform */
+    int place;       /* PLACE_DEVICE + its index */
+    unsigned number; /* among the devices of its platform */
 
     pthread_mutex_t lock; /* guards the following, but not `failed` */
     pthread_cond_t changed;
