@@ -135,6 +135,15 @@ static cl_ulong time_of(cl_event event, cl_profiling_info name)
     return at;
 }
 
+/* Pieces of an out-of-order queue may run in any order: the first need not begin first, nor the last end last. */
+static void widen(struct command *command, cl_ulong start, cl_ulong end)
+{
+    if (start && (!command->begun || start < command->begun))
+        command->begun = start;
+    if (end > command->ended)
+        command->ended = end;
+}
+
 void issue_pipe_begin(struct issue_pipe *pipe, struct engine *engine, struct command *command)
 {
     *pipe = (struct issue_pipe){.engine = engine, .command = command};
@@ -155,6 +164,7 @@ static void end_piece(struct issue_pipe *pipe, cl_event *event, size_t items)
         command->piece_status = status;
     start = time_of(*event, CL_PROFILING_COMMAND_START);
     end = time_of(*event, CL_PROFILING_COMMAND_END);
+    widen(command, start, end);
     if (items && start && end >= start)
         launch_measured(command->u.launch.kernel, items, (int64_t)(end - start));
     if (recorder_on && end >= start)
@@ -485,8 +495,11 @@ void issue_event_times(struct command *command)
 
     command->times[0] = time_of(first, CL_PROFILING_COMMAND_QUEUED);
     command->times[1] = time_of(first, CL_PROFILING_COMMAND_SUBMIT);
-    command->times[2] = time_of(first, CL_PROFILING_COMMAND_START);
-    command->times[3] = time_of(command->driver_event, CL_PROFILING_COMMAND_END) + (cl_ulong)command->lag;
+    widen(command, time_of(first, CL_PROFILING_COMMAND_START), time_of(first, CL_PROFILING_COMMAND_END));
+    widen(command, time_of(command->driver_event, CL_PROFILING_COMMAND_START),
+          time_of(command->driver_event, CL_PROFILING_COMMAND_END));
+    command->times[2] = command->begun;
+    command->times[3] = command->ended + (cl_ulong)command->lag;
     command->timed = command->times[0] && command->times[3] >= command->times[2];
 }
 
