@@ -96,6 +96,7 @@ static struct device_record *make_device(cl_device_id device)
     atomic_init(&record->n_helpers, -1);
     record->engines = record->own;
     device_clock_init(&record->clock);
+    crossing_init(&record->crossing, device);
     target.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof record->platform, &record->platform, NULL);
     target.clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof record->units, &record->units, NULL);
     target.clGetDeviceInfo(device, CL_DEVICE_ADDRESS_BITS, sizeof record->address_bits, &record->address_bits,

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "layer/graph/command.h"
+#include "layer/graph/crossing.h"
 #include "layer/graph/device_clock.h"
 #include "layer/graph/engine.h"
 #include "layer/handle_table.h"
@@ -16,6 +17,7 @@ struct device_record {
     cl_uint units; /* compute units: a piece has at least so many work-groups */
     cl_uint address_bits;
     struct device_clock clock;
+    struct crossing crossing;
     atomic_int
         n_helpers; /* other devices that could take a share of its kernels (spread/); -1: not counted yet */
     struct engine own[ENGINE_N];

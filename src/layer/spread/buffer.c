@@ -72,7 +72,7 @@ cl_int buffer_room(struct spread_buffer *buffer, int place)
 /* Whose queue, buffer and engines a place means. */
 static const struct queue_record *queue_of(int place, const struct queue_record *home)
 {
-    return place == PLACE_HOME ? home : &device_at(place)->queue;
+    return place == PLACE_HOME ? home : &device_at(place)->copies;
 }
 
 static cl_mem handle_at(const struct spread_buffer *buffer, int place)
@@ -92,12 +92,14 @@ static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct
 
     engine_enter(engine);
     begin_at = clock_now();
+    crossing_begin(&queue->device->crossing, false);
     if (out)
         code = target.clEnqueueReadBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part), memory,
                                           0, NULL, NULL);
     else
         code = target.clEnqueueWriteBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part),
                                            memory, 0, NULL, NULL);
+    crossing_end(&queue->device->crossing);
     issue_report(engine, begin_at, clock_now());
     engine_leave(engine);
     return code;
@@ -113,8 +115,10 @@ const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct 
 
     engine_enter(engine);
     begin_at = clock_now();
+    crossing_begin(&queue->device->crossing, false);
     pointer = target.clEnqueueMapBuffer(queue->handle, handle_at(buffer, place), CL_TRUE, CL_MAP_READ,
                                         range.begin, range_length(range), 0, NULL, NULL, ret_code);
+    crossing_end(&queue->device->crossing);
     issue_report(engine, begin_at, clock_now());
     engine_leave(engine);
     return *ret_code == CL_SUCCESS ? pointer : NULL;
@@ -125,11 +129,15 @@ void buffer_unmap(struct spread_buffer *buffer, int place, const unsigned char *
 {
     const struct queue_record *queue = queue_of(place, home);
     cl_event event = NULL;
+    cl_int code;
 
     if (!pointer)
         return;
-    if (target.clEnqueueUnmapMemObject(queue->handle, handle_at(buffer, place), (void *)(uintptr_t)pointer, 0,
-                                       NULL, &event) == CL_SUCCESS) {
+    crossing_begin(&queue->device->crossing, false);
+    code = target.clEnqueueUnmapMemObject(queue->handle, handle_at(buffer, place), (void *)(uintptr_t)pointer,
+                                          0, NULL, &event);
+    crossing_end(&queue->device->crossing);
+    if (code == CL_SUCCESS) {
         target.clWaitForEvents(1, &event);
         target.clReleaseEvent(event);
     }

@@ -264,7 +264,7 @@ static void run_share(struct device_task *task)
     share->code = set_args(split, share, kernel);
     if (share->code != CL_SUCCESS)
         return;
-    make_command(split, &share->device->queue, &share->command);
+    make_command(split, &share->device->shares, &share->command);
     issue_pipe_begin(&pipe, engine, &share->command);
     engine_enter(engine);
     share->began_at = clock_now();
@@ -339,6 +339,23 @@ static void learn_rates(struct split *split)
 
         if (share->code == CL_SUCCESS && share->end > share->begin)
             *rate = shares_rate(*rate, share->end - share->begin, share->ended_at - share->began_at);
+    }
+}
+
+/* Home had no part in it: the launch's times are those of the shares, from the first to begin to the last to end. */
+static void take_times(const struct split *split, struct command *command)
+{
+    for (unsigned s = 1; s < split->n_shares; s++) {
+        const struct command *there = &split->shares[s].command;
+
+        if (!there->timed)
+            continue;
+        for (int i = 0; i < 3; i++)
+            if (!command->timed || there->times[i] < command->times[i])
+                command->times[i] = there->times[i];
+        if (!command->timed || there->times[3] > command->times[3])
+            command->times[3] = there->times[3];
+        command->timed = true;
     }
 }
 
@@ -430,6 +447,8 @@ cl_int split_run(struct split *split, struct engine *engine, struct command *com
     launch_count(COUNTER_KERNEL_LAUNCHES, 1);
     pthread_mutex_unlock(&spread_lock);
     code = run_shares(split, engine, command);
+    if (!command->driver_event)
+        take_times(split, command);
     pthread_mutex_lock(&spread_lock);
     split->running = false;
     pthread_cond_broadcast(&spread_changed);
@@ -503,8 +522,7 @@ cl_int split_run_on(struct split *split, struct engine *engine, struct command *
     if (*ret_done) {
         launch_count(COUNTER_KERNEL_LAUNCHES, 1);
         launch_count(COUNTER_PLACED_LAUNCHES, 1);
-        memcpy(command->times, share->command.times, sizeof command->times);
-        command->timed = share->command.timed;
+        take_times(split, command);
         command->leased = false;
         if (code == CL_SUCCESS)
             code = leave_there(split, place, command->queue);
