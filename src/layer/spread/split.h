@@ -93,6 +93,17 @@ cl_int split_settle(struct spread_buffer *buffer, bool for_writing, struct queue
 
 bool split_is_settled(const struct spread_buffer *buffer, bool for_writing);
 
+/* --- its steps --- */
+
+/* Everything that was pending in its buffers is merged, and every device has what its share needs. A driver's code. */
+cl_int split_supply(struct split *split, struct queue_record *queue);
+/* The same for a launch whose only share is elsewhere. */
+cl_int split_supply_alone(struct split *split, struct queue_record *queue);
+
+/* Without spread_lock: all shares at once; each holds its own engine only. Answers home's code, the others have theirs. */
+cl_int split_run_shares(struct split *split, struct engine *engine, struct command *command);
+void split_learn_rates(struct split *split);
+
 /* Groups [begin, end) at home, after everything. */
 cl_int split_at_home(struct split *split, struct queue_record *queue, uint32_t begin, uint32_t end);
 
