@@ -1,29 +1,9 @@
 #!/usr/bin/env bash
 # Split launches on the fake driver: devices of different speed, devices that fail, programs that die. The program adds one to each element per
 # launch, in place, and counts what is wrong. Ends with `N passed, N failed`.
-set -uo pipefail
-build=$BATON_BUILD
+. "$(dirname "$0")/stage.sh"
 load=$build/tests/layer/layer-load
-scratch=$(mktemp -d)
-daemon=
-finish() {
-    [ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null
-    rm -rf "$scratch"
-}
-trap finish EXIT
-export OCL_ICD_VENDORS=$build/tests/fake_driver/libfake-opencl.so BATON_SOCKET=/nonexistent/baton.sock HOME=$scratch
-export BATON_CACHE_DIR=$scratch/cache BATON_TRANSLATE=$build/baton-translate XDG_RUNTIME_DIR=$scratch
-passed=0
-failed=0
-
-# The status comes first: a substitution in the name would replace it.
-verdict() { # STATUS NAME
-    if [ "$1" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $2"; fi
-}
-
-number() { # FIELD
-    sed -n "s/.*\"$1\": \([0-9.]*\).*/\1/p" "$scratch/stats" | head -n 1
-}
+export OCL_ICD_VENDORS=$build/tests/fake_driver/libfake-opencl.so
 
 spread() { # SCRIPT SECONDS GROUPS
     rm -f "$scratch/stats" "$scratch/log"
@@ -85,12 +65,7 @@ GPUS=auto spread "group_ns scale 100" 0.5 4
 verdict $? "auto: short kernels are not ($(number split_launches) of $(number kernel_launches))"
 
 # A program killed between split and merge: both devices are free for the next one.
-"$build/batond" --socket "$scratch/socket" --foreground >"$scratch/daemon.log" 2>&1 &
-daemon=$!
-for _ in $(seq 100); do
-    [ -S "$scratch/socket" ] && break
-    sleep 0.05
-done
+start_daemon
 export BATON_SOCKET=$scratch/socket
 FAKE_CL="group_ns scale 500000" OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=2 "$load" 20 400 0 >/dev/null 2>&1 &
 victim=$!
@@ -127,5 +102,4 @@ verdict $? "no memory on the chosen device ($(cat "$scratch/out"))"
 unset BATON_PLACEMENT
 kill $hog
 wait $hog 2>/dev/null
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+report

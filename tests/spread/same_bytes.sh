@@ -1,28 +1,8 @@
 #!/usr/bin/env bash
 # The same program on one device without Baton and on several with it: the same bytes in every case. Ends with `N passed, N failed`.
-set -uo pipefail
-build=$BATON_BUILD
+. "$(dirname "$0")/stage.sh"
 cases=$build/tests/spread/spread-cases
-scratch=$(mktemp -d)
-daemon=
-finish() {
-    [ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null
-    rm -rf "$scratch"
-}
-trap finish EXIT
-export POCL_DEVICES="basic basic basic" POCL_CACHE_DIR=$scratch/pocl BATON_CACHE_DIR=$scratch/cache HOME=$scratch
-export BATON_TRANSLATE=$build/baton-translate BATON_SOCKET=/nonexistent/baton.sock XDG_RUNTIME_DIR=$scratch
-passed=0
-failed=0
-
-# The status comes first: a substitution in the name would replace it.
-verdict() { # STATUS NAME
-    if [ "$1" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $2"; fi
-}
-
-number() { # FIELD
-    sed -n "s/.*\"$1\": \([0-9.]*\).*/\1/p" "$scratch/stats" | head -n 1
-}
+export POCL_DEVICES="basic basic basic" POCL_CACHE_DIR=$scratch/pocl
 
 spread() { # GPUS [CASE]
     rm -f "$scratch/stats"
@@ -73,12 +53,7 @@ spread 2 own_writes
 verdict $? "known writes are gathered without comparing ($(number merged_bytes))"
 
 # With a daemon: shares take leases of their devices' engines.
-"$build/batond" --socket "$scratch/socket" --foreground >"$scratch/log" 2>&1 &
-daemon=$!
-for _ in $(seq 100); do
-    [ -S "$scratch/socket" ] && break
-    sleep 0.05
-done
+start_daemon
 BATON_SOCKET=$scratch/socket spread 2
 same "two devices under a daemon"
 [ "$(number split_launches)" -gt 45 ]
@@ -106,20 +81,13 @@ kill $hog
 wait $hog 2>/dev/null
 
 # The plan says how many GPUs; the command line may say otherwise.
-kill "$daemon"
-wait "$daemon" 2>/dev/null
 cat >"$scratch/plan.yaml" <<'PLAN'
 analysis: holistic
 profile: priority
 tasks:
   - {name: cases, priority: 50, gpus: 2, placement: chosen, piece_ms: 0.5}
 PLAN
-"$build/batond" --socket "$scratch/socket" --plan "$scratch/plan.yaml" --foreground >"$scratch/log" 2>&1 &
-daemon=$!
-for _ in $(seq 100); do
-    [ -S "$scratch/socket" ] && break
-    sleep 0.05
-done
+start_daemon --plan "$scratch/plan.yaml"
 planned() { # OPTIONS
     rm -f "$scratch/stats"
     BATON_SOCKET=$scratch/socket timeout 120 "$build/baton" run --name cases "$@" --stats "$scratch/stats" -- "$cases" own_writes \
@@ -131,5 +99,4 @@ planned --gpus auto && [ "$(number split_launches)" -eq 2 ]
 verdict $? "--gpus auto follows the plan ($(number split_launches))"
 planned --gpus 1 && [ "$(number split_launches)" -eq 0 ]
 verdict $? "--gpus 1 overrides the plan ($(number split_launches))"
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+report

@@ -172,7 +172,7 @@ static cl_int move(struct spread_buffer *buffer, int from, int to, struct range 
     launch_count(COUNTER_MOVED_NS, (uint64_t)took);
     if (code != CL_SUCCESS)
         return code;
-    line_add(&buffer_costs.move, (double)range_length(range), (double)took);
+    growth_add(&buffer_costs.move, range_length(range), (double)took);
     placement_moved(home->device, from, to, range_length(range), took);
     return CL_SUCCESS;
 }

@@ -138,14 +138,15 @@ static void share_out(struct split *split)
     }
 }
 
-static void find_devices(struct split *split, const struct command *command, unsigned devices, uint64_t set)
+static void find_devices(struct split *split, const struct command *command, unsigned devices, uint64_t set,
+                         bool now)
 {
     struct further_device *found[FURTHER_MAX];
     unsigned n = device_helpers(command->queue->device, devices - 1, set, found);
 
     split->n_shares = 1;
     for (unsigned i = 0; i < n && split->n_shares < SHARES_MAX; i++)
-        if (twins_ready(split->kernel->program, split->known, found[i]))
+        if (twins_ready(split->kernel->program, split->known, found[i], now))
             split->shares[split->n_shares++].device = found[i];
 }
 
@@ -193,7 +194,7 @@ struct split *split_plan_on(const struct command *command, const struct translat
     struct spread_kernel *known = twins_kernel(kernel->program, kernel->name);
     struct split *split;
 
-    if (!known || !twins_ready(kernel->program, known, device))
+    if (!known || !twins_ready(kernel->program, known, device, true))
         return NULL;
     split = begin(command, about, known);
     if (!split)
@@ -220,12 +221,13 @@ struct split *split_plan(const struct command *command, const struct translate_k
     split = begin(command, about, known);
     if (!split)
         return NULL;
-    find_devices(split, command, devices, set);
+    find_devices(split, command, devices, set, !measured);
     share_out(split);
     launch.devices = split->n_shares;
     count_bytes(split, &launch);
-    if (split->n_shares < 2 || split->cut.n_groups < 2 ||
-        (measured && !decide_split(&known->decision, &buffer_costs, &launch))) {
+    split->decided =
+        measured && split->cut.n_groups > 1 && decide_split(&known->decision, &buffer_costs, &launch);
+    if (split->n_shares < 2 || split->cut.n_groups < 2 || (measured && !split->decided)) {
         split_drop(split);
         return NULL;
     }

@@ -39,7 +39,7 @@ static cl_int merge_chunk(struct split *split, struct split_output *output, stru
         code = merge_copies(shadow, shadow, (const void *const *)copies, split->n_shares, range_length(part),
                             output->granule, merge_threads(), ret_writers, &at);
         took = clock_now() - begin_at;
-        line_add(&buffer_costs.merge, (double)range_length(part), (double)took);
+        growth_add(&buffer_costs.merge, range_length(part), (double)took);
         launch_count(COUNTER_MERGE_NS, (uint64_t)took);
     }
     for (unsigned i = 0; i < mapped; i++)
@@ -223,9 +223,7 @@ cl_int split_resolve(struct split *split, struct queue_record *queue)
     if (repeat)
         code = repeat_at_home(split, queue);
     split->spent += clock_now() - begin_at;
-    if (code == CL_SUCCESS)
-        samples_add(&split->known->decision.several, split->cut.group_items * split->cut.n_groups,
-                    split->spent);
+    split->useless = split->useless || repeat || code != CL_SUCCESS;
     split_drop(split);
     return code;
 }

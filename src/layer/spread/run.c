@@ -165,7 +165,7 @@ void split_learn_rates(struct split *split)
 cl_int split_run_shares(struct split *split, struct engine *engine, struct command *command)
 {
     bool started[SHARES_MAX] = {false};
-    baton_nsec home_at;
+    baton_nsec begin_at = clock_now(), home_at;
 
     for (unsigned s = 1; s < split->n_shares; s++) {
         struct split_share *share = &split->shares[s];
@@ -185,5 +185,6 @@ cl_int split_run_shares(struct split *split, struct engine *engine, struct comma
         if (started[s])
             device_task_wait(split->shares[s].device, &split->shares[s].task, engine);
     command->lag = clock_now() - home_at;
+    split->in_shares = clock_now() - begin_at;
     return split->shares[0].code;
 }

@@ -40,8 +40,19 @@ static void detach(struct split *split)
     }
 }
 
+/* What it has taught, once no more cost can come. */
+static void report(struct split *split)
+{
+    if (split->ran && !split->useless)
+        decide_ran_split(&split->known->decision, split->cut.group_items * split->cut.n_groups,
+                         split->in_shares, split->spent);
+    else if (split->decided)
+        decide_void(&split->known->decision);
+}
+
 void split_drop(struct split *split)
 {
+    report(split);
     detach(split);
     for (unsigned i = 0; i < split->n_outputs; i++)
         free(split->outputs[i].writers);
@@ -95,6 +106,7 @@ static cl_int end_run(struct split *split, struct command *command, cl_int code)
     for (unsigned s = 1; s < split->n_shares; s++)
         failed = failed || split->shares[s].code != CL_SUCCESS;
     split_learn_rates(split);
+    split->useless = failed || code != CL_SUCCESS;
     if (code !=
         CL_SUCCESS) { /* the driver's error is the launch's; what the buffers hold is as undefined as ever */
         for (unsigned i = 0; i < split->n_outputs; i++)
@@ -128,6 +140,7 @@ cl_int split_run(struct split *split, struct engine *engine, struct command *com
     pthread_cond_broadcast(&spread_changed);
     command->leased = false; /* its engine has been left */
     split->spent = clock_now() - begin_at;
+    split->ran = true;
     return end_run(split, command, code);
 }
 

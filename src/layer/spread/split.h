@@ -55,7 +55,10 @@ struct split {
     } inputs[SPLIT_BUFFERS];
     unsigned n_inputs;
     bool running;
-    int64_t spent; /* ns so far: copies, run, merge */
+    bool decided;      /* decide_split() said so, and waits for the report */
+    bool ran, useless; /* all shares were over; their results could not be used */
+    int64_t spent;     /* ns so far: copies, run, merge */
+    int64_t in_shares; /* of it, from the first share's beginning to the last one's end */
 };
 
 extern pthread_mutex_t spread_lock;
