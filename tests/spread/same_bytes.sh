@@ -52,6 +52,13 @@ spread 2 own_writes
 [ "$(number split_launches)" -eq 2 ] && [ "$(number merged_bytes)" -lt $((2 * 4 * 65536)) ]
 verdict $? "known writes are gathered without comparing ($(number merged_bytes))"
 
+# A case by itself, and how many of its launches are split.
+for kind in images:12 volumes:9 mapped_images:3 linked:3; do
+    spread 2 "${kind%:*}"
+    [ "$(number split_launches)" -eq "${kind#*:}" ]
+    verdict $? "${kind%:*}: every launch is split ($(number split_launches) of ${kind#*:})"
+done
+
 # With a daemon: shares take leases of their devices' engines.
 start_daemon
 BATON_SOCKET=$scratch/socket spread 2

@@ -23,7 +23,7 @@ struct spread_buffer *buffer_of(struct mem_record *root)
     struct spread_buffer *buffer = atomic_load(&root->spread);
     cl_bool svm = CL_FALSE;
 
-    if (buffer || root->image || atomic_load(&root->image_on_it) || root->flags & CLOSED_FLAGS || !root->size)
+    if (buffer || atomic_load(&root->image_on_it) || root->flags & CLOSED_FLAGS || !root->size)
         return atomic_load(&root->image_on_it) ? NULL : buffer;
     target.clGetMemObjectInfo(root->handle, CL_MEM_USES_SVM_POINTER, sizeof svm, &svm, NULL);
     if (svm)
@@ -32,7 +32,12 @@ struct spread_buffer *buffer_of(struct mem_record *root)
     if (!buffer)
         return NULL;
     buffer->root = root;
-    coherence_init(&buffer->coherence, root->size);
+    buffer->image = root->image ? image_describe(root->handle) : NULL;
+    if (root->image && !buffer->image) {
+        free(buffer);
+        return NULL;
+    }
+    coherence_init(&buffer->coherence, buffer->image ? buffer->image->bytes : root->size);
     atomic_fetch_add(&buffer_n, 1);
     atomic_store(&root->spread, buffer);
     return buffer;
@@ -44,8 +49,14 @@ void buffer_done(struct spread_buffer *buffer)
         if (buffer->copies[place])
             target.clReleaseMemObject(buffer->copies[place]);
     free(buffer->host);
+    free(buffer->image);
     free(buffer);
     atomic_fetch_sub(&buffer_n, 1);
+}
+
+struct range buffer_range(const struct spread_buffer *buffer, struct range range)
+{
+    return buffer->image ? (struct range){0, buffer->coherence.size} : range;
 }
 
 bool buffer_is_open(const struct spread_buffer *buffer)
@@ -61,11 +72,15 @@ cl_int buffer_room(struct spread_buffer *buffer, int place)
         return CL_SUCCESS;
     if (place == PLACE_HOST) {
         if (!buffer->host)
-            buffer->host = aligned_alloc(4096, (buffer->root->size + 4095) / 4096 * 4096);
+            buffer->host = aligned_alloc(4096, (buffer->coherence.size + 4095) / 4096 * 4096);
         return buffer->host ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
     }
-    buffer->copies[place] =
-        target.clCreateBuffer(device_at(place)->context, CL_MEM_READ_WRITE, buffer->root->size, NULL, &code);
+    if (buffer->image)
+        buffer->copies[place] =
+            image_create(buffer->image, device_at(place)->context, buffer->root->flags, &code);
+    else
+        buffer->copies[place] = target.clCreateBuffer(device_at(place)->context, CL_MEM_READ_WRITE,
+                                                      buffer->root->size, NULL, &code);
     return buffer->copies[place] ? CL_SUCCESS : code;
 }
 
@@ -103,6 +118,26 @@ static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct
     return code;
 }
 
+static size_t chunk_size(void)
+{
+    return layer_chunking() ? CHUNK : SIZE_MAX;
+}
+
+/* Pixels lie as each driver likes; read, they are packed. */
+static unsigned char *read_pixels(struct spread_buffer *buffer, int place, const struct queue_record *home,
+                                  cl_int *ret_code)
+{
+    unsigned char *pixels = malloc(buffer->image->bytes);
+
+    *ret_code = !pixels ? CL_OUT_OF_HOST_MEMORY
+                        : image_transfer(buffer->image, queue_of(place, home), handle_at(buffer, place), true,
+                                         pixels, chunk_size());
+    if (*ret_code == CL_SUCCESS)
+        return pixels;
+    free(pixels);
+    return NULL;
+}
+
 const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct range range,
                                 const struct queue_record *home, cl_int *ret_code)
 {
@@ -111,6 +146,8 @@ const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct 
     baton_nsec begin_at;
     void *pointer;
 
+    if (buffer->image)
+        return read_pixels(buffer, place, home, ret_code);
     engine_enter(engine);
     begin_at = clock_now();
     pointer = target.clEnqueueMapBuffer(queue->handle, handle_at(buffer, place), CL_TRUE, CL_MAP_READ,
@@ -128,6 +165,10 @@ void buffer_unmap(struct spread_buffer *buffer, int place, const unsigned char *
 
     if (!pointer)
         return;
+    if (buffer->image) {
+        free((void *)(uintptr_t)pointer);
+        return;
+    }
     if (target.clEnqueueUnmapMemObject(queue->handle, handle_at(buffer, place), (void *)(uintptr_t)pointer, 0,
                                        NULL, &event) == CL_SUCCESS) {
         target.clWaitForEvents(1, &event);
@@ -154,14 +195,35 @@ static cl_int move_chunk(struct spread_buffer *buffer, int from, int to, struct 
     return code;
 }
 
+/* All of an image; bytes as above. */
+static cl_int move_image(struct spread_buffer *buffer, int from, int to, unsigned char *bytes,
+                         const struct queue_record *home)
+{
+    unsigned char *own = NULL;
+    cl_int code = CL_SUCCESS;
+
+    if (to == PLACE_HOST)
+        return image_transfer(buffer->image, queue_of(from, home), handle_at(buffer, from), true, bytes,
+                              chunk_size());
+    if (!bytes)
+        bytes = own = read_pixels(buffer, from, home, &code);
+    if (code == CL_SUCCESS)
+        code = image_transfer(buffer->image, queue_of(to, home), handle_at(buffer, to), false, bytes,
+                              chunk_size());
+    free(own);
+    return code;
+}
+
 static cl_int move(struct spread_buffer *buffer, int from, int to, struct range range, unsigned char *bytes,
                    const struct queue_record *home)
 {
-    size_t chunk = layer_chunking() ? CHUNK : SIZE_MAX;
+    size_t chunk = chunk_size();
     baton_nsec begin_at = clock_now(), took;
     cl_int code = CL_SUCCESS;
 
-    for (size_t at = range.begin; at < range.end && code == CL_SUCCESS;) {
+    if (buffer->image)
+        code = move_image(buffer, from, to, bytes, home);
+    for (size_t at = range.begin; !buffer->image && at < range.end && code == CL_SUCCESS;) {
         struct range part = {at, range.end - at > chunk ? at + chunk : range.end};
 
         code = move_chunk(buffer, from, to, part, bytes ? bytes + (at - range.begin) : NULL, home);

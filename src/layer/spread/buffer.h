@@ -1,6 +1,6 @@
 /*
- * A buffer of the program that has been on more than one device: the coherence record with the copies that it speaks of, and the
- * moving of bytes between them. All with spread_lock held and no engine entered; every transfer enters the engine it uses, for one
+ * A buffer or image of the program that has been on more than one device: the coherence record with the copies that it speaks of, and the
+ * moving of bytes between them. Of an image the bytes are its packed pixels, and a range is always all of them. All with spread_lock held and no engine entered; every transfer enters the engine it uses, for one
  * chunk at a time.
  */
 #ifndef LAYER_SPREAD_BUFFER_H
@@ -9,13 +9,15 @@
 #include "layer/objects.h"
 #include "layer/spread/coherence.h"
 #include "layer/spread/decide.h"
+#include "layer/spread/image.h"
 
 struct split;
 
 enum { BUFFER_READERS = 8 };
 
 struct spread_buffer {
-    struct mem_record *root; /* owns this */
+    struct mem_record *root;    /* owns this */
+    struct spread_image *image; /* owned; NULL: a buffer */
     struct coherence coherence;
     cl_mem copies[PLACE_MAX];              /* at further devices, in their contexts; NULL: none yet */
     unsigned char *host;                   /* the shadow, of the buffer's size; NULL: none yet */
@@ -28,6 +30,9 @@ struct spread_buffer {
 struct spread_buffer *buffer_of(struct mem_record *root);
 /* Frees it with its copies. */
 void buffer_done(struct spread_buffer *buffer);
+
+/* What a command's range in the root means here. */
+struct range buffer_range(const struct spread_buffer *buffer, struct range range);
 
 /* May the program change or see it without telling (host memory that it gave, a map that it holds)? */
 bool buffer_is_open(const struct spread_buffer *buffer);

@@ -52,14 +52,16 @@ static bool plan_touch(const struct touch *touch, void *data)
     struct planning *planning = data;
     struct split *split = planning->split;
     const struct translate_arg *arg = &split->about->args[touch->arg];
-    struct spread_buffer *buffer = touch->mem->image ? NULL : buffer_of(mem_root(touch->mem));
+    struct spread_buffer *buffer = buffer_of(mem_root(touch->mem));
+    struct range range = buffer ? buffer_range(buffer, touch->range) : touch->range;
     const struct piece_launch *launch = &split->cut.launch;
     bool one_line = launch->work_dim == 1 && launch->offset[0] == 0 && launch->global[0] <= (size_t)INT32_MAX;
     struct split_output output = {.buffer = buffer,
-                                  .range = touch->range,
+                                  .range = range,
                                   .reads = touch->reads,
                                   .element = arg->own_write && one_line ? arg->element : 0,
-                                  .granule = granule_of(arg)};
+                                  .granule =
+                                      buffer && buffer->image ? buffer->image->pixel : granule_of(arg)};
 
     planning->possible = buffer && target.clRetainMemObject(touch->mem->handle) == CL_SUCCESS;
     if (!planning->possible)
@@ -70,7 +72,7 @@ static bool plan_touch(const struct touch *touch, void *data)
     if (touch->writes)
         planning->possible = add_output(split, &output);
     else if (split->n_inputs < SPLIT_BUFFERS) {
-        split->inputs[split->n_inputs].range = touch->range;
+        split->inputs[split->n_inputs].range = range;
         split->inputs[split->n_inputs++].buffer = buffer;
     } else {
         planning->possible = false;
@@ -78,15 +80,34 @@ static bool plan_touch(const struct touch *touch, void *data)
     return planning->possible;
 }
 
-/* Every argument that is memory must be a buffer that we know; anything else has the same value on every device. */
+/* A sampler belongs to its context: kept for a repetition, and for making others like it. */
+static bool keep_sampler(struct split *split, cl_uint i)
+{
+    cl_sampler sampler;
+
+    if (split->args[i].kind != ARG_BYTES || split->args[i].size != sizeof sampler)
+        return false;
+    memcpy(&sampler, arg_value_bytes(&split->args[i]), sizeof sampler);
+    if (!sampler || target.clRetainSampler(sampler) != CL_SUCCESS)
+        return false;
+    split->samplers[i] = sampler;
+    return true;
+}
+
+/*
+ * Every argument that is memory must be a buffer or an image that we know, and no image may be read and written; anything else but a
+ * sampler has the same value on every device.
+ */
 static bool args_fit(const struct command_launch *launch, const struct translate_kernel *about,
-                     const struct split *split)
+                     struct split *split)
 {
     for (cl_uint i = 0; i < launch->n_args; i++) {
         const struct arg_value *arg = &launch->args[i];
         cl_mem none = NULL;
 
-        if (arg->kind == ARG_SVM || arg->kind == ARG_UNSET || about->args[i].image)
+        if (arg->kind == ARG_SVM || arg->kind == ARG_UNSET ||
+            (about->args[i].image && (!split->kept[i] || about->args[i].access == TRANSLATE_READ_WRITE)) ||
+            (about->args[i].sampler && !keep_sampler(split, i)))
             return false;
         if (about->args[i].access == TRANSLATE_VALUE || arg->kind == ARG_NULL || split->kept[i])
             continue;
@@ -157,8 +178,9 @@ static bool fill(struct split *split, const struct command *command)
 
     split->args = calloc(launch->n_args + 1, sizeof *split->args);
     split->kept = calloc(launch->n_args + 1, sizeof(cl_mem));
+    split->samplers = calloc(launch->n_args + 1, sizeof(cl_sampler));
     split->roots = calloc(launch->n_args + 1, sizeof(struct mem_record *));
-    if (!split->args || !split->kept || !split->roots)
+    if (!split->args || !split->kept || !split->samplers || !split->roots)
         return false;
     split->n_args = launch->n_args;
     for (cl_uint i = 0; i < launch->n_args; i++)
@@ -216,7 +238,7 @@ struct split *split_plan(const struct command *command, const struct translate_k
     struct split *split;
 
     if (!known || known->decision.never || (measured && !decide_worth_it(&known->decision, launch.items)) ||
-        !about->splittable || about->writes_images || about->uses_printf)
+        !about->splittable || about->uses_printf)
         return NULL;
     split = begin(command, about, known);
     if (!split)

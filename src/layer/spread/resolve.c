@@ -50,15 +50,15 @@ static cl_int merge_chunk(struct split *split, struct split_output *output, stru
 static cl_int merge_output(struct split *split, struct split_output *output, struct queue_record *queue)
 {
     size_t length = range_length(output->range);
+    size_t chunk = output->buffer->image ? length : MERGE_CHUNK; /* an image is read whole */
     cl_int code = CL_SUCCESS;
 
     output->writers = calloc(length / MERGE_BLOCK + 1, sizeof *output->writers);
     if (!output->writers)
         return CL_OUT_OF_HOST_MEMORY;
-    for (size_t done = 0; done < length && code == CL_SUCCESS; done += MERGE_CHUNK) {
-        struct range part = {output->range.begin + done, length - done > MERGE_CHUNK
-                                                             ? output->range.begin + done + MERGE_CHUNK
-                                                             : output->range.end};
+    for (size_t done = 0; done < length && code == CL_SUCCESS; done += chunk) {
+        struct range part = {output->range.begin + done,
+                             length - done > chunk ? output->range.begin + done + chunk : output->range.end};
 
         code = merge_chunk(split, output, part, output->writers + done / MERGE_BLOCK, queue);
     }
@@ -66,17 +66,32 @@ static cl_int merge_output(struct split *split, struct split_output *output, str
     return code;
 }
 
+/* Has somebody else than the share changed the block? An image is not divided: any of its blocks. */
+static bool others_changed(const struct split_output *output, unsigned share, size_t block)
+{
+    size_t blocks = (range_length(output->range) + MERGE_BLOCK - 1) / MERGE_BLOCK;
+    unsigned writers = output->writers[block];
+
+    for (size_t i = 0; output->buffer->image && i < blocks; i++)
+        writers |= output->writers[i];
+    return (writers & ~(1u << share)) != 0;
+}
+
 /* The next run of blocks, from *block on, that somebody else than the share changed (or nobody, when !changed). */
 static struct range next_run(const struct split_output *output, unsigned share, bool changed, size_t *block)
 {
     size_t length = range_length(output->range), blocks = (length + MERGE_BLOCK - 1) / MERGE_BLOCK, first;
-    unsigned others = ~(1u << share);
 
-    while (*block < blocks && ((output->writers[*block] & others) != 0) != changed)
-        ++*block;
-    first = *block;
-    while (*block < blocks && ((output->writers[*block] & others) != 0) == changed)
-        ++*block;
+    if (output->buffer->image) {
+        first = *block || others_changed(output, share, 0) != changed ? blocks : 0;
+        *block = blocks;
+    } else {
+        while (*block < blocks && others_changed(output, share, *block) != changed)
+            ++*block;
+        first = *block;
+        while (*block < blocks && others_changed(output, share, *block) == changed)
+            ++*block;
+    }
     return (struct range){output->range.begin + (first * MERGE_BLOCK < length ? first * MERGE_BLOCK : length),
                           output->range.begin +
                               (*block * MERGE_BLOCK < length ? *block * MERGE_BLOCK : length)};

@@ -63,6 +63,8 @@ static cl_int set_args(const struct split *split, const struct split_share *shar
 
         if (share->mems[i])
             code = target.clSetKernelArg(kernel, i, sizeof(cl_mem), &share->mems[i]);
+        else if (share->samplers[i])
+            code = target.clSetKernelArg(kernel, i, sizeof(cl_sampler), &share->samplers[i]);
         else if (arg->kind == ARG_NULL)
             code = target.clSetKernelArg(kernel, i, arg->size, NULL);
         else

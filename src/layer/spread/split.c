@@ -22,8 +22,13 @@ static void drop_mems(struct split *split, struct split_share *share)
     for (cl_uint i = 0; share->mems && i < split->n_args; i++)
         if (share->mems[i])
             target.clReleaseMemObject(share->mems[i]);
+    for (cl_uint i = 0; share->samplers && i < split->n_args; i++)
+        if (share->samplers[i])
+            target.clReleaseSampler(share->samplers[i]);
     free(share->mems);
+    free(share->samplers);
     share->mems = NULL;
+    share->samplers = NULL;
 }
 
 static void detach(struct split *split)
@@ -66,7 +71,11 @@ void split_drop(struct split *split)
         if (split->kept[i])
             target.clReleaseMemObject(split->kept[i]);
     }
+    for (cl_uint i = 0; split->samplers && i < split->n_args; i++)
+        if (split->samplers[i])
+            target.clReleaseSampler(split->samplers[i]);
     free(split->args);
+    free(split->samplers);
     free(split->kept);
     free(split->roots);
     kernel_unref(split->kernel);

@@ -19,7 +19,8 @@ struct split_share {
     struct split *split;
     struct further_device *device; /* NULL: home */
     uint32_t begin, end;
-    cl_mem *mems;           /* owned array of references, by argument; NULL: not a buffer */
+    cl_mem *mems;           /* owned array of references, by argument; NULL: not memory */
+    cl_sampler *samplers;   /* the same for samplers */
     struct command command; /* what the pieces report to */
     cl_int code;
     baton_nsec began_at, ended_at;
@@ -43,6 +44,7 @@ struct split {
     struct arg_value *args; /* owned */
     cl_uint n_args;
     cl_mem *kept;              /* owned array of references by argument: alive for a repetition at home */
+    cl_sampler *samplers;      /* the same for samplers */
     struct mem_record **roots; /* owned array of references by argument */
     struct launch_cut cut;
     struct split_share shares[SHARES_MAX]; /* home first */

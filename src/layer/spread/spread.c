@@ -69,7 +69,7 @@ static bool note_write(const struct touch *touch, void *unused)
 
     (void)unused;
     if (buffer && touch->writes)
-        coherence_written(&buffer->coherence, PLACE_HOME, touch->range);
+        coherence_written(&buffer->coherence, PLACE_HOME, buffer_range(buffer, touch->range));
     return true;
 }
 

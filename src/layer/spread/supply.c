@@ -85,12 +85,17 @@ static cl_int find_mems(struct split *split, struct split_share *share)
     cl_int code = CL_SUCCESS;
 
     share->mems = calloc(split->n_args + 1, sizeof(cl_mem));
-    if (!share->mems)
+    share->samplers = calloc(split->n_args + 1, sizeof(cl_sampler));
+    if (!share->mems || !share->samplers)
         return CL_OUT_OF_HOST_MEMORY;
     for (cl_uint i = 0; i < split->n_args && code == CL_SUCCESS; i++) {
         struct spread_buffer *buffer;
         cl_buffer_region region = {0, 0};
 
+        if (split->samplers[i]) {
+            share->samplers[i] = image_sampler(split->samplers[i], share->device->context);
+            code = share->samplers[i] ? CL_SUCCESS : CL_OUT_OF_RESOURCES;
+        }
         if (!split->kept[i])
             continue;
         buffer = atomic_load(&split->roots[i]->spread);
