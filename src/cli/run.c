@@ -2,6 +2,7 @@
  * baton run: starts a program under Baton. Everything it says goes into BATON_* variables, so children inherit it; then this
  * process becomes the program, so its exit status, signals and terminal are its own.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,6 +158,20 @@ static bool listed(const char *list, const char *path)
     return false;
 }
 
+/* The OpenCL loader passes over a layer that it cannot load without a word, and the program would run unscheduled: look first. */
+static int prove_layer(const struct cli_args *args, const char *layer)
+{
+    void *library = dlopen(layer, RTLD_NOW | RTLD_LOCAL);
+    int result = 0;
+
+    if (!library)
+        return cli_fail_environment(args, 0, "%s", dlerror());
+    if (!dlsym(library, "clInitLayer"))
+        result = cli_fail_environment(args, 0, "%s: expected an OpenCL layer, found no clInitLayer", layer);
+    (void)dlclose(library);
+    return result;
+}
+
 static int prepare_layer(const struct cli_args *args)
 {
     const char *others = getenv("OPENCL_LAYERS");
@@ -166,6 +181,9 @@ static int prepare_layer(const struct cli_args *args)
 
     if (result)
         return cli_fail_environment(args, result, LAYER_NAME);
+    result = prove_layer(args, layer);
+    if (result)
+        return result;
     if (asprintf(&list, "%s%s%s", layer, others && others[0] ? ":" : "", others ? others : "") < 0)
         return cli_fail_environment(args, ENOMEM, "environment");
     /* A program started by a program under `baton run` must not get the layer twice. */
