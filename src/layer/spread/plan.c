@@ -80,26 +80,12 @@ static bool plan_touch(const struct touch *touch, void *data)
     return planning->possible;
 }
 
-/* A sampler belongs to its context: kept for a repetition, and for making others like it. */
-static bool keep_sampler(struct split *split, cl_uint i)
-{
-    cl_sampler sampler;
-
-    if (split->args[i].kind != ARG_BYTES || split->args[i].size != sizeof sampler)
-        return false;
-    memcpy(&sampler, arg_value_bytes(&split->args[i]), sizeof sampler);
-    if (!sampler || target.clRetainSampler(sampler) != CL_SUCCESS)
-        return false;
-    split->samplers[i] = sampler;
-    return true;
-}
-
 /*
  * Every argument that is memory must be a buffer or an image that we know, and no image may be read and written; anything else but a
  * sampler has the same value on every device.
  */
 static bool args_fit(const struct command_launch *launch, const struct translate_kernel *about,
-                     struct split *split)
+                     const struct split *split)
 {
     for (cl_uint i = 0; i < launch->n_args; i++) {
         const struct arg_value *arg = &launch->args[i];
@@ -107,7 +93,7 @@ static bool args_fit(const struct command_launch *launch, const struct translate
 
         if (arg->kind == ARG_SVM || arg->kind == ARG_UNSET ||
             (about->args[i].image && (!split->kept[i] || about->args[i].access == TRANSLATE_READ_WRITE)) ||
-            (about->args[i].sampler && !keep_sampler(split, i)))
+            (about->args[i].sampler && !split->args[i].sampler))
             return false;
         if (about->args[i].access == TRANSLATE_VALUE || arg->kind == ARG_NULL || split->kept[i])
             continue;
@@ -178,9 +164,8 @@ static bool fill(struct split *split, const struct command *command)
 
     split->args = calloc(launch->n_args + 1, sizeof *split->args);
     split->kept = calloc(launch->n_args + 1, sizeof(cl_mem));
-    split->samplers = calloc(launch->n_args + 1, sizeof(cl_sampler));
     split->roots = calloc(launch->n_args + 1, sizeof(struct mem_record *));
-    if (!split->args || !split->kept || !split->samplers || !split->roots)
+    if (!split->args || !split->kept || !split->roots)
         return false;
     split->n_args = launch->n_args;
     for (cl_uint i = 0; i < launch->n_args; i++)

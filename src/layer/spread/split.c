@@ -71,11 +71,7 @@ void split_drop(struct split *split)
         if (split->kept[i])
             target.clReleaseMemObject(split->kept[i]);
     }
-    for (cl_uint i = 0; split->samplers && i < split->n_args; i++)
-        if (split->samplers[i])
-            target.clReleaseSampler(split->samplers[i]);
     free(split->args);
-    free(split->samplers);
     free(split->kept);
     free(split->roots);
     kernel_unref(split->kernel);

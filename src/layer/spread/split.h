@@ -44,7 +44,6 @@ struct split {
     struct arg_value *args; /* owned */
     cl_uint n_args;
     cl_mem *kept;              /* owned array of references by argument: alive for a repetition at home */
-    cl_sampler *samplers;      /* the same for samplers */
     struct mem_record **roots; /* owned array of references by argument */
     struct launch_cut cut;
     struct split_share shares[SHARES_MAX]; /* home first */

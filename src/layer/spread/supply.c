@@ -92,8 +92,8 @@ static cl_int find_mems(struct split *split, struct split_share *share)
         struct spread_buffer *buffer;
         cl_buffer_region region = {0, 0};
 
-        if (split->samplers[i]) {
-            share->samplers[i] = image_sampler(split->samplers[i], share->device->context);
+        if (split->about->args[i].sampler) {
+            share->samplers[i] = image_sampler(split->args[i].sampler, share->device->context);
             code = share->samplers[i] ? CL_SUCCESS : CL_OUT_OF_RESOURCES;
         }
         if (!split->kept[i])
