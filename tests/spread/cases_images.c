@@ -156,35 +156,37 @@ void case_mapped_images(void)
     clReleaseMemObject(in);
 }
 
-/* A program linked from two compiled ones. */
+/* A program linked from two compiled ones, a kernel of each. */
 void case_linked(void)
 {
-    static const char *const texts[] = {
-        "uint twist(uint x, uint k);\n"
-        "__kernel void linked(__global const uint *in, __global uint *out, uint k) {\n"
+    const char *texts[] = {
+        "uint twist(uint x, uint k) { return (x ^ (x >> 7)) * k; }\n"
+        "__kernel void first(__global const uint *in, __global uint *out, uint k) {\n"
         "    uint i = get_global_id(0); out[(i * 40503u) & 65535u] = twist(in[i], k) + get_group_id(0); }\n",
-        "uint twist(uint x, uint k) { return (x ^ (x >> 7)) * k + get_num_groups(0); }\n"};
+        "__kernel void second(__global const uint *in, __global uint *out, uint k) {\n"
+        "    uint i = get_global_id(0); out[i ^ 64] += in[i] % k + get_num_groups(0); }\n"};
+    static const char *const names[] = {"first", "second"};
     cl_program parts[2], whole;
     cl_mem in = filled(N, 70), out = filled(N, 71);
-    cl_kernel k;
     cl_int code;
 
     for (int i = 0; i < 2; i++) {
-        parts[i] = clCreateProgramWithSource(context, 1, &((const char **)texts)[i], NULL, &code);
+        parts[i] = clCreateProgramWithSource(context, 1, &texts[i], NULL, &code);
         check(clCompileProgram(parts[i], 1, &device, "", 0, NULL, NULL, NULL, NULL), "clCompileProgram");
     }
     whole = clLinkProgram(context, 1, &device, "", 2, parts, NULL, NULL, &code);
     check(code, "clLinkProgram");
-    k = clCreateKernel(whole, "linked", &code);
-    check(code, "linked");
-    set_mem(k, 0, in);
-    set_mem(k, 1, out);
-    for (cl_uint i = 0; i < 3; i++) {
+    for (cl_uint i = 0; i < 4; i++) {
+        cl_kernel k = clCreateKernel(whole, names[i % 2], &code);
+
+        check(code, names[i % 2]);
+        set_mem(k, 0, in);
+        set_mem(k, 1, out);
         set_uint(k, 2, 3 + i);
         run(k, N);
         say_mem("linked", out, N * 4);
+        clReleaseKernel(k);
     }
-    clReleaseKernel(k);
     clReleaseProgram(whole);
     clReleaseProgram(parts[0]);
     clReleaseProgram(parts[1]);

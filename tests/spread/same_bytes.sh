@@ -53,7 +53,7 @@ spread 2 own_writes
 verdict $? "known writes are gathered without comparing ($(number merged_bytes))"
 
 # A case by itself, and how many of its launches are split.
-for kind in images:12 volumes:9 mapped_images:3 linked:3; do
+for kind in images:12 volumes:9 mapped_images:3 linked:4; do
     spread 2 "${kind%:*}"
     [ "$(number split_launches)" -eq "${kind#*:}" ]
     verdict $? "${kind%:*}: every launch is split ($(number split_launches) of ${kind#*:})"
