@@ -1,14 +1,21 @@
 #!/usr/bin/env bash
 # Split launches on the fake driver: devices of different speed, devices that fail, programs that die. The program adds one to each element per
 # launch, in place, and counts what is wrong. Ends with `N passed, N failed`.
+# shellcheck source=tests/spread/stage.sh
 . "$(dirname "$0")/stage.sh"
 load=$build/tests/layer/layer-load
 export OCL_ICD_VENDORS=$build/tests/fake_driver/libfake-opencl.so
 
-spread() { # SCRIPT SECONDS GROUPS
+spread() { # SCRIPT SECONDS GROUPS [DEPTH [COPIES]]
     rm -f "$scratch/stats" "$scratch/log"
     FAKE_CL=$1 FAKE_CL_LOG=$scratch/log OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=${GPUS:-2} \
-        BATON_STATS=$scratch/stats timeout 60 "$load" "$2" "$3" 0 >"$scratch/out" 2>&1
+        BATON_STATS=$scratch/stats timeout 60 "$load" "$2" "$3" 0 "${@:4}" >"$scratch/out" 2>&1
+}
+
+# Never wrong data: every result right, or the program was told the driver's error.
+honest() { # NAME
+    grep -qE "wrong 0, code 0$|code -[0-9]+$" "$scratch/out"
+    verdict $? "$1 ($(cat "$scratch/out"))"
 }
 
 groups_of() { # QUEUE: work-groups of its last 20 launches
@@ -56,6 +63,26 @@ for nth in 1 2 3 4 5; do
 done
 spread "group_ns scale 5000; fail WriteBuffer 1 -4" 0.3 200
 verdict $? "a copy to the second device fails ($(cat "$scratch/out"))"
+# Home itself fails: in the middle, always, after the other one, both.
+for nth in 1 2 5 0; do
+    spread "group_ns scale 5000; abort_on 0 $nth -5" 0.2 200
+    grep -q "code -5" "$scratch/out"
+    verdict $? "home fails at launch $nth: the program is told ($(cat "$scratch/out"))"
+done
+spread "group_ns scale 5000; abort_on 0 3 -5; abort_on 1 2 -5" 0.2 200
+honest "one fails, then the other"
+spread "group_ns scale 5000; abort_on 0 0 -5; abort_on 1 0 -5" 0.2 200
+honest "both fail always"
+# Any call, on whichever device it comes: a launch, a kernel object, a copy that is refused, a copy that ends badly.
+for nth in 1 2 3 4 5 6; do
+    for fault in "fail NDRangeKernel $nth -5" "fail WriteBuffer $nth -4" "fail ReadBuffer $nth -4" "abort WriteBuffer $nth -14" \
+        "abort ReadBuffer $nth -14" "abort MapBuffer $nth -12"; do
+        spread "group_ns scale 2000; $fault" 0.1 200 1 1
+        honest "$fault"
+    done
+done
+spread "group_ns scale 5000; fail CreateKernel 3 -6" 0.2 200
+honest "no kernel on the second device"
 GPUS=auto spread "group_ns scale 50000" 1 400
 verdict $? "auto: nothing wrong ($(cat "$scratch/out"))"
 [ "$(number split_launches)" -gt 20 ]
@@ -64,14 +91,23 @@ GPUS=auto spread "group_ns scale 100" 0.5 4
 [ $((10 * $(number split_launches))) -lt "$(number kernel_launches)" ] # a busy machine makes any kernel look long now and then
 verdict $? "auto: short kernels are not ($(number split_launches) of $(number kernel_launches))"
 
+# Copies that take longer than the kernel (10 ms): a trial or two, then one device.
+GPUS=auto spread "group_ns scale 25000; duration WriteBuffer 15000; duration MapBuffer 15000; duration ReadBuffer 15000" 2 400 1 1
+verdict $? "auto, dear copies: nothing wrong ($(cat "$scratch/out"))"
+[ "$(number kernel_launches)" -gt 15 ] && [ "$(number split_launches)" -le 4 ]
+verdict $? "auto, dear copies: hardly ever split ($(number split_launches) of $(number kernel_launches))"
+
 # A program killed between split and merge: both devices are free for the next one.
 start_daemon
 export BATON_SOCKET=$scratch/socket
-FAKE_CL="group_ns scale 500000" OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=2 "$load" 20 400 0 >/dev/null 2>&1 &
-victim=$!
-sleep 0.7
-kill -KILL $victim
-wait $victim 2>/dev/null
+for moment in 0.2 0.45 0.7; do
+    FAKE_CL="group_ns scale 100000; duration MapBuffer 20000" OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=2 "$load" 20 400 0 1 1 \
+        >/dev/null 2>&1 &
+    victim=$!
+    sleep $moment
+    kill -KILL $victim
+    wait $victim 2>/dev/null
+done
 spread "group_ns scale 20000" 0.7 400
 verdict $? "after a program was killed in a split launch ($(cat "$scratch/out"))"
 [ "$(number split_launches)" -gt 5 ]

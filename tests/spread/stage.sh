@@ -1,4 +1,5 @@
 # What the scripts of this folder share: a scratch folder, a daemon, the layer's statistics, verdicts. Sourced; ends with report.
+# shellcheck shell=bash
 set -uo pipefail
 build=$BATON_BUILD
 scratch=$(mktemp -d)

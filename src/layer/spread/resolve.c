@@ -53,6 +53,7 @@ static cl_int merge_output(struct split *split, struct split_output *output, str
     size_t chunk = output->buffer->image ? length : MERGE_CHUNK; /* an image is read whole */
     cl_int code = CL_SUCCESS;
 
+    free(output->writers);
     output->writers = calloc(length / MERGE_BLOCK + 1, sizeof *output->writers);
     if (!output->writers)
         return CL_OUT_OF_HOST_MEMORY;
@@ -62,6 +63,7 @@ static cl_int merge_output(struct split *split, struct split_output *output, str
 
         code = merge_chunk(split, output, part, output->writers + done / MERGE_BLOCK, queue);
     }
+    output->merged = code == CL_SUCCESS;
     launch_count(COUNTER_MERGED_BYTES, length);
     return code;
 }
@@ -176,8 +178,10 @@ static cl_int repeat_at_home(struct split *split, struct queue_record *queue)
 
     for (unsigned s = 1; s < split->n_shares && code == CL_SUCCESS; s++)
         code = split_at_home(split, queue, split->shares[s].begin, split->shares[s].end);
-    for (unsigned i = 0; i < split->n_outputs; i++)
+    for (unsigned i = 0; i < split->n_outputs; i++) {
         coherence_merged(&split->outputs[i].buffer->coherence, PLACE_HOME, split->outputs[i].range);
+        split->outputs[i].buffer->lost = code;
+    }
     return code;
 }
 
@@ -193,8 +197,9 @@ static cl_int compare_all(struct split *split, struct queue_record *queue)
         if (split->shares[s].code != CL_SUCCESS)
             return split->shares[s].code;
     for (unsigned i = 0; i < split->n_outputs && code == CL_SUCCESS; i++)
-        code = split->outputs[i].element ? map_parts(split, &split->outputs[i], queue)
-                                         : merge_output(split, &split->outputs[i], queue);
+        code = split->outputs[i].element  ? map_parts(split, &split->outputs[i], queue)
+               : split->outputs[i].merged ? CL_SUCCESS
+                                          : merge_output(split, &split->outputs[i], queue);
     return code;
 }
 
@@ -213,9 +218,6 @@ static cl_int collect_all(struct split *split, struct queue_record *queue)
                 note_gathered(split, output);
         }
     }
-    /* Home does not take what it is given: its driver's error goes to whoever asked, and what it holds is undefined. */
-    for (unsigned i = 0; i < split->n_outputs && code != CL_SUCCESS; i++)
-        coherence_merged(&split->outputs[i].buffer->coherence, PLACE_HOME, split->outputs[i].range);
     return code;
 }
 
@@ -223,21 +225,25 @@ cl_int split_resolve(struct split *split, struct queue_record *queue)
 {
     baton_nsec begin_at = clock_now();
     cl_int code = compare_all(split, queue);
-    bool repeat = false;
+    bool repeat = false, refused = false;
 
     if (code == MERGE_CONFLICT) {
         split->known->decision.never = true;
         launch_count(COUNTER_DISAGREEMENTS, 1);
     }
-    if (code == CL_SUCCESS)
+    if (code == CL_SUCCESS) {
         code = collect_all(split, queue);
-    else
+        refused = code != CL_SUCCESS;
+    } else {
         repeat = true;
+    }
     for (unsigned i = 0; i < split->n_outputs; i++)
         unmap_parts(split, &split->outputs[i], queue);
     if (repeat)
         code = repeat_at_home(split, queue);
     split->spent += clock_now() - begin_at;
+    if (refused) /* home may hold some of it already, never anything else: asked again, the rest follows */
+        return code;
     split->useless = split->useless || repeat || code != CL_SUCCESS;
     split_drop(split);
     return code;

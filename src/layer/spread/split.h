@@ -34,6 +34,7 @@ struct split_output {
     uint32_t element;  /* each work-item writes only the element of its own id, so many bytes; 0: not known */
     size_t granule;    /* of the merge */
     uint16_t *writers; /* owned, while merging */
+    bool merged;       /* the shadow is the result */
     const unsigned char *parts[SHARES_MAX]; /* mapped, while gathering */
 };
 
@@ -86,7 +87,11 @@ struct split *split_plan_on(const struct command *command, const struct translat
                             struct further_device *device);
 cl_int split_run_on(struct split *split, struct engine *engine, struct command *command, bool *ret_done);
 
-/* Merges at home, repeating the others' groups there if they disagree or failed, and frees. queue: one of the program's. */
+/*
+ * Merges at home, repeating the others' groups there if they disagree or failed, and frees. queue: one of the program's. A driver's
+ * code: if home did not take the results, the split is still there, and the next one who asks tries again; if they could not be
+ * repeated either, the buffers say so (lost).
+ */
 cl_int split_resolve(struct split *split, struct queue_record *queue);
 
 /* Nobody needs the results: frees. */

@@ -43,6 +43,7 @@ bool spread_enabled(void)
 
 struct preparing {
     struct queue_record *queue;
+    bool last; /* whoever hears of an error now is the one to be told */
     cl_int code;
 };
 
@@ -59,7 +60,7 @@ static bool is_quiet(const struct touch *touch, void *unused)
 
     (void)unused;
     return !buffer ||
-           (!buffer->writer && !(touch->writes && buffer->n_readers) &&
+           (!buffer->writer && buffer->lost == CL_SUCCESS && !(touch->writes && buffer->n_readers) &&
             coherence_valid(&buffer->coherence, PLACE_HOME, (struct range){0, buffer->coherence.size}));
 }
 
@@ -82,6 +83,10 @@ static bool prepare_home(const struct touch *touch, void *data)
         return true;
     preparing->code = split_settle(buffer, touch->writes, preparing->queue);
     if (preparing->code == CL_SUCCESS)
+        preparing->code = buffer->lost;
+    if (preparing->last)
+        buffer->lost = CL_SUCCESS;
+    if (preparing->code == CL_SUCCESS)
         preparing->code = buffer_make_valid(buffer, PLACE_HOME, (struct range){0, buffer->coherence.size},
                                             preparing->queue);
     return preparing->code == CL_SUCCESS && note_write(touch, NULL);
@@ -96,9 +101,9 @@ static const struct translate_kernel *about_of(const struct command *command)
     return twins_about(kernel->program, kernel->name);
 }
 
-static cl_int before(const struct command *command)
+static cl_int before(const struct command *command, bool last)
 {
-    struct preparing preparing = {command->queue, CL_SUCCESS};
+    struct preparing preparing = {command->queue, last, CL_SUCCESS};
 
     (void)touch_each(command, about_of(command), prepare_home, &preparing);
     return preparing.code;
@@ -113,7 +118,8 @@ bool spread_admits(const struct command *draft, bool blocking)
         return true;
     if (blocking) {
         pthread_mutex_lock(&spread_lock);
-        admitted = before(draft) == CL_SUCCESS; /* else the worker finds the same, and its event says so */
+        admitted =
+            before(draft, false) == CL_SUCCESS; /* else the worker finds the same, and its event says so */
     } else if (pthread_mutex_trylock(&spread_lock) == 0) {
         admitted = touch_each(draft, about_of(draft), is_quiet, NULL);
         if (admitted)
@@ -186,7 +192,7 @@ cl_int spread_issue(struct engine *engine, struct command *command, bool *ret_do
     else if (about && placement_on())
         code = run_placed(engine, command, about, ret_done);
     if (code == CL_SUCCESS && !*ret_done)
-        code = before(command);
+        code = before(command, true);
     pthread_mutex_unlock(&spread_lock);
     return code;
 }
