@@ -131,6 +131,18 @@ GPUS=1 spread "group_ns scale 20000" 0.7 300
 verdict $? "a placed job: nothing wrong ($(cat "$scratch/out"))"
 [ "$(number placed_launches)" -gt 10 ] && [ "$(number moved_bytes)" -eq $((2 * 300 * 4 * 4)) ]
 verdict $? "a placed job stays where its data is ($(number placed_launches), $(number moved_bytes) bytes)"
+# With an upload and a download for each launch: the upload goes straight to the chosen device, so what is moved is the data it had at first, and
+# each result on its way home.
+GPUS=1 spread "group_ns scale 20000" 0.7 300 1 1
+verdict $? "uploads to the chosen device: nothing wrong ($(cat "$scratch/out"))"
+[ "$(number placed_launches)" -gt 5 ] && [ "$(number moved_bytes)" -le $((($(number placed_launches) + 2) * 300 * 4 * 4)) ]
+verdict $? "uploads go straight to the chosen device ($(number placed_launches) launches, $(number moved_bytes) bytes)"
+GPUS=1 spread "group_ns scale 20000; fail WriteBuffer 3 -4" 0.4 300 1 1
+honest "an upload that the chosen device refuses"
+BATON_PLACEMENT=any GPUS=1 spread "group_ns scale 20000" 0.7 300 1 1
+verdict $? "any free device: nothing wrong ($(cat "$scratch/out"))"
+[ "$(number placed_launches)" -gt 5 ] && [ "$(number moved_bytes)" -le $((($(number placed_launches) + 2) * 300 * 4 * 4)) ]
+verdict $? "any free device finds its input in place ($(number placed_launches) launches, $(number moved_bytes) bytes)"
 GPUS=1 spread "group_ns scale 20000; abort_on 1 1 -5" 0.7 300
 verdict $? "the chosen device fails at the first launch ($(cat "$scratch/out"))"
 GPUS=1 spread "group_ns scale 20000; fail CreateBuffer 2 -4" 0.7 300

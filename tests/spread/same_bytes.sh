@@ -78,7 +78,10 @@ verdict $? "two programs that share two devices: the second"
 OPENCL_LAYERS=$build/libbaton-layer.so BATON_SOCKET=$scratch/socket timeout 100 "$build/tests/spread/spread-load" horner 2 1000 \
     >/dev/null 2>&1 &
 hog=$!
-sleep 2
+for _ in $(seq 200); do # until it works there, however long its first build takes
+    "$build/baton" status --json --socket "$scratch/socket" 2>/dev/null | grep -q '"busy"' && break
+    sleep 0.1
+done
 for placement in chosen any; do
     BATON_SOCKET=$scratch/socket BATON_PLACEMENT=$placement spread 1
     same "placement $placement beside a busy device"

@@ -253,6 +253,44 @@ cl_int buffer_fill_home(struct spread_buffer *buffer, struct range range, const 
     return move(buffer, PLACE_HOST, PLACE_HOME, range, (unsigned char *)(uintptr_t)bytes, home);
 }
 
+cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range, const void *bytes,
+                     struct command *ret_times)
+{
+    const struct queue_record *queue = &device_at(place)->queue;
+    struct engine *engine = &queue->device->engines[ENGINE_COPY_IN];
+    cl_event first = NULL, last = NULL;
+    cl_int code = CL_SUCCESS;
+    size_t size;
+
+    for (size_t at = range.begin; at < range.end && code == CL_SUCCESS; at += size) {
+        cl_event event = NULL;
+        baton_nsec begin_at;
+
+        size = range.end - at < chunk_size() ? range.end - at : chunk_size();
+        engine_enter(engine);
+        begin_at = clock_now();
+        code =
+            target.clEnqueueWriteBuffer(queue->handle, buffer->copies[place], CL_TRUE, at, size,
+                                        (const unsigned char *)bytes + (at - range.begin), 0, NULL, &event);
+        issue_report(engine, begin_at, clock_now());
+        engine_leave(engine);
+        if (last && last != first)
+            target.clReleaseEvent(last);
+        last = event;
+        first = first ? first : event;
+    }
+    if (code == CL_SUCCESS && last) {
+        *ret_times = (struct command){.first_event = first, .driver_event = last};
+        issue_event_times(ret_times);
+        ret_times->first_event = ret_times->driver_event = NULL;
+    }
+    if (last && last != first)
+        target.clReleaseEvent(last);
+    if (first)
+        target.clReleaseEvent(first);
+    return code;
+}
+
 cl_int buffer_make_valid(struct spread_buffer *buffer, int place, struct range range,
                          const struct queue_record *home)
 {

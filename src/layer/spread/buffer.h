@@ -55,6 +55,10 @@ cl_int buffer_move(struct spread_buffer *buffer, int from, int to, struct range 
 cl_int buffer_fill_home(struct spread_buffer *buffer, struct range range, const unsigned char *bytes,
                         const struct queue_record *queue);
 
+/* Writes the program's bytes to a further device's copy; ret_times gets the times of it. Records nothing. */
+cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range, const void *bytes,
+                     struct command *ret_times);
+
 /* Makes the bytes of a device's copy readable, until buffer_unmap(). NULL and a code on failure. */
 const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct range range,
                                 const struct queue_record *queue, cl_int *ret_code);

@@ -9,6 +9,7 @@
 #include "layer/spread/placement.h"
 #include "layer/spread/split.h"
 #include "layer/spread/touch.h"
+#include "layer/spread/upload.h"
 
 pthread_mutex_t spread_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t spread_changed = PTHREAD_COND_INITIALIZER;
@@ -113,6 +114,8 @@ bool spread_admits(const struct command *draft, bool blocking)
 {
     bool admitted;
 
+    if (upload_concerns(draft))
+        return false;
     if (atomic_load_explicit(&buffer_n, memory_order_acquire) == 0 ||
         touch_each(draft, NULL, is_tracked, NULL))
         return true;
@@ -156,7 +159,7 @@ bool spread_wants(const struct command *draft)
 
 bool spread_concerns(const struct command *command)
 {
-    if (command->kind == COMMAND_KERNEL && spread_wants(command))
+    if ((command->kind == COMMAND_KERNEL && spread_wants(command)) || upload_concerns(command))
         return true;
     return atomic_load_explicit(&buffer_n, memory_order_acquire) > 0 &&
            !touch_each(command, NULL, is_tracked, NULL);
@@ -191,8 +194,12 @@ cl_int spread_issue(struct engine *engine, struct command *command, bool *ret_do
         code = split_run(split, engine, command, ret_done);
     else if (about && placement_on())
         code = run_placed(engine, command, about, ret_done);
+    else if (upload_concerns(command))
+        upload_to_chosen(command, ret_done);
     if (code == CL_SUCCESS && !*ret_done)
         code = before(command, true);
+    if (code == CL_SUCCESS && !*ret_done && upload_concerns(command))
+        upload_to_all(command);
     pthread_mutex_unlock(&spread_lock);
     return code;
 }
