@@ -97,6 +97,7 @@ analysis: holistic
 profile: priority
 tasks:
   - {name: cases, priority: 50, gpus: 2, placement: chosen, piece_ms: 0.5}
+  - {name: single, priority: 40, gpus: 1, placement: [0], piece_ms: 0.5}
 PLAN
 start_daemon --plan "$scratch/plan.yaml"
 planned() { # OPTIONS
@@ -108,6 +109,16 @@ planned && [ "$(number split_launches)" -eq 2 ]
 verdict $? "without --gpus the plan is followed ($(number split_launches))"
 planned --gpus auto && [ "$(number split_launches)" -eq 2 ]
 verdict $? "--gpus auto follows the plan ($(number split_launches))"
+for name in single other; do # long kernels: auto would split them, and does so for a program that the plan does not name
+    BATON_SOCKET=$scratch/socket timeout 120 "$build/baton" run --name $name --gpus auto --stats "$scratch/stats-$name" -- \
+        "$build/tests/spread/spread-load" horner 1 14 >"$scratch/$name.out" 2>&1
+done
+cp "$scratch/stats-single" "$scratch/stats"
+[ "$(number kernel_launches)" -eq 14 ] && [ "$(number split_launches)" -eq 0 ]
+verdict $? "--gpus auto follows a plan that says one GPU ($(number split_launches))"
+cp "$scratch/stats-other" "$scratch/stats"
+[ "$(number kernel_launches)" -eq 14 ] && [ "$(number split_launches)" -ge 1 ]
+verdict $? "--gpus auto tries where there is no plan ($(number split_launches))"
 planned --gpus 1 && [ "$(number split_launches)" -eq 0 ]
 verdict $? "--gpus 1 overrides the plan ($(number split_launches))"
 report

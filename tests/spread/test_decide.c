@@ -357,7 +357,11 @@ START_TEST(results_that_nobody_has_asked_for_yet_hold_back_further_trials)
     for (unsigned i = 0; i < 100; i++)
         split += decide_split(&decision, &costs, &now);
     ck_assert_uint_eq(split, 1 + DECIDE_TRIALS);
-    decide_void(&decision); /* one failed */
+    decide_void(&decision, ITEMS); /* one failed: a rest, then the next */
+    for (unsigned i = 0; i < DECIDE_AGAIN; i++) {
+        ck_assert(!decide_split(&decision, &costs, &now));
+        decide_ran_alone(&decision, ITEMS, (int64_t)(10 * MS));
+    }
     ck_assert(decide_split(&decision, &costs, &now));
     ck_assert(!decide_split(&decision, &costs, &now));
 }

@@ -55,12 +55,13 @@ void decide_ran_split(struct decision *decision, size_t items, int64_t shares, i
         growth_add(&decision->several, items, (double)all);
     }
     decision->warm_several = true;
-    decide_void(decision);
+    decision->pending -= decision->pending > 0;
 }
 
-void decide_void(struct decision *decision)
+void decide_void(struct decision *decision, size_t items)
 {
     decision->pending -= decision->pending > 0;
+    decision->rest[power_of(items)] = DECIDE_AGAIN;
 }
 
 /* --- what to do --- */

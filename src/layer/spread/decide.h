@@ -71,7 +71,7 @@ void decide_ran_alone(struct decision *decision, size_t items, int64_t ns);
 
 /* A split launch is over: its shares took so long, all of it so long. */
 void decide_ran_split(struct decision *decision, size_t items, int64_t shares, int64_t all);
-/* It failed, or did not take place: nothing is learnt. */
-void decide_void(struct decision *decision);
+/* It failed, or did not take place: nothing is learnt, and it is left alone for a while. */
+void decide_void(struct decision *decision, size_t items);
 
 #endif

@@ -48,11 +48,12 @@ static void detach(struct split *split)
 /* What it has taught, once no more cost can come. */
 static void report(struct split *split)
 {
+    size_t items = split->cut.group_items * split->cut.n_groups;
+
     if (split->ran && !split->useless)
-        decide_ran_split(&split->known->decision, split->cut.group_items * split->cut.n_groups,
-                         split->in_shares, split->spent);
+        decide_ran_split(&split->known->decision, items, split->in_shares, split->spent);
     else if (split->decided)
-        decide_void(&split->known->decision);
+        decide_void(&split->known->decision, items);
 }
 
 void split_drop(struct split *split)
