@@ -34,7 +34,7 @@ verdict $? "unequal devices: nothing wrong ($(cat "$scratch/out"))"
 mapfile -t queues < <(awk '$1 == "NDRangeKernel" { print $2 }' "$scratch/log" | sort -n | uniq)
 fast=$(groups_of "${queues[0]}")
 slow=$(groups_of "${queues[1]}")
-[ "$fast" -gt $((2 * slow)) ] && [ "$fast" -lt $((4 * slow)) ]
+[ "$fast" -gt $((2 * slow)) ] && [ "$fast" -lt $((5 * slow)) ] # 3 : 1 but for what a busy machine takes from either
 verdict $? "unequal devices: shares follow the speed (${fast:-?} : ${slow:-?})"
 
 spread "group_ns scale 5000; abort_on 1 3 -5" 0.4 200

@@ -225,24 +225,22 @@ cl_int split_resolve(struct split *split, struct queue_record *queue)
 {
     baton_nsec begin_at = clock_now();
     cl_int code = compare_all(split, queue);
-    bool repeat = false, refused = false;
+    bool repeat = code != CL_SUCCESS && !split->collecting;
 
     if (code == MERGE_CONFLICT) {
         split->known->decision.never = true;
         launch_count(COUNTER_DISAGREEMENTS, 1);
     }
     if (code == CL_SUCCESS) {
+        split->collecting = true;
         code = collect_all(split, queue);
-        refused = code != CL_SUCCESS;
-    } else {
-        repeat = true;
     }
     for (unsigned i = 0; i < split->n_outputs; i++)
         unmap_parts(split, &split->outputs[i], queue);
     if (repeat)
         code = repeat_at_home(split, queue);
     split->spent += clock_now() - begin_at;
-    if (refused) /* home may hold some of it already, never anything else: asked again, the rest follows */
+    if (code != CL_SUCCESS && !repeat) /* home may hold some of it already; asked again, the rest follows */
         return code;
     split->useless = split->useless || repeat || code != CL_SUCCESS;
     split_drop(split);

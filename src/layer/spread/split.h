@@ -59,6 +59,7 @@ struct split {
     bool running;
     bool decided;      /* decide_split() said so, and waits for the report */
     bool ran, useless; /* all shares were over; their results could not be used */
+    bool collecting;   /* home has been given results of others: nothing can be repeated there any more */
     int64_t spent;     /* ns so far: copies, run, merge */
     int64_t in_shares; /* of it, from the first share's beginning to the last one's end */
 };
