@@ -81,6 +81,11 @@ for nth in 1 2 3 4 5 6; do
         honest "$fault"
     done
 done
+# Home refuses the results once, and the other device's copy cannot be mapped when somebody asks again.
+for nth in 2 3 4 5; do
+    spread "group_ns scale 2000; fail WriteBuffer 2 -4; fail MapBuffer $nth -12" 0.1 200 1 1
+    honest "home refuses, then map $nth fails"
+done
 spread "group_ns scale 5000; fail CreateKernel 3 -6" 0.2 200
 honest "no kernel on the second device"
 GPUS=auto spread "group_ns scale 50000" 1 400

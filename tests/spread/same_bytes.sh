@@ -7,7 +7,7 @@ export POCL_DEVICES="basic basic basic" POCL_CACHE_DIR=$scratch/pocl
 
 spread() { # GPUS [CASE]
     rm -f "$scratch/stats"
-    OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=$1 BATON_STATS=$scratch/stats timeout 120 "$cases" ${2:+"$2"} \
+    OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=$1 BATON_STATS=$scratch/stats timeout 240 "$cases" ${2:+"$2"} \
         >"$scratch/several" 2>"$scratch/errors" || echo "status $?" >>"$scratch/several"
 }
 
@@ -68,14 +68,14 @@ same "two devices under a daemon"
 verdict $? "launches were split under a daemon ($(number split_launches))"
 BATON_SOCKET=$scratch/socket spread 2 &
 first=$!
-OPENCL_LAYERS=$build/libbaton-layer.so BATON_SOCKET=$scratch/socket BATON_GPUS=2 timeout 120 "$cases" >"$scratch/second"
+OPENCL_LAYERS=$build/libbaton-layer.so BATON_SOCKET=$scratch/socket BATON_GPUS=2 timeout 240 "$cases" >"$scratch/second"
 wait $first
 same "two programs that share two devices: the first"
 cmp -s "$scratch/one" "$scratch/second"
 verdict $? "two programs that share two devices: the second"
 
 # A job's GPU is the daemon's choice: beside a program that keeps the first one busy it is another one, and the data follows.
-OPENCL_LAYERS=$build/libbaton-layer.so BATON_SOCKET=$scratch/socket timeout 100 "$build/tests/spread/spread-load" horner 2 1000 \
+OPENCL_LAYERS=$build/libbaton-layer.so BATON_SOCKET=$scratch/socket timeout 500 "$build/tests/spread/spread-load" horner 2 1000 \
     >/dev/null 2>&1 &
 hog=$!
 for _ in $(seq 200); do # until it works there, however long its first build takes
@@ -102,7 +102,7 @@ PLAN
 start_daemon --plan "$scratch/plan.yaml"
 planned() { # OPTIONS
     rm -f "$scratch/stats"
-    BATON_SOCKET=$scratch/socket timeout 120 "$build/baton" run --name cases "$@" --stats "$scratch/stats" -- "$cases" own_writes \
+    BATON_SOCKET=$scratch/socket timeout 240 "$build/baton" run --name cases "$@" --stats "$scratch/stats" -- "$cases" own_writes \
         >/dev/null 2>&1
 }
 planned && [ "$(number split_launches)" -eq 2 ]
@@ -110,7 +110,7 @@ verdict $? "without --gpus the plan is followed ($(number split_launches))"
 planned --gpus auto && [ "$(number split_launches)" -eq 2 ]
 verdict $? "--gpus auto follows the plan ($(number split_launches))"
 for name in single other; do # long kernels: auto would split them, and does so for a program that the plan does not name
-    BATON_SOCKET=$scratch/socket timeout 120 "$build/baton" run --name $name --gpus auto --stats "$scratch/stats-$name" -- \
+    BATON_SOCKET=$scratch/socket timeout 240 "$build/baton" run --name $name --gpus auto --stats "$scratch/stats-$name" -- \
         "$build/tests/spread/spread-load" horner 1 14 >"$scratch/$name.out" 2>&1
 done
 cp "$scratch/stats-single" "$scratch/stats"
