@@ -177,6 +177,7 @@ static bool is_enough(const char *folder, const struct profile_run *run)
 
 static void run_program(const struct profile_place *place, const struct profile_run *run, const char *folder)
 {
+    char several[] = "--gpus"; /* lives until the exec, as a literal in the block below would not */
     size_t n = 0;
     char gpus[16];
     char **words;
@@ -196,7 +197,7 @@ static void run_program(const struct profile_place *place, const struct profile_
     words[n++] = (char[]){"--name"};
     words[n++] = (char *)(uintptr_t)run->name;
     if (run->gpus > 1) {
-        words[n++] = (char[]){"--gpus"};
+        words[n++] = several;
         words[n++] = gpus;
     }
     words[n++] = (char[]){"--"};

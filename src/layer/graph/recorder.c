@@ -237,7 +237,7 @@ void recorder_spread(struct command *command, baton_nsec begin_at)
 {
     struct job_record_command record;
 
-    if (!command->job || !command->leased)
+    if (!command->job) /* its lease is over by now: each share had its own */
         return;
     describe(command, &record);
     record.job = command->job;
