@@ -1,7 +1,7 @@
 /*
  * Draws what a script measured: reads one JSON object from standard input and writes an SVG picture to standard output.
  *
- *   {"title", "x_label", "y_label", "series": [{"name", "x": [...], "y": [...], "dashed", "steps"}]}      a line chart
+ *   {"title", "x_label", "y_label", "series": [{"name", "x": [...], "y": [...], "dashed", "steps", "colour"}]}      a line chart
  *   {"title", "x_label", "rows": [names], "bars": [{"row", "begin", "end", "colour", "label"}]}           bars in rows
  *
  * Exit: 0 drawn, 2 the object is not one of these, 3 no memory.
@@ -62,6 +62,7 @@ static void draw_lines(const json_t *object, const json_t *lines)
                                         .x = numbers(json_object_get(line, "x"), points),
                                         .y = numbers(json_object_get(line, "y"), points),
                                         .n = points,
+                                        .colour = (size_t)json_integer_value(json_object_get(line, "colour")),
                                         .dashed = json_is_true(json_object_get(line, "dashed")),
                                         .steps = json_is_true(json_object_get(line, "steps"))};
     }
