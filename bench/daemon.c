@@ -248,6 +248,7 @@ int main(void)
     taken = bench_against("acquire from an idle holder (one message)", socket_path, lease, false);
     handed = bench_against("handover from a holder asked to yield", socket_path, lease, true);
     if (bare > 0) {
+        figure("daemon-request", taken, taken, taken);
         figure("daemon-acquire", taken / bare, taken / bare, taken / bare);
         figure("daemon-handover", handed / bare, handed / bare, handed / bare);
     }

@@ -379,8 +379,6 @@ void stage_claim(const char *what, double measured, bool at_least, double limit,
     printf("  %s, measured %.3f%s, %s %.3f%s, %s\n", what, measured, unit, at_least ? "floor" : "ceiling",
            limit, unit, met ? "met" : "NOT met");
     (void)fflush(stdout);
-    if (getenv("BATON_FIGURES")) /* for the table of tools/run-bench */
-        printf("claim\t%s\t%.6g\t%s %.6g\t%s\n", what, measured, at_least ? ">=" : "<=", limit, unit);
 }
 
 static int compare(const void *a, const void *b)

@@ -109,12 +109,13 @@ static const char *admission_word(uint32_t mode)
 
 static json_t *admission_json(const struct frame_about_admission *about)
 {
-    return json_pack("{s:s, s:s, s:b, s:b, s:i, s:I, s:I, s:I, s:f, s:f, s:I}", "mode",
+    return json_pack("{s:s, s:s, s:b, s:b, s:i, s:I, s:I, s:I, s:f, s:f, s:I, s:I}", "mode",
                      admission_word(about->mode), "tasks", about->tasks, "planning", (int)about->planning,
                      "stale", (int)about->stale, "pending", (int)about->pending, "plans",
                      (json_int_t)about->plans, "failures", (json_int_t)about->failures, "rejected",
                      (json_int_t)about->rejected, "planning_ms", ms(about->cost_last), "planning_max_ms",
-                     ms(about->cost_max), "late_jobs", (json_int_t)about->late);
+                     ms(about->cost_max), "late_jobs", (json_int_t)about->late, "conditions",
+                     (json_int_t)about->conditions);
 }
 
 /* ---- as text ---- */
@@ -153,6 +154,9 @@ static void print_client(const struct frame_about_client *about)
 
 static void print_admission(const struct frame_about_admission *about)
 {
+    if (about->conditions)
+        printf("bounds are conditional: the plan rests on %llu condition%s that `baton plan` names\n\n",
+               (unsigned long long)about->conditions, about->conditions == 1 ? "" : "s");
     if (about->mode == ADMISSION_OFF)
         return;
     printf("admission %s, tasks %s%s%s; %llu plans, the last in %.1f ms, %llu failed, %llu rejected",

@@ -12,6 +12,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/draft.h"
 #include "base/nsec.h"
 #include "cli/command.h"
 #include "cli/snapshot.h"
@@ -150,24 +151,22 @@ static void print_tasks(const struct top *top, FILE *out)
 /* One frame as text, without regard to any screen; the caller frees it. */
 static char *compose(const struct top *top)
 {
+    struct draft draft;
     char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    size_t size;
 
-    if (!out)
+    if (draft_begin(&draft) < 0)
         return NULL;
     if (!top->connected) {
-        (void)fprintf(out, "no batond answers; waiting for one\n");
+        (void)fprintf(draft.out, "no batond answers; waiting for one\n");
     } else {
-        print_head(top, out);
-        print_engines(top, out);
-        print_clients(top, out);
-        print_tasks(top, out);
+        print_head(top, draft.out);
+        print_engines(top, draft.out);
+        print_clients(top, draft.out);
+        print_tasks(top, draft.out);
     }
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    (void)draft_take(&draft, 0, &text, &size);
+    return text;
 }
 
 /* ---- the terminal ---- */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/draft.h"
 #include "cli/command.h"
 #include "cli/monitor.h"
 #include "cli/task_words.h"
@@ -274,21 +274,17 @@ static void write_record(const struct recording *recording, struct trace_writer 
 static int write_file(const struct recording *recording, const char *path)
 {
     struct trace_writer writer;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    int result;
+    struct draft draft;
+    int result = draft_begin(&draft);
 
-    if (!out)
-        return -errno;
-    trace_begin(&writer, out);
+    if (result)
+        return result;
+    trace_begin(&writer, draft.out);
     write_rows(recording, &writer);
     for (size_t i = 0; i < recording->n; i++)
         write_record(recording, &writer, i);
     trace_end(&writer);
-    result = fclose(out) != 0 ? -ENOMEM : file_write_atomic(path, text, size);
-    free(text);
-    return result;
+    return draft_finish(&draft, path, 0);
 }
 
 static int run(const struct cli_args *args)

@@ -96,7 +96,7 @@ static void free_lease(struct protocol *protocol, unsigned index)
 
     lease->ghost = busy ? old : NULL;
     atomic_store(word, lease_word_make(busy || lease->asked ? LEASE_STATE_BUSY : LEASE_STATE_IDLE,
-                                       busy ? LEASE_FLAG_WANTED : 0, protocol->generation, lease->epoch));
+                                       busy ? LEASE_ASK_TURN : 0, protocol->generation, lease->epoch));
     atomic_store(&lease->shared, NULL);
     atomic_store(&lease->word, word);
     if (lease->asked && lease->notify)
@@ -419,7 +419,7 @@ static bool take_idle(struct protocol *protocol, uint32_t leases, uint32_t *ret_
         } else if (lease->asked || lease_word_state(seen) == LEASE_STATE_BUSY) {
             /* As the daemon would: its end takes the slow path, and whoever keeps it in flight is told to reap. */
             if (!lease->asked && !lease->grouped)
-                (void)atomic_compare_exchange_strong(lease->word, &seen, seen | LEASE_FLAG_WANTED);
+                (void)atomic_compare_exchange_strong(lease->word, &seen, seen | LEASE_ASK_TURN);
             return false;
         }
     }

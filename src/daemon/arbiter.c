@@ -289,7 +289,7 @@ void arbiter_job(struct server *server, struct peer *peer, const struct frame_jo
     if (holds_tokens(server)) {
         peer->job_over = true;
         if (peer->engaged >= 0 && peer->holds[peer->engaged].state == HOLD_HELD)
-            (void)holds_call_in(server, peer, (unsigned)peer->engaged, LEASE_FLAG_WANTED);
+            (void)holds_call_in(server, peer, (unsigned)peer->engaged, LEASE_ASK_TURN);
         holds_pump(server, peer);
     }
     peer->placed = 0;

@@ -217,7 +217,7 @@ static void grant(struct server *server, const struct sched_decision *decision)
     }
 }
 
-/* Boost first, then ask: otherwise the holder may be kept from its piece border by others (PROTOCOLS.md D3). */
+/* Boost first, then ask: otherwise the holder may be kept from its piece border by others. */
 static void ask_to_yield(struct server *server, const struct sched_decision *decision)
 {
     struct peer *peer = server->peers[decision->job];
@@ -239,6 +239,16 @@ static void ask_to_yield(struct server *server, const struct sched_decision *dec
     (void)holds_call_in(server, peer, index, LEASE_FLAGS);
 }
 
+/* An equal waits: what the holder may still begin without asking ends with its turn (Q6). */
+static void ask_for_turn(struct server *server, const struct sched_decision *decision)
+{
+    struct peer *peer = server->peers[decision->job];
+    unsigned index = lease_of(server, peer, decision->lane);
+
+    if (index < PAGE_LEASES && peer->holds[index].state == HOLD_HELD && peer->state == PEER_CLIENT)
+        (void)holds_call_in(server, peer, index, LEASE_ASK_TURN);
+}
+
 static void carry_out(struct server *server, const struct sched_decision *decision)
 {
     switch (decision->action) {
@@ -248,6 +258,9 @@ static void carry_out(struct server *server, const struct sched_decision *decisi
     case SCHED_YIELD:
         ask_to_yield(server, decision);
         return;
+    case SCHED_TURN:
+        ask_for_turn(server, decision);
+        return;
     case SCHED_TOKEN:
         server->peers[decision->job]->token = TOKEN_OURS;
         holds_pump(server, server->peers[decision->job]);
@@ -255,7 +268,7 @@ static void carry_out(struct server *server, const struct sched_decision *decisi
     case SCHED_PLACED:
         server->peers[decision->job]->placed = decision->gpus;
         return;
-    default: /* EFF, SUSPEND, RESUME: Linux schedules the CPUs; boosting happens where somebody is asked to yield (D4) */
+    default: /* EFF, SUSPEND, RESUME: Linux schedules the CPUs; boosting happens where somebody is asked to yield */
         return;
     }
 }
@@ -343,6 +356,7 @@ void holds_pump(struct server *server, struct peer *peer)
         peer->queue &= peer->queue - 1;
         holds_ask(server, peer, (unsigned)peer->engaged);
     } else if (peer->engaged >= 0 && peer->holds[peer->engaged].state == HOLD_HELD) {
-        (void)holds_call_in(server, peer, (unsigned)peer->engaged, LEASE_FLAG_WANTED);
+        /* Another engine of the same client waits in our own queue, where the core does not see it. */
+        (void)holds_call_in(server, peer, (unsigned)peer->engaged, LEASE_ASK_TURN);
     }
 }

@@ -75,7 +75,7 @@ static int allocate(struct sched_core *core)
     core->reached = calloc(jobs, sizeof *core->reached);
     core->reached_before = calloc(jobs, sizeof *core->reached_before);
     core->reached_in = calloc(jobs, sizeof *core->reached_in);
-    /* At most: per job EFF, OVERRUN, SUSPEND or RESUME, ENDED, PLACED; a token per lane; a grant and a yield per engine. */
+    /* At most: per job EFF, OVERRUN, SUSPEND or RESUME, ENDED, PLACED; a token per lane; a grant and a call per engine. */
     core->decisions = calloc(6 * jobs + lanes + 2 * (size_t)core->n_engines + 2, sizeof *core->decisions);
     if (!core->clients || !core->jobs || !core->lanes || !core->engines || !core->gpu_load ||
         !core->granted || !core->token_granted || !core->best || !core->decisions || !core->reached ||
@@ -448,7 +448,7 @@ int sched_core_handle(struct sched_core *core, const struct sched_event *event,
         ck_emit_suspensions(core);
     token_emit_grants(core);
     engine_emit_grants(core);
-    engine_emit_yields(core);
+    engine_emit_calls(core);
     *ret_decisions = core->decisions;
     *ret_n = core->n_decisions;
     return 0;

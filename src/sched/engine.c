@@ -68,13 +68,18 @@ static void queue_remove(struct sched_core *core, engine_id id, lane_id lane)
     engine_set_add(&core->touched, id);
 }
 
+static void forget_calls(struct lane *lane)
+{
+    lane->yielding = lane->turned = false;
+}
+
 static void enqueue(struct sched_core *core, lane_id id)
 {
     struct lane *lane = &core->lanes[id];
 
     core->pushes_changed = true;
     lane->state = ENGINE_WAITS;
-    lane->yielding = false;
+    forget_calls(lane);
     engine_set_each(core, &lane->engines, e) queue_insert(core, e, id);
     core->n_reserving += reserves(core, id);
 }
@@ -141,7 +146,7 @@ static void take(struct sched_core *core, lane_id id)
         engine_set_add(&core->touched, e);
     }
     lane->state = ENGINE_HOLDS;
-    lane->yielding = false;
+    forget_calls(lane);
     lane->charged_at = core->at;
     core->granted[core->n_granted++] = id;
 }
@@ -300,7 +305,7 @@ int engine_piece_done(struct sched_core *core, lane_id id)
         lane->seq =
             core->seq; /* FIFO engines: every piece is a request of its own, behind those who came before */
     if (lane->batch || (!core->profile->pieces && !core->profile->reserve) || may_go_on(core, id)) {
-        lane->yielding = false;
+        forget_calls(lane);
         core->granted[core->n_granted++] = id;
         engine_set_each(core, &held, e) engine_set_add(&core->touched, e);
         return 0;
@@ -331,7 +336,7 @@ void engine_leave(struct sched_core *core, lane_id id)
         }
     }
     lane->state = ENGINE_NONE;
-    lane->yielding = false;
+    forget_calls(lane);
     lane->batch = false;
     core->jobs[job_of(core, id)].engaged--;
     dispatch(core, &freed);
@@ -397,25 +402,47 @@ void engine_emit_grants(struct sched_core *core)
     }
 }
 
-/* Q2: whoever holds a touched engine and is outranked by the head of its queue is asked to yield, once per grant. */
-void engine_emit_yields(struct sched_core *core)
+/*
+ * Q6: an equal waits. A holder that always has more to do never releases its engines by itself; with an equal behind it, it takes
+ * turns. Where order is arrival, whoever waits came before whatever the holder would ask for next.
+ */
+static bool claims_turn(const struct sched_core *core, lane_id waiter, lane_id holder)
 {
-    if (!core->profile->pieces)
-        return;
+    return !core->profile->by_priority ||
+           !policy_outranks(core, &core->jobs[job_of(core, holder)], &core->jobs[job_of(core, waiter)]);
+}
+
+/* What the holder is to be told about the head of the queue and has not been told since its grant. */
+static bool call_for(const struct sched_core *core, const struct engine *engine, enum sched_action *ret_call)
+{
+    const struct lane *lane = &core->lanes[engine->holder];
+
+    if (core->jobs[job_of(core, engine->holder)].dead || lane->yielding || lane->batch)
+        return false;
+    if (core->profile->pieces && lane_before(core, engine->queue[0], engine->holder)) {
+        *ret_call = SCHED_YIELD;
+        return true;
+    }
+    *ret_call = SCHED_TURN;
+    return !lane->turned && claims_turn(core, engine->queue[0], engine->holder);
+}
+
+/* Q2: whoever holds a touched engine and is outranked by the head of its queue is asked to yield, once per grant. Q6 likewise. */
+void engine_emit_calls(struct sched_core *core)
+{
     engine_set_each(core, &core->touched, e)
     {
         const struct engine *engine = &core->engines[e];
-        struct lane *lane;
         struct sched_decision *decision;
+        enum sched_action call;
+        struct lane *lane;
 
-        if (engine->holder == NO_LANE || engine->n == 0)
+        if (engine->holder == NO_LANE || engine->n == 0 || !call_for(core, engine, &call))
             continue;
         lane = &core->lanes[engine->holder];
-        if (core->jobs[job_of(core, engine->holder)].dead || lane->yielding || lane->batch ||
-            !lane_before(core, engine->queue[0], engine->holder))
-            continue;
-        lane->yielding = true;
-        decision = core_decide(core, SCHED_YIELD, job_of(core, engine->holder));
+        lane->turned = true; /* who gives way at a border needs no turn */
+        lane->yielding |= call == SCHED_YIELD;
+        decision = core_decide(core, call, job_of(core, engine->holder));
         decision->lane = engine->holder % core->config.lanes;
         decision->engine = e;
     }

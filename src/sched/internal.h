@@ -30,6 +30,7 @@ struct lane {
     bool one_of, batch;
     bool started;  /* at least one piece ran: stays on its engines (Q3) */
     bool yielding; /* was asked to yield since its last grant */
+    bool turned;   /* was told since then that an equal waits (Q6) */
     unsigned home;
     engine_id target;          /* one_of: the engine that was granted */
     uint64_t seq;              /* number of the event of the request: FIFO order, and ties */
@@ -183,13 +184,14 @@ void engine_block(struct sched_core *core, engine_id engine);
 int engine_unblock(struct sched_core *core, engine_id engine);
 void engine_rerank(struct sched_core *core, job_id job); /* its key has changed */
 void engine_emit_grants(struct sched_core *core);
-void engine_emit_yields(struct sched_core *core);
+void engine_emit_calls(struct sched_core *core); /* YIELD, TURN */
 
 /* policy.c */
 void policy_rank(struct sched_core *core, job_id job); /* sets its key */
 void policy_charge(struct sched_core *core, lane_id lane);
 void policy_job_done(struct sched_core *core, job_id job);
 void policy_tick(struct sched_core *core);
+bool policy_outranks(const struct sched_core *core, const struct job *a, const struct job *b);
 
 /* place.c */
 int place_job(struct sched_core *core, const struct sched_event *event);

@@ -66,6 +66,18 @@ static int64_t key_of(const struct sched_core *core, const struct job *job)
     }
 }
 
+/*
+ * Does `a` stand above `b` by what is known for certain, so that `b` has no claim to a turn beside it? Release order is none, and
+ * neither are the levels of `adaptive`: they are guesses, and the guess about a job that holds on to its engine is not even
+ * revised before it lets go.
+ */
+bool policy_outranks(const struct sched_core *core, const struct job *a, const struct job *b)
+{
+    if (core->config.policy == POLICY_ADAPTIVE && !a->priority && !b->priority)
+        return false;
+    return a->key < b->key;
+}
+
 void policy_rank(struct sched_core *core, job_id id)
 {
     core->jobs[id].key = key_of(core, &core->jobs[id]);

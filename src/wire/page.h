@@ -49,7 +49,7 @@ struct page {
 };
 
 #define PAGE_MAGIC   UINT32_C(0x4e544142) /* "BATN" */
-#define PAGE_VERSION 1u
+#define PAGE_VERSION 2u
 
 /* Bytes of the file and of the mapping: a whole number of 4 KiB pages. */
 #define PAGE_SIZE_BYTES ((sizeof(struct page) + 4095) / 4096 * 4096)

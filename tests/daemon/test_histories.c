@@ -15,7 +15,7 @@ static void run_histories(enum sched_profile_id profile, uint64_t first, uint64_
     static struct world world;
     const char *only = getenv("BATON_SEED");
     uint64_t kills = 0, restarts = 0, cuts = 0, yields = 0, fast = 0, begins = 0, groups = 0, nested = 0,
-             outlived = 0, group_kills = 0, placed = 0, plans = 0, efforts = 0;
+             outlived = 0, group_kills = 0, placed = 0, plans = 0, efforts = 0, followed = 0;
 
     world.verbose = only != NULL;
     if (only) {
@@ -37,6 +37,7 @@ static void run_histories(enum sched_profile_id profile, uint64_t first, uint64_
         groups += world.seen.groups;
         nested += world.seen.nested;
         outlived += world.seen.outlived;
+        followed += world.seen.followed;
         group_kills += world.seen.group_kills;
         placed += world.seen.placed;
         plans += world.seen.plans;
@@ -60,6 +61,7 @@ static void run_histories(enum sched_profile_id profile, uint64_t first, uint64_
     ck_assert_uint_gt(groups, 5 * n);
     ck_assert_uint_gt(nested, n);
     ck_assert_uint_gt(outlived, n / 4);
+    ck_assert_uint_gt(followed, n);
     ck_assert_uint_gt(group_kills, n / 4);
     ck_assert_uint_gt(placed, n);
     ck_assert_uint_gt(plans, n);

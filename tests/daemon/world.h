@@ -93,7 +93,7 @@ struct world {
     /* How often the interesting things happened: the generator must reach them. */
     struct {
         uint64_t begins, fast_begins, yields, client_kills, daemon_kills, cuts, declared, taken_back,
-            overlaps_passing, groups, nested, outlived, group_kills, placed, plans, efforts;
+            overlaps_passing, groups, nested, outlived, group_kills, placed, plans, efforts, followed;
     } seen;
     char failure[256]; /* "": all invariants held so far */
 };

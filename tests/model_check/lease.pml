@@ -4,18 +4,22 @@
  *
  *   - the daemon calls a word in with ONE atomic step: BUSY becomes flagged, IDLE becomes NONE;
  *   - before a request is granted, the holder's word is called in, and a flagged holder answers with a message;
+ *   - a holder may go on with its next command in the same hold; TURN, which only an equal's request sets, ends that;
  *   - a client whose connection ended keeps the engine until it has drained (its word says so, or the process is gone);
  *   - after a daemon's death the words move to private memory, and a client declares to the next daemon what is busy; that
  *     daemon grants nothing before every client that lives has spoken (settling).
  *
  * Checked: a client that was granted the engine by a daemon is never inside together with another such client; no invalid
- * end state, so whoever asked is served once the faults are over (FAULTS bounds their number).
+ * end state, so whoever asked is served once the faults are over (FAULTS bounds their number); no holder goes on past an equal of
+ * whom the daemon knows, and none leaves with more to do for somebody less urgent. EQUALS 0: client 0 is the more urgent one.
  *
  * MUTANT selects a broken protocol that the check must catch:
  *   1  the daemon takes an idle lease with a load and a store instead of one atomic step
  *   2  the client keeps the lease IDLE at its end although it is flagged
  *   3  the daemon frees the engine of a dead client before its work has drained
  *   4  a restarted daemon grants before the survivors have declared what they run
+ *   5  whoever waits sets TURN, also somebody less urgent
+ *   6  a holder that is granted the engine while an equal waits is not told so
  */
 #ifndef MUTANT
 #define MUTANT 0
@@ -25,6 +29,10 @@
 #endif
 #ifndef WORK
 #define WORK 2 /* how often each client wants the engine */
+#endif
+
+#ifndef EQUALS
+#define EQUALS 1
 #endif
 
 #define NONE 0
@@ -38,12 +46,14 @@
 
 byte word[2];     /* state in the shared page of the present connection */
 bool flagged[2];  /* YIELD or WANTED */
+bool turn[2];     /* TURN: never without WANTED */
 bool connected[2]; /* the client's page is the present daemon's */
 bool alive[2] = true;
 bool draining[2];  /* a dead client's work is still on the engine */
 bool private_busy[2]; /* passing through: held without any daemon */
 bool carried[2];   /* the hold in the present page is one that was declared, not granted */
 bool asked[2];     /* a request is under way */
+bool told[2];      /* the daemon is done with telling the holder who waits */
 
 chan to_daemon[2] = [3] of { mtype };
 mtype = { request, release, busy_attach, idle_attach };
@@ -61,6 +71,11 @@ bool inside[2];    /* running */
 bool scheduled[2]; /* ... because a daemon said so */
 
 #define other(i) (1 - (i))
+#if MUTANT == 5
+#define claims(i) true
+#else
+#define claims(i) (EQUALS || (i) == 0) /* has client i a claim to turns with the other? */
+#endif
 
 /* ---- client ---- */
 
@@ -79,13 +94,15 @@ inline leave(i) {
 inline finish(i) {
     atomic {
         leave(i);
+        /* With more to do, it left because of the flag: nobody who is less urgent may have set that. */
+        assert(!turn[i] || carried[i] || !connected[i] || EQUALS || i == 1);
         if
         :: !connected[i] -> private_busy[i] = false
         :: connected[i] && !flagged[i] -> word[i] = IDLE
 #if MUTANT == 2
-        :: connected[i] && flagged[i] -> word[i] = IDLE; flagged[i] = false
+        :: connected[i] && flagged[i] -> word[i] = IDLE; flagged[i] = false; turn[i] = false
 #else
-        :: connected[i] && flagged[i] -> word[i] = NONE; flagged[i] = false; to_daemon[i]!release
+        :: connected[i] && flagged[i] -> word[i] = NONE; flagged[i] = false; turn[i] = false; to_daemon[i]!release
 #endif
         fi
     }
@@ -97,7 +114,8 @@ inline notice(i) {
         connected[i] = false;
         private_busy[i] = inside[i] || asked[i]; /* what was asked for is free now */
         word[i] = NONE;
-        flagged[i] = false
+        flagged[i] = false;
+        turn[i] = false
     }
 }
 
@@ -106,8 +124,8 @@ inline attach(i) {
         connected[i] = true;
         mine[i] = generation;
         if
-        :: private_busy[i] -> word[i] = BUSY; flagged[i] = true; carried[i] = true; to_daemon[i]!busy_attach
-        :: else -> word[i] = NONE; flagged[i] = false; to_daemon[i]!idle_attach
+        :: private_busy[i] -> word[i] = BUSY; flagged[i] = true; turn[i] = true; carried[i] = true; to_daemon[i]!busy_attach
+        :: else -> word[i] = NONE; flagged[i] = false; turn[i] = false; to_daemon[i]!idle_attach
         fi;
         private_busy[i] = false
     }
@@ -130,6 +148,10 @@ proctype Client(byte i) {
            wants--; private_busy[i] = true; enter(i, false) }
     :: atomic { alive[i] && !connected[i] && asked[i] -> asked[i] = false; wants--; enter(i, false) }
     :: alive[i] && inside[i] -> finish(i)
+    /* the next command in the same hold; a daemon that has seen an equal's request has said so */
+    :: atomic { alive[i] && connected[i] && inside[i] && wants > 0 && !turn[i] ->
+           wants--;
+           assert(!(EQUALS && daemon_alive && mine[i] == generation && truth[i] == HELD && truth[other(i)] == WAITING && told[i])) }
     /* the connection */
     :: alive[i] && connected[i] && (!daemon_alive || mine[i] != generation) -> notice(i)
     :: alive[i] && !connected[i] && daemon_alive -> attach(i)
@@ -152,14 +174,14 @@ inline call_in(j) {
     :: word[j] == IDLE ->
         skip; /* the client may begin here */
         word[j] = NONE; truth[j] = FREE
-    :: word[j] == BUSY -> flagged[j] = true
+    :: word[j] == BUSY -> flagged[j] = true; turn[j] = claims(other(j)); told[j] = true
     :: word[j] == NONE -> truth[j] = FREE
     fi
 #else
     atomic {
         if
         :: word[j] == IDLE -> word[j] = NONE; truth[j] = FREE
-        :: word[j] == BUSY -> flagged[j] = true
+        :: word[j] == BUSY -> flagged[j] = true; turn[j] = claims(other(j)); told[j] = true
         :: word[j] == NONE -> truth[j] = FREE
         fi
     }
@@ -170,7 +192,13 @@ inline grant(i) {
     truth[i] = HELD;
     word[i] = BUSY;
     carried[i] = false;
-    flagged[i] = (truth[other(i)] == WAITING)
+    flagged[i] = (truth[other(i)] == WAITING);
+#if MUTANT == 6
+    turn[i] = false;
+#else
+    turn[i] = flagged[i] && claims(other(i));
+#endif
+    told[i] = flagged[i]
 }
 
 #define held(j) (truth[j] == HELD || truth[j] == DECLARED)

@@ -125,6 +125,26 @@ static bool check_yields(const struct check *check)
     return true;
 }
 
+/* Q6 without yields: exactly the holders for whose engines somebody waits who is not below them know it. */
+static bool check_turns(const struct check *check)
+{
+    if (check->core->profile->pieces)
+        return true; /* priorities are unique here: whoever is not below is above, and Q2 holds */
+    for (unsigned h = 0; h < check->world->clients; h++) {
+        const struct mirror_lane *lane = &check->mirror->lanes[h];
+        bool claimed = false;
+
+        if (lane->state != ENGINE_HOLDS || lane->request.batch || check->mirror->dead[h])
+            continue;
+        for (unsigned w = 0; w < check->world->clients; w++)
+            claimed |= waits(check, w) && (!check->core->profile->by_priority || before(check, w, h)) &&
+                       overlap(check, w, h);
+        if (claimed && !lane->turned)
+            return broke(check, "not told of an equal (Q6)", h, 0);
+    }
+    return true;
+}
+
 /* A holder runs with the best priority of those who wait for its engines; everybody else with its own. */
 static bool check_inheritance(const struct check *check)
 {
@@ -348,6 +368,6 @@ bool world_check(const struct world *world, const struct sched_core *core, const
 {
     struct check check = {world, core, mirror, text, size};
 
-    return check_engines(&check) && check_yields(&check) && check_inheritance(&check) &&
-           (!core->profile->tokens || check_tokens(&check));
+    return check_engines(&check) && check_yields(&check) && check_turns(&check) &&
+           check_inheritance(&check) && (!core->profile->tokens || check_tokens(&check));
 }

@@ -203,6 +203,165 @@ START_TEST(an_idle_lease_that_turns_busy_is_declared_first_and_then_asked_to_yie
 }
 END_TEST
 
+START_TEST(only_an_equal_or_better_has_a_claim_to_a_turn)
+{
+    struct sched_config config = small(PROFILE_PRIORITY);
+    struct story story = begin(&config);
+
+    release(&story, 0, 0, 50);
+    release(&story, 1, 1, 10);
+    release(&story, 2, 2, 50);
+    ask(&story, 0, 0, 0);
+    ask(&story, 1, 0, 0); /* less urgent: no turn, however long the holder stays */
+    ck_assert_uint_eq(story.n, 0);
+    ask(&story, 2, 0, 0); /* an equal, released later: not above, but it shall not starve */
+    ck_assert(decided(&story, SCHED_TURN, 0) && !decided(&story, SCHED_YIELD, 0));
+    ask(&story, 1, 1, 0);
+    ck_assert_uint_eq(story.n, 0); /* once per grant */
+    must(&story, (struct sched_event){.kind = SCHED_ENGINE_RELEASE, .job = 0});
+    ck_assert(decided(&story, SCHED_GRANT, 2));
+    ck_assert(!decided(&story, SCHED_TURN, 2)); /* only the less urgent one is left */
+    ask(&story, 0, 0, 0);                       /* released earlier: above, and asks for more than a turn */
+    ck_assert(decided(&story, SCHED_YIELD, 2) && !decided(&story, SCHED_TURN, 2));
+    sched_core_free(story.core);
+}
+END_TEST
+
+START_TEST(a_turn_is_asked_for_at_the_grant_and_after_each_piece_when_an_equal_already_waits)
+{
+    struct sched_config config = small(PROFILE_PRIORITY);
+    struct story story = begin(&config);
+
+    for (job_id j = 0; j < 3; j++)
+        release(&story, j, j, 50);
+    for (job_id j = 0; j < 3; j++)
+        ask(&story, j, 0, 0);
+    must(&story, (struct sched_event){.kind = SCHED_PIECE_DONE, .job = 0}); /* goes on: nobody is above */
+    ck_assert(place_of(&story, SCHED_GRANT, 0) < place_of(&story, SCHED_TURN, 0));
+    ck_assert(decided(&story, SCHED_TURN, 0));
+    must(&story, (struct sched_event){.kind = SCHED_ENGINE_RELEASE, .job = 0});
+    ck_assert(place_of(&story, SCHED_GRANT, 1) < place_of(&story, SCHED_TURN, 1));
+    ck_assert(decided(&story, SCHED_TURN, 1));
+    sched_core_free(story.core);
+}
+END_TEST
+
+START_TEST(a_job_takes_turns_with_itself_on_the_bus)
+{
+    struct sched_config config = small(PROFILE_PRIORITY);
+    struct story story = begin(&config);
+
+    release(&story, 0, 0, 50);
+    must(&story, (struct sched_event){.kind = SCHED_ENGINE_REQUEST,
+                                      .job = 0,
+                                      .engines = sched_copy_engines(story.core, 0, COPY_IN)});
+    must(&story, (struct sched_event){.kind = SCHED_ENGINE_REQUEST,
+                                      .job = 0,
+                                      .lane = 1,
+                                      .engines = sched_copy_engines(story.core, 0, COPY_OUT)});
+    ck_assert(decided(&story, SCHED_TURN, 0) && !decided(&story, SCHED_YIELD, 0));
+    sched_core_free(story.core);
+}
+END_TEST
+
+/* Job 0 holds, job 1 comes to wait: is job 0 told to take turns? */
+static bool turn_between(struct story *story, struct sched_event holder, struct sched_event waiter)
+{
+    bool told;
+
+    holder.kind = waiter.kind = SCHED_JOB_RELEASE;
+    waiter.job = waiter.client = 1;
+    must(story, holder);
+    must(story, waiter);
+    ask(story, 0, 0, 0);
+    ask(story, 1, 0, 0);
+    told = decided(story, SCHED_TURN, 0);
+    sched_core_free(story->core);
+    return told;
+}
+
+START_TEST(turns_follow_the_policy_and_profile_in_force)
+{
+    static const struct {
+        enum sched_profile_id profile;
+        enum sched_policy_id policy;
+        unsigned priority[2]; /* of the holder and of the one who waits */
+        baton_nsec deadline_at[2];
+        bool turn;
+    } cases[] = {
+        {PROFILE_PRIORITY, POLICY_FIXED, {0, 0}, {NSEC_MAX, NSEC_MAX}, true}, /* neither has a priority */
+        {PROFILE_PRIORITY, POLICY_FIXED, {1, 0}, {NSEC_MAX, NSEC_MAX}, false},
+        {PROFILE_PRIORITY, POLICY_EDF, {0, 0}, {100, 100}, true},
+        {PROFILE_PRIORITY, POLICY_EDF, {10, 90}, {100, 101}, false}, /* deadlines count, not priorities */
+        {PROFILE_PRIORITY, POLICY_FIFO, {90, 10}, {NSEC_MAX, NSEC_MAX}, true},
+        {PROFILE_PRIORITY, POLICY_ADAPTIVE, {1, 0}, {NSEC_MAX, NSEC_MAX}, false},
+        {PROFILE_FIFO,
+         POLICY_FIXED,
+         {90, 10},
+         {NSEC_MAX, NSEC_MAX},
+         true}, /* what a driver does: by arrival */
+        {PROFILE_PRIORITY_WHOLE, POLICY_FIXED, {90, 10}, {NSEC_MAX, NSEC_MAX}, false},
+        {PROFILE_PRIORITY_WHOLE, POLICY_FIXED, {50, 50}, {NSEC_MAX, NSEC_MAX}, true},
+        {PROFILE_PRIORITY_WHOLE, POLICY_FIXED, {10, 90}, {NSEC_MAX, NSEC_MAX}, true}, /* nobody yields here */
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct sched_config config = small(cases[i].profile);
+        struct story story;
+
+        config.policy = cases[i].policy;
+        story = begin(&config);
+        ck_assert_msg(turn_between(&story,
+                                   (struct sched_event){.priority = cases[i].priority[0],
+                                                        .deadline_at = cases[i].deadline_at[0]},
+                                   (struct sched_event){.priority = cases[i].priority[1],
+                                                        .deadline_at = cases[i].deadline_at[1]}) ==
+                          cases[i].turn,
+                      "case %zu", i);
+    }
+}
+END_TEST
+
+START_TEST(the_levels_of_adaptive_give_no_right_to_stay)
+{
+    struct sched_config config = small(PROFILE_PRIORITY);
+    struct story story;
+
+    /* Client 1's jobs take 10 ms: its level is behind that of client 0, of which nothing is known yet. */
+    config.policy = POLICY_ADAPTIVE;
+    story = begin(&config);
+    release(&story, 1, 1, 0);
+    ask(&story, 1, 0, 0);
+    story.at += 10 * NSEC_PER_MS;
+    must(&story, (struct sched_event){.kind = SCHED_ENGINE_RELEASE, .job = 1});
+    must(&story, (struct sched_event){.kind = SCHED_JOB_DONE, .job = 1});
+    release(&story, 0, 0, 0);
+    release(&story, 1, 1, 0);
+    ck_assert(sched_core_above(story.core, 0, 1));
+    ask(&story, 0, 0, 0);
+    ask(&story, 1, 0, 0); /* job 0 may be endless; only when it lets go is its time counted */
+    ck_assert(decided(&story, SCHED_TURN, 0));
+    sched_core_free(story.core);
+}
+END_TEST
+
+START_TEST(a_holder_that_falls_to_the_rank_of_a_waiter_takes_turns)
+{
+    struct sched_config config = small(PROFILE_PRIORITY);
+    struct story story = begin(&config);
+
+    release(&story, 0, 0, 50);
+    release(&story, 1, 1, 10);
+    ask(&story, 0, 0, 0);
+    ask(&story, 1, 0, 0);
+    ck_assert(!decided(&story, SCHED_TURN, 0));
+    must(&story,
+         (struct sched_event){.kind = SCHED_JOB_PRIORITY, .job = 0, .priority = 10, .deadline_at = NSEC_MAX});
+    ck_assert(decided(&story, SCHED_TURN, 0));
+    sched_core_free(story.core);
+}
+END_TEST
+
 START_TEST(a_batch_collects_its_engines_and_is_never_asked_to_yield)
 {
     struct sched_config config = small(PROFILE_PRIORITY);
@@ -548,6 +707,11 @@ END_TEST
 HARNESS_MAIN("core", 20, capacities_are_answers, events_that_break_a_rule_are_refused_and_change_nothing,
              a_holder_is_raised_before_it_is_asked_to_yield_and_lowered_before_the_next_grant,
              an_idle_lease_that_turns_busy_is_declared_first_and_then_asked_to_yield,
+             only_an_equal_or_better_has_a_claim_to_a_turn,
+             a_turn_is_asked_for_at_the_grant_and_after_each_piece_when_an_equal_already_waits,
+             a_job_takes_turns_with_itself_on_the_bus, turns_follow_the_policy_and_profile_in_force,
+             the_levels_of_adaptive_give_no_right_to_stay,
+             a_holder_that_falls_to_the_rank_of_a_waiter_takes_turns,
              a_batch_collects_its_engines_and_is_never_asked_to_yield,
              the_bus_serves_one_copy_at_a_time_whatever_the_copy_engines, policies_rank_as_their_names_say,
              adaptive_puts_short_jobs_before_hogs_and_both_behind_priorities,

@@ -49,6 +49,7 @@ START_TEST(fifo_and_priority_whole_keep_their_order_and_never_ask_to_yield)
         world.deaths = true;
         report = explore(&world);
         ck_assert_uint_eq(report.yields, 0);
+        ck_assert(report.turns > 1000);
         ck_assert_int_eq(report.effs == 0, i);
     }
 }

@@ -191,7 +191,7 @@ static void make_canonical(struct explorer *explorer)
             numbers[n++] = &lane->order;
         }
         if (lane->state != ENGINE_HOLDS)
-            lane->asked_to_yield = false;
+            lane->asked_to_yield = lane->turned = false;
     }
     rank_numbers(numbers, n, &explorer->mirror.next_order);
 }
@@ -300,7 +300,7 @@ static bool follow_grant(struct explorer *explorer, const struct sched_event *ev
     lane->state = ENGINE_HOLDS;
     lane->request.engines = d->engines;
     lane->request.one_of = false;
-    lane->asked_to_yield = false;
+    lane->asked_to_yield = lane->turned = false;
     /* A batch, and any piece where pieces are not scheduled, goes on whoever waits (M2). */
     lane->granted_now = !goes_on || (!lane->request.batch &&
                                      (explorer->core->profile->pieces || explorer->core->profile->reserve));
@@ -339,6 +339,14 @@ static bool follow(struct explorer *explorer, const struct sched_event *event, c
             return broke(explorer, "asked to yield twice, or without holding", d->job);
         mirror->lanes[d->job].asked_to_yield = true;
         explorer->report->yields++;
+        return true;
+    case SCHED_TURN:
+        if (mirror->lanes[d->job].state != ENGINE_HOLDS || mirror->lanes[d->job].turned)
+            return broke(explorer, "told of an equal twice, or without holding", d->job);
+        if (explorer->core->profile->by_priority && explorer->core->profile->pieces)
+            return broke(explorer, "a turn although no two are equal (Q6)", d->job);
+        mirror->lanes[d->job].turned = true;
+        explorer->report->turns++;
         return true;
     case SCHED_EFF:
         mirror->as[d->job] = d->as;

@@ -19,8 +19,8 @@ struct world_request {
 
 struct world {
     struct sched_config config;
-    unsigned
-        clients; /* client i has priority 90 - 10 i, one job at a time, and lives in CPU cluster cpu_cluster[i] */
+    /* Client i has priority 90 - 10 i, one job at a time, and lives in CPU cluster cpu_cluster[i]. */
+    unsigned clients;
     unsigned cpu_cluster[WORLD_MAX_CLIENTS];
     struct world_request menu[WORLD_MAX_MENU];
     unsigned n_menu;
@@ -33,7 +33,7 @@ struct world_report {
     size_t states, moves;
     unsigned depth; /* of the states reached: every one is this many moves or fewer from the start */
     bool complete;  /* every reachable state was seen, so the interleavings may be of any length */
-    size_t grants, yields, tokens, donations, parked, effs, groups_waited;
+    size_t grants, yields, turns, tokens, donations, parked, effs, groups_waited;
     char broken[200]; /* the rule that was broken and how; empty: none */
 };
 
@@ -48,6 +48,7 @@ struct mirror_lane {
     struct world_request request; /* waits for, or holds (one engine once one_of is granted) */
     uint64_t order;               /* of the request, for FIFO */
     bool asked_to_yield;
+    bool turned; /* told that an equal waits (Q6) */
     bool has_token, wants_token;
     unsigned gpu;
     bool granted_now, token_now;

@@ -223,6 +223,25 @@ START_TEST(a_busy_lease_is_flagged_and_must_be_given_back)
 }
 END_TEST
 
+START_TEST(a_turn_is_a_flag_of_its_own_and_ends_with_the_hold)
+{
+    lease_word word = lease_word_make(LEASE_STATE_BUSY, LEASE_FLAG_WANTED, 7, 3);
+
+    ck_assert_uint_eq(atomic_load(&word) & LEASE_FLAG_TURN, 0); /* somebody less urgent waits */
+    ck_assert_int_eq(lease_word_call_in(&word, LEASE_ASK_TURN), LEASE_CALLED_BUSY);
+    ck_assert_uint_eq(atomic_load(&word),
+                      lease_word_make(LEASE_STATE_BUSY, LEASE_FLAG_WANTED | LEASE_FLAG_TURN, 7, 3));
+    ck_assert(!lease_word_keep(&word));
+    lease_word_give(&word);
+    ck_assert_uint_eq(atomic_load(&word), lease_word_make(LEASE_STATE_NONE, 0, 7, 3));
+    lease_word_grant(&word, 0, 7, 4);
+    ck_assert_uint_eq(atomic_load(&word) & LEASE_FLAGS, 0);
+    ck_assert(lease_word_keep(&word));
+    ck_assert_int_eq(lease_word_call_in(&word, LEASE_ASK_TURN), LEASE_CALLED_TAKEN);
+    ck_assert_uint_eq(atomic_load(&word), lease_word_make(LEASE_STATE_NONE, 0, 7, 4));
+}
+END_TEST
+
 /* Two real threads on one word: whoever believes to have the engine must be alone. */
 struct duel {
     lease_word word;
@@ -287,7 +306,8 @@ START_TEST(client_and_daemon_are_never_inside_together)
         lease_word_grant(&duel.word, i % 3 == 0 ? LEASE_FLAG_WANTED : 0, 1, answered);
         for (int spin = 0; spin < (int)(i % 64); spin++)
             atomic_thread_fence(memory_order_seq_cst);
-        switch (lease_word_call_in(&duel.word, i % 2 ? LEASE_FLAGS : LEASE_FLAG_WANTED)) {
+        switch (lease_word_call_in(
+            &duel.word, (const uint64_t[]){LEASE_FLAGS, LEASE_FLAG_WANTED, LEASE_ASK_TURN}[i % 3])) {
         case LEASE_CALLED_BUSY:
             duel.called++;
             while (atomic_load(&duel.releases) == returned)
@@ -355,5 +375,5 @@ HARNESS_MAIN("wire", 60, a_request_is_sixteen_bytes_little_endian, a_hello_carri
              a_size_that_is_not_the_types_own_is_bad, a_text_with_bytes_behind_its_end_is_bad,
              an_outbox_refuses_what_does_not_fit_and_loses_nothing, a_lease_goes_round_without_a_message,
              an_idle_lease_is_taken_back_and_cannot_begin, a_busy_lease_is_flagged_and_must_be_given_back,
-             client_and_daemon_are_never_inside_together, device_names_are_stable_and_plain,
-             the_ring_of_runs_keeps_the_newest)
+             a_turn_is_a_flag_of_its_own_and_ends_with_the_hold, client_and_daemon_are_never_inside_together,
+             device_names_are_stable_and_plain, the_ring_of_runs_keeps_the_newest)

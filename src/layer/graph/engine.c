@@ -53,22 +53,25 @@ bool engine_yield_asked(const struct engine *engine)
 static void hold(struct engine *engine, bool held)
 {
     engine->held = held;
-    engine->wanted_at = 0;
+    engine->turn_at = 0;
 }
 
-/* Under the lock: may one more come in? Not when asked to yield, nor when others have waited long enough for us to leave. */
+/*
+ * Under the lock: may one more come in? Not when asked to yield, nor when our turn is over. Only equals take turns: to leave
+ * for somebody less urgent would let a piece of theirs in before each command of a full pipeline, and no analysis counts that.
+ */
 static bool open_to_more(struct engine *engine)
 {
     baton_nsec now_at;
 
     if (!engine->held || engine_yield_asked(engine))
         return false;
-    if (engine->users == 0 || !engine->lease || !lease_wanted(engine->lease))
+    if (engine->users == 0 || !engine->lease || !lease_turn_asked(engine->lease))
         return true;
     now_at = clock_now();
-    if (!engine->wanted_at)
-        engine->wanted_at = now_at;
-    return now_at - engine->wanted_at < ENGINE_TURN_NS;
+    if (!engine->turn_at)
+        engine->turn_at = now_at;
+    return now_at - engine->turn_at < ENGINE_TURN_NS;
 }
 
 bool engine_try_enter(struct engine *engine)

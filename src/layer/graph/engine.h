@@ -3,7 +3,7 @@
  * that program threads gave to the driver directly and that are still in flight.
  *
  * The lease is held by the process as a whole; `users` counts who is on the engine. When the daemon asks to yield, nobody
- * new enters; the last to leave gives the lease back. The same when somebody else has waited for ENGINE_TURN_NS, whoever it is:
+ * new enters; the last to leave gives the lease back. The same when somebody no less urgent has waited for ENGINE_TURN_NS:
  * a program that keeps its pipeline full never leaves by itself, and its equals would wait for ever.
  */
 #ifndef LAYER_GRAPH_ENGINE_H
@@ -24,7 +24,7 @@ struct device_record;
 enum { ENGINE_FLIGHT = 256 };
 
 #define ENGINE_PIECE_NS (500 * NSEC_PER_US) /* about how long a piece of a kernel runs */
-#define ENGINE_TURN_NS  (5 * NSEC_PER_MS)   /* how long commands may follow each other while others wait */
+#define ENGINE_TURN_NS  (5 * NSEC_PER_MS)   /* how long commands may follow each other while equals wait */
 
 struct engine_flight {
     cl_event event;                   /* a reference of ours */
@@ -44,7 +44,7 @@ struct engine {
     pthread_cond_t changed;
     unsigned users;
     bool held, asking;
-    baton_nsec wanted_at; /* when this hold was first seen to be wanted by others; 0: not yet */
+    baton_nsec turn_at; /* when it was first seen that an equal waits for this hold to end; 0: not yet */
     struct engine_flight flight[ENGINE_FLIGHT]; /* ring of direct commands */
     unsigned flight_first, flight_n;
     bool flight_ordered;    /* all of one in-order queue: the newest is complete only if all are */
