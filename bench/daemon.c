@@ -254,7 +254,6 @@ static void bench_requests(pid_t daemon, const char *socket_path, struct lease *
         double begin = cpu_us(daemon);
 
         whole = bench_against(NULL, socket_path, lease, false, counts[i] / 2);
-
         each = (cpu_us(daemon) - begin) / counts[i];
         printf("  %8u   %33.2f   %20.2f\n", counts[i], each, whole);
     }
