@@ -17,6 +17,16 @@ __attribute__((unused)) static inline void figure(const char *name, double value
         (void)printf("figure %s %.6g %.6g %.6g\n", name, value, low, high);
 }
 
+/* The same for one of several alike: "WHAT-KIND-MEASURE". */
+__attribute__((unused)) static inline void figure_of(const char *what, const char *kind, const char *measure,
+                                                     double value, double low, double high)
+{
+    char name[96];
+
+    (void)snprintf(name, sizeof name, "%s-%s-%s", what, kind, measure);
+    figure(name, value, low, high);
+}
+
 /* The same of n ascending values. */
 __attribute__((unused)) static inline void figure_sorted(const char *name, const double values[], size_t n)
 {

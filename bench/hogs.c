@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "figure.h"
 #include "stage.h"
 
 enum { MAX_ROUNDS = 20, MAX_JOBS = 4000 };
@@ -128,6 +129,7 @@ static void bench_hog(const char *kind, const char *what)
 {
     double ratios[MAX_ROUNDS];
     double least = INFINITY;
+    double most = 0;
     char claim[64];
     double sum = 0;
 
@@ -149,6 +151,7 @@ static void bench_hog(const char *kind, const char *what)
             printf("   %.2f [%.2f, %.2f]   ", ratios[n_rounds / 2], ratios[0], ratios[n_rounds - 1]);
             if (setting == BATON) {
                 least = fmin(least, ratios[n_rounds / 2]);
+                most = fmax(most, ratios[n_rounds / 2]);
                 sum += ratios[n_rounds / 2];
             }
         }
@@ -156,6 +159,7 @@ static void bench_hog(const char *kind, const char *what)
     }
     (void)snprintf(claim, sizeof claim, "time alone / time beside %s, the worst victim", kind);
     stage_claim(claim, least, true, FLOOR, "");
+    figure_of("hogs", kind, "worst", least, least, most);
     printf("  mean over the victims %.2f; GPES %.2f, its baseline 0.10 beside LARGE and never done beside "
            "INFI\n\n",
            sum / VICTIMS, GPES_RATIO);

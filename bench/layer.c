@@ -17,9 +17,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "figure.h"
 
 enum { ROUNDS = 7, PRODUCT_ROUNDS = 3, SAMPLES = 400, PIPELINE = 500, COPY = 16 << 20, SIDE = 1024 };
 
@@ -213,6 +216,7 @@ static struct found run_child(const char *self, const char *what, const char *co
  */
 struct line {
     const char *title, *what;
+    const char *figure; /* its name in bench/figures.tsv */
     const char *const *pairs;
     bool as_ratio;
     double most; /* microseconds, or percent; 0: nothing is demanded */
@@ -253,6 +257,7 @@ static void compare_runs(const char *self, const char *layer, const struct line 
     if (line->most > 0)
         printf("   at most %+.2f %s", line->most, unit);
     printf("\n");
+    figure_sorted(line->figure, added, (size_t)rounds);
     fflush(stdout);
 }
 
@@ -265,6 +270,8 @@ static pid_t start_daemon(const char *build, const char *socket)
     pid = fork();
     if (pid == 0) {
         int null = open("/dev/null", O_WRONLY);
+
+        (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* it ends with us, however we end */
         dup2(null, STDOUT_FILENO);
         dup2(null, STDERR_FILENO);
         execl(program, program, "--socket", socket, "--foreground", (char *)NULL);
@@ -290,11 +297,11 @@ int main(int argc, char **argv)
     /* 32 x 128 groups of 32 x 8, 10 in a piece: 410 pieces. */
     static const char *const cut[] = {"POCL_DEVICES=basic", "BATON_SLICE=10", NULL};
     static const struct line connected[] = {
-        {"synchronous empty launch, basic", "sync", basic, false, 2},
-        {"pipelined empty launch, pthread", "pipelined", pthread, false, 1},
-        {"write 16 MiB, pthread", "write", pthread, true, 2},
-        {"read 16 MiB, pthread", "read", pthread, true, 2},
-        {"product of 1024 x 1024 in 410 pieces, basic", "product", cut, true, 4},
+        {"synchronous empty launch, basic", "sync", "layer-sync", basic, false, 2},
+        {"pipelined empty launch, pthread", "pipelined", "layer-pipelined", pthread, false, 1},
+        {"write 16 MiB, pthread", "write", "layer-write", pthread, true, 2},
+        {"read 16 MiB, pthread", "read", "layer-read", pthread, true, 2},
+        {"product of 1024 x 1024 in 410 pieces, basic", "product", "layer-pieces", cut, true, 4},
     };
     char self[PATH_MAX], build[PATH_MAX], layer[PATH_MAX + 32], folder[] = "/tmp/bench-layer-XXXXXX",
                                                                 socket[64];

@@ -79,8 +79,8 @@ static void measure(enum pattern pattern, unsigned threads, unsigned *shadow, un
     printf("%-16s %u thread%s  merge %5.1f GB/s  memcpy %5.1f GB/s  ratio %.2f (%.2f .. %.2f)\n",
            pattern_names[pattern], threads, threads > 1 ? "s" : " ", merge[ROUNDS / 2], copy[ROUNDS / 2],
            ratio[ROUNDS / 2], ratio[0], ratio[ROUNDS - 1]);
-    if (pattern == WORDS && threads == 2)
-        figure_sorted("merge-ratio", ratio, ROUNDS);
+    if (pattern == HALVES)
+        figure_sorted(threads == 1 ? "merge-one-thread" : "merge-two-threads", ratio, ROUNDS);
 }
 
 int main(void)

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "figure.h"
 #include "stage.h"
 
 enum { ROUNDS = 3, MOST = 20000 };
@@ -140,6 +141,7 @@ static void bench_hog(const char *kind, const char *what)
     double p99;
     double limit;
     double rate = 0;
+    double less;
     char claim[96];
 
     memset(&alone, 0, sizeof alone);
@@ -170,11 +172,19 @@ static void bench_hog(const char *kind, const char *what)
     (void)snprintf(claim, sizeof claim, "p99 beside the %s hog against p99 alone + 2 pieces + %.1f ms", kind,
                    SLACK_MS);
     stage_claim(claim, p99, false, limit, " ms");
+    figure_of("preempt", kind, "p99", p99, stage_quantile(beside.ms, beside.n, 0.95),
+              stage_quantile(beside.ms, beside.n, 1.0));
+    figure_of("preempt", kind, "limit", limit, limit, limit);
+    figure_of("preempt", kind, "ratio", p99 / limit, p99 / limit, p99 / limit);
     (void)snprintf(claim, sizeof claim, "pending time beside the %s hog, less than with fifo by", kind);
-    stage_claim(claim, 100 * (1 - pending_of(&beside) / pending_of(&fifo)), true, LESS_PENDING, " %");
+    less = 100 * (1 - pending_of(&beside) / pending_of(&fifo));
+    stage_claim(claim, less, true, LESS_PENDING, " %");
+    figure_of("preempt", kind, "fifo", less, less, less);
     (void)snprintf(claim, sizeof claim, "pending time beside the %s hog, less than with priority-whole by",
                    kind);
-    stage_claim(claim, 100 * (1 - pending_of(&beside) / pending_of(&whole)), true, LESS_PENDING, " %");
+    less = 100 * (1 - pending_of(&beside) / pending_of(&whole));
+    stage_claim(claim, less, true, LESS_PENDING, " %");
+    figure_of("preempt", kind, "whole", less, less, less);
     printf("\n");
 }
 
@@ -202,6 +212,7 @@ static void bench_throughput(const char *kind, const char *seconds, int pairs)
            kind, pairs, ratio[pairs / 2], ratio[0], ratio[pairs - 1]);
     (void)snprintf(claim, sizeof claim, "throughput of the %s hog alone under Baton / plain", kind);
     stage_claim(claim, ratio[pairs / 2], true, THROUGHPUT, "");
+    figure_of("preempt", kind, "throughput", ratio[pairs / 2], ratio[0], ratio[pairs - 1]);
     (void)fflush(stdout);
 }
 

@@ -73,10 +73,13 @@ static void set_folder(const struct stage *stage, const char *variable, const ch
 void stage_open(struct stage *stage, const char *devices)
 {
     static bool registered;
+    const char *temporary;
 
     memset(stage, 0, sizeof *stage);
     find_build(stage);
-    (void)snprintf(stage->folder, sizeof stage->folder, "/tmp/baton-stage-XXXXXX");
+    temporary = getenv("TMPDIR"); /* a short one: there is a socket in it */
+    (void)snprintf(stage->folder, sizeof stage->folder, "%.40s/baton-stage-XXXXXX",
+                   temporary && strlen(temporary) <= 40 ? temporary : "/tmp");
     if (!mkdtemp(stage->folder))
         fail("stage", stage->folder);
     (void)snprintf(stage->socket, sizeof stage->socket, "%s/baton.sock", stage->folder);
@@ -379,8 +382,6 @@ void stage_claim(const char *what, double measured, bool at_least, double limit,
     printf("  %s, measured %.3f%s, %s %.3f%s, %s\n", what, measured, unit, at_least ? "floor" : "ceiling",
            limit, unit, met ? "met" : "NOT met");
     (void)fflush(stdout);
-    if (getenv("BATON_FIGURES")) /* for the table of tools/run-bench */
-        printf("claim\t%s\t%.6g\t%s %.6g\t%s\n", what, measured, at_least ? ">=" : "<=", limit, unit);
 }
 
 static int compare(const void *a, const void *b)

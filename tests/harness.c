@@ -1,5 +1,7 @@
 #include "harness.h"
 
+#include <ftw.h>
+#include <sys/stat.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +20,46 @@ Suite *harness_suite(const char *name, double seconds, const TTest *const tests[
     return suite;
 }
 
+/* Where the cases' folders are: $TMPDIR for them and for what they start. A long one would make sockets impossible. */
+static char scratch[48];
+
+static void scratch_make(void)
+{
+    const char *temporary = getenv("TMPDIR");
+
+    if (!temporary || strlen(temporary) + sizeof "/baton.XXXXXX" > sizeof scratch)
+        temporary = "/tmp";
+    (void)snprintf(scratch, sizeof scratch, "%s/baton.XXXXXX", temporary);
+    /* Other users find what a case opens to them. */
+    if (!mkdtemp(scratch) || chmod(scratch, 0711) < 0 || setenv("TMPDIR", scratch, 1) < 0) {
+        perror(scratch);
+        exit(3);
+    }
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *place)
+{
+    (void)status;
+    (void)type;
+    (void)place;
+    return remove(path);
+}
+
+void harness_folder(char ret_path[static 64])
+{
+    (void)snprintf(ret_path, 64, "%s/XXXXXX", scratch);
+    ck_assert_ptr_nonnull(mkdtemp(ret_path));
+}
+
 int harness_run(Suite *suite)
 {
     SRunner *runner = srunner_create(suite);
     int failed;
     int ran;
 
+    scratch_make();
     srunner_run_all(runner, CK_NORMAL);
+    (void)nftw(scratch, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     failed = srunner_ntests_failed(runner);
     ran = srunner_ntests_run(runner);
     srunner_free(runner);

@@ -32,6 +32,12 @@ bool harness_sanitized(void); /* any: everything is several times slower */
 /* A limit of time, in whatever unit, made for a plain build: larger under a sanitizer. */
 double harness_limit(double normal);
 
+/*
+ * A new empty folder for one case, in at most 63 characters: short enough for sockets. It goes, with whatever is in it, when
+ * harness_run ends, also when the case failed, crashed or was killed.
+ */
+void harness_folder(char ret_path[static 64]);
+
 /* The path of a file below tests/ (data, corpora), valid until the next call. */
 const char *harness_data(const char *name);
 

@@ -1,6 +1,7 @@
 /* Fig. 6: what it costs to cut copies, per direction. */
 #include <stdio.h>
 
+#include "figure.h"
 #include "gpes.h"
 #include "report/svg.h"
 
@@ -74,7 +75,10 @@ void gpes_chunks(struct gpes *gpes)
     for (size_t c = 0; c < COUNTS; c++)
         x[c] = counts[c];
     for (size_t d = 0; d < DIRECTIONS; d++) {
+        double last = ratio[d][n_sizes - 1][COUNTS - 1];
+
         print_table(gpes, titles[d], ratio[d], whole[d]);
+        figure(d ? "gpes-chunks-out" : "gpes-chunks-in", last, last, last);
         for (size_t s = 0; s < n_sizes; s++) {
             (void)snprintf(names[s], sizeof names[s], "%u MiB", sizes_mib[s]);
             series[s] = (struct svg_series){.name = names[s], .x = x, .y = ratio[d][s], .n = COUNTS};

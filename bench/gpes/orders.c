@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "figure.h"
 #include "gpes.h"
 
 enum { PROGRAMS = 3, ORDERS = 6, ROUNDS = 5, APART_MS = 3 };
@@ -115,6 +116,9 @@ void gpes_orders(struct gpes *gpes)
         printf("  %-18s %.2f [%.2f, %.2f]      %.2f [%.2f, %.2f]      %+.2f\n", names[o], median[0],
                sums[0][0], sums[0][rounds - 1], median[1], sums[1][0], sums[1][rounds - 1],
                median[1] - median[0]);
+        if (o == 0)
+            figure("gpes-orders", 100 * (1 - median[1] / median[0]), 100 * (1 - median[1] / median[0]),
+                   100 * (1 - median[1] / median[0]));
         (void)fflush(stdout);
     }
     printf("  GPES: mmul.srad.nn 53 %% less than Gdev; the best order a little more than Gdev, for the "

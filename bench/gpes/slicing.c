@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "figure.h"
 #include "gpes.h"
 #include "report/svg.h"
 
@@ -91,6 +92,9 @@ void gpes_slicing(struct gpes *gpes)
             struct gpes_program program = {programs[p].name, programs[p].sizes[s]};
             measure_row(gpes, program, &rows[p][s]);
             print_row(program.name, program.size, &rows[p][s]);
+            if (strcmp(program.name, "mmul") == 0 && s == (gpes->quick ? 2 : SIZES - 1))
+                figure("gpes-pieces", rows[p][s].ratio[COUNTS], rows[p][s].ratio[COUNTS],
+                       rows[p][s].ratio[COUNTS]);
         }
         if (wanted)
             series[n_series++] = (struct svg_series){.name = programs[p].name,

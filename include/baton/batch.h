@@ -71,8 +71,8 @@ struct baton_place {
     const char *node; /* NULL: no copy */
     cl_mem buffer;    /* GPU; retained until the batch has ended */
     size_t offset;    /* into the buffer */
-    void *
-        host; /* host memory; the program keeps it valid, and unread or unwritten, until the batch has ended */
+    /* Host memory; the program keeps it valid, and unread or unwritten, until the batch has ended. */
+    void *host;
 };
 
 /* One argument, as clSetKernelArg takes it; copied when the batch is started. */

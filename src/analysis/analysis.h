@@ -48,10 +48,10 @@ struct analysis_request {
 
 /* One part of a bound and who is behind it (`--explain`). */
 struct analysis_term {
-    const char
-        *where; /* "cpu", "bus", "gpu", ...: what is waited for, or executed on. Borrowed, lives for ever */
-    const char *
-        why; /* "own", "from" a more urgent task, "blocking by" a less urgent one, "self", "slack" (bound by nothing): borrowed likewise */
+    /* "cpu", "bus", "gpu", ...: what is waited for, or executed on. Borrowed, lives for ever. */
+    const char *where;
+    /* "own", "from" a more urgent task, "blocking by" a less urgent one, "self", "slack" (bound by nothing): borrowed likewise. */
+    const char *why;
     size_t segment; /* index in the task; ANALYSIS_JOB: several segments of the job together */
     size_t culprit; /* index of a task in the set; the task itself for "own" and "self" */
     baton_nsec amount;
@@ -69,8 +69,8 @@ struct analysis_explanation {
 struct analysis {
     const char *name;    /* "holistic" */
     const char *summary; /* one line, names the paper */
-    const char *
-        profile; /* run-time profile whose rules its bounds assume; NULL: none is enforced, no bound goes in a plan */
+    /* Run-time profile whose rules its bounds assume; NULL: none is enforced, no bound goes in a plan. */
+    const char *profile;
     bool deadlines; /* schedulable means every deadline met; false: every response time bounded */
     bool one_copy;  /* its rules let one copy go over the bus at a time, in the whole machine */
     /*

@@ -9,6 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define NAMES_TRIED                                                                                          \
+    100 /* for a temporary file; leftovers of a crash, or other threads, may have the first ones */
+
 static int read_all(int fd, size_t limit, char **ret_text, size_t *ret_size)
 {
     size_t size = 0;
@@ -91,12 +94,35 @@ static int write_in_place(const char *path, const void *text, size_t size)
     return result;
 }
 
+/*
+ * A fresh file beside path; its name is the caller's to free. Not mkstemp(): that one ignores the umask, and to ask for the umask is to change
+ * it for a moment, also for the other threads of a program that we are only a guest in.
+ */
+static int create_beside(const char *path, mode_t mode, char **ret_name)
+{
+    for (unsigned i = 0; i < NAMES_TRIED; i++) {
+        char *name;
+        int fd;
+
+        if (asprintf(&name, "%s.%ld-%u", path, (long)getpid(), i) < 0)
+            return -ENOMEM;
+        fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (fd >= 0) {
+            *ret_name = name;
+            return fd;
+        }
+        free(name);
+        if (errno != EEXIST)
+            return -errno;
+    }
+    return -EEXIST;
+}
+
 int file_write_atomic(const char *path, const void *text, size_t size)
 {
     struct stat old;
     bool exists;
-    char *temporary;
-    mode_t mask;
+    char *temporary = NULL;
     int result;
     int fd;
 
@@ -105,18 +131,11 @@ int file_write_atomic(const char *path, const void *text, size_t size)
     exists = stat(path, &old) == 0;
     if (exists && !S_ISREG(old.st_mode))
         return S_ISDIR(old.st_mode) ? -EISDIR : write_in_place(path, text, size);
-    if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
-        return -ENOMEM;
-    fd = mkostemp(temporary, O_CLOEXEC);
-    if (fd < 0) {
-        result = -errno;
-        free(temporary);
-        return result;
-    }
-    mask = umask(0);
-    umask(mask);
+    fd = create_beside(path, exists ? 0600 : 0666, &temporary);
+    if (fd < 0)
+        return fd;
     result = write_all(fd, text, size);
-    if (!result && (fchmod(fd, exists ? old.st_mode & 07777 : 0666 & ~mask) < 0 || fsync(fd) < 0))
+    if (!result && ((exists && fchmod(fd, old.st_mode & 07777) < 0) || fsync(fd) < 0))
         result = -errno;
     if (close(fd) < 0 && !result)
         result = -errno;

@@ -21,8 +21,8 @@ enum cli_exit {
 struct cli_option {
     const char *name; /* "analysis" for --analysis */
     char letter;      /* 'o' for -o, or 0 */
-    const char
-        *value; /* placeholder in the help ("FILE", "single|multi"; bars list the choices), NULL: a flag */
+    /* Placeholder in the help ("FILE", "single|multi"; bars list the choices), NULL: a flag. */
+    const char *value;
     const char *help; /* one line */
 };
 

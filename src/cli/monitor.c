@@ -3,45 +3,17 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "wire/dial.h"
+
 #define ANSWER_MS 5000
 
-static int connect_to(const char *path)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    if (fd < 0)
-        return -errno;
-    memcpy(address.sun_path, path, strlen(path) + 1);
-    if (connect(fd, (const struct sockaddr *)&address, sizeof address) < 0) {
-        int result = -errno;
-
-        close(fd);
-        return result;
-    }
-    return fd;
-}
-
-/* Connects to the first candidate where somebody listens; the last error otherwise. */
+/* As dial() does it, where $BATON_SOCKET names the socket if given does not. */
 static int connect_first(const char *given, char ret_path[SOCKET_PATH_SIZE])
 {
-    int result = -ECONNREFUSED;
-
-    if (!given || !given[0])
-        given = getenv("BATON_SOCKET");
-    for (unsigned i = 0; socket_path_candidate(given, i, ret_path) == 0; i++) {
-        int fd = connect_to(ret_path);
-
-        if (fd >= 0)
-            return fd;
-        if (fd != -ENOENT)
-            result = fd;
-    }
-    return result;
+    return dial(given && given[0] ? given : getenv("BATON_SOCKET"), 0, ret_path);
 }
 
 int monitor_find(const char *given, char ret_path[SOCKET_PATH_SIZE])

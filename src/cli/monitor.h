@@ -16,7 +16,7 @@ struct monitor {
     int answer_ms; /* how long an answer may take */
 };
 
-/* given: a socket's path, or NULL or "" for $BATON_SOCKET, then the user's own, then the system's. -ECONNREFUSED: nobody. */
+/* given: a socket's path, or NULL or "" for $BATON_SOCKET, then the user's own, then the system's. Errors as wire/dial.h says. */
 int monitor_open(struct monitor *monitor, const char *given);
 void monitor_close(struct monitor *monitor);
 
@@ -25,7 +25,7 @@ int monitor_ask(struct monitor *monitor, const struct frame *question, struct fr
 int monitor_query(struct monitor *monitor, enum query_what what, uint32_t index, uint64_t cursor,
                   struct frame *ret_answer);
 
-/* Is anybody listening? The path of the first candidate that answers a connect; -ECONNREFUSED. */
+/* Is anybody listening? The path of the first candidate that answers a connect; errors as above. */
 int monitor_find(const char *given, char ret_path[SOCKET_PATH_SIZE]);
 
 #endif

@@ -7,7 +7,7 @@
 #include "analysis/pipeline/pipeline_analysis.h"
 #include "analysis/plan/planner.h"
 #include "analysis/plan/sensitivity.h"
-#include "base/file.h"
+#include "base/draft.h"
 #include "cli/analysis_report.h"
 #include "cli/plan_experiment.h"
 #include "cli/task_lengths.h"
@@ -168,9 +168,7 @@ static int write_plan(const struct cli_args *args, const struct task_set *set,
 {
     const char *path = cli_value(args, "output", NULL);
     struct plan plan;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *memory;
+    struct draft draft;
     int result;
 
     if (!path)
@@ -182,16 +180,10 @@ static int write_plan(const struct cli_args *args, const struct task_set *set,
     result = fill_plan(set, analysis, decision, &plan);
     if (result)
         return cli_fail_environment(args, result, "%s", path);
-    memory = open_memstream(&text, &size);
-    if (memory) {
-        plan_print(&plan, memory);
-        result = fclose(memory) ? -ENOMEM : 0;
-    } else {
-        result = -ENOMEM;
-    }
+    result = draft_begin(&draft);
     if (!result)
-        result = file_write_atomic(path, text, size);
-    free(text);
+        plan_print(&plan, draft.out);
+    result = draft_finish(&draft, path, result);
     arena_done(&plan.arena);
     return result ? cli_fail_environment(args, result, "%s", path) : 0;
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/file.h"
+#include "base/draft.h"
 #include "report/svg.h"
 #include "study/gema_experiment.h"
 
@@ -90,13 +90,11 @@ static int write_svg(const char *path, bool fig8, const struct gema_point points
         .series = series,
         .n_series = (size_t)GEMA_CURVES * GEMA_POLICIES,
     };
-    char *text = NULL;
-    size_t size = 0;
-    FILE *memory = open_memstream(&text, &size);
-    int result;
+    struct draft draft;
+    int result = draft_begin(&draft);
 
-    if (!memory)
-        return -ENOMEM;
+    if (result)
+        return result;
     for (size_t s = 0; s < chart.n_series; s++) {
         int curve = (int)(s / GEMA_POLICIES);
         int policy = (int)(s % GEMA_POLICIES);
@@ -109,10 +107,8 @@ static int write_svg(const char *path, bool fig8, const struct gema_point points
         series[s] = (struct svg_series){
             .name = names[s], .x = x, .y = y[s], .n = n, .dashed = curve == CURVE_PRINTED};
     }
-    svg_chart(&chart, memory);
-    result = fclose(memory) ? -ENOMEM : file_write_atomic(path, text, size);
-    free(text);
-    return result;
+    svg_chart(&chart, draft.out);
+    return draft_finish(&draft, path, 0);
 }
 
 int plan_experiment(const struct cli_args *args)

@@ -1,10 +1,8 @@
 /* baton report: results of other commands as one HTML page. */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/draft.h"
 #include "cli/command.h"
 #include "cli/report_sources.h"
 #include "report/story.h"
@@ -33,23 +31,19 @@ static int run(const struct cli_args *args)
 {
     const char *output = cli_value(args, "output", "report.html");
     struct story story = {0};
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out;
+    struct draft draft;
     int result = collect(args, &story);
 
-    if (!result && !(out = open_memstream(&text, &size)))
-        result = cli_fail_environment(args, ENOMEM, "cannot write the page");
     if (!result) {
-        story_write(&story, cli_value(args, "title", "Baton report"), out);
-        (void)fclose(out);
-        result = file_write_atomic(output, text, size);
+        result = draft_begin(&draft);
+        if (!result)
+            story_write(&story, cli_value(args, "title", "Baton report"), draft.out);
+        result = draft_finish(&draft, output, result);
         if (result)
             result = cli_fail_environment(args, result, "%s", output);
         else if (strcmp(output, "-") != 0)
-            printf("%s: %zu kB, open it in a browser\n", output, size / 1000);
+            printf("%s: %zu kB, open it in a browser\n", output, draft.size / 1000);
     }
-    free(text);
     story_done(&story);
     return result;
 }

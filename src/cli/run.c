@@ -2,6 +2,7 @@
  * baton run: starts a program under Baton. Everything it says goes into BATON_* variables, so children inherit it; then this
  * process becomes the program, so its exit status, signals and terminal are its own.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/nsec.h"
 #include "cli/command.h"
 #include "cli/monitor.h"
 #include "cli/task_words.h"
+#include "client/session.h"
 #include "client/settings.h"
 
 #define LAYER_NAME   "libbaton-layer.so"
@@ -122,20 +123,12 @@ static int read_options(const struct cli_args *args, struct settings *settings)
 /* An object with every key, so that readers find a file even if the program never touches OpenCL. */
 static int prepare_stats(const struct cli_args *args, const struct settings *settings)
 {
-    static const char nothing[] =
-        "{\"kernel_launches\": 0, \"pieces\": 0, \"copies\": 0, \"chunks\": 0, \"split_launches\": 0, "
-        "\"merged_bytes\": 0, \"moved_bytes\": 0, \"placed_launches\": 0, \"disagreements\": 0, \"yields\": "
-        "0, \"moved_ms\": 0, \"merge_ms\": 0, "
-        "\"unsliced\": {}, \"response_ms\": 0, \"occupying_ms\": 0, "
-        "\"compute_occupying_ms\": 0, \"copy_occupying_ms\": 0, \"pending_ms\": 0, \"jobs\": {\"n\": 0, "
-        "\"misses\": 0, \"response_ms\": {\"p50\": 0, \"p99\": 0, \"max\": 0}, \"jitter_ms\": 0, "
-        "\"tardiness_ms\": 0}}\n";
     char *absolute = NULL;
     int result;
 
     if (!settings->stats[0])
         return 0;
-    result = file_write_atomic(settings->stats, nothing, sizeof nothing - 1);
+    result = session_write_stats(NULL, settings->stats);
     if (result)
         return cli_fail_environment(args, result, "%s", settings->stats);
     /* The program may change its folder before it exits. */
@@ -157,6 +150,20 @@ static bool listed(const char *list, const char *path)
     return false;
 }
 
+/* The OpenCL loader passes over a layer that it cannot load without a word, and the program would run unscheduled: look first. */
+static int prove_layer(const struct cli_args *args, const char *layer)
+{
+    void *library = dlopen(layer, RTLD_NOW | RTLD_LOCAL);
+    int result = 0;
+
+    if (!library)
+        return cli_fail_environment(args, 0, "%s", dlerror());
+    if (!dlsym(library, "clInitLayer"))
+        result = cli_fail_environment(args, 0, "%s: expected an OpenCL layer, found no clInitLayer", layer);
+    (void)dlclose(library);
+    return result;
+}
+
 static int prepare_layer(const struct cli_args *args)
 {
     const char *others = getenv("OPENCL_LAYERS");
@@ -166,6 +173,9 @@ static int prepare_layer(const struct cli_args *args)
 
     if (result)
         return cli_fail_environment(args, result, LAYER_NAME);
+    result = prove_layer(args, layer);
+    if (result)
+        return result;
     if (asprintf(&list, "%s%s%s", layer, others && others[0] ? ":" : "", others ? others : "") < 0)
         return cli_fail_environment(args, ENOMEM, "environment");
     /* A program started by a program under `baton run` must not get the layer twice. */
@@ -181,6 +191,8 @@ static int prepare_daemon(const struct cli_args *args, const struct settings *se
 
     if (result == 0)
         return setenv("BATON_SOCKET", path, 1) == 0 ? 0 : cli_fail_environment(args, errno, "environment");
+    if (settings->task[0])
+        return cli_fail_environment(args, result, "no batond, and only it knows the task");
     if (settings->require_daemon)
         return cli_fail_environment(args, result, "no batond");
     (void)fprintf(stderr, "baton run: no batond (%s); the program runs unscheduled\n", strerror(-result));

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/draft.h"
-#include "base/file.h"
 #include "report/svg.h"
 #include "report/trace.h"
 
@@ -31,9 +30,7 @@ struct pictures {
     struct sim_observer observer;
     /* Trace. */
     bool wants_trace;
-    FILE *trace_file;
-    char *trace_text;
-    size_t trace_size;
+    struct draft trace_draft;
     struct trace_writer trace;
     uint64_t arrows;
     /* Timeline. */
@@ -136,10 +133,11 @@ static void on_mark(void *context, enum sim_mark mark, size_t row, size_t task, 
 
 static int start_trace(struct pictures *pictures)
 {
-    pictures->trace_file = open_memstream(&pictures->trace_text, &pictures->trace_size);
-    if (!pictures->trace_file)
-        return -errno;
-    trace_begin(&pictures->trace, pictures->trace_file);
+    int result = draft_begin(&pictures->trace_draft);
+
+    if (result)
+        return result;
+    trace_begin(&pictures->trace, pictures->trace_draft.out);
     for (size_t r = 0; r < pictures->n_rows; r++)
         trace_row(&pictures->trace, GROUP_MACHINE, "machine", (unsigned)r, pictures->names[r]);
     for (size_t t = 0; t < pictures->set->n_tasks; t++)
@@ -189,9 +187,7 @@ void pictures_free(struct pictures *pictures)
 {
     if (!pictures)
         return;
-    if (pictures->trace_file)
-        (void)fclose(pictures->trace_file);
-    free(pictures->trace_text);
+    draft_drop(&pictures->trace_draft);
     free(pictures->names);
     free(pictures->jobs);
     free(pictures->bars);
@@ -206,14 +202,8 @@ const struct sim_observer *pictures_observer(struct pictures *pictures)
 
 int pictures_write_trace(struct pictures *pictures, const char *path)
 {
-    int failed;
-
     trace_end(&pictures->trace);
-    failed = fclose(pictures->trace_file);
-    pictures->trace_file = NULL;
-    if (failed)
-        return -ENOMEM;
-    return file_write_atomic(path, pictures->trace_text, pictures->trace_size);
+    return draft_finish(&pictures->trace_draft, path, 0);
 }
 
 int pictures_write_gantt(struct pictures *pictures, const char *path, baton_nsec end_at,

@@ -109,12 +109,13 @@ static const char *admission_word(uint32_t mode)
 
 static json_t *admission_json(const struct frame_about_admission *about)
 {
-    return json_pack("{s:s, s:s, s:b, s:b, s:i, s:I, s:I, s:I, s:f, s:f, s:I}", "mode",
+    return json_pack("{s:s, s:s, s:b, s:b, s:i, s:I, s:I, s:I, s:f, s:f, s:I, s:I}", "mode",
                      admission_word(about->mode), "tasks", about->tasks, "planning", (int)about->planning,
                      "stale", (int)about->stale, "pending", (int)about->pending, "plans",
                      (json_int_t)about->plans, "failures", (json_int_t)about->failures, "rejected",
                      (json_int_t)about->rejected, "planning_ms", ms(about->cost_last), "planning_max_ms",
-                     ms(about->cost_max), "late_jobs", (json_int_t)about->late);
+                     ms(about->cost_max), "late_jobs", (json_int_t)about->late, "conditions",
+                     (json_int_t)about->conditions);
 }
 
 /* ---- as text ---- */
@@ -153,9 +154,12 @@ static void print_client(const struct frame_about_client *about)
 
 static void print_admission(const struct frame_about_admission *about)
 {
+    if (about->conditions)
+        printf("bounds are conditional: the plan rests on %llu condition%s that `baton plan` names\n\n",
+               (unsigned long long)about->conditions, about->conditions == 1 ? "" : "s");
     if (about->mode == ADMISSION_OFF)
         return;
-    printf("admission %s, tasks %s%s%s; %llu plans, the last in %.1f ms, %llu failed, %llu rejected",
+    printf("admission %s, tasks %s%s%s; plans %llu, the last in %.1f ms, %llu failed, %llu rejected",
            admission_word(about->mode), about->tasks, about->planning ? ", planning now" : "",
            about->stale ? ", the plan is not one for what runs" : "", (unsigned long long)about->plans,
            ms(about->cost_last), (unsigned long long)about->failures, (unsigned long long)about->rejected);
@@ -317,7 +321,7 @@ static int run_status(const struct cli_args *args)
 
     if (result) {
         json_decref(status.json);
-        return cli_fail_environment(args, result, "no batond answers");
+        return cli_fail_environment(args, result, "no batond answers (`batond` starts one)");
     }
     result = ask_all(&status);
     monitor_close(&status.monitor);
@@ -337,7 +341,7 @@ static int run_reload(const struct cli_args *args)
     int result = monitor_open(&monitor, cli_value(args, "socket", NULL));
 
     if (result)
-        return cli_fail_environment(args, result, "no batond answers");
+        return cli_fail_environment(args, result, "no batond answers (`batond` starts one)");
     result = monitor_ask(&monitor, &question, &answer);
     monitor_close(&monitor);
     if (result || answer.type != FRAME_DONE)

@@ -42,6 +42,9 @@ void task_reason_words(uint32_t reason, const char *culprit, uint64_t response, 
     case REASON_TIME:
         (void)snprintf(ret_text, size, "it could not be analysed, the planner took too long");
         break;
+    case REASON_USER:
+        (void)snprintf(ret_text, size, "it belongs to another user (users: in batond's baton.yaml)");
+        break;
     default:
         (void)snprintf(ret_text, size, "no reason was given");
         break;

@@ -12,6 +12,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/draft.h"
 #include "base/nsec.h"
 #include "cli/command.h"
 #include "cli/snapshot.h"
@@ -58,7 +59,7 @@ static void print_head(const struct top *top, FILE *out)
     const struct frame_about_admission *admission = &top->now.admission;
 
     (void)fprintf(out,
-                  "batond %s  pid %u  profile %s  up %.0f s  %u programs  %.0f grants/s  %.0f yields/s\n",
+                  "batond %s  pid %u  profile %s  up %.0f s  programs %u  %.0f grants/s  %.0f yields/s\n",
                   about->version, about->pid, about->profile, ms(about->now_at - about->started_at) / 1000,
                   about->clients, rate(top, about->grants, top->before.daemon.grants),
                   rate(top, about->yields, top->before.daemon.yields));
@@ -150,24 +151,22 @@ static void print_tasks(const struct top *top, FILE *out)
 /* One frame as text, without regard to any screen; the caller frees it. */
 static char *compose(const struct top *top)
 {
+    struct draft draft;
     char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    size_t size;
 
-    if (!out)
+    if (draft_begin(&draft) < 0)
         return NULL;
     if (!top->connected) {
-        (void)fprintf(out, "no batond answers; waiting for one\n");
+        (void)fprintf(draft.out, "no batond answers; waiting for one\n");
     } else {
-        print_head(top, out);
-        print_engines(top, out);
-        print_clients(top, out);
-        print_tasks(top, out);
+        print_head(top, draft.out);
+        print_engines(top, draft.out);
+        print_clients(top, draft.out);
+        print_tasks(top, draft.out);
     }
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    (void)draft_take(&draft, 0, &text, &size);
+    return text;
 }
 
 /* ---- the terminal ---- */
@@ -303,7 +302,7 @@ static int run(const struct cli_args *args)
     top.socket = cli_value(args, "socket", NULL);
     result = refresh(&top);
     if (result)
-        return cli_fail_environment(args, result, "no batond answers");
+        return cli_fail_environment(args, result, "no batond answers (`batond` starts one)");
     if (!cli_has(args, "once") && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO)) {
         status = live(args, &top, (int)interval_ms);
     } else {

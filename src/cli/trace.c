@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/draft.h"
 #include "cli/command.h"
 #include "cli/monitor.h"
 #include "cli/task_words.h"
@@ -274,21 +274,17 @@ static void write_record(const struct recording *recording, struct trace_writer 
 static int write_file(const struct recording *recording, const char *path)
 {
     struct trace_writer writer;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    int result;
+    struct draft draft;
+    int result = draft_begin(&draft);
 
-    if (!out)
-        return -errno;
-    trace_begin(&writer, out);
+    if (result)
+        return result;
+    trace_begin(&writer, draft.out);
     write_rows(recording, &writer);
     for (size_t i = 0; i < recording->n; i++)
         write_record(recording, &writer, i);
     trace_end(&writer);
-    result = fclose(out) != 0 ? -ENOMEM : file_write_atomic(path, text, size);
-    free(text);
-    return result;
+    return draft_finish(&draft, path, 0);
 }
 
 static int run(const struct cli_args *args)
@@ -301,7 +297,7 @@ static int run(const struct cli_args *args)
         return cli_fail_usage(args, "expected -o OUT.json");
     result = monitor_open(&recording.monitor, cli_value(args, "socket", NULL));
     if (result)
-        return cli_fail_environment(args, result, "no batond answers");
+        return cli_fail_environment(args, result, "no batond answers (`batond` starts one)");
     result = collect(&recording);
     monitor_close(&recording.monitor);
     if (result) {
@@ -311,7 +307,7 @@ static int run(const struct cli_args *args)
         if (result)
             result = cli_fail_environment(args, result, "%s", path);
         else
-            (void)fprintf(stderr,
+            (void)fprintf(strcmp(path, "-") == 0 ? stderr : stdout,
                           "%zu records, %" PRIu64 " older ones overwritten; open %s in ui.perfetto.dev\n",
                           recording.n, recording.lost, path);
     }

@@ -1,3 +1,20 @@
+/*
+ * Why riding is safe. Say O rides on I: O's command is in flight, and what keeps others away is that I's word is BUSY.
+ *
+ * - O begins to ride under the session's lock, while O's own word is NONE, no request of O is under way and I's word is the daemon's. From then
+ *   on O's word stays NONE: nothing but a request of O could change it, and lease_request() answers TAKEN while O rides. So at any time
+ *   one of the two words is held, by one command, and the daemon knows who holds the bus.
+ * - The connection is lost, or the device refused: every word moves to the private page, I's as BUSY (carried over), O's as IDLE. O's
+ *   word could now be begun by somebody else. Whoever begins looks at `rides` afterwards, and leaves again if it is set: the move
+ *   happens under the lock, after O began to ride, and the word that was begun was read after the move.
+ * - A new daemon: I is declared busy, O attached as free. The rider's end gives I back, as the end of any declared hold.
+ * - The rider ends: `rides` is cleared first, then I's word is kept or given. In between, somebody may ask the daemon for O; it calls I in, and
+ *   the end takes the slow path. Whoever only tries finds I BUSY and asks.
+ * - The rider yields: I is given back and asked for again, so the grant is I's; lease_wait() waits there, and an event is
+ *   delivered to O (lease_user).
+ * - A group that names either of them waits for the rider like for any holder.
+ * - A forked child never gets here: everything answers before it touches `rides`.
+ */
 #include "client/lease.h"
 
 #include <errno.h>
@@ -21,6 +38,16 @@ static struct lease *ridden(const struct lease *lease)
     struct lease *rides = atomic_load_explicit(&lease->rides, memory_order_relaxed);
 
     return rides ? rides : (struct lease *)lease;
+}
+
+struct lease *lease_user(struct lease *held)
+{
+    return held->other && ridden(held->other) == held ? held->other : held;
+}
+
+static bool is_riding(const struct lease *lease)
+{
+    return atomic_load(&lease->rides) != NULL;
 }
 
 /* Under the lock: both directions of one device know each other. */
@@ -77,6 +104,17 @@ static bool nest(struct lease *lease)
     return nested;
 }
 
+/* Under the lock: may the lease ride on the other one, if that is idle? */
+static bool may_ride(const struct lease *lease)
+{
+    const struct protocol *protocol = &lease->session->protocol;
+
+    return protocol->state == PROTOCOL_ONLINE && (protocol->flags & WELCOME_BUS) &&
+           atomic_load(&protocol->leases[lease->other->index].shared) &&
+           !protocol->leases[lease->index].asked && !is_riding(lease) &&
+           lease_word_state(atomic_load(word_of(lease))) == LEASE_STATE_NONE;
+}
+
 /* Begins on the idle lease of the other direction, which holds the same bus. */
 static bool ride(struct lease *lease)
 {
@@ -87,23 +125,45 @@ static bool ride(struct lease *lease)
     if (!lease->other)
         return false;
     pthread_mutex_lock(&session->lock);
-    begun = session->protocol.state == PROTOCOL_ONLINE && (session->protocol.flags & WELCOME_BUS) &&
-            !session->protocol.leases[lease->index].asked && lease_word_begin(word_of(lease->other), &seen);
+    begun = may_ride(lease) && lease_word_begin(word_of(lease->other), &seen);
     if (begun)
         atomic_store(&lease->rides, lease->other);
     pthread_mutex_unlock(&session->lock);
     return begun;
 }
 
+/* The end of a hold of this very word. */
+static void end_word(struct lease *lease)
+{
+    struct session *session = lease->session;
+
+    if (!grouped(lease) && lease_word_keep(word_of(lease)))
+        return;
+    pthread_mutex_lock(&session->lock);
+    protocol_end(&session->protocol, lease->index);
+    session_flush(session);
+    pthread_mutex_unlock(&session->lock);
+}
+
 int lease_try_begin(struct lease *lease)
 {
     uint64_t seen;
 
-    if (session_forked(lease->session) || lease_word_begin(word_of(lease), &seen) || nest(lease))
+    if (session_forked(lease->session))
+        return LEASE_BEGUN;
+    if (lease_word_begin(word_of(lease), &seen)) {
+        if (!is_riding(lease))
+            return LEASE_BEGUN;
+        end_word(lease); /* the rider has outlived its connection */
+        return LEASE_TAKEN;
+    }
+    if (nest(lease))
         return LEASE_BEGUN;
     if (lease_word_state(seen) == LEASE_STATE_BUSY)
         return LEASE_TAKEN;
-    return ride(lease) ? LEASE_BEGUN : LEASE_ASK;
+    if (ride(lease))
+        return LEASE_BEGUN;
+    return is_riding(lease) ? LEASE_TAKEN : LEASE_ASK;
 }
 
 /* Under the lock: somebody rides on this one, which its own user wants. As the daemon would: the rider gives it back at its end. */
@@ -125,7 +185,8 @@ int lease_request(struct lease *lease, unsigned flags)
     if (session_forked(session))
         return LEASE_BEGUN;
     pthread_mutex_lock(&session->lock);
-    answer = protocol_request(&session->protocol, lease->index, flags & LEASE_NOTIFY);
+    answer = is_riding(lease) ? LEASE_TAKEN
+                              : protocol_request(&session->protocol, lease->index, flags & LEASE_NOTIFY);
     if (answer == LEASE_TAKEN)
         want_back(lease);
     session_flush(session);
@@ -206,18 +267,13 @@ int lease_yield(struct lease *lease, unsigned flags)
 
 void lease_end(struct lease *lease)
 {
-    struct session *session = lease->session;
-    struct lease *rides = ridden(lease);
+    struct lease *held = ridden(lease);
 
-    if (rides != lease)
-        atomic_store(&lease->rides, NULL);
-    lease = rides;
-    if (session_forked(session) || (!grouped(lease) && lease_word_keep(word_of(lease))))
+    if (session_forked(lease->session))
         return;
-    pthread_mutex_lock(&session->lock);
-    protocol_end(&session->protocol, lease->index);
-    session_flush(session);
-    pthread_mutex_unlock(&session->lock);
+    if (held != lease)
+        atomic_store(&lease->rides, NULL);
+    end_word(held);
 }
 
 /* ---- groups ---- */
@@ -252,22 +308,40 @@ static void call_reaper(struct session *session, uint32_t leases)
     session_wake(session);
 }
 
+/* Under the lock: the leases that members of the group ride on, asked back. */
+static uint32_t want_riders_back(const struct session *session, uint32_t leases)
+{
+    uint32_t ridden_on = 0;
+
+    for (; leases; leases &= leases - 1) {
+        const struct lease *lease = &session->leases[__builtin_ctz(leases)];
+
+        if (!is_riding(lease))
+            continue;
+        want_back(lease->other);
+        ridden_on |= UINT32_C(1) << lease->other->index;
+    }
+    return ridden_on;
+}
+
 int lease_group_request(const struct lease_group *group)
 {
     struct session *session = group->session;
+    uint32_t ridden_on;
     unsigned waiting;
     int answer;
 
     if (session_forked(session))
         return LEASE_BEGUN;
     pthread_mutex_lock(&session->lock);
-    answer = protocol_group_request(&session->protocol, group->leases);
+    ridden_on = want_riders_back(session, group->leases);
+    answer = ridden_on ? LEASE_TAKEN : protocol_group_request(&session->protocol, group->leases);
     if (answer == LEASE_BEGUN)
         (void)protocol_group_granted(&session->protocol, group->leases, &waiting);
     session_flush(session);
     pthread_mutex_unlock(&session->lock);
     if (answer == LEASE_TAKEN)
-        call_reaper(session, group->leases); /* delivered for those that are flagged */
+        call_reaper(session, group->leases | ridden_on); /* delivered for those that are flagged */
     return answer;
 }
 

@@ -80,7 +80,7 @@ bool lease_wanted(const struct lease *lease);
 
 /*
  * The work of the hold has drained and more is to come: gives the engine up and queues again in one message, so that
- * nothing of lower priority slips in between (PROTOCOLS.md Q3). LEASE_ASK: wait for the grant, as after lease_request with
+ * nothing of lower priority slips in between (docs/protocols.md Q3). LEASE_ASK: wait for the grant, as after lease_request with
  * these flags. LEASE_BEGUN: nobody waits any more, go on.
  */
 int lease_yield(struct lease *lease, unsigned flags);
@@ -89,7 +89,7 @@ int lease_yield(struct lease *lease, unsigned flags);
 void lease_end(struct lease *lease);
 
 /*
- * Several leases of one session as one hold: granted together, never asked to yield, kept until the end (PROTOCOLS.md M2). What this
+ * Several leases of one session as one hold: granted together, never asked to yield, kept until the end (docs/protocols.md M2). What this
  * process keeps idle of them is given back first; a lease that another thread is in is waited for, and that thread is told that
  * somebody waits. While the group is held, the calls above work within it: lease_try_begin() and lease_request() answer LEASE_BEGUN
  * to one holder at a time, without a message, so that a batch whose commands pass through the layer does not wait for

@@ -87,7 +87,7 @@ void session_set_priority(struct session *session, unsigned priority);
 
 /*
  * Call it on each thread that issues work (the one that opens the session is registered): a real-time client's threads get their
- * standing (client/standing.h), and the daemon may boost them while the process holds an engine (PROTOCOLS.md D3). It
+ * standing (client/standing.h), and the daemon may boost them while the process holds an engine. It
  * remembers at most 16 threads of a client.
  */
 void session_register_thread(struct session *session, pid_t tid);
@@ -115,7 +115,10 @@ void session_job_begin(struct session *session, bool explicit_job, baton_nsec at
 void session_job_end(struct session *session, bool explicit_job, baton_nsec at);
 bool session_job_running(struct session *session);
 
-/* Writes the object of `--stats` (DESIGN.md) to path, whole or not at all; 0 or -errno. */
+/*
+ * Writes the object of `--stats` (docs/layer.md) to path, whole or not at all; 0 or -errno. session: NULL for a program that has
+ * not used any, with every key and nothing counted.
+ */
 int session_write_stats(struct session *session, const char *path);
 
 /* Copies the counters to the shared page. Jobs do it at their end; call it also before long waits. */

@@ -1,4 +1,7 @@
-/* The session's state, shared by session.c (thread and socket), lease.c (leases) and stats.c (jobs and counters). */
+/*
+ * The session's state, shared by session.c (opening, closing, questions), session_thread.c (socket and reaper), lease.c (leases), plan.c,
+ * place.c, join.c and stats.c (jobs and counters).
+ */
 #ifndef CLIENT_SESSION_PRIVATE_H
 #define CLIENT_SESSION_PRIVATE_H
 
@@ -55,6 +58,9 @@ struct session {
     _Atomic uint64_t counters[COUNTER_N];
 };
 
+/* Starts the session's thread: it connects, converses, reconnects and delivers until `stop`. 0 or -EAGAIN. */
+int session_start_thread(struct session *session);
+
 /* Sends what is queued; lock held. Never blocks. */
 void session_flush(struct session *session);
 
@@ -64,6 +70,9 @@ void session_plan_take(struct session *session);
 
 /* A job ended (jobs_lock held): is it time for a plan that waits? */
 void session_plan_border(struct session *session);
+
+/* The lease in whose name the word of this one is held: the other direction's, if that rides on it; else its own. */
+struct lease *lease_user(struct lease *held);
 
 /* Makes the thread look around. */
 void session_wake(struct session *session);

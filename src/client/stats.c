@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/draft.h"
 #include "client/session_private.h"
 
 _Static_assert((unsigned)COUNTER_N == (unsigned)PAGE_COUNTER_N, "both enumerate wire/counters.def");
@@ -179,6 +179,11 @@ bool session_job_running(struct session *session)
 
 /* ---- the file of --stats ---- */
 
+static uint64_t count_of(const struct session *session, enum session_counter counter)
+{
+    return session ? session_counter(session, counter) : 0;
+}
+
 static void print_counters(FILE *out, const struct session *session)
 {
     static const enum session_counter plain[] = {
@@ -189,13 +194,13 @@ static void print_counters(FILE *out, const struct session *session)
 
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
         (void)fprintf(out, "\"%s\": %" PRIu64 ", ", page_counter_names[plain[i]],
-                      session_counter(session, plain[i]));
+                      count_of(session, plain[i]));
     (void)fprintf(out, "\"moved_ms\": %.6f, \"merge_ms\": %.6f, ",
-                  nsec_to_ms((baton_nsec)session_counter(session, COUNTER_MOVED_NS)),
-                  nsec_to_ms((baton_nsec)session_counter(session, COUNTER_MERGE_NS)));
+                  nsec_to_ms((baton_nsec)count_of(session, COUNTER_MOVED_NS)),
+                  nsec_to_ms((baton_nsec)count_of(session, COUNTER_MERGE_NS)));
     (void)fprintf(out, "\"unsliced\": {");
     for (unsigned i = 0; i < COUNTER_N; i++) {
-        uint64_t n = session_counter(session, i);
+        uint64_t n = count_of(session, i);
 
         if (strncmp(page_counter_names[i], "unsliced:", 9) != 0 || n == 0)
             continue;
@@ -223,20 +228,21 @@ static void print_jobs(FILE *out, const struct jobs *jobs)
 
 int session_write_stats(struct session *session, const char *path)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    int result;
+    static const struct jobs none;
+    struct draft draft;
+    int result = draft_begin(&draft);
 
-    if (!out)
-        return -errno;
-    (void)fprintf(out, "{");
-    print_counters(out, session);
-    pthread_mutex_lock(&session->jobs_lock);
-    print_jobs(out, &session->jobs);
-    pthread_mutex_unlock(&session->jobs_lock);
-    (void)fprintf(out, "}\n");
-    result = fclose(out) != 0 ? -ENOMEM : file_write_atomic(path, text, size);
-    free(text);
-    return result;
+    if (result)
+        return result;
+    (void)fprintf(draft.out, "{");
+    print_counters(draft.out, session);
+    if (session) {
+        pthread_mutex_lock(&session->jobs_lock);
+        print_jobs(draft.out, &session->jobs);
+        pthread_mutex_unlock(&session->jobs_lock);
+    } else {
+        print_jobs(draft.out, &none);
+    }
+    (void)fprintf(draft.out, "}\n");
+    return draft_finish(&draft, path, 0);
 }

@@ -151,7 +151,8 @@ static int ask(struct server *server)
 {
     size_t size = 0;
     char *text = question_text(&server->admission, &size);
-    int result = text ? server->host.plan(server->host.user, text, size) : -ENOMEM;
+    int result =
+        text ? server->host.plan(server->host.user, server->admission.set.name, text, size) : -ENOMEM;
 
     free(text);
     return result;
@@ -331,8 +332,9 @@ void admission_hello(struct server *server, struct peer *peer)
 
     if (!entry)
         return;
-    /* A task that another user runs is that user's. */
-    if (admission_applies(server, entry) && entry->members && entry->uid != peer->who.uid) {
+    /* A task that another user claims, or runs, is that user's. */
+    if (!config_may_run(&server->config, peer->who.uid, entry->name) ||
+        (admission_applies(server, entry) && entry->members && entry->uid != peer->who.uid)) {
         peer->foreign = true;
         return;
     }
@@ -347,7 +349,11 @@ void admission_admit(struct server *server, struct peer *peer, const char *name)
     struct task_entry *entry = admission_find(server, name, false);
     struct decision decision = {.verdict = VERDICT_UNKNOWN};
 
-    if (!admission_applies(server, entry)) {
+    if (entry && !config_may_run(&server->config, peer->who.uid, name)) {
+        decision.verdict = VERDICT_REFUSED;
+        decision.reason = REASON_USER;
+        answer(server, peer, entry, &decision);
+    } else if (!admission_applies(server, entry)) {
         if (entry && server->has_plan && plan_find(&server->plan, name))
             decision.verdict = VERDICT_ADMITTED;
         answer(server, peer, entry, &decision);

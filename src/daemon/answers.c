@@ -189,6 +189,7 @@ static void about_admission(struct server *server, struct frame *frame)
     about->cost_last = (uint64_t)admission->cost_last;
     about->cost_max = (uint64_t)admission->cost_max;
     about->late = server->late;
+    about->conditions = server->has_plan ? server->plan.n_conditions : 0;
     text(about->tasks, sizeof about->tasks, admission->path);
 }
 

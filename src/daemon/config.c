@@ -47,6 +47,20 @@ struct config_user config_user(const struct config *config, uid_t uid, uid_t own
     return config->others;
 }
 
+bool config_may_run(const struct config *config, uid_t uid, const char *task)
+{
+    bool claimed = false;
+
+    for (size_t i = 0; i < config->n_claims; i++) {
+        if (strcmp(config->claims[i].task, task) != 0)
+            continue;
+        if (config->claims[i].uid == uid)
+            return true;
+        claimed = true;
+    }
+    return !claimed || uid == 0;
+}
+
 /* ---- reading: each helper answers 0 when the key is absent ---- */
 
 struct reader {
@@ -211,9 +225,35 @@ static int read_user_id(const struct reader *reader, uid_t *ret_uid)
     return 0;
 }
 
+/* `tasks: [NAME, ...]` of a user. */
+static int read_claims(const struct reader *reader, uid_t uid, struct config *config)
+{
+    const struct node *list = node_get(reader->mapping, "tasks");
+    int result = list ? node_expect_sequence(reader->document, list, "a list of tasks", reader->error) : 0;
+
+    for (const struct node *node = list && !result ? list->first : NULL; node; node = node->next) {
+        struct config_claim *claim = &config->claims[config->n_claims];
+        const char *name;
+
+        result = node_text(reader->document, node, "a task's name", &name, reader->error);
+        if (result)
+            return result;
+        if (!*name || strlen(name) >= sizeof claim->task)
+            return document_reject(reader->document, node, reader->error, "a name of 1 to %d bytes",
+                                   CONFIG_TASK_SIZE - 1);
+        if (config->n_claims == CONFIG_MAX_CLAIMS)
+            return document_reject(reader->document, node, reader->error, "at most %d tasks of users",
+                                   CONFIG_MAX_CLAIMS);
+        claim->uid = uid;
+        memcpy(claim->task, name, strlen(name) + 1);
+        config->n_claims++;
+    }
+    return result;
+}
+
 static int read_users(const struct reader *reader, struct config *config)
 {
-    static const char *const keys[] = {"user", "ceiling", "clients", NULL};
+    static const char *const keys[] = {"user", "ceiling", "clients", "tasks", NULL};
     static const char *const other_keys[] = {"ceiling", "clients", NULL};
     const struct node *others = node_get(reader->mapping, "others");
     const struct node *users = node_get(reader->mapping, "users");
@@ -231,7 +271,7 @@ static int read_users(const struct reader *reader, struct config *config)
     result = node_expect_sequence(reader->document, users, "a list of users", reader->error);
     if (result)
         return result;
-    config->n_users = 0;
+    config->n_users = config->n_claims = 0;
     for (const struct node *node = users->first; node && !result; node = node->next) {
         struct reader inner = {reader->document, node, reader->error};
         struct config_user *user = &config->users[config->n_users];
@@ -245,6 +285,8 @@ static int read_users(const struct reader *reader, struct config *config)
             result = read_user_id(&inner, &user->uid);
         if (!result)
             result = read_limits(&inner, user);
+        if (!result)
+            result = read_claims(&inner, user->uid, config);
         config->n_users++;
     }
     return result;

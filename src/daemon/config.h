@@ -21,12 +21,20 @@
 #define CONFIG_MAX_DEVICES 32
 #define CONFIG_MAX_CLIENTS 4096
 #define CONFIG_MAX_CPUS    1024
+#define CONFIG_MAX_CLAIMS  256
+#define CONFIG_TASK_SIZE   65 /* a name as the wire carries it, and its end */
 
 /* Limits for one user, or for everybody who is not listed. */
 struct config_user {
     uid_t uid;
     unsigned ceiling; /* highest priority, 1..99 */
     unsigned clients; /* most connections at once */
+};
+
+/* A task that belongs to a user; several users may share one. */
+struct config_claim {
+    uid_t uid;
+    char task[CONFIG_TASK_SIZE];
 };
 
 struct config_device {
@@ -54,6 +62,8 @@ struct config {
     struct config_user others;    /* uid is unused */
     struct config_user users[CONFIG_MAX_USERS];
     size_t n_users;
+    struct config_claim claims[CONFIG_MAX_CLAIMS];
+    size_t n_claims;
     struct config_device listed[CONFIG_MAX_DEVICES];
     size_t n_listed;
     char plan[4096];               /* path; "": none */
@@ -61,8 +71,8 @@ struct config {
     enum admission_mode admission; /* of tasks of that set */
     char planner[4096];            /* the program `baton`; "": the one beside batond, else in PATH */
     baton_nsec planner_limit;      /* a planner that takes longer is stopped */
-    bool
-        partitioned; /* cores for devices and cores for programs are kept apart: bounds mean something on PoCL */
+    /* Cores for devices and cores for programs are kept apart: bounds mean something on PoCL. */
+    bool partitioned;
     char metrics[108]; /* socket path or 127.0.0.1:PORT; "": none */
 };
 
@@ -75,5 +85,8 @@ int config_read(struct config *config, const char *name, const char *text, size_
 
 /* The limits for this user. own: the user that runs the daemon, who (like root) has no ceiling unless listed. */
 struct config_user config_user(const struct config *config, uid_t uid, uid_t own);
+
+/* May this user run the task? A task that nobody claims is for everybody, one that somebody claims for its claimants and root. */
+bool config_may_run(const struct config *config, uid_t uid, const char *task);
 
 #endif

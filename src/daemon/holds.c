@@ -217,7 +217,7 @@ static void grant(struct server *server, const struct sched_decision *decision)
     }
 }
 
-/* Boost first, then ask: otherwise the holder may be kept from its piece border by others (PROTOCOLS.md D3). */
+/* Boost first, then ask: otherwise the holder may be kept from its piece border by others. */
 static void ask_to_yield(struct server *server, const struct sched_decision *decision)
 {
     struct peer *peer = server->peers[decision->job];
@@ -268,7 +268,7 @@ static void carry_out(struct server *server, const struct sched_decision *decisi
     case SCHED_PLACED:
         server->peers[decision->job]->placed = decision->gpus;
         return;
-    default: /* EFF, SUSPEND, RESUME: Linux schedules the CPUs; boosting happens where somebody is asked to yield (D4) */
+    default: /* EFF, SUSPEND, RESUME: Linux schedules the CPUs; boosting happens where somebody is asked to yield */
         return;
     }
 }

@@ -2,7 +2,7 @@
  * The daemon's books of leases, against the scheduling core. Requests become core events; decisions become lease words. Events that follow from
  * decisions wait in a queue, so that the core is never entered twice.
  *
- * The rule that keeps idle leases harmless (PROTOCOLS.md M3): before a request reaches the core, every lease that is held
+ * The rule that keeps idle leases harmless (docs/protocols.md M3): before a request reaches the core, every lease that is held
  * on one of its engines is called in. An idle one is taken back on the spot; a busy one now carries WANTED and must say
  * when it is done. So whenever somebody waits in the core, the holder is flagged.
  *

@@ -1,4 +1,4 @@
-/* Observed against bound: what was seen of a task, and whether its bound is claimed here and now (SOUND.md section 8). */
+/* Observed against bound: what was seen of a task, and whether its bound is claimed here and now (docs/analysis.md, "Model not met"; docs/daemon.md). */
 #ifndef DAEMON_OBSERVE_H
 #define DAEMON_OBSERVE_H
 

@@ -37,8 +37,8 @@ struct hold {
     uint32_t epoch;
     unsigned device;
     struct engine_set engines;
-    unsigned
-        group; /* 0: alone; else the leases with the same number here are one request, on a lane of their own */
+    /* 0: alone; else the leases with the same number here are one request, on a lane of their own. */
+    unsigned group;
     baton_nsec yield_at; /* when it was asked to give way; 0: it was not */
     bool overdue;
     uint64_t told; /* LEASE_FLAG_* that the client was told of by frame */

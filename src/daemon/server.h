@@ -67,8 +67,8 @@ struct server_host {
     void (*report)(void *user, const struct server_report *report);
     /* A peer asked to reload; writes text for it. 0 or -errno. */
     int (*reload)(void *user, char *ret_text, size_t size);
-    /* Plan this task set (text, copied); the answer comes by server_planned(), never from within. 0 or -errno. */
-    int (*plan)(void *user, const char *text, size_t size);
+    /* Plan this task set (text, copied; paths in it are relative to the folder of `file`); the answer comes by server_planned(), never from within. 0 or -errno. */
+    int (*plan)(void *user, const char *file, const char *text, size_t size);
 };
 
 struct server_start {

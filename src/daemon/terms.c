@@ -114,14 +114,20 @@ void peer_taken(struct server *server, struct peer *peer, uint32_t serial)
 
 static int copy_plan(const struct plan *plan, struct plan *ret_copy)
 {
-    struct plan copy = {.n_tasks = plan->n_tasks};
+    struct plan copy = {.n_tasks = plan->n_tasks, .n_conditions = plan->n_conditions};
     bool whole;
 
     arena_init(&copy.arena, 0);
     copy.tasks = arena_calloc(&copy.arena, plan->n_tasks, sizeof *copy.tasks);
+    copy.conditions = arena_calloc(&copy.arena, plan->n_conditions, sizeof *copy.conditions);
     copy.profile = arena_strndup(&copy.arena, plan->profile, strlen(plan->profile));
     copy.analysis = arena_strndup(&copy.arena, plan->analysis, strlen(plan->analysis));
-    whole = (copy.tasks || !plan->n_tasks) && copy.profile && copy.analysis;
+    whole = (copy.tasks || !plan->n_tasks) && (copy.conditions || !plan->n_conditions) && copy.profile &&
+            copy.analysis;
+    for (size_t i = 0; i < plan->n_conditions && whole; i++) {
+        copy.conditions[i] = arena_strndup(&copy.arena, plan->conditions[i], strlen(plan->conditions[i]));
+        whole = copy.conditions[i] != NULL;
+    }
     for (size_t i = 0; i < plan->n_tasks && whole; i++) {
         copy.tasks[i] = plan->tasks[i];
         copy.tasks[i].name = arena_strndup(&copy.arena, plan->tasks[i].name, strlen(plan->tasks[i].name));
@@ -163,12 +169,28 @@ int server_set_plan(struct server *server, const struct plan *plan, const char *
     return 0;
 }
 
+/* After a change of whose tasks are whose: a client loses its task, or gets one that was another user's. */
+static void claim_again(struct server *server, struct peer *peer)
+{
+    bool may = config_may_run(&server->config, peer->who.uid, peer->hello.name);
+
+    if (peer->task && !may) {
+        admission_leave(server, peer);
+        peer->foreign = true;
+    } else if (peer->foreign && may) {
+        peer->foreign = false;
+        admission_hello(server, peer);
+    }
+}
+
 void server_set_limits(struct server *server, const struct config *config, baton_nsec now_at)
 {
     server->now_at = now_at;
     server->config.others = config->others;
     memcpy(server->config.users, config->users, sizeof server->config.users);
     server->config.n_users = config->n_users;
+    memcpy(server->config.claims, config->claims, sizeof server->config.claims);
+    server->config.n_claims = config->n_claims;
     server->config.overdue = config->overdue;
     server->config.admission = config->admission;
     server->reloads++;
@@ -177,6 +199,7 @@ void server_set_limits(struct server *server, const struct config *config, baton
 
         if (!peer || peer->state != PEER_CLIENT)
             continue;
+        claim_again(server, peer);
         if (clip(server, peer, peer->priority) < peer->priority)
             peer_plan_now(server, peer);
         else

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/draft.h"
+
 struct builder {
     uint8_t *units;
     size_t n, room;
@@ -117,23 +119,20 @@ void kernel_done(struct kernel *kernel)
 
 char *kernel_format(const uint8_t *units, size_t n)
 {
+    struct draft draft;
     char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    size_t size;
 
-    if (!out)
+    if (draft_begin(&draft) < 0)
         return NULL;
     for (size_t i = 0, run; i < n; i += run) {
         for (run = 1; i + run < n && units[i + run] == units[i];)
             run++;
         if (run > 1)
-            (void)fprintf(out, "%zu", run);
-        (void)fputc(UNIT_LETTERS[units[i]], out);
+            (void)fprintf(draft.out, "%zu", run);
+        (void)fputc(UNIT_LETTERS[units[i]], draft.out);
     }
-    if (fclose(out)) {
-        free(text);
-        return NULL;
-    }
+    (void)draft_take(&draft, 0, &text, &size);
     return text;
 }
 

@@ -42,6 +42,34 @@ static int read_cluster(const struct document *document, const struct node *mapp
     return result;
 }
 
+static bool listed(const struct cluster_list *owners, unsigned cpu_cluster)
+{
+    for (size_t i = 0; i < owners->n; i++) {
+        if (owners->clusters[i] == cpu_cluster)
+            return true;
+    }
+    return false;
+}
+
+bool platform_owns(const struct platform *platform, unsigned cpu_cluster, unsigned gpu_cluster)
+{
+    unsigned nodes = platform->numa_nodes ? platform->numa_nodes : 1;
+    unsigned cpus = platform_cpu_clusters(platform) / nodes; /* clusters of a node */
+    unsigned gpus = platform_gpu_clusters(platform) / nodes;
+
+    if (platform->attach)
+        return listed(&platform->attach[gpu_cluster], cpu_cluster);
+    if (cpus == 0 || gpus == 0 || cpus * nodes != platform_cpu_clusters(platform) ||
+        gpus * nodes != platform_gpu_clusters(platform))
+        return true;
+    if (gpu_cluster / gpus != cpu_cluster / cpus)
+        return false;
+    gpu_cluster %= gpus;
+    cpu_cluster %= cpus;
+    return cpus <= gpus ? cpu_cluster == gpu_cluster * cpus / gpus
+                        : cpu_cluster / (cpus / gpus) == gpu_cluster;
+}
+
 static int read_tokens(const struct document *document, const struct node *mapping, struct platform *platform,
                        struct input_error *ret_error)
 {

@@ -23,7 +23,7 @@ enum migration {
     MIGRATION_NONE,      /* a task keeps its GPU */
     MIGRATION_SYSTEM,    /* state goes through host memory at the end of every job */
     MIGRATION_P2P,       /* state is pulled from the other GPU, both copy engines locked together */
-    MIGRATION_ON_DEMAND, /* copied off when needed; analysed as P2P (PROTOCOLS M4) */
+    MIGRATION_ON_DEMAND, /* copied off when needed; analysed as P2P */
 };
 
 enum copy_direction { COPY_IN, COPY_OUT, COPY_P2P, COPY_DIRECTIONS };
@@ -55,7 +55,7 @@ struct platform {
     bool shared_memory; /* GPUs and host share memory: an upload need not be replicated to reach every GPU */
     enum migration migration;
     int64_t chunk_in, chunk_out; /* bytes */
-    /* attach[q] lists the CPU clusters that own GPU cluster q; NULL: by the rule of GPUSYNC.md D2. */
+    /* attach[q] lists the CPU clusters that own GPU cluster q; NULL: by a rule (platform_owns). */
     struct cluster_list {
         unsigned *clusters;
         size_t n;
@@ -68,8 +68,15 @@ unsigned platform_cpu_clusters(const struct platform *platform);
 unsigned platform_gpu_clusters(const struct platform *platform);
 
 /*
+ * Do tasks of that CPU cluster use the GPUs of that GPU cluster? As `attach` says; without it (GPUSync, Fig. 4) what spans NUMA nodes
+ * belongs to everybody or owns everything, and inside a node the CPU clusters and GPU clusters are matched in order: CPU clusters
+ * left over own none.
+ */
+bool platform_owns(const struct platform *platform, unsigned cpu_cluster, unsigned gpu_cluster);
+
+/*
  * Cost of one copy of so many bytes: linear between the entries of the table, below the smallest its cost, above the
- * largest proportional (GPUSYNC.md D5). 0 bytes cost nothing; a direction without entries costs nothing.
+ * largest proportional. 0 bytes cost nothing; a direction without entries costs nothing.
  */
 baton_nsec overheads_copy_cost(const struct overheads *overheads, enum copy_direction direction,
                                int64_t bytes);

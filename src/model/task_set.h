@@ -24,7 +24,7 @@
 enum segment_kind { SEGMENT_CPU, SEGMENT_COPY_IN, SEGMENT_COPY_OUT, SEGMENT_KERNEL };
 
 enum placement_kind {
-    PLACEMENT_CHOSEN, /* GPUs picked at dispatch, before the upload, then pinned: DYN in SOUND.md */
+    PLACEMENT_CHOSEN, /* GPUs picked at dispatch, before the upload, then pinned: DYN (docs/analysis.md) */
     PLACEMENT_ANY,    /* each sub-kernel starts on any free GPU: ANY */
     PLACEMENT_FIXED,  /* a fixed set of GPUs: PIN */
 };
@@ -44,10 +44,10 @@ struct segment_source;
 
 struct segment {
     enum segment_kind kind;
-    baton_nsec
-        length; /* worst case on one GPU (or on a CPU, on the bus); the sum of pieces where those are given */
-    struct segment_source *
-        source; /* the file says how to compute the length (model/segment_source.h); NULL: it says the length */
+    /* Worst case on one GPU (or on a CPU, on the bus); the sum of pieces where those are given. */
+    baton_nsec length;
+    /* The file says how to compute the length (model/segment_source.h); NULL: it says the length. */
+    struct segment_source *source;
     baton_nsec best; /* best case; 0 unknown */
     /*
      * Lengths on several GPUs. One value without list: on all GPUs of the platform. A list: on 2, 3, ... GPUs.
@@ -90,8 +90,8 @@ struct task_set {
     size_t n_tasks;
     const char *name; /* of the file, for messages; paths in it are relative to its folder */
     size_t n_open;    /* segments whose length is still to be computed: no analysis takes such a set */
-    const char *
-        *conditions; /* what computed lengths rest on, one sentence each: every answer has to say so */
+    /* What computed lengths rest on, one sentence each: every answer has to say so. */
+    const char **conditions;
     size_t n_conditions;
 };
 

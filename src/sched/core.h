@@ -65,8 +65,7 @@ struct sched_config {
 
     unsigned clients, jobs, lanes; /* capacities; lanes per job */
     bool demote_overruns;          /* a job past its budget ranks below all others until it is done */
-    bool
-        keep_gpu; /* a GPU cluster with no more GPU clients than GPUs gives each a GPU of its own (GPUSYNC D9) */
+    bool keep_gpu; /* a GPU cluster with no more GPU clients than GPUs gives each a GPU of its own */
 };
 
 /* Everything about the machine from the platform; profile `priority`, policy `fixed`, lock `r2dglp`; capacities 0. */
@@ -107,8 +106,8 @@ struct sched_event {
     /* JOB_RELEASE, JOB_PRIORITY: */
     unsigned priority;      /* 1..99, larger is more urgent; 0: none */
     baton_nsec deadline_at; /* NSEC_MAX: none */
-    baton_nsec
-        cost; /* worst case: of the whole job (fair lateness), of the critical section or the GPU work (placing); 0: unknown */
+    /* Worst case: of the whole job (fair lateness), of the critical section or the GPU work (placing); 0: unknown. */
+    baton_nsec cost;
     baton_nsec budget; /* engine time the job may use; 0: no limit */
     /* PLACE, TOKEN_REQUEST, ENGINE_REQUEST: */
     baton_nsec migration; /* predicted cost of running elsewhere than at home */
@@ -120,8 +119,8 @@ struct sched_event {
     bool uses_gpu; /* counts as one of the n tasks of its GPU cluster (A1) */
     /* ENGINE_REQUEST: */
     bool one_of; /* any one of the engines: a kernel of placement `any`, over execution engines (Q1) */
-    bool
-        batch; /* holds the group to its end: never asked to yield; engines are kept idle for it while it waits (M2, E2) */
+    /* Holds the group to its end: never asked to yield; engines are kept idle for it while it waits (M2, E2). */
+    bool batch;
     struct engine_set engines; /* all of them at once (E1), unless one_of */
     engine_id engine;          /* ENGINE_BLOCK, ENGINE_UNBLOCK */
 };

@@ -1,6 +1,6 @@
 /*
  * Choice of GPUs for placement `chosen`: before the upload, so that the data goes where the kernel will run. Any choice keeps the
- * bound (SOUND 3b: as if all chose the same GPU); this one prefers the GPU that holds the data, then the least announced work.
+ * bound (it counts as if all chose the same GPU); this one prefers the GPU that holds the data, then the least announced work.
  */
 #include <assert.h>
 

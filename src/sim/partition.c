@@ -1,40 +1,11 @@
 /*
  * Which CPU cluster and GPU cluster a task belongs to when no plan says so: GPU tasks by decreasing GPU utilisation to the least
- * loaded GPU cluster, then to the least loaded of its CPU clusters, then the others (GPUSYNC D2, D3, D21 .. D23, without blocking).
+ * loaded GPU cluster, then to the least loaded of its CPU clusters, then the others (GPUSync Sec. V, without blocking).
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "sim/internal.h"
-
-/* May tasks of GPU cluster q live in CPU cluster x? By the platform's list, else by the rule of GPUSYNC D2. */
-static bool attached(const struct platform *platform, unsigned q, unsigned x)
-{
-    unsigned cpu_clusters = platform_cpu_clusters(platform);
-    unsigned gpu_clusters = platform_gpu_clusters(platform);
-    unsigned nodes = platform->numa_nodes ? platform->numa_nodes : 1;
-    unsigned a = cpu_clusters / nodes;
-    unsigned b = gpu_clusters / nodes;
-    unsigned share;
-
-    if (platform->attach) {
-        for (size_t i = 0; i < platform->attach[q].n; i++) {
-            if (platform->attach[q].clusters[i] == x)
-                return true;
-        }
-        return false;
-    }
-    if (a == 0 || b == 0 || cpu_clusters % nodes || gpu_clusters % nodes)
-        return true; /* a cluster spans the nodes: shared by all */
-    if (q / b != x / a)
-        return false;
-    q %= b;
-    x %= a;
-    if (a <= b)
-        return x == q * a / b;
-    share = a / b;
-    return x / share == q;
-}
 
 struct order {
     double key;
@@ -68,7 +39,7 @@ static unsigned least_loaded(const struct sim *sim, const double *load, unsigned
     bool any = false;
 
     for (unsigned x = 0; x < sim->n_clusters; x++) {
-        if (q != UINT32_MAX && !attached(&sim->options.set->platform, q, x))
+        if (q != UINT32_MAX && !platform_owns(&sim->options.set->platform, x, q))
             continue;
         if (!any || load[x] < load[best])
             best = x;
@@ -140,7 +111,7 @@ int partition_tasks(struct sim *sim)
         unsigned sharing = 0;
 
         for (unsigned x = 0; x < sim->n_clusters; x++)
-            sharing += attached(platform, q, x);
+            sharing += platform_owns(platform, x, q);
         if (sharing > most)
             most = sharing;
     }

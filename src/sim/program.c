@@ -79,7 +79,7 @@ static struct step *add_step(struct maker *maker, enum step_kind kind)
     return step;
 }
 
-/* Chunks with the overhead set's cost (GPUSYNC D4): full ones and a last one of its own size. */
+/* Chunks with the overhead set's cost (docs/gpusync.md): full ones and a last one of its own size. */
 static int cut_by_cost(const struct maker *maker, enum copy_direction direction, int64_t bytes, int64_t chunk,
                        struct cut *ret_cut)
 {

@@ -26,13 +26,13 @@ struct sim_options {
     bool multi; /* without a plan: on all GPUs wherever the file gives lengths; else on one */
     enum sched_profile_id profile;
     enum sched_policy_id policy;
-    enum sched_lock_id
-        lock; /* SCHED_LOCKS: CK-OMLP if some GPU cluster has several CPU clusters, else R2DGLP (GPUSYNC D3) */
+    /* SCHED_LOCKS: CK-OMLP if some GPU cluster has several CPU clusters, else R2DGLP. */
+    enum sched_lock_id lock;
     /* Copies with `bytes` take what the links leave them instead of their ms; NULL: as the file says. At most 32 GPUs. */
     const struct topology *topology;
     bool overheads; /* charge the platform's overhead set (docs/simulate.md) */
-    const baton_nsec
-        *points; /* POLICY_FAIR_LATENESS: relative priority points by task; NULL: from the costs */
+    /* POLICY_FAIR_LATENESS: relative priority points by task; NULL: from the costs. */
+    const baton_nsec *points;
 };
 
 /* One run. */
@@ -40,8 +40,8 @@ struct sim_run {
     baton_nsec horizon;
     uint64_t seed;
     bool sporadic; /* half of the gaps are one period, the others up to two */
-    bool
-        random_execution; /* half of the jobs: each step between its best and its worst case; else the worst case */
+    /* Half of the jobs: each step between its best and its worst case; else the worst case. */
+    bool random_execution;
     bool random_ties;          /* events of one instant in random order; else completions before releases */
     bool random_gpus;          /* placement `chosen`: any GPUs, instead of the core's choice */
     const baton_nsec *offsets; /* first releases by task; NULL: 0 */

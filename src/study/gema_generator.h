@@ -32,8 +32,8 @@ struct gema_parameters {
     double merge; /* the CPU stage after a download grows by so many single-mode downloads */
     enum gema_placement placement;
     double window; /* how close to the target a set's GPU utilisation is */
-    size_t
-        n_tasks; /* 0: sets start with two tasks and grow; else exactly so many (at most GEMA_MAX_TASKS), scaled to the target */
+    /* 0: sets start with two tasks and grow; else exactly so many (at most GEMA_MAX_TASKS), scaled to the target. */
+    size_t n_tasks;
 };
 
 /* The paper's platform and ranges, bus stages x 4, kernels / 4, merge 1, kernels 88.5 to 99.8 % of the execution time. */

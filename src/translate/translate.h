@@ -32,9 +32,8 @@ struct translate_device {
     const char *c_version;  /* CL_DEVICE_OPENCL_C_VERSION, e.g. "OpenCL C 1.2 PoCL" */
     const char *extensions; /* CL_DEVICE_EXTENSIONS, separated by spaces */
     const char *features;   /* names of CL_DEVICE_OPENCL_C_FEATURES (3.0), separated by spaces */
-    const char
-        *driver; /* platform name, device name, driver version, in any form: part of the cache key, and tells
-                               whose habits to expect */
+    /* Platform name, device name, driver version, in any form: part of the cache key, and tells whose habits to expect. */
+    const char *driver;
     const char *defines;   /* further macros of the driver, "NAME" or "NAME=VALUE", separated by spaces */
     uint32_t address_bits; /* CL_DEVICE_ADDRESS_BITS: 64 or 32 */
     bool images;           /* CL_DEVICE_IMAGE_SUPPORT */
@@ -71,11 +70,11 @@ enum translate_access {
 
 struct translate_arg {
     enum translate_access access;
-    bool local; /* __local: clSetKernelArg takes a size */
-    bool image; /* any image type */
-    bool
-        own_write; /* proved: in a one-dimensional launch without offset, each work-item writes no element of it but the
-                       one at its own global id */
+    bool local;   /* __local: clSetKernelArg takes a size */
+    bool image;   /* any image type */
+    bool sampler; /* sampler_t: the value is a handle */
+    /* Proved: in a one-dimensional launch without offset, each work-item writes no element of it but the one at its own global id. */
+    bool own_write;
     uint32_t element; /* bytes of one such element, where own_write; else 0 */
     uint32_t store;   /* bytes of the largest store through it, where every store is known; else 0 */
 };
@@ -86,8 +85,8 @@ struct translate_kernel {
     char *reason;             /* why not sliceable, a short phrase for statistics; "" when it is */
     bool observes_local_size; /* false: a NULL local size may be chosen by us */
     bool global_atomics;
-    bool
-        splittable; /* no global atomics, SVM, pipes, printf, or pointers from memory: may be spread over several devices */
+    /* No global atomics, SVM, pipes, printf, or pointers from memory: may be spread over several devices. */
+    bool splittable;
     bool writes_images;
     bool uses_printf;
     bool uses_pipes;
@@ -100,11 +99,11 @@ struct translate_kernel {
 struct translate_result {
     char *source; /* the rewritten text, `length` bytes and a 0; NULL when the answer is TRANSLATE_WHOLE */
     size_t length;
-    char *
-        options; /* to be given to the driver with `source`: without -D, -I and what else the rewriting has used up */
+    /* To be given to the driver with `source`: without -D, -I and what else the rewriting has used up. */
+    char *options;
     char *reason; /* why not translated; "" when it is */
-    struct translate_kernel
-        *kernels; /* all kernels of the program, also those not sliceable: all take the hidden argument */
+    /* All kernels of the program, also those not sliceable: all take the hidden argument. */
+    struct translate_kernel *kernels;
     size_t n_kernels;
     bool from_cache;
 };

@@ -19,7 +19,7 @@
 #define HELLO_TASK     4u /* the name is that of a task */
 
 #define WELCOME_JOBS 1u /* report where jobs begin and end */
-#define WELCOME_BUS  2u /* a copy holds its device's bus, whatever its direction (PROTOCOLS.md Q4) */
+#define WELCOME_BUS  2u /* a copy holds its device's bus, whatever its direction (docs/protocols.md Q4) */
 
 #define PLAN_SLICING  1u
 #define PLAN_ADAPTIVE 2u
@@ -70,6 +70,7 @@ enum reason {
     REASON_RUNNING,  /* it runs already */
     REASON_PLANNER,  /* the planner failed */
     REASON_TIME,     /* the planner was too slow */
+    REASON_USER,     /* it belongs to another user */
 };
 
 /* Why a bound is not claimed: what of the model does not hold on this machine now. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/draft.h"
 #include "base/file.h"
 #include "base/input_error.h"
 #include "base/list.h"
@@ -86,6 +87,20 @@ START_TEST(random_below_is_uniform)
 }
 END_TEST
 
+START_TEST(random_below_a_number_that_does_not_divide_the_range_is_uniform_too)
+{
+    /* Below 3 * 2^62 the scaling alone maps two of four neighbours to multiples of 3: a half of all, where a third is right. */
+    struct random_state state;
+    unsigned multiples = 0;
+
+    random_init(&state, 1, 0);
+    for (int i = 0; i < 30000; i++)
+        multiples += random_below(&state, UINT64_C(3) << 62) % 3 == 0;
+    ck_assert_uint_gt(multiples, 9500);
+    ck_assert_uint_lt(multiples, 10500);
+}
+END_TEST
+
 START_TEST(random_between_covers_both_ends_and_the_whole_range)
 {
     struct random_state state;
@@ -148,8 +163,7 @@ END_TEST
 
 static void in_scratch(char folder[64])
 {
-    strcpy(folder, "/tmp/baton-test.XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
+    harness_folder(folder);
     ck_assert_int_eq(chdir(folder), 0);
 }
 
@@ -214,11 +228,97 @@ START_TEST(reading_stops_at_the_limit_and_says_why)
 }
 END_TEST
 
+START_TEST(a_new_file_gets_the_mode_that_the_umask_leaves)
+{
+    char folder[64];
+    struct stat status;
+
+    in_scratch(folder);
+    (void)umask(027);
+    ck_assert_int_eq(file_write_atomic("f", "text", 4), 0);
+    ck_assert_int_eq(stat("f", &status), 0);
+    ck_assert_uint_eq(status.st_mode & 07777, 0640);
+    unlink("f");
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
+START_TEST(what_a_crash_left_behind_does_not_stand_in_the_way)
+{
+    char folder[64];
+    char left[64];
+    char *text;
+    size_t size;
+
+    in_scratch(folder);
+    (void)snprintf(left, sizeof left, "f.%ld-0", (long)getpid());
+    ck_assert_int_eq(symlink("elsewhere", left), 0); /* nor is it followed */
+    ck_assert_int_eq(file_write_atomic("f", "text", 4), 0);
+    ck_assert_int_eq(file_read("f", 100, &text, &size), 0);
+    ck_assert_str_eq(text, "text");
+    ck_assert_int_eq(access("elsewhere", F_OK), -1);
+    free(text);
+    unlink("f");
+    unlink(left);
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
+START_TEST(a_draft_becomes_a_file_only_when_it_is_whole)
+{
+    char folder[64];
+    struct draft draft;
+    char *text = NULL;
+    size_t size;
+
+    in_scratch(folder);
+    ck_assert_int_eq(draft_begin(&draft), 0);
+    (void)fprintf(draft.out, "half");
+    ck_assert_int_eq(draft_finish(&draft, "f", -EIO), -EIO);
+    ck_assert_int_eq(file_read("f", 100, &text, &size), -ENOENT);
+    ck_assert_int_eq(draft_begin(&draft), 0);
+    (void)fprintf(draft.out, "whole");
+    ck_assert_int_eq(draft_finish(&draft, "f", 0), 0);
+    ck_assert_uint_eq(draft.size, 5);
+    ck_assert_int_eq(file_read("f", 100, &text, &size), 0);
+    ck_assert_str_eq(text, "whole");
+    free(text);
+    unlink("f");
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
+START_TEST(a_draft_can_be_taken_or_dropped)
+{
+    struct draft draft;
+    char *text = NULL;
+    size_t size = 0;
+
+    ck_assert_int_eq(draft_begin(&draft), 0);
+    (void)fprintf(draft.out, "words");
+    ck_assert_int_eq(draft_take(&draft, 0, &text, &size), 0);
+    ck_assert_str_eq(text, "words");
+    ck_assert_uint_eq(size, 5);
+    free(text);
+    text = NULL;
+    ck_assert_int_eq(draft_begin(&draft), 0);
+    ck_assert_int_eq(draft_take(&draft, -EPERM, &text, &size), -EPERM);
+    ck_assert_ptr_null(text);
+    draft_drop(&draft); /* has ended: nothing happens */
+    ck_assert_int_eq(draft_begin(&draft), 0);
+    draft_drop(&draft);
+    ck_assert_ptr_null(draft.out);
+}
+END_TEST
+
 HARNESS_MAIN("base", 20, arena_blocks_are_zeroed_aligned_and_apart,
              arena_answers_null_past_its_limit_and_on_overflow,
              random_numbers_repeat_for_a_seed_and_differ_between_streams, random_below_is_uniform,
+             random_below_a_number_that_does_not_divide_the_range_is_uniform_too,
              random_between_covers_both_ends_and_the_whole_range,
              a_list_keeps_order_and_removal_is_harmless_twice,
              a_rejection_prints_where_what_was_expected_and_what_was_found,
              a_file_is_replaced_whole_and_keeps_its_mode, a_failed_write_leaves_the_old_file_and_nothing_else,
-             reading_stops_at_the_limit_and_says_why)
+             a_new_file_gets_the_mode_that_the_umask_leaves,
+             what_a_crash_left_behind_does_not_stand_in_the_way, a_draft_becomes_a_file_only_when_it_is_whole,
+             a_draft_can_be_taken_or_dropped, reading_stops_at_the_limit_and_says_why)

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "base/file.h"
+#include "harness.h"
 
 const char devices_fast[] =
     "links: [{from: MEM0, to: HOST, gbps: 100}, {from: HOST, to: MEM0, gbps: 100}, {from: HOST, to: "
@@ -20,7 +22,7 @@ void devices_open(struct devices *devices, const char *topology)
     const char *text = source;
     cl_platform_id platform;
     cl_uint n = 0;
-    int fd;
+    char folder[64];
 
     memset(devices, 0, sizeof *devices);
     ck_assert_ptr_nonnull(cl);
@@ -38,11 +40,9 @@ void devices_open(struct devices *devices, const char *topology)
         ck_assert_int_eq(cl->clBuildProgram(devices->program[d], 1, &devices->device[d], "", NULL, NULL),
                          CL_SUCCESS);
     }
-    (void)snprintf(devices->topology, sizeof devices->topology, "/tmp/baton-test-XXXXXX");
-    fd = mkstemp(devices->topology);
-    ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(write(fd, topology, strlen(topology)), (ssize_t)strlen(topology));
-    close(fd);
+    harness_folder(folder);
+    (void)snprintf(devices->topology, sizeof devices->topology, "%s/topology.yaml", folder);
+    ck_assert_int_eq(file_write_atomic(devices->topology, topology, strlen(topology)), 0);
 }
 
 void devices_close(struct devices *devices)
@@ -51,7 +51,6 @@ void devices_close(struct devices *devices)
         devices->cl.clReleaseProgram(devices->program[d]);
         devices->cl.clReleaseContext(devices->context[d]);
     }
-    unlink(devices->topology);
 }
 
 struct baton_batcher *devices_batcher(struct devices *devices, enum baton_method method, const char *emulate,

@@ -10,7 +10,7 @@ struct devices {
     cl_device_id device[2];
     cl_context context[2];
     cl_program program[2];
-    char topology[64]; /* path of the file */
+    char topology[96]; /* path of the file */
 };
 
 /* Ends the test as failed when the machine has no two devices. The text is written to a temporary file. */

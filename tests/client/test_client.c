@@ -207,6 +207,21 @@ START_TEST(percentiles_are_nearest_ranks)
 }
 END_TEST
 
+START_TEST(a_rank_between_two_jobs_is_the_later_one)
+{
+    struct jobs jobs;
+
+    jobs_init(&jobs, 0, 0);
+    for (int i = 1; i <= 7; i++) {
+        jobs_begin(&jobs, 0);
+        jobs_end(&jobs, i * MS);
+    }
+    ck_assert_int_eq(jobs_percentile(&jobs, 500), 4 * MS); /* 0.5 x 7 = 3.5 */
+    ck_assert_int_eq(jobs_percentile(&jobs, 990), 7 * MS); /* 0.99 x 7 = 6.93 */
+    jobs_done(&jobs);
+}
+END_TEST
+
 START_TEST(only_the_last_jobs_are_kept_for_percentiles)
 {
     struct jobs jobs;
@@ -260,11 +275,13 @@ START_TEST(stats_are_one_object_with_every_key)
                                        "tardiness_ms",
                                        "misses"};
     struct session *session = open_alone();
-    char path[] = "/tmp/baton-test-stats-XXXXXX";
-    int fd = mkstemp(path);
+    char folder[64];
+    char path[80];
     char *text;
     size_t size;
 
+    harness_folder(folder);
+    (void)snprintf(path, sizeof path, "%s/stats", folder);
     session_count(session, COUNTER_PIECES, 3);
     session_count(session, COUNTER_UNSLICED_BINARY, 2);
     session_job_begin(session, false, 100 * MS);
@@ -282,8 +299,6 @@ START_TEST(stats_are_one_object_with_every_key)
     ck_assert_ptr_nonnull(strstr(text, "\"misses\": 1")); /* 10 ms > 5 ms */
     ck_assert_ptr_nonnull(strstr(text, "\"tardiness_ms\": 5.0"));
     free(text);
-    close(fd);
-    (void)unlink(path);
     ck_assert_int_lt(session_write_stats(session, "/nonexistent/folder/stats"), 0);
     session_close(session);
 }
@@ -391,8 +406,8 @@ HARNESS_MAIN("client", 30, settings_take_what_baton_run_takes,
              response_is_release_to_completion_and_pending_is_what_was_not_occupied,
              a_periodic_job_is_released_on_its_grid, a_stall_is_one_miss_and_not_a_debt,
              a_new_period_may_start_at_a_miss, percentiles_are_nearest_ranks,
-             only_the_last_jobs_are_kept_for_percentiles, stats_are_one_object_with_every_key,
-             the_standing_with_the_system_becomes_a_priority,
+             a_rank_between_two_jobs_is_the_later_one, only_the_last_jobs_are_kept_for_percentiles,
+             stats_are_one_object_with_every_key, the_standing_with_the_system_becomes_a_priority,
              a_real_time_client_stands_in_the_band_until_it_leaves,
              a_thread_that_is_real_time_already_stays_as_it_is, explicit_jobs_silence_inferred_ones,
              the_public_calls_keep_statistics_without_layer_and_daemon)

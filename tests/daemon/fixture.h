@@ -25,11 +25,15 @@ void fixture_done(struct fixture *fixture);
 /* Settings that connect there. */
 struct settings fixture_settings(const struct fixture *fixture, const char *name, int priority);
 
-/* Waits up to 5 s until condition(argument) holds; fails the test with `what` otherwise. */
+/* Waits up to 20 s until condition(argument) holds; fails the test with `what` otherwise. */
 void fixture_wait(bool (*condition)(void *argument), void *argument, const char *what);
 
 /* Milliseconds of CPU (user and system) that a process has used. */
 double fixture_cpu_ms(pid_t pid);
+
+/* Nanoseconds that the threads of a process, all together, were ready to run and had no processor: what a busy machine took from them. A
+ * thread that waits for somebody adds nothing. */
+baton_nsec fixture_held_up(pid_t pid);
 
 /* ---- clients as processes ---- */
 
@@ -56,6 +60,8 @@ struct puppet {
 
 /* Opens a session and the execution lease of `device`. */
 struct puppet puppet_start(const struct fixture *fixture, const char *name, int priority, const char *device);
+struct puppet puppet_start_on(const struct fixture *fixture, const char *name, int priority,
+                              const char *device, enum lease_engine engine);
 /* Says something, without waiting for the answer. */
 void puppet_say(struct puppet *puppet, enum puppet_order order);
 /* The answer, or 0 if none came within the limit. */

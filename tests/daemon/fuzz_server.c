@@ -53,10 +53,11 @@ static void report(void *user, const struct server_report *what)
 }
 
 /* Answers come from the input too. */
-static int plan(void *user, const char *text, size_t size)
+static int plan(void *user, const char *file, const char *text, size_t size)
 {
     struct fuzz_host *host = user;
 
+    (void)file;
     (void)text;
     (void)size;
     host->asked = true;

@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +19,7 @@
 #include "base/random.h"
 #include "fixture.h"
 #include "harness.h"
+#include "wire/dial.h"
 #include "wire/frame.h"
 #include "wire/outbox.h"
 #include "wire/page.h"
@@ -37,17 +37,9 @@ struct raw {
 
 static int raw_connect(const struct fixture *fixture)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    char path[SOCKET_PATH_SIZE];
 
-    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", fixture->socket);
-    if (connect(fd, (const struct sockaddr *)&address, sizeof address) < 0) {
-        int result = -errno;
-
-        close(fd);
-        return result;
-    }
-    return fd;
+    return dial(fixture->socket, 0, path);
 }
 
 static void raw_send(const struct raw *raw, const struct frame *frame)

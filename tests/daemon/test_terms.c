@@ -158,5 +158,72 @@ START_TEST(a_task_belongs_to_the_user_who_runs_it_and_never_exceeds_a_ceiling)
 }
 END_TEST
 
+static bool is_best_effort(void *argument)
+{
+    struct session_plan plan;
+
+    session_plan(argument, &plan);
+    return plan.best_effort;
+}
+
+START_TEST(a_task_that_a_user_claims_is_nobody_elses)
+{
+    static const char plan[] = "analysis: holistic\nprofile: priority\ntasks:\n"
+                               "  - {name: eye, priority: 70}\n  - {name: ear, priority: 60}\n";
+    struct fixture fixture;
+    char path[128];
+    char plan_path[128];
+    const char *extra[] = {"--shared", "--plan", plan_path, NULL};
+
+    if (getuid() != 0)
+        return; /* only root can become somebody else */
+    fixture_start(&fixture, CONFIG, NULL);
+    fixture_kill_daemon(&fixture, SIGTERM);
+    write_text(&fixture, "plan.yaml", plan, plan_path);
+    write_text(&fixture, "c.yaml",
+               CONFIG
+               "users: [{user: 1, ceiling: 90, tasks: [eye]}, {user: 65534, ceiling: 90, tasks: [ear]}]\n",
+               path);
+    ck_assert_int_eq(chmod(fixture.folder, 0755), 0);
+    fixture_restart(&fixture, extra);
+    ck_assert_int_eq(priority_as_nobody(&fixture, "eye", 99), 200); /* it is user 1's, running or not */
+    ck_assert_int_eq(priority_as_nobody(&fixture, "ear", 1), 60);
+    fixture_done(&fixture);
+}
+END_TEST
+
+START_TEST(whose_a_task_is_can_change_while_it_runs)
+{
+    static const char plan[] =
+        "analysis: holistic\nprofile: priority\ntasks:\n  - {name: eye, priority: 70}\n";
+    struct fixture fixture;
+    struct session *eye;
+    char config[256];
+    char path[128];
+    char plan_path[128];
+    const char *extra[] = {"--plan", plan_path, NULL};
+
+    if (getuid() == 0)
+        return; /* root may run what others claim */
+    fixture_start(&fixture, CONFIG, NULL);
+    fixture_kill_daemon(&fixture, SIGTERM);
+    write_text(&fixture, "plan.yaml", plan, plan_path);
+    fixture_restart(&fixture, extra);
+    eye = join(&fixture, "eye", 5);
+    fixture_wait(has_priority, &(struct expected){eye, 70}, "the plan");
+    write_text(&fixture, "c.yaml", CONFIG "users: [{user: root, tasks: [eye]}]\n", path);
+    (void)kill(fixture.daemon, SIGHUP);
+    fixture_wait(is_best_effort, eye, "root claims it");
+    (void)snprintf(config, sizeof config, CONFIG "users: [{user: %u, ceiling: 99, tasks: [eye]}]\n",
+                   (unsigned)getuid());
+    write_text(&fixture, "c.yaml", config, path);
+    (void)kill(fixture.daemon, SIGHUP);
+    fixture_wait(has_priority, &(struct expected){eye, 70}, "it is ours again");
+    session_close(eye);
+    fixture_done(&fixture);
+}
+END_TEST
+
 HARNESS_MAIN("terms", 30, a_new_plan_is_taken_between_two_jobs, a_lower_ceiling_does_not_wait_for_a_border,
+             a_task_that_a_user_claims_is_nobody_elses, whose_a_task_is_can_change_while_it_runs,
              a_task_belongs_to_the_user_who_runs_it_and_never_exceeds_a_ceiling)

@@ -52,7 +52,7 @@ static unsigned engine_of(unsigned lease)
     return lease % 2 ? FRAME_ENGINE_COPY_IN : FRAME_ENGINE_EXECUTION;
 }
 
-/* With one bus, copies on both devices exclude each other (PROTOCOLS.md Q4). */
+/* With one bus, copies on both devices exclude each other (docs/protocols.md Q4). */
 static bool conflict(const struct world *world, unsigned a, unsigned b)
 {
     return a == b || (a % 2 && b % 2 && sched_profiles[world->config.profile].buses);
@@ -187,10 +187,11 @@ static void host_report(void *user, const struct server_report *report)
         fail(world, "an honest client was dropped (report %d)", (int)report->kind);
 }
 
-static int host_plan(void *user, const char *text, size_t size)
+static int host_plan(void *user, const char *file, const char *text, size_t size)
 {
     struct world *world = user;
 
+    (void)file;
     (void)text;
     (void)size;
     if (chance(world, 8))

@@ -424,6 +424,43 @@ START_TEST(plans_with_doubled_priorities_are_rejected)
 }
 END_TEST
 
+/* Which CPU clusters own a GPU cluster, as digits and letters: "0", "23", ... */
+static const char *owners(const struct platform *platform, unsigned gpu_cluster)
+{
+    static char text[32];
+    size_t n = 0;
+
+    for (unsigned x = 0; x < platform_cpu_clusters(platform); x++) {
+        if (platform_owns(platform, x, gpu_cluster))
+            text[n++] = "0123456789ab"[x];
+    }
+    text[n] = 0;
+    return text;
+}
+
+/* The machine of GPUSync's Fig. 4: two nodes, each of six CPUs and four GPUs. */
+START_TEST(gpus_belong_to_the_cpus_of_their_node)
+{
+    struct platform platform = {.cpus = 12, .numa_nodes = 2, .gpus = 8, .cpu_cluster = 6, .gpu_cluster = 1};
+    unsigned one = 1;
+    struct cluster_list attach[] = {{&one, 1}};
+
+    ck_assert_str_eq(owners(&platform, 3), "0"); /* a CPU cluster per node, a cluster per GPU */
+    ck_assert_str_eq(owners(&platform, 4), "1");
+    platform.cpu_cluster = 1; /* six CPU clusters, four GPU clusters a node: two of each six own none */
+    ck_assert_str_eq(owners(&platform, 3), "3");
+    ck_assert_str_eq(owners(&platform, 4), "6");
+    ck_assert_str_eq(owners(&platform, 7), "9");
+    platform.gpu_cluster = 2; /* two GPU clusters a node: three CPU clusters each */
+    ck_assert_str_eq(owners(&platform, 1), "345");
+    ck_assert_str_eq(owners(&platform, 2), "678");
+    platform.gpu_cluster = 8; /* spans the nodes */
+    ck_assert_str_eq(owners(&platform, 0), "0123456789ab");
+    platform.attach = attach; /* what the file says goes before the rule */
+    ck_assert_str_eq(owners(&platform, 0), "1");
+}
+END_TEST
+
 HARNESS_MAIN("model", 30, the_example_of_the_design_is_read_with_its_units,
              pieces_and_lengths_per_gpu_are_read, json_is_yaml,
              unknown_keys_and_wrong_types_are_rejected_where_they_stand,
@@ -435,4 +472,4 @@ HARNESS_MAIN("model", 30, the_example_of_the_design_is_read_with_its_units,
              what_is_printed_reads_back_to_the_same, durations_print_exactly,
              tasks_are_ordered_by_priority_or_else_by_deadline_then_index,
              copies_cost_linearly_between_entries_and_proportionally_beyond, a_plan_reads_back_what_it_prints,
-             plans_with_doubled_priorities_are_rejected)
+             plans_with_doubled_priorities_are_rejected, gpus_belong_to_the_cpus_of_their_node)

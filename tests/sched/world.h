@@ -19,8 +19,8 @@ struct world_request {
 
 struct world {
     struct sched_config config;
-    unsigned
-        clients; /* client i has priority 90 - 10 i, one job at a time, and lives in CPU cluster cpu_cluster[i] */
+    /* Client i has priority 90 - 10 i, one job at a time, and lives in CPU cluster cpu_cluster[i]. */
+    unsigned clients;
     unsigned cpu_cluster[WORLD_MAX_CLIENTS];
     struct world_request menu[WORLD_MAX_MENU];
     unsigned n_menu;

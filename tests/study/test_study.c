@@ -30,10 +30,8 @@ static const char *in_folder(const char *name)
     static char path[2][128];
     static int turn;
 
-    if (!folder[0]) {
-        (void)snprintf(folder, sizeof folder, "/tmp/baton-study-XXXXXX");
-        ck_assert_ptr_nonnull(mkdtemp(folder));
-    }
+    if (!folder[0])
+        harness_folder(folder);
     turn = !turn;
     (void)snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
     return path[turn];

@@ -32,10 +32,10 @@ enum gpusync_peer_bound {
 };
 
 struct gpusync_options {
-    bool
-        sound; /* own interrupt halves, critical sections that contain them: SOUND fixes of (17), (20), (24) and K */
-    bool
-        tight; /* FIFO caps: at most one request of each other task ahead of each of mine (docs/gpusync.md) */
+    /* Own interrupt halves, critical sections that contain them: what equations (17), (20), (24) and K leave out. */
+    bool sound;
+    /* FIFO caps: at most one request of each other task ahead of each of mine (docs/gpusync.md). */
+    bool tight;
     bool dilate;   /* interrupts also stretch blocking: b is divided by 1 - u_tick - u_irq like e */
     bool few_rule; /* |T^G| <= g: every task has a GPU of its own, whether or not the run time pins it */
     bool decide;   /* stop at the first reason to reject; terms are then incomplete */

@@ -9,8 +9,8 @@
 /* A stage of a more urgent task as its victims see it. */
 struct load {
     baton_nsec length; /* C of one lane */
-    baton_nsec
-        spread; /* C of one lane where work is spread over all GPUs; more than length only in a demand */
+    /* C of one lane where work is spread over all GPUs; more than length only in a demand. */
+    baton_nsec spread;
     baton_nsec jitter; /* J = A - b: how much later than the earliest its arrival can be */
     baton_nsec span;   /* S = F - b */
     baton_nsec period;
@@ -77,8 +77,8 @@ struct holistic {
     size_t max_options;
     unsigned cpus, gpus;
     bool uniform; /* GPUs are alike and every kernel may run on each: looking at one is enough */
-    unsigned weights[PIPELINE_MAX_GPUS],
-        weight_sum; /* SOUND 4, fixed per pipeline so that bounds stay monotone */
+    /* Of unequal GPUs, fixed per pipeline so that bounds stay monotone. */
+    unsigned weights[PIPELINE_MAX_GPUS], weight_sum;
 
     struct load *loads[PIPELINE_UNITS];
     size_t *first[PIPELINE_UNITS]; /* loads of task k: first[k] .. first[k + 1] */
@@ -96,8 +96,8 @@ struct holistic {
     struct blocking *seen; /* the blocking that responses[] was computed with */
     bool *known;
     bool *is_demand; /* its loads are its demand, see holistic_hopeful */
-    bool *
-        rounded; /* the iteration was cut short: the response is not the least fixed point but on the side asked for */
+    /* The iteration was cut short: the response is not the least fixed point but on the side asked for. */
+    bool *rounded;
     unsigned cap;
     bool lower; /* results are to be lower bounds of the bounds (nodes of a search), not upper ones */
     bool cut;   /* set when an iteration was cut short */

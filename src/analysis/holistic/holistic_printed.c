@@ -21,8 +21,8 @@ struct holistic_printed {
     unsigned units[PIPELINE_UNITS];
     struct interferer *interferers[PIPELINE_UNITS];
     size_t *first[PIPELINE_UNITS]; /* interferers of task k: first[k] .. first[k + 1] */
-    struct sorted_stage
-        *sorted; /* option * max_stages + first[unit] + ..., ascending, by unit one after the other */
+    /* option * max_stages + first[unit] + ..., ascending, by unit one after the other. */
+    struct sorted_stage *sorted;
     baton_nsec *longest[PIPELINE_UNITS];       /* by task * max_options + option */
     baton_nsec *least_longest[PIPELINE_UNITS]; /* by task: the least over its options */
     baton_nsec *sums[PIPELINE_UNITS];          /* by task * max_options + option: of interference */

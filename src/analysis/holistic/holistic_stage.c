@@ -272,7 +272,7 @@ baton_nsec top_lanes(const struct blocking *blocking, unsigned m)
     return sum;
 }
 
-/* The heaviest a lane of the load can weigh on any GPU, weights as in SOUND 4. */
+/* The heaviest a lane of the load can weigh on any GPU. */
 static baton_nsec weighted(const struct holistic *h, const struct load *load)
 {
     baton_nsec heaviest = 0;

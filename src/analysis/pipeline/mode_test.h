@@ -25,12 +25,14 @@ int mode_ratio_compare(struct mode_ratio a, struct mode_ratio b);
 
 struct mode_run {
     const unsigned char *choice; /* per task: its option; read for tasks < n_fixed */
-    size_t
-        n_fixed; /* tasks from here on are not chosen yet: only what they do in every option (see narrow) is counted */
+    /* Tasks from here on are not chosen yet: only what they do in every option (see narrow) is counted. */
+    size_t n_fixed;
     size_t n_run; /* tasks 0 .. n_run - 1 are tested; at most n_fixed */
-    unsigned
-        cap; /* responses beyond cap periods count as MODE_UNBOUNDED (as the cap itself if cap > 1, so that a planner
-                     can compare hopeless choices; such values, and those of less urgent tasks, bound nothing) */
+    /*
+     * Responses beyond cap periods count as MODE_UNBOUNDED (as the cap itself if cap > 1, so that a planner can compare hopeless
+     * choices; such values, and those of less urgent tasks, bound nothing).
+     */
+    unsigned cap;
     /* Stop early: */
     bool until_miss;                /* at the first response beyond its deadline */
     const struct mode_ratio *limit; /* at the first R/D that is not below it; NULL: none */

@@ -70,18 +70,18 @@ struct pipeline {
  * How pipeline_build makes options. A task whose kernels have a fixed set of GPUs, or that has no kernel, keeps what the file says.
  */
 struct pipeline_rules {
-    const unsigned *
-        gpus; /* by task of the set: exactly one option, so many GPUs, placed as the file says; NULL: see below */
-    bool
-        one_or_all; /* one option on one GPU and, where lengths are given, one on all; placed as the file says */
+    /* By task of the set: exactly one option, so many GPUs, placed as the file says; NULL: see below. */
+    const unsigned *gpus;
+    /* One option on one GPU and, where lengths are given, one on all; placed as the file says. */
+    bool one_or_all;
     bool every_number; /* an option for each number of GPUs with lengths given */
-    bool
-        choose_placement; /* `any` and `chosen` both; going from `chosen` to `any` pays the replicated upload */
-    bool whole;           /* pieces are ignored: every stage is one non-preemptive piece (holistic-printed) */
+    /* `any` and `chosen` both; going from `chosen` to `any` pays the replicated upload. */
+    bool choose_placement;
+    bool whole; /* pieces are ignored: every stage is one non-preemptive piece (holistic-printed) */
 };
 
 /*
- * Builds the pipeline in arena. INPUT_REJECTED where the pipeline model is not met (SOUND.md sections 0 and 8): a deadline beyond the period,
+ * Builds the pipeline in arena. INPUT_REJECTED where the pipeline model is not met (docs/analysis.md): a deadline beyond the period,
  * several buses, clusters, state that jobs would have to move between GPUs, a mode without lengths. -ENOMEM.
  */
 int pipeline_build(const struct task_set *set, const struct pipeline_rules *rules, struct arena *arena,

@@ -25,18 +25,15 @@ static const char *const path_assumption =
 /* The string of warps, counted from 1; the caller frees it. */
 static char *format_order(const uint16_t order[], size_t n)
 {
+    struct draft draft;
     char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    size_t size;
 
-    if (!out)
+    if (draft_begin(&draft) < 0)
         return NULL;
     for (size_t i = 0; i < n; i++)
-        (void)fprintf(out, i ? " %u" : "%u", order[i] + 1u);
-    if (fclose(out)) {
-        free(text);
-        return NULL;
-    }
+        (void)fprintf(draft.out, i ? " %u" : "%u", order[i] + 1u);
+    (void)draft_take(&draft, 0, &text, &size);
     return text;
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/draft.h"
 #include "cli/measure/measure.h"
 #include "report/page.h"
 #include "report/svg.h"
@@ -184,17 +185,17 @@ static void draw_histogram(const struct measurement *measurement, int probe, FIL
 void measure_write_page(const struct measurement *measurement, FILE *out)
 {
     struct page page;
+    struct draft draft;
     char *caveats = NULL;
     size_t size;
-    FILE *memory = open_memstream(&caveats, &size);
+    int result = draft_begin(&draft);
 
     page_begin(&page, out, "Overheads of this machine", "by baton measure");
-    if (memory) {
-        measure_caveats(measurement, "", memory);
-        if (fclose(memory) == 0)
-            page_section(&page, "What cannot be seen", caveats);
-        free(caveats);
-    }
+    if (!result)
+        measure_caveats(measurement, "", draft.out);
+    if (draft_take(&draft, result, &caveats, &size) == 0)
+        page_section(&page, "What cannot be seen", caveats);
+    free(caveats);
     for (int p = 0; p < PROBES; p++) {
         page_section(&page, probe_names[p], NULL);
         page_picture_begin(&page);

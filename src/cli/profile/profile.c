@@ -108,15 +108,21 @@ static void say_doubts(const struct profile_task *task, const struct profile_out
     }
 }
 
-static void say(const struct wishes *wishes, const struct profile_task *task,
-                const struct profile_outcome *outcome)
+static double mean_ms(const struct profile_task *task)
 {
-    double mean = nsec_to_ms(task->sum) / (double)task->jobs;
+    return nsec_to_ms(task->sum) / (double)task->jobs;
+}
+
+/* tasks[k] and outcomes[k]: on k + 1 GPUs. */
+static void say(const struct wishes *wishes, const struct profile_task tasks[],
+                const struct profile_outcome outcomes[])
+{
+    const struct profile_task *task = &tasks[0];
 
     (void)fprintf(stderr,
                   "%s: %zu jobs (%s; the first %zu left out), response best %.3f mean %.3f worst %.3f ms\n",
                   wishes->task.name, task->jobs, task->explicit_jobs ? "explicit" : "inferred", task->warm,
-                  nsec_to_ms(task->best), mean, nsec_to_ms(task->worst));
+                  nsec_to_ms(task->best), mean_ms(task), nsec_to_ms(task->worst));
     (void)fprintf(stderr, "  the first job took %.3f ms, with all that happens once\n",
                   nsec_to_ms(task->first));
     if (!wishes->task.period)
@@ -124,7 +130,11 @@ static void say(const struct wishes *wishes, const struct profile_task *task,
                       "  period inferred: %.3f ms, the median; two releases came as close as %.3f ms. Say "
                       "--period if you know it\n",
                       nsec_to_ms(task->period), nsec_to_ms(task->shortest));
-    say_doubts(task, outcome);
+    say_doubts(task, &outcomes[0]);
+    for (unsigned k = 1; k < wishes->gpus; k++)
+        (void)fprintf(stderr, "  on %u GPUs: %zu jobs, response best %.3f mean %.3f worst %.3f ms\n", k + 1,
+                      tasks[k].jobs, nsec_to_ms(tasks[k].best), mean_ms(&tasks[k]),
+                      nsec_to_ms(tasks[k].worst));
 }
 
 /* --- the set --- */
@@ -215,11 +225,13 @@ static int measure(const struct cli_args *args, struct wishes *wishes, struct pr
         *ret_status = outcomes[k].status;
         if (result == 0)
             result = profile_align(&outcomes[k].log, wishes->run.warm, &tasks[k]);
-        if (result == -ENODATA) {
+        if (result == -ENODATA && *ret_status) {
+            result = 0; /* why it has no jobs: it failed, and run() says so */
+        } else if (result == -ENODATA) {
             (void)fprintf(
                 stderr, "baton profile: expected more than %zu jobs on OpenCL, found %zu; nothing written\n",
                 wishes->run.warm, outcomes[k].log.n_jobs);
-            result = *ret_status ? *ret_status : CLI_NO;
+            result = CLI_NO;
         } else if (result) {
             result = cli_fail_environment(args, result, "the log of %s", wishes->task.name);
         }
@@ -272,7 +284,7 @@ static int run(const struct cli_args *args)
         result = measure(args, &wishes, outcomes, tasks, &status);
     if (!result && args->n_positional && status == 0) {
         wishes.task.incomplete = outcomes[0].log.incomplete;
-        say(&wishes, &tasks[0], &outcomes[0]);
+        say(&wishes, tasks, outcomes);
         result = add_measured(args, &wishes, tasks, &set);
     }
     if (!result && status)

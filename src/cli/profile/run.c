@@ -179,7 +179,7 @@ static void run_program(const struct profile_place *place, const struct profile_
 {
     size_t n = 0;
     char gpus[16];
-    char **words;
+    const char **words;
 
     while (run->command[n])
         n++;
@@ -188,21 +188,21 @@ static void run_program(const struct profile_place *place, const struct profile_
         _exit(127);
     (void)snprintf(gpus, sizeof gpus, "%u", run->gpus);
     n = 0;
-    words[n++] = (char[]){"baton"};
-    words[n++] = (char[]){"run"};
-    words[n++] = (char[]){"--require-daemon"};
-    words[n++] = (char[]){"--socket"};
-    words[n++] = (char *)(uintptr_t)place->socket;
-    words[n++] = (char[]){"--name"};
-    words[n++] = (char *)(uintptr_t)run->name;
+    words[n++] = "baton";
+    words[n++] = "run";
+    words[n++] = "--require-daemon";
+    words[n++] = "--socket";
+    words[n++] = place->socket;
+    words[n++] = "--name";
+    words[n++] = run->name;
     if (run->gpus > 1) {
-        words[n++] = (char[]){"--gpus"};
+        words[n++] = "--gpus";
         words[n++] = gpus;
     }
-    words[n++] = (char[]){"--"};
+    words[n++] = "--";
     for (size_t i = 0; run->command[i]; i++)
         words[n++] = run->command[i];
-    exec_sibling("baton", words);
+    exec_sibling("baton", (char *const *)words);
 }
 
 /* Signals that end a profile reach the program, which then ends by itself, and the profile of what it did is written. */

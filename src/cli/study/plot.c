@@ -22,13 +22,19 @@ struct album {
 };
 
 /* Writes the SVG as a file of its own and into the page. */
-static int add_picture(struct album *album, const char *name, const char *text, size_t size)
+/* What was drawn, as result says, goes to the page and into a file of its own. Ends the drawing. */
+static int add_picture(struct album *album, const char *name, struct draft *drawing, int result)
 {
     char path[4096];
     int length = snprintf(path, sizeof path, "%s/%s.svg", album->folder, name);
+    char *text = NULL;
+    size_t size;
 
-    if (length < 0 || (size_t)length >= sizeof path)
-        return -ENAMETOOLONG;
+    if (!result && (length < 0 || (size_t)length >= sizeof path))
+        result = -ENAMETOOLONG;
+    result = draft_take(drawing, result, &text, &size);
+    if (result)
+        return result;
     for (char *c = path + strlen(album->folder) + 1; *c; c++)
         if (*c == '/')
             *c = '-';
@@ -36,7 +42,9 @@ static int add_picture(struct album *album, const char *name, const char *text, 
     (void)fwrite(text, 1, size, album->page.out);
     page_picture_end(&album->page);
     album->pictures++;
-    return file_write_atomic(path, text, size);
+    result = file_write_atomic(path, text, size);
+    free(text);
+    return result;
 }
 
 static void add_rank_table(struct page *page, const struct ranking *ranking, const struct rank_table *table)
@@ -79,23 +87,19 @@ static int add_ranks(struct album *album, const struct ranking *ranking)
 
     for (size_t t = 0; t < ranking->n_tables && !result; t++) {
         const struct rank_table *table = &ranking->tables[t];
-        char *text = NULL;
-        size_t size;
+        struct draft drawing;
         char name[128];
-        FILE *memory;
 
         if (table->combinations == 0)
             continue;
-        memory = open_memstream(&text, &size);
-        if (!memory)
-            return -ENOMEM;
-        study_draw_ranks(ranking, table, memory);
+        result = draft_begin(&drawing);
+        if (!result)
+            study_draw_ranks(ranking, table, drawing.out);
         (void)snprintf(name, sizeof name, "Rankings under %s", table->overheads);
         page_section(&album->page, name,
                      "Best first: by the median of the sub-ranks, then by their average.");
         (void)snprintf(name, sizeof name, "rank-%s", table->overheads);
-        result = fclose(memory) ? -ENOMEM : add_picture(album, name, text, size);
-        free(text);
+        result = add_picture(album, name, &drawing, result);
         add_rank_table(&album->page, ranking, table);
     }
     return result;
@@ -175,21 +179,13 @@ static int add_scene(struct album *album, struct store *store, const struct rank
                      const struct study_scene *scene, size_t number)
 {
     char name[64];
-    char *text = NULL;
-    size_t size;
-    FILE *memory = open_memstream(&text, &size);
-    int result;
+    struct draft drawing;
+    int result = draft_begin(&drawing);
 
-    if (!memory)
-        return -ENOMEM;
-    result = study_draw_curves(store, ranking, scene, memory);
-    (void)snprintf(name, sizeof name, "curves-%03zu", number);
-    if (fclose(memory) && !result)
-        result = -ENOMEM;
     if (!result)
-        result = add_picture(album, name, text, size);
-    free(text);
-    return result;
+        result = study_draw_curves(store, ranking, scene, drawing.out);
+    (void)snprintf(name, sizeof name, "curves-%03zu", number);
+    return add_picture(album, name, &drawing, result);
 }
 
 static int add_scenes(struct album *album, struct store *store, const struct ranking *ranking,
@@ -243,18 +239,12 @@ static int add_gema(struct album *album, struct store *store)
 
     page_section(&album->page, "Policies", "The fraction of task sets that each policy makes schedulable.");
     for (size_t i = 0; i < sizeof curves / sizeof curves[0] && !result; i++) {
-        char *text = NULL;
-        size_t size;
-        FILE *memory = open_memstream(&text, &size);
+        struct draft drawing;
 
-        if (!memory)
-            return -ENOMEM;
-        result = study_draw_gema(store, curves[i], memory);
-        if (fclose(memory) && !result)
-            result = -ENOMEM;
+        result = draft_begin(&drawing);
         if (!result)
-            result = add_picture(album, curves[i], text, size);
-        free(text);
+            result = study_draw_gema(store, curves[i], drawing.out);
+        result = add_picture(album, curves[i], &drawing, result);
     }
     return result;
 }

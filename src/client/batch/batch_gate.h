@@ -1,5 +1,5 @@
 /*
- * Where a batch asks for the interconnect before it begins (PROTOCOLS M2): all engines and buses that it uses in one group
+ * Where a batch asks for the interconnect before it begins (docs/protocols.md M2): all engines and buses that it uses in one group
  * request, held until it ends. A session with the daemon implements it; without one there is no gate.
  */
 #ifndef CLIENT_BATCH_GATE_H

@@ -1,5 +1,5 @@
 /*
- * Real-time standing: the daemon's own, and that of clients that hold what others wait for (PROTOCOLS.md D3). Every change
+ * Real-time standing: the daemon's own, and that of clients that hold what others wait for. Every change
  * is remembered and undone: at release, when the client goes, when the daemon ends.
  */
 #ifndef DAEMON_BOOST_H

@@ -89,13 +89,17 @@ static int reload(void *user, char *ret_text, size_t size)
     return loop->reload(loop, ret_text, size);
 }
 
-static int plan(void *user, const char *text, size_t size)
+static int plan(void *user, const char *file, const char *text, size_t size)
 {
     struct loop *loop = user;
-    const char *analysis = sched_profiles[loop->config.profile].analysis;
+    struct planner_question question = {.program = loop->config.planner,
+                                        .analysis = sched_profiles[loop->config.profile].analysis,
+                                        .file = file,
+                                        .set = text,
+                                        .size = size,
+                                        .limit = loop->config.planner_limit};
     struct planner *planner = loop->planner;
-    int result = planner_start(planner, loop->config.planner, analysis, text, size,
-                               loop->config.planner_limit, clock_now());
+    int result = planner_start(planner, &question, clock_now());
 
     if (!result)
         result = loop_watch(loop, planner->pidfd, EPOLLIN, SOURCE_PLANNED, 0);

@@ -16,7 +16,9 @@
 #define SYSTEM_CONFIG "/etc/baton/baton.yaml"
 
 struct options {
-    const char *socket, *config, *profile, *policy, *plan, *tasks;
+    const char *socket, *profile, *policy, *plan, *tasks;
+    char config[sizeof((struct config *)NULL)->plan]; /* "": the usual places */
+    char folder[sizeof((struct config *)NULL)->plan]; /* where batond was started */
     double idle_exit_ms;
     bool foreground, shared;
 };
@@ -90,7 +92,7 @@ static int read_all_config(struct config *config)
     int result;
 
     config_init(config);
-    if (options.config)
+    if (options.config[0])
         return read_config(config, options.config, true);
     result = read_config(config, SYSTEM_CONFIG, false);
     if (result || getuid() == 0 || (!home && !base))
@@ -100,6 +102,16 @@ static int read_all_config(struct config *config)
     else
         (void)snprintf(path, sizeof path, "%s/.config/baton/baton.yaml", home ? home : "");
     return read_config(config, path, false);
+}
+
+/* batond leaves its working folder for `/`: names of files are made whole while they still mean what they meant. */
+static void make_absolute(char *path, size_t size)
+{
+    char whole[sizeof((struct config *)NULL)->plan];
+
+    if (path[0] && path[0] != '/' &&
+        (size_t)snprintf(whole, sizeof whole, "%s/%s", options.folder, path) < size)
+        (void)snprintf(path, size, "%s", whole);
 }
 
 /* The command line has the last word. */
@@ -129,6 +141,9 @@ static int apply_options(struct config *config)
         (void)snprintf(config->tasks, sizeof config->tasks, "%s", options.tasks);
     if (options.idle_exit_ms >= 0)
         config->idle_exit = (baton_nsec)(options.idle_exit_ms * (double)NSEC_PER_MS);
+    make_absolute(config->plan, sizeof config->plan);
+    make_absolute(config->tasks, sizeof config->tasks);
+    make_absolute(config->planner, sizeof config->planner);
     return 0;
 }
 
@@ -253,13 +268,16 @@ static int parse_options(int argc, char *argv[])
 
     if (socket)
         options.socket = socket;
+    if (!getcwd(options.folder, sizeof options.folder))
+        (void)snprintf(options.folder, sizeof options.folder, "."); /* gone: such names fail by themselves */
     while ((c = getopt_long(argc, argv, "", known, NULL)) != -1) {
         switch (c) {
         case 's':
             options.socket = optarg;
             break;
         case 'c':
-            options.config = optarg;
+            (void)snprintf(options.config, sizeof options.config, "%s", optarg);
+            make_absolute(options.config, sizeof options.config);
             break;
         case 'p':
             options.profile = optarg;
@@ -344,9 +362,8 @@ static int open_listener(struct listener *listener)
     return 3;
 }
 
-static int serve(struct loop *loop)
+static int serve(struct loop *loop, struct files *files)
 {
-    struct files files;
     char text[1024] = "";
     int result = loop_init(loop);
 
@@ -354,11 +371,8 @@ static int serve(struct loop *loop)
         say("cannot start: %s", strerror(-result));
         return 3;
     }
-    result = read_files(&loop->config, &files, text, sizeof text);
-    if (!result) {
-        result = use_files(loop, &loop->config, &files, text, sizeof text);
-        files_done(&files);
-    }
+    result = use_files(loop, &loop->config, files, text, sizeof text);
+    files_done(files);
     if (result) {
         say("%s", text);
         return 2;
@@ -372,6 +386,8 @@ static int serve(struct loop *loop)
 int main(int argc, char *argv[])
 {
     static struct loop loop;
+    struct files files = {0};
+    char text[1024] = "";
     int status = parse_options(argc, argv);
 
     loop.log = say;
@@ -380,16 +396,22 @@ int main(int argc, char *argv[])
         status = read_all_config(&loop.config);
     if (!status)
         status = apply_options(&loop.config);
+    if (!status && read_files(&loop.config, &files, text, sizeof text)) {
+        say("%s", text);
+        status = 2;
+    }
     if (!status)
         status = open_listener(&loop.listener);
-    if (status)
+    if (status) {
+        files_done(&files);
         return status;
+    }
     if (!options.foreground && !loop.listener.handed && go_to_background() < 0) {
         say("cannot go to the background: %s", strerror(errno));
         listener_close(&loop.listener, true);
         return 3;
     }
-    status = serve(&loop);
+    status = serve(&loop, &files);
     loop_done(&loop);
     listener_close(&loop.listener, true);
     return status;

@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/draft.h"
 #include "daemon/exposition.h"
 
 void metrics_init(struct metrics *metrics)
@@ -137,21 +138,19 @@ int metrics_accept(struct metrics *metrics, baton_nsec now_at)
 
 static void answer(struct metrics_reader *reader, const char *status, const struct server *server)
 {
+    struct draft draft;
     char *body = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&body, &size);
     int n;
 
-    if (!out)
+    if (draft_begin(&draft) < 0)
         return;
     if (server)
-        exposition_write(server, out);
+        exposition_write(server, draft.out);
     else
-        (void)fprintf(out, "%s\n", status);
-    if (fclose(out) != 0) {
-        free(body);
+        (void)fprintf(draft.out, "%s\n", status);
+    if (draft_take(&draft, 0, &body, &size) < 0)
         return;
-    }
     n = asprintf(&reader->answer,
                  "HTTP/1.1 %s\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: "
                  "%zu\r\nConnection: close\r\n\r\n%s",

@@ -73,11 +73,23 @@ static void become_baton(const char *program, const char *analysis)
     (void)execvp("baton", arguments);
 }
 
-/* The child's side. Only what is safe after fork(); the daemon has one thread. */
-static void run_child(const char *program, const char *analysis, int input, const int outputs[PLANNER_PIPES],
-                      baton_nsec limit)
+/* Paths in a task set are relative to its folder. One that is gone fails where a file is wanted, not here. */
+static void enter_folder(const char *file)
 {
-    rlim_t seconds = (rlim_t)(limit / NSEC_PER_SEC) + 1;
+    const char *slash = strrchr(file, '/');
+    char folder[4096];
+
+    if (!slash || (size_t)(slash - file) + 2 > sizeof folder)
+        return;
+    memcpy(folder, file, (size_t)(slash - file) + 1);
+    folder[slash - file + 1] = 0;
+    (void)!chdir(folder);
+}
+
+/* The child's side. Only what is safe after fork(); the daemon has one thread. */
+static void run_child(const struct planner_question *question, int input, const int outputs[PLANNER_PIPES])
+{
+    rlim_t seconds = (rlim_t)(question->limit / NSEC_PER_SEC) + 1;
     struct rlimit cpu = {seconds, seconds + 1};
     int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     sigset_t none;
@@ -92,7 +104,8 @@ static void run_child(const char *program, const char *analysis, int input, cons
     if (dup2(outputs[1], 3) == 3 && dup2(input, STDIN_FILENO) == STDIN_FILENO &&
         dup2(outputs[0], STDOUT_FILENO) == STDOUT_FILENO) {
         (void)dup2(null, STDERR_FILENO);
-        become_baton(program, analysis);
+        enter_folder(question->file);
+        become_baton(question->program, question->analysis);
     }
     _exit(127);
 }
@@ -123,8 +136,7 @@ static int make_pipes(struct planner *planner, int ret_ends[PLANNER_PIPES])
     return 0;
 }
 
-int planner_start(struct planner *planner, const char *program, const char *analysis, const char *set,
-                  size_t size, baton_nsec limit, baton_nsec now_at)
+int planner_start(struct planner *planner, const struct planner_question *question, baton_nsec now_at)
 {
     int ends[PLANNER_PIPES];
     int input = -1;
@@ -135,14 +147,14 @@ int planner_start(struct planner *planner, const char *program, const char *anal
     planner->overflow = planner->late = false;
     result = make_pipes(planner, ends);
     if (!result) {
-        input = input_file(set, size);
+        input = input_file(question->set, question->size);
         input = input < 0 ? input : high(input);
         result = input < 0 ? input : 0;
     }
     if (!result) {
         planner->pid = fork();
         if (planner->pid == 0)
-            run_child(program, analysis, input, ends, limit);
+            run_child(question, input, ends);
         result = planner->pid < 0 ? -errno : 0;
     }
     if (!result) {
@@ -157,7 +169,7 @@ int planner_start(struct planner *planner, const char *program, const char *anal
         return result;
     }
     planner->begun_at = now_at;
-    planner->until_at = now_at + limit;
+    planner->until_at = now_at + question->limit;
     return 0;
 }
 

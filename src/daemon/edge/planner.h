@@ -1,6 +1,6 @@
 /*
  * Planning, in a process of its own: `baton plan - --json -o /dev/fd/3`, the task set on its standard input, the answer on two
- * pipes. It runs at low priority beside the loop, which hears of output and of its end; after a limit it is killed. One at a time.
+ * pipes, its working folder that of the task set's file, since files that the set names are found from there. It runs at low priority beside the loop, which hears of output and of its end; after a limit it is killed. One at a time.
  */
 #ifndef DAEMON_EDGE_PLANNER_H
 #define DAEMON_EDGE_PLANNER_H
@@ -27,12 +27,21 @@ struct planner {
 
 void planner_init(struct planner *planner);
 
+/* What to plan, and how. Strings are borrowed during planner_start(). */
+struct planner_question {
+    const char *program;  /* path of `baton`; "": beside this program, else in PATH */
+    const char *analysis; /* its name */
+    const char *file;     /* of the task set */
+    const char *set;      /* the task set as text */
+    size_t size;
+    baton_nsec limit;
+};
+
 /*
- * program: path of `baton`; "": beside this program, else in PATH. analysis: its name. The child has no more than limit (and a
+ * The child has no more than limit (and a
  * second of grace) of CPU time too. 0 with pidfd and fds to watch, or -errno.
  */
-int planner_start(struct planner *planner, const char *program, const char *analysis, const char *set,
-                  size_t size, baton_nsec limit, baton_nsec now_at);
+int planner_start(struct planner *planner, const struct planner_question *question, baton_nsec now_at);
 
 /* Takes what a pipe has; closes it at its end. */
 void planner_read(struct planner *planner, unsigned pipe);

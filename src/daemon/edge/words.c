@@ -26,6 +26,9 @@ static void reason(const struct server_report *report, char *ret_text, size_t si
     case REASON_TIME:
         (void)snprintf(ret_text, size, "the planner took too long and was stopped");
         break;
+    case REASON_USER:
+        (void)snprintf(ret_text, size, "it belongs to another user");
+        break;
     case REASON_NONE:
         (void)snprintf(ret_text, size, "every deadline is met");
         break;

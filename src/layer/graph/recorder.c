@@ -237,7 +237,7 @@ void recorder_spread(struct command *command, baton_nsec begin_at)
 {
     struct job_record_command record;
 
-    if (!command->job || !command->leased)
+    if (!command->job) /* it is not leased any more: its engines were left */
         return;
     describe(command, &record);
     record.job = command->job;

@@ -13,8 +13,8 @@ struct ptx_block {
 };
 
 struct ptx_graph {
-    struct ptx_block
-        *blocks; /* n of them, in the arena; the first is empty and leads to where the function begins */
+    /* n of them, in the arena; the first is empty and leads to where the function begins. */
+    struct ptx_block *blocks;
     size_t n;
     size_t *successors; /* blocks, in the arena */
 };

@@ -42,8 +42,8 @@ struct anneal_result {
     unsigned makespan;
     unsigned instance; /* that found it: the lowest if several did */
     uint16_t *order;   /* owned; n * W entries, warps from 0 */
-    struct anneal_improvement
-        *improvements; /* owned; by instance, then by time; each instance's start is its first */
+    /* Owned; by instance, then by time; each instance's start is its first. */
+    struct anneal_improvement *improvements;
     size_t n_improvements;
     uint64_t iterations; /* done by all instances together */
     bool timed_out;      /* until_at ended at least one instance */

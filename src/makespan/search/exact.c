@@ -32,8 +32,8 @@ struct exact {
     uint64_t entered, enter_most;
     baton_nsec until_at;
     uint8_t *count; /* owned; of the state being expanded */
-    uint8_t *
-        behind; /* owned; warps further on in the same segment, those before its last instruction not counted */
+    /* Owned; warps further on in the same segment, those before its last instruction not counted. */
+    uint8_t *behind;
     int stopped; /* the answer that ends the search, or 0 */
 };
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/draft.h"
 #include "study/store/store_internal.h"
 #include "version.h"
 
@@ -125,18 +126,16 @@ static int enter_overhead(struct store *store, const struct study_overheads *set
 {
     struct entry entry = {0};
     int64_t same = 0;
+    struct draft draft;
     char *text = NULL;
     size_t size;
-    FILE *memory = open_memstream(&text, &size);
-    int result;
+    int result = draft_begin(&draft);
 
-    if (!memory)
-        return -ENOMEM;
-    overheads_print(&set->sets[organisation], "", memory);
-    if (fclose(memory)) {
-        free(text);
-        return -ENOMEM;
-    }
+    if (!result)
+        overheads_print(&set->sets[organisation], "", draft.out);
+    result = draft_take(&draft, result, &text, &size);
+    if (result)
+        return result;
     result = open_entry(store, "INSERT OR IGNORE INTO overheads VALUES (?1, ?2, ?3)",
                         "SELECT us = ?3 FROM overheads WHERE name = ?1 AND organisation = ?2", &entry);
     if (!result) {

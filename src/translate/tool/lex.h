@@ -25,8 +25,8 @@ struct token {
     uint16_t blanks; /* columns of white space before it */
     uint8_t kind;
     bool begins_line;
-    bool
-        made; /* came out of a macro: the text beside it in memory is not the text beside it in the program */
+    /* Came out of a macro: the text beside it in memory is not the text beside it in the program. */
+    bool made;
     const struct source_file *file;
     const struct hide *hide;
     struct token *next;

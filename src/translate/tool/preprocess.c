@@ -190,7 +190,8 @@ static struct token *find_include(struct preprocessor *pp, const struct token *w
     for (size_t i = 0; i <= pp->n_folders && !pp->refusal.reason[0]; i++) {
         size_t looked = pp->dependencies.length;
 
-        if (!i && (!quoted || !where->file->folder[0]))
+        if (!i && name[0] != '/' &&
+            (!quoted || !where->file->folder[0])) /* a path from the root needs no folder */
             continue;
         tokens = try_file(pp, i ? pp->folders[i - 1] : where->file->folder, name, where);
         if (tokens || (pp->dependencies.length > looked && pp->dependencies.bytes[looked] != '-'))

@@ -51,13 +51,13 @@ struct preprocessor {
     struct refusal refusal;
     struct text out;
     struct text guards;
-    struct text
-        dependencies; /* a line per file looked for: its hash or `-` when it was absent, a space, its path */
-    struct text once; /* paths of files with #pragma once, each between line breaks */
-    bool renumbered;  /* the program has used #line: __LINE__ is no longer known */
-    uint32_t counter; /* __COUNTER__ */
-    size_t made;      /* tokens made by macros, bounded */
-    uint32_t line;    /* of the output, as the compiler counts it */
+    /* A line per file looked for: its hash or `-` when it was absent, a space, its path. */
+    struct text dependencies;
+    struct text once;         /* paths of files with #pragma once, each between line breaks */
+    bool renumbered;          /* the program has used #line: __LINE__ is no longer known */
+    uint32_t counter;         /* __COUNTER__ */
+    size_t made;              /* tokens made by macros, bounded */
+    uint32_t line;            /* of the output, as the compiler counts it */
     const struct token *last; /* written on this line */
 };
 

@@ -1,5 +1,5 @@
 /*
- * Blocking under the clustered k-exclusion O(m) locking protocol (Brandenburg and Anderson; GPUSync App. B, SOUND section 9): M CPUs in
+ * Blocking under the clustered k-exclusion O(m) locking protocol (Brandenburg and Anderson; GPUSync App. B): M CPUs in
  * clusters of c share k replicas. Priority donation keeps at most c requests of each cluster incomplete, so
  *   direct:   each request waits for at most ceil(M/k) - 1 others; from one cluster at most c of them (c - 1 from its own), from
  *             one task at most one per request of mine and tif(i,j) N_j in all;
@@ -21,8 +21,8 @@ struct ck_omlp {
     double ahead; /* ceil(M/k) - 1 */
     /* By task: */
     const uint32_t *cluster;
-    const double *
-        horizon; /* how long a job may be pending: its response bound, or its period if longer (GPUSync (2)) */
+    /* How long a job may be pending: its response bound, or its period if longer (GPUSync (2)). */
+    const double *horizon;
     const double *period, *r; /* r: response bound */
     const double *length;     /* of one request */
     const double *requests;   /* a job; NULL: 1 each */

@@ -7,64 +7,23 @@ static double to_us(baton_nsec time)
     return (double)time / (double)NSEC_PER_US;
 }
 
-/* Fills owners[q] with clusters [first, first + n). */
-static int own(struct arena *arena, struct cluster_list *ret_list, unsigned first, unsigned n)
+/* The owners of one GPU cluster, in the order of the file where it lists them. */
+static int find_owners(const struct platform *platform, struct arena *arena, unsigned gpu_cluster,
+                       struct cluster_list *ret_owners)
 {
-    unsigned *clusters = arena_calloc(arena, n, sizeof clusters[0]);
+    const struct cluster_list *given = platform->attach ? &platform->attach[gpu_cluster] : NULL;
+    unsigned n = platform_cpu_clusters(platform);
+    struct cluster_list owners = {.clusters = arena_calloc(arena, n, sizeof owners.clusters[0])};
 
-    if (!clusters)
+    if (!owners.clusters)
         return -ENOMEM;
-    for (unsigned k = 0; k < n; k++)
-        clusters[k] = first + k;
-    *ret_list = (struct cluster_list){.clusters = clusters, .n = n};
-    return 0;
-}
-
-/*
- * Who owns which GPUs when the file does not say (Fig. 4): what spans the nodes belongs to everybody or owns everything; inside
- * a node a CPU clusters and b GPU clusters are matched in order, and CPU clusters left over own none.
- */
-static int attach_by_rule(const struct platform *platform, struct arena *arena, unsigned cpu_clusters,
-                          unsigned gpu_clusters, struct cluster_list *owners)
-{
-    unsigned nodes = platform->numa_nodes > 0 ? platform->numa_nodes : 1;
-    unsigned a = cpu_clusters / nodes;
-    unsigned b = gpu_clusters / nodes;
-
-    for (unsigned q = 0; q < gpu_clusters; q++) {
-        unsigned node;
-        unsigned within;
-        int r;
-
-        if (b == 0 || a == 0 || a * nodes != cpu_clusters || b * nodes != gpu_clusters) {
-            r = own(arena, &owners[q], 0, cpu_clusters);
-        } else {
-            node = q / b;
-            within = q % b;
-            if (a <= b)
-                r = own(arena, &owners[q], node * a + within * a / b, 1);
-            else
-                r = own(arena, &owners[q], node * a + within * (a / b), a / b);
-        }
-        if (r < 0)
-            return r;
+    for (unsigned x = 0; !given && x < n; x++) {
+        if (platform_owns(platform, x, gpu_cluster))
+            owners.clusters[owners.n++] = x;
     }
-    return 0;
-}
-
-static int attach_as_given(const struct platform *platform, struct arena *arena, unsigned gpu_clusters,
-                           struct cluster_list *owners)
-{
-    for (unsigned q = 0; q < gpu_clusters; q++) {
-        const struct cluster_list *given = &platform->attach[q];
-
-        owners[q] = (struct cluster_list){
-            .clusters = arena_calloc(arena, given->n, sizeof given->clusters[0]), .n = given->n};
-        if (!owners[q].clusters && given->n > 0)
-            return -ENOMEM;
-        for (size_t k = 0; k < given->n; k++)
-            owners[q].clusters[k] = given->clusters[k];
-    }
+    for (; given && owners.n < given->n; owners.n++)
+        owners.clusters[owners.n] = given->clusters[owners.n];
+    *ret_owners = owners;
     return 0;
 }
 
@@ -122,19 +81,17 @@ static int attach(const struct platform *platform, struct arena *arena, struct g
 {
     struct cluster_list *owners = arena_calloc(arena, system->gpu_clusters + 1, sizeof owners[0]);
     struct gpusync_ranges *attached = arena_calloc(arena, system->cpu_clusters + 1, sizeof attached[0]);
-    int r;
 
     if (!owners || !attached)
         return -ENOMEM;
-    if (platform->attach)
-        r = attach_as_given(platform, arena, system->gpu_clusters, owners);
-    else
-        r = attach_by_rule(platform, arena, system->cpu_clusters, system->gpu_clusters, owners);
-    if (r < 0)
-        return r;
-    system->owners = owners;
-    for (unsigned q = 0; q < system->gpu_clusters; q++)
+    for (unsigned q = 0; q < system->gpu_clusters; q++) {
+        int r = find_owners(platform, arena, q, &owners[q]);
+
+        if (r < 0)
+            return r;
         system->shared = system->shared || owners[q].n > 1;
+    }
+    system->owners = owners;
     system->attached = attached;
     return invert(system, arena, attached);
 }

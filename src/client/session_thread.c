@@ -1,0 +1,285 @@
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "client/session_private.h"
+#include "wire/dial.h"
+
+#define RETRY_MS     1000 /* where the socket's folder cannot be watched, or to be sure */
+#define THREAD_STACK (128 * 1024)
+
+/* ---- connecting ---- */
+
+static void try_to_connect(struct session *session)
+{
+    char path[SOCKET_PATH_SIZE];
+    int fd = dial(session->settings.socket, SOCK_NONBLOCK, path);
+
+    if (fd < 0)
+        return;
+    pthread_mutex_lock(&session->lock);
+    session->socket = fd;
+    protocol_connected(&session->protocol);
+    session_flush(session);
+    pthread_mutex_unlock(&session->lock);
+}
+
+/* Whatever appears in a folder where a daemon's socket may be. */
+static void watch_folders(int watch, const char *given)
+{
+    char path[SOCKET_PATH_SIZE];
+    int result;
+
+    for (unsigned i = 0; (result = socket_path_candidate(given, i, path)) != -ENOENT; i++) {
+        char *slash;
+
+        if (result)
+            continue; /* too long for a socket: none can be there */
+        slash = strrchr(path, '/');
+        if (slash && slash != path)
+            *slash = 0;
+        (void)inotify_add_watch(watch, slash ? path : ".", IN_CREATE | IN_MOVED_TO | IN_ATTRIB);
+    }
+}
+
+/* Sleeps until a socket may have appeared. */
+static void wait_for_daemon(struct session *session)
+{
+    int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    struct pollfd fds[2] = {{session->wake, POLLIN, 0}, {watch, POLLIN, 0}};
+    uint64_t count;
+
+    if (watch >= 0)
+        watch_folders(watch, session->settings.socket);
+    (void)poll(fds, watch >= 0 ? 2 : 1, RETRY_MS);
+    (void)!read(session->wake, &count, sizeof count);
+    if (watch >= 0)
+        close(watch);
+}
+
+/* ---- the thread ---- */
+
+/* True if the daemon had welcomed us; one that did not is not asked again at once. */
+static bool hang_up(struct session *session)
+{
+    bool was_online;
+
+    pthread_mutex_lock(&session->lock);
+    if (session->socket >= 0)
+        close(session->socket);
+    session->socket = -1;
+    if (session->page_fd >= 0)
+        close(session->page_fd);
+    session->page_fd = -1;
+    was_online = atomic_exchange(&session->online, false);
+    protocol_lost(&session->protocol);
+    pthread_cond_broadcast(&session->welcomed);
+    pthread_mutex_unlock(&session->lock);
+    if (was_online && session->listener.on_online)
+        session->listener.on_online(session->listener.user, false);
+    return was_online;
+}
+
+static ssize_t receive(struct session *session, uint8_t *bytes, size_t room)
+{
+    union {
+        char room[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    struct iovec vector = {bytes, room};
+    struct msghdr message = {
+        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    ssize_t n = recvmsg(session->socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+    if (n < 0)
+        return -errno;
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
+        if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS &&
+            part->cmsg_len == CMSG_LEN(sizeof(int))) {
+            if (session->page_fd >= 0)
+                close(session->page_fd);
+            memcpy(&session->page_fd, CMSG_DATA(part), sizeof(int));
+        }
+    }
+    return n;
+}
+
+/* What a new daemon must know besides the leases. */
+static void introduce(struct session *session)
+{
+    pthread_mutex_lock(&session->lock);
+    for (size_t i = 0; i < session->n_threads; i++) {
+        struct frame frame = {.type = FRAME_THREAD, .thread = {.tid = (uint32_t)session->threads[i]}};
+
+        protocol_send(&session->protocol, &frame);
+    }
+    session_flush(session);
+    atomic_store(&session->online, true);
+    pthread_cond_broadcast(&session->welcomed);
+    pthread_mutex_unlock(&session->lock);
+    session_publish(session);
+}
+
+static void deliver(struct session *session, const struct protocol_event *event)
+{
+    struct session_listener *listener = &session->listener;
+    struct lease *lease = &session->leases[event->lease];
+    bool granted;
+
+    switch (event->kind) {
+    case PROTOCOL_GRANTED:
+        pthread_mutex_lock(&session->lock);
+        granted = protocol_granted(&session->protocol, event->lease);
+        pthread_mutex_unlock(&session->lock);
+        if (granted && listener->on_grant)
+            listener->on_grant(listener->user, lease_user(lease));
+        break;
+    case PROTOCOL_YIELD:
+        if (listener->on_yield && lease_wanted(lease))
+            listener->on_yield(listener->user, lease);
+        break;
+    case PROTOCOL_PLANNED:
+        session_plan_came(session);
+        break;
+    case PROTOCOL_WELCOMED:
+        introduce(session);
+        if (listener->on_online)
+            listener->on_online(listener->user, true);
+        break;
+    case PROTOCOL_PLACED:
+        pthread_mutex_lock(&session->lock);
+        pthread_cond_broadcast(&session->welcomed);
+        pthread_mutex_unlock(&session->lock);
+        break;
+    case PROTOCOL_ANSWER:
+        break;
+    }
+}
+
+static void deliver_all(struct session *session)
+{
+    uint32_t yields = atomic_exchange(&session->local_yields, 0);
+    struct protocol_event event;
+
+    for (;;) {
+        bool more;
+
+        pthread_mutex_lock(&session->lock);
+        more = protocol_event(&session->protocol, &event);
+        pthread_mutex_unlock(&session->lock);
+        if (!more)
+            break;
+        deliver(session, &event);
+    }
+    if (atomic_exchange(&session->plan_due, false))
+        session_plan_take(session);
+    for (; yields; yields &= yields - 1) {
+        event = (struct protocol_event){PROTOCOL_YIELD, (unsigned)__builtin_ctz(yields)};
+        deliver(session, &event);
+    }
+}
+
+/* Reads what there is; false: the connection is gone. */
+static bool read_socket(struct session *session)
+{
+    uint8_t bytes[4096];
+
+    for (;;) {
+        ssize_t n = receive(session, bytes, sizeof bytes);
+        int result;
+
+        if (n == -EINTR)
+            continue;
+        if (n == -EAGAIN)
+            return true;
+        if (n <= 0)
+            return false;
+        pthread_mutex_lock(&session->lock);
+        result = protocol_receive(&session->protocol, bytes, (size_t)n);
+        session_flush(session);
+        pthread_mutex_unlock(&session->lock);
+        if (result < 0)
+            return false;
+        deliver_all(session);
+    }
+}
+
+/* One round on a connection; false: it is gone. */
+static bool converse(struct session *session)
+{
+    struct pollfd fds[2] = {{session->wake, POLLIN, 0}, {session->socket, POLLIN, 0}};
+    const uint8_t *bytes;
+    uint64_t count;
+    bool broken;
+
+    pthread_mutex_lock(&session->lock);
+    if (outbox_pending(&session->protocol.out, &bytes))
+        fds[1].events |= POLLOUT;
+    pthread_mutex_unlock(&session->lock);
+    (void)poll(fds, 2, -1);
+    (void)!read(session->wake, &count, sizeof count);
+    if ((fds[1].revents & (POLLIN | POLLHUP | POLLERR)) && !read_socket(session))
+        return false;
+    pthread_mutex_lock(&session->lock);
+    session_flush(session);
+    broken = session->protocol.broken;
+    pthread_mutex_unlock(&session->lock);
+    deliver_all(session);
+    return !broken;
+}
+
+static bool stopping(struct session *session)
+{
+    bool stop;
+
+    pthread_mutex_lock(&session->lock);
+    stop = session->stop;
+    pthread_mutex_unlock(&session->lock);
+    return stop;
+}
+
+static void *thread_main(void *argument)
+{
+    struct session *session = argument;
+
+    session_register_thread(session, gettid()); /* the reaper: holders give way through it */
+    while (!stopping(session)) {
+        if (session->socket < 0)
+            try_to_connect(session);
+        if (session->socket < 0) {
+            deliver_all(session);
+            pthread_mutex_lock(&session->lock);
+            pthread_cond_broadcast(&session->welcomed);
+            pthread_mutex_unlock(&session->lock);
+            wait_for_daemon(session);
+        } else if (!converse(session)) {
+            bool was_online = hang_up(session);
+
+            deliver_all(session);
+            if (!was_online && !stopping(session))
+                wait_for_daemon(session);
+        }
+    }
+    return NULL;
+}
+
+int session_start_thread(struct session *session)
+{
+    pthread_attr_t attributes;
+    sigset_t all;
+    sigset_t before;
+    int result;
+
+    sigfillset(&all);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, THREAD_STACK);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    result = pthread_create(&session->thread, &attributes, thread_main, session);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return -result;
+}

@@ -1,0 +1,315 @@
+/*
+ * Leases of one process against the real batond: the two directions of copying, of which one rides on the other (client/lease.h), and what
+ * a holder is told and given while others wait.
+ */
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "client/session.h"
+#include "fixture.h"
+#include "harness.h"
+
+#define SOON (2 * NSEC_PER_SEC)
+
+static const char config[] = "probe: false\nrealtime: false\ndevices: 1\nbuses: 1\n";
+
+struct program {
+    struct fixture fixture;
+    struct session *session;
+    struct lease *in, *out;
+    struct lease *granted; /* by on_grant */
+};
+
+static void on_grant(void *user, struct lease *lease)
+{
+    struct program *program = user;
+
+    __atomic_store_n(&program->granted, lease, __ATOMIC_SEQ_CST);
+}
+
+static bool was_granted(void *argument)
+{
+    const struct program *program = argument;
+
+    return __atomic_load_n(&program->granted, __ATOMIC_SEQ_CST) != NULL;
+}
+
+static bool is_online(void *argument)
+{
+    return session_online(*(struct session **)argument);
+}
+
+static bool is_offline(void *argument)
+{
+    return !is_online(argument);
+}
+
+/* A process that keeps the lease for copies to the device idle, as after its first upload. */
+static void program_start(struct program *program)
+{
+    struct session_listener listener = {.on_grant = on_grant, .user = program};
+    struct settings settings;
+
+    memset(program, 0, sizeof *program);
+    fixture_start(&program->fixture, config, NULL);
+    settings = fixture_settings(&program->fixture, "program", 50);
+    ck_assert_int_eq(session_open(&settings, &listener, &program->session), 0);
+    ck_assert_int_eq(lease_open(program->session, "test:0", LEASE_COPY_IN, &program->in), 0);
+    ck_assert_int_eq(lease_open(program->session, "test:0", LEASE_COPY_OUT, &program->out), 0);
+    ck_assert_int_eq(lease_request(program->in, 0), LEASE_ASK);
+    ck_assert_int_eq(lease_wait(program->in, clock_now() + SOON), LEASE_BEGUN);
+    lease_end(program->in);
+}
+
+static void program_stop(struct program *program)
+{
+    session_close(program->session);
+    fixture_done(&program->fixture);
+}
+
+/* Nobody holds anything any more: each direction can be had, one after the other. */
+static void both_are_free(struct program *program)
+{
+    struct lease *const both[] = {program->in, program->out, program->in};
+
+    for (unsigned i = 0; i < 3; i++) {
+        int answer = lease_try_begin(both[i]);
+
+        if (answer == LEASE_ASK)
+            answer = lease_request(both[i], 0);
+        if (answer == LEASE_ASK)
+            answer = lease_wait(both[i], clock_now() + SOON);
+        ck_assert_int_eq(answer, LEASE_BEGUN);
+        lease_end(both[i]);
+    }
+}
+
+START_TEST(a_copy_back_rides_on_the_lease_of_the_upload)
+{
+    struct program program;
+
+    program_start(&program);
+    ck_assert_int_eq(lease_try_begin(program.out), LEASE_BEGUN);
+    lease_end(program.out);
+    both_are_free(&program);
+    program_stop(&program);
+}
+END_TEST
+
+START_TEST(a_rider_keeps_other_threads_out_of_both_directions)
+{
+    struct program program;
+
+    program_start(&program);
+    ck_assert_int_eq(lease_try_begin(program.out), LEASE_BEGUN);
+    ck_assert_int_eq(lease_try_begin(program.in), LEASE_TAKEN);
+    ck_assert_int_eq(lease_request(program.in, 0), LEASE_TAKEN);
+    ck_assert_int_eq(lease_try_begin(program.out), LEASE_TAKEN);
+    ck_assert_int_eq(lease_request(program.out, 0), LEASE_TAKEN);
+    lease_end(program.out);
+    both_are_free(&program);
+    program_stop(&program);
+}
+END_TEST
+
+START_TEST(a_rider_outlives_the_daemon_and_comes_back_to_the_next)
+{
+    struct program program;
+
+    program_start(&program);
+    ck_assert_int_eq(lease_try_begin(program.out), LEASE_BEGUN);
+    fixture_kill_daemon(&program.fixture, SIGKILL);
+    fixture_wait(is_offline, &program.session, "the daemon is missed");
+    ck_assert_int_eq(lease_try_begin(program.out), LEASE_TAKEN);
+    ck_assert_int_eq(lease_request(program.out, 0), LEASE_TAKEN);
+    ck_assert_int_eq(lease_try_begin(program.in), LEASE_TAKEN);
+    fixture_restart(&program.fixture, NULL);
+    fixture_wait(is_online, &program.session, "the next daemon is found");
+    ck_assert_int_eq(lease_try_begin(program.out), LEASE_TAKEN);
+    lease_end(program.out);
+    both_are_free(&program);
+    program_stop(&program);
+}
+END_TEST
+
+START_TEST(a_rider_that_ends_without_a_daemon_leaves_both_directions_free)
+{
+    struct program program;
+
+    program_start(&program);
+    ck_assert_int_eq(lease_try_begin(program.out), LEASE_BEGUN);
+    fixture_kill_daemon(&program.fixture, SIGKILL);
+    fixture_wait(is_offline, &program.session, "the daemon is missed");
+    lease_end(program.out);
+    both_are_free(&program);
+    program_stop(&program);
+}
+END_TEST
+
+START_TEST(a_batch_waits_for_the_rider_of_any_of_its_leases)
+{
+    struct program program;
+    struct lease_group group = {0};
+
+    program_start(&program);
+    lease_group_add(&group, program.out);
+    ck_assert_int_eq(lease_try_begin(program.out), LEASE_BEGUN);
+    ck_assert_int_eq(lease_group_request(&group), LEASE_TAKEN);
+    ck_assert(lease_wanted(program.out)); /* the rider is told */
+    fixture_kill_daemon(&program.fixture, SIGKILL);
+    fixture_wait(is_offline, &program.session, "the daemon is missed");
+    ck_assert_int_eq(lease_group_request(&group), LEASE_TAKEN);
+    lease_end(program.out);
+    ck_assert_int_eq(lease_group_request(&group), LEASE_BEGUN);
+    lease_group_end(&group);
+    both_are_free(&program);
+    program_stop(&program);
+}
+END_TEST
+
+START_TEST(a_rider_that_gave_way_hears_of_its_own_grant)
+{
+    struct program program;
+    struct puppet urgent;
+
+    program_start(&program);
+    ck_assert_int_eq(lease_try_begin(program.out), LEASE_BEGUN);
+    urgent = puppet_start_on(&program.fixture, "urgent", 90, "test:0", LEASE_COPY_OUT);
+    puppet_do(&urgent, PUPPET_ASK, 'A');
+    while (!lease_yield_asked(program.out))
+        ;
+    ck_assert_int_eq(lease_yield(program.out, LEASE_NOTIFY), LEASE_ASK);
+    puppet_do(&urgent, PUPPET_WAIT, 'W');
+    ck_assert(!was_granted(&program));
+    puppet_do(&urgent, PUPPET_END, 'E');
+    fixture_wait(was_granted, &program, "granted again");
+    ck_assert_ptr_eq(program.granted, program.out);
+    lease_end(program.out);
+    puppet_quit(&urgent);
+    both_are_free(&program);
+    program_stop(&program);
+}
+END_TEST
+
+/* ---- what a holder hears ---- */
+
+static void count_yields(void *user, struct lease *lease)
+{
+    (void)lease;
+    (void)atomic_fetch_add((atomic_uint *)user, 1);
+}
+
+static bool was_counted_twice(void *argument)
+{
+    return atomic_load((atomic_uint *)argument) >= 2;
+}
+
+/* Newcomers come last in each turn of the daemon: whoever is welcomed after others have asked knows that they were heard. */
+static void wait_until_heard(const struct fixture *fixture)
+{
+    struct puppet last = puppet_start(fixture, "last", 1, "test:0");
+
+    puppet_quit(&last);
+}
+
+START_TEST(a_reaper_is_told_once_that_somebody_waits_and_once_that_it_is_urgent)
+{
+    atomic_uint yields = 0;
+    struct session_listener listener = {.on_yield = count_yields, .user = &yields};
+    struct fixture fixture;
+    struct settings settings;
+    struct session *session;
+    struct lease *lease;
+    struct puppet waiters[3];
+    struct puppet urgent;
+
+    fixture_start(&fixture, config, NULL);
+    settings = fixture_settings(&fixture, "holder", 80);
+    ck_assert_int_eq(session_open(&settings, &listener, &session), 0);
+    ck_assert_int_eq(lease_open(session, "test:0", LEASE_EXECUTION, &lease), 0);
+    ck_assert_int_eq(lease_request(lease, 0), LEASE_ASK);
+    ck_assert_int_eq(lease_wait(lease, clock_now() + SOON), LEASE_BEGUN);
+    lease_arm_reaper(lease, true);
+    for (unsigned i = 0; i < 3; i++) {
+        waiters[i] = puppet_start(&fixture, "waiter", 10, "test:0");
+        puppet_do(&waiters[i], PUPPET_ASK, 'A');
+        wait_until_heard(&fixture);
+    }
+    urgent = puppet_start(&fixture, "urgent", 90, "test:0");
+    puppet_do(&urgent, PUPPET_ASK, 'A');
+    fixture_wait(was_counted_twice, &yields, "both are told");
+    wait_until_heard(&fixture);
+    ck_assert_uint_eq(atomic_load(&yields), 2);
+    for (unsigned i = 0; i < 3; i++)
+        puppet_kill(&waiters[i]);
+    puppet_kill(&urgent);
+    session_close(session);
+    fixture_done(&fixture);
+}
+END_TEST
+
+static bool is_fifo(void *unused)
+{
+    (void)unused;
+    return (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_FIFO;
+}
+
+static bool is_ordinary(void *unused)
+{
+    return !is_fifo(unused);
+}
+
+/* This very thread is the holder's: it opened the session. */
+START_TEST(a_holder_stays_boosted_until_the_last_engine_that_somebody_waits_for_is_given_back)
+{
+    static const char *const devices[2] = {"test:0", "test:1"};
+    struct fixture fixture;
+    struct settings settings;
+    struct session *session;
+    struct lease *leases[2];
+    struct puppet urgent[2];
+
+    fixture_start(&fixture, "probe: false\nband: [10, 40]\ndevices: 2\n", NULL);
+    settings = fixture_settings(&fixture, "holder", 10);
+    ck_assert_int_eq(session_open(&settings, NULL, &session), 0);
+    if ((sched_getscheduler(fixture.daemon) & ~SCHED_RESET_ON_FORK) != SCHED_FIFO) {
+        printf("no permission for SCHED_FIFO: nothing is boosted here\n");
+        session_close(session);
+        fixture_done(&fixture);
+        return;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        ck_assert_int_eq(lease_open(session, devices[i], LEASE_EXECUTION, &leases[i]), 0);
+        ck_assert_int_eq(lease_request(leases[i], 0), LEASE_ASK);
+        ck_assert_int_eq(lease_wait(leases[i], clock_now() + SOON), LEASE_BEGUN);
+        urgent[i] = puppet_start(&fixture, "urgent", 80, devices[i]);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        puppet_do(&urgent[i], PUPPET_ASK, 'A');
+        wait_until_heard(&fixture);
+        ck_assert(lease_yield_asked(leases[i]));
+    }
+    fixture_wait(is_fifo, NULL, "the holder is boosted");
+    lease_end(leases[0]);
+    puppet_do(&urgent[0], PUPPET_WAIT, 'W'); /* the daemon knows that it is given back */
+    ck_assert(is_fifo(NULL));
+    lease_end(leases[1]);
+    fixture_wait(is_ordinary, NULL, "the holder is restored");
+    for (unsigned i = 0; i < 2; i++)
+        puppet_kill(&urgent[i]);
+    session_close(session);
+    fixture_done(&fixture);
+}
+END_TEST
+
+HARNESS_MAIN("leases", 30, a_copy_back_rides_on_the_lease_of_the_upload,
+             a_rider_keeps_other_threads_out_of_both_directions,
+             a_rider_outlives_the_daemon_and_comes_back_to_the_next,
+             a_rider_that_ends_without_a_daemon_leaves_both_directions_free,
+             a_batch_waits_for_the_rider_of_any_of_its_leases, a_rider_that_gave_way_hears_of_its_own_grant,
+             a_reaper_is_told_once_that_somebody_waits_and_once_that_it_is_urgent,
+             a_holder_stays_boosted_until_the_last_engine_that_somebody_waits_for_is_given_back)
