@@ -4,68 +4,6 @@
 
 #include "world.h"
 
-const char *const kernel_sources[2] = {
-    "struct pair { uint a; uint b; };\n"
-    "void put(__global uint *out, size_t i, uint v) { out[i] = v; }\n"
-    "__kernel void in_place(__global uint *a, uint k) { size_t i = get_global_id(0); a[i] = a[i] * k + 1; }\n"
-    "__kernel void scale(__global const uint *in, __global uint *out, uint k) {\n"
-    "    size_t i = get_global_id(0); out[i] = in[i] * k + 7; }\n"
-    "__kernel void scatter(__global const uint *in, __global uint *out, uint n, uint odd) {\n"
-    "    uint i = get_global_id(0); put(out, (i * odd) & (n - 1), in[i] ^ i); }\n"
-    "__kernel void partly(__global const uint *in, __global uint *out) {\n"
-    "    uint i = get_global_id(0); if (in[i] % 3 == 0) out[i ^ 1] = in[i]; }\n"
-    "__kernel void own_partly(__global const uint *in, __global uint *out) {\n"
-    "    uint i = get_global_id(0); if (in[i] % 3 == 0) out[i] = in[i] + 5; }\n"
-    "__kernel void stencil(__global const uint *in, __global uint *out, uint n) {\n"
-    "    uint i = get_global_id(0); if (i >= n) return;\n"
-    "    out[i] = in[i] + 3 * in[(i + 1) % n] + 5 * in[(i + n - 1) % n]; }\n"
-    "__kernel void reduce(__global const uint *in, __global uint *out, __local uint *part) {\n"
-    "    uint l = get_local_id(0); part[l] = in[get_global_id(0)];\n"
-    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
-    "    for (uint s = get_local_size(0) / 2; s; s /= 2) { if (l < s) part[l] += part[l + s];\n"
-    "        barrier(CLK_LOCAL_MEM_FENCE); }\n"
-    "    if (!l) out[get_group_id(0)] = part[0]; }\n"
-    "__kernel void reverse(__global uint *a) { __local uint tile[64]; uint l = get_local_id(0), n = "
-    "get_local_size(0);\n"
-    "    size_t base = get_group_id(0) * n; tile[l] = a[base + l];\n"
-    "    barrier(CLK_LOCAL_MEM_FENCE); a[base + l] = tile[n - 1 - l] + (uint)get_num_groups(0); }\n",
-    "struct pair { uint a; uint b; };\n"
-    "__kernel void histogram(__global const uint *in, __global uint *bins) {\n"
-    "    atomic_add(&bins[in[get_global_id(0)] % 64], 1u + in[get_global_id(0)]); }\n"
-    "__kernel void transpose(__global const uint *in, __global uint *out, uint n) {\n"
-    "    uint x = get_global_id(0), y = get_global_id(1); out[x * n + y] = in[y * n + x]; }\n"
-    "__kernel void where(__global uint *out) {\n"
-    "    size_t x = get_global_id(0) - get_global_offset(0), y = get_global_id(1) - get_global_offset(1),\n"
-    "           z = get_global_id(2) - get_global_offset(2);\n"
-    "    out[(z * get_global_size(1) + y) * get_global_size(0) + x] = get_global_id(0) + 3 * "
-    "get_global_id(1) +\n"
-    "        7 * get_global_id(2) + 11 * get_group_id(0) + 13 * get_group_id(1) + 17 * get_group_id(2) +\n"
-    "        19 * get_local_id(0) + 23 * get_num_groups(1) + 29 * get_local_size(2) + 31 * get_work_dim(); "
-    "}\n"
-    "__kernel void pairs(__global struct pair *out, struct pair k, __constant uint *table) {\n"
-    "    size_t i = get_global_id(0); out[i].a = k.a * (uint)i + table[i % 16];\n"
-    "    if (i % 2) out[i].b = k.b; }\n"
-    "__kernel void small(__global const uchar *in, __global uchar *out) {\n"
-    "    uint i = get_global_id(0); out[i ^ 3] = in[i] * 3 + 1; }\n"
-    "__kernel void agree(__global const uint *in, __global uint *flag, uint k) {\n"
-    "    if (in[get_global_id(0)] % 4 == 1) *flag = k; }\n"
-    "__kernel void wide(__global uint4 *a, ulong k) { size_t i = get_global_id(0); uint4 v = a[i];\n"
-    "    a[i] = v.yzwx + (uint4)((uint)k, (uint)(k >> 32), 1, 2); }\n"
-    "__kernel void two(__global uint *a, __global uint *b, uint k) {\n"
-    "    size_t i = get_global_id(0), n = get_global_size(0); uint v = a[i];\n"
-    "    a[i] = b[n - 1 - i] + k; b[n - 1 - i] = v; }\n"
-    "__kernel void fetch(__global const uint *in, __global uint *out) { __local uint tile[64];\n"
-    "    size_t n = get_local_size(0), base = get_group_id(0) * n;\n"
-    "    event_t e = async_work_group_copy(tile, in + base, n, 0); wait_group_events(1, &e);\n"
-    "    out[base + get_local_id(0)] = tile[(get_local_id(0) + 1) % n]; }\n"
-    "__kernel void paint(__write_only image2d_t image, __global const uint *in) {\n"
-    "    int x = get_global_id(0), y = get_global_id(1); uint v = in[y * 64 + x];\n"
-    "    write_imageui(image, (int2)(x, y), (uint4)(v & 255, v >> 8 & 255, v >> 16 & 255, v >> 24)); }\n"
-    "__kernel void picture(__read_only image2d_t image, sampler_t sampler, __global uint *out) {\n"
-    "    int x = get_global_id(0), y = get_global_id(1); uint4 v = read_imageui(image, sampler, (int2)(x, "
-    "y));\n"
-    "    out[y * 64 + x] = v.x | v.y << 8 | v.z << 16 | v.w << 24; }\n"};
-
 struct launch {
     struct world *world;
     struct step step;
@@ -125,7 +63,13 @@ static void end(struct launch *launch)
 {
     struct step *step = &launch->step;
     cl_int code;
+    struct flying fresh = {.name = launch->name,
+                           .local = launch->has_local ? launch->local[0] : 0,
+                           .width =
+                               launch->global[0] > launch->global[1] ? launch->global[0] : launch->global[1],
+                           .moved = launch->offset[0] || launch->offset[1] || launch->offset[2]};
 
+    keep_apart(launch->world, &fresh);
     step_begin(step);
     say(launch->world, "%s on queue %u, %zu x %zu x %zu from %zu, local %zu%s", launch->name, step->queue,
         launch->global[0], launch->global[1], launch->global[2], launch->offset[0], launch->local[0],
@@ -489,11 +433,54 @@ static void with_image(struct world *world, bool paints)
     memcpy(paints ? pixels : values, paints ? values : pixels, image.size);
 }
 
+/* --- what a driver without a compiler has --- */
+
+static void scale_in_place(struct world *world)
+{
+    struct launch launch;
+    const struct view *view = any_view(world, 256);
+    size_t n = some(world, uints(view)), first = below(world, (unsigned)(uints(view) - n + 1));
+    cl_uint k = below(world, 1000), *a;
+
+    begin(&launch, world, 0, "scale");
+    a = arg_mem(&launch, view, first * 4, n * 4, true);
+    arg_uint(&launch, k);
+    line(&launch, n, true);
+    launch.offset[0] = first;
+    end(&launch);
+    for (size_t i = first; i < first + n; i++)
+        a[i] = a[i] * k + 1;
+}
+
+static void add(struct world *world)
+{
+    struct launch launch;
+    const struct view *one, *to;
+    cl_uint *a, *c;
+    size_t n;
+
+    if (!two_views(world, &one, &to))
+        return;
+    n = some(world, smaller(uints(one), uints(to)));
+    begin(&launch, world, 0, "add");
+    a = arg_mem(&launch, one, 0, n * 4, false);
+    (void)arg_mem(&launch, one, 0, n * 4, false);
+    c = arg_mem(&launch, to, 0, n * 4, true);
+    line(&launch, n, true);
+    end(&launch);
+    for (size_t i = 0; i < n; i++)
+        c[i] = a[i] + a[i];
+}
+
 void launch_random(struct world *world)
 {
     unsigned which = below(world, 18);
 
-    if (which < 2)
+    if (world->stage->plain && which < 9)
+        scale_in_place(world);
+    else if (world->stage->plain)
+        add(world);
+    else if (which < 2)
         in_place(world);
     else if (which < 7)
         from_to(world, which - 2);

@@ -1,15 +1,28 @@
 #!/usr/bin/env bash
 # Random OpenCL programs against their own model (world.h), without Baton and with it, whatever way the commands take: the same hashes.
-# BATON_SOAK=1: more seeds. Ends with `N passed, N failed`.
+# A failure says the seed, the way, the fewest steps that still fail, and the command that repeats it.
+# BATON_SOAK=1: more seeds (BATON_SEEDS says how many) and more ways. Ends with `N passed, N failed`.
 set -uo pipefail
 build=$BATON_BUILD
 random=$build/tests/random/random
+layer=$build/libbaton-layer.so
+fake=OCL_ICD_VENDORS=$build/tests/fake_driver/libfake-opencl.so
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+daemon=
+rival=
+finish() {
+    rm -f "$scratch/go"
+    [ -z "$rival" ] || wait "$rival"
+    [ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null
+    rm -rf "$scratch"
+}
+trap finish EXIT
 export POCL_CACHE_DIR=$scratch/pocl BATON_CACHE_DIR=$scratch/cache HOME=$scratch XDG_RUNTIME_DIR=$scratch
 export BATON_TRANSLATE=$build/baton-translate BATON_SOCKET=/nonexistent/baton.sock
-seeds=6
-[ -z "${BATON_SOAK:-}" ] || seeds=300
+soak=${BATON_SOAK:-}
+seeds=${BATON_SEEDS:-$([ -n "$soak" ] && echo 200 || echo 4)}
+repeats=$([ -n "$soak" ] && echo 100 || echo 6)
+limit=$([ -n "$soak" ] && echo 3000 || echo 100) # seconds for one way
 passed=0
 failed=0
 
@@ -18,16 +31,140 @@ verdict() { # STATUS NAME
     if [ "$1" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $2"; fi
 }
 
-POCL_DEVICES=pthread timeout 1000 "$random" -g 1 $seeds >"$scratch/plain" 2>&1
-verdict $? "without Baton"
-ways=("POCL_DEVICES=basic BATON_TEST_QUEUE=1" "POCL_DEVICES=basic BATON_SLICE=64 BATON_CHUNK=4KiB")
-# Asynchronous devices in the soak only: one run of four ended early there (seed 2, on a busy machine), and it is not known yet whose fault it is.
-[ -z "${BATON_SOAK:-}" ] || ways+=("POCL_DEVICES=pthread")
-for way in "${ways[@]}"; do
-    # shellcheck disable=SC2086 # settings, one word each
-    env OPENCL_LAYERS="$build/libbaton-layer.so" $way timeout 1000 "$random" -g 1 $seeds >"$scratch/lines" 2>&1
-    cmp -s "$scratch/plain" "$scratch/lines"
-    verdict $? "$way ($(diff "$scratch/plain" "$scratch/lines" | head -n 2 | tr '\n' ' '))"
-done
+# The fewest steps with which one of three runs of the seed still fails, by halves.
+shrink() { # SEED SETTINGS... -- OPTIONS...
+    local seed=$1 steps=60 n words=() status
+    shift
+    while [ "$1" != -- ]; do words+=("$1"); shift; done
+    shift
+    for n in 30 15 8 4 2; do
+        status=0
+        for _ in 1 2 3; do
+            env "${words[@]}" timeout 20 "$random" "$@" -n $n "$seed" >/dev/null 2>&1 || status=1
+        done
+        [ $status -ne 0 ] || break
+        steps=$n
+    done
+    echo "$steps"
+}
+
+explain() { # STATUS REFERENCE SETTINGS... -- OPTIONS...
+    local status=$1 reference=$2 seed words
+    shift 2
+    words="$*"
+    grep -v '^[0-9]* [0-9a-f]*$' "$scratch/lines" | head -n 5
+    seed=$(diff "$reference" "$scratch/lines" | sed -n 's/^< \([0-9]*\) .*/\1/p' | head -n 1)
+    echo "status $status, seed ${seed:-unknown}, fewest steps: $([ -z "$seed" ] || shrink "$seed" "$@")"
+    echo "repeat: env ${words%% -- *} $random ${words##* -- } ${seed:-1}"
+}
+
+# What the programs read without Baton.
+plain() { # REFERENCE SETTINGS... -- OPTIONS...
+    local reference=$scratch/$1 words=()
+    shift
+    while [ "$1" != -- ]; do words+=("$1"); shift; done
+    shift
+    env "${words[@]}" timeout "$limit" "$random" "$@" 1 "$seeds" >"$reference" 2>&1
+    verdict $? "without Baton, $* ($(grep -v '^[0-9]* [0-9a-f]*$' "$reference" | head -n 2 | tr '\n' ' '))"
+}
+
+# The same under Baton. The statistics show that it was there, and did what the way is about: FIELD is above zero.
+way() { # NAME REFERENCE FIELD SETTINGS... -- OPTIONS...
+    local name=$1 reference=$scratch/$2 field=$3 words=(OPENCL_LAYERS="$layer") status seen
+    shift 3
+    while [ "$1" != -- ]; do words+=("$1"); shift; done
+    shift
+    rm -f "$scratch/stats"
+    env "${words[@]}" BATON_STATS="$scratch/stats" timeout "$limit" "$random" "$@" 1 "$seeds" >"$scratch/lines" 2>&1
+    status=$?
+    cmp -s "$reference" "$scratch/lines" || status=$((status ? status : 1))
+    [ $status -eq 0 ] || explain $status "$reference" "${words[@]}" -- "$@"
+    verdict $status "$name"
+    seen=$(sed -n "s/.*\"$field\": \([0-9]*\).*/\1/p" "$scratch/stats" 2>/dev/null | head -n 1)
+    [ "${seen:-0}" -gt 0 ]
+    verdict $? "$name: $field is ${seen:-nowhere}"
+    [ -z "$soak" ] || echo "$name: $seeds seeds, $field $seen"
+}
+
+# The same program again and again: what happens once in ten runs.
+again() { # NAME SEED SETTINGS... -- OPTIONS...
+    local name=$1 seed=$2 words=(OPENCL_LAYERS="$layer") bad=0
+    shift 2
+    while [ "$1" != -- ]; do words+=("$1"); shift; done
+    shift
+    for _ in $(seq "$repeats"); do
+        env "${words[@]}" timeout 30 "$random" "$@" "$seed" >"$scratch/lines" 2>&1 || { bad=$((bad + 1)); tail -n 2 "$scratch/lines"; }
+    done
+    verdict $bad "$name: seed $seed, $bad of $repeats runs"
+    [ -z "$soak" ] || echo "$name: seed $seed $repeats times"
+}
+
+start_daemon() {
+    "$build/batond" --socket "$scratch/socket" --foreground >"$scratch/log" 2>&1 &
+    daemon=$!
+    for _ in $(seq 100); do
+        [ -S "$scratch/socket" ] && return
+        sleep 0.05
+    done
+}
+
+# A more urgent program on the same device, with pauses: it makes the other one yield, and lets it live.
+start_rival() { # SETTINGS... -- OPTIONS...
+    local words=()
+    while [ "$1" != -- ]; do words+=("$1"); shift; done
+    shift
+    : >"$scratch/go"
+    : >"$scratch/rival"
+    for seed in $(seq 1000 9999); do
+        [ -e "$scratch/go" ] || break
+        env "${words[@]}" OPENCL_LAYERS="$layer" BATON_SOCKET="$scratch/socket" BATON_PRIORITY=80 \
+            timeout 60 "$random" "$@" -n 20 "$seed" >>"$scratch/rival" 2>&1 || echo "the rival's seed $seed" >>"$scratch/rival"
+        sleep 0.1
+    done &
+    rival=$!
+}
+
+stop_rival() {
+    rm "$scratch/go"
+    wait "$rival"
+    rival=
+    ! grep -v '^[0-9]* [0-9a-f]*$' "$scratch/rival"
+    verdict $? "the rival's own results"
+}
+
+plain alone POCL_DEVICES=pthread --
+plain relay POCL_DEVICES=pthread -- -r
+plain fake "$fake" -- -p
+plain worlds "$fake" -- -p -t 2
+
+way "queued" alone kernel_launches POCL_DEVICES=basic BATON_TEST_QUEUE=1 --
+way "in pieces" alone pieces POCL_DEVICES=basic BATON_SLICE=64 BATON_CHUNK=4KiB --
+way "asynchronous" alone kernel_launches POCL_DEVICES=pthread --
+way "asynchronous, two threads" relay pieces POCL_DEVICES=pthread BATON_SLICE=64 BATON_CHUNK=4KiB -- -r
+way "queued, two threads" relay kernel_launches POCL_DEVICES=basic BATON_TEST_QUEUE=1 -- -r
+way "two devices" alone split_launches "POCL_DEVICES=basic basic" BATON_GPUS=all --
+way "three devices" alone split_launches "POCL_DEVICES=basic basic basic" BATON_GPUS=all --
+way "any device" alone kernel_launches "POCL_DEVICES=basic basic" BATON_PLACEMENT=any --
+way "fake driver" fake kernel_launches "$fake" -- -p
+way "fake driver, in pieces" fake pieces "$fake" BATON_SLICE=2 BATON_CHUNK=4KiB -- -p
+way "fake driver, queued, two programs" worlds kernel_launches "$fake" BATON_TEST_QUEUE=1 -- -p -t 2
+again "two devices" 23 "POCL_DEVICES=basic basic" BATON_GPUS=all --
+again "two devices" 5 "POCL_DEVICES=basic basic" BATON_GPUS=all -- -g
+if [ -n "$soak" ]; then
+    way "one group at a time" alone pieces POCL_DEVICES=basic BATON_SLICE=1 BATON_CHUNK=4KiB --
+    way "two devices, two threads" relay split_launches "POCL_DEVICES=basic basic" BATON_GPUS=all -- -r
+    way "fake driver, calls that run" fake pieces "$fake" FAKE_CL=sync BATON_SLICE=2 -- -p
+    again "asynchronous" 2 POCL_DEVICES=pthread --
+fi
+
+start_daemon
+start_rival POCL_DEVICES=basic --
+way "with a rival" alone pieces POCL_DEVICES=basic BATON_SOCKET="$scratch/socket" BATON_PRIORITY=20 --
+stop_rival
+start_rival "$fake" "FAKE_CL=group_ns scale 20000; group_ns add 20000" -- -p
+way "fake driver, with a rival" fake yields "$fake" "FAKE_CL=group_ns scale 20000; group_ns add 20000" \
+    BATON_SOCKET="$scratch/socket" BATON_PRIORITY=20 -- -p
+stop_rival
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

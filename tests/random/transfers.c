@@ -1,4 +1,4 @@
-/* Reads, writes, fills, copies, their rectangles, images, maps. */
+/* Reads, writes, fills, copies, their rectangles, images, maps; functions of the host. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -248,11 +248,47 @@ static void migrate(struct world *world)
              CL_COMMAND_MIGRATE_MEM_OBJECTS, "migrate");
 }
 
+/* --- on the host --- */
+
+struct native {
+    cl_uint *a; /* filled in by the driver */
+    cl_uint n, k;
+};
+
+static void CL_CALLBACK run_native(void *argument)
+{
+    const struct native *native = argument;
+
+    for (cl_uint i = 0; i < native->n; i++)
+        native->a[i] = native->a[i] * native->k + 3;
+}
+
+static void native(struct world *world)
+{
+    const struct view *view = &world->views[below(world, ROOTS)];
+    struct native args = {NULL, (cl_uint)(view->size / 4), below(world, 1000)};
+    struct step step = {.world = world, .n_touches = 1};
+    const void *place = &args.a;
+    cl_uint *a = (cl_uint *)(void *)bytes_of(world, view);
+
+    step.touches[0] = (struct touch){view, view->begin, view->begin + view->size, true};
+    step_begin(&step);
+    say(world, "native on root %u, queue %u", view->root, step.queue);
+    step_end(&step,
+             clEnqueueNativeKernel(step.handle, run_native, &args, sizeof args, 1, &view->mem, &place,
+                                   STEP_WAITS(&step)),
+             CL_COMMAND_NATIVE_KERNEL, "native");
+    for (cl_uint i = 0; i < args.n; i++)
+        a[i] = a[i] * args.k + 3;
+}
+
 void transfer_random(struct world *world)
 {
     unsigned which = below(world, 20);
 
-    if (which < 8)
+    if (world->stage->natives && chance(world, 8))
+        native(world);
+    else if (which < 8)
         read_or_write(world, which < 4);
     else if (which < 10)
         fill(world);

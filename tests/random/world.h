@@ -7,6 +7,7 @@
 #define RANDOM_WORLD_H
 
 #include <CL/cl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,6 +26,7 @@ enum {
     MAPS = 4,
     PENDING = 128,
     TOUCHES = 4,
+    FLYING = 64,
     WIDTH = 64 /* of images, one byte per channel, four channels */
 };
 
@@ -37,6 +39,10 @@ struct stage {
     size_t align; /* of sub-buffers, bytes */
     bool gates;   /* may commands wait for user events? (PoCL's basic device cannot without Baton) */
     bool talks;   /* say each command */
+    bool plain;   /* the driver has no compiler: plain_source only */
+    bool natives; /* it runs functions of the host */
+    bool relay;   /* two threads, each with queues of its own, take turns in one world */
+    unsigned n_steps;
     uint64_t seed;
 };
 
@@ -80,6 +86,13 @@ struct active_map {
     unsigned char *expected; /* owned */
 };
 
+/* A launch that may not be over. */
+struct flying {
+    const char *name;
+    size_t local, width; /* local 0: not said */
+    bool moved;          /* has an offset */
+};
+
 struct world {
     struct stage *stage;
     struct random_state random;
@@ -108,9 +121,14 @@ struct world {
         unsigned queue;
     } seen[PENDING];
     unsigned n_seen;
+    struct flying flying[FLYING]; /* since all was last finished */
+    unsigned n_flying;
     atomic_uint called; /* callbacks */
     unsigned asked;
-    uint64_t hash; /* of what was read */
+    uint64_t hash;        /* of what was read */
+    pthread_mutex_t lock; /* guards all of it while two threads take turns */
+    pthread_cond_t turned;
+    unsigned turn; /* whose it is: 0 or 1 */
 };
 
 /* One command under construction. */
@@ -128,31 +146,48 @@ struct step {
 
 #define STEP_WAITS(step) (step)->n, (step)->n ? (step)->waits : NULL, (step)->want
 
+/* world.c */
 unsigned below(struct world *world, unsigned n);
 bool chance(struct world *world, unsigned percent);
 void fail(struct world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void say(const struct world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void must(struct world *world, cl_int code, const char *what);
-
+unsigned char *random_bytes(struct world *world, size_t size);
 unsigned char *bytes_of(struct world *world, const struct view *view); /* the model's */
 const struct view *any_view(struct world *world, size_t least);
 struct touch touch_part(struct world *world, const struct view *view, size_t unit, bool writes);
+/* From the first buffer to the last release; a struct world that has its stage, number, hash and random state. */
+void *run_world(void *world);
 
-/* Chooses a queue, orders the command after everything it must follow. Set touches and blocking before. */
+/*
+ * order.c: chooses a queue, orders the command after everything it must follow. Set touches and blocking before.
+ */
 void step_begin(struct step *step);
 void step_end(struct step *step, cl_int code, cl_command_type type, const char *what);
-void keep_until_done(struct world *world, unsigned char *bytes, unsigned char *expected, size_t size);
-unsigned char *random_bytes(struct world *world, size_t size);
+/*
+ * Before a launch. PoCL 3.1 keeps machine code for several widths and offsets of one kernel and local size, but counts its users as if there
+ * were one only (pocl_release_dlhandle_cache), and aborts when two of them run at once: not while ours do, then.
+ */
+void keep_apart(struct world *world, const struct flying *fresh);
+/* The commands of a queue that were given no event get that of a marker. */
+void mark(struct world *world, unsigned queue);
+/* User events that hold commands back: opens those whose time has come; all of them. */
+void age_gates(struct world *world);
 void open_gates(struct world *world);
+
+/* check.c: bytes that a command reads (expected: what they must become) or writes (NULL) and that must stay until it is over; owned. */
+void keep_until_done(struct world *world, unsigned char *bytes, unsigned char *expected, size_t size);
+/* Everything is waited for and compared. */
 void finish_all(struct world *world);
-void unmap_one(struct world *world, struct active_map *map);
+void check_roots(struct world *world);
 
 /* kernels.c */
-extern const char *const kernel_sources[2];
+extern const char *const kernel_sources[2], *const plain_source; /* sources.c */
 void launch_random(struct world *world);
 
 /* transfers.c */
 void transfer_random(struct world *world);
 void map_random(struct world *world);
+void unmap_one(struct world *world, struct active_map *map);
 
 #endif

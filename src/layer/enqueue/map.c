@@ -1,6 +1,7 @@
 /* Map and unmap (map.h). */
 #include "base/clock.h"
 #include "layer/enqueue/enqueue.h"
+#include "layer/graph/issue.h"
 #include "layer/graph/map.h"
 #include "layer/graph/recorder.h"
 #include "layer/spread/spread.h"
@@ -94,8 +95,10 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle,
                                          ret_code);
     if (at_once(queue, buffer, flags, blocking, &n, &waits)) {
         begin_at = recorder_on ? clock_now() : 0;
+        crossing_begin(&queue->device->crossing, false);
         pointer =
             target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event, &code);
+        crossing_end(&queue->device->crossing);
         after(queue, mem, code, pointer, blocking, begin_at);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, buffer, false)) || (code = validate_waits(queue, n, waits)) ||
@@ -130,8 +133,10 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
                                         waits, event, ret_code);
     if (at_once(queue, image, flags, blocking, &n, &waits)) {
         begin_at = recorder_on ? clock_now() : 0;
+        crossing_begin(&queue->device->crossing, false);
         pointer = target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row, ret_slice,
                                            n, waits, event, &code);
+        crossing_end(&queue->device->crossing);
         after(queue, mem, code, pointer, blocking, begin_at);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, image, true)) || (code = validate_waits(queue, n, waits)) ||
@@ -176,8 +181,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueUnmapMemObject(cl_command_queue h
     if ((!record || record->direct) && submit_unhindered(queue, n, waits) &&
         spread_admits(&draft, CL_FALSE)) {
         /* Waits that are over are not passed on: our record of one may be complete a moment before the driver's handle is. */
-        code =
-            target.clEnqueueUnmapMemObject(handle, object, pointer, code ? n : 0, code ? waits : NULL, event);
+        code = issue_whole(&draft, CL_FALSE, code ? n : 0, code ? waits : NULL, event);
         if (code == CL_SUCCESS)
             map_free(record);
     } else if (code == CL_SUCCESS) {

@@ -61,6 +61,7 @@ struct arg_value {
         unsigned char *large; /* owned, when size > 32 */
         const void *svm;
     } value;
+    cl_sampler sampler; /* a reference, in what is kept for a launch: the value is its handle */
 };
 
 struct command_launch {
@@ -164,7 +165,8 @@ struct command {
     atomic_uint app_refs;               /* of handle */
     cl_event first_event, driver_event; /* of the first and last piece given to the driver; the worker's */
     cl_int piece_status;                /* of a piece that failed */
-    cl_ulong times[4]; /* queued, submitted, started, ended: in the driver's clock; valid when complete */
+    cl_ulong times[4];     /* queued, submitted, started, ended: in the driver's clock; valid when complete */
+    cl_ulong begun, ended; /* of the pieces that are over: the first start, the last end; 0: none is */
     bool timed;
     baton_nsec queued_at, issued_at;
     int64_t predicted; /* ns */

@@ -17,10 +17,14 @@ extern pthread_mutex_t graph_lock;
 
 void graph_init(void);
 
-/* The heap copy of a draft with one reference; NULL: no memory. graph_unref frees it with all that it holds. */
+/* adopt.c: the heap copy of a draft with one reference; NULL: no memory. graph_unref frees it with all that it holds. */
 struct command *graph_adopt(const struct command *draft);
 void graph_ref(struct command *command);
 void graph_unref(struct command *command);
+/* Gives back what is needed only until the command has run: arguments, memory objects, the driver's events. */
+void graph_let_go(struct command *command);
+
+/* graph.c, from here on. */
 
 /*
  * Puts the command behind what it must wait for: the wait list, its queue's order, barriers. From then on workers may run it at

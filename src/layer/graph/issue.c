@@ -16,8 +16,8 @@
 
 #define RUN_SLACK_NS (100 * NSEC_PER_US) /* commands that follow each other closer than this are one run */
 
-static cl_int whole_transfer(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
-                             cl_event *event)
+static cl_int give_transfer(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
+                            cl_event *event)
 {
     const struct command_transfer *t = &c->u.transfer;
     cl_command_queue queue = c->queue->handle;
@@ -58,8 +58,8 @@ static cl_int whole_transfer(const struct command *c, cl_bool blocking, cl_uint 
     }
 }
 
-static cl_int whole_svm(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
-                        cl_event *event)
+static cl_int give_svm(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
+                       cl_event *event)
 {
     const struct command_svm *s = &c->u.svm;
     cl_command_queue queue = c->queue->handle;
@@ -81,7 +81,7 @@ static cl_int whole_svm(const struct command *c, cl_bool blocking, cl_uint n, co
     }
 }
 
-cl_int issue_whole(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
+static cl_int give(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
                    cl_event *event)
 {
     const struct command_launch *l = &c->u.launch;
@@ -89,9 +89,9 @@ cl_int issue_whole(const struct command *c, cl_bool blocking, cl_uint n, const c
     cl_command_queue queue = c->queue->handle;
 
     if (c->kind >= COMMAND_READ && c->kind <= COMMAND_FILL_IMAGE)
-        return whole_transfer(c, blocking, n, waits, event);
+        return give_transfer(c, blocking, n, waits, event);
     if (c->kind >= COMMAND_SVM_MEMCPY)
-        return whole_svm(c, blocking, n, waits, event);
+        return give_svm(c, blocking, n, waits, event);
     switch (c->kind) {
     case COMMAND_KERNEL:
         return target.clEnqueueNDRangeKernel(queue, l->kernel->handle, l->dim, l->offset, l->global,
@@ -112,6 +112,18 @@ cl_int issue_whole(const struct command *c, cl_bool blocking, cl_uint n, const c
     }
 }
 
+cl_int issue_whole(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
+                   cl_event *event)
+{
+    struct crossing *crossing = &c->queue->device->crossing;
+    cl_int code;
+
+    crossing_begin(crossing, crossing_alone(c));
+    code = give(c, blocking, n, waits, event);
+    crossing_end(crossing);
+    return code;
+}
+
 /* --- pieces --- */
 
 static cl_ulong time_of(cl_event event, cl_profiling_info name)
@@ -121,6 +133,15 @@ static cl_ulong time_of(cl_event event, cl_profiling_info name)
     if (target.clGetEventProfilingInfo(event, name, sizeof at, &at, NULL) != CL_SUCCESS)
         return 0;
     return at;
+}
+
+/* Pieces of an out-of-order queue may run in any order: the first need not begin first, nor the last end last. */
+static void widen(struct command *command, cl_ulong start, cl_ulong end)
+{
+    if (start && (!command->begun || start < command->begun))
+        command->begun = start;
+    if (end > command->ended)
+        command->ended = end;
 }
 
 void issue_pipe_begin(struct issue_pipe *pipe, struct engine *engine, struct command *command)
@@ -143,6 +164,7 @@ static void end_piece(struct issue_pipe *pipe, cl_event *event, size_t items)
         command->piece_status = status;
     start = time_of(*event, CL_PROFILING_COMMAND_START);
     end = time_of(*event, CL_PROFILING_COMMAND_END);
+    widen(command, start, end);
     if (items && start && end >= start)
         launch_measured(command->u.launch.kernel, items, (int64_t)(end - start));
     if (recorder_on && end >= start)
@@ -342,7 +364,7 @@ static cl_int issue_boxes(struct issue_pipe *pipe, struct command *command, size
         for (size_t y = 0; y < region[1]; y += rows) {
             box_piece(&whole, element, z, y, rows < region[1] - y ? rows : region[1] - y, &piece);
             issue_pipe_turn(pipe);
-            code = whole_transfer(&piece, CL_FALSE, 0, NULL, &event);
+            code = issue_whole(&piece, CL_FALSE, 0, NULL, &event);
             if (code != CL_SUCCESS)
                 return code;
             issue_pipe_add(pipe, event, 0);
@@ -473,8 +495,11 @@ void issue_event_times(struct command *command)
 
     command->times[0] = time_of(first, CL_PROFILING_COMMAND_QUEUED);
     command->times[1] = time_of(first, CL_PROFILING_COMMAND_SUBMIT);
-    command->times[2] = time_of(first, CL_PROFILING_COMMAND_START);
-    command->times[3] = time_of(command->driver_event, CL_PROFILING_COMMAND_END) + (cl_ulong)command->lag;
+    widen(command, time_of(first, CL_PROFILING_COMMAND_START), time_of(first, CL_PROFILING_COMMAND_END));
+    widen(command, time_of(command->driver_event, CL_PROFILING_COMMAND_START),
+          time_of(command->driver_event, CL_PROFILING_COMMAND_END));
+    command->times[2] = command->begun;
+    command->times[3] = command->ended + (cl_ulong)command->lag;
     command->timed = command->times[0] && command->times[3] >= command->times[2];
 }
 

@@ -128,12 +128,14 @@ void launch_count_direct(const struct command *draft)
 static cl_int issue_as_one(struct command *command)
 {
     struct command_launch *launch = &command->u.launch;
+    struct crossing *crossing = &command->queue->device->crossing;
     struct private_kernel *own;
     cl_int code;
 
     own = kernel_take(launch->kernel, false, launch->args, launch->n_args, &code);
     if (!own)
         return code;
+    crossing_begin(crossing, false);
     if (command->kind == COMMAND_TASK) {
         code = target.clEnqueueTask(command->queue->handle, own->handle, 0, NULL, &command->driver_event);
         if (code == CL_SUCCESS)
@@ -143,6 +145,7 @@ static cl_int issue_as_one(struct command *command)
                                              launch->global, launch->has_local ? launch->local : NULL, 0,
                                              NULL, &command->driver_event);
     }
+    crossing_end(crossing);
     kernel_give_back(launch->kernel, false, own); /* the driver has taken the arguments over */
     return code;
 }
@@ -253,9 +256,11 @@ static cl_int issue_piece(struct issue_pipe *pipe, cl_kernel kernel, struct laun
         end = begin + (end - begin) / 2;
     }
     code = target.clSetKernelArg(kernel, command->u.launch.n_args, sizeof cut->piece, &cut->piece);
+    crossing_begin(&command->queue->device->crossing, false);
     if (code == CL_SUCCESS)
         code = target.clEnqueueNDRangeKernel(command->queue->handle, kernel, cut->launch.work_dim, NULL,
                                              global, cut->launch.local, 0, NULL, &event);
+    crossing_end(&command->queue->device->crossing);
     if (code != CL_SUCCESS)
         return code;
     issue_pipe_add(pipe, event, (end - begin) * cut->group_items);

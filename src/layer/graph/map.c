@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "layer/graph/graph.h"
+#include "layer/graph/issue.h"
 #include "layer/layer.h"
 
 enum { PAGE = 4096 };
@@ -146,9 +147,11 @@ cl_int map_issue(struct command *command, cl_event *ret_event)
 {
     struct map_record *record = command->u.map.record;
     cl_command_queue queue = command->queue->handle;
+    struct crossing *crossing = &command->queue->device->crossing;
     cl_int code = CL_SUCCESS;
     void *pointer;
 
+    crossing_begin(crossing, false);
     if (record->image)
         pointer = target.clEnqueueMapImage(queue, command->u.map.mem, CL_TRUE, record->flags, record->origin,
                                            record->region, &record->driver_row, &record->driver_slice, 0,
@@ -156,6 +159,7 @@ cl_int map_issue(struct command *command, cl_event *ret_event)
     else
         pointer = target.clEnqueueMapBuffer(queue, command->u.map.mem, CL_TRUE, record->flags, record->offset,
                                             record->size, 0, NULL, ret_event, &code);
+    crossing_end(crossing);
     if (code != CL_SUCCESS)
         return code;
     pthread_mutex_lock(&graph_lock);
@@ -170,6 +174,8 @@ cl_int map_issue_unmap(struct command *command, cl_event *ret_event)
 {
     struct map_record *record = command->u.map.record;
     void *pointer = record ? record->driver_pointer : command->u.map.pointer;
+    struct command request = {
+        .kind = COMMAND_UNMAP, .queue = command->queue, .u.map = {.mem = command->u.map.mem}};
 
     if (record && !record->direct) {
         if (!pointer) /* the map itself failed */
@@ -177,8 +183,8 @@ cl_int map_issue_unmap(struct command *command, cl_event *ret_event)
         if (record->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION))
             copy_region(record, true);
     }
-    return target.clEnqueueUnmapMemObject(command->queue->handle, command->u.map.mem, pointer, 0, NULL,
-                                          ret_event);
+    request.u.map.pointer = pointer;
+    return issue_whole(&request, CL_FALSE, 0, NULL, ret_event);
 }
 
 void map_finished(struct command *command)

@@ -20,6 +20,20 @@ struct further_device *device_at(int place)
     return &devices[place - PLACE_DEVICE];
 }
 
+static void make_queue(struct further_device *device, struct queue_record *queue)
+{
+    cl_int code;
+
+    queue->handle =
+        target.clCreateCommandQueue(device->context, device->handle, CL_QUEUE_PROFILING_ENABLE, &code);
+    device->failed = device->failed || !queue->handle;
+    atomic_init(&queue->refs, 1);
+    queue->context = device->context;
+    queue->device = device->record;
+    queue->in_order = true;
+    list_init(&queue->commands);
+}
+
 static void make_ready(struct further_device *device)
 {
     cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)device->platform, 0};
@@ -29,15 +43,11 @@ static void make_ready(struct further_device *device)
         return;
     device->record = device_record_of(device->handle);
     device->context = target.clCreateContext(properties, 1, &device->handle, NULL, NULL, &code);
-    if (device->context)
-        device->queue.handle =
-            target.clCreateCommandQueue(device->context, device->handle, CL_QUEUE_PROFILING_ENABLE, &code);
-    device->failed = !device->record || !device->queue.handle;
-    atomic_init(&device->queue.refs, 1);
-    device->queue.context = device->context;
-    device->queue.device = device->record;
-    device->queue.in_order = true;
-    list_init(&device->queue.commands);
+    device->failed = !device->record || !device->context;
+    if (device->failed)
+        return;
+    make_queue(device, &device->shares);
+    make_queue(device, &device->copies);
 }
 
 static struct further_device *find(cl_platform_id platform, cl_device_id handle, unsigned number)
@@ -133,6 +143,7 @@ static void *run_device(void *argument)
     pthread_mutex_lock(&device->lock);
     while (!device->stopping) {
         struct device_task *task = device->tasks;
+        bool unattended;
 
         if (!task) {
             pthread_cond_wait(&device->changed, &device->lock);
@@ -141,9 +152,12 @@ static void *run_device(void *argument)
         device->tasks = task->next;
         if (!device->tasks)
             device->tail = &device->tasks;
+        unattended = task->unattended;
         pthread_mutex_unlock(&device->lock);
         task->run(task);
         pthread_mutex_lock(&device->lock);
+        if (unattended)
+            continue;
         task->done = true;
         pthread_cond_broadcast(&device->changed);
     }

@@ -1,5 +1,5 @@
 /*
- * Further devices: those that the program did not choose. Each has a context and a queue of ours, made when first needed, and one thread
+ * Further devices: those that the program did not choose. Each has a context and two queues of ours, made when first needed, and one thread
  * that runs its shares of split kernels. The program's own context is never widened.
  */
 #ifndef LAYER_SPREAD_DEVICE_H
@@ -10,11 +10,11 @@
 
 enum { FURTHER_MAX = PLACE_MAX - PLACE_DEVICE };
 
-/* Something to do on the thread of a device. Lives until device_task_wait() has answered. */
+/* Something to do on the thread of a device. Lives until device_task_wait() has answered; one that nobody waits for ends itself. */
 struct device_task {
     struct device_task *next;
     void (*run)(struct device_task *task);
-    bool done;
+    bool done, unattended;
 };
 
 struct further_device {
@@ -22,9 +22,14 @@ struct further_device {
     cl_platform_id platform;
     struct device_record *record;
     cl_context context;
-    struct queue_record queue; /* in order, of that context; not in any table */
-    int place;                 /* PLACE_DEVICE + its index */
-    unsigned number;           /* among the devices of its platform */
+    /*
+     * In order, of that context, not in any table. Each belongs to one thread at a time, that of the device and the holder of spread_lock: a
+     * driver that runs commands inside the enqueue call deadlocks when one thread enqueues behind what another thread is running (PoCL's
+     * basic device). Nothing orders them but that each of their users waits for the end of what it enqueued.
+     */
+    struct queue_record shares, copies;
+    int place;       /* PLACE_DEVICE + its index */
+    unsigned number; /* among the devices of its platform */
 
     pthread_mutex_t lock; /* guards the following, but not `failed` */
     pthread_cond_t changed;
