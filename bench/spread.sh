@@ -39,7 +39,7 @@ for entry in "$@"; do
           value[$1, lines[$1], 6] = $1 == "1" ? 1 : value["1", lines[$1], 5] / $5
           if (hash == "") hash = $6; else if (hash != $6) wrong = 1 }
         END {
-            wanted["horner2"] = wanted["multiply2"] = wanted["addauto"] = 1 # bench/figures.tsv
+            wanted["horner2"] = wanted["multiply2"] = 1 # bench/figures.tsv
             split("1 2 auto", order, " ")
             for (g = 1; g <= 3; g++) { gpus = order[g]; w = median(gpus, 2); k = median(gpus, 3); r = median(gpus, 4); a = median(gpus, 5)
                 ratio = median(gpus, 6)

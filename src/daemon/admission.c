@@ -349,12 +349,14 @@ void admission_admit(struct server *server, struct peer *peer, const char *name)
     struct task_entry *entry = admission_find(server, name, false);
     struct decision decision = {.verdict = VERDICT_UNKNOWN};
 
-    if (entry && !config_may_run(&server->config, peer->who.uid, name)) {
+    if (!entry) {
+        answer(server, peer, NULL, &decision);
+    } else if (!config_may_run(&server->config, peer->who.uid, name)) {
         decision.verdict = VERDICT_REFUSED;
         decision.reason = REASON_USER;
         answer(server, peer, entry, &decision);
     } else if (!admission_applies(server, entry)) {
-        if (entry && server->has_plan && plan_find(&server->plan, name))
+        if (server->has_plan && plan_find(&server->plan, name))
             decision.verdict = VERDICT_ADMITTED;
         answer(server, peer, entry, &decision);
     } else if (entry->members || peer->task) {
