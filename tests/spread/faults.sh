@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Split launches on the fake driver: devices of different speed, devices that fail, programs that die. The program adds one to each element per
 # launch, in place, and counts what is wrong. Ends with `N passed, N failed`.
-# shellcheck source=tests/spread/stage.sh
-. "$(dirname "$0")/stage.sh"
+# shellcheck source=tests/stage.sh
+. "$(dirname "$0")/../stage.sh"
 load=$build/tests/layer/layer-load
 export OCL_ICD_VENDORS=$build/tests/fake_driver/libfake-opencl.so
 
