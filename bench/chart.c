@@ -39,7 +39,8 @@ static double *numbers(const json_t *array, size_t n)
     if (json_array_size(array) != n)
         stop(2, "x and y must be arrays of the same length");
     for (size_t i = 0; i < n; i++)
-        values[i] = json_number_value(json_array_get(array, i));
+        values[i] = json_is_null(json_array_get(array, i)) ? NAN /* a gap */
+                                                           : json_number_value(json_array_get(array, i));
     return values;
 }
 

@@ -320,7 +320,7 @@ int main(int argc, char **argv)
     setenv("BATON_CACHE_DIR", folder, 1);
     setenv("POCL_CACHE_DIR", folder, 1);
     /* One method of memcpy for all sizes, as a copy engine has (docs/evaluation.md). */
-    setenv("GLIBC_TUNABLES", "glibc.cpu.x86_non_temporal_threshold=0x40000", 0);
+    setenv("GLIBC_TUNABLES", "glibc.cpu.x86_non_temporal_threshold=0x7000", 0);
     printf("%-43s %14s %14s  %s (median of %d pairs, %d products; [spread])\n", "", "plain", "layer", "added",
            ROUNDS, PRODUCT_ROUNDS);
     daemon = start_daemon(build, socket);

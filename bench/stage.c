@@ -92,7 +92,7 @@ void stage_open(struct stage *stage, const char *devices)
      * and 10 ms in parts of any size, with or without Baton. A GPU's copy engine knows no such border, so use the same method
      * for all sizes.
      */
-    setenv("GLIBC_TUNABLES", "glibc.cpu.x86_non_temporal_threshold=0x40000", 0);
+    setenv("GLIBC_TUNABLES", "glibc.cpu.x86_non_temporal_threshold=0x7000", 0);
     stage->realtime = realtime_permitted();
     current = stage;
     if (!registered)

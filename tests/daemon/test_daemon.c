@@ -349,6 +349,13 @@ static void bring_to(struct puppet *victim, const char *orders)
     }
 }
 
+/* What the machine took from those who pass the engine on, the test included. */
+static baton_nsec crew_held_up(const struct fixture *fixture, const struct puppet *a, const struct puppet *b)
+{
+    return fixture_held_up(fixture->daemon) + fixture_held_up(a->pid) + fixture_held_up(b->pid) +
+           fixture_held_up(getpid());
+}
+
 START_TEST(a_client_killed_at_any_step_gives_its_engine_back_within_ten_milliseconds)
 {
     /* nothing; asked; held; kept idle; asked and asleep behind a holder; held and asked to yield; yielded and waiting */
@@ -364,7 +371,7 @@ START_TEST(a_client_killed_at_any_step_gives_its_engine_back_within_ten_millisec
             struct puppet next = puppet_start(&fixture, "next", 40, DEVICE);
             bool rival_holds = i == 4;
             bool rival_asks = i >= 5;
-            baton_nsec killed_at;
+            baton_nsec killed_at, held_up;
 
             if (rival_holds)
                 puppet_do(&rival, PUPPET_BEGIN, 'B');
@@ -375,8 +382,9 @@ START_TEST(a_client_killed_at_any_step_gives_its_engine_back_within_ten_millisec
                 for (char heard = 'N'; heard == 'N'; heard = puppet_hear(&victim, NSEC_PER_SEC))
                     puppet_say(&victim, PUPPET_YIELD);
             }
+            puppet_kill(&victim); /* how long a busy machine takes to end it is not the daemon's */
+            held_up = crew_held_up(&fixture, &rival, &next);
             killed_at = clock_now();
-            puppet_kill(&victim);
             if (rival_holds)
                 puppet_do(&rival, PUPPET_END, 'E');
             if (rival_asks) {
@@ -384,6 +392,7 @@ START_TEST(a_client_killed_at_any_step_gives_its_engine_back_within_ten_millisec
                 puppet_do(&rival, PUPPET_END, 'E');
             }
             puppet_do(&next, PUPPET_BEGIN, 'B');
+            killed_at += crew_held_up(&fixture, &rival, &next) - held_up;
             late += clock_now() - killed_at > 10 * NSEC_PER_MS;
             puppet_quit(&next);
             puppet_quit(&rival);

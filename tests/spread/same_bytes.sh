@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # The same program on one device without Baton and on several with it: the same bytes in every case. Ends with `N passed, N failed`.
-# shellcheck source=tests/spread/stage.sh
-. "$(dirname "$0")/stage.sh"
+# shellcheck source=tests/stage.sh
+. "$(dirname "$0")/../stage.sh"
 cases=$build/tests/spread/spread-cases
-export POCL_DEVICES="basic basic basic" POCL_CACHE_DIR=$scratch/pocl
+export POCL_DEVICES="basic basic basic"
 
 spread() { # GPUS [CASE]
     rm -f "$scratch/stats"

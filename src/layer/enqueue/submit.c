@@ -221,6 +221,7 @@ static cl_int cut_here(struct engine *engine, struct command *draft, cl_event *r
         if (recorder_on)
             command->job = recorder_enter();
         command->issued_at = clock_now();
+        command->waited_for = true;
         code = issue_command(engine, command);
     }
     if (code == CL_SUCCESS) {

@@ -158,6 +158,7 @@ struct command {
     struct list in_ready; /* engine::ready or engine::issued */
     unsigned n_waiting;
     bool failed_wait, issued, all_before;
+    bool waited_for; /* whoever issues it waits for its end at once */
     struct command_edge *dependents;
     cl_int status;
     struct command_callback *callbacks;

@@ -165,8 +165,12 @@ static void end_piece(struct issue_pipe *pipe, cl_event *event, size_t items)
     start = time_of(*event, CL_PROFILING_COMMAND_START);
     end = time_of(*event, CL_PROFILING_COMMAND_END);
     widen(command, start, end);
-    if (items && start && end >= start)
-        launch_measured(command->u.launch.kernel, items, (int64_t)(end - start));
+    if (items && start && end >= start) {
+        if (command->kind == COMMAND_KERNEL)
+            launch_measured(command->u.launch.kernel, items, (int64_t)(end - start));
+        else /* chunk by chunk: the whole also counts the time in which others were given way */
+            issue_learn(pipe->engine, items, (int64_t)(end - start));
+    }
     if (recorder_on && end >= start)
         recorder_piece(command, (int64_t)(end - start));
     target.clReleaseEvent(*event);
@@ -199,6 +203,9 @@ void issue_pipe_add(struct issue_pipe *pipe, cl_event event, size_t items)
 
 void issue_pipe_finish(struct issue_pipe *pipe)
 {
+    /* Who waits for the end anyway does not wait for the last but one: a driver that has somebody to wake between two pieces pauses. */
+    if (pipe->command->waited_for)
+        target.clWaitForEvents(1, &pipe->command->driver_event);
     end_piece(pipe, &pipe->last, pipe->last_items);
 }
 
@@ -270,9 +277,12 @@ void issue_learn(struct engine *engine, size_t bytes, int64_t ns)
     if (bytes < CHUNK_OUT || ns <= 0 || engine->kind == ENGINE_EXECUTION)
         return;
     fresh = (long long)((double)bytes * (double)NSEC_PER_MS / (double)ns);
-    /* Slower at once, faster by and by: too large a chunk costs others more than too small a one. */
-    atomic_store_explicit(&engine->bytes_per_ms, !old || fresh < old ? fresh : (old * 3 + fresh) / 4,
-                          memory_order_relaxed);
+    /* By a quarter at most: a single slow chunk is the machine, three in a row are the bus. */
+    if (fresh < old)
+        fresh = fresh > old / 4 * 3 ? fresh : old / 4 * 3;
+    else if (old)
+        fresh = (old * 3 + fresh) / 4;
+    atomic_store_explicit(&engine->bytes_per_ms, fresh, memory_order_relaxed);
 }
 
 int64_t issue_predict(const struct engine *engine, size_t bytes)
@@ -367,7 +377,7 @@ static cl_int issue_boxes(struct issue_pipe *pipe, struct command *command, size
             code = issue_whole(&piece, CL_FALSE, 0, NULL, &event);
             if (code != CL_SUCCESS)
                 return code;
-            issue_pipe_add(pipe, event, 0);
+            issue_pipe_add(pipe, event, element * region[0] * piece.u.transfer.region[1]);
             launch_count(COUNTER_CHUNKS, 1);
         }
     return CL_SUCCESS;
@@ -403,7 +413,7 @@ static cl_int issue_linear(struct issue_pipe *pipe, struct command *command, siz
         code = issue_whole(&piece, CL_FALSE, 0, NULL, &event);
         if (code != CL_SUCCESS)
             return code;
-        issue_pipe_add(pipe, event, 0);
+        issue_pipe_add(pipe, event, size);
         launch_count(COUNTER_CHUNKS, 1);
     }
     return CL_SUCCESS;
@@ -514,7 +524,8 @@ void issue_read_times(struct engine *engine, struct command *command)
         recorder_queued(command);
     if (command->leased)
         report(engine, command->times[2], command->times[3]);
-    issue_learn(engine, issue_bytes(command), (int64_t)(command->times[3] - command->times[2]));
+    if (!command->first_event)
+        issue_learn(engine, issue_bytes(command), (int64_t)(command->times[3] - command->times[2]));
     if (command->kind == COMMAND_KERNEL && command->leased)
         spread_ran_alone(command->u.launch.kernel, launch_items(&command->u.launch),
                          (int64_t)(command->times[3] - command->times[2]));

@@ -45,7 +45,7 @@ struct issue_pipe {
     struct engine *engine;
     struct command *command;
     cl_event last;            /* the piece before the newest; not yet waited for */
-    size_t last_items, items; /* of that one and of the newest; 0: not to be measured */
+    size_t last_items, items; /* of that one and of the newest, bytes of a transfer; 0: not to be measured */
 };
 void issue_pipe_begin(struct issue_pipe *pipe, struct engine *engine, struct command *command);
 /* Before each piece: waits until at most one is in flight, and gives way if asked. */
