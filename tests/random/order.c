@@ -83,8 +83,10 @@ static void order(struct step *step)
         if (!access->event)
             mark(world, access->queue);
         add_wait(step, access->event);
-        if (!flushed[access->queue])
-            clFlush(world->queues[access->queue].handle);
+        if (access->queue == QUEUES ||
+            flushed[access->queue]) /* one of the past was flushed when it was released */
+            continue;
+        clFlush(world->queues[access->queue].handle);
         flushed[access->queue] = true;
     }
     if (barrier)
