@@ -1,7 +1,9 @@
 /*
  * What a lease costs, measured with the real batond: a launch on a kept lease (no message), an acquire by message from an
  * idle holder, the handover from a holder that is asked to yield, and beside them the bare round trip of a socket between
- * two processes on the same machine in the same run. Medians, 10th and 90th percentiles, in microseconds.
+ * two processes on the same machine in the same run. Medians, 10th and 90th percentiles, in microseconds. Last the cost of one request as
+ * GPU-SPARC counts it (appendix B, Fig. 10: 12 us of the scheduler's CPU time and 45 us of communication): the daemon's CPU time per
+ * request over a growing number of them, and the whole, from the request to the grant.
  */
 #include <sched.h>
 #include <signal.h>
@@ -201,7 +203,9 @@ static void rival(struct stage *stage, const char *socket_path, bool holds)
     _exit(0);
 }
 
-static double bench_against(const char *what, const char *socket_path, struct lease *lease, bool holds)
+/* Two requests a round, the rival's and ours. Answers the median of ours; what NULL: prints nothing. */
+static double bench_against(const char *what, const char *socket_path, struct lease *lease, bool holds,
+                            unsigned rounds)
 {
     static double us[ROUNDS];
     struct stage *stage = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -209,7 +213,7 @@ static double bench_against(const char *what, const char *socket_path, struct le
 
     if (child == 0)
         rival(stage, socket_path, holds);
-    for (unsigned i = 0; i < ROUNDS; i++) {
+    for (unsigned i = 0; i < rounds; i++) {
         baton_nsec at;
 
         wait_turn(stage, 1);
@@ -222,7 +226,34 @@ static double bench_against(const char *what, const char *socket_path, struct le
     atomic_store(&stage->stop, true);
     (void)waitpid(child, NULL, 0);
     (void)munmap(stage, 4096);
-    return print_row(what, us, ROUNDS);
+    if (what)
+        return print_row(what, us, rounds);
+    qsort(us, rounds, sizeof *us, compare);
+    return us[rounds / 2];
+}
+
+/* CPU time of a process so far, us; 0: the system does not say. */
+static double cpu_us(pid_t pid)
+{
+    struct timespec time;
+    clockid_t clock;
+
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0)
+        return 0;
+    return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
+}
+
+static void bench_requests(pid_t daemon, const char *socket_path, struct lease *lease)
+{
+    static const unsigned counts[] = {250, 500, 1000, 2000, 4000};
+
+    printf("  requests   batond's CPU time per request, us   request to grant, us   (GPU-SPARC: 12, 57)\n");
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        double begin = cpu_us(daemon);
+        double whole = bench_against(NULL, socket_path, lease, false, counts[i] / 2);
+
+        printf("  %8u   %33.2f   %20.2f\n", counts[i], (cpu_us(daemon) - begin) / counts[i], whole);
+    }
 }
 
 int main(void)
@@ -245,8 +276,8 @@ int main(void)
     lease = open_lease(socket_path, "bench", 80, &session);
     bench_kept(lease);
     bench_ran(lease);
-    taken = bench_against("acquire from an idle holder (one message)", socket_path, lease, false);
-    handed = bench_against("handover from a holder asked to yield", socket_path, lease, true);
+    taken = bench_against("acquire from an idle holder (one message)", socket_path, lease, false, ROUNDS);
+    handed = bench_against("handover from a holder asked to yield", socket_path, lease, true, ROUNDS);
     if (bare > 0) {
         figure("daemon-request", taken, taken, taken);
         figure("daemon-acquire", taken / bare, taken / bare, taken / bare);
@@ -255,6 +286,7 @@ int main(void)
     if (bare > 0)
         printf("  against one bare socket round trip: acquire x %.2f, handover x %.2f\n", taken / bare,
                handed / bare);
+    bench_requests(daemon, socket_path, lease);
     session_close(session);
     (void)kill(daemon, SIGTERM);
     (void)waitpid(daemon, NULL, 0);

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -269,6 +270,8 @@ static pid_t start_daemon(const char *build, const char *socket)
     pid = fork();
     if (pid == 0) {
         int null = open("/dev/null", O_WRONLY);
+
+        (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* it ends with us, however we end */
         dup2(null, STDOUT_FILENO);
         dup2(null, STDERR_FILENO);
         execl(program, program, "--socket", socket, "--foreground", (char *)NULL);

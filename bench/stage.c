@@ -73,10 +73,13 @@ static void set_folder(const struct stage *stage, const char *variable, const ch
 void stage_open(struct stage *stage, const char *devices)
 {
     static bool registered;
+    const char *temporary;
 
     memset(stage, 0, sizeof *stage);
     find_build(stage);
-    (void)snprintf(stage->folder, sizeof stage->folder, "/tmp/baton-stage-XXXXXX");
+    temporary = getenv("TMPDIR"); /* a short one: there is a socket in it */
+    (void)snprintf(stage->folder, sizeof stage->folder, "%.40s/baton-stage-XXXXXX",
+                   temporary && strlen(temporary) <= 40 ? temporary : "/tmp");
     if (!mkdtemp(stage->folder))
         fail("stage", stage->folder);
     (void)snprintf(stage->socket, sizeof stage->socket, "%s/baton.sock", stage->folder);

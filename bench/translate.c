@@ -4,7 +4,6 @@
  */
 #include "base/clock.h"
 #include "translate/translate.h"
-#include "figure.h"
 
 #include <CL/cl.h>
 #include <ftw.h>
@@ -126,12 +125,6 @@ static void measure(size_t which, cl_context context, cl_device_id device,
     print_row("translation, first time", times[1], plain);
     print_row("translation, from the disk cache", times[2], plain);
     print_row("build of the rewritten text", times[3], plain);
-    if (which + 1 < sizeof programs / sizeof programs[0]) /* the last one is the largest */
-        return;
-    figure("translate-cached", (double)times[2][MIDDLE] / plain, (double)times[2][1] / plain,
-           (double)times[2][ROUNDS - 2] / plain);
-    figure("translate-build", (double)times[3][MIDDLE] / plain, (double)times[3][1] / plain,
-           (double)times[3][ROUNDS - 2] / plain);
 }
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *walk)

@@ -235,6 +235,35 @@ static int put_config(FILE *out)
     return 0;
 }
 
+/* ---- programs without options ---- */
+
+static int put_demo(FILE *out)
+{
+    put_header("baton-demo", 1, "shows the loop from profile to report on this machine", out);
+    (void)fputs(".SH SYNOPSIS\n.B baton\\-demo\n[FOLDER]\n.SH DESCRIPTION\nMeasures three OpenCL programs, "
+                "plans, runs them "
+                "together and prints what was observed beside what the analysis says; then the same without "
+                "Baton. Takes about a "
+                "minute. FOLDER (default\n.IR demo )\ngets task set, plan, trace and report.\n"
+                ".SH ENVIRONMENT\n.TP\n.B BATON_DEMO_SECONDS\nlength of one measurement; default 4\n"
+                ".TP\n.B POCL_DEVICES\nPoCL's devices; default basic\n"
+                ".SH SEE ALSO\n.BR baton (1),\n.BR baton\\-report (1)\n",
+                out);
+    return 0;
+}
+
+static int put_translate(FILE *out)
+{
+    put_header("baton-translate", 1, "rewrites OpenCL kernels so that they run in pieces", out);
+    (void)fputs(".SH DESCRIPTION\nStarted by Baton's OpenCL layer, one program text on its standard input, "
+                "the rewritten text and "
+                "what is known of its kernels on its standard output. Nobody needs to call it. "
+                "BATON_TRANSLATE names another one.\n"
+                ".SH SEE ALSO\n.BR baton (1),\n.BR baton\\-run (1)\n",
+                out);
+    return 0;
+}
+
 /* One page into FOLDER/NAME, whole or not at all. */
 static int write_page(const char *folder, const char *name, const struct cli_command *command,
                       int (*special)(FILE *))
@@ -268,6 +297,10 @@ static int run(const struct cli_args *args)
         result = write_page(folder, "batond.8", NULL, put_daemon);
     if (!result)
         result = write_page(folder, "baton.yaml.5", NULL, put_config);
+    if (!result)
+        result = write_page(folder, "baton-demo.1", NULL, put_demo);
+    if (!result)
+        result = write_page(folder, "baton-translate.1", NULL, put_translate);
     return result ? cli_fail_environment(args, result, "%s", folder) : CLI_YES;
 }
 

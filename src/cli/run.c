@@ -191,6 +191,8 @@ static int prepare_daemon(const struct cli_args *args, const struct settings *se
 
     if (result == 0)
         return setenv("BATON_SOCKET", path, 1) == 0 ? 0 : cli_fail_environment(args, errno, "environment");
+    if (settings->task[0])
+        return cli_fail_environment(args, result, "no batond, and only it knows the task");
     if (settings->require_daemon)
         return cli_fail_environment(args, result, "no batond");
     (void)fprintf(stderr, "baton run: no batond (%s); the program runs unscheduled\n", strerror(-result));

@@ -159,7 +159,7 @@ static void print_admission(const struct frame_about_admission *about)
                (unsigned long long)about->conditions, about->conditions == 1 ? "" : "s");
     if (about->mode == ADMISSION_OFF)
         return;
-    printf("admission %s, tasks %s%s%s; %llu plans, the last in %.1f ms, %llu failed, %llu rejected",
+    printf("admission %s, tasks %s%s%s; plans %llu, the last in %.1f ms, %llu failed, %llu rejected",
            admission_word(about->mode), about->tasks, about->planning ? ", planning now" : "",
            about->stale ? ", the plan is not one for what runs" : "", (unsigned long long)about->plans,
            ms(about->cost_last), (unsigned long long)about->failures, (unsigned long long)about->rejected);
@@ -321,7 +321,7 @@ static int run_status(const struct cli_args *args)
 
     if (result) {
         json_decref(status.json);
-        return cli_fail_environment(args, result, "no batond answers");
+        return cli_fail_environment(args, result, "no batond answers (`batond` starts one)");
     }
     result = ask_all(&status);
     monitor_close(&status.monitor);
@@ -341,7 +341,7 @@ static int run_reload(const struct cli_args *args)
     int result = monitor_open(&monitor, cli_value(args, "socket", NULL));
 
     if (result)
-        return cli_fail_environment(args, result, "no batond answers");
+        return cli_fail_environment(args, result, "no batond answers (`batond` starts one)");
     result = monitor_ask(&monitor, &question, &answer);
     monitor_close(&monitor);
     if (result || answer.type != FRAME_DONE)

@@ -200,9 +200,9 @@ static int compute_copy(struct task_set *set, const struct routes *routes, size_
     const struct segment_source *source = segment->source;
     bool alone = source->sharing == SHARING_ALONE || (source->sharing == SHARING_BY_ANALYSIS && !overlap);
     double rate = alone ? batch->flows[i].alone : worst_rate(batch, i, routes->owner);
-    int result =
-        set_length(set, segment, batch->setup + batch->flows[i].bytes / (rate * routes->topology.chunk_ratio),
-                   ret_error);
+    int result = set_length(
+        set, segment,
+        batch->setup + batch->flows[i].copied / (rate * topology_lowest_ratio(&routes->topology)), ret_error);
 
     if (!result && set->platform.gpus > 1 && !pinned_to_one(&set->tasks[routes->owner[i]]))
         result = rests_on(set, "%s: no copy to or from another GPU takes longer than one from %s to %s",

@@ -59,7 +59,7 @@ static void print_head(const struct top *top, FILE *out)
     const struct frame_about_admission *admission = &top->now.admission;
 
     (void)fprintf(out,
-                  "batond %s  pid %u  profile %s  up %.0f s  %u programs  %.0f grants/s  %.0f yields/s\n",
+                  "batond %s  pid %u  profile %s  up %.0f s  programs %u  %.0f grants/s  %.0f yields/s\n",
                   about->version, about->pid, about->profile, ms(about->now_at - about->started_at) / 1000,
                   about->clients, rate(top, about->grants, top->before.daemon.grants),
                   rate(top, about->yields, top->before.daemon.yields));
@@ -302,7 +302,7 @@ static int run(const struct cli_args *args)
     top.socket = cli_value(args, "socket", NULL);
     result = refresh(&top);
     if (result)
-        return cli_fail_environment(args, result, "no batond answers");
+        return cli_fail_environment(args, result, "no batond answers (`batond` starts one)");
     if (!cli_has(args, "once") && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO)) {
         status = live(args, &top, (int)interval_ms);
     } else {

@@ -297,7 +297,7 @@ static int run(const struct cli_args *args)
         return cli_fail_usage(args, "expected -o OUT.json");
     result = monitor_open(&recording.monitor, cli_value(args, "socket", NULL));
     if (result)
-        return cli_fail_environment(args, result, "no batond answers");
+        return cli_fail_environment(args, result, "no batond answers (`batond` starts one)");
     result = collect(&recording);
     monitor_close(&recording.monitor);
     if (result) {
@@ -307,7 +307,7 @@ static int run(const struct cli_args *args)
         if (result)
             result = cli_fail_environment(args, result, "%s", path);
         else
-            (void)fprintf(stderr,
+            (void)fprintf(strcmp(path, "-") == 0 ? stderr : stdout,
                           "%zu records, %" PRIu64 " older ones overwritten; open %s in ui.perfetto.dev\n",
                           recording.n, recording.lost, path);
     }

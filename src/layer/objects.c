@@ -12,7 +12,7 @@
 #include "layer/program/program.h"
 #include "wire/device_name.h"
 
-struct handle_table queues, mems, kernels, programs, events;
+struct handle_table queues, mems, kernels, programs, events, samplers;
 
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct device_record *_Atomic devices;
@@ -27,6 +27,11 @@ KEEP(keep_mem, struct mem_record)
 KEEP(keep_kernel, struct kernel_record)
 KEEP(keep_command, struct command)
 
+static void keep_sampler(void *handle)
+{
+    target.clRetainSampler(handle);
+}
+
 void objects_init(void)
 {
     handle_table_init(&queues, keep_queue);
@@ -34,6 +39,7 @@ void objects_init(void)
     handle_table_init(&kernels, keep_kernel);
     handle_table_init(&programs, program_keep);
     handle_table_init(&events, keep_command);
+    handle_table_init(&samplers, keep_sampler);
 }
 
 /* --- devices --- */

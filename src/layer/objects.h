@@ -84,8 +84,8 @@ struct kernel_record {
     atomic_int slice_state; /* enum launch_state, decided once (launch.c) */
 };
 
-extern struct handle_table queues, mems, kernels, programs,
-    events; /* events: struct command of our handles */
+extern struct handle_table queues, mems, kernels, programs, events, /* struct command of our handles */
+    samplers; /* the handles themselves, as they were created */
 
 void objects_init(void);
 
@@ -102,6 +102,9 @@ void mem_hold(struct mem_record *mem);
 void mem_let_go(struct mem_record *mem);
 struct kernel_record *kernel_find(cl_kernel handle);
 void kernel_unref(struct kernel_record *kernel);
+
+/* The sampler whose handle the bytes are, retained; NULL: none that we know. */
+cl_sampler sampler_in(const void *bytes, size_t size);
 
 /* A kernel object of our own with these arguments set; sliced: of the rewritten program. NULL and a code on failure. */
 struct private_kernel *kernel_take(struct kernel_record *kernel, bool sliced, const struct arg_value *args,

@@ -179,6 +179,7 @@ static int on_event(struct builder *builder, const yaml_event_t *event)
 static int syntax_error(const yaml_parser_t *parser, const struct builder *builder, const char *text,
                         size_t size)
 {
+    char found[160];
     unsigned line = (unsigned)parser->problem_mark.line + 1;
     unsigned column = (unsigned)parser->problem_mark.column + 1;
 
@@ -189,8 +190,8 @@ static int syntax_error(const yaml_parser_t *parser, const struct builder *build
             line += text[i] == '\n';
         }
     }
-    return input_reject(builder->error, builder->document->name, line, column,
-                        parser->problem ? parser->problem : "something else", "YAML or JSON");
+    (void)snprintf(found, sizeof found, "a syntax error (%s)", parser->problem ? parser->problem : "unknown");
+    return input_reject(builder->error, builder->document->name, line, column, found, "YAML or JSON");
 }
 
 int document_parse(const char *name, const char *text, size_t size, struct document *ret_document,

@@ -336,23 +336,27 @@ static int check_loops(struct topology_reader *reader, const struct node *links)
 
 static int read_root(struct topology_reader *reader)
 {
-    static const char *const keys[] = {"links",    "gpus",     "memories",    "routes",
-                                       "measured", "setup_ms", "chunk_ratio", NULL};
+    static const char *const keys[] = {"links",    "gpus",  "memories", "routes", "measured",
+                                       "setup_ms", "sizes", "cores",    NULL};
     const struct node *root = reader->document->root;
     const struct node *links;
+    int64_t cores;
     int result = node_expect_mapping(reader->document, root, keys, reader->error);
 
     if (result || (result = topology_require(reader, root, "links", &links)) ||
         (result = read_links(reader, links)) ||
         (result = read_roles(reader, node_get(root, "gpus"), node_get(root, "memories"))) ||
         (result = read_routes(reader, node_get(root, "routes"))) || (result = check_loops(reader, links)) ||
-        (result = topology_read_table(reader, node_get(root, "measured"))))
+        (result = topology_read_table(reader, node_get(root, "measured"))) ||
+        (result = topology_read_sizes(reader, node_get(root, "sizes"))))
         return result;
-    reader->topology->chunk_ratio = 1;
-    if (node_get(root, "chunk_ratio") &&
-        (result = node_number(reader->document, node_get(root, "chunk_ratio"), "a ratio from 0.01 to 1", 0.01,
-                              1, &reader->topology->chunk_ratio, reader->error)))
-        return result;
+    if (node_get(root, "cores")) {
+        result = node_int(reader->document, node_get(root, "cores"),
+                          "the number of cores that copy and compute", 1, 100000, &cores, reader->error);
+        if (result)
+            return result;
+        reader->topology->cores = (unsigned)cores;
+    }
     if (node_get(root, "setup_ms"))
         return node_duration(reader->document, node_get(root, "setup_ms"), "a set-up time in ms", NSEC_PER_MS,
                              0, &reader->topology->setup, reader->error);

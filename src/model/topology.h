@@ -19,6 +19,7 @@
 #define TOPOLOGY_MAX_LINKS 512
 #define TOPOLOGY_MAX_PAIRS 64   /* different (from, to) in the look-up table */
 #define TOPOLOGY_MAX_TABLE 4096 /* its entries */
+#define TOPOLOGY_MAX_SIZES 256
 #define ROUTE_MAX_LINKS    16
 
 enum node_role {
@@ -58,6 +59,11 @@ struct table_entry {
     const double *gbps, *lowest_gbps; /* by ascending bit of mask */
 };
 
+/* How fast a command of this size is, of what links and table say: drivers and memories treat small copies otherwise than large ones. */
+struct topology_size {
+    double bytes, ratio;
+};
+
 struct topology {
     struct arena arena; /* owns what follows */
     struct topology_node *nodes;
@@ -70,9 +76,12 @@ struct topology {
     size_t n_pairs;
     struct table_entry *table; /* by ascending mask */
     size_t n_table;
-    bool has_loop;      /* three or more nodes in a ring: only given routes are used */
-    baton_nsec setup;   /* fixed cost of any batch, calibrated */
-    double chunk_ratio; /* speed of copies that are cut into chunks, of those that go whole; at most 1 */
+    struct topology_size *sizes; /* by ascending size */
+    size_t n_sizes;
+    bool has_loop;    /* three or more nodes in a ring: only given routes are used */
+    baton_nsec setup; /* fixed cost of any batch, calibrated */
+    unsigned
+        cores; /* of the host, where its cores both copy and run the kernels; 0: devices do that by themselves */
 };
 
 /* Reads the file; on success the caller calls topology_done(). 0, INPUT_REJECTED, -errno. */
@@ -86,6 +95,11 @@ void topology_print(const struct topology *topology, FILE *out);
 
 /* Index of the node, or -1. */
 int topology_node(const struct topology *topology, const char *name);
+
+/* Speed of one command of so many bytes, of what links and table say; between two sizes of the file on the straight line over log(bytes). 1 without `sizes`. */
+double topology_size_ratio(const struct topology *topology, double bytes);
+/* The least of them, and at most 1: for those who do not know how a copy will be cut. */
+double topology_lowest_ratio(const struct topology *topology);
 
 /* Answers of topology_find_route(), besides 0. */
 enum {

@@ -99,7 +99,13 @@ static void print_table(const struct topology *topology, FILE *out)
 void topology_print(const struct topology *topology, FILE *out)
 {
     (void)fprintf(out, "setup_ms: %.6f\n", nsec_to_ms(topology->setup));
-    (void)fprintf(out, "chunk_ratio: %.6g\n", topology->chunk_ratio);
+    if (topology->cores)
+        (void)fprintf(out, "cores: %u\n", topology->cores);
+    if (topology->n_sizes)
+        (void)fputs("sizes: # speed of one command\n", out);
+    for (size_t i = 0; i < topology->n_sizes; i++)
+        (void)fprintf(out, "  - {bytes: %.0f, ratio: %.9g}\n", topology->sizes[i].bytes,
+                      topology->sizes[i].ratio);
     print_gpus(topology, out);
     print_memories(topology, out);
     (void)fputs("links: # bandwidths in GB/s\n", out);

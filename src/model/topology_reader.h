@@ -22,6 +22,9 @@ int topology_read_bandwidth(struct topology_reader *reader, const struct node *n
 int topology_require(struct topology_reader *reader, const struct node *mapping, const char *key,
                      const struct node **ret_node);
 
+/* `sizes`, or NULL where the file has none. */
+int topology_read_sizes(struct topology_reader *reader, const struct node *list);
+
 /* `measured`, or NULL where the file has none. */
 int topology_read_table(struct topology_reader *reader, const struct node *list);
 

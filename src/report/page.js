@@ -10,7 +10,7 @@ for (const box of document.querySelectorAll('.timeline')) {
   const whole = [low, high]; let from = low, to = high, left = 90;
   const ink = name => getComputedStyle(document.documentElement).getPropertyValue(name);
   const at = t => left + (t - from) / (to - from) * (canvas.clientWidth - left - 8);
-  const step = () => { const raw = (to - from) / 8, p = 10 ** Math.floor(Math.log10(raw)), k = raw / p;
+  const step = () => { const raw = (to - from) / Math.max(2, Math.min(8, (canvas.clientWidth - left) / 80)), p = 10 ** Math.floor(Math.log10(raw)), k = raw / p;
     return p * (k <= 1 ? 1 : k <= 2 ? 2 : k <= 5 ? 5 : 10); };
   function draw() {
     const ratio = window.devicePixelRatio || 1, width = canvas.clientWidth, height = data.rows.length * pitch + axis + 8;
@@ -22,7 +22,7 @@ for (const box of document.querySelectorAll('.timeline')) {
     for (let t = Math.ceil(from / d) * d; t <= to; t += d) {
       context.strokeStyle = ink('--line'); context.beginPath(); context.moveTo(at(t), 0); context.lineTo(at(t), height - axis);
       context.stroke(); context.fillStyle = ink('--soft'); context.textAlign = 'center';
-      context.fillText(+t.toPrecision(10) + ' ms', at(t), height - axis / 2);
+      context.fillText(+t.toPrecision(10) + ' ms', Math.min(at(t), width - 34), height - axis / 2);
     }
     context.save(); context.beginPath(); context.rect(left, 0, width - left - 4, height); context.clip();
     for (const s of data.spans) {

@@ -119,9 +119,13 @@ int story_add(struct story *story, const char *path, const char *shown, struct i
         return result;
     input.root = json_loadb(text, size, 0, &error);
     free(text);
-    if (!input.root)
+    if (!input.root) {
+        char found[JSON_ERROR_TEXT_LENGTH + 32];
+
+        (void)snprintf(found, sizeof found, "a syntax error (%s)", error.text);
         return input_reject(ret_error, shown, error.line > 0 ? (unsigned)error.line : 1,
-                            error.column > 0 ? (unsigned)error.column : 1, error.text, "JSON");
+                            error.column > 0 ? (unsigned)error.column : 1, found, "JSON");
+    }
     if (recognise(input.root, &input.kind)) {
         json_decref(input.root);
         return input_reject(

@@ -1,10 +1,28 @@
 /* The chapters that are tables: analyses, simulations, batches, makespans, a daemon's status. */
+#include <math.h>
 #include <string.h>
 
 #include "report/story.h"
 #include "report/svg.h"
 
-/* A JSON value as a cell: numbers with four digits behind the point at most, null as unbounded. */
+/* "copy_begin_ms" as people write it: "copy begin, ms". */
+static void key_words(const char *key, char ret_text[64])
+{
+    size_t length = strlen(key);
+    bool ms = length > 3 && strcmp(key + length - 3, "_ms") == 0;
+
+    (void)snprintf(ret_text, 64, "%.*s%s", (int)(ms ? length - 3 : length), key, ms ? ", ms" : "");
+    for (char *c = ret_text; *c; c++)
+        *c = *c == '_' ? ' ' : *c;
+}
+
+/* Four digits, but never an exponent where people expect a number. */
+static void number_words(double value, char ret_text[64])
+{
+    (void)snprintf(ret_text, 64, fabs(value) >= 1000 && fabs(value) < 1e12 ? "%.0f" : "%.4g", value);
+}
+
+/* A JSON value as a cell: null as unbounded. */
 static void put_value(struct page *page, const json_t *value, enum page_tone tone)
 {
     char text[64];
@@ -16,7 +34,7 @@ static void put_value(struct page *page, const json_t *value, enum page_tone ton
     if (json_is_integer(value))
         (void)snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
     else if (json_is_number(value))
-        (void)snprintf(text, sizeof text, "%.4g", json_number_value(value));
+        number_words(json_number_value(value), text);
     else if (json_is_boolean(value))
         (void)snprintf(text, sizeof text, "%s", json_is_true(value) ? "yes" : "no");
     else if (json_is_null(value))
@@ -52,18 +70,27 @@ static enum page_tone judge(const json_t *entry, const char *key)
 static void write_table(struct page *page, const json_t *entries)
 {
     const char *head[24];
+    const char *shown[24];
+    char words[24][64];
     size_t n = 0;
     size_t i;
     const char *key;
     json_t *value;
     json_t *entry;
 
+    if (json_object_get(json_array_get(entries, 0), "name")) /* first, whatever the order of the keys */
+        head[n++] = "name";
     json_object_foreach(json_array_get(entries, 0), key, value)
     {
-        if (n < sizeof head / sizeof head[0] && !json_is_object(value) && !json_is_array(value))
+        if (n < sizeof head / sizeof head[0] && !json_is_object(value) && !json_is_array(value) &&
+            strcmp(key, "name") != 0)
             head[n++] = key;
     }
-    page_table_begin(page, head, n);
+    for (size_t k = 0; k < n; k++) {
+        key_words(head[k], words[k]);
+        shown[k] = words[k];
+    }
+    page_table_begin(page, shown, n);
     json_array_foreach(entries, i, entry)
     {
         page_row_begin(page);
@@ -115,6 +142,45 @@ static void write_batch_picture(struct page *page, const json_t *streams)
     page_picture_end(page);
 }
 
+/* What was proven and what was tried, one bar each: schedules that were found, and bounds that none exceeds. */
+static void write_makespan_picture(struct page *page, const json_t *root)
+{
+    static const struct {
+        const char *name, *key, *within; /* within: the object that has the key; NULL: the root */
+    } rows[] = {
+        {"round robin", "round_robin", "starts"},   {"fixed priority", "fixed_priority", "starts"},
+        {"most pending", "most_pending", "starts"}, {"worst schedule found", "lower", NULL},
+        {"no schedule is longer", "upper", NULL},   {"cheap bound", "cheap_bound", NULL},
+    };
+    enum { ROWS = sizeof rows / sizeof rows[0] };
+    struct svg_bar bars[ROWS];
+    const char *names[ROWS];
+    char labels[ROWS][24];
+    size_t n = 0;
+
+    for (size_t i = 0; i < ROWS; i++) {
+        const json_t *object = rows[i].within ? json_object_get(root, rows[i].within) : root;
+        double cycles = number_of(object, rows[i].key);
+
+        if (cycles <= 0)
+            continue;
+        names[n] = rows[i].name;
+        (void)snprintf(labels[n], sizeof labels[n], "%.0f", cycles);
+        bars[n] = (struct svg_bar){.row = n,
+                                   .end = cycles,
+                                   .colour = strcmp(rows[i].key, "lower") == 0 ? 1
+                                             : i > 3                           ? 2
+                                                                               : 0,
+                                   .label = labels[n]};
+        n++;
+    }
+    page_picture_begin(page);
+    svg_rows(
+        &(struct svg_rows){.x_label = "cycles", .row_names = names, .n_rows = n, .bars = bars, .n_bars = n},
+        page->out);
+    page_picture_end(page);
+}
+
 /* The top-level scalars as figures: method, total, schedulable, lower, upper. */
 static void write_scalars(struct page *page, const json_t *root)
 {
@@ -126,18 +192,20 @@ static void write_scalars(struct page *page, const json_t *root)
     json_object_foreach(object, key, value)
     {
         char text[64];
+        char words[64];
 
         if (json_is_string(value) && strlen(json_string_value(value)) < 40)
             (void)snprintf(text, sizeof text, "%s", json_string_value(value));
         else if (json_is_integer(value))
             (void)snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
         else if (json_is_number(value))
-            (void)snprintf(text, sizeof text, "%.4g", json_number_value(value));
+            number_words(json_number_value(value), text);
         else if (json_is_boolean(value))
             (void)snprintf(text, sizeof text, "%s", json_is_true(value) ? "yes" : "no");
         else
             continue;
-        page_figure(page, text, key,
+        key_words(key, words);
+        page_figure(page, text, words,
                     strcmp(key, "schedulable") ? PAGE_PLAIN
                     : json_is_true(value)      ? PAGE_GOOD
                                                : PAGE_BAD);
@@ -157,6 +225,8 @@ void story_tables(const struct story *story, const struct story_input *input, st
     write_scalars(page, input->root);
     if (input->kind == STORY_BATCH)
         write_batch_picture(page, json_object_get(input->root, "streams"));
+    if (input->kind == STORY_MAKESPAN)
+        write_makespan_picture(page, input->root);
     json_object_foreach(input->root, key, value)
     {
         if (!json_is_array(value) || !json_is_object(json_array_get(value, 0)))

@@ -218,6 +218,15 @@ static size_t collect(const struct chapter *chapter, const char *task, double *v
     return n;
 }
 
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Of a task that has at least one job. */
 static void write_histogram(const struct chapter *chapter, const char *task, double *values,
                             struct page *page)
 {
@@ -225,7 +234,9 @@ static void write_histogram(const struct chapter *chapter, const char *task, dou
     char title[256];
     size_t n = collect(chapter, task, values);
 
-    (void)snprintf(title, sizeof title, "%s: %zu jobs", task, n);
+    qsort(values, n, sizeof *values, ascending);
+    (void)snprintf(title, sizeof title, "%s: %zu jobs, median %.3f, p99 %.3f, worst %.3f ms", task, n,
+                   values[n / 2], values[n * 99 / 100], values[n - 1]);
     page_picture_begin(page);
     histogram_draw(&(struct histogram){.title = title,
                                        .values_ms = values,
@@ -262,36 +273,92 @@ static void write_histograms(const struct chapter *chapter, struct page *page)
     free(values);
 }
 
-static void write_misses(const struct chapter *chapter, struct page *page)
+struct late {
+    const json_t *event;
+    double at_us;
+};
+
+static int by_time(const void *a, const void *b)
 {
-    static const char *const head[] = {"at, ms", "task", "what", "detail"};
+    double x = ((const struct late *)a)->at_us;
+    double y = ((const struct late *)b)->at_us;
+
+    return (x > y) - (x < y);
+}
+
+/* Marks of misses and overruns, in the order of time; how many. */
+static size_t collect_late(const struct chapter *chapter, struct late *ret_late)
+{
     size_t n = 0;
     size_t i;
     json_t *event;
 
-    page_section(page, "Misses", NULL);
-    page_table_begin(page, head, 4);
     json_array_foreach(chapter->events, i, event)
     {
-        char at[32];
+        if (strcmp(text_of(event, "ph"), "i") == 0 && (is(event, "miss") || is(event, "overrun")))
+            ret_late[n++] = (struct late){event, number_of(event, "ts")};
+    }
+    qsort(ret_late, n, sizeof *ret_late, by_time);
+    return n;
+}
 
-        if (strcmp(text_of(event, "ph"), "i") != 0 || (!is(event, "miss") && !is(event, "overrun")) ||
-            n++ >= MAX_MISSES)
-            continue;
-        (void)snprintf(at, sizeof at, "%.3f", (number_of(event, "ts") - chapter->first_us) / 1000);
-        page_row_begin(page);
-        page_cell(page, at, PAGE_PLAIN);
-        page_cell(page, task_of(event), PAGE_PLAIN);
-        page_cell(page, text_of(event, "cat"), PAGE_BAD);
-        page_cell(page, text_of(json_object_get(event, "args"), "detail"), PAGE_PLAIN);
-        page_row_end(page);
+/* How long the task's job took that was under way then, ms; -1: the trace has none. A mark at a job's very end is that job's. */
+static double job_ms_at(const struct chapter *chapter, const char *task, double at_us)
+{
+    const double grain = 1; /* microsecond, as traces are rounded */
+    size_t i;
+    json_t *event;
+
+    json_array_foreach(chapter->events, i, event)
+    {
+        double begin = number_of(event, "ts");
+
+        if (is(event, "job") && strcmp(text_of(event, "ph"), "X") == 0 && begin < at_us &&
+            at_us <= begin + number_of(event, "dur") + grain && strcmp(task_of(event), task) == 0)
+            return number_of(event, "dur") / 1000;
     }
-    if (n == 0) {
-        page_row_begin(page);
-        page_cell(page, "none", PAGE_GOOD);
-        page_row_end(page);
+    return -1;
+}
+
+static void write_late(const struct chapter *chapter, const struct late *late, struct page *page)
+{
+    const char *detail = text_of(json_object_get(late->event, "args"), "detail");
+    double took = job_ms_at(chapter, task_of(late->event), late->at_us);
+    char text[32];
+
+    page_row_begin(page);
+    (void)snprintf(text, sizeof text, "%.3f", (late->at_us - chapter->first_us) / 1000);
+    page_cell(page, text, PAGE_PLAIN);
+    page_cell(page, task_of(late->event), PAGE_PLAIN);
+    page_cell(page,
+              *detail                   ? detail
+              : is(late->event, "miss") ? "missed its deadline"
+                                        : "took longer than its bound",
+              PAGE_BAD);
+    (void)snprintf(text, sizeof text, took < 0 ? "-" : "%.3f", took);
+    page_cell(page, text, PAGE_PLAIN);
+    page_row_end(page);
+}
+
+static void write_misses(const struct chapter *chapter, struct page *page)
+{
+    static const char *const head[] = {"at, ms", "task", "what", "the job took, ms"};
+    struct late *late = calloc(json_array_size(chapter->events) + 1, sizeof *late);
+    size_t n = late ? collect_late(chapter, late) : 0;
+    char text[96] = "";
+
+    if (n == 0)
+        (void)snprintf(text, sizeof text, "None: every deadline was met, and every bound kept.");
+    else if (n > MAX_MISSES)
+        (void)snprintf(text, sizeof text, "The first %d of %zu.", MAX_MISSES, n);
+    page_section(page, "Misses", *text ? text : NULL);
+    if (n > 0) {
+        page_table_begin(page, head, 4);
+        for (size_t i = 0; i < n && i < MAX_MISSES; i++)
+            write_late(chapter, &late[i], page);
+        page_table_end(page);
     }
-    page_table_end(page);
+    free(late);
 }
 
 static void write_figures(const struct chapter *chapter, struct page *page)

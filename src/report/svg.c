@@ -125,13 +125,18 @@ static void range_of(const struct svg_chart *chart, bool of_y, double *low, doub
         *low = fmin(*low, 0);
 }
 
-static void draw_series(const struct svg_series *series, size_t index, const struct axis *x,
+static const char *colour_of(const struct svg_series *series, size_t place)
+{
+    return palette_colour(series->colour ? series->colour - 1 : place);
+}
+
+static void draw_series(const struct svg_series *series, const char *colour, const struct axis *x,
                         const struct axis *y, FILE *out)
 {
     bool open = false;
     double last_y = 0;
 
-    (void)fprintf(out, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"2\"%s d=\"", palette_colour(index),
+    (void)fprintf(out, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"2\"%s d=\"", colour,
                   series->dashed ? " stroke-dasharray=\"6 4\"" : "");
     for (size_t i = 0; i < series->n; i++) {
         double px;
@@ -155,7 +160,7 @@ static void draw_series(const struct svg_series *series, size_t index, const str
     for (size_t i = 0; i < series->n; i++) {
         if (isfinite(series->y[i]) && isfinite(series->x[i]))
             (void)fprintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\" fill=\"%s\"/>\n",
-                          axis_place(x, series->x[i]), axis_place(y, series->y[i]), palette_colour(index));
+                          axis_place(x, series->x[i]), axis_place(y, series->y[i]), colour);
     }
 }
 
@@ -184,12 +189,12 @@ void svg_chart(const struct svg_chart *chart, FILE *out)
     for (size_t s = 0; s < chart->n_series; s++) {
         double at = top + 10 + (double)s * 18;
 
-        draw_series(&chart->series[s], s, &x, &y, out);
+        draw_series(&chart->series[s], colour_of(&chart->series[s], s), &x, &y, out);
         if (!chart->series[s].name || at > 430)
             continue;
         (void)fprintf(out,
                       "<line x1=\"%g\" x2=\"%g\" y1=\"%g\" y2=\"%g\" stroke=\"%s\" stroke-width=\"3\"%s/>\n",
-                      right + 16, right + 38, at, at, palette_colour(s),
+                      right + 16, right + 38, at, at, colour_of(&chart->series[s], s),
                       chart->series[s].dashed ? " stroke-dasharray=\"6 4\"" : "");
         draw_label(right + 44, at + 4, "start", chart->series[s].name, out);
     }

@@ -15,6 +15,7 @@ struct svg_series {
     size_t n;
     bool steps; /* draw as stairs */
     bool dashed;
+    size_t colour; /* 0: of its place; else of place colour - 1, to belong to another series */
 };
 
 struct svg_chart {

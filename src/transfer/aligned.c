@@ -5,21 +5,27 @@
  *
  * Unlike the printed algorithm: a relative tolerance decides that a copy is complete; a stream without copy ends at its
  * kernel; streams that share a DMA engine or a GPU keep the flow-shop order instead of being merged into one; a peer
- * copy that is staged is one flow over both legs.
+ * copy that is staged is one flow over both legs; kernels may share the host's cores with copies.
  */
 #include <math.h>
 
 #include "transfer/batch.h"
 #include "transfer/throughput.h"
 
-#define TOLERANCE 1e-9 /* of a copy's size */
+#define TOLERANCE 1e-9 /* of a copy's size, or of a kernel's length */
 
-enum progress { PENDING, ACTIVE, DONE };
+enum progress {
+    WAITING,   /* for the kernels that come after its own on the same GPU */
+    COMPUTING, /* its kernel */
+    PENDING,   /* its copy, for its engines */
+    COPYING,
+    DONE,
+};
 
 struct backwards {
     const struct batch *batch;
     enum progress state[BATCH_MAX_STREAMS];
-    double remaining[BATCH_MAX_STREAMS];
+    double remaining[BATCH_MAX_STREAMS];                                 /* of the kernel, then of the copy */
     double kernel_from[BATCH_MAX_STREAMS], kernel_to[BATCH_MAX_STREAMS]; /* on the reversed clock */
     double copy_from[BATCH_MAX_STREAMS], copy_to[BATCH_MAX_STREAMS];
     double now;
@@ -37,96 +43,123 @@ static bool shares_engine(const struct batch_flow *a, const struct batch_flow *b
 }
 
 /* The last kernel of each GPU ends with the batch, the one before it where that begins, and so on. */
-static void place_kernels(struct backwards *run)
+static bool may_compute(const struct backwards *run, size_t position)
 {
     const struct batch *batch = run->batch;
+    int gpu = batch->flows[batch->order[position]].gpu;
 
-    for (size_t k = batch->n; k-- > 0;) {
-        size_t i = batch->order[k];
-        const struct batch_flow *flow = &batch->flows[i];
-
-        run->kernel_from[i] = 0;
-        for (size_t later = k + 1; later < batch->n && flow->gpu >= 0; later++) {
-            size_t other = batch->order[later];
-
-            if (batch->flows[other].gpu == flow->gpu)
-                run->kernel_from[i] = fmax(run->kernel_from[i], run->kernel_to[other]);
-        }
-        run->kernel_to[i] = run->kernel_from[i] + flow->kernel;
-        run->remaining[i] = flow->bytes;
-        run->copy_from[i] = run->copy_to[i] = run->kernel_to[i];
-        run->state[i] = flow->bytes > 0 ? PENDING : DONE;
-    }
-}
-
-/* May this copy begin now? Its kernel is over, and every later stream on one of its engines has been copied. */
-static bool may_begin(const struct backwards *run, size_t position)
-{
-    const struct batch *batch = run->batch;
-    size_t i = batch->order[position];
-
-    if (run->kernel_to[i] > run->now)
-        return false;
-    for (size_t later = position + 1; later < batch->n; later++) {
+    for (size_t later = position + 1; later < batch->n && gpu >= 0; later++) {
         size_t other = batch->order[later];
 
-        if (run->state[other] != DONE && shares_engine(&batch->flows[i], &batch->flows[other]))
-            return false;
-    }
-    for (size_t earlier = 0; earlier < position; earlier++) {
-        size_t other = batch->order[earlier];
-
-        if (run->state[other] == ACTIVE && shares_engine(&batch->flows[i], &batch->flows[other]))
+        if (batch->flows[other].gpu == gpu && run->state[other] <= COMPUTING)
             return false;
     }
     return true;
 }
 
-/* Begins what may begin; the active flows, and the next instant at which a kernel stops (INFINITY: none is left). */
-static size_t begin_copies(struct backwards *run, size_t ret_active[], double *ret_next)
+/* May this copy begin now? Its kernel is over, and every later stream on one of its engines has been copied. */
+static bool may_copy(const struct backwards *run, size_t position)
+{
+    const struct batch *batch = run->batch;
+    size_t i = batch->order[position];
+
+    for (size_t k = 0; k < batch->n; k++) {
+        size_t other = batch->order[k];
+
+        if (k != position && (k > position ? run->state[other] != DONE : run->state[other] == COPYING) &&
+            shares_engine(&batch->flows[i], &batch->flows[other]))
+            return false;
+    }
+    return true;
+}
+
+static void end_kernel(struct backwards *run, size_t i)
+{
+    run->kernel_to[i] = run->copy_from[i] = run->copy_to[i] = run->now;
+    run->remaining[i] = run->batch->flows[i].bytes;
+    run->state[i] = run->remaining[i] > 0 ? PENDING : DONE;
+}
+
+/* Begins what may begin; the copies that are under way then, and how many kernels are. */
+static size_t begin_work(struct backwards *run, size_t ret_copies[], size_t *ret_kernels)
 {
     const struct batch *batch = run->batch;
     size_t n = 0;
 
-    *ret_next = INFINITY;
+    *ret_kernels = 0;
     for (size_t k = batch->n; k-- > 0;) {
         size_t i = batch->order[k];
 
-        if (run->state[i] == PENDING && may_begin(run, k)) {
-            run->state[i] = ACTIVE;
+        if (run->state[i] == WAITING && may_compute(run, k)) {
+            run->state[i] = COMPUTING;
+            run->kernel_from[i] = run->now;
+            run->remaining[i] = batch->flows[i].kernel;
+            if (run->remaining[i] <= 0)
+                end_kernel(run, i);
+        }
+        if (run->state[i] == PENDING && may_copy(run, k)) {
+            run->state[i] = COPYING;
             run->copy_from[i] = run->now;
         }
-        if (run->state[i] == PENDING && run->kernel_to[i] > run->now)
-            *ret_next = fmin(*ret_next, run->kernel_to[i]);
-        if (run->state[i] == ACTIVE)
-            ret_active[n++] = i;
+        *ret_kernels += run->state[i] == COMPUTING;
+        if (run->state[i] == COPYING)
+            ret_copies[n++] = i;
     }
     return n;
 }
 
-/* Goes on to the next event: a copy completes or a kernel stops. False when all is done. */
+/*
+ * The speed of kernels, 1 being alone; slows the copies' rates down as well. Where the host's cores copy and compute, whatever is under
+ * way shares them evenly; rates of copies among themselves already count that.
+ */
+static double share_cores(const struct batch *batch, size_t n_copies, size_t n_kernels, double rates[])
+{
+    double cores = batch->topology->cores;
+    double share;
+
+    if (cores <= 0 || (double)(n_copies + n_kernels) <= cores)
+        return 1;
+    share = cores / (double)(n_copies + n_kernels);
+    for (size_t k = 0; k < n_copies && n_kernels > 0; k++)
+        rates[k] *= share / fmin(1, cores / (double)n_copies);
+    return share;
+}
+
+/* Goes on to the next event: a copy or a kernel completes. False when all is done. */
 static bool next_event(struct backwards *run)
 {
-    size_t active[BATCH_MAX_STREAMS];
+    const struct batch *batch = run->batch;
+    size_t copies[BATCH_MAX_STREAMS];
     double rates[BATCH_MAX_STREAMS];
-    double next;
-    double step;
-    size_t n = begin_copies(run, active, &next);
+    double step = INFINITY;
+    size_t n_kernels;
+    double speed;
+    size_t n = begin_work(run, copies, &n_kernels);
 
-    if (n == 0) {
-        run->now = next;
-        return isfinite(next);
-    }
-    throughput_rates(run->batch, active, n, rates);
-    step = next - run->now;
+    if (n == 0 && n_kernels == 0)
+        return false;
+    if (n > 0)
+        throughput_rates(batch, copies, n, rates);
+    speed = share_cores(batch, n, n_kernels, rates);
     for (size_t k = 0; k < n; k++)
-        step = fmin(step, run->remaining[active[k]] / rates[k]);
-    run->now = step < next - run->now ? run->now + step : next;
+        step = fmin(step, run->remaining[copies[k]] / rates[k]);
+    for (size_t i = 0; i < batch->n && n_kernels > 0; i++) {
+        if (run->state[i] == COMPUTING)
+            step = fmin(step, run->remaining[i] / speed);
+    }
+    run->now += step;
+    for (size_t i = 0; i < batch->n && n_kernels > 0; i++) {
+        if (run->state[i] != COMPUTING)
+            continue;
+        run->remaining[i] -= step * speed;
+        if (run->remaining[i] <= TOLERANCE * batch->flows[i].kernel)
+            end_kernel(run, i);
+    }
     for (size_t k = 0; k < n; k++) {
-        size_t i = active[k];
+        size_t i = copies[k];
 
         run->remaining[i] -= step * rates[k];
-        if (run->remaining[i] <= TOLERANCE * run->batch->flows[i].bytes) {
+        if (run->remaining[i] <= TOLERANCE * batch->flows[i].bytes) {
             run->state[i] = DONE;
             run->copy_to[i] = run->now;
         }
@@ -140,7 +173,6 @@ static int predict(const struct batch *batch, struct batch_timeline *ret_timelin
     double total = 0;
 
     (void)ret_pacing;
-    place_kernels(&run);
     while (next_event(&run))
         ;
     for (size_t i = 0; i < batch->n; i++)

@@ -26,6 +26,38 @@ static void take_engine(const struct topology *topology, struct batch_flow *flow
         flow->engines[flow->n_engines++] = 2 * (unsigned)node + (out && at->engines == 2);
 }
 
+size_t batch_chunk_bytes(size_t bytes)
+{
+    const size_t least = (size_t)256 << 10;
+    const size_t most = (size_t)4 << 20;
+    size_t chunk = bytes / 32;
+
+    chunk = chunk < least ? least : chunk > most ? most : chunk;
+    return chunk / 4096 * 4096;
+}
+
+/* Counts a copy in bytes at the rates of links and table: one command, chunks, or the pieces in which it is staged. */
+static void count_bytes(const struct topology *topology, const struct batch_stream *stream,
+                        struct batch_flow *flow)
+{
+    double raw = (double)stream->bytes;
+    double stage = (double)BATCH_STAGE_BYTES;
+    double whole_ratio;
+
+    flow->copied = raw;
+    flow->chunk_ratio = whole_ratio = 1;
+    if (flow->stage >= 0)
+        flow->copied += raw < stage ? raw : stage;
+    if (topology->n_sizes > 0) {
+        double chunk = flow->stage >= 0 ? stage : (double)batch_chunk_bytes((size_t)stream->bytes);
+
+        whole_ratio = topology_size_ratio(topology, flow->stage >= 0 && raw > stage ? stage : raw);
+        flow->chunk_ratio = topology_size_ratio(topology, raw < chunk ? raw : chunk);
+    }
+    flow->bytes = flow->copied / whole_ratio;
+    flow->paced = flow->copied / flow->chunk_ratio;
+}
+
 static int find_pair(const struct topology *topology, int from, int to)
 {
     for (size_t i = 0; i < topology->n_pairs; i++) {
@@ -49,10 +81,7 @@ static int resolve_copy(struct batch *batch, const struct batch_stream *stream, 
     flow->stage = route.stage;
     flow->from = stream->from;
     flow->to = stream->to;
-    flow->bytes = (double)stream->bytes;
-    if (flow->stage >= 0)
-        flow->bytes +=
-            (double)(stream->bytes < (int64_t)BATCH_STAGE_BYTES ? stream->bytes : (int64_t)BATCH_STAGE_BYTES);
+    count_bytes(topology, stream, flow);
     take_engine(topology, flow, stream->from, true);
     take_engine(topology, flow, stream->to, false);
     flow->pair = find_pair(topology, stream->from, stream->to);
@@ -131,20 +160,18 @@ int batch_resolve(const struct topology *topology, const struct batch_stream str
 int batch_predict(const struct batch *batch, const struct batch_method *method,
                   struct batch_timeline *ret_timeline, struct pacing *ret_pacing)
 {
-    double ratio = batch->topology->chunk_ratio;
-    struct batch longer;
+    struct batch chunked;
     int result;
 
-    if (!method->paces || ratio >= 1)
+    if (!method->paces || batch->topology->n_sizes == 0)
         return method->predict(batch, ret_timeline, ret_pacing);
-    /* All links slower by one ratio is the same as all copies longer by it. */
-    longer = *batch;
+    chunked = *batch;
     for (size_t i = 0; i < batch->n; i++)
-        longer.flows[i].bytes /= ratio;
-    result = method->predict(&longer, ret_timeline, ret_pacing);
+        chunked.flows[i].bytes = batch->flows[i].paced;
+    result = method->predict(&chunked, ret_timeline, ret_pacing);
     for (size_t k = 0; !result && ret_pacing && k < ret_pacing->n_steps; k++) {
         for (size_t i = 0; i < batch->n; i++)
-            ret_pacing->rate[k][i] *= ratio;
+            ret_pacing->rate[k][i] *= batch->flows[i].bytes > 0 ? batch->flows[i].chunk_ratio : 1;
     }
     return result;
 }

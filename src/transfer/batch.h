@@ -15,17 +15,22 @@
 /* A copy between GPUs that is staged in host memory travels in pieces of this size: the second leg lags one piece behind. */
 #define BATCH_STAGE_BYTES ((size_t)1 << 20)
 
-/* The largest chunk of a copy that is held to a pace; `chunk_ratio` of a topology is measured with it. */
-#define BATCH_CHUNK_BYTES ((size_t)4 << 20)
+/* How large the chunks are of a copy of so many bytes that is held to a pace: about 32 of them, between 256 KiB and 4 MiB. */
+size_t batch_chunk_bytes(size_t bytes);
 
 /* One stream with its route resolved. Rates are bytes per nanosecond, lengths nanoseconds. */
 struct batch_flow {
     const char *name; /* borrowed */
-    double bytes;     /* 0: no copy; one staging piece is added where the copy is staged */
-    double kernel;    /* 0: none */
-    int gpu;          /* node that runs the kernel, or -1 */
-    int from, to;     /* nodes, or -1 */
-    int stage;        /* memory node a peer copy is staged in, or -1 */
+    double
+        bytes; /* 0: no copy; as many as take so long at the rates of links and table, which depends on the topology's `sizes` */
+    double paced; /* the same when the copy is cut into chunks */
+    double
+        copied; /* what is really copied; one staging piece is added, here and above, where the copy is staged */
+    double chunk_ratio; /* copied / paced */
+    double kernel;      /* 0: none */
+    int gpu;            /* node that runs the kernel, or -1 */
+    int from, to;       /* nodes, or -1 */
+    int stage;          /* memory node a peer copy is staged in, or -1 */
     unsigned links[ROUTE_MAX_LINKS];
     size_t n_links;
     unsigned engines[2]; /* DMA engines it occupies: 2 * node + (1: out, of a GPU with two) */
@@ -98,10 +103,7 @@ const struct batch_method *batch_method_find(const char *name); /* or NULL */
  */
 int batch_bound(const struct batch *batch, baton_nsec *ret_bound);
 
-/*
- * Predicts into *ret_timeline; pacing is needed by those who execute and may be NULL. Methods that pace cut copies into chunks, which
- * are slower by the topology's chunk_ratio. 0, -ENOMEM.
- */
+/* Predicts into *ret_timeline; pacing is needed by those who execute and may be NULL. Methods that pace cut copies into chunks. 0, -ENOMEM. */
 int batch_predict(const struct batch *batch, const struct batch_method *method,
                   struct batch_timeline *ret_timeline, struct pacing *ret_pacing);
 

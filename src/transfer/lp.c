@@ -212,6 +212,26 @@ static void add_table_rows(struct builder *builder, const struct table_entry *en
     }
 }
 
+/*
+ * A link that one flow crosses limits it no more than its engine does, which is slower than each of its links: half of all rows, and the simplex
+ * method's time with them. A look-up table may have it otherwise.
+ */
+static bool is_implied(const struct batch *batch, unsigned link)
+{
+    size_t engines = 1;
+    size_t crossing = 0;
+
+    for (size_t i = 0; i < batch->n; i++) {
+        for (size_t l = 0; l < batch->flows[i].n_links; l++) {
+            if (batch->flows[i].links[l] == link) {
+                crossing++;
+                engines = batch->flows[i].n_engines;
+            }
+        }
+    }
+    return crossing == 1 && engines > 0 && batch->topology->n_table == 0;
+}
+
 static void add_rows(struct builder *builder, bool promise)
 {
     const struct batch *batch = builder->batch;
@@ -222,7 +242,7 @@ static void add_rows(struct builder *builder, bool promise)
         const struct batch_flow *flow = &batch->flows[i];
 
         for (size_t l = 0; l < flow->n_links; l++) {
-            if (!link_done[flow->links[l]])
+            if (!link_done[flow->links[l]] && !is_implied(batch, flow->links[l]))
                 add_link_rows(builder, flow->links[l], promise);
             link_done[flow->links[l]] = true;
         }

@@ -111,7 +111,8 @@ static double flow_shop_bound(const struct batch *batch, int gpu)
     return ended;
 }
 
-int batch_bound(const struct batch *batch, baton_nsec *ret_bound)
+/* The bound for copies of so many bytes as the flows say now. */
+static int bound_of(const struct batch *batch, baton_nsec *ret_bound)
 {
     struct lp_solution *solution = malloc(sizeof *solution);
     double tail[BATCH_MAX_STREAMS];
@@ -134,6 +135,18 @@ int batch_bound(const struct batch *batch, baton_nsec *ret_bound)
     }
     *ret_bound = (baton_nsec)floor(bound + batch->setup);
     return 0;
+}
+
+int batch_bound(const struct batch *batch, baton_nsec *ret_bound)
+{
+    struct batch faster;
+
+    if (batch->topology->n_sizes == 0)
+        return bound_of(batch, ret_bound);
+    faster = *batch;
+    for (size_t i = 0; i < batch->n; i++) /* whole or in chunks, whichever is faster */
+        faster.flows[i].bytes = fmin(batch->flows[i].bytes, batch->flows[i].paced);
+    return bound_of(&faster, ret_bound);
 }
 
 const struct batch_method method_paced = {

@@ -70,8 +70,9 @@ enum translate_access {
 
 struct translate_arg {
     enum translate_access access;
-    bool local; /* __local: clSetKernelArg takes a size */
-    bool image; /* any image type */
+    bool local;   /* __local: clSetKernelArg takes a size */
+    bool image;   /* any image type */
+    bool sampler; /* sampler_t: the value is a handle */
     /* Proved: in a one-dimensional launch without offset, each work-item writes no element of it but the one at its own global id. */
     bool own_write;
     uint32_t element; /* bytes of one such element, where own_write; else 0 */

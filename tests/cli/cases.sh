@@ -6,6 +6,13 @@ trap 'rm -rf "$scratch"' EXIT
 passed=0
 failed=0
 
+# Limits of time are made for a plain build.
+slowness=1
+[ "${BATON_SANITIZER:-none}" = none ] || slowness=10
+timeout() { # SECONDS COMMAND...
+    command timeout $(($1 * slowness)) "${@:2}"
+}
+
 # check NAME COMMAND...: the case passes when the command succeeds; its output is shown when it does not.
 check() {
     local name=$1

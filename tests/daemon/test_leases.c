@@ -1,5 +1,11 @@
-/* Leases of one process against the real batond: the two directions of copying, of which one rides on the other (client/lease.h). */
+/*
+ * Leases of one process against the real batond: the two directions of copying, of which one rides on the other (client/lease.h), and what
+ * a holder is told and given while others wait.
+ */
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -189,8 +195,121 @@ START_TEST(a_rider_that_gave_way_hears_of_its_own_grant)
 }
 END_TEST
 
+/* ---- what a holder hears ---- */
+
+static void count_yields(void *user, struct lease *lease)
+{
+    (void)lease;
+    (void)atomic_fetch_add((atomic_uint *)user, 1);
+}
+
+static bool was_counted_twice(void *argument)
+{
+    return atomic_load((atomic_uint *)argument) >= 2;
+}
+
+/* Newcomers come last in each turn of the daemon: whoever is welcomed after others have asked knows that they were heard. */
+static void wait_until_heard(const struct fixture *fixture)
+{
+    struct puppet last = puppet_start(fixture, "last", 1, "test:0");
+
+    puppet_quit(&last);
+}
+
+START_TEST(a_reaper_is_told_once_that_somebody_waits_and_once_that_it_is_urgent)
+{
+    atomic_uint yields = 0;
+    struct session_listener listener = {.on_yield = count_yields, .user = &yields};
+    struct fixture fixture;
+    struct settings settings;
+    struct session *session;
+    struct lease *lease;
+    struct puppet waiters[3];
+    struct puppet urgent;
+
+    fixture_start(&fixture, config, NULL);
+    settings = fixture_settings(&fixture, "holder", 80);
+    ck_assert_int_eq(session_open(&settings, &listener, &session), 0);
+    ck_assert_int_eq(lease_open(session, "test:0", LEASE_EXECUTION, &lease), 0);
+    ck_assert_int_eq(lease_request(lease, 0), LEASE_ASK);
+    ck_assert_int_eq(lease_wait(lease, clock_now() + SOON), LEASE_BEGUN);
+    lease_arm_reaper(lease, true);
+    for (unsigned i = 0; i < 3; i++) {
+        waiters[i] = puppet_start(&fixture, "waiter", 10, "test:0");
+        puppet_do(&waiters[i], PUPPET_ASK, 'A');
+        wait_until_heard(&fixture);
+    }
+    urgent = puppet_start(&fixture, "urgent", 90, "test:0");
+    puppet_do(&urgent, PUPPET_ASK, 'A');
+    fixture_wait(was_counted_twice, &yields, "both are told");
+    wait_until_heard(&fixture);
+    ck_assert_uint_eq(atomic_load(&yields), 2);
+    for (unsigned i = 0; i < 3; i++)
+        puppet_kill(&waiters[i]);
+    puppet_kill(&urgent);
+    session_close(session);
+    fixture_done(&fixture);
+}
+END_TEST
+
+static bool is_fifo(void *unused)
+{
+    (void)unused;
+    return (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_FIFO;
+}
+
+static bool is_ordinary(void *unused)
+{
+    return !is_fifo(unused);
+}
+
+/* This very thread is the holder's: it opened the session. */
+START_TEST(a_holder_stays_boosted_until_the_last_engine_that_somebody_waits_for_is_given_back)
+{
+    static const char *const devices[2] = {"test:0", "test:1"};
+    struct fixture fixture;
+    struct settings settings;
+    struct session *session;
+    struct lease *leases[2];
+    struct puppet urgent[2];
+
+    fixture_start(&fixture, "probe: false\nband: [10, 40]\ndevices: 2\n", NULL);
+    settings = fixture_settings(&fixture, "holder", 10);
+    ck_assert_int_eq(session_open(&settings, NULL, &session), 0);
+    if ((sched_getscheduler(fixture.daemon) & ~SCHED_RESET_ON_FORK) != SCHED_FIFO) {
+        printf("no permission for SCHED_FIFO: nothing is boosted here\n");
+        session_close(session);
+        fixture_done(&fixture);
+        return;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        ck_assert_int_eq(lease_open(session, devices[i], LEASE_EXECUTION, &leases[i]), 0);
+        ck_assert_int_eq(lease_request(leases[i], 0), LEASE_ASK);
+        ck_assert_int_eq(lease_wait(leases[i], clock_now() + SOON), LEASE_BEGUN);
+        urgent[i] = puppet_start(&fixture, "urgent", 80, devices[i]);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        puppet_do(&urgent[i], PUPPET_ASK, 'A');
+        wait_until_heard(&fixture);
+        ck_assert(lease_yield_asked(leases[i]));
+    }
+    fixture_wait(is_fifo, NULL, "the holder is boosted");
+    lease_end(leases[0]);
+    puppet_do(&urgent[0], PUPPET_WAIT, 'W'); /* the daemon knows that it is given back */
+    ck_assert(is_fifo(NULL));
+    lease_end(leases[1]);
+    fixture_wait(is_ordinary, NULL, "the holder is restored");
+    for (unsigned i = 0; i < 2; i++)
+        puppet_kill(&urgent[i]);
+    session_close(session);
+    fixture_done(&fixture);
+}
+END_TEST
+
 HARNESS_MAIN("leases", 30, a_copy_back_rides_on_the_lease_of_the_upload,
              a_rider_keeps_other_threads_out_of_both_directions,
              a_rider_outlives_the_daemon_and_comes_back_to_the_next,
              a_rider_that_ends_without_a_daemon_leaves_both_directions_free,
-             a_batch_waits_for_the_rider_of_any_of_its_leases, a_rider_that_gave_way_hears_of_its_own_grant)
+             a_batch_waits_for_the_rider_of_any_of_its_leases, a_rider_that_gave_way_hears_of_its_own_grant,
+             a_reaper_is_told_once_that_somebody_waits_and_once_that_it_is_urgent,
+             a_holder_stays_boosted_until_the_last_engine_that_somebody_waits_for_is_given_back)

@@ -1,5 +1,6 @@
 /* Which GPU for a job: the predictor alone, and the question over the real wire. */
 #include <errno.h>
+#include <signal.h>
 
 #include "client/place.h"
 #include "daemon/moves.h"
@@ -178,6 +179,24 @@ START_TEST(without_a_daemon_the_data_decides)
 }
 END_TEST
 
+START_TEST(a_daemon_that_does_not_answer_in_time_decides_nothing)
+{
+    struct place_request request = {.home = 1, .bytes = MIB};
+    struct fixture fixture;
+    struct program program;
+    uint32_t chosen = 0;
+
+    fixture_start(&fixture, CONFIG, NULL);
+    program = start(&fixture, "a");
+    ck_assert_int_eq(kill(fixture.daemon, SIGSTOP), 0);
+    ck_assert_int_eq(place_choose(program.session, program.leases, 2, &request, &chosen), PLACE_PASSED);
+    ck_assert_uint_eq(chosen, 2); /* where the data is */
+    ck_assert_int_eq(kill(fixture.daemon, SIGCONT), 0);
+    session_close(program.session);
+    fixture_done(&fixture);
+}
+END_TEST
+
 START_TEST(under_tokens_a_program_stays_on_its_gpu)
 {
     struct fixture fixture;
@@ -227,6 +246,7 @@ HARNESS_MAIN("place", 30, a_job_goes_where_its_data_is,
              announced_work_sends_others_elsewhere_unless_moving_costs_more,
              what_moving_costs_is_learned_from_reports, a_gpu_that_somebody_uses_unannounced_is_avoided,
              what_a_dead_client_announced_is_forgotten, several_gpus_are_chosen_at_once,
-             without_a_daemon_the_data_decides, under_tokens_a_program_stays_on_its_gpu,
+             without_a_daemon_the_data_decides, a_daemon_that_does_not_answer_in_time_decides_nothing,
+             under_tokens_a_program_stays_on_its_gpu,
              the_prediction_begins_with_a_guess_and_follows_reports_slowly,
              one_report_at_most_doubles_a_prediction)

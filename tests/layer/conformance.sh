@@ -2,27 +2,11 @@
 # The conformance program with and without the layer: the same lines, on the fake driver and on PoCL, whatever way the
 # commands take. Ends with `N passed, N failed`.
 # usage: BATON_BUILD=build tests/layer/conformance.sh
-set -uo pipefail
-build=$BATON_BUILD
+# shellcheck source=tests/stage.sh
+. "$(dirname "$0")/../stage.sh"
 program=$build/tests/conformance/conformance
 fake=$build/tests/fake_driver/libfake-opencl.so
 layer=$build/libbaton-layer.so
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-export POCL_CACHE_DIR=$scratch/pocl BATON_CACHE_DIR=$scratch/baton BATON_TRANSLATE=$build/baton-translate
-export BATON_SOCKET=$scratch/none.sock # nobody listens there: the layer passes its leases to itself
-mkdir -p "$POCL_CACHE_DIR" "$BATON_CACHE_DIR"
-passed=0
-failed=0
-
-verdict() { # NAME STATUS
-    if [ "$2" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $1"
-    fi
-}
 
 # The layer's lines against a reference; further arguments are environment settings.
 same() { # NAME REFERENCE [VARIABLE=VALUE...]
@@ -34,14 +18,16 @@ same() { # NAME REFERENCE [VARIABLE=VALUE...]
         head -n 10 "$scratch/diff"
         status=1
     fi
-    verdict "$name" $status
+    verdict $status "$name"
 }
 
 OCL_ICD_VENDORS=$fake "$program" >"$scratch/fake" 2>/dev/null
-verdict "the program runs on the fake driver" $?
+verdict $? "the program runs on the fake driver"
+[ "$(wc -l <"$scratch/fake")" -gt 200 ]
+verdict $? "and has a line for every call and case ($(wc -l <"$scratch/fake"))"
 OCL_ICD_VENDORS=$fake "$program" >"$scratch/again" 2>/dev/null
 cmp -s "$scratch/fake" "$scratch/again"
-verdict "its lines are the same every time" $?
+verdict $? "its lines are the same every time"
 
 same "fake, at once" "$scratch/fake" OCL_ICD_VENDORS="$fake"
 same "fake, everything queued" "$scratch/fake" OCL_ICD_VENDORS="$fake" BATON_TEST_QUEUE=1
@@ -62,15 +48,15 @@ for script in "fail ReadBuffer 3 -5" "fail CreateUserEvent 2 -6" "fail MapBuffer
         >"$scratch/lines" 2>/dev/null
     diff "$scratch/failing" "$scratch/lines" | head -n 6
     cmp -s "$scratch/failing" "$scratch/lines"
-    verdict "fake, $script" $?
+    verdict $? "fake, $script"
 done
-for script in "abort NDRangeKernel 0 -5" "abort ReadBuffer 0 -9" "abort Marker 2 -3" "abort MapBuffer 0 -4"; do
-    OCL_ICD_VENDORS=$fake FAKE_CL=$script timeout 60 "$program" calls >"$scratch/failing" 2>/dev/null
+for call in NDRangeKernel ReadBuffer Marker MapBuffer; do
     for way in BATON_TEST_QUEUE=1 BATON_CHUNK=off; do
-        OPENCL_LAYERS=$layer OCL_ICD_VENDORS=$fake FAKE_CL=$script env $way timeout 60 "$program" calls >"$scratch/lines" 2>/dev/null
-        verdict "fake, $script, $way: ends" $?
-        grep "^$(cut -d' ' -f2 <<<"$script")/" "$scratch/lines" | grep -vq 'status -1' && [ "$script" != "abort Marker 2 -3" ]
-        verdict "fake, $script, $way: the failure is seen" $((!$?))
+        OPENCL_LAYERS=$layer OCL_ICD_VENDORS=$fake FAKE_CL="abort $call 0 -5" env $way timeout 60 "$program" calls >"$scratch/lines" 2>/dev/null
+        verdict $? "fake, every $call aborts, $way: ends"
+        grep -E "^$call(WithWaitList)?/" "$scratch/lines" >"$scratch/aborted"
+        [ "$(wc -l <"$scratch/aborted")" -ge 5 ] && ! grep -v 'status -1' "$scratch/aborted"
+        verdict $? "fake, every $call aborts, $way: the failure is seen"
     done
 done
 
@@ -83,10 +69,9 @@ else
     same "pocl pthread, one group a piece" "$scratch/plain" POCL_DEVICES=pthread BATON_SLICE=1 BATON_STATS="$scratch/stats"
     pieces=$(sed -n 's/.*"pieces": \([0-9]*\).*/\1/p' "$scratch/stats")
     [ "${pieces:-0}" -gt 10000 ]
-    verdict "pocl pthread, one group a piece: kernels really ran in pieces (${pieces:-none})" $?
+    verdict $? "pocl pthread, one group a piece: kernels really ran in pieces (${pieces:-none})"
     same "pocl pthread, whole kernels, 4 KiB chunks" "$scratch/plain" POCL_DEVICES=pthread BATON_SLICE=off BATON_CHUNK=4KiB
     same "pocl basic, at once" "$scratch/plain" POCL_DEVICES=basic
     same "pocl basic, one group a piece, chunks" "$scratch/plain" POCL_DEVICES=basic BATON_SLICE=1 BATON_CHUNK=1000
 fi
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+report

@@ -1,44 +1,10 @@
 #!/usr/bin/env bash
 # The layer with a real daemon on the fake driver, whose kernels take as long as the script says: an urgent program gets between
 # the pieces of a hog; a daemon that dies, or comes back, changes no result. Ends with `N passed, N failed`.
-set -uo pipefail
-build=$BATON_BUILD
-scratch=$(mktemp -d)
-daemon=
-finish() {
-    [ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null
-    rm -rf "$scratch"
-}
-trap finish EXIT
-export OCL_ICD_VENDORS=$build/tests/fake_driver/libfake-opencl.so BATON_SOCKET=$scratch/socket
-export BATON_CACHE_DIR=$scratch/cache BATON_TRANSLATE=$build/baton-translate HOME=$scratch XDG_RUNTIME_DIR=$scratch
+# shellcheck source=tests/stage.sh
+. "$(dirname "$0")/../stage.sh"
+export OCL_ICD_VENDORS=$build/tests/fake_driver/libfake-opencl.so
 load=$build/tests/layer/layer-load
-passed=0
-failed=0
-
-# The status comes first: a substitution in the name would replace it.
-verdict() { # STATUS NAME
-    if [ "$1" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $2"; fi
-}
-
-start_daemon() {
-    "$build/batond" --socket "$BATON_SOCKET" --foreground "$@" >"$scratch/log" 2>&1 &
-    daemon=$!
-    for _ in $(seq 100); do
-        [ -S "$BATON_SOCKET" ] && return
-        sleep 0.05
-    done
-}
-
-stop_daemon() { # SIGNAL
-    kill "-$1" "$daemon" 2>/dev/null
-    wait "$daemon" 2>/dev/null
-    daemon=
-}
-
-number() { # FIELD FILE
-    sed -n "s/.*\"$1\": \([0-9.]*\).*/\1/p" "$2" | head -n 1
-}
 
 launches() { # FILE: of layer-load
     sed -n 's/\([0-9]*\) launches.*/\1/p' "$1"
@@ -165,5 +131,4 @@ verdict $? "a program may end while its twin is built ($(cat "$scratch/short"))"
 OPENCL_LAYERS=$build/libbaton-layer.so BATON_REQUIRE_DAEMON=1 timeout 20 "$load" 0.1 1 0 >"$scratch/refused" 2>&1
 [ $? -ne 0 ]
 verdict $? "a required daemon that is absent refuses the context"
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+report

@@ -83,9 +83,8 @@ static void order(struct step *step)
         if (!access->event)
             mark(world, access->queue);
         add_wait(step, access->event);
-        if (access->queue == QUEUES ||
-            flushed[access->queue]) /* one of the past was flushed when it was released */
-            continue;
+        if (access->queue == QUEUES || flushed[access->queue])
+            continue; /* the release of a queue of the past flushed it */
         clFlush(world->queues[access->queue].handle);
         flushed[access->queue] = true;
     }

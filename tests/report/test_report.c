@@ -5,6 +5,7 @@
 
 #include "harness.h"
 #include "report/axis.h"
+#include "report/histogram.h"
 #include "report/svg.h"
 #include "report/trace.h"
 
@@ -117,7 +118,26 @@ START_TEST(a_trace_is_json_with_microseconds_to_the_nanosecond)
 }
 END_TEST
 
+static void draw_slowest(FILE *out)
+{
+    static const double values[] = {10, 10};
+    struct histogram histogram = {
+        .title = "", .values_ms = values, .n = 2, .deadline_ms = -1, .bound_ms = -1};
+
+    histogram_draw(&histogram, out);
+}
+
+START_TEST(the_slowest_job_stands_in_the_last_bar)
+{
+    /* The axis ends at 10, 60 bars take 680 from 60 on: the last begins at 60 + 59 * 680 / 60 = 728.7. */
+    char *text = written(draw_slowest);
+
+    ck_assert_ptr_nonnull(strstr(text, "<rect x=\"728.7\""));
+    free(text);
+}
+END_TEST
+
 HARNESS_MAIN("report", 10, ticks_are_round_and_cover_the_data,
              an_axis_survives_empty_constant_and_infinite_data,
              text_in_a_picture_is_escaped_and_nan_breaks_the_line,
-             a_trace_is_json_with_microseconds_to_the_nanosecond)
+             a_trace_is_json_with_microseconds_to_the_nanosecond, the_slowest_job_stands_in_the_last_bar)

@@ -154,6 +154,10 @@ START_TEST(events_that_break_a_rule_are_refused_and_change_nothing)
     ck_assert_int_eq(tell(&story, (struct sched_event){.kind = SCHED_JOB_DONE, .job = 0}), SCHED_REFUSED);
     ck_assert_int_eq(tell(&story, (struct sched_event){.kind = SCHED_CLIENT_LEAVE, .client = 0}),
                      SCHED_REFUSED);
+    ck_assert_int_eq(tell(&story, (struct sched_event){.kind = SCHED_JOB_RELEASE, .job = 1, .budget = -1}),
+                     SCHED_REFUSED);
+    ck_assert_int_eq(tell(&story, (struct sched_event){.kind = SCHED_JOB_RELEASE, .job = 1, .cost = -1}),
+                     SCHED_REFUSED);
     story.at = 5;
     must(&story, (struct sched_event){.kind = SCHED_TICK});
     story.at = 4;
@@ -553,6 +557,15 @@ START_TEST(with_no_more_clients_than_gpus_each_keeps_its_own)
         }
     }
     ck_assert_uint_ne(gpus[0], gpus[1]);
+    /* A third client: two GPUs are not enough for one each, so whoever comes first takes the first that is free. */
+    must(&story, (struct sched_event){.kind = SCHED_CLIENT_JOIN, .client = 2, .uses_gpu = true});
+    for (job_id j = 0; j < 2; j++) {
+        job_id job = 1 - j;
+
+        release(&story, job, job, 10);
+        must(&story, (struct sched_event){.kind = SCHED_TOKEN_REQUEST, .job = job, .home = SCHED_NO_GPU});
+        ck_assert_uint_eq(story.decisions[place_of(&story, SCHED_TOKEN, job)].gpu, gpus[j]);
+    }
     sched_core_free(story.core);
 }
 END_TEST
@@ -672,6 +685,52 @@ static const char *lock_name(unsigned i)
     return sched_locks[i].name;
 }
 
+START_TEST(a_holder_stops_at_the_border_of_an_engine_that_was_blocked_meanwhile)
+{
+    struct sched_config config = small(PROFILE_PRIORITY);
+    struct story story = begin(&config);
+
+    release(&story, 0, 0, 10);
+    ask(&story, 0, 0, 0);
+    ck_assert(decided(&story, SCHED_GRANT, 0));
+    must(&story, (struct sched_event){.kind = SCHED_ENGINE_BLOCK, .engine = 0});
+    must(&story, (struct sched_event){.kind = SCHED_PIECE_DONE, .job = 0});
+    ck_assert(!decided(&story, SCHED_GRANT, 0));
+    must(&story, (struct sched_event){.kind = SCHED_ENGINE_UNBLOCK, .engine = 0});
+    ck_assert(decided(&story, SCHED_GRANT, 0));
+    sched_core_free(story.core);
+}
+END_TEST
+
+/* Low was stopped on GPU 0 by high, which took both GPUs. When both come free, mid takes the one where nobody waits to go on. */
+START_TEST(a_kernel_for_any_gpu_leaves_the_one_where_another_waits_to_resume)
+{
+    enum { LOW, HIGH, MID };
+    struct sched_config config = small(PROFILE_PRIORITY);
+    struct story story = begin(&config);
+    struct engine_set both = one(sched_execution_engine(story.core, 0));
+
+    engine_set_add(&both, sched_execution_engine(story.core, 1));
+    release(&story, LOW, 0, 10);
+    release(&story, HIGH, 1, 90);
+    release(&story, MID, 2, 50);
+    ask(&story, LOW, 0, sched_execution_engine(story.core, 0));
+    must(&story, (struct sched_event){
+                     .kind = SCHED_ENGINE_REQUEST, .job = HIGH, .engines = both, .home = SCHED_NO_GPU});
+    must(&story, (struct sched_event){.kind = SCHED_PIECE_DONE, .job = LOW});
+    ck_assert(decided(&story, SCHED_GRANT, HIGH));
+    must(
+        &story,
+        (struct sched_event){
+            .kind = SCHED_ENGINE_REQUEST, .job = MID, .engines = both, .one_of = true, .home = SCHED_NO_GPU});
+    must(&story, (struct sched_event){.kind = SCHED_ENGINE_RELEASE, .job = HIGH});
+    ck_assert(decided(&story, SCHED_GRANT, MID));
+    ck_assert_uint_eq(story.decisions[place_of(&story, SCHED_GRANT, MID)].gpu, 1);
+    ck_assert(decided(&story, SCHED_GRANT, LOW));
+    sched_core_free(story.core);
+}
+END_TEST
+
 START_TEST(the_names_in_help_are_those_of_the_tables)
 {
     char text[256];
@@ -722,4 +781,6 @@ HARNESS_MAIN("core", 20, capacities_are_answers, events_that_break_a_rule_are_re
              a_split_job_asks_for_all_its_tokens_in_one_event,
              what_a_dead_client_holds_is_given_on_only_when_the_gpu_has_drained,
              a_blocked_engine_is_not_granted_until_it_is_unblocked_as_often,
+             a_holder_stops_at_the_border_of_an_engine_that_was_blocked_meanwhile,
+             a_kernel_for_any_gpu_leaves_the_one_where_another_waits_to_resume,
              the_names_in_help_are_those_of_the_tables, engines_have_names_and_gpus)

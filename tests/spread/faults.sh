@@ -1,34 +1,21 @@
 #!/usr/bin/env bash
 # Split launches on the fake driver: devices of different speed, devices that fail, programs that die. The program adds one to each element per
 # launch, in place, and counts what is wrong. Ends with `N passed, N failed`.
-set -uo pipefail
-build=$BATON_BUILD
+# shellcheck source=tests/spread/stage.sh
+. "$(dirname "$0")/stage.sh"
 load=$build/tests/layer/layer-load
-scratch=$(mktemp -d)
-daemon=
-finish() {
-    [ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null
-    rm -rf "$scratch"
-}
-trap finish EXIT
-export OCL_ICD_VENDORS=$build/tests/fake_driver/libfake-opencl.so BATON_SOCKET=/nonexistent/baton.sock HOME=$scratch
-export BATON_CACHE_DIR=$scratch/cache BATON_TRANSLATE=$build/baton-translate XDG_RUNTIME_DIR=$scratch
-passed=0
-failed=0
+export OCL_ICD_VENDORS=$build/tests/fake_driver/libfake-opencl.so
 
-# The status comes first: a substitution in the name would replace it.
-verdict() { # STATUS NAME
-    if [ "$1" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $2"; fi
-}
-
-number() { # FIELD
-    sed -n "s/.*\"$1\": \([0-9.]*\).*/\1/p" "$scratch/stats" | head -n 1
-}
-
-spread() { # SCRIPT SECONDS GROUPS
+spread() { # SCRIPT SECONDS GROUPS [DEPTH [COPIES]]
     rm -f "$scratch/stats" "$scratch/log"
     FAKE_CL=$1 FAKE_CL_LOG=$scratch/log OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=${GPUS:-2} \
-        BATON_STATS=$scratch/stats timeout 60 "$load" "$2" "$3" 0 >"$scratch/out" 2>&1
+        BATON_STATS=$scratch/stats timeout 60 "$load" "$2" "$3" 0 "${@:4}" >"$scratch/out" 2>&1
+}
+
+# Never wrong data: every result right, or the program was told the driver's error.
+honest() { # NAME
+    grep -qE "wrong 0, code 0$|code -[0-9]+$" "$scratch/out"
+    verdict $? "$1 ($(cat "$scratch/out"))"
 }
 
 groups_of() { # QUEUE: work-groups of its last 20 launches
@@ -47,7 +34,7 @@ verdict $? "unequal devices: nothing wrong ($(cat "$scratch/out"))"
 mapfile -t queues < <(awk '$1 == "NDRangeKernel" { print $2 }' "$scratch/log" | sort -n | uniq)
 fast=$(groups_of "${queues[0]}")
 slow=$(groups_of "${queues[1]}")
-[ "$fast" -gt $((2 * slow)) ] && [ "$fast" -lt $((4 * slow)) ]
+[ "$fast" -gt $((2 * slow)) ] && [ "$fast" -lt $((5 * slow)) ] # 3 : 1 but for what a busy machine takes from either
 verdict $? "unequal devices: shares follow the speed (${fast:-?} : ${slow:-?})"
 
 spread "group_ns scale 5000; abort_on 1 3 -5" 0.4 200
@@ -76,6 +63,31 @@ for nth in 1 2 3 4 5; do
 done
 spread "group_ns scale 5000; fail WriteBuffer 1 -4" 0.3 200
 verdict $? "a copy to the second device fails ($(cat "$scratch/out"))"
+# Home itself fails: in the middle, always, after the other one, both.
+for nth in 1 2 5 0; do
+    spread "group_ns scale 5000; abort_on 0 $nth -5" 0.2 200
+    grep -q "code -5" "$scratch/out"
+    verdict $? "home fails at launch $nth: the program is told ($(cat "$scratch/out"))"
+done
+spread "group_ns scale 5000; abort_on 0 3 -5; abort_on 1 2 -5" 0.2 200
+honest "one fails, then the other"
+spread "group_ns scale 5000; abort_on 0 0 -5; abort_on 1 0 -5" 0.2 200
+honest "both fail always"
+# Any call, on whichever device it comes: a launch, a kernel object, a copy that is refused, a copy that ends badly.
+for nth in 1 2 3 4 5 6; do
+    for fault in "fail NDRangeKernel $nth -5" "fail WriteBuffer $nth -4" "fail ReadBuffer $nth -4" "abort WriteBuffer $nth -14" \
+        "abort ReadBuffer $nth -14" "abort MapBuffer $nth -12"; do
+        spread "group_ns scale 2000; $fault" 0.1 200 1 1
+        honest "$fault"
+    done
+done
+# Home refuses the results once, and the other device's copy cannot be mapped when somebody asks again.
+for nth in 2 3 4 5; do
+    spread "group_ns scale 2000; fail WriteBuffer 2 -4; fail MapBuffer $nth -12" 0.1 200 1 1
+    honest "home refuses, then map $nth fails"
+done
+spread "group_ns scale 5000; fail CreateKernel 3 -6" 0.2 200
+honest "no kernel on the second device"
 GPUS=auto spread "group_ns scale 50000" 1 400
 verdict $? "auto: nothing wrong ($(cat "$scratch/out"))"
 [ "$(number split_launches)" -gt 20 ]
@@ -84,19 +96,23 @@ GPUS=auto spread "group_ns scale 100" 0.5 4
 [ $((10 * $(number split_launches))) -lt "$(number kernel_launches)" ] # a busy machine makes any kernel look long now and then
 verdict $? "auto: short kernels are not ($(number split_launches) of $(number kernel_launches))"
 
+# Copies that take longer than the kernel (10 ms): a trial or two, then one device.
+GPUS=auto spread "group_ns scale 25000; duration WriteBuffer 15000; duration MapBuffer 15000; duration ReadBuffer 15000" 2 400 1 1
+verdict $? "auto, dear copies: nothing wrong ($(cat "$scratch/out"))"
+[ "$(number kernel_launches)" -gt 15 ] && [ "$(number split_launches)" -le 4 ]
+verdict $? "auto, dear copies: hardly ever split ($(number split_launches) of $(number kernel_launches))"
+
 # A program killed between split and merge: both devices are free for the next one.
-"$build/batond" --socket "$scratch/socket" --foreground >"$scratch/daemon.log" 2>&1 &
-daemon=$!
-for _ in $(seq 100); do
-    [ -S "$scratch/socket" ] && break
-    sleep 0.05
-done
+start_daemon
 export BATON_SOCKET=$scratch/socket
-FAKE_CL="group_ns scale 500000" OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=2 "$load" 20 400 0 >/dev/null 2>&1 &
-victim=$!
-sleep 0.7
-kill -KILL $victim
-wait $victim 2>/dev/null
+for moment in 0.2 0.45 0.7; do
+    FAKE_CL="group_ns scale 100000; duration MapBuffer 20000" OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=2 "$load" 20 400 0 1 1 \
+        >/dev/null 2>&1 &
+    victim=$!
+    sleep $moment
+    kill -KILL $victim
+    wait $victim 2>/dev/null
+done
 spread "group_ns scale 20000" 0.7 400
 verdict $? "after a program was killed in a split launch ($(cat "$scratch/out"))"
 [ "$(number split_launches)" -gt 5 ]
@@ -120,6 +136,18 @@ GPUS=1 spread "group_ns scale 20000" 0.7 300
 verdict $? "a placed job: nothing wrong ($(cat "$scratch/out"))"
 [ "$(number placed_launches)" -gt 10 ] && [ "$(number moved_bytes)" -eq $((2 * 300 * 4 * 4)) ]
 verdict $? "a placed job stays where its data is ($(number placed_launches), $(number moved_bytes) bytes)"
+# With an upload and a download for each launch: the upload goes straight to the chosen device, so what is moved is the data it had at first, and
+# each result on its way home.
+GPUS=1 spread "group_ns scale 20000" 0.7 300 1 1
+verdict $? "uploads to the chosen device: nothing wrong ($(cat "$scratch/out"))"
+[ "$(number placed_launches)" -gt 5 ] && [ "$(number moved_bytes)" -le $((($(number placed_launches) + 2) * 300 * 4 * 4)) ]
+verdict $? "uploads go straight to the chosen device ($(number placed_launches) launches, $(number moved_bytes) bytes)"
+GPUS=1 spread "group_ns scale 20000; fail WriteBuffer 3 -4" 0.4 300 1 1
+honest "an upload that the chosen device refuses"
+BATON_PLACEMENT=any GPUS=1 spread "group_ns scale 20000" 0.7 300 1 1
+verdict $? "any free device: nothing wrong ($(cat "$scratch/out"))"
+[ "$(number placed_launches)" -gt 5 ] && [ "$(number moved_bytes)" -le $((($(number placed_launches) + 2) * 300 * 4 * 4)) ]
+verdict $? "any free device finds its input in place ($(number placed_launches) launches, $(number moved_bytes) bytes)"
 GPUS=1 spread "group_ns scale 20000; abort_on 1 1 -5" 0.7 300
 verdict $? "the chosen device fails at the first launch ($(cat "$scratch/out"))"
 GPUS=1 spread "group_ns scale 20000; fail CreateBuffer 2 -4" 0.7 300
@@ -127,5 +155,4 @@ verdict $? "no memory on the chosen device ($(cat "$scratch/out"))"
 unset BATON_PLACEMENT
 kill $hog
 wait $hog 2>/dev/null
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+report

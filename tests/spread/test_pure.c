@@ -1,4 +1,4 @@
-/* Ranges and coherence against arrays with one entry per byte; shares and the decision against arithmetic. */
+/* Ranges and coherence against arrays with one entry per byte; shares against arithmetic. */
 #include "harness.h"
 
 #include <math.h>
@@ -6,7 +6,6 @@
 
 #include "base/random.h"
 #include "layer/spread/coherence.h"
-#include "layer/spread/decide.h"
 #include "layer/spread/shares.h"
 
 enum { SIZE = 200 };
@@ -214,65 +213,5 @@ START_TEST(shares_cover_every_group_once_and_follow_the_speed)
 }
 END_TEST
 
-START_TEST(a_line_goes_through_its_points)
-{
-    struct line line = {0};
-
-    ck_assert_double_eq_tol(line_at(&line, 4000), 1000, 1e-9); /* 4 bytes per ns before anything is known */
-    line_add(&line, 100, 250);
-    ck_assert_double_eq_tol(line_at(&line, 200), 500, 1e-9);
-    for (int i = 0; i < 20; i++)
-        line_add(&line, 1000.0 * i, 50 + 2 * 1000.0 * i);
-    for (double x = 0; x < 1e5; x += 7777)
-        ck_assert_double_eq_tol(line_at(&line, x), 50 + 2 * x, 1e-3 * (50 + 2 * x));
-    ck_assert_double_ge(line_at(&line, -1e9), 0);
-}
-END_TEST
-
-/* A machine on which a kernel takes `one` ns alone and `several` ns split. Answers how often of n it was split. */
-static unsigned split_of(unsigned n, int64_t one, int64_t several, size_t bytes)
-{
-    struct decision decision = {0};
-    struct decision_costs costs = {0};
-    struct decision_case launch = {.items = 1000, .move_bytes = bytes, .merge_bytes = bytes, .devices = 2};
-    unsigned split = 0;
-
-    for (unsigned i = 0; i < n; i++) {
-        if (decide_split(&decision, &costs, &launch)) {
-            split++;
-            samples_add(&decision.several, launch.items, several);
-        } else {
-            decide_ran_alone(&decision, launch.items, one);
-        }
-    }
-    return split;
-}
-
-START_TEST(auto_takes_what_is_faster)
-{
-    ck_assert_uint_ge(split_of(200, 50000000, 26000000, 1000), 190);
-    /* Copies alone take longer than the kernel: the lines say so, no trial. 400 MB at 4 GB/s are 100 ms. */
-    ck_assert_uint_eq(split_of(200, 50000000, 90000000, 400000000), 0);
-    /* Looks good and is not: three trials and the one after them, then one in 64 at most. */
-    ck_assert_uint_le(split_of(1000, 50000000, 55000000, 1000), 4 + 1000 / 64);
-    ck_assert_uint_ge(split_of(1000, 50000000, 55000000, 1000), 3);
-    /* Too short to think about. */
-    ck_assert_uint_eq(split_of(200, 500000, 250000, 0), 0);
-}
-END_TEST
-
-START_TEST(a_kernel_that_must_not_be_split_is_not)
-{
-    struct decision decision = {.never = true};
-    struct decision_costs costs = {0};
-
-    samples_add(&decision.one, 1, 50000000);
-    for (int i = 0; i < 200; i++)
-        ck_assert(!decide_split(&decision, &costs, &(struct decision_case){.items = 1, .devices = 2}));
-}
-END_TEST
-
 HARNESS_MAIN("spread", 60, ranges_are_a_set_of_bytes, ranges_without_room_forget_and_never_invent,
-             a_valid_copy_holds_what_one_device_would, shares_cover_every_group_once_and_follow_the_speed,
-             a_line_goes_through_its_points, auto_takes_what_is_faster,
-             a_kernel_that_must_not_be_split_is_not)
+             a_valid_copy_holds_what_one_device_would, shares_cover_every_group_once_and_follow_the_speed)

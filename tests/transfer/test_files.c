@@ -30,6 +30,17 @@ START_TEST(bad_bandwidths_are_rejected)
 }
 END_TEST
 
+START_TEST(bad_sizes_and_cores_are_rejected)
+{
+    rejects("sizes: [{bytes: 4 MB, ratio: 1}, {bytes: 1 MB, ratio: 1}]\nlinks: [{from: A, to: B, gbps: 1}]",
+            1, 34, "ascending order");
+    rejects("sizes: [{bytes: 0, ratio: 1}]\nlinks: [{from: A, to: B, gbps: 1}]", 1, 17, "above 0");
+    rejects("sizes: [{bytes: 1 MB, ratio: 0}]\nlinks: [{from: A, to: B, gbps: 1}]", 1, 30, "a ratio");
+    rejects("sizes: [{bytes: 1 MB}]\nlinks: [{from: A, to: B, gbps: 1}]", 1, 9, "ratio");
+    rejects("cores: 0\nlinks: [{from: A, to: B, gbps: 1}]", 1, 8, "cores");
+}
+END_TEST
+
 START_TEST(cycles_are_rejected)
 {
     rejects("links: [{from: A, to: A, gbps: 1}]", 1, 23, "cycle");
@@ -163,7 +174,8 @@ static char *print(const struct topology *topology)
 START_TEST(what_is_printed_reads_back_the_same)
 {
     static const char *const text =
-        "setup_ms: 0.25\ngpus: [{node: GPU0, engines: 1, device: 3}, {node: 'card: 1'}]\nmemories: [host]\n"
+        "setup_ms: 0.25\ncores: 2\nsizes: [{bytes: 1 MB, ratio: 0.5}, {bytes: 20 MB, ratio: 1.25}]\n"
+        "gpus: [{node: GPU0, engines: 1, device: 3}, {node: 'card: 1'}]\nmemories: [host]\n"
         "links: [{from: host, to: GPU0, gbps: 6.0323, lowest_gbps: 5.5}, {from: GPU0, to: host, gbps: 4}, "
         "{from: host, to: 'card: 1', gbps: 3}]\nroutes: [[GPU0, host]]\n"
         "measured: [{transfers: [[host, 'card: 1'], [GPU0, host]], gbps: [2.5, 1.25], lowest_gbps: [2, "
@@ -185,6 +197,9 @@ START_TEST(what_is_printed_reads_back_the_same)
     ck_assert_str_eq(first, second);
     ck_assert_uint_eq(again.n_table, 1);
     ck_assert_double_eq(again.table[0].gbps[0], 2.5);
+    ck_assert_uint_eq(again.cores, 2);
+    ck_assert_uint_eq(again.n_sizes, 2);
+    ck_assert_double_eq(again.sizes[1].ratio, 1.25);
     free(first);
     free(second);
     topology_done(&topology);
@@ -192,7 +207,8 @@ START_TEST(what_is_printed_reads_back_the_same)
 }
 END_TEST
 
-HARNESS_MAIN("transfer files", 20, bad_bandwidths_are_rejected, cycles_are_rejected,
-             links_there_and_back_are_no_cycle, a_ring_needs_given_routes_and_uses_only_them,
-             unknown_nodes_and_twice_the_same_are_rejected, bad_batches_are_rejected,
-             two_equally_short_routes_are_ambiguous_unless_one_is_given, what_is_printed_reads_back_the_same)
+HARNESS_MAIN("transfer files", 20, bad_bandwidths_are_rejected, bad_sizes_and_cores_are_rejected,
+             cycles_are_rejected, links_there_and_back_are_no_cycle,
+             a_ring_needs_given_routes_and_uses_only_them, unknown_nodes_and_twice_the_same_are_rejected,
+             bad_batches_are_rejected, two_equally_short_routes_are_ambiguous_unless_one_is_given,
+             what_is_printed_reads_back_the_same)

@@ -326,14 +326,16 @@ START_TEST(worst_cases_use_the_lowest_bandwidths_and_the_margin)
 }
 END_TEST
 
-/* Chunks at half the speed: copies of methods that cut them take twice as long, others do not; the kernel stays. */
-START_TEST(methods_that_pace_are_slower_by_the_chunk_ratio)
+/* Chunks (625 kB, then, by the rule, 610304 bytes) at half the speed: copies of methods that cut them take twice as long, others do not; the kernel stays. */
+START_TEST(methods_that_pace_are_slower_by_the_speed_of_their_chunks)
 {
     static struct pacing pacing;
     struct batch_timeline timeline;
     struct fixture fixture;
 
-    load_text(&fixture, "chunk_ratio: 0.5\nlinks: [{from: MEM0, to: GPU0, gbps: 2}]",
+    load_text(&fixture,
+              "sizes: [{bytes: 4 MiB, ratio: 0.5}, {bytes: 8 MiB, ratio: 1}]\nlinks: [{from: MEM0, to: GPU0, "
+              "gbps: 2}]",
               "streams: [{from: MEM0, to: GPU0, bytes: 20 MB, kernel_ms: 5}]");
     ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), 15, 1e-3);
     ck_assert_double_eq_tol(total_ms(&fixture, "time-division"), 15, 1e-3);
@@ -346,6 +348,52 @@ START_TEST(methods_that_pace_are_slower_by_the_chunk_ratio)
 }
 END_TEST
 
+/* 4 MiB lie half way between 1 and 16 MiB on a logarithmic scale: 0.75 of 1 GB/s. Beyond the ends the last ratio holds. */
+START_TEST(a_command_is_as_fast_as_its_size_says)
+{
+    struct fixture fixture;
+
+    load_text(&fixture,
+              "sizes: [{bytes: 1 MiB, ratio: 0.5}, {bytes: 16 MiB, ratio: 1}]\nlinks: [{from: MEM0, to: "
+              "GPU0, gbps: 1}]",
+              "streams: [{from: MEM0, to: GPU0, bytes: 4 MiB}]");
+    ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), 4.194304 / 0.75, 1e-5);
+    ck_assert_double_eq_tol(topology_size_ratio(&fixture.topology, 1000), 0.5, 1e-12);
+    ck_assert_double_eq_tol(topology_size_ratio(&fixture.topology, 1e9), 1, 1e-12);
+    ck_assert_double_eq_tol(topology_lowest_ratio(&fixture.topology), 0.5, 1e-12);
+    done(&fixture);
+}
+END_TEST
+
+/*
+ * One core for a kernel of 10 ms on GPU0 and a copy of 5 MB at 1 GB/s to GPU1: at half speed each, the copy takes 10 ms, then the kernel has 5 left. Two
+ * cores: 10 ms. Copies among themselves share what links and table say, however few cores there are.
+ */
+START_TEST(kernels_and_copies_share_the_cores_of_the_host)
+{
+    static const char links[] = "links: [{from: MEM0, to: GPU0, gbps: 1}, {from: MEM0, to: GPU1, gbps: 1}]";
+    static const char one_of_each[] =
+        "streams: [{to: GPU0, kernel_ms: 10}, {from: MEM0, to: GPU1, bytes: 5 MB}]";
+    static const char copies[] =
+        "streams: [{from: MEM0, to: GPU0, bytes: 5 MB}, {from: MEM0, to: GPU1, bytes: 5 MB}]";
+    static const double expected[] = {15, 10};
+    struct fixture fixture;
+
+    for (int cores = 1; cores <= 2; cores++) {
+        char text[200];
+
+        (void)snprintf(text, sizeof text, "cores: %d\n%s", cores, links);
+        load_text(&fixture, text, one_of_each);
+        ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), expected[cores - 1], 1e-5);
+        ck_assert_double_eq_tol(bound_ms(&fixture), 10, 1e-5);
+        done(&fixture);
+        load_text(&fixture, text, copies);
+        ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), 5, 1e-5);
+        done(&fixture);
+    }
+}
+END_TEST
+
 HARNESS_MAIN("transfer prediction", 20, table_2_is_predicted_to_a_fiftieth_of_a_millisecond,
              the_example_of_section_2_4_takes_what_the_paper_says,
              the_timelines_of_section_2_4_match_the_reference, aligning_is_not_optimal_and_pacing_is,
@@ -354,4 +402,5 @@ HARNESS_MAIN("transfer prediction", 20, table_2_is_predicted_to_a_fiftieth_of_a_
              a_peer_copy_across_hubs_is_one_staged_flow, a_peer_copy_below_one_hub_is_not_staged,
              the_look_up_table_overrides_the_graph_for_its_combination_only,
              worst_cases_use_the_lowest_bandwidths_and_the_margin,
-             methods_that_pace_are_slower_by_the_chunk_ratio)
+             methods_that_pace_are_slower_by_the_speed_of_their_chunks, a_command_is_as_fast_as_its_size_says,
+             kernels_and_copies_share_the_cores_of_the_host)

@@ -5,6 +5,7 @@
 #include "translate/child.h"
 #include "translate/metadata.h"
 #include "translate/piece.h"
+#include "translate/hash.h"
 #include "translate/translate.h"
 
 #include <dirent.h>
@@ -556,12 +557,37 @@ START_TEST(assumptions_about_the_driver_are_written_into_the_text)
 }
 END_TEST
 
-HARNESS_MAIN("translate program", 60, a_second_translation_comes_from_the_cache_and_is_equal,
-             other_options_or_text_are_other_entries, an_entry_damaged_or_cut_at_any_byte_is_made_again,
-             a_changed_or_newly_found_header_is_noticed, a_header_named_from_the_root_needs_no_folder,
-             without_a_cache_folder_the_answer_is_the_same, a_folder_that_others_can_write_is_not_trusted,
-             a_full_disk_leaves_no_half_entry, pruning_keeps_the_newest_entries,
-             a_missing_or_failing_translator_is_a_reason, a_translator_that_hangs_or_babbles_is_killed,
+/* FIPS 180-4 and NIST's examples: nothing, one block, a length that just needs a second block, many blocks. */
+START_TEST(the_hash_is_sha_256)
+{
+    static const struct {
+        const char *text, *digest;
+    } all[] = {
+        {"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+        {"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+        {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
+    };
+    static char million[1000000];
+    char digest[HASH_TEXT];
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        hash_text(all[i].text, strlen(all[i].text), digest);
+        ck_assert_str_eq(digest, all[i].digest);
+    }
+    memset(million, 'a', sizeof million);
+    hash_text(million, sizeof million, digest);
+    ck_assert_str_eq(digest, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+END_TEST
+
+HARNESS_MAIN("translate program", 60, the_hash_is_sha_256,
+             a_second_translation_comes_from_the_cache_and_is_equal, other_options_or_text_are_other_entries,
+             an_entry_damaged_or_cut_at_any_byte_is_made_again, a_changed_or_newly_found_header_is_noticed,
+             a_header_named_from_the_root_needs_no_folder, without_a_cache_folder_the_answer_is_the_same,
+             a_folder_that_others_can_write_is_not_trusted, a_full_disk_leaves_no_half_entry,
+             pruning_keeps_the_newest_entries, a_missing_or_failing_translator_is_a_reason,
+             a_translator_that_hangs_or_babbles_is_killed,
              an_ignored_sigchld_and_blocked_signals_do_not_matter,
              no_process_and_no_descriptor_is_left_behind, the_host_never_sees_the_translator,
              threads_and_processes_share_one_cache, hostile_sources_are_answered,

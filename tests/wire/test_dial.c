@@ -16,17 +16,16 @@
 
 /* A folder that stands for XDG_RUNTIME_DIR, where everybody may put a socket. */
 struct place {
-    char folder[32];
+    char folder[64];
     char path[SOCKET_PATH_SIZE]; /* of the user's own socket in it */
     pid_t listener;
 };
 
 static void place_make(struct place *place)
 {
-    char folder[48];
+    char folder[80];
 
-    (void)snprintf(place->folder, sizeof place->folder, "/tmp/baton-dial-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(place->folder));
+    harness_folder(place->folder);
     (void)snprintf(folder, sizeof folder, "%s/baton", place->folder);
     (void)snprintf(place->path, sizeof place->path, "%s/baton.sock", folder);
     ck_assert_int_eq(mkdir(folder, 0777) | chmod(folder, 0777) | chmod(place->folder, 0777), 0);
@@ -60,16 +59,10 @@ static void place_listen(struct place *place, uid_t uid)
 
 static void place_remove(struct place *place)
 {
-    char folder[48];
-
     if (place->listener) {
         (void)kill(place->listener, SIGKILL);
         (void)waitpid(place->listener, NULL, 0);
     }
-    (void)unlink(place->path);
-    (void)snprintf(folder, sizeof folder, "%s/baton", place->folder);
-    (void)rmdir(folder);
-    ck_assert_int_eq(rmdir(place->folder), 0);
 }
 
 START_TEST(where_nobody_listens_the_answer_is_no)

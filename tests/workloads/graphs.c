@@ -189,26 +189,37 @@ const struct workload workload_floyd_warshall = {
 /* ---- pagerank: every launch reads all ranks and writes all ranks ---- */
 
 enum { SOURCES = 1, SHARES, RANKS, RANKS_NEXT };
-enum { ROUNDS = 8, LINKS = 8 };
+enum { ROUNDS = 8, LINKS = 4, NEAR = 512 };
+
+/* As on the web, whose pages mostly link to their own site: at most NEAR pages away. */
+static uint32_t near_page(struct work *work, size_t page, size_t n)
+{
+    size_t away = (size_t)random_below(&work->random, 2 * NEAR + 1);
+
+    return (uint32_t)((page + n + away - NEAR) % n);
+}
 
 static void pagerank_prepare(struct work *work)
 {
-    size_t n = work->size = work_rounded(work->size, GROUP);
+    size_t n = work->size = work_rounded(work->size, 2 * NEAR);
     uint32_t *offsets = work_array(work, (n + 1) * sizeof *offsets);
-    uint32_t *sources = work_words(work, n * 2 * LINKS, (uint32_t)n);
     float *shares = work_array(work, n * sizeof *shares);
     float *ranks = work_array(work, n * sizeof *ranks);
+    uint32_t *sources;
 
+    work->rounds = work->rounds ? work_rounded(work->rounds, 2) : ROUNDS; /* even: the last writes RANKS */
     for (size_t i = 0; i < n; i++)
         offsets[i + 1] = offsets[i] + (uint32_t)random_below(&work->random, 2 * LINKS + 1);
-    for (size_t i = 0; i < offsets[n]; i++)
-        shares[sources[i]]++;
+    sources = work_array(work, offsets[n] * sizeof *sources);
+    for (size_t i = 0; i < n; i++)
+        for (size_t e = offsets[i]; e < offsets[i + 1]; e++)
+            shares[sources[e] = near_page(work, i, n)]++;
     for (size_t i = 0; i < n; i++) {
         shares[i] = shares[i] > 0 ? 1 / shares[i] : 0;
         ranks[i] = 1;
     }
     work_buffer(work, OFFSETS, offsets, NULL, (n + 1) * sizeof *offsets);
-    work_buffer(work, SOURCES, sources, NULL, n * 2 * LINKS * sizeof *sources);
+    work_buffer(work, SOURCES, sources, NULL, offsets[n] * sizeof *sources);
     work_buffer(work, SHARES, shares, NULL, n * sizeof *shares);
     work_buffer(work, RANKS, ranks, work_array(work, n * sizeof *ranks), n * sizeof *ranks);
     work_buffer(work, RANKS_NEXT, NULL, NULL, n * sizeof *ranks);
@@ -216,7 +227,7 @@ static void pagerank_prepare(struct work *work)
 
 static void pagerank_run(struct work *work)
 {
-    for (size_t round = 0; round < ROUNDS; round++)
+    for (size_t round = 0; round < work->rounds; round++)
         LAUNCH(work, "rank", SHAPE1(work->size, GROUP), BUFFER(OFFSETS), BUFFER(SOURCES), BUFFER(SHARES),
                BUFFER(round % 2 ? RANKS_NEXT : RANKS), BUFFER(round % 2 ? RANKS : RANKS_NEXT));
 }
@@ -233,7 +244,7 @@ static bool pagerank_check(const struct work *work)
 
     for (size_t i = 0; i < n; i++)
         ranks[i] = 1;
-    for (size_t round = 0; round < ROUNDS; round++) {
+    for (size_t round = 0; round < work->rounds; round++) {
         for (size_t i = 0; i < n; i++) {
             double sum = 0;
             for (uint32_t e = offsets[i]; e < offsets[i + 1]; e++)

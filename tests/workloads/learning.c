@@ -244,7 +244,7 @@ const struct workload workload_k_nearest = {
     .name = "k-nearest",
     .row = "K-nearest (Table II)",
     .unit = "points",
-    .sizes = {192, 512, 1024},
+    .sizes = {192, 512, 3072},
     .source = OPENCL(
         kernel void nearest(global const float4 *points, global uint *neighbours, global float *squares) {
             uint n = get_global_size(0);

@@ -2,8 +2,9 @@
  * Runs workloads and says whether their results are right.
  *
  *   workloads --list
- *   workloads [--size small|medium|large|N] [--seed N] [--repeat N] [--times] [--unchecked] [--device N] [--json] NAME... | all
- *   workloads ... --period MS --jobs N [--wait-for FILE] NAME
+ *   workloads [--size small|medium|large|N] [--rounds N] [--seed N] [--repeat N] [--times] [--unchecked] [--device N] [--json]
+ *             NAME... | all
+ *   workloads ... --period MS --jobs N [--for MS] [--wait-for FILE] NAME
  *
  * One line per workload: `NAME OK HASH`, or `NAME WRONG HASH`; the hash is over all bytes of its outputs and depends on the size
  * and the seed only. --repeat runs the job so often; --times adds the medians of writing, computing and reading in ms, each
@@ -11,7 +12,7 @@
  *
  * --period makes it a periodic program of implicit deadline: a job is released every period; after a miss the next one is released
  * at once and begins a new period (GPU-SPARC, sec. V-A). The line then ends with jobs, misses and the greatest response
- * time in ms; --json has every job. --wait-for: the first release is when this file exists, so that several programs
+ * time in ms; --json has every job. --for: no job is released so long after the first, so that several programs end together. --wait-for: the first release is when this file exists, so that several programs
  * begin together, and not before they have built their kernels.
  *
  * Exit: 0 all right, 1 a wrong result, 2 usage, 3 the environment failed.
@@ -29,14 +30,16 @@
 
 #include "base/clock.h"
 
-enum { MOST_JOBS = 100000 };
+enum { MOST_JOBS = 100000, MOST_ROUNDS = 10000 };
 
 struct settings {
-    size_t size; /* 0: by name */
+    size_t size;   /* 0: by name */
+    size_t rounds; /* 0: as the workload likes */
     enum work_size named;
     uint64_t seed;
     size_t jobs;
     double period_ms; /* 0: one job after the other */
+    double for_ms;    /* 0: all jobs */
     const char *wait_for;
     unsigned device;
     bool times, unchecked, json;
@@ -52,9 +55,10 @@ static _Noreturn void usage(const char *subject, const char *what)
 {
     fprintf(stderr,
             "workloads: %s%s%s\n"
-            "usage: workloads [--list] [--size small|medium|large|N] [--seed N] [--repeat N] [--times] "
-            "[--unchecked]\n"
-            "                 [--json] [--period MS --jobs N [--wait-for FILE]] NAME...|all\n",
+            "usage: workloads [--list] [--size small|medium|large|N] [--rounds N] [--seed N] [--repeat N]\n"
+            "                 [--times] [--unchecked] [--json] [--period MS --jobs N [--for MS] [--wait-for "
+            "FILE]] "
+            "NAME...|all\n",
             subject ? subject : "", subject ? ": " : "", what);
     exit(2);
 }
@@ -101,7 +105,8 @@ static void parse(struct settings *settings, int argc, char **argv)
         {"times", no_argument, NULL, 't'},        {"unchecked", no_argument, NULL, 'u'},
         {"json", no_argument, NULL, 'j'},         {"period", required_argument, NULL, 'p'},
         {"jobs", required_argument, NULL, 'r'},   {"wait-for", required_argument, NULL, 'w'},
-        {"device", required_argument, NULL, 'd'}, {NULL, 0, NULL, 0}};
+        {"device", required_argument, NULL, 'd'}, {"rounds", required_argument, NULL, 'o'},
+        {"for", required_argument, NULL, 'f'},    {NULL, 0, NULL, 0}};
     int letter;
 
     *settings = (struct settings){.seed = 1, .jobs = 1};
@@ -113,6 +118,9 @@ static void parse(struct settings *settings, int argc, char **argv)
         case 's':
             set_size(settings, optarg);
             break;
+        case 'o':
+            settings->rounds = (size_t)number(optarg, 1, MOST_ROUNDS, "--rounds");
+            break;
         case 'e':
             settings->seed = (uint64_t)number(optarg, 0, 1e15, "--seed");
             break;
@@ -121,6 +129,9 @@ static void parse(struct settings *settings, int argc, char **argv)
             break;
         case 'p':
             settings->period_ms = number(optarg, 0.001, 1e7, "--period");
+            break;
+        case 'f':
+            settings->for_ms = number(optarg, 0.001, 1e9, "--for");
             break;
         case 'd':
             settings->device = (unsigned)number(optarg, 0, WORK_DEVICES - 1, "--device");
@@ -167,6 +178,7 @@ static void await_start(const char *file)
 static void run_jobs(struct work *work, const struct settings *settings, struct record *record)
 {
     baton_nsec period = (baton_nsec)(settings->period_ms * (double)NSEC_PER_MS);
+    baton_nsec length = (baton_nsec)(settings->for_ms * (double)NSEC_PER_MS);
     baton_nsec first_at;
     baton_nsec release_at;
 
@@ -177,6 +189,8 @@ static void run_jobs(struct work *work, const struct settings *settings, struct 
     first_at = release_at = clock_now();
     for (size_t i = 0; i < settings->jobs; i++) {
         baton_nsec done_at;
+        if (length && release_at - first_at >= length)
+            break;
         if (period)
             sleep_until(release_at);
         else
@@ -275,7 +289,7 @@ static bool run_one(const struct workload *workload, const struct settings *sett
     const char *verdict;
 
     work_open(&work, workload, settings->size ? settings->size : workload->sizes[settings->named],
-              settings->seed, settings->device);
+              settings->rounds, settings->seed, settings->device);
     work.staged = settings->times;
     run_jobs(&work, settings, &record);
     right = settings->unchecked || workload->check(&work);

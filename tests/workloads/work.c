@@ -24,7 +24,7 @@ static void show_build_log(const struct work *work)
     exit(3);
 }
 
-void work_open(struct work *work, const struct workload *workload, size_t size, uint64_t seed,
+void work_open(struct work *work, const struct workload *workload, size_t size, size_t rounds, uint64_t seed,
                unsigned device)
 {
     cl_platform_id platform;
@@ -35,6 +35,7 @@ void work_open(struct work *work, const struct workload *workload, size_t size, 
     memset(work, 0, sizeof *work);
     work->workload = workload;
     work->size = size;
+    work->rounds = rounds;
     random_init(&work->random, seed, 0);
     must(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
     must(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, WORK_DEVICES, devices, &n), "clGetDeviceIDs");

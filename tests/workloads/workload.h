@@ -58,6 +58,7 @@ struct work_buffer {
 struct work {
     const struct workload *workload;
     size_t size;
+    size_t rounds; /* of one that iterates on its own results, how often; 0: as it likes */
     struct random_state random;
     cl_device_id device;
     cl_context context;
@@ -78,7 +79,7 @@ struct work {
 };
 
 /* size: see struct workload. The same seed gives the same inputs. device: which one of the platform, from 0. */
-void work_open(struct work *work, const struct workload *workload, size_t size, uint64_t seed,
+void work_open(struct work *work, const struct workload *workload, size_t size, size_t rounds, uint64_t seed,
                unsigned device);
 void work_close(struct work *work);
 /* One job, until its last byte is there. */

@@ -9,49 +9,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/file.h"
+#include "base/draft.h"
 #include "baton/batch.h"
 #include "cli/batch/calibration.h"
 #include "cli/batch/report.h"
 #include "model/document.h"
 #include "transfer/throughput.h"
 
-#define ALL_SUBSETS 4 /* up to so many routes every combination is measured */
-#define MAX_REPEAT  1000
-#define SETUP_RUNS  101
+#define SETUP_RUNS 101
 
-static void add_combination(struct calibration *it, uint64_t routes)
-{
-    for (size_t c = 0; c < it->n_combinations; c++) {
-        if (it->combinations[c].routes == routes)
-            return;
-    }
-    if (it->n_combinations == MAX_COMBINATIONS)
-        return;
-    it->combinations[it->n_combinations].routes = routes;
-    it->combinations[it->n_combinations++].n = (size_t)__builtin_popcountll(routes);
-}
-
-/* All subsets of few routes; of many, each alone, each pair, each direction, and all. */
-static void choose_combinations(struct calibration *it)
-{
-    uint64_t all = (UINT64_C(1) << it->n_routes) - 1;
-
-    for (size_t a = 0; a < it->n_routes; a++)
-        add_combination(it, UINT64_C(1) << a);
-    for (size_t a = 0; a < it->n_routes; a++) {
-        for (size_t b = a + 1; b < it->n_routes; b++)
-            add_combination(it, UINT64_C(1) << a | UINT64_C(1) << b);
-    }
-    add_combination(it, calibration_direction(it->n_routes, false));
-    add_combination(it, calibration_direction(it->n_routes, true));
-    add_combination(it, all);
-    for (uint64_t mask = 1; it->n_routes <= ALL_SUBSETS && mask <= all; mask++)
-        add_combination(it, mask);
-}
-
-static int compare_double(const void *a, const void *b)
+int calibration_compare_double(const void *a, const void *b)
 {
     double left = *(const double *)a;
     double right = *(const double *)b;
@@ -59,100 +26,19 @@ static int compare_double(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-static void show_progress(const struct calibration *it, size_t done, size_t all)
+/* The result, and read back, which also checks it. */
+static int make_result(struct calibration *it, baton_nsec setup, struct draft *draft)
 {
-    static size_t shown;
-    size_t percent = 100 * done / all;
-
-    if (isatty(STDERR_FILENO))
-        (void)fprintf(stderr, "\rcalibrating: %3zu %% of %zu combinations x %zu%s", percent,
-                      it->n_combinations, it->repeat, done == all ? "\n" : "");
-    else if (percent / 25 > shown / 25)
-        (void)fprintf(stderr, "calibrating: %zu %%\n", percent);
-    shown = percent;
-}
-
-/* Every combination `repeat` times, in turns, so that a disturbance does not hit all repetitions of one. */
-static int measure_all(struct calibration *it)
-{
-    size_t all = it->n_combinations * it->repeat;
-    double *samples = calloc(all, MAX_ROUTES * sizeof *samples);
-
-    if (!samples)
-        return cli_fail_environment(it->args, -ENOMEM, "memory");
-    for (size_t k = 0; k < all; k++) {
-        size_t c = k % it->n_combinations;
-        size_t r = k / it->n_combinations;
-        struct measured_route *together[MAX_ROUTES];
-        size_t n = 0;
-        cl_int error;
-
-        for (size_t route = 0; route < it->n_routes; route++) {
-            if (it->combinations[c].routes & (UINT64_C(1) << route))
-                together[n++] = &it->routes[route];
-        }
-        error = measure_together(&it->machine, together, n, it->window,
-                                 &samples[(c * it->repeat + r) * MAX_ROUTES]);
-        if (error) {
-            free(samples);
-            return cli_fail_environment(it->args, -EIO, "a copy failed: %s", opencl_error_name(error));
-        }
-        show_progress(it, k + 1, all);
-    }
-    for (size_t c = 0; c < it->n_combinations; c++) {
-        for (size_t i = 0; i < it->combinations[c].n; i++) {
-            double sorted[MAX_REPEAT] = {0};
-
-            for (size_t r = 0; r < it->repeat; r++)
-                sorted[r] = samples[(c * it->repeat + r) * MAX_ROUTES + i];
-            qsort(sorted, it->repeat, sizeof *sorted, compare_double);
-            it->combinations[c].median[i] = sorted[it->repeat / 2];
-            it->combinations[c].lowest[i] = sorted[0];
-        }
-    }
-    free(samples);
-    return 0;
-}
-
-/* How much slower copies are when they are cut into chunks, as the methods that pace cut them: the median over the routes alone. */
-static int measure_chunks(struct calibration *it)
-{
-    double ratios[MAX_REPEAT] = {0};
-
-    for (size_t r = 0; r < it->repeat && it->n_routes > 0; r++) {
-        struct measured_route *route = &it->routes[r % it->n_routes];
-        double gbps[2] = {1, 1};
-        cl_int error = CL_SUCCESS;
-
-        for (int chunks = 0; chunks < 2 && !error; chunks++) {
-            route->piece = chunks && route->bytes > BATCH_CHUNK_BYTES ? BATCH_CHUNK_BYTES : route->bytes;
-            error = measure_together(&it->machine, &route, 1, it->window, &gbps[chunks]);
-        }
-        route->piece = route->bytes;
-        if (error)
-            return cli_fail_environment(it->args, -EIO, "a copy in chunks failed: %s",
-                                        opencl_error_name(error));
-        ratios[r] = gbps[1] / gbps[0];
-    }
-    qsort(ratios, it->repeat, sizeof ratios[0], compare_double);
-    it->chunk_ratio = fmax(0.01, fmin(1, ratios[it->repeat / 2]));
-    return 0;
-}
-
-/* The result as text, and read back, which also checks it. */
-static int make_result(struct calibration *it, baton_nsec setup, char **ret_text, size_t *ret_size)
-{
-    FILE *out = open_memstream(ret_text, ret_size);
     struct input_error error;
-    int result;
+    int result = draft_begin(draft);
 
-    if (!out)
-        return cli_fail_environment(it->args, -errno, "memory");
-    calibration_write(it, setup, out);
-    if (fclose(out) != 0)
+    if (result)
+        return cli_fail_environment(it->args, result, "memory");
+    calibration_write(it, setup, draft->out);
+    if (fflush(draft->out) != 0)
         return cli_fail_environment(it->args, -ENOMEM, "memory");
     topology_done(&it->topology);
-    result = topology_read("the result", *ret_text, *ret_size, &it->topology, &error);
+    result = topology_read("the result", draft->text, draft->size, &it->topology, &error);
     return cli_input_result(it->args, result, "the result", &error);
 }
 
@@ -194,25 +80,10 @@ static int compute_graph(struct calibration *it)
     return 0;
 }
 
-/* How long a batch takes in which there is next to nothing to do: a page up and an empty kernel on every device. */
-static int measure_setup(struct calibration *it, const char *text, size_t size, baton_nsec *ret_setup)
+/* One batch in which there is next to nothing to do: a page up and an empty kernel on every device. */
+static void fill_nearly_nothing(struct calibration *it, char names[][32], struct baton_gpu gpus[],
+                                struct baton_stream streams[])
 {
-    const struct opencl *cl = it->machine.cl;
-    char path[] = "/tmp/baton-calibrate-XXXXXX";
-    int fd = mkstemp(path);
-    struct baton_gpu gpus[MAX_DEVICES];
-    struct baton_stream streams[MAX_DEVICES] = {{0}};
-    char names[MAX_DEVICES][32];
-    struct baton_batcher_config config = {.topology = path, .gpus = gpus, .n_gpus = it->n_devices};
-    struct baton_batcher *batcher = NULL;
-    double lengths[SETUP_RUNS];
-    char message[600] = "";
-    int result;
-
-    if (fd < 0)
-        return cli_fail_environment(it->args, -errno, "%s", path);
-    close(fd);
-    result = file_write_atomic(path, text, size);
     for (size_t d = 0; d < it->n_devices; d++) {
         (void)snprintf(names[d], sizeof names[d], "GPU%zu", d);
         gpus[d] = (struct baton_gpu){names[d], it->machine.devices[d].context, it->machine.devices[d].device};
@@ -227,32 +98,69 @@ static int measure_setup(struct calibration *it, const char *text, size_t size, 
                        .predicted_ms = 1e-6},
         };
     }
-    if (!result)
-        result = baton_batcher_new(&config, &batcher, message, sizeof message);
-    for (size_t r = 0; r < SETUP_RUNS && !result; r++) {
+}
+
+static int run_setups(struct calibration *it, struct baton_batcher *batcher,
+                      const struct baton_stream streams[], char *ret_message, size_t size,
+                      baton_nsec *ret_setup)
+{
+    double lengths[SETUP_RUNS];
+
+    for (size_t r = 0; r < SETUP_RUNS; r++) {
         struct baton_batch *batch;
         int64_t length = 0;
+        int result = baton_batch_start(batcher, streams, it->n_devices, &batch);
 
-        result = baton_batch_start(batcher, streams, it->n_devices, &batch);
         if (result)
-            break;
+            return result;
         result = baton_batch_wait(batch);
-        (void)snprintf(message, sizeof message, "%s", baton_batch_message(batch));
+        (void)snprintf(ret_message, size, "%s", baton_batch_message(batch));
         baton_batch_length(batch, NULL, &length);
         lengths[r] = (double)length;
         baton_batch_free(batch);
+        if (result)
+            return result;
     }
+    qsort(lengths, SETUP_RUNS, sizeof lengths[0], calibration_compare_double);
+    *ret_setup = (baton_nsec)lengths[SETUP_RUNS / 2];
+    return 0;
+}
+
+/* How long such a batch takes, over the topology as far as it is known. */
+static int measure_setup(struct calibration *it, baton_nsec *ret_setup)
+{
+    char path[] = "/tmp/baton-calibrate-XXXXXX";
+    struct baton_gpu gpus[MAX_DEVICES];
+    struct baton_stream streams[MAX_DEVICES] = {{0}};
+    char names[MAX_DEVICES][32];
+    struct baton_batcher_config config = {.topology = path, .gpus = gpus, .n_gpus = it->n_devices};
+    struct baton_batcher *batcher = NULL;
+    char message[600] = "";
+    struct draft draft = {0};
+    int fd = mkstemp(path);
+    int result;
+
+    if (fd < 0)
+        return cli_fail_environment(it->args, -errno, "%s", path);
+    close(fd);
+    result = make_result(it, 0, &draft);
+    if (draft_finish(&draft, path, result ? -EINVAL : 0) && !result)
+        result = cli_fail_environment(it->args, -EIO, "%s", path);
+    if (result) {
+        unlink(path);
+        return result;
+    }
+    fill_nearly_nothing(it, names, gpus, streams);
+    result = baton_batcher_new(&config, &batcher, message, sizeof message);
+    if (!result)
+        result = run_setups(it, batcher, streams, message, sizeof message, ret_setup);
     baton_batcher_free(batcher);
     unlink(path);
     for (size_t d = 0; d < it->n_devices; d++) {
         if (streams[d].kernel.kernel)
-            cl->clReleaseKernel(streams[d].kernel.kernel);
+            it->machine.cl->clReleaseKernel(streams[d].kernel.kernel);
     }
-    if (result)
-        return cli_fail_environment(it->args, result, "an empty batch: %s", message);
-    qsort(lengths, SETUP_RUNS, sizeof lengths[0], compare_double);
-    *ret_setup = (baton_nsec)lengths[SETUP_RUNS / 2];
-    return 0;
+    return result ? cli_fail_environment(it->args, result, "an empty batch: %s", message) : 0;
 }
 
 static int open_routes(struct calibration *it)
@@ -274,41 +182,51 @@ static int open_routes(struct calibration *it)
     return 0;
 }
 
+/* Writes the topology, and says how it compares with what was there and with its own graph. */
+static int finish(struct calibration *it, baton_nsec setup, const char *path)
+{
+    struct draft draft = {0};
+    int result = make_result(it, setup, &draft);
+
+    if (!result)
+        result = compute_graph(it);
+    if (!result)
+        calibration_compare(it, path);
+    if (result) {
+        (void)draft_finish(&draft, path, -ECANCELED);
+        return result;
+    }
+    result = draft_finish(&draft, path, 0);
+    if (result)
+        return cli_fail_environment(it->args, result, "%s", path);
+    if (cli_has(it->args, "json"))
+        calibration_report_json(it, path);
+    else
+        calibration_report(it, path);
+    return 0;
+}
+
 static int calibrate(struct calibration *it, const char *path)
 {
     baton_nsec setup = 0;
-    char *text = NULL;
-    size_t size = 0;
     int result = open_routes(it);
 
-    if (result)
-        return result;
-    choose_combinations(it);
-    result = measure_all(it);
     if (!result)
-        result = measure_chunks(it);
+        result = calibration_measure_combinations(it);
     if (!result)
-        result = make_result(it, 0, &text, &size);
+        result = calibration_measure_sizes(it);
     if (!result)
-        result = measure_setup(it, text, size, &setup);
-    free(text);
-    text = NULL;
-    if (!result)
-        result = make_result(it, setup, &text, &size);
-    if (!result)
-        result = compute_graph(it);
-    if (!result) {
-        calibration_compare(it, path);
-        result = file_write_atomic(path, text, size);
-        if (result)
-            result = cli_fail_environment(it->args, result, "%s", path);
-    }
-    free(text);
-    if (!result && cli_has(it->args, "json"))
-        calibration_report_json(it, path);
-    else if (!result)
-        calibration_report(it, path);
-    return result;
+        result = measure_setup(it, &setup);
+    return result ? result : finish(it, setup, path);
+}
+
+/* Blocks that no cache of the host holds: 64 MiB, or twice the largest cache. */
+static int64_t default_bytes(void)
+{
+    const int64_t least = (int64_t)64 << 20;
+    int64_t cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+
+    return 2 * cache > least ? 2 * cache : least;
 }
 
 static int read_options(struct calibration *it)
@@ -322,7 +240,7 @@ static int read_options(struct calibration *it)
         (result = cli_int(it->args, "devices", 1, MAX_DEVICES, &devices)) ||
         (result = cli_int(it->args, "window", 1, 10000, &window)))
         return result;
-    it->bytes = (int64_t)64 << 20;
+    it->bytes = default_bytes();
     if (cli_has(it->args, "bytes") && (parse_bytes(cli_value(it->args, "bytes", ""), &it->bytes) ||
                                        it->bytes < 4096 || it->bytes > (int64_t)1 << 40))
         return cli_fail_usage(it->args, "--bytes: expected a size of at least 4096, found %s",
@@ -371,13 +289,14 @@ const struct cli_command command_batch_calibrate = {
     .summary = "measure this machine's interconnect and write its topology",
     .arguments = "",
     .options =
-        (const struct cli_option[]){{"output", 'o', "FILE", "where the topology goes; - for standard output"},
-                                    {"bytes", 0, "SIZE", "memory per route (default 64 MiB)"},
-                                    {"repeat", 0, "N", "measurements per combination (default 7)"},
-                                    {"window", 0, "MS", "length of one measurement (default 60)"},
-                                    {"devices", 0, "N", "only the first N devices"},
-                                    {"json", 0, NULL, "print one JSON object"},
-                                    {0}},
+        (const struct cli_option[]){
+            {"output", 'o', "FILE", "where the topology goes; - for standard output"},
+            {"bytes", 0, "SIZE", "memory per route (default: 64 MiB, or twice the largest cache)"},
+            {"repeat", 0, "N", "measurements per combination (default 7)"},
+            {"window", 0, "MS", "length of one measurement (default 60)"},
+            {"devices", 0, "N", "only the first N devices"},
+            {"json", 0, NULL, "print one JSON object"},
+            {0}},
     .example = "POCL_DEVICES=\"basic basic\" baton batch calibrate -o topology.yaml",
     .run = run,
 };

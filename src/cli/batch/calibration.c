@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/batch/batch_cores.h"
+
 #define NV_ASYNC_ENGINES 0x4007 /* CL_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT_NV */
 
 /* Bits of all routes in one direction. */
@@ -50,6 +52,23 @@ static unsigned count_engines(const struct calibration *it, size_t device)
     return engines < 2 ? 1 : 2;
 }
 
+/* The host's cores where all devices are made of them; 0: not so. */
+static size_t count_cores(const struct calibration *it)
+{
+    struct batch_cores cores;
+
+    for (size_t d = 0; d < it->n_devices; d++) {
+        cl_device_type type = 0;
+
+        if (it->machine.cl->clGetDeviceInfo(it->machine.devices[d].device, CL_DEVICE_TYPE, sizeof type, &type,
+                                            NULL) != CL_SUCCESS ||
+            !(type & CL_DEVICE_TYPE_CPU))
+            return 0;
+    }
+    batch_cores_init(&cores);
+    return batch_cores_count(&cores);
+}
+
 static void print_link(FILE *out, const char *from, const char *to, double gbps, double lowest)
 {
     (void)fprintf(out, "  - {from: %s, to: %s, gbps: %.6g, lowest_gbps: %.6g}\n", from, to, gbps,
@@ -72,7 +91,13 @@ void calibration_write(const struct calibration *it, baton_nsec setup, FILE *out
         it->repeat, (long long)it->bytes);
     for (size_t d = 0; d < it->n_devices; d++)
         (void)fprintf(out, "# device %zu: %s\n", d, it->machine.devices[d].name);
-    (void)fprintf(out, "setup_ms: %.4f\nchunk_ratio: %.4f\ngpus:\n", nsec_to_ms(setup), it->chunk_ratio);
+    (void)fprintf(out, "setup_ms: %.4f\n", nsec_to_ms(setup));
+    if (count_cores(it))
+        (void)fprintf(out, "cores: %zu # that copy and run the kernels\n", count_cores(it));
+    (void)fputs("sizes: # speed of one command\n", out);
+    for (size_t i = 0; i < it->n_sizes; i++)
+        (void)fprintf(out, "  - {bytes: %.0f, ratio: %.4f}\n", it->sizes[i].bytes, it->sizes[i].ratio);
+    (void)fputs("gpus:\n", out);
     for (size_t d = 0; d < it->n_devices; d++)
         (void)fprintf(out, "  - {node: GPU%zu, engines: %u, device: %zu}\n", d, count_engines(it, d), d);
     (void)fputs("links: # GB/s\n", out);
@@ -200,8 +225,12 @@ void calibration_report(const struct calibration *it, const char *path)
     }
     (void)fprintf(to, "\ngraph against measured, at most: %+.1f%% in, %+.1f%% out, %+.1f%% both ways\n",
                   worst_error(it, GROUP_IN), worst_error(it, GROUP_OUT), worst_error(it, GROUP_BOTH));
-    (void)fprintf(to, "set-up %.3f ms; copies in chunks at %.0f%% of the speed\n",
-                  nsec_to_ms(it->topology.setup), 100 * it->chunk_ratio);
+    (void)fprintf(to, "set-up %.3f ms; %zu of %zu samples disturbed by other programs, and taken again\n",
+                  nsec_to_ms(it->topology.setup), it->n_disturbed, it->n_samples);
+    (void)fputs("speed of one command by its size in MiB:", to);
+    for (size_t i = 0; i < it->n_sizes; i++)
+        (void)fprintf(to, " %.3g: %.0f%%", it->sizes[i].bytes / (1 << 20), 100 * it->sizes[i].ratio);
+    (void)fputc('\n', to);
     if (isnan(it->change))
         (void)fprintf(to, "%s: written\n", path);
     else
@@ -212,8 +241,12 @@ void calibration_report(const struct calibration *it, const char *path)
 void calibration_report_json(const struct calibration *it, const char *path)
 {
     json_t *list = json_array();
+    json_t *sizes = json_array();
     json_t *answer;
 
+    for (size_t i = 0; i < it->n_sizes; i++)
+        json_array_append_new(
+            sizes, json_pack("{s:f, s:f}", "bytes", it->sizes[i].bytes, "ratio", it->sizes[i].ratio));
     for (size_t c = 0; c < it->n_combinations; c++) {
         const struct combination *combination = &it->combinations[c];
         char text[256];
@@ -226,11 +259,12 @@ void calibration_report_json(const struct calibration *it, const char *path)
                                               sum(combination->lowest, combination->n), "error_percent",
                                               graph_error(combination)));
     }
-    answer = json_pack("{s:s, s:f, s:f, s:{s:f, s:f, s:f}, s:o, s:o}", "file", path, "setup_ms",
-                       nsec_to_ms(it->topology.setup), "chunk_ratio", it->chunk_ratio, "graph_error_percent",
-                       "in", worst_error(it, GROUP_IN), "out", worst_error(it, GROUP_OUT), "both",
-                       worst_error(it, GROUP_BOTH), "change_percent",
-                       isnan(it->change) ? json_null() : json_real(it->change), "combinations", list);
+    answer =
+        json_pack("{s:s, s:f, s:o, s:i, s:i, s:{s:f, s:f, s:f}, s:o, s:o}", "file", path, "setup_ms",
+                  nsec_to_ms(it->topology.setup), "sizes", sizes, "samples", (int)it->n_samples, "disturbed",
+                  (int)it->n_disturbed, "graph_error_percent", "in", worst_error(it, GROUP_IN), "out",
+                  worst_error(it, GROUP_OUT), "both", worst_error(it, GROUP_BOTH), "change_percent",
+                  isnan(it->change) ? json_null() : json_real(it->change), "combinations", list);
     json_dumpf(answer, stdout, JSON_COMPACT);
     putchar('\n');
     json_decref(answer);

@@ -11,6 +11,8 @@
 #define MAX_DEVICES      16
 #define MAX_ROUTES       (2 * MAX_DEVICES)
 #define MAX_COMBINATIONS 1024
+#define MAX_REPEAT       1000
+#define MAX_SIZES        32
 
 struct combination {
     uint64_t routes;           /* bits: 2 * device + (1: out) */
@@ -27,7 +29,9 @@ struct calibration {
     struct measured_route routes[MAX_ROUTES];
     struct combination combinations[MAX_COMBINATIONS];
     size_t n_combinations;
-    double chunk_ratio; /* throughput in chunks of that in whole blocks, all routes together */
+    struct topology_size sizes[MAX_SIZES]; /* how fast single commands are, of those of `bytes` */
+    size_t n_sizes;
+    size_t n_samples, n_disturbed; /* of combinations; how many of them were disturbed by other programs */
     size_t repeat;
     baton_nsec window;
     int64_t bytes;
@@ -38,6 +42,12 @@ struct calibration {
 
 /* Bits of all routes in one direction. */
 uint64_t calibration_direction(size_t n_routes, bool out);
+
+/* sample.c: fills combinations; fills sizes. 0, or an exit status after telling the user. */
+int calibration_measure_combinations(struct calibration *it);
+int calibration_measure_sizes(struct calibration *it);
+
+int calibration_compare_double(const void *a, const void *b);
 
 /* The topology as YAML. */
 void calibration_write(const struct calibration *it, baton_nsec setup, FILE *out);

@@ -1,12 +1,15 @@
 #include "cli/batch/measure.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "client/batch/batch_cores.h"
 
 #define MAX_STAMPS 65536
+#define DISTURBED  0.03 /* of the window spent waiting for a core */
 
 cl_int measured_route_init(struct measured_route *route, const struct batch_machine *machine, size_t device,
                            bool out, size_t bytes)
@@ -59,6 +62,7 @@ struct start {
     enum { START_WAIT, START_GO, START_CALLED_OFF } state;
     size_t missing;      /* threads whose first block is not there yet */
     baton_nsec begin_at; /* when the last of them was: from here on all are under way; 0: not yet */
+    struct batch_cores cores;
 };
 
 struct meter {
@@ -68,6 +72,7 @@ struct meter {
     baton_nsec window;  /* counted from start->begin_at */
     baton_nsec *stamps; /* when each block was there */
     size_t n_stamps;
+    baton_nsec waited; /* for a core, while it copied */
     cl_int error;
     pthread_t thread;
 };
@@ -105,19 +110,38 @@ static bool goes_on(struct meter *meter, baton_nsec now)
     return more;
 }
 
+/* How long the calling thread has been ready to run and did not: the second number that the kernel keeps there. 0 where it does not. */
+static baton_nsec time_without_core(void)
+{
+    FILE *file = fopen("/proc/thread-self/schedstat", "re");
+    unsigned long long ran;
+    unsigned long long waited = 0;
+
+    if (!file)
+        return 0;
+    if (fscanf(file, "%llu %llu", &ran, &waited) != 2)
+        waited = 0;
+    (void)fclose(file);
+    return (baton_nsec)waited;
+}
+
 static void *run_meter(void *argument)
 {
     struct meter *meter = argument;
     bool more;
     bool go;
+    int core;
 
     pthread_mutex_lock(&meter->start->lock);
     while (meter->start->state == START_WAIT)
         pthread_cond_wait(&meter->start->changed, &meter->start->lock);
     go = meter->start->state == START_GO;
+    core = batch_cores_take(&meter->start->cores);
     pthread_mutex_unlock(&meter->start->lock);
     if (!go)
         return NULL;
+    batch_cores_go(&meter->start->cores, core);
+    meter->waited = -time_without_core();
     do {
         baton_nsec now;
 
@@ -126,6 +150,7 @@ static void *run_meter(void *argument)
         meter->stamps[meter->n_stamps++] = now;
         more = goes_on(meter, now);
     } while (more && !meter->error && meter->n_stamps < MAX_STAMPS);
+    meter->waited += time_without_core();
     return NULL;
 }
 
@@ -176,12 +201,16 @@ static bool run_meters(struct meter meters[], size_t n, struct start *start)
 }
 
 cl_int measure_together(const struct batch_machine *machine, struct measured_route *const routes[], size_t n,
-                        baton_nsec window, double ret_gbps[])
+                        baton_nsec window, double ret_gbps[], bool *ret_disturbed)
 {
-    struct start start = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, START_WAIT, n, 0};
+    struct start start = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                          .changed = PTHREAD_COND_INITIALIZER,
+                          .state = START_WAIT,
+                          .missing = n};
     struct meter *meters = calloc(n, sizeof *meters);
     cl_int error = meters ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
 
+    batch_cores_init(&start.cores);
     for (size_t i = 0; i < n && !error; i++) {
         meters[i] = (struct meter){.cl = machine->cl, .route = routes[i], .start = &start, .window = window};
         meters[i].stamps = calloc(MAX_STAMPS, sizeof *meters[i].stamps);
@@ -190,8 +219,12 @@ cl_int measure_together(const struct batch_machine *machine, struct measured_rou
     if (!error)
         error = run_meters(meters, n, &start) ? collect(meters, n, start.begin_at, ret_gbps)
                                               : CL_OUT_OF_HOST_MEMORY;
-    for (size_t i = 0; meters && i < n; i++)
+    *ret_disturbed = false;
+    for (size_t i = 0; meters && i < n; i++) {
+        *ret_disturbed = *ret_disturbed || (n <= batch_cores_count(&start.cores) &&
+                                            (double)meters[i].waited > DISTURBED * (double)window);
         free(meters[i].stamps);
+    }
     free(meters);
     return error;
 }

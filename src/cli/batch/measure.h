@@ -24,9 +24,10 @@ void measured_route_done(struct measured_route *route, const struct batch_machin
 
 /*
  * Copies over all n routes at once, over and over, for about window nanoseconds, and answers each one's throughput in GB/s while all were
- * under way. CL_SUCCESS, or an OpenCL error (CL_OUT_OF_HOST_MEMORY also when no thread can be started).
+ * under way. Every thread copies as a worker of a batch does, on a core of its own if there are enough. *ret_disturbed: something else took a core away from a
+ * thread that shared it with none of the others. CL_SUCCESS, or an OpenCL error (CL_OUT_OF_HOST_MEMORY also when no thread can be started).
  */
 cl_int measure_together(const struct batch_machine *machine, struct measured_route *const routes[], size_t n,
-                        baton_nsec window, double ret_gbps[]);
+                        baton_nsec window, double ret_gbps[], bool *ret_disturbed);
 
 #endif

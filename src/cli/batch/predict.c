@@ -3,6 +3,15 @@
 
 #include "cli/batch/report.h"
 
+/* Two columns; a stream need not have both a copy and a kernel. */
+static void print_span(bool there, baton_nsec begin, baton_nsec end)
+{
+    if (there)
+        printf(" %12.3f %12.3f", nsec_to_ms(begin), nsec_to_ms(end));
+    else
+        printf(" %12s %12s", "-", "-");
+}
+
 static void print_table(const struct batch_input *input, const struct batch_timeline *timeline,
                         baton_nsec bound)
 {
@@ -10,10 +19,12 @@ static void print_table(const struct batch_input *input, const struct batch_time
            "kernel end");
     for (size_t i = 0; i < timeline->n; i++) {
         const struct stream_times *times = &timeline->streams[i];
+        const struct batch_flow *flow = &input->batch.flows[i];
 
-        printf("%-16s %12.3f %12.3f %12.3f %12.3f\n", input->batch.flows[i].name,
-               nsec_to_ms(times->copy_begin), nsec_to_ms(times->copy_end), nsec_to_ms(times->kernel_begin),
-               nsec_to_ms(times->kernel_end));
+        printf("%-16s", flow->name);
+        print_span(flow->bytes > 0, times->copy_begin, times->copy_end);
+        print_span(flow->kernel > 0, times->kernel_begin, times->kernel_end);
+        putchar('\n');
     }
     printf("\n%s: %.3f ms in all; no method ends before %.3f ms\n", input->method->name,
            nsec_to_ms(timeline->total), nsec_to_ms(bound));

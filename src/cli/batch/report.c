@@ -1,9 +1,6 @@
 #include "cli/batch/report.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
-#include "base/file.h"
+#include "base/draft.h"
 #include "report/svg.h"
 
 int batch_input_read(const struct cli_args *args, struct batch_input *ret_input)
@@ -90,13 +87,9 @@ int batch_picture_write(const char *path, const char *title, const struct batch 
     char names[BATCH_MAX_STREAMS][160];
     const char *rows[BATCH_MAX_STREAMS];
     struct svg_rows picture = {.title = title, .x_label = "ms", .row_names = rows, .bars = bars};
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    int result;
+    struct draft draft;
+    int result = draft_begin(&draft);
 
-    if (!out)
-        return -errno;
     for (size_t i = 0; i < timeline->n; i++) {
         const struct batch_flow *flow = &batch->flows[i];
 
@@ -110,8 +103,7 @@ int batch_picture_write(const char *path, const char *title, const struct batch 
     }
     picture.n_rows = timeline->n;
     picture.n_bars = add_bars(batch, timeline, bars);
-    svg_rows(&picture, out);
-    result = fclose(out) == 0 ? file_write_atomic(path, text, size) : -errno;
-    free(text);
-    return result;
+    if (!result)
+        svg_rows(&picture, draft.out);
+    return draft_finish(&draft, path, result);
 }

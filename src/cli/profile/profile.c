@@ -225,11 +225,13 @@ static int measure(const struct cli_args *args, struct wishes *wishes, struct pr
         *ret_status = outcomes[k].status;
         if (result == 0)
             result = profile_align(&outcomes[k].log, wishes->run.warm, &tasks[k]);
-        if (result == -ENODATA) {
+        if (result == -ENODATA && *ret_status) {
+            result = 0; /* why it has no jobs: it failed, and run() says so */
+        } else if (result == -ENODATA) {
             (void)fprintf(
                 stderr, "baton profile: expected more than %zu jobs on OpenCL, found %zu; nothing written\n",
                 wishes->run.warm, outcomes[k].log.n_jobs);
-            result = *ret_status ? *ret_status : CLI_NO;
+            result = CLI_NO;
         } else if (result) {
             result = cli_fail_environment(args, result, "the log of %s", wishes->task.name);
         }

@@ -6,9 +6,6 @@
 #include "base/clock.h"
 #include "client/batch/batcher.h"
 
-#define MIN_CHUNK ((size_t)256 << 10)
-#define N_CHUNKS  32 /* that a paced or emulated copy is cut into, between these sizes */
-
 static struct timespec to_timespec(baton_nsec at)
 {
     return (struct timespec){.tv_sec = at / NSEC_PER_SEC, .tv_nsec = at % NSEC_PER_SEC};
@@ -173,14 +170,9 @@ static cl_int move(struct baton_batch *batch, struct stream_task *task, size_t a
 
 static size_t chunk_size(const struct baton_batch *batch, const struct stream_task *task)
 {
-    size_t chunk = task->bytes / N_CHUNKS;
-
     if (task->kind == COPY_STAGED)
         return BATCH_STAGE_BYTES;
-    if (!batch->pacing && !batch->emulator)
-        return task->bytes;
-    chunk = chunk < MIN_CHUNK ? MIN_CHUNK : chunk > BATCH_CHUNK_BYTES ? BATCH_CHUNK_BYTES : chunk;
-    return chunk / 4096 * 4096;
+    return batch->pacing || batch->emulator ? batch_chunk_bytes(task->bytes) : task->bytes;
 }
 
 cl_int batch_copy(struct baton_batch *batch, size_t stream)
@@ -191,11 +183,11 @@ cl_int batch_copy(struct baton_batch *batch, size_t stream)
 
     for (size_t at = 0; at < task->bytes; at += chunk) {
         size_t length = task->bytes - at < chunk ? task->bytes - at : chunk;
-        double begin = (double)at * batch->ratio;
-        double end = at + length == task->bytes ? all : (double)(at + length) * batch->ratio;
+        double begin = all * (double)at / (double)task->bytes;
+        double end = all * (double)(at + length) / (double)task->bytes;
         cl_int error;
 
-        if (batch->pacing && !batch_wait_until(batch, pace(batch, stream, begin)))
+        if (batch->pacing && !batch_wait_until(batch, pace(batch, stream, (double)at * batch->ratio)))
             return COPY_CANCELLED;
         /* The emulated copy may go on to the end, or of a paced one to the end of this chunk; the one before must be there. */
         if (batch->emulator && !emulate(batch, stream, batch->pacing ? end : at ? 0 : all, begin))

@@ -65,10 +65,30 @@ static baton_nsec since_start(const struct baton_batch *batch)
     return clock_now() - batch->started_at;
 }
 
+/* Around whatever keeps a core busy: a core of its own for as long as that lasts, if there is one. */
+static int begin_work(struct baton_batch *batch)
+{
+    int core;
+
+    pthread_mutex_lock(&batch->lock);
+    core = batch_cores_take(&batch->cores);
+    pthread_mutex_unlock(&batch->lock);
+    batch_cores_go(&batch->cores, core);
+    return core;
+}
+
+static void end_work(struct baton_batch *batch, int core)
+{
+    pthread_mutex_lock(&batch->lock);
+    batch_cores_leave(&batch->cores, core);
+    pthread_mutex_unlock(&batch->lock);
+}
+
 static bool run_copy(struct baton_batch *batch, size_t stream)
 {
     struct stream_task *task = &batch->streams[stream];
     cl_int error;
+    int core;
 
     if (!take_turn(batch, task->copy_tickets, task->n_copy_tickets))
         return false;
@@ -76,7 +96,9 @@ static bool run_copy(struct baton_batch *batch, size_t stream)
         !batch_wait_until(batch, batch->started_at + batch->timeline.streams[stream].copy_begin))
         return false;
     task->measured.copy_begin = since_start(batch);
+    core = begin_work(batch);
     error = batch_copy(batch, stream);
+    end_work(batch, core);
     task->measured.copy_end = since_start(batch);
     if (error) {
         report(batch, task, "its copy", error);
@@ -93,18 +115,21 @@ static bool run_kernel(struct baton_batch *batch, size_t stream)
     const struct opencl *cl = batch->cl;
     cl_event event;
     cl_int error;
+    int core;
 
     if (!take_turn(batch, &task->kernel_ticket, 1))
         return false;
     if (task->kind == COPY_NONE && !batch_wait_until(batch, batch->started_at + planned->kernel_begin))
         return false;
     task->measured.kernel_begin = since_start(batch);
+    core = begin_work(batch);
     error = cl->clEnqueueNDRangeKernel(task->where->execute, task->kernel, task->dimensions, NULL,
                                        task->global, task->has_local ? task->local : NULL, 0, NULL, &event);
     if (!error) {
         error = cl->clWaitForEvents(1, &event);
         cl->clReleaseEvent(event);
     }
+    end_work(batch, core);
     if (error) {
         report(batch, task, "its kernel", error);
         return false;
@@ -136,7 +161,8 @@ static void run_job(const struct batch_job *job)
             task->measured.kernel_begin = task->measured.kernel_end = task->measured.copy_end;
     }
     pthread_mutex_lock(&batch->lock);
-    batch->unfinished--;
+    if (--batch->unfinished == 0)
+        batch->measured = since_start(batch); /* and not when the runner wakes up */
     pthread_cond_broadcast(&batch->changed);
     pthread_mutex_unlock(&batch->lock);
 }
@@ -194,6 +220,7 @@ void batch_execute(struct baton_batch *batch)
         return;
     }
     batch->unfinished = n;
+    batch_cores_init(&batch->cores);
     pthread_mutex_lock(&batcher->lock);
     for (size_t i = 0; i < n; i++)
         batcher->jobs[i] = jobs[i];
@@ -205,6 +232,5 @@ void batch_execute(struct baton_batch *batch)
     pthread_mutex_lock(&batch->lock);
     while (batch->unfinished > 0)
         pthread_cond_wait(&batch->changed, &batch->lock);
-    batch->measured = since_start(batch);
     pthread_mutex_unlock(&batch->lock);
 }

@@ -15,6 +15,7 @@
 #include "base/list.h"
 #include "base/nsec.h"
 #include "baton/batch.h"
+#include "client/batch/batch_cores.h"
 #include "client/batch/batch_emulator.h"
 #include "client/batch/batch_gate.h"
 #include "client/opencl.h"
@@ -77,6 +78,7 @@ struct baton_batch {
     pthread_mutex_t lock;   /* guards what follows and every stream's stage counters */
     pthread_cond_t changed; /* CLOCK_MONOTONIC */
     unsigned turn[N_LANES];
+    struct batch_cores cores;
     size_t unfinished; /* jobs */
     bool failed, done;
     int error;

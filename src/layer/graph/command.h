@@ -61,6 +61,7 @@ struct arg_value {
         unsigned char *large; /* owned, when size > 32 */
         const void *svm;
     } value;
+    cl_sampler sampler; /* a reference, in what is kept for a launch: the value is its handle */
 };
 
 struct command_launch {

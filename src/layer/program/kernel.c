@@ -19,6 +19,9 @@ void arg_value_done(struct arg_value *arg)
 {
     if (arg->kind == ARG_BYTES && arg->size > sizeof arg->value.small)
         free(arg->value.large);
+    if (arg->sampler)
+        target.clReleaseSampler(arg->sampler);
+    arg->sampler = NULL;
     arg->kind = ARG_UNSET;
     arg->size = 0;
 }
@@ -45,9 +48,16 @@ const void *arg_value_bytes(const struct arg_value *arg)
 
 bool arg_value_copy(struct arg_value *to, const struct arg_value *from)
 {
-    if (from->kind == ARG_BYTES)
-        return set_bytes(to, arg_value_bytes(from), from->size);
-    *to = *from;
+    if (from->kind != ARG_BYTES) {
+        *to = *from;
+        return true;
+    }
+    if (!set_bytes(to, arg_value_bytes(from), from->size))
+        return false;
+    if (from->sampler && target.clRetainSampler(from->sampler) == CL_SUCCESS)
+        to->sampler = from->sampler;
+    else
+        to->sampler = sampler_in(arg_value_bytes(from), from->size);
     return true;
 }
 

@@ -141,13 +141,24 @@ static bool join(struct translate_result *whole, struct translate_result *part)
     return true;
 }
 
-static cl_program make_linked(struct program_record *program, struct translate_result *ret_result,
-                              bool *ret_has, enum session_counter *ret_reason)
+static void texts_free(struct twin_text *texts, size_t n)
 {
+    for (size_t i = 0; texts && i < n; i++) {
+        free(texts[i].source);
+        free(texts[i].options);
+    }
+    free(texts);
+}
+
+/* *ret_texts: the parts' rewritten texts, for other devices; the caller's. */
+static cl_program make_linked(struct program_record *program, struct translate_result *ret_result,
+                              struct twin_text **ret_texts, bool *ret_has, enum session_counter *ret_reason)
+{
+    struct twin_text *texts = calloc(program->n_parts + 1, sizeof *texts);
     cl_program parts[MAX_PARTS] = {NULL}, twin = NULL;
     size_t n = 0;
-    bool good =
-        program->n_parts > 0 && program->n_parts <= MAX_PARTS && program->built && begin_building(program);
+    bool good = texts && program->n_parts > 0 && program->n_parts <= MAX_PARTS && program->built &&
+                begin_building(program);
 
     *ret_reason = COUNTER_UNSLICED_REWRITE;
     memset(ret_result, 0, sizeof *ret_result);
@@ -164,6 +175,8 @@ static cl_program make_linked(struct program_record *program, struct translate_r
             good = parts[n] && join(ret_result, &result) &&
                    target.clCompileProgram(parts[n], 0, NULL, result.options, 0, NULL, NULL, NULL, NULL) ==
                        CL_SUCCESS;
+            texts[n] = (struct twin_text){result.source, result.options, result.length};
+            result.source = result.options = NULL;
         }
         if (code >= 0)
             translate_result_done(&result);
@@ -174,6 +187,7 @@ static cl_program make_linked(struct program_record *program, struct translate_r
     for (size_t i = 0; i < n; i++)
         if (parts[i])
             target.clReleaseProgram(parts[i]);
+    *ret_texts = texts;
     return twin;
 }
 
@@ -181,8 +195,9 @@ static void make(struct program_record *program)
 {
     struct translate_result result;
     enum session_counter reason = COUNTER_UNSLICED_OTHER;
+    struct twin_text *texts = NULL;
     bool has = false, last;
-    cl_program twin = program->linked ? make_linked(program, &result, &has, &reason)
+    cl_program twin = program->linked ? make_linked(program, &result, &texts, &has, &reason)
                                       : make_built(program, &result, &has, &reason);
 
     pthread_mutex_lock(&twin_lock);
@@ -194,6 +209,7 @@ static void make(struct program_record *program)
     }
     program->building = false;
     program->twin = twin;
+    program->texts = texts;
     program->state = twin ? TWIN_READY : TWIN_FAILED;
     if (!twin)
         program->why_whole = reason;
@@ -331,6 +347,8 @@ void twin_done(struct program_record *program)
         target.clReleaseProgram(program->twin);
     if (program->has_result)
         translate_result_done(&program->result);
+    texts_free(program->texts, program->n_parts);
+    program->texts = NULL;
     program->twin = NULL;
     program->has_result = false;
 }

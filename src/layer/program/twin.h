@@ -8,6 +8,12 @@
 
 enum twin_state { TWIN_NONE, TWIN_QUEUED, TWIN_MAKING, TWIN_READY, TWIN_FAILED };
 
+/* A rewritten text, to be built or compiled with these options. */
+struct twin_text {
+    char *source, *options; /* owned */
+    size_t length;
+};
+
 struct program_record {
     atomic_uint refs, app_refs;
     cl_program handle; /* the program's; ours only while a kernel of it exists */
@@ -28,6 +34,7 @@ struct program_record {
     cl_program twin; /* a reference of ours */
     struct translate_result result;
     bool has_result;
+    struct twin_text *texts; /* owned: of the parts of a linked twin, n_parts of them */
     enum session_counter why_whole;
     struct program_record *next_queued;
     cl_device_id device;      /* that it is rewritten for */

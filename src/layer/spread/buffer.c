@@ -23,7 +23,7 @@ struct spread_buffer *buffer_of(struct mem_record *root)
     struct spread_buffer *buffer = atomic_load(&root->spread);
     cl_bool svm = CL_FALSE;
 
-    if (buffer || root->image || atomic_load(&root->image_on_it) || root->flags & CLOSED_FLAGS || !root->size)
+    if (buffer || atomic_load(&root->image_on_it) || root->flags & CLOSED_FLAGS || !root->size)
         return atomic_load(&root->image_on_it) ? NULL : buffer;
     target.clGetMemObjectInfo(root->handle, CL_MEM_USES_SVM_POINTER, sizeof svm, &svm, NULL);
     if (svm)
@@ -32,7 +32,12 @@ struct spread_buffer *buffer_of(struct mem_record *root)
     if (!buffer)
         return NULL;
     buffer->root = root;
-    coherence_init(&buffer->coherence, root->size);
+    buffer->image = root->image ? image_describe(root->handle) : NULL;
+    if (root->image && !buffer->image) {
+        free(buffer);
+        return NULL;
+    }
+    coherence_init(&buffer->coherence, buffer->image ? buffer->image->bytes : root->size);
     atomic_fetch_add(&buffer_n, 1);
     atomic_store(&root->spread, buffer);
     return buffer;
@@ -44,8 +49,14 @@ void buffer_done(struct spread_buffer *buffer)
         if (buffer->copies[place])
             target.clReleaseMemObject(buffer->copies[place]);
     free(buffer->host);
+    free(buffer->image);
     free(buffer);
     atomic_fetch_sub(&buffer_n, 1);
+}
+
+struct range buffer_range(const struct spread_buffer *buffer, struct range range)
+{
+    return buffer->image ? (struct range){0, buffer->coherence.size} : range;
 }
 
 bool buffer_is_open(const struct spread_buffer *buffer)
@@ -61,11 +72,15 @@ cl_int buffer_room(struct spread_buffer *buffer, int place)
         return CL_SUCCESS;
     if (place == PLACE_HOST) {
         if (!buffer->host)
-            buffer->host = aligned_alloc(4096, (buffer->root->size + 4095) / 4096 * 4096);
+            buffer->host = aligned_alloc(4096, (buffer->coherence.size + 4095) / 4096 * 4096);
         return buffer->host ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
     }
-    buffer->copies[place] =
-        target.clCreateBuffer(device_at(place)->context, CL_MEM_READ_WRITE, buffer->root->size, NULL, &code);
+    if (buffer->image)
+        buffer->copies[place] =
+            image_create(buffer->image, device_at(place)->context, buffer->root->flags, &code);
+    else
+        buffer->copies[place] = target.clCreateBuffer(device_at(place)->context, CL_MEM_READ_WRITE,
+                                                      buffer->root->size, NULL, &code);
     return buffer->copies[place] ? CL_SUCCESS : code;
 }
 
@@ -105,6 +120,26 @@ static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct
     return code;
 }
 
+static size_t chunk_size(void)
+{
+    return layer_chunking() ? CHUNK : SIZE_MAX;
+}
+
+/* Pixels lie as each driver likes; read, they are packed. */
+static unsigned char *read_pixels(struct spread_buffer *buffer, int place, const struct queue_record *home,
+                                  cl_int *ret_code)
+{
+    unsigned char *pixels = malloc(buffer->image->bytes);
+
+    *ret_code = !pixels ? CL_OUT_OF_HOST_MEMORY
+                        : image_transfer(buffer->image, queue_of(place, home), handle_at(buffer, place), true,
+                                         pixels, chunk_size());
+    if (*ret_code == CL_SUCCESS)
+        return pixels;
+    free(pixels);
+    return NULL;
+}
+
 const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct range range,
                                 const struct queue_record *home, cl_int *ret_code)
 {
@@ -113,6 +148,8 @@ const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct 
     baton_nsec begin_at;
     void *pointer;
 
+    if (buffer->image)
+        return read_pixels(buffer, place, home, ret_code);
     engine_enter(engine);
     begin_at = clock_now();
     crossing_begin(&queue->device->crossing, false);
@@ -133,6 +170,10 @@ void buffer_unmap(struct spread_buffer *buffer, int place, const unsigned char *
 
     if (!pointer)
         return;
+    if (buffer->image) {
+        free((void *)(uintptr_t)pointer);
+        return;
+    }
     crossing_begin(&queue->device->crossing, false);
     code = target.clEnqueueUnmapMemObject(queue->handle, handle_at(buffer, place), (void *)(uintptr_t)pointer,
                                           0, NULL, &event);
@@ -162,14 +203,35 @@ static cl_int move_chunk(struct spread_buffer *buffer, int from, int to, struct 
     return code;
 }
 
+/* All of an image; bytes as above. */
+static cl_int move_image(struct spread_buffer *buffer, int from, int to, unsigned char *bytes,
+                         const struct queue_record *home)
+{
+    unsigned char *own = NULL;
+    cl_int code = CL_SUCCESS;
+
+    if (to == PLACE_HOST)
+        return image_transfer(buffer->image, queue_of(from, home), handle_at(buffer, from), true, bytes,
+                              chunk_size());
+    if (!bytes)
+        bytes = own = read_pixels(buffer, from, home, &code);
+    if (code == CL_SUCCESS)
+        code = image_transfer(buffer->image, queue_of(to, home), handle_at(buffer, to), false, bytes,
+                              chunk_size());
+    free(own);
+    return code;
+}
+
 static cl_int move(struct spread_buffer *buffer, int from, int to, struct range range, unsigned char *bytes,
                    const struct queue_record *home)
 {
-    size_t chunk = layer_chunking() ? CHUNK : SIZE_MAX;
+    size_t chunk = chunk_size();
     baton_nsec begin_at = clock_now(), took;
     cl_int code = CL_SUCCESS;
 
-    for (size_t at = range.begin; at < range.end && code == CL_SUCCESS;) {
+    if (buffer->image)
+        code = move_image(buffer, from, to, bytes, home);
+    for (size_t at = range.begin; !buffer->image && at < range.end && code == CL_SUCCESS;) {
         struct range part = {at, range.end - at > chunk ? at + chunk : range.end};
 
         code = move_chunk(buffer, from, to, part, bytes ? bytes + (at - range.begin) : NULL, home);
@@ -180,7 +242,7 @@ static cl_int move(struct spread_buffer *buffer, int from, int to, struct range 
     launch_count(COUNTER_MOVED_NS, (uint64_t)took);
     if (code != CL_SUCCESS)
         return code;
-    line_add(&buffer_costs.move, (double)range_length(range), (double)took);
+    growth_add(&buffer_costs.move, range_length(range), (double)took);
     placement_moved(home->device, from, to, range_length(range), took);
     return CL_SUCCESS;
 }
@@ -197,6 +259,46 @@ cl_int buffer_fill_home(struct spread_buffer *buffer, struct range range, const 
                         const struct queue_record *home)
 {
     return move(buffer, PLACE_HOST, PLACE_HOME, range, (unsigned char *)(uintptr_t)bytes, home);
+}
+
+cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range, const void *bytes,
+                     struct command *ret_times)
+{
+    const struct queue_record *queue = &device_at(place)->copies;
+    struct engine *engine = &queue->device->engines[ENGINE_COPY_IN];
+    cl_event first = NULL, last = NULL;
+    cl_int code = CL_SUCCESS;
+    size_t size;
+
+    for (size_t at = range.begin; at < range.end && code == CL_SUCCESS; at += size) {
+        cl_event event = NULL;
+        baton_nsec begin_at;
+
+        size = range.end - at < chunk_size() ? range.end - at : chunk_size();
+        engine_enter(engine);
+        begin_at = clock_now();
+        crossing_begin(&queue->device->crossing, false);
+        code =
+            target.clEnqueueWriteBuffer(queue->handle, buffer->copies[place], CL_TRUE, at, size,
+                                        (const unsigned char *)bytes + (at - range.begin), 0, NULL, &event);
+        crossing_end(&queue->device->crossing);
+        issue_report(engine, begin_at, clock_now());
+        engine_leave(engine);
+        if (last && last != first)
+            target.clReleaseEvent(last);
+        last = event;
+        first = first ? first : event;
+    }
+    if (code == CL_SUCCESS && last) {
+        *ret_times = (struct command){.first_event = first, .driver_event = last};
+        issue_event_times(ret_times);
+        ret_times->first_event = ret_times->driver_event = NULL;
+    }
+    if (last && last != first)
+        target.clReleaseEvent(last);
+    if (first)
+        target.clReleaseEvent(first);
+    return code;
 }
 
 cl_int buffer_make_valid(struct spread_buffer *buffer, int place, struct range range,

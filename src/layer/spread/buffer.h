@@ -1,6 +1,6 @@
 /*
- * A buffer of the program that has been on more than one device: the coherence record with the copies that it speaks of, and the
- * moving of bytes between them. All with spread_lock held and no engine entered; every transfer enters the engine it uses, for one
+ * A buffer or image of the program that has been on more than one device: the coherence record with the copies that it speaks of, and the
+ * moving of bytes between them. Of an image the bytes are its packed pixels, and a range is always all of them. All with spread_lock held and no engine entered; every transfer enters the engine it uses, for one
  * chunk at a time.
  */
 #ifndef LAYER_SPREAD_BUFFER_H
@@ -9,25 +9,31 @@
 #include "layer/objects.h"
 #include "layer/spread/coherence.h"
 #include "layer/spread/decide.h"
+#include "layer/spread/image.h"
 
 struct split;
 
 enum { BUFFER_READERS = 8 };
 
 struct spread_buffer {
-    struct mem_record *root; /* owns this */
+    struct mem_record *root;    /* owns this */
+    struct spread_image *image; /* owned; NULL: a buffer */
     struct coherence coherence;
     cl_mem copies[PLACE_MAX];              /* at further devices, in their contexts; NULL: none yet */
     unsigned char *host;                   /* the shadow, of the buffer's size; NULL: none yet */
     struct split *writer;                  /* whose partial results are in it */
     struct split *readers[BUFFER_READERS]; /* not merged yet, and would need its contents again */
     unsigned n_readers;
+    cl_int lost; /* results for it are lost with this code, and nobody has been told yet */
 };
 
 /* The record of a root buffer, made when first asked for. NULL: no memory, or a buffer that has to stay at home. */
 struct spread_buffer *buffer_of(struct mem_record *root);
 /* Frees it with its copies. */
 void buffer_done(struct spread_buffer *buffer);
+
+/* What a command's range in the root means here. */
+struct range buffer_range(const struct spread_buffer *buffer, struct range range);
 
 /* May the program change or see it without telling (host memory that it gave, a map that it holds)? */
 bool buffer_is_open(const struct spread_buffer *buffer);
@@ -48,6 +54,10 @@ cl_int buffer_move(struct spread_buffer *buffer, int from, int to, struct range 
 /* Writes bytes of the host over home's. */
 cl_int buffer_fill_home(struct spread_buffer *buffer, struct range range, const unsigned char *bytes,
                         const struct queue_record *queue);
+
+/* Writes the program's bytes to a further device's copy; ret_times gets the times of it. Records nothing. */
+cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range, const void *bytes,
+                     struct command *ret_times);
 
 /* Makes the bytes of a device's copy readable, until buffer_unmap(). NULL and a code on failure. */
 const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct range range,

@@ -1,93 +1,151 @@
 #include "layer/spread/decide.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <math.h>
 
-#define FADING        0.9
-#define UNKNOWN_SPEED 4.0  /* bytes per ns, before anything was moved */
-#define GAIN          0.97 /* several must be better by this much */
-#define HOPELESS      1.5
+#define UNKNOWN_SPEED 4.0 /* bytes per ns, before anything was moved */
+#define FEW           (DECIDE_TRIALS + 1)
 
-void line_add(struct line *line, double x, double y)
+static unsigned power_of(size_t items)
 {
-    line->n = line->n * FADING + 1;
-    line->x = line->x * FADING + x;
-    line->y = line->y * FADING + y;
-    line->xx = line->xx * FADING + x * x;
-    line->xy = line->xy * FADING + x * y;
+    return items ? (unsigned)ilogb((double)items) % DECIDE_POWERS : 0;
 }
 
-double line_at(const struct line *line, double x)
+double decide_bytes(const struct growth *growth, size_t bytes)
 {
-    double spread = line->n * line->xx - line->x * line->x;
-    double slope, at;
+    double ns = bytes ? growth_at(growth, bytes) : 0;
 
-    if (line->n <= 0)
-        return x / UNKNOWN_SPEED;
-    if (spread <= 1e-9 * line->n * line->xx)
-        return line->x > 0 ? x * line->y / line->x : line->y / line->n;
-    slope = (line->n * line->xy - line->x * line->y) / spread;
-    at = (line->y - slope * line->x) / line->n + slope * x;
-    return at > 0 ? at : 0;
+    return ns >= 0 ? ns : (double)bytes / UNKNOWN_SPEED;
 }
 
-void samples_add(struct samples *samples, size_t items, int64_t ns)
+/* Of this size, or by the line through two others at least. */
+static bool known_alone(const struct decision *decision, size_t items)
 {
-    samples->per_item[samples->n++ % DECIDE_SAMPLES] = (double)ns / (double)(items ? items : 1);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-double samples_median(const struct samples *samples)
-{
-    double sorted[DECIDE_SAMPLES];
-    unsigned n = samples->n < DECIDE_SAMPLES ? samples->n : DECIDE_SAMPLES;
-
-    if (n == 0)
-        return 0;
-    memcpy(sorted, samples->per_item, n * sizeof sorted[0]);
-    qsort(sorted, n, sizeof sorted[0], by_value);
-    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
-}
-
-void decide_ran_alone(struct decision *decision, size_t items, int64_t ns)
-{
-    samples_add(&decision->one, items, ns);
-    decision->rest -= decision->rest > 0;
+    return growth_known(&decision->one, items) >= DECIDE_KNOWN ||
+           (decision->one.n >= 2 && decision->one.turn >= 2 * DECIDE_KNOWN);
 }
 
 bool decide_worth_it(const struct decision *decision, size_t items)
 {
-    return !decision->never && !decision->rest && decision->one.n >= DECIDE_KNOWN &&
-           samples_median(&decision->one) * (double)items >= DECIDE_LEAST;
+    return !decision->never && !decision->rest[power_of(items)] && known_alone(decision, items) &&
+           growth_at(&decision->one, items) >= DECIDE_LEAST;
+}
+
+/* --- what happened --- */
+
+void decide_ran_alone(struct decision *decision, size_t items, int64_t ns)
+{
+    unsigned power = power_of(items);
+
+    decision->spent += (double)ns;
+    decision->rest[power] -= decision->rest[power] > 0;
+    if (decision->warm_one)
+        growth_add(&decision->one, items, (double)ns);
+    decision->warm_one = true;
+}
+
+void decide_ran_split(struct decision *decision, size_t items, int64_t shares, int64_t all)
+{
+    double one = growth_at(&decision->one, items);
+
+    decision->spent += (double)all;
+    if (!(decision->chosen >> power_of(items) & 1) && one >= 0 && (double)all > one)
+        decision->lost += (double)all - one;
+    if (decision->warm_several) {
+        growth_add(&decision->shares, items, (double)shares);
+        growth_add(&decision->several, items, (double)all);
+    }
+    decision->warm_several = true;
+    decision->pending -= decision->pending > 0;
+}
+
+void decide_void(struct decision *decision, size_t items)
+{
+    decision->pending -= decision->pending > 0;
+    decision->rest[power_of(items)] = DECIDE_AGAIN;
+}
+
+/* --- what to do --- */
+
+/* Launches on one device until the loss is within the budget. */
+static void rest(struct decision *decision, size_t items, double loss, double one)
+{
+    double missing = (decision->lost + loss) / DECIDE_BUDGET - decision->spent;
+    double launches = missing > 0 && one > 0 ? missing / one : 0;
+
+    decision->rest[power_of(items)] = launches < DECIDE_AGAIN ? DECIDE_AGAIN
+                                      : launches < UINT16_MAX ? (uint32_t)launches
+                                                              : UINT16_MAX;
+}
+
+static bool affordable(const struct decision *decision, double loss)
+{
+    return loss <= 0 || decision->lost + loss <= DECIDE_BUDGET * decision->spent;
+}
+
+/* Both ways are known for this size: the better one, with hysteresis; now and then the other. */
+static bool by_measurement(struct decision *decision, size_t items, double one, double several)
+{
+    uint64_t bit = UINT64_C(1) << power_of(items);
+    double latest = growth_latest(&decision->several, items), loss;
+
+    if (several > one)
+        decision->chosen &= ~bit;
+    else if (several < DECIDE_GAIN * one)
+        decision->chosen |= bit;
+    if (decision->chosen & bit) { /* charged now: its report may come after further launches */
+        loss = fmax(one - several, DECIDE_BUDGET * several);
+        if (!affordable(decision, loss))
+            return true;
+        decision->lost += loss;
+        return false;
+    }
+    /* By the latest trial, not their median: if things have changed, the next trials follow at once. */
+    if (decision->pending)
+        return false;
+    if (latest >= DECIDE_GAIN * one)
+        rest(decision, items, latest - one, one);
+    return affordable(decision, latest - one);
+}
+
+/* By lines through two sizes at least, or measured: one size alone does not tell what is fixed and what grows. */
+static double line_at(const struct growth *growth, size_t items)
+{
+    return growth->n >= 2 || growth_known(growth, items) ? growth_at(growth, items) : -1;
+}
+
+/* The parts of a split launch; or the line of whole ones, if that is worse. */
+static double predict(const struct decision *decision, const struct decision_costs *costs,
+                      const struct decision_case *launch, double one)
+{
+    double shares = line_at(&decision->shares, launch->items);
+    double parts = (shares >= 0 ? shares : one / launch->devices) +
+                   decide_bytes(&costs->move, launch->move_bytes) +
+                   decide_bytes(&costs->merge, launch->merge_bytes);
+
+    return fmax(parts, line_at(&decision->several, launch->items));
 }
 
 bool decide_split(struct decision *decision, const struct decision_costs *costs,
                   const struct decision_case *launch)
 {
-    double one = samples_median(&decision->one) * (double)launch->items;
-    double several = samples_median(&decision->several) * (double)launch->items;
-    double promised;
-    bool hopeful;
+    double one = growth_at(&decision->one, launch->items), several, latest;
+    unsigned tried = growth_known(&decision->several, launch->items);
+    bool splits, hopeful;
 
     if (launch->devices < 2 || !decide_worth_it(decision, launch->items))
         return false;
-    decision->n_asked++;
-    promised = one / launch->devices + line_at(&costs->move, (double)launch->move_bytes) +
-               line_at(&costs->merge, (double)launch->merge_bytes);
-    hopeful = promised < GAIN * one;
-    if (decision->several.n >= DECIDE_TRIALS) {
-        if (several < GAIN * one)
-            return decision->n_asked % DECIDE_AGAIN != 0;
-        hopeful = several < HOPELESS * one || promised < GAIN * one / 2;
-        decision->rest = DECIDE_AGAIN;
-    } else if (!hopeful) { /* the first split pays for copies that later ones find in place: several trials */
-        decision->rest = DECIDE_AGAIN;
+    several = growth_at(&decision->several, launch->items);
+    latest = growth_latest(&decision->several, launch->items);
+    if (tried >= DECIDE_TRIALS) {
+        splits = by_measurement(decision, launch->items, one, several);
+    } else if (latest > DECIDE_HOPELESS * one) {
+        splits = by_measurement(decision, launch->items, one, latest);
+    } else {
+        hopeful = predict(decision, costs, launch, one) < DECIDE_GAIN * one;
+        splits = hopeful && decision->pending < FEW;
+        if (!hopeful)
+            decision->rest[power_of(launch->items)] = DECIDE_AGAIN;
     }
-    return hopeful;
+    decision->pending += splits;
+    return splits;
 }

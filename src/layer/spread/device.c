@@ -143,6 +143,7 @@ static void *run_device(void *argument)
     pthread_mutex_lock(&device->lock);
     while (!device->stopping) {
         struct device_task *task = device->tasks;
+        bool unattended;
 
         if (!task) {
             pthread_cond_wait(&device->changed, &device->lock);
@@ -151,9 +152,12 @@ static void *run_device(void *argument)
         device->tasks = task->next;
         if (!device->tasks)
             device->tail = &device->tasks;
+        unattended = task->unattended;
         pthread_mutex_unlock(&device->lock);
         task->run(task);
         pthread_mutex_lock(&device->lock);
+        if (unattended)
+            continue;
         task->done = true;
         pthread_cond_broadcast(&device->changed);
     }

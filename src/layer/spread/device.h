@@ -10,11 +10,11 @@
 
 enum { FURTHER_MAX = PLACE_MAX - PLACE_DEVICE };
 
-/* Something to do on the thread of a device. Lives until device_task_wait() has answered. */
+/* Something to do on the thread of a device. Lives until device_task_wait() has answered; one that nobody waits for ends itself. */
 struct device_task {
     struct device_task *next;
     void (*run)(struct device_task *task);
-    bool done;
+    bool done, unattended;
 };
 
 struct further_device {

@@ -22,9 +22,9 @@ struct part {
  * compiler makes vectors of it; the memory may be aligned to anything.
  */
 #define JOIN(type)                                                                                           \
-    static bool join_##type(unsigned char *restrict merged, const unsigned char *restrict shadow,            \
-                            const unsigned char *restrict first, const unsigned char *restrict second,       \
-                            size_t n)                                                                        \
+    static inline __attribute__((always_inline)) bool join_##type(                                           \
+        unsigned char *restrict merged, const unsigned char *restrict shadow,                                \
+        const unsigned char *restrict first, const unsigned char *restrict second, size_t n)                 \
     {                                                                                                        \
         type conflict = 0;                                                                                   \
                                                                                                              \
@@ -55,9 +55,9 @@ static uint64_t word_at(const unsigned char *bytes, size_t word)
 }
 
 /* The same for granules of several words: the granule as a whole was changed or not. */
-static bool join_wide(unsigned char *restrict merged, const unsigned char *restrict shadow,
-                      const unsigned char *restrict first, const unsigned char *restrict second, size_t n,
-                      size_t words)
+static inline __attribute__((always_inline)) bool
+join_wide(unsigned char *restrict merged, const unsigned char *restrict shadow,
+          const unsigned char *restrict first, const unsigned char *restrict second, size_t n, size_t words)
 {
     uint64_t conflict = 0;
 
@@ -76,8 +76,10 @@ static bool join_wide(unsigned char *restrict merged, const unsigned char *restr
 }
 
 /* bytes: a multiple of the granule. */
-static bool join(unsigned char *merged, const unsigned char *shadow, const unsigned char *first,
-                 const unsigned char *second, size_t bytes, size_t granule)
+static inline __attribute__((always_inline)) bool join(unsigned char *merged, const unsigned char *shadow,
+                                                       const unsigned char *first,
+                                                       const unsigned char *second, size_t bytes,
+                                                       size_t granule)
 {
     switch (granule) {
     case 1:
@@ -94,8 +96,10 @@ static bool join(unsigned char *merged, const unsigned char *shadow, const unsig
 }
 
 /* Several writers in one block. The last granule may be cut off: it is judged in memory of our own, padded. */
-static bool unite(unsigned char merged[MERGE_BLOCK], const unsigned char *shadow,
-                  const unsigned char *const writers[], size_t n, size_t bytes, size_t granule)
+static inline __attribute__((always_inline)) bool unite(unsigned char merged[MERGE_BLOCK],
+                                                        const unsigned char *shadow,
+                                                        const unsigned char *const writers[], size_t n,
+                                                        size_t bytes, size_t granule)
 {
     unsigned char other[MERGE_BLOCK], rest[3][MERGE_MAX_GRANULE] = {{0}}, end[MERGE_MAX_GRANULE];
     size_t whole = bytes / granule * granule, cut = bytes - whole;
@@ -139,31 +143,116 @@ static size_t find_conflict(const unsigned char *shadow, const unsigned char *co
 }
 
 /*
- * Block by block. Shares of a split kernel mostly write apart from each other, so nearly every block has one writer at most: two
- * fast comparisons and a copy, or no copy at all where the output already is that writer's.
+ * Who changed the block: a bit per copy. The comparison reads all copies and the shadow side by side, so that the memory always has several
+ * streams to fetch, and asks for the next block early, since the processor's own prefetching stops at the end of a page, which is a block.
+ */
+#define LINE  64u
+#define AHEAD 1024u /* bytes: about as many lines as a core may have under way, over three streams */
+
+typedef uint64_t vector __attribute__((vector_size(32), aligned(1), may_alias));
+
+static inline __attribute__((always_inline)) unsigned compare_two(const unsigned char *shadow,
+                                                                  const unsigned char *first,
+                                                                  const unsigned char *second, size_t bytes)
+{
+    vector in_first = {0}, in_second = {0};
+    size_t at = 0;
+    unsigned who;
+
+    for (; at + LINE <= bytes; at += LINE) {
+        __builtin_prefetch(shadow + at + AHEAD);
+        __builtin_prefetch(first + at + AHEAD);
+        __builtin_prefetch(second + at + AHEAD);
+        for (size_t half = at; half < at + LINE; half += sizeof(vector)) {
+            vector s = *(const vector *)(shadow + half);
+
+            in_first |= *(const vector *)(first + half) ^ s;
+            in_second |= *(const vector *)(second + half) ^ s;
+        }
+    }
+    who = (in_first[0] | in_first[1] | in_first[2] | in_first[3]) != 0 ? 1 : 0;
+    who |= (in_second[0] | in_second[1] | in_second[2] | in_second[3]) != 0 ? 2 : 0;
+    if (at < bytes) {
+        who |= memcmp(first + at, shadow + at, bytes - at) != 0 ? 1 : 0;
+        who |= memcmp(second + at, shadow + at, bytes - at) != 0 ? 2 : 0;
+    }
+    return who;
+}
+
+/* The same loops for each instruction set; the widest that the processor has is used. */
+struct way {
+    unsigned (*compare)(const unsigned char *shadow, const unsigned char *first, const unsigned char *second,
+                        size_t bytes);
+    bool (*unite)(unsigned char merged[MERGE_BLOCK], const unsigned char *shadow,
+                  const unsigned char *const writers[], size_t n, size_t bytes, size_t granule);
+};
+
+#define WAY(name, attribute)                                                                                 \
+    attribute static unsigned compare_##name(const unsigned char *shadow, const unsigned char *first,        \
+                                             const unsigned char *second, size_t bytes)                      \
+    {                                                                                                        \
+        return compare_two(shadow, first, second, bytes);                                                    \
+    }                                                                                                        \
+    attribute static bool unite_##name(unsigned char merged[MERGE_BLOCK], const unsigned char *shadow,       \
+                                       const unsigned char *const writers[], size_t n, size_t bytes,         \
+                                       size_t granule)                                                       \
+    {                                                                                                        \
+        return unite(merged, shadow, writers, n, bytes, granule);                                            \
+    }                                                                                                        \
+    static const struct way way_##name = {compare_##name, unite_##name};
+WAY(plain, )
+#ifdef __x86_64__
+WAY(avx2, __attribute__((target("avx2"))))
+#endif
+
+static const struct way *fastest(void)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2"))
+        return &way_avx2;
+#endif
+    return &way_plain;
+}
+
+/* Two at a time; an odd one is compared twice. */
+static unsigned find_writers(const struct part *part, const struct way *way, size_t at, size_t bytes)
+{
+    const unsigned char *shadow = part->shadow + at;
+    unsigned who = 0;
+
+    for (size_t c = 0; c < part->n; c += 2) {
+        size_t next = c + 1 < part->n ? c + 1 : c;
+        unsigned pair = way->compare(shadow, part->copies[c] + at, part->copies[next] + at, bytes);
+
+        who |= (pair & 1) << c | (pair >> 1 & 1) << next;
+    }
+    return who;
+}
+
+/*
+ * Block by block. Shares of a split kernel mostly write apart from each other, so nearly every block has one writer at most: a
+ * fast comparison and a copy, or no copy at all where the output already is that writer's.
  */
 static void merge_part(struct part *part)
 {
     _Alignas(64) unsigned char merged[MERGE_BLOCK];
+    const struct way *way = fastest();
 
     for (size_t at = part->begin; at < part->end; at += MERGE_BLOCK) {
         size_t bytes = part->end - at < MERGE_BLOCK ? part->end - at : MERGE_BLOCK;
         const unsigned char *shadow = part->shadow + at;
         const unsigned char *writers[MERGE_MAX_COPIES];
         const unsigned char *from = shadow;
-        unsigned who = 0;
+        unsigned who = find_writers(part, way, at, bytes);
         size_t n = 0;
 
-        for (size_t c = 0; c < part->n; c++) {
-            if (memcmp(part->copies[c] + at, shadow, bytes) != 0) {
+        for (size_t c = 0; c < part->n; c++)
+            if (who >> c & 1)
                 writers[n++] = part->copies[c] + at;
-                who |= 1u << c;
-            }
-        }
         if (part->writers)
             part->writers[at / MERGE_BLOCK] = (uint16_t)who;
         if (n > 1) {
-            if (!unite(merged, shadow, writers, n, bytes, part->granule)) {
+            if (!way->unite(merged, shadow, writers, n, bytes, part->granule)) {
                 part->conflict_at = at + find_conflict(shadow, writers, n, bytes, part->granule);
                 return;
             }

@@ -54,17 +54,27 @@ static int find_free(struct device_record *home, struct further_device *const he
     return ask_daemon(home, helpers, n);
 }
 
+bool placement_any(void)
+{
+    return settings.placement == SETTING_PLACEMENT_ANY;
+}
+
+unsigned placement_helpers(const struct device_record *home, struct further_device *ret_helpers[FURTHER_MAX])
+{
+    uint64_t set;
+
+    (void)layer_gpus(&set);
+    return device_helpers(home, FURTHER_MAX, set, ret_helpers);
+}
+
 struct further_device *placement_device(struct device_record *home)
 {
     struct further_device *helpers[FURTHER_MAX];
-    uint64_t set;
-    unsigned n, number = submit_job_number();
+    unsigned n = placement_helpers(home, helpers), number = submit_job_number();
 
-    (void)layer_gpus(&set);
-    n = device_helpers(home, FURTHER_MAX, set, helpers);
     if (n == 0)
         return NULL;
-    if (settings.placement == SETTING_PLACEMENT_ANY) {
+    if (placement_any()) {
         job_place = find_free(home, helpers, n);
     } else if (number != job_seen) {
         job_seen = number;

@@ -11,7 +11,13 @@
 /* Are jobs placed at all (--placement, or a plan that does not fix the GPU)? Needs no lock. */
 bool placement_on(void);
 
-/* The device for this launch; NULL: home. */
+/* Does any free device take a launch (`any`), or was one chosen for the whole job (`chosen`)? */
+bool placement_any(void);
+
+/* The devices beside home that jobs of this program may be placed on. */
+unsigned placement_helpers(const struct device_record *home, struct further_device *ret_helpers[FURTHER_MAX]);
+
+/* The device for this launch or upload; NULL: home. */
 struct further_device *placement_device(struct device_record *home);
 
 /* The job is over: its announced work no longer counts. Needs no lock. */

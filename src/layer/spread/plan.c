@@ -52,14 +52,16 @@ static bool plan_touch(const struct touch *touch, void *data)
     struct planning *planning = data;
     struct split *split = planning->split;
     const struct translate_arg *arg = &split->about->args[touch->arg];
-    struct spread_buffer *buffer = touch->mem->image ? NULL : buffer_of(mem_root(touch->mem));
+    struct spread_buffer *buffer = buffer_of(mem_root(touch->mem));
+    struct range range = buffer ? buffer_range(buffer, touch->range) : touch->range;
     const struct piece_launch *launch = &split->cut.launch;
     bool one_line = launch->work_dim == 1 && launch->offset[0] == 0 && launch->global[0] <= (size_t)INT32_MAX;
     struct split_output output = {.buffer = buffer,
-                                  .range = touch->range,
+                                  .range = range,
                                   .reads = touch->reads,
                                   .element = arg->own_write && one_line ? arg->element : 0,
-                                  .granule = granule_of(arg)};
+                                  .granule =
+                                      buffer && buffer->image ? buffer->image->pixel : granule_of(arg)};
 
     planning->possible = buffer && target.clRetainMemObject(touch->mem->handle) == CL_SUCCESS;
     if (!planning->possible)
@@ -70,7 +72,7 @@ static bool plan_touch(const struct touch *touch, void *data)
     if (touch->writes)
         planning->possible = add_output(split, &output);
     else if (split->n_inputs < SPLIT_BUFFERS) {
-        split->inputs[split->n_inputs].range = touch->range;
+        split->inputs[split->n_inputs].range = range;
         split->inputs[split->n_inputs++].buffer = buffer;
     } else {
         planning->possible = false;
@@ -78,7 +80,10 @@ static bool plan_touch(const struct touch *touch, void *data)
     return planning->possible;
 }
 
-/* Every argument that is memory must be a buffer that we know; anything else has the same value on every device. */
+/*
+ * Every argument that is memory must be a buffer or an image that we know, and no image may be read and written; anything else but a
+ * sampler has the same value on every device.
+ */
 static bool args_fit(const struct command_launch *launch, const struct translate_kernel *about,
                      const struct split *split)
 {
@@ -86,7 +91,9 @@ static bool args_fit(const struct command_launch *launch, const struct translate
         const struct arg_value *arg = &launch->args[i];
         cl_mem none = NULL;
 
-        if (arg->kind == ARG_SVM || arg->kind == ARG_UNSET || about->args[i].image)
+        if (arg->kind == ARG_SVM || arg->kind == ARG_UNSET ||
+            (about->args[i].image && (!split->kept[i] || about->args[i].access == TRANSLATE_READ_WRITE)) ||
+            (about->args[i].sampler && !split->args[i].sampler))
             return false;
         if (about->args[i].access == TRANSLATE_VALUE || arg->kind == ARG_NULL || split->kept[i])
             continue;
@@ -138,14 +145,15 @@ static void share_out(struct split *split)
     }
 }
 
-static void find_devices(struct split *split, const struct command *command, unsigned devices, uint64_t set)
+static void find_devices(struct split *split, const struct command *command, unsigned devices, uint64_t set,
+                         bool now)
 {
     struct further_device *found[FURTHER_MAX];
     unsigned n = device_helpers(command->queue->device, devices - 1, set, found);
 
     split->n_shares = 1;
     for (unsigned i = 0; i < n && split->n_shares < SHARES_MAX; i++)
-        if (twins_ready(split->kernel->program, split->known, found[i]))
+        if (twins_ready(split->kernel->program, split->known, found[i], now))
             split->shares[split->n_shares++].device = found[i];
 }
 
@@ -193,7 +201,7 @@ struct split *split_plan_on(const struct command *command, const struct translat
     struct spread_kernel *known = twins_kernel(kernel->program, kernel->name);
     struct split *split;
 
-    if (!known || !twins_ready(kernel->program, known, device))
+    if (!known || !twins_ready(kernel->program, known, device, true))
         return NULL;
     split = begin(command, about, known);
     if (!split)
@@ -215,17 +223,18 @@ struct split *split_plan(const struct command *command, const struct translate_k
     struct split *split;
 
     if (!known || known->decision.never || (measured && !decide_worth_it(&known->decision, launch.items)) ||
-        !about->splittable || about->writes_images || about->uses_printf)
+        !about->splittable || about->uses_printf)
         return NULL;
     split = begin(command, about, known);
     if (!split)
         return NULL;
-    find_devices(split, command, devices, set);
+    find_devices(split, command, devices, set, !measured);
     share_out(split);
     launch.devices = split->n_shares;
     count_bytes(split, &launch);
-    if (split->n_shares < 2 || split->cut.n_groups < 2 ||
-        (measured && !decide_split(&known->decision, &buffer_costs, &launch))) {
+    split->decided =
+        measured && split->cut.n_groups > 1 && decide_split(&known->decision, &buffer_costs, &launch);
+    if (split->n_shares < 2 || split->cut.n_groups < 2 || (measured && !split->decided)) {
         split_drop(split);
         return NULL;
     }

@@ -39,7 +39,7 @@ static cl_int merge_chunk(struct split *split, struct split_output *output, stru
         code = merge_copies(shadow, shadow, (const void *const *)copies, split->n_shares, range_length(part),
                             output->granule, merge_threads(), ret_writers, &at);
         took = clock_now() - begin_at;
-        line_add(&buffer_costs.merge, (double)range_length(part), (double)took);
+        growth_add(&buffer_costs.merge, range_length(part), (double)took);
         launch_count(COUNTER_MERGE_NS, (uint64_t)took);
     }
     for (unsigned i = 0; i < mapped; i++)
@@ -50,33 +50,50 @@ static cl_int merge_chunk(struct split *split, struct split_output *output, stru
 static cl_int merge_output(struct split *split, struct split_output *output, struct queue_record *queue)
 {
     size_t length = range_length(output->range);
+    size_t chunk = output->buffer->image ? length : MERGE_CHUNK; /* an image is read whole */
     cl_int code = CL_SUCCESS;
 
+    free(output->writers);
     output->writers = calloc(length / MERGE_BLOCK + 1, sizeof *output->writers);
     if (!output->writers)
         return CL_OUT_OF_HOST_MEMORY;
-    for (size_t done = 0; done < length && code == CL_SUCCESS; done += MERGE_CHUNK) {
-        struct range part = {output->range.begin + done, length - done > MERGE_CHUNK
-                                                             ? output->range.begin + done + MERGE_CHUNK
-                                                             : output->range.end};
+    for (size_t done = 0; done < length && code == CL_SUCCESS; done += chunk) {
+        struct range part = {output->range.begin + done,
+                             length - done > chunk ? output->range.begin + done + chunk : output->range.end};
 
         code = merge_chunk(split, output, part, output->writers + done / MERGE_BLOCK, queue);
     }
+    output->merged = code == CL_SUCCESS;
     launch_count(COUNTER_MERGED_BYTES, length);
     return code;
+}
+
+/* Has somebody else than the share changed the block? An image is not divided: any of its blocks. */
+static bool others_changed(const struct split_output *output, unsigned share, size_t block)
+{
+    size_t blocks = (range_length(output->range) + MERGE_BLOCK - 1) / MERGE_BLOCK;
+    unsigned writers = output->writers[block];
+
+    for (size_t i = 0; output->buffer->image && i < blocks; i++)
+        writers |= output->writers[i];
+    return (writers & ~(1u << share)) != 0;
 }
 
 /* The next run of blocks, from *block on, that somebody else than the share changed (or nobody, when !changed). */
 static struct range next_run(const struct split_output *output, unsigned share, bool changed, size_t *block)
 {
     size_t length = range_length(output->range), blocks = (length + MERGE_BLOCK - 1) / MERGE_BLOCK, first;
-    unsigned others = ~(1u << share);
 
-    while (*block < blocks && ((output->writers[*block] & others) != 0) != changed)
-        ++*block;
-    first = *block;
-    while (*block < blocks && ((output->writers[*block] & others) != 0) == changed)
-        ++*block;
+    if (output->buffer->image) {
+        first = *block || others_changed(output, share, 0) != changed ? blocks : 0;
+        *block = blocks;
+    } else {
+        while (*block < blocks && others_changed(output, share, *block) != changed)
+            ++*block;
+        first = *block;
+        while (*block < blocks && others_changed(output, share, *block) == changed)
+            ++*block;
+    }
     return (struct range){output->range.begin + (first * MERGE_BLOCK < length ? first * MERGE_BLOCK : length),
                           output->range.begin +
                               (*block * MERGE_BLOCK < length ? *block * MERGE_BLOCK : length)};
@@ -161,8 +178,10 @@ static cl_int repeat_at_home(struct split *split, struct queue_record *queue)
 
     for (unsigned s = 1; s < split->n_shares && code == CL_SUCCESS; s++)
         code = split_at_home(split, queue, split->shares[s].begin, split->shares[s].end);
-    for (unsigned i = 0; i < split->n_outputs; i++)
+    for (unsigned i = 0; i < split->n_outputs; i++) {
         coherence_merged(&split->outputs[i].buffer->coherence, PLACE_HOME, split->outputs[i].range);
+        split->outputs[i].buffer->lost = code;
+    }
     return code;
 }
 
@@ -178,8 +197,9 @@ static cl_int compare_all(struct split *split, struct queue_record *queue)
         if (split->shares[s].code != CL_SUCCESS)
             return split->shares[s].code;
     for (unsigned i = 0; i < split->n_outputs && code == CL_SUCCESS; i++)
-        code = split->outputs[i].element ? map_parts(split, &split->outputs[i], queue)
-                                         : merge_output(split, &split->outputs[i], queue);
+        code = split->outputs[i].element  ? map_parts(split, &split->outputs[i], queue)
+               : split->outputs[i].merged ? CL_SUCCESS
+                                          : merge_output(split, &split->outputs[i], queue);
     return code;
 }
 
@@ -198,9 +218,6 @@ static cl_int collect_all(struct split *split, struct queue_record *queue)
                 note_gathered(split, output);
         }
     }
-    /* Home does not take what it is given: its driver's error goes to whoever asked, and what it holds is undefined. */
-    for (unsigned i = 0; i < split->n_outputs && code != CL_SUCCESS; i++)
-        coherence_merged(&split->outputs[i].buffer->coherence, PLACE_HOME, split->outputs[i].range);
     return code;
 }
 
@@ -208,24 +225,24 @@ cl_int split_resolve(struct split *split, struct queue_record *queue)
 {
     baton_nsec begin_at = clock_now();
     cl_int code = compare_all(split, queue);
-    bool repeat = false;
+    bool repeat = code != CL_SUCCESS && !split->collecting;
 
     if (code == MERGE_CONFLICT) {
         split->known->decision.never = true;
         launch_count(COUNTER_DISAGREEMENTS, 1);
     }
-    if (code == CL_SUCCESS)
+    if (code == CL_SUCCESS) {
+        split->collecting = true;
         code = collect_all(split, queue);
-    else
-        repeat = true;
+    }
     for (unsigned i = 0; i < split->n_outputs; i++)
         unmap_parts(split, &split->outputs[i], queue);
     if (repeat)
         code = repeat_at_home(split, queue);
     split->spent += clock_now() - begin_at;
-    if (code == CL_SUCCESS)
-        samples_add(&split->known->decision.several, split->cut.group_items * split->cut.n_groups,
-                    split->spent);
+    if (code != CL_SUCCESS && !repeat) /* home may hold some of it already; asked again, the rest follows */
+        return code;
+    split->useless = split->useless || repeat || code != CL_SUCCESS;
     split_drop(split);
     return code;
 }

@@ -19,7 +19,8 @@ struct split_share {
     struct split *split;
     struct further_device *device; /* NULL: home */
     uint32_t begin, end;
-    cl_mem *mems;           /* owned array of references, by argument; NULL: not a buffer */
+    cl_mem *mems;           /* owned array of references, by argument; NULL: not memory */
+    cl_sampler *samplers;   /* the same for samplers */
     struct command command; /* what the pieces report to */
     cl_int code;
     baton_nsec began_at, ended_at;
@@ -33,6 +34,7 @@ struct split_output {
     uint32_t element;  /* each work-item writes only the element of its own id, so many bytes; 0: not known */
     size_t granule;    /* of the merge */
     uint16_t *writers; /* owned, while merging */
+    bool merged;       /* the shadow is the result */
     const unsigned char *parts[SHARES_MAX]; /* mapped, while gathering */
 };
 
@@ -55,7 +57,11 @@ struct split {
     } inputs[SPLIT_BUFFERS];
     unsigned n_inputs;
     bool running;
-    int64_t spent; /* ns so far: copies, run, merge */
+    bool decided;      /* decide_split() said so, and waits for the report */
+    bool ran, useless; /* all shares were over; their results could not be used */
+    bool collecting;   /* home has been given results of others: nothing can be repeated there any more */
+    int64_t spent;     /* ns so far: copies, run, merge */
+    int64_t in_shares; /* of it, from the first share's beginning to the last one's end */
 };
 
 extern pthread_mutex_t spread_lock;
@@ -82,7 +88,11 @@ struct split *split_plan_on(const struct command *command, const struct translat
                             struct further_device *device);
 cl_int split_run_on(struct split *split, struct engine *engine, struct command *command, bool *ret_done);
 
-/* Merges at home, repeating the others' groups there if they disagree or failed, and frees. queue: one of the program's. */
+/*
+ * Merges at home, repeating the others' groups there if they disagree or failed, and frees. queue: one of the program's. A driver's
+ * code: if home did not take the results, the split is still there, and the next one who asks tries again; if they could not be
+ * repeated either, the buffers say so (lost).
+ */
 cl_int split_resolve(struct split *split, struct queue_record *queue);
 
 /* Nobody needs the results: frees. */
@@ -92,6 +102,17 @@ void split_drop(struct split *split);
 cl_int split_settle(struct spread_buffer *buffer, bool for_writing, struct queue_record *queue);
 
 bool split_is_settled(const struct spread_buffer *buffer, bool for_writing);
+
+/* --- its steps --- */
+
+/* Everything that was pending in its buffers is merged, and every device has what its share needs. A driver's code. */
+cl_int split_supply(struct split *split, struct queue_record *queue);
+/* The same for a launch whose only share is elsewhere. */
+cl_int split_supply_alone(struct split *split, struct queue_record *queue);
+
+/* Without spread_lock: all shares at once; each holds its own engine only. Answers home's code, the others have theirs. */
+cl_int split_run_shares(struct split *split, struct engine *engine, struct command *command);
+void split_learn_rates(struct split *split);
 
 /* Groups [begin, end) at home, after everything. */
 cl_int split_at_home(struct split *split, struct queue_record *queue, uint32_t begin, uint32_t end);

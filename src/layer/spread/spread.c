@@ -9,6 +9,7 @@
 #include "layer/spread/placement.h"
 #include "layer/spread/split.h"
 #include "layer/spread/touch.h"
+#include "layer/spread/upload.h"
 
 pthread_mutex_t spread_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t spread_changed = PTHREAD_COND_INITIALIZER;
@@ -43,6 +44,7 @@ bool spread_enabled(void)
 
 struct preparing {
     struct queue_record *queue;
+    bool last; /* whoever hears of an error now is the one to be told */
     cl_int code;
 };
 
@@ -59,7 +61,7 @@ static bool is_quiet(const struct touch *touch, void *unused)
 
     (void)unused;
     return !buffer ||
-           (!buffer->writer && !(touch->writes && buffer->n_readers) &&
+           (!buffer->writer && buffer->lost == CL_SUCCESS && !(touch->writes && buffer->n_readers) &&
             coherence_valid(&buffer->coherence, PLACE_HOME, (struct range){0, buffer->coherence.size}));
 }
 
@@ -69,7 +71,7 @@ static bool note_write(const struct touch *touch, void *unused)
 
     (void)unused;
     if (buffer && touch->writes)
-        coherence_written(&buffer->coherence, PLACE_HOME, touch->range);
+        coherence_written(&buffer->coherence, PLACE_HOME, buffer_range(buffer, touch->range));
     return true;
 }
 
@@ -81,6 +83,10 @@ static bool prepare_home(const struct touch *touch, void *data)
     if (!buffer)
         return true;
     preparing->code = split_settle(buffer, touch->writes, preparing->queue);
+    if (preparing->code == CL_SUCCESS)
+        preparing->code = buffer->lost;
+    if (preparing->last)
+        buffer->lost = CL_SUCCESS;
     if (preparing->code == CL_SUCCESS)
         preparing->code = buffer_make_valid(buffer, PLACE_HOME, (struct range){0, buffer->coherence.size},
                                             preparing->queue);
@@ -96,9 +102,9 @@ static const struct translate_kernel *about_of(const struct command *command)
     return twins_about(kernel->program, kernel->name);
 }
 
-static cl_int before(const struct command *command)
+static cl_int before(const struct command *command, bool last)
 {
-    struct preparing preparing = {command->queue, CL_SUCCESS};
+    struct preparing preparing = {command->queue, last, CL_SUCCESS};
 
     (void)touch_each(command, about_of(command), prepare_home, &preparing);
     return preparing.code;
@@ -108,12 +114,15 @@ bool spread_admits(const struct command *draft, bool blocking)
 {
     bool admitted;
 
+    if (upload_concerns(draft))
+        return false;
     if (atomic_load_explicit(&buffer_n, memory_order_acquire) == 0 ||
         touch_each(draft, NULL, is_tracked, NULL))
         return true;
     if (blocking) {
         pthread_mutex_lock(&spread_lock);
-        admitted = before(draft) == CL_SUCCESS; /* else the worker finds the same, and its event says so */
+        admitted =
+            before(draft, false) == CL_SUCCESS; /* else the worker finds the same, and its event says so */
     } else if (pthread_mutex_trylock(&spread_lock) == 0) {
         admitted = touch_each(draft, about_of(draft), is_quiet, NULL);
         if (admitted)
@@ -150,7 +159,7 @@ bool spread_wants(const struct command *draft)
 
 bool spread_concerns(const struct command *command)
 {
-    if (command->kind == COMMAND_KERNEL && spread_wants(command))
+    if ((command->kind == COMMAND_KERNEL && spread_wants(command)) || upload_concerns(command))
         return true;
     return atomic_load_explicit(&buffer_n, memory_order_acquire) > 0 &&
            !touch_each(command, NULL, is_tracked, NULL);
@@ -185,8 +194,12 @@ cl_int spread_issue(struct engine *engine, struct command *command, bool *ret_do
         code = split_run(split, engine, command, ret_done);
     else if (about && placement_on())
         code = run_placed(engine, command, about, ret_done);
+    else if (upload_concerns(command))
+        upload_to_chosen(command, ret_done);
     if (code == CL_SUCCESS && !*ret_done)
-        code = before(command);
+        code = before(command, true);
+    if (code == CL_SUCCESS && !*ret_done && upload_concerns(command))
+        upload_to_all(command);
     pthread_mutex_unlock(&spread_lock);
     return code;
 }

@@ -8,8 +8,11 @@
 #include "layer/spread/spread.h"
 #include "layer/program/twin.h"
 
+struct build;
+
 struct spread_program {
     cl_program handles[PLACE_MAX];
+    struct build *builds[PLACE_MAX]; /* under way */
     bool failed[PLACE_MAX];
     struct spread_kernel *kernels;
 };
@@ -22,6 +25,8 @@ static struct spread_program *program_of(struct program_record *program)
         atomic_store(&program->spread, known);
     return known;
 }
+
+static void build_unref(struct build *build);
 
 void spread_program_done(struct spread_program *program)
 {
@@ -37,9 +42,12 @@ void spread_program_done(struct spread_program *program)
         free(kernel->name);
         free(kernel);
     }
-    for (int place = PLACE_DEVICE; place < PLACE_MAX; place++)
+    for (int place = PLACE_DEVICE; place < PLACE_MAX; place++) {
+        if (program->builds[place])
+            build_unref(program->builds[place]);
         if (program->handles[place])
             target.clReleaseProgram(program->handles[place]);
+    }
     free(program);
 }
 
@@ -73,15 +81,33 @@ const struct translate_kernel *twins_about(struct program_record *program, const
     return about;
 }
 
-/* The text that the twin was built from; a linked program has several and stays on its device. */
-static bool has_text(struct program_record *program)
-{
-    bool has;
+/* --- building --- */
 
-    pthread_mutex_lock(&twin_lock);
-    has = program->state == TWIN_READY && !program->linked && program->has_result && program->result.source;
-    pthread_mutex_unlock(&twin_lock);
-    return has;
+/* One build for one device, on its own: the program may end while the thread is at it. */
+struct build {
+    struct device_task task;
+    atomic_uint refs; /* the program's; the thread's */
+    struct further_device *device;
+    struct twin_text *texts; /* owned, n; the first text is the whole program unless it is linked from them */
+    size_t n;
+    char *link_options; /* owned; NULL: not linked */
+    cl_program handle;  /* the result: owned until taken */
+    atomic_bool over;
+};
+
+static void build_unref(struct build *build)
+{
+    if (atomic_fetch_sub(&build->refs, 1) != 1)
+        return;
+    if (build->handle)
+        target.clReleaseProgram(build->handle);
+    for (size_t i = 0; build->texts && i < build->n; i++) {
+        free(build->texts[i].source);
+        free(build->texts[i].options);
+    }
+    free(build->texts);
+    free(build->link_options);
+    free(build);
 }
 
 /*
@@ -89,39 +115,139 @@ static bool has_text(struct program_record *program)
  * kernel's machine code by its hash and local size, though it keeps several for different widths, and aborts
  * (pocl_release_dlhandle_cache) when two threads run equal kernels of unequal widths.
  */
-static cl_program build(struct program_record *program, struct further_device *device)
+static bool add_text(struct build *build, const char *source, size_t length, const char *options)
 {
-    const char *text = program->result.source, *options = program->result.options;
-    cl_program handle =
-        target.clCreateProgramWithSource(device->context, 1, &text, &program->result.length, NULL);
-    char *own = NULL;
-    bool built;
+    struct twin_text *text = &build->texts[build->n];
 
-    if (!handle || asprintf(&own, "%s -D BATON_PLACE=%d", options ? options : "", device->place) < 0)
-        own = NULL;
-    built = own && target.clBuildProgram(handle, 1, &device->handle, own, NULL, NULL) == CL_SUCCESS;
-    free(own);
-    if (handle && !built) {
+    text->source = source ? strndup(source, length) : NULL;
+    text->length = length;
+    if (asprintf(&text->options, "%s -D BATON_PLACE=%d", options ? options : "", build->device->place) < 0)
+        text->options = NULL;
+    build->n++;
+    return text->source && text->options;
+}
+
+/* What is to be built, copied. NULL: the program has no text of ours, or no memory. */
+static struct build *build_of(struct program_record *program, struct further_device *device)
+{
+    struct build *build = calloc(1, sizeof *build);
+    bool good;
+
+    if (!build)
+        return NULL;
+    atomic_init(&build->refs, 1);
+    build->device = device;
+    pthread_mutex_lock(&twin_lock);
+    build->texts = calloc(program->n_parts + 1, sizeof *build->texts);
+    good = build->texts && program->state == TWIN_READY && program->has_result;
+    if (good && program->linked) {
+        build->link_options = strdup(program->options ? program->options : "");
+        for (size_t i = 0; good && i < program->n_parts; i++)
+            good = program->texts && add_text(build, program->texts[i].source, program->texts[i].length,
+                                              program->texts[i].options);
+        good = good && build->link_options;
+    } else if (good) {
+        good = add_text(build, program->result.source, program->result.length, program->result.options);
+    }
+    pthread_mutex_unlock(&twin_lock);
+    if (!good) {
+        build_unref(build);
+        return NULL;
+    }
+    return build;
+}
+
+static cl_program make_one(const struct build *build, const struct twin_text *text)
+{
+    const char *source = text->source;
+    cl_program handle =
+        target.clCreateProgramWithSource(build->device->context, 1, &source, &text->length, NULL);
+    cl_int code = CL_OUT_OF_RESOURCES;
+
+    if (handle && build->link_options)
+        code = target.clCompileProgram(handle, 1, &build->device->handle, text->options, 0, NULL, NULL, NULL,
+                                       NULL);
+    else if (handle)
+        code = target.clBuildProgram(handle, 1, &build->device->handle, text->options, NULL, NULL);
+    if (handle && code != CL_SUCCESS) {
         target.clReleaseProgram(handle);
         handle = NULL;
     }
     return handle;
 }
 
-bool twins_ready(struct program_record *program, struct spread_kernel *kernel, struct further_device *device)
+static cl_program make_linked(const struct build *build)
+{
+    cl_program *parts = calloc(build->n + 1, sizeof *parts), handle = NULL;
+    size_t made = 0;
+
+    while (parts && made < build->n && (parts[made] = make_one(build, &build->texts[made])))
+        made++;
+    if (parts && made == build->n && made > 0)
+        handle = target.clLinkProgram(build->device->context, 1, &build->device->handle, build->link_options,
+                                      (cl_uint)made, parts, NULL, NULL, NULL);
+    for (size_t i = 0; i < made; i++)
+        target.clReleaseProgram(parts[i]);
+    free(parts);
+    return handle;
+}
+
+static void run_build(struct device_task *task)
+{
+    struct build *build = (struct build *)(void *)task;
+
+    build->handle = build->link_options ? make_linked(build) : make_one(build, &build->texts[0]);
+    atomic_store(&build->over, true);
+    build_unref(build);
+}
+
+/* The program on that device; NULL: it cannot be had, or not yet (known->builds). */
+static cl_program program_on(struct spread_program *known, struct program_record *program,
+                             struct further_device *device, bool now)
+{
+    struct build **slot = &known->builds[device->place], *build = *slot;
+    cl_program handle = NULL;
+
+    if (!build) {
+        build = build_of(program, device);
+        if (!build)
+            return NULL;
+        build->task = (struct device_task){.run = run_build, .unattended = true};
+        atomic_fetch_add(&build->refs, 1);
+        if (now || !device_task_start(device, &build->task))
+            run_build(&build->task);
+        *slot = build;
+    } else if (now &&
+               !atomic_load(&build->over)) { /* the thread is at it: a second one, and whoever comes first */
+        *slot = NULL;
+        build_unref(build);
+        return program_on(known, program, device, true);
+    }
+    if (atomic_load(&build->over)) {
+        handle = build->handle;
+        build->handle = NULL;
+        build_unref(build);
+        *slot = NULL;
+        known->failed[device->place] = !handle;
+    }
+    return handle;
+}
+
+bool twins_ready(struct program_record *program, struct spread_kernel *kernel, struct further_device *device,
+                 bool now)
 {
     struct spread_program *known = program_of(program);
     int place = device->place;
 
     if (kernel->handles[place])
         return true;
-    if (!known || kernel->failed[place] || known->failed[place] || !has_text(program))
+    if (!known || kernel->failed[place] || known->failed[place])
         return false;
     if (!known->handles[place])
-        known->handles[place] = build(program, device);
-    known->failed[place] = !known->handles[place];
-    if (known->handles[place])
-        kernel->handles[place] = target.clCreateKernel(known->handles[place], kernel->name, NULL);
+        known->handles[place] = program_on(known, program, device, now);
+    if (!known->handles[place])
+        return false;
+    kernel->handles[place] = target.clCreateKernel(known->handles[place], kernel->name, NULL);
     kernel->failed[place] = !kernel->handles[place];
     return kernel->handles[place] != NULL;
 }

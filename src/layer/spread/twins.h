@@ -23,7 +23,11 @@ struct spread_kernel *twins_kernel(struct program_record *program, const char *n
 /* What the translator says of the kernel, without waiting for it. NULL: not known (yet). */
 const struct translate_kernel *twins_about(struct program_record *program, const char *name);
 
-/* Can the kernel run on that device? Builds what is missing. */
-bool twins_ready(struct program_record *program, struct spread_kernel *kernel, struct further_device *device);
+/*
+ * Can the kernel run on that device? Builds what is missing: at once if `now`, else on the device's own thread, and the answer is
+ * false until that is over.
+ */
+bool twins_ready(struct program_record *program, struct spread_kernel *kernel, struct further_device *device,
+                 bool now);
 
 #endif

@@ -213,6 +213,7 @@ static void judge(struct symbol *param, struct node *body, struct translate_arg 
 
     arg->local = type->pointer && type->pointee_space == SPACE_LOCAL;
     arg->image = strstr(type->spelling, "image") && !type->pointer;
+    arg->sampler = strstr(type->spelling, "sampler_t") && !type->pointer;
     if (arg->image) {
         bool writes = strstr(type->spelling, "__write_only");
         bool both = strstr(type->spelling, "__read_write");

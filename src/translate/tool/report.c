@@ -20,9 +20,9 @@ static json_t *plain_string(const char *text)
 
 static json_t *argument_object(const struct translate_arg *arg)
 {
-    return json_pack("{s:s, s:b, s:b, s:b, s:I, s:I}", "access", metadata_access_name(arg->access), "local",
-                     arg->local, "image", arg->image, "own_write", arg->own_write, "element",
-                     (json_int_t)arg->element, "store", (json_int_t)arg->store);
+    return json_pack("{s:s, s:b, s:b, s:b, s:b, s:I, s:I}", "access", metadata_access_name(arg->access),
+                     "local", arg->local, "image", arg->image, "sampler", arg->sampler, "own_write",
+                     arg->own_write, "element", (json_int_t)arg->element, "store", (json_int_t)arg->store);
 }
 
 /* reqd_work_group_size(x, y, z) among the words before the kernel's name; a null when it is not three plain numbers. */

@@ -1,0 +1,47 @@
+/*
+ * Samplers that arguments hold. A program may release a sampler once the launch is enqueued, so what the layer keeps for later keeps it
+ * alive. An argument whose bytes happen to be a sampler's handle keeps one too many for a while, which harms nobody.
+ */
+#include <string.h>
+
+#include "layer/entry.h"
+#include "layer/layer.h"
+#include "layer/objects.h"
+
+static cl_sampler note(cl_sampler handle)
+{
+    if (handle && !layer_off())
+        (void)handle_table_put(&samplers, handle, handle);
+    return handle;
+}
+
+cl_sampler sampler_in(const void *bytes, size_t size)
+{
+    cl_sampler handle;
+
+    if (size != sizeof handle)
+        return NULL;
+    memcpy(&handle, bytes, sizeof handle);
+    return handle ? handle_table_find(&samplers, handle) : NULL;
+}
+
+CL_API_ENTRY cl_sampler CL_API_CALL entry_clCreateSampler(cl_context context, cl_bool normalized,
+                                                          cl_addressing_mode addressing,
+                                                          cl_filter_mode filter, cl_int *ret_code)
+{
+    return note(target.clCreateSampler(context, normalized, addressing, filter, ret_code));
+}
+
+CL_API_ENTRY cl_sampler CL_API_CALL entry_clCreateSamplerWithProperties(
+    cl_context context, const cl_sampler_properties *properties, cl_int *ret_code)
+{
+    return note(target.clCreateSamplerWithProperties(context, properties, ret_code));
+}
+
+/* Whether it was the program's last reference is not asked: one that lives on is merely not known any more. */
+CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseSampler(cl_sampler handle)
+{
+    if (!layer_off())
+        (void)handle_table_remove(&samplers, handle);
+    return target.clReleaseSampler(handle);
+}

@@ -1,0 +1,123 @@
+/* The client's half of the protocol alone: what other threads may still do to a word that the machine has left. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/protocol.h"
+#include "harness.h"
+
+#define GENERATION 7
+
+struct stage {
+    struct protocol protocol;
+    struct page *own, *shared;
+};
+
+static struct page *new_page(void)
+{
+    struct page *page = aligned_alloc(64, PAGE_SIZE_BYTES);
+
+    ck_assert_ptr_nonnull(page);
+    memset(page, 0, PAGE_SIZE_BYTES);
+    return page;
+}
+
+static struct page *give_page(void *user, size_t size)
+{
+    struct stage *stage = user;
+
+    ck_assert_uint_eq(size, PAGE_SIZE_BYTES);
+    return stage->shared;
+}
+
+static void wake_nobody(void *user, lease_word *word)
+{
+    (void)user;
+    (void)word;
+}
+
+/* Welcomed, with one lease whose word is in this state. */
+static lease_word *stage_begin(struct stage *stage, enum lease_state state)
+{
+    struct protocol_host host = {stage, give_page, wake_nobody};
+    struct frame_hello hello = {.priority = 50, .name = "test"};
+    struct frame welcome = {
+        .type = FRAME_WELCOME,
+        .welcome = {
+            .version = FRAME_VERSION, .generation = GENERATION, .client = 1, .page_size = PAGE_SIZE_BYTES}};
+    uint8_t bytes[FRAME_MAX_SIZE];
+    unsigned index;
+
+    stage->own = new_page();
+    stage->shared = new_page();
+    page_init(stage->shared, GENERATION, 1);
+    protocol_init(&stage->protocol, &hello, stage->own, &host);
+    protocol_connected(&stage->protocol);
+    ck_assert_int_eq(protocol_receive(&stage->protocol, bytes, frame_encode(&welcome, bytes)), 0);
+    ck_assert_int_eq(protocol_attach(&stage->protocol, "test:0", 0, &index), 0);
+    ck_assert_uint_eq(index, 0);
+    atomic_store(stage->protocol.leases[0].word, lease_word_make(state, 0, GENERATION, 0));
+    return stage->protocol.leases[0].word;
+}
+
+static void stage_end(struct stage *stage)
+{
+    free(stage->own);
+    free(stage->shared);
+}
+
+START_TEST(a_thread_that_looked_before_the_loss_cannot_begin_after_it)
+{
+    static struct stage stage;
+    lease_word *old = stage_begin(&stage, LEASE_STATE_IDLE);
+    uint64_t seen;
+
+    protocol_lost(&stage.protocol);
+    ck_assert(!lease_word_begin(old, &seen));
+    ck_assert_ptr_ne(stage.protocol.leases[0].word, old);
+    ck_assert(lease_word_begin(stage.protocol.leases[0].word, &seen));
+    stage_end(&stage);
+}
+END_TEST
+
+START_TEST(a_thread_that_looked_before_the_loss_cannot_end_quietly_after_it)
+{
+    static struct stage stage;
+    lease_word *old = stage_begin(&stage, LEASE_STATE_BUSY);
+    uint64_t seen;
+
+    protocol_lost(&stage.protocol);
+    ck_assert(!lease_word_keep(old));
+    ck_assert(!lease_word_begin(stage.protocol.leases[0].word, &seen)); /* carried over */
+    protocol_end(&stage.protocol, 0);
+    ck_assert_int_eq(lease_word_state(atomic_load(old)), LEASE_STATE_NONE); /* given up there too */
+    ck_assert(lease_word_begin(stage.protocol.leases[0].word, &seen));
+    stage_end(&stage);
+}
+END_TEST
+
+START_TEST(a_word_of_the_time_without_a_daemon_is_left_when_one_comes)
+{
+    static struct stage stage;
+    struct frame welcome = {.type = FRAME_WELCOME,
+                            .welcome = {.version = FRAME_VERSION,
+                                        .generation = GENERATION + 1,
+                                        .client = 1,
+                                        .page_size = PAGE_SIZE_BYTES}};
+    uint8_t bytes[FRAME_MAX_SIZE];
+    lease_word *alone;
+    uint64_t seen;
+
+    (void)stage_begin(&stage, LEASE_STATE_IDLE);
+    protocol_lost(&stage.protocol);
+    alone = stage.protocol.leases[0].word;
+    protocol_connected(&stage.protocol);
+    ck_assert_int_eq(protocol_receive(&stage.protocol, bytes, frame_encode(&welcome, bytes)), 0);
+    ck_assert(!lease_word_begin(alone, &seen));
+    ck_assert(!lease_word_begin(stage.protocol.leases[0].word, &seen)); /* the daemon has granted nothing */
+    stage_end(&stage);
+}
+END_TEST
+
+HARNESS_MAIN("protocol", 10, a_thread_that_looked_before_the_loss_cannot_begin_after_it,
+             a_thread_that_looked_before_the_loss_cannot_end_quietly_after_it,
+             a_word_of_the_time_without_a_daemon_is_left_when_one_comes)
