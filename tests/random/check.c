@@ -49,6 +49,9 @@ void finish_all(struct world *world)
         must(world, clFlush(world->queues[q].handle), "clFlush");
     for (unsigned q = 0; q < QUEUES; q++)
         must(world, clFinish(world->queues[q].handle), "clFinish");
+    for (unsigned i = 0; i < world->n_accesses; i++) /* queues of the past cannot be finished any more */
+        if (world->accesses[i].queue == QUEUES)
+            must(world, clWaitForEvents(1, &world->accesses[i].event), "clWaitForEvents");
     for (unsigned i = 0; i < world->n_pending; i++) {
         if (world->pending[i].expected) {
             if (memcmp(world->pending[i].bytes, world->pending[i].expected, world->pending[i].size) != 0)

@@ -191,6 +191,7 @@ static void replace_queue(struct world *world)
     unsigned q = below(world, QUEUES);
     cl_int code;
 
+    say(world, "another queue %u", q);
     for (unsigned i = 0; i < world->n_accesses; i++)
         if (world->accesses[i].queue == q && !world->accesses[i].event) {
             mark(world, q);
