@@ -70,6 +70,8 @@ static int open_gpu(struct baton_batcher *batcher, const struct baton_gpu *gpu, 
         return say(message, size, -EINVAL, "the context of %s is not valid", gpu->node);
     fresh->context = gpu->context;
     fresh->device = gpu->device;
+    (void)pthread_mutex_init(&fresh->in_lock, NULL);
+    (void)pthread_mutex_init(&fresh->out_lock, NULL);
     batcher->n_gpus++;
     for (size_t q = 0; q < 3; q++) {
         cl_int error;
@@ -222,6 +224,8 @@ void baton_batcher_free(struct baton_batcher *batcher)
                 batcher->cl->clReleaseCommandQueue(queues[q]);
         }
         batcher->cl->clReleaseContext(batcher->gpus[i].context);
+        pthread_mutex_destroy(&batcher->gpus[i].in_lock);
+        pthread_mutex_destroy(&batcher->gpus[i].out_lock);
     }
     free(batcher->gpus);
     free(batcher->workers);

@@ -79,15 +79,25 @@ static cl_int wait_for(const struct opencl *cl, cl_event event)
 static cl_int write_piece(const struct opencl *cl, const struct stream_task *task, size_t at, size_t length,
                           const void *from)
 {
-    return cl->clEnqueueWriteBuffer(task->target->in, task->to.buffer, CL_TRUE, task->to.offset + at, length,
-                                    from, 0, NULL, NULL);
+    cl_int error;
+
+    pthread_mutex_lock(&task->target->in_lock);
+    error = cl->clEnqueueWriteBuffer(task->target->in, task->to.buffer, CL_TRUE, task->to.offset + at, length,
+                                     from, 0, NULL, NULL);
+    pthread_mutex_unlock(&task->target->in_lock);
+    return error;
 }
 
 static cl_int read_piece(const struct opencl *cl, const struct stream_task *task, size_t at, size_t length,
                          void *to)
 {
-    return cl->clEnqueueReadBuffer(task->source->out, task->from.buffer, CL_TRUE, task->from.offset + at,
-                                   length, to, 0, NULL, NULL);
+    cl_int error;
+
+    pthread_mutex_lock(&task->source->out_lock);
+    error = cl->clEnqueueReadBuffer(task->source->out, task->from.buffer, CL_TRUE, task->from.offset + at,
+                                    length, to, 0, NULL, NULL);
+    pthread_mutex_unlock(&task->source->out_lock);
+    return error;
 }
 
 /* The second leg of a staged piece: wait for the first leg to have read it, write it, give the slot back. */
@@ -153,10 +163,14 @@ static cl_int move(struct baton_batch *batch, struct stream_task *task, size_t a
     case COPY_DOWN:
         return read_piece(cl, task, at, length, (char *)task->to.host + at);
     case COPY_DEVICE:
+        pthread_mutex_lock(&task->target->in_lock);
         error =
             cl->clEnqueueCopyBuffer(task->target->in, task->from.buffer, task->to.buffer,
                                     task->from.offset + at, task->to.offset + at, length, 0, NULL, &event);
-        return error ? error : wait_for(cl, event);
+        if (!error)
+            error = wait_for(cl, event);
+        pthread_mutex_unlock(&task->target->in_lock);
+        return error;
     case COPY_HOST:
         memmove((char *)task->to.host + at, (const char *)task->from.host + at, length);
         return CL_SUCCESS;

@@ -64,7 +64,7 @@ int batch_models(const struct topology *topology, const struct baton_stream stre
     return 0;
 }
 
-static const struct batcher_gpu *find_gpu(const struct baton_batcher *batcher, int node)
+static struct batcher_gpu *find_gpu(const struct baton_batcher *batcher, int node)
 {
     for (size_t i = 0; i < batcher->n_gpus; i++) {
         if (batcher->gpus[i].node == node)

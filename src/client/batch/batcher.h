@@ -34,6 +34,11 @@ struct batcher_gpu {
     cl_device_id device;
     cl_context context;                /* retained */
     cl_command_queue in, out, execute; /* owned */
+    /*
+     * Around each command in `in` and `out`: an engine copies one piece at a time, whichever stream's it is. And a driver that runs commands
+     * inside the enqueue call (PoCL's basic device) waits for itself for ever when two threads meet in one queue.
+     */
+    pthread_mutex_t in_lock, out_lock;
 };
 
 /* A place in a lane: go when lane's counter has come to the ticket. */
@@ -46,9 +51,9 @@ struct stream_task {
     char name[64];
     size_t bytes;
     enum copy_kind kind;
-    struct baton_place from, to;                       /* nodes' names are not kept */
-    const struct batcher_gpu *source, *target, *where; /* of the copy; of the kernel; NULL: none */
-    cl_kernel kernel;                                  /* owned */
+    struct baton_place from, to;                 /* nodes' names are not kept */
+    struct batcher_gpu *source, *target, *where; /* of the copy; of the kernel; NULL: none */
+    cl_kernel kernel;                            /* owned */
     cl_uint dimensions;
     size_t global[3], local[3];
     bool has_local;
