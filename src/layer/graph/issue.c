@@ -253,7 +253,7 @@ enum { CHUNK_IN = 4 << 20, CHUNK_OUT = 512 << 10 };
 
 size_t issue_chunk(const struct command *command)
 {
-    int64_t planned, least;
+    int64_t planned;
 
     if (!layer_chunking())
         return SIZE_MAX;
@@ -262,12 +262,13 @@ size_t issue_chunk(const struct command *command)
     planned = layer_chunk(command->engine == ENGINE_COPY_OUT);
     if (planned > 0)
         return (size_t)planned;
-    /* What the bus moves in a piece's time, where that is more: the time is what others wait for. */
+    /* What the bus moves in a piece's time, once that is known: the time is what others wait for. */
     planned = atomic_load_explicit(&command->queue->device->engines[command->engine].bytes_per_ms,
                                    memory_order_relaxed) *
-              ENGINE_PIECE_NS / NSEC_PER_MS;
-    least = command->engine == ENGINE_COPY_OUT ? CHUNK_OUT : CHUNK_IN;
-    return planned > least ? (size_t)planned / CHUNK_OUT * CHUNK_OUT : (size_t)least;
+              ENGINE_PIECE_NS / NSEC_PER_MS / CHUNK_OUT * CHUNK_OUT;
+    if (planned > 0)
+        return (size_t)planned;
+    return command->engine == ENGINE_COPY_OUT ? CHUNK_OUT : CHUNK_IN;
 }
 
 void issue_learn(struct engine *engine, size_t bytes, int64_t ns)
