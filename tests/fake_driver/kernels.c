@@ -46,13 +46,14 @@ static void run_add(const struct item *item, void *const args[])
 {
     size_t i = global_id(item, 0);
 
-    ((cl_int *)args[2])[i] = ((const cl_int *)args[0])[i] + ((const cl_int *)args[1])[i];
+    /* Wraps, as the int of a kernel does in practice. */
+    ((cl_uint *)args[2])[i] = ((const cl_uint *)args[0])[i] + ((const cl_uint *)args[1])[i];
 }
 
 /* a[i] = a[i] * factor + 1: running it twice, or not at all, shows. */
 static void run_scale(const struct item *item, void *const args[])
 {
-    cl_uint *a = args[0]; /* wraps, as the int of a kernel does in practice */
+    cl_uint *a = args[0]; /* wraps, too */
 
     a[global_id(item, 0)] = a[global_id(item, 0)] * *(const cl_uint *)args[1] + 1;
 }

@@ -109,15 +109,18 @@ planned && [ "$(number split_launches)" -eq 2 ]
 verdict $? "without --gpus the plan is followed ($(number split_launches))"
 planned --gpus auto && [ "$(number split_launches)" -eq 2 ]
 verdict $? "--gpus auto follows the plan ($(number split_launches))"
-for name in single other; do # long kernels: auto would split them, and does so for a program that the plan does not name
-    BATON_SOCKET=$scratch/socket timeout 240 "$build/baton" run --name $name --gpus auto --stats "$scratch/stats-$name" -- \
-        "$build/tests/spread/spread-load" horner 1 14 >"$scratch/$name.out" 2>&1
-done
-cp "$scratch/stats-single" "$scratch/stats"
+learns() { # NAME LAUNCHES: long kernels, which auto would split
+    rm -f "$scratch/stats"
+    BATON_SOCKET=$scratch/socket timeout 240 "$build/baton" run --name "$1" --gpus auto --stats "$scratch/stats" -- \
+        "$build/tests/spread/spread-load" horner 1 "$2" >"$scratch/out" 2>&1
+}
+learns single 14
 [ "$(number kernel_launches)" -eq 14 ] && [ "$(number split_launches)" -eq 0 ]
 verdict $? "--gpus auto follows a plan that says one GPU ($(number split_launches))"
-cp "$scratch/stats-other" "$scratch/stats"
-[ "$(number kernel_launches)" -eq 14 ] && [ "$(number split_launches)" -ge 1 ]
+for n in 14 140 1000; do # until the program is built for the second device, which a busy machine does slowly
+    learns other $n && [ "$(number split_launches)" -ge 1 ] && break
+done
+[ "$(number split_launches)" -ge 1 ]
 verdict $? "--gpus auto tries where there is no plan ($(number split_launches))"
 planned --gpus 1 && [ "$(number split_launches)" -eq 0 ]
 verdict $? "--gpus 1 overrides the plan ($(number split_launches))"
