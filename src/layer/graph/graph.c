@@ -104,7 +104,9 @@ static void wait_for_driver(struct command *command, cl_event event)
 
     target.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
     if (status <= CL_COMPLETE) {
+        pthread_mutex_lock(&graph_lock); /* what it waits for in our graph may fail meanwhile */
         command->failed_wait = command->failed_wait || status < 0;
+        pthread_mutex_unlock(&graph_lock);
         return;
     }
     target.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL);
