@@ -13,7 +13,7 @@
     X(clCreateBuffer) X(clCreateBufferWithProperties) X(clCreateSubBuffer) \
     X(clCreateImage) X(clCreateImageWithProperties) X(clCreateImage2D) X(clCreateImage3D) X(clCreatePipe) \
     X(clRetainMemObject) X(clReleaseMemObject) X(clGetMemObjectInfo) \
-    X(clCreateSampler) X(clCreateSamplerWithProperties) X(clReleaseSampler) \
+    X(clCreateSampler) X(clCreateSamplerWithProperties) X(clRetainSampler) X(clReleaseSampler) \
     X(clCreateProgramWithSource) X(clCreateProgramWithBinary) X(clCreateProgramWithIL) \
     X(clCreateProgramWithBuiltInKernels) X(clBuildProgram) X(clCompileProgram) X(clLinkProgram) \
     X(clRetainProgram) X(clReleaseProgram) X(clGetProgramInfo) \

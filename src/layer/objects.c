@@ -27,9 +27,9 @@ KEEP(keep_mem, struct mem_record)
 KEEP(keep_kernel, struct kernel_record)
 KEEP(keep_command, struct command)
 
-static void keep_sampler(void *handle)
+static void keep_sampler(void *record)
 {
-    target.clRetainSampler(handle);
+    target.clRetainSampler(((struct sampler_record *)record)->handle);
 }
 
 void objects_init(void)

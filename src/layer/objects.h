@@ -85,7 +85,7 @@ struct kernel_record {
 };
 
 extern struct handle_table queues, mems, kernels, programs, events, /* struct command of our handles */
-    samplers; /* the handles themselves, as they were created */
+    samplers;                                                       /* struct sampler_record */
 
 void objects_init(void);
 
@@ -102,6 +102,12 @@ void mem_hold(struct mem_record *mem);
 void mem_let_go(struct mem_record *mem);
 struct kernel_record *kernel_find(cl_kernel handle);
 void kernel_unref(struct kernel_record *kernel);
+
+/* As long as the program holds it; whoever is kept by a look-up is the driver's sampler, not the record. */
+struct sampler_record {
+    cl_sampler handle;
+    atomic_uint app_refs;
+};
 
 /* The sampler whose handle the bytes are, retained; NULL: none that we know. */
 cl_sampler sampler_in(const void *bytes, size_t size);

@@ -79,6 +79,8 @@ static void sampled(cl_mem_object_type type, const char *name, const char *reade
     set_mem(read, 0, image);
     set(read, 1, sizeof sampler, &sampler);
     set_mem(read, 2, out);
+    clRetainSampler(sampler); /* as every copy of a C++ wrapper does */
+    clReleaseSampler(sampler);
     for (int i = 0; i < 3; i++) {
         float color[4] = {1, 2, (float)i, 4};
         size_t corner[3] = {3, 4, 1}, box[3] = {7, 9, 2};

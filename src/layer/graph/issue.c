@@ -265,9 +265,9 @@ size_t issue_chunk(const struct command *command)
     /* What the bus moves in a piece's time, once that is known: the time is what others wait for. */
     planned = atomic_load_explicit(&command->queue->device->engines[command->engine].bytes_per_ms,
                                    memory_order_relaxed) *
-              ENGINE_PIECE_NS / NSEC_PER_MS / CHUNK_OUT * CHUNK_OUT;
+              ENGINE_PIECE_NS / NSEC_PER_MS;
     if (planned > 0)
-        return (size_t)planned;
+        return planned > CHUNK_OUT ? (size_t)planned / CHUNK_OUT * CHUNK_OUT : CHUNK_OUT;
     return command->engine == ENGINE_COPY_OUT ? CHUNK_OUT : CHUNK_IN;
 }
 

@@ -141,7 +141,7 @@ static bool join(struct translate_result *whole, struct translate_result *part)
     return true;
 }
 
-static void texts_free(struct twin_text *texts, size_t n)
+void twin_texts_free(struct twin_text *texts, size_t n)
 {
     for (size_t i = 0; texts && i < n; i++) {
         free(texts[i].source);
@@ -347,7 +347,7 @@ void twin_done(struct program_record *program)
         target.clReleaseProgram(program->twin);
     if (program->has_result)
         translate_result_done(&program->result);
-    texts_free(program->texts, program->n_parts);
+    twin_texts_free(program->texts, program->n_parts);
     program->texts = NULL;
     program->twin = NULL;
     program->has_result = false;

@@ -14,6 +14,9 @@ struct twin_text {
     size_t length;
 };
 
+/* texts: n of them, or NULL. */
+void twin_texts_free(struct twin_text *texts, size_t n);
+
 struct program_record {
     atomic_uint refs, app_refs;
     cl_program handle; /* the program's; ours only while a kernel of it exists */

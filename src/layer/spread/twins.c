@@ -101,11 +101,7 @@ static void build_unref(struct build *build)
         return;
     if (build->handle)
         target.clReleaseProgram(build->handle);
-    for (size_t i = 0; build->texts && i < build->n; i++) {
-        free(build->texts[i].source);
-        free(build->texts[i].options);
-    }
-    free(build->texts);
+    twin_texts_free(build->texts, build->n);
     free(build->link_options);
     free(build);
 }
