@@ -71,4 +71,8 @@ void puppet_do(struct puppet *puppet, enum puppet_order order, char expected);
 void puppet_kill(struct puppet *puppet);
 void puppet_quit(struct puppet *puppet);
 
+/* Returns when the daemon has heard all that was said before. What two clients said at nearly the same time it may hear in either order:
+ * where a test depends on the order, this belongs in between. */
+void fixture_heard(const struct fixture *fixture);
+
 #endif

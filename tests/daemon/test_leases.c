@@ -208,14 +208,6 @@ static bool was_counted_twice(void *argument)
     return atomic_load((atomic_uint *)argument) >= 2;
 }
 
-/* Newcomers come last in each turn of the daemon: whoever is welcomed after others have asked knows that they were heard. */
-static void wait_until_heard(const struct fixture *fixture)
-{
-    struct puppet last = puppet_start(fixture, "last", 1, "test:0");
-
-    puppet_quit(&last);
-}
-
 START_TEST(a_reaper_is_told_once_that_somebody_waits_and_once_that_it_is_urgent)
 {
     atomic_uint yields = 0;
@@ -237,12 +229,12 @@ START_TEST(a_reaper_is_told_once_that_somebody_waits_and_once_that_it_is_urgent)
     for (unsigned i = 0; i < 3; i++) {
         waiters[i] = puppet_start(&fixture, "waiter", 10, "test:0");
         puppet_do(&waiters[i], PUPPET_ASK, 'A');
-        wait_until_heard(&fixture);
+        fixture_heard(&fixture);
     }
     urgent = puppet_start(&fixture, "urgent", 90, "test:0");
     puppet_do(&urgent, PUPPET_ASK, 'A');
     fixture_wait(was_counted_twice, &yields, "both are told");
-    wait_until_heard(&fixture);
+    fixture_heard(&fixture);
     ck_assert_uint_eq(atomic_load(&yields), 2);
     for (unsigned i = 0; i < 3; i++)
         puppet_kill(&waiters[i]);
@@ -290,7 +282,7 @@ START_TEST(a_holder_stays_boosted_until_the_last_engine_that_somebody_waits_for_
     }
     for (unsigned i = 0; i < 2; i++) {
         puppet_do(&urgent[i], PUPPET_ASK, 'A');
-        wait_until_heard(&fixture);
+        fixture_heard(&fixture);
         ck_assert(lease_yield_asked(leases[i]));
     }
     fixture_wait(is_fifo, NULL, "the holder is boosted");
