@@ -1,10 +1,11 @@
 /*
  * How far predictions are from what is measured on this machine (Verner et al., sec. 4.3), over batches of many kinds.
  *
- *   bench-batch-error [--topology FILE] [--batches N] [--repeat N] [--seed N] [--method NAME]
+ *   bench-batch-error [--topology FILE] [--batches N] [--every N] [--repeat N] [--seed N] [--method NAME]
  *
- * Two OpenCL devices are calibrated by `baton batch calibrate`, unless a file is given. Then N random batches (default 8) of each class
- * are executed by `baton batch run`, the classes taking turns so that all see the same noise of the machine. A batch has 2 to 4 streams of 1 to
+ * Two OpenCL devices are calibrated by `baton batch calibrate`, unless a file is given: at the beginning and again after every N batches (default
+ * 3), so that no single lucky or unlucky calibration decides. N random batches (default 9) of each class are
+ * executed by `baton batch run`, the classes taking turns so that all see the same noise of the machine. A batch has 2 to 4 streams of 1 to
  * 64 MiB, spread over both devices; a class is where they go, and whether kernels of 1 to 20 ms run as well: after copies
  * to a device, and beside copies from it. The error is |measured - predicted| / measured of a single run: its median and spread over all runs of
  * a class, and how much longer than predicted a run was, with its sign. The same runs once more, by their largest copy.
@@ -50,7 +51,7 @@ struct sample {
 };
 
 static struct stage stage;
-static struct sample by_class[CLASSES], by_band[BANDS];
+static struct sample by_class[CLASSES], by_band[BANDS], all;
 
 /* Writes a random batch of this kind; answers the largest copy in MiB. */
 static double write_batch(const struct kind *kind, struct random_state *random, const char *path)
@@ -111,6 +112,7 @@ static void run_batch(const char *topology, const char *batch, const char *metho
 
         note(kind, predicted, measured);
         note(band, predicted, measured);
+        note(&all, predicted, measured);
     }
     json_decref(answer);
 }
@@ -146,7 +148,8 @@ int main(int argc, char *argv[])
     const char *given = NULL;
     const char *method = "aligned";
     const char *repeat = "5";
-    long batches = 8;
+    long batches = 9;
+    long every = 3;
     uint64_t seed = 1;
     char topology[128];
     char batch[128];
@@ -156,6 +159,8 @@ int main(int argc, char *argv[])
             given = argv[i + 1];
         else if (strcmp(argv[i], "--batches") == 0)
             batches = strtol(argv[i + 1], NULL, 10);
+        else if (strcmp(argv[i], "--every") == 0)
+            every = strtol(argv[i + 1], NULL, 10);
         else if (strcmp(argv[i], "--repeat") == 0)
             repeat = argv[i + 1];
         else if (strcmp(argv[i], "--seed") == 0)
@@ -166,9 +171,9 @@ int main(int argc, char *argv[])
     stage_open(&stage, "basic basic");
     (void)snprintf(topology, sizeof topology, "%s/topology.yaml", stage.folder);
     (void)snprintf(batch, sizeof batch, "%s/batch.yaml", stage.folder);
-    if (!given)
-        calibrate(topology);
     for (long b = 0; b < batches && b < MAX_BATCHES; b++) {
+        if (!given && (b == 0 || (every > 0 && b % every == 0)))
+            calibrate(topology);
         for (size_t k = 0; k < CLASSES; k++) {
             struct random_state random;
             double largest;
@@ -188,6 +193,7 @@ int main(int argc, char *argv[])
         print_sample(kinds[k].name, kinds[k].figure, &by_class[k]);
     for (size_t k = 0; k < BANDS; k++)
         print_sample(bands[k].name, NULL, &by_band[k]);
+    print_sample("all", "batch-error", &all);
     stage_close(&stage);
     return EXIT_SUCCESS;
 }

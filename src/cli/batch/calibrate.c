@@ -231,9 +231,9 @@ static int64_t default_bytes(void)
 
 static int read_options(struct calibration *it)
 {
-    long long repeat = 7;
+    long long repeat = 21;
     long long devices = 0;
-    long long window = 60;
+    long long window = 30;
     int result;
 
     if ((result = cli_int(it->args, "repeat", 1, MAX_REPEAT, &repeat)) ||
@@ -292,8 +292,8 @@ const struct cli_command command_batch_calibrate = {
         (const struct cli_option[]){
             {"output", 'o', "FILE", "where the topology goes; - for standard output"},
             {"bytes", 0, "SIZE", "memory per route (default: 64 MiB, or twice the largest cache)"},
-            {"repeat", 0, "N", "measurements per combination (default 7)"},
-            {"window", 0, "MS", "length of one measurement (default 60)"},
+            {"repeat", 0, "N", "measurements per combination (default 21)"},
+            {"window", 0, "MS", "length of one measurement (default 30)"},
             {"devices", 0, "N", "only the first N devices"},
             {"json", 0, NULL, "print one JSON object"},
             {0}},

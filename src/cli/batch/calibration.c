@@ -52,8 +52,7 @@ static unsigned count_engines(const struct calibration *it, size_t device)
     return engines < 2 ? 1 : 2;
 }
 
-/* The host's cores where all devices are made of them; 0: not so. */
-static size_t count_cores(const struct calibration *it)
+size_t calibration_cores(const struct calibration *it)
 {
     struct batch_cores cores;
 
@@ -92,8 +91,8 @@ void calibration_write(const struct calibration *it, baton_nsec setup, FILE *out
     for (size_t d = 0; d < it->n_devices; d++)
         (void)fprintf(out, "# device %zu: %s\n", d, it->machine.devices[d].name);
     (void)fprintf(out, "setup_ms: %.4f\n", nsec_to_ms(setup));
-    if (count_cores(it))
-        (void)fprintf(out, "cores: %zu # that copy and run the kernels\n", count_cores(it));
+    if (calibration_cores(it))
+        (void)fprintf(out, "cores: %zu # that copy and run the kernels\n", calibration_cores(it));
     (void)fputs("sizes: # speed of one command\n", out);
     for (size_t i = 0; i < it->n_sizes; i++)
         (void)fprintf(out, "  - {bytes: %.0f, ratio: %.4f}\n", it->sizes[i].bytes, it->sizes[i].ratio);

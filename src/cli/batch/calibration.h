@@ -43,6 +43,9 @@ struct calibration {
 /* Bits of all routes in one direction. */
 uint64_t calibration_direction(size_t n_routes, bool out);
 
+/* The host's cores where all devices are made of them; 0: not so. */
+size_t calibration_cores(const struct calibration *it);
+
 /* sample.c: fills combinations; fills sizes. 0, or an exit status after telling the user. */
 int calibration_measure_combinations(struct calibration *it);
 int calibration_measure_sizes(struct calibration *it);

@@ -9,7 +9,7 @@
 
 #define ALL_SUBSETS 4 /* up to so many routes every combination is measured */
 #define TRIES       3 /* for each sample, when other programs disturb */
-#define SIZE_REPEAT 8 /* measurements of one size */
+#define SIZE_REPEAT 9 /* measurements of one size */
 #define ENOUGH      3 /* undisturbed samples, and the disturbed ones do not count */
 
 static void add_combination(struct calibration *it, uint64_t routes)
@@ -94,28 +94,59 @@ static cl_int take_sample(struct calibration *it, struct combination *combinatio
     return CL_SUCCESS;
 }
 
-/* The median of the sum, shared out as it was on average: whoever has a core for himself when there are too few is chance. */
-static void conclude(const struct calibration *it, struct combination *combination,
-                     const struct samples *samples)
+/* Does sample r count? Disturbed ones only where there are too few others. */
+static bool counts(const struct calibration *it, const struct samples *samples, size_t r)
 {
-    bool all = samples->n_good < ENOUGH;
-    double sums[MAX_REPEAT] = {0};
-    double total = 0;
+    return r < samples->n_good || (samples->n_good < ENOUGH && r + samples->n_bad >= it->repeat);
+}
+
+/* How far the slowest route of a combination falls behind its own average, in the median: a batch ends when its slowest copy ends. */
+static double lag_of_slowest(const struct calibration *it, const struct combination *combination,
+                             const struct samples *samples, const double average[])
+{
+    double lags[MAX_REPEAT] = {0};
     size_t n = 0;
 
     for (size_t r = 0; r < it->repeat; r++) {
-        if (r >= samples->n_good && !(all && r + samples->n_bad >= it->repeat))
+        if (!counts(it, samples, r))
             continue;
-        sums[n] = 0;
+        lags[n] = INFINITY;
+        for (size_t i = 0; i < combination->n; i++)
+            lags[n] = fmin(lags[n], samples->gbps[r][i] / average[i]);
+        n++;
+    }
+    qsort(lags, n, sizeof *lags, calibration_compare_double);
+    return lags[n / 2];
+}
+
+/* The median of the sum, shared out as it was on average: whoever has a core for himself when there are too few is chance. Where each has
+ * one, the median of the slowest. */
+static void conclude(const struct calibration *it, struct combination *combination,
+                     const struct samples *samples)
+{
+    double average[MAX_ROUTES] = {0};
+    double sums[MAX_REPEAT] = {0};
+    double total = 0;
+    double scale;
+    size_t cores = calibration_cores(it);
+    size_t n = 0;
+
+    for (size_t r = 0; r < it->repeat; r++) {
+        if (!counts(it, samples, r))
+            continue;
         for (size_t i = 0; i < combination->n; i++) {
             sums[n] += samples->gbps[r][i];
-            combination->median[i] += samples->gbps[r][i];
+            average[i] += samples->gbps[r][i];
         }
         total += sums[n++];
     }
+    for (size_t i = 0; i < combination->n; i++)
+        average[i] /= (double)n;
     qsort(sums, n, sizeof *sums, calibration_compare_double);
+    scale = cores == 0 || combination->n <= cores ? lag_of_slowest(it, combination, samples, average)
+                                                  : sums[n / 2] / (total / (double)n);
     for (size_t i = 0; i < combination->n; i++) {
-        combination->median[i] *= sums[n / 2] / total;
+        combination->median[i] = average[i] * scale;
         combination->lowest[i] = fmin(combination->lowest[i], combination->median[i]);
     }
 }
@@ -170,30 +201,31 @@ int calibration_measure_combinations(struct calibration *it)
 }
 
 /*
- * How fast a command of this size is, of one of it->bytes: both alone and in turns, the fastest of several, as disturbances only slow them down. The
- * commands go through the whole block, so that no cache holds what they copy.
+ * How fast a command of this size is, of one of it->bytes: both alone and in turns, the median of their ratios. The commands go through the whole block,
+ * so that no cache holds what they copy.
  */
 static cl_int measure_size(struct calibration *it, double bytes, double *ret_ratio)
 {
-    double fastest[2] = {0};
+    double ratios[SIZE_REPEAT];
 
     for (size_t r = 0; r < SIZE_REPEAT; r++) {
         struct measured_route *route = &it->routes[r % it->n_routes];
+        double gbps[2] = {0};
         cl_int error = CL_SUCCESS;
 
         for (int part = 0; part < 2 && !error; part++) {
-            double gbps = 0;
             bool disturbed;
 
             route->piece = part ? (size_t)bytes : route->bytes;
-            error = measure_together(&it->machine, &route, 1, it->window / 2, &gbps, &disturbed);
-            fastest[part] = fmax(fastest[part], gbps);
+            error = measure_together(&it->machine, &route, 1, it->window, &gbps[part], &disturbed);
         }
         route->piece = route->bytes;
         if (error)
             return error;
+        ratios[r] = gbps[1] / gbps[0];
     }
-    *ret_ratio = fmax(0.01, fmin(100, fastest[1] / fastest[0]));
+    qsort(ratios, SIZE_REPEAT, sizeof *ratios, calibration_compare_double);
+    *ret_ratio = fmax(0.01, fmin(100, ratios[SIZE_REPEAT / 2]));
     return CL_SUCCESS;
 }
 

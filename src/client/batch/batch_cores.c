@@ -14,6 +14,15 @@ size_t batch_cores_count(const struct batch_cores *cores)
     return (size_t)CPU_COUNT(&cores->allowed);
 }
 
+bool batch_cores_idle(const struct batch_cores *cores)
+{
+    for (int core = 0; core < CPU_SETSIZE; core++) {
+        if (CPU_ISSET(core, &cores->allowed) && cores->busy[core] == 0)
+            return true;
+    }
+    return false;
+}
+
 int batch_cores_take(struct batch_cores *cores)
 {
     int best = sched_getcpu();

@@ -7,6 +7,7 @@
 #define CLIENT_BATCH_CORES_H
 
 #include <sched.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct batch_cores {
@@ -19,6 +20,9 @@ void batch_cores_init(struct batch_cores *cores);
 
 /* How many there are; 0: unknown. */
 size_t batch_cores_count(const struct batch_cores *cores);
+
+/* Is none of the workers busy on one of them? Callers hold the lock, as below. */
+bool batch_cores_idle(const struct batch_cores *cores);
 
 /*
  * Chooses a core for the calling thread, the one that it is on unless others are less busy, and counts it as busy; -1: unknown. Callers hold one lock
