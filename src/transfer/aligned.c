@@ -5,7 +5,7 @@
  *
  * Unlike the printed algorithm: a relative tolerance decides that a copy is complete; a stream without copy ends at its
  * kernel; streams that share a DMA engine or a GPU keep the flow-shop order instead of being merged into one; a peer
- * copy that is staged is one flow over both legs; kernels may share the host's cores with copies.
+ * copy that is staged is one flow over both legs; where the host's cores copy and compute, no more is under way than there are cores.
  */
 #include <math.h>
 
@@ -80,49 +80,50 @@ static void end_kernel(struct backwards *run, size_t i)
     run->state[i] = run->remaining[i] > 0 ? PENDING : DONE;
 }
 
+/* How many more may be under way: the host's cores, where they copy and compute. An operating system would let more of them share the cores in slices as
+ * long as a copy, and who ends when would be chance: the executor holds them back as well. */
+static size_t idle_cores(const struct backwards *run)
+{
+    size_t cores = run->batch->topology->cores;
+
+    if (cores == 0)
+        return BATCH_MAX_STREAMS;
+    for (size_t i = 0; i < run->batch->n && cores > 0; i++)
+        cores -= run->state[i] == COMPUTING || run->state[i] == COPYING;
+    return cores;
+}
+
 /* Begins what may begin; the copies that are under way then, and how many kernels are. */
 static size_t begin_work(struct backwards *run, size_t ret_copies[], size_t *ret_kernels)
 {
     const struct batch *batch = run->batch;
+    size_t idle = idle_cores(run);
     size_t n = 0;
 
     *ret_kernels = 0;
     for (size_t k = batch->n; k-- > 0;) {
         size_t i = batch->order[k];
+        double kernel = batch->flows[i].kernel;
 
-        if (run->state[i] == WAITING && may_compute(run, k)) {
+        if (run->state[i] == WAITING && (kernel <= 0 || idle > 0) && may_compute(run, k)) {
             run->state[i] = COMPUTING;
             run->kernel_from[i] = run->now;
-            run->remaining[i] = batch->flows[i].kernel;
-            if (run->remaining[i] <= 0)
+            run->remaining[i] = kernel;
+            if (kernel <= 0)
                 end_kernel(run, i);
+            else
+                idle--;
         }
-        if (run->state[i] == PENDING && may_copy(run, k)) {
+        if (run->state[i] == PENDING && idle > 0 && may_copy(run, k)) {
             run->state[i] = COPYING;
             run->copy_from[i] = run->now;
+            idle--;
         }
         *ret_kernels += run->state[i] == COMPUTING;
         if (run->state[i] == COPYING)
             ret_copies[n++] = i;
     }
     return n;
-}
-
-/*
- * The speed of kernels, 1 being alone; slows the copies' rates down as well. Where the host's cores copy and compute, whatever is under
- * way shares them evenly; rates of copies among themselves already count that.
- */
-static double share_cores(const struct batch *batch, size_t n_copies, size_t n_kernels, double rates[])
-{
-    double cores = batch->topology->cores;
-    double share;
-
-    if (cores <= 0 || (double)(n_copies + n_kernels) <= cores)
-        return 1;
-    share = cores / (double)(n_copies + n_kernels);
-    for (size_t k = 0; k < n_copies && n_kernels > 0; k++)
-        rates[k] *= share / fmin(1, cores / (double)n_copies);
-    return share;
 }
 
 /* Goes on to the next event: a copy or a kernel completes. False when all is done. */
@@ -133,25 +134,23 @@ static bool next_event(struct backwards *run)
     double rates[BATCH_MAX_STREAMS];
     double step = INFINITY;
     size_t n_kernels;
-    double speed;
     size_t n = begin_work(run, copies, &n_kernels);
 
     if (n == 0 && n_kernels == 0)
         return false;
     if (n > 0)
         throughput_rates(batch, copies, n, rates);
-    speed = share_cores(batch, n, n_kernels, rates);
     for (size_t k = 0; k < n; k++)
         step = fmin(step, run->remaining[copies[k]] / rates[k]);
     for (size_t i = 0; i < batch->n && n_kernels > 0; i++) {
         if (run->state[i] == COMPUTING)
-            step = fmin(step, run->remaining[i] / speed);
+            step = fmin(step, run->remaining[i]);
     }
     run->now += step;
     for (size_t i = 0; i < batch->n && n_kernels > 0; i++) {
         if (run->state[i] != COMPUTING)
             continue;
-        run->remaining[i] -= step * speed;
+        run->remaining[i] -= step;
         if (run->remaining[i] <= TOLERANCE * batch->flows[i].kernel)
             end_kernel(run, i);
     }

@@ -366,12 +366,18 @@ START_TEST(a_command_is_as_fast_as_its_size_says)
 END_TEST
 
 /*
- * One core for a kernel of 10 ms on GPU0 and a copy of 5 MB at 1 GB/s to GPU1: at half speed each, the copy takes 10 ms, then the kernel has 5 left. Two
- * cores: 10 ms. Copies among themselves share what links and table say, however few cores there are.
+ * One core for a kernel of 10 ms on GPU0 and a copy of 5 MB at 1 GB/s to GPU1: one after the other, 15 ms. Two cores: 10 ms. So with two copies of 5 ms: 10 ms
+ * and 5. Three copies of 5 ms to three GPUs with a link each: 15 ms on one core, 10 on two.
  */
-START_TEST(kernels_and_copies_share_the_cores_of_the_host)
+START_TEST(no_more_is_under_way_than_there_are_cores)
 {
-    static const char links[] = "links: [{from: MEM0, to: GPU0, gbps: 1}, {from: MEM0, to: GPU1, gbps: 1}]";
+    static const char links[] = "links: [{from: MEM0, to: GPU0, gbps: 1}, {from: MEM0, to: GPU1, gbps: 1}, "
+                                "{from: MEM0, to: GPU2, gbps: 1}]";
+    static const char three[] =
+        "streams: [{from: MEM0, to: GPU0, bytes: 5 MB}, {from: MEM0, to: GPU1, bytes: 5 MB}, "
+        "{from: MEM0, to: GPU2, bytes: 5 MB}]";
+    static const double expected_copies[] = {10, 5};
+    static const double expected_three[] = {15, 10};
     static const char one_of_each[] =
         "streams: [{to: GPU0, kernel_ms: 10}, {from: MEM0, to: GPU1, bytes: 5 MB}]";
     static const char copies[] =
@@ -388,7 +394,10 @@ START_TEST(kernels_and_copies_share_the_cores_of_the_host)
         ck_assert_double_eq_tol(bound_ms(&fixture), 10, 1e-5);
         done(&fixture);
         load_text(&fixture, text, copies);
-        ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), 5, 1e-5);
+        ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), expected_copies[cores - 1], 1e-5);
+        done(&fixture);
+        load_text(&fixture, text, three);
+        ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), expected_three[cores - 1], 1e-5);
         done(&fixture);
     }
 }
@@ -403,4 +412,4 @@ HARNESS_MAIN("transfer prediction", 20, table_2_is_predicted_to_a_fiftieth_of_a_
              the_look_up_table_overrides_the_graph_for_its_combination_only,
              worst_cases_use_the_lowest_bandwidths_and_the_margin,
              methods_that_pace_are_slower_by_the_speed_of_their_chunks, a_command_is_as_fast_as_its_size_says,
-             kernels_and_copies_share_the_cores_of_the_host)
+             no_more_is_under_way_than_there_are_cores)

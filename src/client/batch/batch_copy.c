@@ -11,28 +11,16 @@ static struct timespec to_timespec(baton_nsec at)
     return (struct timespec){.tv_sec = at / NSEC_PER_SEC, .tv_nsec = at % NSEC_PER_SEC};
 }
 
-/* A sleeper wakes late, by 0.1 ms in a virtual machine, and a copy that begins late ends late: the last stretch is spun while a core is idle. */
-#define SPUN (NSEC_PER_MS / 5)
-
 bool batch_wait_until(struct baton_batch *batch, baton_nsec at)
 {
-    baton_nsec now = clock_now();
+    struct timespec deadline = to_timespec(at);
     bool ok;
 
     pthread_mutex_lock(&batch->lock);
-    while (!batch->failed && now < at) {
-        baton_nsec wake = batch_cores_idle(&batch->cores) ? at - SPUN : at;
-        struct timespec deadline = to_timespec(wake);
-
-        if (now >= wake)
-            break;
+    while (!batch->failed && clock_now() < at)
         pthread_cond_timedwait(&batch->changed, &batch->lock, &deadline);
-        now = clock_now();
-    }
     ok = !batch->failed;
     pthread_mutex_unlock(&batch->lock);
-    while (ok && clock_now() < at)
-        ;
     return ok;
 }
 

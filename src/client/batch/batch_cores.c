@@ -14,15 +14,6 @@ size_t batch_cores_count(const struct batch_cores *cores)
     return (size_t)CPU_COUNT(&cores->allowed);
 }
 
-bool batch_cores_idle(const struct batch_cores *cores)
-{
-    for (int core = 0; core < CPU_SETSIZE; core++) {
-        if (CPU_ISSET(core, &cores->allowed) && cores->busy[core] == 0)
-            return true;
-    }
-    return false;
-}
-
 int batch_cores_take(struct batch_cores *cores)
 {
     int best = sched_getcpu();
@@ -43,14 +34,60 @@ void batch_cores_leave(struct batch_cores *cores, int core)
         cores->busy[core]--;
 }
 
-void batch_cores_go(const struct batch_cores *cores, int core)
+void batch_cores_stay(const struct batch_cores *cores, int core)
 {
     cpu_set_t there;
 
-    if (core < 0 || sched_getcpu() == core)
-        return;
     CPU_ZERO(&there);
-    CPU_SET(core, &there);
-    if (sched_setaffinity(0, sizeof there, &there) == 0)
-        (void)sched_setaffinity(0, sizeof cores->allowed, &cores->allowed);
+    if (core >= 0)
+        CPU_SET(core, &there);
+    if (CPU_COUNT(&cores->allowed) > 0)
+        (void)sched_setaffinity(0, sizeof there, core >= 0 ? &there : &cores->allowed);
+}
+
+void batch_cores_go(const struct batch_cores *cores, int core)
+{
+    if (core >= 0 && sched_getcpu() != core)
+        batch_cores_stay(cores, core);
+    batch_cores_stay(cores, -1);
+}
+
+/* The next use that has no core yet, by its begin; n: none. */
+static size_t next_use(const struct core_use uses[], size_t n)
+{
+    size_t next = n;
+
+    for (size_t i = 0; i < n; i++) {
+        if (uses[i].core < 0 && uses[i].end > uses[i].begin &&
+            (next == n || uses[i].begin < uses[next].begin))
+            next = i;
+    }
+    return next;
+}
+
+void batch_cores_assign(const struct batch_cores *cores, size_t limit, struct core_use uses[], size_t n)
+{
+    baton_nsec free_at[CPU_SETSIZE] = {0};
+    size_t next;
+
+    for (size_t i = 0; i < n; i++)
+        uses[i].core = -1;
+    while (limit > 0 && CPU_COUNT(&cores->allowed) > 0 && (next = next_use(uses, n)) < n) {
+        size_t seen = 0;
+        int best = -1;
+
+        /* The one that was free the shortest time: a kernel stays where its copy was. If none is, the one that will be first. */
+        for (int core = 0; core < CPU_SETSIZE && seen < limit; core++) {
+            bool in_time = free_at[core] <= uses[next].begin;
+
+            if (!CPU_ISSET(core, &cores->allowed))
+                continue;
+            seen++;
+            if (best < 0 || (in_time ? free_at[best] > uses[next].begin || free_at[core] > free_at[best]
+                                     : free_at[core] < free_at[best]))
+                best = core;
+        }
+        uses[next].core = best;
+        free_at[best] = uses[next].end;
+    }
 }

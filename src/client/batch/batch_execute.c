@@ -65,22 +65,69 @@ static baton_nsec since_start(const struct baton_batch *batch)
     return clock_now() - batch->started_at;
 }
 
-/* Around whatever keeps a core busy: a core of its own for as long as that lasts, if there is one. */
-static int begin_work(struct baton_batch *batch)
+/* How many streams may be under way, 0: any number. Devices have engines of their own, unless they are made of the host's cores; a method that paces holds
+ * copies back by itself. */
+static size_t limit_of(const struct baton_batch *batch)
 {
-    int core;
+    return batch->method->paces ? 0 : batch->plan.topology->cores;
+}
 
+/* Is there an idle core for this stream, and nobody who should have it first? */
+static bool may_work(const struct baton_batch *batch, const struct stream_task *task)
+{
+    size_t cores = limit_of(batch);
+
+    if (cores == 0)
+        return true;
+    for (size_t i = 0; i < batch->plan.n; i++) {
+        const struct stream_task *other = &batch->streams[i];
+
+        if (other->wants && other->wants->begin < task->wants->begin)
+            return false;
+    }
+    return batch->n_working < cores;
+}
+
+/* A sleeper wakes late, by 0.1 ms in a virtual machine, and what begins late ends late: the last stretch is spun, on the core that the work will need. */
+#define SPUN (NSEC_PER_MS / 5)
+
+/*
+ * Around whatever keeps a core busy: a core of its own for as long as that lasts, if there is one. Begins when the plan has a core for it, and (on_time) not
+ * before its planned instant. False: the batch has failed.
+ */
+static bool begin_work(struct baton_batch *batch, struct stream_task *task, const struct core_use *use,
+                       bool on_time, int *ret_core)
+{
+    baton_nsec at = batch->started_at + use->begin;
+    bool ok;
+
+    if (on_time && at - SPUN > clock_now()) {
+        batch_cores_stay(&batch->cores, use->core);
+        (void)batch_wait_until(batch, at - SPUN);
+    }
     pthread_mutex_lock(&batch->lock);
-    core = batch_cores_take(&batch->cores);
+    task->wants = use;
+    while (!batch->failed && !may_work(batch, task))
+        pthread_cond_wait(&batch->changed, &batch->lock);
+    task->wants = NULL;
+    ok = !batch->failed;
+    if (ok) {
+        batch->n_working++;
+        *ret_core = batch_cores_take(&batch->cores);
+    }
     pthread_mutex_unlock(&batch->lock);
-    batch_cores_go(&batch->cores, core);
-    return core;
+    batch_cores_go(&batch->cores, ok ? *ret_core : -1);
+    while (ok && on_time && clock_now() < at)
+        ;
+    return ok;
 }
 
 static void end_work(struct baton_batch *batch, int core)
 {
     pthread_mutex_lock(&batch->lock);
+    batch->n_working--;
     batch_cores_leave(&batch->cores, core);
+    pthread_cond_broadcast(&batch->changed);
     pthread_mutex_unlock(&batch->lock);
 }
 
@@ -92,14 +139,12 @@ static bool run_copy(struct baton_batch *batch, size_t stream)
 
     if (!take_turn(batch, task->copy_tickets, task->n_copy_tickets))
         return false;
-    if (!batch->method->one_at_a_time &&
-        !batch_wait_until(batch, batch->started_at + batch->timeline.streams[stream].copy_begin))
+    if (!begin_work(batch, task, &task->copying, !batch->method->one_at_a_time, &core))
         return false;
     task->measured.copy_begin = since_start(batch);
-    core = begin_work(batch);
     error = batch_copy(batch, stream);
-    end_work(batch, core);
     task->measured.copy_end = since_start(batch);
+    end_work(batch, core);
     if (error) {
         report(batch, task, "its copy", error);
         return false;
@@ -115,31 +160,50 @@ static bool run_kernel(struct baton_batch *batch, size_t stream)
     const struct opencl *cl = batch->cl;
     cl_event event;
     cl_int error;
+    bool waits;
     int core;
 
     if (!take_turn(batch, &task->kernel_ticket, 1))
         return false;
-    if (task->kind == COPY_NONE && !batch_wait_until(batch, batch->started_at + planned->kernel_begin))
+    /* Between its copy and its kernel others may have the cores. */
+    waits = task->kind == COPY_NONE || (limit_of(batch) > 0 && planned->kernel_begin > planned->copy_end);
+    if (!begin_work(batch, task, &task->computing, waits, &core))
         return false;
     task->measured.kernel_begin = since_start(batch);
-    core = begin_work(batch);
     error = cl->clEnqueueNDRangeKernel(task->where->execute, task->kernel, task->dimensions, NULL,
                                        task->global, task->has_local ? task->local : NULL, 0, NULL, &event);
     if (!error) {
         error = cl->clWaitForEvents(1, &event);
         cl->clReleaseEvent(event);
     }
+    task->measured.kernel_end = since_start(batch);
     end_work(batch, core);
     if (error) {
         report(batch, task, "its kernel", error);
         return false;
     }
-    if (batch->emulator && !batch_wait_until(batch, batch->started_at + task->measured.kernel_begin +
-                                                        (baton_nsec)batch->plan.flows[stream].kernel))
-        return false;
-    task->measured.kernel_end = since_start(batch);
+    if (batch->emulator) {
+        if (!batch_wait_until(batch, batch->started_at + task->measured.kernel_begin +
+                                         (baton_nsec)batch->plan.flows[stream].kernel))
+            return false;
+        task->measured.kernel_end = since_start(batch);
+    }
     pass_turn(batch, &task->kernel_ticket, 1);
     return true;
+}
+
+/* Where cores are few: goes to the planned core before anybody is busy on one, and waits for the others to be there. */
+static void take_position(struct baton_batch *batch, const struct stream_task *task)
+{
+    if (limit_of(batch) == 0)
+        return;
+    batch_cores_stay(&batch->cores, task->kind == COPY_NONE ? task->computing.core : task->copying.core);
+    pthread_mutex_lock(&batch->lock);
+    if (--batch->n_moving == 0)
+        pthread_cond_broadcast(&batch->changed);
+    while (batch->n_moving > 0)
+        pthread_cond_wait(&batch->changed, &batch->lock);
+    pthread_mutex_unlock(&batch->lock);
 }
 
 static void run_job(const struct batch_job *job)
@@ -147,6 +211,7 @@ static void run_job(const struct batch_job *job)
     struct baton_batch *batch = job->batch;
     struct stream_task *task = &batch->streams[job->stream];
 
+    take_position(batch, task);
     if (job->first_leg) {
         cl_int error = batch_copy_first_leg(batch, job->stream);
 
@@ -202,6 +267,25 @@ static int hire(struct baton_batcher *batcher, size_t wanted)
     return 0;
 }
 
+/* Which core each worker waits on, where the devices are made of them. */
+static void assign_cores(struct baton_batch *batch)
+{
+    struct core_use uses[2 * BATCH_MAX_STREAMS];
+
+    batch_cores_init(&batch->cores);
+    for (size_t i = 0; i < batch->plan.n; i++) {
+        const struct stream_times *planned = &batch->timeline.streams[i];
+
+        uses[2 * i] = (struct core_use){.begin = planned->copy_begin, .end = planned->copy_end};
+        uses[2 * i + 1] = (struct core_use){.begin = planned->kernel_begin, .end = planned->kernel_end};
+    }
+    batch_cores_assign(&batch->cores, limit_of(batch), uses, 2 * batch->plan.n);
+    for (size_t i = 0; i < batch->plan.n; i++) {
+        batch->streams[i].copying = uses[2 * i];
+        batch->streams[i].computing = uses[2 * i + 1];
+    }
+}
+
 void batch_execute(struct baton_batch *batch)
 {
     struct baton_batcher *batcher = batch->batcher;
@@ -219,8 +303,8 @@ void batch_execute(struct baton_batch *batch)
         batch_fail(batch, result, "cannot start %zu worker threads", n);
         return;
     }
-    batch->unfinished = n;
-    batch_cores_init(&batch->cores);
+    batch->unfinished = batch->n_moving = n;
+    assign_cores(batch);
     pthread_mutex_lock(&batcher->lock);
     for (size_t i = 0; i < n; i++)
         batcher->jobs[i] = jobs[i];

@@ -63,6 +63,8 @@ struct stream_task {
     unsigned char *stage[N_STAGES];     /* owned; COPY_STAGED */
     size_t pieces_read, pieces_written; /* of the staged copy; guarded by baton_batch::lock */
     bool reading;                       /* the first leg may begin */
+    struct core_use copying, computing; /* as planned */
+    const struct core_use *wants;       /* which of them waits for an idle core; NULL: none */
     struct baton_times measured;
 };
 
@@ -80,10 +82,12 @@ struct baton_batch {
     double ratio;                    /* bytes of the topology per byte copied */
     struct gate_request request;
 
-    pthread_mutex_t lock;   /* guards what follows and every stream's stage counters */
+    pthread_mutex_t lock;   /* guards what follows, every stream's stage counters and its wish for a core */
     pthread_cond_t changed; /* CLOCK_MONOTONIC */
     unsigned turn[N_LANES];
     struct batch_cores cores;
+    size_t n_moving;   /* jobs that are not on their cores yet */
+    size_t n_working;  /* streams that keep a core busy */
     size_t unfinished; /* jobs */
     bool failed, done;
     int error;
