@@ -190,10 +190,19 @@ void engine_leave(struct engine *engine)
     pthread_mutex_unlock(&engine->lock);
 }
 
+int64_t engine_chunk_ns(const struct engine *engine)
+{
+    const baton_nsec calm = 10 * NSEC_PER_SEC; /* nobody asked for so long: nobody will */
+    baton_nsec at = atomic_load_explicit(&engine->gave_way_at, memory_order_relaxed);
+
+    return at && clock_now() - at < calm ? ENGINE_PIECE_NS / 2 : 4 * ENGINE_PIECE_NS;
+}
+
 static void finish_issued(struct engine *engine);
 
 void engine_give_way(struct engine *engine)
 {
+    atomic_store_explicit(&engine->gave_way_at, clock_now(), memory_order_relaxed);
     if (engine->started && pthread_equal(engine->thread, pthread_self()))
         finish_issued(engine);
     pthread_mutex_lock(&engine->lock);

@@ -62,6 +62,7 @@ struct engine {
     bool carried; /* the worker's: it stays on the engine from one queued command to the next */
 
     atomic_llong bytes_per_ms; /* measured copy bandwidth; 0: unknown */
+    atomic_llong gave_way_at;  /* when somebody more urgent last wanted it; 0: never */
 };
 
 void engine_init(struct engine *engine, struct device_record *device, enum engine_kind kind);
@@ -80,6 +81,11 @@ void engine_leave(struct engine *engine);
  * for its turn again. engine_yield_asked() is the one atomic load that decides whether to drain first.
  */
 bool engine_yield_asked(const struct engine *engine);
+
+/* How long a chunk of a copy should take. Each boundary costs some 20 us, and two chunks are on their way when somebody more urgent comes: short ones
+ * for as long as somebody comes, long ones where nobody did for a while. */
+int64_t engine_chunk_ns(const struct engine *engine);
+
 void engine_give_way(struct engine *engine);
 
 /*

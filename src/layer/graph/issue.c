@@ -253,6 +253,7 @@ enum { CHUNK_IN = 4 << 20, CHUNK_OUT = 512 << 10 };
 
 size_t issue_chunk(const struct command *command)
 {
+    const struct engine *engine = &command->queue->device->engines[command->engine];
     int64_t planned;
 
     if (!layer_chunking())
@@ -262,10 +263,9 @@ size_t issue_chunk(const struct command *command)
     planned = layer_chunk(command->engine == ENGINE_COPY_OUT);
     if (planned > 0)
         return (size_t)planned;
-    /* What the bus moves in a piece's time, once that is known: the time is what others wait for. */
-    planned = atomic_load_explicit(&command->queue->device->engines[command->engine].bytes_per_ms,
-                                   memory_order_relaxed) *
-              ENGINE_PIECE_NS / NSEC_PER_MS;
+    /* What the bus moves in a certain time, once that is known: the time is what others wait for. */
+    planned = atomic_load_explicit(&engine->bytes_per_ms, memory_order_relaxed) * engine_chunk_ns(engine) /
+              NSEC_PER_MS;
     if (planned > 0)
         return planned > CHUNK_OUT ? (size_t)planned / CHUNK_OUT * CHUNK_OUT : CHUNK_OUT;
     return command->engine == ENGINE_COPY_OUT ? CHUNK_OUT : CHUNK_IN;
