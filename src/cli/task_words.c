@@ -82,8 +82,7 @@ void task_rule_words(uint32_t rule, uint32_t who, char *ret_text, size_t size)
             who);
         break;
     case RULE_OUTSIDER:
-        (void)snprintf(ret_text, size, "model not met: client %u is not in the plan and not below it (R1)",
-                       who);
+        (void)snprintf(ret_text, size, "model not met: client %u is not in the plan (R1)", who);
         break;
     case RULE_CEILING:
         (void)snprintf(ret_text, size,

@@ -36,7 +36,7 @@ struct job_record_command {
     int64_t queued, start, end;
     int64_t bytes;                   /* of a copy; 0: unknown */
     uint32_t pieces;                 /* 1: ran whole */
-    baton_nsec longest_piece;        /* 0: ran whole */
+    baton_nsec longest_piece;        /* two in a row, which are in flight together; 0: ran whole */
     char why[JOB_RECORD_WHY_SIZE];   /* why a kernel ran whole; "": it did not */
     char name[JOB_RECORD_NAME_SIZE]; /* the kernel's; "" for a copy */
 };

@@ -106,8 +106,8 @@ static bool ran_whole(const struct peer *peer)
            counter(peer, PAGE_COUNTER_UNSLICED_OTHER);
 }
 
-/* What one client does to the bound of a task of this priority. */
-static enum model_rule client_rule(const struct server *server, const struct peer *peer, unsigned priority)
+/* What one client does to the bounds. */
+static enum model_rule client_rule(const struct server *server, const struct peer *peer)
 {
     const struct plan_task *task =
         peer->task && !peer->best_effort ? plan_find(&server->plan, peer->task->name) : NULL;
@@ -115,7 +115,7 @@ static enum model_rule client_rule(const struct server *server, const struct pee
     if (peer->taken != peer->serial)
         return RULE_CHANGING;
     if (!task)
-        return peer->priority >= priority ? RULE_OUTSIDER : RULE_MET;
+        return RULE_OUTSIDER; /* above it interferes, below it blocks: the plan counts neither */
     if (peer->priority != task->priority)
         return RULE_CEILING;
     return task->piece && ran_whole(peer) ? RULE_WHOLE : RULE_MET;
@@ -150,7 +150,7 @@ enum model_rule observe_rule(const struct server *server, const struct task_entr
 
         if (!peer || !peer->page)
             continue;
-        rule = client_rule(server, peer, task->priority);
+        rule = client_rule(server, peer);
         *ret_who = peer->client;
     }
     return rule == RULE_MET ? twice_rule(server, ret_who) : rule;

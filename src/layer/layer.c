@@ -127,6 +127,11 @@ bool layer_chunking(void)
     return cutting(settings.chunk);
 }
 
+bool layer_tasked(void)
+{
+    return settings.task[0] != 0;
+}
+
 baton_nsec layer_piece(void)
 {
     return atomic_load_explicit(&plan.piece, memory_order_relaxed);

@@ -80,7 +80,7 @@ enum model_rule {
     RULE_PROFILE,  /* the plan assumes another profile */
     RULE_REALTIME, /* no permission for real-time scheduling */
     RULE_PARTITION, /* who: a device whose "GPU" is this machine's CPU, and no partition of the cores is declared */
-    RULE_OUTSIDER, /* who: a client that is not in the plan has a priority above this task's */
+    RULE_OUTSIDER, /* who: a client that is not in the plan, which counts neither its load nor its pieces */
     RULE_CEILING,  /* who: a client of the plan has less than its priority */
     RULE_TWICE,    /* who: a second process of a task */
     RULE_WHOLE,    /* who: a client whose kernels the plan cuts ran some whole */

@@ -70,11 +70,16 @@ START_TEST(a_record_reads_back_as_it_was_written)
     const struct job_record_job j = {7, 11, 12, true, 3};
     struct job_record_command c2;
     struct job_record_job j2;
-    char line[JOB_RECORD_LINE_SIZE];
+    char line[JOB_RECORD_LINE_SIZE], again[JOB_RECORD_LINE_SIZE];
 
     line[job_record_print_command(&c, line) - 1] = 0;
     ck_assert_int_eq(job_record_parse(line, &c2, &j2), JOB_RECORD_COMMAND);
-    ck_assert_mem_eq(&c, &c2, sizeof c);
+    again[job_record_print_command(&c2, again) - 1] = 0;
+    ck_assert_str_eq(line, again);
+    ck_assert(c2.job == 7 && c2.engine == JOB_RECORD_COPY_OUT && c2.call_at == 1 && c2.return_at == 2 &&
+              c2.seen_at == 3 && c2.queued == -4 && c2.start == 5 && c2.end == 6 && c2.bytes == 8 &&
+              c2.pieces == 9 && c2.longest_piece == 10 && strcmp(c2.why, "small") == 0 &&
+              strcmp(c2.name, "k") == 0);
     line[job_record_print_job(&j, line) - 1] = 0;
     ck_assert_int_eq(job_record_parse(line, &c2, &j2), JOB_RECORD_JOB);
     ck_assert(j2.job == 7 && j2.begin_at == 11 && j2.end_at == 12 && j2.explicit_job && j2.commands == 3);

@@ -174,7 +174,8 @@ struct command {
     int64_t lag;       /* ns that other devices worked on it after this one (spread/) */
     /* recorder.h */
     uint32_t job, n_pieces;
-    int64_t longest_piece; /* ns */
+    int64_t longest_piece; /* ns; two, one behind the other: as many are in flight when somebody else comes */
+    int64_t latest_piece;
 };
 
 #endif

@@ -195,6 +195,8 @@ int64_t engine_chunk_ns(const struct engine *engine)
     const baton_nsec calm = 10 * NSEC_PER_SEC; /* nobody asked for so long: nobody will */
     baton_nsec at = atomic_load_explicit(&engine->gave_way_at, memory_order_relaxed);
 
+    if (recorder_on || layer_tasked()) /* what a profile sees and a plan counts: always short */
+        return ENGINE_PIECE_NS / 2;
     return at && clock_now() - at < calm ? ENGINE_PIECE_NS / 2 : 4 * ENGINE_PIECE_NS;
 }
 
@@ -225,21 +227,33 @@ void engine_give_way(struct engine *engine)
 
 /* --- direct commands in flight --- */
 
+/*
+ * How much may be in flight, by prediction: what somebody more urgent waits for. The analysis counts that as the longest piece of a less urgent task (B,
+ * docs/analysis.md), so a program of the plan has no more; where the plan cuts nothing of it, one command at a time.
+ */
+static int64_t most_in_flight(void)
+{
+    int64_t most = 2 * ENGINE_PIECE_NS;
+
+    return layer_tasked() && layer_piece() < most ? layer_piece() : most;
+}
+
 bool engine_flight_room(struct engine *engine, int64_t predicted)
 {
+    int64_t most = most_in_flight();
     bool room;
 
     if (atomic_load_explicit(&engine->flight_any, memory_order_relaxed) == 0)
         return true;
     pthread_mutex_lock(&engine->lock);
-    room = engine->flight_n < ENGINE_FLIGHT / 2 && engine->flight_ns + predicted <= ENGINE_PIECE_NS;
+    room = engine->flight_n < ENGINE_FLIGHT / 2 && engine->flight_ns + predicted <= most / 2;
     pthread_mutex_unlock(&engine->lock);
     if (room) /* looking at events costs more than remembering them: only when it may matter */
         return true;
     engine_flight_reap(engine, false);
     pthread_mutex_lock(&engine->lock);
-    room = engine->flight_n == 0 ||
-           (engine->flight_n < ENGINE_FLIGHT && engine->flight_ns + predicted <= 2 * ENGINE_PIECE_NS);
+    room =
+        engine->flight_n == 0 || (engine->flight_n < ENGINE_FLIGHT && engine->flight_ns + predicted <= most);
     pthread_mutex_unlock(&engine->lock);
     return room;
 }
@@ -498,7 +512,7 @@ static struct command *next_ready(struct engine *engine)
         return NULL;
     command = list_entry(engine->ready.next, struct command, in_ready);
     if (engine->n_issued >= MAX_ISSUED ||
-        (engine->n_issued && engine->issued_ns + command->predicted > 2 * ENGINE_PIECE_NS))
+        (engine->n_issued && engine->issued_ns + command->predicted > most_in_flight()))
         return NULL;
     list_remove(&command->in_ready);
     return command;

@@ -83,12 +83,12 @@ size_t launch_items(const struct command_launch *launch)
 }
 
 /*
- * The length to aim at. The plan's is a limit that pieces must not pass (a measured worst case, where it comes from `baton profile`):
- * aiming at a longer one than usual would pass it.
+ * The length to aim at. The plan's is a limit that two pieces must not pass, as many are in flight (a measured worst case, where it comes from `baton
+ * profile`): aiming at a longer one than usual would pass it.
  */
 static int64_t piece_ns(void)
 {
-    baton_nsec planned = layer_piece();
+    baton_nsec planned = layer_piece() / 2;
 
     return planned > 0 && planned < ENGINE_PIECE_NS ? planned : ENGINE_PIECE_NS;
 }

@@ -203,8 +203,9 @@ void recorder_direct(const struct command *draft, baton_nsec call_at, cl_event e
 void recorder_piece(struct command *command, int64_t length)
 {
     command->n_pieces++;
-    if (length > command->longest_piece)
-        command->longest_piece = length;
+    if (command->latest_piece + length > command->longest_piece)
+        command->longest_piece = command->latest_piece + length;
+    command->latest_piece = length;
 }
 
 void recorder_queued(struct command *command)
