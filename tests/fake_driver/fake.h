@@ -13,7 +13,8 @@
  *   abort_on DEVICE NTH CODE the NTH launch (0: every one) on that device ends with CODE
  *   sync                     commands run inside the enqueue call, as PoCL's basic device does
  *   version 1.2              no clCloneKernel and no SVM, as an old driver
- * FAKE_CL_LOG names a file that gets one line per executed command: CALL queue begin_ns end_ns groups bytes.
+ * FAKE_CL_LOG names a file that gets one line per executed command: CALL queue begin_ns end_ns groups bytes active,
+ * the last being how many commands of its queue, with it, were enqueued and not complete when it ended.
  */
 #ifndef FAKE_H
 #define FAKE_H
@@ -203,7 +204,7 @@ cl_int fake_script_abort_on(const struct _cl_device_id *device);  /* for its nex
 bool fake_script_sync(void);
 bool fake_script_old(void);
 void fake_script_log(const char *call, unsigned queue, int64_t begin, int64_t end, size_t groups,
-                     size_t bytes);
+                     size_t bytes, size_t active);
 int64_t fake_now(void);
 int64_t fake_profiling_now(void); /* what events tell */
 

@@ -100,6 +100,7 @@ static void free_command(struct fake_command *command)
 static void execute(cl_command_queue queue, struct fake_command *command, bool wait_failed)
 {
     int64_t begin, end;
+    size_t active;
     cl_int status = CL_COMPLETE;
 
     fake_event_set(command->event, CL_SUBMITTED);
@@ -113,7 +114,10 @@ static void execute(cl_command_queue queue, struct fake_command *command, bool w
         if (command->abort_with == CL_SUCCESS && command->act)
             command->act(command);
         end = fake_now();
-        fake_script_log(command->call, queue->number, begin, end, command->groups, command->bytes);
+        pthread_mutex_lock(&fake_lock);
+        active = queue->n_active;
+        pthread_mutex_unlock(&fake_lock);
+        fake_script_log(command->call, queue->number, begin, end, command->groups, command->bytes, active);
         pthread_mutex_unlock(&queue->device->engine);
         if (command->abort_with != CL_SUCCESS)
             status = command->abort_with;

@@ -146,15 +146,15 @@ int64_t fake_now(void)
 }
 
 void fake_script_log(const char *call, unsigned queue, int64_t begin, int64_t end, size_t groups,
-                     size_t bytes)
+                     size_t bytes, size_t active)
 {
     char line[160];
     int n;
 
     if (log_fd < 0)
         return;
-    n = snprintf(line, sizeof line, "%s %u %lld %lld %zu %zu\n", call, queue, (long long)begin,
-                 (long long)end, groups, bytes);
+    n = snprintf(line, sizeof line, "%s %u %lld %lld %zu %zu %zu\n", call, queue, (long long)begin,
+                 (long long)end, groups, bytes, active);
     if (write(log_fd, line, (size_t)n) != n)
         log_fd = -1;
 }

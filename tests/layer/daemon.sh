@@ -116,6 +116,21 @@ wait $other
 verdict $? "both of them ($(cat "$scratch/a"))"
 stop_daemon TERM
 
+# Of a planned program no more is in flight than its plan counts: one launch at a time where nothing of it is cut. Another one keeps several.
+printf 'platform: {cpus: 2, gpus: 1}\ntasks: [{name: planned, period_ms: 100, segments: [{cpu_ms: 1}, {kernel_ms: 1}]}]\n' >"$scratch/tasks.yaml"
+in_flight() { # NAME...: environment; how many launches were in the driver at once, at most
+    rm -f "$scratch/log"
+    under 50 "$scratch/stats" env FAKE_CL="group_ns scale 100000" FAKE_CL_LOG="$scratch/log" "$@" "$load" 0.5 1 0 8 >"$scratch/out" &&
+        awk '$1 == "NDRangeKernel" && $7 > most { most = $7 } END { print most + 0 }' "$scratch/log"
+}
+start_daemon --tasks "$scratch/tasks.yaml"
+many=$(in_flight BATON_NAME=other)
+[ "${many:-0}" -gt 1 ]
+verdict $? "launches of a program that is not planned are given to the driver ahead (${many:-none}; $(cat "$scratch/out"))"
+one=$(in_flight BATON_TASK=planned)
+[ "${one:-0}" -eq 1 ]
+verdict $? "those of a planned program one at a time (${one:-none}; $(cat "$scratch/out"))"
+
 # The baseline runs everything whole.
 start_daemon --profile fifo
 under 10 "$scratch/fifo.json" "$load" 1 100 0 >"$scratch/fifo"
