@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "client/batch/batch_cores.h"
 #include "devices.h"
 #include "harness.h"
 
@@ -311,6 +312,26 @@ START_TEST(predictions_need_no_device)
 }
 END_TEST
 
+/* Two cores: the first two begin at once on different ones, a kernel stays on its copy's, what begins when both are busy waits on the one that is free first; nothing,
+ * and what is not planned for a core, has none. */
+START_TEST(every_worker_waits_on_the_core_that_the_plan_leaves_it)
+{
+    struct core_use uses[] = {{0, 5, 0}, {0, 3, 0}, {5, 9, 0}, {4, 6, 0}, {7, 7, 0}};
+    struct batch_cores cores = {.busy = {0}};
+
+    CPU_ZERO(&cores.allowed);
+    CPU_SET(1, &cores.allowed);
+    CPU_SET(4, &cores.allowed);
+    batch_cores_assign(&cores, 2, uses, 5);
+    ck_assert(uses[0].core == 1 && uses[1].core == 4 && uses[3].core == 4 && uses[2].core == 1 &&
+              uses[4].core == -1);
+    batch_cores_assign(&cores, 1, uses, 5);
+    ck_assert(uses[0].core == 1 && uses[1].core == 1 && uses[2].core == 1 && uses[3].core == 1);
+    batch_cores_assign(&cores, 0, uses, 5);
+    ck_assert(uses[0].core == -1 && uses[3].core == -1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("batch execution");
@@ -325,6 +346,7 @@ int main(void)
     tcase_add_test(cases, emulated_links_take_as_long_as_predicted);
     tcase_add_test(cases, a_batch_takes_all_its_engines_and_buses_in_one_request);
     tcase_add_test(cases, predictions_need_no_device);
+    tcase_add_test(cases, every_worker_waits_on_the_core_that_the_plan_leaves_it);
     suite_add_tcase(suite, cases);
     return harness_run(suite);
 }

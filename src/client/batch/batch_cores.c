@@ -72,7 +72,7 @@ void batch_cores_assign(const struct batch_cores *cores, size_t limit, struct co
 
     for (size_t i = 0; i < n; i++)
         uses[i].core = -1;
-    while (limit > 0 && CPU_COUNT(&cores->allowed) > 0 && (next = next_use(uses, n)) < n) {
+    while ((next = next_use(uses, n)) < n) {
         size_t seen = 0;
         int best = -1;
 
@@ -87,6 +87,8 @@ void batch_cores_assign(const struct batch_cores *cores, size_t limit, struct co
                                      : free_at[core] < free_at[best]))
                 best = core;
         }
+        if (best < 0) /* none is known, or none is to be used */
+            return;
         uses[next].core = best;
         free_at[best] = uses[next].end;
     }
