@@ -28,15 +28,12 @@ enum { MAX_BATCHES = 200, MAX_RUNS = 20000, STREAMS = 4 };
 enum { CLASSES = 6, BANDS = 3 };
 
 static const struct kind {
-    const char *name, *figure;
+    const char *name;
     bool in, out, kernels;
 } kinds[CLASSES] = {
-    {"in", "batch-error-in", true, false, false},
-    {"out", "batch-error-out", false, true, false},
-    {"both ways", "batch-error-both", true, true, false},
-    {"in, kernels", "batch-error-in-kernels", true, false, true},
-    {"out, kernels", "batch-error-out-kernels", false, true, true},
-    {"both ways, kernels", "batch-error-both-kernels", true, true, true},
+    {"in", true, false, false},          {"out", false, true, false},
+    {"both ways", true, true, false},    {"in, kernels", true, false, true},
+    {"out, kernels", false, true, true}, {"both ways, kernels", true, true, true},
 };
 
 static const struct band {
@@ -190,7 +187,7 @@ int main(int argc, char *argv[])
            (unsigned long long)seed);
     printf("%-26s %5s %9s %14s %11s %16s\n", "class", "runs", "error", "[p10, p90]", "longer", "[p10, p90]");
     for (size_t k = 0; k < CLASSES; k++)
-        print_sample(kinds[k].name, kinds[k].figure, &by_class[k]);
+        print_sample(kinds[k].name, NULL, &by_class[k]);
     for (size_t k = 0; k < BANDS; k++)
         print_sample(bands[k].name, NULL, &by_band[k]);
     print_sample("all", "batch-error", &all);
