@@ -41,8 +41,10 @@ bool layer_refused(void);
 bool layer_slicing(void);
 bool layer_chunking(void);
 
+/* Is the program a task of the plan? */
+bool layer_tasked(void);
+
 /* What the plan says: longest piece, bytes per chunk from or to the device. 0: nothing. */
-bool layer_tasked(void); /* the program is a task of the plan */
 baton_nsec layer_piece(void);
 int64_t layer_chunk(bool out);
 /* How many GPUs the plan gives this program (0: it says nothing), and which (0: any). */
