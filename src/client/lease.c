@@ -401,7 +401,7 @@ void lease_arm_reaper(struct lease *lease, bool armed)
     lease = ridden(lease);
     protocol_tell(&session->protocol, lease->index, PAGE_TELL_YIELD, armed);
     /* The daemon looks at `tell` after it has flagged the word, we look at the word after we have set `tell`: one of us sees it. */
-    if (armed && lease_wanted(lease)) {
+    if (armed && !grouped(lease) && (atomic_load(word_of(lease)) & LEASE_FLAGS)) {
         (void)atomic_fetch_or(&session->local_yields, UINT32_C(1) << lease->index);
         session_wake(session);
     }

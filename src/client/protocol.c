@@ -81,6 +81,25 @@ static void send_request(struct protocol *protocol, unsigned index)
     put(protocol, &frame);
 }
 
+/* ---- from one page to another ---- */
+
+/*
+ * The lease's word is another one from now on. What runs is flagged there from the beginning, so no daemon will tell whoever keeps it in
+ * flight that it is wanted: that is said here.
+ */
+static void move(struct protocol *protocol, unsigned index, lease_word *word, bool busy)
+{
+    struct protocol_lease *lease = &protocol->leases[index];
+    lease_word *old = atomic_exchange(&lease->word, word);
+
+    if (busy && (atomic_load(&lease->tell) & PAGE_TELL_YIELD))
+        push_event(protocol, PROTOCOL_YIELD, index);
+    if (old) {
+        lease_word_leave(old);
+        protocol->host.wake(protocol->host.user, old);
+    }
+}
+
 /* ---- playing the daemon on a word that has none ---- */
 
 /*
@@ -98,11 +117,9 @@ static void free_lease(struct protocol *protocol, unsigned index)
     atomic_store(word, lease_word_make(busy || lease->asked ? LEASE_STATE_BUSY : LEASE_STATE_IDLE,
                                        busy ? LEASE_ASK_TURN : 0, protocol->generation, lease->epoch));
     atomic_store(&lease->shared, NULL);
-    atomic_store(&lease->word, word);
+    move(protocol, index, word, busy);
     if (lease->asked && lease->notify)
         push_event(protocol, PROTOCOL_GRANTED, index);
-    if (old)
-        protocol->host.wake(protocol->host.user, old);
 }
 
 void protocol_lost(struct protocol *protocol)
@@ -132,7 +149,7 @@ static void attach(struct protocol *protocol, unsigned index)
     if (busy)
         lease_word_grant(&place->word, LEASE_FLAGS, protocol->generation, lease->epoch);
     atomic_store(&lease->shared, place);
-    atomic_store(&lease->word, &place->word);
+    move(protocol, index, &place->word, busy);
     lease->ghost = NULL; /* the declaration takes its place */
     lease->declared = busy;
     lease->refused = false;
@@ -142,8 +159,6 @@ static void attach(struct protocol *protocol, unsigned index)
     frame.attach.epoch = lease->epoch;
     memcpy(frame.attach.device, lease->device, sizeof frame.attach.device);
     put(protocol, &frame);
-    if (old)
-        protocol->host.wake(protocol->host.user, old);
 }
 
 static int welcome(struct protocol *protocol, const struct frame_welcome *frame)

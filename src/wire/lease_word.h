@@ -2,7 +2,7 @@
  * The lease word: 64 bits in a page shared by the daemon and one client. Everything that may happen to it is here, and
  * tests/model_check/lease.pml is the same protocol for spin, with crashes of either side.
  *
- *   bits 0-1 state | 2 YIELD | 3 WANTED | 4 TURN | 8-31 generation of the daemon | 32-63 epoch: the client's request number
+ *   bits 0-1 state | 2 YIELD | 3 WANTED | 4 TURN | 5 LEFT | 8-31 generation of the daemon | 32-63 epoch: the client's request number
  *
  *            client                                  daemon
  *   IDLE  -> BUSY        begin                IDLE -> NONE            call_in: taken back
@@ -25,10 +25,12 @@ typedef _Atomic uint64_t lease_word;
 
 enum lease_state { LEASE_STATE_NONE = 0, LEASE_STATE_IDLE = 1, LEASE_STATE_BUSY = 2 };
 
-#define LEASE_STATE_MASK      UINT64_C(3)
-#define LEASE_FLAG_YIELD      UINT64_C(4) /* somebody more urgent waits: give way at the next piece border */
-#define LEASE_FLAG_WANTED     UINT64_C(8) /* somebody waits: give back at the end instead of keeping it IDLE */
-#define LEASE_FLAG_TURN       UINT64_C(16) /* ... and is no less urgent: the end must come with the end of a turn */
+#define LEASE_STATE_MASK  UINT64_C(3)
+#define LEASE_FLAG_YIELD  UINT64_C(4) /* somebody more urgent waits: give way at the next piece border */
+#define LEASE_FLAG_WANTED UINT64_C(8) /* somebody waits: give back at the end instead of keeping it IDLE */
+#define LEASE_FLAG_TURN   UINT64_C(16) /* ... and is no less urgent: the end must come with the end of a turn */
+#define LEASE_FLAG_LEFT                                                                                      \
+    UINT64_C(32) /* the client has moved to another page: nobody may sleep here any more */
 #define LEASE_ASK_TURN        (LEASE_FLAG_WANTED | LEASE_FLAG_TURN)
 #define LEASE_FLAGS           (LEASE_FLAG_YIELD | LEASE_FLAG_WANTED | LEASE_FLAG_TURN)
 #define LEASE_GENERATION_MASK UINT32_C(0xffffff)
@@ -82,6 +84,12 @@ static inline bool lease_word_keep(lease_word *word)
 static inline void lease_word_give(lease_word *word)
 {
     (void)atomic_fetch_and_explicit(word, ~(LEASE_STATE_MASK | LEASE_FLAGS), memory_order_release);
+}
+
+/* Client: will not look here again. Whoever has looked already and is about to sleep finds the word changed. */
+static inline void lease_word_leave(lease_word *word)
+{
+    (void)atomic_fetch_or_explicit(word, LEASE_FLAG_LEFT, memory_order_release);
 }
 
 /* Daemon: NONE -> BUSY for the client's request `epoch`. */

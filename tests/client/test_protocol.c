@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/lease.h"
 #include "client/protocol.h"
 #include "harness.h"
 
@@ -59,6 +60,20 @@ static lease_word *stage_begin(struct stage *stage, enum lease_state state)
     return stage->protocol.leases[0].word;
 }
 
+/* By the next daemon. */
+static void welcome_again(struct stage *stage)
+{
+    struct frame welcome = {.type = FRAME_WELCOME,
+                            .welcome = {.version = FRAME_VERSION,
+                                        .generation = GENERATION + 1,
+                                        .client = 1,
+                                        .page_size = PAGE_SIZE_BYTES}};
+    uint8_t bytes[FRAME_MAX_SIZE];
+
+    protocol_connected(&stage->protocol);
+    ck_assert_int_eq(protocol_receive(&stage->protocol, bytes, frame_encode(&welcome, bytes)), 0);
+}
+
 static void stage_end(struct stage *stage)
 {
     free(stage->own);
@@ -95,23 +110,55 @@ START_TEST(a_thread_that_looked_before_the_loss_cannot_end_quietly_after_it)
 }
 END_TEST
 
+/* A futex compares the low half of the word with what the sleeper saw. */
+START_TEST(a_thread_that_looked_before_the_loss_cannot_fall_asleep_after_it)
+{
+    static struct stage stage;
+    lease_word *old = stage_begin(&stage, LEASE_STATE_NONE);
+    uint64_t seen;
+
+    ck_assert_int_eq(protocol_request(&stage.protocol, 0, false), LEASE_ASK);
+    seen = atomic_load(old);
+    protocol_lost(&stage.protocol);
+    ck_assert_uint_ne((uint32_t)atomic_load(old), (uint32_t)seen);
+    ck_assert_int_eq(lease_word_state(atomic_load(old)),
+                     LEASE_STATE_NONE); /* as far as the old daemon can see */
+    ck_assert(protocol_granted(&stage.protocol, 0));
+    stage_end(&stage);
+}
+END_TEST
+
+/* Flagged by ourselves in both moves, so the daemons have nothing to tell. */
+START_TEST(whoever_keeps_a_command_in_flight_is_called_when_its_hold_moves)
+{
+    static struct stage stage;
+    struct protocol_event event;
+
+    (void)stage_begin(&stage, LEASE_STATE_BUSY);
+    protocol_tell(&stage.protocol, 0, PAGE_TELL_YIELD, true);
+    while (protocol_event(&stage.protocol, &event)) {
+    }
+    protocol_lost(&stage.protocol);
+    ck_assert(protocol_event(&stage.protocol, &event));
+    ck_assert_int_eq(event.kind, PROTOCOL_YIELD);
+    welcome_again(&stage);
+    ck_assert(protocol_event(&stage.protocol, &event));
+    ck_assert_int_eq(event.kind, PROTOCOL_YIELD);
+    ck_assert_uint_eq(event.lease, 0);
+    stage_end(&stage);
+}
+END_TEST
+
 START_TEST(a_word_of_the_time_without_a_daemon_is_left_when_one_comes)
 {
     static struct stage stage;
-    struct frame welcome = {.type = FRAME_WELCOME,
-                            .welcome = {.version = FRAME_VERSION,
-                                        .generation = GENERATION + 1,
-                                        .client = 1,
-                                        .page_size = PAGE_SIZE_BYTES}};
-    uint8_t bytes[FRAME_MAX_SIZE];
     lease_word *alone;
     uint64_t seen;
 
     (void)stage_begin(&stage, LEASE_STATE_IDLE);
     protocol_lost(&stage.protocol);
     alone = stage.protocol.leases[0].word;
-    protocol_connected(&stage.protocol);
-    ck_assert_int_eq(protocol_receive(&stage.protocol, bytes, frame_encode(&welcome, bytes)), 0);
+    welcome_again(&stage);
     ck_assert(!lease_word_begin(alone, &seen));
     ck_assert(!lease_word_begin(stage.protocol.leases[0].word, &seen)); /* the daemon has granted nothing */
     stage_end(&stage);
@@ -120,4 +167,6 @@ END_TEST
 
 HARNESS_MAIN("protocol", 10, a_thread_that_looked_before_the_loss_cannot_begin_after_it,
              a_thread_that_looked_before_the_loss_cannot_end_quietly_after_it,
+             a_thread_that_looked_before_the_loss_cannot_fall_asleep_after_it,
+             whoever_keeps_a_command_in_flight_is_called_when_its_hold_moves,
              a_word_of_the_time_without_a_daemon_is_left_when_one_comes)

@@ -15,7 +15,8 @@ static void run_histories(enum sched_profile_id profile, uint64_t first, uint64_
     static struct world world;
     const char *only = getenv("BATON_SEED");
     uint64_t kills = 0, restarts = 0, cuts = 0, yields = 0, fast = 0, begins = 0, groups = 0, nested = 0,
-             outlived = 0, group_kills = 0, placed = 0, plans = 0, efforts = 0, followed = 0;
+             outlived = 0, group_kills = 0, placed = 0, plans = 0, efforts = 0, followed = 0, flights = 0,
+             kept = 0;
 
     world.verbose = only != NULL;
     if (only) {
@@ -42,6 +43,8 @@ static void run_histories(enum sched_profile_id profile, uint64_t first, uint64_
         placed += world.seen.placed;
         plans += world.seen.plans;
         efforts += world.seen.efforts;
+        flights += world.seen.flights;
+        kept += world.seen.flights_kept;
     }
     printf("%" PRIu64 " histories: %" PRIu64 " begins (%" PRIu64 " without a message), %" PRIu64
            " yields, %" PRIu64 " kills, %" PRIu64 " restarts, %" PRIu64 " cuts\n",
@@ -50,6 +53,8 @@ static void run_histories(enum sched_profile_id profile, uint64_t first, uint64_
            " outlived them; %" PRIu64 " placements, %" PRIu64 " plannings, %" PRIu64
            " terms of best effort\n",
            groups, group_kills, nested, outlived, placed, plans, efforts);
+    printf("%" PRIu64 " commands left in flight, %" PRIu64 " of them wanted by nobody to the end\n", flights,
+           kept);
     if (only)
         return;
     /* The generator must reach what it is for. */
@@ -66,6 +71,8 @@ static void run_histories(enum sched_profile_id profile, uint64_t first, uint64_
     ck_assert_uint_gt(placed, n);
     ck_assert_uint_gt(plans, n);
     ck_assert_uint_gt(efforts, n);
+    ck_assert_uint_gt(flights, n);
+    ck_assert_uint_gt(kept, 0);
     if (sched_profiles[profile].pieces)
         ck_assert_uint_gt(yields, n);
 }

@@ -604,12 +604,41 @@ static void want(struct world *world, unsigned who, unsigned lease)
     }
 }
 
+/*
+ * The program does something else while its command runs, and comes back when it is called, or when it likes. As lease_arm_reaper(): the word is
+ * looked at after `tell` was set.
+ */
+static void fly(struct world *world, unsigned who, unsigned lease)
+{
+    struct actor *actor = &world->actors[who];
+    struct work *work = &actor->work[lease];
+
+    work->flying = true;
+    world->seen.flights++;
+    protocol_tell(&actor->protocol, lease, PAGE_TELL_YIELD, true);
+    work->told = atomic_load(actor->protocol.leases[lease].word) & LEASE_FLAGS;
+}
+
+static bool lands(struct world *world, unsigned who, unsigned lease)
+{
+    struct actor *actor = &world->actors[who];
+    struct work *work = &actor->work[lease];
+
+    if (!work->told && (world->calm || !chance(world, 40)))
+        return false;
+    work->flying = false;
+    protocol_tell(&actor->protocol, lease, PAGE_TELL_YIELD, false);
+    return true;
+}
+
 static void run_piece(struct world *world, unsigned who, unsigned lease)
 {
     struct actor *actor = &world->actors[who];
     struct work *work = &actor->work[lease];
     lease_word *word = actor->protocol.leases[lease].word;
 
+    if (work->flying && !lands(world, who, lease))
+        return;
     if (work->pieces > 1) {
         work->pieces--;
         if (!(atomic_load(word) & LEASE_FLAG_YIELD))
@@ -624,6 +653,10 @@ static void run_piece(struct world *world, unsigned who, unsigned lease)
     if (!(atomic_load(word) & (LEASE_FLAG_YIELD | LEASE_FLAG_TURN)) && !world->calm && chance(world, 4)) {
         world->seen.followed++;
         work->pieces = 1 + (unsigned)random_below(&world->random, 3); /* the next command, in the same hold */
+        return;
+    }
+    if (!world->calm && chance(world, 4)) {
+        fly(world, who, lease);
         return;
     }
     say(world, "client %u ends on lease %u", who, lease);
@@ -645,8 +678,11 @@ static void want_group(struct world *world, unsigned who)
         taken |= (leases >> l & 1) && actor->work[l].use != USE_NOTHING;
     if ((answer == LEASE_TAKEN) != taken)
         fail(world, "client %u asks for the group %x and is answered %d", who, leases, answer);
-    if (answer == LEASE_TAKEN)
+    if (answer == LEASE_TAKEN) {
+        for (unsigned l = 0; l < WORLD_LEASES; l++) /* as lease_group_request() calls the reaper */
+            actor->work[l].told |= leases >> l & 1;
         return;
+    }
     say(world, "client %u asks for the group %x", who, leases);
     actor->group = leases;
     actor->group_runs = false;
@@ -773,6 +809,8 @@ static void act(struct world *world, unsigned who)
             check_place(world, who);
         if (event.kind == PROTOCOL_PLANNED)
             heed_plan(world, actor);
+        if (event.kind == PROTOCOL_YIELD)
+            actor->work[event.lease].told = true;
     }
     if (!world->calm && chance(world, 12))
         ask_place(world, who);
@@ -875,11 +913,17 @@ static void step(struct world *world)
 
 /* ---- the calm after: everything asked for is granted, everything is given back ---- */
 
+/* A command in flight that nobody wants ended may stay. */
+static bool is_over(const struct work *work)
+{
+    return work->use == USE_NOTHING || (work->flying && !work->told);
+}
+
 static bool busy_anywhere(const struct world *world)
 {
     for (unsigned i = 0; i < WORLD_CLIENTS; i++) {
         for (unsigned l = 0; l < WORLD_LEASES; l++) {
-            if (world->actors[i].alive && world->actors[i].work[l].use != USE_NOTHING)
+            if (world->actors[i].alive && !is_over(&world->actors[i].work[l]))
                 return true;
         }
     }
@@ -895,7 +939,8 @@ static void calm_down(struct world *world)
         const struct actor *actor = &world->actors[i];
 
         for (unsigned l = 0; l < WORLD_LEASES && actor->alive; l++) {
-            if (actor->work[l].use != USE_NOTHING)
+            world->seen.flights_kept += actor->work[l].flying;
+            if (!is_over(&actor->work[l]))
                 fail(world,
                      "client %u (slot %u, state %d) never got lease %u asked at step %llu: word %llx, epoch "
                      "%u",

@@ -42,6 +42,8 @@ struct work {
     uint32_t generation; /* of the daemon under which it began */
     unsigned pieces;
     bool nested; /* a command within the actor's group is in it */
+    bool flying; /* in flight while the program does something else ... */
+    bool told;   /* ... which has been called back to end it */
     uint64_t asked_at_step;
 };
 
@@ -93,7 +95,8 @@ struct world {
     /* How often the interesting things happened: the generator must reach them. */
     struct {
         uint64_t begins, fast_begins, yields, client_kills, daemon_kills, cuts, declared, taken_back,
-            overlaps_passing, groups, nested, outlived, group_kills, placed, plans, efforts, followed;
+            overlaps_passing, groups, nested, outlived, group_kills, placed, plans, efforts, followed,
+            flights, flights_kept;
     } seen;
     char failure[256]; /* "": all invariants held so far */
 };

@@ -20,6 +20,7 @@
  *   4  a restarted daemon grants before the survivors have declared what they run
  *   5  whoever waits sets TURN, also somebody less urgent
  *   6  a holder that is granted the engine while an equal waits is not told so
+ *   7  a client that moves to another page leaves the old word as it was: a thread that has looked there falls asleep on it
  */
 #ifndef MUTANT
 #define MUTANT 0
@@ -53,6 +54,9 @@ bool draining[2];  /* a dead client's work is still on the engine */
 bool private_busy[2]; /* passing through: held without any daemon */
 bool carried[2];   /* the hold in the present page is one that was declared, not granted */
 bool asked[2];     /* a request is under way */
+bool looked[2];    /* the waiting thread has read NONE and is about to sleep on it ... */
+bool stale[2];     /* ... which the word there is no more */
+bool asleep[2];    /* futex: woken by whoever changes the word */
 bool told[2];      /* the daemon is done with telling the holder who waits */
 
 chan to_daemon[2] = [3] of { mtype };
@@ -112,6 +116,10 @@ inline finish(i) {
 inline notice(i) {
     atomic {
         connected[i] = false;
+#if MUTANT != 7
+        stale[i] = true;
+#endif
+        asleep[i] = false;
         private_busy[i] = inside[i] || asked[i]; /* what was asked for is free now */
         word[i] = NONE;
         flagged[i] = false;
@@ -141,12 +149,15 @@ proctype Client(byte i) {
     /* ask, and be granted (or find the hold that was taken over while asking) */
     :: atomic { alive[i] && connected[i] && !inside[i] && !asked[i] && wants > 0 && word[i] == NONE ->
            asked[i] = true; to_daemon[i]!request }
-    :: atomic { alive[i] && connected[i] && asked[i] && word[i] == BUSY ->
+    :: atomic { alive[i] && connected[i] && asked[i] && word[i] == NONE && !looked[i] -> looked[i] = true; stale[i] = false }
+    :: atomic { alive[i] && looked[i] && !asleep[i] && !stale[i] -> asleep[i] = true }
+    :: atomic { alive[i] && looked[i] && !asleep[i] && stale[i] -> looked[i] = false }
+    :: atomic { alive[i] && connected[i] && asked[i] && !looked[i] && word[i] == BUSY ->
            asked[i] = false; wants--; enter(i, !carried[i]) }
     /* no daemon: free */
     :: atomic { alive[i] && !connected[i] && !inside[i] && !asked[i] && wants > 0 ->
            wants--; private_busy[i] = true; enter(i, false) }
-    :: atomic { alive[i] && !connected[i] && asked[i] -> asked[i] = false; wants--; enter(i, false) }
+    :: atomic { alive[i] && !connected[i] && asked[i] && !looked[i] -> asked[i] = false; wants--; enter(i, false) }
     :: alive[i] && inside[i] -> finish(i)
     /* the next command in the same hold; a daemon that has seen an equal's request has said so */
     :: atomic { alive[i] && connected[i] && inside[i] && wants > 0 && !turn[i] ->
@@ -157,7 +168,7 @@ proctype Client(byte i) {
     :: alive[i] && !connected[i] && daemon_alive -> attach(i)
     /* SIGKILL at any moment; what runs drains later */
     :: atomic { alive[i] && faults > 0 ->
-           faults--; alive[i] = false; draining[i] = inside[i] && scheduled[i]; inside[i] = false; asked[i] = false }
+           faults--; alive[i] = false; draining[i] = inside[i] && scheduled[i]; inside[i] = false; asked[i] = false; looked[i] = false; asleep[i] = false }
     :: atomic { !alive[i] && draining[i] -> draining[i] = false; scheduled[i] = false }
     :: !alive[i] && !draining[i] -> break
     /* done: the process ends */
@@ -191,6 +202,8 @@ inline call_in(j) {
 inline grant(i) {
     truth[i] = HELD;
     word[i] = BUSY;
+    stale[i] = true;
+    asleep[i] = false;
     carried[i] = false;
     flagged[i] = (truth[other(i)] == WAITING);
 #if MUTANT == 6
