@@ -25,12 +25,11 @@ typedef _Atomic uint64_t lease_word;
 
 enum lease_state { LEASE_STATE_NONE = 0, LEASE_STATE_IDLE = 1, LEASE_STATE_BUSY = 2 };
 
-#define LEASE_STATE_MASK  UINT64_C(3)
-#define LEASE_FLAG_YIELD  UINT64_C(4) /* somebody more urgent waits: give way at the next piece border */
-#define LEASE_FLAG_WANTED UINT64_C(8) /* somebody waits: give back at the end instead of keeping it IDLE */
-#define LEASE_FLAG_TURN   UINT64_C(16) /* ... and is no less urgent: the end must come with the end of a turn */
-#define LEASE_FLAG_LEFT                                                                                      \
-    UINT64_C(32) /* the client has moved to another page: nobody may sleep here any more */
+#define LEASE_STATE_MASK      UINT64_C(3)
+#define LEASE_FLAG_YIELD      UINT64_C(4) /* somebody more urgent waits: give way at the next piece border */
+#define LEASE_FLAG_WANTED     UINT64_C(8) /* somebody waits: give back at the end instead of keeping it IDLE */
+#define LEASE_FLAG_TURN       UINT64_C(16) /* ... and is no less urgent: the end must come with the end of a turn */
+#define LEASE_FLAG_LEFT       UINT64_C(32) /* the client has moved to another page: sleep there */
 #define LEASE_ASK_TURN        (LEASE_FLAG_WANTED | LEASE_FLAG_TURN)
 #define LEASE_FLAGS           (LEASE_FLAG_YIELD | LEASE_FLAG_WANTED | LEASE_FLAG_TURN)
 #define LEASE_GENERATION_MASK UINT32_C(0xffffff)
