@@ -190,16 +190,21 @@ void engine_leave(struct engine *engine)
     pthread_mutex_unlock(&engine->lock);
 }
 
-int64_t engine_chunk_ns(void)
+int64_t engine_chunk_ns(const struct engine *engine)
 {
-    return recorder_on || layer_tasked() ? ENGINE_PIECE_NS / 2
-                                         : ENGINE_PIECE_NS; /* what a profile sees and a plan counts: short */
+    const baton_nsec calm = 10 * NSEC_PER_SEC; /* nobody asked for so long: nobody will */
+    baton_nsec at = atomic_load_explicit(&engine->gave_way_at, memory_order_relaxed);
+
+    if (recorder_on || layer_tasked()) /* what a profile sees and a plan counts: always short */
+        return ENGINE_PIECE_NS / 2;
+    return at && clock_now() - at < calm ? ENGINE_PIECE_NS / 2 : 4 * ENGINE_PIECE_NS;
 }
 
 static void finish_issued(struct engine *engine);
 
 void engine_give_way(struct engine *engine)
 {
+    atomic_store_explicit(&engine->gave_way_at, clock_now(), memory_order_relaxed);
     if (engine->started && pthread_equal(engine->thread, pthread_self()))
         finish_issued(engine);
     pthread_mutex_lock(&engine->lock);

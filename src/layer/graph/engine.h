@@ -62,6 +62,7 @@ struct engine {
     bool carried; /* the worker's: it stays on the engine from one queued command to the next */
 
     atomic_llong bytes_per_ms; /* measured copy bandwidth; 0: unknown */
+    atomic_llong gave_way_at;  /* when somebody more urgent last wanted it; 0: never */
 };
 
 void engine_init(struct engine *engine, struct device_record *device, enum engine_kind kind);
@@ -81,8 +82,9 @@ void engine_leave(struct engine *engine);
  */
 bool engine_yield_asked(const struct engine *engine);
 
-/* How long a chunk of a copy should take; two are in flight. */
-int64_t engine_chunk_ns(void);
+/* How long a chunk of a copy should take. Each boundary costs some 20 us, and two chunks are on their way when somebody more urgent comes: short ones
+ * for as long as somebody comes, long ones where nobody did for a while. */
+int64_t engine_chunk_ns(const struct engine *engine);
 
 void engine_give_way(struct engine *engine);
 

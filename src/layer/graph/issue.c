@@ -264,8 +264,8 @@ size_t issue_chunk(const struct command *command)
     if (planned > 0) /* two are in flight, and the plan counts them as one */
         return planned > 1 ? (size_t)planned / 2 : 1;
     /* What the bus moves in a certain time, once that is known: the time is what others wait for. */
-    planned =
-        atomic_load_explicit(&engine->bytes_per_ms, memory_order_relaxed) * engine_chunk_ns() / NSEC_PER_MS;
+    planned = atomic_load_explicit(&engine->bytes_per_ms, memory_order_relaxed) * engine_chunk_ns(engine) /
+              NSEC_PER_MS;
     if (planned > 0)
         return planned > CHUNK_OUT ? (size_t)planned / CHUNK_OUT * CHUNK_OUT : CHUNK_OUT;
     return command->engine == ENGINE_COPY_OUT ? CHUNK_OUT : CHUNK_IN;
