@@ -13,6 +13,7 @@
 #include "layer/objects.h"
 #include "layer/program/program.h"
 #include "layer/graph/recorder.h"
+#include "layer/graph/worker.h"
 
 cl_icd_dispatch target;
 struct settings settings;
@@ -68,9 +69,9 @@ static void on_yield(void *user, struct lease *lease)
     for (struct device_record *device = device_records(); device; device = device->next)
         for (int kind = 0; kind < ENGINE_N; kind++)
             if (device->engines[kind].lease == lease) {
-                engine_drain(&device->engines[kind]);
+                worker_drain(&device->engines[kind]);
                 if (engine_other_way(&device->engines[kind]))
-                    engine_drain(engine_other_way(&device->engines[kind]));
+                    worker_drain(engine_other_way(&device->engines[kind]));
             }
 }
 
@@ -160,7 +161,7 @@ static void at_exit(void)
     if (layer_off())
         return;
     program_stop();
-    engine_stop_all();
+    worker_stop_all();
     recorder_stop();
     if (known && settings.stats[0])
         (void)session_write_stats(known, settings.stats);

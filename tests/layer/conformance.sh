@@ -40,6 +40,7 @@ same "fake, small chunks" "$scratch/fake" OCL_ICD_VENDORS="$fake" BATON_CHUNK=10
 same "fake, queued in odd chunks" "$scratch/fake" OCL_ICD_VENDORS="$fake" BATON_CHUNK=333 BATON_TEST_QUEUE=1
 same "fake, one group a piece" "$scratch/fake" OCL_ICD_VENDORS="$fake" BATON_SLICE=1
 same "fake, three groups a piece, chunks" "$scratch/fake" OCL_ICD_VENDORS="$fake" BATON_SLICE=3 BATON_CHUNK=700
+same "fake, a program of the plan: one command at a time" "$scratch/fake" OCL_ICD_VENDORS="$fake" BATON_TASK=planned
 same "fake, synchronous" "$scratch/fake" OCL_ICD_VENDORS="$fake" FAKE_CL=sync
 same "fake, synchronous, one group a piece" "$scratch/fake" OCL_ICD_VENDORS="$fake" FAKE_CL=sync BATON_SLICE=1
 same "fake, slow commands" "$scratch/fake" OCL_ICD_VENDORS="$fake" FAKE_CL="duration NDRangeKernel 200;duration ReadBuffer 100"

@@ -118,18 +118,23 @@ stop_daemon TERM
 
 # Of a planned program no more is in flight than its plan counts: one launch at a time where nothing of it is cut. Another one keeps several.
 printf 'platform: {cpus: 2, gpus: 1}\ntasks: [{name: planned, period_ms: 100, segments: [{cpu_ms: 1}, {kernel_ms: 1}]}]\n' >"$scratch/tasks.yaml"
-in_flight() { # NAME...: environment; how many launches were in the driver at once, at most
+in_flight() { # PAUSE_MS DEPTH NAME=VALUE...; how many launches were in the driver at once, at most
+    local pause=$1 depth=$2
+    shift 2
     rm -f "$scratch/log"
-    under 50 "$scratch/stats" env FAKE_CL="group_ns scale 100000" FAKE_CL_LOG="$scratch/log" "$@" "$load" 0.5 1 0 8 >"$scratch/out" &&
+    under 50 "$scratch/stats" env FAKE_CL="group_ns scale 100000" FAKE_CL_LOG="$scratch/log" "$@" "$load" 0.5 1 "$pause" "$depth" >"$scratch/out" &&
         awk '$1 == "NDRangeKernel" && $7 > most { most = $7 } END { print most + 0 }' "$scratch/log"
 }
 start_daemon --tasks "$scratch/tasks.yaml"
-many=$(in_flight BATON_NAME=other)
+many=$(in_flight 0 8 BATON_NAME=other)
 [ "${many:-0}" -gt 1 ]
 verdict $? "launches of a program that is not planned are given to the driver ahead (${many:-none}; $(cat "$scratch/out"))"
-one=$(in_flight BATON_TASK=planned)
+one=$(in_flight 0 8 BATON_TASK=planned)
 [ "${one:-0}" -eq 1 ]
 verdict $? "those of a planned program one at a time (${one:-none}; $(cat "$scratch/out"))"
+one=$(in_flight 0.05 2 BATON_TASK=planned) # slow enough that launches go through the worker and past it, in turns
+[ "${one:-0}" -eq 1 ]
+verdict $? "whichever way they take (${one:-none}; $(cat "$scratch/out"))"
 
 # The baseline runs everything whole.
 start_daemon --profile fifo

@@ -145,6 +145,8 @@ way "two devices" alone split_launches "POCL_DEVICES=basic basic" BATON_GPUS=all
 way "fake driver" fake kernel_launches "$fake" -- -p
 way "fake driver, in pieces" fake pieces "$fake" BATON_SLICE=2 BATON_CHUNK=4KiB -- -p
 way "fake driver, queued, two programs" worlds kernel_launches "$fake" BATON_TEST_QUEUE=1 -- -p -t 2
+way "fake driver, of a plan, two programs" worlds kernel_launches "$fake" BATON_TASK=planned -- -p -t 2
+way "of a plan, two threads" relay kernel_launches POCL_DEVICES=basic BATON_TASK=planned -- -r
 again "two devices" 23 "POCL_DEVICES=basic basic" BATON_GPUS=all --
 again "two devices" 5 "POCL_DEVICES=basic basic" BATON_GPUS=all -- -g
 if [ -n "$soak" ]; then

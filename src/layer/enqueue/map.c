@@ -28,7 +28,7 @@ static bool at_once(struct queue_record *queue, cl_mem mem, cl_map_flags flags, 
     if (validate_waits(queue, *n, *waits) != CL_SUCCESS) {
         if (atomic_load(&queue->n_unissued) > 0)
             return false;
-        engine_enter(engine);
+        engine_enter(engine, ENGINE_ALONE);
         return true;
     }
     if (!submit_unhindered(queue, *n, *waits)) {
@@ -39,8 +39,8 @@ static bool at_once(struct queue_record *queue, cl_mem mem, cl_map_flags flags, 
     if (!spread_admits(&draft, blocking))
         return false;
     if (blocking)
-        engine_enter(engine);
-    else if (!engine_try_enter(engine))
+        engine_enter(engine, ENGINE_ALONE);
+    else if (!engine_try_enter(engine, ENGINE_ALONE))
         return false;
     *n = 0;
     *waits = NULL;
@@ -53,7 +53,7 @@ static void after(struct queue_record *queue, struct mem_record *mem, cl_int cod
 {
     if (recorder_on && code == CL_SUCCESS)
         recorder_copy(ENGINE_COPY_OUT, mem ? mem->size : 0, begin_at, clock_now());
-    engine_leave(&queue->device->engines[ENGINE_COPY_OUT]);
+    engine_leave(&queue->device->engines[ENGINE_COPY_OUT], ENGINE_ALONE);
     if (code == CL_SUCCESS && mem)
         map_note(mem, pointer);
     if (blocking)

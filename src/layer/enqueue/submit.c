@@ -263,7 +263,7 @@ static cl_int issue_now(struct engine *engine, struct command *draft, cl_bool bl
                 issue_learn(engine, issue_bytes(draft), end_at - begin_at);
         }
         if (draft->leased)
-            engine_leave(engine);
+            engine_leave(engine, predicted);
         if (event && ret_event)
             *ret_event = event;
         else if (event)
@@ -308,12 +308,13 @@ cl_int submit(struct command *draft, cl_bool blocking, cl_uint n, const cl_event
         if (!spread_admits(draft, blocking))
             direct = false;
         else if (has_lease_to_wait_for(draft, blocking))
-            engine_enter(engine);
-        else if (draft->leased && (!engine_flight_room(engine, predicted) || !engine_try_enter(engine)))
+            engine_enter(engine, predicted);
+        else if (draft->leased &&
+                 (!engine_flight_room(engine, predicted) || !engine_try_enter(engine, predicted)))
             direct = false;
         if (direct && bytes > chunk) {
             code = cut_here(engine, draft, ret_event);
-            engine_leave(engine);
+            engine_leave(engine, predicted);
             submit_waited();
             return code;
         }

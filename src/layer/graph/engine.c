@@ -1,28 +1,15 @@
 #include "layer/graph/engine.h"
 
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "client/lease.h"
-#include "layer/graph/graph.h"
 #include "layer/graph/issue.h"
-#include "layer/graph/launch.h"
+#include "layer/graph/recorder.h"
+#include "layer/graph/worker.h"
 #include "layer/layer.h"
 #include "layer/objects.h"
-#include "layer/graph/recorder.h"
-#include "layer/spread/spread.h"
 
 #define GRANT_POLL_NS                                                                                        \
     (50 * NSEC_PER_MS) /* how often a worker that waits for a grant looks whether the process ends */
-
-#define TWIN_POLL_NS (1 * NSEC_PER_MS) /* how often a worker that waits for a build looks for other duties */
-
-enum { MAX_ISSUED = 64 };
-
-static atomic_bool stopping;
 
 void engine_init(struct engine *engine, struct device_record *device, enum engine_kind kind)
 {
@@ -57,14 +44,42 @@ static void hold(struct engine *engine, bool held)
 }
 
 /*
+ * What somebody more urgent waits for. The analysis counts that as the longest piece of a less urgent task (B, docs/analysis.md), so a program of the plan has
+ * no more; where the plan cuts nothing of it, one command at a time.
+ */
+int64_t engine_most_in_flight(void)
+{
+    int64_t most = 2 * ENGINE_PIECE_NS;
+
+    return layer_tasked() && layer_piece() < most ? layer_piece() : most;
+}
+
+/* Under the lock: may a command of that length go to the driver beside those that are there? */
+static bool has_room(const struct engine *engine, int64_t ns)
+{
+    return ns == ENGINE_STAY || engine->n_ahead == 0 || !layer_tasked() ||
+           engine->ahead_ns + ns <= engine_most_in_flight();
+}
+
+/* Under the lock. */
+static void come_in(struct engine *engine, int64_t ns)
+{
+    engine->users++;
+    if (ns == ENGINE_STAY)
+        return;
+    engine->n_ahead++;
+    engine->ahead_ns += ns;
+}
+
+/*
  * Under the lock: may one more come in? Not when asked to yield, nor when our turn is over. Only equals take turns: to leave
  * for somebody less urgent would let a piece of theirs in before each command of a full pipeline, and no analysis counts that.
  */
-static bool open_to_more(struct engine *engine)
+static bool open_to_more(struct engine *engine, int64_t ns)
 {
     baton_nsec now_at;
 
-    if (!engine->held || engine_yield_asked(engine))
+    if (!engine->held || !has_room(engine, ns) || engine_yield_asked(engine))
         return false;
     if (engine->users == 0 || !engine->lease || !lease_turn_asked(engine->lease))
         return true;
@@ -74,16 +89,16 @@ static bool open_to_more(struct engine *engine)
     return now_at - engine->turn_at < ENGINE_TURN_NS;
 }
 
-bool engine_try_enter(struct engine *engine)
+bool engine_try_enter(struct engine *engine, int64_t ns)
 {
     bool entered;
 
     pthread_mutex_lock(&engine->lock);
     if (!engine->held && !engine->asking)
         hold(engine, !engine->lease || lease_try_begin(engine->lease) == LEASE_BEGUN);
-    entered = open_to_more(engine);
+    entered = open_to_more(engine, ns);
     if (entered)
-        engine->users++;
+        come_in(engine, ns);
     else if (engine->held && engine->users == 0) { /* asked to yield in the same moment */
         hold(engine, false);
         lease_end(engine->lease);
@@ -98,7 +113,7 @@ static bool await_grant(struct engine *engine)
     int answer = LEASE_TIMEOUT;
 
     pthread_mutex_unlock(&engine->lock);
-    while (answer == LEASE_TIMEOUT && !atomic_load(&stopping))
+    while (answer == LEASE_TIMEOUT && !worker_stopping())
         answer = lease_wait(engine->lease, clock_now() + GRANT_POLL_NS);
     pthread_mutex_lock(&engine->lock);
     engine->asking = false;
@@ -133,22 +148,30 @@ static void await_others_of_process(struct engine *engine)
     pthread_cond_timedwait(&engine->changed, &engine->lock, &until);
 }
 
-void engine_enter(struct engine *engine)
+/* Under the lock, which it unlocks and locks. */
+static void reap_all(struct engine *engine)
+{
+    pthread_mutex_unlock(&engine->lock);
+    engine_flight_reap(engine, true);
+    pthread_mutex_lock(&engine->lock);
+}
+
+void engine_enter(struct engine *engine, int64_t ns)
 {
     pthread_mutex_lock(&engine->lock);
-    while (!open_to_more(engine) && !atomic_load(&stopping)) {
+    while (!open_to_more(engine, ns) && !worker_stopping()) {
+        bool room = has_room(engine, ns);
         int answer;
-        if (engine->held && engine->users == 0) { /* kept by nobody, wanted by somebody else */
+        if (room && engine->held && engine->users == 0) { /* kept by nobody, wanted by somebody else */
             hold(engine, false);
             lease_end(engine->lease);
         }
-        if (engine->held && engine->flight_n) { /* to be left: what is in flight holds the lease */
-            pthread_mutex_unlock(&engine->lock);
-            engine_flight_reap(engine, true);
-            pthread_mutex_lock(&engine->lock);
+        if (engine->flight_n &&
+            (engine->held || !room)) { /* what is in flight holds the lease, and takes the room */
+            reap_all(engine);
             continue;
         }
-        if (engine->held || engine->asking) {
+        if (engine->held || engine->asking || !room) {
             pthread_cond_wait(&engine->changed, &engine->lock); /* left, granted, or something is in flight */
             continue;
         }
@@ -165,14 +188,20 @@ void engine_enter(struct engine *engine)
             await_others_of_process(engine);
         }
     }
-    engine->users++;
+    come_in(engine, ns);
     pthread_mutex_unlock(&engine->lock);
 }
 
-/* Under the lock. */
-static void leave_locked(struct engine *engine, unsigned n)
+/* Under the lock: n leave, whose commands were predicted to take so long together. */
+static void leave_locked(struct engine *engine, unsigned n, int64_t ns)
 {
     engine->users -= n;
+    if (ns != ENGINE_STAY) {
+        engine->n_ahead -= n;
+        engine->ahead_ns -= ns;
+        if (layer_tasked())
+            pthread_cond_broadcast(&engine->changed); /* there is room */
+    }
     if (engine->users == 0 && engine->held) {
         hold(engine, false);
         if (engine->lease)
@@ -183,10 +212,10 @@ static void leave_locked(struct engine *engine, unsigned n)
     }
 }
 
-void engine_leave(struct engine *engine)
+void engine_leave(struct engine *engine, int64_t ns)
 {
     pthread_mutex_lock(&engine->lock);
-    leave_locked(engine, 1);
+    leave_locked(engine, 1, ns);
     pthread_mutex_unlock(&engine->lock);
 }
 
@@ -200,13 +229,12 @@ int64_t engine_chunk_ns(const struct engine *engine)
     return at && clock_now() - at < calm ? ENGINE_PIECE_NS / 2 : 4 * ENGINE_PIECE_NS;
 }
 
-static void finish_issued(struct engine *engine);
-
+/* The command that is at a border keeps its room. */
 void engine_give_way(struct engine *engine)
 {
     atomic_store_explicit(&engine->gave_way_at, clock_now(), memory_order_relaxed);
     if (engine->started && pthread_equal(engine->thread, pthread_self()))
-        finish_issued(engine);
+        worker_finish_issued(engine);
     pthread_mutex_lock(&engine->lock);
     if (engine->users == 1 && engine->held && engine->lease) {
         hold(engine, false);
@@ -219,28 +247,17 @@ void engine_give_way(struct engine *engine)
         pthread_mutex_unlock(&engine->lock);
         return;
     }
-    leave_locked(engine, 1);
+    leave_locked(engine, 1, ENGINE_STAY);
     pthread_mutex_unlock(&engine->lock);
     engine_flight_reap(engine, true);
-    engine_enter(engine);
+    engine_enter(engine, ENGINE_STAY);
 }
 
 /* --- direct commands in flight --- */
 
-/*
- * How much may be in flight, by prediction: what somebody more urgent waits for. The analysis counts that as the longest piece of a less urgent task (B,
- * docs/analysis.md), so a program of the plan has no more; where the plan cuts nothing of it, one command at a time.
- */
-static int64_t most_in_flight(void)
-{
-    int64_t most = 2 * ENGINE_PIECE_NS;
-
-    return layer_tasked() && layer_piece() < most ? layer_piece() : most;
-}
-
 bool engine_flight_room(struct engine *engine, int64_t predicted)
 {
-    int64_t most = most_in_flight();
+    int64_t most = engine_most_in_flight();
     bool room;
 
     if (atomic_load_explicit(&engine->flight_any, memory_order_relaxed) == 0)
@@ -263,11 +280,8 @@ void engine_flight_add(struct engine *engine, const struct engine_flight *flight
     bool first;
 
     pthread_mutex_lock(&engine->lock);
-    while (engine->flight_n == ENGINE_FLIGHT) { /* other threads filled it since there was room */
-        pthread_mutex_unlock(&engine->lock);
-        engine_flight_reap(engine, true);
-        pthread_mutex_lock(&engine->lock);
-    }
+    while (engine->flight_n == ENGINE_FLIGHT) /* other threads filled it since there was room */
+        reap_all(engine);
     first = engine->flight_n == 0;
     engine->flight_ordered =
         flight->in_order &&
@@ -305,15 +319,20 @@ static unsigned count_complete(const struct engine *engine)
     return n;
 }
 
-static void pop(struct engine *engine, unsigned n, struct engine_flight ret_flights[])
+/* Under the lock; what they were predicted to take together. */
+static int64_t pop(struct engine *engine, unsigned n, struct engine_flight ret_flights[])
 {
+    int64_t ns = 0;
+
     for (unsigned i = 0; i < n; i++) {
         ret_flights[i] = engine->flight[(engine->flight_first + i) % ENGINE_FLIGHT];
-        engine->flight_ns -= ret_flights[i].predicted;
+        ns += ret_flights[i].predicted;
     }
+    engine->flight_ns -= ns;
     engine->flight_first = (engine->flight_first + n) % ENGINE_FLIGHT;
     engine->flight_n -= n;
     atomic_store_explicit(&engine->flight_any, engine->flight_n, memory_order_relaxed);
+    return ns;
 }
 
 /* With no lock held: measures, and gives the references back. */
@@ -338,8 +357,7 @@ void engine_flight_reap(struct engine *engine, bool wait)
     while (engine->flight_n) {
         n = count_complete(engine);
         if (n) {
-            pop(engine, n, done);
-            leave_locked(engine, n);
+            leave_locked(engine, n, pop(engine, n, done));
             pthread_mutex_unlock(&engine->lock);
             dispose(engine, n, done);
             pthread_mutex_lock(&engine->lock);
@@ -355,257 +373,4 @@ void engine_flight_reap(struct engine *engine, bool wait)
             break;
     }
     pthread_mutex_unlock(&engine->lock);
-}
-
-/* --- the worker --- */
-
-static void finish(struct engine *engine, struct command *command)
-{
-    cl_int status = CL_COMPLETE;
-
-    if (command->driver_event) { /* none: other devices did it all */
-        target.clWaitForEvents(1, &command->driver_event);
-        target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status,
-                              &status, NULL);
-        issue_read_times(engine, command);
-    }
-    status = command->piece_status < 0 ? command->piece_status : status;
-    if (command->leased)
-        engine_leave(engine);
-    graph_complete(command, status > CL_COMPLETE ? CL_COMPLETE : status);
-}
-
-/* Under graph_lock. */
-static struct command *next_issued(struct engine *engine)
-{
-    struct command *command;
-
-    if (list_empty(&engine->issued))
-        return NULL;
-    command = list_entry(engine->issued.next, struct command, in_ready);
-    list_remove(&command->in_ready);
-    engine->n_issued--;
-    engine->issued_ns -= command->predicted;
-    return command;
-}
-
-/* On the worker: its own issued commands hold the lease until it finishes them; nobody else can end that. */
-static void finish_issued(struct engine *engine)
-{
-    struct command *command;
-
-    for (;;) {
-        pthread_mutex_lock(&graph_lock);
-        command = next_issued(engine);
-        pthread_mutex_unlock(&graph_lock);
-        if (!command)
-            return;
-        finish(engine, command);
-    }
-}
-
-/*
- * A command is ready behind the one that ends: stays on the engine in between, if it may. To leave and come back would let a
- * program of lower priority begin a piece at every border of two queued launches.
- */
-static void carry_over(struct engine *engine)
-{
-    engine->carried = engine_try_enter(engine);
-}
-
-static void drop_carried(struct engine *engine)
-{
-    if (engine->carried)
-        engine_leave(engine);
-    engine->carried = false;
-}
-
-static void enter_for_worker(struct engine *engine)
-{
-    bool entered = engine_try_enter(engine);
-
-    drop_carried(engine);
-    if (entered)
-        return;
-    finish_issued(engine);
-    engine_enter(engine);
-}
-
-/* Under graph_lock. */
-static bool take_drain(struct engine *engine)
-{
-    bool asked = engine->drain;
-
-    engine->drain = false;
-    return asked;
-}
-
-/* The rewritten program is being built: nothing of ours holds the engine meanwhile, and what program threads gave the driver is reaped. */
-static void await_twin(struct engine *engine, const struct command *command)
-{
-    bool drain;
-
-    if (launch_decided(command, 0))
-        return;
-    finish_issued(engine);
-    while (!launch_decided(command, clock_now() + TWIN_POLL_NS)) {
-        pthread_mutex_lock(&graph_lock);
-        drain = take_drain(engine);
-        pthread_mutex_unlock(&graph_lock);
-        if (drain)
-            engine_flight_reap(engine, true);
-    }
-}
-
-/* Gives one command to the driver; it is then in `issued`, or already complete. */
-static void issue_one(struct engine *engine, struct command *command)
-{
-    cl_int code = CL_SUCCESS;
-    baton_nsec begin_at;
-    bool done = false;
-
-    if (command->failed_wait) {
-        graph_complete(command, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
-        return;
-    }
-    graph_progress(command, CL_SUBMITTED);
-    if (!command->leased || !launch_decided(command, 0))
-        drop_carried(engine);
-    await_twin(engine, command);
-    if (spread_concerns(command)) {
-        /* It may wait for engines of other devices: then none may be held, and what is in flight here holds this one. */
-        finish_issued(engine);
-        drop_carried(engine);
-        engine_flight_reap(engine, true);
-        begin_at = recorder_on ? clock_now() : 0;
-        code = spread_issue(engine, command, &done);
-        if (recorder_on && done && code == CL_SUCCESS)
-            recorder_spread(command, begin_at);
-    }
-    if (code == CL_SUCCESS && !done) {
-        if (command->leased)
-            enter_for_worker(engine);
-        command->issued_at = clock_now();
-        graph_progress(command, CL_RUNNING);
-        code = issue_command(engine, command);
-        if (code != CL_SUCCESS && command->leased)
-            engine_leave(engine);
-    }
-    if (code != CL_SUCCESS) {
-        graph_complete(command, code);
-        return;
-    }
-    graph_issued(command);
-    pthread_mutex_lock(&graph_lock);
-    list_append(&engine->issued, &command->in_ready);
-    engine->n_issued++;
-    engine->issued_ns += command->predicted;
-    pthread_mutex_unlock(&graph_lock);
-}
-
-/* Under graph_lock: the next command that may go to the driver now. */
-static struct command *next_ready(struct engine *engine)
-{
-    struct command *command;
-
-    if (list_empty(&engine->ready))
-        return NULL;
-    command = list_entry(engine->ready.next, struct command, in_ready);
-    if (engine->n_issued >= MAX_ISSUED ||
-        (engine->n_issued && engine->issued_ns + command->predicted > most_in_flight()))
-        return NULL;
-    list_remove(&command->in_ready);
-    return command;
-}
-
-static void *run_worker(void *argument)
-{
-    struct engine *engine = argument;
-    struct command *command;
-    struct session *session = layer_session();
-    bool more;
-
-    if (session)
-        session_register_thread(session, gettid());
-    pthread_mutex_lock(&graph_lock);
-    while (!engine->stopping) {
-        if ((command = next_ready(engine))) {
-            pthread_mutex_unlock(&graph_lock);
-            issue_one(engine, command);
-            drop_carried(engine);
-        } else if ((command = next_issued(engine))) {
-            more =
-                !list_empty(&engine->ready) && !command->callbacks; /* the program's code may take its time */
-            pthread_mutex_unlock(&graph_lock);
-            if (more && !engine->carried)
-                carry_over(engine);
-            finish(engine, command);
-        } else if (take_drain(engine)) {
-            pthread_mutex_unlock(&graph_lock);
-            engine_flight_reap(engine, true);
-        } else {
-            pthread_cond_wait(&engine->work, &graph_lock);
-            continue;
-        }
-        pthread_mutex_lock(&graph_lock);
-    }
-    pthread_mutex_unlock(&graph_lock);
-    drop_carried(engine);
-    return NULL;
-}
-
-/* Under graph_lock. */
-static void start(struct engine *engine)
-{
-    sigset_t all, old;
-
-    if (engine->started || engine->stopping)
-        return;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    engine->started = pthread_create(&engine->thread, NULL, run_worker, engine) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-}
-
-void engine_ready(struct engine *engine, struct command *command)
-{
-    list_append(&engine->ready, &command->in_ready);
-    start(engine);
-    pthread_cond_signal(&engine->work);
-}
-
-void engine_drain(struct engine *engine)
-{
-    pthread_mutex_lock(&graph_lock);
-    engine->drain = true;
-    start(engine);
-    pthread_cond_signal(&engine->work);
-    pthread_mutex_unlock(&graph_lock);
-}
-
-bool engine_stopping(const struct engine *engine)
-{
-    (void)engine;
-    return atomic_load_explicit(&stopping, memory_order_relaxed);
-}
-
-void engine_stop_all(void)
-{
-    atomic_store(&stopping, true);
-    spread_stop();
-    for (struct device_record *device = device_records(); device; device = device->next)
-        for (int kind = 0; kind < ENGINE_N && device->engines == device->own; kind++) {
-            struct engine *engine = &device->own[kind];
-            bool started;
-            pthread_mutex_lock(&graph_lock);
-            engine->stopping = true;
-            started = engine->started;
-            pthread_cond_broadcast(&engine->work);
-            pthread_mutex_unlock(&graph_lock);
-            pthread_mutex_lock(&engine->lock);
-            pthread_cond_broadcast(&engine->changed);
-            pthread_mutex_unlock(&engine->lock);
-            if (started && !pthread_equal(engine->thread, pthread_self()))
-                pthread_join(engine->thread, NULL);
-        }
 }

@@ -1,10 +1,13 @@
 /*
- * One engine of a device as this process uses it: the hold on its lease, the commands that its worker issues, and the commands
- * that program threads gave to the driver directly and that are still in flight.
+ * One engine of a device as this process uses it: the hold on its lease, what is in the driver, and the commands that program threads gave
+ * it directly and that are still in flight. Queued commands are its worker's (worker.h).
  *
  * The lease is held by the process as a whole; `users` counts who is on the engine. When the daemon asks to yield, nobody
  * new enters; the last to leave gives the lease back. The same when somebody no less urgent has waited for ENGINE_TURN_NS:
  * a program that keeps its pipeline full never leaves by itself, and its equals would wait for ever.
+ *
+ * Whoever enters says how long its command is predicted to run. A program of the plan has no more in the driver than the plan counts, from all its threads
+ * together: who does not fit waits, or asks the worker.
  */
 #ifndef LAYER_GRAPH_ENGINE_H
 #define LAYER_GRAPH_ENGINE_H
@@ -26,6 +29,9 @@ enum { ENGINE_FLIGHT = 256 };
 #define ENGINE_PIECE_NS (500 * NSEC_PER_US) /* about how long a piece of a kernel runs */
 #define ENGINE_TURN_NS  (5 * NSEC_PER_MS)   /* how long commands may follow each other while equals wait */
 
+#define ENGINE_ALONE (2 * ENGINE_PIECE_NS) /* a command of unknown length: in a program of the plan, alone */
+#define ENGINE_STAY  INT64_C(-1)           /* no command: only to keep the engine */
+
 struct engine_flight {
     cl_event event;                   /* a reference of ours */
     const struct queue_record *queue; /* only compared */
@@ -44,6 +50,8 @@ struct engine {
     pthread_cond_t changed;
     unsigned users;
     bool held, asking;
+    unsigned n_ahead; /* commands of those users, and what they are predicted to take */
+    int64_t ahead_ns;
     baton_nsec turn_at; /* when it was first seen that an equal waits for this hold to end; 0: not yet */
     struct engine_flight flight[ENGINE_FLIGHT]; /* ring of direct commands */
     unsigned flight_first, flight_n;
@@ -71,10 +79,14 @@ void engine_init(struct engine *engine, struct device_record *device, enum engin
 struct engine *engine_other_way(struct engine *engine);
 
 /* Enters without waiting: false if the lease is elsewhere or must be given back. */
-bool engine_try_enter(struct engine *engine);
-/* Enters, waiting for the grant. */
-void engine_enter(struct engine *engine);
-void engine_leave(struct engine *engine);
+bool engine_try_enter(struct engine *engine, int64_t ns);
+/* Enters, waiting for the grant and for room. */
+void engine_enter(struct engine *engine, int64_t ns);
+/* With what it entered with. */
+void engine_leave(struct engine *engine, int64_t ns);
+
+/* How much a program may have in the driver, by prediction. */
+int64_t engine_most_in_flight(void);
 
 /*
  * Between two pieces, with nothing of this thread in flight any more when it answers true: gives way if asked and waits
@@ -96,15 +108,5 @@ void engine_flight_add(struct engine *engine, const struct engine_flight *flight
 bool engine_flight_room(struct engine *engine, int64_t predicted);
 /* Leaves for all completed ones, oldest first; wait: for all. */
 void engine_flight_reap(struct engine *engine, bool wait);
-
-/* With graph_lock held: hands a command whose waits are over to the worker, starting it when needed. */
-void engine_ready(struct engine *engine, struct command *command);
-
-/* The daemon wants the lease while the program computes: the worker waits for the ring, then the lease goes back. */
-void engine_drain(struct engine *engine);
-
-/* At exit: lets the workers end at the next piece border and joins them; what is queued stays undone. */
-void engine_stop_all(void);
-bool engine_stopping(const struct engine *engine);
 
 #endif

@@ -5,6 +5,7 @@
 #include "layer/graph/graph.h"
 #include "layer/layer.h"
 #include "layer/graph/map.h"
+#include "layer/graph/worker.h"
 #include "layer/objects.h"
 
 /* Commands of one queue that the driver has not been given, before enqueue calls wait. */
@@ -34,7 +35,7 @@ static void wait_over(struct command *command, bool failed)
 {
     command->failed_wait = command->failed_wait || failed;
     if (--command->n_waiting == 0)
-        engine_ready(&command->queue->device->engines[command->engine], command);
+        worker_ready(&command->queue->device->engines[command->engine], command);
 }
 
 /* Under graph_lock. No memory: falls back to waiting right here, which keeps the order at the price of blocking. */

@@ -1,4 +1,5 @@
 #include "layer/graph/launch.h"
+#include "layer/graph/worker.h"
 
 #include <string.h>
 
@@ -274,7 +275,7 @@ cl_int launch_pieces(struct issue_pipe *pipe, cl_kernel kernel, struct launch_cu
 {
     cl_int code = CL_SUCCESS;
 
-    while (begin < end && code == CL_SUCCESS && !engine_stopping(pipe->engine)) {
+    while (begin < end && code == CL_SUCCESS && !worker_stopping()) {
         issue_pipe_turn(pipe);
         cut->step = next_step(cut, pipe->command->u.launch.kernel);
         code = issue_piece(pipe, kernel, cut, begin, end, &begin);

@@ -105,7 +105,7 @@ static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct
     baton_nsec begin_at;
     cl_int code;
 
-    engine_enter(engine);
+    engine_enter(engine, ENGINE_ALONE);
     begin_at = clock_now();
     crossing_begin(&queue->device->crossing, false);
     if (out)
@@ -116,7 +116,7 @@ static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct
                                            memory, 0, NULL, NULL);
     crossing_end(&queue->device->crossing);
     issue_report(engine, begin_at, clock_now());
-    engine_leave(engine);
+    engine_leave(engine, ENGINE_ALONE);
     return code;
 }
 
@@ -150,14 +150,14 @@ const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct 
 
     if (buffer->image)
         return read_pixels(buffer, place, home, ret_code);
-    engine_enter(engine);
+    engine_enter(engine, ENGINE_ALONE);
     begin_at = clock_now();
     crossing_begin(&queue->device->crossing, false);
     pointer = target.clEnqueueMapBuffer(queue->handle, handle_at(buffer, place), CL_TRUE, CL_MAP_READ,
                                         range.begin, range_length(range), 0, NULL, NULL, ret_code);
     crossing_end(&queue->device->crossing);
     issue_report(engine, begin_at, clock_now());
-    engine_leave(engine);
+    engine_leave(engine, ENGINE_ALONE);
     return *ret_code == CL_SUCCESS ? pointer : NULL;
 }
 
@@ -275,7 +275,7 @@ cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range
         baton_nsec begin_at;
 
         size = range.end - at < chunk_size() ? range.end - at : chunk_size();
-        engine_enter(engine);
+        engine_enter(engine, ENGINE_ALONE);
         begin_at = clock_now();
         crossing_begin(&queue->device->crossing, false);
         code =
@@ -283,7 +283,7 @@ cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range
                                         (const unsigned char *)bytes + (at - range.begin), 0, NULL, &event);
         crossing_end(&queue->device->crossing);
         issue_report(engine, begin_at, clock_now());
-        engine_leave(engine);
+        engine_leave(engine, ENGINE_ALONE);
         if (last && last != first)
             target.clReleaseEvent(last);
         last = event;

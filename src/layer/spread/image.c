@@ -90,7 +90,7 @@ cl_int image_transfer(const struct spread_image *image, const struct queue_recor
         region[0] = image->region[0];
         region[1] = n;
         region[2] = 1;
-        engine_enter(engine);
+        engine_enter(engine, ENGINE_ALONE);
         begin_at = clock_now();
         crossing_begin(&queue->device->crossing, false);
         code = out ? target.clEnqueueReadImage(queue->handle, mem, CL_TRUE, origin, region, row, 0,
@@ -99,7 +99,7 @@ cl_int image_transfer(const struct spread_image *image, const struct queue_recor
                                                 memory + at * row, 0, NULL, NULL);
         crossing_end(&queue->device->crossing);
         issue_report(engine, begin_at, clock_now());
-        engine_leave(engine);
+        engine_leave(engine, ENGINE_ALONE);
     }
     return code;
 }

@@ -47,8 +47,9 @@ static int find_free(struct device_record *home, struct further_device *const he
 {
     const struct device_record *there = job_place == PLACE_HOME ? home : device_at(job_place)->record;
 
-    if (engine_try_enter(&there->engines[ENGINE_EXECUTION])) {
-        engine_leave(&there->engines[ENGINE_EXECUTION]); /* stays with us, idle, until the launch takes it */
+    if (engine_try_enter(&there->engines[ENGINE_EXECUTION], ENGINE_STAY)) {
+        engine_leave(&there->engines[ENGINE_EXECUTION],
+                     ENGINE_STAY); /* stays with us, idle, until the launch takes it */
         return job_place;
     }
     return ask_daemon(home, helpers, n);

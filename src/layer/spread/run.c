@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "layer/graph/graph.h"
+#include "layer/graph/worker.h"
 #include "layer/layer.h"
 #include "layer/spread/split.h"
 
@@ -41,7 +42,7 @@ static cl_int run_pieces(struct issue_pipe *pipe, cl_kernel kernel, struct launc
     command->first_event = NULL;
     if (code == CL_SUCCESS)
         code = command->piece_status < 0 ? command->piece_status : status < 0 ? status : CL_SUCCESS;
-    return code == CL_SUCCESS && engine_stopping(pipe->engine) ? CL_OUT_OF_RESOURCES : code;
+    return code == CL_SUCCESS && worker_stopping() ? CL_OUT_OF_RESOURCES : code;
 }
 
 static void make_command(const struct split *split, struct queue_record *queue, struct command *ret_command)
@@ -87,12 +88,12 @@ static void run_share(struct device_task *task)
         return;
     make_command(split, &share->device->shares, &share->command);
     issue_pipe_begin(&pipe, engine, &share->command);
-    engine_enter(engine);
+    engine_enter(engine, ENGINE_ALONE);
     share->began_at = clock_now();
     share->code = run_pieces(&pipe, kernel, split->cut, share->begin, share->end);
     share->ended_at = clock_now();
     issue_report(engine, share->began_at, share->ended_at);
-    engine_leave(engine);
+    engine_leave(engine, ENGINE_ALONE);
 }
 
 /* The home share, on the program's own command: its events are the launch's. */
@@ -111,7 +112,7 @@ static cl_int run_home(struct split *split, struct engine *engine, struct comman
         return code;
     set_steps(&cut, command->queue->device);
     issue_pipe_begin(&pipe, engine, command);
-    engine_enter(engine);
+    engine_enter(engine, ENGINE_ALONE);
     command->issued_at = share->began_at = clock_now();
     code = launch_pieces(&pipe, own->handle, &cut, share->begin, share->end);
     if (code == CL_SUCCESS && command->driver_event) {
@@ -125,7 +126,7 @@ static cl_int run_home(struct split *split, struct engine *engine, struct comman
     }
     share->ended_at = clock_now();
     issue_report(engine, share->began_at, share->ended_at);
-    engine_leave(engine);
+    engine_leave(engine, ENGINE_ALONE);
     kernel_give_back(split->kernel, true, own);
     return code;
 }
@@ -145,9 +146,9 @@ cl_int split_at_home(struct split *split, struct queue_record *queue, uint32_t b
         return code;
     make_command(split, queue, &command);
     issue_pipe_begin(&pipe, engine, &command);
-    engine_enter(engine);
+    engine_enter(engine, ENGINE_ALONE);
     code = run_pieces(&pipe, own->handle, split->cut, begin, end);
-    engine_leave(engine);
+    engine_leave(engine, ENGINE_ALONE);
     kernel_give_back(split->kernel, true, own);
     return code;
 }

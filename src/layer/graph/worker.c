@@ -1,0 +1,270 @@
+#include "layer/graph/worker.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "client/session.h"
+#include "layer/graph/graph.h"
+#include "layer/graph/issue.h"
+#include "layer/graph/launch.h"
+#include "layer/graph/recorder.h"
+#include "layer/layer.h"
+#include "layer/objects.h"
+#include "layer/spread/spread.h"
+
+#define TWIN_POLL_NS (1 * NSEC_PER_MS) /* how often a worker that waits for a build looks for other duties */
+
+enum { MAX_ISSUED = 64 };
+
+static atomic_bool stopping;
+
+static void finish(struct engine *engine, struct command *command)
+{
+    cl_int status = CL_COMPLETE;
+
+    if (command->driver_event) { /* none: other devices did it all */
+        target.clWaitForEvents(1, &command->driver_event);
+        target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status,
+                              &status, NULL);
+        issue_read_times(engine, command);
+    }
+    status = command->piece_status < 0 ? command->piece_status : status;
+    if (command->leased)
+        engine_leave(engine, command->predicted);
+    graph_complete(command, status > CL_COMPLETE ? CL_COMPLETE : status);
+}
+
+/* Under graph_lock. */
+static struct command *next_issued(struct engine *engine)
+{
+    struct command *command;
+
+    if (list_empty(&engine->issued))
+        return NULL;
+    command = list_entry(engine->issued.next, struct command, in_ready);
+    list_remove(&command->in_ready);
+    engine->n_issued--;
+    engine->issued_ns -= command->predicted;
+    return command;
+}
+
+/* On the worker: its own issued commands hold the lease until it finishes them; nobody else can end that. */
+void worker_finish_issued(struct engine *engine)
+{
+    struct command *command;
+
+    for (;;) {
+        pthread_mutex_lock(&graph_lock);
+        command = next_issued(engine);
+        pthread_mutex_unlock(&graph_lock);
+        if (!command)
+            return;
+        finish(engine, command);
+    }
+}
+
+/*
+ * A command is ready behind the one that ends: stays on the engine in between, if it may. To leave and come back would let a
+ * program of lower priority begin a piece at every border of two queued launches.
+ */
+static void carry_over(struct engine *engine)
+{
+    engine->carried = engine_try_enter(engine, ENGINE_STAY);
+}
+
+static void drop_carried(struct engine *engine)
+{
+    if (engine->carried)
+        engine_leave(engine, ENGINE_STAY);
+    engine->carried = false;
+}
+
+static void enter_for(struct engine *engine, const struct command *command)
+{
+    bool entered = engine_try_enter(engine, command->predicted);
+
+    drop_carried(engine);
+    if (entered)
+        return;
+    worker_finish_issued(engine);
+    engine_enter(engine, command->predicted);
+}
+
+/* Under graph_lock. */
+static bool take_drain(struct engine *engine)
+{
+    bool asked = engine->drain;
+
+    engine->drain = false;
+    return asked;
+}
+
+/* The rewritten program is being built: nothing of ours holds the engine meanwhile, and what program threads gave the driver is reaped. */
+static void await_twin(struct engine *engine, const struct command *command)
+{
+    bool drain;
+
+    if (launch_decided(command, 0))
+        return;
+    worker_finish_issued(engine);
+    while (!launch_decided(command, clock_now() + TWIN_POLL_NS)) {
+        pthread_mutex_lock(&graph_lock);
+        drain = take_drain(engine);
+        pthread_mutex_unlock(&graph_lock);
+        if (drain)
+            engine_flight_reap(engine, true);
+    }
+}
+
+/* Gives one command to the driver; it is then in `issued`, or already complete. */
+static void issue_one(struct engine *engine, struct command *command)
+{
+    cl_int code = CL_SUCCESS;
+    baton_nsec begin_at;
+    bool done = false;
+
+    if (command->failed_wait) {
+        graph_complete(command, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+        return;
+    }
+    graph_progress(command, CL_SUBMITTED);
+    if (!command->leased || !launch_decided(command, 0))
+        drop_carried(engine);
+    await_twin(engine, command);
+    if (spread_concerns(command)) {
+        /* It may wait for engines of other devices: then none may be held, and what is in flight here holds this one. */
+        worker_finish_issued(engine);
+        drop_carried(engine);
+        engine_flight_reap(engine, true);
+        begin_at = recorder_on ? clock_now() : 0;
+        code = spread_issue(engine, command, &done);
+        if (recorder_on && done && code == CL_SUCCESS)
+            recorder_spread(command, begin_at);
+    }
+    if (code == CL_SUCCESS && !done) {
+        if (command->leased)
+            enter_for(engine, command);
+        command->issued_at = clock_now();
+        graph_progress(command, CL_RUNNING);
+        code = issue_command(engine, command);
+        if (code != CL_SUCCESS && command->leased)
+            engine_leave(engine, command->predicted);
+    }
+    if (code != CL_SUCCESS) {
+        graph_complete(command, code);
+        return;
+    }
+    graph_issued(command);
+    pthread_mutex_lock(&graph_lock);
+    list_append(&engine->issued, &command->in_ready);
+    engine->n_issued++;
+    engine->issued_ns += command->predicted;
+    pthread_mutex_unlock(&graph_lock);
+}
+
+/* Under graph_lock: the next command that may go to the driver now. */
+static struct command *next_ready(struct engine *engine)
+{
+    struct command *command;
+
+    if (list_empty(&engine->ready))
+        return NULL;
+    command = list_entry(engine->ready.next, struct command, in_ready);
+    if (engine->n_issued >= MAX_ISSUED ||
+        (engine->n_issued && engine->issued_ns + command->predicted > engine_most_in_flight()))
+        return NULL;
+    list_remove(&command->in_ready);
+    return command;
+}
+
+static void *run_worker(void *argument)
+{
+    struct engine *engine = argument;
+    struct command *command;
+    struct session *session = layer_session();
+    bool more;
+
+    if (session)
+        session_register_thread(session, gettid());
+    pthread_mutex_lock(&graph_lock);
+    while (!engine->stopping) {
+        if ((command = next_ready(engine))) {
+            pthread_mutex_unlock(&graph_lock);
+            issue_one(engine, command);
+            drop_carried(engine);
+        } else if ((command = next_issued(engine))) {
+            more =
+                !list_empty(&engine->ready) && !command->callbacks; /* the program's code may take its time */
+            pthread_mutex_unlock(&graph_lock);
+            if (more && !engine->carried)
+                carry_over(engine);
+            finish(engine, command);
+        } else if (take_drain(engine)) {
+            pthread_mutex_unlock(&graph_lock);
+            engine_flight_reap(engine, true);
+        } else {
+            pthread_cond_wait(&engine->work, &graph_lock);
+            continue;
+        }
+        pthread_mutex_lock(&graph_lock);
+    }
+    pthread_mutex_unlock(&graph_lock);
+    drop_carried(engine);
+    return NULL;
+}
+
+/* Under graph_lock. */
+static void start(struct engine *engine)
+{
+    sigset_t all, old;
+
+    if (engine->started || engine->stopping)
+        return;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    engine->started = pthread_create(&engine->thread, NULL, run_worker, engine) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+void worker_ready(struct engine *engine, struct command *command)
+{
+    list_append(&engine->ready, &command->in_ready);
+    start(engine);
+    pthread_cond_signal(&engine->work);
+}
+
+void worker_drain(struct engine *engine)
+{
+    pthread_mutex_lock(&graph_lock);
+    engine->drain = true;
+    start(engine);
+    pthread_cond_signal(&engine->work);
+    pthread_mutex_unlock(&graph_lock);
+}
+
+bool worker_stopping(void)
+{
+    return atomic_load_explicit(&stopping, memory_order_relaxed);
+}
+
+void worker_stop_all(void)
+{
+    atomic_store(&stopping, true);
+    spread_stop();
+    for (struct device_record *device = device_records(); device; device = device->next)
+        for (int kind = 0; kind < ENGINE_N && device->engines == device->own; kind++) {
+            struct engine *engine = &device->own[kind];
+            bool started;
+            pthread_mutex_lock(&graph_lock);
+            engine->stopping = true;
+            started = engine->started;
+            pthread_cond_broadcast(&engine->work);
+            pthread_mutex_unlock(&graph_lock);
+            pthread_mutex_lock(&engine->lock);
+            pthread_cond_broadcast(&engine->changed);
+            pthread_mutex_unlock(&engine->lock);
+            if (started && !pthread_equal(engine->thread, pthread_self()))
+                pthread_join(engine->thread, NULL);
+        }
+}
