@@ -11,6 +11,8 @@
 #define GRANT_POLL_NS                                                                                        \
     (50 * NSEC_PER_MS) /* how often a worker that waits for a grant looks whether the process ends */
 
+enum { REAPED = 64 }; /* at once: they stand on the stack of a program's thread */
+
 void engine_init(struct engine *engine, struct device_record *device, enum engine_kind kind)
 {
     engine->device = device;
@@ -148,13 +150,7 @@ static void await_others_of_process(struct engine *engine)
     pthread_cond_timedwait(&engine->changed, &engine->lock, &until);
 }
 
-/* Under the lock, which it unlocks and locks. */
-static void reap_all(struct engine *engine)
-{
-    pthread_mutex_unlock(&engine->lock);
-    engine_flight_reap(engine, true);
-    pthread_mutex_lock(&engine->lock);
-}
+static void reap_locked(struct engine *engine, bool wait);
 
 void engine_enter(struct engine *engine, int64_t ns)
 {
@@ -168,7 +164,7 @@ void engine_enter(struct engine *engine, int64_t ns)
         }
         if (engine->flight_n &&
             (engine->held || !room)) { /* what is in flight holds the lease, and takes the room */
-            reap_all(engine);
+            reap_locked(engine, true);
             continue;
         }
         if (engine->held || engine->asking || !room) {
@@ -255,48 +251,6 @@ void engine_give_way(struct engine *engine)
 
 /* --- direct commands in flight --- */
 
-bool engine_flight_room(struct engine *engine, int64_t predicted)
-{
-    int64_t most = engine_most_in_flight();
-    bool room;
-
-    if (atomic_load_explicit(&engine->flight_any, memory_order_relaxed) == 0)
-        return true;
-    pthread_mutex_lock(&engine->lock);
-    room = engine->flight_n < ENGINE_FLIGHT / 2 && engine->flight_ns + predicted <= most / 2;
-    pthread_mutex_unlock(&engine->lock);
-    if (room) /* looking at events costs more than remembering them: only when it may matter */
-        return true;
-    engine_flight_reap(engine, false);
-    pthread_mutex_lock(&engine->lock);
-    room =
-        engine->flight_n == 0 || (engine->flight_n < ENGINE_FLIGHT && engine->flight_ns + predicted <= most);
-    pthread_mutex_unlock(&engine->lock);
-    return room;
-}
-
-void engine_flight_add(struct engine *engine, const struct engine_flight *flight)
-{
-    bool first;
-
-    pthread_mutex_lock(&engine->lock);
-    while (engine->flight_n == ENGINE_FLIGHT) /* other threads filled it since there was room */
-        reap_all(engine);
-    first = engine->flight_n == 0;
-    engine->flight_ordered =
-        flight->in_order &&
-        (first || (engine->flight_ordered && engine->flight[engine->flight_first].queue == flight->queue));
-    engine->flight[(engine->flight_first + engine->flight_n) % ENGINE_FLIGHT] = *flight;
-    engine->flight_n++;
-    engine->flight_ns += flight->predicted;
-    atomic_store_explicit(&engine->flight_any, engine->flight_n, memory_order_relaxed);
-    if (first)
-        pthread_cond_broadcast(&engine->changed); /* whoever waits for us to leave must now reap */
-    pthread_mutex_unlock(&engine->lock);
-    if (first && engine->lease)
-        lease_arm_reaper(engine->lease, true);
-}
-
 static bool is_complete(cl_event event)
 {
     cl_int status = CL_COMPLETE;
@@ -305,18 +259,32 @@ static bool is_complete(cl_event event)
     return status <= CL_COMPLETE;
 }
 
+static bool flight_complete(const struct engine *engine, unsigned index)
+{
+    return is_complete(engine->flight[(engine->flight_first + index) % ENGINE_FLIGHT].event);
+}
+
 /* Under the lock: how many of the oldest are complete, asking as few events as possible. */
 static unsigned count_complete(const struct engine *engine)
 {
-    unsigned n = 0;
+    unsigned least = 0, most = engine->flight_n;
 
-    if (engine->flight_ordered && engine->flight_n > 1 &&
-        is_complete(engine->flight[(engine->flight_first + engine->flight_n - 1) % ENGINE_FLIGHT].event))
-        return engine->flight_n;
-    while (n < engine->flight_n &&
-           is_complete(engine->flight[(engine->flight_first + n) % ENGINE_FLIGHT].event))
-        n++;
-    return n;
+    if (!engine->flight_ordered) {
+        while (least < most && flight_complete(engine, least))
+            least++;
+        return least;
+    }
+    if (most == 0 || flight_complete(engine, most - 1))
+        return most;
+    for (most--; least < most;) { /* the first `least` are, the one at `most` is not */
+        unsigned middle = least + (most - least) / 2;
+
+        if (flight_complete(engine, middle))
+            least = middle + 1;
+        else
+            most = middle;
+    }
+    return least;
 }
 
 /* Under the lock; what they were predicted to take together. */
@@ -346,31 +314,95 @@ static void dispose(struct engine *engine, unsigned n, const struct engine_fligh
     }
 }
 
-void engine_flight_reap(struct engine *engine, bool wait)
+/* Under the lock, which it unlocks and locks. */
+static void await_flight(struct engine *engine, unsigned index)
 {
-    struct engine_flight done[ENGINE_FLIGHT];
+    cl_event event = engine->flight[(engine->flight_first + index) % ENGINE_FLIGHT].event;
+
+    target.clRetainEvent(event);
+    pthread_mutex_unlock(&engine->lock);
+    target.clWaitForEvents(1, &event);
+    target.clReleaseEvent(event);
+    pthread_mutex_lock(&engine->lock);
+}
+
+/* Under the lock, which it unlocks and locks. */
+static void reap_locked(struct engine *engine, bool wait)
+{
+    struct engine_flight done[REAPED];
     unsigned n;
 
-    if (atomic_load_explicit(&engine->flight_any, memory_order_relaxed) == 0)
-        return;
-    pthread_mutex_lock(&engine->lock);
     while (engine->flight_n) {
         n = count_complete(engine);
+        n = n < REAPED ? n : REAPED;
         if (n) {
             leave_locked(engine, n, pop(engine, n, done));
             pthread_mutex_unlock(&engine->lock);
             dispose(engine, n, done);
             pthread_mutex_lock(&engine->lock);
         } else if (wait) {
-            cl_event event = engine->flight[engine->flight_first].event;
-            target.clRetainEvent(event);
-            pthread_mutex_unlock(&engine->lock);
-            target.clWaitForEvents(1, &event);
-            target.clReleaseEvent(event);
-            pthread_mutex_lock(&engine->lock);
+            await_flight(engine, 0);
         }
-        if (!wait)
+        if (!wait && n < REAPED)
             break;
     }
+}
+
+void engine_flight_reap(struct engine *engine, bool wait)
+{
+    if (atomic_load_explicit(&engine->flight_any, memory_order_relaxed) == 0)
+        return;
+    pthread_mutex_lock(&engine->lock);
+    reap_locked(engine, wait);
     pthread_mutex_unlock(&engine->lock);
+}
+
+/* Under the lock: for as many, and as much by prediction? */
+static bool flight_fits(const struct engine *engine, int64_t predicted)
+{
+    return engine->flight_n == 0 ||
+           (engine->flight_n < ENGINE_FLIGHT && engine->flight_ns + predicted <= engine_most_in_flight());
+}
+
+bool engine_flight_room(struct engine *engine, int64_t predicted)
+{
+    bool room;
+
+    if (atomic_load_explicit(&engine->flight_any, memory_order_relaxed) == 0)
+        return true;
+    pthread_mutex_lock(&engine->lock);
+    room = flight_fits(engine, predicted);
+    if (!room) { /* looking at events costs more than remembering them: only when it matters */
+        reap_locked(engine, false);
+        /* So many, so they are tiny: to wait for some is quicker than to send the next one through the worker. */
+        if (engine->flight_n >= ENGINE_FLIGHT / 2) {
+            await_flight(engine, engine->flight_n / 2);
+            reap_locked(engine, false);
+        }
+        room = flight_fits(engine, predicted);
+    }
+    pthread_mutex_unlock(&engine->lock);
+    return room;
+}
+
+void engine_flight_add(struct engine *engine, const struct engine_flight *flight)
+{
+    bool first;
+
+    pthread_mutex_lock(&engine->lock);
+    while (engine->flight_n == ENGINE_FLIGHT) /* other threads filled it since there was room */
+        reap_locked(engine, true);
+    first = engine->flight_n == 0;
+    engine->flight_ordered =
+        flight->in_order &&
+        (first || (engine->flight_ordered && engine->flight[engine->flight_first].queue == flight->queue));
+    engine->flight[(engine->flight_first + engine->flight_n) % ENGINE_FLIGHT] = *flight;
+    engine->flight_n++;
+    engine->flight_ns += flight->predicted;
+    atomic_store_explicit(&engine->flight_any, engine->flight_n, memory_order_relaxed);
+    if (first)
+        pthread_cond_broadcast(&engine->changed); /* whoever waits for us to leave must now reap */
+    pthread_mutex_unlock(&engine->lock);
+    if (first && engine->lease)
+        lease_arm_reaper(engine->lease, true);
 }
