@@ -2,9 +2,11 @@
 #include "harness.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "base/random.h"
+#include "layer/spread/border.h"
 #include "layer/spread/coherence.h"
 #include "layer/spread/shares.h"
 
@@ -193,6 +195,7 @@ START_TEST(shares_cover_every_group_once_and_follow_the_speed)
 
         for (unsigned d = 0; d < n; d++)
             total += rates[d] = 0.1 + random_unit(&random);
+        grain = shares_grain(groups, n, grain);
         shares_divide(groups, rates, n, grain, ends);
         for (unsigned d = 0; d < n; d++) {
             double wanted = groups * rates[d] / total;
@@ -213,5 +216,107 @@ START_TEST(shares_cover_every_group_once_and_follow_the_speed)
 }
 END_TEST
 
+enum { GROUPS = 300 };
+
+/* One history of a border: who takes what, against an array with one entry per group. */
+static void check_border(struct random_state *random)
+{
+    uint32_t begin = (uint32_t)random_below(random, 40),
+             end = begin + 2 + (uint32_t)random_below(random, 200);
+    uint32_t nominal = begin + 1 + (uint32_t)random_below(random, end - begin - 1);
+    uint32_t grain = 1 + (uint32_t)random_below(random, 9), low_end = begin, high_begin = end;
+    bool taken[GROUPS] = {false}, over[2] = {false, false};
+    struct border border;
+
+    border_init(&border, begin, nominal, end, grain);
+    border.least = begin + (uint32_t)random_below(random, nominal - begin + 1);
+    border.most = nominal + (uint32_t)random_below(random, end - nominal + 1);
+    while (!over[0] || !over[1]) {
+        enum border_side side = random_below(random, 2) ? BORDER_LOW : BORDER_HIGH;
+        uint32_t step = 1 + (uint32_t)random_below(random, 30), from, to, left = high_begin - low_end;
+        bool own = side == BORDER_LOW ? low_end < nominal : high_begin > nominal;
+
+        if (!border_take(&border, side, step, &from, &to)) {
+            REQUIRE(left == 0 || !own); /* whoever has groups of its own takes them */
+            over[side] = true;
+            continue;
+        }
+        REQUIRE(from < to && (side == BORDER_LOW ? from == low_end : to == high_begin));
+        REQUIRE(own ? to - from <= step : to - from <= left / 2 && (to - from) % grain == 0);
+        REQUIRE(from >= (side == BORDER_HIGH ? border.least : begin) &&
+                to <= (side == BORDER_LOW ? border.most : end));
+        for (uint32_t g = from; g < to; g++) {
+            REQUIRE(!taken[g]);
+            taken[g] = true;
+        }
+        *(side == BORDER_LOW ? &low_end : &high_begin) = side == BORDER_LOW ? to : from;
+    }
+    REQUIRE(low_end == high_begin);
+    REQUIRE((low_end > nominal ? low_end - nominal : nominal - low_end) % grain == 0);
+    border_open(&border, &begin, &end);
+    REQUIRE(begin == end && begin == low_end);
+}
+
+START_TEST(neighbours_take_every_group_once_and_meet_at_a_grain)
+{
+    struct random_state random;
+
+    random_init(&random, 5, 0);
+    for (unsigned i = 0; i < 20000; i++)
+        check_border(&random);
+}
+END_TEST
+
+/* The lower one is done at once; the upper one's part goes over in halves: of 64, 32 + 16 + 8 + 4 + 2 + 1, and the last one stays. */
+START_TEST(who_is_held_up_gives_half_of_what_is_left)
+{
+    struct border border;
+    uint32_t from, to, wanted = 32;
+
+    border_init(&border, 0, 1, 65, 1);
+    ck_assert(border_take(&border, BORDER_LOW, 100, &from, &to));
+    ck_assert_uint_eq(to, 1);
+    for (uint32_t at = 1; wanted; wanted /= 2) {
+        ck_assert(border_take(&border, BORDER_LOW, 100, &from, &to));
+        ck_assert_uint_eq(from, at);
+        ck_assert_uint_eq(to - from, wanted);
+        at = to;
+    }
+    ck_assert(!border_take(&border, BORDER_LOW, 100, &from, &to));
+    ck_assert(border_take(&border, BORDER_HIGH, 100, &from, &to));
+    ck_assert_uint_eq(from, 64);
+    ck_assert_uint_eq(to, 65);
+    ck_assert(!border_take(&border, BORDER_HIGH, 100, &from, &to));
+}
+END_TEST
+
+static struct border shared_border;
+static unsigned char shared_taken[1 << 20];
+
+static void *take_all(void *side)
+{
+    uint32_t from, to;
+
+    while (border_take(&shared_border, side ? BORDER_HIGH : BORDER_LOW, 3, &from, &to))
+        for (uint32_t g = from; g < to; g++)
+            shared_taken[g]++;
+    return NULL;
+}
+
+START_TEST(two_threads_take_every_group_once)
+{
+    pthread_t other;
+
+    border_init(&shared_border, 0, 300000, sizeof shared_taken, 32);
+    ck_assert_int_eq(pthread_create(&other, NULL, take_all, &shared_border), 0);
+    (void)take_all(NULL);
+    pthread_join(other, NULL);
+    for (size_t g = 0; g < sizeof shared_taken; g++)
+        REQUIRE(shared_taken[g] == 1);
+}
+END_TEST
+
 HARNESS_MAIN("spread", 60, ranges_are_a_set_of_bytes, ranges_without_room_forget_and_never_invent,
-             a_valid_copy_holds_what_one_device_would, shares_cover_every_group_once_and_follow_the_speed)
+             a_valid_copy_holds_what_one_device_would, shares_cover_every_group_once_and_follow_the_speed,
+             neighbours_take_every_group_once_and_meet_at_a_grain, who_is_held_up_gives_half_of_what_is_left,
+             two_threads_take_every_group_once)

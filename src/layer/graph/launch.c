@@ -270,15 +270,17 @@ static cl_int issue_piece(struct issue_pipe *pipe, cl_kernel kernel, struct laun
     return CL_SUCCESS;
 }
 
-cl_int launch_pieces(struct issue_pipe *pipe, cl_kernel kernel, struct launch_cut *cut, uint32_t begin,
-                     uint32_t end)
+cl_int launch_pieces(struct issue_pipe *pipe, cl_kernel kernel, struct launch_cut *cut,
+                     struct launch_source source)
 {
     cl_int code = CL_SUCCESS;
 
-    while (begin < end && code == CL_SUCCESS && !worker_stopping()) {
+    while ((source.begin < source.end || source.more) && code == CL_SUCCESS && !worker_stopping()) {
         issue_pipe_turn(pipe);
         cut->step = next_step(cut, pipe->command->u.launch.kernel);
-        code = issue_piece(pipe, kernel, cut, begin, end, &begin);
+        if (source.begin == source.end && !source.more(source.user, cut->step, &source.begin, &source.end))
+            break;
+        code = issue_piece(pipe, kernel, cut, source.begin, source.end, &source.begin);
     }
     return code;
 }
@@ -300,7 +302,7 @@ cl_int launch_issue(struct issue_pipe *pipe, struct command *command)
         launch_count(COUNTER_UNSLICED_OTHER, 1);
         return issue_as_one(command);
     }
-    code = launch_pieces(pipe, own->handle, &cut, 0, cut.n_groups);
+    code = launch_pieces(pipe, own->handle, &cut, (struct launch_source){.end = cut.n_groups});
     kernel_give_back(launch->kernel, true, own);
     return code;
 }

@@ -51,12 +51,20 @@ struct launch_cut {
 bool launch_geometry(const struct command_launch *launch, const struct translate_kernel *about,
                      struct launch_cut *ret_cut);
 
+/* Where a device's groups come from. */
+struct launch_source {
+    uint32_t begin, end; /* these first */
+    /* Then more, about so many; false, or NULL: there are none. Asked as late as possible, since others may take them. */
+    bool (*more)(void *user, uint32_t step, uint32_t *ret_begin, uint32_t *ret_end);
+    void *user;
+};
+
 /*
- * Groups [begin, end) of it on the pipe's command's queue, piece by piece, with a kernel of the rewritten program whose arguments are set.
+ * Groups of it on the pipe's command's queue, piece by piece, with a kernel of the rewritten program whose arguments are set.
  * What was issued last is still in flight when it returns; at exit it stops between pieces.
  */
-cl_int launch_pieces(struct issue_pipe *pipe, cl_kernel kernel, struct launch_cut *cut, uint32_t begin,
-                     uint32_t end);
+cl_int launch_pieces(struct issue_pipe *pipe, cl_kernel kernel, struct launch_cut *cut,
+                     struct launch_source source);
 
 /* What the driver calls a task: PoCL reports it as a launch, and the event of a queued one must say the same. */
 cl_command_type launch_task_type(void);

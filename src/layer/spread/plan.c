@@ -7,6 +7,8 @@
 #include "layer/spread/split.h"
 #include "layer/spread/touch.h"
 
+#define LONG_NS (20 * NSEC_PER_MS) /* a border that moves makes some 20 pieces of each share, 10 us each */
+
 enum { OUTPUTS_OF_BUFFER = 8 };
 
 struct planning {
@@ -114,7 +116,7 @@ static void count_bytes(const struct split *split, struct decision_case *ret_cas
         for (unsigned i = 0; i < split->n_outputs; i++) {
             const struct split_output *output = &split->outputs[i];
             struct range part = output->element && !output->reads
-                                    ? split_own_part(split, output, &split->shares[s])
+                                    ? split_part(split, output, split->shares[s].least, split->shares[s].most)
                                     : output->range;
 
             ret_case->move_bytes += buffer_missing(output->buffer, place, part);
@@ -130,6 +132,44 @@ static void count_bytes(const struct split *split, struct decision_case *ret_cas
         }
 }
 
+/* Is there an output of which a device gets no more than it may write? */
+static bool brings_parts(const struct split *split)
+{
+    for (unsigned i = 0; i < split->n_outputs; i++)
+        if (split->outputs[i].element && !split->outputs[i].reads)
+            return true;
+    return false;
+}
+
+/* It is cut anyway, or so long that the pieces cost nothing. */
+static bool pieces_pay(const struct split *split)
+{
+    double at_home = split->known->rates[0]; /* groups per ns; 0: never measured */
+
+    return layer_slicing() || (settings.slice == SETTING_AUTO && at_home > 0 &&
+                               split->cut.n_groups / at_home >= (double)LONG_NS);
+}
+
+/*
+ * Two neighbours meet at a border that moves. A device's own copy must hold what it does not write, too: where that is brought in parts, there is a quarter more of
+ * it than planned, and the border moves no further. Home has everything.
+ */
+static void pair_up(struct split *split, struct split_share *low, struct split_share *high, uint32_t grain)
+{
+    uint32_t down = brings_parts(split) ? (high->end - high->begin) / 4 : low->end - low->begin;
+    uint32_t up = low->device && brings_parts(split) ? (low->end - low->begin) / 4 : high->end - high->begin;
+    struct border *border = &split->borders[(low - split->shares) / 2];
+
+    if (low->begin == low->end || high->begin == high->end)
+        return;
+    low->paired = high->paired = true;
+    high->least = down < high->begin - low->begin ? high->begin - down : low->begin;
+    low->most = up < high->end - low->end ? low->end + up : high->end;
+    border_init(border, low->begin, low->end, high->end, grain);
+    border->least = high->least;
+    border->most = low->most;
+}
+
 static void share_out(struct split *split)
 {
     uint32_t ends[SHARES_MAX], begin = 0, grain;
@@ -137,12 +177,17 @@ static void share_out(struct split *split)
 
     for (unsigned i = 0; i < split->n_shares; i++)
         rates[i] = split->known->rates[i == 0 ? 0 : split->shares[i].device->place - PLACE_DEVICE + 1];
-    grain = split->cut.launch.work_dim == 1 ? 32 : split->cut.piece.groups[0];
+    grain = shares_grain(split->cut.n_groups, split->n_shares,
+                         split->cut.launch.work_dim == 1 ? 32 : split->cut.piece.groups[0]);
     shares_divide(split->cut.n_groups, rates, split->n_shares, grain, ends);
     for (unsigned i = 0; i < split->n_shares; i++) {
-        split->shares[i].begin = begin;
-        split->shares[i].end = begin = ends[i];
+        struct split_share *share = &split->shares[i];
+
+        share->begin = share->least = begin;
+        share->end = share->most = begin = ends[i];
     }
+    for (unsigned i = 0; i + 1 < split->n_shares && pieces_pay(split); i += 2)
+        pair_up(split, &split->shares[i], &split->shares[i + 1], grain);
 }
 
 static void find_devices(struct split *split, const struct command *command, unsigned devices, uint64_t set,

@@ -8,7 +8,7 @@
 #include "layer/layer.h"
 #include "layer/spread/split.h"
 
-/* Pieces by time where somebody may gain by them, else the whole share at once. */
+/* Pieces by time where somebody else may gain by them; else what comes at once: the whole share, or what the border gives. */
 static void set_steps(struct launch_cut *cut, const struct device_record *device)
 {
     bool cuts = layer_slicing();
@@ -21,15 +21,32 @@ static void set_steps(struct launch_cut *cut, const struct device_record *device
     cut->step = cut->least;
 }
 
+static bool take_at_border(void *user, uint32_t step, uint32_t *ret_begin, uint32_t *ret_end)
+{
+    struct split_share *share = user;
+    size_t index = (size_t)(share - share->split->shares);
+    struct border *border = &share->split->borders[index / 2];
+
+    return border_take(border, index % 2 ? BORDER_HIGH : BORDER_LOW,
+                       step == UINT32_MAX ? border_step(border) : step, ret_begin, ret_end);
+}
+
+static struct launch_source groups_of(struct split_share *share)
+{
+    if (share->paired)
+        return (struct launch_source){.more = take_at_border, .user = share};
+    return (struct launch_source){share->begin, share->end, NULL, NULL};
+}
+
 /* Until the last piece is over; the events are let go. */
-static cl_int run_pieces(struct issue_pipe *pipe, cl_kernel kernel, struct launch_cut cut, uint32_t begin,
-                         uint32_t end)
+static cl_int run_pieces(struct issue_pipe *pipe, cl_kernel kernel, struct launch_cut cut,
+                         struct launch_source source)
 {
     struct command *command = pipe->command;
     cl_int code, status = CL_COMPLETE;
 
     set_steps(&cut, command->queue->device);
-    code = launch_pieces(pipe, kernel, &cut, begin, end);
+    code = launch_pieces(pipe, kernel, &cut, source);
     if (command->driver_event) {
         target.clWaitForEvents(1, &command->driver_event);
         target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status,
@@ -90,7 +107,7 @@ static void run_share(struct device_task *task)
     issue_pipe_begin(&pipe, engine, &share->command);
     engine_enter(engine, ENGINE_ALONE);
     share->began_at = clock_now();
-    share->code = run_pieces(&pipe, kernel, split->cut, share->begin, share->end);
+    share->code = run_pieces(&pipe, kernel, split->cut, groups_of(share));
     share->ended_at = clock_now();
     issue_report(engine, share->began_at, share->ended_at);
     engine_leave(engine, ENGINE_ALONE);
@@ -114,7 +131,7 @@ static cl_int run_home(struct split *split, struct engine *engine, struct comman
     issue_pipe_begin(&pipe, engine, command);
     engine_enter(engine, ENGINE_ALONE);
     command->issued_at = share->began_at = clock_now();
-    code = launch_pieces(&pipe, own->handle, &cut, share->begin, share->end);
+    code = launch_pieces(&pipe, own->handle, &cut, groups_of(share));
     if (code == CL_SUCCESS && command->driver_event) {
         issue_pipe_finish(&pipe);
         target.clWaitForEvents(1, &command->driver_event);
@@ -147,7 +164,7 @@ cl_int split_at_home(struct split *split, struct queue_record *queue, uint32_t b
     make_command(split, queue, &command);
     issue_pipe_begin(&pipe, engine, &command);
     engine_enter(engine, ENGINE_ALONE);
-    code = run_pieces(&pipe, own->handle, split->cut, begin, end);
+    code = run_pieces(&pipe, own->handle, split->cut, (struct launch_source){begin, end, NULL, NULL});
     engine_leave(engine, ENGINE_ALONE);
     kernel_give_back(split->kernel, true, own);
     return code;
@@ -164,12 +181,27 @@ void split_learn_rates(struct split *split)
     }
 }
 
+/* Where the borders came to lie. What nobody took belongs to the one who failed before it got there, and is repeated with its other groups. */
+static void fix_borders(struct split *split)
+{
+    for (unsigned s = 0; s + 1 < split->n_shares; s += 2) {
+        struct split_share *low = &split->shares[s], *high = low + 1;
+        uint32_t begin, end;
+
+        if (!low->paired)
+            continue;
+        border_open(&split->borders[s / 2], &begin, &end);
+        low->end = high->begin = low->code == CL_SUCCESS ? begin : end;
+    }
+}
+
 /* Without the lock: all shares at once; each holds its own engine only. Answers home's code. */
 cl_int split_run_shares(struct split *split, struct engine *engine, struct command *command)
 {
     bool started[SHARES_MAX] = {false};
     baton_nsec begin_at = clock_now(), home_at;
 
+    split->shares[0].split = split;
     for (unsigned s = 1; s < split->n_shares; s++) {
         struct split_share *share = &split->shares[s];
 
@@ -189,5 +221,6 @@ cl_int split_run_shares(struct split *split, struct engine *engine, struct comma
             device_task_wait(split->shares[s].device, &split->shares[s].task, engine);
     command->lag = clock_now() - home_at;
     split->in_shares = clock_now() - begin_at;
+    fix_borders(split);
     return split->shares[0].code;
 }

@@ -2,6 +2,11 @@
 
 #include <assert.h>
 
+uint32_t shares_grain(uint32_t n_groups, unsigned n, uint32_t wanted)
+{
+    return wanted == 0 || n_groups / n < 16 * wanted ? 1 : wanted;
+}
+
 void shares_divide(uint32_t n_groups, const double rates[], unsigned n, uint32_t grain, uint32_t ret_ends[])
 {
     double known = 0, total = 0, sum = 0;
@@ -15,8 +20,6 @@ void shares_divide(uint32_t n_groups, const double rates[], unsigned n, uint32_t
         }
     for (unsigned i = 0; i < n; i++)
         total += rates[i] > 0 ? rates[i] : n_known ? known / n_known : 1;
-    if (grain == 0 || n_groups / n < 16 * grain)
-        grain = 1;
     for (unsigned i = 0; i < n; i++) {
         double at;
 

@@ -7,14 +7,20 @@
 #include "base/clock.h"
 #include "layer/layer.h"
 
+struct range split_part(const struct split *split, const struct split_output *output, uint32_t begin,
+                        uint32_t end)
+{
+    size_t bytes = split->cut.launch.local[0] * output->element, length = range_length(output->range);
+    size_t first = begin * bytes, last = end * bytes;
+
+    return (struct range){output->range.begin + (first < length ? first : length),
+                          output->range.begin + (last < length ? last : length)};
+}
+
 struct range split_own_part(const struct split *split, const struct split_output *output,
                             const struct split_share *share)
 {
-    size_t bytes = split->cut.launch.local[0] * output->element, length = range_length(output->range);
-    size_t begin = share->begin * bytes, end = share->end * bytes;
-
-    return (struct range){output->range.begin + (begin < length ? begin : length),
-                          output->range.begin + (end < length ? end : length)};
+    return split_part(split, output, share->begin, share->end);
 }
 
 static void drop_mems(struct split *split, struct split_share *share)

@@ -6,6 +6,7 @@
 #define LAYER_SPREAD_SPLIT_H
 
 #include "layer/graph/launch.h"
+#include "layer/spread/border.h"
 #include "layer/spread/buffer.h"
 #include "layer/spread/device.h"
 #include "layer/spread/shares.h"
@@ -18,7 +19,9 @@ struct split_share {
     struct device_task task;
     struct split *split;
     struct further_device *device; /* NULL: home */
-    uint32_t begin, end;
+    uint32_t begin, end;           /* as planned; when all have run, as it came */
+    uint32_t least, most;   /* the groups that may come to it, [least, most): its data is there for them */
+    bool paired;            /* takes groups at a border */
     cl_mem *mems;           /* owned array of references, by argument; NULL: not memory */
     cl_sampler *samplers;   /* the same for samplers */
     struct command command; /* what the pieces report to */
@@ -49,6 +52,7 @@ struct split {
     struct launch_cut cut;
     struct split_share shares[SHARES_MAX]; /* home first */
     unsigned n_shares;
+    struct border borders[SHARES_MAX / 2]; /* of shares 2 i and 2 i + 1 */
     struct split_output outputs[SPLIT_BUFFERS];
     unsigned n_outputs;
     struct {
@@ -117,7 +121,10 @@ void split_learn_rates(struct split *split);
 /* Groups [begin, end) at home, after everything. */
 cl_int split_at_home(struct split *split, struct queue_record *queue, uint32_t begin, uint32_t end);
 
-/* The bytes of an output that a share's own work-items write, where that is known. */
+/* The bytes of an output that the work-items of groups [begin, end) write, where that is known. */
+struct range split_part(const struct split *split, const struct split_output *output, uint32_t begin,
+                        uint32_t end);
+/* Those of a share's own. */
 struct range split_own_part(const struct split *split, const struct split_output *output,
                             const struct split_share *share);
 

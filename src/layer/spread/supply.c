@@ -55,12 +55,15 @@ static cl_int bring_outputs(struct split *split, struct queue_record *queue)
         code = buffer_make_valid(output->buffer, PLACE_HOME, output->range, queue);
         if (code == CL_SUCCESS && !output->element) /* the merge compares with it */
             code = buffer_make_valid(output->buffer, PLACE_HOST, output->range, queue);
-        for (unsigned s = 1; s < split->n_shares && code == CL_SUCCESS; s++)
-            code = buffer_make_valid(output->buffer, split->shares[s].device->place,
+        for (unsigned s = 1; s < split->n_shares && code == CL_SUCCESS; s++) {
+            const struct split_share *share = &split->shares[s];
+
+            code = buffer_make_valid(output->buffer, share->device->place,
                                      output->element && !output->reads
-                                         ? split_own_part(split, output, &split->shares[s])
+                                         ? split_part(split, output, share->least, share->most)
                                          : output->range,
                                      queue);
+        }
     }
     return code;
 }
