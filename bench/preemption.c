@@ -8,7 +8,9 @@
  * throughput  what the hogs lose alone under Baton, against plain OpenCL
  *
  * "alone" and "Baton" take turns, so that both see the same noise of the machine. Times are measured by the urgent program from
- * its first OpenCL call to the last byte. Pending time is GPES's: response - occupying, from --stats, the mean per job.
+ * its first OpenCL call to the last byte. Pending time is GPES's: response - occupying, from --stats, the mean per job. "Stolen" is what
+ * the host of a virtual machine took from its cores meanwhile, and the row "every core computes" is what that does to the urgent program where
+ * nobody but itself uses OpenCL: a host takes more from cores that are busy, as they are beside a hog.
  */
 #include <math.h>
 #include <signal.h>
@@ -41,6 +43,7 @@ struct sample {
     size_t n;
     double pending_ms; /* sum over jobs */
     double jobs;
+    struct stage_cpu cpu; /* while it ran */
 };
 
 static void read_list(struct sample *sample, const struct stage_program *program)
@@ -70,9 +73,13 @@ static void run_urgent(struct sample *sample, const struct stage_how *how, const
                           seconds,
                           "--list",
                           NULL};
+    struct stage_cpu before = stage_cpu(), after;
     double pending;
 
     stage_run(&stage, &program, how, argv);
+    after = stage_cpu();
+    sample->cpu.stolen += after.stolen - before.stolen;
+    sample->cpu.all += after.all - before.all;
     read_list(sample, &program);
     pending = stage_stat(&program, "pending_ms");
     if (!isnan(pending)) {
@@ -112,6 +119,7 @@ static void print_row(const char *title, struct sample *sample, double per_secon
         printf(" %11.3f", sample->pending_ms / sample->jobs);
     else
         printf(" %11s", "-");
+    printf(" %7.1f %%", 100 * sample->cpu.stolen / sample->cpu.all);
     if (!isnan(per_second))
         printf(" %9.3f", per_second);
     printf("\n");
@@ -136,7 +144,7 @@ static double pending_of(const struct sample *sample)
 
 static void bench_hog(const char *kind, const char *what)
 {
-    static struct sample alone, beside, plain, fifo, whole;
+    static struct sample alone, busy, beside, plain, fifo, whole;
     struct stage_program hog = {0};
     double p99;
     double limit;
@@ -145,21 +153,27 @@ static void bench_hog(const char *kind, const char *what)
     char claim[96];
 
     memset(&alone, 0, sizeof alone);
+    memset(&busy, 0, sizeof busy);
     memset(&beside, 0, sizeof beside);
     memset(&plain, 0, sizeof plain);
     memset(&fifo, 0, sizeof fifo);
     memset(&whole, 0, sizeof whole);
     printf("An urgent 0.3 ms kernel beside %s; ms from the first call\n", what);
-    printf("  %-34s %6s %9s %9s %9s %11s %9s\n", "", "jobs", "p50", "p99", "max", "pending", "hog/s");
+    printf("  %-34s %6s %9s %9s %9s %11s %9s %9s\n", "", "jobs", "p50", "p99", "max", "pending", "stolen",
+           "hog/s");
     stage_daemon_start(&stage, "priority", NULL);
     for (int round = 0; round < ROUNDS; round++) {
         run_urgent(&alone, &URGENT, "3");
+        stage_spinners(true);
+        run_urgent(&busy, &URGENT, "3");
+        stage_spinners(false);
         start_hog(&hog, &HOG, kind);
         run_urgent(&beside, &URGENT, "3");
         rate += end_hog(&hog) / ROUNDS;
     }
     stage_daemon_stop(&stage);
     print_row("alone, under Baton", &alone, NAN);
+    print_row("alone, and every core computes", &busy, NAN);
     print_row("Baton: priority, sliced", &beside, rate);
     start_hog(&hog, &HOG_PLAIN, kind);
     run_urgent(&plain, &URGENT_PLAIN, "3");

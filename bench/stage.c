@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -400,4 +401,49 @@ double stage_quantile(double *values, size_t n, double fraction)
         return NAN;
     qsort(values, n, sizeof *values, compare);
     return values[index < n ? index : n - 1];
+}
+
+struct stage_cpu stage_cpu(void)
+{
+    double ticks[10] = {0}, per_second = (double)sysconf(_SC_CLK_TCK);
+    struct stage_cpu cpu = {0, 0};
+    FILE *file = fopen("/proc/stat", "re");
+
+    if (file &&
+        fscanf(file,
+               "cpu %lf %lf %lf %lf %lf %lf %lf %lf", /* NOLINT(cert-err34-c): the kernel's own numbers */
+               &ticks[0], &ticks[1], &ticks[2], &ticks[3], &ticks[4], &ticks[5], &ticks[6], &ticks[7]) == 8) {
+        cpu.stolen = ticks[7] / per_second;
+        for (int i = 0; i < 8; i++)
+            cpu.all += ticks[i] / per_second;
+    }
+    if (file)
+        (void)fclose(file);
+    return cpu;
+}
+
+void stage_spinners(bool on)
+{
+    enum { MOST = 64 };
+    static pid_t spinners[MOST];
+    static size_t n;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    while (!on && n > 0) {
+        (void)kill(spinners[--n], SIGKILL);
+        (void)waitpid(spinners[n], NULL, 0);
+    }
+    while (on && n < MOST && (long)n < cores) {
+        pid_t pid = fork();
+
+        if (pid == 0) {
+            (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+            (void)nice(19);
+            for (volatile unsigned i = 0;; i++) {
+            }
+        }
+        if (pid < 0)
+            return;
+        spinners[n++] = pid;
+    }
 }

@@ -73,6 +73,15 @@ size_t stage_responses(const struct stage_program *program, double ret_ms[], siz
 /* One line for a figure that must hold: what, measured, floor or ceiling, met or not. */
 void stage_claim(const char *what, double measured, bool at_least, double limit, const char *unit);
 
+/* Seconds of all cores since the machine started; stolen: by the host of a virtual machine. */
+struct stage_cpu {
+    double stolen, all;
+};
+struct stage_cpu stage_cpu(void);
+
+/* A child on every core that computes at the lowest rank, until told to stop. */
+void stage_spinners(bool on);
+
 /* Of n values, sorted here: the one at this fraction. */
 double stage_quantile(double *values, size_t n, double fraction);
 
