@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -25,7 +26,7 @@
 #include "figure.h"
 
 /* Pairs of children: a copy's speed depends on which pages of memory the child happened to get, so there are many. */
-enum { ROUNDS = 7, PRODUCT_ROUNDS = 3, COPY_ROUNDS = 41 };
+enum { ROUNDS = 7, PRODUCT_ROUNDS = 3, COPY_PAIRS = 3, COPY_ROUNDS = 3 * 101 };
 enum { SAMPLES = 400, PIPELINE = 500, COPY = 16 << 20, SIDE = 1024 };
 
 static const char source[] =
@@ -112,27 +113,36 @@ static struct found measure_launch(const struct place *place, bool pipelined)
     return found_in(samples, n);
 }
 
-static struct found measure_copy(const struct place *place, bool reading)
+/* Two halves of memory that all children share: what is copied, and the buffer. Else each would have pages of its own, which differ in speed. */
+static char *shared_memory(void)
 {
-    double samples[15] = {0};
-    char *host = malloc(COPY);
-    cl_mem mem = clCreateBuffer(place->context, CL_MEM_READ_WRITE, COPY, NULL, NULL);
+    const char *number = getenv("BENCH_MEMORY");
+    void *memory = number ? mmap(NULL, 2 * (size_t)COPY, PROT_READ | PROT_WRITE, MAP_SHARED,
+                                 (int)strtol(number, NULL, 10), 0)
+                          : MAP_FAILED;
 
-    memset(host, 1, COPY);
-    /* Pages that nobody has written are all the same page of zeros, and read too fast. */
-    clEnqueueWriteBuffer(place->queue, mem, CL_TRUE, 0, COPY, host, 0, NULL, NULL);
-    for (int i = -3; i < 15; i++) {
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* One copy for every byte that is asked for, answered with its time in microseconds. */
+static int serve_copies(const struct place *place, bool reading)
+{
+    char *host = shared_memory(), asked;
+    cl_int code = CL_SUCCESS;
+    cl_mem mem = host ? clCreateBuffer(place->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, COPY,
+                                       host + COPY, &code)
+                      : NULL;
+
+    while (mem && code == CL_SUCCESS && read(STDIN_FILENO, &asked, 1) == 1) {
         double begin = now_us();
-        if (reading)
-            clEnqueueReadBuffer(place->queue, mem, CL_TRUE, 0, COPY, host, 0, NULL, NULL);
-        else
-            clEnqueueWriteBuffer(place->queue, mem, CL_TRUE, 0, COPY, host, 0, NULL, NULL);
-        if (i >= 0)
-            samples[i] = now_us() - begin;
+
+        code = reading ? clEnqueueReadBuffer(place->queue, mem, CL_TRUE, 0, COPY, host, 0, NULL, NULL)
+                       : clEnqueueWriteBuffer(place->queue, mem, CL_TRUE, 0, COPY, host, 0, NULL, NULL);
+        begin = now_us() - begin;
+        if (write(STDOUT_FILENO, &begin, sizeof begin) != sizeof begin)
+            return 3;
     }
-    clReleaseMemObject(mem);
-    free(host);
-    return found_in(samples, 15);
+    return mem && code == CL_SUCCESS ? 0 : 3;
 }
 
 /* A matrix product of 1024 x 1024; how many pieces is said by BATON_SLICE. The first, small launch makes the driver compile. */
@@ -170,30 +180,29 @@ static int child(const char *what)
 
     if (open_place(&place))
         return 3;
+    if (!strcmp(what, "write") || !strcmp(what, "read"))
+        return serve_copies(&place, !strcmp(what, "read"));
     found = !strcmp(what, "sync")        ? measure_launch(&place, false)
             : !strcmp(what, "pipelined") ? measure_launch(&place, true)
-            : !strcmp(what, "write")     ? measure_copy(&place, false)
-            : !strcmp(what, "read")      ? measure_copy(&place, true)
                                          : measure_product(&place);
     printf("%.4f %.4f\n", found.middle, found.least);
     return 0;
 }
 
-/* One child; what it found, or -1. */
-static struct found run_child(const char *self, const char *what, const char *const pairs[],
-                              const char *layer)
+/* A child with this end of its standard output, and of its input if wanted. */
+static pid_t start_child(const char *self, const char *what, const char *const pairs[], const char *layer,
+                         int *ret_in, int *ret_out)
 {
-    struct found found = {-1, -1};
-    char text[64] = "", *rest;
-    int ends[2], status = 0;
-    ssize_t n;
+    int in[2] = {-1, -1}, out[2];
     pid_t pid;
 
-    if (pipe(ends))
-        return found;
+    if ((ret_in && pipe2(in, O_CLOEXEC)) || pipe2(out, O_CLOEXEC))
+        return -1;
     pid = fork();
     if (pid == 0) {
-        dup2(ends[1], STDOUT_FILENO);
+        if (ret_in)
+            dup2(in[0], STDIN_FILENO);
+        dup2(out[1], STDOUT_FILENO);
         for (size_t i = 0; pairs[i]; i++)
             putenv((char *)(uintptr_t)pairs[i]);
         if (layer)
@@ -203,9 +212,29 @@ static struct found run_child(const char *self, const char *what, const char *co
         execl(self, self, "--child", what, (char *)NULL);
         _exit(127);
     }
-    close(ends[1]);
-    n = read(ends[0], text, sizeof text - 1);
-    close(ends[0]);
+    close(out[1]);
+    *ret_out = out[0];
+    if (ret_in) {
+        close(in[0]);
+        *ret_in = in[1];
+    }
+    return pid;
+}
+
+/* One child; what it found, or -1. */
+static struct found run_child(const char *self, const char *what, const char *const pairs[],
+                              const char *layer)
+{
+    struct found found = {-1, -1};
+    char text[64] = "", *rest;
+    int out = -1, status = 0;
+    pid_t pid = start_child(self, what, pairs, layer, NULL, &out);
+    ssize_t n;
+
+    if (pid < 0)
+        return found;
+    n = read(out, text, sizeof text - 1);
+    close(out);
     waitpid(pid, &status, 0);
     if (n > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
         found.middle = strtod(text, &rest);
@@ -232,12 +261,82 @@ static double added_by(const struct line *line, double plain, double with)
     return line->as_ratio ? 100.0 * (with / plain - 1.0) : with - plain;
 }
 
+static void print_line(const struct line *line, double *plain, double *with, double *added,
+                       const double least[2])
+{
+    size_t rounds = (size_t)line->rounds;
+    const char *unit = line->as_ratio ? "%" : "us";
+
+    qsort(added, rounds, sizeof added[0], compare);
+    printf("%-43s %11.2f us %11.2f us  %+7.2f %-2s [%+.2f, %+.2f]  quickest %+.2f %s", line->title,
+           median(plain, rounds), median(with, rounds), added[rounds / 2], unit, added[0], added[rounds - 1],
+           added_by(line, least[0], least[1]), unit);
+    if (line->most > 0)
+        printf("   at most %+.2f %s", line->most, unit);
+    printf("\n");
+    figure_sorted(line->figure, added, rounds);
+    fflush(stdout);
+}
+
+/* A copy of each of two children at a time, in turns. */
+static bool copy_in_turns(const int in[2], const int out[2], int turn, double ret_us[2])
+{
+    for (int j = 0; j < 2; j++) {
+        int which = (turn + j) % 2;
+
+        if (write(in[which], "", 1) != 1 ||
+            read(out[which], &ret_us[which], sizeof ret_us[which]) != sizeof ret_us[which])
+            return false;
+    }
+    return true;
+}
+
+/*
+ * Copies drift with the machine's memory by tens of percent within seconds, and from process to process: so single copies of a plain child and of one
+ * with the layer take turns, on the same pages. Three pairs of children.
+ */
+static void compare_copies(const char *self, const char *layer, const struct line *line)
+{
+    static double plain[COPY_ROUNDS], with[COPY_ROUNDS], added[COPY_ROUNDS];
+    double least[2] = {INFINITY, INFINITY};
+    bool good = true;
+    int at = 0;
+
+    for (int pair = 0; pair < COPY_PAIRS && good; pair++) {
+        int in[2] = {-1, -1}, out[2] = {-1, -1};
+        pid_t pids[2];
+
+        for (int j = 0; j < 2; j++)
+            pids[j] = start_child(self, line->what, line->pairs, j ? layer : NULL, &in[j], &out[j]);
+        for (int i = -5; i < COPY_ROUNDS / COPY_PAIRS && good; i++) {
+            double us[2];
+
+            good = pids[0] > 0 && pids[1] > 0 && copy_in_turns(in, out, i + 6, us);
+            if (!good || i < 0)
+                continue;
+            plain[at] = us[0];
+            with[at] = us[1];
+            added[at++] = added_by(line, us[0], us[1]);
+            for (int j = 0; j < 2; j++)
+                least[j] = us[j] < least[j] ? us[j] : least[j];
+        }
+        for (int j = 0; j < 2; j++) {
+            close(in[j]);
+            close(out[j]);
+            if (pids[j] > 0)
+                waitpid(pids[j], NULL, 0);
+        }
+    }
+    if (good)
+        print_line(line, plain, with, added, least);
+    else
+        printf("%-43s not measured (no device?)\n", line->title);
+}
+
 static void compare_runs(const char *self, const char *layer, const struct line *line)
 {
-    double plain[COPY_ROUNDS] = {0}, with[COPY_ROUNDS] = {0}, added[COPY_ROUNDS] = {0},
-           least[2] = {INFINITY, INFINITY};
+    double plain[ROUNDS] = {0}, with[ROUNDS] = {0}, added[ROUNDS] = {0}, least[2] = {INFINITY, INFINITY};
     int rounds = line->rounds;
-    const char *unit = line->as_ratio ? "%" : "us";
 
     for (int i = 0; i < rounds; i++) {
         struct found found[2];
@@ -256,15 +355,7 @@ static void compare_runs(const char *self, const char *layer, const struct line 
         }
         added[i] = added_by(line, plain[i], with[i]);
     }
-    qsort(added, (size_t)rounds, sizeof added[0], compare);
-    printf("%-43s %11.2f us %11.2f us  %+7.2f %-2s [%+.2f, %+.2f]  quickest %+.2f %s", line->title,
-           median(plain, (size_t)rounds), median(with, (size_t)rounds), added[rounds / 2], unit, added[0],
-           added[rounds - 1], added_by(line, least[0], least[1]), unit);
-    if (line->most > 0)
-        printf("   at most %+.2f %s", line->most, unit);
-    printf("\n");
-    figure_sorted(line->figure, added, (size_t)rounds);
-    fflush(stdout);
+    print_line(line, plain, with, added, least);
 }
 
 static pid_t start_daemon(const char *build, const char *socket)
@@ -286,6 +377,20 @@ static pid_t start_daemon(const char *build, const char *socket)
     for (int i = 0; i < 200 && access(socket, F_OK); i++)
         nanosleep(&(struct timespec){0, 10000000}, NULL);
     return pid;
+}
+
+/* For all children; written, since pages that nobody has written are all the same page of zeros. */
+static bool share_memory(void)
+{
+    int fd = memfd_create("bench-layer", 0);
+    char number[16], *memory;
+
+    (void)snprintf(number, sizeof number, "%d", fd);
+    setenv("BENCH_MEMORY", number, 1);
+    if (fd < 0 || ftruncate(fd, 2 * (off_t)COPY) || !(memory = shared_memory()))
+        return false;
+    memset(memory, 1, 2 * (size_t)COPY);
+    return munmap(memory, 2 * (size_t)COPY) == 0;
 }
 
 static bool wanted(int argc, char **argv, const char *what)
@@ -331,9 +436,11 @@ int main(int argc, char **argv)
     printf("%-43s %14s %14s  %s (median of %d pairs, %d of copies, %d of products; [spread])\n", "", "plain",
            "layer", "added", ROUNDS, COPY_ROUNDS, PRODUCT_ROUNDS);
     daemon = start_daemon(build, socket);
+    if (!share_memory())
+        return 3;
     for (size_t i = 0; i < sizeof connected / sizeof connected[0]; i++)
         if (wanted(argc, argv, connected[i].what))
-            compare_runs(self, layer, &connected[i]);
+            (connected[i].rounds == COPY_ROUNDS ? compare_copies : compare_runs)(self, layer, &connected[i]);
     if (daemon > 0) {
         kill(daemon, SIGTERM);
         waitpid(daemon, NULL, 0);

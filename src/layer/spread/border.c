@@ -24,14 +24,20 @@ void border_init(struct border *border, uint32_t begin, uint32_t nominal, uint32
     border->grain = grain ? grain : 1;
 }
 
-uint32_t border_step(const struct border *border)
+uint32_t border_step(const struct border *border, enum border_side side)
 {
-    uint32_t begin, end, step, least = (border->end - border->begin) / 64;
+    uint32_t begin, end, own, least;
 
     border_open(border, &begin, &end);
-    step = begin < end ? (end - begin) / 16 : 0;
-    step = step > least ? step : least;
-    return step ? step : 1;
+    if (side == BORDER_LOW) {
+        own = begin < border->nominal ? border->nominal - begin : 0;
+        least = (border->nominal - border->begin) / 32;
+    } else {
+        own = end > border->nominal ? end - border->nominal : 0;
+        least = (border->end - border->nominal) / 32;
+    }
+    own /= 2;
+    return own > least ? own : least ? least : 1;
 }
 
 /* How many of the groups [begin, end) that are left the side takes. */

@@ -27,8 +27,8 @@ void border_init(struct border *border, uint32_t begin, uint32_t nominal, uint32
 bool border_take(struct border *border, enum border_side side, uint32_t step, uint32_t *ret_begin,
                  uint32_t *ret_end);
 
-/* A good step where pieces serve nothing but the border: few while much is left, small ones at the end. */
-uint32_t border_step(const struct border *border);
+/* A good step where pieces serve nothing but the border: half of what the side still has, down to a thirty-second of its part. */
+uint32_t border_step(const struct border *border, enum border_side side);
 
 /* What nobody has taken; empty when both sides have come to their ends. */
 void border_open(const struct border *border, uint32_t *ret_begin, uint32_t *ret_end);

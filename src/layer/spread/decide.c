@@ -141,7 +141,8 @@ bool decide_split(struct decision *decision, const struct decision_costs *costs,
     } else if (latest > DECIDE_HOPELESS * one) {
         splits = by_measurement(decision, launch->items, one, latest);
     } else {
-        hopeful = predict(decision, costs, launch, one) < DECIDE_GAIN * one;
+        /* Trials that have begun are made: one that was disturbed tells nothing yet. */
+        hopeful = tried > 0 || predict(decision, costs, launch, one) < DECIDE_GAIN * one;
         splits = hopeful && decision->pending < FEW;
         if (!hopeful)
             decision->rest[power_of(launch->items)] = DECIDE_AGAIN;

@@ -7,7 +7,7 @@
 #include "layer/spread/split.h"
 #include "layer/spread/touch.h"
 
-#define LONG_NS (20 * NSEC_PER_MS) /* a border that moves makes some 20 pieces of each share, 10 us each */
+#define LONG_NS (20 * NSEC_PER_MS) /* a border that moves makes some 8 pieces of each share, 10 us each */
 
 enum { OUTPUTS_OF_BUFFER = 8 };
 

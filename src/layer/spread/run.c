@@ -27,8 +27,10 @@ static bool take_at_border(void *user, uint32_t step, uint32_t *ret_begin, uint3
     size_t index = (size_t)(share - share->split->shares);
     struct border *border = &share->split->borders[index / 2];
 
-    return border_take(border, index % 2 ? BORDER_HIGH : BORDER_LOW,
-                       step == UINT32_MAX ? border_step(border) : step, ret_begin, ret_end);
+    enum border_side side = index % 2 ? BORDER_HIGH : BORDER_LOW;
+
+    return border_take(border, side, step == UINT32_MAX ? border_step(border, side) : step, ret_begin,
+                       ret_end);
 }
 
 static struct launch_source groups_of(struct split_share *share)
