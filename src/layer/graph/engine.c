@@ -222,7 +222,7 @@ int64_t engine_chunk_ns(const struct engine *engine)
 
     if (recorder_on || layer_tasked()) /* what a profile sees and a plan counts: always short */
         return ENGINE_PIECE_NS / 2;
-    return at && clock_now() - at < calm ? ENGINE_PIECE_NS / 2 : 4 * ENGINE_PIECE_NS;
+    return at && clock_now() - at < calm ? ENGINE_PIECE_NS / 2 : 6 * ENGINE_PIECE_NS;
 }
 
 /* The command that is at a border keeps its room. */
