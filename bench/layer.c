@@ -25,7 +25,7 @@
 
 #include "figure.h"
 
-/* Pairs of children: a copy's speed depends on which pages of memory the child happened to get, so there are many. */
+/* Pairs of children; of copies, single ones of each pair in turns (compare_copies). */
 enum { ROUNDS = 7, PRODUCT_ROUNDS = 3, COPY_PAIRS = 3, COPY_ROUNDS = 3 * 101 };
 enum { SAMPLES = 400, PIPELINE = 500, COPY = 16 << 20, SIDE = 1024 };
 

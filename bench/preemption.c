@@ -24,7 +24,7 @@
 enum { ROUNDS = 3, MOST_ROUNDS = 9, MOST = 20000 };
 
 #define STOLEN                                                                                               \
-    0.002 /* of the cores' time: a round in which the host of a virtual machine took more is repeated */
+    0.005 /* of the cores' time: where the host of a virtual machine took more, the round is repeated */
 
 #define PIECE_MS     0.5 /* what the layer aims at */
 #define SLACK_MS     0.2

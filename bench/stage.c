@@ -405,7 +405,7 @@ double stage_quantile(double *values, size_t n, double fraction)
 
 struct stage_cpu stage_cpu(void)
 {
-    double ticks[10] = {0}, per_second = (double)sysconf(_SC_CLK_TCK);
+    double ticks[8] = {0}, per_second = (double)sysconf(_SC_CLK_TCK);
     struct stage_cpu cpu = {0, 0};
     FILE *file = fopen("/proc/stat", "re");
 

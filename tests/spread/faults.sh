@@ -87,12 +87,8 @@ for nth in 2 3 4 5; do
 done
 spread "group_ns scale 5000; fail CreateKernel 3 -6" 0.2 200
 honest "no kernel on the second device"
-for _ in 1 2 3; do # it measures, and a busy machine measures badly
-    GPUS=auto spread "group_ns scale 50000" 1 400
-    status=$?
-    [ $status -eq 0 ] && [ $((3 * $(number split_launches))) -le "$(number kernel_launches)" ] || break
-done
-verdict $status "auto: nothing wrong ($(cat "$scratch/out"))"
+GPUS=auto spread "group_ns scale 200000" 2 400 # 80 ms a launch: it measures, and what a busy machine adds is little against that
+verdict $? "auto: nothing wrong ($(cat "$scratch/out"))"
 [ $((3 * $(number split_launches))) -gt "$(number kernel_launches)" ]
 verdict $? "auto: long kernels are split once they are known ($(number split_launches) of $(number kernel_launches))"
 GPUS=auto spread "group_ns scale 100" 0.5 4

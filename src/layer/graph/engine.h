@@ -93,18 +93,20 @@ int64_t engine_most_in_flight(void);
  * for its turn again. engine_yield_asked() is the one atomic load that decides whether to drain first.
  */
 bool engine_yield_asked(const struct engine *engine);
-
-/* How long a chunk of a copy should take. Each boundary costs some 20 us, and two chunks are on their way when somebody more urgent comes: short ones
- * for as long as somebody comes, long ones where nobody did for a while. */
-int64_t engine_chunk_ns(const struct engine *engine);
-
 void engine_give_way(struct engine *engine);
 
 /*
+ * How long a chunk of a copy should take. Each boundary costs some 20 us, and two chunks are on their way when somebody more urgent comes: short ones
+ * for as long as somebody comes, long ones where nobody did for a while.
+ */
+int64_t engine_chunk_ns(const struct engine *engine);
+
+/*
  * Notes that the caller, who has entered, gave a command to the driver: the ring leaves the engine when the event is
- * complete. Takes over one reference to the event. False: the ring is full (ask engine_flight_room first).
+ * complete. Takes over one reference to the event.
  */
 void engine_flight_add(struct engine *engine, const struct engine_flight *flight);
+/* Before entering for such a command: is there room in the ring? Where it is full of tiny ones, waits for half of them. False: ask the worker. */
 bool engine_flight_room(struct engine *engine, int64_t predicted);
 /* Leaves for all completed ones, oldest first; wait: for all. */
 void engine_flight_reap(struct engine *engine, bool wait);

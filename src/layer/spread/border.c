@@ -24,39 +24,38 @@ void border_init(struct border *border, uint32_t begin, uint32_t nominal, uint32
     border->grain = grain ? grain : 1;
 }
 
+/* How many of the groups [begin, end) belong to the side's own part. */
+static uint32_t own_part(const struct border *border, enum border_side side, uint32_t begin, uint32_t end)
+{
+    uint32_t from = side == BORDER_LOW ? begin : border->nominal;
+    uint32_t to = side == BORDER_LOW ? border->nominal : end;
+
+    from = from > begin ? from : begin;
+    to = to < end ? to : end;
+    return from < to ? to - from : 0;
+}
+
 uint32_t border_step(const struct border *border, enum border_side side)
 {
-    uint32_t begin, end, own, least;
+    uint32_t begin, end, half, least = own_part(border, side, border->begin, border->end) / 32;
 
     border_open(border, &begin, &end);
-    if (side == BORDER_LOW) {
-        own = begin < border->nominal ? border->nominal - begin : 0;
-        least = (border->nominal - border->begin) / 32;
-    } else {
-        own = end > border->nominal ? end - border->nominal : 0;
-        least = (border->end - border->nominal) / 32;
-    }
-    own /= 2;
-    return own > least ? own : least ? least : 1;
+    half = own_part(border, side, begin, end) / 2;
+    return half > least ? half : least ? least : 1;
 }
 
 /* How many of the groups [begin, end) that are left the side takes. */
 static uint32_t part(const struct border *border, enum border_side side, uint32_t begin, uint32_t end,
                      uint32_t step)
 {
-    uint32_t own, reach, stolen, rest = end - begin;
+    uint32_t own = own_part(border, side, begin, end), reach, stolen, rest = end - begin;
 
-    if (side == BORDER_LOW) {
-        own = begin < border->nominal ? border->nominal - begin : 0;
-        reach = begin < border->most ? border->most - begin : 0;
-    } else {
-        own = end > border->nominal ? end - border->nominal : 0;
-        reach = end > border->least ? end - border->least : 0;
-    }
-    if (own) {
-        own = own < rest ? own : rest;
+    if (own)
         return own < step ? own : step;
-    }
+    if (side == BORDER_LOW)
+        reach = begin < border->most ? border->most - begin : 0;
+    else
+        reach = end > border->least ? end - border->least : 0;
     /* Less than two grains are left to the one who has them: by the time we had begun, so would they. */
     stolen = step > border->grain ? step : border->grain;
     stolen = stolen < rest / 2 ? stolen : rest / 2;

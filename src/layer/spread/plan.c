@@ -156,8 +156,9 @@ static bool pieces_pay(const struct split *split)
  */
 static void pair_up(struct split *split, struct split_share *low, struct split_share *high, uint32_t grain)
 {
-    uint32_t down = brings_parts(split) ? (high->end - high->begin) / 4 : low->end - low->begin;
-    uint32_t up = low->device && brings_parts(split) ? (low->end - low->begin) / 4 : high->end - high->begin;
+    bool parts = brings_parts(split);
+    uint32_t down = parts ? (high->end - high->begin) / 4 : low->end - low->begin;
+    uint32_t up = parts && low->device ? (low->end - low->begin) / 4 : high->end - high->begin;
     struct border *border = &split->borders[(low - split->shares) / 2];
 
     if (low->begin == low->end || high->begin == high->end)
