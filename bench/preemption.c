@@ -8,9 +8,11 @@
  * throughput  what the hogs lose alone under Baton, against plain OpenCL
  *
  * "alone" and "Baton" take turns, so that both see the same noise of the machine. Times are measured by the urgent program from
- * its first OpenCL call to the last byte. Pending time is GPES's: response - occupying, from --stats, the mean per job. "Stolen" is what
- * the host of a virtual machine took from its cores meanwhile, and the row "every core computes" is what that does to the urgent program where
- * nobody but itself uses OpenCL: a host takes more from cores that are busy, as they are beside a hog.
+ * its first OpenCL call to the last byte. Pending time is GPES's: response - occupying, from --stats, the mean per job.
+ *
+ * In a virtual machine the host takes cores away (column "stolen"), most from those that are busy, as they are beside a hog: the row "every core
+ * computes" shows what that does to the urgent program alone. So every row is told twice, with all jobs and with those during which no core stood still
+ * (witness.h), and both are held against the ceiling.
  */
 #include <math.h>
 #include <signal.h>
@@ -20,11 +22,9 @@
 
 #include "figure.h"
 #include "stage.h"
+#include "witness.h"
 
-enum { ROUNDS = 3, MOST_ROUNDS = 9, MOST = 20000 };
-
-#define STOLEN                                                                                               \
-    0.005 /* of the cores' time: where the host of a virtual machine took more, the round is repeated */
+enum { ROUNDS = 5, MOST = 20000 };
 
 #define PIECE_MS     0.5 /* what the layer aims at */
 #define SLACK_MS     0.2
@@ -44,6 +44,8 @@ static const struct stage_how HOG_PLAIN = {0};
 struct sample {
     double ms[MOST];
     size_t n;
+    double quiet_ms[MOST]; /* those of them during which no core stood still */
+    size_t n_quiet;
     double pending_ms; /* sum over jobs */
     double jobs;
     struct stage_cpu cpu; /* while it ran */
@@ -56,9 +58,17 @@ static void read_list(struct sample *sample, const struct stage_program *program
 
     while (file && sample->n < MOST && fgets(line, sizeof line, file)) {
         char *end;
+        double ms;
+        baton_nsec begin_at;
+
         (void)strtod(line, &end);
-        if (end != line && *end == ' ')
-            sample->ms[sample->n++] = strtod(end, NULL);
+        if (end == line || *end != ' ')
+            continue;
+        ms = strtod(end, &end);
+        begin_at = (baton_nsec)(strtod(end, NULL) * NSEC_PER_MS);
+        sample->ms[sample->n++] = ms;
+        if (!witness_saw(begin_at, begin_at + (baton_nsec)(ms * NSEC_PER_MS)))
+            sample->quiet_ms[sample->n_quiet++] = ms;
     }
     if (file)
         (void)fclose(file);
@@ -79,7 +89,9 @@ static void run_urgent(struct sample *sample, const struct stage_how *how, const
     struct stage_cpu before = stage_cpu(), after;
     double pending;
 
+    (void)witness_begin();
     stage_run(&stage, &program, how, argv);
+    witness_end();
     after = stage_cpu();
     sample->cpu.stolen += after.stolen - before.stolen;
     sample->cpu.all += after.all - before.all;
@@ -117,14 +129,16 @@ static void print_row(const char *title, struct sample *sample, double per_secon
     double p99 = stage_quantile(sample->ms, sample->n, 0.99);
     double most = stage_quantile(sample->ms, sample->n, 1.0);
 
-    printf("  %-34s %6zu %9.3f %9.3f %9.3f", title, sample->n, p50, p99, most);
+    printf("  %-32s %6zu %8.3f %8.3f %8.3f  %6zu %8.3f %8.3f", title, sample->n, p50, p99, most,
+           sample->n_quiet, stage_quantile(sample->quiet_ms, sample->n_quiet, 0.99),
+           stage_quantile(sample->quiet_ms, sample->n_quiet, 1.0));
     if (sample->jobs > 0)
-        printf(" %11.3f", sample->pending_ms / sample->jobs);
+        printf(" %8.3f", sample->pending_ms / sample->jobs);
     else
-        printf(" %11s", "-");
-    printf(" %7.1f %%", 100 * sample->cpu.stolen / sample->cpu.all);
+        printf(" %8s", "-");
+    printf(" %6.1f %%", 100 * sample->cpu.stolen / sample->cpu.all);
     if (!isnan(per_second))
-        printf(" %9.3f", per_second);
+        printf(" %8.3f", per_second);
     printf("\n");
     (void)fflush(stdout);
 }
@@ -140,62 +154,26 @@ static void measure_baseline(struct sample *sample, const char *profile, const c
     stage_daemon_stop(&stage);
 }
 
-static double stolen_of(const struct sample *sample)
-{
-    return sample->cpu.stolen / sample->cpu.all;
-}
-
-static void append(struct sample *all, const struct sample *round)
-{
-    size_t n = round->n < MOST - all->n ? round->n : MOST - all->n;
-
-    memcpy(all->ms + all->n, round->ms, n * sizeof *round->ms);
-    all->n += n;
-    all->pending_ms += round->pending_ms;
-    all->jobs += round->jobs;
-    all->cpu.stolen += round->cpu.stolen;
-    all->cpu.all += round->cpu.all;
-}
-
-/* The three settings that are compared, one after the other. */
-struct round {
+/* The three settings that are compared, one after the other, again and again. */
+struct rounds {
     struct sample alone, busy, beside;
     double rate; /* of the hog */
 };
 
-static void run_round(struct round *round, const char *kind)
+static void run_rounds(struct rounds *rounds, const char *kind)
 {
-    struct stage_program hog = {0};
+    memset(rounds, 0, sizeof *rounds);
+    for (int i = 0; i < ROUNDS; i++) {
+        struct stage_program hog = {0};
 
-    memset(round, 0, sizeof *round);
-    run_urgent(&round->alone, &URGENT, "3");
-    stage_spinners(true);
-    run_urgent(&round->busy, &URGENT, "3");
-    stage_spinners(false);
-    start_hog(&hog, &HOG, kind);
-    run_urgent(&round->beside, &URGENT, "3");
-    round->rate = end_hog(&hog);
-}
-
-/* ROUNDS of them; how many more were run because the host disturbed them. If it always does, the last ones count all the same. */
-static int run_rounds(struct round *all, const char *kind)
-{
-    static struct round round;
-    int kept = 0, run = 0;
-
-    memset(all, 0, sizeof *all);
-    for (; kept < ROUNDS; run++) {
-        run_round(&round, kind);
-        if ((stolen_of(&round.alone) > STOLEN || stolen_of(&round.beside) > STOLEN) &&
-            run + ROUNDS - kept < MOST_ROUNDS)
-            continue;
-        append(&all->alone, &round.alone);
-        append(&all->busy, &round.busy);
-        append(&all->beside, &round.beside);
-        all->rate += round.rate / ROUNDS;
-        kept++;
+        run_urgent(&rounds->alone, &URGENT, "3");
+        stage_spinners(true);
+        run_urgent(&rounds->busy, &URGENT, "3");
+        stage_spinners(false);
+        start_hog(&hog, &HOG, kind);
+        run_urgent(&rounds->beside, &URGENT, "3");
+        rounds->rate += end_hog(&hog) / ROUNDS;
     }
-    return run - kept;
 }
 
 static double pending_of(const struct sample *sample)
@@ -203,25 +181,52 @@ static double pending_of(const struct sample *sample)
     return sample->pending_ms / sample->jobs;
 }
 
+/* The ceiling of the 99th percentile, for all jobs or for those that no standstill touched. */
+static void claim_p99(const char *kind, const char *whose, const char *figure, double beside_ms[],
+                      size_t n_beside, double alone_ms[], size_t n_alone)
+{
+    double p99 = stage_quantile(beside_ms, n_beside, 0.99);
+    double limit = stage_quantile(alone_ms, n_alone, 0.99) + 2 * PIECE_MS + SLACK_MS;
+    char claim[128];
+
+    (void)snprintf(claim, sizeof claim, "p99 of %s beside the %s hog against p99 alone + 2 pieces + %.1f ms",
+                   whose, kind, SLACK_MS);
+    stage_claim(claim, p99, false, limit, " ms");
+    (void)snprintf(claim, sizeof claim, "%sp99", figure);
+    figure_of("preempt", kind, claim, p99, stage_quantile(beside_ms, n_beside, 0.95),
+              stage_quantile(beside_ms, n_beside, 1.0));
+    (void)snprintf(claim, sizeof claim, "%slimit", figure);
+    figure_of("preempt", kind, claim, limit, limit, limit);
+    (void)snprintf(claim, sizeof claim, "%sratio", figure);
+    figure_of("preempt", kind, claim, p99 / limit, p99 / limit, p99 / limit);
+}
+
+static void claim_pending(const char *kind, const struct sample *beside, const struct sample *other,
+                          const char *profile, const char *figure)
+{
+    double less = 100 * (1 - pending_of(beside) / pending_of(other));
+    char claim[128];
+
+    (void)snprintf(claim, sizeof claim, "pending time beside the %s hog, less than with %s by", kind,
+                   profile);
+    stage_claim(claim, less, true, LESS_PENDING, " %");
+    figure_of("preempt", kind, figure, less, less, less);
+}
+
 static void bench_hog(const char *kind, const char *what)
 {
     static struct sample plain, fifo, whole;
-    static struct round all;
+    static struct rounds all;
     struct stage_program hog = {0};
-    int left_out;
-    double p99;
-    double limit;
-    double less;
-    char claim[96];
 
     memset(&plain, 0, sizeof plain);
     memset(&fifo, 0, sizeof fifo);
     memset(&whole, 0, sizeof whole);
     printf("An urgent 0.3 ms kernel beside %s; ms from the first call\n", what);
-    printf("  %-34s %6s %9s %9s %9s %11s %9s %9s\n", "", "jobs", "p50", "p99", "max", "pending", "stolen",
-           "hog/s");
+    printf("  %-32s %6s %8s %8s %8s  %6s %8s %8s %8s %8s %8s\n", "", "jobs", "p50", "p99", "max", "quiet",
+           "p99", "max", "pending", "stolen", "hog/s");
     stage_daemon_start(&stage, "priority", NULL);
-    left_out = run_rounds(&all, kind);
+    run_rounds(&all, kind);
     stage_daemon_stop(&stage);
     print_row("alone, under Baton", &all.alone, NAN);
     print_row("alone, and every core computes", &all.busy, NAN);
@@ -232,26 +237,11 @@ static void bench_hog(const char *kind, const char *what)
     measure_baseline(&fifo, "fifo", kind, "fifo: in order of arrival, whole");
     measure_baseline(&whole, "priority-whole", kind, "priority-whole");
 
-    printf("  (%d rounds; %d more were left out because the host took over %.1f %% of the cores' time)\n",
-           ROUNDS, left_out, 100 * STOLEN);
-    p99 = stage_quantile(all.beside.ms, all.beside.n, 0.99);
-    limit = stage_quantile(all.alone.ms, all.alone.n, 0.99) + 2 * PIECE_MS + SLACK_MS;
-    (void)snprintf(claim, sizeof claim, "p99 beside the %s hog against p99 alone + 2 pieces + %.1f ms", kind,
-                   SLACK_MS);
-    stage_claim(claim, p99, false, limit, " ms");
-    figure_of("preempt", kind, "p99", p99, stage_quantile(all.beside.ms, all.beside.n, 0.95),
-              stage_quantile(all.beside.ms, all.beside.n, 1.0));
-    figure_of("preempt", kind, "limit", limit, limit, limit);
-    figure_of("preempt", kind, "ratio", p99 / limit, p99 / limit, p99 / limit);
-    (void)snprintf(claim, sizeof claim, "pending time beside the %s hog, less than with fifo by", kind);
-    less = 100 * (1 - pending_of(&all.beside) / pending_of(&fifo));
-    stage_claim(claim, less, true, LESS_PENDING, " %");
-    figure_of("preempt", kind, "fifo", less, less, less);
-    (void)snprintf(claim, sizeof claim, "pending time beside the %s hog, less than with priority-whole by",
-                   kind);
-    less = 100 * (1 - pending_of(&all.beside) / pending_of(&whole));
-    stage_claim(claim, less, true, LESS_PENDING, " %");
-    figure_of("preempt", kind, "whole", less, less, less);
+    claim_p99(kind, "all jobs", "", all.beside.ms, all.beside.n, all.alone.ms, all.alone.n);
+    claim_p99(kind, "quiet jobs", "quiet-", all.beside.quiet_ms, all.beside.n_quiet, all.alone.quiet_ms,
+              all.alone.n_quiet);
+    claim_pending(kind, &all.beside, &fifo, "fifo", "fifo");
+    claim_pending(kind, &all.beside, &whole, "priority-whole", "whole");
     printf("\n");
 }
 

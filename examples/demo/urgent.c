@@ -9,7 +9,7 @@
  * counts as a miss. Prints one line of names and numbers: jobs, releases, misses, p50_ms, p99_ms, max_ms (from the release),
  * call_p50_ms, call_p99_ms, call_max_ms (from the first OpenCL call, so without the time that the operating system took to
  * wake the program), wrong. The first jobs (--warm) are run but not counted: they touch memory for the first time. --list prints
- * every job's two times before it.
+ * every job's two times before it, and the instant of its first call (CLOCK_MONOTONIC, ms).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +80,7 @@ static void calibrate(struct urgent *urgent, double ms)
 
 struct record {
     double *response, *call; /* from the release, from the first call; ms */
+    double *begin;           /* the instant of the first call */
     size_t n, skipped, misses, wrong;
 };
 
@@ -93,6 +94,7 @@ static void run_jobs(struct urgent *urgent, struct record *record, size_t most, 
         sleep_until_ms(release);
         begin = now_ms();
         run_job(urgent, (uint32_t)record->n);
+        record->begin[record->n] = begin;
         record->call[record->n] = now_ms() - begin;
         record->response[record->n] = now_ms() - release;
         record->misses += record->response[record->n] > deadline;
@@ -109,9 +111,10 @@ static int run_periodically(struct urgent *urgent, int argc, char **argv)
     size_t most = (size_t)option(argc, argv, "jobs", 100000);
     size_t warm = (size_t)option(argc, argv, "warm", 5);
     struct record record = {.response = calloc(most + 1, sizeof(double)),
-                            .call = calloc(most + 1, sizeof(double))};
+                            .call = calloc(most + 1, sizeof(double)),
+                            .begin = calloc(most + 1, sizeof(double))};
 
-    if (!record.response || !record.call || period <= 0) {
+    if (!record.response || !record.call || !record.begin || period <= 0) {
         fprintf(stderr, "urgent: no memory, or no period\n");
         exit(3);
     }
@@ -120,7 +123,7 @@ static int run_periodically(struct urgent *urgent, int argc, char **argv)
     run_jobs(urgent, &record, most, period, option(argc, argv, "deadline", period),
              now_ms() + option(argc, argv, "seconds", 1e6) * 1e3);
     for (size_t i = 0; flag(argc, argv, "list") && i < record.n; i++)
-        printf("%.4f %.4f\n", record.response[i], record.call[i]);
+        printf("%.4f %.4f %.4f\n", record.response[i], record.call[i], record.begin[i]);
     if (record.n)
         printf("jobs %zu releases %zu misses %zu p50_ms %.4f p99_ms %.4f max_ms %.4f call_p50_ms %.4f "
                "call_p99_ms %.4f "
@@ -131,6 +134,7 @@ static int run_periodically(struct urgent *urgent, int argc, char **argv)
                quantile(record.call, record.n, 0.99), quantile(record.call, record.n, 1.0), record.wrong);
     free(record.response);
     free(record.call);
+    free(record.begin);
     return record.wrong ? 1 : 0;
 }
 

@@ -22,6 +22,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -105,6 +106,124 @@ static bool nest(struct lease *lease)
     return nested;
 }
 
+/* ---- lingering: held by nobody for a moment, because the program is expected back; all under the lock ---- */
+
+static bool called(const struct lease *lease)
+{
+    return (atomic_load(word_of(lease)) & (LEASE_FLAG_TURN | LEASE_FLAG_YIELD)) != 0;
+}
+
+static void set_alarm(const struct session *session)
+{
+    baton_nsec at = 0;
+    struct itimerspec alarm = {0};
+
+    for (unsigned i = 0; i < session->protocol.n_leases; i++) {
+        const struct lease *lease = &session->leases[i];
+
+        if (atomic_load(&lease->lingers) && (!at || lease->lingers_until < at))
+            at = lease->lingers_until;
+    }
+    alarm.it_value = (struct timespec){at / NSEC_PER_SEC, at % NSEC_PER_SEC};
+    (void)timerfd_settime(session->alarm, TFD_TIMER_ABSTIME, &alarm, NULL);
+}
+
+/* Whoever lingers is begun by the caller, or ended. */
+static void linger_no_more(struct lease *lease)
+{
+    atomic_store(&lease->lingers, false);
+    if (!lease->was_told)
+        protocol_tell(&lease->session->protocol, lease->index, PAGE_TELL_YIELD, false);
+    set_alarm(lease->session);
+}
+
+static void end_lingering(struct lease *lease)
+{
+    linger_no_more(lease);
+    protocol_end(&lease->session->protocol, lease->index);
+}
+
+/* The hold of this word by that user, itself or a rider, has ended, and somebody waits. True: it lingers. */
+static bool begin_lingering(struct lease *lease, struct lease *user)
+{
+    struct protocol *protocol = &lease->session->protocol;
+    baton_nsec now_at = clock_now();
+    baton_nsec wish;
+
+    if (!(protocol->plan.flags & PLAN_LINGER) || protocol->state != PROTOCOL_ONLINE ||
+        !atomic_load(&protocol->leases[lease->index].shared) || grouped(lease) || called(lease)) {
+        linger_left(&user->linger, now_at);
+        return false;
+    }
+    wish = linger_for(&user->linger, now_at);
+    if (!wish)
+        return false;
+    lease->lingers_until = now_at + wish;
+    lease->was_told = (atomic_load(&protocol->leases[lease->index].tell) & PAGE_TELL_YIELD) != 0;
+    atomic_store(&lease->lingers, true);
+    set_alarm(lease->session);
+    /* As in lease_arm_reaper(): the daemon flags, then looks whether to tell; we ask to be told, then look at the flags. */
+    protocol_tell(protocol, lease->index, PAGE_TELL_YIELD, true);
+    if (called(lease))
+        end_lingering(lease);
+    return true;
+}
+
+/* The program wants the engine, or the bus in either direction. */
+static void note_back(struct lease *lease)
+{
+    baton_nsec now_at = clock_now();
+
+    linger_back(&lease->linger, now_at);
+    if (lease->other)
+        linger_back(&lease->other->linger, now_at);
+}
+
+/* The program is back: it begins where it lingers. False: it does not linger, or somebody no less urgent waits by now. */
+static bool resume(struct lease *lease)
+{
+    if (!atomic_load(&lease->lingers))
+        return false;
+    if (called(lease)) {
+        end_lingering(lease);
+        return false;
+    }
+    note_back(lease);
+    linger_no_more(lease);
+    return true;
+}
+
+void lease_linger_due(struct session *session)
+{
+    baton_nsec now_at = clock_now();
+
+    pthread_mutex_lock(&session->lock);
+    for (unsigned i = 0; i < session->protocol.n_leases; i++) {
+        struct lease *lease = &session->leases[i];
+
+        if (atomic_load(&lease->lingers) && lease->lingers_until <= now_at)
+            end_lingering(lease);
+    }
+    session_flush(session);
+    pthread_mutex_unlock(&session->lock);
+}
+
+bool lease_linger_called(struct lease *lease)
+{
+    struct session *session = lease->session;
+    bool lingers;
+
+    pthread_mutex_lock(&session->lock);
+    lingers = atomic_load(&lease->lingers);
+    if (lingers && called(lease))
+        end_lingering(lease);
+    session_flush(session);
+    pthread_mutex_unlock(&session->lock);
+    return lingers;
+}
+
+/* ---- begin and end ---- */
+
 /* Under the lock: may the lease ride on the other one, if that is idle? */
 static bool may_ride(const struct lease *lease)
 {
@@ -116,32 +235,44 @@ static bool may_ride(const struct lease *lease)
            lease_word_state(atomic_load(word_of(lease))) == LEASE_STATE_NONE;
 }
 
-/* Begins on the idle lease of the other direction, which holds the same bus. */
+/* Under the lock: begins on the idle lease of the other direction, or where that lingers: it holds the same bus. */
 static bool ride(struct lease *lease)
 {
-    struct session *session = lease->session;
     uint64_t seen;
+
+    if (!lease->other || !may_ride(lease))
+        return false;
+    if (!resume(lease->other) && !lease_word_begin(word_of(lease->other), &seen))
+        return false;
+    atomic_store(&lease->rides, lease->other);
+    return true;
+}
+
+/* Begins what this process holds in some other way. */
+static bool begin_held(struct lease *lease)
+{
+    struct session *session = lease->session;
     bool begun;
 
-    if (!lease->other)
+    if (!lease->other && !atomic_load(&lease->lingers))
         return false;
     pthread_mutex_lock(&session->lock);
-    begun = may_ride(lease) && lease_word_begin(word_of(lease->other), &seen);
-    if (begun)
-        atomic_store(&lease->rides, lease->other);
+    begun = resume(lease) || ride(lease);
+    session_flush(session);
     pthread_mutex_unlock(&session->lock);
     return begun;
 }
 
-/* The end of a hold of this very word. */
-static void end_word(struct lease *lease)
+/* The end of a hold of this very word, by itself or by a rider. */
+static void end_word(struct lease *lease, struct lease *user)
 {
     struct session *session = lease->session;
 
     if (!grouped(lease) && lease_word_keep(word_of(lease)))
         return;
     pthread_mutex_lock(&session->lock);
-    protocol_end(&session->protocol, lease->index);
+    if (!begin_lingering(lease, user))
+        protocol_end(&session->protocol, lease->index);
     session_flush(session);
     pthread_mutex_unlock(&session->lock);
 }
@@ -155,14 +286,14 @@ int lease_try_begin(struct lease *lease)
     if (lease_word_begin(word_of(lease), &seen)) {
         if (!is_riding(lease))
             return LEASE_BEGUN;
-        end_word(lease); /* the rider has outlived its connection */
+        end_word(lease, lease); /* the rider has outlived its connection */
         return LEASE_TAKEN;
     }
     if (nest(lease))
         return LEASE_BEGUN;
-    if (lease_word_state(seen) == LEASE_STATE_BUSY)
+    if (lease_word_state(seen) == LEASE_STATE_BUSY && !atomic_load(&lease->lingers))
         return LEASE_TAKEN;
-    if (ride(lease))
+    if (begin_held(lease))
         return LEASE_BEGUN;
     return is_riding(lease) ? LEASE_TAKEN : LEASE_ASK;
 }
@@ -178,6 +309,21 @@ static void want_back(struct lease *lease)
         (void)atomic_compare_exchange_strong(word, &seen, seen | LEASE_ASK_TURN);
 }
 
+/* Under the lock. */
+static int ask_for(struct lease *lease, bool notify)
+{
+    int answer;
+
+    if (is_riding(lease))
+        return LEASE_TAKEN;
+    if (resume(lease) || (lease->other && atomic_load(&lease->other->lingers) && ride(lease)))
+        return LEASE_BEGUN;
+    answer = protocol_request(&lease->session->protocol, lease->index, notify);
+    if (answer == LEASE_ASK)
+        note_back(lease);
+    return answer;
+}
+
 int lease_request(struct lease *lease, unsigned flags)
 {
     struct session *session = lease->session;
@@ -186,8 +332,7 @@ int lease_request(struct lease *lease, unsigned flags)
     if (session_forked(session))
         return LEASE_BEGUN;
     pthread_mutex_lock(&session->lock);
-    answer = is_riding(lease) ? LEASE_TAKEN
-                              : protocol_request(&session->protocol, lease->index, flags & LEASE_NOTIFY);
+    answer = ask_for(lease, flags & LEASE_NOTIFY);
     if (answer == LEASE_TAKEN)
         want_back(lease);
     session_flush(session);
@@ -310,7 +455,7 @@ void lease_end(struct lease *lease)
         return;
     if (held != lease)
         atomic_store(&lease->rides, NULL);
-    end_word(held);
+    end_word(held, lease);
 }
 
 /* ---- groups ---- */
@@ -345,14 +490,18 @@ static void call_reaper(struct session *session, uint32_t leases)
     session_wake(session);
 }
 
-/* Under the lock: the leases that members of the group ride on, asked back. */
-static uint32_t want_riders_back(const struct session *session, uint32_t leases)
+/* Under the lock: the leases that members of the group ride on, asked back. Nothing lingers any more. */
+static uint32_t want_riders_back(struct session *session, uint32_t leases)
 {
     uint32_t ridden_on = 0;
 
     for (; leases; leases &= leases - 1) {
-        const struct lease *lease = &session->leases[__builtin_ctz(leases)];
+        struct lease *lease = &session->leases[__builtin_ctz(leases)];
 
+        if (atomic_load(&lease->lingers))
+            end_lingering(lease);
+        if (lease->other && atomic_load(&lease->other->lingers))
+            end_lingering(lease->other);
         if (!is_riding(lease))
             continue;
         want_back(lease->other);

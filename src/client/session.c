@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -134,6 +135,8 @@ static void free_session(struct session *session)
         close(session->socket);
     if (session->wake >= 0)
         close(session->wake);
+    if (session->alarm >= 0)
+        close(session->alarm);
     if (session->parent)
         munmap(session->parent, 4096);
     jobs_done(&session->jobs);
@@ -154,10 +157,11 @@ static int make_session(const struct settings *settings, const struct session_li
         return -ENOMEM;
     session->socket = session->page_fd = -1;
     session->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    session->alarm = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     session->private_page = aligned_alloc(64, PAGE_SIZE_BYTES);
     marker = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     session->parent = marker == MAP_FAILED ? NULL : marker;
-    if (session->wake < 0 || !session->private_page || !session->parent ||
+    if (session->wake < 0 || session->alarm < 0 || !session->private_page || !session->parent ||
         madvise(session->parent, 4096, MADV_WIPEONFORK) < 0) {
         free_session(session);
         return -ENOMEM;

@@ -10,6 +10,7 @@
 
 #include "client/jobs.h"
 #include "client/lease.h"
+#include "client/linger.h"
 #include "client/protocol.h"
 #include "client/session.h"
 #include "client/standing.h"
@@ -21,6 +22,10 @@ struct lease {
     unsigned index;
     struct lease *other;         /* the copies of the same device in the other direction; NULL: none */
     struct lease *_Atomic rides; /* held by way of this one (lease.h) */
+    struct lingering linger;     /* this and the following: session's lock */
+    _Atomic bool lingers;        /* held by nobody, until ... */
+    baton_nsec lingers_until;
+    bool was_told; /* ... and the reaper was armed before that */
 };
 
 /*
@@ -38,6 +43,7 @@ struct session {
     unsigned char *parent; /* one page that reads 1 here and 0 in a forked child */
     int socket;            /* -1: none */
     int wake;              /* eventfd: the thread has something to do */
+    int alarm;             /* timerfd: a hold has lingered long enough */
     int page_fd;           /* came with the last bytes; -1: none */
     bool stop;
     pid_t threads[SESSION_THREADS]; /* registered; told again to every new daemon */
@@ -73,6 +79,10 @@ void session_plan_border(struct session *session);
 
 /* The lease in whose name the word of this one is held: the other direction's, if that rides on it; else its own. */
 struct lease *lease_user(struct lease *held);
+
+/* On the session's thread: ends holds that have lingered long enough; ends this one if somebody no less urgent waits (false: it does not linger). */
+void lease_linger_due(struct session *session);
+bool lease_linger_called(struct lease *lease);
 
 /* Makes the thread look around. */
 void session_wake(struct session *session);

@@ -46,17 +46,26 @@ static void watch_folders(int watch, const char *given)
     }
 }
 
+/* Whatever the thread was woken for by others of this process is heard; what has lingered long enough ends. */
+static void heard(struct session *session)
+{
+    uint64_t count;
+
+    (void)!read(session->wake, &count, sizeof count);
+    if (read(session->alarm, &count, sizeof count) > 0)
+        lease_linger_due(session);
+}
+
 /* Sleeps until a socket may have appeared. */
 static void wait_for_daemon(struct session *session)
 {
     int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    struct pollfd fds[2] = {{session->wake, POLLIN, 0}, {watch, POLLIN, 0}};
-    uint64_t count;
+    struct pollfd fds[3] = {{session->wake, POLLIN, 0}, {session->alarm, POLLIN, 0}, {watch, POLLIN, 0}};
 
     if (watch >= 0)
         watch_folders(watch, session->settings.socket);
-    (void)poll(fds, watch >= 0 ? 2 : 1, RETRY_MS);
-    (void)!read(session->wake, &count, sizeof count);
+    (void)poll(fds, watch >= 0 ? 3 : 2, RETRY_MS);
+    heard(session);
     if (watch >= 0)
         close(watch);
 }
@@ -139,7 +148,7 @@ static void deliver(struct session *session, const struct protocol_event *event)
             listener->on_grant(listener->user, lease_user(lease));
         break;
     case PROTOCOL_YIELD:
-        if (listener->on_yield && lease_wanted(lease))
+        if (!lease_linger_called(lease) && listener->on_yield && lease_wanted(lease))
             listener->on_yield(listener->user, lease);
         break;
     case PROTOCOL_PLANNED:
@@ -211,17 +220,17 @@ static bool read_socket(struct session *session)
 /* One round on a connection; false: it is gone. */
 static bool converse(struct session *session)
 {
-    struct pollfd fds[2] = {{session->wake, POLLIN, 0}, {session->socket, POLLIN, 0}};
+    struct pollfd fds[3] = {
+        {session->wake, POLLIN, 0}, {session->socket, POLLIN, 0}, {session->alarm, POLLIN, 0}};
     const uint8_t *bytes;
-    uint64_t count;
     bool broken;
 
     pthread_mutex_lock(&session->lock);
     if (outbox_pending(&session->protocol.out, &bytes))
         fds[1].events |= POLLOUT;
     pthread_mutex_unlock(&session->lock);
-    (void)poll(fds, 2, -1);
-    (void)!read(session->wake, &count, sizeof count);
+    (void)poll(fds, 3, -1);
+    heard(session);
     if ((fds[1].revents & (POLLIN | POLLHUP | POLLERR)) && !read_socket(session))
         return false;
     pthread_mutex_lock(&session->lock);

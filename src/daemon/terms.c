@@ -23,6 +23,15 @@ static bool is_best_effort(const struct server *server, const struct peer *peer)
            (admission_applies(server, peer->task) && peer->task->decision.verdict != VERDICT_ADMITTED);
 }
 
+/*
+ * May its holds linger? No analysis counts that, so nobody's where there is a plan; and where a policy ranks programs by the time they take, that
+ * must be what they use.
+ */
+static bool may_linger(const struct server *server, bool adaptive)
+{
+    return server->profile->pieces && !server->has_plan && !adaptive;
+}
+
 static struct frame_plan terms_of(const struct server *server, const struct peer *peer)
 {
     bool best_effort = is_best_effort(server, peer);
@@ -34,7 +43,8 @@ static struct frame_plan terms_of(const struct server *server, const struct peer
 
     plan.flags = (server->profile->pieces || server->profile->reserve ? PLAN_SLICING : 0) |
                  (adaptive ? PLAN_ADAPTIVE : 0) | (plan.priority < asked ? PLAN_CLIPPED : 0) |
-                 (task ? PLAN_TASK : 0) | (best_effort ? PLAN_EFFORT : 0);
+                 (task ? PLAN_TASK : 0) | (best_effort ? PLAN_EFFORT : 0) |
+                 (may_linger(server, adaptive) ? PLAN_LINGER : 0);
     if (task) {
         plan.gpus = task->gpus;
         plan.gpu_cluster = task->gpu_cluster;

@@ -27,6 +27,7 @@
 #define PLAN_TASK     8u  /* the plan names this program */
 #define PLAN_EFFORT   16u /* best effort: its task was not admitted */
 #define PLAN_BORDER   32u /* to be taken between two jobs */
+#define PLAN_LINGER   64u /* a hold may linger while only less urgent ones wait (client/linger.h) */
 
 #define LATE_MISSED   1u /* its deadline */
 #define LATE_EXCEEDED 2u /* its bound */

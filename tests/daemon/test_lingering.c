@@ -1,0 +1,262 @@
+/*
+ * Holds that linger (client/linger.h) with the real batond: who is made to wait for them, and how they end. A hold lingers for less than a millisecond,
+ * so the tests say what the program's habit is, and, where something else than time is to end it, stop its clock.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/timerfd.h>
+
+#include "base/clock.h"
+#include "client/session_private.h"
+#include "fixture.h"
+#include "harness.h"
+
+#define SOON   (20 * NSEC_PER_SEC)
+#define DEVICE "test:0"
+
+static const char config[] = "probe: false\nrealtime: false\ndevices: 1\nbuses: 1\n";
+
+struct program {
+    struct fixture fixture;
+    struct session *session;
+    struct lease *in, *out;
+    struct puppet humble; /* less urgent; waits for the bus */
+};
+
+static void hold(struct lease *lease)
+{
+    int answer = lease_try_begin(lease);
+
+    if (answer != LEASE_BEGUN)
+        answer = lease_request(lease, 0);
+    if (answer != LEASE_BEGUN) {
+        ck_assert_int_eq(answer, LEASE_ASK);
+        ck_assert_int_eq(lease_wait(lease, clock_now() + SOON), LEASE_BEGUN);
+    }
+}
+
+static void program_start(struct program *program, const char *const extra[])
+{
+    struct settings settings;
+
+    fixture_start(&program->fixture, config, extra);
+    settings = fixture_settings(&program->fixture, "program", 50);
+    ck_assert_int_eq(session_open(&settings, NULL, &program->session), 0);
+    ck_assert_int_eq(lease_open(program->session, DEVICE, LEASE_COPY_IN, &program->in), 0);
+    ck_assert_int_eq(lease_open(program->session, DEVICE, LEASE_COPY_OUT, &program->out), 0);
+    program->humble = puppet_start_on(&program->fixture, "humble", 10, DEVICE, LEASE_COPY_OUT);
+    fixture_heard(&program->fixture);
+}
+
+static void program_stop(struct program *program)
+{
+    session_close(program->session);
+    fixture_done(&program->fixture);
+}
+
+/* What it does after each upload: back after 0.4 ms. */
+static void expect_back(struct program *program)
+{
+    pthread_mutex_lock(&program->session->lock);
+    program->in->linger = (struct lingering){.away = {400 * NSEC_PER_US, 400 * NSEC_PER_US}};
+    pthread_mutex_unlock(&program->session->lock);
+}
+
+/* False: time has already ended it. */
+static bool stop_its_clock(struct program *program)
+{
+    struct itimerspec never = {0};
+    bool lingers;
+
+    pthread_mutex_lock(&program->session->lock);
+    lingers = atomic_load(&program->in->lingers);
+    program->in->lingers_until = NSEC_MAX;
+    (void)timerfd_settime(program->session->alarm, 0, &never, NULL);
+    pthread_mutex_unlock(&program->session->lock);
+    return lingers;
+}
+
+/* The upload is over while the humble one waits, and the program is expected back. */
+static void end_upload(struct program *program)
+{
+    hold(program->in);
+    puppet_do(&program->humble, PUPPET_ASK, 'A');
+    fixture_heard(&program->fixture);
+    ck_assert(lease_wanted(program->in));
+    expect_back(program);
+    lease_end(program->in);
+}
+
+/* The humble one's turn comes and goes. */
+static void humble_turn(struct program *program)
+{
+    puppet_do(&program->humble, PUPPET_WAIT, 'W');
+    puppet_do(&program->humble, PUPPET_END, 'E');
+}
+
+/* As many uploads as it takes on a busy machine until one lingers with its clock stopped. */
+static void linger_on(struct program *program)
+{
+    for (int i = 0; i < 200; i++) {
+        end_upload(program);
+        if (stop_its_clock(program))
+            return;
+        humble_turn(program);
+    }
+    ck_abort_msg("no hold lingers");
+}
+
+START_TEST(the_copy_back_finds_the_bus_still_held)
+{
+    struct program program;
+
+    program_start(&program, NULL);
+    linger_on(&program);
+    ck_assert_int_eq(lease_try_begin(program.out), LEASE_BEGUN);
+    ck_assert_int_eq(puppet_hear(&program.humble, 0), 0);
+    lease_end(program.out); /* after this one it was never seen to come back soon */
+    humble_turn(&program);
+    linger_on(&program);
+    ck_assert_int_eq(lease_request(program.in, 0), LEASE_BEGUN); /* the same direction, too */
+    lease_end(program.in);
+    humble_turn(&program);
+    puppet_quit(&program.humble);
+    program_stop(&program);
+}
+END_TEST
+
+START_TEST(who_does_not_come_back_gives_the_bus_away)
+{
+    struct program program;
+
+    program_start(&program, NULL);
+    for (int i = 0; i < 50; i++) {
+        end_upload(&program);
+        humble_turn(&program); /* time ends it: nothing else happens here */
+    }
+    puppet_quit(&program.humble);
+    program_stop(&program);
+}
+END_TEST
+
+START_TEST(an_equal_or_better_one_is_not_made_to_wait)
+{
+    static const int priorities[2] = {50, 90};
+    struct program program;
+
+    program_start(&program, NULL);
+    for (unsigned i = 0; i < 2; i++) {
+        struct puppet other =
+            puppet_start_on(&program.fixture, "other", priorities[i], DEVICE, LEASE_COPY_OUT);
+
+        hold(program.in); /* it waits before the end: no lingering */
+        puppet_do(&other, PUPPET_ASK, 'A');
+        fixture_heard(&program.fixture);
+        expect_back(&program);
+        lease_end(program.in);
+        ck_assert(!stop_its_clock(&program));
+        puppet_do(&other, PUPPET_WAIT, 'W');
+        puppet_do(&other, PUPPET_END, 'E');
+        linger_on(&program); /* it comes meanwhile: the end of it */
+        puppet_do(&other, PUPPET_BEGIN, 'B');
+        puppet_do(&other, PUPPET_END, 'E');
+        humble_turn(&program);
+        puppet_quit(&other);
+    }
+    puppet_quit(&program.humble);
+    program_stop(&program);
+}
+END_TEST
+
+START_TEST(a_batch_of_the_same_program_does_not_wait_for_it)
+{
+    struct program program;
+    struct lease_group group = {0};
+
+    program_start(&program, NULL);
+    lease_group_add(&group, program.out);
+    linger_on(&program);
+    ck_assert_int_eq(lease_group_request(&group), LEASE_ASK);
+    humble_turn(&program); /* the bus was free for a moment */
+    ck_assert_int_eq(lease_group_wait(&group, clock_now() + SOON), LEASE_BEGUN);
+    lease_group_end(&group);
+    puppet_quit(&program.humble);
+    program_stop(&program);
+}
+END_TEST
+
+static bool is_online(void *argument)
+{
+    return session_online(*(struct session **)argument);
+}
+
+static bool is_offline(void *argument)
+{
+    return !is_online(argument);
+}
+
+START_TEST(it_does_not_outlive_the_daemon)
+{
+    struct program program;
+
+    program_start(&program, NULL);
+    for (int next = 0; next < 2; next++) {
+        linger_on(&program);
+        fixture_kill_daemon(&program.fixture, SIGKILL);
+        fixture_wait(is_offline, &program.session, "the daemon is missed");
+        if (!next) { /* back while there is none */
+            hold(program.out);
+            lease_end(program.out);
+        }
+        puppet_kill(&program.humble);
+        fixture_restart(&program.fixture, NULL);
+        fixture_wait(is_online, &program.session, "the next daemon is found");
+        program.humble = puppet_start_on(&program.fixture, "humble", 10, DEVICE, LEASE_COPY_OUT);
+        puppet_do(&program.humble, PUPPET_BEGIN, 'B'); /* though the clock stands still */
+        puppet_do(&program.humble, PUPPET_END, 'E');
+        hold(program.in);
+        lease_end(program.in);
+    }
+    puppet_quit(&program.humble);
+    program_stop(&program);
+}
+END_TEST
+
+static void never_lingers(const char *const extra[])
+{
+    struct program program;
+
+    program_start(&program, extra);
+    for (int i = 0; i < 20; i++) {
+        end_upload(&program);
+        ck_assert(!stop_its_clock(&program));
+        humble_turn(&program);
+    }
+    puppet_quit(&program.humble);
+    program_stop(&program);
+}
+
+/* No analysis counts it, and without pieces there is nothing to gain by it. */
+START_TEST(no_hold_lingers_where_a_plan_holds_or_nobody_is_preempted)
+{
+    const char *const whole[] = {"--profile", "priority-whole", NULL};
+    char folder[64], path[96];
+    const char *const plan[] = {"--plan", path, NULL};
+    FILE *file;
+
+    never_lingers(whole);
+    harness_folder(folder);
+    (void)snprintf(path, sizeof path, "%s/plan.yaml", folder);
+    file = fopen(path, "we");
+    ck_assert_ptr_nonnull(file);
+    (void)fputs("analysis: holistic\nprofile: priority\ntasks:\n  - {name: eye, priority: 70}\n", file);
+    ck_assert_int_eq(fclose(file), 0);
+    never_lingers(plan);
+}
+END_TEST
+
+HARNESS_MAIN("lingering", 60, the_copy_back_finds_the_bus_still_held,
+             who_does_not_come_back_gives_the_bus_away, an_equal_or_better_one_is_not_made_to_wait,
+             a_batch_of_the_same_program_does_not_wait_for_it, it_does_not_outlive_the_daemon,
+             no_hold_lingers_where_a_plan_holds_or_nobody_is_preempted)
