@@ -85,7 +85,10 @@ bool lease_wanted(const struct lease *lease);
  */
 int lease_yield(struct lease *lease, unsigned flags);
 
-/* The work of the hold has drained. Keeps the lease IDLE, or gives it back with one message if somebody waits. */
+/*
+ * The work of the hold has drained. Keeps the lease IDLE, or gives it back with one message if somebody waits: at once, or, where only
+ * less urgent ones wait and the program was back within a moment the last times, after that moment (linger.h).
+ */
 void lease_end(struct lease *lease);
 
 /*

@@ -125,6 +125,7 @@ static void free_lease(struct protocol *protocol, unsigned index)
 void protocol_lost(struct protocol *protocol)
 {
     protocol->state = PROTOCOL_OFFLINE;
+    protocol->plan.flags &= ~PLAN_LINGER; /* until the next daemon says so, too */
     outbox_init(&protocol->in);
     outbox_init(&protocol->out);
     for (unsigned i = 0; i < protocol->n_leases; i++) {

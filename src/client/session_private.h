@@ -1,5 +1,5 @@
 /*
- * The session's state, shared by session.c (opening, closing, questions), session_thread.c (socket and reaper), lease.c (leases), plan.c,
+ * The session's state, shared by session.c (opening, closing, questions), session_thread.c (socket and reaper), lease*.c, plan.c,
  * place.c, join.c and stats.c (jobs and counters).
  */
 #ifndef CLIENT_SESSION_PRIVATE_H

@@ -1,0 +1,127 @@
+/*
+ * A hold that lingers is BUSY and nobody's. Why that is safe:
+ *
+ * - `lingers` is set by whoever ended the hold and cleared by whoever begins it again or gives it back, all under the session's lock: once.
+ * - It ends by itself, by the session's alarm, which is set under the same lock, and at most LINGER_MOST after it began.
+ * - Somebody who is no less urgent comes: the daemon flags the word and tells, because it was asked to; the session's thread gives it back.
+ * - The connection is lost: the word is carried over as BUSY and flagged, so the next to come ends it, the alarm otherwise. A new daemon
+ *   is told that it is busy, and the flags, set from the beginning, end it.
+ * - A group of the same process ends it first.
+ */
+#include <sys/timerfd.h>
+
+#include "base/clock.h"
+#include "client/lease_private.h"
+
+static bool called(const struct lease *lease)
+{
+    return (atomic_load(lease_word_of(lease)) & (LEASE_FLAG_TURN | LEASE_FLAG_YIELD)) != 0;
+}
+
+static void set_alarm(const struct session *session)
+{
+    baton_nsec at = 0;
+    struct itimerspec alarm = {0};
+
+    for (unsigned i = 0; i < session->protocol.n_leases; i++) {
+        const struct lease *lease = &session->leases[i];
+
+        if (atomic_load(&lease->lingers) && (!at || lease->lingers_until < at))
+            at = lease->lingers_until;
+    }
+    alarm.it_value = (struct timespec){at / NSEC_PER_SEC, at % NSEC_PER_SEC};
+    (void)timerfd_settime(session->alarm, TFD_TIMER_ABSTIME, &alarm, NULL);
+}
+
+/* Whoever lingers is begun by the caller, or ended. */
+static void linger_no_more(struct lease *lease)
+{
+    atomic_store(&lease->lingers, false);
+    if (!lease->was_told)
+        protocol_tell(&lease->session->protocol, lease->index, PAGE_TELL_YIELD, false);
+    set_alarm(lease->session);
+}
+
+void lease_linger_end(struct lease *lease)
+{
+    if (!atomic_load(&lease->lingers))
+        return;
+    linger_no_more(lease);
+    protocol_end(&lease->session->protocol, lease->index);
+}
+
+bool lease_linger_begin(struct lease *lease, struct lease *user)
+{
+    struct protocol *protocol = &lease->session->protocol;
+    baton_nsec now_at = clock_now();
+    baton_nsec wish;
+
+    if (!(protocol->plan.flags & PLAN_LINGER) || protocol->state != PROTOCOL_ONLINE ||
+        !atomic_load(&protocol->leases[lease->index].shared) || lease_grouped(lease) || called(lease)) {
+        linger_left(&user->linger, now_at);
+        return false;
+    }
+    wish = linger_for(&user->linger, now_at);
+    if (!wish)
+        return false;
+    lease->lingers_until = now_at + wish;
+    lease->was_told = (atomic_load(&protocol->leases[lease->index].tell) & PAGE_TELL_YIELD) != 0;
+    atomic_store(&lease->lingers, true);
+    set_alarm(lease->session);
+    /* As in lease_arm_reaper(): the daemon flags, then looks whether to tell; we ask to be told, then look at the flags. */
+    protocol_tell(protocol, lease->index, PAGE_TELL_YIELD, true);
+    if (called(lease))
+        lease_linger_end(lease);
+    return true;
+}
+
+void lease_linger_back(struct lease *lease)
+{
+    baton_nsec now_at = clock_now();
+
+    linger_back(&lease->linger, now_at);
+    if (lease->other)
+        linger_back(&lease->other->linger, now_at);
+}
+
+bool lease_linger_resume(struct lease *lease)
+{
+    if (!atomic_load(&lease->lingers))
+        return false;
+    if (called(lease)) {
+        lease_linger_end(lease);
+        return false;
+    }
+    lease_linger_back(lease);
+    linger_no_more(lease);
+    return true;
+}
+
+void lease_linger_due(struct session *session)
+{
+    baton_nsec now_at = clock_now();
+
+    pthread_mutex_lock(&session->lock);
+    for (unsigned i = 0; i < session->protocol.n_leases; i++) {
+        struct lease *lease = &session->leases[i];
+
+        if (lease->lingers_until <= now_at)
+            lease_linger_end(lease);
+    }
+    session_flush(session);
+    pthread_mutex_unlock(&session->lock);
+}
+
+bool lease_linger_called(struct lease *lease)
+{
+    struct session *session = lease->session;
+    bool lingers;
+
+    pthread_mutex_lock(&session->lock);
+    lingers = atomic_load(&lease->lingers);
+    if (called(lease))
+        lease_linger_end(lease);
+    session_flush(session);
+    pthread_mutex_unlock(&session->lock);
+    return lingers;
+}
