@@ -10,6 +10,10 @@ launches() { # FILE: of layer-load
     sed -n 's/\([0-9]*\) launches.*/\1/p' "$1"
 }
 
+granted() { # by the daemon so far
+    "$build/baton" status --json --socket "$scratch/socket" | sed -n 's/^    "grants": \([0-9]*\).*/\1/p' | head -n 1
+}
+
 under() { # PRIORITY STATS COMMAND...
     local priority=$1 stats=$2
     shift 2
@@ -32,6 +36,15 @@ verdict $? "the hog gave way ($(number yields "$scratch/hog.json") times)"
 verdict $? "the hog ran in pieces ($(number pieces "$scratch/hog.json"))"
 [ "$(launches "$scratch/urgent")" -ge 16 ] # behind whole kernels of 200 ms: at most 8
 verdict $? "the urgent one did not wait for whole hog kernels ($(cat "$scratch/urgent"))"
+
+# A job that copies in, computes and copies out takes the bus from itself, without the daemon: nobody else wants it.
+for commands in "" "; sync"; do # that run beside the program, or inside of its calls
+    before=$(granted)
+    under 50 "$scratch/job.json" env FAKE_CL="$FAKE_CL; duration WriteBuffer 200$commands" "$load" 0.5 1 1 1 2 >"$scratch/job"
+    verdict $? "jobs of write, launch and read compute right ($(cat "$scratch/job"))"
+    [ $(($(granted) - before)) -lt $(($(launches "$scratch/job") / 4)) ]
+    verdict $? "they need no message each ($(($(granted) - before)) grants, $(cat "$scratch/job"))"
+done
 
 # A program's first launch waits for its rewritten twin, but not in the engine.
 under 10 "$scratch/steady.json" "$load" 2.5 1 2 >"$scratch/steady" &

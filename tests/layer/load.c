@@ -1,7 +1,8 @@
 /*
  * A load for tests: launches the kernel `scale` again and again for a time and prints `N launches, max X ms, wrong W`. Every
  * result is checked. With a depth, so many launches are under way at any time; with a
- * sixth argument the data go to the host and back after each. usage: load SECONDS GROUPS PAUSE_MS [DEPTH [COPIES]]
+ * fifth argument of 1 the data go to the host and back after each; of 2, write, launch and read are one job of which only the last byte is
+ * waited for. usage: load SECONDS GROUPS PAUSE_MS [DEPTH [COPIES]]
  */
 #include <CL/cl.h>
 #include <stdio.h>
@@ -41,6 +42,7 @@ int main(int argc, char **argv)
     static cl_int values[1 << 16];
     cl_int factor = 1, code = CL_SUCCESS, n = 0, wrong = 0;
     size_t depth = argc > 4 ? strtoul(argv[4], NULL, 10) : 1;
+    unsigned long copies = argc > 5 ? strtoul(argv[5], NULL, 10) : 0;
     static cl_event ring[64];
     cl_platform_id platform;
     cl_device_id device;
@@ -67,7 +69,13 @@ int main(int argc, char **argv)
     for (end = now_ms() + seconds * 1e3; now_ms() < end; n++) {
         double begin = now_ms(), length;
         cl_event *oldest = &ring[(size_t)n % depth];
-        if (depth == 1) {
+        if (copies == 2) {
+            code |=
+                clEnqueueWriteBuffer(queue, mem, CL_FALSE, 0, global * sizeof *values, values, 0, NULL, NULL);
+            code |= clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL);
+            code |=
+                clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, global * sizeof *values, values, 0, NULL, NULL);
+        } else if (depth == 1) {
             code |= clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, oldest);
             code |= clFinish(queue);
             code |= how_it_ended(oldest);
@@ -79,7 +87,7 @@ int main(int argc, char **argv)
             code |= clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, oldest);
             code |= clFlush(queue);
         }
-        if (argc > 5) {
+        if (copies == 1) {
             code |=
                 clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, global * sizeof *values, values, 0, NULL, NULL);
             code |=

@@ -91,13 +91,34 @@ static bool open_to_more(struct engine *engine, int64_t ns)
     return now_at - engine->turn_at < ENGINE_TURN_NS;
 }
 
+static void settle(struct engine *engine, bool wait);
+
+/*
+ * Under the lock, which it may unlock and lock: begins the lease if that needs no message. The copies of the other direction may have it: those that have ended and
+ * that nobody has looked at, or, if the caller waits, those that are under way now. To ask the daemon for what this very process holds would take
+ * two messages. Those that others begin meanwhile are not waited for here: they are told to take turns.
+ */
+static int try_begin(struct engine *engine, bool wait)
+{
+    struct engine *other = engine_other_way(engine);
+    int answer = engine->lease ? lease_try_begin(engine->lease) : LEASE_BEGUN;
+
+    if (answer == LEASE_BEGUN || !other ||
+        atomic_load_explicit(&other->flight_any, memory_order_relaxed) == 0)
+        return answer;
+    pthread_mutex_unlock(&engine->lock);
+    settle(other, wait);
+    pthread_mutex_lock(&engine->lock);
+    return engine->held || engine->asking ? LEASE_TAKEN : lease_try_begin(engine->lease);
+}
+
 bool engine_try_enter(struct engine *engine, int64_t ns)
 {
     bool entered;
 
     pthread_mutex_lock(&engine->lock);
-    if (!engine->held && !engine->asking)
-        hold(engine, !engine->lease || lease_try_begin(engine->lease) == LEASE_BEGUN);
+    if (!engine->held && !engine->asking && try_begin(engine, false) == LEASE_BEGUN)
+        hold(engine, true);
     entered = open_to_more(engine, ns);
     if (entered)
         come_in(engine, ns);
@@ -171,7 +192,9 @@ void engine_enter(struct engine *engine, int64_t ns)
             pthread_cond_wait(&engine->changed, &engine->lock); /* left, granted, or something is in flight */
             continue;
         }
-        answer = engine->lease ? lease_try_begin(engine->lease) : LEASE_BEGUN;
+        answer = try_begin(engine, true);
+        if (answer != LEASE_BEGUN && (engine->held || engine->asking))
+            continue;
         if (answer != LEASE_BEGUN)
             answer = lease_request(engine->lease, 0);
         if (answer == LEASE_BEGUN) {
@@ -346,6 +369,16 @@ static void reap_locked(struct engine *engine, bool wait)
         if (!wait && n < REAPED)
             break;
     }
+}
+
+/* Leaves for completed ones; wait: and for those that are in flight now. */
+static void settle(struct engine *engine, bool wait)
+{
+    pthread_mutex_lock(&engine->lock);
+    if (wait && engine->flight_n)
+        await_flight(engine, engine->flight_n - 1);
+    reap_locked(engine, false);
+    pthread_mutex_unlock(&engine->lock);
 }
 
 void engine_flight_reap(struct engine *engine, bool wait)
