@@ -142,15 +142,29 @@ static double quiet_pending_of(const struct sample *sample)
     return sum / (double)sample->n_quiet - occupying_ms;
 }
 
+static void print_ms(double ms)
+{
+    if (isnan(ms)) /* no such job, or nobody counts it */
+        printf(" %8s", "-");
+    else
+        printf(" %8.3f", ms);
+}
+
 static void print_row(const char *title, struct sample *sample, double per_second)
 {
     double p50 = stage_quantile(sample->ms, sample->n, 0.5);
     double p99 = stage_quantile(sample->ms, sample->n, 0.99);
     double most = stage_quantile(sample->ms, sample->n, 1.0);
 
-    printf("  %-32s %6zu %8.3f %8.3f %8.3f %8.3f  %6zu %8.3f %8.3f %8.3f", title, sample->n, p50, p99, most,
-           pending_of(sample), sample->n_quiet, stage_quantile(sample->quiet_ms, sample->n_quiet, 0.99),
-           stage_quantile(sample->quiet_ms, sample->n_quiet, 1.0), quiet_pending_of(sample));
+    printf("  %-32s %6zu", title, sample->n);
+    print_ms(p50);
+    print_ms(p99);
+    print_ms(most);
+    print_ms(pending_of(sample));
+    printf("  %6zu", sample->n_quiet);
+    print_ms(stage_quantile(sample->quiet_ms, sample->n_quiet, 0.99));
+    print_ms(stage_quantile(sample->quiet_ms, sample->n_quiet, 1.0));
+    print_ms(quiet_pending_of(sample));
     printf(" %6.1f %%", 100 * sample->cpu.stolen / sample->cpu.all);
     if (!isnan(per_second))
         printf(" %8.3f", per_second);
