@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 
-enum { REALTIME_PRIORITY = 40, MAX_ARGUMENTS = 40, START_MS = 10000 };
+enum { REALTIME_PRIORITY = 40, HUMBLE_PRIORITY = 30, MAX_ARGUMENTS = 40, START_MS = 10000 };
 
 static const struct stage_how ORDINARY = {0};
 static struct stage *current; /* for the atexit handler: a program has one stage at a time */
@@ -139,7 +139,7 @@ static void use_core(unsigned core)
 
 static pid_t spawn(const char *const argv[], const char *output, int fd, const struct stage_how *how)
 {
-    struct sched_param parameters = {.sched_priority = REALTIME_PRIORITY};
+    struct sched_param parameters = {.sched_priority = how->humble ? HUMBLE_PRIORITY : REALTIME_PRIORITY};
     pid_t child;
 
     (void)fflush(NULL);

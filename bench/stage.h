@@ -41,7 +41,8 @@ struct stage_how {
     const char *name;          /* NULL: the program's file name */
     const char *slice, *chunk; /* NULL: auto */
     bool stats;                /* keep them, for stage_stat() */
-    bool realtime;             /* under SCHED_FIFO, where permitted */
+    bool realtime;             /* under SCHED_FIFO, where permitted ... */
+    bool humble;               /* ... below those that are not: one that never sleeps stops its equals */
     bool quiet;                /* its standard error goes to its output */
     unsigned core;             /* 1 + the core that it and its children may use; 0: any */
 };

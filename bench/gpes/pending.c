@@ -43,7 +43,8 @@ static void run_point(struct gpes *gpes, const struct experiment *experiment, si
                       const struct setting *setting, const double alone[], double ret_pending[])
 {
     static const struct stage_how high = {.baton = true, .priority = 80, .name = "high", .realtime = true};
-    struct stage_how low = {.baton = true, .priority = 10, .name = "low", .quiet = true, .realtime = true};
+    struct stage_how low = {
+        .baton = true, .priority = 10, .name = "low", .quiet = true, .realtime = true, .humble = true};
     struct stage_program runs[2] = {0};
     double ms[GPES_MOST_JOBS];
 

@@ -162,7 +162,8 @@ void gpes_switch(struct gpes *gpes)
         .baton = true, .priority = 80, .name = "urgent", .realtime = true};
     static const struct gpes_program low = {"mmul", 512};
     static double waits[MOST_WAITS];
-    struct stage_how hog = {.baton = true, .priority = 10, .name = "mmul", .quiet = true, .realtime = true};
+    struct stage_how hog = {
+        .baton = true, .priority = 10, .name = "mmul", .quiet = true, .realtime = true, .humble = true};
     const char *argv[] = {"examples/demo/urgent",  "--steps", "100", "--period", "7", "--seconds",
                           gpes->quick ? "1" : "2", NULL};
     double x[SWITCH_COUNTS];
