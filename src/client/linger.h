@@ -3,7 +3,7 @@
  * would get it in between, and the job would have to wait for a piece of theirs to get it back. So a hold whose program came back
  * soon the last times lingers for about as long, if only less urgent ones wait.
  *
- * What they lose by that is bounded: a hold lingers for no more than LINGER_MOST, which is a piece, and for no more than one
+ * What they lose by that is bounded: a hold lingers for no more than LINGER_MOST, which is two pieces, and for no more than one
  * LINGER_SHARE-th of the time in the long run. Pure: no clock, no lock.
  */
 #ifndef CLIENT_LINGER_H
@@ -11,7 +11,7 @@
 
 #include "base/nsec.h"
 
-#define LINGER_MOST   (500 * NSEC_PER_US)
+#define LINGER_MOST   NSEC_PER_MS
 #define LINGER_SHARE  8
 #define LINGER_CREDIT (4 * LINGER_MOST) /* what can be saved up */
 

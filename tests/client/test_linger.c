@@ -24,8 +24,9 @@ START_TEST(a_program_that_was_back_soon_is_waited_for_a_little_longer_than_that)
     ck_assert_int_eq(round_of(&linger, 30000 * US, 200 * US), 450 * US);
     ck_assert_int_eq(round_of(&linger, 40000 * US, 400 * US), 450 * US);
     ck_assert_int_eq(round_of(&linger, 50000 * US, 400 * US), 450 * US); /* the shorter of 400 and 200 */
-    ck_assert_int_eq(round_of(&linger, 60000 * US, 400 * US),
-                     500 * US); /* 850, but never more than a piece */
+    ck_assert_int_eq(round_of(&linger, 60000 * US, 700 * US), 850 * US);
+    ck_assert_int_eq(round_of(&linger, 70000 * US, 700 * US), 850 * US);
+    ck_assert_int_eq(round_of(&linger, 80000 * US, 700 * US), 1000 * US); /* not 1450: LINGER_MOST */
 }
 END_TEST
 
@@ -75,7 +76,7 @@ START_TEST(lingering_costs_no_more_than_its_share)
     for (int history = 0; history < 200; history++) {
         struct lingering linger = {0};
         baton_nsec now_at = 1, lost = 0;
-        int64_t habit = random_between(&random, 0, 600);
+        int64_t habit = random_between(&random, 0, 1200);
 
         for (int i = 0; i < 500; i++) {
             baton_nsec away = (random_below(&random, 4) ? habit : random_between(&random, 0, 3000)) * US;
