@@ -1,11 +1,12 @@
 /*
  * Preemption: how long an urgent kernel of 0.3 ms takes beside a hog, alone and under each profile of batond, all in one run.
  *
- *   bench-preemption [kernel] [copy] [throughput]         default: all three
+ *   bench-preemption [kernel] [copy] [throughput] [unwatched]         default: the first three
  *
  * kernel      a hog whose kernels take about a second
  * copy        a hog that copies 64 MiB there and back without end
  * throughput  what the hogs lose alone under Baton, against plain OpenCL
+ * unwatched   without the witness (below): all jobs are quiet
  *
  * "alone" and "Baton" take turns, so that both see the same noise of the machine. Times are measured by the urgent program from
  * its first OpenCL call to the last byte. Pending time is GPES's: response - occupying, from --stats, the mean per job; of quiet jobs it is
@@ -34,6 +35,7 @@ enum { ROUNDS = 5, MOST = 20000 };
 
 static struct stage stage;
 static char urgent_steps[32], hog_steps[32];
+static bool watched = true;
 static double occupying_ms = INFINITY; /* what a job occupies, in the row where that is the least */
 
 static const struct stage_how URGENT = {
@@ -91,7 +93,8 @@ static void run_urgent(struct sample *sample, const struct stage_how *how, const
     struct stage_cpu before = stage_cpu(), after;
     double pending;
 
-    (void)witness_begin();
+    if (watched)
+        (void)witness_begin();
     stage_run(&stage, &program, how, argv);
     witness_end();
     after = stage_cpu();
@@ -330,6 +333,7 @@ static bool wanted(int argc, char **argv, const char *part)
 
 int main(int argc, char **argv)
 {
+    watched = argc == 1 || !wanted(argc, argv, "unwatched");
     stage_open(&stage, "basic");
     calibrate(urgent_steps, sizeof urgent_steps, "examples/demo/urgent", NULL, "0.3");
     calibrate(hog_steps, sizeof hog_steps, "examples/demo/hog", "kernel", "1000");
