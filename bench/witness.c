@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 

@@ -56,8 +56,8 @@ bool lease_linger_begin(struct lease *lease, struct lease *user)
     baton_nsec now_at = clock_now();
     baton_nsec wish;
 
-    if (!(protocol->plan.flags & PLAN_LINGER) || protocol->state != PROTOCOL_ONLINE ||
-        !atomic_load(&protocol->leases[lease->index].shared) || lease_grouped(lease) || called(lease)) {
+    if (!(protocol->plan.flags & PLAN_LINGER) || !atomic_load(&protocol->leases[lease->index].shared) ||
+        lease_grouped(lease) || called(lease)) {
         linger_left(&user->linger, now_at);
         return false;
     }

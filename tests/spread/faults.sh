@@ -101,7 +101,6 @@ verdict $? "auto, dear copies: nothing wrong ($(cat "$scratch/out"))"
 [ "$(number kernel_launches)" -gt 15 ] && [ "$(number split_launches)" -le 4 ]
 verdict $? "auto, dear copies: hardly ever split ($(number split_launches) of $(number kernel_launches))"
 
-# A program killed between split and merge: both devices are free for the next one.
 start_daemon
 export BATON_SOCKET=$scratch/socket
 
@@ -113,6 +112,7 @@ for slow in 1 0; do
     verdict $? "the border moves into device $slow's half ($(groups_of 0) : $(groups_of 1))"
 done
 
+# A program killed between split and merge: both devices are free for the next one.
 for moment in 0.2 0.45 0.7; do
     FAKE_CL="group_ns scale 100000; duration MapBuffer 20000" OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=2 "$load" 20 400 0 1 1 \
         >/dev/null 2>&1 &
