@@ -285,6 +285,25 @@ void session_set_priority(struct session *session, unsigned priority)
     send_now(session, &frame);
 }
 
+/* Under the lock. */
+static bool has_thread(const struct session *session, pid_t tid)
+{
+    for (size_t i = 0; i < session->n_threads; i++)
+        if (session->threads[i] == tid)
+            return true;
+    return false;
+}
+
+bool session_has_thread(struct session *session, pid_t tid)
+{
+    bool has;
+
+    pthread_mutex_lock(&session->lock);
+    has = has_thread(session, tid);
+    pthread_mutex_unlock(&session->lock);
+    return has;
+}
+
 void session_register_thread(struct session *session, pid_t tid)
 {
     struct frame frame = {.type = FRAME_THREAD, .thread = {.tid = (uint32_t)tid}};
@@ -295,9 +314,7 @@ void session_register_thread(struct session *session, pid_t tid)
     if (tid == gettid())
         standing_raise(&session->standing);
     pthread_mutex_lock(&session->lock);
-    fresh = session->n_threads < SESSION_THREADS;
-    for (size_t i = 0; i < session->n_threads; i++)
-        fresh = fresh && session->threads[i] != tid;
+    fresh = session->n_threads < SESSION_THREADS && !has_thread(session, tid);
     if (fresh)
         session->threads[session->n_threads++] = tid;
     pthread_mutex_unlock(&session->lock);

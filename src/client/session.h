@@ -92,6 +92,8 @@ void session_set_priority(struct session *session, unsigned priority);
  */
 void session_register_thread(struct session *session, pid_t tid);
 
+bool session_has_thread(struct session *session, pid_t tid);
+
 /* At exit: what session_register_thread() did to the scheduling of threads is undone, for good. */
 void session_restore_threads(struct session *session);
 

@@ -13,8 +13,8 @@
  *   abort_on DEVICE NTH CODE the NTH launch (0: every one) on that device ends with CODE
  *   sync                     commands run inside the enqueue call, as PoCL's basic device does
  *   version 1.2              no clCloneKernel and no SVM, as an old driver
- * FAKE_CL_LOG names a file that gets one line per executed command: CALL queue begin_ns end_ns groups bytes active,
- * the last being how many commands of its queue, with it, were enqueued and not complete when it ended.
+ * FAKE_CL_LOG names a file that gets one line per executed command: CALL queue begin_ns end_ns groups bytes active thread;
+ * active: how many commands of its queue, with it, were enqueued and not complete when it ended; thread: what ran it.
  */
 #ifndef FAKE_H
 #define FAKE_H

@@ -153,8 +153,8 @@ void fake_script_log(const char *call, unsigned queue, int64_t begin, int64_t en
 
     if (log_fd < 0)
         return;
-    n = snprintf(line, sizeof line, "%s %u %lld %lld %zu %zu %zu\n", call, queue, (long long)begin,
-                 (long long)end, groups, bytes, active);
+    n = snprintf(line, sizeof line, "%s %u %lld %lld %zu %zu %zu %d\n", call, queue, (long long)begin,
+                 (long long)end, groups, bytes, active, (int)gettid());
     if (write(log_fd, line, (size_t)n) != n)
         log_fd = -1;
 }

@@ -108,7 +108,8 @@ struct command_svm {
 
 struct command_callback {
     struct command_callback *next;
-    cl_int at;
+    cl_int at, status; /* when it is due, and what it is told then */
+    cl_event handle;   /* a reference of ours, once it is due */
     void(CL_CALLBACK *run)(cl_event, cl_int, void *);
     void *data;
 };

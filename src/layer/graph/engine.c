@@ -252,7 +252,7 @@ int64_t engine_chunk_ns(const struct engine *engine)
 void engine_give_way(struct engine *engine)
 {
     atomic_store_explicit(&engine->gave_way_at, clock_now(), memory_order_relaxed);
-    if (engine->started && pthread_equal(engine->thread, pthread_self()))
+    if (worker_drives(engine))
         worker_finish_issued(engine);
     pthread_mutex_lock(&engine->lock);
     if (engine->users == 1 && engine->held && engine->lease) {

@@ -65,9 +65,11 @@ struct engine {
     unsigned n_issued;
     bool drain; /* the daemon wants the lease: wait for the ring */
     bool started, stopping;
+    bool driven; /* a thread is at a step for it: the worker, or one that helps (worker.h) */
+    struct command_callback *called; /* left to the worker */
     pthread_cond_t work;
     pthread_t thread;
-    bool carried; /* the worker's: it stays on the engine from one queued command to the next */
+    bool carried; /* of whoever drives: it stays on the engine from one queued command to the next */
 
     atomic_llong bytes_per_ms; /* measured copy bandwidth; 0: unknown */
     atomic_llong gave_way_at;  /* when somebody more urgent last wanted it; 0: never */

@@ -63,11 +63,45 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clSetEventCallback(cl_event handle, cl_int
     return code;
 }
 
-/* Handles are real user events of the program's context, set when the command ends: the driver can wait for them. */
+/* Are they all of commands in our graph, and such that the driver would wait for them? */
+static bool all_ours(cl_uint n, const cl_event *list)
+{
+    cl_context context = NULL;
+    bool ours = list != NULL;
+
+    for (cl_uint i = 0; ours && i < n; i++) {
+        struct command *node = find(list[i]);
+
+        ours = node && node->kind != COMMAND_USER && (i == 0 || node->context == context);
+        context = node ? node->context : NULL;
+        if (node)
+            graph_unref(node);
+    }
+    return ours;
+}
+
+static void wait_in_graph(cl_event handle)
+{
+    struct command *node = find(handle);
+
+    if (!node)
+        return;
+    (void)graph_wait(node);
+    graph_unref(node);
+}
+
+/*
+ * Handles are real user events of the program's context, set when the command ends: the driver can wait for them. Where we can, we wait first: the calling thread then
+ * does the work of the workers.
+ */
 CL_API_ENTRY cl_int CL_API_CALL entry_clWaitForEvents(cl_uint n, const cl_event *list)
 {
-    cl_int code = target.clWaitForEvents(n, list);
+    cl_int code;
 
+    if (!layer_off() && all_ours(n, list))
+        for (cl_uint i = 0; i < n; i++)
+            wait_in_graph(list[i]);
+    code = target.clWaitForEvents(n, list);
     if (!layer_off())
         submit_waited();
     return code;

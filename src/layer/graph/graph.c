@@ -170,20 +170,33 @@ static struct command_callback *take_callbacks(struct command *command, cl_int s
         }
         *at = callback->next;
         callback->next = NULL;
+        callback->status = status < 0 ? status : callback->at;
         *tail = callback;
         tail = &callback->next;
     }
     return due;
 }
 
-static void run_callbacks(struct command *command, struct command_callback *due, cl_int status)
+void graph_run_callbacks(struct command_callback *due)
 {
     while (due) {
         struct command_callback *next = due->next;
-        due->run(command->handle, status < 0 ? status : due->at, due->data);
+        due->run(due->handle, due->status, due->data);
+        target.clReleaseEvent(due->handle);
         free(due);
         due = next;
     }
+}
+
+/* Here, or on a worker that holds nothing. */
+static void call(struct command *command, struct command_callback *due)
+{
+    for (struct command_callback *callback = due; callback; callback = callback->next) {
+        callback->handle = command->handle;
+        target.clRetainEvent(callback->handle);
+    }
+    if (!due || !command->queue || !worker_call(&command->queue->device->engines[command->engine], due))
+        graph_run_callbacks(due);
 }
 
 void graph_progress(struct command *command, cl_int status)
@@ -194,7 +207,7 @@ void graph_progress(struct command *command, cl_int status)
     command->status = status;
     due = take_callbacks(command, status);
     pthread_mutex_unlock(&graph_lock);
-    run_callbacks(command, due, status);
+    call(command, due);
 }
 
 /* Under graph_lock. */
@@ -252,7 +265,7 @@ void graph_complete(struct command *command, cl_int status)
     pthread_mutex_unlock(&graph_lock);
     if (handle)
         target.clSetUserEventStatus(handle, status);
-    run_callbacks(command, due, status);
+    call(command, due);
     if (handle)
         target.clReleaseEvent(handle); /* ours, beside the program's */
     if (command->queue)
@@ -273,9 +286,23 @@ void graph_end_alone(struct command *command, cl_int status)
     pthread_mutex_unlock(&graph_lock);
     if (handle)
         target.clSetUserEventStatus(handle, status);
-    run_callbacks(command, due, status);
+    call(command, due);
     if (handle)
         target.clReleaseEvent(handle);
+}
+
+void graph_stir(void)
+{
+    pthread_cond_broadcast(&changed);
+}
+
+/* Under graph_lock: until the queue's commands are over, up to the last one (NULL: all). */
+static void await(struct queue_record *queue, const struct command *last)
+{
+    while (last ? last->status > CL_COMPLETE : !list_empty(&queue->commands))
+        if (!worker_help(queue, last))
+            pthread_cond_wait(&changed, &graph_lock);
+    worker_help_ends();
 }
 
 cl_int graph_wait(struct command *command)
@@ -283,8 +310,7 @@ cl_int graph_wait(struct command *command)
     cl_int status;
 
     pthread_mutex_lock(&graph_lock);
-    while (command->status > CL_COMPLETE)
-        pthread_cond_wait(&changed, &graph_lock);
+    await(command->queue, command);
     status = command->status;
     pthread_mutex_unlock(&graph_lock);
     return status;
@@ -295,7 +321,9 @@ void graph_wait_queue(struct queue_record *queue, bool complete)
     if (!complete && atomic_load(&queue->n_unissued) == 0)
         return;
     pthread_mutex_lock(&graph_lock);
-    while (complete ? !list_empty(&queue->commands) : atomic_load(&queue->n_unissued) > 0)
+    if (complete)
+        await(queue, NULL);
+    while (!complete && atomic_load(&queue->n_unissued) > 0)
         pthread_cond_wait(&changed, &graph_lock);
     pthread_mutex_unlock(&graph_lock);
 }
@@ -369,7 +397,7 @@ bool graph_callback(struct command *command, cl_int at, void(CL_CALLBACK *run)(c
     pthread_mutex_lock(&graph_lock);
     status = command->status;
     if (status > at) {
-        *callback = (struct command_callback){NULL, at, run, data};
+        *callback = (struct command_callback){.at = at, .run = run, .data = data};
         for (tail = &command->callbacks; *tail; tail = &(*tail)->next)
             ;
         *tail = callback;

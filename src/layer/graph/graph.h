@@ -39,6 +39,12 @@ void graph_progress(struct command *command, cl_int status);
 /* The end: CL_COMPLETE or negative. Dependents, handle, callbacks, waiters. */
 void graph_complete(struct command *command, cl_int status);
 
+/* With graph_lock held: whoever waits looks again whether it can help. */
+void graph_stir(void);
+
+/* Calls the program, with no lock held, and frees them. */
+void graph_run_callbacks(struct command_callback *due);
+
 /* The end of a command that was never submitted: handle, callbacks. */
 void graph_end_alone(struct command *command, cl_int status);
 

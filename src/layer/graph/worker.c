@@ -19,6 +19,62 @@ enum { MAX_ISSUED = 64 };
 
 static atomic_bool stopping;
 
+/* Of the calling thread: the engine that it drives, and the device of a queue that it waits for and helps with. */
+static _Thread_local struct engine *driving;
+static _Thread_local const struct device_record *helping;
+
+/* Which commands a program's thread waits for. A worker has none: it takes all. */
+struct wait {
+    const struct queue_record *queue;
+    const struct command *last; /* NULL: all of the queue */
+};
+
+/*
+ * Under graph_lock. Native kernels and the end of shared memory call the program, which may want a lock that the waiting thread has; and what comes behind the
+ * last one is not waited for: it may take a second.
+ */
+static bool is_for(const struct wait *wait, const struct command *command)
+{
+    if (!wait)
+        return true;
+    if (command->queue != wait->queue || command->kind == COMMAND_NATIVE || command->kind == COMMAND_SVM_FREE)
+        return false;
+    if (!wait->last || command == wait->last)
+        return true;
+    if (!wait->queue->in_order)
+        return false;
+    list_for_each(at, &wait->queue->commands)
+    {
+        const struct command *other = list_entry(at, struct command, in_queue);
+        if (other == command || other == wait->last)
+            return other == command;
+    }
+    return false;
+}
+
+/* Under graph_lock: the first one, if this thread may take it. */
+static struct command *first_for(const struct wait *wait, const struct list *commands)
+{
+    struct command *first =
+        list_empty(commands) ? NULL : list_entry(commands->next, struct command, in_ready);
+
+    return first && is_for(wait, first) ? first : NULL;
+}
+
+/* Under graph_lock. */
+static bool has_work(const struct engine *engine)
+{
+    return !list_empty(&engine->ready) || !list_empty(&engine->issued) || engine->drain;
+}
+
+/* Under graph_lock, on a thread that helps: what it will not do itself is the workers'. */
+static void wake_workers(void)
+{
+    for (int kind = 0; helping && kind < ENGINE_N; kind++)
+        if (!helping->engines[kind].driven && has_work(&helping->engines[kind]))
+            pthread_cond_signal(&helping->engines[kind].work);
+}
+
 static void finish(struct engine *engine, struct command *command)
 {
     cl_int status = CL_COMPLETE;
@@ -36,27 +92,28 @@ static void finish(struct engine *engine, struct command *command)
 }
 
 /* Under graph_lock. */
-static struct command *next_issued(struct engine *engine)
+static struct command *next_issued(struct engine *engine, const struct wait *wait)
 {
-    struct command *command;
+    struct command *command = first_for(wait, &engine->issued);
 
-    if (list_empty(&engine->issued))
+    if (!command)
         return NULL;
-    command = list_entry(engine->issued.next, struct command, in_ready);
     list_remove(&command->in_ready);
     engine->n_issued--;
     engine->issued_ns -= command->predicted;
     return command;
 }
 
-/* On the worker: its own issued commands hold the lease until it finishes them; nobody else can end that. */
+/* On whoever drives the engine: the issued commands hold the lease until it finishes them; nobody else can end that. */
 void worker_finish_issued(struct engine *engine)
 {
     struct command *command;
 
     for (;;) {
         pthread_mutex_lock(&graph_lock);
-        command = next_issued(engine);
+        command = next_issued(engine, NULL);
+        if (!command)
+            wake_workers();
         pthread_mutex_unlock(&graph_lock);
         if (!command)
             return;
@@ -164,53 +221,93 @@ static void issue_one(struct engine *engine, struct command *command)
 }
 
 /* Under graph_lock: the next command that may go to the driver now. */
-static struct command *next_ready(struct engine *engine)
+static struct command *next_ready(struct engine *engine, const struct wait *wait)
 {
-    struct command *command;
+    struct command *command = first_for(wait, &engine->ready);
 
-    if (list_empty(&engine->ready))
-        return NULL;
-    command = list_entry(engine->ready.next, struct command, in_ready);
-    if (engine->n_issued >= MAX_ISSUED ||
+    if (!command || engine->n_issued >= MAX_ISSUED ||
         (engine->n_issued && engine->issued_ns + command->predicted > engine_most_in_flight()))
         return NULL;
     list_remove(&command->in_ready);
     return command;
 }
 
+/* Under graph_lock, which it unlocks: for one step, the engine is this thread's. */
+static void begin_step(struct engine *engine)
+{
+    engine->driven = true;
+    driving = engine;
+    wake_workers();
+    pthread_mutex_unlock(&graph_lock);
+}
+
+static void end_step(struct engine *engine)
+{
+    pthread_mutex_lock(&graph_lock);
+    driving = NULL;
+    engine->driven = false;
+    if (engine->stopping)
+        pthread_cond_broadcast(&engine->work);
+}
+
+/* Under graph_lock, unlocked meanwhile: does the next thing that is to be done for the engine. False: nothing, for this thread. */
+static bool step(struct engine *engine, const struct wait *wait)
+{
+    struct command *command;
+    bool more;
+
+    if (engine->driven)
+        return false;
+    if ((command = next_ready(engine, wait))) {
+        command->waited_for = wait && command == wait->last;
+        begin_step(engine);
+        issue_one(engine, command);
+        drop_carried(engine);
+    } else if ((command = next_issued(engine, wait))) {
+        more =
+            first_for(wait, &engine->ready) && !command->callbacks; /* the program's code may take its time */
+        begin_step(engine);
+        if (more && !engine->carried)
+            carry_over(engine);
+        finish(engine, command);
+    } else if (!wait && take_drain(engine)) {
+        begin_step(engine);
+        engine_flight_reap(engine, true);
+    } else {
+        return false;
+    }
+    end_step(engine);
+    return true;
+}
+
+/* Under graph_lock, unlocked meanwhile: the callbacks that are due. They may take their time: who waits for the engine's commands can go on with them. */
+static bool run_called(struct engine *engine)
+{
+    struct command_callback *due = engine->called;
+
+    if (!due)
+        return false;
+    engine->called = NULL;
+    if (has_work(engine))
+        graph_stir();
+    pthread_mutex_unlock(&graph_lock);
+    graph_run_callbacks(due);
+    pthread_mutex_lock(&graph_lock);
+    return true;
+}
+
 static void *run_worker(void *argument)
 {
     struct engine *engine = argument;
-    struct command *command;
     struct session *session = layer_session();
-    bool more;
 
     if (session)
         session_register_thread(session, gettid());
     pthread_mutex_lock(&graph_lock);
-    while (!engine->stopping) {
-        if ((command = next_ready(engine))) {
-            pthread_mutex_unlock(&graph_lock);
-            issue_one(engine, command);
-            drop_carried(engine);
-        } else if ((command = next_issued(engine))) {
-            more =
-                !list_empty(&engine->ready) && !command->callbacks; /* the program's code may take its time */
-            pthread_mutex_unlock(&graph_lock);
-            if (more && !engine->carried)
-                carry_over(engine);
-            finish(engine, command);
-        } else if (take_drain(engine)) {
-            pthread_mutex_unlock(&graph_lock);
-            engine_flight_reap(engine, true);
-        } else {
+    while (!engine->stopping || engine->called)
+        if (!run_called(engine) && !step(engine, NULL))
             pthread_cond_wait(&engine->work, &graph_lock);
-            continue;
-        }
-        pthread_mutex_lock(&graph_lock);
-    }
     pthread_mutex_unlock(&graph_lock);
-    drop_carried(engine);
     return NULL;
 }
 
@@ -231,7 +328,60 @@ void worker_ready(struct engine *engine, struct command *command)
 {
     list_append(&engine->ready, &command->in_ready);
     start(engine);
+    if (helping != engine->device) /* else this thread may take it on, or wakes the worker */
+        pthread_cond_signal(&engine->work);
+}
+
+bool worker_drives(const struct engine *engine)
+{
+    return driving == engine;
+}
+
+bool worker_call(struct engine *engine, struct command_callback *due)
+{
+    struct command_callback **tail;
+
+    if (!driving)
+        return false;
+    pthread_mutex_lock(&graph_lock);
+    for (tail = &engine->called; *tail; tail = &(*tail)->next)
+        ;
+    *tail = due;
     pthread_cond_signal(&engine->work);
+    pthread_mutex_unlock(&graph_lock);
+    return true;
+}
+
+/* A holder must be one that the daemon can boost; and a program's thread does not wait for other devices. */
+static bool may_help(void)
+{
+    static _Thread_local bool registered;
+    struct session *session = layer_session();
+
+    if (driving || worker_stopping() || !spread_idle())
+        return false;
+    registered = registered || !session || session_has_thread(session, gettid());
+    return registered;
+}
+
+bool worker_help(const struct queue_record *queue, const struct command *last)
+{
+    const struct wait wait = {queue, last};
+
+    if (!may_help())
+        return false;
+    helping = queue->device;
+    for (int kind = 0; kind < ENGINE_N; kind++)
+        if (step(&queue->device->engines[kind], &wait))
+            return true;
+    worker_help_ends();
+    return false;
+}
+
+void worker_help_ends(void)
+{
+    wake_workers();
+    helping = NULL;
 }
 
 void worker_drain(struct engine *engine)
@@ -266,5 +416,9 @@ void worker_stop_all(void)
             pthread_mutex_unlock(&engine->lock);
             if (started && !pthread_equal(engine->thread, pthread_self()))
                 pthread_join(engine->thread, NULL);
+            pthread_mutex_lock(&graph_lock);
+            while (engine->driven && !worker_drives(engine))
+                pthread_cond_wait(&engine->work, &graph_lock);
+            pthread_mutex_unlock(&graph_lock);
         }
 }

@@ -40,6 +40,11 @@ bool spread_enabled(void)
     return wanted_devices(&set, &measured) > 1 || placement_on();
 }
 
+bool spread_idle(void)
+{
+    return !spread_enabled() && atomic_load_explicit(&buffer_n, memory_order_acquire) == 0;
+}
+
 /* --- before a command --- */
 
 struct preparing {

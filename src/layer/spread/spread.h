@@ -24,6 +24,9 @@ struct spread_program;
 /* May kernels of this process run on more than one device (--gpus, the plan)? */
 bool spread_enabled(void);
 
+/* Nothing is on another device, nor will it be as things stand. */
+bool spread_idle(void);
+
 /* Should this launch go to the worker, which may split it? */
 bool spread_wants(const struct command *draft);
 
