@@ -367,13 +367,13 @@ static bool may_help(void)
 bool worker_help(const struct queue_record *queue, const struct command *last)
 {
     const struct wait wait = {queue, last};
+    bool may = may_help();
 
-    if (!may_help())
-        return false;
-    helping = queue->device;
-    for (int kind = 0; kind < ENGINE_N; kind++)
+    for (int kind = 0; may && kind < ENGINE_N; kind++) {
+        helping = queue->device;
         if (step(&queue->device->engines[kind], &wait))
             return true;
+    }
     worker_help_ends();
     return false;
 }
