@@ -25,6 +25,19 @@ unsigned standing_own(void)
     return standing_priority(policy, parameters.sched_priority, errno ? 0 : nice_value);
 }
 
+int standing_rank(void)
+{
+    struct sched_param parameters = {0};
+    int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+
+    if (policy == SCHED_DEADLINE)
+        return 100;
+    if (policy == SCHED_IDLE)
+        return -1;
+    (void)sched_getparam(0, &parameters);
+    return parameters.sched_priority;
+}
+
 void standing_init(struct standing *standing, bool realtime, unsigned priority)
 {
     *standing = (struct standing){0};

@@ -36,6 +36,9 @@ unsigned standing_priority(int policy, int realtime_priority, int nice_value);
 /* ... of the calling thread. */
 unsigned standing_own(void);
 
+/* Who runs before whom: the calling thread's real-time priority; 0: none, it shares the cores; -1: it gets what is left over. */
+int standing_rank(void);
+
 /* realtime: a real-time client of this priority, 1..99 (0: the lowest). */
 void standing_init(struct standing *standing, bool realtime, unsigned priority);
 /* The calling thread issues work from now on. */

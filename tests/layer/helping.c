@@ -4,6 +4,7 @@
  */
 #include <CL/cl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -282,6 +283,62 @@ START_TEST(threads_help_with_one_queue_and_with_several)
 }
 END_TEST
 
+static void CL_CALLBACK nap(cl_event event, cl_int status, void *data)
+{
+    struct timespec pause = {.tv_nsec = 20000000};
+
+    (void)event;
+    (void)status;
+    (void)data;
+    nanosleep(&pause, NULL);
+}
+
+/* While the worker is in the callback, somebody else could run the second launch, which waits for the first one's end. */
+static void *run_jobs_humbly(void *data)
+{
+    const size_t global = N;
+
+    for (int job = 0; job < 10; job++) {
+        cl_event gate = clCreateUserEvent(cl.context, NULL), event;
+        clEnqueueNDRangeKernel(cl.queue, cl.scale, 1, NULL, &global, NULL, 1, &gate, &event);
+        clSetEventCallback(event, CL_COMPLETE, nap, NULL);
+        clEnqueueNDRangeKernel(cl.queue, cl.scale, 1, NULL, &global, NULL, 1, &event, NULL);
+        clSetUserEventStatus(gate, CL_COMPLETE);
+        clFinish(cl.queue);
+        clReleaseEvent(event);
+        clReleaseEvent(gate);
+    }
+    (void)count_lines(data);
+    return NULL;
+}
+
+/* The worker began with a real-time priority: a thread with none could be kept from its core while others of the program wait for its step. */
+START_TEST(a_thread_of_lower_rank_does_not_help)
+{
+    struct sched_param high = {.sched_priority = 5}, none = {0};
+    pthread_attr_t attributes;
+    pthread_t thread;
+    char path[64];
+    int mine = -1;
+
+    if (sched_setscheduler(0, SCHED_FIFO, &high) < 0)
+        return; /* not permitted here */
+    harness_folder(path);
+    strcat(path, "/log");
+    setenv("FAKE_CL_LOG", path, 1);
+    open_device();
+    launch(cl.queue, NULL);
+    clFinish(cl.queue); /* the worker is there */
+    pthread_attr_init(&attributes);
+    pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+    pthread_attr_setschedpolicy(&attributes, SCHED_OTHER);
+    pthread_attr_setschedparam(&attributes, &none);
+    ck_assert_int_eq(pthread_create(&thread, &attributes, run_jobs_humbly, &mine), 0);
+    pthread_join(thread, NULL);
+    ck_assert_int_eq(mine, 0);
+}
+END_TEST
+
 static void *wait_long(void *unused)
 {
     launch_slow(cl.queue, clCreateKernel(cl.program, "empty", NULL), 1);
@@ -306,4 +363,4 @@ HARNESS_MAIN("helping", 30, a_thread_that_waits_runs_its_commands,
              callbacks_are_not_called_by_the_thread_that_waits,
              functions_of_the_program_are_not_run_by_the_thread_that_waits, a_wait_ends_with_its_event,
              a_wait_ends_beside_other_queues, threads_help_with_one_queue_and_with_several,
-             a_program_can_end_while_its_thread_helps)
+             a_thread_of_lower_rank_does_not_help, a_program_can_end_while_its_thread_helps)

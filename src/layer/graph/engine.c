@@ -17,6 +17,7 @@ void engine_init(struct engine *engine, struct device_record *device, enum engin
 {
     engine->device = device;
     engine->kind = kind;
+    engine->rank = ENGINE_NO_RANK;
     pthread_mutex_init(&engine->lock, NULL);
     pthread_cond_init(&engine->changed, NULL);
     pthread_cond_init(&engine->work, NULL);

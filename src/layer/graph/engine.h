@@ -12,6 +12,7 @@
 #ifndef LAYER_GRAPH_ENGINE_H
 #define LAYER_GRAPH_ENGINE_H
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -28,6 +29,8 @@ enum { ENGINE_FLIGHT = 256 };
 
 #define ENGINE_PIECE_NS (500 * NSEC_PER_US) /* about how long a piece of a kernel runs */
 #define ENGINE_TURN_NS  (5 * NSEC_PER_MS)   /* how long commands may follow each other while equals wait */
+
+#define ENGINE_NO_RANK INT_MAX
 
 #define ENGINE_ALONE (2 * ENGINE_PIECE_NS) /* a command of unknown length: in a program of the plan, alone */
 #define ENGINE_STAY  INT64_C(-1)           /* no command: only to keep the engine */
@@ -69,6 +72,7 @@ struct engine {
     struct command_callback *called; /* left to the worker */
     pthread_cond_t work;
     pthread_t thread;
+    int rank;     /* of the worker's thread as it began (client/standing.h); ENGINE_NO_RANK: it has not */
     bool carried; /* of whoever drives: it stays on the engine from one queued command to the next */
 
     atomic_llong bytes_per_ms; /* measured copy bandwidth; 0: unknown */

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "client/session.h"
+#include "client/standing.h"
 #include "layer/graph/graph.h"
 #include "layer/graph/issue.h"
 #include "layer/graph/launch.h"
@@ -22,6 +23,7 @@ static atomic_bool stopping;
 /* Of the calling thread: the engine that it drives, and the device of a queue that it waits for and helps with. */
 static _Thread_local struct engine *driving;
 static _Thread_local const struct device_record *helping;
+static _Thread_local int helper_rank;
 
 /* Which commands a program's thread waits for. A worker has none: it takes all. */
 struct wait {
@@ -256,7 +258,8 @@ static bool step(struct engine *engine, const struct wait *wait)
     struct command *command;
     bool more;
 
-    if (engine->driven)
+    if (engine->driven ||
+        (wait && helper_rank < engine->rank)) /* others of the program may wait for this step */
         return false;
     if ((command = next_ready(engine, wait))) {
         command->waited_for = wait && command == wait->last;
@@ -304,6 +307,7 @@ static void *run_worker(void *argument)
     if (session)
         session_register_thread(session, gettid());
     pthread_mutex_lock(&graph_lock);
+    engine->rank = standing_rank();
     while (!engine->stopping || engine->called)
         if (!run_called(engine) && !step(engine, NULL))
             pthread_cond_wait(&engine->work, &graph_lock);
@@ -352,7 +356,7 @@ bool worker_call(struct engine *engine, struct command_callback *due)
     return true;
 }
 
-/* A holder must be one that the daemon can boost; and a program's thread does not wait for other devices. */
+/* A holder must be one that the daemon can boost, if there is a daemon; and a program's thread does not wait for other devices. */
 static bool may_help(void)
 {
     static _Thread_local bool registered;
@@ -360,8 +364,14 @@ static bool may_help(void)
 
     if (driving || worker_stopping() || !spread_idle())
         return false;
-    registered = registered || !session || session_has_thread(session, gettid());
-    return registered;
+    if (!registered && session && session_online(session)) {
+        registered = session_has_thread(session, gettid());
+        if (!registered)
+            return false;
+    }
+    if (!helping)
+        helper_rank = standing_rank();
+    return true;
 }
 
 bool worker_help(const struct queue_record *queue, const struct command *last)
