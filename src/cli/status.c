@@ -21,15 +21,15 @@ static double ms(uint64_t nsec)
 static json_t *daemon_json(const struct frame_about_daemon *about, const char *path)
 {
     return json_pack(
-        "{s:i, s:s, s:s, s:i, s:f, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:i, s:I, s:I, s:I, s:I, s:I}", "pid",
-        (int)about->pid, "version", about->version, "socket", path, "generation", (int)about->generation,
-        "uptime_ms", ms(about->now_at - about->started_at), "profile", about->profile, "policy",
-        about->policy, "plan", about->plan, "realtime", (about->flags & ABOUT_REALTIME) != 0, "memory_locked",
-        (about->flags & ABOUT_LOCKED) != 0, "boosts", (about->flags & ABOUT_BOOSTS) != 0, "settling",
-        (about->flags & ABOUT_SETTLING) != 0, "reloads", (int)about->reloads, "grants",
-        (json_int_t)about->grants, "yields", (json_int_t)about->yields, "taken_back",
-        (json_int_t)about->taken_back, "dropped", (json_int_t)about->drops, "overdue",
-        (json_int_t)about->overdue);
+        "{s:i, s:s, s:s, s:i, s:f, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:i, s:I, s:I, s:I, s:I, s:I}",
+        "pid", (int)about->pid, "version", about->version, "socket", path, "generation",
+        (int)about->generation, "uptime_ms", ms(about->now_at - about->started_at), "profile", about->profile,
+        "policy", about->policy, "plan", about->plan, "realtime", (about->flags & ABOUT_REALTIME) != 0,
+        "memory_locked", (about->flags & ABOUT_LOCKED) != 0, "boosts", (about->flags & ABOUT_BOOSTS) != 0,
+        "cores_awake", (about->flags & ABOUT_AWAKE) != 0, "settling", (about->flags & ABOUT_SETTLING) != 0,
+        "reloads", (int)about->reloads, "grants", (json_int_t)about->grants, "yields",
+        (json_int_t)about->yields, "taken_back", (json_int_t)about->taken_back, "dropped",
+        (json_int_t)about->drops, "overdue", (json_int_t)about->overdue);
 }
 
 static const char *lease_text(uint32_t state)

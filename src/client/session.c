@@ -102,6 +102,8 @@ static void fill_hello(const struct settings *settings, struct frame_hello *hell
         hello->flags = HELLO_ADAPTIVE;
     else
         hello->priority = settings->priority > 0 ? (uint32_t)settings->priority : standing_own();
+    if (settings->period || settings->deadline || standing_rank() > 0)
+        hello->flags |= HELLO_REALTIME;
     if (settings->task[0]) {
         hello->flags |= HELLO_TASK;
         (void)snprintf(hello->name, sizeof hello->name, "%.64s", settings->task);

@@ -18,6 +18,8 @@ static void about_daemon(struct server *server, struct frame *frame)
     about->pid = (uint32_t)server->start.pid;
     about->generation = server->start.generation;
     about->flags = server->start.about | (server->settle_at != NSEC_MAX ? ABOUT_SETTLING : 0);
+    if (!server_has_realtime(server))
+        about->flags &= ~ABOUT_AWAKE;
     for (unsigned i = 0; i < server->config.clients; i++)
         about->clients += server->peers[i] && server->peers[i]->page;
     about->devices = server->n_devices;

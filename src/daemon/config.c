@@ -28,6 +28,7 @@ void config_init(struct config *config)
         .settle = 250 * NSEC_PER_MS,
         .overdue = NSEC_PER_SEC,
         .realtime = true,
+        .awake = true,
         .band_low = 10,
         .band_high = 40,
         .admission = ADMISSION_REFUSE,
@@ -157,6 +158,8 @@ static int read_numbers(const struct reader *reader, struct config *config)
         result = read_bool(reader, "probe", &config->probe);
     if (!result)
         result = read_bool(reader, "realtime", &config->realtime);
+    if (!result)
+        result = read_bool(reader, "awake", &config->awake);
     if (!result)
         result = read_ms(reader, "settle_ms", &config->settle);
     if (!result)

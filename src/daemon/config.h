@@ -58,6 +58,7 @@ struct config {
     baton_nsec overdue;           /* a holder that has not given way after this long is reported */
     baton_nsec idle_exit;         /* end after so long without clients; 0: never */
     bool realtime;                /* try SCHED_FIFO and locked memory */
+    bool awake;                   /* keep idle cores awake beside real-time programs */
     unsigned band_low, band_high; /* SCHED_FIFO priorities for boosted clients; the daemon runs above */
     struct config_user others;    /* uid is unused */
     struct config_user users[CONFIG_MAX_USERS];

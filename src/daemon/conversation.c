@@ -47,6 +47,8 @@ static int receive_hello(struct server *server, struct peer *peer, const struct 
     history_add(&server->history, server->now_at, RECORD_JOIN, peer->client, 0);
     peer_replace_earlier(server, peer);
     arbiter_join(server, peer);
+    peer->realtime = (hello->flags & (HELLO_REALTIME | HELLO_TASK)) != 0;
+    server->n_realtime += peer->realtime;
     return 0;
 }
 

@@ -57,6 +57,7 @@ struct peer {
     bool joined;       /* known to the core */
     bool exact;        /* its engine time matters to the policy: no idle leases */
     bool reports_jobs; /* says where its jobs begin and end */
+    bool realtime;     /* connected, and has deadlines or a real-time priority with Linux */
     bool best_effort;  /* in force */
     bool foreign;      /* its name is a task that another user runs */
     bool reserves;     /* a process that will become the task's; until it ends */
@@ -127,6 +128,7 @@ struct server {
     struct moves moves;
     uint64_t grants, yields, taken_back, drops, overdue, late;
     uint32_t reloads, declared;
+    unsigned n_realtime; /* connected programs of that kind */
 };
 
 /* ---- server.c ---- */

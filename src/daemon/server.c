@@ -268,6 +268,8 @@ bool server_lost(struct server *server, unsigned slot, baton_nsec now_at)
     struct peer *peer = server->peers[slot];
 
     server->now_at = now_at;
+    server->n_realtime -= peer->realtime;
+    peer->realtime = false;
     peer->connected = false;
     peer->state = PEER_DRAINING;
     if (!peer->exited)
@@ -292,6 +294,11 @@ void server_exited(struct server *server, unsigned slot, baton_nsec now_at)
         (void)try_to_end(server, peer);
     else
         peer_drop(server, peer, REPORT_UNDRAINED, 1);
+}
+
+bool server_has_realtime(const struct server *server)
+{
+    return server->n_realtime > 0;
 }
 
 bool same_session(const struct peer *a, const struct peer *b)

@@ -76,7 +76,7 @@ struct server_start {
     pid_t pid;
     uid_t uid;
     bool settle;    /* the predecessor ended without saying so */
-    uint32_t about; /* ABOUT_REALTIME, ABOUT_LOCKED, ABOUT_BOOSTS */
+    uint32_t about; /* ABOUT_REALTIME, ABOUT_LOCKED, ABOUT_BOOSTS, ABOUT_AWAKE: what is permitted */
     baton_nsec now_at;
 };
 
@@ -110,6 +110,9 @@ void server_exited(struct server *server, unsigned peer, baton_nsec now_at);
 
 /* Is this slot in use (connected or draining)? */
 bool server_has(const struct server *server, unsigned peer);
+
+/* Is a program connected that has deadlines: a period, a task, or a real-time priority with Linux? */
+bool server_has_realtime(const struct server *server);
 
 /* When server_tick() wants to be called; NSEC_MAX: not before the next event. */
 baton_nsec server_next_at(const struct server *server);

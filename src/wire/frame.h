@@ -17,6 +17,7 @@
 #define HELLO_ADAPTIVE 1u /* let the policy rank me by behaviour */
 #define HELLO_MONITOR  2u /* only asks questions: no page, no leases */
 #define HELLO_TASK     4u /* the name is that of a task */
+#define HELLO_REALTIME 8u /* has a period or deadline, or a real-time priority with Linux */
 
 #define WELCOME_JOBS 1u /* report where jobs begin and end */
 #define WELCOME_BUS  2u /* a copy holds its device's bus, whatever its direction (docs/protocols.md Q4) */
@@ -32,10 +33,11 @@
 #define LATE_MISSED   1u /* its deadline */
 #define LATE_EXCEEDED 2u /* its bound */
 
-#define ABOUT_REALTIME 1u /* the daemon runs under SCHED_FIFO */
-#define ABOUT_LOCKED   2u /* its memory is locked */
-#define ABOUT_BOOSTS   4u /* it may boost clients */
-#define ABOUT_SETTLING 8u /* just restarted: waits for clients of its predecessor */
+#define ABOUT_REALTIME 1u  /* the daemon runs under SCHED_FIFO */
+#define ABOUT_LOCKED   2u  /* its memory is locked */
+#define ABOUT_BOOSTS   4u  /* it may boost clients */
+#define ABOUT_AWAKE    16u /* idle cores are kept awake: a real-time program is connected */
+#define ABOUT_SETTLING 8u  /* just restarted: waits for clients of its predecessor */
 
 enum engine_kind { FRAME_ENGINE_EXECUTION, FRAME_ENGINE_COPY_IN, FRAME_ENGINE_COPY_OUT, FRAME_ENGINES };
 

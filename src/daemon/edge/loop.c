@@ -284,6 +284,7 @@ void loop_run(struct loop *loop)
 
         server_tick(loop->server, clock_now());
         connections_flush(loop);
+        awake_keep(&loop->awake, server_has_realtime(loop->server));
         look_at_loneliness(loop);
         arm_timer(loop);
         if (loop->stop)
@@ -314,6 +315,8 @@ static int start_server(struct loop *loop)
                &start.about);
     if (loop->config.realtime && !(start.about & ABOUT_REALTIME))
         loop->log("no permission for SCHED_FIFO: order is kept, no bound is claimed (CAP_SYS_NICE)");
+    awake_init(&loop->awake, loop->config.awake);
+    start.about |= loop->awake.permitted ? ABOUT_AWAKE : 0;
     if (loop->config.realtime && !(start.about & ABOUT_LOCKED))
         loop->log("no permission to lock memory (CAP_IPC_LOCK, or a higher RLIMIT_MEMLOCK)");
     return server_new(&loop->config, &host, &start, &loop->server);
@@ -384,6 +387,7 @@ void loop_done(struct loop *loop)
         planner_stop(loop->planner);
     server_free(loop->server);
     boost_done(&loop->boost);
+    awake_keep(&loop->awake, false);
     connections_close(loop);
     free(loop->connections);
     free(loop->planner);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "daemon/edge/awake.h"
 #include "daemon/edge/boost.h"
 #include "daemon/config.h"
 #include "daemon/edge/listener.h"
@@ -45,6 +46,7 @@ struct loop {
     struct server *server;
     struct connection *connections; /* config.clients */
     struct boost boost;
+    struct awake awake;
     struct probe probe;
     struct metrics metrics;
     struct planner *planner; /* owned */
