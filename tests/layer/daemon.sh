@@ -149,6 +149,35 @@ one=$(in_flight 0.05 2 BATON_TASK=planned) # slow enough that launches go throug
 [ "${one:-0}" -eq 1 ]
 verdict $? "whichever way they take (${one:-none}; $(cat "$scratch/out"))"
 
+# Idle cores are kept awake while a program with deadlines is connected, where that is permitted, and only then.
+awake() { # what `baton status` says, and how many files the daemon has open for it
+    echo "$("$build/baton" status --json | sed -n 's/.*"cores_awake": \([a-z]*\).*/\1/p')" \
+        "$(find "/proc/$daemon/fd" -lname /dev/cpu_dma_latency | wc -l)"
+}
+beside() { # COMMAND...: what awake says in the middle of it
+    under 50 "$scratch/stats" "$@" "$load" 1 1 5 >"$scratch/out" &
+    local program=$!
+    sleep 0.6
+    awake
+    wait $program
+}
+start_daemon
+kept=$([ -w /dev/cpu_dma_latency ] && echo true 1 || echo false 0)
+said=$(beside env BATON_PERIOD=5)
+[ "$said" = "$kept" ]
+verdict $? "cores stay awake beside a program with a period, if permitted (${said:-nothing} of $kept)"
+said=$(awake)
+[ "$said" = "false 0" ]
+verdict $? "not after it ($said)"
+said=$(beside env)
+[ "$said" = "false 0" ]
+verdict $? "nor beside one without ($said)"
+echo "awake: false" >"$scratch/asleep.yaml"
+start_daemon --config "$scratch/asleep.yaml"
+said=$(beside env BATON_PERIOD=5)
+[ "$said" = "false 0" ]
+verdict $? "nor where the configuration says so ($said)"
+
 # The baseline runs everything whole.
 start_daemon --profile fifo
 under 10 "$scratch/fifo.json" "$load" 1 100 0 >"$scratch/fifo"

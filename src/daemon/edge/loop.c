@@ -317,6 +317,9 @@ static int start_server(struct loop *loop)
         loop->log("no permission for SCHED_FIFO: order is kept, no bound is claimed (CAP_SYS_NICE)");
     awake_init(&loop->awake, loop->config.awake);
     start.about |= loop->awake.permitted ? ABOUT_AWAKE : 0;
+    if (loop->config.awake && !loop->awake.permitted)
+        loop->log(
+            "no permission for /dev/cpu_dma_latency: idle cores sleep, and grants come that much later");
     if (loop->config.realtime && !(start.about & ABOUT_LOCKED))
         loop->log("no permission to lock memory (CAP_IPC_LOCK, or a higher RLIMIT_MEMLOCK)");
     return server_new(&loop->config, &host, &start, &loop->server);
