@@ -1,0 +1,44 @@
+/* Whose threads the daemon raises: those of the process that named them, and of no other. */
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "daemon/edge/boost.h"
+#include "harness.h"
+
+static int policy_of(pid_t tid)
+{
+    return sched_getscheduler(tid) & ~SCHED_RESET_ON_FORK;
+}
+
+START_TEST(only_threads_of_the_named_process_are_raised)
+{
+    static struct boost boost = {.low = 10, .high = 40, .permitted = true};
+    const struct sched_param low = {.sched_priority = 1};
+    pid_t other = fork(), self = getpid();
+
+    if (other == 0) {
+        pause();
+        _exit(0);
+    }
+    if (sched_setscheduler(other, SCHED_FIFO, &low) < 0) {
+        kill(other, SIGKILL);
+        waitpid(other, NULL, 0);
+        return; /* not permitted here */
+    }
+    sched_setscheduler(other, SCHED_OTHER, &(struct sched_param){0});
+    boost_threads(&boost, self, &other, 1, 99);
+    ck_assert_int_eq(policy_of(other), SCHED_OTHER);
+    boost_threads(&boost, other, &other, 1, 99);
+    ck_assert_int_eq(policy_of(other), SCHED_FIFO);
+    boost_threads(&boost, other, &other, 1, 0);
+    ck_assert_int_eq(policy_of(other), SCHED_OTHER);
+    kill(other, SIGKILL);
+    waitpid(other, NULL, 0);
+    boost_threads(&boost, other, &other, 1, 99); /* nobody of that name any more */
+    ck_assert_int_eq(boost.n, 0);
+}
+END_TEST
+
+HARNESS_MAIN("boost", 10, only_threads_of_the_named_process_are_raised)
