@@ -208,8 +208,7 @@ START_TEST(emulated_links_take_as_long_as_predicted)
     /* Both share 0.15 GB/s: 2 MiB / 0.15 GB/s + 5 ms = 18.98 ms. */
     ck_assert_double_eq_tol((double)predicted / 1e6, 2 * 1048576 / 0.15e9 * 1e3 + 5, 0.01);
     ck_assert_int_le(bound, predicted);
-    /* The machine may be busy: five rounds, and more until one was not disturbed. */
-    for (int r = 0; r < 5 || (r < 25 && best > 1.25 * (double)predicted); r++) {
+    for (int r = 0; r < 5; r++) {
         ck_assert_int_eq(baton_batch_start(data.batcher, streams, 2, &batch), 0);
         ck_assert_int_eq(baton_batch_wait(batch), 0);
         baton_batch_length(batch, &bound, &length);
@@ -222,7 +221,7 @@ START_TEST(emulated_links_take_as_long_as_predicted)
         best = (double)length < best ? (double)length : best;
         baton_batch_free(batch);
     }
-    ck_assert_double_le(best, 1.25 * (double)predicted);
+    ck_assert_double_le(best, 1.25 * (double)predicted); /* the machine may be busy: the best of five */
     close_data(&data);
 }
 END_TEST
