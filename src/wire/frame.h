@@ -36,8 +36,8 @@
 #define ABOUT_REALTIME 1u  /* the daemon runs under SCHED_FIFO */
 #define ABOUT_LOCKED   2u  /* its memory is locked */
 #define ABOUT_BOOSTS   4u  /* it may boost clients */
-#define ABOUT_AWAKE    16u /* idle cores are kept awake: a real-time program is connected */
 #define ABOUT_SETTLING 8u  /* just restarted: waits for clients of its predecessor */
+#define ABOUT_AWAKE    16u /* idle cores are kept awake: a real-time program is connected */
 
 enum engine_kind { FRAME_ENGINE_EXECUTION, FRAME_ENGINE_COPY_IN, FRAME_ENGINE_COPY_OUT, FRAME_ENGINES };
 

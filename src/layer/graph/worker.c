@@ -377,12 +377,12 @@ static bool may_help(void)
 bool worker_help(const struct queue_record *queue, const struct command *last)
 {
     const struct wait wait = {queue, last};
-    bool may = may_help();
 
-    for (int kind = 0; may && kind < ENGINE_N; kind++) {
+    if (may_help()) {
         helping = queue->device;
-        if (step(&queue->device->engines[kind], &wait))
-            return true;
+        for (int kind = 0; kind < ENGINE_N; kind++)
+            if (step(&queue->device->engines[kind], &wait))
+                return true;
     }
     worker_help_ends();
     return false;
@@ -430,5 +430,7 @@ void worker_stop_all(void)
             while (engine->driven && !worker_drives(engine))
                 pthread_cond_wait(&engine->work, &graph_lock);
             pthread_mutex_unlock(&graph_lock);
+            if (!worker_drives(engine))
+                drop_carried(engine);
         }
 }
