@@ -1,14 +1,16 @@
 /*
  * Hogs (GPES, appendix and Fig. 12): how much longer a program's jobs take beside a program that takes all it can get.
  *
- *   bench-hogs [large] [infi] [--rounds N]         default: both, 3 rounds
+ *   bench-hogs [large] [infi] [--rounds N]         default: both, 9 rounds
  *
  * large  one enormous grid after the other, almost nothing in each work-group
  * infi   endless submissions without ever waiting
  *
- * The figure is GPES's: time alone / time beside the hog, 1 being untouched; per victim the median over the rounds, in which the
- * settings take turns so that all see the same noise of the machine. "alone" is under Baton. The victims' jobs take at least 20 ms with
- * at most four gaps, a gap being a moment in a job where the program has nothing queued and the hog may begin a piece.
+ * The figure is GPES's: time alone / time beside the hog, 1 being untouched; per victim the median over the rounds. One run of a victim
+ * that lives on memory differs from the next by a third on a host with neighbours, so each run beside the hog has its own run alone, right
+ * before or right after it in turns, and there are three times as many under Baton, where a tenth matters, as with the baselines. "alone"
+ * is under Baton. The victims' jobs take at least 20 ms with at most four gaps, a gap being a moment in a job where the program has nothing
+ * queued and the hog may begin a piece.
  *
  * What the settings mean on PoCL's `basic` device, where kernels run in the program's own thread:
  *   two cores   plain OpenCL, free to use the machine: victim and hog have a core each. That is two devices, not one shared.
@@ -25,7 +27,7 @@
 #include "figure.h"
 #include "stage.h"
 
-enum { MAX_ROUNDS = 20, MAX_JOBS = 4000 };
+enum { MAX_ROUNDS = 60, MAX_JOBS = 4000, BASELINES_EVERY = 3 /* rounds */ };
 
 #define FLOOR      0.90
 #define GPES_RATIO 0.51
@@ -58,8 +60,20 @@ static const struct stage_how HOG[SETTINGS] = {
 };
 
 static struct stage stage;
-static size_t n_rounds = 3;
-static double times[VICTIMS][SETTINGS][MAX_ROUNDS]; /* ms, medians of a round's jobs */
+static size_t n_rounds = 9;
+
+/* Time alone / time beside the hog of one victim in one setting, a pair of runs each. */
+struct ratios {
+    double of[MAX_ROUNDS];
+    size_t n;
+};
+
+/* What is known of one victim. */
+struct outcome {
+    double alone_ms[MAX_ROUNDS * SETTINGS]; /* medians of a run's jobs */
+    size_t n_alone;
+    struct ratios ratios[SETTINGS];
+};
 
 static double run_victim(const struct victim *victim, enum setting setting)
 {
@@ -98,64 +112,91 @@ static void start_hog(struct stage_program *hog, const struct stage_how *how, co
     }
 }
 
-static void run_setting(const char *kind, enum setting setting, size_t round)
+static double run_alone(struct outcome *outcome, const struct victim *victim)
 {
-    static const char *const profiles[SETTINGS] = {
-        [ALONE] = "priority", [BATON] = "priority", [FIFO] = "fifo"};
+    double ms;
+
+    stage_daemon_start(&stage, "priority", NULL);
+    ms = run_victim(victim, ALONE);
+    stage_daemon_stop(&stage);
+    outcome->alone_ms[outcome->n_alone++] = ms;
+    return ms;
+}
+
+static double run_beside(const struct victim *victim, enum setting setting, const char *kind)
+{
+    static const char *const profiles[SETTINGS] = {[BATON] = "priority", [FIFO] = "fifo"};
     struct stage_program hog = {0};
+    double ms;
 
     if (profiles[setting])
         stage_daemon_start(&stage, profiles[setting], NULL);
-    if (setting != ALONE)
-        start_hog(&hog, &HOG[setting], kind);
-    for (size_t v = 0; v < VICTIMS; v++)
-        times[v][setting][round] = run_victim(&victims[v], setting);
-    if (stage_end(&hog, SIGTERM) != 0 || (setting != ALONE && stage_value(&hog, "wrong") != 0)) {
+    start_hog(&hog, &HOG[setting], kind);
+    ms = run_victim(victim, setting);
+    if (stage_end(&hog, SIGTERM) != 0 || stage_value(&hog, "wrong") != 0) {
         fprintf(stderr, "the hog failed or computed wrong results\n");
         exit(3);
     }
     stage_daemon_stop(&stage);
+    return ms;
 }
 
-/* Sorts the rounds' ratios; the median is in the middle. */
-static void ratios_of(size_t victim, enum setting setting, double ret_ratios[])
+static void run_pair(struct outcome *outcome, const struct victim *victim, enum setting setting,
+                     const char *kind)
 {
-    for (size_t round = 0; round < n_rounds; round++)
-        ret_ratios[round] = times[victim][ALONE][round] / times[victim][setting][round];
-    (void)stage_quantile(ret_ratios, n_rounds, 0.5);
+    struct ratios *ratios = &outcome->ratios[setting];
+    double alone = NAN;
+    double beside;
+
+    if (ratios->n % 2 == 0)
+        alone = run_alone(outcome, victim);
+    beside = run_beside(victim, setting, kind);
+    if (isnan(alone))
+        alone = run_alone(outcome, victim);
+    ratios->of[ratios->n++] = alone / beside;
+}
+
+/* Sorts the ratios too: the least comes first. */
+static double median_of(struct ratios *ratios)
+{
+    return stage_quantile(ratios->of, ratios->n, 0.5);
 }
 
 static void bench_hog(const char *kind, const char *what)
 {
-    double ratios[MAX_ROUNDS];
+    static struct outcome outcomes[VICTIMS];
     double least = INFINITY;
     double most = 0;
     char claim[64];
     double sum = 0;
 
-    printf("Beside %s: time alone / time beside the hog, median [least, most] of %zu rounds of %s jobs\n",
-           what, n_rounds, JOBS);
+    memset(outcomes, 0, sizeof outcomes);
+    printf(
+        "Beside %s: time alone / time beside the hog, median [least, most] of %zu pairs of runs of %s jobs "
+        "(the baselines: %zu)\n",
+        what, n_rounds, JOBS, (n_rounds + BASELINES_EVERY - 1) / BASELINES_EVERY);
     printf("  %-10s %9s", "", "alone, ms");
     for (int setting = BATON; setting < SETTINGS; setting++)
         printf("   %-20s", setting_names[setting]);
     printf("\n");
     for (size_t round = 0; round < n_rounds; round++)
-        for (int setting = 0; setting < SETTINGS; setting++)
-            run_setting(kind, (enum setting)setting, round);
+        for (size_t v = 0; v < VICTIMS; v++)
+            for (int setting = BATON; setting < SETTINGS; setting++)
+                if (setting == BATON || round % BASELINES_EVERY == 0)
+                    run_pair(&outcomes[v], &victims[v], (enum setting)setting, kind);
     for (size_t v = 0; v < VICTIMS; v++) {
-        double alone[MAX_ROUNDS];
-        memcpy(alone, times[v][ALONE], sizeof alone);
-        printf("  %-10s %9.1f", victims[v].name, stage_quantile(alone, n_rounds, 0.5));
+        struct outcome *outcome = &outcomes[v];
+        double baton = median_of(&outcome->ratios[BATON]);
+        printf("  %-10s %9.1f", victims[v].name, stage_quantile(outcome->alone_ms, outcome->n_alone, 0.5));
         for (int setting = BATON; setting < SETTINGS; setting++) {
-            ratios_of(v, (enum setting)setting, ratios);
-            printf("   %.2f [%.2f, %.2f]   ", ratios[n_rounds / 2], ratios[0], ratios[n_rounds - 1]);
-            if (setting == BATON) {
-                least = fmin(least, ratios[n_rounds / 2]);
-                most = fmax(most, ratios[n_rounds / 2]);
-                sum += ratios[n_rounds / 2];
-            }
+            struct ratios *ratios = &outcome->ratios[setting];
+            double median = median_of(ratios);
+            printf("   %.2f [%.2f, %.2f]   ", median, ratios->of[0], ratios->of[ratios->n - 1]);
         }
         printf("\n");
+        least = fmin(least, baton);
+        most = fmax(most, baton);
+        sum += baton;
     }
     (void)snprintf(claim, sizeof claim, "time alone / time beside %s, the worst victim", kind);
     stage_claim(claim, least, true, FLOOR, "");
