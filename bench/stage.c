@@ -154,7 +154,8 @@ static pid_t spawn(const char *const argv[], const char *output, int fd, const s
     if (how->core)
         use_core(how->core);
     if (how->realtime)
-        (void)sched_setscheduler(0, SCHED_FIFO, &parameters);
+        (void)sched_setscheduler(0, how->humble ? SCHED_RR : SCHED_FIFO, &parameters);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a bench that gives up leaves nobody behind */
     (void)execv(argv[0], (char *const *)(unsigned long)argv);
     _exit(3);
 }

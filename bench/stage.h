@@ -42,7 +42,7 @@ struct stage_how {
     const char *slice, *chunk; /* NULL: auto */
     bool stats;                /* keep them, for stage_stat() */
     bool realtime;             /* under SCHED_FIFO, where permitted ... */
-    bool humble;               /* ... below those that are not: one that never sleeps stops its equals */
+    bool humble;               /* ... below those that are not, by SCHED_RR: such programs may never sleep */
     bool quiet;                /* its standard error goes to its output */
     unsigned core;             /* 1 + the core that it and its children may use; 0: any */
 };
