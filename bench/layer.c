@@ -2,8 +2,9 @@
  * What the layer costs: the same program runs itself as a child with and without it, in turn, and compares medians. Connected means
  * that a daemon on a temporary socket is there and nobody else wants the device.
  *
- * usage: bench-layer [sync] [pipelined] [write] [read] [product]     default: all. Needs batond, libbaton-layer.so and PoCL; the build
- * folder is the parent of this program's.
+ * usage: bench-layer [control] [sync] [pipelined] [write] [read] [product]     default: all but control. Needs batond, libbaton-layer.so
+ * and PoCL; the build folder is the parent of this program's. With `control` nobody has the layer: what is "added" then is the
+ * method's own error, and what is measured without it is not known better than that.
  */
 #include <CL/cl.h>
 #include <errno.h>
@@ -26,7 +27,7 @@
 #include "figure.h"
 
 /* Pairs of children; of copies, single ones of each pair in turns (compare_copies). */
-enum { ROUNDS = 7, PRODUCT_ROUNDS = 3, COPY_PAIRS = 3, COPY_ROUNDS = 3 * 101 };
+enum { ROUNDS = 15, PRODUCT_ROUNDS = 5, COPY_PAIRS = 31, COPY_ROUNDS = 31 * 31 };
 enum { SAMPLES = 400, PIPELINE = 500, COPY = 16 << 20, SIDE = 1024 };
 
 static const char source[] =
@@ -293,7 +294,7 @@ static bool copy_in_turns(const int in[2], const int out[2], int turn, double re
 
 /*
  * Copies drift with the machine's memory by tens of percent within seconds, and from process to process: so single copies of a plain child and of one
- * with the layer take turns, on the same pages. Three pairs of children.
+ * with the layer take turns, on the same pages, and there are several pairs of children.
  */
 static void compare_copies(const char *self, const char *layer, const struct line *line)
 {
@@ -440,7 +441,8 @@ int main(int argc, char **argv)
         return 3;
     for (size_t i = 0; i < sizeof connected / sizeof connected[0]; i++)
         if (wanted(argc, argv, connected[i].what))
-            (connected[i].rounds == COPY_ROUNDS ? compare_copies : compare_runs)(self, layer, &connected[i]);
+            (connected[i].rounds == COPY_ROUNDS ? compare_copies : compare_runs)(
+                self, argc > 1 && wanted(argc, argv, "control") ? NULL : layer, &connected[i]);
     if (daemon > 0) {
         kill(daemon, SIGTERM);
         waitpid(daemon, NULL, 0);
