@@ -87,10 +87,19 @@ for nth in 2 3 4 5; do
 done
 spread "group_ns scale 5000; fail CreateKernel 3 -6" 0.2 200
 honest "no kernel on the second device"
-GPUS=auto spread "group_ns scale 200000" 2 400 # 80 ms a launch: it measures, and what a busy machine adds is little against that
-verdict $? "auto: nothing wrong ($(cat "$scratch/out"))"
-[ $((3 * $(number split_launches))) -gt "$(number kernel_launches)" ]
-verdict $? "auto: long kernels are split once they are known ($(number split_launches) of $(number kernel_launches))"
+# What it learns in a moment in which the machine stands still is not its fault: by the driver's log, a launch that took 20 ms too long, or 20 ms without any
+# command.
+undisturbed() {
+    awk -v ns=200000 '$1 == "NDRangeKernel" && $4 - $3 > ns * $5 + 20e6 || last && $3 - last > 20e6 { bad = 1 } $4 > last { last = $4 } END { exit bad }' "$scratch/log"
+}
+for _ in 1 2 3; do
+    GPUS=auto spread "group_ns scale 200000" 2 400 # 80 ms a launch: it measures, and what a busy machine adds is little against that
+    verdict $? "auto: nothing wrong ($(cat "$scratch/out"))"
+    splits="$(number split_launches) of $(number kernel_launches)"
+    [ $((3 * ${splits% of *})) -gt "${splits#* of }" ] || undisturbed && break
+done
+[ $((3 * ${splits% of *})) -gt "${splits#* of }" ]
+verdict $? "auto: long kernels are split once they are known ($splits)"
 GPUS=auto spread "group_ns scale 100" 0.5 4
 [ $((10 * $(number split_launches))) -lt "$(number kernel_launches)" ] # a busy machine makes any kernel look long now and then
 verdict $? "auto: short kernels are not ($(number split_launches) of $(number kernel_launches))"

@@ -125,28 +125,41 @@ static double predict(const struct decision *decision, const struct decision_cos
     return fmax(parts, line_at(&decision->several, launch->items));
 }
 
+/*
+ * Too little is known of this size. Trials that have begun are made: one that was disturbed tells nothing yet. A prediction may rest on such a one, too (the first
+ * copies to a device, say, for which its driver was not ready): so if it speaks against several devices, it is put to the test later, when that can be paid for.
+ */
+static bool by_prediction(struct decision *decision, const struct decision_costs *costs,
+                          const struct decision_case *launch, double one)
+{
+    uint64_t bit = UINT64_C(1) << power_of(launch->items);
+    double expected = predict(decision, costs, launch, one);
+    bool splits;
+
+    if (growth_known(&decision->several, launch->items) > 0 || expected < DECIDE_GAIN * one)
+        return decision->pending < FEW;
+    splits = decision->doubted & bit && !decision->pending && affordable(decision, expected - one);
+    decision->doubted |= bit;
+    if (!splits)
+        rest(decision, launch->items, expected - one, one);
+    return splits;
+}
+
 bool decide_split(struct decision *decision, const struct decision_costs *costs,
                   const struct decision_case *launch)
 {
-    double one = growth_at(&decision->one, launch->items), several, latest;
-    unsigned tried = growth_known(&decision->several, launch->items);
-    bool splits, hopeful;
+    double one = growth_at(&decision->one, launch->items), latest;
+    bool splits;
 
     if (launch->devices < 2 || !decide_worth_it(decision, launch->items))
         return false;
-    several = growth_at(&decision->several, launch->items);
     latest = growth_latest(&decision->several, launch->items);
-    if (tried >= DECIDE_TRIALS) {
-        splits = by_measurement(decision, launch->items, one, several);
-    } else if (latest > DECIDE_HOPELESS * one) {
+    if (growth_known(&decision->several, launch->items) >= DECIDE_TRIALS)
+        splits = by_measurement(decision, launch->items, one, growth_at(&decision->several, launch->items));
+    else if (latest > DECIDE_HOPELESS * one)
         splits = by_measurement(decision, launch->items, one, latest);
-    } else {
-        /* Trials that have begun are made: one that was disturbed tells nothing yet. */
-        hopeful = tried > 0 || predict(decision, costs, launch, one) < DECIDE_GAIN * one;
-        splits = hopeful && decision->pending < FEW;
-        if (!hopeful)
-            decision->rest[power_of(launch->items)] = DECIDE_AGAIN;
-    }
+    else
+        splits = by_prediction(decision, costs, launch, one);
     decision->pending += splits;
     return splits;
 }

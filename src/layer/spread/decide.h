@@ -39,6 +39,7 @@ struct decision {
     bool warm_one, warm_several;
     bool never;                   /* must not be split, whatever it costs */
     uint64_t chosen;              /* bit p: launches of 2^p items and more are split */
+    uint64_t doubted;             /* bit p: a prediction, put to the test later, was against it */
     uint32_t rest[DECIDE_POWERS]; /* launches on one device before it is thought about again: thinking costs a
                                        hop to another thread */
     unsigned pending;             /* split launches that have not been reported yet */
