@@ -1,7 +1,7 @@
 # The habitual words; Meson does the work. `make test` and `make demo` set up everything on a fresh Debian 12.
 BUILD ?= build
 
-.PHONY: all deps test demo bench lint asan tsan fuzz soak install deb clean
+.PHONY: all deps test demo bench lint asan tsan fuzz soak fresh install deb clean
 
 all: deps $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -45,6 +45,9 @@ fuzz:
 
 soak: all
 	@tools/run-soak $(BUILD)
+
+fresh:
+	@tools/try-fresh
 
 install: all
 	@meson install -C $(BUILD) --no-rebuild
