@@ -73,6 +73,7 @@ void check_events(const struct world *world);
 void check_kernels(const struct world *world);
 void check_orders(const struct world *world);
 void check_maps(const struct world *world);
+void check_images(const struct world *world);
 
 /* Prints `name: ` and the rest as one line, flushed. */
 void line(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -119,7 +119,7 @@ int main(int argc, char **argv)
         void (*run)(const struct world *);
     } groups[] = {{"calls", check_calls},   {"errors", check_errors},   {"objects", check_objects},
                   {"events", check_events}, {"kernels", check_kernels}, {"orders", check_orders},
-                  {"maps", check_maps}};
+                  {"maps", check_maps},     {"images", check_images}};
     struct world world;
 
     if (!world_make(&world)) {

@@ -279,6 +279,18 @@ static bool outside_image(cl_mem image, const size_t *origin, const size_t *regi
            origin[2] + region[2] > image->desc.image_depth;
 }
 
+/* As strict as OpenCL allows: a slice pitch only where there are slices, and none that lets them overlap. */
+static bool bad_pitches(cl_mem image, const size_t *region, size_t row, size_t slice)
+{
+    size_t width = region[0] * image->element;
+
+    if ((row && row < width) ||
+        (slice && (image->type == CL_MEM_OBJECT_IMAGE1D || image->type == CL_MEM_OBJECT_IMAGE2D)))
+        return true;
+    row = row ? row : width;
+    return slice && slice < (image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY ? row : row * region[1]);
+}
+
 static cl_int transfer_image(const struct call *call, cl_mem image, bool reading, const size_t *origin,
                              const size_t *region, size_t row, size_t slice, void *ptr)
 {
@@ -288,12 +300,14 @@ static cl_int transfer_image(const struct call *call, cl_mem image, bool reading
 
     if (code || (code = check_mem(call, image, true)))
         return code;
-    if (!ptr || outside_image(image, origin, region) || (row && row < region[0] * image->element))
+    if (!ptr || outside_image(image, origin, region) || bad_pitches(image, region, row, slice))
         return CL_INVALID_VALUE;
     box.bytes = region[0] * image->element;
     box.rows = region[1];
     box.slices = region[2];
     row = row ? row : box.bytes;
+    if (slice && image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY) /* each row is a slice */
+        row = slice;
     slice = slice ? slice : row * region[1];
     device = image->bytes + image_offset(image, origin);
     box.to = reading ? ptr : device;

@@ -226,7 +226,7 @@ FAKE_API void *CL_API_CALL fake_clEnqueueMapImage(cl_command_queue queue, cl_mem
         return refuse(CL_INVALID_VALUE, ret_code);
     *ret_row = mem->row_pitch;
     if (ret_slice)
-        *ret_slice = mem->desc.image_depth > 1 ? mem->slice_pitch : 0;
+        *ret_slice = fake_slice_pitch(mem);
     return map(queue, mem, "MapImage", CL_COMMAND_MAP_IMAGE, blocking,
                origin[0] * mem->element + origin[1] * mem->row_pitch + origin[2] * mem->slice_pitch, n_waits,
                waits, ret_event, ret_code);

@@ -219,6 +219,8 @@ cl_int fake_answer(const void *value, size_t size, size_t room, void *ret_value,
     } while (0)
 void fake_context_release(cl_context context);
 void fake_mem_release(cl_mem mem);
+/* What OpenCL tells of an image: 0 where it has no slices. */
+size_t fake_slice_pitch(cl_mem image);
 void fake_kernel_release(cl_kernel kernel);
 void fake_program_release(cl_program program);
 void fake_event_release(cl_event event);

@@ -138,10 +138,13 @@ FAKE_API cl_mem CL_API_CALL fake_clCreateImage(cl_context context, cl_mem_flags 
     else if (code == CL_SUCCESS)
         code = check_flags(flags, host_ptr);
     if (code == CL_SUCCESS) {
-        height = desc->image_type == CL_MEM_OBJECT_IMAGE1D ? 1 : desc->image_height;
+        height = desc->image_type == CL_MEM_OBJECT_IMAGE1D         ? 1
+                 : desc->image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY ? desc->image_array_size
+                                                                   : desc->image_height;
         depth = desc->image_type == CL_MEM_OBJECT_IMAGE3D         ? desc->image_depth
                 : desc->image_type == CL_MEM_OBJECT_IMAGE2D_ARRAY ? desc->image_array_size
                                                                   : 1;
+        /* The images of a one-dimensional array are kept as the rows of one. */
         row = desc->image_row_pitch ? desc->image_row_pitch : desc->image_width * element;
         slice = desc->image_slice_pitch ? desc->image_slice_pitch : row * height;
         mem = make_mem(context, flags, desc->image_type, slice * depth, host_ptr);
@@ -245,6 +248,14 @@ FAKE_API cl_int CL_API_CALL fake_clGetMemObjectInfo(cl_mem mem, cl_mem_info name
     }
 }
 
+size_t fake_slice_pitch(cl_mem image)
+{
+    if (image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY)
+        return image->row_pitch;
+    return image->type == CL_MEM_OBJECT_IMAGE1D || image->type == CL_MEM_OBJECT_IMAGE2D ? 0
+                                                                                        : image->slice_pitch;
+}
+
 FAKE_API cl_int CL_API_CALL fake_clGetImageInfo(cl_mem mem, cl_image_info name, size_t room, void *ret_value,
                                                 size_t *ret_size)
 {
@@ -258,15 +269,19 @@ FAKE_API cl_int CL_API_CALL fake_clGetImageInfo(cl_mem mem, cl_image_info name, 
     case CL_IMAGE_ROW_PITCH:
         FAKE_ANSWER(size_t, mem->row_pitch);
     case CL_IMAGE_SLICE_PITCH:
-        FAKE_ANSWER(size_t, mem->desc.image_depth > 1 ? mem->slice_pitch : 0);
+        FAKE_ANSWER(size_t, fake_slice_pitch(mem));
     case CL_IMAGE_WIDTH:
         FAKE_ANSWER(size_t, mem->desc.image_width);
     case CL_IMAGE_HEIGHT:
-        FAKE_ANSWER(size_t, mem->type == CL_MEM_OBJECT_IMAGE1D ? 0 : mem->desc.image_height);
+        FAKE_ANSWER(size_t, mem->type == CL_MEM_OBJECT_IMAGE1D || mem->type == CL_MEM_OBJECT_IMAGE1D_ARRAY
+                                ? 0
+                                : mem->desc.image_height);
     case CL_IMAGE_DEPTH:
         FAKE_ANSWER(size_t, mem->type == CL_MEM_OBJECT_IMAGE3D ? mem->desc.image_depth : 0);
     case CL_IMAGE_ARRAY_SIZE:
-        FAKE_ANSWER(size_t, mem->type == CL_MEM_OBJECT_IMAGE2D_ARRAY ? mem->desc.image_depth : 0);
+        FAKE_ANSWER(size_t, mem->type == CL_MEM_OBJECT_IMAGE2D_ARRAY   ? mem->desc.image_depth
+                            : mem->type == CL_MEM_OBJECT_IMAGE1D_ARRAY ? mem->desc.image_height
+                                                                       : 0);
     default:
         return CL_INVALID_VALUE;
     }

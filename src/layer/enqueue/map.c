@@ -147,7 +147,7 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
         if (record) {
             *ret_row = record->row;
             if (ret_slice)
-                *ret_slice = region[2] > 1 ? record->slice : 0;
+                *ret_slice = record->slice;
         }
         pointer = defer(queue, mem, record, CL_COMMAND_MAP_IMAGE, n, waits, event, ret_code);
     }

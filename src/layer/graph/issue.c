@@ -251,12 +251,27 @@ size_t issue_bytes(const struct command *command)
 /* GPES, Sec. V: 4 MB host to device, 512 KB device to host. Copies within the device are cut like those to it. */
 enum { CHUNK_IN = 4 << 20, CHUNK_OUT = 512 << 10 };
 
+/*
+ * An array of one-dimensional images on the host, with a pitch for its slices: each is one row, so it is that pitch which tells them apart, but there are drivers
+ * that go by the rows'. Such a copy is left whole.
+ */
+static bool pitch_is_doubtful(const struct command *command)
+{
+    cl_mem_object_type type = 0;
+
+    if ((command->kind != COMMAND_READ_IMAGE && command->kind != COMMAND_WRITE_IMAGE) ||
+        !command->u.transfer.slice)
+        return false;
+    target.clGetMemObjectInfo(command->u.transfer.a, CL_MEM_TYPE, sizeof type, &type, NULL);
+    return type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
+}
+
 size_t issue_chunk(const struct command *command)
 {
     const struct engine *engine = &command->queue->device->engines[command->engine];
     int64_t planned;
 
-    if (!layer_chunking())
+    if (!layer_chunking() || pitch_is_doubtful(command))
         return SIZE_MAX;
     if (settings.chunk > 0)
         return (size_t)settings.chunk;
@@ -317,6 +332,7 @@ static void box_piece(const struct command *whole, size_t element, size_t z, siz
         t->origin[1] += y;
         t->origin[2] += z;
         t->host = (char *)t->host + z * t->slice + y * t->row;
+        t->slice = 0; /* it is within one slice, and an image without slices has no pitch for them */
         break;
     case COMMAND_COPY_IMAGE:
         t->origin[1] += y;

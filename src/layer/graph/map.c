@@ -63,7 +63,8 @@ struct map_record *map_defer_image(struct mem_record *mem, cl_map_flags flags, c
                                    const size_t region[3])
 {
     struct map_record *record = calloc(1, sizeof *record);
-    size_t host_row = 0, host_slice = 0;
+    cl_mem_object_type type = CL_MEM_OBJECT_IMAGE2D;
+    bool lines;
 
     if (!record)
         return NULL;
@@ -71,13 +72,18 @@ struct map_record *map_defer_image(struct mem_record *mem, cl_map_flags flags, c
     record->image = true;
     memcpy(record->origin, origin, sizeof record->origin);
     memcpy(record->region, region, sizeof record->region);
+    target.clGetMemObjectInfo(mem->handle, CL_MEM_TYPE, sizeof type, &type, NULL);
     target.clGetImageInfo(mem->handle, CL_IMAGE_ELEMENT_SIZE, sizeof record->element, &record->element, NULL);
-    target.clGetImageInfo(mem->handle, CL_IMAGE_ROW_PITCH, sizeof host_row, &host_row, NULL);
-    target.clGetImageInfo(mem->handle, CL_IMAGE_SLICE_PITCH, sizeof host_slice, &host_slice, NULL);
-    record->row = mem->flags & CL_MEM_USE_HOST_PTR ? host_row : region[0] * record->element;
-    record->slice = mem->flags & CL_MEM_USE_HOST_PTR ? host_slice : record->row * region[1];
-    if (!find_memory(record, mem, origin[0] * record->element + origin[1] * host_row + origin[2] * host_slice,
-                     record->slice ? record->slice * region[2] : record->row * region[1])) {
+    target.clGetImageInfo(mem->handle, CL_IMAGE_ROW_PITCH, sizeof record->row, &record->row, NULL);
+    target.clGetImageInfo(mem->handle, CL_IMAGE_SLICE_PITCH, sizeof record->slice, &record->slice, NULL);
+    lines = type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
+    record->rows = lines ? 1 : region[1];
+    record->slices = lines ? region[1] : region[2];
+    if (!find_memory(record, mem,
+                     origin[0] * record->element + origin[1] * (lines ? record->slice : record->row) +
+                         origin[2] * record->slice,
+                     (record->slices - 1) * record->slice + (record->rows - 1) * record->row +
+                         region[0] * record->element)) {
         free(record);
         return NULL;
     }
@@ -135,8 +141,8 @@ static void copy_region(const struct map_record *record, bool back)
         memcpy(back ? theirs : ours, back ? ours : theirs, record->size);
         return;
     }
-    for (size_t z = 0; z < record->region[2]; z++)
-        for (size_t y = 0; y < record->region[1]; y++) {
+    for (size_t z = 0; z < record->slices; z++)
+        for (size_t y = 0; y < record->rows; y++) {
             char *a = ours + z * record->slice + y * record->row;
             char *b = theirs + z * record->driver_slice + y * record->driver_row;
             memcpy(back ? b : a, back ? a : b, record->region[0] * record->element);

@@ -1,6 +1,6 @@
 /*
  * Maps. A map that can go to the driver at once does. One that must wait needs a pointer now, before the driver can say
- * one: it gets memory of ours (or, with CL_MEM_USE_HOST_PTR, the place in the program's own memory that OpenCL demands). In its
+ * one: it gets memory of ours (or, with CL_MEM_USE_HOST_PTR, the place in the program's own memory that OpenCL demands), images with their own pitches. In its
  * turn the region is mapped for real and copied there; the unmap copies back what may have been written.
  */
 #ifndef LAYER_GRAPH_MAP_H
@@ -19,6 +19,7 @@ struct map_record {
     size_t offset, size; /* buffers */
     size_t origin[3], region[3];
     size_t element, row, slice, driver_row, driver_slice; /* images */
+    size_t rows, slices; /* to copy: an array of one-dimensional images has a row in each slice */
 };
 
 /* Remembers a map that went to the driver directly, so that its unmap can be checked. */
