@@ -1,5 +1,6 @@
 #include "layer/objects.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -86,6 +87,23 @@ static void link_device(struct device_record *record)
     atomic_store(&devices, record);
 }
 
+static void read_version(struct device_record *record)
+{
+    char text[64] = "";
+    unsigned major = 0, minor = 0;
+    cl_bool uneven = CL_FALSE;
+
+    target.clGetDeviceInfo(record->handle, CL_DEVICE_VERSION, sizeof text, text, NULL);
+    text[sizeof text - 1] = 0;
+    if (sscanf(text, "OpenCL %u.%u", &major, &minor) != 2)
+        return;
+    record->empty_launches = major > 2 || (major == 2 && minor > 0);
+    record->uneven_groups = major == 2;
+    if (major > 2 && target.clGetDeviceInfo(record->handle, CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT,
+                                            sizeof uneven, &uneven, NULL) == CL_SUCCESS)
+        record->uneven_groups = uneven;
+}
+
 /* Under devices_lock. */
 static struct device_record *make_device(cl_device_id device)
 {
@@ -107,6 +125,7 @@ static struct device_record *make_device(cl_device_id device)
     target.clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof record->units, &record->units, NULL);
     target.clGetDeviceInfo(device, CL_DEVICE_ADDRESS_BITS, sizeof record->address_bits, &record->address_bits,
                            NULL);
+    read_version(record);
     /* Sub-devices share their root's engines: that is where they compete with other programs. */
     if (target.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL) == CL_SUCCESS &&
         parent)

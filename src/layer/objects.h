@@ -16,6 +16,8 @@ struct device_record {
     cl_platform_id platform;
     cl_uint units; /* compute units: a piece has at least so many work-groups */
     cl_uint address_bits;
+    bool empty_launches; /* of no work-items are allowed: OpenCL 2.1 */
+    bool uneven_groups;  /* the last group of a row may be smaller, if the program was built so: OpenCL 2.0 */
     struct device_clock clock;
     struct crossing crossing;
     atomic_int

@@ -8,11 +8,16 @@ struct scene {
     const struct world *world;
     struct things *t;
     cl_command_queue queue;
-    cl_event foreign;   /* an event of another context */
-    cl_mem foreign_mem; /* a buffer of another context */
-    cl_kernel unset;    /* arguments never set */
-    cl_kernel ready;    /* scale with its arguments set */
-    cl_event event;     /* an event of this context, complete */
+    cl_event foreign;                          /* an event of another context */
+    cl_mem foreign_mem;                        /* a buffer of another context */
+    cl_kernel unset;                           /* arguments never set */
+    cl_kernel ready;                           /* scale with its arguments set */
+    cl_event event;                            /* an event of this context, complete */
+    cl_mem no_access, host_reads, host_writes; /* what the host may do with them */
+    cl_mem private_image;                      /* the host may not touch it */
+    cl_mem first_part, second_part;            /* of one buffer: 1024 bytes, and 512 further on */
+    cl_kernel fixed;                           /* reqd_work_group_size(8, 1, 1) */
+    size_t *pitch;                             /* for what a map answers */
 };
 
 #define SIZES(...) ((const size_t[3]){__VA_ARGS__})
@@ -31,6 +36,18 @@ typedef cl_int (*attempt)(const struct scene *s);
 #define Q       s->queue
 #define T       s->t
 #define NOTHING 0, NULL, NULL
+
+static void CL_CALLBACK never_called(void *args)
+{
+    (void)args;
+}
+
+static void CL_CALLBACK ignore_event(cl_event event, cl_int status, void *data)
+{
+    (void)event;
+    (void)status;
+    (void)data;
+}
 
 ATTEMPT(read_no_queue, clEnqueueReadBuffer(NULL, T->a, CL_FALSE, 0, 4, T->host, NOTHING))
 ATTEMPT(read_no_mem, clEnqueueReadBuffer(Q, NULL, CL_FALSE, 0, 4, T->host, NOTHING))
@@ -143,6 +160,65 @@ ATTEMPT(svm_copy_no_pointer, s->world->svm ? clEnqueueSVMMemcpy(Q, CL_FALSE, NUL
 ATTEMPT(svm_fill_no_pattern, s->world->svm ? clEnqueueSVMMemFill(Q, T->svm, NULL, 4, 16, NOTHING) : 0)
 ATTEMPT(svm_map_no_pointer, s->world->svm ? clEnqueueSVMMap(Q, CL_FALSE, CL_MAP_READ, NULL, 4, NOTHING) : 0)
 ATTEMPT(svm_unmap_no_pointer, s->world->svm ? clEnqueueSVMUnmap(Q, NULL, NOTHING) : 0)
+ATTEMPT(read_no_access, clEnqueueReadBuffer(Q, s->no_access, CL_FALSE, 0, 4, T->host, NOTHING))
+ATTEMPT(read_write_only, clEnqueueReadBuffer(Q, s->host_writes, CL_FALSE, 0, 4, T->host, NOTHING))
+ATTEMPT(read_nothing, clEnqueueReadBuffer(Q, T->a, CL_FALSE, 0, 0, T->host, NOTHING))
+ATTEMPT(write_read_only, clEnqueueWriteBuffer(Q, s->host_reads, CL_FALSE, 0, 4, T->host, NOTHING))
+ATTEMPT(copy_nothing, clEnqueueCopyBuffer(Q, T->a, T->b, 0, 0, 0, NOTHING))
+ATTEMPT(copy_overlapping_parts, clEnqueueCopyBuffer(Q, s->first_part, s->second_part, 0, 0, 512, NOTHING))
+ATTEMPT(copy_parts_apart, clEnqueueCopyBuffer(Q, s->first_part, s->second_part, 0, 256, 256, NOTHING))
+ATTEMPT(fill_nothing, clEnqueueFillBuffer(Q, T->a, T->host, 4, 0, 0, NOTHING))
+ATTEMPT(read_rect_write_only, clEnqueueReadBufferRect(Q, s->host_writes, CL_FALSE, SIZES(0), SIZES(0),
+                                                      SIZES(4, 1, 1), 0, 0, 0, 0, T->host, NOTHING))
+ATTEMPT(read_rect_small_slice, clEnqueueReadBufferRect(Q, T->a, CL_FALSE, SIZES(0), SIZES(0), SIZES(8, 4, 2),
+                                                       16, 32, 0, 0, T->host, NOTHING))
+ATTEMPT(write_rect_read_only, clEnqueueWriteBufferRect(Q, s->host_reads, CL_FALSE, SIZES(0), SIZES(0),
+                                                       SIZES(4, 1, 1), 0, 0, 0, 0, T->host, NOTHING))
+ATTEMPT(copy_rect_overlap, clEnqueueCopyBufferRect(Q, T->a, T->a, SIZES(0), SIZES(4, 1, 0), SIZES(8, 4, 1),
+                                                   32, 0, 32, 0, NOTHING))
+ATTEMPT(copy_rect_beside, clEnqueueCopyBufferRect(Q, T->c, T->c, SIZES(0), SIZES(8, 0, 0), SIZES(8, 4, 1), 32,
+                                                  0, 32, 0, NOTHING))
+ATTEMPT(copy_rect_other_pitch, clEnqueueCopyBufferRect(Q, T->c, T->c, SIZES(0), SIZES(0, 8, 0),
+                                                       SIZES(8, 4, 1), 32, 0, 64, 0, NOTHING))
+ATTEMPT(read_image_no_access,
+        clEnqueueReadImage(Q, s->private_image, CL_FALSE, SIZES(0), SIZES(4, 4, 1), 0, 0, T->pixels, NOTHING))
+ATTEMPT(read_image_small_pitch,
+        clEnqueueReadImage(Q, T->image, CL_FALSE, SIZES(0), SIZES(4, 4, 1), 8, 0, T->pixels, NOTHING))
+ATTEMPT(write_image_no_access, clEnqueueWriteImage(Q, s->private_image, CL_FALSE, SIZES(0), SIZES(4, 4, 1), 0,
+                                                   0, T->pixels, NOTHING))
+ATTEMPT(copy_image_overlap,
+        clEnqueueCopyImage(Q, T->image, T->image, SIZES(0), SIZES(2, 2, 0), SIZES(4, 4, 1), NOTHING))
+ATTEMPT(copy_image_beside,
+        clEnqueueCopyImage(Q, T->image2, T->image2, SIZES(0), SIZES(8, 0, 0), SIZES(4, 4, 1), NOTHING))
+ATTEMPT(map_no_access,
+        (clEnqueueMapBuffer(Q, s->no_access, CL_FALSE, CL_MAP_READ, 0, 4, 0, NULL, NULL, &code), code))
+ATTEMPT(map_read_write_only,
+        (clEnqueueMapBuffer(Q, s->host_writes, CL_FALSE, CL_MAP_READ, 0, 4, 0, NULL, NULL, &code), code))
+ATTEMPT(map_write_read_only,
+        (clEnqueueMapBuffer(Q, s->host_reads, CL_FALSE, CL_MAP_WRITE, 0, 4, 0, NULL, NULL, &code), code))
+ATTEMPT(map_nothing, (clEnqueueMapBuffer(Q, T->a, CL_FALSE, CL_MAP_READ, 0, 0, 0, NULL, NULL, &code), code))
+ATTEMPT(map_image_no_access,
+        (clEnqueueMapImage(Q, s->private_image, CL_FALSE, CL_MAP_READ, SIZES(0), SIZES(4, 4, 1), &s->pitch[0],
+                           &s->pitch[1], 0, NULL, NULL, &code),
+         code))
+ATTEMPT(map_image_past_end,
+        (clEnqueueMapImage(Q, T->image, CL_FALSE, CL_MAP_READ, SIZES(8, 0, 0), SIZES(16, 4, 1), &s->pitch[0],
+                           &s->pitch[1], 0, NULL, NULL, &code),
+         code))
+ATTEMPT(migrate_flags, clEnqueueMigrateMemObjects(Q, 1, &T->a, 64, NOTHING))
+ATTEMPT(kernel_zero_global, clEnqueueNDRangeKernel(Q, s->ready, 1, NULL, SIZES(0), NULL, NOTHING))
+ATTEMPT(kernel_wide_local,
+        clEnqueueNDRangeKernel(Q, s->ready, 3, NULL, SIZES(4, 4, 1 << 20), SIZES(4, 4, 1 << 20), NOTHING))
+ATTEMPT(kernel_other_local, clEnqueueNDRangeKernel(Q, s->fixed, 1, NULL, SIZES(8), SIZES(4), NOTHING))
+ATTEMPT(kernel_no_global, clEnqueueNDRangeKernel(Q, s->ready, 1, NULL, NULL, NULL, NOTHING))
+ATTEMPT(native_size_without_args, clEnqueueNativeKernel(Q, never_called, NULL, 4, 0, NULL, NULL, NOTHING))
+ATTEMPT(svm_copy_overlap,
+        s->world->svm ? clEnqueueSVMMemcpy(Q, CL_FALSE, T->svm, T->svm + 1, 16, NOTHING) : 0)
+ATTEMPT(svm_fill_odd_size, s->world->svm ? clEnqueueSVMMemFill(Q, T->svm, T->host, 4, 18, NOTHING) : 0)
+ATTEMPT(svm_fill_misaligned,
+        s->world->svm ? clEnqueueSVMMemFill(Q, (char *)T->svm + 2, T->host, 4, 16, NOTHING) : 0)
+ATTEMPT(svm_free_no_list, s->world->svm ? clEnqueueSVMFree(Q, 1, NULL, NULL, NULL, NOTHING) : 0)
+ATTEMPT(callback_odd_status, clSetEventCallback(s->event, 77, ignore_event, NULL))
 
 #define ROW(name)                                                                                            \
     {                                                                                                        \
@@ -236,15 +312,58 @@ static const struct {
     ROW(svm_fill_no_pattern),
     ROW(svm_map_no_pointer),
     ROW(svm_unmap_no_pointer),
+    ROW(read_no_access),
+    ROW(read_write_only),
+    ROW(read_nothing),
+    ROW(write_read_only),
+    ROW(copy_nothing),
+    ROW(copy_overlapping_parts),
+    ROW(copy_parts_apart),
+    ROW(fill_nothing),
+    ROW(read_rect_write_only),
+    ROW(read_rect_small_slice),
+    ROW(write_rect_read_only),
+    ROW(copy_rect_overlap),
+    ROW(copy_rect_beside),
+    ROW(copy_rect_other_pitch),
+    ROW(read_image_no_access),
+    ROW(read_image_small_pitch),
+    ROW(write_image_no_access),
+    ROW(copy_image_overlap),
+    ROW(copy_image_beside),
+    ROW(map_no_access),
+    ROW(map_read_write_only),
+    ROW(map_write_read_only),
+    ROW(map_nothing),
+    ROW(map_image_no_access),
+    ROW(map_image_past_end),
+    ROW(migrate_flags),
+    ROW(kernel_zero_global),
+    ROW(kernel_wide_local),
+    ROW(kernel_other_local),
+    ROW(kernel_no_global),
+    ROW(native_size_without_args),
+    ROW(svm_copy_overlap),
+    ROW(svm_fill_odd_size),
+    ROW(svm_fill_misaligned),
+    ROW(svm_free_no_list),
+    ROW(callback_odd_status),
 };
 
 /* PoCL 3.1 crashes on these, or accepts what it must refuse and goes on to undefined behaviour. */
 static bool survives_not(const char *name)
 {
-    static const char *const names[] = {
-        "copy_rect_no_mem",     "kernel_none",         "kernel_count_without_list",
-        "kernel_foreign_event", "task_none",           "old_wait_nothing",
-        "svm_fill_no_pattern",  "copy_image_past_end", "kernel_zero_local"};
+    static const char *const names[] = {"copy_rect_no_mem",
+                                        "kernel_none",
+                                        "kernel_count_without_list",
+                                        "kernel_foreign_event",
+                                        "task_none",
+                                        "old_wait_nothing",
+                                        "svm_fill_no_pattern",
+                                        "copy_image_past_end",
+                                        "kernel_zero_local",
+                                        "copy_overlapping_parts",
+                                        "read_image_small_pitch"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (!strcmp(names[i], name))
@@ -274,6 +393,42 @@ static void attempt_all(struct scene *scene, const char *state)
     }
 }
 
+static void make_guarded(struct scene *ret_scene)
+{
+    static size_t pitch[2];
+    cl_context context = ret_scene->world->context;
+    cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
+    cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = SIDE, .image_height = SIDE};
+    cl_buffer_region first = {0, 1024}, second = {512, 1024};
+    cl_mem whole = clCreateBuffer(context, CL_MEM_READ_WRITE, 2048, NULL, NULL);
+
+    ret_scene->no_access = clCreateBuffer(context, CL_MEM_HOST_NO_ACCESS, 1024, NULL, NULL);
+    ret_scene->host_reads = clCreateBuffer(context, CL_MEM_HOST_READ_ONLY, 1024, NULL, NULL);
+    ret_scene->host_writes = clCreateBuffer(context, CL_MEM_HOST_WRITE_ONLY, 1024, NULL, NULL);
+    if (ret_scene->world->images)
+        ret_scene->private_image = clCreateImage(context, CL_MEM_HOST_NO_ACCESS, &format, &desc, NULL, NULL);
+    ret_scene->first_part =
+        clCreateSubBuffer(whole, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &first, NULL);
+    ret_scene->second_part =
+        clCreateSubBuffer(whole, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &second, NULL);
+    clReleaseMemObject(whole);
+    ret_scene->fixed = make_kernel(ret_scene->world, "fixed");
+    clSetKernelArg(ret_scene->fixed, 0, sizeof ret_scene->t->c, &ret_scene->t->c);
+    ret_scene->pitch = pitch;
+}
+
+static void release_guarded(const struct scene *scene)
+{
+    clReleaseMemObject(scene->no_access);
+    clReleaseMemObject(scene->host_reads);
+    clReleaseMemObject(scene->host_writes);
+    if (scene->private_image)
+        clReleaseMemObject(scene->private_image);
+    clReleaseMemObject(scene->first_part);
+    clReleaseMemObject(scene->second_part);
+    clReleaseKernel(scene->fixed);
+}
+
 void check_errors(const struct world *world)
 {
     struct things t;
@@ -290,12 +445,14 @@ void check_errors(const struct world *world)
     clSetKernelArg(scene.ready, 1, sizeof one, &one);
     clEnqueueMarkerWithWaitList(world->second, 0, NULL, &scene.event);
     clFinish(world->second);
+    make_guarded(&scene);
     attempt_all(&scene, "idle");
     attempt_all(&scene, "gated");
     line("errors", "data %08x", things_hash(world, &t));
     clReleaseEvent(scene.event);
     clReleaseEvent(scene.foreign);
     clReleaseMemObject(scene.foreign_mem);
+    release_guarded(&scene);
     clReleaseKernel(scene.unset);
     clReleaseKernel(scene.ready);
     things_free(world, &t);

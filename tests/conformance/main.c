@@ -11,6 +11,8 @@ static const char source[] =
     "{ size_t i = get_global_id(0); c[i] = a[i] + b[i]; }\n"
     "kernel void scale(global int *a, int factor)\n"
     "{ size_t i = get_global_id(0); a[i] = a[i] * factor + 1; }\n"
+    "kernel __attribute__((reqd_work_group_size(8, 1, 1))) void fixed(global int *a)\n"
+    "{ a[get_global_id(0)] = 7; }\n"
     "kernel void shape(global int *out)\n"
     "{\n"
     "    size_t at = (get_global_id(0) - get_global_offset(0)) + get_global_size(0) *\n"

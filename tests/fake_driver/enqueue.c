@@ -82,7 +82,32 @@ static cl_int submit_box(const struct call *call, const struct box *box, cl_mem 
 
 static bool outside(cl_mem mem, size_t offset, size_t size)
 {
-    return offset > mem->size || size > mem->size - offset || size == 0;
+    return offset > mem->size || size > mem->size - offset;
+}
+
+/* What the host may not do by the flags that the object was made with. */
+static bool forbidden(cl_mem mem, bool reads)
+{
+    return mem->flags & (CL_MEM_HOST_NO_ACCESS | (reads ? CL_MEM_HOST_WRITE_ONLY : CL_MEM_HOST_READ_ONLY));
+}
+
+/* Do two boxes share a byte? Row by row: the boxes of tests are small. */
+static bool boxes_share(const struct box *box)
+{
+    for (size_t i = 0; i < box->rows * box->slices; i++)
+        for (size_t j = 0; j < box->rows * box->slices; j++) {
+            const unsigned char *to = box->to + i / box->rows * box->to_slice + i % box->rows * box->to_row;
+            const unsigned char *from =
+                box->from + j / box->rows * box->from_slice + j % box->rows * box->from_row;
+            if (to < from + box->bytes && from < to + box->bytes)
+                return true;
+        }
+    return false;
+}
+
+static cl_int copy_box(const struct call *call, const struct box *box, cl_mem from, cl_mem to)
+{
+    return boxes_share(box) ? CL_MEM_COPY_OVERLAP : submit_box(call, box, from, to);
 }
 
 FAKE_API cl_int CL_API_CALL fake_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
@@ -96,7 +121,7 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueReadBuffer(cl_command_queue queue, cl_
         return code;
     if (!ptr || outside(buffer, offset, size))
         return CL_INVALID_VALUE;
-    if (buffer->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))
+    if (forbidden(buffer, true))
         return CL_INVALID_OPERATION;
     return submit_box(
         &call,
@@ -116,7 +141,7 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueWriteBuffer(cl_command_queue queue, cl
         return code;
     if (!ptr || outside(buffer, offset, size))
         return CL_INVALID_VALUE;
-    if (buffer->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
+    if (forbidden(buffer, false))
         return CL_INVALID_OPERATION;
     return submit_box(
         &call,
@@ -134,17 +159,15 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueCopyBuffer(cl_command_queue queue, cl_
 
     if (code || (code = check_mem(&call, from, false)) || (code = check_mem(&call, to, false)))
         return code;
-    if (outside(from, from_offset, size) || outside(to, to_offset, size))
+    if (!size || outside(from, from_offset, size) || outside(to, to_offset, size))
         return CL_INVALID_VALUE;
-    if (from == to && from_offset < to_offset + size && to_offset < from_offset + size)
-        return CL_MEM_COPY_OVERLAP;
-    return submit_box(&call,
-                      &(struct box){.to = to->bytes + to_offset,
-                                    .from = from->bytes + from_offset,
-                                    .bytes = size,
-                                    .rows = 1,
-                                    .slices = 1},
-                      from, to);
+    return copy_box(&call,
+                    &(struct box){.to = to->bytes + to_offset,
+                                  .from = from->bytes + from_offset,
+                                  .bytes = size,
+                                  .rows = 1,
+                                  .slices = 1},
+                    from, to);
 }
 
 FAKE_API cl_int CL_API_CALL fake_clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer,
@@ -200,6 +223,8 @@ static cl_int transfer_rect(const struct call *call, cl_mem buffer, bool reading
         !rect_make(&device, buffer_origin, region, buffer_row, buffer_slice) ||
         !rect_make(&host, host_origin, region, host_row, host_slice) || device.last > buffer->size)
         return CL_INVALID_VALUE;
+    if (forbidden(buffer, reading))
+        return CL_INVALID_OPERATION;
     box.bytes = region[0];
     box.rows = region[1];
     box.slices = region[2];
@@ -252,19 +277,21 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueCopyBufferRect(cl_command_queue queue,
         !rect_make(&target, to_origin, region, to_row, to_slice) || source.last > from->size ||
         target.last > to->size)
         return CL_INVALID_VALUE;
-    return submit_box(&call,
-                      &(struct box){to->bytes + target.offset,
-                                    from->bytes + source.offset,
-                                    target.row,
-                                    target.slice,
-                                    source.row,
-                                    source.slice,
-                                    region[0],
-                                    region[1],
-                                    region[2],
-                                    {0},
-                                    0},
-                      from, to);
+    if (from == to && source.row != target.row && source.slice != target.slice)
+        return CL_INVALID_VALUE;
+    return copy_box(&call,
+                    &(struct box){to->bytes + target.offset,
+                                  from->bytes + source.offset,
+                                  target.row,
+                                  target.slice,
+                                  source.row,
+                                  source.slice,
+                                  region[0],
+                                  region[1],
+                                  region[2],
+                                  {0},
+                                  0},
+                    from, to);
 }
 
 static size_t image_offset(cl_mem image, const size_t origin[3])
@@ -302,6 +329,8 @@ static cl_int transfer_image(const struct call *call, cl_mem image, bool reading
         return code;
     if (!ptr || outside_image(image, origin, region) || bad_pitches(image, region, row, slice))
         return CL_INVALID_VALUE;
+    if (forbidden(image, reading))
+        return CL_INVALID_OPERATION;
     box.bytes = region[0] * image->element;
     box.rows = region[1];
     box.slices = region[2];
@@ -353,19 +382,19 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueCopyImage(cl_command_queue queue, cl_m
         return CL_IMAGE_FORMAT_MISMATCH;
     if (outside_image(from, from_origin, region) || outside_image(to, to_origin, region))
         return CL_INVALID_VALUE;
-    return submit_box(&call,
-                      &(struct box){to->bytes + image_offset(to, to_origin),
-                                    from->bytes + image_offset(from, from_origin),
-                                    to->row_pitch,
-                                    to->slice_pitch,
-                                    from->row_pitch,
-                                    from->slice_pitch,
-                                    region[0] * from->element,
-                                    region[1],
-                                    region[2],
-                                    {0},
-                                    0},
-                      from, to);
+    return copy_box(&call,
+                    &(struct box){to->bytes + image_offset(to, to_origin),
+                                  from->bytes + image_offset(from, from_origin),
+                                  to->row_pitch,
+                                  to->slice_pitch,
+                                  from->row_pitch,
+                                  from->slice_pitch,
+                                  region[0] * from->element,
+                                  region[1],
+                                  region[2],
+                                  {0},
+                                  0},
+                    from, to);
 }
 
 FAKE_API cl_int CL_API_CALL fake_clEnqueueCopyImageToBuffer(cl_command_queue queue, cl_mem from, cl_mem to,
@@ -467,8 +496,8 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueSVMMemcpy(cl_command_queue queue, cl_b
         return code;
     if (!to || !from)
         return CL_INVALID_VALUE;
-    return submit_box(&call, &(struct box){.to = to, .from = from, .bytes = size, .rows = 1, .slices = 1},
-                      NULL, NULL);
+    return copy_box(&call, &(struct box){.to = to, .from = from, .bytes = size, .rows = 1, .slices = 1}, NULL,
+                    NULL);
 }
 
 FAKE_API cl_int CL_API_CALL fake_clEnqueueSVMMemFill(cl_command_queue queue, void *to, const void *pattern,
@@ -481,7 +510,8 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueSVMMemFill(cl_command_queue queue, voi
 
     if (code)
         return code;
-    if (!to || !pattern || !pattern_size || pattern_size > 128 || size % pattern_size)
+    if (!to || !pattern || !pattern_size || pattern_size > 128 || size % pattern_size ||
+        (uintptr_t)to % pattern_size)
         return CL_INVALID_VALUE;
     memcpy(box.pattern, pattern, pattern_size);
     return submit_box(&call, &box, NULL, NULL);

@@ -17,10 +17,11 @@ static void act_launch(struct fake_command *command)
     fake_builtin_run(&launch->signature, launch->args, &launch->range);
 }
 
-static cl_int fill_range(struct fake_range *ret_range, cl_uint dim, const size_t *offset,
-                         const size_t *global, const size_t *local)
+static cl_int fill_range(const struct fake_signature *signature, struct fake_range *ret_range, cl_uint dim,
+                         const size_t *offset, const size_t *global, const size_t *local)
 {
     static const size_t limits[3] = {1024, 1024, 64};
+    const size_t *wanted = fake_builtin_local(signature->builtin);
 
     if (dim < 1 || dim > 3)
         return CL_INVALID_WORK_DIMENSION;
@@ -29,11 +30,11 @@ static cl_int fill_range(struct fake_range *ret_range, cl_uint dim, const size_t
         ret_range->offset[d] = d < dim && offset ? offset[d] : 0;
         ret_range->global[d] = d < dim && global ? global[d] : d < dim ? 0 : 1;
         ret_range->local[d] = d < dim && local ? local[d] : 1;
-        if (!ret_range->global[d])
+        if (!ret_range->global[d] && fake_script_old())
             return CL_INVALID_GLOBAL_WORK_SIZE;
-        if (!ret_range->local[d])
+        if (!ret_range->local[d] || (local && wanted[0] && ret_range->local[d] != wanted[d]))
             return CL_INVALID_WORK_GROUP_SIZE;
-        if (ret_range->global[d] % ret_range->local[d])
+        if (ret_range->global[d] % ret_range->local[d] && !fake_script_uneven())
             return CL_INVALID_WORK_GROUP_SIZE;
     }
     if (ret_range->local[0] * ret_range->local[1] * ret_range->local[2] > 1024)
@@ -67,7 +68,7 @@ static cl_int launch_kernel(cl_command_queue queue, cl_kernel kernel, cl_uint di
     for (cl_uint i = 0; i < kernel->signature->n_args; i++)
         if (!kernel->args[i].set)
             return CL_INVALID_KERNEL_ARGS;
-    if ((code = fill_range(&range, dim, offset, global, local)) ||
+    if ((code = fill_range(kernel->signature, &range, dim, offset, global, local)) ||
         (code = fake_waits_check(queue, n_waits, waits)) || (code = fake_script_fail(call)))
         return code;
     draft.data = launch = malloc(sizeof *launch);
@@ -78,8 +79,9 @@ static cl_int launch_kernel(cl_command_queue queue, cl_kernel kernel, cl_uint di
         if (kernel->signature->args[i].address == CL_KERNEL_ARG_ADDRESS_GLOBAL &&
             fake_is(kernel->args[i].value.mem, FAKE_MEM))
             draft.mems[draft.n_mems++] = kernel->args[i].value.mem;
-    draft.groups = range.global[0] / range.local[0] * (range.global[1] / range.local[1]) *
-                   (range.global[2] / range.local[2]);
+    draft.groups = 1;
+    for (int d = 0; d < 3; d++)
+        draft.groups *= (range.global[d] + range.local[d] - 1) / range.local[d];
     draft.duration_ns = fake_script_group_ns(kernel->signature->name) * (int64_t)draft.groups *
                         fake_script_slowness(queue->device) / 100;
     draft.abort_with = fake_script_abort_on(queue->device);
@@ -192,6 +194,14 @@ static void *refuse(cl_int code, cl_int *ret_code)
     return NULL;
 }
 
+/* By the flags that it was made with. */
+static bool unmappable(cl_mem mem, cl_map_flags flags)
+{
+    return (mem->flags & CL_MEM_HOST_NO_ACCESS) ||
+           (mem->flags & CL_MEM_HOST_WRITE_ONLY && flags & CL_MAP_READ) ||
+           (mem->flags & CL_MEM_HOST_READ_ONLY && flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION));
+}
+
 FAKE_API void *CL_API_CALL fake_clEnqueueMapBuffer(cl_command_queue queue, cl_mem mem, cl_bool blocking,
                                                    cl_map_flags flags, size_t offset, size_t size,
                                                    cl_uint n_waits, const cl_event *waits,
@@ -205,6 +215,8 @@ FAKE_API void *CL_API_CALL fake_clEnqueueMapBuffer(cl_command_queue queue, cl_me
         return refuse(CL_INVALID_CONTEXT, ret_code);
     if (!size || offset > mem->size || size > mem->size - offset || flags > 7)
         return refuse(CL_INVALID_VALUE, ret_code);
+    if (unmappable(mem, flags))
+        return refuse(CL_INVALID_OPERATION, ret_code);
     return map(queue, mem, "MapBuffer", CL_COMMAND_MAP_BUFFER, blocking, offset, n_waits, waits, ret_event,
                ret_code);
 }
@@ -224,6 +236,8 @@ FAKE_API void *CL_API_CALL fake_clEnqueueMapImage(cl_command_queue queue, cl_mem
     if (!ret_row || !origin || !region || flags > 7 || origin[0] + region[0] > mem->desc.image_width ||
         origin[1] + region[1] > mem->desc.image_height || origin[2] + region[2] > mem->desc.image_depth)
         return refuse(CL_INVALID_VALUE, ret_code);
+    if (unmappable(mem, flags))
+        return refuse(CL_INVALID_OPERATION, ret_code);
     *ret_row = mem->row_pitch;
     if (ret_slice)
         *ret_slice = fake_slice_pitch(mem);

@@ -194,8 +194,6 @@ FAKE_API cl_int CL_API_CALL fake_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_d
                                                           cl_kernel_work_group_info name, size_t room,
                                                           void *ret_value, size_t *ret_size)
 {
-    static const size_t none[3] = {0, 0, 0};
-
     if (!fake_is(kernel, FAKE_KERNEL))
         return CL_INVALID_KERNEL;
     if (device && !fake_is(device, FAKE_DEVICE))
@@ -204,7 +202,8 @@ FAKE_API cl_int CL_API_CALL fake_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_d
     case CL_KERNEL_WORK_GROUP_SIZE:
         FAKE_ANSWER(size_t, 1024);
     case CL_KERNEL_COMPILE_WORK_GROUP_SIZE:
-        return fake_answer(none, sizeof none, room, ret_value, ret_size);
+        return fake_answer(fake_builtin_local(kernel->signature->builtin), 3 * sizeof(size_t), room,
+                           ret_value, ret_size);
     case CL_KERNEL_LOCAL_MEM_SIZE:
     case CL_KERNEL_PRIVATE_MEM_SIZE:
         FAKE_ANSWER(cl_ulong, 0);

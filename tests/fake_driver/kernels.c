@@ -19,6 +19,7 @@ struct fake_builtin {
     const char *name;
     cl_uint n_args;
     void (*run)(const struct item *item, void *const args[]);
+    size_t local[3]; /* that it requires; 0: any */
 };
 
 static size_t global_id(const struct item *item, int d)
@@ -81,9 +82,15 @@ static void run_group_sum(const struct item *item, void *const args[])
     *out = (item->id[0] == 0 ? 0 : *out) + ((const cl_int *)args[0])[global_id(item, 0)];
 }
 
+static void run_fixed(const struct item *item, void *const args[])
+{
+    ((cl_int *)args[0])[global_id(item, 0)] = 7;
+}
+
 static const struct fake_builtin builtins[] = {
-    {"empty", 0, run_empty},         {"add", 3, run_add}, {"scale", 2, run_scale}, {"shape", 1, run_shape},
-    {"group_sum", 3, run_group_sum},
+    {"empty", 0, run_empty, {0}},         {"add", 3, run_add, {0}},
+    {"scale", 2, run_scale, {0}},         {"shape", 1, run_shape, {0}},
+    {"group_sum", 3, run_group_sum, {0}}, {"fixed", 1, run_fixed, {8, 1, 1}},
 };
 
 const struct fake_builtin *fake_builtin_find(const char *name)
@@ -99,11 +106,24 @@ cl_uint fake_builtin_args(const struct fake_builtin *builtin)
     return builtin->n_args;
 }
 
+const size_t *fake_builtin_local(const struct fake_builtin *builtin)
+{
+    return builtin->local;
+}
+
+/* Items of the group: fewer in the last one of a row, if the row does not divide. */
+static size_t width_of(const struct item *item, int d)
+{
+    size_t rest = item->global[d] - item->group[d] * item->local[d];
+
+    return rest < item->local[d] ? rest : item->local[d];
+}
+
 static void run_group(const struct fake_builtin *builtin, struct item *item, void *const args[])
 {
-    for (item->id[2] = 0; item->id[2] < item->local[2]; item->id[2]++)
-        for (item->id[1] = 0; item->id[1] < item->local[1]; item->id[1]++)
-            for (item->id[0] = 0; item->id[0] < item->local[0]; item->id[0]++)
+    for (item->id[2] = 0; item->id[2] < width_of(item, 2); item->id[2]++)
+        for (item->id[1] = 0; item->id[1] < width_of(item, 1); item->id[1]++)
+            for (item->id[0] = 0; item->id[0] < width_of(item, 0); item->id[0]++)
                 builtin->run(item, args);
 }
 
@@ -124,10 +144,11 @@ void fake_builtin_run(const struct fake_signature *signature, const struct fake_
             values[i] = args[i].value.svm;
     }
     for (int d = 0; d < 3; d++) {
-        launched[d] = range->global[d] / range->local[d];
+        launched[d] = (range->global[d] + range->local[d] - 1) / range->local[d];
         item.local[d] = range->local[d];
         item.offset[d] = range->offset[d];
         item.groups[d] = launched[d];
+        item.global[d] = range->global[d];
     }
     if (signature->sliced) {
         piece = (const struct piece *)(const void *)args[signature->n_args - 1].value.bytes;
@@ -135,10 +156,9 @@ void fake_builtin_run(const struct fake_signature *signature, const struct fake_
         for (int d = 0; d < 3; d++) {
             item.offset[d] = piece->offset[d];
             item.groups[d] = piece->groups[d];
+            item.global[d] = item.groups[d] * item.local[d];
         }
     }
-    for (int d = 0; d < 3; d++)
-        item.global[d] = item.groups[d] * item.local[d];
     for (size_t n = launched[0] * launched[1] * launched[2], f = 0; f < n; f++) {
         size_t flat = first + f;
         item.group[0] = flat % item.groups[0];

@@ -130,7 +130,7 @@ FAKE_API cl_int CL_API_CALL fake_clGetDeviceInfo(cl_device_id device, cl_device_
     case CL_DEVICE_SVM_CAPABILITIES:
         FAKE_ANSWER(cl_device_svm_capabilities, fake_script_old() ? 0 : CL_DEVICE_SVM_COARSE_GRAIN_BUFFER);
     case CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT:
-        FAKE_ANSWER(cl_bool, CL_FALSE);
+        FAKE_ANSWER(cl_bool, fake_script_uneven());
     case CL_DEVICE_AVAILABLE:
     case CL_DEVICE_COMPILER_AVAILABLE:
     case CL_DEVICE_LINKER_AVAILABLE:

@@ -16,7 +16,7 @@ static struct line {
     atomic_long seen;
 } lines[64];
 static size_t n_lines;
-static bool synchronous, old_version;
+static bool synchronous, old_version, uneven;
 static int log_fd = -1;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -30,6 +30,8 @@ static void read_entry(char *entry)
         return;
     if (!strcmp(verb, "sync"))
         synchronous = true;
+    else if (!strcmp(verb, "uneven"))
+        uneven = true;
     else if (!strcmp(verb, "version"))
         old_version = !strcmp(call, "1.2");
     if (n_lines == sizeof lines / sizeof lines[0])
@@ -118,6 +120,12 @@ int64_t fake_script_slowness(const struct _cl_device_id *device)
 cl_int fake_script_abort_on(const struct _cl_device_id *device)
 {
     return count(ABORT_ON, number_of(device));
+}
+
+bool fake_script_uneven(void)
+{
+    pthread_once(&once, read_script);
+    return uneven;
 }
 
 bool fake_script_sync(void)

@@ -47,6 +47,13 @@ same "fake, slow commands" "$scratch/fake" OCL_ICD_VENDORS="$fake" FAKE_CL="dura
 same "fake, slow commands, queued" "$scratch/fake" OCL_ICD_VENDORS="$fake" BATON_TEST_QUEUE=1 \
     FAKE_CL="duration NDRangeKernel 200;duration WriteBuffer 100"
 
+# A driver that lets the last group of a row be smaller.
+OCL_ICD_VENDORS=$fake FAKE_CL=uneven "$program" >"$scratch/uneven" 2>/dev/null
+! cmp -s "$scratch/fake" "$scratch/uneven"
+verdict $? "uneven groups show in the lines"
+same "fake with uneven groups" "$scratch/uneven" OCL_ICD_VENDORS="$fake" FAKE_CL=uneven BATON_SLICE=1
+same "fake with uneven groups, queued" "$scratch/uneven" OCL_ICD_VENDORS="$fake" FAKE_CL=uneven BATON_TEST_QUEUE=1
+
 # Failures: calls that the driver refuses (the calling thread must see them where it asks at once), commands that end badly.
 for script in "fail ReadBuffer 3 -5" "fail CreateUserEvent 2 -6" "fail MapBuffer 2 -12" "fail BuildProgram 2 -11"; do
     OCL_ICD_VENDORS=$fake FAKE_CL=$script timeout 60 "$program" events objects kernels >"$scratch/failing" 2>/dev/null

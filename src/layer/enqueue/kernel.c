@@ -21,18 +21,17 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueNDRangeKernel(cl_command_queue ha
     record = kernel_find(kernel);
     ENQUEUE_REQUIRE(record, CL_INVALID_KERNEL,
                     FORWARD(clEnqueueNDRangeKernel, handle, kernel, dim, offset, global, local));
-    if (dim < 1 || dim > 3 || !global) {
+    if (dim < 1 || dim > 3) {
         kernel_unref(record);
-        ENQUEUE_REQUIRE(
-            false, global || dim < 1 || dim > 3 ? CL_INVALID_WORK_DIMENSION : CL_INVALID_GLOBAL_WORK_SIZE,
-            FORWARD(clEnqueueNDRangeKernel, handle, kernel, dim, offset, global, local));
+        ENQUEUE_REQUIRE(false, CL_INVALID_WORK_DIMENSION,
+                        FORWARD(clEnqueueNDRangeKernel, handle, kernel, dim, offset, global, local));
     }
     launch->kernel = record;
     launch->dim = dim;
     launch->has_local = local != NULL;
     for (cl_uint d = 0; d < dim; d++) {
         launch->offset[d] = offset ? offset[d] : 0;
-        launch->global[d] = global[d];
+        launch->global[d] = global ? global[d] : 0; /* which OpenCL takes for the same */
         launch->local[d] = local ? local[d] : 0;
     }
     draft.queue = queue;

@@ -60,6 +60,14 @@ static void after(struct queue_record *queue, struct mem_record *mem, cl_int cod
         submit_waited();
 }
 
+static cl_int validate_access(cl_mem mem, cl_map_flags flags)
+{
+    return validate_host_access(mem, flags & CL_MAP_READ,
+                                flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION))
+               ? CL_SUCCESS
+               : CL_INVALID_OPERATION;
+}
+
 /* Puts the deferred map into the graph. Takes the record over. */
 static void *defer(struct queue_record *queue, struct mem_record *mem, struct map_record *record,
                    cl_command_type type, cl_uint n, const cl_event *waits, cl_event *event, cl_int *ret_code)
@@ -102,7 +110,8 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle,
         after(queue, mem, code, pointer, blocking, begin_at);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, buffer, false)) || (code = validate_waits(queue, n, waits)) ||
-               (code = validate_range(buffer, offset, size) ? CL_SUCCESS : CL_INVALID_VALUE)) {
+               (code = validate_range(buffer, offset, size) ? CL_SUCCESS : CL_INVALID_VALUE) ||
+               (code = validate_access(buffer, flags))) {
         pointer = answer(NULL, code, ret_code);
     } else {
         pointer = defer(queue, mem, map_defer_buffer(mem, flags, offset, size), CL_COMMAND_MAP_BUFFER, n,
@@ -140,7 +149,8 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
         after(queue, mem, code, pointer, blocking, begin_at);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, image, true)) || (code = validate_waits(queue, n, waits)) ||
-               (code = ret_row ? validate_region(image, origin, region) : CL_INVALID_VALUE)) {
+               (code = ret_row ? validate_region(image, origin, region) : CL_INVALID_VALUE) ||
+               (code = validate_access(image, flags))) {
         pointer = answer(NULL, code, ret_code);
     } else {
         record = map_defer_image(mem, flags, origin, region);

@@ -1,5 +1,7 @@
 #include "layer/enqueue/validate.h"
 
+#include <stdlib.h>
+
 #include "layer/graph/graph.h"
 #include "layer/layer.h"
 
@@ -65,6 +67,29 @@ static cl_mem_flags flags_of(cl_mem mem)
     return flags;
 }
 
+bool validate_host_access(cl_mem mem, bool reads, bool writes)
+{
+    cl_mem_flags flags = flags_of(mem);
+
+    return !(flags & CL_MEM_HOST_NO_ACCESS) && !(reads && flags & CL_MEM_HOST_WRITE_ONLY) &&
+           !(writes && flags & CL_MEM_HOST_READ_ONLY);
+}
+
+/* Both in one buffer: how far b's byte at offset_b lies behind a's at offset. False: in different ones. */
+static bool distance(cl_mem a, size_t offset, cl_mem b, size_t offset_b, int64_t *ret_distance)
+{
+    struct mem_record *from = mem_find(a), *to = mem_find(b);
+    bool same = from && to && mem_root(from) == mem_root(to);
+
+    if (same)
+        *ret_distance = (int64_t)(to->origin + offset_b) - (int64_t)(from->origin + offset);
+    if (from)
+        mem_unref(from);
+    if (to)
+        mem_unref(to);
+    return same;
+}
+
 static bool empty(const size_t region[3])
 {
     return !region[0] || !region[1] || !region[2];
@@ -110,6 +135,7 @@ static cl_int validate_linear(const struct command *c)
     const struct command_transfer *t = &c->u.transfer;
     cl_int code = validate_mem(c->queue, t->a, false);
     bool reads = c->kind == COMMAND_READ;
+    int64_t apart;
 
     if (code)
         return code;
@@ -118,11 +144,11 @@ static cl_int validate_linear(const struct command *c)
             return code;
         if (!validate_range(t->a, t->offset, t->size) || !validate_range(t->b, t->offset_b, t->size))
             return CL_INVALID_VALUE;
-        if (t->a == t->b && t->offset < t->offset_b + t->size && t->offset_b < t->offset + t->size)
+        if (distance(t->a, t->offset, t->b, t->offset_b, &apart) && llabs(apart) < (int64_t)t->size)
             return CL_MEM_COPY_OVERLAP;
         return CL_SUCCESS;
     }
-    if (!validate_range(t->a, t->offset, t->size))
+    if (t->size && !validate_range(t->a, t->offset, t->size)) /* nothing at all is for the driver to judge */
         return CL_INVALID_VALUE;
     if (c->kind == COMMAND_FILL)
         return !t->pattern_size || (t->pattern_size & (t->pattern_size - 1)) || t->offset % t->pattern_size ||
@@ -131,8 +157,39 @@ static cl_int validate_linear(const struct command *c)
                    : CL_SUCCESS;
     if (!t->host)
         return CL_INVALID_VALUE;
-    if (flags_of(t->a) & (CL_MEM_HOST_NO_ACCESS | (reads ? CL_MEM_HOST_WRITE_ONLY : CL_MEM_HOST_READ_ONLY)))
-        return CL_INVALID_OPERATION;
+    return validate_host_access(t->a, reads, !reads) ? CL_SUCCESS : CL_INVALID_OPERATION;
+}
+
+/* Two boxes of one shape, so far apart in memory: is there a byte in both? */
+static bool boxes_meet(int64_t apart, const size_t region[3], int64_t row, int64_t slice)
+{
+    int64_t width = (int64_t)region[0], rows = (int64_t)region[1], slices = (int64_t)region[2];
+
+    for (int64_t z = 1 - slices; z < slices; z++) {
+        int64_t rest = apart - z * slice,
+                y = rest / row; /* the rows that come closest: y, and those beside it */
+        for (int64_t near = y - 1; near <= y + 1; near++)
+            if (llabs(near) < rows && llabs(rest - near * row) < width)
+                return true;
+    }
+    return false;
+}
+
+/* Within one buffer: pitches that differ are forbidden, and so is a byte that is read and written. */
+static cl_int validate_copy_rect(const struct command_transfer *t)
+{
+    size_t row = t->row ? t->row : t->region[0], row_b = t->row_b ? t->row_b : t->region[0];
+    size_t slice = t->slice ? t->slice : row * t->region[1];
+    size_t slice_b = t->slice_b ? t->slice_b : row_b * t->region[1];
+    size_t from = t->origin[2] * slice + t->origin[1] * row + t->origin[0];
+    size_t to = t->origin_b[2] * slice_b + t->origin_b[1] * row_b + t->origin_b[0];
+    int64_t apart;
+
+    if (t->a == t->b && row != row_b && slice != slice_b)
+        return CL_INVALID_VALUE;
+    if (row == row_b && slice == slice_b && distance(t->a, from, t->b, to, &apart) &&
+        boxes_meet(apart, t->region, (int64_t)row, (int64_t)slice))
+        return CL_MEM_COPY_OVERLAP;
     return CL_SUCCESS;
 }
 
@@ -147,10 +204,18 @@ static cl_int validate_rect(const struct command *c)
     if (!rect_fits(t->a, t->origin, t->region, t->row, t->slice) ||
         !rect_fits(copy ? t->b : NULL, t->origin_b, t->region, t->row_b, t->slice_b) || (!copy && !t->host))
         return CL_INVALID_VALUE;
-    if (!copy &&
-        flags_of(t->a) & (CL_MEM_HOST_NO_ACCESS | (reads ? CL_MEM_HOST_WRITE_ONLY : CL_MEM_HOST_READ_ONLY)))
-        return CL_INVALID_OPERATION;
-    return CL_SUCCESS;
+    if (copy)
+        return validate_copy_rect(t);
+    return validate_host_access(t->a, reads, !reads) ? CL_SUCCESS : CL_INVALID_OPERATION;
+}
+
+static bool regions_meet(const size_t a[3], const size_t b[3], const size_t region[3])
+{
+    bool meet = true;
+
+    for (int d = 0; d < 3; d++)
+        meet = meet && a[d] < b[d] + region[d] && b[d] < a[d] + region[d];
+    return meet;
 }
 
 static cl_int validate_image(const struct command *c)
@@ -175,36 +240,49 @@ static cl_int validate_image(const struct command *c)
                    : CL_INVALID_VALUE;
     if (c->kind == COMMAND_COPY_IMAGE) {
         target.clGetImageInfo(t->b, CL_IMAGE_ELEMENT_SIZE, sizeof other, &other, NULL);
-        return element != other ? CL_IMAGE_FORMAT_MISMATCH : validate_region(t->b, t->origin_b, t->region);
+        if (element != other)
+            return CL_IMAGE_FORMAT_MISMATCH;
+        if ((code = validate_region(t->b, t->origin_b, t->region)))
+            return code;
+        return t->a == t->b && regions_meet(t->origin, t->origin_b, t->region) ? CL_MEM_COPY_OVERLAP
+                                                                               : CL_SUCCESS;
     }
     if (c->kind == COMMAND_FILL_IMAGE)
         return t->pattern_size ? CL_SUCCESS : CL_INVALID_VALUE;
-    return !t->host || (t->row && t->row < width) ? CL_INVALID_VALUE : CL_SUCCESS;
+    if (!t->host || (t->row && t->row < width))
+        return CL_INVALID_VALUE;
+    return validate_host_access(t->a, c->kind == COMMAND_READ_IMAGE, c->kind == COMMAND_WRITE_IMAGE)
+               ? CL_SUCCESS
+               : CL_INVALID_OPERATION;
 }
 
 static cl_int validate_sizes(const struct command *c)
 {
     const struct command_launch *l = &c->u.launch;
-    size_t total = 1, most = 0, limits[16] = {0};
-    cl_device_id device = c->queue->device->handle;
+    const struct device_record *record = c->queue->device;
+    size_t total = 1, most = 0, limits[16] = {0}, wanted[3] = {0};
+    cl_device_id device = record->handle;
 
     if (l->dim < 1 || l->dim > 3)
         return CL_INVALID_WORK_DIMENSION;
     for (cl_uint d = 0; d < l->dim; d++)
-        if (!l->global[d])
+        if (!l->global[d] && !record->empty_launches)
             return CL_INVALID_GLOBAL_WORK_SIZE;
     if (!l->has_local)
         return CL_SUCCESS;
     target.clGetKernelWorkGroupInfo(l->kernel->handle, device, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most,
                                     NULL);
+    target.clGetKernelWorkGroupInfo(l->kernel->handle, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+                                    sizeof wanted, wanted, NULL);
     target.clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof limits, limits, NULL);
     for (cl_uint d = 0; d < l->dim; d++) {
-        if (!l->local[d] || l->global[d] % l->local[d])
+        if (!l->local[d] || (l->global[d] % l->local[d] && !record->uneven_groups) ||
+            (wanted[0] && l->local[d] != wanted[d]))
+            return CL_INVALID_WORK_GROUP_SIZE;
+        if (most && l->local[d] > most / total)
             return CL_INVALID_WORK_GROUP_SIZE;
         total *= l->local[d];
     }
-    if (most && total > most)
-        return CL_INVALID_WORK_GROUP_SIZE;
     for (cl_uint d = 0; d < l->dim; d++)
         if (limits[d] && l->local[d] > limits[d])
             return CL_INVALID_WORK_ITEM_SIZE;
@@ -236,7 +314,8 @@ static cl_int validate_other(const struct command *c)
             return CL_INVALID_VALUE;
         return CL_SUCCESS;
     case COMMAND_MIGRATE:
-        if (!c->u.migrate.n || !c->u.migrate.mems)
+        if (!c->u.migrate.n || !c->u.migrate.mems ||
+            c->u.migrate.flags & ~(CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED))
             return CL_INVALID_VALUE;
         for (cl_uint i = 0; i < c->u.migrate.n; i++) {
             struct mem_record *mem = mem_find(c->u.migrate.mems[i]);
@@ -250,10 +329,17 @@ static cl_int validate_other(const struct command *c)
         }
         return CL_SUCCESS;
     case COMMAND_SVM_MEMCPY:
-        return svm->to && svm->from ? CL_SUCCESS : CL_INVALID_VALUE;
+        if (!svm->to || !svm->from)
+            return CL_INVALID_VALUE;
+        return (char *)svm->to < (const char *)svm->from + svm->size &&
+                       (const char *)svm->from < (char *)svm->to + svm->size
+                   ? CL_MEM_COPY_OVERLAP
+                   : CL_SUCCESS;
     case COMMAND_SVM_FILL:
-        return svm->to && svm->pattern_size && svm->size % svm->pattern_size == 0 ? CL_SUCCESS
-                                                                                  : CL_INVALID_VALUE;
+        return svm->to && svm->pattern_size && svm->size % svm->pattern_size == 0 &&
+                       (uintptr_t)svm->to % svm->pattern_size == 0
+                   ? CL_SUCCESS
+                   : CL_INVALID_VALUE;
     case COMMAND_SVM_MAP:
         return svm->to && svm->size ? CL_SUCCESS : CL_INVALID_VALUE;
     case COMMAND_SVM_UNMAP:

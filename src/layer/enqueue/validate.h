@@ -17,6 +17,7 @@ cl_int validate_waits(const struct queue_record *queue, cl_uint n, const cl_even
 /* The parts that map calls need before they have a draft. */
 cl_int validate_mem(const struct queue_record *queue, cl_mem mem, bool image);
 cl_int validate_region(cl_mem image, const size_t *origin, const size_t *region);
-bool validate_range(cl_mem mem, size_t offset, size_t size); /* false: outside */
+bool validate_range(cl_mem mem, size_t offset, size_t size);    /* false: outside, or nothing */
+bool validate_host_access(cl_mem mem, bool reads, bool writes); /* by the flags it was made with */
 
 #endif

@@ -65,8 +65,10 @@ int64_t launch_predict(const struct kernel_record *kernel, size_t items)
 void launch_measured(struct kernel_record *kernel, size_t items, int64_t ns)
 {
     long long old = atomic_load_explicit(&kernel->item_ns, memory_order_relaxed);
-    long long fresh = (long long)((double)ns * SCALE / (double)(items ? items : 1));
+    long long fresh = items ? (long long)((double)ns * SCALE / (double)items) : 0;
 
+    if (!items) /* an empty launch tells nothing of an item */
+        return;
     fresh = fresh > 0 ? fresh : 1;
     /* Longer at once, shorter by and by: a piece that is too long costs others more than one that is too short. */
     atomic_store_explicit(&kernel->item_ns, !old || fresh > old ? fresh : (old * 3 + fresh) / 4,
