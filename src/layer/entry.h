@@ -12,6 +12,8 @@
     X(clReleaseCommandQueue) \
     X(clCreateBuffer) X(clCreateBufferWithProperties) X(clCreateSubBuffer) \
     X(clCreateImage) X(clCreateImageWithProperties) X(clCreateImage2D) X(clCreateImage3D) X(clCreatePipe) \
+    X(clCreateFromGLBuffer) X(clCreateFromGLTexture) X(clCreateFromGLTexture2D) X(clCreateFromGLTexture3D) \
+    X(clCreateFromGLRenderbuffer) X(clCreateFromEGLImageKHR) \
     X(clRetainMemObject) X(clReleaseMemObject) X(clGetMemObjectInfo) \
     X(clCreateSampler) X(clCreateSamplerWithProperties) X(clRetainSampler) X(clReleaseSampler) \
     X(clCreateProgramWithSource) X(clCreateProgramWithBinary) X(clCreateProgramWithIL) \

@@ -58,7 +58,8 @@ static void find_root(struct mem_record *record)
     record->root = root;
 }
 
-static cl_mem note(cl_mem handle)
+/* shared: with another interface, which may change it behind our back, so it stays on its device. */
+static cl_mem note_object(cl_mem handle, bool shared)
 {
     struct mem_record *record = handle && !layer_off() ? calloc(1, sizeof *record) : NULL;
     cl_mem_object_type type = CL_MEM_OBJECT_BUFFER;
@@ -74,11 +75,24 @@ static cl_mem note(cl_mem handle)
     target.clGetMemObjectInfo(handle, CL_MEM_FLAGS, sizeof record->flags, &record->flags, NULL);
     target.clGetMemObjectInfo(handle, CL_MEM_HOST_PTR, sizeof record->host_ptr, &record->host_ptr, NULL);
     record->image = type != CL_MEM_OBJECT_BUFFER;
+    atomic_init(&record->pinned, shared);
     find_root(record);
     mem_hold(record);
-    if (!handle_table_put(&mems, handle, record))
-        free(record);
+    if (!handle_table_put(&mems, handle, record)) {
+        mem_let_go(record);
+        mem_unref(record);
+    }
     return handle;
+}
+
+static cl_mem note(cl_mem handle)
+{
+    return note_object(handle, false);
+}
+
+static cl_mem note_shared(cl_mem handle)
+{
+    return note_object(handle, true);
 }
 
 CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size,
@@ -137,6 +151,47 @@ CL_API_ENTRY cl_mem CL_API_CALL entry_clCreatePipe(cl_context context, cl_mem_fl
                                                    cl_int *ret_code)
 {
     return note(target.clCreatePipe(context, flags, packet, n, properties, ret_code));
+}
+
+CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateFromGLBuffer(cl_context context, cl_mem_flags flags,
+                                                           cl_GLuint name, cl_int *ret_code)
+{
+    return note_shared(target.clCreateFromGLBuffer(context, flags, name, ret_code));
+}
+
+CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateFromGLTexture(cl_context context, cl_mem_flags flags,
+                                                            cl_GLenum kind, cl_GLint level, cl_GLuint name,
+                                                            cl_int *ret_code)
+{
+    return note_shared(target.clCreateFromGLTexture(context, flags, kind, level, name, ret_code));
+}
+
+CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateFromGLTexture2D(cl_context context, cl_mem_flags flags,
+                                                              cl_GLenum kind, cl_GLint level, cl_GLuint name,
+                                                              cl_int *ret_code)
+{
+    return note_shared(target.clCreateFromGLTexture2D(context, flags, kind, level, name, ret_code));
+}
+
+CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateFromGLTexture3D(cl_context context, cl_mem_flags flags,
+                                                              cl_GLenum kind, cl_GLint level, cl_GLuint name,
+                                                              cl_int *ret_code)
+{
+    return note_shared(target.clCreateFromGLTexture3D(context, flags, kind, level, name, ret_code));
+}
+
+CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateFromGLRenderbuffer(cl_context context, cl_mem_flags flags,
+                                                                 cl_GLuint name, cl_int *ret_code)
+{
+    return note_shared(target.clCreateFromGLRenderbuffer(context, flags, name, ret_code));
+}
+
+CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateFromEGLImageKHR(cl_context context, CLeglDisplayKHR display,
+                                                              CLeglImageKHR image, cl_mem_flags flags,
+                                                              const cl_egl_image_properties_khr *properties,
+                                                              cl_int *ret_code)
+{
+    return note_shared(target.clCreateFromEGLImageKHR(context, display, image, flags, properties, ret_code));
 }
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clRetainMemObject(cl_mem handle)

@@ -51,7 +51,7 @@ struct mem_record {
     /* Of a root, for its parts as well (spread/): */
     atomic_uint n_held;                   /* handles of the program and commands that may still use it */
     atomic_uint n_mapped;                 /* maps that the program holds */
-    atomic_bool image_on_it;              /* an image lies on the same memory */
+    atomic_bool pinned;                   /* an image lies on the same memory, or another interface uses it */
     struct spread_buffer *_Atomic spread; /* owned; NULL: only its own device ever had it */
 };
 

@@ -1,6 +1,8 @@
 /* Lifetimes and queries of every kind of object, while idle and while commands use it. */
 #include "conformance.h"
 
+#include <CL/cl_gl.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,6 +250,35 @@ static void check_programs(const struct world *world)
     clReleaseMemObject(mem);
 }
 
+/* Buffers of another interface, used behind a gate and let go of before it opens. */
+static void check_shared(const struct world *world)
+{
+    size_t global = ITEMS, local = 8;
+    cl_int factor = 3, content[ITEMS] = {0}, codes[6] = {99, 99, 99, 99, 99, 99};
+    cl_event gate = clCreateUserEvent(world->context, NULL);
+    cl_kernel kernel = make_kernel(world, "scale");
+    cl_mem mem = clCreateFromGLBuffer(world->context, CL_MEM_READ_WRITE, 1, &codes[0]);
+    cl_mem copy = make_buffer(world, content);
+
+    for (int i = 0; i < ITEMS; i++)
+        content[i] = i;
+    codes[1] = clEnqueueAcquireGLObjects(world->in_order, 1, &mem, 0, NULL, NULL);
+    codes[2] =
+        clEnqueueWriteBuffer(world->in_order, mem, CL_FALSE, 0, sizeof content, content, 1, &gate, NULL);
+    clSetKernelArg(kernel, 0, sizeof mem, &mem);
+    clSetKernelArg(kernel, 1, sizeof factor, &factor);
+    codes[3] = clEnqueueNDRangeKernel(world->in_order, kernel, 1, NULL, &global, &local, 0, NULL, NULL);
+    codes[4] = clEnqueueCopyBuffer(world->in_order, mem, copy, 0, 0, sizeof content, 0, NULL, NULL);
+    clReleaseMemObject(mem);
+    clReleaseKernel(kernel);
+    clSetUserEventStatus(gate, CL_COMPLETE);
+    codes[5] = clEnqueueReadBuffer(world->in_order, copy, CL_TRUE, 0, sizeof content, content, 0, NULL, NULL);
+    line("shared/buffer", "%d %d %d %d %d %d data %08x", codes[0], codes[1], codes[2], codes[3], codes[4],
+         codes[5], hash_bytes(0, content, sizeof content));
+    clReleaseEvent(gate);
+    clReleaseMemObject(copy);
+}
+
 void check_objects(const struct world *world)
 {
     check_counts(world);
@@ -255,4 +286,6 @@ void check_objects(const struct world *world)
     check_profiling(world);
     check_release_while_pending(world);
     check_programs(world);
+    if (!world->pocl) /* which shares nothing */
+        check_shared(world);
 }

@@ -6,7 +6,7 @@
 #define FAKE_ENTRY_POINTS(X) \
     X(clBuildProgram) X(clCloneKernel) X(clCompileProgram) X(clCreateBuffer) \
     X(clCreateBufferWithProperties) X(clCreateCommandQueue) X(clCreateCommandQueueWithProperties) \
-    X(clCreateContext) X(clCreateContextFromType) X(clCreateImage) X(clCreateImageWithProperties) \
+    X(clCreateContext) X(clCreateContextFromType) X(clCreateFromGLBuffer) X(clCreateImage) X(clCreateImageWithProperties) \
     X(clCreateKernel) X(clCreateKernelsInProgram) X(clCreateProgramWithBinary) \
     X(clCreateProgramWithSource) X(clCreateSampler) X(clCreateSamplerWithProperties) \
     X(clCreateSubBuffer) X(clCreateUserEvent) X(clEnqueueAcquireGLObjects) X(clEnqueueBarrier) \

@@ -67,6 +67,14 @@ FAKE_API cl_mem CL_API_CALL fake_clCreateBufferWithProperties(cl_context context
     return fake_clCreateBuffer(context, flags, size, host_ptr, ret_code);
 }
 
+/* A buffer of another interface: of 1024 bytes, whatever its name. */
+FAKE_API cl_mem CL_API_CALL fake_clCreateFromGLBuffer(cl_context context, cl_mem_flags flags, cl_GLuint name,
+                                                      cl_int *ret_code)
+{
+    (void)name;
+    return fake_clCreateBuffer(context, flags, 1024, NULL, ret_code);
+}
+
 FAKE_API cl_mem CL_API_CALL fake_clCreateSubBuffer(cl_mem parent, cl_mem_flags flags,
                                                    cl_buffer_create_type type, const void *info,
                                                    cl_int *ret_code)

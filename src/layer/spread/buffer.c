@@ -23,8 +23,8 @@ struct spread_buffer *buffer_of(struct mem_record *root)
     struct spread_buffer *buffer = atomic_load(&root->spread);
     cl_bool svm = CL_FALSE;
 
-    if (buffer || atomic_load(&root->image_on_it) || root->flags & CLOSED_FLAGS || !root->size)
-        return atomic_load(&root->image_on_it) ? NULL : buffer;
+    if (buffer || atomic_load(&root->pinned) || root->flags & CLOSED_FLAGS || !root->size)
+        return atomic_load(&root->pinned) ? NULL : buffer;
     target.clGetMemObjectInfo(root->handle, CL_MEM_USES_SVM_POINTER, sizeof svm, &svm, NULL);
     if (svm)
         return NULL;

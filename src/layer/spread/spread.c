@@ -237,7 +237,7 @@ void spread_pin(struct mem_record *root)
     cl_device_id device = NULL;
     struct queue_record queue = {.context = root->context, .in_order = true};
 
-    atomic_store(&root->image_on_it, true);
+    atomic_store(&root->pinned, true);
     if (!buffer)
         return;
     target.clGetContextInfo(root->context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL);
