@@ -37,7 +37,7 @@ static cl_int fill_range(const struct fake_signature *signature, struct fake_ran
         if (ret_range->global[d] % ret_range->local[d] && !fake_script_uneven())
             return CL_INVALID_WORK_GROUP_SIZE;
     }
-    if (ret_range->local[0] * ret_range->local[1] * ret_range->local[2] > 1024)
+    if (ret_range->local[0] * ret_range->local[1] * ret_range->local[2] > fake_group_limit(signature))
         return CL_INVALID_WORK_GROUP_SIZE;
     for (cl_uint d = 0; d < 3; d++)
         if (ret_range->local[d] > limits[d])

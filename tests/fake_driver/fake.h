@@ -12,6 +12,7 @@
  *   slow DEVICE PERCENT      kernels on device 0 or 1 take so much of their time: 400 is four times as long
  *   abort_on DEVICE NTH CODE the NTH launch (0: every one) on that device ends with CODE
  *   sync                     commands run inside the enqueue call, as PoCL's basic device does
+ *   twin_group ITEMS         a kernel that takes a piece descriptor allows no larger work-groups
  *   uneven                   the last work-group of a row may be smaller
  *   version 1.2              no clCloneKernel and no SVM, as an old driver
  * FAKE_CL_LOG names a file that gets one line per executed command: CALL queue begin_ns end_ns groups bytes active thread;
@@ -204,6 +205,7 @@ int64_t fake_script_slowness(const struct _cl_device_id *device); /* percent */
 cl_int fake_script_abort_on(const struct _cl_device_id *device);  /* for its next launch */
 bool fake_script_sync(void);
 bool fake_script_uneven(void);
+size_t fake_script_twin_group(void);
 bool fake_script_old(void);
 void fake_script_log(const char *call, unsigned queue, int64_t begin, int64_t end, size_t groups,
                      size_t bytes, size_t active);
@@ -243,6 +245,7 @@ struct fake_range {
 const struct fake_builtin *fake_builtin_find(const char *name);
 cl_uint fake_builtin_args(const struct fake_builtin *builtin);        /* without a piece descriptor */
 const size_t *fake_builtin_local(const struct fake_builtin *builtin); /* reqd_work_group_size; 0: none */
+size_t fake_group_limit(const struct fake_signature *signature);      /* work-items of a group, at most */
 void fake_builtin_run(const struct fake_signature *signature, const struct fake_arg *args,
                       const struct fake_range *range);
 

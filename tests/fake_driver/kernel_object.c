@@ -190,6 +190,11 @@ FAKE_API cl_int CL_API_CALL fake_clGetKernelArgInfo(cl_kernel kernel, cl_uint in
     }
 }
 
+size_t fake_group_limit(const struct fake_signature *signature)
+{
+    return signature->sliced ? fake_script_twin_group() : 1024;
+}
+
 FAKE_API cl_int CL_API_CALL fake_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
                                                           cl_kernel_work_group_info name, size_t room,
                                                           void *ret_value, size_t *ret_size)
@@ -200,7 +205,7 @@ FAKE_API cl_int CL_API_CALL fake_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_d
         return CL_INVALID_DEVICE;
     switch (name) {
     case CL_KERNEL_WORK_GROUP_SIZE:
-        FAKE_ANSWER(size_t, 1024);
+        FAKE_ANSWER(size_t, fake_group_limit(kernel->signature));
     case CL_KERNEL_COMPILE_WORK_GROUP_SIZE:
         return fake_answer(fake_builtin_local(kernel->signature->builtin), 3 * sizeof(size_t), room,
                            ret_value, ret_size);

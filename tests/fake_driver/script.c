@@ -17,6 +17,7 @@ static struct line {
 } lines[64];
 static size_t n_lines;
 static bool synchronous, old_version, uneven;
+static size_t twin_group = 1024;
 static int log_fd = -1;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -32,6 +33,8 @@ static void read_entry(char *entry)
         synchronous = true;
     else if (!strcmp(verb, "uneven"))
         uneven = true;
+    else if (!strcmp(verb, "twin_group"))
+        twin_group = strtoul(call, NULL, 10);
     else if (!strcmp(verb, "version"))
         old_version = !strcmp(call, "1.2");
     if (n_lines == sizeof lines / sizeof lines[0])
@@ -120,6 +123,12 @@ int64_t fake_script_slowness(const struct _cl_device_id *device)
 cl_int fake_script_abort_on(const struct _cl_device_id *device)
 {
     return count(ABORT_ON, number_of(device));
+}
+
+size_t fake_script_twin_group(void)
+{
+    pthread_once(&once, read_script);
+    return twin_group;
 }
 
 bool fake_script_uneven(void)

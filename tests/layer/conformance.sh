@@ -47,6 +47,8 @@ same "fake, slow commands" "$scratch/fake" OCL_ICD_VENDORS="$fake" FAKE_CL="dura
 same "fake, slow commands, queued" "$scratch/fake" OCL_ICD_VENDORS="$fake" BATON_TEST_QUEUE=1 \
     FAKE_CL="duration NDRangeKernel 200;duration WriteBuffer 100"
 
+same "fake, groups too large for rewritten kernels" "$scratch/fake" OCL_ICD_VENDORS="$fake" FAKE_CL="twin_group 2" BATON_SLICE=1
+
 # A driver that lets the last group of a row be smaller.
 OCL_ICD_VENDORS=$fake FAKE_CL=uneven "$program" >"$scratch/uneven" 2>/dev/null
 ! cmp -s "$scratch/fake" "$scratch/uneven"

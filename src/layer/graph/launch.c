@@ -287,24 +287,44 @@ cl_int launch_pieces(struct issue_pipe *pipe, cl_kernel kernel, struct launch_cu
     return code;
 }
 
-cl_int launch_issue(struct issue_pipe *pipe, struct command *command)
+/* The rewritten kernel may need more registers than the program's own, and then a group of it may be too large. */
+static bool group_fits(cl_kernel kernel, const struct command *command, const struct launch_cut *cut)
+{
+    size_t most = 0, items = 1;
+
+    for (cl_uint d = 0; d < cut->launch.work_dim; d++)
+        items *= cut->launch.local[d];
+    return target.clGetKernelWorkGroupInfo(kernel, command->queue->device->handle, CL_KERNEL_WORK_GROUP_SIZE,
+                                           sizeof most, &most, NULL) != CL_SUCCESS ||
+           items <= most;
+}
+
+/* False: not one piece was taken by the driver, so nothing of it has run. */
+static bool issue_in_pieces(struct issue_pipe *pipe, struct command *command, struct launch_cut *cut,
+                            cl_int *ret_code)
 {
     struct command_launch *launch = &command->u.launch;
-    struct private_kernel *own;
+    struct private_kernel *own = kernel_take(launch->kernel, true, launch->args, launch->n_args, ret_code);
+
+    if (!own)
+        return false;
+    *ret_code = CL_INVALID_WORK_GROUP_SIZE;
+    if (group_fits(own->handle, command, cut))
+        *ret_code = launch_pieces(pipe, own->handle, cut, (struct launch_source){.end = cut->n_groups});
+    kernel_give_back(launch->kernel, true, own);
+    return *ret_code == CL_SUCCESS || command->first_event;
+}
+
+cl_int launch_issue(struct issue_pipe *pipe, struct command *command)
+{
     struct launch_cut cut;
     cl_int code = CL_SUCCESS;
 
     launch_count(COUNTER_KERNEL_LAUNCHES, 1);
-    if (!plan_cut(command, &cut)) {
+    if (!plan_cut(command, &cut))
         return issue_as_one(command);
-    }
-    own = kernel_take(launch->kernel, true, launch->args, launch->n_args, &code);
-    if (!own) {
-        atomic_store(&launch->kernel->slice_state, LAUNCH_WHOLE);
-        launch_count(COUNTER_UNSLICED_OTHER, 1);
-        return issue_as_one(command);
-    }
-    code = launch_pieces(pipe, own->handle, &cut, (struct launch_source){.end = cut.n_groups});
-    kernel_give_back(launch->kernel, true, own);
-    return code;
+    if (issue_in_pieces(pipe, command, &cut, &code))
+        return code;
+    launch_count(COUNTER_UNSLICED_OTHER, 1);
+    return issue_as_one(command);
 }
