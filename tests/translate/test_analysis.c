@@ -9,16 +9,21 @@
 /* Translates `declarations` and one kernel k with this head and body. */
 static struct translate_result result;
 
-static const struct translate_kernel *kernel_of(const char *text)
+static int answer_for(const char *text, const char *options)
 {
     size_t length = strlen(text);
     struct translate_request request = {
-        .sources = &text, .lengths = &length, .n_sources = 1, .options = "-cl-std=CL1.2"};
-    int r;
+        .sources = &text, .lengths = &length, .n_sources = 1, .options = options};
 
     request.device =
         (struct translate_device){.version = "OpenCL 3.0", .c_version = "OpenCL C 1.2", .address_bits = 64};
-    r = translate_program(&request, &result);
+    return translate_program(&request, &result);
+}
+
+static const struct translate_kernel *kernel_of(const char *text)
+{
+    int r = answer_for(text, "-cl-std=CL1.2");
+
     ck_assert_msg(r == 0, "%s: %s", text, r > 0 ? result.reason : strerror(-r));
     ck_assert_ptr_nonnull(translate_find(&result, "k"));
     return translate_find(&result, "k");
@@ -87,6 +92,212 @@ START_TEST(kernels_that_only_look_like_waiting_are_cut)
 }
 END_TEST
 
+START_TEST(waiting_in_disguise_is_not_cut)
+{
+    static const char *const waiting[] = {
+        ("__kernel void k(__global int *f) { int v; do { v = f[0]; mem_fence(CLK_GLOBAL_MEM_FENCE); } "
+         "while (v == 0); }"),
+        ("__kernel void k(__global int *f) { for (;;) { int v = f[0]; "
+         "mem_fence(CLK_GLOBAL_MEM_FENCE); if (v) break; } }"),
+        ("__kernel void k(__global int *f) { int done = 0; while (!done) { if (f[0]) done = 1; "
+         "mem_fence(CLK_GLOBAL_MEM_FENCE); } }"),
+        ("int get(__global int *f) { return f[0]; } __kernel void k(__global int *f) { while (get(f) "
+         "== 0) mem_fence(CLK_GLOBAL_MEM_FENCE); }"),
+        ("__kernel void k(__global int *f) { while (vload4(0, f).x == 0) "
+         "mem_fence(CLK_GLOBAL_MEM_FENCE); }"),
+        ("void get(__global int *f, int *o) { *o = f[0]; } __kernel void k(__global int *f) { int v; "
+         "do { get(f, &v); mem_fence(CLK_GLOBAL_MEM_FENCE);} while (v == 0); }"),
+        ("__kernel void k(__global int *f, int n) { int i = 0; while (i < n || f[0] == 0) { i++; "
+         "mem_fence(CLK_GLOBAL_MEM_FENCE); } }"),
+        ("__kernel void k(__global int *f) { int stop = 0; while (f[0] == 0 && !stop) { stop = f[1]; "
+         "mem_fence(CLK_GLOBAL_MEM_FENCE); } }"),
+        ("__kernel void k(__global int *f) { int ok = 0; while (!ok) { atomic_or(f, 0) && (ok = 1); } "
+         "}"),
+        ("__kernel void k(__global int *f) { int ok = 0; int *p = &ok; while (!ok) { *p = "
+         "atomic_or(f, 0); } }"),
+        ("void poll(__global int *f, int *o) { *o = atomic_or(f, 0); } __kernel void k(__global int "
+         "*f) { int a[1] = {0}; while (!a[0]) poll(f, a); }"),
+        ("void poll(__global int *f, __local int *o) { *o = atomic_or(f, 0); } __kernel void "
+         "k(__global int *f, __local int *s) { s[0] = 0; barrier(1); while (!s[0]) { poll(f, s); "
+         "barrier(1);} }"),
+        ("__kernel void k(__global int *f) { __local int s[1]; __local int *p = s; s[0] = 0; while "
+         "(!s[0]) { p[0] = atomic_or(f, 0); barrier(1);} }"),
+        ("__kernel void k(__global int *f) { int e; do { e = 1; } while (atomic_cmpxchg(f, e, 2) != "
+         "e); }"),
+        ("__kernel void k(__global int *f) { int e; do { e = *f & ~1; } while (atomic_cmpxchg(f, e, e "
+         "| 1) != e); }"),
+        ("__kernel void k(__global int *f) { int e; do { e = f[1]; } while (atomic_cmpxchg(f, e, e | "
+         "1) != e); }"),
+        ("__kernel void k(__global int *f) { for (;;) { int e = 0; if (atomic_cmpxchg(f, e, 1) == e) "
+         "break; } }"),
+        ("__kernel void k(__global int *f) { int e, r; do { e = 0; r = atomic_cmpxchg(f, e, 1); } "
+         "while (r != e); }"),
+        ("__kernel void k(__global int *f) { int e, i = get_group_id(0); do { e = i; } while "
+         "(atomic_cmpxchg(f, e, i + 1) != e); }"),
+        ("void w(__global int *f) { if (!atomic_or(f, 0)) w(f); } __kernel void k(__global int *f) { "
+         "w(f); }"),
+        ("__kernel void k(__global int *f) { int ok = 0; while (!ok) { ok = atomic_or(f, 0) & "
+         "INT_MAX; } }"),
+        ("__kernel void k(__global int *f) { for (int i = 0; i < 1; i += f[0]) "
+         "mem_fence(CLK_GLOBAL_MEM_FENCE); }"),
+        ("__kernel void k(__global int *f) { for (int i = 0; i < 1; ) { i = f[0]; "
+         "mem_fence(CLK_GLOBAL_MEM_FENCE);} }"),
+        ("__kernel void k(__global int *f) { for (int v = f[0]; v == 0; v = f[0]) "
+         "mem_fence(CLK_GLOBAL_MEM_FENCE); }"),
+        ("__kernel void k(__global int *f) { int v; while (mem_fence(CLK_GLOBAL_MEM_FENCE), v = f[0], "
+         "v == 0) ; }"),
+        ("__kernel void k(__global int *f) { __local int s[1]; do { event_t e = "
+         "async_work_group_copy(s, f, 1, 0); wait_group_events(1, &e); } while (s[0] == 0); }"),
+        ("struct q { int head, flag; }; __kernel void k(__global struct q *f) { int v; do { v = "
+         "f->flag; mem_fence(CLK_GLOBAL_MEM_FENCE); } while (!v); }"),
+        ("__kernel void k(__global int *st) { int g = get_group_id(0), p = g - 1, s = 0; while (p >= "
+         "0) { int v = st[p]; if (v) { s += v; p--; } mem_fence(CLK_GLOBAL_MEM_FENCE);} st[g] = s + "
+         "1; }"),
+        ("__kernel void k(volatile __global int *st) { int g = get_group_id(0), p = g - 1, s = 0; "
+         "while (p >= 0) { int v = st[p]; if (v) { s += v; p--; } } st[g] = s + 1; }"),
+        ("__kernel void k(__global int *st) { int g = get_group_id(0), p = g - 1, s = 0; while (p >= "
+         "0) { int v = atomic_or(&st[p], 0); p -= v != 0; s += v; } st[g] = s + 1; }"),
+        ("__kernel void k(__global int *st) { int g = get_group_id(0), p = g - 1, s = 0; for (; p >= "
+         "0; p -= (atomic_or(&st[p], 0) != 0)) s++; st[g] = s + 1; }"),
+        ("struct s { int a, b; }; __kernel void k(__global struct s *f) { struct s v; do { v = *f; "
+         "mem_fence(CLK_GLOBAL_MEM_FENCE); } while (v.a == 0); }"),
+        ("typedef struct { volatile int flag; int x; } S; __kernel void k(__global S *f) { while "
+         "(!f->flag) ; }"),
+        ("__kernel void k(__global int *f) { volatile __global int *p = f; int i = 0; while (p[i] == "
+         "0) { i = i ^ 1; } }"),
+        ("__kernel void k(__global int *f) { int n = 0; while (n < 3) { n = n + (atomic_xchg(f, 0) != "
+         "0); } }"),
+        ("__kernel void k(__global int *f) { int v = 0; do { if (v) continue; v = atomic_or(f,0); } "
+         "while (!v); }"),
+        ("void upd(__global int *f, int *v) { if (f[0]) *v = 1; } __kernel void k(__global int *f) { "
+         "int v = 0; while (!v) { upd(f, &v); mem_fence(CLK_GLOBAL_MEM_FENCE);} }"),
+        ("struct s { int *p; }; __kernel void k(__global int *f) { int i = 0; for (;;) { if (i > 9 && "
+         "f[0]) break; i++; mem_fence(CLK_GLOBAL_MEM_FENCE); } }"),
+        ("__kernel void k(__global int *f, int on) { while (on) { if (f[0]) break; "
+         "mem_fence(CLK_GLOBAL_MEM_FENCE); } }"),
+        ("__kernel void k(__global int *f) { int i = 0; while (i < 9) { for (int j = 0; f[i] && j < "
+         "1; j++) i++; mem_fence(CLK_GLOBAL_MEM_FENCE); } }"),
+        ("__kernel void k(__global int *f) { for (;;) { int old = *f; if (old & 1) continue; if "
+         "(atomic_cmpxchg(f, old, old | 1) == old) break; } }"),
+    };
+
+    for (size_t i = 0; i < sizeof waiting / sizeof waiting[0]; i++)
+        expect_sliceable(waiting[i], false);
+}
+END_TEST
+
+START_TEST(loops_that_walk_over_shared_memory_are_cut)
+{
+    static const char *const walking[] = {
+        ("__kernel void k(__global const int *rp, __global const float *v, __global float *o) { int i "
+         "= get_global_id(0); float s = 0; for (int j = rp[i]; j < rp[i+1]; j++) s += v[j]; o[i] = s; "
+         "}"),
+        ("__kernel void k(__global const int *rp, __global const float *v, __global float *o) { int i "
+         "= get_global_id(0); float s = 0; int j = rp[i]; while (j < rp[i+1]) { s += v[j]; j++; } "
+         "o[i] = s; }"),
+        ("__kernel void k(__global const int *a, __global int *o, int n, int x) { int lo = 0, hi = n; "
+         "while (lo < hi) { int mid = (lo + hi) / 2; if (a[mid] < x) lo = mid + 1; else hi = mid; } "
+         "o[0] = lo; }"),
+        ("__kernel void k(__global const int *a, __global int *o, int n, int x) { int lo = 0, hi = n; "
+         "while (lo < hi) { int mid = (lo + hi) / 2; if (a[mid] == x) { o[0] = 1; break; } else if "
+         "(a[mid] < x) lo = mid + 1; else hi = mid; } o[0] = lo; }"),
+        ("__kernel void k(__global const int *a, __global const int *b, __global int *o, int n) { int "
+         "i = 0, j = 0, q = 0; while (i < n && j < n) { if (a[i] < b[j]) o[q++] = a[i++]; else o[q++] "
+         "= b[j++]; } }"),
+        ("__kernel void k(__global const int *next, __global int *o) { int n = 0; while (n != -1) n = "
+         "next[n]; *o = n; }"),
+        ("__kernel void k(__global const int *next, __global int *o) { int s = 0; for (int n = 0; n "
+         ">= 0; n = next[n]) s++; *o = s; }"),
+        ("__kernel void k(__global const int4 *nodes, __global int *o) { int st[32]; int sp = 0; "
+         "st[sp++] = 0; int hit = 0; while (sp > 0) { int n = st[--sp]; int4 x = nodes[n]; if (x.x > "
+         "3) { st[sp++] = x.y; st[sp++] = x.z; } else hit++; } o[get_global_id(0)] = hit; }"),
+        ("__kernel void k(__global const int4 *nodes, __global int *o) { int n = 0, hit = 0; while (n "
+         "!= -1) { int4 x = nodes[n]; if (x.x > 3) { n = x.y; } else { hit++; n = x.z; } } "
+         "o[get_global_id(0)] = hit; }"),
+        ("__kernel void k(__global const int *t, __global int *o, int key, int mask) { int h = key & "
+         "mask; while (t[h] != key && t[h] != -1) h = (h + 1) & mask; o[0] = h; }"),
+        ("__kernel void k(__global const int *t, __global int *o, int key, int mask) { int h = key & "
+         "mask; for (;;) { int v = t[h]; if (v == key) break; if (v == -1) { h = -1; break; } h = (h "
+         "+ 1) & mask; } o[0] = h; }"),
+        ("__kernel void k(__global const char *s, __global int *o) { int i = 0; while (s[i]) i++; "
+         "o[0] = i; char c; i = 0; while ((c = s[i++]) != 0) o[1] += c; }"),
+        "__kernel void k(__global const char *s, __global int *o) { while (*s++) o[0]++; }",
+        ("__kernel void k(__global const int *s, __global const int *e, __global int *o) { __global "
+         "const int *p = s; while (p != e) { o[0] += *p; ++p; } }"),
+        ("__kernel void k(__global const int *s, __global int *o, int n) { int i = 0; while (i < n) { "
+         "if (s[0] > 7) break; i++; } }"),
+        ("__kernel void k(__global const int *s, __global int *o, int n, int x) { int i = 0, done = "
+         "0; while (!done) { if (s[i] == x) done = 1; if (++i == n) done = 1; } o[0] = i; }"),
+        ("__kernel void k(__global const float *s, __global float *o) { float x = 1, e; do { float f "
+         "= s[0] * x - s[1]; e = fabs(f); x -= f / s[0]; } while (e > 1e-3f); o[0] = x; }"),
+        ("__kernel void k(__global int *o) { float x = 0, y = 0; int i = 0; while (x * x + y * y < 4 "
+         "&& i < 100) { float t = x * x - y * y; y = 2 * x * y; x = t; i++; } o[get_global_id(0)] = "
+         "i; }"),
+        ("__kernel void k(__global const int *d, __global int *o, int n) { int i = get_global_id(0); "
+         "while (i < n) { o[i] = d[i]; i += get_global_size(0); } }"),
+        ("__kernel void k(__global int *p, __global int *o) { int x = get_global_id(0); while (p[x] "
+         "!= x) x = p[x]; o[0] = x; }"),
+        ("__kernel void k(__global int *a, __local int *t) { int l = get_local_id(0); t[l] = "
+         "a[get_global_id(0)]; barrier(1); for (int s = get_local_size(0) / 2; s > 0; s >>= 1) { if "
+         "(l < s) t[l] += t[l + s]; barrier(1); } a[0] = t[0]; }"),
+        ("__kernel void k(__global int *a, __local int *t) { int sw; do { sw = 0; for (int i = 0; i < "
+         "7; i++) if (t[i] > t[i+1]) { int x = t[i]; t[i] = t[i+1]; t[i+1] = x; sw = 1; } } while "
+         "(sw); a[0] = t[0]; }"),
+        ("void add(volatile __global float *p, float v) { union { uint u; float f; } o, n; do { o.f = "
+         "*p; n.f = o.f + v; } while (atomic_cmpxchg((volatile __global uint *)p, o.u, n.u) != o.u); "
+         "} __kernel void k(__global float *p) { add(p, 1); }"),
+        ("void add(volatile __global float *addr, float val) { union { uint u32; float f32; } next, "
+         "expected, current; current.f32 = *addr; do { expected.f32 = current.f32; next.f32 = "
+         "expected.f32 + val; current.u32 = atomic_cmpxchg((volatile __global uint *)addr, "
+         "expected.u32, next.u32); } while (current.u32 != expected.u32); } __kernel void k(__global "
+         "float *p) { add(p, 1); }"),
+        ("__kernel void k(__global int *p) { int old = *p, assumed; do { assumed = old; old = "
+         "atomic_cmpxchg(p, assumed, assumed + 1); } while (assumed != old); }"),
+        ("__kernel void k(__global int *p) { for (;;) { int old = *p; if (atomic_cmpxchg(p, old, old "
+         "+ 1) == old) break; } }"),
+        ("__kernel void k(__global int *p) { int prev = p[0], cur; while ((cur = atomic_cmpxchg(p, "
+         "prev, prev * 2)) != prev) prev = cur; }"),
+        ("__kernel void k(__global int *p, int i) { int old; do { old = p[i]; } while "
+         "(atomic_cmpxchg(&p[ i ], old, old + 1) != old); }"),
+        ("#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n#pragma OPENCL EXTENSION "
+         "cl_khr_fp64 : enable\nvoid add(__global double *val, double delta) { union { double f; "
+         "ulong i; } old, new1; do { old.f = *val; new1.f = old.f + delta; } while "
+         "(atom_cmpxchg((volatile __global ulong *)val, old.i, new1.i) != old.i); } __kernel void "
+         "k(__global double *p) { add(p, 1); }"),
+        ("__kernel void k(__global float *p, float v) { float cur = *p; int old, nw; do { old = "
+         "as_int(*p); nw = as_int(as_float(old) + v); } while (atomic_cmpxchg((__global int *)p, old, "
+         "nw) != old); }"),
+        ("uint rnd(uint *s) { *s = *s * 1664525u + 1013904223u; return *s; } __kernel void k(__global "
+         "const float *w, __global int *o) { uint s = get_global_id(0); while (rnd(&s) % 100 > w[0]) "
+         "; o[0] = s; }"),
+        ("__kernel void k(__global const int *m, __global int *o, int n) { int i = 0, j = 0; while (i "
+         "< n) { while (j < m[i]) j++; i++; } o[0] = j; }"),
+        ("__kernel void k(__global const int *m, __global int *o) { int i = 0; do { o[i] = m[i]; } "
+         "while (m[++i]); }"),
+        ("__kernel void k(__global const int2 *nd, __global const int *e, __global char *mask, "
+         "__global char *vis, __global int *cost, int n) { int t = get_global_id(0); if (t < n && "
+         "mask[t]) { mask[t] = 0; for (int i = nd[t].x; i < nd[t].y + nd[t].x; i++) { int id = e[i]; "
+         "if (!vis[id]) { cost[id] = cost[t] + 1; mask[id] = 1; } } } }"),
+        ("__kernel void k(__global const uchar *in, __global uchar *out, int n) { int i = 0, q = 0; "
+         "while (i < n) { uchar c = in[i++]; if (c < 128) { for (int j = 0; j <= c; j++) out[q++] = "
+         "in[i++]; } else { uchar v = in[i++]; for (int j = 0; j < c - 126; j++) out[q++] = v; } } }"),
+        ("__kernel void k(__global const int *l, __global const int *r, __global const int *key, "
+         "__global int *o, int x) { int n = 0, depth = 0; while (n >= 0) { depth++; if (key[n] == x) "
+         "break; n = key[n] < x ? r[n] : l[n]; } o[0] = depth; }"),
+        ("float sdf(__global const float *v, float3 p) { return v[(int)p.x] - p.y; } __kernel void "
+         "k(__global const float *v, __global float *o) { float t = 0; float3 p = 0; for (int i = 0; "
+         "i < 64; i++) { float d = sdf(v, p); if (d < 0.01f) break; t += d; p += d; } "
+         "o[get_global_id(0)] = t; }"),
+        ("float sdf(__global const float *v, float3 p) { return v[(int)p.x] - p.y; } __kernel void "
+         "k(__global const float *v, __global float *o) { float t = 0; while (t < 10.0f) { float d = "
+         "sdf(v, (float3)(t)); if (d < 0.01f) break; t += d; } o[get_global_id(0)] = t; }"),
+    };
+
+    for (size_t i = 0; i < sizeof walking / sizeof walking[0]; i++)
+        expect_sliceable(walking[i], true);
+}
+END_TEST
+
 START_TEST(what_is_read_and_written_is_told)
 {
     const struct translate_kernel *kernel =
@@ -125,10 +336,62 @@ START_TEST(writes_that_are_not_at_the_own_id_are_not_called_own)
         "__kernel void k(__global int *o) { o[get_global_id(0) / 2] = 1; }",
         ("void f(size_t *i) { *i = 0; }\n__kernel void k(__global int *o) { size_t i = get_global_id(0); "
          "f(&i); o[i] = 1; }"),
+        "__kernel void k(__global int *o) { vstore4((int4)(1), 0, &o[get_global_id(0)]); }",
+        "__kernel void k(__global int *o) { size_t i = get_global_id(0); *(&o[i] + 1) = 5; }",
+        ("void two(__global int *p) { p[0] = 1; p[1] = 2; }\n__kernel void k(__global int *o) { "
+         "two(&o[get_global_id(0)]); }"),
+        ("__kernel void k(__global int *o) { size_t i = get_global_id(0); o[i] = 5; ((__global char "
+         "*)o)[i] = 1; }"),
+        "__kernel void k(__global int *o) { o[(short)get_global_id(0)] = 5; }",
+        "__kernel void k(__global int *o) { o[(uchar)get_global_id(0)] = 5; }",
+        "__kernel void k(__global int *o) { int i = (char)get_global_id(0); o[i] = 5; }",
+        "__kernel void k(__global int *o) { float i = get_global_id(0); o[(int)i] = 5; }",
+        "__kernel void k(__global int *o) { o[(int)(float)get_global_id(0)] = 5; }",
+        "__kernel void k(__global int *o) { o[sizeof(get_global_id(0))] = 5; }",
     };
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         ck_assert_msg(!kernel_of(texts[i])->args[0].own_write, "%s", texts[i]);
+        translate_result_done(&result);
+    }
+}
+END_TEST
+
+START_TEST(stores_through_a_pointer_in_disguise_are_not_overlooked)
+{
+    static const char *const texts[] = {
+        "__kernel void k(__global int *o) { *(__global int *)((ulong)o + 8) = 5; }",
+        ("struct s { __global int *p; };\n__kernel void k(__global int *o) { ((struct s){o}).p[0] = "
+         "5; }"),
+        "__kernel void k(__global int *o) { ({ o; })[3] = 1; }",
+        "__kernel void k(__global int o[4]) { o[get_global_id(0)] = 2; }",
+        "__kernel void k(__global int o[]) { o[get_global_id(0)] = 2; }",
+        ("typedef __global int *handle;\n__kernel void k(handle o) { handle a[2] = {o, o}; a[1][3] = "
+         "1; }"),
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        enum translate_access access = kernel_of(texts[i])->args[0].access;
+
+        ck_assert_msg(access == TRANSLATE_UNKNOWN || access == TRANSLATE_WRITE ||
+                          access == TRANSLATE_READ_WRITE,
+                      "%s: %d", texts[i], (int)access);
+        translate_result_done(&result);
+    }
+}
+END_TEST
+
+/* The rewritten program has its own: a kernel that runs whole would not see what a cut one stored. */
+START_TEST(programs_with_variables_in_global_memory_are_left_alone)
+{
+    static const char *const texts[] = {
+        "global int sum;\n__kernel void k(__global int *o) { sum = o[0]; }",
+        "int sum = 3;\n__kernel void k(__global int *o) { o[0] = sum; }",
+        "__kernel void k(__global int *o) { static global int calls; o[0] = calls++; }",
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        ck_assert_msg(answer_for(texts[i], "-cl-std=CL3.0") == TRANSLATE_WHOLE, "%s", texts[i]);
         translate_result_done(&result);
     }
 }
@@ -199,6 +462,9 @@ START_TEST(launches_that_cannot_be_cut_are_answered)
 END_TEST
 
 HARNESS_MAIN("translate analysis", 60, kernels_that_wait_for_other_groups_are_not_cut,
-             kernels_that_only_look_like_waiting_are_cut, what_is_read_and_written_is_told,
+             kernels_that_only_look_like_waiting_are_cut, waiting_in_disguise_is_not_cut,
+             loops_that_walk_over_shared_memory_are_cut, what_is_read_and_written_is_told,
+             stores_through_a_pointer_in_disguise_are_not_overlooked,
+             programs_with_variables_in_global_memory_are_left_alone,
              writes_that_are_not_at_the_own_id_are_not_called_own, who_can_tell_the_local_size_is_known,
              the_multipliers_divide_exactly, launches_that_cannot_be_cut_are_answered)

@@ -153,10 +153,40 @@ static bool inherit(struct function *function, enum translate_mode mode)
     return uses != function->uses || obstacle != function->obstacle;
 }
 
+/* Calls itself, perhaps through others: a loop that the tree does not show as one. */
+static bool recurs(struct function *function)
+{
+    bool found = false;
+
+    if (!function->body || function->visited)
+        return function->calling;
+    function->visited = function->calling = true;
+    for (struct node *node = function->body; node && !found; node = syntax_next(node, function->body)) {
+        const struct symbol *callee = node->kind == NODE_CALL ? syntax_callee(node) : NULL;
+
+        found = callee && callee->kind == SYMBOL_FUNCTION && recurs(callee->function);
+    }
+    function->calling = false;
+    if (found)
+        function->obstacle = "calls itself";
+    return found;
+}
+
+/* The rewritten program would have variables of its own beside those of the original, which may run, too. */
+static void refuse_variables(struct syntax *syntax)
+{
+    for (const struct node *node = syntax->root; node; node = syntax_next((struct node *)node, syntax->root))
+        if (node->kind == NODE_VARIABLE && node->type.space == SPACE_GLOBAL)
+            refuse(&syntax->refusal, "keeps %s in global memory", node->symbol->name);
+}
+
 void analyse(struct syntax *syntax, enum translate_mode mode)
 {
     bool changed = true;
 
+    refuse_variables(syntax);
+    for (struct function *function = syntax->functions; function; function = function->next)
+        (void)recurs(function);
     for (struct function *function = syntax->functions; function; function = function->next)
         look_inside(function);
     while (changed) {

@@ -22,6 +22,21 @@ void analyse(struct syntax *syntax, enum translate_mode mode);
 /* analyse_waits.c: can it wait for another group? Needs `uses` of everything it calls. */
 bool analyse_waits(const struct syntax *syntax, struct function *function);
 
+/* The parts of a loop; NULL where missing. */
+struct loop_parts {
+    struct node *condition;
+    struct node *advance; /* what a `for` does after each round */
+    struct node *body;
+};
+
+struct loop_parts analyse_parts(const struct syntax *syntax, struct node *loop);
+
+/* The variable at the root of a[i], s.x, *p, &a, p + 1, a; or NULL. */
+struct symbol *analyse_root(struct node *node);
+
+/* analyse_watches.c: does the loop's end depend on what others store in shared memory, plainly read? */
+bool analyse_watches(const struct syntax *syntax, struct node *loop, const struct loop_parts *parts);
+
 /* analyse_access.c */
 void analyse_arguments(struct function *kernel, struct translate_arg *ret_args);
 

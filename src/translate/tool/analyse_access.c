@@ -7,7 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { READS = 1, WRITES = 2, LOST = 4, DEEPEST_CALL = 12 };
+enum {
+    READS = 1,
+    WRITES = 2,
+    LOST = 4,
+    BEYOND = 8, /* an element's address is used: with it more than that element can be reached */
+    DEEPEST_CALL = 12
+};
 
 /* Bytes of the largest store through the pointer that is being followed; UINT32_MAX: one of unknown size. */
 static uint32_t largest_store;
@@ -59,8 +65,8 @@ static unsigned pointer_use(struct node *node, struct node *body, unsigned depth
     struct node *child;
     struct node *parent = syntax_parent(node, &child);
 
-    if (!parent || depth > DEEPEST_CALL)
-        return LOST;
+    if (!parent || depth > DEEPEST_CALL || !child->type.pointer)
+        return LOST; /* the last: an integer, a struct or an array that holds the pointer */
     switch (parent->kind) {
     case NODE_SUBSCRIPT:
         return child == parent->children ? element_use(parent, body, depth) : LOST;
@@ -97,8 +103,13 @@ static unsigned pointer_use(struct node *node, struct node *body, unsigned depth
         return parent->type.pointer && parent->symbol ? pointer_uses(parent->symbol, body, depth + 1) : LOST;
     case NODE_CALL:
         return argument_use(parent, child, depth);
-    case NODE_OTHER: /* a statement: nothing is done with it */
-        return parent->type.spelling ? LOST : 0;
+    case NODE_SIZEOF:
+        return 0;
+    case NODE_OTHER: /* a statement: nothing is done with it, unless it gives ({ ... }) its value */
+        return parent->type.spelling ||
+                       (parent->parent && parent->parent->kind == NODE_OTHER && parent->parent->type.spelling)
+                   ? LOST
+                   : 0;
     default:
         return parent->kind == NODE_IF || parent->kind == NODE_LOOP ? 0 : LOST;
     }
@@ -127,7 +138,7 @@ static unsigned element_use(struct node *element, struct node *body, unsigned de
     if (parent->kind == NODE_UNARY && (!strcmp(parent->op, "++") || !strcmp(parent->op, "--")))
         return READS | stores(element->type.size);
     if (parent->kind == NODE_UNARY && !strcmp(parent->op, "&"))
-        return pointer_use(parent, body, depth);
+        return BEYOND | pointer_use(parent, body, depth);
     if (parent->kind == NODE_UNARY && !parent->op[0])
         return LOST;
     if ((parent->kind == NODE_BINARY || parent->kind == NODE_COMPOUND_ASSIGN) && !parent->op[0])
@@ -151,20 +162,44 @@ static unsigned pointer_uses(struct symbol *symbol, struct node *body, unsigned 
     return uses;
 }
 
+/* An integer that holds any id of a launch of at most 2^31 items. */
+static bool holds_ids(const struct type *type)
+{
+    static const char *const names[] = {"int", "unsigned int", "long", "unsigned long"};
+    const char *spelling = type->spelling ? type->spelling : "";
+
+    for (const char *space; (space = strchr(spelling, ' ')) &&
+                            (!strncmp(spelling, "const ", 6) || !strncmp(spelling, "__private ", 10));)
+        spelling = space + 1;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (!strcmp(spelling, names[i]))
+            return true;
+    return false;
+}
+
+/* The expression inside parentheses and casts that keep an id's value; NULL when one of them may not. */
+static struct node *strip_id(struct node *node)
+{
+    struct node *inner = syntax_strip(node);
+
+    for (; node && node != inner; node = node->children)
+        if (!holds_ids(&node->type))
+            return NULL;
+    return inner && holds_ids(&inner->type) ? inner : NULL;
+}
+
 /* The node is get_global_id(0), or a variable that holds it and nothing else ever. */
 static bool is_own_id(struct node *node, struct node *body)
 {
     const struct symbol *callee;
     struct node *literal;
 
-    node = syntax_strip(node);
+    node = strip_id(node);
     if (node && node->kind == NODE_NAME && node->symbol && node->symbol->kind == SYMBOL_VARIABLE &&
         node->symbol->initial) {
         const struct symbol *symbol = node->symbol;
         struct node *initial = NULL;
 
-        if (symbol->type.size < 4)
-            return false;
         for (struct node *child = symbol->initial->children; child; child = child->next)
             initial = child;
         for (struct node *use = body; use; use = syntax_next(use, body)) {
@@ -177,7 +212,8 @@ static bool is_own_id(struct node *node, struct node *body)
             if (target && target->kind == NODE_NAME && target->symbol == symbol)
                 return false;
         }
-        return initial && syntax_strip(initial)->kind == NODE_CALL && is_own_id(initial, body);
+        return initial && strip_id(initial) && strip_id(initial)->kind == NODE_CALL &&
+               is_own_id(initial, body);
     }
     callee = node && node->kind == NODE_CALL ? syntax_callee(node) : NULL;
     literal = callee && !strcmp(callee->name, "get_global_id") && callee->kind == SYMBOL_BUILTIN
@@ -187,9 +223,11 @@ static bool is_own_id(struct node *node, struct node *body)
            !strcmp(literal->op, "0");
 }
 
-/* Every use of the pointer is p[...], and wherever that is written the index is the own id. */
+/* Every use of the pointer is p[...], and wherever that is written the index is the own id, in elements of one size. */
 static bool writes_own(struct symbol *symbol, struct node *body, uint32_t *ret_element)
 {
+    uint32_t size = 0;
+
     for (struct node *node = body; node; node = syntax_next(node, body)) {
         struct node *child;
         struct node *element;
@@ -199,11 +237,15 @@ static bool writes_own(struct symbol *symbol, struct node *body, uint32_t *ret_e
         element = syntax_parent(node, &child);
         if (!element || element->kind != NODE_SUBSCRIPT || child != element->children)
             return false;
-        if ((element_use(element, body, 0) & ~READS) && !is_own_id(child->next, body))
+        if (!(element_use(element, body, 0) & ~READS))
+            continue;
+        if ((element_use(element, body, 0) & BEYOND) || !is_own_id(child->next, body) ||
+            (size && size != element->type.size))
             return false;
-        *ret_element = element->type.size;
+        size = element->type.size;
     }
-    return *ret_element > 0;
+    *ret_element = size;
+    return size > 0;
 }
 
 static void judge(struct symbol *param, struct node *body, struct translate_arg *arg)
@@ -228,7 +270,7 @@ static void judge(struct symbol *param, struct node *body, struct translate_arg 
         return;
     }
     largest_store = 0;
-    uses = pointer_uses(param, body, 0);
+    uses = pointer_uses(param, body, 0) & ~(unsigned)BEYOND;
     arg->store = uses & LOST || largest_store == UINT32_MAX ? 0 : largest_store;
     if (uses & LOST)
         arg->access = TRANSLATE_UNKNOWN;

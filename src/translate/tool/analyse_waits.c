@@ -1,8 +1,8 @@
 /*
  * A kernel that waits for another group cannot be cut: the group may be in a piece that has not started. Waiting takes a
  * loop whose end depends on something another group can change while it runs: an atomic or volatile read, or plain shared
- * memory that the loop's own variables do not move over. Everything of that shape counts as waiting, but for one idiom that
- * ends by itself: repeat compare-and-exchange until it finds the value just read.
+ * memory (analyse_watches.c). Everything of that shape counts as waiting, but for one idiom that ends by itself: repeat
+ * compare-and-exchange until it finds the value just read.
  */
 #include "translate/tool/analyse.h"
 
@@ -43,11 +43,11 @@ static bool depends(struct node *expression)
     return false;
 }
 
-/* The variable at the root of a[i], s.x, *p, a. */
-static struct symbol *root_of(struct node *node)
+struct symbol *analyse_root(struct node *node)
 {
     node = syntax_strip(node);
-    while (node && (node->kind == NODE_SUBSCRIPT || node->kind == NODE_MEMBER || node->kind == NODE_UNARY))
+    while (node && (node->kind == NODE_SUBSCRIPT || node->kind == NODE_MEMBER || node->kind == NODE_UNARY ||
+                    (node->kind == NODE_BINARY && node->type.pointer)))
         node = syntax_strip(node->children);
     return node && node->kind == NODE_NAME ? node->symbol : NULL;
 }
@@ -58,11 +58,12 @@ static bool changes(const struct node *node)
            (node->kind == NODE_UNARY && (!strcmp(node->op, "++") || !strcmp(node->op, "--")));
 }
 
-/* Stands under an if, switch or ?: that such a value decides. */
+/* Stands under an if, switch, ?:, && or || that such a value decides. */
 static bool decided(const struct node *node)
 {
     for (const struct node *child = node; node; child = node, node = node->parent) {
-        bool branch = node->kind == NODE_IF || node->kind == NODE_SWITCH || node->kind == NODE_CONDITIONAL;
+        bool branch = node->kind == NODE_IF || node->kind == NODE_SWITCH || node->kind == NODE_CONDITIONAL ||
+                      (node->kind == NODE_BINARY && (!strcmp(node->op, "&&") || !strcmp(node->op, "||")));
 
         if (branch && child != node->children && depends(node->children))
             return true;
@@ -70,31 +71,59 @@ static bool decided(const struct node *node)
     return false;
 }
 
+static bool taint(struct symbol *symbol)
+{
+    if (!symbol || symbol->tainted)
+        return false;
+    symbol->tainted = true;
+    return true;
+}
+
+/* What is written through a marked pointer is written to the variables whose addresses it was given. */
+static bool taint_behind(const struct node *node, struct node *value)
+{
+    const struct symbol *pointer = node->kind == NODE_VARIABLE ? node->symbol : analyse_root(node->children);
+
+    if (!pointer || !pointer->tainted || !value || !value->type.pointer ||
+        syntax_points_at(value) == SPACE_GLOBAL)
+        return false;
+    return taint(analyse_root(value));
+}
+
+/* A function that reads such values may write them to whatever it is given the address of. */
+static bool taint_arguments(struct node *call)
+{
+    bool changed = false;
+
+    for (struct node *arg = call->children ? call->children->next : NULL; arg; arg = arg->next) {
+        const struct node *inner = syntax_strip(arg);
+        bool address = inner && inner->kind == NODE_UNARY && !strcmp(inner->op, "&");
+
+        if (address || (arg->type.pointer && syntax_points_at(arg) != SPACE_GLOBAL))
+            changed |= taint(analyse_root(arg));
+    }
+    return changed;
+}
+
 /* Marks what a statement stores from such values, or because of them. True when a mark was new. */
 static bool taint_from(struct node *node)
 {
-    struct symbol *target = NULL;
+    struct node *value = node->children;
+    bool changed = false;
 
-    if (changes(node) && node->children) {
-        struct node *value = node->children->next;
-
-        if ((value && depends(value)) || decided(node))
-            target = root_of(node->children);
+    if (changes(node) && value) {
+        value = value->next;
+        changed = ((value && depends(value)) || decided(node)) && taint(analyse_root(node->children));
+        changed |= syntax_is_assignment(node) && taint_behind(node, value);
     } else if (node->kind == NODE_VARIABLE) {
-        for (struct node *child = node->children; child; child = child->next)
-            if (depends(child))
-                target = node->symbol;
-    } else if (node->kind == NODE_UNARY && !strcmp(node->op, "&") && node->children) {
-        struct node *child;
-        struct node *call = syntax_parent(node, &child);
-
-        if (call && call->kind == NODE_CALL && is_source(call))
-            target = root_of(node->children); /* written by a function that reads such values */
+        for (; value; value = value->next) {
+            changed |= depends(value) && taint(node->symbol);
+            changed |= taint_behind(node, value);
+        }
+    } else if (node->kind == NODE_CALL && is_source(node)) {
+        changed = taint_arguments(node);
     }
-    if (!target || target->tainted)
-        return false;
-    target->tainted = true;
-    return true;
+    return changed;
 }
 
 static bool modified_in(const struct symbol *symbol, struct node *loop)
@@ -104,27 +133,10 @@ static bool modified_in(const struct symbol *symbol, struct node *loop)
                       (node->kind == NODE_UNARY &&
                        (!strcmp(node->op, "++") || !strcmp(node->op, "--") || !strcmp(node->op, "&")));
 
-        if (writes && node->children && root_of(node->children) == symbol)
+        if (writes && node->children && analyse_root(node->children) == symbol)
             return true;
     }
     return false;
-}
-
-/* Reads shared memory at a place that the loop does not move. */
-static bool watches(struct node *condition, struct node *loop)
-{
-    bool reads = false;
-
-    for (struct node *node = condition; node; node = syntax_next(node, condition)) {
-        bool lvalue = node->kind == NODE_SUBSCRIPT || node->kind == NODE_MEMBER ||
-                      (node->kind == NODE_UNARY && !strcmp(node->op, "*"));
-
-        reads |= lvalue && shared(node->type.space);
-        if (node->kind == NODE_NAME && node->symbol && node->symbol->kind >= SYMBOL_PARAM &&
-            modified_in(node->symbol, loop))
-            return false;
-    }
-    return reads;
 }
 
 /* The variable that is, or holds, this value: v, v.member. */
@@ -136,13 +148,88 @@ static struct symbol *variable_of(struct node *node)
     return node && node->kind == NODE_NAME ? node->symbol : NULL;
 }
 
-/* do { old = ...; } while (cmpxchg(p, old, new) != old), in any of its usual spellings: ends when nobody interferes. */
-static bool is_retry(struct node *condition, struct node *loop, const char *op)
+/* The same text but for blanks, as in a[i] and a[ i ]. */
+static bool same_text(const struct syntax *syntax, const struct node *a, const struct node *b)
+{
+    size_t x = a->begin;
+    size_t y = b->begin;
+
+    while (x < a->end && y < b->end) {
+        size_t x_end;
+        size_t y_end;
+
+        x = syntax_token(syntax, x, &x_end);
+        y = syntax_token(syntax, y, &y_end);
+        if (x_end == x || x_end - x != y_end - y ||
+            memcmp(syntax->text + x, syntax->text + y, x_end - x) != 0)
+            return false;
+        x = x_end;
+        y = y_end;
+    }
+    return a->in_text && b->in_text && x >= a->end && y >= b->end;
+}
+
+/* The value is what stands where the pointer points: *p, p[0] for p; x for &x. */
+static bool read_from(const struct syntax *syntax, struct node *value, struct node *pointer)
+{
+    const struct node *read = syntax_strip(value);
+    const struct node *place = syntax_strip(pointer);
+    const struct node *base;
+
+    if (!read || !place)
+        return false;
+    if (place->kind == NODE_UNARY && !strcmp(place->op, "&"))
+        return place->children && same_text(syntax, read, syntax_strip(place->children));
+    base = syntax_strip(read->children);
+    if (read->kind == NODE_UNARY && !strcmp(read->op, "*"))
+        return base && same_text(syntax, base, place);
+    return read->kind == NODE_SUBSCRIPT && base && same_text(syntax, base, place) && read->children->next &&
+           !strcmp(syntax_strip(read->children->next)->op, "0");
+}
+
+static bool gets(const struct node *node, const struct symbol *symbol, struct node **ret_value)
+{
+    struct node *value = NULL;
+
+    if (syntax_is_assignment(node) && variable_of(node->children) == symbol)
+        value = node->children->next;
+    for (struct node *child = node->children; node->kind == NODE_VARIABLE && node->symbol == symbol && child;
+         child = child->next)
+        value = child;
+    *ret_value = value;
+    return value;
+}
+
+/* All that the loop stores in the variable is what the exchange found or would find in memory, through one more variable at most. */
+static bool just_read(const struct syntax *syntax, struct symbol *symbol, struct node *exchange,
+                      struct node *loop, unsigned depth)
+{
+    bool any = false;
+
+    for (struct node *node = loop; node; node = syntax_next(node, loop)) {
+        struct node *value;
+        struct symbol *from;
+
+        if (changes(node) && node->kind != NODE_BINARY && variable_of(node->children) == symbol)
+            return false;
+        if (!gets(node, symbol, &value))
+            continue;
+        from = variable_of(value);
+        if (syntax_strip(value) != exchange && !read_from(syntax, value, syntax_argument(exchange, 0)) &&
+            !(from && depth < 2 && just_read(syntax, from, exchange, loop, depth + 1)))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+/* do { old = *p; } while (cmpxchg(p, old, new) != old), in any of its usual spellings: ends when nobody interferes. */
+static bool is_retry(const struct syntax *syntax, struct node *condition, struct node *loop, const char *op)
 {
     struct node *test = syntax_strip(condition);
-    struct symbol *sides[2] = {NULL, NULL};
     struct node *exchange = NULL;
     struct symbol *expected;
+    bool compared = false;
 
     if (!test || test->kind != NODE_BINARY || strcmp(test->op, op) != 0 || !test->children ||
         !test->children->next)
@@ -157,29 +244,22 @@ static bool is_retry(struct node *condition, struct node *loop, const char *op)
         exchange = node;
     }
     expected = exchange ? variable_of(syntax_argument(exchange, 1)) : NULL;
-    if (!expected || !modified_in(expected, loop))
+    if (!expected || !just_read(syntax, expected, exchange, loop, 0))
         return false;
-    for (int i = 0; i < 2; i++) {
-        struct node *side = syntax_strip(i ? test->children->next : test->children);
-
-        if (side == exchange)
-            continue;
-        sides[i] = variable_of(side);
-        if (!sides[i])
-            return false;
-    }
-    if (sides[0] != expected && sides[1] != expected)
-        return false;
-    for (int i = 0; i < 2; i++) {
+    for (struct node *side = test->children; side; side = side->next) {
+        struct node *inner = syntax_strip(side);
+        struct node *value = NULL;
         struct node *child;
         struct node *parent = syntax_parent(exchange, &child);
-        bool holds =
-            sides[i] && parent && syntax_is_assignment(parent) && variable_of(parent->children) == sides[i];
 
-        if (sides[i] && sides[i] != expected && !holds && !(parent && parent->symbol == sides[i]))
+        if (inner == exchange || (inner == parent && syntax_is_assignment(inner)))
+            continue;
+        if (variable_of(side) == expected)
+            compared = true;
+        else if (!parent || !gets(parent, variable_of(side), &value) || syntax_strip(value) != exchange)
             return false;
     }
-    return true;
+    return compared;
 }
 
 static bool leaves(struct node *branch)
@@ -190,15 +270,8 @@ static bool leaves(struct node *branch)
     return false;
 }
 
-/* A loop's condition, and what a `for` does after each round; NULL where missing. */
-struct parts {
-    struct node *condition;
-    struct node *advance;
-    struct node *body;
-};
-
 /* libclang leaves out what is missing from a `for`, so its semicolons tell which part is which. */
-static void for_parts(const struct syntax *syntax, struct node *loop, struct parts *parts)
+static void for_parts(const struct syntax *syntax, struct node *loop, struct loop_parts *parts)
 {
     size_t semicolons[2] = {0, 0};
     size_t n = 0;
@@ -224,9 +297,9 @@ static void for_parts(const struct syntax *syntax, struct node *loop, struct par
     }
 }
 
-static struct parts parts_of(const struct syntax *syntax, struct node *loop)
+struct loop_parts analyse_parts(const struct syntax *syntax, struct node *loop)
 {
-    struct parts parts = {0};
+    struct loop_parts parts = {0};
     struct node *child = loop->children;
 
     if (loop->op[0] == 'f') {
@@ -244,7 +317,7 @@ static struct parts parts_of(const struct syntax *syntax, struct node *loop)
 }
 
 /* for (...; i < n; i++) with nothing else that touches i: it ends by itself, whatever happens inside. */
-static bool counted(const struct parts *parts)
+static bool counted(const struct loop_parts *parts)
 {
     if (!parts->condition || !parts->advance || !parts->body || depends(parts->condition))
         return false;
@@ -255,25 +328,36 @@ static bool counted(const struct parts *parts)
     return false;
 }
 
+/* Every round comes past this statement of the loop's body. */
+static bool always_reached(const struct node *statement, const struct loop_parts *parts, struct node *loop)
+{
+    for (struct node *node = loop; node; node = syntax_next(node, loop))
+        if (node->kind == NODE_JUMP && node->op[0] == 'c')
+            return false;
+    return statement == parts->body || statement->parent == parts->body;
+}
+
 static bool loop_waits(const struct syntax *syntax, struct node *loop)
 {
-    struct parts parts = parts_of(syntax, loop);
+    struct loop_parts parts = analyse_parts(syntax, loop);
     struct node *fixed = syntax_strip(parts.condition);
     bool endless = !fixed || fixed->kind == NODE_LITERAL;
+    bool retries = !endless && is_retry(syntax, fixed, loop, "!=");
+    bool ends = counted(&parts);
 
-    if (counted(&parts))
-        return false;
-    if (!endless && ((depends(fixed) && !is_retry(fixed, loop, "!=")) || watches(fixed, loop)))
+    if (!ends && !endless && depends(fixed) && !retries)
         return true;
-    for (struct node *node = loop; node; node = syntax_next(node, loop)) {
+    for (struct node *node = loop; node && !ends; node = syntax_next(node, loop)) {
         struct node *test = node->children;
 
         if ((node->kind != NODE_IF && node->kind != NODE_SWITCH) || !test || !leaves(node))
             continue;
-        if ((depends(test) && !is_retry(test, loop, "==")) || (endless && watches(test, loop)))
+        if (node->kind == NODE_IF && is_retry(syntax, test, loop, "=="))
+            retries |= always_reached(node, &parts, loop);
+        else if (depends(test))
             return true;
     }
-    return false;
+    return !retries && analyse_watches(syntax, loop, &parts);
 }
 
 bool analyse_waits(const struct syntax *syntax, struct function *function)

@@ -79,11 +79,29 @@ static enum space space_in(const char *qualifiers)
     return SPACE_PRIVATE;
 }
 
+static bool is_array(CXType type)
+{
+    return type.kind == CXType_ConstantArray || type.kind == CXType_IncompleteArray ||
+           type.kind == CXType_VariableArray;
+}
+
+/* Of a pointer, or of an array (which may hold pointers): what stands behind the last *. */
 static const char *own_qualifiers(CXType type, const char *spelling)
 {
     const char *star = strrchr(spelling, '*');
 
-    return type.kind == CXType_Pointer && star ? star + 1 : spelling;
+    return (type.kind == CXType_Pointer || is_array(type)) && star ? star + 1 : spelling;
+}
+
+static void describe_pointee(CXType pointee, struct type *type)
+{
+    const char *spelling = keep(clang_getTypeSpelling(pointee));
+    const char *qualifiers = own_qualifiers(pointee, spelling);
+
+    type->pointer = true;
+    type->pointee_space = space_in(qualifiers);
+    type->pointee_const = clang_isConstQualifiedType(pointee);
+    type->pointee_volatile = strstr(qualifiers, "volatile");
 }
 
 static struct type type_of(CXType raw)
@@ -96,15 +114,21 @@ static struct type type_of(CXType raw)
     result.space = space_in(own);
     result.is_volatile = strstr(own, "volatile");
     result.size = size > 0 && size < UINT32_MAX ? (uint32_t)size : 0;
-    if (type.kind == CXType_Pointer) {
-        CXType pointee = clang_getPointeeType(type);
-        const char *spelling = keep(clang_getTypeSpelling(pointee));
-        const char *qualifiers = own_qualifiers(pointee, spelling);
+    if (type.kind == CXType_Pointer)
+        describe_pointee(clang_getPointeeType(type), &result);
+    return result;
+}
 
-        result.pointer = true;
-        result.pointee_space = space_in(qualifiers);
-        result.pointee_const = clang_isConstQualifiedType(pointee);
-        result.pointee_volatile = strstr(qualifiers, "volatile");
+/* `int p[4]` as a parameter is a pointer, but libclang shows it as it was written. */
+static struct type type_of_param(CXType raw)
+{
+    CXType type = clang_getCanonicalType(raw);
+    struct type result = type_of(raw);
+
+    if (is_array(type)) {
+        describe_pointee(clang_getArrayElementType(type), &result);
+        result.space = SPACE_PRIVATE;
+        result.is_volatile = false;
     }
     return result;
 }
@@ -148,6 +172,7 @@ static enum node_kind kind_of(enum CXCursorKind kind, char op[4])
                 {CXCursor_GotoStmt, NODE_JUMP, 'g'},
                 {CXCursor_IndirectGotoStmt, NODE_JUMP, 'g'},
                 {CXCursor_IntegerLiteral, NODE_LITERAL, 0},
+                {CXCursor_UnaryExpr, NODE_SIZEOF, 0},
                 {CXCursor_GCCAsmStmt, NODE_ASM, 0},
                 {CXCursor_MSAsmStmt, NODE_ASM, 0},
                 {CXCursor_BlockExpr, NODE_BLOCK, 0}};
@@ -237,7 +262,7 @@ static struct symbol *enter_param(struct parse *parse, CXCursor cursor, const st
     const struct node *parent = node->parent;
     uint32_t index = 0;
 
-    symbol->type = node->type;
+    symbol->type = type_of_param(clang_getCursorType(cursor));
     if (!parent || parent->kind != NODE_FUNCTION || !parent->symbol)
         return symbol;
     for (const struct node *sibling = parent->children; sibling && sibling != node; sibling = sibling->next)
@@ -282,6 +307,7 @@ static void read_operator(const struct syntax *syntax, struct node *node)
     const struct node *first = node->children;
     size_t at = node->begin;
     size_t n = 1;
+    size_t most = 3;
     size_t end;
 
     if (!first || !node->in_text)
@@ -290,7 +316,9 @@ static void read_operator(const struct syntax *syntax, struct node *node)
         at = syntax_token(syntax, first->end, &end);
     if (at >= syntax->length || !ispunct((unsigned char)syntax->text[at]))
         return;
-    while (n < 3 && at + n < syntax->length && strchr("=<>&|+-", syntax->text[at + n]) &&
+    if (strchr("+-&|", syntax->text[at]))
+        most = 2; /* i+++j is i++ + j, however many follow */
+    while (n < most && at + n < syntax->length && strchr("=<>&|+-", syntax->text[at + n]) &&
            syntax->text[at + n] && (syntax->text[at + n] == '=' || syntax->text[at + n] == syntax->text[at]))
         n++;
     memcpy(node->op, syntax->text + at, n);
@@ -327,6 +355,8 @@ static void fill(struct parse *parse, CXCursor cursor, struct node *node)
         break;
     case NODE_NAME:
         node->symbol = use_of(parse, cursor);
+        if (node->symbol && node->symbol->kind == SYMBOL_PARAM)
+            node->type = node->symbol->type;
         break;
     default:
         break;
@@ -341,6 +371,8 @@ static enum CXChildVisitResult visit_child(CXCursor cursor, CXCursor parent, CXC
     struct visit inner;
 
     (void)parent;
+    if (clang_getCursorKind(cursor) == CXCursor_TypeRef)
+        return CXChildVisit_Continue; /* a name in a cast or a declaration, no part of the expression */
     if (visit->depth > DEEPEST) {
         refuse(&parse->syntax->refusal, "nested too deeply");
         return CXChildVisit_Break;

@@ -39,6 +39,15 @@ struct node *syntax_argument(const struct node *call, unsigned i)
     return node;
 }
 
+enum space syntax_points_at(struct node *argument)
+{
+    const struct node *inner = syntax_strip(argument);
+
+    if (inner->type.pointer)
+        return inner->type.pointee_space;
+    return inner->type.spelling && strchr(inner->type.spelling, '[') ? inner->type.space : SPACE_GENERIC;
+}
+
 struct node *syntax_next(struct node *node, const struct node *top)
 {
     if (node->children)

@@ -24,6 +24,7 @@ enum node_kind {
     NODE_LOOP, /* for, while, do: op is "f", "w" or "d" */
     NODE_JUMP, /* break, continue, return, goto: op is "b", "c", "r" or "g" */
     NODE_LITERAL,
+    NODE_SIZEOF, /* sizeof, vec_step, _Alignof: the operand is not evaluated */
     NODE_SWITCH,
     NODE_CONDITIONAL,
     NODE_ASM,
@@ -92,6 +93,8 @@ struct function {
     uint32_t uses;        /* enum use bits of itself and of what it calls */
     const char *obstacle; /* why not sliceable, or NULL */
     bool threaded;        /* takes the descriptor */
+    bool visited;         /* its calls have been followed */
+    bool calling;         /* its calls are being followed */
 };
 
 struct syntax {
@@ -117,6 +120,9 @@ struct symbol *syntax_callee(const struct node *call);
 
 /* Argument i of a call, or NULL. */
 struct node *syntax_argument(const struct node *call, unsigned i);
+
+/* What a pointer argument points at, before it was cast to what the callee takes; SPACE_GENERIC in doubt. */
+enum space syntax_points_at(struct node *argument);
 
 /* Pre-order walk: the node after `node` within `top`, or NULL. */
 struct node *syntax_next(struct node *node, const struct node *top);
