@@ -173,6 +173,8 @@ int metadata_decode(const uint8_t *bytes, size_t n, struct translate_result *ret
     r = meta.bytes ? decode_meta(&meta, &result, &translated) : -EBADMSG;
     if (!r && translated)
         r = text.bytes ? take_text(&text, &result) : -EBADMSG;
+    if (!r && !(result.files = strndup(deps.bytes ? (const char *)deps.bytes : "", deps.length)))
+        r = -ENOMEM;
     if (r < 0) {
         translate_result_done(&result);
         return r;
@@ -194,6 +196,7 @@ void translate_result_done(struct translate_result *result)
     free(result->source);
     free(result->options);
     free(result->reason);
+    free(result->files);
     *result = (struct translate_result){0};
 }
 

@@ -163,9 +163,9 @@ static int from_cache(const char *folder, const char *key, struct translate_resu
 /* A refusal for reasons of the environment: not kept in the cache. */
 static int not_translated(struct translate_result *ret_result, const char *reason)
 {
-    struct translate_result result = {.reason = strdup(reason), .options = strdup("")};
+    struct translate_result result = {.reason = strdup(reason), .options = strdup(""), .files = strdup("")};
 
-    if (!result.reason || !result.options) {
+    if (!result.reason || !result.options || !result.files) {
         translate_result_done(&result);
         return -ENOMEM;
     }

@@ -102,6 +102,8 @@ struct translate_result {
     /* To be given to the driver with `source`: without -D, -I and what else the rewriting has used up. */
     char *options;
     char *reason; /* why not translated; "" when it is */
+    /* The included files: a hash and a path per line, "-" for one that was looked for in vain. Equal: the same text was included. */
+    char *files;
     /* All kernels of the program, also those not sliceable: all take the hidden argument. */
     struct translate_kernel *kernels;
     size_t n_kernels;

@@ -256,11 +256,26 @@ static cl_int validate_image(const struct command *c)
                : CL_INVALID_OPERATION;
 }
 
+/* reqd_work_group_size names three dimensions, also for a launch of one. */
+static bool as_required(const struct command_launch *l, cl_device_id device)
+{
+    size_t required[3] = {0};
+
+    if (target.clGetKernelWorkGroupInfo(l->kernel->handle, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+                                        sizeof required, required, NULL) != CL_SUCCESS ||
+        !required[0])
+        return true;
+    for (cl_uint d = 0; d < 3; d++)
+        if (required[d] != (d < l->dim ? l->local[d] : 1))
+            return false;
+    return true;
+}
+
 static cl_int validate_sizes(const struct command *c)
 {
     const struct command_launch *l = &c->u.launch;
     const struct device_record *record = c->queue->device;
-    size_t total = 1, most = 0, limits[16] = {0}, wanted[3] = {0};
+    size_t total = 1, most = 0, limits[16] = {0};
     cl_device_id device = record->handle;
 
     if (l->dim < 1 || l->dim > 3)
@@ -272,17 +287,16 @@ static cl_int validate_sizes(const struct command *c)
         return CL_SUCCESS;
     target.clGetKernelWorkGroupInfo(l->kernel->handle, device, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most,
                                     NULL);
-    target.clGetKernelWorkGroupInfo(l->kernel->handle, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
-                                    sizeof wanted, wanted, NULL);
     target.clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof limits, limits, NULL);
     for (cl_uint d = 0; d < l->dim; d++) {
-        if (!l->local[d] || (l->global[d] % l->local[d] && !record->uneven_groups) ||
-            (wanted[0] && l->local[d] != wanted[d]))
+        if (!l->local[d] || (l->global[d] % l->local[d] && !record->uneven_groups))
             return CL_INVALID_WORK_GROUP_SIZE;
         if (most && l->local[d] > most / total)
             return CL_INVALID_WORK_GROUP_SIZE;
         total *= l->local[d];
     }
+    if (!as_required(l, device))
+        return CL_INVALID_WORK_GROUP_SIZE;
     for (cl_uint d = 0; d < l->dim; d++)
         if (limits[d] && l->local[d] > limits[d])
             return CL_INVALID_WORK_ITEM_SIZE;

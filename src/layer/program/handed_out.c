@@ -40,6 +40,8 @@ void handed_out_remember(const struct program_record *program, unsigned char *co
     record_add(&writer, "SRCE", program->source, program->length);
     record_add(&writer, "OPTS", program->options ? program->options : "",
                program->options ? strlen(program->options) : 0);
+    record_add(&writer, "FILE", program->files ? program->files : "",
+               program->files ? strlen(program->files) : 0);
     if (folder && record_finish(&writer) == 0)
         for (size_t i = 0; i < n && i < MAX_DEVICES; i++) {
             char key[HASH_TEXT];
@@ -55,40 +57,60 @@ void handed_out_remember(const struct program_record *program, unsigned char *co
 
 static char *text_of(const struct record *record)
 {
-    char *text = malloc(record->length + 1);
-
-    if (!text)
-        return NULL;
-    if (record->length)
-        memcpy(text, record->bytes, record->length);
-    text[record->length] = 0;
-    return text;
+    return program_text_copy((const char *)record->bytes, record->length);
 }
 
-void handed_out_find(struct program_record *program, const unsigned char *binary, size_t length)
+/* What one binary came from; NULL: unknown. The caller's. */
+static uint8_t *look_up(const unsigned char *binary, size_t length, size_t *ret_n)
 {
     char key[HASH_TEXT], *folder = cache_folder();
     uint8_t *bytes = NULL;
-    size_t n = 0, position = 0;
-    struct record record;
 
     key_of(binary, length, key);
-    if (folder && cache_read(folder, key, &bytes, &n) == 0 && record_check(bytes, n) == 0) {
-        while (record_next(bytes, n, &position, &record) == 0) {
-            if (!strcmp(record.tag, "SRCE") && !program->source) {
-                program->source = text_of(&record);
-                program->length = record.length;
-            } else if (!strcmp(record.tag, "OPTS") && !program->options) {
-                program->options = text_of(&record);
-            }
-        }
-        program->handed_out = program->source && program->options;
-        program->mode = TRANSLATE_BUILD;
-        if (!program->handed_out) {
-            free(program->source);
-            program->source = NULL;
+    if (folder && cache_read(folder, key, &bytes, ret_n) == 0 && record_check(bytes, *ret_n) < 0) {
+        free(bytes);
+        bytes = NULL;
+    }
+    free(folder);
+    return bytes;
+}
+
+static void take(struct program_record *program, const uint8_t *bytes, size_t n)
+{
+    struct record record;
+    size_t position = 0;
+
+    while (record_next(bytes, n, &position, &record) == 0) {
+        if (!strcmp(record.tag, "SRCE") && !program->source) {
+            program->source = text_of(&record);
+            program->length = record.length;
+        } else if (!strcmp(record.tag, "OPTS") && !program->options) {
+            program->options = text_of(&record);
+        } else if (!strcmp(record.tag, "FILE") && !program->files) {
+            program->files = text_of(&record);
         }
     }
-    free(bytes);
-    free(folder);
+    program->handed_out = program->source && program->options && program->files;
+    program->mode = TRANSLATE_BUILD;
+    if (!program->handed_out) {
+        free(program->source);
+        program->source = NULL;
+    }
+}
+
+void handed_out_find(struct program_record *program, const unsigned char *const binaries[],
+                     const size_t lengths[], size_t n)
+{
+    size_t n_first = 0, n_other = 0;
+    uint8_t *first = n ? look_up(binaries[0], lengths[0], &n_first) : NULL;
+    bool same = first != NULL;
+
+    for (size_t i = 1; i < n && same; i++) {
+        uint8_t *other = look_up(binaries[i], lengths[i], &n_other);
+        same = other && n_other == n_first && !memcmp(first, other, n_first);
+        free(other);
+    }
+    if (same)
+        take(program, first, n_first);
+    free(first);
 }

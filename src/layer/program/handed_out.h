@@ -11,7 +11,8 @@ struct program_record;
 
 void handed_out_remember(const struct program_record *program, unsigned char *const binaries[], size_t n);
 
-/* Fills in source and options if the binary is known. */
-void handed_out_find(struct program_record *program, const unsigned char *binary, size_t length);
+/* Fills in source, options and files if all n binaries are known and came from the same. */
+void handed_out_find(struct program_record *program, const unsigned char *const binaries[],
+                     const size_t lengths[], size_t n);
 
 #endif

@@ -19,6 +19,18 @@ void program_keep(void *program)
     atomic_fetch_add_explicit(&((struct program_record *)program)->refs, 1, memory_order_relaxed);
 }
 
+char *program_text_copy(const char *text, size_t length)
+{
+    char *copy = malloc(length + 1);
+
+    if (!copy)
+        return NULL;
+    if (length)
+        memcpy(copy, text, length);
+    copy[length] = 0;
+    return copy;
+}
+
 static void forget_headers(struct program_record *program)
 {
     for (size_t i = 0; i < program->n_headers; i++) {
@@ -43,7 +55,7 @@ static void keep_headers(struct program_record *program, cl_uint n, const cl_pro
 
         if (header && header->source && names[i]) {
             copy->name = strdup(names[i]);
-            copy->text = strdup(header->source);
+            copy->text = program_text_copy(header->source, header->length);
             copy->length = header->length;
             program->n_headers++;
         }
@@ -67,6 +79,7 @@ void program_free(struct program_record *program)
         program_unref(program->parts[i]);
     free(program->parts);
     forget_headers(program);
+    free(program->files);
     free(program->source);
     free(program->options);
     free(program);
@@ -128,7 +141,7 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBinary(cl_context c
         return handle;
     record->why_whole = COUNTER_UNSLICED_BINARY;
     if (layer_slicing() || spread_enabled())
-        handed_out_find(record, binaries[0], lengths[0]);
+        handed_out_find(record, binaries, lengths, n);
     return handle;
 }
 
@@ -178,11 +191,11 @@ static struct program_record *begin_build(cl_program handle, enum translate_mode
         record->why_whole = old->why_whole;
         record->handed_out = old->handed_out;
         record->length = old->length;
-        record->source = old->source ? malloc(old->length + 1) : NULL;
-        if (record->source)
-            memcpy(record->source, old->source, old->length + 1);
+        record->source = old->source ? program_text_copy(old->source, old->length) : NULL;
         if (old->handed_out && old->options)
             record->options = strdup(old->options);
+        if (old->handed_out && old->files)
+            record->files = strdup(old->files);
     }
     if (!record->handed_out) {
         free(record->options);
@@ -195,11 +208,23 @@ static struct program_record *begin_build(cl_program handle, enum translate_mode
     return record == old ? NULL : old;
 }
 
+static void note_files(cl_program handle)
+{
+    struct program_record *record = layer_off() ? NULL : program_find(handle);
+
+    if (record) {
+        twin_note_files(record);
+        program_unref(record);
+    }
+}
+
 static void end_build(cl_program handle, cl_int code, struct program_record *old)
 {
     struct program_record *refused;
 
     layer_stop_at_exit();
+    if (code == CL_SUCCESS)
+        note_files(handle);
     if (!old)
         return;
     if (code == CL_INVALID_OPERATION) { /* kernels are attached: nothing was built */

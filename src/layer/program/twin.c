@@ -16,7 +16,7 @@ static bool builder_runs, builder_stops;
 
 /* Strings of a device, on the builder's stack. */
 struct device_text {
-    char version[256], extensions[8192], features[4096], driver[512];
+    char version[256], c_version[256], extensions[8192], features[4096], driver[512];
 };
 
 static void ask(cl_device_id device, cl_device_info name, char *ret_text, size_t size)
@@ -34,7 +34,8 @@ static void describe(cl_device_id device, struct device_text *ret_text, struct t
     cl_bool images = CL_FALSE, little = CL_TRUE;
     char version[128];
 
-    ask(device, CL_DEVICE_OPENCL_C_VERSION, ret_text->version, sizeof ret_text->version);
+    ask(device, CL_DEVICE_VERSION, ret_text->version, sizeof ret_text->version);
+    ask(device, CL_DEVICE_OPENCL_C_VERSION, ret_text->c_version, sizeof ret_text->c_version);
     ask(device, CL_DEVICE_EXTENSIONS, ret_text->extensions, sizeof ret_text->extensions);
     ask(device, CL_DEVICE_NAME, ret_text->driver, sizeof ret_text->driver - sizeof version - 1);
     ask(device, CL_DRIVER_VERSION, version, sizeof version);
@@ -50,7 +51,8 @@ static void describe(cl_device_id device, struct device_text *ret_text, struct t
     target.clGetDeviceInfo(device, CL_DEVICE_ADDRESS_BITS, sizeof bits, &bits, NULL);
     target.clGetDeviceInfo(device, CL_DEVICE_IMAGE_SUPPORT, sizeof images, &images, NULL);
     target.clGetDeviceInfo(device, CL_DEVICE_ENDIAN_LITTLE, sizeof little, &little, NULL);
-    *ret_device = (struct translate_device){.c_version = ret_text->version,
+    *ret_device = (struct translate_device){.version = ret_text->version,
+                                            .c_version = ret_text->c_version,
                                             .extensions = ret_text->extensions,
                                             .features = ret_text->features,
                                             .driver = ret_text->driver,
@@ -77,6 +79,10 @@ static int rewrite(const struct program_record *program, cl_device_id device, en
     describe(device, text, &request.device);
     code = translate_program(&request, ret_result);
     free(text);
+    if (code >= 0 && program->files && strcmp(program->files, ret_result->files) != 0) {
+        translate_result_done(ret_result);
+        return -1;
+    }
     return code;
 }
 
@@ -245,6 +251,15 @@ static void *run_builder(void *unused)
     return NULL;
 }
 
+static bool includes(const struct program_record *program)
+{
+    bool found = program->source && memmem(program->source, program->length, "include", strlen("include"));
+
+    for (size_t i = 0; i < program->n_headers && !found; i++)
+        found = memmem(program->headers[i].text, program->headers[i].length, "include", strlen("include"));
+    return found;
+}
+
 /* Asked for while the caller still holds the program, and so its context. */
 static bool first_device(struct program_record *program)
 {
@@ -255,6 +270,24 @@ static bool first_device(struct program_record *program)
         return false;
     program->device = devices[0];
     return true;
+}
+
+void twin_note_files(struct program_record *program)
+{
+    struct translate_result result;
+
+    if ((!layer_slicing() && !spread_enabled()) || program->handed_out || program->lacks_header ||
+        !includes(program) || !first_device(program))
+        return;
+    free(program->files);
+    program->files = NULL;
+    if (rewrite(program, program->device, program->mode, &result) >= 0) {
+        program->files = result.files;
+        result.files = NULL;
+        translate_result_done(&result);
+    }
+    if (!program->files)
+        program->files = strdup("unknown");
 }
 
 void program_wanted(struct program_record *program)

@@ -17,6 +17,9 @@ struct twin_text {
 /* texts: n of them, or NULL. */
 void twin_texts_free(struct twin_text *texts, size_t n);
 
+/* length bytes, which may hold a NUL, and a 0 behind them; the caller's. NULL: no memory. */
+char *program_text_copy(const char *text, size_t length);
+
 struct program_record {
     atomic_uint refs, app_refs;
     cl_program handle; /* the program's; ours only while a kernel of it exists */
@@ -28,7 +31,8 @@ struct program_record {
     bool built, linked, handed_out;
     struct translate_header *headers; /* owned, with their names and texts: given to the latest compile */
     size_t n_headers;
-    bool lacks_header;             /* one of them is not from source: the compile cannot be repeated */
+    char *files;       /* owned: translate_result.files as of the build; NULL: none are included */
+    bool lacks_header; /* one of them is not from source: the compile cannot be repeated */
     struct program_record **parts; /* owned references: what it was linked from */
     size_t n_parts;
 
@@ -54,6 +58,12 @@ extern pthread_mutex_t twin_lock;
  * the driver's objects of the program: after the program's last release nothing of ours keeps them alive.
  */
 bool twin_let_go(struct program_record *program);
+
+/*
+ * To be called at the end of a build: notes what the program's text includes. Its twin is made later, perhaps when a file
+ * has changed or the working folder is another; one that would include something else is not made.
+ */
+void twin_note_files(struct program_record *program);
 
 /* Drops the twin, with the record. */
 void twin_done(struct program_record *program);
