@@ -95,7 +95,7 @@ START_TEST(a_second_translation_comes_from_the_cache_and_is_equal)
     ck_assert(!first.from_cache);
     ck_assert(second.from_cache);
     ck_assert_str_eq(first.source, second.source);
-    ck_assert_str_eq(second.options, "-cl-mad-enable");
+    ck_assert_str_eq(second.options, "-cl-mad-enable -w");
     ck_assert_uint_eq(second.n_kernels, 1);
     ck_assert_uint_eq(translate_find(&second, "k")->n_args, 1);
     ck_assert_uint_eq(entries(path, sizeof path), 1);

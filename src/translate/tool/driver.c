@@ -19,13 +19,13 @@ static unsigned version_of(const char *text)
  */
 static unsigned language_of(const struct driver *driver, const struct options *options)
 {
+    bool pocl = strcasestr(driver->name, "pocl") || strcasestr(driver->version, "pocl");
     unsigned version;
 
     if (options->standard)
         return version_of(options->standard);
-    version = version_of(strstr(driver->name, "PoCL") || strstr(driver->name, "pocl") ? driver->version
-                                                                                      : driver->c_version);
-    return version > 120 && !strstr(driver->name, "PoCL") && !strstr(driver->name, "pocl") ? 120 : version;
+    version = version_of(pocl ? driver->version : driver->c_version);
+    return version > 120 && !pocl ? 120 : version;
 }
 
 const char *driver_standard(const struct driver *driver, const struct options *options)

@@ -160,12 +160,27 @@ static uint8_t read_token(struct reader *reader)
     return ispunct((unsigned char)c) && !strchr("@`\\", c) ? TOKEN_PUNCTUATOR : TOKEN_OTHER;
 }
 
+/* A line ends here in a way that compilers do not agree upon: \ and blanks before the line break, or a carriage return alone. */
+static bool odd_line_end(const char *at, const char *end)
+{
+    const char *after = at + 1;
+
+    if (*at == '\r')
+        return after < end && *after != '\n';
+    while (after < end && strchr(" \t\v\f", *after))
+        after++;
+    return *at == '\\' && after > at + 1 && after < end && (*after == '\n' || *after == '\r');
+}
+
 static void check_bytes(const char *text, size_t length, struct refusal *refusal)
 {
     if (length > UINT32_MAX / 4)
         refuse(refusal, "source is too large");
     if (memchr(text, 0, length))
         refuse(refusal, "source contains a NUL byte");
+    for (const char *at = text; at < text + length && !refusal->reason[0]; at++)
+        if ((*at == '\r' || *at == '\\') && odd_line_end(at, text + length))
+            refuse(refusal, "source with an odd end of line");
     for (const char *at = text; (at = memmem(at, length - (size_t)(at - text), "??", 2)); at++)
         if (at + 2 < text + length && strchr("=/'()!<>-", at[2])) {
             refuse(refusal, "source contains a trigraph");

@@ -444,10 +444,22 @@ static struct token *substitute(struct preprocessor *pp, const struct macro *mac
     return first;
 }
 
+/* They would tell the rewritten text from the original. */
+static void refuse_telltales(struct preprocessor *pp, const struct token *token)
+{
+    static const char *const names[] = {"__FILE__", "__FILE_NAME__",     "__BASE_FILE__", "__DATE__",
+                                        "__TIME__", "__INCLUDE_LEVEL__", "__TIMESTAMP__"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (token_is(token, names[i]))
+            refuse(&pp->refusal, "uses %s", names[i]);
+}
+
 static bool expand_builtin(struct preprocessor *pp, struct token *token)
 {
     char number[16];
 
+    refuse_telltales(pp, token);
     if (token_is(token, "__LINE__") && pp->renumbered)
         refuse(&pp->refusal, "__LINE__ after #line");
     if (token_is(token, "__LINE__"))

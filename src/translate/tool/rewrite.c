@@ -198,6 +198,20 @@ static void edit_name(struct rewriting *r, struct node *name)
         edit_call(r, name, symbol->function, around);
 }
 
+static bool word_is(const struct syntax *syntax, size_t at, size_t end, const char *word)
+{
+    return strlen(word) == end - at && !memcmp(syntax->text + at, word, end - at);
+}
+
+/* A function's name, or its parameters, in a string of the program: rewriting would show there. */
+static bool tells_function(const struct rewriting *r, size_t at, size_t end)
+{
+    if (r->mode == TRANSLATE_COMPILE &&
+        (word_is(r->syntax, at, end, "__func__") || word_is(r->syntax, at, end, "__FUNCTION__")))
+        return true;
+    return word_is(r->syntax, at, end, "__PRETTY_FUNCTION__");
+}
+
 /* No use of such a built-in may be left: one that the tree does not show would silently answer for the piece. */
 static void check_all_replaced(struct rewriting *r)
 {
@@ -209,6 +223,8 @@ static void check_all_replaced(struct rewriting *r)
         if (end == at)
             break;
         found += is_virtual(r->syntax->text + at, end - at);
+        if (tells_function(r, at, end))
+            refuse(&r->syntax->refusal, "uses %.*s", (int)(end - at), r->syntax->text + at);
     }
     if (found != r->n_virtual)
         refuse(&r->syntax->refusal, "an id function is used in a way that cannot be followed");
