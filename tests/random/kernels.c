@@ -130,7 +130,8 @@ static void in_place(struct world *world)
 
 static void from_to(struct world *world, unsigned which)
 {
-    static const char *const names[] = {"scale", "own_partly", "partly", "stencil", "scatter"};
+    static const char *const names[] = {"scale",   "own_partly", "partly", "stencil",
+                                        "scatter", "beyond",     "through"};
     struct launch launch;
     const struct view *from, *to;
     cl_uint k = below(world, 1000) * 2 + 1, *in, *out;
@@ -146,10 +147,12 @@ static void from_to(struct world *world, unsigned which)
     n = which == 2 ? (n + 1) / 2 * 2 : which == 4 ? power : n;
     if (n > smaller(uints(from), uints(to)))
         n -= 2;
+    if (which == 5)
+        n = (n + 3) / 4 * 4 > smaller(uints(from), uints(to)) ? n / 4 * 4 : (n + 3) / 4 * 4;
     begin(&launch, world, 0, names[which]);
     in = arg_mem(&launch, from, 0, n * 4, false);
     out = arg_mem(&launch, to, 0, n * 4, true);
-    if (which != 1 && which != 2)
+    if (which != 1 && which != 2 && which < 5)
         arg_uint(&launch, which == 0 ? k : (cl_uint)n);
     if (which == 4)
         arg_uint(&launch, k);
@@ -166,6 +169,8 @@ static void from_to(struct world *world, unsigned which)
             out[i] = in[i] + 3 * in[(i + 1) % n] + 5 * in[(i + n - 1) % n];
         else if (which == 4)
             out[(cl_uint)(i * k) & (n - 1)] = in[i] ^ (cl_uint)i;
+        else if (which >= 5)
+            out[i] = in[i] + (which == 5 ? 11 : 9);
 }
 
 static void grouped(struct world *world, unsigned which)
@@ -474,23 +479,23 @@ static void add(struct world *world)
 
 void launch_random(struct world *world)
 {
-    unsigned which = below(world, 18);
+    unsigned which = below(world, 20);
 
-    if (world->stage->plain && which < 9)
+    if (world->stage->plain && which < 10)
         scale_in_place(world);
     else if (world->stage->plain)
         add(world);
     else if (which < 2)
         in_place(world);
-    else if (which < 7)
+    else if (which < 9)
         from_to(world, which - 2);
-    else if (which < 10)
-        grouped(world, which - 7);
     else if (which < 12)
-        with_image(world, which == 10);
+        grouped(world, which - 9);
+    else if (which < 14)
+        with_image(world, which == 12);
     else
         (void (*const[])(struct world *)){
             histogram, transpose, where,
-            pairs,     small,     chance(world, 30) ? agree : chance(world, 50) ? wide : two}[which - 12](
+            pairs,     small,     chance(world, 30) ? agree : chance(world, 50) ? wide : two}[which - 14](
             world);
 }

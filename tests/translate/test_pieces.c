@@ -314,10 +314,22 @@ END_TEST
 /* A random expression over ids, inputs and calls of helpers already written (0 .. n_helpers - 1). */
 static size_t random_expression(char *out, size_t room, struct random_state *random, int depth, int n_helpers)
 {
-    static const char *const leaves[] = {"get_global_id(%u)",   "get_group_id(%u)",      "get_num_groups(%u)",
-                                         "get_global_size(%u)", "get_global_offset(%u)", "get_local_id(%u)",
-                                         "get_local_size(%u)",  "get_work_dim() + %u",   "x + %u",
-                                         "in[(x + %u) & 4095]"};
+    static const char *const leaves[] = {"get_global_id(%u)",
+                                         "get_group_id(%u)",
+                                         "get_num_groups(%u)",
+                                         "get_global_size(%u)",
+                                         "get_global_offset(%u)",
+                                         "get_local_id(%u)",
+                                         "get_local_size(%u)",
+                                         "get_work_dim() + %u",
+                                         "x + %u",
+                                         "in[(x + %u) & 4095]",
+                                         "get_global_id((x >> 3) + %u)",
+                                         "GET(num_groups)(%u)",
+                                         "sizeof(get_group_id(%u))",
+                                         "WHERE(%u).at",
+                                         "LIST(get_group_id, %u)",
+                                         "('(' + get_num_groups(x & 7) * %u)"};
     static const char *const operators[] = {"+", "-", "*", "^", "&", "|"};
     unsigned number = (unsigned)random_below(random, 4);
     size_t n;
@@ -325,7 +337,8 @@ static size_t random_expression(char *out, size_t room, struct random_state *ran
     if (depth <= 0 || !random_below(random, 4)) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-        n = (size_t)snprintf(out, room, leaves[random_below(random, 10)], number);
+        n = (size_t)snprintf(out, room, leaves[random_below(random, sizeof leaves / sizeof leaves[0])],
+                             number);
 #pragma GCC diagnostic pop
         return n;
     }
@@ -334,6 +347,13 @@ static size_t random_expression(char *out, size_t room, struct random_state *ran
         n += random_expression(out + n, room - n, random, depth - 1, n_helpers);
         return n + (size_t)snprintf(out + n, room - n, "), in)");
     }
+    if (!random_below(random, 4)) {
+        n = (size_t)snprintf(out, room, "(x & %u ? (int)(", 1 + number);
+        n += random_expression(out + n, room - n, random, depth - 1, n_helpers);
+        n += (size_t)snprintf(out + n, room - n, ") : (x++, (int)(");
+        n += random_expression(out + n, room - n, random, depth - 1, n_helpers);
+        return n + (size_t)snprintf(out + n, room - n, ")))");
+    }
     n = (size_t)snprintf(out, room, "((int)(");
     n += random_expression(out + n, room - n, random, depth - 1, n_helpers);
     n += (size_t)snprintf(out + n, room - n, ") %s M((int)(", operators[random_below(random, 6)]);
@@ -341,27 +361,83 @@ static size_t random_expression(char *out, size_t room, struct random_state *ran
     return n + (size_t)snprintf(out + n, room - n, ")))");
 }
 
+/* Built-ins by pasting, by their bare name as an argument, in struct-valued helpers; declared before, after, with attributes. */
+static const char random_prelude[] = "#define M(v) ((v) * 3 + (int)get_group_id(0))\n"
+                                     "#define GET(what) get_##what\n"
+                                     "#define LIST(f, ...) (f(__VA_ARGS__) + f(0))\n"
+                                     "#define gid get_global_id\n"
+                                     "#define WHERE(d) where((d), &in[1])\n"
+                                     "typedef struct __attribute__((packed)) { char c; int at; } place;\n"
+                                     "place where(uint, __global const int *);\n"
+                                     "place where(uint d, __global const int in[2])\n"
+                                     "{ place p = {1, (int)gid(d) + in[0]}; return p; }\n"
+                                     "#undef gid\n"
+                                     "#define gid(d) get_group_id(d)\n";
+
+/* The ways to begin the kernel; all have the same parameters. */
+static const char *const random_heads[] = {
+    "__kernel void k(__global const int *in, __global int *out, int n)\n{ ",
+    "kernel __attribute__((vec_type_hint(int))) void k(global const int in[], global int *restrict out, "
+    "const int n)\n{ ",
+    "__kernel void k(__global const int *in, __global int *out, int n);\n"
+    "__kernel void\nk(__global const int *in, __global int *out, int n)\n{ ",
+    "#define KERNEL(name, ...) __kernel void name(__VA_ARGS__)\n"
+    "KERNEL(k, __global const int *in, __global int *out, int n)\n{ ",
+    "__kernel void part(__global const int *in, __global int *out, int n);\n"
+    "__kernel void k(__global const int *in, __global int *out, int n) { part(in, out, n); }\n"
+    "__kernel void part(__global const int *in, __global int *out, int n)\n{ "};
+
+/* Statements before and after the expression; %s is it. */
+static const char *const random_bodies[] = {
+    "out[w & n] = (int)(%s);",
+    "switch (get_group_id(0) %% 3) { case 0: x += 5; break; case 1: x ^= gid(1); default: x -= "
+    "get_num_groups(0); }\n"
+    "  out[w & n] = (int)(%s);",
+    "for (size_t i = get_group_id(0); i < get_num_groups(0); i += 2) x += (int)i;\n  out[w & n] = (int)(%s);",
+    "__local int t[512]; size_t l = (get_local_id(2) * get_local_size(1) + get_local_id(1)) * "
+    "get_local_size(0) + "
+    "get_local_id(0);\n"
+    "  t[l & 511] = x; barrier(CLK_LOCAL_MEM_FENCE); x += t[0] + (int)gid(2); barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "  out[w & n] = (int)(%s);",
+    "int at[sizeof(get_global_id(0))] = {get_group_id(0), [3] = get_num_groups(1)}; x += at[x & 7];\n"
+    "  if (x & 1) { out[w & n] = x; return; }\n  out[w & n] = (int)(%s);",
+    "do { x += 1 + (get_global_size(0) & 1); } while (x & 1 && x < 100);\n"
+    "  int2 v = (int2)(x, get_group_id(0)); x ^= v.y; out[w & n] = (int)(%s);"};
+
+static const char *pick(const char *const list[], size_t n, struct random_state *random)
+{
+    return list[random_below(random, n)];
+}
+
 static void random_program(char *out, size_t room, struct random_state *random)
 {
+    static char expression[100000];
     int n_helpers = (int)random_below(random, 4);
-    size_t n = (size_t)snprintf(out, room, "#define M(v) ((v) * 3 + (int)get_group_id(0))\n");
+    size_t n = (size_t)snprintf(out, room, "%s", random_prelude);
 
     for (int i = 0; i < n_helpers; i++) {
         n += (size_t)snprintf(out + n, room - n,
-                              "int f%d(int x, __global const int *in) { int s = 0; for (int i = 0; i < %u; "
+                              "%sint f%d(int x, __global const int *in) { int s = 0; for (int i = 0; i < %u; "
                               "i++) { x += i; s ^= (int)(",
-                              i, 1 + (unsigned)random_below(random, 3));
+                              random_below(random, 2) ? "" : "__attribute__((always_inline)) ", i,
+                              1 + (unsigned)random_below(random, 3));
         n += random_expression(out + n, room - n, random, 3, i);
         n += (size_t)snprintf(out + n, room - n, "); } return s; }\n");
     }
+    n += (size_t)snprintf(
+        out + n, room - n,
+        "%s size_t w = ((get_global_id(2) - get_global_offset(2)) * "
+        "get_global_size(1) + get_global_id(1) - get_global_offset(1)) * "
+        "get_global_size(0) + get_global_id(0) - get_global_offset(0);\n  int x = (int)w;\n  ",
+        pick(random_heads, sizeof random_heads / sizeof random_heads[0], random));
+    (void)random_expression(expression, sizeof expression, random, 4, n_helpers);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
     n += (size_t)snprintf(out + n, room - n,
-                          "__kernel void k(__global const int *in, __global int *out, int n)\n{ size_t w = "
-                          "((get_global_id(2) - get_global_offset(2)) * "
-                          "get_global_size(1) + get_global_id(1) - get_global_offset(1)) * "
-                          "get_global_size(0) + get_global_id(0) - get_global_offset(0);\n"
-                          "  int x = (int)w; out[w & n] = (int)(");
-    n += random_expression(out + n, room - n, random, 4, n_helpers);
-    (void)snprintf(out + n, room - n, "); }\n");
+                          pick(random_bodies, sizeof random_bodies / sizeof random_bodies[0], random),
+                          expression);
+#pragma GCC diagnostic pop
+    (void)snprintf(out + n, room - n, " }\n");
 }
 
 START_TEST(pieces_of_random_kernels_equal_the_whole)

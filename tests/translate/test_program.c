@@ -538,6 +538,40 @@ START_TEST(what_cannot_be_understood_is_refused_with_its_reason)
 }
 END_TEST
 
+/* What compilers read in different ways, or what has another value in the rewritten text. */
+START_TEST(texts_whose_meaning_could_change_are_refused)
+{
+    static const char *const telltales[] = {"__FILE__", "__BASE_FILE__",     "__DATE__",
+                                            "__TIME__", "__INCLUDE_LEVEL__", "__TIMESTAMP__"};
+    char text[200];
+
+    fresh_cache();
+    expect_whole("#define TWICE v++; \\ \n v++;\n__kernel void k(void) { int v = 0; TWICE }\n", "",
+                 "odd end of line");
+    expect_whole("__kernel void k(__global int *o) { // set\r o[0] = 1;\n}\n", "", "odd end of line");
+    for (size_t i = 0; i < sizeof telltales / sizeof telltales[0]; i++) {
+        (void)snprintf(text, sizeof text, "__kernel void k(__global int *o) { o[0] = sizeof(%s); }\n",
+                       telltales[i]);
+        expect_whole(text, "", telltales[i]);
+    }
+    expect_whole("__kernel void k(__global int *o) { o[0] = sizeof(__PRETTY_FUNCTION__); }\n", "",
+                 "__PRETTY_FUNCTION__");
+}
+END_TEST
+
+START_TEST(a_counted_nul_and_line_ends_of_two_bytes_are_no_obstacle)
+{
+    static const char text[] =
+        "#define A 1 + \\\r\n 2\r\n__kernel void k(__global int *o) { o[get_global_id(0)] = A; }\r\n";
+    struct translate_result result;
+
+    fresh_cache();
+    ck_assert_int_eq(translate_bytes(text, sizeof text, "", &result), 0);
+    ck_assert_ptr_nonnull(strstr(result.source, "= 1 +"));
+    translate_result_done(&result);
+}
+END_TEST
+
 START_TEST(assumptions_about_the_driver_are_written_into_the_text)
 {
     struct translate_result result;
@@ -592,4 +626,6 @@ HARNESS_MAIN("translate program", 60, the_hash_is_sha_256,
              no_process_and_no_descriptor_is_left_behind, the_host_never_sees_the_translator,
              threads_and_processes_share_one_cache, hostile_sources_are_answered,
              what_cannot_be_understood_is_refused_with_its_reason,
+             texts_whose_meaning_could_change_are_refused,
+             a_counted_nul_and_line_ends_of_two_bytes_are_no_obstacle,
              assumptions_about_the_driver_are_written_into_the_text)

@@ -197,6 +197,8 @@ struct token *lex(const char *text, size_t length, const struct source_file *fil
     uint32_t *joins;
     size_t joined_length;
 
+    while (length && !text[length - 1])
+        length--; /* many programs count the NUL of a string literal */
     check_bytes(text, length, refusal);
     if (refusal->reason[0])
         return NULL;
