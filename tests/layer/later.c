@@ -133,8 +133,8 @@ static cl_program load(unsigned char *const binaries[2], const size_t sizes[2])
 static void changed_header_of_a_binary(void)
 {
     char options[300];
-    unsigned char *binaries[2];
-    size_t sizes[2];
+    unsigned char *binaries[2] = {NULL, NULL};
+    size_t sizes[2] = {0, 0};
     cl_program program;
 
     (void)snprintf(options, sizeof options, "-I %s/a", folder);
@@ -155,8 +155,8 @@ static void binaries_of_two_builds(void)
 {
     static const char text[] = "kernel void put(global int *a) { a[get_global_id(0)] = VALUE; }\n";
     cl_program builds[2] = {build(text, "-DVALUE=8"), build(text, "-DVALUE=9")}, both;
-    unsigned char *binaries[2];
-    size_t sizes[2];
+    unsigned char *binaries[2] = {NULL, NULL};
+    size_t sizes[2] = {0, 0};
 
     for (cl_uint i = 0; i < 2; i++)
         binaries[i] = binary_of(builds[i], i, &sizes[i]);

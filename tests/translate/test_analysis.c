@@ -394,6 +394,11 @@ START_TEST(programs_with_variables_in_global_memory_are_left_alone)
         ck_assert_msg(answer_for(texts[i], "-cl-std=CL3.0") == TRANSLATE_WHOLE, "%s", texts[i]);
         translate_result_done(&result);
     }
+    ck_assert_int_eq(
+        answer_for("const int table[] = {1, 2};\n__kernel void k(__global int *o) { o[0] = table[o[1]]; }",
+                   "-cl-std=CL3.0"),
+        0);
+    translate_result_done(&result);
 }
 END_TEST
 

@@ -275,19 +275,23 @@ static bool first_device(struct program_record *program)
 void twin_note_files(struct program_record *program)
 {
     struct translate_result result;
+    char *files = NULL;
 
     if ((!layer_slicing() && !spread_enabled()) || program->handed_out || program->lacks_header ||
         !includes(program) || !first_device(program))
         return;
-    free(program->files);
-    program->files = NULL;
     if (rewrite(program, program->device, program->mode, &result) >= 0) {
-        program->files = result.files;
+        files = result.files;
         result.files = NULL;
         translate_result_done(&result);
     }
-    if (!program->files)
-        program->files = strdup("unknown");
+    pthread_mutex_lock(&twin_lock);
+    if (program->state == TWIN_NONE &&
+        !program->files) /* else a kernel was made by the build's own callback */
+        program->files = files ? files : strdup("unknown");
+    else
+        free(files);
+    pthread_mutex_unlock(&twin_lock);
 }
 
 void program_wanted(struct program_record *program)

@@ -176,7 +176,7 @@ static bool recurs(struct function *function)
 static void refuse_variables(struct syntax *syntax)
 {
     for (const struct node *node = syntax->root; node; node = syntax_next((struct node *)node, syntax->root))
-        if (node->kind == NODE_VARIABLE && node->type.space == SPACE_GLOBAL)
+        if (node->kind == NODE_VARIABLE && node->type.space == SPACE_GLOBAL && !node->type.is_const)
             refuse(&syntax->refusal, "keeps %s in global memory", node->symbol->name);
 }
 

@@ -269,10 +269,14 @@ static bool jumps(const struct rounds *r, struct node *top, const char *kind)
 /* Its last statement ends the loop. */
 static bool ends_loop(const struct rounds *r, const struct node *branch)
 {
-    while (branch && branch->kind == NODE_OTHER && branch->children)
-        for (branch = branch->children; branch->next;)
-            branch = branch->next;
-    return branch && leaves_here(r, branch) && branch->op[0] != 'c';
+    const struct node *last = branch;
+
+    while (last && last->kind == NODE_OTHER && last->children) {
+        last = last->children;
+        while (last->next)
+            last = last->next;
+    }
+    return last && leaves_here(r, last) && last->op[0] != 'c';
 }
 
 static bool moves(const struct rounds *r, const struct variables *set, struct node *node);

@@ -40,6 +40,7 @@ struct type {
     const char *spelling; /* canonical */
     bool pointer;
     bool is_volatile; /* the value itself */
+    bool is_const;    /* likewise */
     enum space space; /* of the value itself */
     bool pointee_const;
     bool pointee_volatile;
