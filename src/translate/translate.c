@@ -73,7 +73,8 @@ static int encode(const struct translate_request *request, struct record_writer 
         add_string(writer, "hdrn", request->headers[i].name);
         record_add(writer, "hdrt", request->headers[i].text, request->headers[i].length);
     }
-    if (request->options && strstr(request->options, "-I")) { /* relative folders depend on it */
+    if (request->n_headers ||
+        (request->options && strstr(request->options, "-I"))) { /* what is found depends on it */
         char *folder = getcwd(NULL, 0);
 
         add_string(writer, "cwd ", folder);

@@ -102,6 +102,10 @@ static void other_folder(void)
     check("elsewhere", chdir(path) == 0);
     check("a build has the header of the folder it was in", value_of(program, 0) == 4);
     clReleaseProgram(program);
+    (void)snprintf(path, sizeof path, "-I %s/a", folder);
+    program = build(including, path);
+    check("PoCL looks into the working folder first", value_of(program, 0) == 5);
+    clReleaseProgram(program);
     check("back", chdir("/") == 0);
 }
 

@@ -179,6 +179,8 @@ START_TEST(waiting_in_disguise_is_not_cut)
          "1; j++) i++; mem_fence(CLK_GLOBAL_MEM_FENCE); } }"),
         ("__kernel void k(__global int *f) { for (;;) { int old = *f; if (old & 1) continue; if "
          "(atomic_cmpxchg(f, old, old | 1) == old) break; } }"),
+        "__kernel void k(__global int *f) { int i = 0; while (!(f[0] && i > 9)) { i++; "
+        "mem_fence(CLK_GLOBAL_MEM_FENCE); } }",
     };
 
     for (size_t i = 0; i < sizeof waiting / sizeof waiting[0]; i++)
@@ -291,6 +293,10 @@ START_TEST(loops_that_walk_over_shared_memory_are_cut)
         ("float sdf(__global const float *v, float3 p) { return v[(int)p.x] - p.y; } __kernel void "
          "k(__global const float *v, __global float *o) { float t = 0; while (t < 10.0f) { float d = "
          "sdf(v, (float3)(t)); if (d < 0.01f) break; t += d; } o[get_global_id(0)] = t; }"),
+        "__kernel void k(__global const int *a, __global int *o) { do { if (a[0] < 0) break; o[0] = 1; } "
+        "while (0); }",
+        "__kernel void k(__global const int *a, __global int *o) { int i = 0; while (!(a[i] == 3 || i > 9)) "
+        "i++; o[0] = i; }",
     };
 
     for (size_t i = 0; i < sizeof walking / sizeof walking[0]; i++)

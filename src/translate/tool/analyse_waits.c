@@ -345,6 +345,8 @@ static bool loop_waits(const struct syntax *syntax, struct node *loop)
     bool retries = !endless && is_retry(syntax, fixed, loop, "!=");
     bool ends = counted(&parts);
 
+    if (fixed && fixed->kind == NODE_LITERAL && !strcmp(fixed->op, "0"))
+        return false; /* do { ... } while (0) is no loop */
     if (!ends && !endless && depends(fixed) && !retries)
         return true;
     for (struct node *node = loop; node && !ends; node = syntax_next(node, loop)) {

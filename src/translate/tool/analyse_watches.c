@@ -349,6 +349,8 @@ static bool reached(const struct rounds *r, struct node *test, const char *op, b
 {
     struct node *inner = syntax_strip(test);
 
+    if (inner->kind == NODE_UNARY && !strcmp(inner->op, "!") && inner->children)
+        return reached(r, inner->children, op[0] == '&' ? "||" : "&&", moved);
     if (is_op(inner, op) && inner->children && inner->children->next)
         return reached(r, inner->children, op, moved) && reached(r, inner->children->next, op, moved);
     if (round_moves(r, inner)) {

@@ -113,7 +113,7 @@ static struct type type_of(CXType raw)
 
     result.space = space_in(own);
     result.is_volatile = strstr(own, "volatile");
-    result.is_const = clang_isConstQualifiedType(is_array(type) ? clang_getArrayElementType(type) : type);
+    result.is_const = strstr(own, "const ") || clang_isConstQualifiedType(type);
     result.size = size > 0 && size < UINT32_MAX ? (uint32_t)size : 0;
     if (type.kind == CXType_Pointer)
         describe_pointee(clang_getPointeeType(type), &result);

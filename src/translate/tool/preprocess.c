@@ -147,9 +147,25 @@ static bool included_once(const struct preprocessor *pp, const char *path)
     return pp->once.bytes && strstr(pp->once.bytes, line.bytes);
 }
 
+/* Some drivers look into the working folder before all others (PoCL does), some never: both must find this text. */
+static void check_here(struct preprocessor *pp, const char *name, const char *text, size_t length)
+{
+    size_t n;
+    char *here;
+    int r = name[0] == '/' ? -ENOENT : file_read(name, LARGEST_FILE, &here, &n);
+
+    if (name[0] != '/')
+        note_file(pp, name, r < 0 ? NULL : here, n);
+    if (r < 0)
+        return;
+    if (n != length || memcmp(here, text, n) != 0)
+        refuse(&pp->refusal, "included file is also in the working folder: %.80s", name);
+    free(here);
+}
+
 /* Looks for folder/name; what was not there is noted too, since a later file of that name would be found first. */
 static struct token *try_file(struct preprocessor *pp, const char *folder, const char *name,
-                              const struct token *where)
+                              const struct token *where, bool searched)
 {
     struct source_file *file = text_alloc(1, sizeof *file);
     struct text path = {0};
@@ -166,6 +182,8 @@ static struct token *try_file(struct preprocessor *pp, const char *folder, const
             refuse(&pp->refusal, "cannot read an included file: %s", strerror(-r));
         return NULL;
     }
+    if (searched)
+        check_here(pp, name, text, length);
     if (included_once(pp, path.bytes))
         return NULL;
     slash = strrchr(path.bytes, '/');
@@ -185,6 +203,7 @@ static struct token *find_include(struct preprocessor *pp, const struct token *w
     for (size_t i = 0; i < pp->n_headers; i++)
         if (!strcmp(pp->headers[i].name, name)) {
             *file = (struct source_file){.name = name, .folder = "", .depth = where->file->depth + 1};
+            check_here(pp, name, pp->headers[i].text, pp->headers[i].length);
             return lex(pp->headers[i].text, pp->headers[i].length, file, &pp->refusal);
         }
     for (size_t i = 0; i <= pp->n_folders && !pp->refusal.reason[0]; i++) {
@@ -193,7 +212,7 @@ static struct token *find_include(struct preprocessor *pp, const struct token *w
         if (!i && name[0] != '/' &&
             (!quoted || !where->file->folder[0])) /* a path from the root needs no folder */
             continue;
-        tokens = try_file(pp, i ? pp->folders[i - 1] : where->file->folder, name, where);
+        tokens = try_file(pp, i ? pp->folders[i - 1] : where->file->folder, name, where, i > 0);
         if (tokens || (pp->dependencies.length > looked && pp->dependencies.bytes[looked] != '-'))
             return tokens;
     }
