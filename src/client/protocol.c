@@ -133,6 +133,7 @@ void protocol_lost(struct protocol *protocol)
             free_lease(protocol, i);
         protocol->leases[i].refused = false;
     }
+    protocol->broken = false; /* so is what was */
 }
 
 /* ---- being welcomed ---- */
@@ -375,9 +376,13 @@ int protocol_yield(struct protocol *protocol, unsigned index, bool notify)
     struct protocol_lease *lease = &protocol->leases[index];
     uint64_t seen = atomic_load(lease->word);
 
-    assert(lease_word_state(seen) == LEASE_STATE_BUSY && !lease->asked);
+    assert(!lease->asked);
     if (lease->grouped || !managed(protocol, lease) || !(seen & LEASE_FLAGS))
         return LEASE_BEGUN;
+    if (lease_word_state(seen) != LEASE_STATE_BUSY) { /* who takes back what is in use is not our daemon */
+        protocol->broken = true;
+        return LEASE_BEGUN;
+    }
     lease->epoch++;
     lease->asked = true;
     lease->notify = notify;

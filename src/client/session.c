@@ -7,13 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -58,20 +56,17 @@ bool session_forked(const struct session *session)
     return __atomic_load_n(session->parent, __ATOMIC_RELAXED) == 0;
 }
 
-void session_wake(struct session *session)
-{
-    uint64_t one = 1;
-
-    (void)!write(session->wake, &one, sizeof one);
-}
-
 void session_flush(struct session *session)
 {
     const uint8_t *bytes;
     size_t pending;
 
     while (session->socket >= 0 && (pending = outbox_pending(&session->protocol.out, &bytes)) > 0) {
-        ssize_t n = send(session->socket, bytes, pending, MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t n = -1;
+
+        errno = EBADF;
+        if (session_has_socket(session))
+            n = send(session->socket, bytes, pending, MSG_DONTWAIT | MSG_NOSIGNAL);
 
         if (n < 0 && errno == EINTR)
             continue;
@@ -133,12 +128,8 @@ static void wait_for_welcome(struct session *session)
 
 static void free_session(struct session *session)
 {
-    if (session->socket >= 0)
-        close(session->socket);
-    if (session->wake >= 0)
-        close(session->wake);
-    if (session->alarm >= 0)
-        close(session->alarm);
+    session_drop_socket(session);
+    session_drop_timers(session);
     if (session->parent)
         munmap(session->parent, 4096);
     jobs_done(&session->jobs);
@@ -157,13 +148,12 @@ static int make_session(const struct settings *settings, const struct session_li
 
     if (!session)
         return -ENOMEM;
-    session->socket = session->page_fd = -1;
-    session->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    session->alarm = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    session->socket = session->page_fd = session->alarm = -1;
+    atomic_store(&session->wake, -1);
     session->private_page = aligned_alloc(64, PAGE_SIZE_BYTES);
     marker = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     session->parent = marker == MAP_FAILED ? NULL : marker;
-    if (session->wake < 0 || session->alarm < 0 || !session->private_page || !session->parent ||
+    if (session_make_timers(session) < 0 || !session->private_page || !session->parent ||
         madvise(session->parent, 4096, MADV_WIPEONFORK) < 0) {
         free_session(session);
         return -ENOMEM;
@@ -224,7 +214,7 @@ static void say_goodbye(struct session *session)
         return;
     protocol_send(&session->protocol, &frame);
     session_flush(session);
-    while (clock_now() < until_at) {
+    while (clock_now() < until_at && session_has_socket(session)) {
         struct pollfd fd = {session->socket, POLLIN, 0};
         ssize_t n;
 
@@ -320,8 +310,10 @@ void session_register_thread(struct session *session, pid_t tid)
     if (fresh)
         session->threads[session->n_threads++] = tid;
     pthread_mutex_unlock(&session->lock);
-    if (fresh)
-        send_now(session, &frame);
+    if (!fresh)
+        return;
+    standing_name(&session->standing, tid);
+    send_now(session, &frame);
 }
 
 void session_restore_threads(struct session *session)

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/types.h>
 
 #include "client/jobs.h"
 #include "client/lease.h"
@@ -42,7 +43,9 @@ struct session {
     struct page *private_page;
     unsigned char *parent; /* one page that reads 1 here and 0 in a forked child */
     int socket;            /* -1: none */
-    int wake;              /* eventfd: the thread has something to do */
+    ino_t socket_inode;
+    baton_nsec dialled_at; /* when it was connected */
+    _Atomic int wake;      /* timerfd: the thread has something to do */
     int alarm;             /* timerfd: a hold has lingered long enough */
     int page_fd;           /* came with the last bytes; -1: none */
     bool stop;
@@ -84,7 +87,22 @@ struct lease *lease_user(struct lease *held);
 void lease_linger_due(struct session *session);
 bool lease_linger_called(struct lease *lease);
 
+/* ---- session_fds.c: descriptors that the program may have closed, or taken the numbers of ---- */
+
 /* Makes the thread look around. */
 void session_wake(struct session *session);
+/* On the session's thread: that was heard. True: the alarm is due. */
+bool session_heard(struct session *session);
+
+/* The socket is this one; is it still; it is no more. Lock held. */
+void session_take_socket(struct session *session, int fd);
+bool session_has_socket(const struct session *session);
+void session_drop_socket(struct session *session);
+
+/* Those of both timers that are not there. 0 or -errno. */
+int session_make_timers(struct session *session);
+void session_drop_timers(struct session *session);
+/* On the session's thread, now and then: the same while others use them. */
+void session_renew(struct session *session);
 
 #endif

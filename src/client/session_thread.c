@@ -6,10 +6,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "client/session_private.h"
 #include "wire/dial.h"
 
-#define RETRY_MS     1000 /* where the socket's folder cannot be watched, or to be sure */
+#define RETRY_MS 1000 /* where the socket's folder cannot be watched, or to be sure */
+#define LOOK_MS  1000 /* whether the program has closed what we wait for: nobody tells us of that */
+#define STAYS                                                                                                \
+    NSEC_PER_SEC /* what a daemon that welcomes us does; one that hangs up earlier is not asked again at once */
 #define THREAD_STACK (128 * 1024)
 
 /* ---- connecting ---- */
@@ -22,7 +26,8 @@ static void try_to_connect(struct session *session)
     if (fd < 0)
         return;
     pthread_mutex_lock(&session->lock);
-    session->socket = fd;
+    session_take_socket(session, fd);
+    session->dialled_at = clock_now();
     protocol_connected(&session->protocol);
     session_flush(session);
     pthread_mutex_unlock(&session->lock);
@@ -49,10 +54,7 @@ static void watch_folders(int watch, const char *given)
 /* Whatever the thread was woken for by others of this process is heard; what has lingered long enough ends. */
 static void heard(struct session *session)
 {
-    uint64_t count;
-
-    (void)!read(session->wake, &count, sizeof count);
-    if (read(session->alarm, &count, sizeof count) > 0)
+    if (session_heard(session))
         lease_linger_due(session);
 }
 
@@ -66,21 +68,21 @@ static void wait_for_daemon(struct session *session)
         watch_folders(watch, session->settings.socket);
     (void)poll(fds, watch >= 0 ? 3 : 2, RETRY_MS);
     heard(session);
-    if (watch >= 0)
+    if (watch >= 0 &&
+        inotify_add_watch(watch, "/", IN_DELETE_SELF) >= 0) /* it is still ours: no other kind takes that */
         close(watch);
 }
 
 /* ---- the thread ---- */
 
-/* True if the daemon had welcomed us; one that did not is not asked again at once. */
+/* False: the daemon did not welcome us, or did not mean it; it is not asked again at once. */
 static bool hang_up(struct session *session)
 {
+    bool stayed = clock_now() - session->dialled_at >= STAYS;
     bool was_online;
 
     pthread_mutex_lock(&session->lock);
-    if (session->socket >= 0)
-        close(session->socket);
-    session->socket = -1;
+    session_drop_socket(session);
     if (session->page_fd >= 0)
         close(session->page_fd);
     session->page_fd = -1;
@@ -88,9 +90,23 @@ static bool hang_up(struct session *session)
     protocol_lost(&session->protocol);
     pthread_cond_broadcast(&session->welcomed);
     pthread_mutex_unlock(&session->lock);
+    heard(session); /* that the connection is broken */
+    standing_abandoned(&session->standing);
     if (was_online && session->listener.on_online)
         session->listener.on_online(session->listener.user, false);
-    return was_online;
+    return was_online && stayed;
+}
+
+/* The room for one has, by its alignment, room for two: whatever has come is ours to close. The last one may be the page. */
+static void take_descriptors(struct session *session, const struct cmsghdr *part)
+{
+    size_t n = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+    for (size_t i = 0; i < n; i++) {
+        if (session->page_fd >= 0)
+            close(session->page_fd);
+        memcpy(&session->page_fd, CMSG_DATA(part) + i * sizeof(int), sizeof(int));
+    }
 }
 
 static ssize_t receive(struct session *session, uint8_t *bytes, size_t room)
@@ -102,17 +118,16 @@ static ssize_t receive(struct session *session, uint8_t *bytes, size_t room)
     struct iovec vector = {bytes, room};
     struct msghdr message = {
         .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    ssize_t n = recvmsg(session->socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    ssize_t n;
 
+    if (!session_has_socket(session))
+        return -EBADF;
+    n = recvmsg(session->socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (n < 0)
         return -errno;
     for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
-        if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS &&
-            part->cmsg_len == CMSG_LEN(sizeof(int))) {
-            if (session->page_fd >= 0)
-                close(session->page_fd);
-            memcpy(&session->page_fd, CMSG_DATA(part), sizeof(int));
-        }
+        if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS)
+            take_descriptors(session, part);
     }
     return n;
 }
@@ -229,13 +244,13 @@ static bool converse(struct session *session)
     if (outbox_pending(&session->protocol.out, &bytes))
         fds[1].events |= POLLOUT;
     pthread_mutex_unlock(&session->lock);
-    (void)poll(fds, 3, -1);
+    (void)poll(fds, 3, LOOK_MS);
     heard(session);
     if ((fds[1].revents & (POLLIN | POLLHUP | POLLERR)) && !read_socket(session))
         return false;
     pthread_mutex_lock(&session->lock);
     session_flush(session);
-    broken = session->protocol.broken;
+    broken = session->protocol.broken || !session_has_socket(session);
     pthread_mutex_unlock(&session->lock);
     deliver_all(session);
     return !broken;
@@ -257,6 +272,7 @@ static void *thread_main(void *argument)
 
     session_register_thread(session, gettid()); /* the reaper: holders give way through it */
     while (!stopping(session)) {
+        session_renew(session);
         if (session->socket < 0)
             try_to_connect(session);
         if (session->socket < 0) {
@@ -266,10 +282,10 @@ static void *thread_main(void *argument)
             pthread_mutex_unlock(&session->lock);
             wait_for_daemon(session);
         } else if (!converse(session)) {
-            bool was_online = hang_up(session);
+            bool again = hang_up(session);
 
             deliver_all(session);
-            if (!was_online && !stopping(session))
+            if (!again && !stopping(session))
                 wait_for_daemon(session);
         }
     }

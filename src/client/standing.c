@@ -76,18 +76,53 @@ static bool is_ours(pid_t tid)
     return access(path, F_OK) == 0;
 }
 
+/* Only the privileged may take SCHED_RESET_ON_FORK off again; for the others the rest is what matters. */
+static void put_back(const struct standing_thread *thread)
+{
+    struct sched_param old = {.sched_priority = thread->priority};
+
+    if (is_ours(thread->tid) && sched_setscheduler(thread->tid, thread->policy, &old) < 0)
+        (void)sched_setscheduler(thread->tid, thread->policy | SCHED_RESET_ON_FORK, &old);
+}
+
 void standing_restore(struct standing *standing)
 {
     pthread_mutex_lock(&standing->lock);
     standing->fifo = 0;
-    while (standing->n > 0) {
-        struct sched_param old;
+    while (standing->n > 0)
+        put_back(&standing->raised[--standing->n]);
+    pthread_mutex_unlock(&standing->lock);
+}
 
-        standing->n--;
-        old.sched_priority = standing->raised[standing->n].priority;
-        if (is_ours(standing->raised[standing->n].tid))
-            (void)sched_setscheduler(standing->raised[standing->n].tid, standing->raised[standing->n].policy,
-                                     &old);
+static bool look_at(pid_t tid, struct standing_thread *ret_thread)
+{
+    struct sched_param parameters = {0};
+    int policy = sched_getscheduler(tid);
+
+    if (policy < 0 || sched_getparam(tid, &parameters) < 0)
+        return false;
+    *ret_thread = (struct standing_thread){tid, policy, parameters.sched_priority};
+    return true;
+}
+
+void standing_name(struct standing *standing, pid_t tid)
+{
+    pthread_mutex_lock(&standing->lock);
+    if (standing->n_named < STANDING_THREADS && look_at(tid, &standing->named[standing->n_named]))
+        standing->n_named++;
+    pthread_mutex_unlock(&standing->lock);
+}
+
+void standing_abandoned(struct standing *standing)
+{
+    pthread_mutex_lock(&standing->lock);
+    for (size_t i = 0; i < standing->n_named; i++) {
+        const struct standing_thread *was = &standing->named[i];
+        struct standing_thread is;
+
+        if (look_at(was->tid, &is) && is.policy == (SCHED_FIFO | SCHED_RESET_ON_FORK) &&
+            (was->policy != is.policy || was->priority != is.priority))
+            put_back(was);
     }
     pthread_mutex_unlock(&standing->lock);
 }

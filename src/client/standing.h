@@ -8,6 +8,8 @@
  * one that opened the session, those that make queues, and ours) run under SCHED_FIFO, with 1..99 mapped into the
  * band 10..40 below batond. Threads that are already real-time stay as they are; threads and processes that these start
  * are normal ones (SCHED_RESET_ON_FORK). Without the permission nothing happens. What was changed is put back.
+ *
+ * A daemon raises threads too, and puts them back. One that was killed cannot: what it raised is put back here.
  */
 #ifndef CLIENT_STANDING_H
 #define CLIENT_STANDING_H
@@ -21,14 +23,19 @@
 #define STANDING_HIGH    40
 #define STANDING_THREADS 16
 
+/* What a thread is with the operating system, without a daemon's help. */
+struct standing_thread {
+    pid_t tid;
+    int policy, priority;
+};
+
 struct standing {
     pthread_mutex_t lock; /* guards the following; a leaf */
     int fifo;             /* the SCHED_FIFO priority of its threads; 0: not a real-time client */
-    struct {
-        pid_t tid;
-        int policy, priority;
-    } raised[STANDING_THREADS];
+    struct standing_thread raised[STANDING_THREADS]; /* by us, and what they were before */
     size_t n;
+    struct standing_thread named[STANDING_THREADS]; /* to daemons, which may raise them */
+    size_t n_named;
 };
 
 /* The priority 1..99 of a thread with this policy (without flags), real-time priority and nice value. */
@@ -43,6 +50,10 @@ int standing_rank(void);
 void standing_init(struct standing *standing, bool realtime, unsigned priority);
 /* The calling thread issues work from now on. */
 void standing_raise(struct standing *standing);
+/* Daemons are told of this thread from now on. */
+void standing_name(struct standing *standing, pid_t tid);
+/* The daemon has gone, perhaps by force: whoever is as it left them is put back. */
+void standing_abandoned(struct standing *standing);
 /* Everybody that still is a thread of this process back to what they were; nobody is raised any more. */
 void standing_restore(struct standing *standing);
 

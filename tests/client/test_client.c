@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -370,6 +371,34 @@ START_TEST(a_thread_that_is_real_time_already_stays_as_it_is)
 }
 END_TEST
 
+/* The exit status of a real-time client without privileges but with a limit that permits it. */
+static int raise_and_restore(void)
+{
+    const struct rlimit permitted = {STANDING_HIGH, STANDING_HIGH};
+    struct standing standing;
+
+    if (setrlimit(RLIMIT_RTPRIO, &permitted) < 0 || setgid(65534) < 0 || setuid(65534) < 0)
+        return 0; /* cannot be tried here */
+    standing_init(&standing, true, 50);
+    standing_raise(&standing);
+    if ((sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) != SCHED_FIFO)
+        return 0;
+    standing_restore(&standing);
+    return (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_OTHER ? 0 : 1;
+}
+
+START_TEST(a_real_time_client_without_privileges_is_put_back_too)
+{
+    pid_t pid = fork();
+    int status = -1;
+
+    if (pid == 0)
+        _exit(raise_and_restore());
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 START_TEST(explicit_jobs_silence_inferred_ones)
 {
     struct session *session = open_alone();
@@ -409,5 +438,6 @@ HARNESS_MAIN("client", 30, settings_take_what_baton_run_takes,
              a_rank_between_two_jobs_is_the_later_one, only_the_last_jobs_are_kept_for_percentiles,
              stats_are_one_object_with_every_key, the_standing_with_the_system_becomes_a_priority,
              a_real_time_client_stands_in_the_band_until_it_leaves,
-             a_thread_that_is_real_time_already_stays_as_it_is, explicit_jobs_silence_inferred_ones,
+             a_thread_that_is_real_time_already_stays_as_it_is,
+             a_real_time_client_without_privileges_is_put_back_too, explicit_jobs_silence_inferred_ones,
              the_public_calls_keep_statistics_without_layer_and_daemon)

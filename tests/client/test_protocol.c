@@ -165,8 +165,25 @@ START_TEST(a_word_of_the_time_without_a_daemon_is_left_when_one_comes)
 }
 END_TEST
 
+/* Who takes back what is in use is no daemon of ours: the hold goes on, and the session hangs up. */
+START_TEST(a_hold_whose_word_was_taken_away_goes_on)
+{
+    struct stage stage;
+    lease_word *word = stage_begin(&stage, LEASE_STATE_BUSY);
+
+    atomic_store(word, lease_word_make(LEASE_STATE_NONE, LEASE_FLAG_YIELD, GENERATION, 0));
+    ck_assert_int_eq(protocol_yield(&stage.protocol, 0, false), LEASE_BEGUN);
+    ck_assert(stage.protocol.broken);
+    protocol_lost(&stage.protocol);
+    protocol_end(&stage.protocol, 0);
+    ck_assert_int_eq(protocol_request(&stage.protocol, 0, false), LEASE_BEGUN);
+    stage_end(&stage);
+}
+END_TEST
+
 HARNESS_MAIN("protocol", 10, a_thread_that_looked_before_the_loss_cannot_begin_after_it,
              a_thread_that_looked_before_the_loss_cannot_end_quietly_after_it,
              a_thread_that_looked_before_the_loss_cannot_fall_asleep_after_it,
              whoever_keeps_a_command_in_flight_is_called_when_its_hold_moves,
-             a_word_of_the_time_without_a_daemon_is_left_when_one_comes)
+             a_word_of_the_time_without_a_daemon_is_left_when_one_comes,
+             a_hold_whose_word_was_taken_away_goes_on)
