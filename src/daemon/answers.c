@@ -40,10 +40,11 @@ static void about_daemon(struct server *server, struct frame *frame)
 static bool about_device(struct server *server, uint32_t index, struct frame *frame)
 {
     struct frame_about_device *about = &frame->about_device;
-    const struct device *device = &server->devices[index];
+    const struct device *device;
 
     if (index >= server->n_devices)
         return false;
+    device = &server->devices[index];
     frame->type = FRAME_ABOUT_DEVICE;
     about->index = index;
     about->copy_engines = device->copy_engines;

@@ -5,6 +5,42 @@
 
 #include "daemon/observe.h"
 
+/* Bytes of the character that begins here; 0: none does, or one that steers terminals. */
+static size_t character(const unsigned char *at)
+{
+    static const struct {
+        unsigned char mask, bits;
+        uint32_t least;
+    } forms[] = {{0x80, 0x00, 0x20}, {0xe0, 0xc0, 0xa0}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
+
+    for (size_t more = 0; more < sizeof forms / sizeof forms[0]; more++) {
+        uint32_t code = at[0] & ~forms[more].mask & 0xffu;
+        size_t n = 1;
+
+        if ((at[0] & forms[more].mask) != forms[more].bits)
+            continue;
+        for (; n <= more && (at[n] & 0xc0) == 0x80; n++)
+            code = code << 6 | (at[n] & 0x3fu);
+        return n > more && code >= forms[more].least && code != 0x7f && code <= 0x10ffff &&
+                       (code < 0xd800 || code > 0xdfff)
+                   ? n
+                   : 0;
+    }
+    return 0;
+}
+
+/* Names are shown to people, in logs, in JSON: whatever a client sends, they are one line of UTF-8. */
+static void make_printable(char *name)
+{
+    size_t n;
+
+    for (unsigned char *at = (unsigned char *)name; *at; at += n ? n : 1) {
+        n = character(at);
+        if (!n)
+            *at = '?';
+    }
+}
+
 static bool reports_jobs(const struct server *server, const struct peer *peer)
 {
     return server->profile->tokens || server->config.policy == POLICY_EDF ||
@@ -25,6 +61,7 @@ static int receive_hello(struct server *server, struct peer *peer, const struct 
     if (hello->priority > 99)
         return SERVER_DROP;
     peer->hello = *hello;
+    make_printable(peer->hello.name);
     frame.welcome.version = FRAME_VERSION;
     frame.welcome.generation = server->start.generation;
     frame.welcome.client = peer->client;

@@ -66,12 +66,14 @@ void holds_note(struct server *server, enum record_kind kind, const struct peer 
     history_add(&server->history, server->now_at, kind, peer->client, first_engine(hold));
 }
 
-static void restore(struct server *server, struct peer *peer)
+void holds_restore(struct server *server, struct peer *peer)
 {
     if (!peer->boosted)
         return;
     for (unsigned i = 0; i < PAGE_LEASES; i++) {
-        if (peer->holds[i].state == HOLD_HELD && peer->holds[i].yield_at)
+        const struct hold *hold = &peer->holds[i];
+
+        if (hold->state == HOLD_HELD && hold->yield_at && !hold->overdue)
             return;
     }
     peer->boosted = false;
@@ -91,7 +93,7 @@ void holds_forget(struct server *server, struct peer *peer, unsigned index, enum
     hold->yield_at = 0;
     hold->told = 0;
     hold->overdue = false;
-    restore(server, peer);
+    holds_restore(server, peer);
 }
 
 /* Another lease of the same group, or PAGE_LEASES. */

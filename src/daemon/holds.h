@@ -34,6 +34,9 @@ void holds_note(struct server *server, enum record_kind kind, const struct peer 
 void holds_forget(struct server *server, struct peer *peer, unsigned index, enum hold_state next);
 void holds_let_go(struct server *server, struct peer *peer, unsigned index);
 
+/* Its threads are what they were before, unless it is still expected to give way. */
+void holds_restore(struct server *server, struct peer *peer);
+
 /* Calls a held lease in; true: it is free now. */
 bool holds_call_in(struct server *server, struct peer *peer, unsigned index, uint64_t flags);
 void holds_call_in_engines(struct server *server, const struct engine_set *engines);

@@ -333,7 +333,7 @@ baton_nsec server_next_at(const struct server *server)
 
 static void tick_draining(struct server *server, struct peer *peer)
 {
-    if (!peer->exited && peer->who.pid <= 0 && server->now_at - peer->drain_at >= DRAIN_UNWATCHED) {
+    if (!peer->exited && peer->who.unwatched && server->now_at - peer->drain_at >= DRAIN_UNWATCHED) {
         peer->exited = true;
         peer_report(server, peer, REPORT_UNDRAINED, 0);
     }

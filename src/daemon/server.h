@@ -43,6 +43,7 @@ enum report_kind {
     REPORT_VERDICT,   /* name: task, detail: VERDICT_*, reason, other: culprit, response, limit, cost */
     REPORT_PLANNED,   /* cost: the running set was planned again */
     REPORT_UNPLANNED, /* reason, cost, other: culprit: it could not be; the plan stays */
+    REPORT_KINDS,
 };
 
 struct server_report {

@@ -34,6 +34,11 @@ START_TEST(only_threads_of_the_named_process_are_raised)
     ck_assert_int_eq(policy_of(other), SCHED_FIFO);
     boost_threads(&boost, other, &other, 1, 0);
     ck_assert_int_eq(policy_of(other), SCHED_OTHER);
+    boost_threads(&boost, other, &other, 1, 99);
+    boost.raised[0].pid = self; /* as if that thread had ended, and its number were another process's now */
+    boost_done(&boost);
+    ck_assert_int_eq(policy_of(other), SCHED_FIFO);
+    ck_assert_int_eq(boost.n, 0);
     kill(other, SIGKILL);
     waitpid(other, NULL, 0);
     boost_threads(&boost, other, &other, 1, 99); /* nobody of that name any more */

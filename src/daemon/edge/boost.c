@@ -46,7 +46,7 @@ static void raise_one(struct boost *boost, pid_t pid, pid_t tid, int priority)
     int policy = sched_getscheduler(tid);
     size_t at = 0;
 
-    while (at < boost->n && boost->raised[at].tid != tid)
+    while (at < boost->n && (boost->raised[at].tid != tid || boost->raised[at].pid != pid))
         at++;
     if (at == BOOST_THREADS || policy < 0 || sched_getparam(tid, &old) < 0 || !belongs(pid, tid))
         return;
@@ -55,6 +55,7 @@ static void raise_one(struct boost *boost, pid_t pid, pid_t tid, int priority)
     if (at == boost->n) {
         if ((policy & ~SCHED_RESET_ON_FORK) == SCHED_FIFO && old.sched_priority >= priority)
             return;
+        boost->raised[at].pid = pid;
         boost->raised[at].tid = tid;
         boost->raised[at].policy = policy;
         boost->raised[at].priority = old.sched_priority;
@@ -63,11 +64,13 @@ static void raise_one(struct boost *boost, pid_t pid, pid_t tid, int priority)
         boost->n++;
 }
 
+/* The number of a thread that has ended may be another's by now. */
 static void restore_at(struct boost *boost, size_t at)
 {
     struct sched_param old = {.sched_priority = boost->raised[at].priority};
 
-    (void)sched_setscheduler(boost->raised[at].tid, boost->raised[at].policy, &old);
+    if (belongs(boost->raised[at].pid, boost->raised[at].tid))
+        (void)sched_setscheduler(boost->raised[at].tid, boost->raised[at].policy, &old);
     boost->raised[at] = boost->raised[--boost->n];
 }
 
@@ -83,7 +86,7 @@ void boost_threads(struct boost *boost, pid_t pid, const pid_t *threads, size_t 
             continue;
         }
         for (size_t at = 0; at < boost->n; at++) {
-            if (boost->raised[at].tid == threads[i]) {
+            if (boost->raised[at].tid == threads[i] && boost->raised[at].pid == pid) {
                 restore_at(boost, at);
                 break;
             }

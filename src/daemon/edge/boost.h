@@ -16,7 +16,7 @@ struct boost {
     unsigned low, high; /* SCHED_FIFO band */
     bool permitted;
     struct {
-        pid_t tid;
+        pid_t pid, tid;
         int policy, priority;
     } raised[BOOST_THREADS];
     size_t n;

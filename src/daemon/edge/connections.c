@@ -11,7 +11,8 @@
 #include "wire/frame.h"
 
 #define SO_PEERPIDFD_LATER 77 /* Linux 6.5; Debian 12's headers do not have it */
-#define READS_A_TURN       4  /* so that one talkative client does not keep the others waiting */
+#define BYTES_A_TURN                                                                                         \
+    256 /* of one client: a few messages, so that talkative ones do not keep the others waiting */
 
 static void close_connection(struct loop *loop, unsigned slot)
 {
@@ -141,6 +142,11 @@ static void accept_one(struct loop *loop, int fd)
         return;
     }
     pidfd = watch_process(fd, peer.pid);
+    if (pidfd < 0 && peer.pid > 0 &&
+        errno != ENOSYS) { /* it has ended already, or there is no room to watch it */
+        refuse(fd);
+        return;
+    }
     who = (struct credentials){peer.pid, peer.uid, peer.gid, pidfd < 0};
     if (server_accept(loop->server, &who, clock_now(), &slot) != 0) {
         if (pidfd >= 0)
@@ -148,14 +154,12 @@ static void accept_one(struct loop *loop, int fd)
         refuse(fd);
         return;
     }
+    forget_process(loop, slot); /* who was here last may have left before its process ends */
     connection = &loop->connections[slot];
     *connection = (struct connection){.fd = fd, .pidfd = pidfd, .page = -1};
-    if (loop_watch(loop, fd, EPOLLIN, SOURCE_PEER, slot) < 0) {
+    if (loop_watch(loop, fd, EPOLLIN, SOURCE_PEER, slot) < 0 ||
+        (pidfd >= 0 && loop_watch(loop, pidfd, EPOLLIN, SOURCE_EXIT, slot) < 0))
         lose(loop, slot);
-        return;
-    }
-    if (connection->pidfd >= 0 && loop_watch(loop, connection->pidfd, EPOLLIN, SOURCE_EXIT, slot) < 0)
-        forget_process(loop, slot);
 }
 
 void connections_accept(struct loop *loop)
@@ -163,8 +167,10 @@ void connections_accept(struct loop *loop)
     for (unsigned i = 0; i < 64; i++) {
         int fd = accept4(loop->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-        if (fd < 0)
+        if (fd < 0) {
+            loop_not_accepted(loop, errno);
             return;
+        }
         accept_one(loop, fd);
     }
 }
@@ -172,20 +178,18 @@ void connections_accept(struct loop *loop)
 void connections_on_peer(struct loop *loop, unsigned slot, uint32_t events)
 {
     struct connection *connection = &loop->connections[slot];
-    uint8_t bytes[8192];
+    uint8_t bytes[BYTES_A_TURN];
 
     if (connection->fd < 0)
         return;
-    for (unsigned i = 0; i < READS_A_TURN && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)); i++) {
+    if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
         ssize_t n = recv(connection->fd, bytes, sizeof bytes, MSG_DONTWAIT);
 
-        if (n < 0 && (errno == EAGAIN || errno == EINTR))
-            break;
-        if (n <= 0) {
+        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
             lose(loop, slot);
             return;
         }
-        if (server_receive(loop->server, slot, bytes, (size_t)n, clock_now()) == SERVER_DROP)
+        if (n > 0 && server_receive(loop->server, slot, bytes, (size_t)n, clock_now()) == SERVER_DROP)
             return; /* connections_flush() sends the reason and closes */
     }
     if ((events & EPOLLOUT) && !flush_one(loop, slot))

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -20,7 +21,9 @@
 #include "daemon/edge/words.h"
 #include "wire/frame.h"
 
-#define PROBE_LIMIT (30 * NSEC_PER_SEC)
+#define PROBE_LIMIT    (30 * NSEC_PER_SEC)
+#define DEAF           (100 * NSEC_PER_MS)
+#define LINES_A_SECOND 8 /* of one kind; clients cause them */
 
 int loop_watch(struct loop *loop, int fd, uint32_t events, enum loop_source source, unsigned slot)
 {
@@ -72,14 +75,36 @@ static void boost(void *user, pid_t pid, const pid_t *threads, size_t n, unsigne
     boost_threads(&((struct loop *)user)->boost, pid, threads, n, priority);
 }
 
+/* Has enough been said of this kind for now? */
+static bool said_enough(struct loop *loop, enum report_kind kind)
+{
+    baton_nsec now_at = clock_now();
+
+    if (now_at - loop->said[kind].since_at >= NSEC_PER_SEC) {
+        loop->said[kind].since_at = now_at;
+        loop->said[kind].lines = 0;
+    }
+    return loop->said[kind].lines++ >= LINES_A_SECOND;
+}
+
 static void report(void *user, const struct server_report *what)
 {
     struct loop *loop = user;
+    unsigned *left_out = &loop->said[what->kind].left_out;
     char text[512];
 
     words_report(what, text, sizeof text);
-    if (text[0])
+    if (!text[0])
+        return;
+    if (said_enough(loop, what->kind)) {
+        (*left_out)++;
+        return;
+    }
+    if (*left_out)
+        loop->log("%s (%u lines like this one were left out)", text, *left_out);
+    else
         loop->log("%s", text);
+    *left_out = 0;
 }
 
 static int reload(void *user, char *ret_text, size_t size)
@@ -160,6 +185,8 @@ static baton_nsec next_at(const struct loop *loop)
         at = loop->probe_until_at;
     if (loop->planner->until_at < at)
         at = loop->planner->until_at;
+    if (loop->deaf_until_at < at)
+        at = loop->deaf_until_at;
     if (metrics_next_at(&loop->metrics) < at)
         at = metrics_next_at(&loop->metrics);
     if (loop->config.idle_exit && loop->lonely_at != NSEC_MAX &&
@@ -185,6 +212,24 @@ static void arm_timer(struct loop *loop)
     loop->armed_at = at;
 }
 
+/* Looks at those who want to connect, or does not. */
+static void hear_newcomers(struct loop *loop, bool hear)
+{
+    struct epoll_event event = {.events = hear ? EPOLLIN : 0, .data.u64 = loop_tag(SOURCE_LISTENER, 0)};
+
+    (void)epoll_ctl(loop->epoll, EPOLL_CTL_MOD, loop->listener.fd, &event);
+    event.data.u64 = loop_tag(SOURCE_METRICS, 0);
+    if (loop->metrics.fd >= 0)
+        (void)epoll_ctl(loop->epoll, EPOLL_CTL_MOD, loop->metrics.fd, &event);
+    loop->deaf_until_at = hear ? NSEC_MAX : clock_now() + DEAF;
+}
+
+void loop_not_accepted(struct loop *loop, int error)
+{
+    if (error != EAGAIN && error != EINTR && error != ECONNABORTED)
+        hear_newcomers(loop, false);
+}
+
 static void on_timer(struct loop *loop)
 {
     uint64_t count;
@@ -197,6 +242,8 @@ static void on_timer(struct loop *loop)
     }
     if (clock_now() >= loop->planner->until_at)
         planner_expire(loop->planner);
+    if (clock_now() >= loop->deaf_until_at)
+        hear_newcomers(loop, true);
     metrics_tick(&loop->metrics, clock_now());
 }
 
@@ -221,6 +268,8 @@ static void on_metrics(struct loop *loop)
 
     if (reader >= 0)
         (void)loop_watch(loop, loop->metrics.readers[reader].fd, EPOLLIN, SOURCE_READER, (unsigned)reader);
+    else if (reader != -EBUSY)
+        loop_not_accepted(loop, -reader);
 }
 
 static void on_reader(struct loop *loop, unsigned reader)
@@ -348,6 +397,18 @@ static int start_sources(struct loop *loop)
     return result;
 }
 
+/* Descriptors for all the clients that may come (socket, process, page), as far as the hard limit goes: the usual soft one is less. */
+static void make_room(unsigned clients)
+{
+    struct rlimit limit;
+    rlim_t wanted = 3 * (rlim_t)clients + 64;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int loop_init(struct loop *loop)
 {
     int result;
@@ -355,8 +416,10 @@ int loop_init(struct loop *loop)
     loop->epoll = loop->signals = loop->timer = -1;
     loop->armed_at = NSEC_MAX;
     loop->lonely_at = NSEC_MAX;
+    loop->deaf_until_at = NSEC_MAX;
     loop->probe.fd = -1;
     metrics_init(&loop->metrics);
+    make_room(loop->config.clients);
     loop->connections = calloc(loop->config.clients, sizeof *loop->connections);
     loop->planner = malloc(sizeof *loop->planner);
     if (loop->planner)

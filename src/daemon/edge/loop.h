@@ -53,6 +53,12 @@ struct loop {
     baton_nsec probe_until_at;
     baton_nsec armed_at;  /* what the timer is set to; NSEC_MAX: off */
     baton_nsec lonely_at; /* since when nobody is connected */
+    baton_nsec
+        deaf_until_at; /* newcomers wait until then: there is no room for them; NSEC_MAX: they do not */
+    struct {
+        baton_nsec since_at;
+        unsigned lines, left_out;
+    } said[REPORT_KINDS]; /* within a second, so that nobody can fill the log */
     bool stop;
     /* Words things for people. */
     void (*log)(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -70,6 +76,9 @@ void loop_done(struct loop *loop);
 
 /* Waits for these epoll events of a descriptor, too. */
 int loop_watch(struct loop *loop, int fd, uint32_t events, enum loop_source source, unsigned slot);
+
+/* accept() failed like this. Out of descriptors or memory: newcomers are left where they are for a moment, as asking again at once would never end. */
+void loop_not_accepted(struct loop *loop, int error);
 
 static inline uint64_t loop_tag(enum loop_source source, unsigned slot)
 {

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,19 +28,23 @@ static struct options options = {.socket = "", .idle_exit_ms = -1};
 static bool to_syslog;
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/*
+ * A line at once, or not at all where that would mean to wait: a reader of the log that has stopped must not stop the daemon. What can be written
+ * to can be written a line of this size, pipes included.
+ */
 static void say(const char *format, ...)
 {
+    struct pollfd log = {STDERR_FILENO, POLLOUT, 0};
+    char text[2048];
     va_list arguments;
 
     va_start(arguments, format);
-    if (to_syslog) {
-        vsyslog(LOG_NOTICE, format, arguments);
-    } else {
-        (void)fprintf(stderr, "batond: ");
-        (void)vfprintf(stderr, format, arguments);
-        (void)fputc('\n', stderr);
-    }
+    (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    if (to_syslog)
+        syslog(LOG_NOTICE, "%s", text);
+    else if (poll(&log, 1, 0) == 1 && log.revents == POLLOUT)
+        (void)dprintf(STDERR_FILENO, "batond: %s\n", text);
 }
 
 static void print_help(void)

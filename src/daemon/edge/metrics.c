@@ -123,7 +123,7 @@ int metrics_accept(struct metrics *metrics, baton_nsec now_at)
     int fd = accept4(metrics->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     if (fd < 0)
-        return -1;
+        return -errno;
     for (unsigned i = 0; i < METRICS_READERS; i++) {
         struct metrics_reader *reader = &metrics->readers[i];
 
@@ -133,7 +133,7 @@ int metrics_accept(struct metrics *metrics, baton_nsec now_at)
         return (int)i;
     }
     close(fd);
-    return -1;
+    return -EBUSY;
 }
 
 static void answer(struct metrics_reader *reader, const char *status, const struct server *server)

@@ -35,7 +35,7 @@ void metrics_init(struct metrics *metrics);
 /* where: an absolute path, or 127.0.0.1:PORT. 0, -EINVAL (neither), -errno. */
 int metrics_open(struct metrics *metrics, const char *where);
 
-/* A connection: its index, to be watched for input; or -1: none, or one too many, which is closed at once. */
+/* A connection: its index, to be watched for input; -errno: none; -EBUSY: one too many, which is closed at once. */
 int metrics_accept(struct metrics *metrics, baton_nsec now_at);
 
 /*

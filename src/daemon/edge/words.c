@@ -101,5 +101,7 @@ void words_report(const struct server_report *report, char *ret_text, size_t siz
         (void)snprintf(ret_text, size, "the running tasks could not be planned again, the plan stays: %s",
                        why);
         break;
+    case REPORT_KINDS:
+        break;
     }
 }

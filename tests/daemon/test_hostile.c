@@ -1,0 +1,525 @@
+/* Either side as no honest one would be: clients that leave in odd ways, talk nonsense or never give way; daemons that are none. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "client/session.h"
+#include "fixture.h"
+#include "harness.h"
+#include "raw.h"
+#include "wire/page.h"
+
+#define PLAIN  "probe: false\nrealtime: false\n"
+#define DEVICE "test:0"
+
+static struct frame ask(struct raw *raw, enum query_what what, uint32_t index)
+{
+    struct frame query = {.type = FRAME_QUERY, .query = {.what = what, .index = index}};
+    struct frame answer = {0};
+
+    raw_send(raw, &query);
+    do
+        ck_assert_msg(raw_receive(raw, &answer), "the daemon hung up");
+    while (answer.type < FRAME_ABOUT_DAEMON); /* grants and plans */
+    return answer;
+}
+
+static void open_monitor(const struct fixture *fixture, struct raw *monitor)
+{
+    struct frame hello = {.type = FRAME_HELLO, .hello = {.version = FRAME_VERSION, .flags = HELLO_MONITOR}};
+    struct frame welcome;
+
+    *monitor = (struct raw){.fd = raw_connect(fixture), .page = -1};
+    raw_send(monitor, &hello);
+    ck_assert(raw_receive(monitor, &welcome));
+}
+
+/* Asks for the execution engine of DEVICE, and maps the page. */
+static struct page *request(struct raw *raw)
+{
+    struct frame attach = {.type = FRAME_ATTACH, .attach = {.device = DEVICE}};
+    struct frame wish = {.type = FRAME_REQUEST, .request = {.epoch = 1}};
+    struct page *page = mmap(NULL, PAGE_SIZE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, raw->page, 0);
+
+    ck_assert_ptr_ne(page, MAP_FAILED);
+    raw_send(raw, &attach);
+    raw_send(raw, &wish);
+    (void)ask(raw, QUERY_DAEMON, 0); /* heard */
+    return page;
+}
+
+static bool holds(const struct page *page)
+{
+    return lease_word_state(atomic_load(&page->leases[0].word)) == LEASE_STATE_BUSY;
+}
+
+/* ---- clients ---- */
+
+static bool is_draining(void *monitor)
+{
+    struct frame answer = ask(monitor, QUERY_CLIENT, 0);
+
+    return answer.type == FRAME_ABOUT_CLIENT && answer.about_client.state == CLIENT_DRAINING;
+}
+
+static bool nobody_is_there(void *monitor)
+{
+    return ask(monitor, QUERY_DAEMON, 0).about_daemon.clients == 0;
+}
+
+/* Holds the engine, loses its connection, says later that it is done, and lives on. */
+static void leave_early(const struct fixture *fixture, int left)
+{
+    struct raw raw, monitor;
+    struct frame welcome;
+    struct page *page;
+
+    open_monitor(fixture, &monitor);
+    raw_open(fixture, &raw, &welcome);
+    page = request(&raw);
+    close(raw.fd);
+    fixture_wait(is_draining, &monitor, "the daemon has noticed");
+    atomic_store(&page->leases[0].word, lease_word_make(LEASE_STATE_NONE, 0, 0, 1));
+    fixture_wait(nobody_is_there, &monitor, "its word is believed");
+    raw_close(&monitor);
+    (void)!write(left, "l", 1);
+    pause();
+}
+
+START_TEST(who_left_before_its_process_ended_takes_nobody_along)
+{
+    struct fixture fixture;
+    struct frame welcome;
+    struct raw next;
+    struct page *page;
+    int left[2];
+    pid_t early;
+    char byte;
+
+    fixture_start(&fixture, PLAIN, NULL);
+    ck_assert_int_eq(pipe(left), 0);
+    early = fork();
+    if (early == 0)
+        leave_early(&fixture, left[1]);
+    ck_assert_int_eq(read(left[0], &byte, 1), 1);
+    raw_open(&fixture, &next, &welcome); /* takes its place */
+    page = request(&next);
+    ck_assert(holds(page));
+    kill(early, SIGKILL);
+    waitpid(early, NULL, 0);
+    for (unsigned i = 0; i < 3; i++) /* the daemon looks at the end of a process before it hears these */
+        ck_assert_uint_eq(ask(&next, QUERY_ENGINE, 0).about_engine.holder, welcome.welcome.client);
+    raw_close(&next);
+    fixture_done(&fixture);
+}
+END_TEST
+
+START_TEST(names_are_one_line_of_text_whatever_a_client_calls_itself)
+{
+    static const struct {
+        const char *said, *kept;
+    } names[] = {
+        {"a\nbatond: b\x1b[2J", "a?batond: b?[2J"},
+        {"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x8e\xbc", "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x8e\xbc"},
+        {"caf\xe9", "caf?"},
+        {"\xc0\xaf\xed\xa0\x80\xc2\x9b\x7f", "????????"}, /* overlong, surrogate, terminal control */
+        {"cut \xe2\x82", "cut ??"},
+    };
+    struct frame hello = {.type = FRAME_HELLO, .hello = {.version = FRAME_VERSION}};
+    struct fixture fixture;
+    struct raw monitor;
+
+    fixture_start(&fixture, PLAIN, NULL);
+    open_monitor(&fixture, &monitor);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct raw raw = {.fd = raw_connect(&fixture), .page = -1};
+        struct frame answer;
+
+        (void)snprintf(hello.hello.name, sizeof hello.hello.name, "%s", names[i].said);
+        raw_send(&raw, &hello);
+        ck_assert(raw_receive(&raw, &answer));
+        answer = ask(&monitor, QUERY_CLIENT, 0);
+        ck_assert_int_eq(answer.type, FRAME_ABOUT_CLIENT);
+        ck_assert_str_eq(answer.about_client.name, names[i].kept);
+        raw_close(&raw);
+        fixture_wait(nobody_is_there, &monitor, "it has left");
+    }
+    raw_close(&monitor);
+    fixture_done(&fixture);
+}
+END_TEST
+
+/* Newcomers that there is no room for stay where they are; the daemon does not ask for them without end. */
+START_TEST(a_daemon_out_of_descriptors_sleeps_and_serves_again)
+{
+    enum { NEWCOMERS = 40 };
+    const struct rlimit few = {20, 20};
+    struct timespec moment = {0, 400 * NSEC_PER_MS};
+    struct fixture fixture;
+    struct puppet puppet;
+    int newcomers[NEWCOMERS];
+    double before;
+
+    fixture_start(&fixture, PLAIN, NULL);
+    ck_assert_int_eq(prlimit(fixture.daemon, RLIMIT_NOFILE, &few, NULL), 0);
+    for (unsigned i = 0; i < NEWCOMERS; i++)
+        newcomers[i] = raw_connect(&fixture);
+    before = fixture_cpu_ms(fixture.daemon);
+    nanosleep(&moment, NULL);
+    ck_assert_double_lt(fixture_cpu_ms(fixture.daemon) - before, 100);
+    for (unsigned i = 0; i < NEWCOMERS; i++)
+        close(newcomers[i]);
+    puppet = puppet_start(&fixture, "next", 50, DEVICE);
+    puppet_do(&puppet, PUPPET_BEGIN, 'B');
+    puppet_quit(&puppet);
+    fixture_done(&fixture);
+}
+END_TEST
+
+/* Nobody reads the log, and a client does nothing but what is worth a line. */
+START_TEST(a_full_log_stops_nobody)
+{
+    struct frame attach = {.type = FRAME_ATTACH, .attach = {.index = 31, .device = "test:one-too-many"}};
+    struct fixture fixture;
+    struct frame answer;
+    struct raw raw;
+    char path[96];
+    int log;
+
+    fixture_start(&fixture, PLAIN, NULL); /* for the folder */
+    fixture_kill_daemon(&fixture, SIGTERM);
+    (void)snprintf(path, sizeof path, "%s/log", fixture.folder);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    log = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    ck_assert_int_ge(fcntl(log, F_SETPIPE_SZ, 4096), 0);
+    ck_assert_int_eq(setenv("BATON_TEST_LOG", path, 1), 0);
+    (void)!write(log, path, strlen(path)); /* the page is in use: there is no room for another */
+    fixture_restart(&fixture, NULL);
+    raw_open(&fixture, &raw, &answer);
+    for (unsigned i = 0; i < 8; i++) {
+        struct frame fill = {.type = FRAME_ATTACH, .attach = {.index = i}};
+
+        (void)snprintf(fill.attach.device, sizeof fill.attach.device, "test:%u", i);
+        raw_send(&raw, &fill);
+    }
+    for (unsigned i = 0; i < 200; i++) {
+        raw_send(&raw, &attach);
+        do
+            ck_assert(raw_receive(&raw, &answer));
+        while (answer.type != FRAME_REFUSED);
+    }
+    raw_close(&raw);
+    fixture_done(&fixture);
+}
+END_TEST
+
+static bool lines_are_few(const char *path)
+{
+    unsigned lines = 0;
+    FILE *file = fopen(path, "r");
+    int c;
+
+    while (file && (c = fgetc(file)) != EOF)
+        lines += c == '\n';
+    if (file)
+        (void)fclose(file);
+    return lines < 40;
+}
+
+START_TEST(a_client_cannot_fill_the_log)
+{
+    struct fixture fixture;
+    char path[96];
+
+    fixture_start(&fixture, PLAIN, NULL);
+    fixture_kill_daemon(&fixture, SIGTERM);
+    (void)snprintf(path, sizeof path, "%s/log", fixture.folder);
+    ck_assert_int_eq(setenv("BATON_TEST_LOG", path, 1), 0);
+    fixture_restart(&fixture, NULL);
+    for (unsigned i = 0; i < 300; i++) {
+        struct raw raw = {.fd = raw_connect(&fixture), .page = -1};
+        struct frame answer;
+
+        (void)!send(raw.fd, "this is no message at all", 25, MSG_NOSIGNAL);
+        ck_assert(!raw_receive(&raw, &answer));
+        raw_close(&raw);
+    }
+    ck_assert(lines_are_few(path));
+    fixture_done(&fixture);
+}
+END_TEST
+
+/* ---- real-time standing ---- */
+
+static bool is_fifo(void *puppet)
+{
+    return (sched_getscheduler(((struct puppet *)puppet)->pid) & ~SCHED_RESET_ON_FORK) == SCHED_FIFO;
+}
+
+static bool is_ordinary(void *puppet)
+{
+    return (sched_getscheduler(((struct puppet *)puppet)->pid) & ~SCHED_RESET_ON_FORK) == SCHED_OTHER;
+}
+
+/* A holder that is asked to give way; false: without boosts, as there is no permission. */
+static bool boosted_holder(struct fixture *fixture, const char *config, struct puppet *ret_holder,
+                           struct puppet *ret_urgent)
+{
+    fixture_start(fixture, config, NULL);
+    *ret_holder = puppet_start(fixture, "holder", 10, DEVICE);
+    *ret_urgent = puppet_start(fixture, "urgent", 80, DEVICE);
+    if ((sched_getscheduler(fixture->daemon) & ~SCHED_RESET_ON_FORK) != SCHED_FIFO)
+        return false;
+    puppet_do(ret_holder, PUPPET_REGISTER, 'G');
+    puppet_do(ret_holder, PUPPET_BEGIN, 'B');
+    puppet_do(ret_urgent, PUPPET_ASK, 'A');
+    fixture_wait(is_fifo, ret_holder, "the holder is boosted");
+    return true;
+}
+
+START_TEST(what_a_killed_daemon_raised_is_put_back)
+{
+    struct fixture fixture;
+    struct puppet holder, urgent;
+
+    if (boosted_holder(&fixture, "probe: false\noverdue_ms: 60000\n", &holder, &urgent)) {
+        fixture_kill_daemon(&fixture, SIGKILL);
+        fixture_wait(is_ordinary, &holder, "the holder is what it was");
+    }
+    puppet_kill(&holder);
+    puppet_kill(&urgent);
+    fixture_done(&fixture);
+}
+END_TEST
+
+START_TEST(who_never_gives_way_is_not_boosted_for_ever)
+{
+    struct fixture fixture;
+    struct puppet holder, urgent;
+
+    if (boosted_holder(&fixture, "probe: false\noverdue_ms: 500\n", &holder, &urgent))
+        fixture_wait(is_ordinary, &holder, "the boost has ended");
+    puppet_kill(&holder);
+    puppet_kill(&urgent);
+    fixture_done(&fixture);
+}
+END_TEST
+
+/* ---- daemons ---- */
+
+static unsigned open_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    unsigned n = 0;
+
+    ck_assert_ptr_nonnull(folder);
+    while (readdir(folder))
+        n++;
+    (void)closedir(folder);
+    return n;
+}
+
+/* Not a daemon: a socket at the usual place. */
+static int impostor(struct fixture *fixture)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    harness_folder(fixture->folder);
+    (void)snprintf(fixture->socket, sizeof fixture->socket, "%s/s", fixture->folder);
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", fixture->socket);
+    ck_assert_int_eq(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    ck_assert_int_eq(listen(fd, 8), 0);
+    return fd;
+}
+
+static int new_page(void)
+{
+    int fd = memfd_create("page", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    struct page *page;
+
+    ck_assert_int_eq(ftruncate(fd, (off_t)PAGE_SIZE_BYTES), 0);
+    ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
+    page = mmap(NULL, PAGE_SIZE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    ck_assert_ptr_ne(page, MAP_FAILED);
+    page_init(page, 1, 1);
+    (void)munmap(page, PAGE_SIZE_BYTES);
+    return fd;
+}
+
+/* A frame, and this descriptor so many times. */
+static void send_with(int to, const struct frame *frame, int fd, unsigned times)
+{
+    union {
+        char room[CMSG_SPACE(2 * sizeof(int))];
+        struct cmsghdr align;
+    } control = {0};
+    uint8_t bytes[FRAME_MAX_SIZE];
+    struct iovec vector = {bytes, frame_encode(frame, bytes)};
+    struct msghdr message = {.msg_iov = &vector,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = CMSG_SPACE(times * sizeof(int))};
+    struct cmsghdr *part = CMSG_FIRSTHDR(&message);
+
+    part->cmsg_level = SOL_SOCKET;
+    part->cmsg_type = SCM_RIGHTS;
+    part->cmsg_len = CMSG_LEN(times * sizeof(int));
+    for (unsigned i = 0; i < times; i++)
+        memcpy(CMSG_DATA(part) + i * sizeof(int), &fd, sizeof fd);
+    ck_assert_int_gt(sendmsg(to, &message, MSG_NOSIGNAL), 0);
+}
+
+static const struct frame welcome = {
+    .type = FRAME_WELCOME,
+    .welcome = {.version = FRAME_VERSION, .generation = 1, .client = 1, .page_size = PAGE_SIZE_BYTES}};
+
+static void *open_session(void *fixture)
+{
+    struct settings settings = fixture_settings(fixture, "victim", 50);
+    struct session *session = NULL;
+
+    ck_assert_int_eq(session_open(&settings, NULL, &session), 0);
+    return session;
+}
+
+static bool has_few_descriptors(void *most)
+{
+    return open_descriptors() <= *(unsigned *)most;
+}
+
+START_TEST(descriptors_that_nobody_asked_for_are_closed)
+{
+    struct frame nonsense = {.type = FRAME_PLACED};
+    struct fixture fixture;
+    void *session = NULL;
+    pthread_t opener;
+    unsigned most;
+    int listener = impostor(&fixture);
+    int page = new_page();
+    int fd;
+
+    ck_assert_int_eq(pthread_create(&opener, NULL, open_session, &fixture), 0);
+    fd = accept(listener, NULL, NULL);
+    send_with(fd, &welcome, page, 1);
+    ck_assert_int_eq(pthread_join(opener, &session), 0);
+    ck_assert(session_online(session));
+    most = open_descriptors() + 4;
+    for (unsigned i = 0; i < 100; i++)
+        send_with(fd, &nonsense, page, 2);
+    nonsense.type = FRAME_GRANT; /* of a lease that does not exist: the last that it hears */
+    send_with(fd, &nonsense, page, 2);
+    while (recv(fd, &(char){0}, 1, 0) > 0)
+        ; /* it hangs up, so all was read */
+    fixture_wait(has_few_descriptors, &most, "what came is closed");
+    close(fd);
+    session_close(session);
+    close(listener);
+}
+END_TEST
+
+START_TEST(a_daemon_that_welcomes_and_hangs_up_is_not_asked_without_pause)
+{
+    enum { TIMES = 3 };
+    struct fixture fixture;
+    void *session = NULL;
+    pthread_t opener;
+    baton_nsec begin_at = 0;
+    int listener = impostor(&fixture);
+    int page = new_page();
+
+    ck_assert_int_eq(pthread_create(&opener, NULL, open_session, &fixture), 0);
+    for (unsigned i = 0; i < TIMES; i++) {
+        int fd = accept(listener, NULL, NULL);
+
+        if (i == 0)
+            begin_at = clock_now();
+        send_with(fd, &welcome, page, 1);
+        close(fd);
+    }
+    /* A second between one and the next, however that is spent. */
+    ck_assert_int_ge(clock_now() - begin_at, (TIMES - 1) * NSEC_PER_SEC * 9 / 10);
+    ck_assert_int_eq(pthread_join(opener, &session), 0);
+    close(listener);
+    session_close(session);
+}
+END_TEST
+
+/* ---- programs ---- */
+
+/* Everything from 3 on is closed, and the numbers go to files: whoever still writes to, reads from or closes them is found out. */
+static int work_without_descriptors(const struct fixture *fixture)
+{
+    struct settings settings = fixture_settings(fixture, "closes", 50);
+    struct session *session = NULL;
+    struct lease *lease = NULL;
+    int files[16];
+    int status = 0;
+
+    if (session_open(&settings, NULL, &session) || lease_open(session, DEVICE, LEASE_EXECUTION, &lease))
+        return 2;
+    (void)close_range(3, ~0U, 0);
+    for (unsigned i = 0; i < 16; i++) {
+        char path[128];
+
+        (void)snprintf(path, sizeof path, "%s/file%u", fixture->folder, i);
+        files[i] = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (write(files[i], "mine, all of it", 15) != 15 || lseek(files[i], 5, SEEK_SET) != 5)
+            return 3;
+    }
+    for (unsigned round = 0; round < 20; round++) {
+        if (lease_try_begin(lease) != LEASE_BEGUN && lease_request(lease, 0) == LEASE_ASK &&
+            lease_wait(lease, clock_now() + 20 * NSEC_PER_SEC) != LEASE_BEGUN)
+            return 4;
+        lease_arm_reaper(lease, true);
+        lease_arm_reaper(lease, false);
+        lease_end(lease);
+    }
+    session_close(session);
+    for (unsigned i = 0; i < 16; i++) {
+        char text[32];
+
+        if (lseek(files[i], 0, SEEK_CUR) != 5 || pread(files[i], text, sizeof text, 0) != 15 ||
+            memcmp(text, "mine, all of it", 15) != 0)
+            status = 5;
+    }
+    return status;
+}
+
+START_TEST(a_program_that_closes_all_descriptors_goes_on_and_finds_its_files_untouched)
+{
+    struct fixture fixture;
+    int status = -1;
+    pid_t pid;
+
+    fixture_start(&fixture, PLAIN, NULL);
+    pid = fork();
+    if (pid == 0)
+        _exit(work_without_descriptors(&fixture));
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+    fixture_done(&fixture);
+}
+END_TEST
+
+HARNESS_MAIN("hostile", 60, who_left_before_its_process_ended_takes_nobody_along,
+             names_are_one_line_of_text_whatever_a_client_calls_itself,
+             a_daemon_out_of_descriptors_sleeps_and_serves_again, a_full_log_stops_nobody,
+             a_client_cannot_fill_the_log, what_a_killed_daemon_raised_is_put_back,
+             who_never_gives_way_is_not_boosted_for_ever, descriptors_that_nobody_asked_for_are_closed,
+             a_daemon_that_welcomes_and_hangs_up_is_not_asked_without_pause,
+             a_program_that_closes_all_descriptors_goes_on_and_finds_its_files_untouched)

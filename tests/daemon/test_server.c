@@ -1,0 +1,118 @@
+/* The server alone, for what real processes cannot be made to do at will. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/server.h"
+#include "harness.h"
+
+#define DEVICE "test:0"
+
+static struct page *shared; /* of the latest client */
+
+static int page_new(void *user, unsigned peer, struct page **ret_page)
+{
+    (void)user;
+    (void)peer;
+    shared = *ret_page = aligned_alloc(64, PAGE_SIZE_BYTES);
+    memset(*ret_page, 0, PAGE_SIZE_BYTES);
+    return 0;
+}
+
+static void page_free(void *user, unsigned peer, struct page *page)
+{
+    (void)user;
+    (void)peer;
+    free(page);
+}
+
+static void wake(void *user, lease_word *word)
+{
+    (void)user;
+    (void)word;
+}
+
+static void report(void *user, const struct server_report *what)
+{
+    (void)user;
+    (void)what;
+}
+
+static struct server *start(void)
+{
+    static struct config config;
+    const struct server_host host = {
+        .page_new = page_new, .page_free = page_free, .wake = wake, .report = report};
+    const struct server_start begin = {.generation = 1, .pid = 1, .now_at = NSEC_PER_SEC};
+    struct server *server = NULL;
+
+    config_init(&config);
+    ck_assert_int_eq(server_new(&config, &host, &begin, &server), 0);
+    return server;
+}
+
+static void say(struct server *server, unsigned peer, const struct frame *frame, baton_nsec now_at)
+{
+    uint8_t bytes[FRAME_MAX_SIZE];
+
+    ck_assert_int_eq(server_receive(server, peer, bytes, frame_encode(frame, bytes), now_at), 0);
+}
+
+static unsigned join(struct server *server, bool unwatched)
+{
+    const struct credentials who = {.pid = 4711, .uid = 1000, .gid = 1000, .unwatched = unwatched};
+    struct frame hello = {.type = FRAME_HELLO, .hello = {.version = FRAME_VERSION, .name = "test"}};
+    unsigned peer = 0;
+
+    ck_assert_int_eq(server_accept(server, &who, NSEC_PER_SEC, &peer), 0);
+    say(server, peer, &hello, NSEC_PER_SEC);
+    return peer;
+}
+
+/* Its connection ends while it holds an engine, and nobody will ever say that its process has ended. */
+START_TEST(an_engine_comes_back_from_a_process_that_cannot_be_watched)
+{
+    struct frame attach = {.type = FRAME_ATTACH, .attach = {.device = DEVICE}};
+    struct frame request = {.type = FRAME_REQUEST, .request = {.epoch = 1}};
+    struct server *server = start();
+    unsigned peer = join(server, true);
+    baton_nsec now_at = 2 * NSEC_PER_SEC;
+
+    say(server, peer, &attach, now_at);
+    say(server, peer, &request, now_at);
+    ck_assert_int_eq(lease_word_state(atomic_load(&shared->leases[0].word)), LEASE_STATE_BUSY);
+    ck_assert(server_lost(server, peer, now_at));
+    ck_assert(!server_engine_free(server, DEVICE, FRAME_ENGINE_EXECUTION));
+    while (server_has(server, peer) && now_at < 4 * NSEC_PER_SEC) {
+        now_at = server_next_at(server);
+        server_tick(server, now_at);
+    }
+    ck_assert(!server_has(server, peer));
+    ck_assert(server_engine_free(server, DEVICE, FRAME_ENGINE_EXECUTION));
+    server_free(server);
+}
+END_TEST
+
+START_TEST(questions_about_what_does_not_exist_have_an_answer)
+{
+    static const uint32_t indexes[] = {8, 64, 65, INT32_MAX, (uint32_t)INT32_MAX + 1, UINT32_MAX};
+    struct server *server = start();
+    unsigned peer = join(server, false);
+
+    for (uint32_t what = 0; what < 12; what++) {
+        for (size_t i = 0; i < sizeof indexes / sizeof indexes[0]; i++) {
+            struct frame query = {
+                .type = FRAME_QUERY,
+                .query = {.what = what, .index = indexes[i], .cursor = UINT64_MAX - indexes[i]}};
+            const uint8_t *bytes;
+
+            server_sent(server, peer, server_pending(server, peer, &bytes));
+            say(server, peer, &query, NSEC_PER_SEC);
+            ck_assert_uint_gt(server_pending(server, peer, &bytes), 0);
+        }
+    }
+    server_free(server);
+}
+END_TEST
+
+HARNESS_MAIN("server", 10, an_engine_comes_back_from_a_process_that_cannot_be_watched,
+             questions_about_what_does_not_exist_have_an_answer)
