@@ -64,6 +64,8 @@ static void run_daemon(void)
     char folder[PATH_SIZE - 16];
     char path[PATH_SIZE];
 
+    /* It outlives us: whoever waits for the end of a pipe, or for a lock, that we were handed must not wait for it. */
+    (void)close_range(3, ~0U, 0);
     if (own_folder(path) == 0 && snprintf(folder, sizeof folder, "%s", path) < (int)sizeof folder) {
         (void)snprintf(path, sizeof path, "%s/batond", folder);
         (void)execl(path, "batond", "--idle-exit", IDLE_EXIT_MS, (char *)NULL);
