@@ -28,11 +28,11 @@ enum translate_mode {
 
 /* What the driver says of a device. Strings are borrowed for the call; NULL is "". */
 struct translate_device {
-    const char *version;    /* CL_DEVICE_VERSION, e.g. "OpenCL 3.0 PoCL HSTR: ..." */
+    const char *version;    /* CL_DEVICE_VERSION, e.g. "OpenCL 3.0 PoCL HSTR: ...": also tells whose habits to expect */
     const char *c_version;  /* CL_DEVICE_OPENCL_C_VERSION, e.g. "OpenCL C 1.2 PoCL" */
     const char *extensions; /* CL_DEVICE_EXTENSIONS, separated by spaces */
     const char *features;   /* names of CL_DEVICE_OPENCL_C_FEATURES (3.0), separated by spaces */
-    /* Platform name, device name, driver version, in any form: part of the cache key, and tells whose habits to expect. */
+    /* Device name, driver version, in any form: part of the cache key. */
     const char *driver;
     const char *defines;   /* further macros of the driver, "NAME" or "NAME=VALUE", separated by spaces */
     uint32_t address_bits; /* CL_DEVICE_ADDRESS_BITS: 64 or 32 */

@@ -181,6 +181,14 @@ static void scan_source(cl_program program)
     }
 }
 
+/* There is no preprocessor here: an #error counts where no condition stands before it, and conditions hold. */
+static bool has_error(const char *source)
+{
+    const char *error = strstr(source, "#error"), *condition = strstr(source, "#if");
+
+    return error && (!condition || error < condition);
+}
+
 static cl_int build(cl_program program, const char *options, bool executable, const char *call)
 {
     cl_int code = fake_script_fail(call);
@@ -192,7 +200,7 @@ static cl_int build(cl_program program, const char *options, bool executable, co
     if (atomic_load(&program->n_attached))
         return CL_INVALID_OPERATION;
     (void)snprintf(program->options, sizeof program->options, "%s", options ? options : "");
-    if (strstr(program->source, "#error")) {
+    if (has_error(program->source)) {
         program->status = CL_BUILD_ERROR;
         program->log = "error: #error\n";
         return executable ? CL_BUILD_PROGRAM_FAILURE : CL_COMPILE_PROGRAM_FAILURE;

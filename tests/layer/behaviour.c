@@ -127,28 +127,16 @@ static void binaries(void)
     free(outputs[0]);
 }
 
-/* A kernel that is compiled with an embedded header, and linked. */
-static void headers(void)
+/* Launches scale(a, 3) of the program, which adds 1, on 64 zeros in groups of 4. */
+static void scale_computes(cl_program program)
 {
-    const char *header_text = "#define PLUS(a, b) ((a) + (b))\n";
-    const char *text = "#include \"inc/plus.h\"\nkernel void scale(global int *a, int factor)\n"
-                       "{ size_t i = get_global_id(0); a[i] = PLUS(a[i] * factor, 1); }\n";
     enum { N = 64 };
-    cl_program header = clCreateProgramWithSource(context, 1, &header_text, NULL, NULL),
-               part = clCreateProgramWithSource(context, 1, &text, NULL, NULL), whole;
-    const char *name = "inc/plus.h";
-    size_t global = N, local = 4;
     cl_int code, wrong = 0, values[N] = {0}, factor = 3;
-    cl_kernel kernel;
-    cl_mem mem;
+    cl_kernel kernel = clCreateKernel(program, "scale", &code);
+    cl_mem mem =
+        clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof values, values, NULL);
+    size_t global = N, local = 4;
 
-    check("it compiles with its header",
-          clCompileProgram(part, 0, NULL, "", 1, &header, &name, NULL, NULL) == CL_SUCCESS);
-    clReleaseProgram(header);
-    whole = clLinkProgram(context, 0, NULL, "", 1, &part, NULL, NULL, &code);
-    check("it links", code == CL_SUCCESS);
-    kernel = clCreateKernel(whole, "scale", &code);
-    mem = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof values, values, NULL);
     clSetKernelArg(kernel, 0, sizeof mem, &mem);
     clSetKernelArg(kernel, 1, sizeof factor, &factor);
     clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL);
@@ -158,12 +146,44 @@ static void headers(void)
     check("its kernel computes", wrong == 0);
     clReleaseKernel(kernel);
     clReleaseMemObject(mem);
+}
+
+/* A kernel that is compiled with an embedded header, and linked. */
+static void headers(void)
+{
+    const char *header_text = "#define PLUS(a, b) ((a) + (b))\n";
+    const char *text = "#include \"inc/plus.h\"\nkernel void scale(global int *a, int factor)\n"
+                       "{ size_t i = get_global_id(0); a[i] = PLUS(a[i] * factor, 1); }\n";
+    cl_program header = clCreateProgramWithSource(context, 1, &header_text, NULL, NULL),
+               part = clCreateProgramWithSource(context, 1, &text, NULL, NULL), whole;
+    const char *name = "inc/plus.h";
+    cl_int code;
+
+    check("it compiles with its header",
+          clCompileProgram(part, 0, NULL, "", 1, &header, &name, NULL, NULL) == CL_SUCCESS);
+    clReleaseProgram(header);
+    whole = clLinkProgram(context, 0, NULL, "", 1, &part, NULL, NULL, &code);
+    check("it links", code == CL_SUCCESS);
+    scale_computes(whole);
     clReleaseProgram(whole);
     clReleaseProgram(part);
 }
 
-/* The same in a process of its own, whose statistics tell how the kernel ran. */
-static void headers_in_pieces(const char *self)
+/* A kernel whose text asks for the versions of the device and of the language: the rewriting must know them as the driver does. */
+static void versions(void)
+{
+    const char *text = "#if __OPENCL_VERSION__ >= CL_VERSION_1_2 && __OPENCL_C_VERSION__ >= 110\n"
+                       "kernel void scale(global int *a, int factor)\n"
+                       "{ size_t i = get_global_id(0); a[i] = a[i] * factor + 1; }\n#endif\n";
+    cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, NULL);
+
+    check("it builds", clBuildProgram(program, 0, NULL, "", NULL, NULL) == CL_SUCCESS);
+    scale_computes(program);
+    clReleaseProgram(program);
+}
+
+/* One of these in a process of its own, whose statistics tell how the kernel ran. */
+static void runs_in_pieces(const char *self, const char *part)
 {
     char path[] = "/tmp/baton-test-behaviour-XXXXXX", text[4096] = "";
     int fd = mkstemp(path), status = -1;
@@ -172,11 +192,11 @@ static void headers_in_pieces(const char *self)
 
     if (pid == 0) {
         setenv("BATON_STATS", path, 1);
-        execl(self, self, "headers", (char *)NULL);
+        execl(self, self, part, (char *)NULL);
         _exit(127);
     }
     waitpid(pid, &status, 0);
-    check("a program with an embedded header runs", WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    check("a program with an embedded header, or one that asks for versions, runs", WIFEXITED(status) && WEXITSTATUS(status) == 0);
     if (read(fd, text, sizeof text - 1) <= 0) { /* written beside and renamed */
         close(fd);
         fd = open(path, O_RDONLY);
@@ -221,11 +241,15 @@ int main(int argc, char **argv)
     context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
     queue = clCreateCommandQueue(context, device, 0, NULL);
     if (argc > 1) {
-        headers();
+        if (!strcmp(argv[1], "versions"))
+            versions();
+        else
+            headers();
         return failed != 0;
     }
     hidden_extensions();
-    headers_in_pieces(argv[0]);
+    runs_in_pieces(argv[0], "headers");
+    runs_in_pieces(argv[0], "versions");
     failed_callback();
     binaries();
     nothing_outlives_its_release();

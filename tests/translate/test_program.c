@@ -532,8 +532,11 @@ START_TEST(what_cannot_be_understood_is_refused_with_its_reason)
     expect_whole(simple, "-DNAME=\"a b\"", "quotes");
     expect_whole(simple, "-D", "without a value");
     expect_whole("#error no\n", "", "#error");
-    expect_whole("#define F(a) a\nint x = F(\n#ifdef A\n1\n#endif\n);\n", "",
+    expect_whole("#define F(a) a\nint x = F(\n#define A\n1\n);\n", "", "directive within the arguments");
+    expect_whole("#define F(a) a\nint x = F(\n#if 1\n1\n#pragma unroll\n#endif\n);\n", "",
                  "directive within the arguments");
+    expect_whole("#define F(a) a\nint x = F(\n#if 0\n1);\n#endif\n", "", "arguments of macro F");
+    expect_whole("#define F(a) a\nint x = F(\n#if 1\n1);\n", "", "#if without #endif");
     expect_whole("__kernel void k(void) { undeclared(); }", "", "does not compile here: line 1");
 }
 END_TEST

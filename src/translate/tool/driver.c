@@ -19,13 +19,13 @@ static unsigned version_of(const char *text)
  */
 static unsigned language_of(const struct driver *driver, const struct options *options)
 {
-    bool pocl = strcasestr(driver->name, "pocl") || strcasestr(driver->version, "pocl");
-    unsigned version;
+    unsigned version = version_of(driver->c_version);
 
     if (options->standard)
         return version_of(options->standard);
-    version = version_of(pocl ? driver->version : driver->c_version);
-    return version > 120 && !pocl ? 120 : version;
+    if (strstr(driver->version, "PoCL"))
+        return version_of(driver->version);
+    return version > 120 ? 120 : version;
 }
 
 const char *driver_standard(const struct driver *driver, const struct options *options)

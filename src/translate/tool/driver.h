@@ -6,12 +6,11 @@
 #include "translate/tool/preprocess.h"
 
 struct driver {
-    const char *version;    /* CL_DEVICE_VERSION */
+    const char *version;    /* CL_DEVICE_VERSION: also tells whose habits to expect */
     const char *c_version;  /* CL_DEVICE_OPENCL_C_VERSION */
     const char *extensions; /* each list separated by spaces */
     const char *features;
     const char *defines;
-    const char *name;
     unsigned address_bits;
     bool images;
     bool little_endian;

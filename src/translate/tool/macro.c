@@ -315,14 +315,9 @@ static bool read_arguments(struct preprocessor *pp, const struct macro *macro, s
     args.expanded = text_alloc(room, sizeof *args.expanded);
     args.done = text_alloc(room, sizeof *args.done);
     link = &args.raw[0];
-    for (at = open->next; at && !pp->refusal.reason[0]; at = at->next) {
+    for (at = open->next; (at = preprocess_next(pp, at, macro)); at = at->next) {
         if (!depth && token_is(at, ")"))
             break;
-        if (at->begins_line && token_is(at, "#")) {
-            refuse(&pp->refusal, "line %u: directive within the arguments of macro %s", at->line,
-                   macro->name);
-            return false;
-        }
         if (!depth && token_is(at, ",") && !(macro->variadic && args.n == macro->n_params)) {
             if (++args.n > room)
                 break;

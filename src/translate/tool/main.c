@@ -39,7 +39,7 @@ static int read_record(struct request *request, const struct record *record, siz
         const char *tag;
         const char **target;
     } strings[] = {{"vers", &driver->version},  {"cver", &driver->c_version}, {"exts", &driver->extensions},
-                   {"feat", &driver->features}, {"defs", &driver->defines},   {"drvr", &driver->name}};
+                   {"feat", &driver->features}, {"defs", &driver->defines}};
 
     for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
         if (!strcmp(record->tag, strings[i].tag)) {
@@ -60,7 +60,7 @@ static int read_record(struct request *request, const struct record *record, siz
     } else if (!strcmp(record->tag, "hdrt") && request->n_headers) {
         request->headers[request->n_headers - 1].text = (const char *)record->bytes;
         request->headers[request->n_headers - 1].length = record->length;
-    } else if (strcmp(record->tag, "cwd ") != 0) {
+    } else if (strcmp(record->tag, "cwd ") != 0 && strcmp(record->tag, "drvr") != 0) { /* these two are for the cache's key */
         return 2;
     }
     return 0;
@@ -160,7 +160,6 @@ static int show(int argc, char **argv)
                                          .extensions = "cl_khr_fp64",
                                          .features = "",
                                          .defines = "",
-                                         .name = "PoCL",
                                          .address_bits = 64,
                                          .images = true,
                                          .little_endian = true}};
@@ -216,7 +215,7 @@ int main(int argc, char **argv)
 {
     struct request request = {
         .driver = {
-            .version = "", .c_version = "", .extensions = "", .features = "", .defines = "", .name = ""}};
+            .version = "", .c_version = "", .extensions = "", .features = "", .defines = ""}};
     struct report report = {0};
     size_t length;
     char *bytes;

@@ -18,12 +18,6 @@ struct group {
     bool had_else;
 };
 
-struct run {
-    struct preprocessor *pp;
-    struct group groups[DEEPEST_IF];
-    size_t n_groups;
-};
-
 /* Joining them would make another token. */
 static bool would_merge(const struct token *left, const struct token *right)
 {
@@ -79,34 +73,33 @@ static void write_line(struct preprocessor *pp, const char *directive, const str
     pp->last = NULL;
 }
 
-static bool keeping(const struct run *run)
+static bool keeping(const struct preprocessor *pp)
 {
-    return !run->n_groups || (run->groups[run->n_groups - 1].keep && run->groups[run->n_groups - 1].outside);
+    return !pp->n_groups || (pp->groups[pp->n_groups - 1].keep && pp->groups[pp->n_groups - 1].outside);
 }
 
-static void open_group(struct run *run, bool holds)
+static void open_group(struct preprocessor *pp, bool holds)
 {
-    if (run->n_groups == DEEPEST_IF) {
-        refuse(&run->pp->refusal, "#if nested too deeply");
+    if (pp->n_groups == DEEPEST_IF) {
+        refuse(&pp->refusal, "#if nested too deeply");
         return;
     }
-    run->groups[run->n_groups] = (struct group){.outside = keeping(run), .taken = holds, .keep = holds};
-    run->n_groups++;
+    pp->groups[pp->n_groups] = (struct group){.outside = keeping(pp), .taken = holds, .keep = holds};
+    pp->n_groups++;
 }
 
 /* #if, #ifdef, #ifndef, #elif, #else, #endif; false when it is none of them. */
-static bool conditional(struct run *run, const struct token *name, struct token *line)
+static bool conditional(struct preprocessor *pp, const struct token *name, struct token *line)
 {
-    struct preprocessor *pp = run->pp;
-    struct group *group = run->n_groups ? &run->groups[run->n_groups - 1] : NULL;
+    struct group *group = pp->n_groups ? &pp->groups[pp->n_groups - 1] : NULL;
 
     if (token_is(name, "if")) {
-        open_group(run, keeping(run) && condition_holds(pp, line, name->line));
+        open_group(pp, keeping(pp) && condition_holds(pp, line, name->line));
     } else if (token_is(name, "ifdef") || token_is(name, "ifndef")) {
-        if (keeping(run) && (!line || line->kind != TOKEN_NAME))
+        if (keeping(pp) && (!line || line->kind != TOKEN_NAME))
             refuse(&pp->refusal, "line %u: #%.*s without a name", name->line, (int)name->length, name->text);
         else
-            open_group(run, keeping(run) && macro_is_defined(pp, line) == token_is(name, "ifdef"));
+            open_group(pp, keeping(pp) && macro_is_defined(pp, line) == token_is(name, "ifdef"));
     } else if (token_is(name, "elif") || token_is(name, "else")) {
         bool is_else = token_is(name, "else");
 
@@ -121,7 +114,7 @@ static bool conditional(struct run *run, const struct token *name, struct token 
         if (!group)
             refuse(&pp->refusal, "line %u: #endif without #if", name->line);
         else
-            run->n_groups--;
+            pp->n_groups--;
     } else {
         return false;
     }
@@ -273,10 +266,9 @@ static void pragma(struct preprocessor *pp, struct token *line, const struct tok
     write_line(pp, "pragma", line, where->line);
 }
 
-/* Handles the directive at `hash`; the answer is what to read next. */
-static struct token *directive(struct run *run, struct token *hash)
+/* Handles the directive at `hash`, among the arguments of macro `within` where given; the answer is what to read next. */
+static struct token *directive(struct preprocessor *pp, struct token *hash, const struct macro *within)
 {
-    struct preprocessor *pp = run->pp;
     struct token *name = hash->next;
     struct token **end = &hash->next;
     struct token *line;
@@ -289,9 +281,11 @@ static struct token *directive(struct run *run, struct token *hash)
     if (name == rest)
         return rest; /* a # alone */
     line = name->next;
-    if (conditional(run, name, line) || !keeping(run))
+    if (conditional(pp, name, line) || !keeping(pp))
         return rest;
-    if (token_is(name, "define")) {
+    if (within) {
+        refuse(&pp->refusal, "line %u: directive within the arguments of macro %s", hash->line, within->name);
+    } else if (token_is(name, "define")) {
         macro_define(pp, line);
     } else if (token_is(name, "undef")) {
         undefine(pp, line, hash->line);
@@ -315,30 +309,38 @@ static struct token *directive(struct run *run, struct token *hash)
     return rest;
 }
 
+struct token *preprocess_next(struct preprocessor *pp, struct token *at, const struct macro *within)
+{
+    while (at && !pp->refusal.reason[0] && !at->made) { /* what macros have made is text, and wanted */
+        if (at->begins_line && token_is(at, "#"))
+            at = directive(pp, at, within);
+        else if (keeping(pp))
+            break;
+        else
+            at = at->next;
+    }
+    return pp->refusal.reason[0] ? NULL : at;
+}
+
 void preprocess(struct preprocessor *pp, const char *text, size_t length)
 {
     static const struct source_file program = {.name = "program", .folder = ""};
-    struct run *run = text_alloc(1, sizeof *run);
     struct token *token = lex(text, length, &program, &pp->refusal);
 
-    run->pp = pp;
+    pp->groups = text_alloc(DEEPEST_IF, sizeof *pp->groups);
     pp->line = 1;
-    while (token && !pp->refusal.reason[0]) {
-        if (token->begins_line && !token->made && token_is(token, "#")) {
-            token = directive(run, token);
-        } else if (!keeping(run)) {
-            token = token->next;
-        } else if (!macro_expand(pp, &token)) {
-            if (token_is(token, "_Pragma") || token_is(token, "__pragma"))
-                refuse(&pp->refusal, "line %u: _Pragma", token->line);
-            for (uint32_t i = 0; token->kind == TOKEN_NAME && i < token->length; i++)
-                if ((unsigned char)token->text[i] > 0x7e)
-                    refuse(&pp->refusal, "line %u: a name beyond ASCII", token->line);
-            write_token(pp, token);
-            token = token->next;
-        }
+    while ((token = preprocess_next(pp, token, NULL))) {
+        if (macro_expand(pp, &token))
+            continue;
+        if (token_is(token, "_Pragma") || token_is(token, "__pragma"))
+            refuse(&pp->refusal, "line %u: _Pragma", token->line);
+        for (uint32_t i = 0; token->kind == TOKEN_NAME && i < token->length; i++)
+            if ((unsigned char)token->text[i] > 0x7e)
+                refuse(&pp->refusal, "line %u: a name beyond ASCII", token->line);
+        write_token(pp, token);
+        token = token->next;
     }
-    if (run->n_groups)
+    if (pp->n_groups)
         refuse(&pp->refusal, "#if without #endif");
     if (pp->last)
         text_add(&pp->out, "\n", 1);

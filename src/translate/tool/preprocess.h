@@ -48,6 +48,8 @@ struct preprocessor {
     size_t n_folders;
     const struct include_header *headers;
     size_t n_headers;
+    struct group *groups; /* open #ifs, the innermost last; preprocess.c */
+    size_t n_groups;
     struct refusal refusal;
     struct text out;
     struct text guards;
@@ -77,6 +79,12 @@ struct token *macro_expand_line(struct preprocessor *pp, struct token *line);
 
 /* condition.c: the value of an #if line (its tokens, before expansion). */
 bool condition_holds(struct preprocessor *pp, struct token *line, uint32_t at_line);
+
+/*
+ * preprocess.c: the token to be read at `at` or after it: directives are obeyed and what an #if leaves out is passed over; NULL at the end.
+ * Among the arguments of a macro (`within`; else NULL) conditionals are the only directives, as clang allows; others are refused.
+ */
+struct token *preprocess_next(struct preprocessor *pp, struct token *at, const struct macro *within);
 
 /* Preprocesses the program's text into pp->out; a reason in pp->refusal when it cannot be done. */
 void preprocess(struct preprocessor *pp, const char *text, size_t length);
