@@ -58,6 +58,13 @@ START_TEST(kernels_that_wait_for_other_groups_are_not_cut)
         "__kernel void k(__global int *f) { again: if (atomic_add(f, 0) == 0) goto again; }",
         "__kernel void k(__global int *f, __local int *s) { while (1) { s[0] = atomic_inc(f); "
         "barrier(CLK_LOCAL_MEM_FENCE); if (s[0] > 9) return; } }",
+        "__kernel void k(__global int *f, int n) { if (n) { int d = 0; while (!d) { if (atomic_or(f, 0)) d = "
+        "1; } } }",
+        "__kernel void k(__global int *f) { int d = 0; while (!d) { if (atomic_or(f, 0)) { int v = 0; v = 1; "
+        "d = v; } } }",
+        "__kernel void k(__global int *f) { int d = 0; while (!d) switch (atomic_or(f, 0)) { int v; case 3: v "
+        "= 1; default: d = v; } }",
+        "__kernel void k(__global int *f) { for (;;) { if (atomic_or(f, 0)) { int v = 1; if (v) break; } } }",
     };
 
     for (size_t i = 0; i < sizeof waiting / sizeof waiting[0]; i++)
@@ -85,6 +92,10 @@ START_TEST(kernels_that_only_look_like_waiting_are_cut)
         "__kernel void k(__local int *p) { while (atomic_cmpxchg(p, 0, 1) == 1) ; }",
         "__kernel void k(__global int *p, int n) { for (int i = 0; i < n; i++) { if (p[0] > 7) break; p[1 + "
         "get_global_id(0)] += i; } }",
+        "__kernel void k(__global int *c, __global int *o, int n) { int at = atomic_add(c, n); if (at + n <= "
+        "99) for (int i = 0; i < n; i++) o[at + i] = i; }",
+        "__kernel void k(__global int *c, __global int *o, int n) { if (atomic_inc(c) == 7) { int i = 0; "
+        "while (i < n) { o[i] = i; i += 2; } } }",
     };
 
     for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++)

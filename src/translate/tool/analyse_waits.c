@@ -58,11 +58,24 @@ static bool changes(const struct node *node)
            (node->kind == NODE_UNARY && (!strcmp(node->op, "++") || !strcmp(node->op, "--")));
 }
 
-/* Stands under an if, switch, ?:, && or || that such a value decides. */
-static bool decided(const struct node *node)
+static bool declared_in(const struct symbol *variable, const struct node *branch)
+{
+    const struct node *node = variable ? variable->initial : NULL;
+
+    while (node && node != branch)
+        node = node->parent;
+    return node;
+}
+
+/*
+ * Stands under an if, switch, ?:, && or || that such a value decides, so that the variable tells what was decided. One that is declared
+ * within an `if` does not: whoever can look at it knows already.
+ */
+static bool decided(const struct node *node, const struct symbol *variable)
 {
     for (const struct node *child = node; node; child = node, node = node->parent) {
-        bool branch = node->kind == NODE_IF || node->kind == NODE_SWITCH || node->kind == NODE_CONDITIONAL ||
+        bool branch = node->kind == NODE_SWITCH || node->kind == NODE_CONDITIONAL ||
+                      (node->kind == NODE_IF && !declared_in(variable, node)) ||
                       (node->kind == NODE_BINARY && (!strcmp(node->op, "&&") || !strcmp(node->op, "||")));
 
         if (branch && child != node->children && depends(node->children))
@@ -109,11 +122,13 @@ static bool taint_arguments(struct node *call)
 static bool taint_from(struct node *node)
 {
     struct node *value = node->children;
+    struct symbol *variable;
     bool changed = false;
 
     if (changes(node) && value) {
         value = value->next;
-        changed = ((value && depends(value)) || decided(node)) && taint(analyse_root(node->children));
+        variable = analyse_root(node->children);
+        changed = ((value && depends(value)) || decided(node, variable)) && taint(variable);
         changed |= syntax_is_assignment(node) && taint_behind(node, value);
     } else if (node->kind == NODE_VARIABLE) {
         for (; value; value = value->next) {
