@@ -28,7 +28,7 @@ enum translate_mode {
 
 /* What the driver says of a device. Strings are borrowed for the call; NULL is "". */
 struct translate_device {
-    const char *version;    /* CL_DEVICE_VERSION, e.g. "OpenCL 3.0 PoCL HSTR: ...": also tells whose habits to expect */
+    const char *version;    /* CL_DEVICE_VERSION, e.g. "OpenCL 3.0 PoCL HSTR: ...": whose habits to expect */
     const char *c_version;  /* CL_DEVICE_OPENCL_C_VERSION, e.g. "OpenCL C 1.2 PoCL" */
     const char *extensions; /* CL_DEVICE_EXTENSIONS, separated by spaces */
     const char *features;   /* names of CL_DEVICE_OPENCL_C_FEATURES (3.0), separated by spaces */

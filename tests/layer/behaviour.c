@@ -196,7 +196,8 @@ static void runs_in_pieces(const char *self, const char *part)
         _exit(127);
     }
     waitpid(pid, &status, 0);
-    check("a program with an embedded header, or one that asks for versions, runs", WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    check("a program with an embedded header, or one that asks for versions, runs",
+          WIFEXITED(status) && WEXITSTATUS(status) == 0);
     if (read(fd, text, sizeof text - 1) <= 0) { /* written beside and renamed */
         close(fd);
         fd = open(path, O_RDONLY);

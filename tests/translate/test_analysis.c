@@ -62,7 +62,8 @@ START_TEST(kernels_that_wait_for_other_groups_are_not_cut)
         "1; } } }",
         "__kernel void k(__global int *f) { int d = 0; while (!d) { if (atomic_or(f, 0)) { int v = 0; v = 1; "
         "d = v; } } }",
-        "__kernel void k(__global int *f) { int d = 0; while (!d) switch (atomic_or(f, 0)) { int v; case 3: v "
+        "__kernel void k(__global int *f) { int d = 0; while (!d) switch (atomic_or(f, 0)) { int v; case 3: "
+        "v "
         "= 1; default: d = v; } }",
         "__kernel void k(__global int *f) { for (;;) { if (atomic_or(f, 0)) { int v = 1; if (v) break; } } }",
     };

@@ -128,8 +128,10 @@ static const struct sample samples[] = {
     {"conditionals within the arguments of macros",
      "#define SUM(a, b) ((a) + (b))\n#define SAME(a) a\n"
      "__kernel void k(__global const int *in, __global int *out, int n)\n{ int i = get_global_id(0), v = "
-     "SUM(\n#ifdef NO_SUCH\n 1,\n#elif SAME(0)\n # define X\n 2 ) junk\n#elif SAME(1)\n 3 +\n#if 0\n (\n#else\n "
-     "SAME(\n#if 1\n in[i & 4095]\n#endif\n)\n#endif\n,\n#else\n 4,\n#endif\n SUM(5, (int)get_group_id(0)));\n"
+     "SUM(\n#ifdef NO_SUCH\n 1,\n#elif SAME(0)\n # define X\n 2 ) junk\n#elif SAME(1)\n 3 +\n#if 0\n "
+     "(\n#else\n "
+     "SAME(\n#if 1\n in[i & 4095]\n#endif\n)\n#endif\n,\n#else\n 4,\n#endif\n SUM(5, "
+     "(int)get_group_id(0)));\n"
      "#ifndef NO_SUCH\n out[i & n] = SUM(v,\n#else\n out[0] = SUM(1,\n#endif\n __LINE__); }\n",
      "", 1, 0},
     {"early return and divergent barriers-free loops",

@@ -38,8 +38,11 @@ static int read_record(struct request *request, const struct record *record, siz
     const struct {
         const char *tag;
         const char **target;
-    } strings[] = {{"vers", &driver->version},  {"cver", &driver->c_version}, {"exts", &driver->extensions},
-                   {"feat", &driver->features}, {"defs", &driver->defines}};
+    } strings[] = {{"vers", &driver->version},
+                   {"cver", &driver->c_version},
+                   {"exts", &driver->extensions},
+                   {"feat", &driver->features},
+                   {"defs", &driver->defines}};
 
     for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
         if (!strcmp(record->tag, strings[i].tag)) {
@@ -60,7 +63,8 @@ static int read_record(struct request *request, const struct record *record, siz
     } else if (!strcmp(record->tag, "hdrt") && request->n_headers) {
         request->headers[request->n_headers - 1].text = (const char *)record->bytes;
         request->headers[request->n_headers - 1].length = record->length;
-    } else if (strcmp(record->tag, "cwd ") != 0 && strcmp(record->tag, "drvr") != 0) { /* these two are for the cache's key */
+    } else if (strcmp(record->tag, "cwd ") != 0 &&
+               strcmp(record->tag, "drvr") != 0) { /* these two are for the cache's key */
         return 2;
     }
     return 0;
@@ -214,8 +218,7 @@ const char *__asan_default_options(void)
 int main(int argc, char **argv)
 {
     struct request request = {
-        .driver = {
-            .version = "", .c_version = "", .extensions = "", .features = "", .defines = ""}};
+        .driver = {.version = "", .c_version = "", .extensions = "", .features = "", .defines = ""}};
     struct report report = {0};
     size_t length;
     char *bytes;
