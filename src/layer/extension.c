@@ -7,6 +7,7 @@
 
 #include "layer/entry.h"
 #include "layer/layer.h"
+#include "layer/objects.h"
 
 /* Extensions whose functions enqueue work in ways that we do not route. */
 static const char *const hidden_extensions[] = {
@@ -65,6 +66,7 @@ static void *ours(const char *name)
         {"clEnqueueSVMMapARM", (void (*)(void))entry_clEnqueueSVMMap},
         {"clEnqueueSVMUnmapARM", (void (*)(void))entry_clEnqueueSVMUnmap},
         {"clSetKernelArgSVMPointerARM", (void (*)(void))entry_clSetKernelArgSVMPointer},
+        {"clSetKernelExecInfoARM", (void (*)(void))entry_clSetKernelExecInfo},
     };
 
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
@@ -143,13 +145,7 @@ static cl_int answer_stripped(bool versions, char *bytes, size_t size, size_t ro
                sizeof(cl_name_version);
     else
         size = strip_list(bytes) + 1;
-    if (ret_value && room < size)
-        return CL_INVALID_VALUE;
-    if (ret_value)
-        memcpy(ret_value, bytes, size);
-    if (ret_size)
-        *ret_size = size;
-    return CL_SUCCESS;
+    return info_answer(bytes, size, room, ret_value, ret_size);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clGetPlatformInfo(cl_platform_id platform, cl_platform_info name,

@@ -43,6 +43,17 @@ void objects_init(void)
     handle_table_init(&samplers, keep_sampler);
 }
 
+cl_int info_answer(const void *value, size_t size, size_t room, void *ret_value, size_t *ret_size)
+{
+    if (ret_value && room < size)
+        return CL_INVALID_VALUE;
+    if (ret_value)
+        memcpy(ret_value, value, size);
+    if (ret_size)
+        *ret_size = size;
+    return CL_SUCCESS;
+}
+
 /* --- devices --- */
 
 static unsigned index_of(cl_platform_id platform, cl_device_id device)
@@ -178,7 +189,8 @@ void queue_unref(struct queue_record *queue)
 }
 
 static cl_command_queue note_queue(cl_command_queue handle, cl_device_id device,
-                                   cl_command_queue_properties properties)
+                                   cl_command_queue_properties properties, const cl_queue_properties *list,
+                                   size_t list_size)
 {
     struct queue_record *record = handle ? calloc(1, sizeof *record) : NULL;
 
@@ -188,6 +200,9 @@ static cl_command_queue note_queue(cl_command_queue handle, cl_device_id device,
     atomic_init(&record->app_refs, 1);
     record->handle = handle;
     record->properties = properties;
+    record->list_size = list_size;
+    if (list_size)
+        memcpy(record->list, list, list_size);
     record->in_order = !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     list_init(&record->commands);
     target.clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof record->context, &record->context, NULL);
@@ -212,21 +227,19 @@ CL_API_ENTRY cl_command_queue CL_API_CALL entry_clCreateCommandQueue(cl_context 
     handle = target.clCreateCommandQueue(context, device, properties | CL_QUEUE_PROFILING_ENABLE, ret_code);
     if (!handle)
         handle = target.clCreateCommandQueue(context, device, properties, ret_code);
-    return note_queue(handle, device, properties);
+    return note_queue(handle, device, properties, NULL, 0);
 }
-
-enum { MAX_PROPERTIES = 32 };
 
 CL_API_ENTRY cl_command_queue CL_API_CALL entry_clCreateCommandQueueWithProperties(
     cl_context context, cl_device_id device, const cl_queue_properties *properties, cl_int *ret_code)
 {
-    cl_queue_properties list[MAX_PROPERTIES + 3];
+    cl_queue_properties list[QUEUE_MAX_PROPERTIES + 3];
     cl_command_queue_properties wanted = 0;
     cl_command_queue handle = NULL;
-    size_t n = 0;
+    size_t n = 0, given;
     bool found = false;
 
-    for (; properties && properties[n] && n < MAX_PROPERTIES; n += 2) {
+    for (; properties && n < QUEUE_MAX_PROPERTIES && properties[n]; n += 2) {
         list[n] = properties[n];
         list[n + 1] = properties[n + 1];
         if (properties[n] == CL_QUEUE_PROPERTIES) {
@@ -235,31 +248,36 @@ CL_API_ENTRY cl_command_queue CL_API_CALL entry_clCreateCommandQueueWithProperti
             found = true;
         }
     }
+    given = properties ? n + 1 : 0;
     if (!found) {
         list[n++] = CL_QUEUE_PROPERTIES;
         list[n++] = CL_QUEUE_PROFILING_ENABLE;
     }
     list[n] = 0;
     /* A queue for kernels that enqueue kernels is the device's own affair. */
-    if (layer_off() || wanted & CL_QUEUE_ON_DEVICE || n >= MAX_PROPERTIES)
+    if (layer_off() || wanted & CL_QUEUE_ON_DEVICE || n >= QUEUE_MAX_PROPERTIES)
         return target.clCreateCommandQueueWithProperties(context, device, properties, ret_code);
     handle = target.clCreateCommandQueueWithProperties(context, device, list, ret_code);
     if (!handle)
         handle = target.clCreateCommandQueueWithProperties(context, device, properties, ret_code);
-    return note_queue(handle, device, wanted);
+    return note_queue(handle, device, wanted, properties, given * sizeof *properties);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clGetCommandQueueInfo(cl_command_queue handle,
                                                             cl_command_queue_info name, size_t room,
                                                             void *ret_value, size_t *ret_size)
 {
-    struct queue_record *queue;
-    cl_int code = target.clGetCommandQueueInfo(handle, name, room, ret_value, ret_size);
+    bool list = name == CL_QUEUE_PROPERTIES_ARRAY;
+    struct queue_record *queue =
+        !layer_off() && (list || name == CL_QUEUE_PROPERTIES) ? queue_find(handle) : NULL;
+    cl_int code;
 
-    if (layer_off() || code != CL_SUCCESS || name != CL_QUEUE_PROPERTIES || !ret_value ||
-        !(queue = queue_find(handle)))
-        return code;
-    memcpy(ret_value, &queue->properties, sizeof queue->properties);
+    if (!queue)
+        return target.clGetCommandQueueInfo(handle, name, room, ret_value, ret_size);
+    code = target.clGetCommandQueueInfo(handle, name, 0, NULL, NULL);
+    if (code == CL_SUCCESS) /* the driver knows the name */
+        code = list ? info_answer(queue->list, queue->list_size, room, ret_value, ret_size)
+                    : info_answer(&queue->properties, sizeof queue->properties, room, ret_value, ret_size);
     queue_unref(queue);
     return code;
 }

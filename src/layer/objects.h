@@ -26,12 +26,16 @@ struct device_record {
     struct engine *engines; /* own, or those of the device that this one is a part of */
 };
 
+enum { QUEUE_MAX_PROPERTIES = 32 };
+
 struct queue_record {
     atomic_uint refs, app_refs;
     cl_command_queue handle;
     cl_context context;
     struct device_record *device;           /* for ever */
     cl_command_queue_properties properties; /* as the program asked; ours has profiling besides */
+    size_t list_size;                       /* bytes of the list that it gave; 0: none */
+    cl_queue_properties list[QUEUE_MAX_PROPERTIES];
     bool in_order;
     atomic_uint n_unissued; /* commands in the graph that the driver has not been given */
     struct list commands;   /* graph_lock: not yet complete, in order */
@@ -63,6 +67,9 @@ static inline struct mem_record *mem_root(struct mem_record *mem)
     return mem->root ? mem->root : mem;
 }
 
+/* What clSetKernelExecInfo sets is kept behind the arguments of a kernel, of a launch too: a value each, ARG_UNSET where nothing was said. */
+enum { KERNEL_EXEC_INFOS = 2 };
+
 struct kernel_record {
     atomic_uint refs, app_refs;
     cl_kernel handle;
@@ -70,11 +77,8 @@ struct kernel_record {
     cl_context context;
     char *name; /* owned */
     cl_uint n_args;
-    struct arg_value *args; /* owned; the program's latest; the program orders its own calls */
-    struct {
-        size_t size;
-        void *bytes; /* owned */
-    } exec_info[3];
+    struct arg_value
+        *args; /* owned: n_args, then KERNEL_EXEC_INFOS; the program's latest; it orders its own calls */
     pthread_mutex_t lock; /* the pools */
     struct private_kernel {
         struct private_kernel *next;
@@ -90,6 +94,9 @@ extern struct handle_table queues, mems, kernels, programs, events, /* struct co
     samplers;                                                       /* struct sampler_record */
 
 void objects_init(void);
+
+/* What an info call answers with a value of so many bytes. */
+cl_int info_answer(const void *value, size_t size, size_t room, void *ret_value, size_t *ret_size);
 
 struct device_record *device_record_of(cl_device_id device); /* made on first sight; NULL: no memory */
 struct device_record *device_records(void);                  /* all of them, by next */

@@ -167,8 +167,55 @@ static void check_lifetimes(const struct world *world)
     clReleaseEvent(gate);
 }
 
+struct questions {
+    struct record record;
+    cl_command_queue queue;
+    bool right_queue;
+    cl_command_type type;
+    cl_int profiled;
+};
+
+static void CL_CALLBACK ask(cl_event event, cl_int status, void *argument)
+{
+    struct questions *questions = argument;
+    cl_command_queue queue = NULL;
+    cl_ulong end;
+
+    clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL);
+    clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof questions->type, &questions->type, NULL);
+    questions->right_queue = queue == questions->queue;
+    questions->profiled = clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
+    note(event, status, &questions->record);
+}
+
+/* A program may let go of an event as soon as its callback is registered: the callback still gets answers. */
+static void check_callback_of_released(const struct world *world, bool gated)
+{
+    struct questions questions = {.record = {.lock = PTHREAD_MUTEX_INITIALIZER}, .queue = world->in_order};
+    cl_event gate = clCreateUserEvent(world->context, NULL), event = NULL;
+    struct things t;
+    cl_int zero = 0;
+
+    things_make(world, &t);
+    if (!gated)
+        clSetUserEventStatus(gate, CL_COMPLETE);
+    clEnqueueFillBuffer(world->in_order, t.a, &zero, sizeof zero, 0, 1024, 1, &gate, &event);
+    clSetEventCallback(event, CL_COMPLETE, ask, &questions);
+    clReleaseEvent(event);
+    if (gated)
+        clSetUserEventStatus(gate, CL_COMPLETE);
+    clFinish(world->in_order);
+    settle(&questions.record, 1);
+    line("callback/released", "%s type %x queue %s profiling %d", gated ? "gated" : "idle", questions.type,
+         questions.right_queue ? "same" : "wrong", questions.profiled);
+    clReleaseEvent(gate);
+    things_free(world, &t);
+}
+
 void check_events(const struct world *world)
 {
+    check_callback_of_released(world, false);
+    check_callback_of_released(world, true);
     check_user_events(world);
     check_relay(world);
     check_statuses(world);

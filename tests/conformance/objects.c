@@ -62,6 +62,8 @@ static void check_queues(const struct world *world)
     static const cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE,
                                                0};
     cl_command_queue_properties properties = 99;
+    cl_queue_properties array[8] = {0};
+    size_t size = 0;
     cl_context context = NULL;
     cl_device_id device = NULL;
     cl_int code = 99;
@@ -79,6 +81,9 @@ static void check_queues(const struct world *world)
         line("queue/properties", "%d: %d properties %llu context %s device %s", i, code,
              (unsigned long long)properties, context == world->context ? "same" : "wrong",
              device == world->device ? "same" : "wrong");
+        code = clGetCommandQueueInfo(queues[i], CL_QUEUE_PROPERTIES_ARRAY, sizeof array, array, &size);
+        line("queue/list", "%d: %d %zu bytes, %llu %llu", i, code, size, (unsigned long long)array[0],
+             (unsigned long long)array[1]);
         clReleaseCommandQueue(queues[i]);
     }
     clCreateCommandQueue(NULL, world->device, 0, &code);

@@ -85,6 +85,9 @@ static cl_int launch_kernel(cl_command_queue queue, cl_kernel kernel, cl_uint di
     draft.duration_ns = fake_script_group_ns(kernel->signature->name) * (int64_t)draft.groups *
                         fake_script_slowness(queue->device) / 100;
     draft.abort_with = fake_script_abort_on(queue->device);
+    if (fake_script_pointers(kernel->signature->name) >= 0 &&
+        fake_script_pointers(kernel->signature->name) != kernel->n_pointers)
+        draft.abort_with = CL_OUT_OF_RESOURCES;
     return fake_submit(queue, &draft, type, n_waits, waits, CL_FALSE, ret_event);
 }
 

@@ -11,6 +11,7 @@
  *   clock ahead US           the profiling clock is US microseconds ahead of CLOCK_MONOTONIC
  *   slow DEVICE PERCENT      kernels on device 0 or 1 take so much of their time: 400 is four times as long
  *   abort_on DEVICE NTH CODE the NTH launch (0: every one) on that device ends with CODE
+ *   pointers NAME N          launches of kernel NAME for which not N SVM pointers were named (clSetKernelExecInfo) fail
  *   sync                     commands run inside the enqueue call, as PoCL's basic device does
  *   twin_group ITEMS         a kernel that takes a piece descriptor allows no larger work-groups
  *   uneven                   the last work-group of a row may be smaller
@@ -141,6 +142,7 @@ struct _cl_kernel {
     cl_program program; /* owned reference */
     const struct fake_signature *signature;
     struct fake_arg args[FAKE_MAX_ARGS];
+    long n_pointers; /* SVM pointers that it uses beside its arguments */
 };
 
 struct fake_callback {
@@ -201,6 +203,7 @@ cl_int fake_script_fail(const char *call); /* the code to answer now, or CL_SUCC
 cl_int fake_script_abort(const char *call);
 int64_t fake_script_duration(const char *call);
 int64_t fake_script_group_ns(const char *kernel);
+long fake_script_pointers(const char *kernel);                    /* that it needs; -1: not said */
 int64_t fake_script_slowness(const struct _cl_device_id *device); /* percent */
 cl_int fake_script_abort_on(const struct _cl_device_id *device);  /* for its next launch */
 bool fake_script_sync(void);

@@ -64,6 +64,7 @@ FAKE_API cl_kernel CL_API_CALL fake_clCloneKernel(cl_kernel source, cl_int *ret_
     if (code == CL_SUCCESS) {
         kernel = make_kernel(source->program, source->signature);
         memcpy(kernel->args, source->args, sizeof kernel->args);
+        kernel->n_pointers = source->n_pointers;
     }
     if (ret_code)
         *ret_code = code;
@@ -139,7 +140,10 @@ FAKE_API cl_int CL_API_CALL fake_clSetKernelExecInfo(cl_kernel kernel, cl_kernel
 {
     if (!fake_is(kernel, FAKE_KERNEL))
         return CL_INVALID_KERNEL;
-    return size && value && name == CL_KERNEL_EXEC_INFO_SVM_PTRS ? CL_SUCCESS : CL_INVALID_VALUE;
+    if (!size || !value || name != CL_KERNEL_EXEC_INFO_SVM_PTRS)
+        return CL_INVALID_VALUE;
+    kernel->n_pointers = (long)(size / sizeof(void *));
+    return CL_SUCCESS;
 }
 
 FAKE_API cl_int CL_API_CALL fake_clGetKernelInfo(cl_kernel kernel, cl_kernel_info name, size_t room,

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum verb { DURATION, GROUP_NS, FAIL, ABORT, CLOCK, SLOW, ABORT_ON };
+enum verb { DURATION, GROUP_NS, FAIL, ABORT, CLOCK, SLOW, ABORT_ON, POINTERS };
 
 static struct line {
     enum verb verb;
@@ -45,6 +45,7 @@ static void read_entry(char *entry)
                  : !strcmp(verb, "clock")    ? CLOCK
                  : !strcmp(verb, "slow")     ? SLOW
                  : !strcmp(verb, "abort_on") ? ABORT_ON
+                 : !strcmp(verb, "pointers") ? POINTERS
                                              : ABORT;
     (void)snprintf(line->call, sizeof line->call, "%s", call);
     line->a = a;
@@ -107,6 +108,11 @@ int64_t fake_script_duration(const char *call)
 int64_t fake_script_group_ns(const char *kernel)
 {
     return find(GROUP_NS, kernel, 0);
+}
+
+long fake_script_pointers(const char *kernel)
+{
+    return find(POINTERS, kernel, -1);
 }
 
 /* The device's number, as a script writes it. */

@@ -144,6 +144,7 @@ static cl_int give_handle(struct command *command, cl_event *ret_event)
         return code;
     target.clRetainEvent(command->handle); /* ours, until complete */
     atomic_store(&command->app_refs, 1);
+    graph_hold_record(command);
     graph_ref(command);
     if (!handle_table_put(&events, command->handle, command)) {
         graph_unref(command);

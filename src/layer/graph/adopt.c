@@ -73,11 +73,11 @@ static bool adopt_args(struct command *command)
     struct command_launch *launch = &command->u.launch;
     const struct kernel_record *kernel = launch->kernel;
 
-    launch->args = calloc(kernel->n_args + 1, sizeof *launch->args);
+    launch->args = calloc(kernel->n_args + KERNEL_EXEC_INFOS, sizeof *launch->args);
     if (!launch->args)
         return false;
     launch->n_args = kernel->n_args;
-    for (cl_uint i = 0; i < kernel->n_args; i++)
+    for (cl_uint i = 0; i < kernel->n_args + KERNEL_EXEC_INFOS; i++)
         if (!arg_value_copy(&launch->args[i], &kernel->args[i]))
             return false;
     return true;
@@ -169,6 +169,7 @@ struct command *graph_adopt(const struct command *draft)
     command->callbacks = NULL;
     command->handle = NULL;
     atomic_init(&command->app_refs, 0);
+    atomic_init(&command->record_holds, 0);
     command->first_event = command->driver_event = NULL;
     command->n_waiting = 0;
     command->piece_status = CL_COMPLETE;
@@ -199,6 +200,31 @@ void graph_ref(struct command *command)
     atomic_fetch_add_explicit(&command->refs, 1, memory_order_relaxed);
 }
 
+static void CL_CALLBACK release_mem(cl_event unused, cl_int status, void *mem)
+{
+    (void)unused;
+    (void)status;
+    target.clReleaseMemObject(mem);
+}
+
+struct command_callback *graph_take_abandoned(struct command *command)
+{
+    struct command_callback *list = NULL, *callback;
+
+    for (cl_uint i = 0; i < command->n_mems; i++) {
+        struct mem_record *record = command->records[i];
+        if (!record || atomic_load(&record->app_refs) || !(callback = calloc(1, sizeof *callback)))
+            continue;
+        *callback = (struct command_callback){.next = list, .run = release_mem, .data = command->mems[i]};
+        list = callback;
+        mem_let_go(record);
+        mem_unref(record);
+        command->records[i] = NULL;
+        command->mems[i] = NULL;
+    }
+    return list;
+}
+
 void graph_let_go(struct command *command)
 {
     bool launch = command->kind == COMMAND_KERNEL || command->kind == COMMAND_TASK;
@@ -208,11 +234,12 @@ void graph_let_go(struct command *command)
             mem_let_go(command->records[i]);
             mem_unref(command->records[i]);
         }
-        target.clReleaseMemObject(command->mems[i]);
+        if (command->mems[i])
+            target.clReleaseMemObject(command->mems[i]);
     }
     command->n_mems = 0;
     if (launch && command->u.launch.kernel) {
-        for (cl_uint i = 0; i < command->u.launch.n_args; i++)
+        for (cl_uint i = 0; command->u.launch.args && i < command->u.launch.n_args + KERNEL_EXEC_INFOS; i++)
             arg_value_done(&command->u.launch.args[i]);
         free(command->u.launch.args);
         command->u.launch.args = NULL;
@@ -233,11 +260,6 @@ void graph_unref(struct command *command)
     if (atomic_fetch_sub_explicit(&command->refs, 1, memory_order_acq_rel) != 1)
         return;
     graph_let_go(command);
-    while (command->callbacks) {
-        struct command_callback *next = command->callbacks->next;
-        free(command->callbacks);
-        command->callbacks = next;
-    }
     while (command->dependents) { /* only when never completed */
         struct command_edge *next = command->dependents->next;
         graph_unref(command->dependents->dependent);

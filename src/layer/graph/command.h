@@ -69,7 +69,7 @@ struct command_launch {
     cl_uint dim;
     bool has_local;
     size_t offset[3], global[3], local[3];
-    struct arg_value *args; /* owned; NULL while a draft */
+    struct arg_value *args; /* owned: n_args, and KERNEL_EXEC_INFOS behind; NULL while a draft */
     cl_uint n_args;
 };
 
@@ -108,8 +108,8 @@ struct command_svm {
 
 struct command_callback {
     struct command_callback *next;
-    cl_int at, status; /* when it is due, and what it is told then */
-    cl_event handle;   /* a reference of ours, once it is due */
+    cl_int at, status;       /* when it is due, and what it is told then */
+    struct command *command; /* references to it, its record and its handle; NULL: of no event */
     void(CL_CALLBACK *run)(cl_event, cl_int, void *);
     void *data;
 };
@@ -163,8 +163,9 @@ struct command {
     struct command_edge *dependents;
     cl_int status;
     struct command_callback *callbacks;
-    cl_event handle;                    /* the program's, a user event of its context; NULL: it wanted none */
-    atomic_uint app_refs;               /* of handle */
+    cl_event handle;          /* the program's, a user event of its context; NULL: it wanted none */
+    atomic_uint app_refs;     /* of handle */
+    atomic_uint record_holds; /* those, and callbacks that have not returned: the handle is known as long */
     cl_event first_event, driver_event; /* of the first and last piece given to the driver; the worker's */
     cl_int piece_status;                /* of a piece that failed */
     cl_ulong times[4];     /* queued, submitted, started, ended: in the driver's clock; valid when complete */

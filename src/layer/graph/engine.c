@@ -11,7 +11,12 @@
 #define GRANT_POLL_NS                                                                                        \
     (50 * NSEC_PER_MS) /* how often a worker that waits for a grant looks whether the process ends */
 
-enum { REAPED = 64 }; /* at once: they stand on the stack of a program's thread */
+#define ROOM_WAIT_NS (2 * NSEC_PER_MS) /* at most, of a call that must not block */
+
+enum {
+    REAPED = 64, /* at once: they stand on the stack of a program's thread */
+    SPARE = 64,  /* places in the ring for threads that found room in the same moment */
+};
 
 void engine_init(struct engine *engine, struct device_record *device, enum engine_kind kind)
 {
@@ -146,6 +151,18 @@ static bool await_grant(struct engine *engine)
     return engine->held;
 }
 
+/* For pthread_cond_timedwait, whose clock is not ours. ns: less than a second. */
+static struct timespec in_a_moment(long ns)
+{
+    struct timespec at;
+
+    clock_gettime(CLOCK_REALTIME, &at);
+    at.tv_nsec += ns;
+    at.tv_sec += at.tv_nsec / NSEC_PER_SEC;
+    at.tv_nsec %= NSEC_PER_SEC;
+    return at;
+}
+
 /*
  * The lease is taken in this process, but not by this engine: the copies of the other direction ride on it, or a batch of libbaton
  * does. What the other direction has in flight is seen to its end here, since nobody else may come to do so; its end signals, but may come
@@ -163,12 +180,7 @@ static void await_others_of_process(struct engine *engine)
         return;
     }
 
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += NSEC_PER_MS;
-    if (until.tv_nsec >= NSEC_PER_SEC) {
-        until.tv_nsec -= NSEC_PER_SEC;
-        until.tv_sec++;
-    }
+    until = in_a_moment(NSEC_PER_MS);
     pthread_cond_timedwait(&engine->changed, &engine->lock, &until);
 }
 
@@ -394,8 +406,44 @@ void engine_flight_reap(struct engine *engine, bool wait)
 /* Under the lock: for as many, and as much by prediction? */
 static bool flight_fits(const struct engine *engine, int64_t predicted)
 {
-    return engine->flight_n == 0 ||
-           (engine->flight_n < ENGINE_FLIGHT && engine->flight_ns + predicted <= engine_most_in_flight());
+    return engine->flight_n == 0 || (engine->flight_n < ENGINE_FLIGHT - SPARE &&
+                                     engine->flight_ns + predicted <= engine_most_in_flight());
+}
+
+static void CL_CALLBACK on_flight_end(cl_event event, cl_int status, void *data)
+{
+    struct engine *engine = data;
+
+    (void)event;
+    (void)status;
+    pthread_mutex_lock(&engine->lock);
+    pthread_cond_broadcast(&engine->changed);
+    pthread_mutex_unlock(&engine->lock);
+}
+
+/*
+ * Under the lock, which it unlocks and locks: gives the older half of the ring a moment to end. Not for ever: the caller may be a callback
+ * that the driver needs back before it goes on, or have a lock that such a callback wants.
+ */
+static void await_half(struct engine *engine)
+{
+    cl_event event = engine->flight[(engine->flight_first + engine->flight_n / 2) % ENGINE_FLIGHT].event;
+    struct timespec until = in_a_moment(ROOM_WAIT_NS);
+    cl_command_queue queue = NULL;
+    int result = 0;
+
+    target.clRetainEvent(event);
+    pthread_mutex_unlock(&engine->lock);
+    target.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL);
+    if (queue)
+        target.clFlush(queue);
+    (void)target.clSetEventCallback(event, CL_COMPLETE, on_flight_end, engine);
+    pthread_mutex_lock(&engine->lock);
+    while (result == 0 && !is_complete(event))
+        result = pthread_cond_timedwait(&engine->changed, &engine->lock, &until);
+    pthread_mutex_unlock(&engine->lock);
+    target.clReleaseEvent(event);
+    pthread_mutex_lock(&engine->lock);
 }
 
 bool engine_flight_room(struct engine *engine, int64_t predicted)
@@ -410,7 +458,7 @@ bool engine_flight_room(struct engine *engine, int64_t predicted)
         reap_locked(engine, false);
         /* So many, so they are tiny: to wait for some is quicker than to send the next one through the worker. */
         if (engine->flight_n >= ENGINE_FLIGHT / 2) {
-            await_flight(engine, engine->flight_n / 2);
+            await_half(engine);
             reap_locked(engine, false);
         }
         room = flight_fits(engine, predicted);

@@ -68,7 +68,10 @@ struct engine {
     unsigned n_issued;
     bool drain; /* the daemon wants the lease: wait for the ring */
     bool started, stopping;
-    bool driven; /* a thread is at a step for it: the worker, or one that helps (worker.h) */
+    bool gone;        /* the worker has ended */
+    unsigned calling; /* it is in the program's own code, which may not come back */
+    bool left;        /* the process ends without it: from there it touches nothing any more */
+    bool driven;      /* a thread is at a step for it: the worker, or one that helps (worker.h) */
     struct command_callback *called; /* left to the worker */
     pthread_cond_t work;
     pthread_t thread;
@@ -112,7 +115,7 @@ int64_t engine_chunk_ns(const struct engine *engine);
  * complete. Takes over one reference to the event.
  */
 void engine_flight_add(struct engine *engine, const struct engine_flight *flight);
-/* Before entering for such a command: is there room in the ring? Where it is full of tiny ones, waits for half of them. False: ask the worker. */
+/* Before entering for such a command: is there room in the ring? Where it is full of tiny ones, gives half of them two milliseconds to end. False: ask the worker. */
 bool engine_flight_room(struct engine *engine, int64_t predicted);
 /* Leaves for all completed ones, oldest first; wait: for all. */
 void engine_flight_reap(struct engine *engine, bool wait);

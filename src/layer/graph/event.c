@@ -22,6 +22,7 @@ CL_API_ENTRY cl_event CL_API_CALL entry_clCreateUserEvent(cl_context context, cl
         return handle;
     node->handle = handle;
     atomic_store(&node->app_refs, 1);
+    graph_hold_record(node);
     if (!handle_table_put(&events, handle, node))
         graph_unref(node);
     return handle;
@@ -107,17 +108,6 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clWaitForEvents(cl_uint n, const cl_event 
     return code;
 }
 
-static cl_int answer(const void *value, size_t size, size_t room, void *ret_value, size_t *ret_size)
-{
-    if (ret_value && room < size)
-        return CL_INVALID_VALUE;
-    if (ret_value)
-        memcpy(ret_value, value, size);
-    if (ret_size)
-        *ret_size = size;
-    return CL_SUCCESS;
-}
-
 static cl_int info_of(struct command *node, cl_event_info name, size_t room, void *ret_value,
                       size_t *ret_size)
 {
@@ -127,16 +117,16 @@ static cl_int info_of(struct command *node, cl_event_info name, size_t room, voi
 
     switch (name) {
     case CL_EVENT_COMMAND_QUEUE:
-        return answer(&queue, sizeof queue, room, ret_value, ret_size);
+        return info_answer(&queue, sizeof queue, room, ret_value, ret_size);
     case CL_EVENT_COMMAND_TYPE:
-        return answer(&node->type, sizeof node->type, room, ret_value, ret_size);
+        return info_answer(&node->type, sizeof node->type, room, ret_value, ret_size);
     case CL_EVENT_CONTEXT:
-        return answer(&node->context, sizeof node->context, room, ret_value, ret_size);
+        return info_answer(&node->context, sizeof node->context, room, ret_value, ret_size);
     case CL_EVENT_REFERENCE_COUNT:
-        return answer(&refs, sizeof refs, room, ret_value, ret_size);
+        return info_answer(&refs, sizeof refs, room, ret_value, ret_size);
     case CL_EVENT_COMMAND_EXECUTION_STATUS:
         status = graph_status(node);
-        return answer(&status, sizeof status, room, ret_value, ret_size);
+        return info_answer(&status, sizeof status, room, ret_value, ret_size);
     default:
         return CL_INVALID_VALUE;
     }
@@ -190,8 +180,9 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetEventProfilingInfo(cl_event handle, c
         index = 3;
     if ((node->queue->properties & CL_QUEUE_PROFILING_ENABLE) && graph_status(node) == CL_COMPLETE &&
         node->timed)
-        code = index > 3 ? CL_INVALID_VALUE
-                         : answer(&node->times[index], sizeof node->times[index], room, ret_value, ret_size);
+        code = index > 3
+                   ? CL_INVALID_VALUE
+                   : info_answer(&node->times[index], sizeof node->times[index], room, ret_value, ret_size);
     graph_unref(node);
     return code;
 }
@@ -202,6 +193,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clRetainEvent(cl_event handle)
 
     if (node) {
         atomic_fetch_add(&node->app_refs, 1);
+        graph_hold_record(node);
         graph_unref(node);
     }
     return target.clRetainEvent(handle);
@@ -212,8 +204,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseEvent(cl_event handle)
     struct command *node = find(handle);
 
     if (node) {
-        if (atomic_fetch_sub(&node->app_refs, 1) == 1 && handle_table_remove(&events, handle))
-            graph_unref(node);
+        atomic_fetch_sub(&node->app_refs, 1);
+        graph_drop_record(node);
         graph_unref(node);
     }
     return target.clReleaseEvent(handle);

@@ -177,25 +177,38 @@ static struct command_callback *take_callbacks(struct command *command, cl_int s
     return due;
 }
 
+void graph_hold_record(struct command *command)
+{
+    atomic_fetch_add(&command->record_holds, 1);
+}
+
+void graph_drop_record(struct command *command)
+{
+    if (atomic_fetch_sub(&command->record_holds, 1) == 1 && handle_table_remove(&events, command->handle))
+        graph_unref(command);
+}
+
 void graph_run_callbacks(struct command_callback *due)
 {
     while (due) {
         struct command_callback *next = due->next;
-        due->run(due->handle, due->status, due->data);
-        target.clReleaseEvent(due->handle);
+        struct command *command = due->command;
+        due->run(command ? command->handle : NULL, due->status, due->data);
+        worker_came_back();
+        if (command) {
+            target.clReleaseEvent(command->handle);
+            graph_drop_record(command);
+            graph_unref(command);
+        }
         free(due);
         due = next;
     }
 }
 
 /* Here, or on a worker that holds nothing. */
-static void call(struct command *command, struct command_callback *due)
+static void call(const struct command *command, struct command_callback *due)
 {
-    for (struct command_callback *callback = due; callback; callback = callback->next) {
-        callback->handle = command->handle;
-        target.clRetainEvent(callback->handle);
-    }
-    if (!due || !command->queue || !worker_call(&command->queue->device->engines[command->engine], due))
+    if (due && (!command->queue || !worker_call(&command->queue->device->engines[command->engine], due)))
         graph_run_callbacks(due);
 }
 
@@ -242,7 +255,7 @@ void graph_issued(struct command *command)
 
 void graph_complete(struct command *command, cl_int status)
 {
-    struct command_callback *due;
+    struct command_callback *due, *abandoned = graph_take_abandoned(command);
     cl_event handle;
 
     if (command->kind == COMMAND_UNMAP)
@@ -266,6 +279,7 @@ void graph_complete(struct command *command, cl_int status)
     if (handle)
         target.clSetUserEventStatus(handle, status);
     call(command, due);
+    call(command, abandoned);
     if (handle)
         target.clReleaseEvent(handle); /* ours, beside the program's */
     if (command->queue)
@@ -394,10 +408,13 @@ bool graph_callback(struct command *command, cl_int at, void(CL_CALLBACK *run)(c
 
     if (!callback)
         return false;
+    *callback = (struct command_callback){.at = at, .command = command, .run = run, .data = data};
+    graph_ref(command);
+    graph_hold_record(command);
+    target.clRetainEvent(command->handle);
     pthread_mutex_lock(&graph_lock);
     status = command->status;
     if (status > at) {
-        *callback = (struct command_callback){.at = at, .run = run, .data = data};
         for (tail = &command->callbacks; *tail; tail = &(*tail)->next)
             ;
         *tail = callback;
@@ -405,8 +422,8 @@ bool graph_callback(struct command *command, cl_int at, void(CL_CALLBACK *run)(c
         return true;
     }
     pthread_mutex_unlock(&graph_lock);
-    free(callback);
-    run(command->handle, status < 0 ? status : at, data);
+    callback->status = status < 0 ? status : at;
+    graph_run_callbacks(callback);
     return true;
 }
 

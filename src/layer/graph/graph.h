@@ -21,6 +21,11 @@ void graph_init(void);
 struct command *graph_adopt(const struct command *draft);
 void graph_ref(struct command *command);
 void graph_unref(struct command *command);
+/*
+ * Takes out the memory objects that the program has let go of: to release them may run its destructor callbacks, which may want a lock
+ * that a thread has which waits for the command. The callbacks of the list do so.
+ */
+struct command_callback *graph_take_abandoned(struct command *command);
 /* Gives back what is needed only until the command has run: arguments, memory objects, the driver's events. */
 void graph_let_go(struct command *command);
 
@@ -41,6 +46,10 @@ void graph_complete(struct command *command, cl_int status);
 
 /* With graph_lock held: whoever waits looks again whether it can help. */
 void graph_stir(void);
+
+/* The handle is known to be this command's as long as somebody holds the record: each reference of the program, each callback. */
+void graph_hold_record(struct command *command);
+void graph_drop_record(struct command *command);
 
 /* Calls the program, with no lock held, and frees them. */
 void graph_run_callbacks(struct command_callback *due);

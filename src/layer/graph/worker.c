@@ -22,6 +22,7 @@ static atomic_bool stopping;
 
 /* Of the calling thread: the engine that it drives, and the device of a queue that it waits for and helps with. */
 static _Thread_local struct engine *driving;
+static _Thread_local struct engine *serving; /* whose worker it is */
 static _Thread_local const struct device_record *helping;
 static _Thread_local int helper_rank;
 
@@ -77,12 +78,56 @@ static void wake_workers(void)
             pthread_cond_signal(&helping->engines[kind].work);
 }
 
+/* Under graph_lock. */
+static void park_if_left(struct engine *engine)
+{
+    while (engine->left && engine == serving)
+        pthread_cond_wait(&engine->work, &graph_lock);
+}
+
+void worker_came_back(void)
+{
+    if (!serving)
+        return;
+    pthread_mutex_lock(&graph_lock);
+    park_if_left(serving);
+    pthread_mutex_unlock(&graph_lock);
+}
+
+/* The program's own code runs in it. */
+static bool calls_program(const struct command *command)
+{
+    return command->kind == COMMAND_NATIVE || command->kind == COMMAND_SVM_FREE;
+}
+
+static void begin_call(struct engine *engine, const struct command *command)
+{
+    if (!calls_program(command))
+        return;
+    pthread_mutex_lock(&graph_lock);
+    engine->calling++;
+    pthread_cond_broadcast(&engine->work);
+    pthread_mutex_unlock(&graph_lock);
+}
+
+static void end_call(struct engine *engine, const struct command *command)
+{
+    if (!calls_program(command))
+        return;
+    pthread_mutex_lock(&graph_lock);
+    engine->calling--;
+    park_if_left(engine);
+    pthread_mutex_unlock(&graph_lock);
+}
+
 static void finish(struct engine *engine, struct command *command)
 {
     cl_int status = CL_COMPLETE;
 
     if (command->driver_event) { /* none: other devices did it all */
+        begin_call(engine, command);
         target.clWaitForEvents(1, &command->driver_event);
+        end_call(engine, command);
         target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status,
                               &status, NULL);
         issue_read_times(engine, command);
@@ -206,7 +251,9 @@ static void issue_one(struct engine *engine, struct command *command)
             enter_for(engine, command);
         command->issued_at = clock_now();
         graph_progress(command, CL_RUNNING);
+        begin_call(engine, command);
         code = issue_command(engine, command);
+        end_call(engine, command);
         if (code != CL_SUCCESS && command->leased)
             engine_leave(engine, command->predicted);
     }
@@ -293,9 +340,13 @@ static bool run_called(struct engine *engine)
     engine->called = NULL;
     if (has_work(engine))
         graph_stir();
+    engine->calling++;
+    if (engine->stopping)
+        pthread_cond_broadcast(&engine->work);
     pthread_mutex_unlock(&graph_lock);
     graph_run_callbacks(due);
     pthread_mutex_lock(&graph_lock);
+    engine->calling--;
     return true;
 }
 
@@ -306,11 +357,14 @@ static void *run_worker(void *argument)
 
     if (session)
         session_register_thread(session, gettid());
+    serving = engine;
     pthread_mutex_lock(&graph_lock);
     engine->rank = standing_rank();
-    while (!engine->stopping || engine->called)
+    while (!engine->left && (!engine->stopping || engine->called))
         if (!run_called(engine) && !step(engine, NULL))
             pthread_cond_wait(&engine->work, &graph_lock);
+    engine->gone = true;
+    pthread_cond_broadcast(&engine->work);
     pthread_mutex_unlock(&graph_lock);
     return NULL;
 }
@@ -408,6 +462,26 @@ bool worker_stopping(void)
     return atomic_load_explicit(&stopping, memory_order_relaxed);
 }
 
+/* Waits until nobody works for the engine, or somebody is in the program's code and may never come back. */
+static void stop(struct engine *engine)
+{
+    bool others; /* than the calling thread */
+
+    pthread_mutex_lock(&graph_lock);
+    while ((others = (engine->started && !engine->gone && engine != serving) ||
+                     (engine->driven && !worker_drives(engine))) &&
+           !engine->calling)
+        pthread_cond_wait(&engine->work, &graph_lock);
+    engine->left = others;
+    pthread_mutex_unlock(&graph_lock);
+    if (others)
+        return;
+    if (engine->started && engine != serving)
+        pthread_join(engine->thread, NULL);
+    if (!worker_drives(engine))
+        drop_carried(engine);
+}
+
 void worker_stop_all(void)
 {
     atomic_store(&stopping, true);
@@ -415,22 +489,13 @@ void worker_stop_all(void)
     for (struct device_record *device = device_records(); device; device = device->next)
         for (int kind = 0; kind < ENGINE_N && device->engines == device->own; kind++) {
             struct engine *engine = &device->own[kind];
-            bool started;
             pthread_mutex_lock(&graph_lock);
             engine->stopping = true;
-            started = engine->started;
             pthread_cond_broadcast(&engine->work);
             pthread_mutex_unlock(&graph_lock);
             pthread_mutex_lock(&engine->lock);
             pthread_cond_broadcast(&engine->changed);
             pthread_mutex_unlock(&engine->lock);
-            if (started && !pthread_equal(engine->thread, pthread_self()))
-                pthread_join(engine->thread, NULL);
-            pthread_mutex_lock(&graph_lock);
-            while (engine->driven && !worker_drives(engine))
-                pthread_cond_wait(&engine->work, &graph_lock);
-            pthread_mutex_unlock(&graph_lock);
-            if (!worker_drives(engine))
-                drop_carried(engine);
+            stop(engine);
         }
 }

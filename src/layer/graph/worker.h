@@ -35,8 +35,13 @@ void worker_drain(struct engine *engine);
 /* On the thread that drives the engine: waits for all that was given to the driver. */
 void worker_finish_issued(struct engine *engine);
 
-/* At exit: lets the workers end at the next piece border and joins them; what is queued stays undone. */
+/*
+ * At exit: lets the workers end at the next piece border and joins them; what is queued stays undone. A worker that is in the program's own
+ * code (a callback, a native function) is left behind: that code may wait for ever, for a lock of the thread that exits.
+ */
 void worker_stop_all(void);
+/* The program's code has come back to the thread that called it. Does not return on a worker that was left behind. */
+void worker_came_back(void);
 bool worker_stopping(void);
 
 #endif

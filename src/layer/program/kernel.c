@@ -79,10 +79,8 @@ void kernel_unref(struct kernel_record *kernel)
     free_private(kernel->idle_sliced);
     if (kernel->program)
         program_unref(kernel->program);
-    for (cl_uint i = 0; i < kernel->n_args; i++)
+    for (cl_uint i = 0; kernel->args && i < kernel->n_args + KERNEL_EXEC_INFOS; i++)
         arg_value_done(&kernel->args[i]);
-    for (int i = 0; i < 3; i++)
-        free(kernel->exec_info[i].bytes);
     pthread_mutex_destroy(&kernel->lock);
     free(kernel->args);
     free(kernel->name);
@@ -107,10 +105,9 @@ static struct kernel_record *make_record(cl_kernel handle)
     target.clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, 0, NULL, &size);
     record->program = program_find(program);
     record->name = calloc(1, size + 1);
-    record->args = calloc(record->n_args + 1, sizeof *record->args);
+    record->args = calloc(record->n_args + KERNEL_EXEC_INFOS, sizeof *record->args);
     if (!record->name || !record->args ||
         target.clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, size, record->name, NULL) != CL_SUCCESS) {
-        record->n_args = record->args ? record->n_args : 0;
         kernel_unref(record);
         return NULL;
     }
@@ -155,7 +152,7 @@ CL_API_ENTRY cl_kernel CL_API_CALL entry_clCloneKernel(cl_kernel source, cl_int 
     struct kernel_record *from = layer_off() ? NULL : kernel_find(source);
     struct kernel_record *to = handle && from ? kernel_find(handle) : NULL;
 
-    for (cl_uint i = 0; to && i < to->n_args && i < from->n_args; i++)
+    for (cl_uint i = 0; to && i < to->n_args + KERNEL_EXEC_INFOS; i++)
         if (!arg_value_copy(&to->args[i], &from->args[i]))
             to->args[i].kind = ARG_UNSET;
     if (to)
@@ -232,31 +229,25 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clSetKernelArgSVMPointer(cl_kernel handle,
     return code;
 }
 
-static const cl_kernel_exec_info exec_names[3] = {CL_KERNEL_EXEC_INFO_SVM_PTRS,
-                                                  CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM, 0};
+static const cl_kernel_exec_info exec_names[KERNEL_EXEC_INFOS] = {CL_KERNEL_EXEC_INFO_SVM_PTRS,
+                                                                  CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM};
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clSetKernelExecInfo(cl_kernel handle, cl_kernel_exec_info name,
                                                           size_t size, const void *value)
 {
     cl_int code = target.clSetKernelExecInfo(handle, name, size, value);
     struct kernel_record *kernel;
-    void *copy;
 
     if (code != CL_SUCCESS || layer_off() || !(kernel = kernel_find(handle)))
         return code;
-    pthread_mutex_lock(&kernel->lock);
-    for (int i = 0; i < 2; i++)
-        if (exec_names[i] == name && (copy = malloc(size))) {
-            free(kernel->exec_info[i].bytes);
-            kernel->exec_info[i].bytes = memcpy(copy, value, size);
-            kernel->exec_info[i].size = size;
-        }
-    pthread_mutex_unlock(&kernel->lock);
+    for (int i = 0; i < KERNEL_EXEC_INFOS; i++)
+        if (exec_names[i] == name && !set_bytes(&kernel->args[kernel->n_args + i], value, size))
+            code = CL_OUT_OF_HOST_MEMORY;
     kernel_unref(kernel);
     return code;
 }
 
-static cl_int apply(struct kernel_record *kernel, cl_kernel handle, const struct arg_value *args, cl_uint n)
+static cl_int apply(cl_kernel handle, const struct arg_value *args, cl_uint n)
 {
     cl_int code = CL_SUCCESS;
 
@@ -274,10 +265,10 @@ static cl_int apply(struct kernel_record *kernel, cl_kernel handle, const struct
             code = target.clSetKernelArgSVMPointer(handle, i, args[i].value.svm);
             break;
         }
-    for (int i = 0; i < 2 && code == CL_SUCCESS; i++)
-        if (kernel->exec_info[i].bytes)
-            code = target.clSetKernelExecInfo(handle, exec_names[i], kernel->exec_info[i].size,
-                                              kernel->exec_info[i].bytes);
+    for (int i = 0; i < KERNEL_EXEC_INFOS && code == CL_SUCCESS; i++)
+        if (args[n + i].kind == ARG_BYTES)
+            code = target.clSetKernelExecInfo(handle, exec_names[i], args[n + i].size,
+                                              arg_value_bytes(&args[n + i]));
     return code;
 }
 
@@ -308,9 +299,7 @@ struct private_kernel *kernel_take(struct kernel_record *kernel, bool sliced, co
             return NULL;
         }
     }
-    pthread_mutex_lock(&kernel->lock);
-    *ret_code = apply(kernel, taken->handle, args, n);
-    pthread_mutex_unlock(&kernel->lock);
+    *ret_code = apply(taken->handle, args, n);
     if (*ret_code != CL_SUCCESS) {
         kernel_give_back(kernel, sliced, taken);
         return NULL;

@@ -208,7 +208,7 @@ static bool fill(struct split *split, const struct command *command)
     const struct command_launch *launch = &command->u.launch;
     struct planning planning = {split, true};
 
-    split->args = calloc(launch->n_args + 1, sizeof *split->args);
+    split->args = calloc(launch->n_args + KERNEL_EXEC_INFOS, sizeof *split->args);
     split->kept = calloc(launch->n_args + 1, sizeof(cl_mem));
     split->roots = calloc(launch->n_args + 1, sizeof(struct mem_record *));
     if (!split->args || !split->kept || !split->roots)
