@@ -217,6 +217,12 @@ ATTEMPT(svm_copy_overlap,
 ATTEMPT(svm_fill_odd_size, s->world->svm ? clEnqueueSVMMemFill(Q, T->svm, T->host, 4, 18, NOTHING) : 0)
 ATTEMPT(svm_fill_misaligned,
         s->world->svm ? clEnqueueSVMMemFill(Q, (char *)T->svm + 2, T->host, 4, 16, NOTHING) : 0)
+ATTEMPT(svm_fill_odd_pattern, s->world->svm ? clEnqueueSVMMemFill(Q, T->svm, T->host, 3, 12, NOTHING) : 0)
+ATTEMPT(copy_part_of_whole, clEnqueueCopyBuffer(Q, s->first_part, s->second_part, 512, 0, 256, NOTHING))
+ATTEMPT(copy_rect_uneven_slice,
+        clEnqueueCopyBufferRect(Q, T->a, T->b, SIZES(0), SIZES(0), SIZES(8, 2, 2), 16, 40, 16, 40, NOTHING))
+ATTEMPT(kernel_of_no_groups, clEnqueueNDRangeKernel(Q, s->ready, 1, NULL, SIZES(0), SIZES(8), NOTHING))
+ATTEMPT(write_nothing, clEnqueueWriteBuffer(Q, T->a, CL_FALSE, 4, 0, T->host, NOTHING))
 ATTEMPT(svm_free_no_list, s->world->svm ? clEnqueueSVMFree(Q, 1, NULL, NULL, NULL, NOTHING) : 0)
 ATTEMPT(callback_odd_status, clSetEventCallback(s->event, 77, ignore_event, NULL))
 
@@ -346,6 +352,11 @@ static const struct {
     ROW(svm_copy_overlap),
     ROW(svm_fill_odd_size),
     ROW(svm_fill_misaligned),
+    ROW(svm_fill_odd_pattern),
+    ROW(copy_part_of_whole),
+    ROW(copy_rect_uneven_slice),
+    ROW(kernel_of_no_groups),
+    ROW(write_nothing),
     ROW(svm_free_no_list),
     ROW(callback_odd_status),
 };
@@ -353,17 +364,11 @@ static const struct {
 /* PoCL 3.1 crashes on these, or accepts what it must refuse and goes on to undefined behaviour. */
 static bool survives_not(const char *name)
 {
-    static const char *const names[] = {"copy_rect_no_mem",
-                                        "kernel_none",
-                                        "kernel_count_without_list",
-                                        "kernel_foreign_event",
-                                        "task_none",
-                                        "old_wait_nothing",
-                                        "svm_fill_no_pattern",
-                                        "copy_image_past_end",
-                                        "kernel_zero_local",
-                                        "copy_overlapping_parts",
-                                        "read_image_small_pitch"};
+    static const char *const names[] = {
+        "copy_rect_no_mem",       "kernel_none",         "kernel_count_without_list",
+        "kernel_foreign_event",   "task_none",           "old_wait_nothing",
+        "svm_fill_no_pattern",    "copy_image_past_end", "kernel_zero_local",
+        "copy_overlapping_parts", "copy_part_of_whole",  "read_image_small_pitch"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (!strcmp(names[i], name))

@@ -114,6 +114,30 @@ static void image_behind_gate(const struct world *world)
     things_free(world, &t);
 }
 
+/* A map that waits for a failure fails, also where its caller waits. PoCL 3.1 hangs. */
+static void behind_failure(const struct world *world)
+{
+    cl_event bad = clCreateUserEvent(world->context, NULL), event = NULL;
+    struct things t;
+    cl_int code = 99;
+    cl_uint n = 99;
+    void *pointer;
+
+    clSetUserEventStatus(bad, -5);
+    if (!world->pocl) {
+        things_make(world, &t);
+        pointer =
+            clEnqueueMapBuffer(world->in_order, t.a, CL_TRUE, CL_MAP_READ, 0, 64, 1, &bad, &event, &code);
+        clGetMemObjectInfo(t.a, CL_MEM_MAP_COUNT, sizeof n, &n, NULL);
+        line("map/behind-failure", "%d %s status %d maps %u", code, pointer ? "mapped" : "nothing",
+             event ? event_status(event) : 99, n);
+        if (event)
+            clReleaseEvent(event);
+        things_free(world, &t);
+    }
+    clReleaseEvent(bad);
+}
+
 /* The case a known layer gets wrong: map right after a kernel, nothing else in between. */
 static void after_kernel(const struct world *world)
 {
@@ -146,5 +170,6 @@ void check_maps(const struct world *world)
     host_pointer(world);
     between_kernels(world);
     image_behind_gate(world);
+    behind_failure(world);
     after_kernel(world);
 }

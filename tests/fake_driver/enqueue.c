@@ -201,7 +201,8 @@ static bool rect_make(struct rect *ret_rect, const size_t origin[3], const size_
     ret_rect->offset = origin[2] * ret_rect->slice + origin[1] * ret_rect->row + origin[0];
     ret_rect->last =
         ret_rect->offset + (region[2] - 1) * ret_rect->slice + (region[1] - 1) * ret_rect->row + region[0];
-    return ret_rect->row >= region[0] && ret_rect->slice >= region[1] * ret_rect->row;
+    return ret_rect->row >= region[0] && ret_rect->slice >= region[1] * ret_rect->row &&
+           ret_rect->slice % ret_rect->row == 0;
 }
 
 static bool empty_region(const size_t region[3])
@@ -510,8 +511,8 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueSVMMemFill(cl_command_queue queue, voi
 
     if (code)
         return code;
-    if (!to || !pattern || !pattern_size || pattern_size > 128 || size % pattern_size ||
-        (uintptr_t)to % pattern_size)
+    if (!to || !pattern || !pattern_size || pattern_size > 128 || (pattern_size & (pattern_size - 1)) ||
+        size % pattern_size || (uintptr_t)to % pattern_size)
         return CL_INVALID_VALUE;
     memcpy(box.pattern, pattern, pattern_size);
     return submit_box(&call, &box, NULL, NULL);

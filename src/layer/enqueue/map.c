@@ -32,9 +32,8 @@ static bool at_once(struct queue_record *queue, cl_mem mem, cl_map_flags flags, 
         return true;
     }
     if (!submit_unhindered(queue, *n, *waits)) {
-        if (!blocking)
+        if (!blocking || !submit_drain(queue, *n, *waits))
             return false;
-        submit_drain(queue, *n, *waits);
     }
     if (!spread_admits(&draft, blocking))
         return false;
@@ -70,7 +69,8 @@ static cl_int validate_access(cl_mem mem, cl_map_flags flags)
 
 /* Puts the deferred map into the graph. Takes the record over. */
 static void *defer(struct queue_record *queue, struct mem_record *mem, struct map_record *record,
-                   cl_command_type type, cl_uint n, const cl_event *waits, cl_event *event, cl_int *ret_code)
+                   cl_command_type type, cl_bool blocking, cl_uint n, const cl_event *waits, cl_event *event,
+                   cl_int *ret_code)
 {
     struct command draft = {.kind = COMMAND_MAP,
                             .type = type,
@@ -80,7 +80,7 @@ static void *defer(struct queue_record *queue, struct mem_record *mem, struct ma
                             .context = queue->context,
                             .u.map = {.record = record, .mem = mem->handle}};
     void *pointer = record ? record->pointer : NULL;
-    cl_int code = record ? submit_queued(&draft, CL_FALSE, n, waits, event) : CL_OUT_OF_HOST_MEMORY;
+    cl_int code = record ? submit_queued(&draft, blocking, n, waits, event) : CL_OUT_OF_HOST_MEMORY;
 
     if (record && code != CL_SUCCESS)
         map_free(map_take(mem, pointer));
@@ -114,8 +114,8 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle,
                (code = validate_access(buffer, flags))) {
         pointer = answer(NULL, code, ret_code);
     } else {
-        pointer = defer(queue, mem, map_defer_buffer(mem, flags, offset, size), CL_COMMAND_MAP_BUFFER, n,
-                        waits, event, ret_code);
+        pointer = defer(queue, mem, map_defer_buffer(mem, flags, offset, size), CL_COMMAND_MAP_BUFFER,
+                        blocking, n, waits, event, ret_code);
     }
     if (mem)
         mem_unref(mem);
@@ -159,7 +159,7 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
             if (ret_slice)
                 *ret_slice = record->slice;
         }
-        pointer = defer(queue, mem, record, CL_COMMAND_MAP_IMAGE, n, waits, event, ret_code);
+        pointer = defer(queue, mem, record, CL_COMMAND_MAP_IMAGE, blocking, n, waits, event, ret_code);
     }
     if (mem)
         mem_unref(mem);

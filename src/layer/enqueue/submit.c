@@ -57,7 +57,7 @@ bool submit_idle(const struct queue_record *queue)
 
 /* The wait list of a call, looked at once. */
 struct wait_list {
-    bool bad, pending;
+    bool bad, pending, failed;
     cl_uint
         n_pass; /* events of the same in-order queue: the driver's own list takes them, so that failures are inherited */
     cl_event pass[8];
@@ -81,6 +81,7 @@ static void scan_event(const struct queue_record *queue, cl_event event, struct 
         return;
     }
     list->bad = list->bad || context != queue->context;
+    list->failed = list->failed || status < 0;
     if (status == CL_COMPLETE)
         return;
     if (!node && status > CL_COMPLETE && queue->in_order && list->n_pass < 8) {
@@ -97,7 +98,7 @@ static void scan(const struct queue_record *queue, cl_uint n, const cl_event *wa
                  struct wait_list *ret_list)
 {
     ret_list->bad = (n == 0) != (waits == NULL);
-    ret_list->pending = false;
+    ret_list->pending = ret_list->failed = false;
     ret_list->n_pass = 0;
     for (cl_uint i = 0; i < n && !ret_list->bad; i++) {
         if (waits[i])
@@ -115,8 +116,10 @@ bool submit_unhindered(struct queue_record *queue, cl_uint n, const cl_event *wa
     return !list.pending && !list.n_pass && submit_idle(queue);
 }
 
-void submit_drain(struct queue_record *queue, cl_uint n, const cl_event *waits)
+bool submit_drain(struct queue_record *queue, cl_uint n, const cl_event *waits)
 {
+    struct wait_list list;
+
     for (cl_uint i = 0; i < n; i++) {
         struct command *node = handle_table_find(&events, waits[i]);
         if (node && node->kind != COMMAND_USER)
@@ -130,6 +133,8 @@ void submit_drain(struct queue_record *queue, cl_uint n, const cl_event *waits)
         graph_wait_queue(queue, false);
     else
         graph_wait_barriers(queue);
+    scan(queue, n, waits, &list);
+    return !list.failed;
 }
 
 /* --- through the graph --- */

@@ -21,8 +21,8 @@ bool submit_idle(const struct queue_record *queue);
 /* submit_idle, and every event of the (valid) list is complete. */
 bool submit_unhindered(struct queue_record *queue, cl_uint n, const cl_event *waits);
 
-/* Waits until submit_unhindered. */
-void submit_drain(struct queue_record *queue, cl_uint n, const cl_event *waits);
+/* Waits until every event of the (valid) list is over and submit_idle. False: one of them failed, which the command inherits. */
+bool submit_drain(struct queue_record *queue, cl_uint n, const cl_event *waits);
 
 /* A job begins with the first command of an idle process and ends when it has waited for everything. */
 void submit_job_begins(void);

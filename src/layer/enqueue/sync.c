@@ -56,14 +56,15 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueWaitForEvents(cl_command_queue ha
 /*
  * Sharing with other interfaces: the driver alone can do it, after everything before it. Waiting here keeps the order; it
  * blocks only when something was enqueued that still waits. True: the list is over and need not be passed on (a handle of ours may be
- * complete a moment later than our record of it); false: it is bad, and the driver says so.
+ * complete a moment later than our record of it); false: it is bad or failed, and the driver says so.
  */
 static bool drained(struct queue_record *queue, cl_uint n, const cl_event *waits)
 {
     bool valid = validate_waits(queue, n, waits) == CL_SUCCESS;
 
-    if (valid)
-        submit_drain(queue, n, waits);
+    /* A list with a failure goes to the driver as it is: the handles are events of its own. */
+    if (valid && !submit_drain(queue, n, waits))
+        valid = false;
     queue_unref(queue);
     return valid;
 }

@@ -104,7 +104,7 @@ static bool rect_fits(cl_mem mem, const size_t origin[3], const size_t region[3]
         return false;
     row = row ? row : region[0];
     slice = slice ? slice : row * region[1];
-    if (row < region[0] || slice < row * region[1])
+    if (row < region[0] || slice < row * region[1] || slice % row)
         return false;
     last = (origin[2] + region[2] - 1) * slice + (origin[1] + region[1] - 1) * row + origin[0] + region[0];
     return !mem || validate_range(mem, 0, last);
@@ -130,6 +130,11 @@ cl_int validate_region(cl_mem image, const size_t *origin, const size_t *region)
     return CL_SUCCESS;
 }
 
+static bool is_power_of_two(size_t n)
+{
+    return n && !(n & (n - 1));
+}
+
 static cl_int validate_linear(const struct command *c)
 {
     const struct command_transfer *t = &c->u.transfer;
@@ -151,10 +156,10 @@ static cl_int validate_linear(const struct command *c)
     if (t->size && !validate_range(t->a, t->offset, t->size)) /* nothing at all is for the driver to judge */
         return CL_INVALID_VALUE;
     if (c->kind == COMMAND_FILL)
-        return !t->pattern_size || (t->pattern_size & (t->pattern_size - 1)) || t->offset % t->pattern_size ||
-                       t->size % t->pattern_size
-                   ? CL_INVALID_VALUE
-                   : CL_SUCCESS;
+        return is_power_of_two(t->pattern_size) && t->offset % t->pattern_size == 0 &&
+                       t->size % t->pattern_size == 0
+                   ? CL_SUCCESS
+                   : CL_INVALID_VALUE;
     if (!t->host)
         return CL_INVALID_VALUE;
     return validate_host_access(t->a, reads, !reads) ? CL_SUCCESS : CL_INVALID_OPERATION;
@@ -350,7 +355,7 @@ static cl_int validate_other(const struct command *c)
                    ? CL_MEM_COPY_OVERLAP
                    : CL_SUCCESS;
     case COMMAND_SVM_FILL:
-        return svm->to && svm->pattern_size && svm->size % svm->pattern_size == 0 &&
+        return svm->to && is_power_of_two(svm->pattern_size) && svm->size % svm->pattern_size == 0 &&
                        (uintptr_t)svm->to % svm->pattern_size == 0
                    ? CL_SUCCESS
                    : CL_INVALID_VALUE;
