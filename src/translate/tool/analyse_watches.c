@@ -269,14 +269,15 @@ static bool jumps(const struct rounds *r, struct node *top, const char *kind)
 /* Its last statement ends the loop. */
 static bool ends_loop(const struct rounds *r, const struct node *branch)
 {
-    const struct node *last = branch;
+    const struct node *last = NULL;
 
-    while (last && last->kind == NODE_OTHER && last->children) {
-        last = last->children;
-        while (last->next)
-            last = last->next;
-    }
-    return last && leaves_here(r, last) && last->op[0] != 'c';
+    if (!branch)
+        return false;
+    for (const struct node *child = branch->children; child; child = child->next)
+        last = child;
+    if (branch->kind == NODE_OTHER && last)
+        return ends_loop(r, last);
+    return leaves_here(r, branch) && branch->op[0] != 'c';
 }
 
 static bool moves(const struct rounds *r, const struct variables *set, struct node *node);
