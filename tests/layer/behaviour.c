@@ -232,6 +232,42 @@ static void nothing_outlives_its_release(void)
     check("a context is the program's alone again after the last release of what it made", alone == 20);
 }
 
+/* The program has one thread; its launches and its migrations reach the driver from several of ours. */
+static void migrations_beside_launches(void)
+{
+    enum { ROUNDS = 3000, ITEMS = 64 };
+    const char *source = "kernel void scale(global int *a, int factor)\n"
+                         "{ size_t i = get_global_id(0); a[i] = a[i] + factor; }\n";
+    cl_command_queue other =
+        clCreateCommandQueue(context, device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
+    cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, NULL);
+    cl_int zeros[ITEMS] = {0}, result[ITEMS] = {0}, one = 1;
+    cl_mem mem = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof zeros, zeros, NULL);
+    size_t global = ITEMS, local = 8;
+    cl_kernel kernel;
+    int migrated = 0;
+
+    clBuildProgram(program, 0, NULL, "", NULL, NULL);
+    kernel = clCreateKernel(program, "scale", NULL);
+    clSetKernelArg(kernel, 0, sizeof mem, &mem);
+    clSetKernelArg(kernel, 1, sizeof one, &one);
+    for (int i = 0; i < ROUNDS; i++) {
+        cl_event event = NULL;
+
+        clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL);
+        clEnqueueMigrateMemObjects(other, 1, &mem, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL, &event);
+        migrated += clWaitForEvents(1, &event) == CL_SUCCESS;
+        clReleaseEvent(event);
+    }
+    clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, sizeof result, result, 0, NULL, NULL);
+    check("migrations beside launches all end", migrated == ROUNDS);
+    check("and take nothing from them", result[0] == ROUNDS && result[ITEMS - 1] == ROUNDS);
+    clReleaseKernel(kernel);
+    clReleaseProgram(program);
+    clReleaseMemObject(mem);
+    clReleaseCommandQueue(other);
+}
+
 int main(int argc, char **argv)
 {
     if (clGetPlatformIDs(1, &platform, NULL) ||
@@ -254,6 +290,7 @@ int main(int argc, char **argv)
     failed_callback();
     binaries();
     nothing_outlives_its_release();
+    migrations_beside_launches();
     fork_passes_through();
     clReleaseCommandQueue(queue);
     clReleaseContext(context);

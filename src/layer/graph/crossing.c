@@ -12,7 +12,8 @@ void crossing_init(struct crossing *crossing, cl_device_id device)
     char version[256] = "";
 
     target.clGetDeviceInfo(device, CL_DEVICE_VERSION, sizeof version - 1, version, NULL);
-    crossing->needed = strstr(version, "PoCL HSTR: basic") != NULL;
+    crossing->needed = strstr(version, "PoCL") != NULL;
+    crossing->inside = strstr(version, "PoCL HSTR: basic") != NULL;
     pthread_rwlock_init(&crossing->lock, NULL);
 }
 

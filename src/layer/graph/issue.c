@@ -116,11 +116,18 @@ cl_int issue_whole(const struct command *c, cl_bool blocking, cl_uint n, const c
                    cl_event *event)
 {
     struct crossing *crossing = &c->queue->device->crossing;
+    /* Whoever waits for the end of a command must not keep others from crossing alone: a callback may, which that end waits for. */
+    bool outside = blocking && crossing->needed && !crossing->inside;
+    cl_event own = NULL, *last = outside && !event ? &own : event;
     cl_int code;
 
     crossing_begin(crossing, crossing_alone(c));
-    code = give(c, blocking, n, waits, event);
+    code = give(c, blocking && !outside, n, waits, last);
     crossing_end(crossing);
+    if (outside && code == CL_SUCCESS)
+        code = target.clWaitForEvents(1, last);
+    if (own)
+        target.clReleaseEvent(own);
     return code;
 }
 
