@@ -368,8 +368,8 @@ void arbiter_tick(struct server *server)
             continue;
         }
         hold->overdue = true;
-        holds_restore(server,
-                      peer); /* a boost is for the way to the next border, not for as long as one likes */
+        /* A boost is for the way to the next border, not for as long as one likes. */
+        holds_restore(server, peer);
         peer->overdue++;
         server->overdue++;
         holds_note(server, RECORD_OVERDUE, peer, hold);

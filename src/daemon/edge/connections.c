@@ -11,8 +11,8 @@
 #include "wire/frame.h"
 
 #define SO_PEERPIDFD_LATER 77 /* Linux 6.5; Debian 12's headers do not have it */
-#define BYTES_A_TURN                                                                                         \
-    256 /* of one client: a few messages, so that talkative ones do not keep the others waiting */
+/* Read of one client: a few messages, so that talkative ones do not keep the others waiting. */
+#define BYTES_A_TURN 256
 
 static void close_connection(struct loop *loop, unsigned slot)
 {
@@ -142,8 +142,8 @@ static void accept_one(struct loop *loop, int fd)
         return;
     }
     pidfd = watch_process(fd, peer.pid);
-    if (pidfd < 0 && peer.pid > 0 &&
-        errno != ENOSYS) { /* it has ended already, or there is no room to watch it */
+    /* It has ended already, or there is no room to watch it. */
+    if (pidfd < 0 && peer.pid > 0 && errno != ENOSYS) {
         refuse(fd);
         return;
     }

@@ -51,10 +51,9 @@ struct loop {
     struct metrics metrics;
     struct planner *planner; /* owned */
     baton_nsec probe_until_at;
-    baton_nsec armed_at;  /* what the timer is set to; NSEC_MAX: off */
-    baton_nsec lonely_at; /* since when nobody is connected */
-    baton_nsec
-        deaf_until_at; /* newcomers wait until then: there is no room for them; NSEC_MAX: they do not */
+    baton_nsec armed_at;      /* what the timer is set to; NSEC_MAX: off */
+    baton_nsec lonely_at;     /* since when nobody is connected */
+    baton_nsec deaf_until_at; /* newcomers wait until then: no room for them; NSEC_MAX: they do not */
     struct {
         baton_nsec since_at;
         unsigned lines, left_out;

@@ -253,25 +253,29 @@ void graph_issued(struct command *command)
     pthread_mutex_unlock(&graph_lock);
 }
 
-void graph_complete(struct command *command, cl_int status)
+/* Under graph_lock. */
+static void leave_queue(struct command *command)
+{
+    list_remove(&command->in_queue);
+    n_alive--;
+    if (!command->issued) {
+        command->issued = true;
+        atomic_fetch_sub(&command->queue->n_unissued, 1);
+    }
+}
+
+static void end(struct command *command, cl_int status, bool submitted)
 {
     struct command_callback *due, *abandoned = graph_take_abandoned(command);
-    cl_event handle;
+    cl_event handle = command->kind == COMMAND_USER ? NULL : command->handle;
 
     if (command->kind == COMMAND_UNMAP)
         map_finished(command);
     graph_let_go(command); /* before anybody can see the end: the program may rebuild or release at once */
     pthread_mutex_lock(&graph_lock);
-    if (command->queue) {
-        list_remove(&command->in_queue);
-        n_alive--;
-        if (!command->issued) {
-            command->issued = true;
-            atomic_fetch_sub(&command->queue->n_unissued, 1);
-        }
-    }
+    if (submitted)
+        leave_queue(command);
     command->status = status;
-    handle = command->kind == COMMAND_USER ? NULL : command->handle;
     due = take_callbacks(command, status);
     release_dependents(command, false);
     pthread_cond_broadcast(&changed);
@@ -282,27 +286,18 @@ void graph_complete(struct command *command, cl_int status)
     call(command, abandoned);
     if (handle)
         target.clReleaseEvent(handle); /* ours, beside the program's */
-    if (command->queue)
+    if (submitted)
         graph_unref(command);
+}
+
+void graph_complete(struct command *command, cl_int status)
+{
+    end(command, status, command->queue != NULL);
 }
 
 void graph_end_alone(struct command *command, cl_int status)
 {
-    struct command_callback *due;
-    cl_event handle = command->handle;
-
-    graph_let_go(command);
-    pthread_mutex_lock(&graph_lock);
-    command->status = status;
-    due = take_callbacks(command, status);
-    release_dependents(command, false);
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&graph_lock);
-    if (handle)
-        target.clSetUserEventStatus(handle, status);
-    call(command, due);
-    if (handle)
-        target.clReleaseEvent(handle);
+    end(command, status, false);
 }
 
 void graph_stir(void)
