@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/installed.h"
 #include "cli/probe.h"
 
 /* One line of the answer. Essential findings decide the exit status. */
@@ -31,30 +32,6 @@ static void find(struct report *report, enum finding finding, const char *what, 
     json_array_append_new(report->findings,
                           json_pack("{s:s, s:s, s:s, s:s}", "what", what, "state", names[finding], "detail",
                                     detail, "advice", advice ? advice : ""));
-}
-
-/* A file that is installed or built beside this program; the empty string if it is not there. */
-static void beside(const char *name, char path[PATH_MAX])
-{
-    static const char *const places[] = {"", "../lib/", "../lib/x86_64-linux-gnu/", "../libexec/baton/"};
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    char *slash;
-
-    path[0] = 0;
-    if (n <= 0)
-        return;
-    self[n] = 0;
-    slash = strrchr(self, '/');
-    if (!slash)
-        return;
-    slash[1] = 0;
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        if ((size_t)snprintf(path, PATH_MAX, "%s%s%s", self, places[i], name) < PATH_MAX &&
-            access(path, R_OK) == 0)
-            return;
-    }
-    path[0] = 0;
 }
 
 static void check_devices(struct report *report, const json_t *probe)
@@ -92,11 +69,10 @@ static void check_devices(struct report *report, const json_t *probe)
 static void check_opencl(struct report *report)
 {
     char layer[PATH_MAX];
+    bool found = installed_find("libbaton-layer.so", layer, sizeof layer) == 0;
     const char *error;
-    json_t *probe;
+    json_t *probe = probe_opencl(found ? layer : NULL);
 
-    beside("libbaton-layer.so", layer);
-    probe = probe_opencl(layer[0] ? layer : NULL);
     if (!probe)
         return;
     error = json_string_value(json_object_get(probe, "error"));
@@ -109,8 +85,9 @@ static void check_opencl(struct report *report)
         (void)snprintf(detail, sizeof detail, "%s (%s)", json_string_value(json_object_get(probe, "loader")),
                        json_string_value(json_object_get(probe, "loader_name")));
         find(report, WORKS, "OpenCL loader", detail, NULL);
-        if (!layer[0])
-            find(report, LIMITED, "layer", "libbaton-layer.so is not beside this program",
+        if (!found)
+            find(report, LIMITED, "layer",
+                 "libbaton-layer.so is neither beside this program nor among its libraries",
                  "build or install Baton completely; analysis and simulation work without it");
         else if (json_is_true(json_object_get(probe, "layer_loaded")))
             find(report, WORKS, "layer", "the loader accepts OPENCL_LAYERS", NULL);

@@ -12,6 +12,7 @@
 
 #include "base/nsec.h"
 #include "cli/command.h"
+#include "cli/installed.h"
 #include "cli/monitor.h"
 #include "cli/task_words.h"
 #include "client/session.h"
@@ -22,41 +23,15 @@
 #define PATH_SIZE    4096
 #define VERDICT_MS   120000 /* the daemon limits its planner; this is for a daemon that hangs */
 
-/* The folder of this program, without a final slash. */
-static int own_folder(char ret_folder[PATH_SIZE])
-{
-    ssize_t n = readlink("/proc/self/exe", ret_folder, PATH_SIZE - 1);
-    char *slash;
-
-    if (n < 0)
-        return -errno;
-    ret_folder[n] = 0;
-    slash = strrchr(ret_folder, '/');
-    if (slash)
-        *slash = 0;
-    return 0;
-}
-
-/* Beside this program (a build folder), or where `make install` puts libraries. BATON_LAYER overrides. */
+/* BATON_LAYER overrides. */
 static int find_layer(char ret_path[PATH_SIZE])
 {
-    static const char *const places[] = {"", "/../lib", "/../lib/x86_64-linux-gnu",
-                                         "/../lib/aarch64-linux-gnu"};
     const char *given = getenv("BATON_LAYER");
-    char folder[PATH_SIZE];
 
-    if (given && given[0]) {
-        (void)snprintf(ret_path, PATH_SIZE, "%s", given);
-        return access(ret_path, R_OK) == 0 ? 0 : -errno;
-    }
-    if (own_folder(folder) < 0)
-        return -ENOENT;
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        if (snprintf(ret_path, PATH_SIZE, "%s%s/%s", folder, places[i], LAYER_NAME) < PATH_SIZE &&
-            access(ret_path, R_OK) == 0)
-            return 0;
-    }
-    return -ENOENT;
+    if (!given || !given[0])
+        return installed_find(LAYER_NAME, ret_path, PATH_SIZE);
+    (void)snprintf(ret_path, PATH_SIZE, "%s", given);
+    return access(ret_path, R_OK) == 0 ? 0 : -errno;
 }
 
 static void run_daemon(void)
@@ -66,7 +41,7 @@ static void run_daemon(void)
 
     /* It outlives us: whoever waits for the end of a pipe, or for a lock, that we were handed must not wait for it. */
     (void)close_range(3, ~0U, 0);
-    if (own_folder(path) == 0 && snprintf(folder, sizeof folder, "%s", path) < (int)sizeof folder) {
+    if (installed_folder(folder, sizeof folder) == 0) {
         (void)snprintf(path, sizeof path, "%s/batond", folder);
         (void)execl(path, "batond", "--idle-exit", IDLE_EXIT_MS, (char *)NULL);
     }

@@ -1,0 +1,13 @@
+/* Files that belong to this program, found from where it is itself: beside it in a build folder, or among the libraries of an installation. */
+#ifndef CLI_INSTALLED_H
+#define CLI_INSTALLED_H
+
+#include <stddef.h>
+
+/* The folder of this program, without a final slash. 0 or -errno. */
+int installed_folder(char *ret_folder, size_t room);
+
+/* The path of such a file that can be read. 0 or -errno; -ENOENT: it is nowhere. */
+int installed_find(const char *name, char *ret_path, size_t room);
+
+#endif
