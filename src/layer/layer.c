@@ -226,13 +226,7 @@ CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, 
     } else if (name != CL_LAYER_API_VERSION) {
         return CL_INVALID_VALUE;
     }
-    if (ret_value && room < size)
-        return CL_INVALID_VALUE;
-    if (ret_value)
-        memcpy(ret_value, value, size);
-    if (ret_size)
-        *ret_size = size;
-    return CL_SUCCESS;
+    return info_answer(value, size, room, ret_value, ret_size);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *target_dispatch, cl_uint *ret_n,
