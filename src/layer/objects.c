@@ -100,7 +100,7 @@ static void link_device(struct device_record *record)
 
 static void read_version(struct device_record *record)
 {
-    char text[64] = "";
+    char text[256] = ""; /* an answer that does not fit is none */
     unsigned major = 0, minor = 0;
     cl_bool uneven = CL_FALSE;
 
