@@ -1,4 +1,5 @@
 #include "cli/profile/run.h"
+#include "cli/installed.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,17 +28,11 @@
 
 static void exec_sibling(const char *name, char *const words[])
 {
-    char path[4096];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 32);
-    char *slash;
+    char folder[4096], path[sizeof folder + 32];
 
-    if (n > 0) {
-        path[n] = 0;
-        slash = strrchr(path, '/');
-        if (slash) {
-            (void)snprintf(slash + 1, 32, "%s", name);
-            (void)execv(path, words);
-        }
+    if (installed_folder(folder, sizeof folder) == 0) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+        (void)execv(path, words);
     }
     (void)execvp(name, words);
     _exit(127);
