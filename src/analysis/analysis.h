@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/input_error.h"
 #include "base/nsec.h"
+#include "model/plan_basis.h"
 #include "model/task_set.h"
 
 #define ANALYSIS_UNBOUNDED ((baton_nsec)-1)
@@ -79,6 +80,8 @@ struct analysis {
      */
     int (*run)(const struct task_set *set, const struct analysis_request *request,
                struct analysis_result *ret_result, struct input_error *ret_error);
+    /* What its bounds of this set rest on; NULL with no profile. */
+    void (*basis)(const struct task_set *set, struct plan_basis *ret_basis);
     /* The terms of one task's bound; NULL: this analysis explains nothing. Results as for run. */
     int (*explain)(const struct task_set *set, const struct analysis_request *request, size_t task,
                    struct analysis_explanation *ret_explanation, struct input_error *ret_error);

@@ -134,6 +134,10 @@ static int fill_plan(const struct task_set *set, const struct analysis *analysis
     size_t *order;
     unsigned step = set->n_tasks < 10 ? 10 : 99 / (unsigned)set->n_tasks;
 
+    if (analysis->basis) {
+        analysis->basis(set, &plan.basis);
+        plan.sealed = true;
+    }
     arena_init(&plan.arena, 0);
     plan.tasks = arena_calloc(&plan.arena, set->n_tasks, sizeof plan.tasks[0]);
     order = arena_calloc(&plan.arena, set->n_tasks, sizeof *order);
@@ -148,6 +152,8 @@ static int fill_plan(const struct task_set *set, const struct analysis *analysis
         plan.tasks[rank] = (struct plan_task){
             .name = task->name,
             .priority = task->priority ? task->priority : step * (unsigned)(set->n_tasks - rank),
+            .period = task->period,
+            .deadline = task->deadline,
             .gpus = result->gpus,
             .placement = decision->placements[order[rank]],
             .cpu_cluster = result->cpu_cluster,
