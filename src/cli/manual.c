@@ -12,6 +12,7 @@
 #include "base/draft.h"
 #include "cli/command.h"
 #include "client/settings.h"
+#include "model/defaults.h"
 #include "version.h"
 
 /* Text for troff: backslashes and dashes are themselves, and no line begins with a control character. */

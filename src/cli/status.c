@@ -269,6 +269,25 @@ static void show_task(struct status *status, const struct frame *frame, json_t *
     (void)status;
 }
 
+/* What keeps every bound of the plan from being claimed, field by field. */
+static void show_difference(struct status *status, const struct frame *frame, json_t *list)
+{
+    const struct frame_about_difference *about = &frame->about_difference;
+    char words[320];
+
+    (void)status;
+    if (list) {
+        (void)json_array_append_new(list, json_pack("{s:s, s:o, s:s, s:s}", "field", about->field, "task",
+                                                    about->task[0] ? json_string(about->task) : json_null(),
+                                                    "planned", about->planned, "found", about->found));
+        return;
+    }
+    if (about->index == 0)
+        printf("no bound of the plan is claimed, since it assumes another system than the one that runs:\n");
+    task_difference_words(about, words, sizeof words);
+    printf("  %s\n", words);
+}
+
 static int ask_admission(struct status *status)
 {
     struct frame frame;
@@ -282,7 +301,8 @@ static int ask_admission(struct status *status)
         (void)json_object_set_new(status->json, "admission", admission_json(&frame.about_admission));
     else
         print_admission(&frame.about_admission);
-    return each(status, QUERY_TASK, "tasks", show_task);
+    result = each(status, QUERY_DIFFERENCE, "differences", show_difference);
+    return result ? result : each(status, QUERY_TASK, "tasks", show_task);
 }
 
 static int ask_all(struct status *status)

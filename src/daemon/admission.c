@@ -55,6 +55,9 @@ static void answer(struct server *server, struct peer *peer, const struct task_e
     if (entry && entry->in_set >= 0) {
         frame.verdict.period = (uint64_t)server->admission.set.tasks[entry->in_set].period;
         frame.verdict.deadline = (uint64_t)server->admission.set.tasks[entry->in_set].deadline;
+    } else if (planned) { /* the plan counts on jobs that are a period apart */
+        frame.verdict.period = (uint64_t)planned->period;
+        frame.verdict.deadline = (uint64_t)planned->deadline;
     }
     if (planned && decision->verdict == VERDICT_ADMITTED) {
         frame.verdict.priority = planned->priority;

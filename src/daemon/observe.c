@@ -77,21 +77,14 @@ void observe_late(struct server *server, struct peer *peer, const struct frame_l
 
 /* ---- does the machine meet the model? ---- */
 
-/* PoCL's devices are the cores that the programs run on. */
-static bool is_this_cpu(const struct device *device)
-{
-    return strncmp(device->name, "portable-computing-language", 27) == 0 ||
-           strncmp(device->name, "pocl", 4) == 0;
-}
-
 static enum model_rule machine_rule(const struct server *server, uint32_t *ret_who)
 {
-    if (!server->plan.profile || strcmp(server->plan.profile, server->profile->name) != 0)
-        return RULE_PROFILE;
+    if (server->claims.n > 0)
+        return RULE_BASIS;
     if (!(server->start.about & ABOUT_BOOSTS))
         return RULE_REALTIME;
     for (unsigned i = 0; !server->config.partitioned && i < server->n_devices; i++) {
-        if (is_this_cpu(&server->devices[i])) {
+        if (claims_is_this_cpu(server->devices[i].name)) {
             *ret_who = i;
             return RULE_PARTITION;
         }
@@ -106,6 +99,21 @@ static bool ran_whole(const struct peer *peer)
            counter(peer, PAGE_COUNTER_UNSLICED_OTHER);
 }
 
+/* May it run on all the cores that the model gives the programs, and, where others are the devices', on no other? */
+static bool has_the_cores(const struct server *server, const struct peer *peer)
+{
+    struct core_set cores = claims_program_cores(server);
+    struct core_set its;
+    struct core_set missing;
+    struct core_set more;
+
+    if (!server->host.cores_of || server->host.cores_of(server->host.user, peer->who.pid, &its) < 0)
+        return false;
+    missing = core_set_without(&cores, &its);
+    more = core_set_without(&its, &cores);
+    return core_set_count(&missing) == 0 && (!server->config.partitioned || core_set_count(&more) == 0);
+}
+
 /* What one client does to the bounds. */
 static enum model_rule client_rule(const struct server *server, const struct peer *peer)
 {
@@ -118,6 +126,10 @@ static enum model_rule client_rule(const struct server *server, const struct pee
         return RULE_OUTSIDER; /* above it interferes, below it blocks: the plan counts neither */
     if (peer->priority != task->priority)
         return RULE_CEILING;
+    if (peer->hello.period < (uint64_t)task->period)
+        return RULE_PERIOD;
+    if (!has_the_cores(server, peer))
+        return RULE_AFFINITY;
     return task->piece && ran_whole(peer) ? RULE_WHOLE : RULE_MET;
 }
 

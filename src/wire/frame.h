@@ -42,16 +42,17 @@
 enum engine_kind { FRAME_ENGINE_EXECUTION, FRAME_ENGINE_COPY_IN, FRAME_ENGINE_COPY_OUT, FRAME_ENGINES };
 
 enum query_what {
-    QUERY_DAEMON,    /* ABOUT_DAEMON */
-    QUERY_DEVICE,    /* index: ABOUT_DEVICE */
-    QUERY_ENGINE,    /* index: ABOUT_ENGINE */
-    QUERY_CLIENT,    /* index: the first client from this slot on, ABOUT_CLIENT */
-    QUERY_TRACE,     /* cursor: the daemon's decisions, TRACE */
-    QUERY_RUNS,      /* index: a slot, cursor: what that client ran, TRACE */
-    QUERY_OLD_RUNS,  /* cursor: what clients that have left ran, TRACE */
-    QUERY_DEPARTED,  /* index: clients that have left, ABOUT_CLIENT */
-    QUERY_TASK,      /* index: ABOUT_TASK */
-    QUERY_ADMISSION, /* ABOUT_ADMISSION */
+    QUERY_DAEMON,     /* ABOUT_DAEMON */
+    QUERY_DEVICE,     /* index: ABOUT_DEVICE */
+    QUERY_ENGINE,     /* index: ABOUT_ENGINE */
+    QUERY_CLIENT,     /* index: the first client from this slot on, ABOUT_CLIENT */
+    QUERY_TRACE,      /* cursor: the daemon's decisions, TRACE */
+    QUERY_RUNS,       /* index: a slot, cursor: what that client ran, TRACE */
+    QUERY_OLD_RUNS,   /* cursor: what clients that have left ran, TRACE */
+    QUERY_DEPARTED,   /* index: clients that have left, ABOUT_CLIENT */
+    QUERY_TASK,       /* index: ABOUT_TASK */
+    QUERY_ADMISSION,  /* ABOUT_ADMISSION */
+    QUERY_DIFFERENCE, /* index: ABOUT_DIFFERENCE */
 };
 
 /* What becomes of a task that the running set does not bear. */
@@ -80,7 +81,7 @@ enum reason {
 enum model_rule {
     RULE_MET,
     RULE_NO_BOUND, /* the plan claims none */
-    RULE_PROFILE,  /* the plan assumes another profile */
+    RULE_BASIS, /* what the plan's bounds rest on is not what runs here: QUERY_DIFFERENCE names each field */
     RULE_REALTIME, /* no permission for real-time scheduling */
     RULE_PARTITION, /* who: a device whose "GPU" is this machine's CPU, and no partition of the cores is declared */
     RULE_OUTSIDER, /* who: a client that is not in the plan, which counts neither its load nor its pieces */
@@ -89,6 +90,8 @@ enum model_rule {
     RULE_WHOLE,    /* who: a client whose kernels the plan cuts ran some whole */
     RULE_CHANGING, /* who: a client that has not come to a job border since the plan changed */
     RULE_STALE,    /* the running set could not be planned */
+    RULE_PERIOD,   /* who: a client whose period is shorter than the plan's, or that has none */
+    RULE_AFFINITY, /* who: a client that may not run on every core of the programs, or may run on others */
     RULES,
 };
 

@@ -101,6 +101,14 @@ void words_report(const struct server_report *report, char *ret_text, size_t siz
         (void)snprintf(ret_text, size, "the running tasks could not be planned again, the plan stays: %s",
                        why);
         break;
+    case REPORT_DIFFERS:
+        (void)snprintf(ret_text, size, "no bound of the plan is claimed: %s%s%s: planned %s, found %s",
+                       report->difference->field, report->difference->task[0] ? " of " : "",
+                       report->difference->task, report->difference->planned, report->difference->found);
+        break;
+    case REPORT_AGREES:
+        (void)snprintf(ret_text, size, "what the plan's bounds rest on is what runs here");
+        break;
     case REPORT_KINDS:
         break;
     }
