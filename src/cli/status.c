@@ -71,9 +71,16 @@ static json_t *ms_or_null(uint64_t nsec)
     return nsec ? json_real(ms(nsec)) : json_null();
 }
 
+/* Is there more to say than that it was admitted? */
+static bool has_reason(const struct frame_about_task *about)
+{
+    return about->state == VERDICT_REFUSED || about->state == VERDICT_BEST_EFFORT ||
+           (about->state == VERDICT_ADMITTED && about->reason == REASON_TARDY);
+}
+
 static json_t *task_json(const struct frame_about_task *about)
 {
-    bool rejected = about->state == VERDICT_REFUSED || about->state == VERDICT_BEST_EFFORT;
+    bool rejected = has_reason(about);
     char why[256];
     char rule[256];
     json_t *task;
@@ -181,7 +188,7 @@ static void print_task(const struct frame_about_task *about)
     printf("%-20.20s %4u %4u %-13s %7llu %7llu %10s %11s %7llu\n", about->name, about->priority, about->gpus,
            task_verdict_word(about->state), (unsigned long long)about->jobs,
            (unsigned long long)about->misses, observed, bound, (unsigned long long)about->exceeded);
-    if (about->state == VERDICT_REFUSED || about->state == VERDICT_BEST_EFFORT) {
+    if (has_reason(about)) {
         task_reason_words(about->reason, about->culprit, about->culprit_response, about->culprit_limit, why,
                           sizeof why);
         printf("       %s (%.1f ms of planning)\n", why, ms(about->cost));

@@ -45,6 +45,11 @@ void task_reason_words(uint32_t reason, const char *culprit, uint64_t response, 
     case REASON_USER:
         (void)snprintf(ret_text, size, "it belongs to another user (users: in batond's baton.yaml)");
         break;
+    case REASON_TARDY:
+        (void)snprintf(ret_text, size,
+                       "bounded tardiness: %s may take %.3f ms, later than its deadline of %.3f ms", culprit,
+                       ms(response), ms(limit));
+        break;
     default:
         (void)snprintf(ret_text, size, "no reason was given");
         break;

@@ -252,7 +252,7 @@ static void accepted(struct server *server, struct plan *plan, struct decision *
     struct task_entry *entry = admission->candidate >= 0 ? &admission->entries[admission->candidate] : NULL;
 
     if (entry && above_ceiling(server, entry, plan)) {
-        decision->reason = REASON_CEILING;
+        decision->reason = REASON_CEILING; /* whatever the analysis says */
         rejected(server, decision);
         return;
     }

@@ -75,6 +75,7 @@ enum reason {
     REASON_PLANNER,  /* the planner failed */
     REASON_TIME,     /* the planner was too slow */
     REASON_USER,     /* it belongs to another user */
+    REASON_TARDY,    /* admitted, but only bounded: culprit, response, limit */
 };
 
 /* Why a bound is not claimed: what of the model does not hold on this machine now. */

@@ -29,6 +29,11 @@ static void reason(const struct server_report *report, char *ret_text, size_t si
     case REASON_USER:
         (void)snprintf(ret_text, size, "it belongs to another user");
         break;
+    case REASON_TARDY:
+        (void)snprintf(ret_text, size,
+                       "bounded tardiness: %s may take %.3f ms, later than its deadline of %.3f ms",
+                       report->other, nsec_to_ms(report->response), nsec_to_ms(report->limit));
+        break;
     case REASON_NONE:
         (void)snprintf(ret_text, size, "every deadline is met");
         break;
