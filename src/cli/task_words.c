@@ -64,9 +64,9 @@ void task_difference_words(const struct frame_about_difference *about, char *ret
 
 const char *task_rule_name(uint32_t rule)
 {
-    static const char *const names[RULES] = {"met",      "no-bound", "basis",   "realtime", "partition",
-                                             "outsider", "ceiling",  "twice",   "whole",    "changing",
-                                             "stale",    "period",   "affinity"};
+    static const char *const names[RULES] = {"met",      "no-bound", "basis",    "realtime", "partition",
+                                             "outsider", "ceiling",  "twice",    "whole",    "changing",
+                                             "stale",    "period",   "affinity", "order"};
 
     return rule < RULES ? names[rule] : "?";
 }
@@ -121,6 +121,12 @@ void task_rule_words(uint32_t rule, uint32_t who, char *ret_text, size_t size)
     case RULE_AFFINITY:
         (void)snprintf(ret_text, size,
                        "model not met: client %u may not run on exactly the cores of the programs (R3)", who);
+        break;
+    case RULE_ORDER:
+        (void)snprintf(ret_text, size,
+                       "model not met: there are more programs than cores, and Linux does not put client %u "
+                       "before less urgent ones (R3)",
+                       who);
         break;
     default:
         (void)snprintf(ret_text, size, "model not met");

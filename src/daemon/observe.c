@@ -148,6 +148,58 @@ static enum model_rule twice_rule(const struct server *server, uint32_t *ret_who
     return RULE_MET;
 }
 
+struct ranked {
+    const struct peer *peer;
+    unsigned planned; /* its priority in the plan */
+    int rank;         /* with Linux */
+};
+
+/* Clients of the plan; one that is raised while it gives way says nothing about its own rank. */
+static size_t ranked_clients(const struct server *server, struct ranked ret_ranked[ADMISSION_TASKS])
+{
+    size_t n = 0;
+
+    for (unsigned i = 0; i < server->config.clients && n < ADMISSION_TASKS; i++) {
+        const struct peer *peer = server->peers[i];
+        const struct plan_task *task =
+            peer && peer->page && peer->task && !peer->best_effort && !peer->boosted
+                ? plan_find(&server->plan, peer->task->name)
+                : NULL;
+
+        if (!task)
+            continue;
+        ret_ranked[n].peer = peer;
+        ret_ranked[n].planned = task->priority;
+        ret_ranked[n++].rank =
+            server->host.rank_of ? server->host.rank_of(server->host.user, peer->who.pid) : 0;
+    }
+    return n;
+}
+
+/* Linux schedules the CPUs: with more programs than cores, the more urgent must have the higher real-time priority (R3). */
+static enum model_rule order_rule(const struct server *server, uint32_t *ret_who)
+{
+    struct core_set cores = claims_program_cores(server);
+    struct ranked ranked[ADMISSION_TASKS];
+    unsigned clients = 0;
+    size_t n;
+
+    for (unsigned i = 0; i < server->config.clients; i++)
+        clients += server->peers[i] && server->peers[i]->page;
+    if (clients <= core_set_count(&cores))
+        return RULE_MET;
+    n = ranked_clients(server, ranked);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < n; j++) {
+            if (ranked[j].planned < ranked[i].planned && ranked[j].rank >= ranked[i].rank) {
+                *ret_who = ranked[i].peer->client;
+                return RULE_ORDER;
+            }
+        }
+    }
+    return RULE_MET;
+}
+
 enum model_rule observe_rule(const struct server *server, const struct task_entry *entry, uint32_t *ret_who)
 {
     const struct plan_task *task = server->has_plan ? plan_find(&server->plan, entry->name) : NULL;
@@ -165,5 +217,7 @@ enum model_rule observe_rule(const struct server *server, const struct task_entr
         rule = client_rule(server, peer);
         *ret_who = peer->client;
     }
-    return rule == RULE_MET ? twice_rule(server, ret_who) : rule;
+    if (rule == RULE_MET)
+        rule = twice_rule(server, ret_who);
+    return rule == RULE_MET ? order_rule(server, ret_who) : rule;
 }

@@ -77,6 +77,8 @@ struct server_host {
     /* The machine's cores now, and those that a process may run on. 0 or -errno; NULL: nothing is known about cores, no bound is claimed. */
     int (*machine)(void *user, struct machine *ret_machine);
     int (*cores_of)(void *user, pid_t pid, struct core_set *ret_cores);
+    /* The real-time priority of a process's main thread with the operating system; 0: it has none; -errno. */
+    int (*rank_of)(void *user, pid_t pid);
 };
 
 struct server_start {

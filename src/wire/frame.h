@@ -93,6 +93,7 @@ enum model_rule {
     RULE_STALE,    /* the running set could not be planned */
     RULE_PERIOD,   /* who: a client whose period is shorter than the plan's, or that has none */
     RULE_AFFINITY, /* who: a client that may not run on every core of the programs, or may run on others */
+    RULE_ORDER,    /* who: a client that less urgent tasks do not give way to on the CPUs */
     RULES,
 };
 

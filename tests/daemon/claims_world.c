@@ -6,7 +6,7 @@
 
 #include "harness.h"
 
-#define CLIENT 4711 /* the process id of every client */
+#define CLIENT 4711 /* the process id of the first client */
 
 struct claims_world claims_world;
 
@@ -56,9 +56,16 @@ static int machine(void *user, struct machine *ret_machine)
 static int cores_of(void *user, pid_t pid, struct core_set *ret_cores)
 {
     (void)user;
-    ck_assert_int_eq(pid, CLIENT);
+    ck_assert_int_ge(pid, CLIENT);
     *ret_cores = claims_world.of_program;
     return 0;
+}
+
+static int rank_of(void *user, pid_t pid)
+{
+    (void)user;
+    ck_assert(pid >= CLIENT && pid < CLIENT + 4);
+    return claims_world.ranks[pid - CLIENT];
 }
 
 struct core_set claims_cores(const char *text)
@@ -137,13 +144,15 @@ struct server *claims_start(const struct config *config)
                                      .wake = wake,
                                      .report = report,
                                      .machine = machine,
-                                     .cores_of = cores_of};
+                                     .cores_of = cores_of,
+                                     .rank_of = rank_of};
     const struct server_start begin = {
         .generation = 1, .pid = 1, .about = ABOUT_BOOSTS, .now_at = NSEC_PER_SEC};
     struct server *server = NULL;
 
     claims_world.now_at = NSEC_PER_SEC;
     claims_world.logged[0] = 0;
+    claims_world.joined = 0;
     ck_assert_int_eq(server_new(config, &host, &begin, &server), 0);
     return server;
 }
@@ -168,7 +177,8 @@ static void say(struct server *server, unsigned peer, const struct frame *frame)
 
 unsigned claims_join(struct server *server, const char *name, uint32_t flags, baton_nsec period)
 {
-    const struct credentials who = {.pid = CLIENT, .uid = 0, .gid = 0};
+    const struct credentials who = {
+        .pid = CLIENT + (flags & HELLO_MONITOR ? 0 : (pid_t)claims_world.joined++), .uid = 0, .gid = 0};
     struct frame hello = {.type = FRAME_HELLO,
                           .hello = {.version = FRAME_VERSION, .flags = flags, .period = (uint64_t)period}};
     unsigned peer = 0;

@@ -11,6 +11,8 @@
 struct claims_world {
     struct machine cores;       /* of the machine */
     struct core_set of_program; /* what its programs may run on */
+    int ranks[4];               /* real-time priorities of clients, in the order in which they join */
+    unsigned joined;
     baton_nsec now_at;
     char logged[16384]; /* fields that were reported, one per line */
 };

@@ -142,6 +142,45 @@ START_TEST(a_program_has_its_period_and_the_cores_of_the_programs)
 }
 END_TEST
 
+/* eye (20) and ear (10) on one core, and on two. */
+START_TEST(more_programs_than_cores_need_an_order_on_the_cpus)
+{
+    static const struct {
+        const char *cores;
+        int eye, ear;
+        enum model_rule rule;
+    } cases[] = {{"0", 20, 10, RULE_MET},
+                 {"0", 10, 20, RULE_ORDER},
+                 {"0", 15, 15, RULE_ORDER},
+                 {"0", 0, 0, RULE_ORDER},
+                 {"0-1", 0, 0, RULE_MET}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct config config = claims_plain_config();
+        struct plan plan = claims_good_plan();
+        struct server *server;
+        unsigned cpus;
+        char *text;
+
+        claims_world.cores.online = claims_world.of_program = claims_cores(cases[i].cores);
+        cpus = core_set_count(&claims_world.of_program);
+        claims_world.ranks[0] = cases[i].eye;
+        claims_world.ranks[1] = cases[i].ear;
+        plan_basis_set_count(&plan.basis, BASIS_CPUS, cpus);
+        plan_basis_set_count(&plan.basis, BASIS_CPU_CLUSTER, cpus);
+        text = claims_text(&plan);
+        server = claims_start(&config);
+        ck_assert_int_eq(server_add_device(server, GPU, "a GPU"), 0);
+        claims_give(server, text);
+        (void)claims_join(server, "eye", HELLO_TASK, PERIOD);
+        (void)claims_join(server, "ear", HELLO_TASK, PERIOD);
+        ck_assert_msg(claims_rule(server) == cases[i].rule, "case %zu", i);
+        free(text);
+        server_free(server);
+    }
+}
+END_TEST
+
 START_TEST(lists_of_cores_are_read_as_the_kernel_writes_them)
 {
     static const char *const bad[] = {"x", "1-", "-1", "3-1", "1,,2", "1024", "0 1"};
@@ -161,4 +200,5 @@ END_TEST
 
 HARNESS_MAIN("cores", 30, cores_that_do_not_exist_are_no_partition, a_claim_follows_the_machine,
              devices_that_are_cores_have_a_core_each, a_program_has_its_period_and_the_cores_of_the_programs,
+             more_programs_than_cores_need_an_order_on_the_cpus,
              lists_of_cores_are_read_as_the_kernel_writes_them)

@@ -149,6 +149,12 @@ static int cores_of(void *user, pid_t pid, struct core_set *ret_cores)
     return machine_cores_of(pid, ret_cores);
 }
 
+static int rank_of(void *user, pid_t pid)
+{
+    (void)user;
+    return machine_rank_of(pid);
+}
+
 static void on_planned(struct loop *loop)
 {
     struct planning planning;
@@ -368,8 +374,17 @@ void loop_run(struct loop *loop)
 
 static int start_server(struct loop *loop)
 {
-    struct server_host host = {loop,   page_new, page_free, wake,    boost,
-                               report, reload,   plan,      machine, cores_of};
+    struct server_host host = {.user = loop,
+                               .page_new = page_new,
+                               .page_free = page_free,
+                               .wake = wake,
+                               .boost = boost,
+                               .report = report,
+                               .reload = reload,
+                               .plan = plan,
+                               .machine = machine,
+                               .cores_of = cores_of,
+                               .rank_of = rank_of};
     struct server_start start = {.generation = loop->listener.generation,
                                  .pid = getpid(),
                                  .uid = getuid(),

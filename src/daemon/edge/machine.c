@@ -69,3 +69,14 @@ int machine_cores_of(pid_t pid, struct core_set *ret_cores)
     *ret_cores = cores;
     return 0;
 }
+
+int machine_rank_of(pid_t pid)
+{
+    struct sched_param parameters;
+    int policy = sched_getscheduler(pid);
+
+    if (policy < 0 || sched_getparam(pid, &parameters) < 0)
+        return -errno;
+    policy &= ~SCHED_RESET_ON_FORK;
+    return policy == SCHED_FIFO || policy == SCHED_RR ? parameters.sched_priority : 0;
+}

@@ -15,4 +15,7 @@ int machine_look(const char *root, struct machine *ret_machine);
 /* The cores that the main thread of a process may run on. 0 or -errno. */
 int machine_cores_of(pid_t pid, struct core_set *ret_cores);
 
+/* The real-time priority (SCHED_FIFO, SCHED_RR) of the main thread of a process; 0: it has none; -errno. */
+int machine_rank_of(pid_t pid);
+
 #endif
