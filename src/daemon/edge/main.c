@@ -249,6 +249,18 @@ static int reload(struct loop *loop, char *ret_text, size_t size)
     return result;
 }
 
+/* What this configuration names and batond does not do: said once, at the start. */
+static void say_what_is_not_enforced(const struct config *config)
+{
+    if (sched_profiles[config->profile].tokens)
+        say("profile %s, lock %s: each GPU is a cluster of its own, and no CPU priority is lent or "
+            "suspended; "
+            "bounds of its analysis are not claimed",
+            sched_profiles[config->profile].name, sched_locks[config->lock].name);
+    if (config->policy == POLICY_FAIR_LATENESS)
+        say("policy fair-lateness: jobs come without their costs, so they are ranked as under edf");
+}
+
 /* ---- starting ---- */
 
 static int parse_options(int argc, char *argv[])
@@ -385,6 +397,7 @@ static int serve(struct loop *loop, struct files *files)
     }
     say("%s listens on %s, generation %u, profile %s", BATON_VERSION, loop->listener.path,
         loop->listener.generation, sched_profiles[loop->config.profile].name);
+    say_what_is_not_enforced(&loop->config);
     loop_run(loop);
     return 0;
 }
