@@ -66,7 +66,7 @@ const char *task_rule_name(uint32_t rule)
 {
     static const char *const names[RULES] = {"met",      "no-bound", "basis",    "realtime", "partition",
                                              "outsider", "ceiling",  "twice",    "whole",    "changing",
-                                             "stale",    "period",   "affinity", "order"};
+                                             "stale",    "period",   "affinity", "order",    "own"};
 
     return rule < RULES ? names[rule] : "?";
 }
@@ -127,6 +127,13 @@ void task_rule_words(uint32_t rule, uint32_t who, char *ret_text, size_t size)
                        "model not met: there are more programs than cores, and Linux does not put client %u "
                        "before less urgent ones (R3)",
                        who);
+        break;
+    case RULE_OWN:
+        (void)snprintf(
+            ret_text, size,
+            "model not met: client %u has pieces, chunks, GPUs or a placement of its own (--slice, "
+            "--chunk, --gpus, --placement) instead of the plan's (R7)",
+            who);
         break;
     default:
         (void)snprintf(ret_text, size, "model not met");

@@ -128,6 +128,8 @@ static enum model_rule client_rule(const struct server *server, const struct pee
         return RULE_CEILING;
     if (peer->hello.period < (uint64_t)task->period)
         return RULE_PERIOD;
+    if (peer->hello.flags & HELLO_OWN)
+        return RULE_OWN;
     if (!has_the_cores(server, peer))
         return RULE_AFFINITY;
     return task->piece && ran_whole(peer) ? RULE_WHOLE : RULE_MET;

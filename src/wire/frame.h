@@ -14,10 +14,11 @@
 
 #define FRAME_NO_LEASE UINT32_MAX
 
-#define HELLO_ADAPTIVE 1u /* let the policy rank me by behaviour */
-#define HELLO_MONITOR  2u /* only asks questions: no page, no leases */
-#define HELLO_TASK     4u /* the name is that of a task */
-#define HELLO_REALTIME 8u /* has a period or deadline, or a real-time priority with Linux */
+#define HELLO_ADAPTIVE 1u  /* let the policy rank me by behaviour */
+#define HELLO_MONITOR  2u  /* only asks questions: no page, no leases */
+#define HELLO_TASK     4u  /* the name is that of a task */
+#define HELLO_REALTIME 8u  /* has a period or deadline, or a real-time priority with Linux */
+#define HELLO_OWN      16u /* pieces, chunks, GPUs or placement of its own, which go before the plan's */
 
 #define WELCOME_JOBS 1u /* report where jobs begin and end */
 #define WELCOME_BUS  2u /* a copy holds its device's bus, whatever its direction (docs/protocols.md Q4) */
@@ -94,6 +95,7 @@ enum model_rule {
     RULE_PERIOD,   /* who: a client whose period is shorter than the plan's, or that has none */
     RULE_AFFINITY, /* who: a client that may not run on every core of the programs, or may run on others */
     RULE_ORDER,    /* who: a client that less urgent tasks do not give way to on the CPUs */
+    RULE_OWN,      /* who: a client whose own pieces, chunks, GPUs or placement go before the plan's */
     RULES,
 };
 

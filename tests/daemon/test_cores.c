@@ -142,6 +142,17 @@ START_TEST(a_program_has_its_period_and_the_cores_of_the_programs)
 }
 END_TEST
 
+START_TEST(settings_that_go_before_the_plan_take_the_claim_away)
+{
+    struct config config = partitioned();
+    struct server *server = start_pocl(&config);
+
+    (void)claims_join(server, "eye", HELLO_TASK | HELLO_OWN, PERIOD);
+    ck_assert_int_eq(claims_rule(server), RULE_OWN);
+    server_free(server);
+}
+END_TEST
+
 /* eye (20) and ear (10) on one core, and on two. */
 START_TEST(more_programs_than_cores_need_an_order_on_the_cpus)
 {
@@ -200,5 +211,6 @@ END_TEST
 
 HARNESS_MAIN("cores", 30, cores_that_do_not_exist_are_no_partition, a_claim_follows_the_machine,
              devices_that_are_cores_have_a_core_each, a_program_has_its_period_and_the_cores_of_the_programs,
+             settings_that_go_before_the_plan_take_the_claim_away,
              more_programs_than_cores_need_an_order_on_the_cpus,
              lists_of_cores_are_read_as_the_kernel_writes_them)
