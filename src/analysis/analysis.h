@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/input_error.h"
 #include "base/nsec.h"
+#include "model/plan_basis.h"
 #include "model/task_set.h"
 
 #define ANALYSIS_UNBOUNDED ((baton_nsec)-1)
@@ -41,6 +42,15 @@ struct analysis_result {
     struct task_result *tasks; /* by index in the set */
     size_t n_tasks;
 };
+
+/* The answer about a set, in one word. */
+enum analysis_outcome {
+    ANALYSIS_MET,      /* every deadline is met */
+    ANALYSIS_TARDY,    /* every response time is bounded, but some job may end after its deadline */
+    ANALYSIS_REJECTED, /* not schedulable */
+};
+extern const char
+    *const analysis_outcome_names[]; /* by value: "deadlines-met", "bounded-tardiness", "not-schedulable" */
 
 struct analysis_request {
     const unsigned *gpus; /* per task, how many GPUs its kernels use; NULL: 1 each */
@@ -72,13 +82,17 @@ struct analysis {
     /* Run-time profile whose rules its bounds assume; NULL: none is enforced, no bound goes in a plan. */
     const char *profile;
     bool deadlines; /* schedulable means every deadline met; false: every response time bounded */
-    bool one_copy;  /* its rules let one copy go over the bus at a time, in the whole machine */
+    /* `baton simulate` runs what its bounds assume; batond does not yet, and claims none of them. */
+    bool simulated;
+    bool one_copy; /* its rules let one copy go over the bus at a time, in the whole machine */
     /*
      * 0 with *ret_result filled (the caller calls analysis_result_done), INPUT_REJECTED when the set lacks
      * what this analysis needs (a deadline beyond its period, no length on so many GPUs), -ENOMEM.
      */
     int (*run)(const struct task_set *set, const struct analysis_request *request,
                struct analysis_result *ret_result, struct input_error *ret_error);
+    /* What its bounds of this set rest on; NULL with no profile. */
+    void (*basis)(const struct task_set *set, struct plan_basis *ret_basis);
     /* The terms of one task's bound; NULL: this analysis explains nothing. Results as for run. */
     int (*explain)(const struct task_set *set, const struct analysis_request *request, size_t task,
                    struct analysis_explanation *ret_explanation, struct input_error *ret_error);
@@ -87,6 +101,10 @@ struct analysis {
 extern const struct analysis *const analyses[]; /* NULL-ended */
 
 const struct analysis *analysis_find(const char *name); /* or NULL */
+
+/* *ret_latest, unless it is NULL: of ANALYSIS_TARDY, the task that may end the longest after its deadline. */
+enum analysis_outcome analysis_outcome(const struct task_set *set, const struct analysis_result *result,
+                                       size_t *ret_latest);
 void analysis_result_done(struct analysis_result *result);
 
 #endif

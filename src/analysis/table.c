@@ -21,6 +21,27 @@ const struct analysis *analysis_find(const char *name)
     return NULL;
 }
 
+const char *const analysis_outcome_names[] = {"deadlines-met", "bounded-tardiness", "not-schedulable"};
+
+enum analysis_outcome analysis_outcome(const struct task_set *set, const struct analysis_result *result,
+                                       size_t *ret_latest)
+{
+    baton_nsec latest = 0;
+
+    if (!result->schedulable)
+        return ANALYSIS_REJECTED;
+    for (size_t i = 0; i < set->n_tasks; i++) {
+        baton_nsec late = result->tasks[i].response - set->tasks[i].deadline;
+
+        if (late <= latest)
+            continue;
+        latest = late;
+        if (ret_latest)
+            *ret_latest = i;
+    }
+    return latest > 0 ? ANALYSIS_TARDY : ANALYSIS_MET;
+}
+
 void analysis_result_done(struct analysis_result *result)
 {
     arena_done(&result->arena);

@@ -33,6 +33,7 @@ json_t *report_json(const struct task_set *set, const struct analysis *analysis,
 {
     json_t *tasks = json_array();
     json_t *conditions = json_array();
+    enum analysis_outcome outcome;
 
     for (size_t i = 0; i < set->n_tasks; i++) {
         const struct task_result *task = &result->tasks[i];
@@ -48,9 +49,19 @@ json_t *report_json(const struct task_set *set, const struct analysis *analysis,
     }
     for (size_t i = 0; i < set->n_conditions; i++)
         json_array_append_new(conditions, json_string(set->conditions[i]));
-    return json_pack("{s:s, s:b, s:b, s:o, s:o}", "analysis", analysis->name, "schedulable",
-                     result->schedulable, "conditional", set->n_conditions > 0, "conditions", conditions,
-                     "tasks", tasks);
+    outcome = analysis_outcome(set, result, NULL);
+    return json_pack("{s:s, s:b, s:b, s:s, s:b, s:o, s:o}", "analysis", analysis->name, "schedulable",
+                     result->schedulable, "deadlines_met", outcome == ANALYSIS_MET, "verdict",
+                     analysis_outcome_names[outcome], "conditional", set->n_conditions > 0, "conditions",
+                     conditions, "tasks", tasks);
+}
+
+int report_status(const struct task_set *set, const struct analysis_result *result)
+{
+    static const int statuses[] = {
+        [ANALYSIS_MET] = CLI_YES, [ANALYSIS_TARDY] = CLI_TARDY, [ANALYSIS_REJECTED] = CLI_NO};
+
+    return statuses[analysis_outcome(set, result, NULL)];
 }
 
 int report_print(const struct cli_args *args, json_t *object, int otherwise)
@@ -76,6 +87,33 @@ static const char *placement_word(const struct placement *placement)
     return placement->kind == PLACEMENT_ANY      ? "any"
            : placement->kind == PLACEMENT_CHOSEN ? "chosen"
                                                  : "fixed";
+}
+
+/* The answer in words, what it rests on, and whether anything enforces that. */
+static void print_verdict(const struct task_set *set, const struct analysis *analysis,
+                          const struct analysis_result *result)
+{
+    size_t latest = 0;
+    enum analysis_outcome outcome = analysis_outcome(set, result, &latest);
+
+    printf("%s: %s", analysis->name, set->n_conditions ? "conditionally " : "");
+    if (outcome == ANALYSIS_TARDY)
+        printf(
+            "bounded tardiness: every response time is bounded, but %s may end %.3f ms after its deadline\n",
+            set->tasks[latest].name,
+            nsec_to_ms(result->tasks[latest].response - set->tasks[latest].deadline));
+    else
+        printf("%s%s%s\n", outcome == ANALYSIS_MET ? "schedulable" : "not schedulable",
+               result->reason ? ": " : "", result->reason ? result->reason : "");
+    if (set->n_conditions)
+        printf("Computed lengths are bounds only if:\n");
+    for (size_t i = 0; i < set->n_conditions; i++)
+        printf("  - %s\n", set->conditions[i]);
+    if (!analysis->profile)
+        printf("No bound is claimed: no run-time profile enforces the rules of %s.\n", analysis->name);
+    else if (analysis->simulated)
+        printf("batond claims no such bound: what %s assumes is simulated, not enforced (docs/gpusync.md).\n",
+               analysis->name);
 }
 
 int report_table(const struct task_set *set, const struct analysis *analysis,
@@ -110,20 +148,12 @@ int report_table(const struct task_set *set, const struct analysis *analysis,
         for (size_t b = 0; b < 4 && names[b]; b++)
             print_ms(result->tasks[i].blocking[b], 10);
         printf("%s\n", result->tasks[i].response == ANALYSIS_UNBOUNDED ||
-                               (analysis->deadlines && result->tasks[i].response > set->tasks[i].deadline)
+                               result->tasks[i].response > set->tasks[i].deadline
                            ? "  !"
                            : "");
     }
     free(order);
-    printf("%s: %s%s%s%s\n", analysis->name, set->n_conditions ? "conditionally " : "",
-           result->schedulable ? "schedulable" : "not schedulable", result->reason ? ": " : "",
-           result->reason ? result->reason : "");
-    if (set->n_conditions)
-        printf("Computed lengths are bounds only if:\n");
-    for (size_t i = 0; i < set->n_conditions; i++)
-        printf("  - %s\n", set->conditions[i]);
-    if (!analysis->profile)
-        printf("No bound is claimed: no run-time profile enforces the rules of %s.\n", analysis->name);
+    print_verdict(set, analysis, result);
     return 0;
 }
 

@@ -11,7 +11,7 @@
 /* Nanoseconds as a number of ms; ANALYSIS_UNBOUNDED as null. */
 json_t *report_ms(baton_nsec duration);
 
-/* {"analysis", "schedulable", "tasks": [...]}; NULL without memory. */
+/* {"analysis", "schedulable", "deadlines_met", "verdict", "tasks": [...]}; NULL without memory. */
 json_t *report_json(const struct task_set *set, const struct analysis *analysis,
                     const struct analysis_result *result);
 
@@ -23,6 +23,9 @@ int report_table(const struct task_set *set, const struct analysis *analysis,
 void report_explanation(const struct task_set *set, size_t task, const struct analysis_result *result,
                         const struct analysis_explanation *explanation);
 json_t *report_explanation_json(const struct task_set *set, const struct analysis_explanation *explanation);
+
+/* CLI_YES: every deadline is met; CLI_TARDY: bounded, but later; CLI_NO. */
+int report_status(const struct task_set *set, const struct analysis_result *result);
 
 /* Prints the object on one line and drops it; the exit status that fits (`otherwise` unless there was no memory). */
 int report_print(const struct cli_args *args, json_t *object, int otherwise);

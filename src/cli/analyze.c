@@ -123,7 +123,7 @@ static int answer(const struct cli_args *args, const struct task_set *set, const
             json_object_set_new(object, "explain", report_explanation_json(set, &explanation));
         if (scale)
             json_object_set(object, "scale", scale);
-        status = report_print(args, object, result.schedulable ? CLI_YES : CLI_NO);
+        status = report_print(args, object, report_status(set, &result));
     } else if (report_table(set, analysis, &result, NULL)) {
         status = cli_fail_environment(args, -ENOMEM, "table");
     } else {
@@ -131,7 +131,7 @@ static int answer(const struct cli_args *args, const struct task_set *set, const
             report_explanation(set, explained, &result, &explanation);
         if (scale)
             print_scale(scale);
-        status = result.schedulable ? CLI_YES : CLI_NO;
+        status = report_status(set, &result);
     }
     json_decref(scale);
     arena_done(&explanation.arena);

@@ -10,12 +10,11 @@
 
 #include "base/input_error.h"
 
-/* How every command ends (DESIGN: exit codes). */
+/* How every command ends: CLI_YES, CLI_NO, CLI_USAGE, CLI_ENVIRONMENT, CLI_TARDY. */
 enum cli_exit {
-    CLI_YES = 0,         /* done, or a positive answer */
-    CLI_NO = 1,          /* a negative answer: not schedulable, bound exceeded */
-    CLI_USAGE = 2,       /* bad usage or input */
-    CLI_ENVIRONMENT = 3, /* the environment failed */
+#define EXIT(identifier, code, meaning) CLI_##identifier = (code),
+#include "cli/exits.def"
+#undef EXIT
 };
 
 struct cli_option {

@@ -19,6 +19,12 @@ void help_list(FILE *out, const char *group)
         if (belongs(cli_commands[i], group))
             (void)fprintf(out, "  %-18s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
     }
+    if (!group)
+        (void)fprintf(out, "\nexit status:\n"
+#define EXIT(identifier, code, meaning) "  " #code "  " meaning "\n"
+#include "cli/exits.def"
+#undef EXIT
+        );
     (void)fprintf(
         out,
         "\n`baton COMMAND --help` explains one, with an example. `baton --version` prints the version.\n");

@@ -12,6 +12,7 @@
 #include "base/draft.h"
 #include "cli/command.h"
 #include "client/settings.h"
+#include "model/defaults.h"
 #include "version.h"
 
 /* Text for troff: backslashes and dashes are themselves, and no line begins with a control character. */
@@ -48,10 +49,10 @@ static void put_header(const char *name, unsigned section, const char *summary, 
 static void put_footer(FILE *out)
 {
     (void)fputs(".SH EXIT STATUS\n"
-                ".TP\n.B 0\ndone, or a positive answer\n"
-                ".TP\n.B 1\na negative answer: not schedulable, a bound exceeded\n"
-                ".TP\n.B 2\nbad usage or input, told as file:line:column\n"
-                ".TP\n.B 3\nthe environment failed\n",
+#define EXIT(identifier, code, meaning) ".TP\n.B " #code "\n" meaning "\n"
+#include "cli/exits.def"
+#undef EXIT
+                ,
                 out);
 }
 

@@ -134,6 +134,10 @@ static int fill_plan(const struct task_set *set, const struct analysis *analysis
     size_t *order;
     unsigned step = set->n_tasks < 10 ? 10 : 99 / (unsigned)set->n_tasks;
 
+    if (analysis->basis) {
+        analysis->basis(set, &plan.basis);
+        plan.sealed = true;
+    }
     arena_init(&plan.arena, 0);
     plan.tasks = arena_calloc(&plan.arena, set->n_tasks, sizeof plan.tasks[0]);
     order = arena_calloc(&plan.arena, set->n_tasks, sizeof *order);
@@ -148,6 +152,8 @@ static int fill_plan(const struct task_set *set, const struct analysis *analysis
         plan.tasks[rank] = (struct plan_task){
             .name = task->name,
             .priority = task->priority ? task->priority : step * (unsigned)(set->n_tasks - rank),
+            .period = task->period,
+            .deadline = task->deadline,
             .gpus = result->gpus,
             .placement = decision->placements[order[rank]],
             .cpu_cluster = result->cpu_cluster,
@@ -192,7 +198,7 @@ static int report(const struct cli_args *args, const struct task_set *set, const
                   enum plan_policy policy, const struct decision *d)
 {
     const char *explain = cli_value(args, "explain", NULL);
-    int status = d->result.schedulable ? CLI_YES : CLI_NO;
+    int status = report_status(set, &d->result);
 
     if (cli_has(args, "json")) {
         json_t *object = report_json(set, analysis, &d->result);
@@ -300,7 +306,7 @@ static int run(const struct cli_args *args)
 static const struct cli_option options[] = {
     {"policy", 0, "gema|local|global|single", "how options are chosen (default gema)"},
     {"analysis", 0, "NAME", "whose bounds count (default holistic); `baton analyze --help` names them"},
-    {"output", 'o', "PLAN", "write the plan here if it is schedulable"},
+    {"output", 'o', "PLAN", "write the plan here, unless the set is not schedulable"},
     {"explain", 0, "TASK", "every term of this task's bound with its culprit"},
     {"scale", 0, NULL, "the largest factor on execution times that is still schedulable with these modes"},
     {"experiment", 0, "fig7|fig8", "instead: the simulation of GPU-SPARC Sec. IV-D on random task sets"},

@@ -228,6 +228,10 @@ static int heed_verdict(const struct cli_args *args, const struct settings *sett
     case VERDICT_BEST_EFFORT:
         (void)fprintf(stderr, "baton run: task %s runs as best effort: %s\n", settings->task, why);
         break;
+    case VERDICT_ADMITTED:
+        if (verdict->reason == REASON_TARDY)
+            (void)fprintf(stderr, "baton run: task %s is admitted with %s\n", settings->task, why);
+        break;
     default:
         break;
     }

@@ -71,9 +71,16 @@ static json_t *ms_or_null(uint64_t nsec)
     return nsec ? json_real(ms(nsec)) : json_null();
 }
 
+/* Is there more to say than that it was admitted? */
+static bool has_reason(const struct frame_about_task *about)
+{
+    return about->state == VERDICT_REFUSED || about->state == VERDICT_BEST_EFFORT ||
+           (about->state == VERDICT_ADMITTED && about->reason == REASON_TARDY);
+}
+
 static json_t *task_json(const struct frame_about_task *about)
 {
-    bool rejected = about->state == VERDICT_REFUSED || about->state == VERDICT_BEST_EFFORT;
+    bool rejected = has_reason(about);
     char why[256];
     char rule[256];
     json_t *task;
@@ -181,7 +188,7 @@ static void print_task(const struct frame_about_task *about)
     printf("%-20.20s %4u %4u %-13s %7llu %7llu %10s %11s %7llu\n", about->name, about->priority, about->gpus,
            task_verdict_word(about->state), (unsigned long long)about->jobs,
            (unsigned long long)about->misses, observed, bound, (unsigned long long)about->exceeded);
-    if (about->state == VERDICT_REFUSED || about->state == VERDICT_BEST_EFFORT) {
+    if (has_reason(about)) {
         task_reason_words(about->reason, about->culprit, about->culprit_response, about->culprit_limit, why,
                           sizeof why);
         printf("       %s (%.1f ms of planning)\n", why, ms(about->cost));
@@ -269,6 +276,25 @@ static void show_task(struct status *status, const struct frame *frame, json_t *
     (void)status;
 }
 
+/* What keeps every bound of the plan from being claimed, field by field. */
+static void show_difference(struct status *status, const struct frame *frame, json_t *list)
+{
+    const struct frame_about_difference *about = &frame->about_difference;
+    char words[320];
+
+    (void)status;
+    if (list) {
+        (void)json_array_append_new(list, json_pack("{s:s, s:o, s:s, s:s}", "field", about->field, "task",
+                                                    about->task[0] ? json_string(about->task) : json_null(),
+                                                    "planned", about->planned, "found", about->found));
+        return;
+    }
+    if (about->index == 0)
+        printf("no bound of the plan is claimed, since it assumes another system than the one that runs:\n");
+    task_difference_words(about, words, sizeof words);
+    printf("  %s\n", words);
+}
+
 static int ask_admission(struct status *status)
 {
     struct frame frame;
@@ -282,7 +308,8 @@ static int ask_admission(struct status *status)
         (void)json_object_set_new(status->json, "admission", admission_json(&frame.about_admission));
     else
         print_admission(&frame.about_admission);
-    return each(status, QUERY_TASK, "tasks", show_task);
+    result = each(status, QUERY_DIFFERENCE, "differences", show_difference);
+    return result ? result : each(status, QUERY_TASK, "tasks", show_task);
 }
 
 static int ask_all(struct status *status)

@@ -45,17 +45,28 @@ void task_reason_words(uint32_t reason, const char *culprit, uint64_t response, 
     case REASON_USER:
         (void)snprintf(ret_text, size, "it belongs to another user (users: in batond's baton.yaml)");
         break;
+    case REASON_TARDY:
+        (void)snprintf(ret_text, size,
+                       "bounded tardiness: %s may take %.3f ms, later than its deadline of %.3f ms", culprit,
+                       ms(response), ms(limit));
+        break;
     default:
         (void)snprintf(ret_text, size, "no reason was given");
         break;
     }
 }
 
+void task_difference_words(const struct frame_about_difference *about, char *ret_text, size_t size)
+{
+    (void)snprintf(ret_text, size, "%s%s%s: planned %s, found %s", about->field, about->task[0] ? " of " : "",
+                   about->task, about->planned, about->found);
+}
+
 const char *task_rule_name(uint32_t rule)
 {
-    static const char *const names[RULES] = {"met",       "no-bound", "profile", "realtime",
-                                             "partition", "outsider", "ceiling", "twice",
-                                             "whole",     "changing", "stale"};
+    static const char *const names[RULES] = {"met",      "no-bound", "basis",    "realtime", "partition",
+                                             "outsider", "ceiling",  "twice",    "whole",    "changing",
+                                             "stale",    "period",   "affinity", "order",    "own"};
 
     return rule < RULES ? names[rule] : "?";
 }
@@ -69,8 +80,9 @@ void task_rule_words(uint32_t rule, uint32_t who, char *ret_text, size_t size)
     case RULE_NO_BOUND:
         (void)snprintf(ret_text, size, "the plan claims no bound");
         break;
-    case RULE_PROFILE:
-        (void)snprintf(ret_text, size, "model not met: the plan assumes another profile than batond runs");
+    case RULE_BASIS:
+        (void)snprintf(ret_text, size,
+                       "model not met: the plan's bounds rest on something else than what runs here");
         break;
     case RULE_REALTIME:
         (void)snprintf(ret_text, size, "model not met: batond may not use real-time scheduling (R3)");
@@ -101,6 +113,27 @@ void task_rule_words(uint32_t rule, uint32_t who, char *ret_text, size_t size)
         break;
     case RULE_STALE:
         (void)snprintf(ret_text, size, "model not met: the tasks that run could not be planned again");
+        break;
+    case RULE_PERIOD:
+        (void)snprintf(ret_text, size,
+                       "model not met: client %u has no period, or a shorter one than the plan's (R2)", who);
+        break;
+    case RULE_AFFINITY:
+        (void)snprintf(ret_text, size,
+                       "model not met: client %u may not run on exactly the cores of the programs (R3)", who);
+        break;
+    case RULE_ORDER:
+        (void)snprintf(ret_text, size,
+                       "model not met: there are more programs than cores, and Linux does not put client %u "
+                       "before less urgent ones (R3)",
+                       who);
+        break;
+    case RULE_OWN:
+        (void)snprintf(
+            ret_text, size,
+            "model not met: client %u has pieces, chunks, GPUs or a placement of its own (--slice, "
+            "--chunk, --gpus, --placement) instead of the plan's (R7)",
+            who);
         break;
     default:
         (void)snprintf(ret_text, size, "model not met");

@@ -18,4 +18,7 @@ void task_reason_words(uint32_t reason, const char *culprit, uint64_t response, 
 const char *task_rule_name(uint32_t rule);
 void task_rule_words(uint32_t rule, uint32_t who, char *ret_text, size_t size);
 
+/* One difference between the plan and what runs: "tokens_per_gpu: planned 2, found 1". */
+void task_difference_words(const struct frame_about_difference *about, char *ret_text, size_t size);
+
 #endif

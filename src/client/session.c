@@ -99,6 +99,9 @@ static void fill_hello(const struct settings *settings, struct frame_hello *hell
         hello->priority = settings->priority > 0 ? (uint32_t)settings->priority : standing_own();
     if (settings->period || settings->deadline || standing_rank() > 0)
         hello->flags |= HELLO_REALTIME;
+    if (settings->slice != SETTING_AUTO || settings->chunk != SETTING_AUTO || settings->gpus != SETTING_OFF ||
+        settings->placement != SETTING_PLACEMENT_UNSET)
+        hello->flags |= HELLO_OWN;
     if (settings->task[0]) {
         hello->flags |= HELLO_TASK;
         (void)snprintf(hello->name, sizeof hello->name, "%.64s", settings->task);

@@ -55,6 +55,9 @@ static void answer(struct server *server, struct peer *peer, const struct task_e
     if (entry && entry->in_set >= 0) {
         frame.verdict.period = (uint64_t)server->admission.set.tasks[entry->in_set].period;
         frame.verdict.deadline = (uint64_t)server->admission.set.tasks[entry->in_set].deadline;
+    } else if (planned) { /* the plan counts on jobs that are a period apart */
+        frame.verdict.period = (uint64_t)planned->period;
+        frame.verdict.deadline = (uint64_t)planned->deadline;
     }
     if (planned && decision->verdict == VERDICT_ADMITTED) {
         frame.verdict.priority = planned->priority;
@@ -249,7 +252,7 @@ static void accepted(struct server *server, struct plan *plan, struct decision *
     struct task_entry *entry = admission->candidate >= 0 ? &admission->entries[admission->candidate] : NULL;
 
     if (entry && above_ceiling(server, entry, plan)) {
-        decision->reason = REASON_CEILING;
+        decision->reason = REASON_CEILING; /* whatever the analysis says */
         rejected(server, decision);
         return;
     }

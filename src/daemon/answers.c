@@ -142,6 +142,7 @@ static bool about_task(struct server *server, uint32_t index, struct frame *fram
 
     if (index >= server->admission.n)
         return false;
+    claims_refresh(server);
     task = server->has_plan ? plan_find(&server->plan, entry->name) : NULL;
     seen = observe_task(server, entry);
     frame->type = FRAME_ABOUT_TASK;
@@ -169,6 +170,24 @@ static bool about_task(struct server *server, uint32_t index, struct frame *fram
     about->cost = (uint64_t)entry->decision.cost;
     text(about->name, sizeof about->name, entry->name);
     text(about->culprit, sizeof about->culprit, entry->decision.culprit);
+    return true;
+}
+
+static bool about_difference(struct server *server, uint32_t index, struct frame *frame)
+{
+    struct frame_about_difference *about = &frame->about_difference;
+    const struct difference *difference;
+
+    claims_refresh(server);
+    if (index >= server->claims.n)
+        return false;
+    difference = &server->claims.differences[index];
+    frame->type = FRAME_ABOUT_DIFFERENCE;
+    about->index = index;
+    text(about->field, sizeof about->field, difference->field);
+    text(about->task, sizeof about->task, difference->task);
+    text(about->planned, sizeof about->planned, difference->planned);
+    text(about->found, sizeof about->found, difference->found);
     return true;
 }
 
@@ -259,6 +278,9 @@ void answer_query(struct server *server, struct peer *peer, const struct frame_q
     case QUERY_ADMISSION:
         about_admission(server, &frame);
         found = true;
+        break;
+    case QUERY_DIFFERENCE:
+        found = about_difference(server, query->index, &frame);
         break;
     case QUERY_DEPARTED:
         found = about_departed(server, query->index, &frame);

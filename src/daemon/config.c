@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "model/defaults.h"
 #include "model/document.h"
 #include "model/platform.h"
 
@@ -15,14 +16,14 @@
 void config_init(struct config *config)
 {
     *config = (struct config){
-        .profile = PROFILE_PRIORITY,
-        .policy = POLICY_ADAPTIVE, /* is `fixed` for everybody who has a priority */
-        .lock = LOCK_R2DGLP,
+        .profile = (enum sched_profile_id)sched_profile_find(DEFAULT_PROFILE),
+        .policy = POLICY_ADAPTIVE, /* is DEFAULT_POLICY for every program that has a priority */
+        .lock = (enum sched_lock_id)sched_lock_find(DEFAULT_LOCK),
         .clients = 512,
         .devices = 8,
-        .copy_engines = 2,
-        .buses = 1,
-        .tokens_per_gpu = 1,
+        .copy_engines = DEFAULT_COPY_ENGINES,
+        .buses = DEFAULT_BUSES,
+        .tokens_per_gpu = DEFAULT_TOKENS_PER_GPU,
         .declare = true,
         .probe = true,
         .settle = 250 * NSEC_PER_MS,
@@ -360,12 +361,15 @@ static int read_path(const struct reader *reader, const char *key, char *ret_pat
     return 0;
 }
 
-/* `partition: {devices: [0], programs: [1, 2]}`: cores. Only declared here; whoever declares it must also set it up. */
+/*
+ * `partition: {devices: [0], programs: [1, 2]}`: cores. Only declared here; the person who declares it also sets it up, and
+ * daemon/claims.c compares it with the machine.
+ */
 static int read_partition(const struct reader *reader, struct config *config)
 {
     static const char *const keys[] = {"devices", "programs", NULL};
     const struct node *node = node_get(reader->mapping, "partition");
-    uint64_t taken[CONFIG_MAX_CPUS / 64] = {0};
+    struct core_set sets[2] = {{{0}}, {{0}}}; /* by key */
     int result = 0;
 
     if (!node)
@@ -380,17 +384,21 @@ static int read_partition(const struct reader *reader, struct config *config)
         for (const struct node *cpu = result ? NULL : list->first; cpu && !result; cpu = cpu->next) {
             int64_t index;
 
-            result = node_int(reader->document, cpu, "a core", 0, CONFIG_MAX_CPUS - 1, &index, reader->error);
-            if (!result && (taken[index / 64] >> index % 64 & 1))
+            result = node_int(reader->document, cpu, "a core", 0, CORES_MAX - 1, &index, reader->error);
+            if (!result &&
+                (core_set_has(&sets[0], (unsigned)index) || core_set_has(&sets[1], (unsigned)index)))
                 return document_reject(reader->document, cpu, reader->error, "each core once");
             if (!result)
-                taken[index / 64] |= UINT64_C(1) << index % 64;
+                core_set_add(&sets[i], (unsigned)index);
         }
         if (!result && !list->n)
             return document_reject(reader->document, list, reader->error, "at least one core");
     }
-    if (!result)
+    if (!result) {
         config->partitioned = true;
+        config->device_cores = sets[0];
+        config->program_cores = sets[1];
+    }
     return result;
 }
 

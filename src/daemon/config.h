@@ -13,6 +13,7 @@
 
 #include "base/input_error.h"
 #include "base/nsec.h"
+#include "daemon/cores.h"
 #include "sched/profile.h"
 #include "wire/device_name.h"
 #include "wire/frame.h"
@@ -20,7 +21,6 @@
 #define CONFIG_MAX_USERS   64
 #define CONFIG_MAX_DEVICES 32
 #define CONFIG_MAX_CLIENTS 4096
-#define CONFIG_MAX_CPUS    1024
 #define CONFIG_MAX_CLAIMS  256
 #define CONFIG_TASK_SIZE   65 /* a name as the wire carries it, and its end */
 
@@ -74,7 +74,8 @@ struct config {
     baton_nsec planner_limit;      /* a planner that takes longer is stopped */
     /* Cores for devices and cores for programs are kept apart: bounds mean something on PoCL. */
     bool partitioned;
-    char metrics[108]; /* socket path or 127.0.0.1:PORT; "": none */
+    struct core_set device_cores, program_cores; /* valid if partitioned */
+    char metrics[108];                           /* socket path or 127.0.0.1:PORT; "": none */
 };
 
 void config_init(struct config *config);

@@ -31,6 +31,7 @@ int server_add_device(struct server *server, const char *name, const char *descr
     }
     device->discovered = strcmp(description, "configured") != 0 && strcmp(description, "declared") != 0;
     (void)snprintf(device->description, sizeof device->description, "%s", description);
+    claims_check(server);
     return 0;
 }
 

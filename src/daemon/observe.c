@@ -77,21 +77,14 @@ void observe_late(struct server *server, struct peer *peer, const struct frame_l
 
 /* ---- does the machine meet the model? ---- */
 
-/* PoCL's devices are the cores that the programs run on. */
-static bool is_this_cpu(const struct device *device)
-{
-    return strncmp(device->name, "portable-computing-language", 27) == 0 ||
-           strncmp(device->name, "pocl", 4) == 0;
-}
-
 static enum model_rule machine_rule(const struct server *server, uint32_t *ret_who)
 {
-    if (!server->plan.profile || strcmp(server->plan.profile, server->profile->name) != 0)
-        return RULE_PROFILE;
+    if (server->claims.n > 0)
+        return RULE_BASIS;
     if (!(server->start.about & ABOUT_BOOSTS))
         return RULE_REALTIME;
     for (unsigned i = 0; !server->config.partitioned && i < server->n_devices; i++) {
-        if (is_this_cpu(&server->devices[i])) {
+        if (claims_is_this_cpu(server->devices[i].name)) {
             *ret_who = i;
             return RULE_PARTITION;
         }
@@ -106,6 +99,21 @@ static bool ran_whole(const struct peer *peer)
            counter(peer, PAGE_COUNTER_UNSLICED_OTHER);
 }
 
+/* May it run on all the cores that the model gives the programs, and, where others are the devices', on no other? */
+static bool has_the_cores(const struct server *server, const struct peer *peer)
+{
+    struct core_set cores = claims_program_cores(server);
+    struct core_set its;
+    struct core_set missing;
+    struct core_set more;
+
+    if (!server->host.cores_of || server->host.cores_of(server->host.user, peer->who.pid, &its) < 0)
+        return false;
+    missing = core_set_without(&cores, &its);
+    more = core_set_without(&its, &cores);
+    return core_set_count(&missing) == 0 && (!server->config.partitioned || core_set_count(&more) == 0);
+}
+
 /* What one client does to the bounds. */
 static enum model_rule client_rule(const struct server *server, const struct peer *peer)
 {
@@ -118,6 +126,12 @@ static enum model_rule client_rule(const struct server *server, const struct pee
         return RULE_OUTSIDER; /* above it interferes, below it blocks: the plan counts neither */
     if (peer->priority != task->priority)
         return RULE_CEILING;
+    if (peer->hello.period < (uint64_t)task->period)
+        return RULE_PERIOD;
+    if (peer->hello.flags & HELLO_OWN)
+        return RULE_OWN;
+    if (!has_the_cores(server, peer))
+        return RULE_AFFINITY;
     return task->piece && ran_whole(peer) ? RULE_WHOLE : RULE_MET;
 }
 
@@ -130,6 +144,58 @@ static enum model_rule twice_rule(const struct server *server, uint32_t *ret_who
             if (server->peers[j] && server->peers[j]->task == peer->task && server->peers[j]->page) {
                 *ret_who = peer->client;
                 return RULE_TWICE;
+            }
+        }
+    }
+    return RULE_MET;
+}
+
+struct ranked {
+    const struct peer *peer;
+    unsigned planned; /* its priority in the plan */
+    int rank;         /* with Linux */
+};
+
+/* Clients of the plan; one that is raised while it gives way says nothing about its own rank. */
+static size_t ranked_clients(const struct server *server, struct ranked ret_ranked[ADMISSION_TASKS])
+{
+    size_t n = 0;
+
+    for (unsigned i = 0; i < server->config.clients && n < ADMISSION_TASKS; i++) {
+        const struct peer *peer = server->peers[i];
+        const struct plan_task *task =
+            peer && peer->page && peer->task && !peer->best_effort && !peer->boosted
+                ? plan_find(&server->plan, peer->task->name)
+                : NULL;
+
+        if (!task)
+            continue;
+        ret_ranked[n].peer = peer;
+        ret_ranked[n].planned = task->priority;
+        ret_ranked[n++].rank =
+            server->host.rank_of ? server->host.rank_of(server->host.user, peer->who.pid) : 0;
+    }
+    return n;
+}
+
+/* Linux schedules the CPUs: with more programs than cores, the more urgent must have the higher real-time priority (R3). */
+static enum model_rule order_rule(const struct server *server, uint32_t *ret_who)
+{
+    struct core_set cores = claims_program_cores(server);
+    struct ranked ranked[ADMISSION_TASKS];
+    unsigned clients = 0;
+    size_t n;
+
+    for (unsigned i = 0; i < server->config.clients; i++)
+        clients += server->peers[i] && server->peers[i]->page;
+    if (clients <= core_set_count(&cores))
+        return RULE_MET;
+    n = ranked_clients(server, ranked);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < n; j++) {
+            if (ranked[j].planned < ranked[i].planned && ranked[j].rank >= ranked[i].rank) {
+                *ret_who = ranked[i].peer->client;
+                return RULE_ORDER;
             }
         }
     }
@@ -153,5 +219,7 @@ enum model_rule observe_rule(const struct server *server, const struct task_entr
         rule = client_rule(server, peer);
         *ret_who = peer->client;
     }
-    return rule == RULE_MET ? twice_rule(server, ret_who) : rule;
+    if (rule == RULE_MET)
+        rule = twice_rule(server, ret_who);
+    return rule == RULE_MET ? order_rule(server, ret_who) : rule;
 }

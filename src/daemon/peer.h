@@ -124,6 +124,7 @@ struct server {
     baton_nsec settle_at; /* NSEC_MAX: settled */
     baton_nsec timer_at;
     baton_nsec now_at;
+    struct claims claims;
     struct history history;
     struct moves moves;
     uint64_t grants, yields, taken_back, drops, overdue, late;

@@ -6,6 +6,7 @@
 
 #define SCHEDULABLE     0 /* exit codes of `baton plan` */
 #define NOT_SCHEDULABLE 1
+#define TARDY           4
 
 static bool is_null(const struct node *node)
 {
@@ -39,15 +40,14 @@ static int read_culprit(const struct document *document, const struct node *task
     return 0;
 }
 
-static int read_rejection(const struct document *document, const char *about, struct decision *decision)
+/* Finds the task that misses its deadline; bounded_is_enough: that has no bound. PLANNING_REJECTED with it, or PLANNING_FAILED. */
+static int find_culprit(const struct document *document, bool bounded_is_enough, const char *about,
+                        struct decision *decision)
 {
     bool mapping = document->root->kind == NODE_MAPPING;
     const struct node *tasks = mapping ? node_get(document->root, "tasks") : NULL;
-    const struct node *analysis = mapping ? node_get(document->root, "analysis") : NULL;
     struct input_error error;
     bool found = false;
-    /* Soft analyses ask for bounded response times, not for deadlines. */
-    bool soft = analysis && analysis->text && strncmp(analysis->text, "holistic", 8) != 0;
 
     if (!tasks || node_expect_sequence(document, tasks, "tasks", &error))
         return PLANNING_FAILED;
@@ -55,33 +55,49 @@ static int read_rejection(const struct document *document, const char *about, st
         struct decision culprit = *decision;
         bool misses;
 
-        if (read_culprit(document, task, soft, &culprit, &misses))
+        if (read_culprit(document, task, bounded_is_enough, &culprit, &misses))
             return PLANNING_FAILED;
         if (misses && (!found || strcmp(culprit.culprit, about) == 0)) {
             *decision = culprit;
             found = true;
         }
     }
-    decision->reason = REASON_DEADLINE;
     return found ? PLANNING_REJECTED : PLANNING_FAILED;
+}
+
+/* Soft analyses reject what has no bound; the others what misses a deadline. */
+static int read_object(const struct planning *planning, const char *about, struct decision *decision)
+{
+    struct input_error error;
+    struct document document;
+    const struct node *analysis;
+    bool soft;
+    int result;
+
+    if (document_parse("the planner's answer", planning->object, planning->object_size, &document, &error))
+        return PLANNING_FAILED;
+    analysis = document.root->kind == NODE_MAPPING ? node_get(document.root, "analysis") : NULL;
+    soft = planning->status == NOT_SCHEDULABLE && analysis && analysis->text &&
+           strncmp(analysis->text, "holistic", 8) != 0;
+    result = find_culprit(&document, soft, about, decision);
+    decision->reason = planning->status == TARDY ? REASON_TARDY : REASON_DEADLINE;
+    document_done(&document);
+    return result;
 }
 
 int planning_read(const struct planning *planning, const char *about, struct plan *ret_plan,
                   struct decision *decision)
 {
     struct input_error error;
-    struct document document;
-    int result;
 
-    if (planning->late || (planning->status != SCHEDULABLE && planning->status != NOT_SCHEDULABLE))
+    if (planning->late ||
+        (planning->status != SCHEDULABLE && planning->status != NOT_SCHEDULABLE && planning->status != TARDY))
         return PLANNING_FAILED;
-    if (planning->status == SCHEDULABLE)
-        return plan_read("the planner's answer", planning->plan, planning->plan_size, ret_plan, &error)
-                   ? PLANNING_FAILED
-                   : 0;
-    if (document_parse("the planner's answer", planning->object, planning->object_size, &document, &error))
+    if (planning->status == NOT_SCHEDULABLE)
+        return read_object(planning, about, decision);
+    if (planning->status == TARDY && read_object(planning, about, decision) != PLANNING_REJECTED)
         return PLANNING_FAILED;
-    result = read_rejection(&document, about, decision);
-    document_done(&document);
-    return result;
+    return plan_read("the planner's answer", planning->plan, planning->plan_size, ret_plan, &error)
+               ? PLANNING_FAILED
+               : 0;
 }

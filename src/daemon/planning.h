@@ -11,7 +11,7 @@
 
 /*
  * about: the task in question; of several that miss their deadlines it is named first. 0: schedulable, *ret_plan to be
- * freed by plan_done().
+ * freed by plan_done(); with REASON_TARDY in the decision where response times are bounded, but not every deadline is met.
  */
 int planning_read(const struct planning *planning, const char *about, struct plan *ret_plan,
                   struct decision *decision);

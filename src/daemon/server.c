@@ -50,6 +50,7 @@ int server_new(const struct config *config, const struct server_host *host, cons
     server->next_client = 1;
     server->settle_at = NSEC_MAX;
     server->timer_at = NSEC_MAX;
+    server->claims.next_at = NSEC_MAX;
     server->now_at = start->now_at;
     server->peers = calloc(config->clients, sizeof(struct peer *));
     if (!server->peers)
@@ -350,6 +351,7 @@ void server_tick(struct server *server, baton_nsec now_at)
         server->settle_at = NSEC_MAX;
         arbiter_settle(server, true);
         peer_report(server, NULL, REPORT_SETTLED, server->declared);
+        claims_check(server);
     } else if (server->settle_at != NSEC_MAX) {
         server_arm(server, server->settle_at);
     }
@@ -357,5 +359,6 @@ void server_tick(struct server *server, baton_nsec now_at)
         if (server->peers[i] && server->peers[i]->state == PEER_DRAINING)
             tick_draining(server, server->peers[i]);
     }
+    claims_tick(server);
     arbiter_tick(server);
 }

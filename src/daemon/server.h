@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "base/nsec.h"
+#include "daemon/claims.h"
 #include "daemon/config.h"
 #include "model/plan.h"
 #include "wire/frame.h"
@@ -43,6 +44,8 @@ enum report_kind {
     REPORT_VERDICT,   /* name: task, detail: VERDICT_*, reason, other: culprit, response, limit, cost */
     REPORT_PLANNED,   /* cost: the running set was planned again */
     REPORT_UNPLANNED, /* reason, cost, other: culprit: it could not be; the plan stays */
+    REPORT_DIFFERS,   /* difference: between the plan and what runs here; no bound is claimed */
+    REPORT_AGREES,    /* the last difference has gone */
     REPORT_KINDS,
 };
 
@@ -53,6 +56,7 @@ struct server_report {
     const char *name, *other; /* borrowed until the call returns */
     enum reason reason;
     baton_nsec response, limit, cost;
+    const struct difference *difference; /* borrowed likewise */
 };
 
 /* What the server asks of its surroundings. */
@@ -70,6 +74,11 @@ struct server_host {
     int (*reload)(void *user, char *ret_text, size_t size);
     /* Plan this task set (text, copied; paths in it are relative to the folder of `file`); the answer comes by server_planned(), never from within. 0 or -errno. */
     int (*plan)(void *user, const char *file, const char *text, size_t size);
+    /* The machine's cores now, and those that a process may run on. 0 or -errno; NULL: nothing is known about cores, no bound is claimed. */
+    int (*machine)(void *user, struct machine *ret_machine);
+    int (*cores_of)(void *user, pid_t pid, struct core_set *ret_cores);
+    /* The real-time priority of a process's main thread with the operating system; 0: it has none; -errno. */
+    int (*rank_of)(void *user, pid_t pid);
 };
 
 struct server_start {
@@ -114,6 +123,9 @@ bool server_has(const struct server *server, unsigned peer);
 
 /* Is a program connected that has deadlines: a period, a task, or a real-time priority with Linux? */
 bool server_has_realtime(const struct server *server);
+
+/* Looks at the machine anew before bounds are reported by other ways than a query (metrics). */
+void server_look(struct server *server, baton_nsec now_at);
 
 /* When server_tick() wants to be called; NSEC_MAX: not before the next event. */
 baton_nsec server_next_at(const struct server *server);

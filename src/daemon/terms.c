@@ -124,7 +124,11 @@ void peer_taken(struct server *server, struct peer *peer, uint32_t serial)
 
 static int copy_plan(const struct plan *plan, struct plan *ret_copy)
 {
-    struct plan copy = {.n_tasks = plan->n_tasks, .n_conditions = plan->n_conditions};
+    struct plan copy = {.n_tasks = plan->n_tasks,
+                        .n_conditions = plan->n_conditions,
+                        .basis = plan->basis,
+                        .sealed = plan->sealed,
+                        .changed = plan->changed};
     bool whole;
 
     arena_init(&copy.arena, 0);
@@ -167,6 +171,7 @@ int server_set_plan(struct server *server, const struct plan *plan, const char *
     server->plan = copy;
     server->has_plan = plan != NULL;
     (void)snprintf(server->plan_path, sizeof server->plan_path, "%s", plan ? path : "");
+    claims_check(server);
     for (unsigned i = 0; i < server->config.clients; i++) {
         struct peer *peer = server->peers[i];
 

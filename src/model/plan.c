@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "model/print.h"
 #include "model/segment.h"
 
 #define PLAN_FILE_LIMIT ((size_t)16 << 20)
@@ -29,9 +28,9 @@ static int read_name(const struct document *document, const struct node *mapping
 static int read_task(const struct document *document, const struct node *mapping, struct plan *plan,
                      struct plan_task *task, struct input_error *ret_error)
 {
-    static const char *const keys[] = {"name",        "priority",    "gpus",     "placement",
-                                       "gpu_cluster", "cpu_cluster", "piece_ms", "chunk_in",
-                                       "chunk_out",   "bound_ms",    NULL};
+    static const char *const keys[] = {"name",        "priority",    "gpus",     "placement", "gpu_cluster",
+                                       "cpu_cluster", "piece_ms",    "chunk_in", "chunk_out", "bound_ms",
+                                       "period_ms",   "deadline_ms", "seal",     NULL};
     /* A plan does not carry the platform: a list of GPUs is checked only against what a set of GPUs can hold. */
     static const struct platform any = {.gpus = PLATFORM_MAX_GPUS};
     const struct node *node;
@@ -63,6 +62,20 @@ static int read_task(const struct document *document, const struct node *mapping
     if (!result && (node = node_get(mapping, "bound_ms")) &&
         (node->quoted || strcmp(node->text, "null") != 0))
         result = node_duration(document, node, "a bound in ms", NSEC_PER_MS, 0, &task->bound, ret_error);
+    if (!result && (node = node_get(mapping, "period_ms")))
+        result = node_duration(document, node, "a period in ms", NSEC_PER_MS, 0, &task->period, ret_error);
+    if (!result && (node = node_get(mapping, "deadline_ms")))
+        result =
+            node_duration(document, node, "a deadline in ms", NSEC_PER_MS, 0, &task->deadline, ret_error);
+    return result;
+}
+
+/* Names and priorities are unique. */
+static int check_task(const struct document *document, const struct node *mapping, const struct plan *plan,
+                      const struct plan_task *task, struct input_error *ret_error)
+{
+    int result = 0;
+
     for (const struct plan_task *other = plan->tasks; other < task && !result; other++) {
         if (strcmp(other->name, task->name) == 0)
             result = document_reject(document, node_get(mapping, "name"), ret_error, "each task name once");
@@ -88,8 +101,13 @@ static int read_tasks(const struct document *document, struct plan *plan, struct
     plan->tasks = arena_calloc(&plan->arena, list->n, sizeof *plan->tasks);
     if (!plan->tasks)
         return -ENOMEM;
-    for (const struct node *node = list->first; node && !result; node = node->next)
-        result = read_task(document, node, plan, &plan->tasks[plan->n_tasks++], ret_error);
+    for (const struct node *node = list->first; node && !result; node = node->next) {
+        struct plan_task *task = &plan->tasks[plan->n_tasks++];
+
+        result = read_task(document, node, plan, task, ret_error);
+        if (!result)
+            result = check_task(document, node, plan, task, ret_error);
+    }
     return result;
 }
 
@@ -117,7 +135,7 @@ static int read_conditions(const struct document *document, struct plan *plan, s
 int plan_read(const char *name, const char *text, size_t size, struct plan *ret_plan,
               struct input_error *ret_error)
 {
-    static const char *const keys[] = {"analysis", "profile", "conditions", "tasks", NULL};
+    const char *keys[PLAN_FIELDS + 2] = {0}; /* and "seal" */
     struct plan plan = {0};
     struct document document;
     int result = document_parse(name, text, size, &document, ret_error);
@@ -125,6 +143,9 @@ int plan_read(const char *name, const char *text, size_t size, struct plan *ret_
     if (result)
         return result;
     arena_init(&plan.arena, 0);
+    for (size_t i = 0; i < PLAN_FIELDS; i++)
+        keys[i] = plan_field_key(i);
+    keys[PLAN_FIELDS] = "seal";
     result = node_expect_mapping(&document, document.root, keys, ret_error);
     if (!result)
         result = read_name(&document, document.root, "analysis", &plan.arena, &plan.analysis, ret_error);
@@ -134,6 +155,10 @@ int plan_read(const char *name, const char *text, size_t size, struct plan *ret_
         result = read_conditions(&document, &plan, ret_error);
     if (!result)
         result = read_tasks(&document, &plan, ret_error);
+    if (!result)
+        result = plan_basis_read(&document, document.root, &plan.basis, ret_error);
+    if (!result)
+        result = plan_check_seals(&document, &plan, ret_error);
     document_done(&document);
     if (result)
         arena_done(&plan.arena);
@@ -161,40 +186,6 @@ void plan_done(struct plan *plan)
 {
     arena_done(&plan->arena);
     *plan = (struct plan){0};
-}
-
-void plan_print(const struct plan *plan, FILE *out)
-{
-    (void)fputs("analysis: ", out);
-    print_quoted(plan->analysis, out);
-    (void)fputs("\nprofile: ", out);
-    print_quoted(plan->profile, out);
-    if (plan->n_conditions) {
-        (void)fputs("\nconditions:", out);
-        for (size_t i = 0; i < plan->n_conditions; i++) {
-            (void)fputs("\n  - ", out);
-            print_quoted(plan->conditions[i], out);
-        }
-    }
-    (void)fputs("\ntasks:\n", out);
-    for (size_t i = 0; i < plan->n_tasks; i++) {
-        const struct plan_task *task = &plan->tasks[i];
-
-        (void)fputs("  - {name: ", out);
-        print_quoted(task->name, out);
-        (void)fprintf(out, ", priority: %u, gpus: %u, placement: ", task->priority, task->gpus);
-        placement_print(&task->placement, out);
-        (void)fprintf(out, ", gpu_cluster: %u, cpu_cluster: %u, piece_ms: ", task->gpu_cluster,
-                      task->cpu_cluster);
-        print_duration(task->piece, NSEC_PER_MS, out);
-        (void)fprintf(out, ", chunk_in: %lld, chunk_out: %lld, bound_ms: ", (long long)task->chunk_in,
-                      (long long)task->chunk_out);
-        if (task->bound < 0)
-            (void)fputs("null", out);
-        else
-            print_duration(task->bound, NSEC_PER_MS, out);
-        (void)fputs("}\n", out);
-    }
 }
 
 const struct plan_task *plan_find(const struct plan *plan, const char *name)

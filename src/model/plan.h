@@ -1,6 +1,10 @@
 /*
  * A plan: what `baton plan` decided and what the simulator and the daemon enforce. It names the analysis whose bounds it
- * carries and the profile whose rules those bounds assume.
+ * carries, the profile whose rules those bounds assume, and everything else that they rest on (model/plan_basis.def).
+ *
+ * Seals. `baton plan` writes four hexadecimal digits for every field. A field that was edited since then no longer fits its
+ * digits; its bounds were computed for another value. A plan without seals (of an older version, or written by hand) is read, and its
+ * bounds are known to rest on nothing that could be checked.
  */
 #ifndef MODEL_PLAN_H
 #define MODEL_PLAN_H
@@ -11,6 +15,7 @@
 #include "base/arena.h"
 #include "base/input_error.h"
 #include "base/nsec.h"
+#include "model/plan_basis.h"
 #include "model/task_set.h"
 
 struct plan_task {
@@ -22,7 +27,21 @@ struct plan_task {
     baton_nsec piece;            /* longest kernel piece; 0: whole */
     int64_t chunk_in, chunk_out; /* bytes; 0: whole */
     baton_nsec bound;            /* on the response time; -1: none is claimed */
+    baton_nsec period, deadline; /* 0: the plan does not say */
+    uint64_t changed;            /* bit i: plan_task_fields[i] was edited after it was sealed */
 };
+
+/* The fields of a task: how a file calls each, and its value as the file has it. */
+struct plan_task_field {
+    const char *key;
+    void (*print)(const struct plan_task *task, FILE *out);
+};
+extern const struct plan_task_field plan_task_fields[];
+extern const size_t plan_n_task_fields;
+
+/* The fields of the plan itself: those that follow, then the basis. */
+enum plan_field { PLAN_ANALYSIS, PLAN_PROFILE, PLAN_CONDITIONS, PLAN_TASKS, PLAN_BASIS };
+#define PLAN_FIELDS (PLAN_BASIS + PLAN_BASIS_FIELDS)
 
 struct plan {
     struct arena arena;   /* owns everything below */
@@ -32,6 +51,9 @@ struct plan {
     size_t n_tasks;
     const char **conditions; /* what its bounds rest on besides the profile, one sentence each */
     size_t n_conditions;
+    struct plan_basis basis;
+    bool sealed;      /* it says what its bounds rest on, field by field */
+    uint64_t changed; /* bit i: field i (enum plan_field) was edited after it was sealed */
 };
 
 int plan_read_file(const char *path, struct plan *ret_plan, struct input_error *ret_error);
@@ -39,10 +61,16 @@ int plan_read(const char *name, const char *text, size_t size, struct plan *ret_
               struct input_error *ret_error);
 void plan_done(struct plan *plan);
 
-/* Prints YAML that reads to the same plan. */
+/* How a file calls field i of the plan, 0 .. PLAN_FIELDS - 1. */
+const char *plan_field_key(size_t field);
+
+/* Prints YAML that reads to the same plan; with seals only if the plan is sealed and nothing was edited. */
 void plan_print(const struct plan *plan, FILE *out);
 
 /* The entry of this name, or NULL. */
 const struct plan_task *plan_find(const struct plan *plan, const char *name);
+
+/* Compares the seals of a document with what was read from it; fills sealed and changed. Part of plan_read(). */
+int plan_check_seals(const struct document *document, struct plan *plan, struct input_error *ret_error);
 
 #endif

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/defaults.h"
 #include "model/overheads.h"
-
-#define MIB INT64_C(1048576)
 
 static const char *const migration_names[] = {"none", "system", "p2p", "ondemand", NULL};
 
@@ -174,11 +173,11 @@ int platform_read(const struct document *document, const struct node *mapping, s
         "chunk_out",    "attach",         "overheads",  "shared_memory", NULL};
     struct platform platform = {.cpus = 1,
                                 .numa_nodes = 1,
-                                .copy_engines = 2,
-                                .tokens_per_gpu = 2,
-                                .buses = 1,
-                                .chunk_in = 4 * MIB,
-                                .chunk_out = MIB / 2,
+                                .copy_engines = DEFAULT_COPY_ENGINES,
+                                .tokens_per_gpu = DEFAULT_TOKENS_PER_GPU,
+                                .buses = DEFAULT_BUSES,
+                                .chunk_in = DEFAULT_CHUNK_IN,
+                                .chunk_out = DEFAULT_CHUNK_OUT,
                                 .overheads.tick_period = NSEC_PER_MS};
     const struct node *node;
     unsigned choice = MIGRATION_NONE;

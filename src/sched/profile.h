@@ -17,15 +17,16 @@ enum sched_profile_id {
 };
 
 struct sched_profile {
-    const char *name;     /* "priority": in plans, --profile, configuration */
-    const char *summary;  /* one line for help */
-    const char *analysis; /* whose bounds these rules keep; NULL: none, no bound is claimed */
-    bool by_priority;     /* engine queues by priority; else by arrival */
-    bool pieces;          /* holders are asked to yield at piece borders */
-    bool tokens;          /* engines only under a token */
-    bool reserve; /* the head of an engine's queue keeps it even while it waits for another engine (E2) */
-    bool buses;   /* a copy holds its bus too (Q4) */
-    bool inherit; /* waiters push holders (EFF) */
+    const char *name;    /* "priority": in plans, --profile, configuration */
+    const char *summary; /* one line for help */
+    const char *
+        analysis; /* whose bounds assume these rules; NULL: none. daemon/claims.c says whether they are kept */
+    bool by_priority; /* engine queues by priority; else by arrival */
+    bool pieces;      /* holders are asked to yield at piece borders */
+    bool tokens;      /* engines only under a token */
+    bool reserve;     /* the head of an engine's queue keeps it even while it waits for another engine (E2) */
+    bool buses;       /* a copy holds its bus too (Q4) */
+    bool inherit;     /* waiters push holders (EFF) */
 };
 
 enum sched_policy_id {

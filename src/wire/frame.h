@@ -14,10 +14,11 @@
 
 #define FRAME_NO_LEASE UINT32_MAX
 
-#define HELLO_ADAPTIVE 1u /* let the policy rank me by behaviour */
-#define HELLO_MONITOR  2u /* only asks questions: no page, no leases */
-#define HELLO_TASK     4u /* the name is that of a task */
-#define HELLO_REALTIME 8u /* has a period or deadline, or a real-time priority with Linux */
+#define HELLO_ADAPTIVE 1u  /* let the policy rank me by behaviour */
+#define HELLO_MONITOR  2u  /* only asks questions: no page, no leases */
+#define HELLO_TASK     4u  /* the name is that of a task */
+#define HELLO_REALTIME 8u  /* has a period or deadline, or a real-time priority with Linux */
+#define HELLO_OWN      16u /* pieces, chunks, GPUs or placement of its own, which go before the plan's */
 
 #define WELCOME_JOBS 1u /* report where jobs begin and end */
 #define WELCOME_BUS  2u /* a copy holds its device's bus, whatever its direction (docs/protocols.md Q4) */
@@ -42,16 +43,17 @@
 enum engine_kind { FRAME_ENGINE_EXECUTION, FRAME_ENGINE_COPY_IN, FRAME_ENGINE_COPY_OUT, FRAME_ENGINES };
 
 enum query_what {
-    QUERY_DAEMON,    /* ABOUT_DAEMON */
-    QUERY_DEVICE,    /* index: ABOUT_DEVICE */
-    QUERY_ENGINE,    /* index: ABOUT_ENGINE */
-    QUERY_CLIENT,    /* index: the first client from this slot on, ABOUT_CLIENT */
-    QUERY_TRACE,     /* cursor: the daemon's decisions, TRACE */
-    QUERY_RUNS,      /* index: a slot, cursor: what that client ran, TRACE */
-    QUERY_OLD_RUNS,  /* cursor: what clients that have left ran, TRACE */
-    QUERY_DEPARTED,  /* index: clients that have left, ABOUT_CLIENT */
-    QUERY_TASK,      /* index: ABOUT_TASK */
-    QUERY_ADMISSION, /* ABOUT_ADMISSION */
+    QUERY_DAEMON,     /* ABOUT_DAEMON */
+    QUERY_DEVICE,     /* index: ABOUT_DEVICE */
+    QUERY_ENGINE,     /* index: ABOUT_ENGINE */
+    QUERY_CLIENT,     /* index: the first client from this slot on, ABOUT_CLIENT */
+    QUERY_TRACE,      /* cursor: the daemon's decisions, TRACE */
+    QUERY_RUNS,       /* index: a slot, cursor: what that client ran, TRACE */
+    QUERY_OLD_RUNS,   /* cursor: what clients that have left ran, TRACE */
+    QUERY_DEPARTED,   /* index: clients that have left, ABOUT_CLIENT */
+    QUERY_TASK,       /* index: ABOUT_TASK */
+    QUERY_ADMISSION,  /* ABOUT_ADMISSION */
+    QUERY_DIFFERENCE, /* index: ABOUT_DIFFERENCE */
 };
 
 /* What becomes of a task that the running set does not bear. */
@@ -74,13 +76,14 @@ enum reason {
     REASON_PLANNER,  /* the planner failed */
     REASON_TIME,     /* the planner was too slow */
     REASON_USER,     /* it belongs to another user */
+    REASON_TARDY,    /* admitted, but only bounded: culprit, response, limit */
 };
 
 /* Why a bound is not claimed: what of the model does not hold on this machine now. */
 enum model_rule {
     RULE_MET,
     RULE_NO_BOUND, /* the plan claims none */
-    RULE_PROFILE,  /* the plan assumes another profile */
+    RULE_BASIS, /* what the plan's bounds rest on is not what runs here: QUERY_DIFFERENCE names each field */
     RULE_REALTIME, /* no permission for real-time scheduling */
     RULE_PARTITION, /* who: a device whose "GPU" is this machine's CPU, and no partition of the cores is declared */
     RULE_OUTSIDER, /* who: a client that is not in the plan, which counts neither its load nor its pieces */
@@ -89,6 +92,10 @@ enum model_rule {
     RULE_WHOLE,    /* who: a client whose kernels the plan cuts ran some whole */
     RULE_CHANGING, /* who: a client that has not come to a job border since the plan changed */
     RULE_STALE,    /* the running set could not be planned */
+    RULE_PERIOD,   /* who: a client whose period is shorter than the plan's, or that has none */
+    RULE_AFFINITY, /* who: a client that may not run on every core of the programs, or may run on others */
+    RULE_ORDER,    /* who: a client that less urgent tasks do not give way to on the CPUs */
+    RULE_OWN,      /* who: a client whose own pieces, chunks, GPUs or placement go before the plan's */
     RULES,
 };
 

@@ -209,7 +209,7 @@ START_TEST(under_gpusync_a_token_is_kept_until_the_job_ends)
     struct fixture fixture;
     struct puppet a, b;
 
-    fixture_start(&fixture, PLAIN, extra);
+    fixture_start(&fixture, PLAIN "tokens_per_gpu: 1\n", extra);
     a = puppet_start(&fixture, "a", 50, DEVICE);
     b = puppet_start(&fixture, "b", 60, DEVICE);
     puppet_do(&a, PUPPET_JOB_BEGIN, 'J');

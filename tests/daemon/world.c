@@ -368,8 +368,14 @@ static void check_tasks(struct world *world)
 
 static void start_daemon(struct world *world, bool settle)
 {
-    struct server_host host = {world,      host_page_new, host_page_free, server_wake,
-                               host_boost, host_report,   host_reload,    host_plan};
+    struct server_host host = {.user = world,
+                               .page_new = host_page_new,
+                               .page_free = host_page_free,
+                               .wake = server_wake,
+                               .boost = host_boost,
+                               .report = host_report,
+                               .reload = host_reload,
+                               .plan = host_plan};
     struct server_start start = {
         .generation = ++world->generation, .pid = 1, .uid = 1000, .settle = settle, .now_at = world->now_at};
 

@@ -144,6 +144,30 @@ static int explain(const struct task_set *set, const struct analysis_request *re
     return 0;
 }
 
+/* Clustered fair lateness; tokens by R2DGLP, or by CK-OMLP where CPU clusters share GPUs; holders run with what they inherit. */
+static void basis(const struct task_set *set, struct plan_basis *ret_basis)
+{
+    const struct platform *platform = &set->platform;
+    bool shared = false;
+
+    for (unsigned q = 0; q < platform_gpu_clusters(platform); q++) {
+        unsigned owners = 0;
+
+        for (unsigned x = 0; x < platform_cpu_clusters(platform); x++)
+            owners += platform_owns(platform, x, q);
+        shared = shared || owners > 1;
+    }
+    *ret_basis = (struct plan_basis){0};
+    plan_basis_set_machine(ret_basis, platform);
+    plan_basis_set(ret_basis, BASIS_POLICY, "fair-lateness");
+    plan_basis_set(ret_basis, BASIS_LOCK, shared ? "ck-omlp" : "r2dglp");
+    plan_basis_set(ret_basis, BASIS_DONATION, "cpus");
+    plan_basis_set_tokens(ret_basis, platform->tokens_per_gpu);
+    plan_basis_set(ret_basis, BASIS_MIGRATION, migration_name(platform->migration));
+    plan_basis_set(ret_basis, BASIS_SHARED_MEMORY, "no");
+    plan_basis_set_overheads(ret_basis, platform);
+}
+
 static const struct gpusync_options chains = {
     .sound = true, .tight = true, .dilate = true, .peer = PEER_CHAINS};
 
@@ -170,7 +194,9 @@ const struct analysis analysis_gpusync = {
     .summary = "GPUSync's token and engine locks under fair lateness, with overheads; sound (Elliott, "
                "Anderson 2014)",
     .profile = "gpusync",
+    .simulated = true,
     .run = run_sound,
+    .basis = basis,
     .explain = explain_sound,
 };
 
@@ -186,6 +212,8 @@ const struct analysis analysis_gpusync_chains = {
     .summary =
         "gpusync with copy-engine blocking by integer program (two copy engines, peer-to-peer migration)",
     .profile = "gpusync",
+    .simulated = true,
     .run = run_chains,
+    .basis = basis,
     .explain = explain_chains,
 };

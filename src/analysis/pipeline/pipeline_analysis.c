@@ -286,6 +286,24 @@ static int run_printed(const struct task_set *set, const struct analysis_request
     return run(set, true, request, ret_result, ret_error);
 }
 
+/*
+ * Fixed priorities without tokens, all CPUs and all GPUs as one cluster each (pipeline_build() rejects anything else). Lengths
+ * cover the overheads. State stays where it is: a task that keeps some has one GPU.
+ */
+static void basis_sound(const struct task_set *set, struct plan_basis *ret_basis)
+{
+    *ret_basis = (struct plan_basis){0};
+    plan_basis_set_machine(ret_basis, &set->platform);
+    plan_basis_set(ret_basis, BASIS_POLICY, "fixed");
+    plan_basis_set(ret_basis, BASIS_LOCK, "none");
+    plan_basis_set(ret_basis, BASIS_DONATION, "none");
+    plan_basis_set_tokens(ret_basis, TOKENS_UNLIMITED);
+    plan_basis_set(ret_basis, BASIS_MIGRATION, migration_name(MIGRATION_NONE));
+    plan_basis_set(ret_basis, BASIS_SHARED_MEMORY,
+                   set->platform.shared_memory && set->platform.gpus > 1 ? "yes" : "no");
+    plan_basis_set(ret_basis, BASIS_OVERHEADS, "none");
+}
+
 const struct analysis analysis_holistic = {
     .name = "holistic",
     .summary =
@@ -294,6 +312,7 @@ const struct analysis analysis_holistic = {
     .deadlines = true,
     .one_copy = true,
     .run = run_sound,
+    .basis = basis_sound,
     .explain = explain_sound,
 };
 

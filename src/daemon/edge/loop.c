@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "daemon/edge/connections.h"
+#include "daemon/edge/machine.h"
 #include "daemon/edge/words.h"
 #include "wire/frame.h"
 
@@ -84,7 +85,8 @@ static bool said_enough(struct loop *loop, enum report_kind kind)
         loop->said[kind].since_at = now_at;
         loop->said[kind].lines = 0;
     }
-    return loop->said[kind].lines++ >= LINES_A_SECOND;
+    /* Each difference is named once: their number is bounded, and no client causes many. */
+    return loop->said[kind].lines++ >= (kind == REPORT_DIFFERS ? CLAIMS_MAX : LINES_A_SECOND);
 }
 
 static void report(void *user, const struct server_report *what)
@@ -133,6 +135,24 @@ static int plan(void *user, const char *file, const char *text, size_t size)
     if (result)
         planner_stop(planner);
     return result;
+}
+
+static int machine(void *user, struct machine *ret_machine)
+{
+    (void)user;
+    return machine_look("", ret_machine);
+}
+
+static int cores_of(void *user, pid_t pid, struct core_set *ret_cores)
+{
+    (void)user;
+    return machine_cores_of(pid, ret_cores);
+}
+
+static int rank_of(void *user, pid_t pid)
+{
+    (void)user;
+    return machine_rank_of(pid);
 }
 
 static void on_planned(struct loop *loop)
@@ -276,6 +296,7 @@ static void on_reader(struct loop *loop, unsigned reader)
 {
     struct epoll_event event = {.events = EPOLLOUT, .data.u64 = loop_tag(SOURCE_READER, reader)};
 
+    server_look(loop->server, clock_now());
     if (metrics_serve(&loop->metrics, reader, loop->server) == 1)
         (void)epoll_ctl(loop->epoll, EPOLL_CTL_MOD, loop->metrics.readers[reader].fd, &event);
 }
@@ -353,7 +374,17 @@ void loop_run(struct loop *loop)
 
 static int start_server(struct loop *loop)
 {
-    struct server_host host = {loop, page_new, page_free, wake, boost, report, reload, plan};
+    struct server_host host = {.user = loop,
+                               .page_new = page_new,
+                               .page_free = page_free,
+                               .wake = wake,
+                               .boost = boost,
+                               .report = report,
+                               .reload = reload,
+                               .plan = plan,
+                               .machine = machine,
+                               .cores_of = cores_of,
+                               .rank_of = rank_of};
     struct server_start start = {.generation = loop->listener.generation,
                                  .pid = getpid(),
                                  .uid = getuid(),

@@ -57,7 +57,11 @@ static void print_help(void)
            "  --profile NAME   which rules run together:\n");
     for (size_t i = 0; i < SCHED_PROFILES; i++)
         printf("                     %-15s %s\n", sched_profiles[i].name, sched_profiles[i].summary);
-    printf("  --policy NAME    how jobs are ranked:\n");
+    printf(
+        "                   bounds are claimed under `priority` only: GPU clusters, lent CPU priorities and\n"
+        "                   fair lateness, which the analysis of gpusync counts on, are simulated, not "
+        "enforced\n"
+        "  --policy NAME    how jobs are ranked:\n");
     for (size_t i = 0; i < SCHED_POLICIES; i++)
         printf("                     %-15s %s\n", sched_policies[i].name, sched_policies[i].summary);
     printf(
@@ -192,9 +196,6 @@ static int read_files(const struct config *config, struct files *ret_files, char
         ret_files->has_plan = result == 0;
         if (result)
             return tell_file_error(result, config->plan, &error, ret_text, size);
-        if (strcmp(ret_files->plan.profile, profile->name) != 0)
-            say("the plan assumes the profile '%s', not '%s': none of its bounds hold",
-                ret_files->plan.profile, profile->name);
     }
     if (config->tasks[0] && !profile->analysis) {
         say("no analysis covers the profile '%s': there is no admission", profile->name);
@@ -246,6 +247,18 @@ static int reload(struct loop *loop, char *ret_text, size_t size)
     if (!result)
         (void)snprintf(ret_text, size, "done");
     return result;
+}
+
+/* What this configuration names and batond does not do: said once, at the start. */
+static void say_what_is_not_enforced(const struct config *config)
+{
+    if (sched_profiles[config->profile].tokens)
+        say("profile %s, lock %s: each GPU is a cluster of its own, and no CPU priority is lent or "
+            "suspended; "
+            "bounds of its analysis are not claimed",
+            sched_profiles[config->profile].name, sched_locks[config->lock].name);
+    if (config->policy == POLICY_FAIR_LATENESS)
+        say("policy fair-lateness: jobs come without their costs, so they are ranked as under edf");
 }
 
 /* ---- starting ---- */
@@ -384,6 +397,7 @@ static int serve(struct loop *loop, struct files *files)
     }
     say("%s listens on %s, generation %u, profile %s", BATON_VERSION, loop->listener.path,
         loop->listener.generation, sched_profiles[loop->config.profile].name);
+    say_what_is_not_enforced(&loop->config);
     loop_run(loop);
     return 0;
 }

@@ -29,6 +29,11 @@ static void reason(const struct server_report *report, char *ret_text, size_t si
     case REASON_USER:
         (void)snprintf(ret_text, size, "it belongs to another user");
         break;
+    case REASON_TARDY:
+        (void)snprintf(ret_text, size,
+                       "bounded tardiness: %s may take %.3f ms, later than its deadline of %.3f ms",
+                       report->other, nsec_to_ms(report->response), nsec_to_ms(report->limit));
+        break;
     case REASON_NONE:
         (void)snprintf(ret_text, size, "every deadline is met");
         break;
@@ -100,6 +105,14 @@ void words_report(const struct server_report *report, char *ret_text, size_t siz
         reason(report, why, sizeof why);
         (void)snprintf(ret_text, size, "the running tasks could not be planned again, the plan stays: %s",
                        why);
+        break;
+    case REPORT_DIFFERS:
+        (void)snprintf(ret_text, size, "no bound of the plan is claimed: %s%s%s: planned %s, found %s",
+                       report->difference->field, report->difference->task[0] ? " of " : "",
+                       report->difference->task, report->difference->planned, report->difference->found);
+        break;
+    case REPORT_AGREES:
+        (void)snprintf(ret_text, size, "what the plan's bounds rest on is what runs here");
         break;
     case REPORT_KINDS:
         break;

@@ -1,0 +1,340 @@
+#include "daemon/claims.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fingerprint.h"
+#include "daemon/peer.h"
+
+/* ---- the list ---- */
+
+static struct difference *add(struct server *server, const char *field)
+{
+    static struct difference beyond; /* of no use, but written like the others */
+    struct claims *claims = &server->claims;
+    struct difference *difference = claims->n < CLAIMS_MAX ? &claims->differences[claims->n++] : &beyond;
+
+    *difference = (struct difference){0};
+    (void)snprintf(difference->field, sizeof difference->field, "%s", field);
+    return difference;
+}
+
+static void planned(struct difference *difference, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void planned(struct difference *difference, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(difference->planned, sizeof difference->planned, format, arguments);
+    va_end(arguments);
+}
+
+static void found(struct difference *difference, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void found(struct difference *difference, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(difference->found, sizeof difference->found, format, arguments);
+    va_end(arguments);
+}
+
+static void compare(struct server *server, const char *field, const char *in_plan, const char *here)
+{
+    struct difference *difference;
+
+    if (strcmp(in_plan, here) == 0)
+        return;
+    difference = add(server, field);
+    planned(difference, "%s", in_plan[0] ? in_plan : "not said");
+    found(difference, "%s", here);
+}
+
+/* ---- what this daemon enforces ---- */
+
+bool claims_is_this_cpu(const char *device)
+{
+    return strncmp(device, "portable-computing-language", 27) == 0 || strncmp(device, "pocl", 4) == 0;
+}
+
+struct core_set claims_program_cores(const struct server *server)
+{
+    const struct machine *machine = &server->claims.machine;
+
+    return core_set_both(&machine->online,
+                         server->config.partitioned ? &server->config.program_cores : &machine->allowed);
+}
+
+/* Jobs come without costs, so that `fair-lateness` ranks them by deadline; who has a task has a priority, so `adaptive` ranks by that. */
+static const char *enforced_policy(const struct server *server)
+{
+    enum sched_policy_id policy = server->config.policy;
+
+    if (policy == POLICY_ADAPTIVE)
+        policy = POLICY_FIXED;
+    if (policy == POLICY_FAIR_LATENESS)
+        policy = POLICY_EDF;
+    return sched_policies[policy].name;
+}
+
+static void set_copy_engines(const struct server *server, struct plan_basis *basis)
+{
+    unsigned least = server->config.copy_engines;
+    unsigned most = server->n_devices ? 0 : least;
+
+    for (unsigned i = 0; i < server->n_devices; i++) {
+        unsigned n = server->devices[i].copy_engines;
+
+        least = n < least ? n : least;
+        most = n > most ? n : most;
+    }
+    if (least == most)
+        plan_basis_set_count(basis, BASIS_COPY_ENGINES, least);
+    else
+        plan_basis_set(basis, BASIS_COPY_ENGINES, "1 or 2");
+}
+
+/* Linux schedules the CPUs: batond lends no CPU priority to holders of tokens and suspends no donor. State stays on its GPU. */
+static void enforced_basis(const struct server *server, struct plan_basis *ret_basis)
+{
+    struct core_set cores = claims_program_cores(server);
+    unsigned cpus = core_set_count(&cores);
+
+    *ret_basis = (struct plan_basis){0};
+    plan_basis_set(ret_basis, BASIS_POLICY, enforced_policy(server));
+    plan_basis_set(ret_basis, BASIS_LOCK,
+                   server->profile->tokens ? sched_locks[server->config.lock].name : "none");
+    plan_basis_set(ret_basis, BASIS_DONATION, "none");
+    plan_basis_set_tokens(ret_basis,
+                          server->profile->tokens ? server->config.tokens_per_gpu : TOKENS_UNLIMITED);
+    if (server->claims.machine_known) {
+        plan_basis_set_count(ret_basis, BASIS_CPUS, cpus);
+        plan_basis_set_count(ret_basis, BASIS_CPU_CLUSTER, cpus);
+    } else {
+        plan_basis_set(ret_basis, BASIS_CPUS, "unknown");
+        plan_basis_set(ret_basis, BASIS_CPU_CLUSTER, "unknown");
+    }
+    plan_basis_set_count(ret_basis, BASIS_GPUS, server->n_devices);
+    plan_basis_set_count(ret_basis, BASIS_GPU_CLUSTER,
+                         server->profile->tokens ? sched_core_config(server->core)->gpu_cluster
+                                                 : server->n_devices);
+    set_copy_engines(server, ret_basis);
+    plan_basis_set_count(ret_basis, BASIS_BUSES, server->config.buses);
+    plan_basis_set(ret_basis, BASIS_MIGRATION, migration_name(MIGRATION_NONE));
+    plan_basis_set(ret_basis, BASIS_SHARED_MEMORY, "no");
+    plan_basis_set(ret_basis, BASIS_OVERHEADS, "none");
+}
+
+/* ---- the plan ---- */
+
+/* Fields that are no longer what `baton plan` wrote. */
+static void compare_seals(struct server *server)
+{
+    const struct plan *plan = &server->plan;
+
+    for (size_t i = 0; i < PLAN_FIELDS; i++) {
+        if (plan->changed >> i & 1) {
+            struct difference *difference = add(server, plan_field_key(i));
+
+            planned(difference, "as `baton plan` wrote it");
+            found(difference, "edited since then");
+        }
+    }
+    for (size_t t = 0; t < plan->n_tasks; t++) {
+        for (size_t i = 0; i < plan_n_task_fields; i++) {
+            if (plan->tasks[t].changed >> i & 1) {
+                struct difference *difference = add(server, plan_task_fields[i].key);
+
+                (void)snprintf(difference->task, sizeof difference->task, "%.64s", plan->tasks[t].name);
+                planned(difference, "as `baton plan` wrote it");
+                found(difference, "edited since then");
+            }
+        }
+    }
+}
+
+static void task_differs(struct server *server, const struct plan_task *task, const char *field,
+                         const char *in_plan, const char *here)
+{
+    struct difference *difference = add(server, field);
+
+    (void)snprintf(difference->task, sizeof difference->task, "%.64s", task->name);
+    planned(difference, "%s", in_plan);
+    found(difference, "%s", here);
+}
+
+/* What the run time cannot do for a task, whatever the plan says. */
+static void compare_task(struct server *server, const struct plan_task *task)
+{
+    char text[32];
+
+    /* A kernel waits for the GPU that was chosen before its upload; it does not start on whichever becomes free first. */
+    if (task->placement.kind == PLACEMENT_ANY && server->n_devices > 1)
+        task_differs(server, task, "placement", "any", "chosen: the GPU is fixed before the upload");
+    if (task->placement.kind == PLACEMENT_FIXED && server->n_devices < PLATFORM_MAX_GPUS &&
+        task->placement.gpus >> server->n_devices)
+        task_differs(server, task, "placement", "GPUs that the plan numbers", "not all of them are here");
+    if (task->cpu_cluster) {
+        (void)snprintf(text, sizeof text, "%u", task->cpu_cluster);
+        task_differs(server, task, "cpu_cluster", text, "0: all cores are one cluster");
+    }
+    if (task->gpu_cluster && !server->profile->tokens) {
+        (void)snprintf(text, sizeof text, "%u", task->gpu_cluster);
+        task_differs(server, task, "gpu_cluster", text, "0: all GPUs are one cluster");
+    }
+    if (task->period <= 0)
+        task_differs(server, task, "period_ms", "not said", "jobs that may come at any rate");
+}
+
+static void compare_plan(struct server *server)
+{
+    const struct plan *plan = &server->plan;
+    struct plan_basis here;
+
+    compare(server, "profile", plan->profile, server->profile->name);
+    if (!plan->sealed) {
+        struct difference *difference = add(server, "seal");
+
+        planned(difference, "not said");
+        found(difference,
+              "a plan that does not say what its bounds rest on: make it again with `baton plan`");
+        return;
+    }
+    compare(server, "analysis", plan->analysis,
+            server->profile->analysis ? server->profile->analysis : "none");
+    enforced_basis(server, &here);
+    for (size_t i = 0; i < PLAN_BASIS_FIELDS; i++)
+        compare(server, plan_basis_keys[i], plan->basis.values[i], here.values[i]);
+    for (size_t i = 0; i < plan->n_tasks; i++)
+        compare_task(server, &plan->tasks[i]);
+    compare_seals(server);
+}
+
+/* ---- the machine ---- */
+
+static void compare_cores(struct server *server, const char *field, const struct core_set *wrong,
+                          const char *what)
+{
+    struct difference *difference;
+    char list[40];
+
+    if (core_set_count(wrong) == 0)
+        return;
+    difference = add(server, field);
+    core_set_print(wrong, list, sizeof list);
+    planned(difference, "%s %s", core_set_count(wrong) > 1 ? "cores" : "core", list);
+    found(difference, "%s", what);
+}
+
+/* The partition that the configuration declares, against the machine. */
+static void compare_partition(struct server *server)
+{
+    const struct machine *machine = &server->claims.machine;
+    const struct config *config = &server->config;
+    struct core_set online;
+    struct core_set wrong;
+    unsigned devices = 0;
+
+    if (!config->partitioned || !server->claims.machine_known)
+        return;
+    online = core_set_both(&config->device_cores, &machine->online);
+    wrong = core_set_without(&config->device_cores, &machine->online);
+    compare_cores(server, "partition.devices", &wrong, "not online");
+    wrong = core_set_without(&online, &machine->isolated);
+    compare_cores(server, "partition.devices", &wrong, "not isolated: other programs may run there");
+    online = core_set_both(&config->program_cores, &machine->online);
+    wrong = core_set_without(&config->program_cores, &machine->online);
+    compare_cores(server, "partition.programs", &wrong, "not online");
+    wrong = core_set_without(&online, &machine->allowed);
+    compare_cores(server, "partition.programs", &wrong, "not allowed by batond's own affinity or cpuset");
+    for (unsigned i = 0; i < server->n_devices; i++)
+        devices += claims_is_this_cpu(server->devices[i].name);
+    if (devices > core_set_count(&config->device_cores)) {
+        struct difference *difference = add(server, "partition.devices");
+
+        planned(difference, "a core for each of %u devices", devices);
+        found(difference, "%u", core_set_count(&config->device_cores));
+    }
+}
+
+static void look(struct server *server)
+{
+    struct claims *claims = &server->claims;
+
+    claims->looked_at = server->now_at;
+    claims->machine_known =
+        server->host.machine && server->host.machine(server->host.user, &claims->machine) == 0;
+}
+
+/* ---- saying so ---- */
+
+static uint64_t fingerprint_of(const struct claims *claims)
+{
+    uint64_t print = claims->n ? FINGERPRINT_START : 0;
+
+    for (unsigned i = 0; i < claims->n; i++)
+        print = fingerprint(print, &claims->differences[i], sizeof claims->differences[i]);
+    return print;
+}
+
+static void say(struct server *server)
+{
+    struct claims *claims = &server->claims;
+    uint64_t print = fingerprint_of(claims);
+    struct server_report report = {.kind = REPORT_AGREES};
+
+    if (print == claims->reported)
+        return;
+    claims->reported = print;
+    if (!claims->n && server->has_plan)
+        server->host.report(server->host.user, &report);
+    for (unsigned i = 0; i < claims->n; i++) {
+        report = (struct server_report){.kind = REPORT_DIFFERS, .difference = &claims->differences[i]};
+        server->host.report(server->host.user, &report);
+    }
+}
+
+void claims_check(struct server *server)
+{
+    struct claims *claims = &server->claims;
+
+    claims->n = 0;
+    if (server->has_plan) {
+        look(server);
+        compare_plan(server);
+        compare_partition(server);
+        if (server->settle_at != NSEC_MAX) {
+            struct difference *difference = add(server, "settle_ms");
+
+            planned(difference, "engines that are granted");
+            found(difference, "a daemon that waits for clients of its predecessor");
+        }
+    }
+    claims->next_at = server->has_plan ? server->now_at + CLAIMS_EVERY : NSEC_MAX;
+    if (server->has_plan)
+        server_arm(server, claims->next_at);
+    say(server);
+}
+
+void claims_refresh(struct server *server)
+{
+    if (server->has_plan && server->now_at - server->claims.looked_at >= CLAIMS_FRESH)
+        claims_check(server);
+}
+
+void server_look(struct server *server, baton_nsec now_at)
+{
+    server->now_at = now_at;
+    claims_refresh(server);
+}
+
+void claims_tick(struct server *server)
+{
+    if (server->claims.next_at <= server->now_at)
+        claims_check(server);
+    else if (server->claims.next_at != NSEC_MAX)
+        server_arm(server, server->claims.next_at);
+}

@@ -1,0 +1,239 @@
+#include "claims_world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+
+#define CLIENT 4711 /* the process id of the first client */
+
+struct claims_world claims_world;
+
+/* ---- the host ---- */
+
+static int page_new(void *user, unsigned peer, struct page **ret_page)
+{
+    (void)user;
+    (void)peer;
+    *ret_page = aligned_alloc(64, PAGE_SIZE_BYTES);
+    memset(*ret_page, 0, PAGE_SIZE_BYTES);
+    return 0;
+}
+
+static void page_free(void *user, unsigned peer, struct page *page)
+{
+    (void)user;
+    (void)peer;
+    free(page);
+}
+
+static void wake(void *user, lease_word *word)
+{
+    (void)user;
+    (void)word;
+}
+
+static void report(void *user, const struct server_report *what)
+{
+    size_t n = strlen(claims_world.logged);
+
+    (void)user;
+    if (what->kind == REPORT_DIFFERS)
+        (void)snprintf(claims_world.logged + n, sizeof claims_world.logged - n, "%s\n",
+                       what->difference->field);
+    else if (what->kind == REPORT_AGREES)
+        (void)snprintf(claims_world.logged + n, sizeof claims_world.logged - n, "agrees\n");
+}
+
+static int machine(void *user, struct machine *ret_machine)
+{
+    (void)user;
+    *ret_machine = claims_world.cores;
+    return 0;
+}
+
+static int cores_of(void *user, pid_t pid, struct core_set *ret_cores)
+{
+    (void)user;
+    ck_assert_int_ge(pid, CLIENT);
+    *ret_cores = claims_world.of_program;
+    return 0;
+}
+
+static int rank_of(void *user, pid_t pid)
+{
+    (void)user;
+    ck_assert(pid >= CLIENT && pid < CLIENT + 4);
+    return claims_world.ranks[pid - CLIENT];
+}
+
+struct core_set claims_cores(const char *text)
+{
+    struct core_set set = {0};
+
+    ck_assert_int_eq(core_set_parse(text, &set), 0);
+    return set;
+}
+
+/* ---- the plan: two tasks on two cores and one GPU ---- */
+
+struct plan_task claims_tasks[2] = {
+    {.name = "eye",
+     .priority = 20,
+     .gpus = 1,
+     .period = PERIOD,
+     .deadline = PERIOD,
+     .piece = NSEC_PER_MS / 2,
+     .chunk_in = 4096,
+     .chunk_out = 4096,
+     .bound = 7 * NSEC_PER_MS},
+    {.name = "ear",
+     .priority = 10,
+     .gpus = 1,
+     .period = PERIOD,
+     .deadline = PERIOD,
+     .bound = 9 * NSEC_PER_MS},
+};
+
+struct plan claims_good_plan(void)
+{
+    struct plan plan = {.analysis = "holistic", .profile = "priority", .tasks = claims_tasks, .n_tasks = 2};
+    static const char *const values[PLAN_BASIS_FIELDS] = {
+        [BASIS_POLICY] = "fixed",  [BASIS_LOCK] = "none",      [BASIS_DONATION] = "none",
+        [BASIS_TOKENS] = "inf",    [BASIS_CPUS] = "2",         [BASIS_CPU_CLUSTER] = "2",
+        [BASIS_GPUS] = "1",        [BASIS_GPU_CLUSTER] = "1",  [BASIS_COPY_ENGINES] = "2",
+        [BASIS_BUSES] = "1",       [BASIS_MIGRATION] = "none", [BASIS_SHARED_MEMORY] = "no",
+        [BASIS_OVERHEADS] = "none"};
+
+    for (size_t i = 0; i < PLAN_BASIS_FIELDS; i++) {
+        ck_assert_msg(values[i], "the field %s is new: say what a good plan has there", plan_basis_keys[i]);
+        plan_basis_set(&plan.basis, (enum plan_basis_field)i, values[i]);
+    }
+    plan.sealed = true;
+    return plan;
+}
+
+char *claims_text(const struct plan *plan)
+{
+    static char *text;
+    static size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    plan_print(plan, out);
+    (void)fclose(out);
+    return text;
+}
+
+/* ---- the server ---- */
+
+struct config claims_plain_config(void)
+{
+    static struct config config;
+
+    config_init(&config);
+    claims_world.cores = (struct machine){claims_cores("0-1"), claims_cores("0-1"), claims_cores("")};
+    claims_world.of_program = claims_cores("0-1");
+    return config;
+}
+
+struct server *claims_start(const struct config *config)
+{
+    const struct server_host host = {.page_new = page_new,
+                                     .page_free = page_free,
+                                     .wake = wake,
+                                     .report = report,
+                                     .machine = machine,
+                                     .cores_of = cores_of,
+                                     .rank_of = rank_of};
+    const struct server_start begin = {
+        .generation = 1, .pid = 1, .about = ABOUT_BOOSTS, .now_at = NSEC_PER_SEC};
+    struct server *server = NULL;
+
+    claims_world.now_at = NSEC_PER_SEC;
+    claims_world.logged[0] = 0;
+    claims_world.joined = 0;
+    ck_assert_int_eq(server_new(config, &host, &begin, &server), 0);
+    return server;
+}
+
+void claims_give(struct server *server, const char *text)
+{
+    struct input_error error = {0};
+    struct plan plan;
+
+    ck_assert_msg(plan_read("p", text, strlen(text), &plan, &error) == 0, "line %u: expected %s, found %s",
+                  error.line, error.expected, error.found);
+    ck_assert_int_eq(server_set_plan(server, &plan, "p", claims_world.now_at), 0);
+    plan_done(&plan);
+}
+
+static void say(struct server *server, unsigned peer, const struct frame *frame)
+{
+    uint8_t bytes[FRAME_MAX_SIZE];
+
+    ck_assert_int_eq(server_receive(server, peer, bytes, frame_encode(frame, bytes), claims_world.now_at), 0);
+}
+
+unsigned claims_join(struct server *server, const char *name, uint32_t flags, baton_nsec period)
+{
+    const struct credentials who = {
+        .pid = CLIENT + (flags & HELLO_MONITOR ? 0 : (pid_t)claims_world.joined++), .uid = 0, .gid = 0};
+    struct frame hello = {.type = FRAME_HELLO,
+                          .hello = {.version = FRAME_VERSION, .flags = flags, .period = (uint64_t)period}};
+    unsigned peer = 0;
+
+    (void)snprintf(hello.hello.name, sizeof hello.hello.name, "%s", name);
+    ck_assert_int_eq(server_accept(server, &who, claims_world.now_at, &peer), 0);
+    say(server, peer, &hello);
+    return peer;
+}
+
+/* One question of a monitor, which comes for it and goes. */
+struct frame claims_ask(struct server *server, enum query_what what, uint32_t index)
+{
+    struct frame query = {.type = FRAME_QUERY, .query = {.what = what, .index = index}};
+    unsigned peer = claims_join(server, "", HELLO_MONITOR, 0);
+    struct frame answer = {0};
+    const uint8_t *bytes;
+    size_t used;
+
+    claims_world.now_at += NSEC_PER_SEC / 4;
+    server_sent(server, peer, server_pending(server, peer, &bytes));
+    say(server, peer, &query);
+    ck_assert_int_eq(frame_decode(bytes, server_pending(server, peer, &bytes), &answer, &used), 0);
+    (void)server_lost(server, peer, claims_world.now_at);
+    return answer;
+}
+
+enum model_rule claims_rule(struct server *server)
+{
+    struct frame answer = claims_ask(server, QUERY_TASK, 0);
+
+    ck_assert_int_eq(answer.type, FRAME_ABOUT_TASK);
+    return (enum model_rule)answer.about_task.rule;
+}
+
+/* Is there a difference in this field (of this task)? *ret_n: of how many. */
+bool claims_differs(struct server *server, const char *field, const char *task, struct frame *ret_frame)
+{
+    for (uint32_t i = 0;; i++) {
+        *ret_frame = claims_ask(server, QUERY_DIFFERENCE, i);
+        if (ret_frame->type != FRAME_ABOUT_DIFFERENCE)
+            return false;
+        if (strcmp(ret_frame->about_difference.field, field) == 0 &&
+            strcmp(ret_frame->about_difference.task, task) == 0)
+            return true;
+    }
+}
+
+void claims_expect_unclaimed(struct server *server, const char *field, const char *task)
+{
+    struct frame frame;
+    char line[64];
+
+    ck_assert_msg(claims_rule(server) == RULE_BASIS, "%s: the bound is still claimed", field);
+    ck_assert_msg(claims_differs(server, field, task, &frame), "%s is not named", field);
+    (void)snprintf(line, sizeof line, "%s\n", field);
+    ck_assert_msg(strstr(claims_world.logged, line), "%s is not in the log", field);
+}

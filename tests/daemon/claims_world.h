@@ -1,0 +1,44 @@
+/* batond's server on a scripted machine with a clock that only the test moves, a plan that fits it, and questions about claims. */
+#ifndef TESTS_DAEMON_CLAIMS_WORLD_H
+#define TESTS_DAEMON_CLAIMS_WORLD_H
+
+#include "daemon/server.h"
+#include "model/plan.h"
+
+#define GPU    "pci:0000:01:00.0"
+#define PERIOD (20 * NSEC_PER_MS)
+
+struct claims_world {
+    struct machine cores;       /* of the machine */
+    struct core_set of_program; /* what its programs may run on */
+    int ranks[4];               /* real-time priorities of clients, in the order in which they join */
+    unsigned joined;
+    baton_nsec now_at;
+    char logged[16384]; /* fields that were reported, one per line */
+};
+extern struct claims_world claims_world;
+
+extern struct plan_task claims_tasks[2]; /* of the plan: eye and ear */
+
+struct core_set claims_cores(const char *list);
+
+/* Two tasks on two cores and one GPU; its text is freed by the caller. */
+struct plan claims_good_plan(void);
+char *claims_text(const struct plan *plan);
+
+/* batond's defaults, on a machine of two cores. */
+struct config claims_plain_config(void);
+struct server *claims_start(const struct config *config);
+void claims_give(struct server *server, const char *plan);
+unsigned claims_join(struct server *server, const char *name, uint32_t flags, baton_nsec period);
+
+/* One question of a monitor, a quarter of a second after the last. */
+struct frame claims_ask(struct server *server, enum query_what what, uint32_t index);
+enum model_rule claims_rule(struct server *server); /* of the task eye */
+
+/* Is there a difference in this field (of this task, "": of the plan)? Then *ret_frame is it. */
+bool claims_differs(struct server *server, const char *field, const char *task, struct frame *ret_frame);
+/* ... and the bound is not claimed, and the log has the field. */
+void claims_expect_unclaimed(struct server *server, const char *field, const char *task);
+
+#endif
