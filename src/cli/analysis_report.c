@@ -33,6 +33,7 @@ json_t *report_json(const struct task_set *set, const struct analysis *analysis,
 {
     json_t *tasks = json_array();
     json_t *conditions = json_array();
+    json_t *notes = json_array();
 
     for (size_t i = 0; i < set->n_tasks; i++) {
         const struct task_result *task = &result->tasks[i];
@@ -48,9 +49,11 @@ json_t *report_json(const struct task_set *set, const struct analysis *analysis,
     }
     for (size_t i = 0; i < set->n_conditions; i++)
         json_array_append_new(conditions, json_string(set->conditions[i]));
-    return json_pack("{s:s, s:b, s:b, s:o, s:o}", "analysis", analysis->name, "schedulable",
+    for (size_t i = 0; i < set->n_notes; i++)
+        json_array_append_new(notes, json_string(set->notes[i]));
+    return json_pack("{s:s, s:b, s:b, s:o, s:o, s:o}", "analysis", analysis->name, "schedulable",
                      result->schedulable, "conditional", set->n_conditions > 0, "conditions", conditions,
-                     "tasks", tasks);
+                     "notes", notes, "tasks", tasks);
 }
 
 int report_print(const struct cli_args *args, json_t *object, int otherwise)
@@ -122,6 +125,8 @@ int report_table(const struct task_set *set, const struct analysis *analysis,
         printf("Computed lengths are bounds only if:\n");
     for (size_t i = 0; i < set->n_conditions; i++)
         printf("  - %s\n", set->conditions[i]);
+    for (size_t i = 0; i < set->n_notes; i++)
+        printf("Note: %s.\n", set->notes[i]);
     if (!analysis->profile)
         printf("No bound is claimed: no run-time profile enforces the rules of %s.\n", analysis->name);
     return 0;

@@ -1,6 +1,7 @@
 #include "makespan/search/relax.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,8 @@
 #include "makespan/search/bound.h"
 #include "makespan/step.h"
 
-#define ROWS_PER_CLOCK_CHECK 4096
+#define STEPS_PER_CLOCK_CHECK 65536
+#define VALUES_PER_STEP       64 /* of a row, which vector instructions fill */
 
 /* One row being filled: all coordinates but the last w. */
 struct row {
@@ -18,9 +20,32 @@ struct row {
     uint64_t begin;                     /* index of its first state */
     uint64_t n;                         /* states in it */
     unsigned self;                      /* step within the row, 0: none */
-    uint64_t rows;
-    baton_nsec until_at;
+    const struct relax_limits *limits;
+    uint64_t steps;
+    uint64_t check_at; /* steps at which the limits are looked at again */
+    int stopped;       /* the relax_answer that ends it, or 0 */
 };
+
+/*
+ * Counts steps; false once a limit is exceeded. The limit on effort is checked exactly, so that it stops every table that needs more
+ * and no other.
+ */
+static bool spend(struct row *row, uint64_t steps)
+{
+    const struct relax_limits *limits = row->limits;
+
+    row->steps += steps;
+    if (row->steps < row->check_at)
+        return !row->stopped;
+    if (limits->effort && row->steps > limits->effort)
+        row->stopped = RELAX_OUT_OF_EFFORT;
+    else if (limits->until_at && clock_now() > limits->until_at)
+        row->stopped = RELAX_TIMED_OUT;
+    row->check_at = row->steps + STEPS_PER_CLOCK_CHECK;
+    if (limits->effort && limits->effort < row->check_at)
+        row->check_at = limits->effort + 1;
+    return !row->stopped;
+}
 
 /* Possible values of w for k warps in a segment. */
 static uint64_t spreads(unsigned k, unsigned length)
@@ -72,7 +97,9 @@ static int count_states(struct relax *relax, uint64_t most)
     return 0;
 }
 
-static int prepare(const struct problem *problem, const uint8_t cuts[], size_t memory, struct relax *relax)
+/* Cuts the string and counts its states. effort: steps that the counting may take, 0: no limit. */
+static int prepare(const struct problem *problem, const uint8_t cuts[], size_t memory, uint64_t effort,
+                   struct relax *relax)
 {
     size_t stride = (size_t)problem->warps + 1;
     int result;
@@ -84,6 +111,8 @@ static int prepare(const struct problem *problem, const uint8_t cuts[], size_t m
     result = cut(problem, cuts, relax);
     if (result)
         return result;
+    if (effort && relax->n_segments * stride * stride / VALUES_PER_STEP > effort)
+        return RELAX_OUT_OF_EFFORT;
     relax->base = calloc((relax->n_segments + 1) * stride * stride, sizeof relax->base[0]);
     relax->number = calloc((relax->n_segments + 1) * stride, sizeof relax->number[0]);
     if (!relax->base || !relax->number)
@@ -96,7 +125,7 @@ size_t relax_size(const struct problem *problem, const uint8_t cuts[])
     struct relax relax;
     size_t size = SIZE_MAX;
 
-    if (prepare(problem, cuts, SIZE_MAX / 4, &relax) == 0)
+    if (prepare(problem, cuts, SIZE_MAX / 4, 0, &relax) == 0)
         size = relax.n_states * relax.value_size;
     relax_done(&relax);
     return size;
@@ -148,6 +177,8 @@ static void apply_last(struct row *row, unsigned c, uint64_t offset, unsigned e,
         high = high > k * length ? k * length : high;
         if (low > high)
             continue;
+        if (!spend(row, 1 + (high - low) / VALUES_PER_STEP))
+            return;
         target = offset + relax->base[(s * (relax->warps + 1) + c) * (relax->warps + 1) + after];
         if (target == row->begin) {
             row->self = e;
@@ -170,6 +201,8 @@ static void spread(struct row *row, size_t s, unsigned c, uint64_t offset, unsig
     const struct relax_segment *segment;
     unsigned left, k, w, most, least;
 
+    if (!spend(row, 1))
+        return;
     /* A segment where nobody is and nobody comes adds nothing to the index. */
     while (s + 1 < row->relax->n_segments && row->k[s] == 0 && arriving == 0)
         s++;
@@ -242,8 +275,8 @@ static int fill(struct row *row, size_t s, unsigned c)
             row->n = spreads(k, length);
             fill_row(row);
             row->begin += row->n;
-            if (++row->rows % ROWS_PER_CLOCK_CHECK == 0 && row->until_at && clock_now() > row->until_at)
-                return RELAX_TIMED_OUT;
+            if (row->stopped)
+                return row->stopped;
             continue;
         }
         for (unsigned w = k; w <= k * length; w++) {
@@ -256,14 +289,14 @@ static int fill(struct row *row, size_t s, unsigned c)
     return 0;
 }
 
-int relax_build(const struct problem *problem, const uint8_t cuts[], size_t memory, baton_nsec until_at,
+int relax_build(const struct problem *problem, const uint8_t cuts[], const struct relax_limits *limits,
                 struct relax *ret_relax)
 {
     struct relax relax;
-    struct row row = {.relax = &relax, .until_at = until_at};
+    struct row row = {.relax = &relax, .limits = limits};
     unsigned waiting[N_UNITS];
     unsigned shares[STEP_MAX_SHARES][N_UNITS];
-    int result = prepare(problem, cuts, memory, &relax);
+    int result = prepare(problem, cuts, limits->memory, limits->effort, &relax);
 
     if (result)
         goto fail;

@@ -44,14 +44,26 @@ enum relax_answer {
     RELAX_TOO_LARGE =
         1, /* the table does not fit into the memory allowed, or the string has too many segments */
     RELAX_TIMED_OUT,
+    RELAX_OUT_OF_EFFORT,
+};
+
+/* What a table may cost. */
+struct relax_limits {
+    size_t memory;       /* bytes */
+    baton_nsec until_at; /* 0: no limit */
+    /*
+     * Steps, 0: no limit; about 10 ns each. Whether this limit is reached depends on the problem alone, not on the machine. A problem with
+     * more warps takes more steps.
+     */
+    uint64_t effort;
 };
 
 /*
- * Fills the table within `memory` bytes and until `until_at` (0: no limit). Besides the borders of runs of equal letters, the string is
- * cut before instruction i where cuts[i] is not 0 (NULL: nowhere): shorter segments, tighter values, more memory. 0, -ENOMEM or a relax_answer; on anything but 0 there is nothing
- * to free.
+ * Fills the table within the limits. Besides the borders of runs of equal letters, the string is cut before instruction i where cuts[i]
+ * is not 0 (NULL: nowhere): shorter segments, tighter values, more memory. Without cuts the bound never falls when warps are added. 0,
+ * -ENOMEM or a relax_answer; on anything but 0 there is nothing to free.
  */
-int relax_build(const struct problem *problem, const uint8_t cuts[], size_t memory, baton_nsec until_at,
+int relax_build(const struct problem *problem, const uint8_t cuts[], const struct relax_limits *limits,
                 struct relax *ret_relax);
 
 void relax_done(struct relax *relax);
