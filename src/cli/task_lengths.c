@@ -18,7 +18,7 @@
 #define TABLE_MEMORY ((size_t)256 << 20)
 /*
  * Steps for the tables of all kernels of a set together: about half a second. A number of steps rather than a time, so that a set has the same
- * bounds on every machine and at any load. Each kernel has an equal share, so that no kernel's bound depends on another's cost.
+ * bounds on every machine and at any load. Each computed length has an equal share, so that no kernel's bound depends on another's cost.
  */
 #define TABLE_EFFORT ((uint64_t)50000000)
 
@@ -140,7 +140,7 @@ static int read_code(const struct task_set *set, const struct segment_source *so
 static int bound_cycles(const struct task_set *set, const struct segment_source *source, uint64_t effort,
                         uint64_t *ret_cycles, bool *ret_is_cheap, struct input_error *ret_error)
 {
-    const struct relax_limits limits = {.memory = TABLE_MEMORY, .effort = effort};
+    const struct relax_settings limits = {.memory = TABLE_MEMORY, .effort = effort};
     struct grid grid = {.resident = (unsigned)source->resident,
                         .multiprocessors = (uint64_t)source->multiprocessors,
                         .groups = (uint64_t)source->groups};
@@ -184,8 +184,8 @@ static int compute_kernel(struct task_set *set, const struct task *task, struct 
         result = rests_on(set, "%s: every load and store of %s hits (no latency is given for L)", task->name,
                           code);
     if (!result && source->ptx)
-        result =
-            rests_on(set, "%s: all warps of %s take its heaviest path, and none diverges", task->name, code);
+        result = rests_on(set, "%s: all warps of %s stay on its heaviest path, and none diverges", task->name,
+                          code);
     if (!result && is_cheap)
         result = note_cheap(set, task, code);
     return result;

@@ -68,8 +68,8 @@ char *kernel_format(const uint8_t *units, size_t n);
 
 /*
  * Sec. III-E: each instruction on unit u is repeated latency x ceil(warp_size / count) times and the capacity becomes
- * max(1, floor(count / warp_size)); where count is 0, capacity[u] stays. Powers of two give the paper's numbers; otherwise the rounding is
- * the pessimistic one. A barrier stays behind the last repetition. 0, -ENOMEM or INPUT_REJECTED (too long when expanded).
+ * max(1, floor(count / warp_size)); where count is 0, capacity[u] stays. Powers of two give the paper's numbers; otherwise the numbers are
+ * rounded to more and slower work, which bound_cheap() covers, but no exact worst case does. A barrier stays behind the last repetition. 0, -ENOMEM or INPUT_REJECTED (too long when expanded).
  */
 int kernel_normalise(const struct kernel *kernel, const struct kernel_timing *timing,
                      unsigned capacity[N_UNITS], struct kernel *ret_kernel, struct input_error *ret_error);

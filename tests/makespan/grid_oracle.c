@@ -111,6 +111,19 @@ static bool is_full_cycle(const struct explorer *x, const struct processor *proc
     return true;
 }
 
+/* Empties the places of groups that ended. */
+static void clear_ended(const struct explorer *x, struct processor *processor)
+{
+    for (unsigned r = 0; r < x->grid->resident; r++) {
+        unsigned done = 0;
+
+        for (unsigned w = 0; w < x->grid->warps; w++)
+            done += processor->position[r * x->grid->warps + w] == x->n;
+        if (done == x->grid->warps)
+            memset(processor->position + r * x->grid->warps, PLACE_EMPTY, x->grid->warps);
+    }
+}
+
 /* Every state of the multiprocessor a cycle later; places of groups that ended are empty. */
 static unsigned follow(const struct explorer *x, uint64_t code, uint64_t followers[])
 {
@@ -127,14 +140,7 @@ static unsigned follow(const struct explorer *x, uint64_t code, uint64_t followe
 
             for (unsigned i = 0; i < x->warps; i++)
                 after.position[i] += set >> i & 1;
-            for (unsigned r = 0; r < x->grid->resident; r++) {
-                unsigned done = 0;
-
-                for (unsigned w = 0; w < x->grid->warps; w++)
-                    done += after.position[r * x->grid->warps + w] == x->n;
-                if (done == x->grid->warps)
-                    memset(after.position + r * x->grid->warps, PLACE_EMPTY, x->grid->warps);
-            }
+            clear_ended(x, &after);
             next = encode(x, &after);
             while (known < n && followers[known] != next)
                 known++;
@@ -209,6 +215,29 @@ static unsigned step(struct explorer *x, const uint64_t codes[], uint64_t next[]
     return longest;
 }
 
+/* Every way in which one ready warp leaves out its next instruction, in the same cycle. */
+static unsigned skip(struct explorer *x, const uint64_t codes[], unsigned pending)
+{
+    unsigned longest = 0;
+
+    for (unsigned i = 0; i < x->grid->multiprocessors * x->warps; i++) {
+        unsigned m = i / x->warps, warp = i % x->warps;
+        struct processor processor = decode(x, codes[m]);
+        uint64_t next[GRID_MOST_WARPS];
+        unsigned cycles;
+
+        if (!is_ready(x, &processor, warp))
+            continue;
+        processor.position[warp]++;
+        clear_ended(x, &processor);
+        memcpy(next, codes, x->grid->multiprocessors * sizeof next[0]);
+        next[m] = encode(x, &processor);
+        cycles = dispatch(x, next, 0, pending);
+        longest = cycles > longest ? cycles : longest;
+    }
+    return longest;
+}
+
 static unsigned worst(struct explorer *x, const uint64_t codes[], unsigned pending)
 {
     uint64_t sorted[GRID_MOST_WARPS], next[GRID_MOST_WARPS], key = pending, idle;
@@ -234,6 +263,11 @@ static unsigned worst(struct explorer *x, const uint64_t codes[], unsigned pendi
     if (++x->states > x->most_states)
         return 1;
     cycles = 1 + step(x, sorted, next, 0, pending);
+    if (x->grid->skips) {
+        unsigned after = skip(x, sorted, pending);
+
+        cycles = after > cycles ? after : cycles;
+    }
     for (at = slot(key); x->keys[at];)
         at = (at + 1) & (TABLE - 1);
     x->keys[at] = key;

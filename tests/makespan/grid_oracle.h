@@ -17,6 +17,7 @@ struct grid_case {
     unsigned issue;                       /* 0: no cap */
     unsigned warps;                       /* of one group */
     unsigned resident, multiprocessors, groups;
+    bool skips; /* a warp may leave out any instruction, at no cost */
 };
 
 /* The longest execution in cycles; 0: more than `most_states` states were met. */

@@ -175,7 +175,7 @@ END_TEST
 
 START_TEST(a_relaxed_table_is_never_below_the_worst_case_and_cuts_never_raise_it)
 {
-    const struct relax_limits limits = {.memory = MEMORY};
+    const struct relax_settings limits = {.memory = MEMORY};
     struct random_state random;
     size_t tightened = 0;
 

@@ -20,7 +20,8 @@ static const char *assumption(const struct makespan_request *request)
 {
     return request->loads_hit ? "every load and store hits the cache and takes one cycle (optimistic; "
                                 "--latency L=N relaxes it)"
-                              : "every load and store takes the cycles given by --latency";
+                              : "every load and store takes exactly the cycles given by --latency (the cheap "
+                                "bound covers faster ones)";
 }
 
 /* What a string from PTX assumes besides. */

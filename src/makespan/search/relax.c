@@ -20,10 +20,12 @@ struct row {
     uint64_t begin;                     /* index of its first state */
     uint64_t n;                         /* states in it */
     unsigned self;                      /* step within the row, 0: none */
-    const struct relax_limits *limits;
+    unsigned most;                      /* no value is larger */
+    const struct relax_settings *settings;
     uint64_t steps;
     uint64_t check_at; /* steps at which the limits are looked at again */
     int stopped;       /* the relax_answer that ends it, or 0 */
+    void *skipped;     /* owned; with skips: the best value after one omission, for every state of a row */
 };
 
 /*
@@ -32,18 +34,18 @@ struct row {
  */
 static bool spend(struct row *row, uint64_t steps)
 {
-    const struct relax_limits *limits = row->limits;
+    const struct relax_settings *settings = row->settings;
 
     row->steps += steps;
     if (row->steps < row->check_at)
         return !row->stopped;
-    if (limits->effort && row->steps > limits->effort)
+    if (settings->effort && row->steps > settings->effort)
         row->stopped = RELAX_OUT_OF_EFFORT;
-    else if (limits->until_at && clock_now() > limits->until_at)
+    else if (settings->until_at && clock_now() > settings->until_at)
         row->stopped = RELAX_TIMED_OUT;
     row->check_at = row->steps + STEPS_PER_CLOCK_CHECK;
-    if (limits->effort && limits->effort < row->check_at)
-        row->check_at = limits->effort + 1;
+    if (settings->effort && settings->effort < row->check_at)
+        row->check_at = settings->effort + 1;
     return !row->stopped;
 }
 
@@ -141,19 +143,33 @@ size_t relax_size(const struct problem *problem, const uint8_t cuts[])
         for (size_t i = 0; i < n; i++)                                                                       \
             best[i] = best[i] < from[i] ? from[i] : best[i];                                                 \
     }                                                                                                        \
-    static void close_##type(type *row, size_t n, unsigned self, size_t self_from, size_t self_to)           \
+    static void close_##type(type *row, size_t n, type most, unsigned self, size_t self_to)                  \
     {                                                                                                        \
         if (self == 0) {                                                                                     \
             for (size_t i = 0; i < n; i++)                                                                   \
-                row[i] = (type)(row[i] + 1);                                                                 \
+                row[i] = row[i] < most ? (type)(row[i] + 1) : most;                                          \
             return;                                                                                          \
         }                                                                                                    \
         for (size_t i = 0; i < n; i++) {                                                                     \
             type best = row[i];                                                                              \
                                                                                                              \
-            if (i >= self_from && i <= self_to && row[i - self] > best)                                      \
+            if (i >= self && i <= self_to && row[i - self] > best)                                           \
                 best = row[i - self];                                                                        \
-            row[i] = (type)(best + 1);                                                                       \
+            row[i] = best < most ? (type)(best + 1) : most;                                                  \
+        }                                                                                                    \
+    }                                                                                                        \
+    /* With omissions: a state is worth at least what it is worth after one, within the row or before it. */ \
+    static void close_skips_##type(type *row, const type *skipped, size_t n, type most, unsigned self,       \
+                                   size_t self_to)                                                           \
+    {                                                                                                        \
+        for (size_t i = 0; i < n; i++) {                                                                     \
+            type best = row[i];                                                                              \
+                                                                                                             \
+            if (self && i >= self && i <= self_to && row[i - self] > best)                                   \
+                best = row[i - self];                                                                        \
+            best = best < most ? (type)(best + 1) : most;                                                    \
+            best = best < skipped[i] ? skipped[i] : best;                                                    \
+            row[i] = i && best < row[i - 1] ? row[i - 1] : best;                                             \
         }                                                                                                    \
     }
 DEFINE_ROW(uint8_t)
@@ -234,15 +250,107 @@ static void spread(struct row *row, size_t s, unsigned c, uint64_t offset, unsig
     share[segment->unit] = left;
 }
 
+/* Raises row->skipped[0..n) by the values from index `from` on. */
+static void raise_skipped(struct row *row, uint64_t from, size_t n)
+{
+    struct relax *relax = row->relax;
+
+    if (!spend(row, 1 + n / VALUES_PER_STEP))
+        return;
+    if (relax->value_size == 1)
+        raise_uint8_t(row->skipped, (uint8_t *)relax->values + from, n);
+    else
+        raise_uint16_t(row->skipped, (uint16_t *)relax->values + from, n);
+}
+
+/* The index of the first state in the row with these coordinates; those of the last segment's w do not matter. */
+static uint64_t row_begin(const struct relax *relax, const unsigned k[], const unsigned w[])
+{
+    size_t last = relax->n_segments - 1;
+    uint64_t index = 0;
+    unsigned c = relax->warps;
+
+    for (size_t s = 0; s < last; s++) {
+        index += relax_part(relax, s, c, k[s], w[s]);
+        c -= k[s];
+    }
+    return index + relax_part(relax, last, c, k[last], k[last]);
+}
+
+/*
+ * Every way to omit one instruction but that within the last segment, which stays in the row: a warp of segment s has one instruction less there,
+ * or omits its last one and enters the next segment. In the last segment w is that of the row's states, whichever it is.
+ */
+static void try_skips(struct row *row)
+{
+    struct relax *relax = row->relax;
+    size_t last = relax->n_segments - 1;
+    unsigned k[RELAX_MAX_SEGMENTS], w[RELAX_MAX_SEGMENTS];
+
+    memset(row->skipped, 0, row->n * relax->value_size);
+    memcpy(k, row->k, sizeof k);
+    memcpy(w, row->w, sizeof w);
+    for (size_t s = 0; s < last; s++) {
+        unsigned length = relax->segments[s].length;
+        unsigned next = relax->segments[s + 1].length;
+
+        if (k[s] == 0)
+            continue;
+        if (w[s] > k[s]) {
+            w[s]--;
+            raise_skipped(row, row_begin(relax, k, w), row->n);
+            w[s]++;
+        }
+        if (w[s] - 1 > (k[s] - 1) * length)
+            continue;
+        k[s]--;
+        w[s]--;
+        k[s + 1]++;
+        w[s + 1] += next;
+        /* Into the last segment: its w is larger by its length, its k by one, for every state of the row. */
+        raise_skipped(row, row_begin(relax, k, w) + (s + 1 == last ? next - 1 : 0), row->n);
+        k[s]++;
+        w[s]++;
+        k[s + 1]--;
+        w[s + 1] -= next;
+    }
+    if (k[last]) {
+        k[last]--;
+        raise_skipped(row, row_begin(relax, k, w), spreads(k[last], relax->segments[last].length));
+    }
+}
+
+/*
+ * The row's values from the best of their successors, which stand in the row. No value exceeds the cheap bound of the start: no state that
+ * can be reached from the start is followed by more cycles. So no value overflows either, though relaxed runs may be longer.
+ */
+static void close_row(struct row *row)
+{
+    struct relax *relax = row->relax;
+    size_t last = relax->n_segments - 1;
+    size_t self_to = (size_t)row->k[last] * (relax->segments[last].length - 1);
+    uint8_t *bytes = (uint8_t *)relax->values + row->begin;
+    uint16_t *words = (uint16_t *)relax->values + row->begin;
+
+    if (row->skipped)
+        try_skips(row);
+    if (row->skipped && relax->value_size == 1)
+        close_skips_uint8_t(bytes, row->skipped, row->n, (uint8_t)row->most, row->self, self_to);
+    else if (row->skipped)
+        close_skips_uint16_t(words, row->skipped, row->n, (uint16_t)row->most, row->self, self_to);
+    else if (relax->value_size == 1)
+        close_uint8_t(bytes, row->n, (uint8_t)row->most, row->self, self_to);
+    else
+        close_uint16_t(words, row->n, (uint16_t)row->most, row->self, self_to);
+}
+
 /* Fills the row whose coordinates are in *row. */
 static void fill_row(struct row *row)
 {
     struct relax *relax = row->relax;
     unsigned waiting[N_UNITS] = {0};
     unsigned shares[STEP_MAX_SHARES][N_UNITS];
-    size_t last = relax->n_segments - 1;
     size_t n_shares;
-    unsigned k = row->k[last];
 
     for (size_t s = relax->n_segments; s-- > 0;) {
         row->later[s] = waiting[relax->segments[s].unit];
@@ -254,12 +362,7 @@ static void fill_row(struct row *row)
     n_shares = step_shares(relax->problem, waiting, shares);
     for (size_t i = 0; i < n_shares; i++)
         spread(row, 0, relax->warps, 0, shares[i], 0);
-    if (relax->value_size == 1)
-        close_uint8_t((uint8_t *)relax->values + row->begin, row->n, row->self, row->self,
-                      (k * relax->segments[last].length) - k);
-    else
-        close_uint16_t((uint16_t *)relax->values + row->begin, row->n, row->self, row->self,
-                       (k * relax->segments[last].length) - k);
+    close_row(row);
 }
 
 /* All rows below the coordinates chosen for the segments before s, c warps being left. */
@@ -289,14 +392,14 @@ static int fill(struct row *row, size_t s, unsigned c)
     return 0;
 }
 
-int relax_build(const struct problem *problem, const uint8_t cuts[], const struct relax_limits *limits,
+int relax_build(const struct problem *problem, const uint8_t cuts[], const struct relax_settings *settings,
                 struct relax *ret_relax)
 {
     struct relax relax;
-    struct row row = {.relax = &relax, .limits = limits};
+    struct row row = {.relax = &relax, .settings = settings};
     unsigned waiting[N_UNITS];
     unsigned shares[STEP_MAX_SHARES][N_UNITS];
-    int result = prepare(problem, cuts, limits->memory, limits->effort, &relax);
+    int result = prepare(problem, cuts, settings->memory, settings->effort, &relax);
 
     if (result)
         goto fail;
@@ -306,13 +409,19 @@ int relax_build(const struct problem *problem, const uint8_t cuts[], const struc
         result = RELAX_TOO_LARGE;
         goto fail;
     }
+    row.most = (unsigned)bound_cheap(problem);
     relax.values = calloc(relax.n_states, relax.value_size);
-    result = relax.values ? fill(&row, 0, relax.warps) : -ENOMEM;
+    if (settings->skips)
+        row.skipped =
+            calloc(spreads(relax.warps, relax.segments[relax.n_segments - 1].length), relax.value_size);
+    result = relax.values && (row.skipped || !settings->skips) ? fill(&row, 0, relax.warps) : -ENOMEM;
     if (result)
         goto fail;
+    free(row.skipped);
     *ret_relax = relax;
     return 0;
 fail:
+    free(row.skipped);
     relax_done(&relax);
     return result;
 }

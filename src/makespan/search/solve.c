@@ -74,7 +74,7 @@ static int try_starts(struct solver *solver)
 /* Builds the table and learns its bound. Where it cannot be built, says why in result->stop and goes on without. */
 static int make_table(struct solver *solver, const uint8_t cuts[], size_t memory)
 {
-    struct relax_limits limits = {.memory = memory, .until_at = solver->settings->until_at};
+    struct relax_settings limits = {.memory = memory, .until_at = solver->settings->until_at};
     int result;
 
     /* What a table is good for comes after it: leave half of the time. */

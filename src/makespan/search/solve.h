@@ -75,12 +75,14 @@ struct solve_bound {
 };
 
 /*
- * The least of bound_cheap() and a relaxed table for each distinct part, within limits->memory bytes for one table and limits->effort steps
+ * The least of bound_cheap() and a relaxed table for each distinct part, within settings->memory bytes for one table and settings->effort steps
  * for all of them: each distinct part has an equal share of the effort, whether or not the others need theirs. So the bound never falls when
- * warps are added. With several groups and a barrier: bound_cheap() of the whole. limits->until_at is 0. 0 or -errno.
+ * warps are added. settings->until_at is 0. With several groups and a barrier: bound_cheap() of the whole.
+ * The bound also holds for warps that omit instructions, unlike that of solve(), which is about the string as it is: settings->skips is
+ * implied. 0 or -errno.
  */
 int solve_bound(const struct problem *problem, const struct parts *parts, unsigned groups,
-                const struct relax_limits *limits, struct solve_bound *ret_bound);
+                const struct relax_settings *settings, struct solve_bound *ret_bound);
 
 void solve_result_done(struct solve_result *result);
 

@@ -145,7 +145,7 @@ int solve_parts(const struct problem *problem, const struct parts *parts, unsign
 }
 
 /* One part: the cheap bound, or the table's if it can be made and is lower. */
-static int bound_part(const struct problem *problem, const struct relax_limits *limits,
+static int bound_part(const struct problem *problem, const struct relax_settings *settings,
                       struct solve_bound *ret_bound)
 {
     struct relax relax;
@@ -154,7 +154,7 @@ static int bound_part(const struct problem *problem, const struct relax_limits *
     *ret_bound = (struct solve_bound){.upper = bound_cheap(problem)};
     if (problem->warps == 1)
         return 0; /* one warp is never kept waiting: the cheap bound is its length */
-    result = relax_build(problem, NULL, limits, &relax);
+    result = relax_build(problem, NULL, settings, &relax);
     if (result < 0)
         return result;
     ret_bound->is_cheap = result > 0;
@@ -167,9 +167,9 @@ static int bound_part(const struct problem *problem, const struct relax_limits *
 }
 
 int solve_bound(const struct problem *problem, const struct parts *parts, unsigned groups,
-                const struct relax_limits *limits, struct solve_bound *ret_bound)
+                const struct relax_settings *settings, struct solve_bound *ret_bound)
 {
-    struct relax_limits share = *limits;
+    struct relax_settings share = *settings;
     struct solve_bound bound = {0};
     uint64_t *upper;
 
@@ -180,8 +180,9 @@ int solve_bound(const struct problem *problem, const struct parts *parts, unsign
     upper = calloc(parts->n_parts, sizeof upper[0]);
     if (!upper)
         return -ENOMEM;
-    if (limits->effort)
-        share.effort = limits->effort / parts->n_distinct + 1;
+    share.skips = true;
+    if (settings->effort)
+        share.effort = settings->effort / parts->n_distinct + 1;
     for (size_t p = 0; p < parts->n_parts; p++) {
         if (parts->like[p] == p) {
             struct problem part = parts_problem(parts, p, problem);
