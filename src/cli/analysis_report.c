@@ -33,6 +33,7 @@ json_t *report_json(const struct task_set *set, const struct analysis *analysis,
 {
     json_t *tasks = json_array();
     json_t *conditions = json_array();
+    json_t *notes = json_array();
     enum analysis_outcome outcome;
 
     for (size_t i = 0; i < set->n_tasks; i++) {
@@ -49,11 +50,13 @@ json_t *report_json(const struct task_set *set, const struct analysis *analysis,
     }
     for (size_t i = 0; i < set->n_conditions; i++)
         json_array_append_new(conditions, json_string(set->conditions[i]));
+    for (size_t i = 0; i < set->n_notes; i++)
+        json_array_append_new(notes, json_string(set->notes[i]));
     outcome = analysis_outcome(set, result, NULL);
-    return json_pack("{s:s, s:b, s:b, s:s, s:b, s:o, s:o}", "analysis", analysis->name, "schedulable",
+    return json_pack("{s:s, s:b, s:b, s:s, s:b, s:o, s:o, s:o}", "analysis", analysis->name, "schedulable",
                      result->schedulable, "deadlines_met", outcome == ANALYSIS_MET, "verdict",
                      analysis_outcome_names[outcome], "conditional", set->n_conditions > 0, "conditions",
-                     conditions, "tasks", tasks);
+                     conditions, "notes", notes, "tasks", tasks);
 }
 
 int report_status(const struct task_set *set, const struct analysis_result *result)
@@ -109,6 +112,8 @@ static void print_verdict(const struct task_set *set, const struct analysis *ana
         printf("Computed lengths are bounds only if:\n");
     for (size_t i = 0; i < set->n_conditions; i++)
         printf("  - %s\n", set->conditions[i]);
+    for (size_t i = 0; i < set->n_notes; i++)
+        printf("Note: %s.\n", set->notes[i]);
     if (!analysis->profile)
         printf("No bound is claimed: no run-time profile enforces the rules of %s.\n", analysis->name);
     else if (analysis->simulated)

@@ -9,17 +9,34 @@
 
 #include "base/file.h"
 #include "makespan/ptx/ptx.h"
+#include "makespan/search/grid.h"
 #include "makespan/search/solve.h"
 #include "model/segment_source.h"
 #include "transfer/worst.h"
 
 #define LONGEST      1e16 /* ns, as in files */
 #define TABLE_MEMORY ((size_t)256 << 20)
+/*
+ * Steps for the tables of all kernels of a set together: about half a second. A number of steps rather than a time, so that a set has the same
+ * bounds on every machine and at any load. Each computed length has an equal share, so that no kernel's bound depends on another's cost.
+ */
+#define TABLE_EFFORT ((uint64_t)50000000)
 
 static int reject(const struct task_set *set, const struct segment_source *source, const char *found,
                   struct input_error *ret_error, const char *expected)
 {
     return input_reject(ret_error, set->name, source->line, source->column, found, "%s", expected);
+}
+
+/* Adds the sentence to a list that has room for it, unless it is there. 0 or -ENOMEM. */
+static int add_sentence(struct task_set *set, const char **list, size_t *n, const char *sentence)
+{
+    for (size_t i = 0; i < *n; i++) {
+        if (strcmp(list[i], sentence) == 0)
+            return 0;
+    }
+    list[*n] = arena_strndup(&set->arena, sentence, strlen(sentence));
+    return list[(*n)++] ? 0 : -ENOMEM;
 }
 
 /* One sentence more that answers have to say. 0 or -ENOMEM. */
@@ -31,12 +48,19 @@ __attribute__((format(printf, 2, 3))) static int rests_on(struct task_set *set, 
     va_start(arguments, format);
     (void)vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    for (size_t i = 0; i < set->n_conditions; i++) {
-        if (strcmp(set->conditions[i], sentence) == 0)
-            return 0;
-    }
-    set->conditions[set->n_conditions] = arena_strndup(&set->arena, sentence, strlen(sentence));
-    return set->conditions[set->n_conditions++] ? 0 : -ENOMEM;
+    return add_sentence(set, set->conditions, &set->n_conditions, sentence);
+}
+
+/* What the user is told about the kernel's length: a bound that is safe, but may be far from the worst case. */
+static int note_cheap(struct task_set *set, const struct task *task, const char *code)
+{
+    char sentence[512];
+
+    (void)snprintf(
+        sentence, sizeof sentence,
+        "%s: the bound of %s is the cheap one, because a tighter one takes too much time or memory",
+        task->name, code);
+    return add_sentence(set, set->notes, &set->n_notes, sentence);
 }
 
 /* A path in the set's file, which is relative to its folder; the caller frees it. */
@@ -69,7 +93,8 @@ static int set_length(const struct task_set *set, struct segment *segment, doubl
 /* ---- kernels ---- */
 
 static int read_ptx(const struct task_set *set, const struct segment_source *source,
-                    struct kernel *ret_kernel, struct input_error *ret_error)
+                    const struct kernel_timing *timing, struct kernel *ret_kernel,
+                    struct input_error *ret_error)
 {
     struct ptx_bound bounds[SOURCE_MAX_LOOPS];
     struct ptx_settings settings = {.bounds = bounds, .n_bounds = source->n_loops};
@@ -80,8 +105,7 @@ static int read_ptx(const struct task_set *set, const struct segment_source *sou
 
     for (size_t i = 0; i < source->n_loops; i++)
         bounds[i] = (struct ptx_bound){source->loops[i].label, source->loops[i].passes};
-    for (size_t u = 0; u < N_UNITS; u++)
-        settings.weight[u] = 1.0 / source->units[u];
+    kernel_weights(timing, source->units, settings.weight);
     if (!result)
         result = ptx_read(path, text, size, source->entry, &settings, ret_kernel, ret_error);
     else if (result != -ENOMEM)
@@ -91,63 +115,79 @@ static int read_ptx(const struct task_set *set, const struct segment_source *sou
     return result;
 }
 
-/* Cycles of one round of groups on a multiprocessor, at most. */
-static int bound_cycles(const struct task_set *set, const struct segment_source *source, uint64_t *ret_cycles,
-                        struct input_error *ret_error)
+/* The instruction string with its barriers, normalised for the machine; capacities as well. */
+static int read_code(const struct task_set *set, const struct segment_source *source, struct problem *problem,
+                     struct kernel *ret_kernel, struct input_error *ret_error)
 {
-    struct solve_settings settings = {.method = SOLVE_BOUND, .memory = TABLE_MEMORY};
-    struct problem problem = {.warps = source->warps, .issue = source->issue};
     struct kernel_timing timing = {.warp_size = 32};
     struct kernel given = {0};
-    struct kernel kernel = {0};
-    struct solve_result answer;
     int result;
 
-    memcpy(problem.capacity, source->units, sizeof problem.capacity);
     memcpy(timing.latency, source->latency, sizeof timing.latency);
     if (source->ptx)
-        result = read_ptx(set, source, &given, ret_error);
+        result = read_ptx(set, source, &timing, &given, ret_error);
     else if ((result = kernel_parse(source->string, strlen(source->string), set->name, &given, ret_error)))
         result = result < 0 ? result
                             : reject(set, source, source->string, ret_error,
-                                     "an instruction string over L, C, S, D, such as 5L9C2L9C");
+                                     "an instruction string over L, C, S, D and /, such as 5L9C/2L9C");
     if (!result)
-        result = kernel_normalise(&given, &timing, problem.capacity, &kernel, ret_error);
-    if (!result && kernel.n > KERNEL_MAX_ELEMENTS / source->warps)
-        result = reject(set, source, "more", ret_error, "at most 4194304 instructions in all warps");
-    problem.units = kernel.units;
-    problem.n = kernel.n;
-    if (!result)
-        result = solve(&problem, &settings, &answer);
-    if (!result) {
-        *ret_cycles = answer.upper;
-        solve_result_done(&answer);
-    }
+        result = kernel_normalise(&given, &timing, problem->capacity, ret_kernel, ret_error);
     kernel_done(&given);
-    kernel_done(&kernel);
     return result;
 }
 
-/* ceil(groups / (multiprocessors x resident)) rounds, one after the other. */
+/* Cycles of the whole grid, at most. effort: steps for tables. */
+static int bound_cycles(const struct task_set *set, const struct segment_source *source, uint64_t effort,
+                        uint64_t *ret_cycles, bool *ret_is_cheap, struct input_error *ret_error)
+{
+    const struct relax_settings limits = {.memory = TABLE_MEMORY, .effort = effort};
+    struct grid grid = {.resident = (unsigned)source->resident,
+                        .multiprocessors = (uint64_t)source->multiprocessors,
+                        .groups = (uint64_t)source->groups};
+    struct problem problem = {.warps = source->warps, .issue = source->issue};
+    struct kernel kernel = {0};
+    struct parts parts = {0};
+    struct solve_bound bound = {0};
+    int result;
+
+    memcpy(problem.capacity, source->units, sizeof problem.capacity);
+    result = read_code(set, source, &problem, &kernel, ret_error);
+    if (!result && kernel.n > KERNEL_MAX_ELEMENTS / source->warps)
+        result = reject(set, source, "more", ret_error, "at most 4194304 instructions in all warps");
+    if (!result)
+        result = parts_split(&kernel, &parts);
+    problem.units = parts.units;
+    problem.n = parts.n;
+    if (!result)
+        result = solve_bound(&problem, &parts, grid.resident, &limits, &bound);
+    if (!result) {
+        *ret_cycles = grid_bound(&problem, &grid, bound.upper);
+        *ret_is_cheap = bound.is_cheap;
+    }
+    kernel_done(&kernel);
+    parts_done(&parts);
+    return result;
+}
+
 static int compute_kernel(struct task_set *set, const struct task *task, struct segment *segment,
-                          struct input_error *ret_error)
+                          uint64_t effort, struct input_error *ret_error)
 {
     const struct segment_source *source = segment->source;
     const char *code = source->entry ? source->entry : source->ptx ? source->ptx : source->string;
-    int64_t at_once = source->multiprocessors * source->resident;
-    int64_t rounds = (source->groups + at_once - 1) / at_once;
     uint64_t cycles = 0;
-    int result = bound_cycles(set, source, &cycles, ret_error);
+    bool is_cheap = false;
+    int result = bound_cycles(set, source, effort, &cycles, &is_cheap, ret_error);
 
     if (!result)
-        result =
-            set_length(set, segment, (double)rounds * (double)cycles * 1000.0 / source->clock_mhz, ret_error);
+        result = set_length(set, segment, (double)cycles * 1000.0 / source->clock_mhz, ret_error);
     if (!result && source->latency[0] <= 1)
         result = rests_on(set, "%s: every load and store of %s hits (no latency is given for L)", task->name,
                           code);
     if (!result && source->ptx)
-        result =
-            rests_on(set, "%s: all warps of %s take its heaviest path, and none diverges", task->name, code);
+        result = rests_on(set, "%s: all warps of %s stay on its heaviest path, and none diverges", task->name,
+                          code);
+    if (!result && is_cheap)
+        result = note_cheap(set, task, code);
     return result;
 }
 
@@ -264,7 +304,8 @@ int task_lengths_compute(struct task_set *set, bool overlap, struct input_error 
     if (set->n_open == 0)
         return 0;
     set->conditions = arena_calloc(&set->arena, 2 * set->n_open, sizeof *set->conditions);
-    if (!set->conditions)
+    set->notes = arena_calloc(&set->arena, set->n_open, sizeof *set->notes);
+    if (!set->conditions || !set->notes)
         return -ENOMEM;
     for (size_t t = 0; t < set->n_tasks; t++) {
         for (size_t s = 0; s < set->tasks[t].n_segments && !result; s++) {
@@ -272,9 +313,10 @@ int task_lengths_compute(struct task_set *set, bool overlap, struct input_error 
 
             if (!segment->source || segment->length > 0)
                 continue;
-            result = segment->source->kind == SOURCE_MAKESPAN
-                         ? compute_kernel(set, &set->tasks[t], segment, ret_error)
-                         : compute_copies(set, segment->source, overlap, ret_error);
+            result =
+                segment->source->kind == SOURCE_MAKESPAN
+                    ? compute_kernel(set, &set->tasks[t], segment, TABLE_EFFORT / set->n_open + 1, ret_error)
+                    : compute_copies(set, segment->source, overlap, ret_error);
         }
     }
     if (!result)

@@ -84,13 +84,19 @@ int kernel_parse(const char *text, size_t length, const char *name, struct kerne
         if (at >= length)
             break;
         begin = at;
+        if (text[at] == '/') {
+            if (builder.n)
+                builder.units[builder.n - 1] |= KERNEL_BARRIER;
+            at++;
+            continue;
+        }
         if (!read_count(text, length, &at, &count)) {
             result = reject(ret_error, name, begin, text, length, "a count from 1 to 1048576");
             goto fail;
         }
         letter = at < length && text[at] ? strchr(UNIT_LETTERS, text[at]) : NULL;
         if (!letter) {
-            result = reject(ret_error, name, at, text, length, "one of the letters L, C, S, D");
+            result = reject(ret_error, name, at, text, length, "one of the letters L, C, S, D, or /");
             goto fail;
         }
         result = append(&builder, (enum unit)(letter - UNIT_LETTERS), count);
@@ -126,14 +132,45 @@ char *kernel_format(const uint8_t *units, size_t n)
     if (draft_begin(&draft) < 0)
         return NULL;
     for (size_t i = 0, run; i < n; i += run) {
-        for (run = 1; i + run < n && units[i + run] == units[i];)
+        for (run = 1; i + run < n && units[i + run - 1] == KERNEL_UNIT(units[i + run]);)
             run++;
         if (run > 1)
             (void)fprintf(draft.out, "%zu", run);
-        (void)fputc(UNIT_LETTERS[units[i]], draft.out);
+        (void)fputc(UNIT_LETTERS[KERNEL_UNIT(units[i])], draft.out);
+        if (units[i + run - 1] & KERNEL_BARRIER)
+            (void)fputc('/', draft.out);
     }
     (void)draft_take(&draft, 0, &text, &size);
     return text;
+}
+
+/* How often each unit's instructions are repeated, and the capacities that go with it. */
+static void normal_units(const struct kernel_timing *timing, unsigned capacity[N_UNITS],
+                         size_t ret_times[N_UNITS])
+{
+    for (size_t u = 0; u < N_UNITS; u++) {
+        ret_times[u] = timing->latency[u] ? timing->latency[u] : 1;
+        if (timing->count[u] == 0)
+            continue;
+        if (timing->count[u] < timing->warp_size) {
+            ret_times[u] *= (timing->warp_size + timing->count[u] - 1) / timing->count[u];
+            capacity[u] = 1;
+        } else {
+            capacity[u] = timing->count[u] / timing->warp_size;
+        }
+    }
+}
+
+void kernel_weights(const struct kernel_timing *timing, const unsigned capacity[N_UNITS],
+                    double ret_weights[N_UNITS])
+{
+    unsigned after[N_UNITS];
+    size_t times[N_UNITS];
+
+    memcpy(after, capacity, sizeof after);
+    normal_units(timing, after, times);
+    for (size_t u = 0; u < N_UNITS; u++)
+        ret_weights[u] = (double)times[u] / after[u];
 }
 
 int kernel_normalise(const struct kernel *kernel, const struct kernel_timing *timing,
@@ -143,19 +180,11 @@ int kernel_normalise(const struct kernel *kernel, const struct kernel_timing *ti
     size_t times[N_UNITS];
     int result;
 
-    for (size_t u = 0; u < N_UNITS; u++) {
-        times[u] = timing->latency[u] ? timing->latency[u] : 1;
-        if (timing->count[u] == 0)
-            continue;
-        if (timing->count[u] < timing->warp_size) {
-            times[u] *= (timing->warp_size + timing->count[u] - 1) / timing->count[u];
-            capacity[u] = 1;
-        } else {
-            capacity[u] = timing->count[u] / timing->warp_size;
-        }
-    }
+    normal_units(timing, capacity, times);
     for (size_t i = 0; i < kernel->n; i++) {
-        result = append(&builder, kernel->units[i], times[kernel->units[i]]);
+        enum unit unit = KERNEL_UNIT(kernel->units[i]);
+
+        result = append(&builder, unit, times[unit]);
         if (result) {
             free(builder.units);
             if (result == -EFBIG)
@@ -163,6 +192,7 @@ int kernel_normalise(const struct kernel *kernel, const struct kernel_timing *ti
                                     "at most %zu instructions after normalisation", KERNEL_MAX_INSTRUCTIONS);
             return result;
         }
+        builder.units[builder.n - 1] |= kernel->units[i] & KERNEL_BARRIER;
     }
     *ret_kernel = (struct kernel){.units = builder.units, .n = builder.n};
     return 0;
@@ -172,5 +202,5 @@ void kernel_count(const uint8_t *units, size_t n, size_t ret_count[N_UNITS])
 {
     memset(ret_count, 0, N_UNITS * sizeof ret_count[0]);
     for (size_t i = 0; i < n; i++)
-        ret_count[units[i]]++;
+        ret_count[KERNEL_UNIT(units[i])]++;
 }

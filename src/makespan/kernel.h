@@ -23,14 +23,24 @@ enum unit { UNIT_L, UNIT_C, UNIT_S, UNIT_D, N_UNITS };
 #define KERNEL_MAX_UNITS        255u              /* warps per cycle on one unit, and in all */
 #define KERNEL_MAX_LATENCY      1024u
 
+/*
+ * A mark on an instruction: behind it the warp waits at a barrier until every warp of its group has executed this instruction.
+ * All of them may go on in the next cycle.
+ */
+#define KERNEL_BARRIER    0x80u
+#define KERNEL_UNIT(mark) ((mark) & (KERNEL_BARRIER - 1))
+
 struct kernel {
-    uint8_t *units; /* owned; enum unit of each instruction */
+    uint8_t *units; /* owned; enum unit of each instruction, KERNEL_BARRIER added where a barrier follows */
     size_t n;
 };
 
-/* The question: all of it single-cycle, borrowed for as long as it is being answered. */
+/*
+ * The question: all of it single-cycle, borrowed for as long as it is being answered. It has no barriers: parts.h cuts a kernel at its
+ * barriers.
+ */
 struct problem {
-    const uint8_t *units; /* n letters */
+    const uint8_t *units; /* n letters without marks */
     size_t n;
     unsigned warps;
     unsigned capacity[N_UNITS]; /* sigma_u: warps that may execute on unit u in one cycle; at least 1 */
@@ -45,26 +55,30 @@ struct kernel_timing {
 };
 
 /*
- * Reads a string such as LLCC or 2L2C (blanks allowed). name stands for the file in an error, whose column counts
- * characters. 0, -ENOMEM or INPUT_REJECTED: empty, an unknown letter, a count of zero or no letter after it, too long.
+ * Reads a string such as LLCC, 2L2C or 2L/2C (blanks allowed); a slash is a barrier. A barrier before the first instruction or behind
+ * another barrier has no effect. name stands for the file in an error, whose column counts characters. 0, -ENOMEM or INPUT_REJECTED: empty, an unknown letter, a count of zero or no letter after it, too long.
  */
 int kernel_parse(const char *text, size_t length, const char *name, struct kernel *ret_kernel,
                  struct input_error *ret_error);
 
 void kernel_done(struct kernel *kernel);
 
-/* The string in its short form, 5L9C2L9C; the caller frees it. NULL: no memory. */
+/* The string in its short form, 5L9C/2L9C; the caller frees it. NULL: no memory. */
 char *kernel_format(const uint8_t *units, size_t n);
 
 /*
  * Sec. III-E: each instruction on unit u is repeated latency x ceil(warp_size / count) times and the capacity becomes
- * max(1, floor(count / warp_size)); where count is 0, capacity[u] stays. Powers of two give the paper's numbers; otherwise the rounding is
- * the pessimistic one. 0, -ENOMEM or INPUT_REJECTED (too long when expanded).
+ * max(1, floor(count / warp_size)); where count is 0, capacity[u] stays. Powers of two give the paper's numbers; otherwise the numbers are
+ * rounded to more and slower work, which bound_cheap() covers, but no exact worst case does. A barrier stays behind the last repetition. 0, -ENOMEM or INPUT_REJECTED (too long when expanded).
  */
 int kernel_normalise(const struct kernel *kernel, const struct kernel_timing *timing,
                      unsigned capacity[N_UNITS], struct kernel *ret_kernel, struct input_error *ret_error);
 
-/* How many instructions of each unit the string has. */
+/* How long one instruction before normalisation occupies its share of the multiprocessor: its repetitions / the capacity after it. */
+void kernel_weights(const struct kernel_timing *timing, const unsigned capacity[N_UNITS],
+                    double ret_weights[N_UNITS]);
+
+/* How many instructions of each unit the string has; marks do not matter. */
 void kernel_count(const uint8_t *units, size_t n, size_t ret_count[N_UNITS]);
 
 #endif

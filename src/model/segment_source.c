@@ -135,6 +135,9 @@ static int read_makespan(const struct document *document, const struct node *map
     if (!result)
         result = node_number(document, node_get(mapping, "clock"), "a clock in MHz", 1, 1e6,
                              &source->clock_mhz, ret_error);
+    if (!result && warps % source->resident)
+        result = document_reject(document, node_get(mapping, "resident"), ret_error,
+                                 "resident: a divisor of warps, which are those of all resident groups");
     source->warps = (unsigned)warps;
     source->issue = (unsigned)issue;
     return result;

@@ -33,7 +33,7 @@ struct segment_source {
     unsigned units[SOURCE_UNITS];   /* warps per cycle on each kind of unit; at least 1 */
     unsigned latency[SOURCE_UNITS]; /* cycles; at least 1 */
     double clock_mhz;
-    int64_t multiprocessors, groups, resident;
+    int64_t multiprocessors, groups, resident; /* resident divides warps */
     /* SOURCE_ROUTE: */
     const char *topology; /* as the file says */
     const char *from, *to;

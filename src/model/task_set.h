@@ -93,6 +93,9 @@ struct task_set {
     /* What computed lengths rest on, one sentence each: every answer has to say so. */
     const char **conditions;
     size_t n_conditions;
+    /* How computed lengths were computed, where that is worth knowing; they hold regardless. Answers say so too. */
+    const char **notes;
+    size_t n_notes;
 };
 
 /* Reads and validates; on success the caller calls task_set_done(). */

@@ -1,4 +1,5 @@
 /* PTX: classification, paths, loops, calls, and what is rejected. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -186,6 +187,45 @@ START_TEST(calls_tables_scopes_and_directives_of_nvcc_are_read)
 }
 END_TEST
 
+START_TEST(barriers_of_a_group_end_a_part)
+{
+    /* Every form without a number of threads; named barriers are alike. One warp's own barrier is none of the group. */
+    expect(HEAD
+           ".entry k()\n{\nld.shared.u32 %r1, [%rd1]; bar.sync 0;\nbarrier.sync "
+           "%r1;\nbarrier.cta.sync.aligned 3;\n"
+           "sin.approx.f32 %f1, %f1; bar.red.popc.u32 %r1, 0, %p;\nbarrier.cta.red.and.pred %p, 1, !%q;\n"
+           "bar.warp.sync -1; ret;\n}\n",
+           NULL, 0, false, "LC/C/C/SC/C/2C");
+    /* In what is called, and in a loop. */
+    expect(HEAD ".func f()\n{\nbar.sync 0;\nret;\n}\n.entry k()\n{\nA: ld.global.u32 %r1, [%rd1];\ncall "
+                "f;\n@%p bra A;\nret;\n}\n",
+           &(struct ptx_bound){"A", 2}, 1, false, "L2C/2CL2C/3C");
+}
+END_TEST
+
+START_TEST(waits_that_the_model_does_not_have_are_rejected)
+{
+    static const char *const others[] = {"bar.sync 1, 64;",
+                                         "barrier.sync 0, %r1;",
+                                         "bar.red.popc.u32 %r1, 0, 64, %p;",
+                                         "@%p bar.sync 0;",
+                                         "bar.arrive 0, 64;",
+                                         "barrier.cluster.arrive;",
+                                         "barrier.cluster.wait;",
+                                         "nanosleep.u32 100;",
+                                         "griddepcontrol.wait;",
+                                         "setmaxnreg.inc.sync.aligned.u32 64;",
+                                         "mbarrier.try_wait.shared::cta.b64 p, [a], b;"};
+
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        char text[256];
+
+        (void)snprintf(text, sizeof text, HEAD ".entry k()\n{\n%s\nret;\n}\n", others[i]);
+        expect_rejected(text, NULL, 0, 6, "");
+    }
+}
+END_TEST
+
 START_TEST(what_cannot_be_known_is_rejected_with_its_place)
 {
     struct ptx_bound bound = {"NOWHERE", 2};
@@ -220,5 +260,5 @@ HARNESS_MAIN("makespan ptx", 60, instructions_go_to_their_units, the_voronoi_ker
              the_program_of_figure_11_yields_the_string_of_section_VIII,
              the_heavier_side_of_a_branch_is_taken, nested_loops_multiply,
              a_loop_may_begin_at_the_first_instruction_and_leave_from_its_middle,
-             calls_tables_scopes_and_directives_of_nvcc_are_read,
-             what_cannot_be_known_is_rejected_with_its_place)
+             calls_tables_scopes_and_directives_of_nvcc_are_read, barriers_of_a_group_end_a_part,
+             waits_that_the_model_does_not_have_are_rejected, what_cannot_be_known_is_rejected_with_its_place)

@@ -114,13 +114,39 @@ START_TEST(short_and_long_strings_are_the_same)
 }
 END_TEST
 
+START_TEST(barriers_are_read_printed_and_kept_by_normalisation)
+{
+    /* Before the first instruction, behind another one and at the end they change nothing. */
+    struct kernel kernel = parse("/2L/ /C/CS/");
+    struct kernel_timing timing = {.latency = {[UNIT_L] = 3, [UNIT_C] = 2}};
+    unsigned capacity[N_UNITS] = {1, 4, 1, 1};
+    double weights[N_UNITS];
+    struct kernel normal;
+    struct input_error error;
+    char *text = kernel_format(kernel.units, kernel.n);
+
+    ck_assert_uint_eq(kernel.n, 5);
+    ck_assert_str_eq(text, "2L/C/CS/");
+    free(text);
+    ck_assert_int_eq(kernel_normalise(&kernel, &timing, capacity, &normal, &error), 0);
+    text = kernel_format(normal.units, normal.n);
+    ck_assert_str_eq(text, "6L/2C/2CS/");
+    kernel_weights(&timing, capacity, weights);
+    ck_assert_double_eq(weights[UNIT_L], 3);   /* 3 cycles on the only unit */
+    ck_assert_double_eq(weights[UNIT_C], 0.5); /* 2 cycles on one of four */
+    free(text);
+    kernel_done(&kernel);
+    kernel_done(&normal);
+}
+END_TEST
+
 START_TEST(bad_strings_are_rejected_where_they_are_bad)
 {
     static const struct {
         const char *text;
         unsigned column;
     } bad[] = {{"", 1},          {"  ", 3}, {"LXC", 2}, {"L0C", 2}, {"LC5", 4}, {"9999999999999999999L", 1},
-               {"L1048576C", 2}, {"l", 1}};
+               {"L1048576C", 2}, {"l", 1},  {"/", 2},   {"L2/C", 3}};
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct kernel kernel;
@@ -296,6 +322,7 @@ END_TEST
 HARNESS_MAIN("makespan schedule", 60, figure_2_and_its_warp_cycle_string, figure_5_and_its_equivalent_string,
              figure_6_is_the_fixed_priority_start, figure_7_is_the_most_pending_start,
              round_robin_takes_turns, short_and_long_strings_are_the_same,
-             bad_strings_are_rejected_where_they_are_bad, normalisation_is_that_of_section_III_E,
-             cheap_bound_is_the_formula_of_its_proof, evaluator_agrees_with_the_oracle_on_random_strings,
-             walks_know_their_makespans_after_every_move, a_string_must_have_each_warp_once_per_instruction)
+             barriers_are_read_printed_and_kept_by_normalisation, bad_strings_are_rejected_where_they_are_bad,
+             normalisation_is_that_of_section_III_E, cheap_bound_is_the_formula_of_its_proof,
+             evaluator_agrees_with_the_oracle_on_random_strings, walks_know_their_makespans_after_every_move,
+             a_string_must_have_each_warp_once_per_instruction)

@@ -175,6 +175,7 @@ END_TEST
 
 START_TEST(a_relaxed_table_is_never_below_the_worst_case_and_cuts_never_raise_it)
 {
+    const struct relax_settings limits = {.memory = MEMORY};
     struct random_state random;
     size_t tightened = 0;
 
@@ -192,9 +193,9 @@ START_TEST(a_relaxed_table_is_never_below_the_worst_case_and_cuts_never_raise_it
             everywhere[j] = 1;
         }
         worst = oracle_worst(&problem);
-        ck_assert_int_eq(relax_build(&problem, NULL, MEMORY, 0, &coarse), 0);
-        ck_assert_int_eq(relax_build(&problem, cuts, MEMORY, 0, &fine), 0);
-        ck_assert_int_eq(relax_build(&problem, everywhere, MEMORY, 0, &full), 0);
+        ck_assert_int_eq(relax_build(&problem, NULL, &limits, &coarse), 0);
+        ck_assert_int_eq(relax_build(&problem, cuts, &limits, &fine), 0);
+        ck_assert_int_eq(relax_build(&problem, everywhere, &limits, &full), 0);
         ck_assert_uint_ge(relax_start(&fine), worst);
         ck_assert_uint_ge(relax_start(&coarse), relax_start(&fine));
         /* Segments of one instruction lose nothing: the table is the exact dynamic program. */

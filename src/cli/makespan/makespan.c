@@ -30,10 +30,17 @@ static int evaluate(const struct cli_args *args, struct makespan_request *reques
         return cli_fail_usage(args, "--evaluate: expected a string of %u warps, found %u", problem->warps,
                               warps);
     }
+    if (warps % request->grid.resident) {
+        free(order);
+        return cli_fail_usage(args, "--resident: expected a divisor of the %u warps, found %u", warps,
+                              request->grid.resident);
+    }
     problem->warps = warps;
     n = problem->n * warps;
     cycles = calloc(n, sizeof cycles[0]);
-    result = cycles ? schedule_evaluate(problem, order, cycles, &makespan) : -ENOMEM;
+    result = cycles
+                 ? parts_evaluate(problem, &request->parts, request->grid.resident, order, cycles, &makespan)
+                 : -ENOMEM;
     if (result) {
         result = cli_fail_environment(args, result, "--evaluate");
     } else if (cli_has(args, "json")) {
@@ -104,7 +111,12 @@ static int run(const struct cli_args *args)
         makespan_request_done(&request);
         return result;
     }
-    result = solve(&request.problem, &settings, &answer);
+    if (plot && request.parts.n_parts > 1) {
+        makespan_request_done(&request);
+        return cli_fail_usage(args,
+                              "--plot: expected a string without barriers, whose parts are annealed apart");
+    }
+    result = solve_parts(&request.problem, &request.parts, request.grid.resident, &settings, &answer);
     if (result) {
         makespan_request_done(&request);
         return cli_fail_environment(args, result, "the search");
@@ -120,7 +132,7 @@ static int run(const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-    {"string", 0, "S", "kernel instruction string over L, C, S, D: LLCC or 2L2C"},
+    {"string", 0, "S", "kernel instruction string over L, C, S, D, with / for a barrier: LLCC, 2L2C, 2LC/2C"},
     {"ptx", 0, "FILE", "read the string from PTX, as nvcc -ptx prints it"},
     {"entry", 0, "NAME", "the kernel in the PTX file; needed if there are several"},
     {"loop", 0, "LABEL=N", "the loop at LABEL is passed at most N times; may be repeated"},
@@ -145,7 +157,7 @@ static const struct cli_option options[] = {
     {"clock", 0, "MHZ", "also give the time of the whole grid, at this clock"},
     {"multiprocessors", 0, "N", "with --clock: multiprocessors of the GPU (default 1)"},
     {"groups", 0, "N", "with --clock: groups of the grid (default 1)"},
-    {"resident", 0, "N", "with --clock: groups on one multiprocessor at a time, all in --warps (default 1)"},
+    {"resident", 0, "N", "groups that the warps belong to; a barrier waits for one group (default 1)"},
     {"json", 0, NULL, "print one JSON object"},
     {0},
 };

@@ -6,16 +6,19 @@
 
 #include "cli/command.h"
 #include "makespan/kernel.h"
+#include "makespan/parts.h"
+#include "makespan/search/grid.h"
 #include "makespan/search/solve.h"
 
 struct makespan_request {
     char *given;            /* owned; the string as given, or as read from PTX */
-    struct kernel kernel;   /* owned; normalised */
-    struct problem problem; /* borrows kernel */
+    struct kernel kernel;   /* owned; normalised, with its barriers */
+    struct parts parts;     /* owned; kernel cut at them */
+    struct problem problem; /* borrows parts */
     double clock_mhz;       /* 0: no time asked for */
-    long long multiprocessors, groups, resident;
-    bool loads_hit; /* no latency was given for L: the paper's optimistic assumption */
-    bool is_ptx;    /* the string is one path of several */
+    struct grid grid;       /* grid.resident divides problem.warps */
+    bool loads_hit;         /* no latency was given for L: the paper's optimistic assumption */
+    bool is_ptx;            /* the string is one path of several */
     bool first_iteration;
 };
 

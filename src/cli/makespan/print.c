@@ -9,18 +9,34 @@
 #include "cli/makespan/makespan.h"
 #include "report/svg.h"
 
-static const char *const stop_names[] = {"", "seconds", "memory", "size"};
+#define MOST_PARTS_SHOWN 8
+
+static const char *const stop_names[] = {"", "seconds", "memory", "size", "groups"};
+static const char *const stop_words[] = {
+    "", "stopped by the time limit (--seconds)", "stopped by the memory limit (--memory)",
+    "too large for an exact search", "barriers of several groups: only templates and the cheap bound apply"};
 
 static const char *assumption(const struct makespan_request *request)
 {
     return request->loads_hit ? "every load and store hits the cache and takes one cycle (optimistic; "
                                 "--latency L=N relaxes it)"
-                              : "every load and store takes the cycles given by --latency";
+                              : "every load and store takes exactly the cycles given by --latency (the cheap "
+                                "bound covers faster ones)";
 }
 
 /* What a string from PTX assumes besides. */
 static const char *const path_assumption =
-    "all threads of all warps take the heaviest path (each instruction weighs 1 / its units)";
+    "all threads of all warps take the heaviest path (each instruction weighs its cycles / its units)";
+
+/* What barriers assume; NULL: there are none. */
+static const char *barrier_assumption(const struct makespan_request *request)
+{
+    if (request->parts.n_parts == 1)
+        return NULL;
+    return request->grid.resident == 1
+               ? "a barrier waits for all warps, which are one group (--resident: several)"
+               : "a barrier waits for the warps of its group only";
+}
 
 /* The string of warps, counted from 1; the caller frees it. */
 static char *format_order(const uint16_t order[], size_t n)
@@ -37,14 +53,40 @@ static char *format_order(const uint16_t order[], size_t n)
     return text;
 }
 
-/* The whole grid: groups run in waves, each no longer than the upper bound. */
-static double waves(const struct makespan_request *request)
+/* Of the whole grid, at most. */
+static uint64_t grid_cycles(const struct makespan_request *request, const struct solve_result *result)
 {
-    long long at_once = request->multiprocessors * request->resident;
+    return grid_bound(&request->problem, &request->grid, result->upper);
+}
 
-    long long n = (request->groups + at_once - 1) / at_once;
+static double grid_us(const struct makespan_request *request, const struct solve_result *result)
+{
+    return (double)grid_cycles(request, result) / request->clock_mhz;
+}
 
-    return (double)n;
+/* The letters of one part between barriers; the caller frees it. */
+static char *format_part(const struct makespan_request *request, size_t part)
+{
+    const struct parts *parts = &request->parts;
+
+    return kernel_format(parts->units + parts->begin[part], parts->begin[part + 1] - parts->begin[part]);
+}
+
+static json_t *json_parts(const struct makespan_request *request, const struct solve_result *result)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < result->n_parts; i++) {
+        const struct solve_part *part = &result->parts[i];
+        char *text = format_part(request, part->part);
+
+        json_array_append_new(list,
+                              json_pack("{s:s, s:I, s:i, s:I, s:b}", "string", text ? text : "", "times",
+                                        (json_int_t)part->times, "lower", (int)part->lower, "upper",
+                                        (json_int_t)part->upper, "exact", part->lower == part->upper));
+        free(text);
+    }
+    return list;
 }
 
 static json_t *json_improvements(const struct anneal_result *anneal)
@@ -88,14 +130,21 @@ static json_t *json_answer(const struct makespan_request *request, const struct 
     json_object_set_new(answer, "assumes", json_string(assumption(request)));
     if (request->is_ptx)
         json_object_set_new(answer, "assumes_path", json_string(path_assumption));
+    if (barrier_assumption(request))
+        json_object_set_new(answer, "assumes_barriers", json_string(barrier_assumption(request)));
+    json_object_set_new(answer, "barriers", json_integer((json_int_t)request->parts.n_parts - 1));
+    json_object_set_new(answer, "resident", json_integer(request->grid.resident));
+    if (result->n_parts)
+        json_object_set_new(answer, "parts", json_parts(request, result));
     json_object_set_new(answer, "worst_path", json_boolean(!request->first_iteration));
     if (result->anneal.iterations)
         json_object_set_new(answer, "iterations", json_integer((json_int_t)result->anneal.iterations));
     if (result->anneal.n_improvements)
         json_object_set_new(answer, "improvements", json_improvements(&result->anneal));
-    if (request->clock_mhz > 0)
-        json_object_set_new(answer, "upper_us",
-                            json_real(waves(request) * (double)result->upper / request->clock_mhz));
+    if (request->clock_mhz > 0) {
+        json_object_set_new(answer, "grid_cycles", json_integer((json_int_t)grid_cycles(request, result)));
+        json_object_set_new(answer, "upper_us", json_real(grid_us(request, result)));
+    }
     return answer;
 }
 
@@ -119,28 +168,62 @@ static void print_kernel(const struct makespan_request *request, const char *nor
         printf(", no cap on issue\n");
 }
 
+static void print_parts(const struct makespan_request *request, const struct solve_result *result)
+{
+    if (request->parts.n_parts > 1)
+        printf("barriers    %zu, the warps being %u group%s\n", request->parts.n_parts - 1,
+               request->grid.resident, request->grid.resident > 1 ? "s" : "");
+    for (size_t i = 0; i < result->n_parts && i < MOST_PARTS_SHOWN; i++) {
+        const struct solve_part *part = &result->parts[i];
+        char *text = format_part(request, part->part);
+
+        if (part->lower == part->upper)
+            printf("            %zu x %s: %u cycles, exact\n", part->times, text ? text : "?", part->lower);
+        else
+            printf("            %zu x %s: between %u and %llu cycles\n", part->times, text ? text : "?",
+                   part->lower, (unsigned long long)part->upper);
+        free(text);
+    }
+    if (result->n_parts > MOST_PARTS_SHOWN)
+        printf("            and %zu other parts\n", result->n_parts - MOST_PARTS_SHOWN);
+}
+
+/* The interval. A string from PTX is one path, and with --first-iteration not even a long one: the words say so. */
+static void print_interval(const struct makespan_request *request, const struct solve_result *result)
+{
+    const char *what = request->first_iteration ? "one pass  " : "worst case";
+    const char *of = request->is_ptx ? " for this path" : "";
+
+    if (result->is_exact)
+        printf("%s  %u cycles, proven exact%s\n", what, result->lower, of);
+    else
+        printf("%s  between %u and %llu cycles%s, not proven exact\n", what, result->lower,
+               (unsigned long long)result->upper, of);
+    if (result->stop)
+        printf("            %s\n", stop_words[result->stop]);
+}
+
+static void print_time(const struct makespan_request *request, const struct solve_result *result)
+{
+    printf("time        %s%.3f us (%llu cycles) for %llu groups on %llu multiprocessors at %g MHz\n",
+           request->first_iteration ? "" : "at most ", grid_us(request, result),
+           (unsigned long long)grid_cycles(request, result), (unsigned long long)request->grid.groups,
+           (unsigned long long)request->grid.multiprocessors, request->clock_mhz);
+    printf("            %u at a time on each; a waiting group starts as soon as one ends\n",
+           request->grid.resident);
+}
+
 static void print_people(const struct makespan_request *request, const struct solve_result *result,
                          double seconds, const char *witness, const char *normalised)
 {
     print_kernel(request, normalised);
+    print_parts(request, result);
     printf("starts      round-robin %u, fixed-priority %u, most-pending %u\n",
            result->starts[START_ROUND_ROBIN], result->starts[START_FIXED_PRIORITY],
            result->starts[START_MOST_PENDING]);
-    if (result->is_exact)
-        printf("worst case  %u cycles, proven exact\n", result->lower);
-    else
-        printf("worst case  between %u and %llu cycles, not proven exact\n", result->lower,
-               (unsigned long long)result->upper);
-    if (result->stop == SOLVE_TIME)
-        printf("            stopped by the time limit (--seconds)\n");
-    else if (result->stop == SOLVE_MEMORY)
-        printf("            stopped by the memory limit (--memory)\n");
-    else if (result->stop == SOLVE_SIZE)
-        printf("            too large for an exact search\n");
+    print_interval(request, result);
     if (request->clock_mhz > 0)
-        printf("time        at most %.3f us for %lld groups on %lld multiprocessors at %g MHz (%.0f waves)\n",
-               waves(request) * (double)result->upper / request->clock_mhz, request->groups,
-               request->multiprocessors, request->clock_mhz, waves(request));
+        print_time(request, result);
     for (size_t i = 0; i < result->anneal.n_improvements; i++) {
         const struct anneal_improvement *at = &result->anneal.improvements[i];
 
@@ -150,6 +233,8 @@ static void print_people(const struct makespan_request *request, const struct so
     }
     printf("witness     %s\n", witness);
     printf("assumes     %s\n", assumption(request));
+    if (barrier_assumption(request))
+        printf("            %s\n", barrier_assumption(request));
     if (request->is_ptx)
         printf("            %s\n", path_assumption);
     if (request->first_iteration)
@@ -161,7 +246,7 @@ int makespan_print(const struct cli_args *args, const struct makespan_request *r
                    const struct solve_result *result, double seconds)
 {
     char *witness = format_order(result->witness, request->problem.n * request->problem.warps);
-    char *normalised = kernel_format(request->problem.units, request->problem.n);
+    char *normalised = kernel_format(request->kernel.units, request->kernel.n);
     json_t *answer = NULL;
     int status = CLI_YES;
 

@@ -67,7 +67,7 @@ static int read_loops(const struct cli_args *args, char *labels[], struct ptx_bo
 }
 
 static int read_ptx(const struct cli_args *args, const struct makespan_request *request,
-                    struct kernel *ret_kernel)
+                    const struct kernel_timing *timing, struct kernel *ret_kernel)
 {
     const char *path = cli_value(args, "ptx", NULL);
     char *labels[MAX_LOOPS] = {0};
@@ -79,8 +79,7 @@ static int read_ptx(const struct cli_args *args, const struct makespan_request *
     int result = read_loops(args, labels, bounds, &settings.n_bounds);
 
     if (result == 0) {
-        for (size_t u = 0; u < N_UNITS; u++)
-            settings.weight[u] = 1.0 / request->problem.capacity[u];
+        kernel_weights(timing, request->problem.capacity, settings.weight);
         result = file_read(path, PTX_FILE_LIMIT, &text, &size);
         if (result == -EFBIG)
             result = input_reject(&error, path, 0, 0, "a larger one", "a file of at most 64 MiB");
@@ -97,7 +96,7 @@ static int read_ptx(const struct cli_args *args, const struct makespan_request *
 
 /* The instruction string before normalisation, from --string or --ptx. */
 static int read_kernel(const struct cli_args *args, struct makespan_request *request,
-                       struct kernel *ret_kernel)
+                       const struct kernel_timing *timing, struct kernel *ret_kernel)
 {
     const char *string = cli_value(args, "string", NULL);
     struct input_error error;
@@ -112,7 +111,7 @@ static int read_kernel(const struct cli_args *args, struct makespan_request *req
                                   "--string", &error);
         request->given = result ? NULL : strdup(string);
     } else {
-        result = read_ptx(args, request, ret_kernel);
+        result = read_ptx(args, request, timing, ret_kernel);
         request->given = result ? NULL : kernel_format(ret_kernel->units, ret_kernel->n);
     }
     if (result == 0 && !request->given)
@@ -122,73 +121,89 @@ static int read_kernel(const struct cli_args *args, struct makespan_request *req
 
 static int read_numbers(const struct cli_args *args, struct makespan_request *request)
 {
-    long long warps = 0, issue = 0;
+    long long warps = 0, issue = 0, multiprocessors = 1, resident = 1, groups = 1;
 
     if (cli_int(args, "warps", 1, KERNEL_MAX_WARPS, &warps) ||
         cli_int(args, "issue", 1, KERNEL_MAX_UNITS, &issue) ||
         cli_double(args, "clock", 1, 1e6, &request->clock_mhz) ||
-        cli_int(args, "multiprocessors", 1, 1000000, &request->multiprocessors) ||
-        cli_int(args, "resident", 1, KERNEL_MAX_WARPS, &request->resident) ||
-        cli_int(args, "groups", 1, 1000000000000, &request->groups))
+        cli_int(args, "multiprocessors", 1, GRID_MAX_MULTIPROCESSORS, &multiprocessors) ||
+        cli_int(args, "resident", 1, KERNEL_MAX_WARPS, &resident) ||
+        cli_int(args, "groups", 1, GRID_MAX_GROUPS, &groups))
         return CLI_USAGE;
     if (warps == 0 && !cli_has(args, "evaluate"))
         return cli_fail_usage(args, "expected --warps N");
+    if (warps % resident)
+        return cli_fail_usage(args, "--resident: expected a divisor of the %lld warps, found %lld", warps,
+                              resident);
     request->problem.warps = (unsigned)warps;
     request->problem.issue = (unsigned)issue;
+    request->grid = (struct grid){.resident = (unsigned)resident,
+                                  .multiprocessors = (uint64_t)multiprocessors,
+                                  .groups = (uint64_t)groups};
     return 0;
 }
 
-static int normalise(const struct cli_args *args, struct makespan_request *request,
-                     const struct kernel *kernel)
+static int read_timing(const struct cli_args *args, struct kernel_timing *timing)
 {
-    struct kernel_timing timing = {0};
-    struct input_error error;
     long long warp_size = 32;
 
     if (cli_int(args, "warp-size", 1, 1024, &warp_size) ||
-        read_units(args, "unit-count", 1u << 16, timing.count) ||
-        read_units(args, "latency", KERNEL_MAX_LATENCY, timing.latency))
+        read_units(args, "unit-count", 1u << 16, timing->count) ||
+        read_units(args, "latency", KERNEL_MAX_LATENCY, timing->latency))
         return CLI_USAGE;
-    timing.warp_size = (unsigned)warp_size;
-    request->loads_hit = timing.latency[UNIT_L] <= 1;
+    timing->warp_size = (unsigned)warp_size;
     for (size_t u = 0; u < N_UNITS; u++) {
-        if (timing.count[u] / timing.warp_size > KERNEL_MAX_UNITS)
+        if (timing->count[u] / timing->warp_size > KERNEL_MAX_UNITS)
             return cli_fail_usage(args, "--unit-count: expected at most %u warps wide, found %u units of %c",
-                                  KERNEL_MAX_UNITS, timing.count[u], UNIT_LETTERS[u]);
+                                  KERNEL_MAX_UNITS, timing->count[u], UNIT_LETTERS[u]);
     }
-    return cli_input_result(
-        args, kernel_normalise(kernel, &timing, request->problem.capacity, &request->kernel, &error),
-        "--string", &error);
+    return 0;
+}
+
+/* From the string as given to the problem that is analysed. */
+static int normalise(const struct cli_args *args, struct makespan_request *request,
+                     const struct kernel_timing *timing, const struct kernel *kernel)
+{
+    struct problem *problem = &request->problem;
+    struct input_error error;
+    int result = kernel_normalise(kernel, timing, problem->capacity, &request->kernel, &error);
+
+    result = cli_input_result(args, result, "--string", &error);
+    if (result)
+        return result;
+    if (problem->warps && request->kernel.n > KERNEL_MAX_ELEMENTS / problem->warps)
+        return cli_fail_usage(args, "expected at most %zu instructions in all warps, found %zu x %u",
+                              KERNEL_MAX_ELEMENTS, request->kernel.n, problem->warps);
+    if (parts_split(&request->kernel, &request->parts))
+        return cli_fail_environment(args, -ENOMEM, "the string");
+    problem->units = request->parts.units;
+    problem->n = request->parts.n;
+    return 0;
 }
 
 int makespan_request_read(const struct cli_args *args, struct makespan_request *ret_request)
 {
     struct makespan_request request = {.problem = {.capacity = {1, 1, 1, 1}},
-                                       .multiprocessors = 1,
-                                       .groups = 1,
-                                       .resident = 1,
                                        .is_ptx = cli_has(args, "ptx"),
                                        .first_iteration = cli_has(args, "first-iteration")};
+    struct kernel_timing timing = {0};
     struct kernel kernel = {0};
     int result = read_numbers(args, &request);
 
     if (result == 0)
         result = read_units(args, "units", KERNEL_MAX_UNITS, request.problem.capacity);
     if (result == 0)
-        result = read_kernel(args, &request, &kernel);
+        result = read_timing(args, &timing);
     if (result == 0)
-        result = normalise(args, &request, &kernel);
+        result = read_kernel(args, &request, &timing, &kernel);
+    if (result == 0)
+        result = normalise(args, &request, &timing, &kernel);
+    request.loads_hit = timing.latency[UNIT_L] <= 1;
     kernel_done(&kernel);
-    if (result == 0 && request.problem.warps &&
-        request.kernel.n > KERNEL_MAX_ELEMENTS / request.problem.warps)
-        result = cli_fail_usage(args, "expected at most %zu instructions in all warps, found %zu x %u",
-                                KERNEL_MAX_ELEMENTS, request.kernel.n, request.problem.warps);
     if (result) {
         makespan_request_done(&request);
         return result;
     }
-    request.problem.units = request.kernel.units;
-    request.problem.n = request.kernel.n;
     *ret_request = request;
     return 0;
 }
@@ -197,4 +212,5 @@ void makespan_request_done(struct makespan_request *request)
 {
     free(request->given);
     kernel_done(&request->kernel);
+    parts_done(&request->parts);
 }

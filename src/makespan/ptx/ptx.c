@@ -34,6 +34,7 @@ struct walker {
     struct arena *arena;
     struct ptx_function *functions;
     struct kernel *strings; /* [functions]: done if n > 0 */
+    double *weights;        /* [functions]: of the string */
     bool *is_used;          /* [bounds] */
     size_t calls;           /* depth */
 };
@@ -305,7 +306,7 @@ static int emit_block(struct walk_function *walk, size_t block, struct kernel *k
 
     for (size_t i = walk->graph.blocks[block].begin; result == 0 && i < walk->graph.blocks[block].end; i++) {
         const struct ptx_instruction *instruction = &walk->function->instructions[i];
-        uint8_t unit = (uint8_t)instruction->unit;
+        uint8_t unit = (uint8_t)(instruction->unit | (instruction->is_barrier ? KERNEL_BARRIER : 0));
 
         result = append(kernel, room, &unit, 1);
         if (result == 0 && instruction->flow == PTX_CALL) {
@@ -361,7 +362,6 @@ static int weigh(struct walk_function *walk)
 
         for (size_t i = block->begin; i < block->end; i++) {
             const struct ptx_instruction *instruction = &walk->function->instructions[i];
-            const struct kernel *called;
             struct ptx_function *function;
             int result;
 
@@ -375,9 +375,7 @@ static int weigh(struct walk_function *walk)
             result = walk_calls(walker, function);
             if (result)
                 return result;
-            called = &walker->strings[function->index];
-            for (size_t j = 0; j < called->n; j++)
-                block->weight += walker->settings->weight[called->units[j]];
+            block->weight += walker->weights[function->index];
         }
     }
     return 0;
@@ -423,6 +421,8 @@ static int walk_one(struct walker *walker, struct ptx_function *function)
         return result;
     }
     walker->strings[function->index] = kernel;
+    for (size_t i = 0; i < kernel.n; i++)
+        walker->weights[function->index] += walker->settings->weight[KERNEL_UNIT(kernel.units[i])];
     return 0;
 }
 
@@ -487,8 +487,9 @@ static int walk_entry(struct walker *walker, const char *name, struct kernel *re
     for (struct ptx_function *at = walker->functions; at; at = at->next)
         n++;
     walker->strings = calloc(n + 1, sizeof walker->strings[0]);
+    walker->weights = calloc(n + 1, sizeof walker->weights[0]);
     walker->is_used = calloc(walker->settings->n_bounds + 1, sizeof walker->is_used[0]);
-    result = walker->strings && walker->is_used ? walk_calls(walker, entry) : -ENOMEM;
+    result = walker->strings && walker->weights && walker->is_used ? walk_calls(walker, entry) : -ENOMEM;
     if (result == 0)
         result = check_used(walker);
     if (result == 0 && walker->strings[entry->index].n == 0)
@@ -500,6 +501,7 @@ static int walk_entry(struct walker *walker, const char *name, struct kernel *re
     for (size_t i = 0; walker->strings && i < n; i++)
         kernel_done(&walker->strings[i]);
     free(walker->strings);
+    free(walker->weights);
     free(walker->is_used);
     return result;
 }

@@ -91,3 +91,28 @@ bool ptx_classify(const char *opcode, size_t length, enum unit *ret_unit, enum p
     }
     return false;
 }
+
+enum ptx_wait ptx_wait_of(const char *opcode, size_t length)
+{
+    /* Waits that end by what other warps, other groups or a clock do. An empty suffix: any. */
+    static const struct {
+        const char *name, *suffix;
+    } others[] = {
+        {"mbarrier", ".try_wait"}, {"griddepcontrol", ".wait"}, {"setmaxnreg", ".inc"}, {"nanosleep", ""}};
+    const char *dot = memchr(opcode, '.', length);
+    size_t base = dot ? (size_t)(dot - opcode) : length;
+
+    if (is_among("bar barrier", opcode, base)) {
+        if (has_suffix(opcode, length, ".warp"))
+            return PTX_NO_WAIT; /* of threads of one warp */
+        if (has_suffix(opcode, length, ".cluster") || has_suffix(opcode, length, ".arrive"))
+            return PTX_WAIT_OTHER;
+        return PTX_WAIT_GROUP;
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (is_among(others[i].name, opcode, base) &&
+            (!*others[i].suffix || has_suffix(opcode, length, others[i].suffix)))
+            return PTX_WAIT_OTHER;
+    }
+    return PTX_NO_WAIT;
+}

@@ -22,4 +22,14 @@ enum ptx_flow {
  */
 bool ptx_classify(const char *opcode, size_t length, enum unit *ret_unit, enum ptx_flow *ret_flow);
 
+/* What a warp waits for besides its unit. */
+enum ptx_wait {
+    PTX_NO_WAIT,
+    PTX_WAIT_GROUP, /* every warp of the group, if the instruction names no number of threads: bar.sync, barrier.red ... */
+    PTX_WAIT_OTHER, /* other warps, other groups or time, in a way that the model does not have: bar.arrive, nanosleep ... */
+};
+
+/* Of an opcode that ptx_classify() knows. */
+enum ptx_wait ptx_wait_of(const char *opcode, size_t length);
+
 #endif

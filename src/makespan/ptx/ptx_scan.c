@@ -269,6 +269,33 @@ static int read_target(struct scanner *scanner, struct ptx_instruction *instruct
     return 0;
 }
 
+/*
+ * The operands of a barrier, up to its ';'. `bar.sync a` and `bar.red d, a, c` are barriers of the whole group; one operand more is a number
+ * of threads. A predicate may leave some warps out. Neither is in the model, so both are rejected at the instruction.
+ */
+static int read_barrier(struct scanner *scanner, struct ptx_text opcode, struct ptx_instruction *instruction)
+{
+    size_t expected = 1, found = 1;
+    int result;
+
+    for (size_t i = 0; i + 4 <= opcode.length; i++) {
+        if (memcmp(opcode.begin + i, ".red", 4) == 0)
+            expected = 3;
+    }
+    while ((result = skip_to(scanner, ",;", "';' after the instruction")) == 0 && *scanner->at == ',') {
+        scanner->at++;
+        found++;
+    }
+    if (result)
+        return result;
+    instruction->is_barrier = true;
+    if (found == expected && !instruction->is_predicated)
+        return 0;
+    return input_reject(scanner->error, scanner->path, instruction->line, instruction->column,
+                        instruction->is_predicated ? "a predicated one" : "one of some threads",
+                        "a barrier of all threads of the group, without a number of threads or a predicate");
+}
+
 static int read_instruction(struct scanner *scanner, struct ptx_function *function)
 {
     struct ptx_instruction instruction = {.line = scanner->line,
@@ -290,6 +317,12 @@ static int read_instruction(struct scanner *scanner, struct ptx_function *functi
         scanner->at = opcode.begin;
         return reject(scanner, "a PTX instruction");
     }
+    if (result == 0 && ptx_wait_of(opcode.begin, opcode.length) == PTX_WAIT_OTHER) {
+        scanner->at = opcode.begin;
+        return reject(scanner, "no wait for other warps or for time but barriers of the whole group");
+    }
+    if (result == 0 && ptx_wait_of(opcode.begin, opcode.length) == PTX_WAIT_GROUP)
+        result = read_barrier(scanner, opcode, &instruction);
     if (result == 0 &&
         (instruction.flow == PTX_BRANCH || instruction.flow == PTX_TABLE || instruction.flow == PTX_CALL))
         result = read_target(scanner, &instruction);

@@ -22,6 +22,7 @@ struct ptx_instruction {
     enum unit unit;
     enum ptx_flow flow;
     bool is_predicated;
+    bool is_barrier;        /* of the whole group */
     struct ptx_text target; /* label or function, where flow says so */
     unsigned line, column;
 };

@@ -12,10 +12,11 @@
 /* The bound that the pilot gets with these cuts; UINT32_MAX if there is none within the limits. */
 static unsigned pilot_bound(const struct problem *pilot, const uint8_t cuts[], baton_nsec until_at)
 {
+    const struct relax_settings limits = {.memory = 8 * PILOT_MEMORY, .until_at = until_at};
     struct relax relax;
     unsigned bound;
 
-    if (relax_build(pilot, cuts, 8 * PILOT_MEMORY, until_at, &relax))
+    if (relax_build(pilot, cuts, &limits, &relax))
         return UINT32_MAX;
     bound = relax_start(&relax);
     relax_done(&relax);

@@ -1,6 +1,7 @@
 #include "makespan/search/relax.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,8 @@
 #include "makespan/search/bound.h"
 #include "makespan/step.h"
 
-#define ROWS_PER_CLOCK_CHECK 4096
+#define STEPS_PER_CLOCK_CHECK 65536
+#define VALUES_PER_STEP       64 /* of a row, which vector instructions fill */
 
 /* One row being filled: all coordinates but the last w. */
 struct row {
@@ -18,9 +20,34 @@ struct row {
     uint64_t begin;                     /* index of its first state */
     uint64_t n;                         /* states in it */
     unsigned self;                      /* step within the row, 0: none */
-    uint64_t rows;
-    baton_nsec until_at;
+    unsigned most;                      /* no value is larger */
+    const struct relax_settings *settings;
+    uint64_t steps;
+    uint64_t check_at; /* steps at which the limits are looked at again */
+    int stopped;       /* the relax_answer that ends it, or 0 */
+    void *skipped;     /* owned; with skips: the best value after one omission, for every state of a row */
 };
+
+/*
+ * Counts steps; false once a limit is exceeded. The limit on effort is checked exactly, so that it stops every table that needs more
+ * and no other.
+ */
+static bool spend(struct row *row, uint64_t steps)
+{
+    const struct relax_settings *settings = row->settings;
+
+    row->steps += steps;
+    if (row->steps < row->check_at)
+        return !row->stopped;
+    if (settings->effort && row->steps > settings->effort)
+        row->stopped = RELAX_OUT_OF_EFFORT;
+    else if (settings->until_at && clock_now() > settings->until_at)
+        row->stopped = RELAX_TIMED_OUT;
+    row->check_at = row->steps + STEPS_PER_CLOCK_CHECK;
+    if (settings->effort && settings->effort < row->check_at)
+        row->check_at = settings->effort + 1;
+    return !row->stopped;
+}
 
 /* Possible values of w for k warps in a segment. */
 static uint64_t spreads(unsigned k, unsigned length)
@@ -72,7 +99,9 @@ static int count_states(struct relax *relax, uint64_t most)
     return 0;
 }
 
-static int prepare(const struct problem *problem, const uint8_t cuts[], size_t memory, struct relax *relax)
+/* Cuts the string and counts its states. effort: steps that the counting may take, 0: no limit. */
+static int prepare(const struct problem *problem, const uint8_t cuts[], size_t memory, uint64_t effort,
+                   struct relax *relax)
 {
     size_t stride = (size_t)problem->warps + 1;
     int result;
@@ -84,6 +113,8 @@ static int prepare(const struct problem *problem, const uint8_t cuts[], size_t m
     result = cut(problem, cuts, relax);
     if (result)
         return result;
+    if (effort && relax->n_segments * stride * stride / VALUES_PER_STEP > effort)
+        return RELAX_OUT_OF_EFFORT;
     relax->base = calloc((relax->n_segments + 1) * stride * stride, sizeof relax->base[0]);
     relax->number = calloc((relax->n_segments + 1) * stride, sizeof relax->number[0]);
     if (!relax->base || !relax->number)
@@ -96,7 +127,7 @@ size_t relax_size(const struct problem *problem, const uint8_t cuts[])
     struct relax relax;
     size_t size = SIZE_MAX;
 
-    if (prepare(problem, cuts, SIZE_MAX / 4, &relax) == 0)
+    if (prepare(problem, cuts, SIZE_MAX / 4, 0, &relax) == 0)
         size = relax.n_states * relax.value_size;
     relax_done(&relax);
     return size;
@@ -112,19 +143,33 @@ size_t relax_size(const struct problem *problem, const uint8_t cuts[])
         for (size_t i = 0; i < n; i++)                                                                       \
             best[i] = best[i] < from[i] ? from[i] : best[i];                                                 \
     }                                                                                                        \
-    static void close_##type(type *row, size_t n, unsigned self, size_t self_from, size_t self_to)           \
+    static void close_##type(type *row, size_t n, type most, unsigned self, size_t self_to)                  \
     {                                                                                                        \
         if (self == 0) {                                                                                     \
             for (size_t i = 0; i < n; i++)                                                                   \
-                row[i] = (type)(row[i] + 1);                                                                 \
+                row[i] = row[i] < most ? (type)(row[i] + 1) : most;                                          \
             return;                                                                                          \
         }                                                                                                    \
         for (size_t i = 0; i < n; i++) {                                                                     \
             type best = row[i];                                                                              \
                                                                                                              \
-            if (i >= self_from && i <= self_to && row[i - self] > best)                                      \
+            if (i >= self && i <= self_to && row[i - self] > best)                                           \
                 best = row[i - self];                                                                        \
-            row[i] = (type)(best + 1);                                                                       \
+            row[i] = best < most ? (type)(best + 1) : most;                                                  \
+        }                                                                                                    \
+    }                                                                                                        \
+    /* With omissions: a state is worth at least what it is worth after one, within the row or before it. */ \
+    static void close_skips_##type(type *row, const type *skipped, size_t n, type most, unsigned self,       \
+                                   size_t self_to)                                                           \
+    {                                                                                                        \
+        for (size_t i = 0; i < n; i++) {                                                                     \
+            type best = row[i];                                                                              \
+                                                                                                             \
+            if (self && i >= self && i <= self_to && row[i - self] > best)                                   \
+                best = row[i - self];                                                                        \
+            best = best < most ? (type)(best + 1) : most;                                                    \
+            best = best < skipped[i] ? skipped[i] : best;                                                    \
+            row[i] = i && best < row[i - 1] ? row[i - 1] : best;                                             \
         }                                                                                                    \
     }
 DEFINE_ROW(uint8_t)
@@ -148,6 +193,8 @@ static void apply_last(struct row *row, unsigned c, uint64_t offset, unsigned e,
         high = high > k * length ? k * length : high;
         if (low > high)
             continue;
+        if (!spend(row, 1 + (high - low) / VALUES_PER_STEP))
+            return;
         target = offset + relax->base[(s * (relax->warps + 1) + c) * (relax->warps + 1) + after];
         if (target == row->begin) {
             row->self = e;
@@ -170,6 +217,8 @@ static void spread(struct row *row, size_t s, unsigned c, uint64_t offset, unsig
     const struct relax_segment *segment;
     unsigned left, k, w, most, least;
 
+    if (!spend(row, 1))
+        return;
     /* A segment where nobody is and nobody comes adds nothing to the index. */
     while (s + 1 < row->relax->n_segments && row->k[s] == 0 && arriving == 0)
         s++;
@@ -201,15 +250,107 @@ static void spread(struct row *row, size_t s, unsigned c, uint64_t offset, unsig
     share[segment->unit] = left;
 }
 
+/* Raises row->skipped[0..n) by the values from index `from` on. */
+static void raise_skipped(struct row *row, uint64_t from, size_t n)
+{
+    struct relax *relax = row->relax;
+
+    if (!spend(row, 1 + n / VALUES_PER_STEP))
+        return;
+    if (relax->value_size == 1)
+        raise_uint8_t(row->skipped, (uint8_t *)relax->values + from, n);
+    else
+        raise_uint16_t(row->skipped, (uint16_t *)relax->values + from, n);
+}
+
+/* The index of the first state in the row with these coordinates; those of the last segment's w do not matter. */
+static uint64_t row_begin(const struct relax *relax, const unsigned k[], const unsigned w[])
+{
+    size_t last = relax->n_segments - 1;
+    uint64_t index = 0;
+    unsigned c = relax->warps;
+
+    for (size_t s = 0; s < last; s++) {
+        index += relax_part(relax, s, c, k[s], w[s]);
+        c -= k[s];
+    }
+    return index + relax_part(relax, last, c, k[last], k[last]);
+}
+
+/*
+ * Every way to omit one instruction but that within the last segment, which stays in the row: a warp of segment s has one instruction less there,
+ * or omits its last one and enters the next segment. In the last segment w is that of the row's states, whichever it is.
+ */
+static void try_skips(struct row *row)
+{
+    struct relax *relax = row->relax;
+    size_t last = relax->n_segments - 1;
+    unsigned k[RELAX_MAX_SEGMENTS], w[RELAX_MAX_SEGMENTS];
+
+    memset(row->skipped, 0, row->n * relax->value_size);
+    memcpy(k, row->k, sizeof k);
+    memcpy(w, row->w, sizeof w);
+    for (size_t s = 0; s < last; s++) {
+        unsigned length = relax->segments[s].length;
+        unsigned next = relax->segments[s + 1].length;
+
+        if (k[s] == 0)
+            continue;
+        if (w[s] > k[s]) {
+            w[s]--;
+            raise_skipped(row, row_begin(relax, k, w), row->n);
+            w[s]++;
+        }
+        if (w[s] - 1 > (k[s] - 1) * length)
+            continue;
+        k[s]--;
+        w[s]--;
+        k[s + 1]++;
+        w[s + 1] += next;
+        /* Into the last segment: its w is larger by its length, its k by one, for every state of the row. */
+        raise_skipped(row, row_begin(relax, k, w) + (s + 1 == last ? next - 1 : 0), row->n);
+        k[s]++;
+        w[s]++;
+        k[s + 1]--;
+        w[s + 1] -= next;
+    }
+    if (k[last]) {
+        k[last]--;
+        raise_skipped(row, row_begin(relax, k, w), spreads(k[last], relax->segments[last].length));
+    }
+}
+
+/*
+ * The row's values from the best of their successors, which stand in the row. No value exceeds the cheap bound of the start: no state that
+ * can be reached from the start is followed by more cycles. So no value overflows either, though relaxed runs may be longer.
+ */
+static void close_row(struct row *row)
+{
+    struct relax *relax = row->relax;
+    size_t last = relax->n_segments - 1;
+    size_t self_to = (size_t)row->k[last] * (relax->segments[last].length - 1);
+    uint8_t *bytes = (uint8_t *)relax->values + row->begin;
+    uint16_t *words = (uint16_t *)relax->values + row->begin;
+
+    if (row->skipped)
+        try_skips(row);
+    if (row->skipped && relax->value_size == 1)
+        close_skips_uint8_t(bytes, row->skipped, row->n, (uint8_t)row->most, row->self, self_to);
+    else if (row->skipped)
+        close_skips_uint16_t(words, row->skipped, row->n, (uint16_t)row->most, row->self, self_to);
+    else if (relax->value_size == 1)
+        close_uint8_t(bytes, row->n, (uint8_t)row->most, row->self, self_to);
+    else
+        close_uint16_t(words, row->n, (uint16_t)row->most, row->self, self_to);
+}
+
 /* Fills the row whose coordinates are in *row. */
 static void fill_row(struct row *row)
 {
     struct relax *relax = row->relax;
     unsigned waiting[N_UNITS] = {0};
     unsigned shares[STEP_MAX_SHARES][N_UNITS];
-    size_t last = relax->n_segments - 1;
     size_t n_shares;
-    unsigned k = row->k[last];
 
     for (size_t s = relax->n_segments; s-- > 0;) {
         row->later[s] = waiting[relax->segments[s].unit];
@@ -221,12 +362,7 @@ static void fill_row(struct row *row)
     n_shares = step_shares(relax->problem, waiting, shares);
     for (size_t i = 0; i < n_shares; i++)
         spread(row, 0, relax->warps, 0, shares[i], 0);
-    if (relax->value_size == 1)
-        close_uint8_t((uint8_t *)relax->values + row->begin, row->n, row->self, row->self,
-                      (k * relax->segments[last].length) - k);
-    else
-        close_uint16_t((uint16_t *)relax->values + row->begin, row->n, row->self, row->self,
-                       (k * relax->segments[last].length) - k);
+    close_row(row);
 }
 
 /* All rows below the coordinates chosen for the segments before s, c warps being left. */
@@ -242,8 +378,8 @@ static int fill(struct row *row, size_t s, unsigned c)
             row->n = spreads(k, length);
             fill_row(row);
             row->begin += row->n;
-            if (++row->rows % ROWS_PER_CLOCK_CHECK == 0 && row->until_at && clock_now() > row->until_at)
-                return RELAX_TIMED_OUT;
+            if (row->stopped)
+                return row->stopped;
             continue;
         }
         for (unsigned w = k; w <= k * length; w++) {
@@ -256,14 +392,14 @@ static int fill(struct row *row, size_t s, unsigned c)
     return 0;
 }
 
-int relax_build(const struct problem *problem, const uint8_t cuts[], size_t memory, baton_nsec until_at,
+int relax_build(const struct problem *problem, const uint8_t cuts[], const struct relax_settings *settings,
                 struct relax *ret_relax)
 {
     struct relax relax;
-    struct row row = {.relax = &relax, .until_at = until_at};
+    struct row row = {.relax = &relax, .settings = settings};
     unsigned waiting[N_UNITS];
     unsigned shares[STEP_MAX_SHARES][N_UNITS];
-    int result = prepare(problem, cuts, memory, &relax);
+    int result = prepare(problem, cuts, settings->memory, settings->effort, &relax);
 
     if (result)
         goto fail;
@@ -273,13 +409,19 @@ int relax_build(const struct problem *problem, const uint8_t cuts[], size_t memo
         result = RELAX_TOO_LARGE;
         goto fail;
     }
+    row.most = (unsigned)bound_cheap(problem);
     relax.values = calloc(relax.n_states, relax.value_size);
-    result = relax.values ? fill(&row, 0, relax.warps) : -ENOMEM;
+    if (settings->skips)
+        row.skipped =
+            calloc(spreads(relax.warps, relax.segments[relax.n_segments - 1].length), relax.value_size);
+    result = relax.values && (row.skipped || !settings->skips) ? fill(&row, 0, relax.warps) : -ENOMEM;
     if (result)
         goto fail;
+    free(row.skipped);
     *ret_relax = relax;
     return 0;
 fail:
+    free(row.skipped);
     relax_done(&relax);
     return result;
 }

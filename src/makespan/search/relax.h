@@ -5,6 +5,8 @@
  * of its instructions they have left in all (w); what is lost is how w is spread over the k warps. A relaxed step may spread it
  * anew, so it can do all that a real step can and more: the longest relaxed run is never shorter than the worst real one.
  *
+ * A relaxed run may be longer than bound_cheap(), so values stop there: every state that is reached from the start is followed by no more cycles.
+ *
  * Values lie in lexicographic order of (k1, w1, k2, w2, ...), which every step decreases, so one pass fills the table; the states
  * that differ in the last w alone are neighbours in memory, and so are their successors, so a step is applied to a whole row at once.
  */
@@ -44,14 +46,31 @@ enum relax_answer {
     RELAX_TOO_LARGE =
         1, /* the table does not fit into the memory allowed, or the string has too many segments */
     RELAX_TIMED_OUT,
+    RELAX_OUT_OF_EFFORT,
+};
+
+/* What a table is about and may cost. */
+struct relax_settings {
+    size_t memory;       /* bytes */
+    baton_nsec until_at; /* 0: no limit */
+    /*
+     * Steps, 0: no limit; about 10 ns each. Whether this limit is reached depends on the problem alone, not on the machine. A problem with
+     * more warps takes more steps.
+     */
+    uint64_t effort;
+    /*
+     * A warp may leave out any of its instructions, at no cost. Such a run may be longer than every run without omissions, so only this table
+     * bounds warps that take at most the string: a load that takes fewer cycles, a predicate that is false, a loop that ends early.
+     */
+    bool skips;
 };
 
 /*
- * Fills the table within `memory` bytes and until `until_at` (0: no limit). Besides the borders of runs of equal letters, the string is
- * cut before instruction i where cuts[i] is not 0 (NULL: nowhere): shorter segments, tighter values, more memory. 0, -ENOMEM or a relax_answer; on anything but 0 there is nothing
- * to free.
+ * Fills the table within the limits. Besides the borders of runs of equal letters, the string is cut before instruction i where cuts[i]
+ * is not 0 (NULL: nowhere): shorter segments, tighter values, more memory. Without cuts the bound never falls when warps are added. 0,
+ * -ENOMEM or a relax_answer; on anything but 0 there is nothing to free.
  */
-int relax_build(const struct problem *problem, const uint8_t cuts[], size_t memory, baton_nsec until_at,
+int relax_build(const struct problem *problem, const uint8_t cuts[], const struct relax_settings *settings,
                 struct relax *ret_relax);
 
 void relax_done(struct relax *relax);

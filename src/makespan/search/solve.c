@@ -74,13 +74,13 @@ static int try_starts(struct solver *solver)
 /* Builds the table and learns its bound. Where it cannot be built, says why in result->stop and goes on without. */
 static int make_table(struct solver *solver, const uint8_t cuts[], size_t memory)
 {
-    baton_nsec until_at = solver->settings->until_at;
+    struct relax_settings limits = {.memory = memory, .until_at = solver->settings->until_at};
     int result;
 
     /* What a table is good for comes after it: leave half of the time. */
-    if (until_at)
-        until_at -= (until_at - clock_now()) / 2;
-    result = relax_build(solver->problem, cuts, memory, until_at, &solver->relax);
+    if (limits.until_at)
+        limits.until_at -= (limits.until_at - clock_now()) / 2;
+    result = relax_build(solver->problem, cuts, &limits, &solver->relax);
 
     if (result < 0)
         return result;
@@ -283,6 +283,8 @@ int solve(const struct problem *problem, const struct solve_settings *settings,
 void solve_result_done(struct solve_result *result)
 {
     free(result->witness);
+    free(result->parts);
     anneal_result_done(&result->anneal);
     result->witness = NULL;
+    result->parts = NULL;
 }

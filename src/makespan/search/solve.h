@@ -8,7 +8,9 @@
 
 #include <stdbool.h>
 
+#include "makespan/parts.h"
 #include "makespan/search/anneal.h"
+#include "makespan/search/relax.h"
 #include "makespan/search/starts.h"
 
 enum solve_method { SOLVE_AUTO, SOLVE_ANNEAL, SOLVE_BEAM, SOLVE_EXACT, SOLVE_BOUND };
@@ -19,6 +21,7 @@ enum solve_stop {
     SOLVE_TIME,
     SOLVE_MEMORY,
     SOLVE_SIZE, /* the problem has more states than an exact search can number, or too many segments for a table */
+    SOLVE_GROUPS, /* several groups and barriers: only the templates and the cheap bound apply */
 };
 
 struct solve_settings {
@@ -39,11 +42,47 @@ struct solve_result {
     uint16_t *witness;             /* owned; n * W entries, warps from 0 */
     struct anneal_result anneal;   /* owned; empty when no annealing ran */
     uint64_t table_states, searched_states;
+    struct solve_part *
+        parts; /* owned; the distinct parts in the order of the string; NULL: no barriers, or several groups */
+    size_t n_parts;
 };
 
-/* 0 or -errno. */
+/* What is known of one part between barriers. */
+struct solve_part {
+    size_t part;  /* the first of parts.h with these letters */
+    size_t times; /* how many parts have them */
+    unsigned lower;
+    uint64_t upper;
+};
+
+/* Without barriers. 0 or -errno. */
 int solve(const struct problem *problem, const struct solve_settings *settings,
           struct solve_result *ret_result);
+
+/*
+ * With barriers. The warps of problem, which is about parts->units, belong to `groups` groups of equally many. With one group each distinct
+ * part is solved and the answer is the sum, exact if every part is: parts.h says why. The time limit is shared among the distinct parts; an
+ * annealing's improvements are not kept. With several groups and a barrier: SOLVE_GROUPS. 0 or -errno.
+ */
+int solve_parts(const struct problem *problem, const struct parts *parts, unsigned groups,
+                const struct solve_settings *settings, struct solve_result *ret_result);
+
+/* An upper bound alone, at a cost that depends on the problem and not on the machine. */
+struct solve_bound {
+    uint64_t upper;
+    bool
+        is_cheap; /* of at least one part only bound_cheap() is known, because a table would exceed a limit */
+};
+
+/*
+ * The least of bound_cheap() and a relaxed table for each distinct part, within settings->memory bytes for one table and settings->effort steps
+ * for all of them: each distinct part has an equal share of the effort, whether or not the others need theirs. So the bound never falls when
+ * warps are added. settings->until_at is 0. With several groups and a barrier: bound_cheap() of the whole.
+ * The bound also holds for warps that omit instructions, unlike that of solve(), which is about the string as it is: settings->skips is
+ * implied. 0 or -errno.
+ */
+int solve_bound(const struct problem *problem, const struct parts *parts, unsigned groups,
+                const struct relax_settings *settings, struct solve_bound *ret_bound);
 
 void solve_result_done(struct solve_result *result);
 
