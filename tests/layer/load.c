@@ -2,7 +2,7 @@
  * A load for tests: launches the kernel `scale` again and again for a time and prints `N launches, max X ms, wrong W`. Every
  * result is checked. With a depth, so many launches are under way at any time; with a
  * fifth argument of 1 the data go to the host and back after each; of 2, write, launch and read are one job of which only the last byte is
- * waited for. usage: load SECONDS GROUPS PAUSE_MS [DEPTH [COPIES]]
+ * waited for; of 3, the data go to the device once, at the beginning. usage: load SECONDS GROUPS PAUSE_MS [DEPTH [COPIES]]
  */
 #include <CL/cl.h>
 #include <stdio.h>
@@ -66,6 +66,8 @@ int main(int argc, char **argv)
                          &code);
     clSetKernelArg(kernel, 0, sizeof mem, &mem);
     clSetKernelArg(kernel, 1, sizeof factor, &factor);
+    if (copies == 3)
+        code |= clEnqueueWriteBuffer(queue, mem, CL_TRUE, 0, global * sizeof *values, values, 0, NULL, NULL);
     for (end = now_ms() + seconds * 1e3; now_ms() < end; n++) {
         double begin = now_ms(), length;
         cl_event *oldest = &ring[(size_t)n % depth];

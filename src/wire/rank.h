@@ -1,0 +1,19 @@
+/*
+ * Ranks as Linux sees them. A rank is (task of the plan or not, priority); the scheduling core compares it for engines
+ * (docs/protocols.md G1). For the threads of real-time programs it becomes one number 0..99 here, which daemon and client map into
+ * the SCHED_FIFO band: every task of the plan, 50..99, is above every other program, 0..49.
+ */
+#ifndef WIRE_RANK_H
+#define WIRE_RANK_H
+
+#include <stdbool.h>
+
+#define RANK_LEVELS 99u /* the highest */
+
+/* priority: 0..99. */
+static inline unsigned rank_level(bool admitted, unsigned priority)
+{
+    return (admitted ? 50 : 0) + priority / 2;
+}
+
+#endif
