@@ -58,7 +58,10 @@ static bool rivals(const struct sched_core *core, lane_id a, lane_id b)
     return x->client != y->client && share_equals(core, x, y);
 }
 
-/* Q8: short jobs first, among those that no priority tells apart. */
+/*
+ * Q8: short jobs first, among those that no priority tells apart. Where the jobs of a client that does not report them begin and end is a
+ * guess, so a turn is all that they can lead by.
+ */
 static baton_nsec lead_of(const struct sched_core *core, lane_id id)
 {
     const struct lane *lane = &core->lanes[id];
@@ -67,7 +70,8 @@ static baton_nsec lead_of(const struct sched_core *core, lane_id id)
 
     if (core->config.policy != POLICY_ADAPTIVE || job->priority)
         return 0;
-    return least(policy_length(core, job, held), SCHED_LEAD_NS);
+    return least(policy_length(core, job, held),
+                 core->clients[job->client].keeps_idle ? SCHED_TURN_NS : SCHED_LEAD_NS);
 }
 
 void share_charge(struct sched_core *core, lane_id id)
