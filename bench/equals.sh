@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Do equals share? N programs of the same rank, on the fake driver, whose kernels take as long as the script says, all with the next launches under way, counted over
 # the same second. Per N: Jain's index of their launches, (sum x)^2 / (N sum x^2), and all launches together against those of one
-# program alone in the same round. Medians of ROUNDS rounds, with the extremes.
+# program alone just before. Medians of ROUNDS rounds, with the extremes.
 # usage: bench/equals.sh [ROUNDS [N...]]
 set -uo pipefail
 build=${BATON_BUILD:-$(cd "$(dirname "$0")/../build" && pwd)}
@@ -46,9 +46,8 @@ together() { # N: a line of launches each; all have begun a while before the sec
 }
 
 for _ in $(seq "$rounds"); do
-    alone=$(together 1)
     for n in "$@"; do
-        echo "$n $alone $(together "$n")"
+        echo "$n $(together 1) $(together "$n")"
     done
 done >"$scratch/lines" || exit 1
 
