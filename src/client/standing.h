@@ -7,7 +7,7 @@
  *
  * With --period or --deadline it is a real-time client, and its priority becomes its standing: the threads that issue its work (the
  * one that opened the session, those that make queues, and ours) run under SCHED_FIFO, with the rank mapped into the
- * band 10..40 below batond: tasks of the plan into its upper half, all others into its lower one (wire/rank.h). Threads that are already real-time stay as they are; threads and processes that these start
+ * band 10..40 below batond: tasks of the plan above all others (wire/rank.h). Threads that are already real-time stay as they are; threads and processes that these start
  * are normal ones (SCHED_RESET_ON_FORK). Without the permission nothing happens. What was changed is put back.
  *
  * A daemon raises threads too, and puts them back. One that was killed cannot: what it raised is put back here.

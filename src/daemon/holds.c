@@ -72,7 +72,7 @@ void holds_note(struct server *server, enum record_kind kind, const struct peer 
 
 void holds_restore(struct server *server, struct peer *peer)
 {
-    if (!peer->boost)
+    if (!peer->boosted)
         return;
     for (unsigned i = 0; i < PAGE_LEASES; i++) {
         const struct hold *hold = &peer->holds[i];
@@ -80,7 +80,7 @@ void holds_restore(struct server *server, struct peer *peer)
         if (hold->state == HOLD_HELD && hold->yield_at && !hold->overdue)
             return;
     }
-    peer->boost = 0;
+    peer->boosted = 0;
     server->host.boost(server->host.user, peer->who.pid, peer->threads, peer->n_threads, 0);
 }
 
@@ -232,9 +232,9 @@ static void boost(struct server *server, struct peer *peer, const struct peer *w
     unsigned level = !waiter ? 1 : waiter->admitted ? RANK_LEVELS : rank_level(false, waiter->priority);
 
     level = level ? level : 1;
-    if (!peer->n_threads || level <= peer->boost)
+    if (!peer->n_threads || level <= peer->boosted)
         return;
-    peer->boost = level;
+    peer->boosted = level;
     server->host.boost(server->host.user, peer->who.pid, peer->threads, peer->n_threads, level);
 }
 
@@ -287,7 +287,7 @@ static void carry_out(struct server *server, const struct sched_decision *decisi
         server->peers[decision->job]->placed = decision->gpus;
         return;
     case SCHED_EFF: /* a more urgent one waits for a holder that was asked to yield before */
-        if (server->peers[decision->job]->boost && decision->as != decision->job)
+        if (server->peers[decision->job]->boosted && decision->as != decision->job)
             boost(server, server->peers[decision->job], server->peers[decision->as]);
         return;
     default: /* SUSPEND, RESUME: Linux schedules the CPUs; boosting happens where a holder is asked to yield */

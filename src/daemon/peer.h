@@ -62,7 +62,7 @@ struct peer {
     bool foreign;      /* its name is a task that another user runs */
     bool reserves;     /* a process that will become the task's; until it ends */
     bool awaits_verdict;
-    unsigned boost;               /* the level that its threads were raised to; 0: they were not */
+    unsigned boosted;             /* the level that its threads were raised to; 0: they were not */
     bool admitted;                /* a task of the plan, in force */
     unsigned priority;            /* in force */
     uint32_t serial, taken;       /* of the newest terms; of those in force */

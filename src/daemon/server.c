@@ -93,7 +93,7 @@ void server_free(struct server *server)
 
         if (!peer)
             continue;
-        if (peer->boost)
+        if (peer->boosted)
             server->host.boost(server->host.user, peer->who.pid, peer->threads, peer->n_threads, 0);
         free_peer(server, peer);
     }
@@ -274,8 +274,8 @@ bool server_lost(struct server *server, unsigned slot, baton_nsec now_at)
     peer->state = PEER_DRAINING;
     if (!peer->exited)
         peer->drain_at = now_at;
-    if (peer->boost) {
-        peer->boost = 0;
+    if (peer->boosted) {
+        peer->boosted = 0;
         server->host.boost(server->host.user, peer->who.pid, peer->threads, peer->n_threads, 0);
     }
     if (peer->reserves && peer->who.unwatched)

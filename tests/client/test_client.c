@@ -346,7 +346,7 @@ START_TEST(a_real_time_client_stands_in_the_band_until_it_leaves)
     if (permitted) {
         ck_assert_int_eq(sched_getscheduler(0), SCHED_FIFO | SCHED_RESET_ON_FORK);
         ck_assert_int_eq(sched_getparam(0, &parameters), 0);
-        ck_assert_int_eq(parameters.sched_priority, 24); /* beneath the plan: 10 + (40 - 10) x 49 / 99 */
+        ck_assert_int_eq(parameters.sched_priority, 14); /* beneath the plan: 10 + (40 - 10) x 16 / 99 */
     }
     session_close(session);
     ck_assert_int_eq(sched_getscheduler(0), SCHED_OTHER);
@@ -364,8 +364,7 @@ START_TEST(threads_of_a_real_time_client_follow_its_rank)
     standing_raise(&standing);
     standing_set(&standing, rank_level(true, 10)); /* the least of a plan with ten tasks */
     ck_assert_int_eq(sched_getparam(0, &parameters), 0);
-    ck_assert_int_eq(parameters.sched_priority,
-                     26); /* 10 + 30 x 55 / 99, above the 24 of any other program */
+    ck_assert_int_eq(parameters.sched_priority, 17); /* 10 + 30 x 25 / 99; others have 14 at most */
     standing_restore(&standing);
     ck_assert_int_eq(sched_getscheduler(0), SCHED_OTHER);
     standing_set(&standing, rank_level(true, 99)); /* no longer a real-time client */

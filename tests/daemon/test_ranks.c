@@ -203,8 +203,8 @@ START_TEST(a_boost_for_a_stranger_stays_below_every_task)
     ask(&scene, low, EXECUTION);
     ask(&scene, high, EXECUTION);
     ck_assert(flags(&scene, low) & LEASE_FLAG_YIELD);
-    ck_assert_uint_eq(scene.boosts[0], 25); /* 50 / 2; tasks of the plan are at 50 and above */
-    ask(&scene, eye, EXECUTION);            /* was asked to yield already, but not for a task */
+    ck_assert_uint_eq(scene.boosts[0], 8); /* 50 / 6; tasks of the plan are at 17 and above */
+    ask(&scene, eye, EXECUTION);           /* was asked to yield already, but not for a task */
     ck_assert_uint_eq(scene.boosts[0], 99);
     end(&scene, low, EXECUTION);
     ck_assert_uint_eq(scene.boosts[0], 0);
