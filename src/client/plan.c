@@ -3,6 +3,7 @@
  * when none runs, else right after the running one, on the session's thread; then the daemon is told, and changes the priority.
  */
 #include "client/session_private.h"
+#include "wire/rank.h"
 
 void session_plan_take(struct session *session)
 {
@@ -17,6 +18,7 @@ void session_plan_take(struct session *session)
     session_flush(session);
     pthread_mutex_unlock(&session->lock);
     session_plan(session, &plan);
+    standing_set(&session->standing, rank_level(session->plan.flags & PLAN_TASK, plan.priority));
     if (session->listener.on_plan)
         session->listener.on_plan(session->listener.user, &plan);
 }

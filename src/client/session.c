@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "client/session_private.h"
+#include "wire/rank.h"
 
 #define WELCOME_WAIT (2 * NSEC_PER_SEC) /* of a daemon that is there; one that is absent is not waited for */
 #define GOODBYE_WAIT (100 * NSEC_PER_MS)
@@ -99,6 +100,8 @@ static void fill_hello(const struct settings *settings, struct frame_hello *hell
         hello->priority = settings->priority > 0 ? (uint32_t)settings->priority : standing_own();
     if (settings->period || settings->deadline || standing_rank() > 0)
         hello->flags |= HELLO_REALTIME;
+    else if (settings->priority == SETTING_PRIORITY_UNSET)
+        hello->flags |= HELLO_NICE;
     if (settings->slice != SETTING_AUTO || settings->chunk != SETTING_AUTO || settings->gpus != SETTING_OFF ||
         settings->placement != SETTING_PLACEMENT_UNSET)
         hello->flags |= HELLO_OWN;
@@ -175,7 +178,8 @@ static int make_session(const struct settings *settings, const struct session_li
     session->plan = (struct frame_plan){.flags = PLAN_SLICING};
     jobs_init(&session->jobs, settings->period, settings->deadline);
     fill_hello(settings, &hello);
-    standing_init(&session->standing, settings->period || settings->deadline, hello.priority);
+    standing_init(&session->standing, settings->period || settings->deadline,
+                  rank_level(false, hello.priority));
     protocol_init(&session->protocol, &hello, session->private_page, &host);
     for (unsigned i = 0; i < PAGE_LEASES; i++)
         session->leases[i] = (struct lease){.session = session, .index = i};
@@ -274,7 +278,7 @@ void session_set_priority(struct session *session, unsigned priority)
         return;
     pthread_mutex_lock(&session->lock);
     session->protocol.hello.priority = priority;
-    session->protocol.hello.flags &= ~HELLO_ADAPTIVE;
+    session->protocol.hello.flags &= ~(HELLO_ADAPTIVE | HELLO_NICE);
     pthread_mutex_unlock(&session->lock);
     frame.priority.priority = priority;
     send_now(session, &frame);

@@ -6,6 +6,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "wire/rank.h"
+
 unsigned standing_priority(int policy, int realtime_priority, int nice_value)
 {
     if (policy == SCHED_FIFO || policy == SCHED_RR)
@@ -38,12 +40,41 @@ int standing_rank(void)
     return parameters.sched_priority;
 }
 
-void standing_init(struct standing *standing, bool realtime, unsigned priority)
+static bool is_ours(pid_t tid)
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof path, "/proc/self/task/%d", (int)tid);
+    return access(path, F_OK) == 0;
+}
+
+static int fifo_of(unsigned level)
+{
+    return STANDING_LOW + (STANDING_HIGH - STANDING_LOW) * (int)level / (int)RANK_LEVELS;
+}
+
+void standing_init(struct standing *standing, bool realtime, unsigned level)
 {
     *standing = (struct standing){0};
     pthread_mutex_init(&standing->lock, NULL);
     if (realtime)
-        standing->fifo = STANDING_LOW + (STANDING_HIGH - STANDING_LOW) * (int)priority / 99;
+        standing->fifo = fifo_of(level);
+}
+
+void standing_set(struct standing *standing, unsigned level)
+{
+    struct sched_param parameters = {.sched_priority = fifo_of(level)};
+
+    pthread_mutex_lock(&standing->lock);
+    if (standing->fifo && standing->fifo != parameters.sched_priority) {
+        standing->fifo = parameters.sched_priority;
+        for (size_t i = 0; i < standing->n; i++) {
+            if (is_ours(standing->raised[i].tid))
+                (void)sched_setscheduler(standing->raised[i].tid, SCHED_FIFO | SCHED_RESET_ON_FORK,
+                                         &parameters);
+        }
+    }
+    pthread_mutex_unlock(&standing->lock);
 }
 
 void standing_raise(struct standing *standing)
@@ -66,14 +97,6 @@ void standing_raise(struct standing *standing)
         standing->n++;
     }
     pthread_mutex_unlock(&standing->lock);
-}
-
-static bool is_ours(pid_t tid)
-{
-    char path[64];
-
-    (void)snprintf(path, sizeof path, "/proc/self/task/%d", (int)tid);
-    return access(path, F_OK) == 0;
 }
 
 /* Only the privileged may take SCHED_RESET_ON_FORK off again; for the others the rest is what matters. */

@@ -2,11 +2,12 @@
  * A program's standing with the operating system, both ways.
  *
  * Without --priority its standing becomes its priority: SCHED_FIFO and SCHED_RR 1..99 as they are; nice -20..19 as 40..1, so that
- * whoever is real-time to Linux (above 40, by habit) is above whoever is merely nice, and nice 0 is 20.
+ * a program that is real-time to Linux (above 40, by habit) is above one that is merely nice, and nice 0 is 20. Under the policy
+ * `adaptive` the nice value of a program without deadlines does not count (HELLO_NICE).
  *
  * With --period or --deadline it is a real-time client, and its priority becomes its standing: the threads that issue its work (the
- * one that opened the session, those that make queues, and ours) run under SCHED_FIFO, with 1..99 mapped into the
- * band 10..40 below batond. Threads that are already real-time stay as they are; threads and processes that these start
+ * one that opened the session, those that make queues, and ours) run under SCHED_FIFO, with the rank mapped into the
+ * band 10..40 below batond: tasks of the plan above all others (wire/rank.h). Threads that are already real-time stay as they are; threads and processes that these start
  * are normal ones (SCHED_RESET_ON_FORK). Without the permission nothing happens. What was changed is put back.
  *
  * A daemon raises threads too, and puts them back. One that was killed cannot: what it raised is put back here.
@@ -46,8 +47,10 @@ unsigned standing_own(void);
 /* Who runs before whom: the calling thread's real-time priority; 0: none, it shares the cores; -1: it gets what is left over. */
 int standing_rank(void);
 
-/* realtime: a real-time client of this priority, 1..99 (0: the lowest). */
-void standing_init(struct standing *standing, bool realtime, unsigned priority);
+/* realtime: a real-time client, whose rank is this level (wire/rank.h). */
+void standing_init(struct standing *standing, bool realtime, unsigned level);
+/* A real-time client's rank is another one: its threads follow, those that were raised before too. */
+void standing_set(struct standing *standing, unsigned level);
 /* The calling thread issues work from now on. */
 void standing_raise(struct standing *standing);
 /* Daemons are told of this thread from now on. */

@@ -217,16 +217,6 @@ void admission_pump(struct server *server)
 
 /* ---- the answer ---- */
 
-/* The user whose process asked may not have the priority that the plan gives the task. */
-static bool above_ceiling(const struct server *server, const struct task_entry *entry,
-                          const struct plan *plan)
-{
-    const struct plan_task *task = plan_find(plan, entry->name);
-    struct config_user limits = config_user(&server->config, entry->uid, server->start.uid);
-
-    return task && task->priority > limits.ceiling;
-}
-
 static void rejected(struct server *server, struct decision *decision)
 {
     struct admission *admission = &server->admission;
@@ -251,11 +241,6 @@ static void accepted(struct server *server, struct plan *plan, struct decision *
     struct admission *admission = &server->admission;
     struct task_entry *entry = admission->candidate >= 0 ? &admission->entries[admission->candidate] : NULL;
 
-    if (entry && above_ceiling(server, entry, plan)) {
-        decision->reason = REASON_CEILING; /* whatever the analysis says */
-        rejected(server, decision);
-        return;
-    }
     admission->stale = false;
     if (server_set_plan(server, plan, "computed for what runs", server->now_at) < 0) {
         unanswered(server, REASON_PLANNER, decision->cost);

@@ -10,6 +10,7 @@ static void release_job(struct server *server, struct peer *peer, baton_nsec dea
     holds_push(server, (struct sched_event){.kind = SCHED_JOB_RELEASE,
                                             .client = peer->slot,
                                             .job = peer->slot,
+                                            .admitted = peer->admitted,
                                             .priority = peer->priority,
                                             .deadline_at = deadline_at});
 }
@@ -19,7 +20,8 @@ static void join(struct server *server, struct peer *peer, unsigned gpu_cluster)
     holds_push(server, (struct sched_event){.kind = SCHED_CLIENT_JOIN,
                                             .client = peer->slot,
                                             .uses_gpu = true,
-                                            .gpu_cluster = gpu_cluster});
+                                            .gpu_cluster = gpu_cluster,
+                                            .keeps_idle = !peer->exact});
     release_job(server, peer, NSEC_MAX);
     peer->joined = true;
 }
@@ -111,20 +113,29 @@ void arbiter_attach(struct server *server, struct peer *peer, const struct frame
     holds_run(server);
 }
 
+/* Is the client in this hold? One that it merely keeps is none (M3). */
+static bool in_use(const struct peer *peer, unsigned index)
+{
+    const struct hold *hold = &peer->holds[index];
+
+    return hold->state == HOLD_WAITING ||
+           (hold->state == HOLD_HELD &&
+            lease_word_state(atomic_load(&peer->page->leases[index].word)) == LEASE_STATE_BUSY);
+}
+
 /*
- * Equals are served in the order in which they ask (G1: ties go by arrival). A client that does not report its jobs would otherwise
- * have one job for ever, and the one that connected first would be ahead of all its equals for good.
+ * A client that does not report its jobs would otherwise have one job for ever: `adaptive` would take it for a long one, and where
+ * ties go by release (G1) it would be ahead of all that connected later.
  */
 void arbiter_rejoin(struct server *server, struct peer *peer)
 {
     if (peer->reports_jobs || peer->placed || holds_tokens(server))
         return; /* a placed job is one until it says that it is over */
     for (unsigned i = 0; i < PAGE_LEASES; i++) {
-        if (peer->holds[i].state == HOLD_WAITING || peer->holds[i].state == HOLD_HELD)
+        if (in_use(peer, i))
             return;
     }
-    holds_push(server, (struct sched_event){.kind = SCHED_JOB_DONE, .job = peer->slot});
-    release_job(server, peer, NSEC_MAX);
+    holds_push(server, (struct sched_event){.kind = SCHED_JOB_NEXT, .job = peer->slot});
 }
 
 void arbiter_request(struct server *server, struct peer *peer, uint32_t index, uint32_t epoch)
@@ -270,6 +281,7 @@ void arbiter_priority(struct server *server, struct peer *peer, baton_nsec deadl
 {
     holds_push(server, (struct sched_event){.kind = SCHED_JOB_PRIORITY,
                                             .job = peer->slot,
+                                            .admitted = peer->admitted,
                                             .priority = peer->priority,
                                             .deadline_at = deadline_at});
     holds_run(server);

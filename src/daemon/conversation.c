@@ -149,7 +149,7 @@ static int dispatch_client(struct server *server, struct peer *peer, const struc
         if (frame->priority.priority < 1 || frame->priority.priority > 99)
             return SERVER_DROP;
         peer->hello.priority = frame->priority.priority;
-        peer->hello.flags &= ~HELLO_ADAPTIVE;
+        peer->hello.flags &= ~(HELLO_ADAPTIVE | HELLO_NICE);
         peer_plan_now(server, peer);
         return 0;
     case FRAME_THREAD:

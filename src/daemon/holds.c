@@ -2,6 +2,10 @@
 
 #include <assert.h>
 
+#include "wire/rank.h"
+
+_Static_assert(LEASE_TURN_NS == SCHED_TURN_NS, "client and core agree on what a turn is (Q6)");
+
 bool holds_tokens(const struct server *server)
 {
     return server->profile->tokens;
@@ -76,7 +80,7 @@ void holds_restore(struct server *server, struct peer *peer)
         if (hold->state == HOLD_HELD && hold->yield_at && !hold->overdue)
             return;
     }
-    peer->boosted = false;
+    peer->boosted = 0;
     server->host.boost(server->host.user, peer->who.pid, peer->threads, peer->n_threads, 0);
 }
 
@@ -219,6 +223,21 @@ static void grant(struct server *server, const struct sched_decision *decision)
     }
 }
 
+/*
+ * Raises the holder's threads on the waiter's behalf. For a task of the plan to the top of the band, so that no other CPU work delays a border that the
+ * analysis counts. For any other program to that program's own level, which is below every task of the plan.
+ */
+static void boost(struct server *server, struct peer *peer, const struct peer *waiter)
+{
+    unsigned level = !waiter ? 1 : waiter->admitted ? RANK_LEVELS : rank_level(false, waiter->priority);
+
+    level = level ? level : 1;
+    if (!peer->n_threads || level <= peer->boosted)
+        return;
+    peer->boosted = level;
+    server->host.boost(server->host.user, peer->who.pid, peer->threads, peer->n_threads, level);
+}
+
 /* Boost first, then ask: otherwise the holder may be kept from its piece border by others. */
 static void ask_to_yield(struct server *server, const struct sched_decision *decision)
 {
@@ -228,10 +247,7 @@ static void ask_to_yield(struct server *server, const struct sched_decision *dec
 
     if (index == PAGE_LEASES || hold->state != HOLD_HELD || peer->state != PEER_CLIENT)
         return;
-    if (peer->n_threads) {
-        peer->boosted = true;
-        server->host.boost(server->host.user, peer->who.pid, peer->threads, peer->n_threads, 99);
-    }
+    boost(server, peer, server->peers[decision->as]);
     server->yields++;
     server->engines[decision->engine].yields++;
     peer->yields++;
@@ -270,7 +286,11 @@ static void carry_out(struct server *server, const struct sched_decision *decisi
     case SCHED_PLACED:
         server->peers[decision->job]->placed = decision->gpus;
         return;
-    default: /* EFF, SUSPEND, RESUME: Linux schedules the CPUs; boosting happens where somebody is asked to yield */
+    case SCHED_EFF: /* a more urgent one waits for a holder that was asked to yield before */
+        if (server->peers[decision->job]->boosted && decision->as != decision->job)
+            boost(server, server->peers[decision->job], server->peers[decision->as]);
+        return;
+    default: /* SUSPEND, RESUME: Linux schedules the CPUs; boosting happens where a holder is asked to yield */
         return;
     }
 }

@@ -55,14 +55,15 @@ struct peer {
     struct credentials who;
     struct frame_hello hello;
     bool joined;       /* known to the core */
-    bool exact;        /* its engine time matters to the policy: no idle leases */
+    bool exact;        /* asked to be ranked by its engine time: keeps no idle leases */
     bool reports_jobs; /* says where its jobs begin and end */
     bool realtime;     /* connected, and has deadlines or a real-time priority with Linux */
     bool best_effort;  /* in force */
     bool foreign;      /* its name is a task that another user runs */
     bool reserves;     /* a process that will become the task's; until it ends */
     bool awaits_verdict;
-    bool boosted;
+    unsigned boosted;             /* the level that its threads were raised to; 0: they were not */
+    bool admitted;                /* a task of the plan, in force */
     unsigned priority;            /* in force */
     uint32_t serial, taken;       /* of the newest terms; of those in force */
     struct frame_plan terms;      /* the newest, in force once they were taken */
@@ -167,7 +168,7 @@ void arbiter_group(struct server *server, struct peer *peer, const struct frame_
 void arbiter_group_release(struct server *server, struct peer *peer, const struct frame_group_release *frame);
 void arbiter_priority(struct server *server, struct peer *peer, baton_nsec deadline_at);
 void arbiter_job(struct server *server, struct peer *peer, const struct frame_job *frame);
-/* Nothing of it is held or awaited: its next request stands behind those of its equals. */
+/* It awaits nothing and is in nothing: what it asks for next is its next job, if it does not report jobs. */
 void arbiter_rejoin(struct server *server, struct peer *peer);
 /* Takes everything back that is not running. True: nothing is left, the peer is out of the core. */
 bool arbiter_leave(struct server *server, struct peer *peer);

@@ -276,7 +276,7 @@ bool server_lost(struct server *server, unsigned slot, baton_nsec now_at)
     if (!peer->exited)
         peer->drain_at = now_at;
     if (peer->boosted) {
-        peer->boosted = false;
+        peer->boosted = 0;
         server->host.boost(server->host.user, peer->who.pid, peer->threads, peer->n_threads, 0);
     }
     if (peer->reserves && peer->who.unwatched)

@@ -1,5 +1,5 @@
 /*
- * What holds for a client: its priority under the user's ceiling, and what the plan says about it. A change is sent with a
+ * What holds for a client: what the plan says about it, or else its priority under the user's ceiling. A change is sent with a
  * number and comes into force when the client says that it took it, between two jobs (R10: a request that waits while its priority
  * changes is covered by no bound). A lower ceiling does not wait.
  */
@@ -9,6 +9,7 @@
 
 #include "daemon/peer.h"
 
+/* Ceilings are for what is beneath the plan: the plan itself is the administrator's. */
 static unsigned clip(const struct server *server, const struct peer *peer, unsigned priority)
 {
     struct config_user limits = config_user(&server->config, peer->who.uid, server->start.uid);
@@ -32,14 +33,21 @@ static bool may_linger(const struct server *server, bool adaptive)
     return server->profile->pieces && !server->has_plan && !adaptive;
 }
 
+/* Is its rank left to the policy? It asked for that, or chose no priority and has no deadlines. */
+static bool is_adaptive(const struct server *server, const struct peer *peer)
+{
+    return (peer->hello.flags & HELLO_ADAPTIVE) ||
+           (server->config.policy == POLICY_ADAPTIVE && (peer->hello.flags & HELLO_NICE));
+}
+
 static struct frame_plan terms_of(const struct server *server, const struct peer *peer)
 {
     bool best_effort = is_best_effort(server, peer);
     const struct plan_task *task =
         server->has_plan && !best_effort ? plan_find(&server->plan, peer->hello.name) : NULL;
-    bool adaptive = (peer->hello.flags & HELLO_ADAPTIVE) != 0 && !task && !best_effort;
+    bool adaptive = is_adaptive(server, peer) && !task && !best_effort;
     unsigned asked = task ? task->priority : adaptive || best_effort ? 0 : peer->hello.priority;
-    struct frame_plan plan = {.priority = clip(server, peer, asked)};
+    struct frame_plan plan = {.priority = task ? asked : clip(server, peer, asked)};
 
     plan.flags = (server->profile->pieces || server->profile->reserve ? PLAN_SLICING : 0) |
                  (adaptive ? PLAN_ADAPTIVE : 0) | (plan.priority < asked ? PLAN_CLIPPED : 0) |
@@ -61,7 +69,8 @@ static struct frame_plan terms_of(const struct server *server, const struct peer
 static void come_into_force(struct peer *peer, const struct frame_plan *plan)
 {
     peer->priority = plan->priority;
-    peer->exact = (plan->flags & PLAN_ADAPTIVE) != 0;
+    peer->exact = (plan->flags & PLAN_ADAPTIVE) && (peer->hello.flags & HELLO_ADAPTIVE);
+    peer->admitted = (plan->flags & PLAN_TASK) != 0;
     peer->best_effort = (plan->flags & PLAN_EFFORT) != 0;
     peer->taken = plan->serial;
 }
@@ -215,7 +224,7 @@ void server_set_limits(struct server *server, const struct config *config, baton
         if (!peer || peer->state != PEER_CLIENT)
             continue;
         claim_again(server, peer);
-        if (clip(server, peer, peer->priority) < peer->priority)
+        if (!peer->admitted && clip(server, peer, peer->priority) < peer->priority)
             peer_plan_now(server, peer);
         else
             peer_plan_again(server, peer);

@@ -174,6 +174,7 @@ static int client_join(struct sched_core *core, const struct sched_event *event)
         .gpu_cluster = event->uses_gpu ? event->gpu_cluster : 0,
         .cpu_cluster = event->cpu_cluster,
         .own_gpu = SCHED_NO_GPU,
+        .keeps_idle = event->keeps_idle,
     };
     if (client->uses_gpu && core->clusters)
         core->clusters[client->gpu_cluster].n_clients++;
@@ -270,6 +271,7 @@ static int job_release(struct sched_core *core, const struct sched_event *event)
     *job = (struct job){
         .used = true,
         .client = event->client,
+        .admitted = event->admitted,
         .priority = event->priority,
         .deadline_at = event->deadline_at,
         .cost = event->cost,
@@ -293,11 +295,36 @@ static int job_priority(struct sched_core *core, const struct sched_event *event
 
     if (event->priority > 99)
         return SCHED_REFUSED;
+    job->admitted = event->admitted;
     job->priority = event->priority;
     job->deadline_at = event->deadline_at;
     policy_rank(core, event->job);
     engine_rerank(core, event->job);
     token_rerank(core, event->job);
+    return 0;
+}
+
+/* Under a token lock jobs say where they end: donations and places in queues belong to one job. */
+static int job_next(struct sched_core *core, const struct sched_event *event)
+{
+    struct job *job = &core->jobs[event->job];
+
+    if (core->profile->tokens)
+        return SCHED_REFUSED;
+    for (unsigned l = 0; l < core->config.lanes; l++) {
+        lane_id lane = lane_of(core, event->job, l);
+
+        if (core->lanes[lane].state == ENGINE_HOLDS) {
+            policy_charge(core, lane);
+            share_charge(core, lane);
+        }
+    }
+    policy_job_done(core, event->job);
+    job->spent = job->contended = 0;
+    job->overrun = false;
+    job->seq = core->seq;
+    policy_rank(core, event->job);
+    engine_rerank(core, event->job);
     return 0;
 }
 
@@ -367,6 +394,8 @@ static int job_event(struct sched_core *core, const struct sched_event *event)
     switch (event->kind) {
     case SCHED_JOB_PRIORITY:
         return job_priority(core, event);
+    case SCHED_JOB_NEXT:
+        return job_next(core, event);
     case SCHED_JOB_DONE:
         return job_done(core, event);
     case SCHED_PLACE:
@@ -449,6 +478,7 @@ int sched_core_handle(struct sched_core *core, const struct sched_event *event,
         ck_emit_suspensions(core);
     token_emit_grants(core);
     engine_emit_grants(core);
+    share_update(core);
     engine_emit_calls(core);
     *ret_decisions = core->decisions;
     *ret_n = core->n_decisions;

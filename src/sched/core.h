@@ -32,6 +32,9 @@ typedef uint32_t engine_id;
 #define SCHED_MAX_ENGINES 256 /* 64 GPUs with three engines each, and 64 buses */
 #define SCHED_MAX_BUSES   64
 
+#define SCHED_TURN_NS (5 * NSEC_PER_MS) /* Q6: how long a holder may go on while an equal waits */
+#define SCHED_LEAD_NS NSEC_PER_SEC      /* Q8: at most so much does `adaptive` hold a long job against it */
+
 /* Answers of sched_core_handle(); the state is unchanged after each of them. */
 #define SCHED_REFUSED                                                                                        \
     1 /* the event breaks a rule: an unknown job, a lane that already waits, no token (G3, E3) ... */
@@ -73,13 +76,14 @@ void sched_config_init(struct sched_config *ret_config, const struct platform *p
 
 enum sched_event_kind {
     /* Clients. */
-    SCHED_CLIENT_JOIN,    /* client, uses_gpu, gpu_cluster, cpu_cluster */
+    SCHED_CLIENT_JOIN,    /* client, uses_gpu, gpu_cluster, cpu_cluster, keeps_idle */
     SCHED_CLIENT_LEAVE,   /* client; refused while it has jobs */
     SCHED_CLIENT_GONE,    /* client: it died. What waits is dropped; what it holds stays held (X1) ... */
     SCHED_CLIENT_DRAINED, /* ... until the GPUs have finished its work: given on; the ids are free again */
     /* Jobs. */
-    SCHED_JOB_RELEASE, /* job, client, priority, deadline_at, cost, budget */
-    SCHED_JOB_PRIORITY, /* job, priority, deadline_at: from now on (R10: requests that wait are not covered by a bound) */
+    SCHED_JOB_RELEASE, /* job, client, admitted, priority, deadline_at, cost, budget */
+    SCHED_JOB_PRIORITY, /* job, admitted, priority, deadline_at: from now on (R10: requests that wait are not covered by a bound) */
+    SCHED_JOB_NEXT, /* job: the client's next one takes its place, with its rank and with what it holds and awaits */
     SCHED_JOB_DONE, /* job; refused while it holds or awaits something. CK-OMLP may defer the end: SCHED_ENDED */
     /* job, n, gpus, home, migration, cost, occupied: choose n GPUs among gpus (placement `chosen`); gpus 0: forget the choice */
     SCHED_PLACE,
@@ -104,6 +108,7 @@ struct sched_event {
     unsigned lane;
     unsigned n; /* PLACE: how many GPUs; TOKEN_REQUEST: how many lanes (0 counts as 1) */
     /* JOB_RELEASE, JOB_PRIORITY: */
+    bool admitted;          /* a task of the plan in force: above every job that is none (G1) */
     unsigned priority;      /* 1..99, larger is more urgent; 0: none */
     baton_nsec deadline_at; /* NSEC_MAX: none */
     /* Worst case: of the whole job (fair lateness), of the critical section or the GPU work (placing); 0: unknown. */
@@ -117,6 +122,8 @@ struct sched_event {
     /* CLIENT_JOIN: */
     unsigned gpu_cluster, cpu_cluster;
     bool uses_gpu; /* counts as one of the n tasks of its GPU cluster (A1) */
+    bool
+        keeps_idle; /* may keep engines that it does not use: a hold says how long it needs only while others wait */
     /* ENGINE_REQUEST: */
     bool one_of; /* any one of the engines: a kernel of placement `any`, over execution engines (Q1) */
     /* Holds the group to its end: never asked to yield; engines are kept idle for it while it waits (M2, E2). */
@@ -127,7 +134,7 @@ struct sched_event {
 
 enum sched_action {
     SCHED_GRANT, /* job, lane, engines, gpu: it holds the engines from now on (also: go on after PIECE_DONE) */
-    SCHED_YIELD, /* job, lane, engine: give way at the next piece border; once per grant (Q2) */
+    SCHED_YIELD, /* job, lane, engine, as: give way to job `as` at the next piece border; once per grant (Q2) */
     /* job, lane, engine: an equal waits, so work beyond the request that was granted ends with a turn; once per grant (Q6) */
     SCHED_TURN,
     SCHED_TOKEN, /* job, lane, gpu, ahead: it holds a token of this GPU */
@@ -149,7 +156,7 @@ struct sched_decision {
     unsigned lane;
     unsigned gpu;              /* GRANT: of its first execution or copy engine, or SCHED_NO_GPU; TOKEN */
     unsigned ahead;            /* TOKEN: how many critical sections stood before this request (D8) */
-    job_id as;                 /* EFF */
+    job_id as;                 /* EFF, YIELD */
     uint64_t gpus;             /* PLACED */
     engine_id engine;          /* YIELD: that is wanted; GRANT: the first of engines */
     struct engine_set engines; /* GRANT */
@@ -198,7 +205,7 @@ size_t sched_core_waiting(const struct sched_core *core, engine_id engine);
 bool sched_core_yielding(const struct sched_core *core, job_id job, unsigned lane);
 /* The job whose priority this one runs with now; itself when nobody pushes it. */
 job_id sched_core_effective(const struct sched_core *core, job_id job);
-/* Is a above b by base priority (G1)? A strict total order over the jobs that are there. */
+/* Is a above b by rank, and by release where the ranks are equal (G1)? A strict total order over the jobs that are there. */
 bool sched_core_above(const struct sched_core *core, job_id a, job_id b);
 /* Engine time charged to the job so far. */
 baton_nsec sched_core_used(const struct sched_core *core, job_id job);

@@ -6,7 +6,7 @@
  *                                 ^                                      |
  *                                 +------- PIECE_DONE and overtaken -----+      (withdrawn or dead: WAITS -> NONE)
  *
- * A queue is ordered by priority (profiles `priority`, `priority-whole`) or by arrival (`gpusync`, `fifo`). A request stands in the
+ * A queue is ordered by rank, equals by what they were served (profiles `priority`, `priority-whole`), or by arrival (`gpusync`, `fifo`). A request stands in the
  * queue of every engine it names: a group (E1) needs all of them, a one_of request (Q1) takes the first that is free. Requests
  * that reserve (E2: all of `gpusync`; elsewhere batches, M2) keep the engines they wait for from those behind them; all
  * queues follow one total order, so the first reserving request gets its engines as their holders finish: no deadlock (E5).
@@ -31,8 +31,11 @@ static bool lane_before(const struct sched_core *core, lane_id a, lane_id b)
     if (core->profile->by_priority) {
         const struct job *x = &core->jobs[job_of(core, a)];
         const struct job *y = &core->jobs[job_of(core, b)];
+        baton_nsec ahead = share_equals(core, x, y) ? share_ahead(&core->lanes[a], &core->lanes[b]) : 0;
 
-        if (x != y)
+        if (ahead)
+            return ahead < 0;
+        if (x != y && !share_equals(core, x, y))
             return job_above(x, y);
     }
     return core->lanes[a].seq < core->lanes[b].seq;
@@ -80,6 +83,7 @@ static void enqueue(struct sched_core *core, lane_id id)
     core->pushes_changed = true;
     lane->state = ENGINE_WAITS;
     forget_calls(lane);
+    share_enter(core, id);
     engine_set_each(core, &lane->engines, e) queue_insert(core, e, id);
     core->n_reserving += reserves(core, id);
 }
@@ -147,7 +151,8 @@ static void take(struct sched_core *core, lane_id id)
     }
     lane->state = ENGINE_HOLDS;
     forget_calls(lane);
-    lane->charged_at = core->at;
+    lane->charged_at = lane->share.charged_at = core->at;
+    lane->share.contended = false;
     core->granted[core->n_granted++] = id;
 }
 
@@ -295,15 +300,17 @@ static bool may_go_on(const struct sched_core *core, lane_id id)
 int engine_piece_done(struct sched_core *core, lane_id id)
 {
     struct lane *lane = &core->lanes[id];
+    const struct job *job = &core->jobs[job_of(core, id)];
     struct engine_set held = lane->engines;
 
     if (lane->state != ENGINE_HOLDS)
         return SCHED_REFUSED;
     policy_charge(core, id);
+    share_leave(core, id);
     lane->started = true;
-    if (core->profile->reserve)
-        lane->seq =
-            core->seq; /* FIFO engines: every piece is a request of its own, behind those who came before */
+    /* FIFO engines, and equals: every piece is a request of its own, behind those that came before. */
+    if (core->profile->reserve || share_equals(core, job, job))
+        lane->seq = core->seq;
     if (lane->batch || (!core->profile->pieces && !core->profile->reserve) || may_go_on(core, id)) {
         forget_calls(lane);
         core->granted[core->n_granted++] = id;
@@ -329,6 +336,7 @@ void engine_leave(struct sched_core *core, lane_id id)
         dequeue(core, id);
     } else {
         policy_charge(core, id);
+        share_leave(core, id);
         engine_set_each(core, &freed, e)
         {
             core->engines[e].holder = NO_LANE;
@@ -404,12 +412,23 @@ void engine_emit_grants(struct sched_core *core)
 
 /*
  * Q6: an equal waits. A holder that always has more to do never releases its engines by itself; with an equal behind it, it takes
- * turns. Where order is arrival, whoever waits came before whatever the holder would ask for next.
+ * turns. Where order is arrival, the waiter came before whatever the holder would ask for next.
  */
 static bool claims_turn(const struct sched_core *core, lane_id waiter, lane_id holder)
 {
     return !core->profile->by_priority ||
-           !policy_outranks(core, &core->jobs[job_of(core, holder)], &core->jobs[job_of(core, waiter)]);
+           rank_compare(&core->jobs[job_of(core, holder)], &core->jobs[job_of(core, waiter)]) >= 0;
+}
+
+/* Must the holder give way at the next border? To whom is above it (Q2), and to an equal that it is a turn ahead of (Q6). */
+static bool claims_border(const struct sched_core *core, lane_id waiter, lane_id holder)
+{
+    const struct job *x = &core->jobs[job_of(core, waiter)];
+    const struct job *y = &core->jobs[job_of(core, holder)];
+
+    if (!share_equals(core, x, y))
+        return lane_before(core, waiter, holder);
+    return x->client != y->client && share_ahead(&core->lanes[holder], &core->lanes[waiter]) >= SCHED_TURN_NS;
 }
 
 /* What the holder is to be told about the head of the queue and has not been told since its grant. */
@@ -419,7 +438,7 @@ static bool call_for(const struct sched_core *core, const struct engine *engine,
 
     if (core->jobs[job_of(core, engine->holder)].dead || lane->yielding || lane->batch)
         return false;
-    if (core->profile->pieces && lane_before(core, engine->queue[0], engine->holder)) {
+    if (core->profile->pieces && claims_border(core, engine->queue[0], engine->holder)) {
         *ret_call = SCHED_YIELD;
         return true;
     }
@@ -427,7 +446,7 @@ static bool call_for(const struct sched_core *core, const struct engine *engine,
     return !lane->turned && claims_turn(core, engine->queue[0], engine->holder);
 }
 
-/* Q2: whoever holds a touched engine and is outranked by the head of its queue is asked to yield, once per grant. Q6 likewise. */
+/* Q2: the holder of a touched engine that the head of its queue outranks is asked to yield, once per grant. Q6 likewise. */
 void engine_emit_calls(struct sched_core *core)
 {
     engine_set_each(core, &core->touched, e)
@@ -445,5 +464,6 @@ void engine_emit_calls(struct sched_core *core)
         decision = core_decide(core, call, job_of(core, engine->holder));
         decision->lane = engine->holder % core->config.lanes;
         decision->engine = e;
+        decision->as = job_of(core, engine->queue[0]);
     }
 }

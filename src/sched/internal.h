@@ -4,6 +4,7 @@
  *   engine.c   engine queues, grants, yields (Q1..Q4, E1..E5, M2)        place.c   choice of GPUs (A1, A2)
  *   token.c    which lock serves an event                               inherit.c who runs with whose priority (G4)
  *   r2dglp.c   R1..R10 and FIFO k-exclusion                             ck_omlp.c C1..C7
+ *   share.c    how equals share engines (Q6, Q8)
  */
 #ifndef SCHED_INTERNAL_H
 #define SCHED_INTERNAL_H
@@ -24,6 +25,17 @@ enum token_state {
     TOKEN_HELD,
 };
 
+/* Of a lane, among its equals; the rule is in share.c. */
+struct share {
+    baton_nsec
+        tag; /* engine time served among equals, as of the request; grows while it holds and an equal waits */
+    baton_nsec level;      /* never below where its equals stood when it came; for those who come after it */
+    baton_nsec lead;       /* `adaptive`: added to the tag, the longer the job the more */
+    baton_nsec served;     /* of the tag: by this hold */
+    baton_nsec charged_at; /* contended: served time before this was added */
+    bool contended;        /* an equal of another client waits for one of its engines */
+};
+
 struct lane {
     /* Engines. */
     enum engine_state state;
@@ -31,6 +43,7 @@ struct lane {
     bool started;  /* at least one piece ran: stays on its engines (Q3) */
     bool yielding; /* was asked to yield since its last grant */
     bool turned;   /* was told since then that an equal waits (Q6) */
+    struct share share;
     unsigned home;
     engine_id target;          /* one_of: the engine that was granted */
     uint64_t seq;              /* number of the event of the request: FIFO order, and ties */
@@ -47,18 +60,28 @@ struct lane {
     lane_id donor, donee;         /* R2DGLP: NO_LANE if none */
 };
 
+/* Whom a job can never overtake, whatever its priority (G1). */
+enum tier {
+    TIER_ADMITTED, /* a task of the plan */
+    TIER_OTHERS,
+    TIER_DEMOTED, /* used more than its budget */
+};
+
 struct job {
     bool used;
     bool dead; /* a ghost: holds something until its client has drained (X1) */
     client_id client;
+    bool admitted;
     unsigned priority;
     baton_nsec deadline_at, cost, budget;
-    int64_t key;      /* base priority: the smaller, the more urgent */
-    uint64_t seq;     /* ties: the number of its release */
-    job_id as;        /* whose priority it was last told to run with */
-    unsigned engaged; /* lanes that hold or await an engine */
-    unsigned tokens;  /* lanes that hold or await a token */
-    baton_nsec spent; /* engine time */
+    enum tier tier;       /* rank: first this, the smaller the more urgent ... */
+    int64_t key;          /* ... then this: base priority, the smaller the more urgent */
+    uint64_t seq;         /* ties: the number of its release */
+    job_id as;            /* whose priority it was last told to run with */
+    unsigned engaged;     /* lanes that hold or await an engine */
+    unsigned tokens;      /* lanes that hold or await a token */
+    baton_nsec spent;     /* engine time */
+    baton_nsec contended; /* the part of it in which an equal waited */
     bool overrun;
     uint64_t placed; /* GPUs chosen by PLACE */
     baton_nsec load; /* what it adds to the load of each of them */
@@ -74,8 +97,12 @@ struct client {
     unsigned gpu_cluster, cpu_cluster;
     unsigned jobs;
     unsigned own_gpu; /* the GPU it keeps for itself (keep_gpu), or SCHED_NO_GPU */
+    bool keeps_idle;
     bool has_average;
     baton_nsec average; /* engine time of its jobs, moving */
+    bool has_shared;    /* has been served among equals */
+    baton_nsec served;  /* engine time among equals; only differences matter */
+    baton_nsec last;    /* of it, by the last hold */
 };
 
 struct engine {
@@ -152,19 +179,34 @@ static inline lane_id lane_of(const struct sched_core *core, job_id job, unsigne
     return job * core->config.lanes + lane;
 }
 
-/* G1: key, then the number of the release. */
-static inline bool job_above(const struct job *a, const struct job *b)
+/* G1: the rank. The only place that compares ranks. Negative: a is more urgent; 0: equals. */
+static inline int rank_compare(const struct job *a, const struct job *b)
 {
-    return a->key != b->key ? a->key < b->key : a->seq < b->seq;
+    if (a->tier != b->tier)
+        return a->tier < b->tier ? -1 : 1;
+    return (a->key > b->key) - (a->key < b->key);
 }
 
-/* The same over lanes; those of one job by the number of their token request. */
+/* G1: the rank, then the number of the release. */
+static inline bool job_above(const struct job *a, const struct job *b)
+{
+    int rank = rank_compare(a, b);
+
+    return rank ? rank < 0 : a->seq < b->seq;
+}
+
+/*
+ * The same over lanes. Those of one job, and equals outside the plan, by the number of their token request: a program that
+ * does not say where its jobs end has one job for ever, and must not stand before its equals for that.
+ */
 static inline bool token_above(const struct sched_core *core, lane_id a, lane_id b)
 {
     const struct job *x = &core->jobs[job_of(core, a)];
     const struct job *y = &core->jobs[job_of(core, b)];
 
-    return x != y ? job_above(x, y) : core->lanes[a].token_seq < core->lanes[b].token_seq;
+    if (x == y || (x->tier != TIER_ADMITTED && rank_compare(x, y) == 0))
+        return core->lanes[a].token_seq < core->lanes[b].token_seq;
+    return job_above(x, y);
 }
 
 /* Runs the body once per engine of the set. */
@@ -191,7 +233,17 @@ void policy_rank(struct sched_core *core, job_id job); /* sets its key */
 void policy_charge(struct sched_core *core, lane_id lane);
 void policy_job_done(struct sched_core *core, job_id job);
 void policy_tick(struct sched_core *core);
-bool policy_outranks(const struct sched_core *core, const struct job *a, const struct job *b);
+/* How long its jobs are known to take, for `adaptive`; 0: nothing is known. */
+baton_nsec policy_length(const struct sched_core *core, const struct job *job, baton_nsec since_charged);
+
+/* share.c */
+bool share_equals(const struct sched_core *core, const struct job *a, const struct job *b);
+void share_enter(struct sched_core *core, lane_id lane);  /* before it is put into queues */
+void share_charge(struct sched_core *core, lane_id lane); /* a holder, up to now */
+void share_leave(struct sched_core *core, lane_id lane);  /* a hold ends, or its piece */
+void share_update(struct sched_core *core); /* after the event: for which holders do equals wait now? */
+/* Of two equals: what one has been served beyond the other, so that the other stands before it where that is positive. */
+baton_nsec share_ahead(const struct lane *lane, const struct lane *other);
 
 /* place.c */
 int place_job(struct sched_core *core, const struct sched_event *event);

@@ -384,6 +384,7 @@ static void begin_job(struct sim *sim, size_t id)
                                 .at = sim->now,
                                 .client = (client_id)id,
                                 .job = (job_id)id,
+                                .admitted = true,
                                 .priority = task->priority,
                                 .cost = task->program.cost};
 

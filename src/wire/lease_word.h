@@ -26,13 +26,16 @@ typedef _Atomic uint64_t lease_word;
 enum lease_state { LEASE_STATE_NONE = 0, LEASE_STATE_IDLE = 1, LEASE_STATE_BUSY = 2 };
 
 #define LEASE_STATE_MASK      UINT64_C(3)
-#define LEASE_FLAG_YIELD      UINT64_C(4) /* somebody more urgent waits: give way at the next piece border */
+#define LEASE_FLAG_YIELD      UINT64_C(4) /* somebody goes before it: give way at the next piece border */
 #define LEASE_FLAG_WANTED     UINT64_C(8) /* somebody waits: give back at the end instead of keeping it IDLE */
 #define LEASE_FLAG_TURN       UINT64_C(16) /* ... and is no less urgent: the end must come with the end of a turn */
 #define LEASE_FLAG_LEFT       UINT64_C(32) /* the client has moved to another page: sleep there */
 #define LEASE_ASK_TURN        (LEASE_FLAG_WANTED | LEASE_FLAG_TURN)
 #define LEASE_FLAGS           (LEASE_FLAG_YIELD | LEASE_FLAG_WANTED | LEASE_FLAG_TURN)
 #define LEASE_GENERATION_MASK UINT32_C(0xffffff)
+
+/* A turn, in nanoseconds: how long a hold may go on, from its beginning, while TURN is set; then it ends at the next border (Q6). */
+#define LEASE_TURN_NS INT64_C(5000000)
 
 static inline uint64_t lease_word_make(enum lease_state state, uint64_t flags, uint32_t generation,
                                        uint32_t epoch)

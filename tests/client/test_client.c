@@ -14,6 +14,7 @@
 #include "client/session.h"
 #include "client/settings.h"
 #include "client/standing.h"
+#include "wire/rank.h"
 #include "harness.h"
 
 #define MS NSEC_PER_MS
@@ -345,9 +346,28 @@ START_TEST(a_real_time_client_stands_in_the_band_until_it_leaves)
     if (permitted) {
         ck_assert_int_eq(sched_getscheduler(0), SCHED_FIFO | SCHED_RESET_ON_FORK);
         ck_assert_int_eq(sched_getparam(0, &parameters), 0);
-        ck_assert_int_eq(parameters.sched_priority, 40); /* 10 + (40 - 10) x 99 / 99 */
+        ck_assert_int_eq(parameters.sched_priority, 14); /* beneath the plan: 10 + (40 - 10) x 16 / 99 */
     }
     session_close(session);
+    ck_assert_int_eq(sched_getscheduler(0), SCHED_OTHER);
+}
+END_TEST
+
+START_TEST(threads_of_a_real_time_client_follow_its_rank)
+{
+    struct sched_param parameters = {0};
+    struct standing standing;
+
+    if (!realtime_permitted())
+        return;
+    standing_init(&standing, true, rank_level(false, 99));
+    standing_raise(&standing);
+    standing_set(&standing, rank_level(true, 10)); /* the least of a plan with ten tasks */
+    ck_assert_int_eq(sched_getparam(0, &parameters), 0);
+    ck_assert_int_eq(parameters.sched_priority, 17); /* 10 + 30 x 25 / 99; others have 14 at most */
+    standing_restore(&standing);
+    ck_assert_int_eq(sched_getscheduler(0), SCHED_OTHER);
+    standing_set(&standing, rank_level(true, 99)); /* no longer a real-time client */
     ck_assert_int_eq(sched_getscheduler(0), SCHED_OTHER);
 }
 END_TEST
@@ -437,6 +457,7 @@ HARNESS_MAIN("client", 30, settings_take_what_baton_run_takes,
              a_new_period_may_start_at_a_miss, percentiles_are_nearest_ranks,
              a_rank_between_two_jobs_is_the_later_one, only_the_last_jobs_are_kept_for_percentiles,
              stats_are_one_object_with_every_key, the_standing_with_the_system_becomes_a_priority,
+             threads_of_a_real_time_client_follow_its_rank,
              a_real_time_client_stands_in_the_band_until_it_leaves,
              a_thread_that_is_real_time_already_stays_as_it_is,
              a_real_time_client_without_privileges_is_put_back_too, explicit_jobs_silence_inferred_ones,

@@ -127,7 +127,7 @@ static int priority_as_nobody(const struct fixture *fixture, const char *name, i
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-START_TEST(a_task_belongs_to_the_user_who_runs_it_and_never_exceeds_a_ceiling)
+START_TEST(a_task_belongs_to_the_user_who_runs_it_and_ceilings_are_beneath_the_plan)
 {
     static const char tasks[] = "platform: {cpus: 2, gpus: 1}\ntasks:\n"
                                 "  - {name: eye, period_ms: 100, segments: [{cpu_ms: 1}, {kernel_ms: 4}]}\n";
@@ -147,8 +147,9 @@ START_TEST(a_task_belongs_to_the_user_who_runs_it_and_never_exceeds_a_ceiling)
     write_text(&fixture, "plan.yaml", plan, plan_path);
     ck_assert_int_eq(chmod(fixture.folder, 0755), 0);
     fixture_restart(&fixture, extra);
-    ck_assert_int_eq(priority_as_nobody(&fixture, "ear", 1), 5);    /* the plan's 90, clipped */
-    ck_assert_int_eq(priority_as_nobody(&fixture, "eye", 99), 200); /* 10 would be above the ceiling */
+    ck_assert_int_eq(priority_as_nobody(&fixture, "nose", 99), 5); /* beneath the plan: the ceiling */
+    ck_assert_int_eq(priority_as_nobody(&fixture, "ear", 1), 90);  /* the plan's own */
+    ck_assert_int_eq(priority_as_nobody(&fixture, "eye", 99), 10); /* nobody else runs it: admitted */
     eye = join(&fixture, "eye", 1);
     fixture_wait(has_priority, &(struct expected){eye, 10}, "the task is admitted");
     ck_assert_int_eq(priority_as_nobody(&fixture, "eye", 99), 200); /* it is root's */
@@ -226,4 +227,4 @@ END_TEST
 
 HARNESS_MAIN("terms", 30, a_new_plan_is_taken_between_two_jobs, a_lower_ceiling_does_not_wait_for_a_border,
              a_task_that_a_user_claims_is_nobody_elses, whose_a_task_is_can_change_while_it_runs,
-             a_task_belongs_to_the_user_who_runs_it_and_never_exceeds_a_ceiling)
+             a_task_belongs_to_the_user_who_runs_it_and_ceilings_are_beneath_the_plan)

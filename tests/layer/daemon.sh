@@ -70,6 +70,24 @@ verdict $? "its own are, too ($(cat "$scratch/full"))"
 [ "$(launches "$scratch/equal")" -ge 5 ] # without turns: one, when the other has ended
 verdict $? "its equal had its turns ($(cat "$scratch/equal"))"
 
+# Three equals that have copied once, at the beginning: the one that keeps the copy engine has no more of the other one for that. Without a priority, too.
+for priority in 50 ""; do
+    from=$(awk '{ printf "%d", ($1 + 1.5) * 1000 }' /proc/uptime)
+    others=
+    for i in 1 2 3; do
+        under "$priority" "$scratch/third.json" "$load" 1 100 0 1 3 "$from" >"$scratch/third.$i" &
+        others="$others $!"
+    done
+    for other in $others; do
+        wait "$other"
+        verdict $? "one of three equals computes right"
+    done
+    shares=$(cat "$scratch"/third.[123] | sed 's/ .*//' | sort -n | tr '\n' ' ')
+    read -r least _ most <<<"$shares"
+    [ "$((2 * least + 2))" -ge "$most" ] # one hold that never ends gives 1 and 100
+    verdict $? "three equals share (launches: $shares)"
+done
+
 # Turns are for equals: somebody less urgent begins nothing while the pipeline is full. Launches of 0.2 ms, and 32 of them: it is.
 under 80 "$scratch/full.json" env FAKE_CL="group_ns scale 200000" "$load" 2 1 0 32 >"$scratch/full" &
 full=$!

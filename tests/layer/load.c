@@ -2,7 +2,8 @@
  * A load for tests: launches the kernel `scale` again and again for a time and prints `N launches, max X ms, wrong W`. Every
  * result is checked. With a depth, so many launches are under way at any time; with a
  * fifth argument of 1 the data go to the host and back after each; of 2, write, launch and read are one job of which only the last byte is
- * waited for. usage: load SECONDS GROUPS PAUSE_MS [DEPTH [COPIES]]
+ * waited for; of 3, the data go to the device once, at the beginning. With an instant (CLOCK_MONOTONIC, milliseconds) the time is counted
+ * from there, and of what is launched before and after only the results. usage: load SECONDS GROUPS PAUSE_MS [DEPTH [COPIES [BEGIN_MS]]]
  */
 #include <CL/cl.h>
 #include <stdio.h>
@@ -37,10 +38,10 @@ int main(int argc, char **argv)
     const char *source = "kernel void scale(global int *a, int factor)\n"
                          "{ size_t i = get_global_id(0); a[i] = a[i] * factor + 1; }\n";
     double seconds = argc > 1 ? strtod(argv[1], NULL) : 1, pause = argc > 3 ? strtod(argv[3], NULL) : 0,
-           max = 0, end;
+           max = 0, from = argc > 6 ? strtod(argv[6], NULL) : 0, end;
     size_t global = (argc > 2 ? strtoul(argv[2], NULL, 10) : 1) * LOCAL, local = LOCAL;
     static cl_int values[1 << 16];
-    cl_int factor = 1, code = CL_SUCCESS, n = 0, wrong = 0;
+    cl_int factor = 1, code = CL_SUCCESS, n = 0, counted = 0, wrong = 0;
     size_t depth = argc > 4 ? strtoul(argv[4], NULL, 10) : 1;
     unsigned long copies = argc > 5 ? strtoul(argv[5], NULL, 10) : 0;
     static cl_event ring[64];
@@ -66,7 +67,9 @@ int main(int argc, char **argv)
                          &code);
     clSetKernelArg(kernel, 0, sizeof mem, &mem);
     clSetKernelArg(kernel, 1, sizeof factor, &factor);
-    for (end = now_ms() + seconds * 1e3; now_ms() < end; n++) {
+    if (copies == 3)
+        code |= clEnqueueWriteBuffer(queue, mem, CL_TRUE, 0, global * sizeof *values, values, 0, NULL, NULL);
+    for (end = (from > 0 ? from : now_ms()) + seconds * 1e3; now_ms() < end; n++) {
         double begin = now_ms(), length;
         cl_event *oldest = &ring[(size_t)n % depth];
         if (copies == 2) {
@@ -94,6 +97,7 @@ int main(int argc, char **argv)
                 clEnqueueWriteBuffer(queue, mem, CL_TRUE, 0, global * sizeof *values, values, 0, NULL, NULL);
         }
         length = now_ms() - begin;
+        counted += begin + length >= from && begin + length < end;
         max = n > 0 && length > max ? length : max; /* the first one waits for the rewriting */
         if (pause > 0)
             nanosleep(&(struct timespec){0, (long)(pause * 1e6)}, NULL);
@@ -104,6 +108,8 @@ int main(int argc, char **argv)
             code |= clReleaseEvent(ring[i]);
     for (size_t i = 0; i < global; i++)
         wrong += values[i] != n; /* each launch adds one, once */
+    if (from > 0)
+        n = counted;
     printf("%d launches, max %.1f ms, wrong %d, code %d\n", n, max, wrong, code);
     clReleaseMemObject(mem);
     clReleaseKernel(kernel);

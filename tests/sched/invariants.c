@@ -18,9 +18,14 @@ static bool broke(const struct check *check, const char *rule, unsigned a, unsig
     return false;
 }
 
-/* Client i has a higher priority than client i + 1, whatever came when. */
+/* Client i has a higher priority than client i + 1, whatever came when. Equals by what they were served (Q6), which no decision shows. */
 static bool before(const struct check *check, unsigned a, unsigned b)
 {
+    const struct lane *x = &check->core->lanes[a];
+    const struct lane *y = &check->core->lanes[b];
+
+    if (check->world->equals)
+        return x->share.tag != y->share.tag ? x->share.tag < y->share.tag : x->seq < y->seq;
     if (check->core->profile->by_priority)
         return a < b;
     return check->mirror->lanes[a].order < check->mirror->lanes[b].order;
@@ -109,7 +114,7 @@ static bool check_engines(const struct check *check)
 /* Q2: exactly the holders that are outranked have been asked since their grant. */
 static bool check_yields(const struct check *check)
 {
-    if (!check->core->profile->pieces)
+    if (!check->core->profile->pieces || check->world->equals)
         return true;
     for (unsigned h = 0; h < check->world->clients; h++) {
         const struct mirror_lane *lane = &check->mirror->lanes[h];
@@ -128,7 +133,7 @@ static bool check_yields(const struct check *check)
 /* Q6 without yields: exactly the holders for whose engines somebody waits who is not below them know it. */
 static bool check_turns(const struct check *check)
 {
-    if (check->core->profile->pieces)
+    if (check->core->profile->pieces && !check->world->equals)
         return true; /* priorities are unique here: whoever is not below is above, and Q2 holds */
     for (unsigned h = 0; h < check->world->clients; h++) {
         const struct mirror_lane *lane = &check->mirror->lanes[h];
@@ -137,10 +142,21 @@ static bool check_turns(const struct check *check)
         if (lane->state != ENGINE_HOLDS || lane->request.batch || check->mirror->dead[h])
             continue;
         for (unsigned w = 0; w < check->world->clients; w++)
-            claimed |= waits(check, w) && (!check->core->profile->by_priority || before(check, w, h)) &&
+            claimed |= waits(check, w) &&
+                       (!check->core->profile->by_priority || check->world->equals || before(check, w, h)) &&
                        overlap(check, w, h);
-        if (claimed && !lane->turned)
+        if (claimed && !lane->turned && !lane->asked_to_yield)
             return broke(check, "not told of an equal (Q6)", h, 0);
+    }
+    return true;
+}
+
+/* Q6: a hold lasts a turn at most while an equal waits, and X is 0 here: (n - 1) 3 T. */
+static bool check_waits(const struct check *check)
+{
+    for (unsigned w = 0; w < check->world->clients && check->world->bounded; w++) {
+        if (check->mirror->lanes[w].waited > 3 * (check->world->clients - 1))
+            return broke(check, "waits longer than the bound (Q6)", w, check->mirror->lanes[w].waited);
     }
     return true;
 }
@@ -148,7 +164,7 @@ static bool check_turns(const struct check *check)
 /* A holder runs with the best priority of those who wait for its engines; everybody else with its own. */
 static bool check_inheritance(const struct check *check)
 {
-    if (!check->core->profile->inherit || check->core->profile->tokens)
+    if (!check->core->profile->inherit || check->core->profile->tokens || check->world->equals)
         return true;
     for (unsigned h = 0; h < check->world->clients; h++) {
         unsigned best = h;
@@ -368,6 +384,6 @@ bool world_check(const struct world *world, const struct sched_core *core, const
 {
     struct check check = {world, core, mirror, text, size};
 
-    return check_engines(&check) && check_yields(&check) && check_turns(&check) &&
+    return check_engines(&check) && check_yields(&check) && check_turns(&check) && check_waits(&check) &&
            check_inheritance(&check) && (!core->profile->tokens || check_tokens(&check));
 }

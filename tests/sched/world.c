@@ -132,6 +132,61 @@ static void rank_numbers(uint64_t *numbers[], size_t n, uint64_t *ret_next)
     *ret_next = rank + 1;
 }
 
+static int by_time(const void *a, const void *b)
+{
+    baton_nsec x = **(baton_nsec *const *)a;
+    baton_nsec y = **(baton_nsec *const *)b;
+
+    return (x > y) - (x < y);
+}
+
+/*
+ * Equals: holders are charged up to now, which becomes 0. Of what everybody was served only differences matter, and those beyond two turns
+ * are all the same: the rule compares them with one turn and with the last hold, which is one turn here.
+ */
+static void forget_time(struct explorer *explorer)
+{
+    const baton_nsec far = 2 * SCHED_TURN_NS;
+    struct sched_core *core = explorer->core;
+    baton_nsec *values[WORLD_MAX_CLIENTS * 3] = {NULL};
+    baton_nsec was = 0;
+    baton_nsec now = 0;
+    size_t n = 0;
+
+    for (lane_id l = 0; l < core->n_lanes; l++) {
+        struct lane *lane = &core->lanes[l];
+
+        if (lane->state == ENGINE_HOLDS)
+            share_charge(core, l);
+        if (lane->state == ENGINE_NONE) {
+            lane->share = (struct share){0};
+        } else {
+            values[n++] = &lane->share.tag;
+            values[n++] = &lane->share.level;
+        }
+        lane->charged_at = lane->share.charged_at = 0;
+        if (lane->share.served > far)
+            lane->share.served = far;
+    }
+    for (client_id c = 0; c < core->config.clients; c++) {
+        values[n++] = &core->clients[c].served;
+        if (core->clients[c].last > far)
+            core->clients[c].last = far;
+        core->clients[c].average = 0;
+    }
+    for (job_id j = 0; j < core->config.jobs; j++)
+        core->jobs[j].spent = core->jobs[j].contended = 0;
+    qsort(values, n, sizeof *values, by_time);
+    for (size_t i = 0; i < n; i++) {
+        baton_nsec step = i ? *values[i] - was : 0;
+
+        was = *values[i];
+        now += step < far ? step : far;
+        *values[i] = now;
+    }
+    core->at = 0;
+}
+
 /* What no longer matters is zeroed; what matters only by order is ranked. */
 static void make_canonical(struct explorer *explorer)
 {
@@ -139,6 +194,8 @@ static void make_canonical(struct explorer *explorer)
     uint64_t *numbers[WORLD_MAX_CLIENTS * 4] = {NULL};
     size_t n = 0;
 
+    if (explorer->world->equals)
+        forget_time(explorer);
     for (job_id j = 0; j < core->config.jobs; j++) {
         core->jobs[j].seq = 0; /* priorities are unique here: nothing is decided by it */
         if (!core->jobs[j].used)
@@ -152,7 +209,7 @@ static void make_canonical(struct explorer *explorer)
             lane->home = 0;
             lane->engines = (struct engine_set){0};
             lane->seq = 0;
-        } else if (core->profile->by_priority) {
+        } else if (core->profile->by_priority && !explorer->world->equals) {
             lane->seq = 0;
         } else {
             numbers[n++] = &lane->seq;
@@ -191,7 +248,9 @@ static void make_canonical(struct explorer *explorer)
             numbers[n++] = &lane->order;
         }
         if (lane->state != ENGINE_HOLDS)
-            lane->asked_to_yield = lane->turned = false;
+            lane->asked_to_yield = lane->turned = lane->ran = false;
+        if (lane->state != ENGINE_WAITS || !explorer->world->bounded)
+            lane->waited = 0;
     }
     rank_numbers(numbers, n, &explorer->mirror.next_order);
 }
@@ -209,6 +268,7 @@ static void load(struct explorer *explorer, const unsigned char *bytes)
     struct cursor cursor = {(unsigned char *)(uintptr_t)bytes, true};
 
     state_fields(&cursor, explorer);
+    explorer->core->at = 0; /* instants are relative to it (forget_time) */
 }
 
 static uint64_t hash_bytes(const unsigned char *bytes, size_t size)
@@ -300,7 +360,8 @@ static bool follow_grant(struct explorer *explorer, const struct sched_event *ev
     lane->state = ENGINE_HOLDS;
     lane->request.engines = d->engines;
     lane->request.one_of = false;
-    lane->asked_to_yield = lane->turned = false;
+    lane->asked_to_yield = lane->turned = lane->ran = false;
+    lane->waited = 0;
     /* A batch, and any piece where pieces are not scheduled, goes on whoever waits (M2). */
     lane->granted_now = !goes_on || (!lane->request.batch &&
                                      (explorer->core->profile->pieces || explorer->core->profile->reserve));
@@ -343,7 +404,8 @@ static bool follow(struct explorer *explorer, const struct sched_event *event, c
     case SCHED_TURN:
         if (mirror->lanes[d->job].state != ENGINE_HOLDS || mirror->lanes[d->job].turned)
             return broke(explorer, "told of an equal twice, or without holding", d->job);
-        if (explorer->core->profile->by_priority && explorer->core->profile->pieces)
+        if (explorer->core->profile->by_priority && explorer->core->profile->pieces &&
+            !explorer->world->equals)
             return broke(explorer, "a turn although no two are equal (Q6)", d->job);
         mirror->lanes[d->job].turned = true;
         explorer->report->turns++;
@@ -400,6 +462,16 @@ static void apply(struct explorer *explorer, const struct sched_event *event)
     case SCHED_TOKEN_RELEASE:
         mirror->any_death |= lane->wants_token;
         lane->has_token = lane->wants_token = false;
+        break;
+    case SCHED_TICK:
+        for (unsigned c = 0; c < explorer->world->clients; c++) {
+            struct mirror_lane *each = &mirror->lanes[c];
+
+            each->ran |= each->state == ENGINE_HOLDS;
+            each->waited += each->state == ENGINE_WAITS;
+            if (each->waited > explorer->report->most_waited)
+                explorer->report->most_waited = each->waited;
+        }
         break;
     case SCHED_ENGINE_BLOCK:
         mirror->blocked++;
@@ -557,7 +629,7 @@ static size_t client_moves(const struct explorer *explorer, unsigned c, struct s
         moves[n++] = (struct sched_event){.kind = SCHED_JOB_RELEASE,
                                           .client = c,
                                           .job = c,
-                                          .priority = 90 - 10 * c,
+                                          .priority = explorer->world->equals ? 50 : 90 - 10 * c,
                                           .deadline_at = NSEC_MAX};
     else if (!mirror->ended[c])
         n += lane_moves(explorer, c, moves + n);
@@ -583,6 +655,31 @@ static bool visit(struct explorer *explorer)
     return all_returned(explorer);
 }
 
+/* May time pass? Those who ran for a turn and know that an equal waits must leave first, but for batches. */
+static bool may_tick(const struct explorer *explorer)
+{
+    for (unsigned c = 0; c < explorer->world->clients; c++) {
+        const struct mirror_lane *lane = &explorer->mirror.lanes[c];
+
+        if (lane->state == ENGINE_HOLDS && !explorer->mirror.dead[c] && !lane->request.batch &&
+            (lane->asked_to_yield || (lane->turned && lane->ran)))
+            return false;
+    }
+    return explorer->world->equals;
+}
+
+static size_t world_moves(const struct explorer *explorer, struct sched_event moves[])
+{
+    size_t n = 0;
+
+    if (explorer->world->blocks)
+        moves[n++] = (struct sched_event){
+            .kind = explorer->mirror.blocked ? SCHED_ENGINE_UNBLOCK : SCHED_ENGINE_BLOCK, .engine = 0};
+    if (may_tick(explorer))
+        moves[n++] = (struct sched_event){.kind = SCHED_TICK, .at = SCHED_TURN_NS};
+    return n;
+}
+
 static bool expand(struct explorer *explorer, const unsigned char *state)
 {
     struct sched_event moves[MAX_MOVES];
@@ -593,9 +690,8 @@ static bool expand(struct explorer *explorer, const unsigned char *state)
         load(explorer, state);
         if (c < explorer->world->clients)
             n = client_moves(explorer, c, moves);
-        else if (explorer->world->blocks)
-            moves[n++] = (struct sched_event){
-                .kind = explorer->mirror.blocked ? SCHED_ENGINE_UNBLOCK : SCHED_ENGINE_BLOCK, .engine = 0};
+        else
+            n = world_moves(explorer, moves);
         for (size_t i = 0; i < n; i++) {
             load(explorer, state);
             if (!play(explorer, &moves[i]) || !visit(explorer))

@@ -24,8 +24,10 @@ struct world {
     unsigned cpu_cluster[WORLD_MAX_CLIENTS];
     struct world_request menu[WORLD_MAX_MENU];
     unsigned n_menu;
-    bool deaths;       /* clients may die at any point, and withdraw token requests */
-    bool blocks;       /* engine 0 may be blocked and unblocked */
+    bool deaths;  /* clients may die at any point, and withdraw token requests */
+    bool blocks;  /* engine 0 may be blocked and unblocked */
+    bool equals;  /* all have priority 50, and time passes: a turn at a time, in which all who hold run */
+    bool bounded; /* equals: nobody waits for longer than the bound of Q6 */
     size_t max_states; /* stop there; 0: only when every reachable state has been seen */
 };
 
@@ -34,7 +36,8 @@ struct world_report {
     unsigned depth; /* of the states reached: every one is this many moves or fewer from the start */
     bool complete;  /* every reachable state was seen, so the interleavings may be of any length */
     size_t grants, yields, turns, tokens, donations, parked, effs, groups_waited;
-    char broken[200]; /* the rule that was broken and how; empty: none */
+    unsigned most_waited; /* equals: turns */
+    char broken[200];     /* the rule that was broken and how; empty: none */
 };
 
 /* Names of engines need a core: makes one just for that. */
@@ -48,7 +51,9 @@ struct mirror_lane {
     struct world_request request; /* waits for, or holds (one engine once one_of is granted) */
     uint64_t order;               /* of the request, for FIFO */
     bool asked_to_yield;
-    bool turned; /* told that an equal waits (Q6) */
+    bool turned;     /* told that an equal waits (Q6) */
+    bool ran;        /* equals: a turn, in this hold */
+    unsigned waited; /* equals: turns, since it asked */
     bool has_token, wants_token;
     unsigned gpu;
     bool granted_now, token_now;

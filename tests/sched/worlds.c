@@ -32,6 +32,21 @@ struct world engines_world(enum sched_profile_id profile)
     };
 }
 
+/* One GPU: engines 0 = gpu0, 1 = its copies, 2 = bus. The menu: a kernel; a copy, or a batch over everything. */
+struct world equals_world(unsigned kind)
+{
+    struct world world = engines_world(PROFILE_PRIORITY);
+
+    world.config.gpus = 1;
+    world.equals = true;
+    world.bounded = kind < 3;
+    world.menu[1] = (struct world_request){set_of(2 | 4), false, false};
+    if (kind == 3)
+        world.menu[1] = (struct world_request){set_of(1 | 2 | 4), false, true};
+    world.n_menu = kind == 1 ? 1 : 2;
+    return world;
+}
+
 struct world tokens_world(enum sched_lock_id lock, unsigned clients, unsigned gpus, unsigned rho, unsigned c)
 {
     return (struct world){

@@ -7,6 +7,7 @@
 #include "layer/graph/worker.h"
 #include "layer/layer.h"
 #include "layer/objects.h"
+#include "wire/lease_word.h"
 
 #define GRANT_POLL_NS                                                                                        \
     (50 * NSEC_PER_MS) /* how often a worker that waits for a grant looks whether the process ends */
@@ -39,16 +40,22 @@ struct engine *engine_other_way(struct engine *engine)
 
 /* --- the hold --- */
 
-bool engine_yield_asked(const struct engine *engine)
+bool engine_border_asked(const struct engine *engine)
 {
-    return engine->lease && lease_yield_asked(engine->lease);
+    if (!engine->lease)
+        return false;
+    if (lease_yield_asked(engine->lease))
+        return true;
+    return lease_turn_asked(engine->lease) &&
+           clock_now() - atomic_load_explicit(&engine->held_at, memory_order_relaxed) >= LEASE_TURN_NS;
 }
 
 /* Under the lock. */
 static void hold(struct engine *engine, bool held)
 {
     engine->held = held;
-    engine->turn_at = 0;
+    if (held)
+        atomic_store_explicit(&engine->held_at, clock_now(), memory_order_relaxed);
 }
 
 /*
@@ -83,18 +90,9 @@ static void come_in(struct engine *engine, int64_t ns)
  * Under the lock: may one more come in? Not when asked to yield, nor when our turn is over. Only equals take turns: to leave
  * for somebody less urgent would let a piece of theirs in before each command of a full pipeline, and no analysis counts that.
  */
-static bool open_to_more(struct engine *engine, int64_t ns)
+static bool open_to_more(const struct engine *engine, int64_t ns)
 {
-    baton_nsec now_at;
-
-    if (!engine->held || !has_room(engine, ns) || engine_yield_asked(engine))
-        return false;
-    if (engine->users == 0 || !engine->lease || !lease_turn_asked(engine->lease))
-        return true;
-    now_at = clock_now();
-    if (!engine->turn_at)
-        engine->turn_at = now_at;
-    return now_at - engine->turn_at < ENGINE_TURN_NS;
+    return engine->held && has_room(engine, ns) && !engine_border_asked(engine);
 }
 
 static void settle(struct engine *engine, bool wait);

@@ -3,8 +3,8 @@
  * it directly and that are still in flight. Queued commands are its worker's (worker.h).
  *
  * The lease is held by the process as a whole; `users` counts who is on the engine. When the daemon asks to yield, nobody
- * new enters; the last to leave gives the lease back. The same when somebody no less urgent has waited for ENGINE_TURN_NS:
- * a program that keeps its pipeline full never leaves by itself, and its equals would wait for ever.
+ * new enters; the last to leave gives the lease back. The same when an equal waits and the hold has lasted for a turn (LEASE_TURN_NS): a
+ * program that keeps its pipeline full never leaves by itself, and its equals would wait for ever.
  *
  * Whoever enters says how long its command is predicted to run. A program of the plan has no more in the driver than the plan counts, from all its threads
  * together: who does not fit waits, or asks the worker.
@@ -28,7 +28,6 @@ struct device_record;
 enum { ENGINE_FLIGHT = 256 };
 
 #define ENGINE_PIECE_NS (500 * NSEC_PER_US) /* about how long a piece of a kernel runs */
-#define ENGINE_TURN_NS  (5 * NSEC_PER_MS)   /* how long commands may follow each other while equals wait */
 
 #define ENGINE_NO_RANK INT_MAX
 
@@ -55,7 +54,7 @@ struct engine {
     bool held, asking;
     unsigned n_ahead; /* commands of those users, and what they are predicted to take */
     int64_t ahead_ns;
-    baton_nsec turn_at; /* when it was first seen that an equal waits for this hold to end; 0: not yet */
+    atomic_llong held_at; /* when this hold began: a turn is counted from there; readable without the lock */
     struct engine_flight flight[ENGINE_FLIGHT]; /* ring of direct commands */
     unsigned flight_first, flight_n;
     bool flight_ordered;    /* all of one in-order queue: the newest is complete only if all are */
@@ -97,11 +96,9 @@ void engine_leave(struct engine *engine, int64_t ns);
 /* How much a program may have in the driver, by prediction. */
 int64_t engine_most_in_flight(void);
 
-/*
- * Between two pieces, with nothing of this thread in flight any more when it answers true: gives way if asked and waits
- * for its turn again. engine_yield_asked() is the one atomic load that decides whether to drain first.
- */
-bool engine_yield_asked(const struct engine *engine);
+/* Is it to be left at the next border, because the daemon asks to yield or the turn is over? One atomic load where nobody waits. */
+bool engine_border_asked(const struct engine *engine);
+/* Between two pieces, with nothing of this thread in flight any more: gives way and waits until it may go on. */
 void engine_give_way(struct engine *engine);
 
 /*

@@ -187,7 +187,7 @@ static void end_piece(struct issue_pipe *pipe, cl_event *event, size_t items)
 void issue_pipe_turn(struct issue_pipe *pipe)
 {
     end_piece(pipe, &pipe->last, pipe->last_items);
-    if (pipe->command->leased && engine_yield_asked(pipe->engine)) {
+    if (pipe->command->leased && engine_border_asked(pipe->engine)) {
         if (pipe->command->driver_event)
             target.clWaitForEvents(1, &pipe->command->driver_event);
         engine_give_way(pipe->engine);
