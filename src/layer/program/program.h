@@ -30,8 +30,9 @@ bool program_decided(struct program_record *program, baton_nsec until_at);
 const struct translate_kernel *program_sliceable(struct program_record *program, const char *kernel,
                                                  enum session_counter *ret_reason);
 
-/* The twin's handle, once program_sliceable() has answered. */
+/* The twin's handle, once program_sliceable() has answered, and what the driver has compiled of that kernel; may be NULL. */
 cl_program program_sliced(struct program_record *program);
+struct variants *program_variants(struct program_record *program, const struct translate_kernel *kernel);
 
 /* At exit: no build begins any more; waits for the one under way. */
 void program_stop(void);

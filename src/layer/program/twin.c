@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "layer/graph/variant.h"
 #include "layer/layer.h"
 #include "layer/spread/spread.h"
 
@@ -222,6 +223,7 @@ static void make(struct program_record *program)
     program->has_result = has;
     if (has)
         program->result = result;
+    program->variants = twin ? variants_new(result.n_kernels) : NULL;
     last = atomic_fetch_sub_explicit(&program->refs, 1, memory_order_acq_rel) == 1;
     pthread_cond_broadcast(&twin_changed);
     pthread_mutex_unlock(&twin_lock);
@@ -362,6 +364,11 @@ cl_program program_sliced(struct program_record *program)
     return program->twin;
 }
 
+struct variants *program_variants(struct program_record *program, const struct translate_kernel *kernel)
+{
+    return program->variants ? &program->variants[kernel - program->result.kernels] : NULL;
+}
+
 bool twin_let_go(struct program_record *program)
 {
     bool last;
@@ -382,6 +389,8 @@ void twin_done(struct program_record *program)
 {
     if (program->twin)
         target.clReleaseProgram(program->twin);
+    variants_free(program->variants, program->has_result ? program->result.n_kernels : 0);
+    program->variants = NULL;
     if (program->has_result)
         translate_result_done(&program->result);
     twin_texts_free(program->texts, program->n_parts);

@@ -41,7 +41,8 @@ struct program_record {
     cl_program twin; /* a reference of ours */
     struct translate_result result;
     bool has_result;
-    struct twin_text *texts; /* owned: of the parts of a linked twin, n_parts of them */
+    struct variants *variants; /* owned: one per kernel of the result; NULL: no memory, or no twin */
+    struct twin_text *texts;   /* owned: of the parts of a linked twin, n_parts of them */
     enum session_counter why_whole;
     struct program_record *next_queued;
     cl_device_id device;      /* that it is rewritten for */
