@@ -1,5 +1,6 @@
 #include "layer/program/handed_out.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,31 @@
 #include "translate/record.h"
 
 enum { MAX_DEVICES = 64 };
+
+static char mark[32]; /* written once */
+static pthread_once_t mark_once = PTHREAD_ONCE_INIT;
+
+bool handed_out_wanted(void)
+{
+    return settings.slice != SETTING_OFF || settings.gpus != SETTING_OFF;
+}
+
+static void make_mark(void)
+{
+    bool marks = settings.binaries != SETTING_BINARIES_KEEP && handed_out_wanted();
+    char *folder = marks ? cache_folder() : NULL;
+    char digits[CACHE_MARK];
+
+    if (folder && cache_mark(folder, digits) == 0)
+        (void)snprintf(mark, sizeof mark, " baton-%s", digits);
+    free(folder);
+}
+
+const char *handed_out_mark(void)
+{
+    pthread_once(&mark_once, make_mark);
+    return mark;
+}
 
 static void key_of(const unsigned char *binary, size_t length, char ret_key[HASH_TEXT])
 {
@@ -31,7 +57,9 @@ void handed_out_remember(const struct program_record *program, unsigned char *co
     struct record_writer writer;
     char *folder = NULL;
 
+    /* Which files were included is known only if it was noted when they were read. */
     if (!program->source || program->n_headers || program->linked || program->mode != TRANSLATE_BUILD ||
+        (!program->files && twin_includes(program)) ||
         target.clGetProgramInfo(program->handle, CL_PROGRAM_BINARY_SIZES, sizeof sizes, sizes, NULL) !=
             CL_SUCCESS)
         return;
@@ -71,8 +99,29 @@ static uint8_t *look_up(const unsigned char *binary, size_t length, size_t *ret_
         free(bytes);
         bytes = NULL;
     }
+    if (bytes)
+        cache_touch(folder, key);
     free(folder);
     return bytes;
+}
+
+bool handed_out_refuses(const unsigned char *const binaries[], const size_t lengths[], size_t n,
+                        cl_int *ret_status)
+{
+    bool refuses = false;
+
+    if (settings.binaries != SETTING_BINARIES_REFUSE || !handed_out_mark()[0])
+        return false; /* without a folder nothing is known, and the next build would be refused as well */
+    for (size_t i = 0; i < n; i++) {
+        size_t size;
+        uint8_t *known = look_up(binaries[i], lengths[i], &size);
+
+        refuses = refuses || !known;
+        if (ret_status)
+            ret_status[i] = known ? CL_SUCCESS : CL_INVALID_BINARY;
+        free(known);
+    }
+    return refuses;
 }
 
 static void take(struct program_record *program, const uint8_t *bytes, size_t n)

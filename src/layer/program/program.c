@@ -133,14 +133,23 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBinary(cl_context c
                                                                     const unsigned char **binaries,
                                                                     cl_int *ret_status, cl_int *ret_code)
 {
+    cl_int code = CL_SUCCESS;
     cl_program handle =
-        target.clCreateProgramWithBinary(context, n, devices, lengths, binaries, ret_status, ret_code);
-    struct program_record *record = note(handle, context);
+        target.clCreateProgramWithBinary(context, n, devices, lengths, binaries, ret_status, &code);
+    struct program_record *record;
 
+    if (handle && !layer_off() && handed_out_refuses(binaries, lengths, n, ret_status)) {
+        target.clReleaseProgram(handle);
+        handle = NULL;
+        code = CL_INVALID_BINARY;
+    }
+    if (ret_code)
+        *ret_code = code;
+    record = note(handle, context);
     if (!record)
         return handle;
     record->why_whole = COUNTER_UNSLICED_BINARY;
-    if (layer_slicing() || spread_enabled())
+    if (handed_out_wanted())
         handed_out_find(record, binaries, lengths, n);
     return handle;
 }
@@ -323,7 +332,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetProgramInfo(cl_program handle, cl_pro
     struct program_record *record;
 
     if (code != CL_SUCCESS || name != CL_PROGRAM_BINARIES || !ret_value || layer_off() ||
-        (!layer_slicing() && !spread_enabled()) || !(record = program_find(handle)))
+        !handed_out_wanted() || !(record = program_find(handle)))
         return code;
     handed_out_remember(record, ret_value, room / sizeof(unsigned char *));
     program_unref(record);

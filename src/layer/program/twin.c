@@ -7,6 +7,7 @@
 
 #include "layer/graph/variant.h"
 #include "layer/layer.h"
+#include "layer/program/handed_out.h"
 #include "layer/spread/spread.h"
 
 pthread_mutex_t twin_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -253,7 +254,7 @@ static void *run_builder(void *unused)
     return NULL;
 }
 
-static bool includes(const struct program_record *program)
+bool twin_includes(const struct program_record *program)
 {
     bool found = program->source && memmem(program->source, program->length, "include", strlen("include"));
 
@@ -279,8 +280,8 @@ void twin_note_files(struct program_record *program)
     struct translate_result result;
     char *files = NULL;
 
-    if ((!layer_slicing() && !spread_enabled()) || program->handed_out || program->lacks_header ||
-        !includes(program) || !first_device(program))
+    if ((!layer_slicing() && !spread_enabled() && !handed_out_wanted()) || program->handed_out ||
+        program->lacks_header || !twin_includes(program) || !first_device(program))
         return;
     if (rewrite(program, program->device, program->mode, &result) >= 0) {
         files = result.files;

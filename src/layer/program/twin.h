@@ -28,7 +28,8 @@ struct program_record {
     size_t length;
     char *options; /* owned; of the latest build, compile or link */
     enum translate_mode mode;
-    bool built, linked, handed_out;
+    bool built, linked;
+    bool handed_out; /* a binary, but its source is known */
     struct translate_header *headers; /* owned, with their names and texts: given to the latest compile */
     size_t n_headers;
     char *files;       /* owned: translate_result.files as of the build; NULL: none are included */
@@ -65,6 +66,9 @@ bool twin_let_go(struct program_record *program);
  * has changed or the working folder is another; one that would include something else is not made.
  */
 void twin_note_files(struct program_record *program);
+
+/* May its text include others? */
+bool twin_includes(const struct program_record *program);
 
 /* Drops the twin, with the record. */
 void twin_done(struct program_record *program);
