@@ -43,6 +43,7 @@ enum report_kind {
     REPORT_VERDICT,   /* name: task, detail: VERDICT_*, reason, other: culprit, response, limit, cost */
     REPORT_PLANNED,   /* cost: the running set was planned again */
     REPORT_UNPLANNED, /* reason, cost, other: culprit: it could not be; the plan stays */
+    REPORT_NOTICE,    /* peer, name, detail: enum notice, other: kernel, more: what is known of it */
     REPORT_KINDS,
 };
 
@@ -50,7 +51,7 @@ struct server_report {
     enum report_kind kind;
     unsigned peer; /* slot */
     uint64_t detail, count;
-    const char *name, *other; /* borrowed until the call returns */
+    const char *name, *other, *more; /* borrowed until the call returns */
     enum reason reason;
     baton_nsec response, limit, cost;
 };

@@ -88,7 +88,10 @@ struct kernel_record {
     } * idle, *idle_sliced; /* objects of our own to issue on; of the program, of its rewritten twin */
     atomic_llong item_ns;   /* measured nanoseconds per work-item, x 2^20; 0: unknown */
     atomic_uint n_measured;
-    atomic_int why_whole;   /* enum session_counter, when it is not cut */
+    atomic_int why_whole;           /* enum session_counter, when it is not cut */
+    const char *_Atomic why_detail; /* the program's, or a constant */
+    atomic_int noticed; /* the counter that was last said of it, and its number with the session; 0: none */
+    atomic_int notice;
     atomic_int slice_state; /* enum launch_state, decided once (launch.c) */
     const struct translate_kernel
         *_Atomic about; /* the program's; set: every launch runs the rewritten kernel */

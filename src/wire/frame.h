@@ -19,8 +19,9 @@
 #define HELLO_TASK     4u /* the name is that of a task */
 #define HELLO_REALTIME 8u /* has a period or deadline, or a real-time priority with Linux */
 
-#define WELCOME_JOBS 1u /* report where jobs begin and end */
-#define WELCOME_BUS  2u /* a copy holds its device's bus, whatever its direction (docs/protocols.md Q4) */
+#define WELCOME_JOBS    1u /* report where jobs begin and end */
+#define WELCOME_BUS     2u /* a copy holds its device's bus, whatever its direction (docs/protocols.md Q4) */
+#define WELCOME_NOTICES 4u /* NOTICE is understood */
 
 #define PLAN_SLICING  1u
 #define PLAN_ADAPTIVE 2u
@@ -52,6 +53,7 @@ enum query_what {
     QUERY_DEPARTED,  /* index: clients that have left, ABOUT_CLIENT */
     QUERY_TASK,      /* index: ABOUT_TASK */
     QUERY_ADMISSION, /* ABOUT_ADMISSION */
+    QUERY_NOTICE,    /* index: a slot, cursor: which of that client's notices, ABOUT_NOTICE */
 };
 
 /* What becomes of a task that the running set does not bear. */

@@ -169,21 +169,62 @@ bool launch_direct(const struct command *draft)
     return predicted >= 0 && predicted <= piece_ns();
 }
 
+/* Counts a launch that is not cut, and says why: once per kernel and reason, with a name and what helps. */
+static void count_whole(struct kernel_record *kernel, enum session_counter counter)
+{
+    struct session *session = layer_session();
+    const char *detail = atomic_load(&kernel->why_detail);
+    bool known = atomic_load(&kernel->noticed) == (int)counter;
+
+    launch_count(counter, 1);
+    if (!session || counter == COUNTER_UNSLICED_SMALL || counter == COUNTER_UNSLICED_OFF)
+        return;
+    if (known) {
+        session_notice_again(session, atomic_load(&kernel->notice));
+        return;
+    }
+    atomic_store(&kernel->notice, session_notice(session, (enum notice)(counter - COUNTER_UNSLICED_BINARY),
+                                                 kernel->name, detail ? detail : ""));
+    atomic_store(&kernel->noticed, (int)counter);
+}
+
+_Static_assert(COUNTER_UNSLICED_OTHER - COUNTER_UNSLICED_BINARY == NOTICE_OTHER - NOTICE_BINARY,
+               "both follow wire/notice.def");
+
+/* Too long for a piece, also for the plan's. */
+static bool is_long(int64_t predicted)
+{
+    int64_t limit = layer_piece() > piece_ns() ? layer_piece() : piece_ns();
+
+    return predicted > limit;
+}
+
+/* Of a launch that would be cut if it had the groups. */
+static enum session_counter why_as_one(const struct command *command)
+{
+    const struct command_launch *launch = &command->u.launch;
+    int64_t predicted = launch_predict(launch->kernel, launch_items(launch));
+
+    return settings.slice <= 0 && is_long(predicted) ? COUNTER_UNSLICED_FEW : COUNTER_UNSLICED_SMALL;
+}
+
 enum session_counter launch_why_whole(const struct command *command)
 {
     const struct kernel_record *kernel = command->u.launch.kernel;
 
-    if (!layer_slicing() || command->kind == COMMAND_TASK)
+    if (!layer_slicing())
         return COUNTER_UNSLICED_OFF;
+    if (command->kind == COMMAND_TASK)
+        return why_as_one(command);
     if (atomic_load(&kernel->slice_state) == LAUNCH_WHOLE)
         return (enum session_counter)atomic_load(&kernel->why_whole);
-    return COUNTER_UNSLICED_SMALL;
+    return why_as_one(command);
 }
 
 void launch_count_direct(const struct command *draft)
 {
     launch_count(COUNTER_KERNEL_LAUNCHES, 1);
-    launch_count(launch_why_whole(draft), 1);
+    count_whole(draft->u.launch.kernel, launch_why_whole(draft));
 }
 
 /* The offsets are the kernel's own affair in a rewritten launch, so the driver does not look at them. */
@@ -280,22 +321,30 @@ static bool plan_cut(struct command *command, struct launch_cut *ret_cut)
 {
     struct command_launch *launch = &command->u.launch;
     struct kernel_record *kernel = launch->kernel;
-    enum session_counter reason = COUNTER_UNSLICED_OTHER;
     const struct translate_kernel *about;
+    struct program_reason reason;
     cl_uint units = command->queue->device->units;
     int64_t predicted;
     bool small;
 
     if (command->kind == COMMAND_TASK || (!layer_slicing() && stays_compiled(command))) {
-        launch_count(COUNTER_UNSLICED_OFF, 1);
+        count_whole(kernel, launch_why_whole(command));
         return false;
     }
     about = program_sliceable(kernel->program, kernel->name, &reason);
-    atomic_store(&kernel->why_whole, (int)reason);
+    atomic_store(&kernel->why_whole, (int)reason.counter);
+    atomic_store(&kernel->why_detail, reason.detail);
     atomic_store_explicit(&kernel->about, about, memory_order_release);
     atomic_store(&kernel->slice_state, about ? LAUNCH_CUTS : LAUNCH_WHOLE);
-    if (!about || !launch_geometry(launch, about, ret_cut)) {
-        launch_count(reason, 1);
+    if (about && !launch_geometry(launch, about, ret_cut)) {
+        reason = (struct program_reason){
+            COUNTER_UNSLICED_SHAPE, launch->has_local ? "the local size does not divide the global one"
+                                                      : "it has no local size, and the kernel can see it"};
+        atomic_store(&kernel->why_detail, reason.detail);
+        about = NULL;
+    }
+    if (!about) {
+        count_whole(kernel, reason.counter);
         return false;
     }
     ret_cut->variants = program_variants(kernel->program, about);
@@ -306,7 +355,7 @@ static bool plan_cut(struct command *command, struct launch_cut *ret_cut)
     small = ret_cut->n_groups <= ret_cut->least ||
             (ret_cut->by_time && predicted >= 0 && predicted <= piece_ns());
     if (small && variant_allows_one(ret_cut->variants, command->queue->device, ret_cut)) {
-        launch_count(COUNTER_UNSLICED_SMALL, 1);
+        count_whole(kernel, why_as_one(command));
         return false;
     }
     ret_cut->step = small ? ret_cut->n_groups : ret_cut->least;
@@ -423,6 +472,7 @@ cl_int launch_issue(struct issue_pipe *pipe, struct command *command)
         return issue_as_one(command);
     if (issue_in_pieces(pipe, command, &cut, &code))
         return code;
-    launch_count(COUNTER_UNSLICED_OTHER, 1);
+    atomic_store(&command->u.launch.kernel->why_detail, "the driver takes no piece of it");
+    count_whole(command->u.launch.kernel, COUNTER_UNSLICED_OTHER);
     return issue_as_one(command);
 }

@@ -1,5 +1,6 @@
 #include "layer/program/program.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,6 +104,12 @@ static struct program_record *note(cl_program handle, cl_context context)
     return record;
 }
 
+static void not_from_source(struct program_record *record, const char *what)
+{
+    record->why_whole = COUNTER_UNSLICED_BINARY;
+    (void)snprintf(record->why_detail, sizeof record->why_detail, "%s", what);
+}
+
 CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithSource(cl_context context, cl_uint n,
                                                                     const char **strings,
                                                                     const size_t *lengths, cl_int *ret_code)
@@ -148,7 +155,7 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBinary(cl_context c
     record = note(handle, context);
     if (!record)
         return handle;
-    record->why_whole = COUNTER_UNSLICED_BINARY;
+    not_from_source(record, "a binary");
     if (handed_out_wanted())
         handed_out_find(record, binaries, lengths, n);
     return handle;
@@ -161,7 +168,7 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithIL(cl_context conte
     struct program_record *record = note(handle, context);
 
     if (record)
-        record->why_whole = COUNTER_UNSLICED_BINARY;
+        not_from_source(record, "an intermediate language");
     return handle;
 }
 
@@ -174,7 +181,7 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBuiltInKernels(cl_c
     struct program_record *record = note(handle, context);
 
     if (record)
-        record->why_whole = COUNTER_UNSLICED_BINARY;
+        not_from_source(record, "kernels of the driver");
     return handle;
 }
 
@@ -198,6 +205,7 @@ static struct program_record *begin_build(cl_program handle, enum translate_mode
             return old;
         atomic_store(&record->app_refs, atomic_load(&old->app_refs));
         record->why_whole = old->why_whole;
+        memcpy(record->why_detail, old->why_detail, sizeof record->why_detail);
         record->handed_out = old->handed_out;
         record->length = old->length;
         record->source = old->source ? program_text_copy(old->source, old->length) : NULL;

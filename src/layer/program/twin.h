@@ -29,7 +29,7 @@ struct program_record {
     char *options; /* owned; of the latest build, compile or link */
     enum translate_mode mode;
     bool built, linked;
-    bool handed_out; /* a binary, but its source is known */
+    bool handed_out;                  /* a binary, but its source is known */
     struct translate_header *headers; /* owned, with their names and texts: given to the latest compile */
     size_t n_headers;
     char *files;       /* owned: translate_result.files as of the build; NULL: none are included */
@@ -45,6 +45,7 @@ struct program_record {
     struct variants *variants; /* owned: one per kernel of the result; NULL: no memory, or no twin */
     struct twin_text *texts;   /* owned: of the parts of a linked twin, n_parts of them */
     enum session_counter why_whole;
+    char why_detail[160]; /* what the translator or the driver said of it */
     struct program_record *next_queued;
     cl_device_id device;      /* that it is rewritten for */
     bool building, abandoned; /* the builder uses the context; nobody but the builder holds the record */
