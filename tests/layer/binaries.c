@@ -1,7 +1,8 @@
 /*
  * A program that keeps its compiled kernels, as frameworks do.
- * usage: binaries FOLDER versioned|naive [stubborn]
+ * usage: binaries FOLDER versioned|naive|linked [stubborn]
  *   versioned  what it keeps is named after the driver's version, as pyopencl, OpenCV and hashcat do; naive: it is not
+ *   linked     as versioned, but compiled with a header and linked, as hashcat does
  *   stubborn   a binary that is refused is the end of it; otherwise it builds from source
  * Prints how it came by its kernel (built, loaded, refused) and what that computed, or the failure. Two devices of the context get a
  * binary each, and both statuses are checked against the call's code.
@@ -21,6 +22,24 @@ static char path[1200];
 
 static const char source[] = "kernel void scale(global int *a, int factor)\n"
                              "{ size_t i = get_global_id(0); a[i] = a[i] * factor + 1; }\n";
+
+/* From an object that was compiled with a header. NULL: a call failed. */
+static cl_program link_it(void)
+{
+    const char *header = "#define ONE 1\n",
+               *text = "#include \"one.h\"\n"
+                       "kernel void scale(global int *a, int factor)\n"
+                       "{ size_t i = get_global_id(0); a[i] = a[i] * factor + ONE; }\n",
+               *name = "one.h";
+    cl_program one = clCreateProgramWithSource(context, 1, &header, NULL, NULL);
+    cl_program part = clCreateProgramWithSource(context, 1, &text, NULL, NULL), linked = NULL;
+
+    if (clCompileProgram(part, n_devices, devices, "", 1, &one, &name, NULL, NULL) == CL_SUCCESS)
+        linked = clLinkProgram(context, n_devices, devices, "", 1, &part, NULL, NULL, NULL);
+    clReleaseProgram(one);
+    clReleaseProgram(part);
+    return linked;
+}
 
 static void name_file(const char *folder, int versioned)
 {
@@ -106,14 +125,19 @@ int main(int argc, char **argv)
         return 3;
     n_devices = n_devices < 2 ? n_devices : 2;
     context = clCreateContext(NULL, n_devices, devices, NULL, NULL, NULL);
-    name_file(argv[1], !strcmp(argv[2], "versioned"));
+    name_file(argv[1], strcmp(argv[2], "naive") != 0);
     program = load(&code);
     printf("%s\n", program ? "loaded" : code ? "refused" : "built");
     if (!program && code && argc > 3)
         return 2;
-    if (!program)
-        program = clCreateProgramWithSource(context, 1, &text, NULL, NULL);
-    code = clBuildProgram(program, n_devices, devices, "", NULL, NULL);
+    if (!program && !strcmp(argv[2], "linked")) {
+        program = link_it();
+        code = program ? CL_SUCCESS : CL_LINK_PROGRAM_FAILURE;
+    } else {
+        if (!program)
+            program = clCreateProgramWithSource(context, 1, &text, NULL, NULL);
+        code = clBuildProgram(program, n_devices, devices, "", NULL, NULL);
+    }
     if (code)
         return 2;
     keep(program);

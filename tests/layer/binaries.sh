@@ -61,6 +61,13 @@ under A=1 -- versioned
 expect "filled without a daemon, loaded with one" loaded cut
 
 fresh
+plain linked
+under A=1 -- linked
+expect "compiled with a header and linked" built cut
+under A=1 -- linked
+expect "the same, the next time" loaded cut
+
+fresh
 under BATON_SLICE=off -- versioned
 plain versioned
 [ "$(head -n 1 "$scratch/out")" = loaded ]

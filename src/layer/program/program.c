@@ -185,6 +185,17 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBuiltInKernels(cl_c
     return handle;
 }
 
+/* Of a binary whose link is known. */
+static void share_parts(struct program_record *record, const struct program_record *old)
+{
+    record->linked = old->linked;
+    record->parts = old->n_parts ? calloc(old->n_parts, sizeof(struct program_record *)) : NULL;
+    for (size_t i = 0; record->parts && i < old->n_parts; i++) {
+        program_keep(old->parts[i]);
+        record->parts[record->n_parts++] = old->parts[i];
+    }
+}
+
 /*
  * A build is about to begin: from now on the handle stands for a program with these options. One that was built before gets a
  * fresh record, since launches that are still queued need the old one's twin. Returns the record to go back to if the driver
@@ -213,6 +224,8 @@ static struct program_record *begin_build(cl_program handle, enum translate_mode
             record->options = strdup(old->options);
         if (old->handed_out && old->files)
             record->files = strdup(old->files);
+        if (old->handed_out)
+            share_parts(record, old);
     }
     if (!record->handed_out) {
         free(record->options);
