@@ -7,6 +7,7 @@
 #include "base/nsec.h"
 #include "cli/command.h"
 #include "cli/monitor.h"
+#include "cli/notices.h"
 #include "cli/task_words.h"
 #include "wire/lease_word.h"
 #include "wire/page.h"
@@ -152,11 +153,6 @@ static void print_client(const struct frame_about_client *about)
                (unsigned long long)about->counters[PAGE_COUNTER_MISSES],
                ms(about->counters[PAGE_COUNTER_RESPONSE_NS]) / (double)jobs);
     printf("\n");
-    for (unsigned i = 0; i < PAGE_COUNTER_N; i++) {
-        if (strncmp(page_counter_names[i], "unsliced:", 9) == 0 && about->counters[i])
-            printf("       %llu launches ran whole: %s\n", (unsigned long long)about->counters[i],
-                   page_counter_names[i] + 9);
-    }
 }
 
 static void print_admission(const struct frame_about_admission *about)
@@ -257,11 +253,15 @@ static void show_engine(struct status *status, const struct frame *frame, json_t
 
 static void show_client(struct status *status, const struct frame *frame, json_t *list)
 {
-    (void)status;
-    if (list)
-        (void)json_array_append_new(list, client_json(&frame->about_client));
-    else
+    json_t *client = list ? client_json(&frame->about_client) : NULL;
+
+    if (client) {
+        (void)json_object_set_new(client, "notices", notices_json(&status->monitor, &frame->about_client));
+        (void)json_array_append_new(list, client);
+    } else if (!list) {
         print_client(&frame->about_client);
+        (void)notices_print(&status->monitor, &frame->about_client);
+    }
 }
 
 static void show_task(struct status *status, const struct frame *frame, json_t *list)

@@ -11,8 +11,10 @@
 #include "base/draft.h"
 #include "cli/command.h"
 #include "cli/monitor.h"
+#include "cli/notices.h"
 #include "cli/task_words.h"
 #include "report/trace.h"
+#include "wire/notice.h"
 
 #define GROUP_ENGINES 1u  /* one row per engine */
 #define GROUP_PLANNER 2u  /* what batond asked the planner */
@@ -38,9 +40,29 @@ struct recording {
     uint32_t n_engines;
     char tasks[MAX_TASKS][65];
     uint32_t n_tasks;
+    struct frame_about_notice *notices;
+    size_t n_notices;
 };
 
 /* ---- collecting ---- */
+
+/* What the client in that slot should be told about. */
+static int read_notices(struct recording *recording, uint32_t slot)
+{
+    struct frame_about_notice about;
+    int result;
+
+    for (uint64_t i = 0; (result = notices_ask(&recording->monitor, slot, i, &about)) == 0; i++) {
+        struct frame_about_notice *more =
+            realloc(recording->notices, (recording->n_notices + 1) * sizeof *more);
+
+        if (!more)
+            return -ENOMEM;
+        recording->notices = more;
+        recording->notices[recording->n_notices++] = about;
+    }
+    return result < 0 ? result : 0;
+}
 
 static int add_record(struct recording *recording, const struct trace_record *record)
 {
@@ -147,6 +169,8 @@ static int read_clients(struct recording *recording, enum query_what what)
         result = add_client(recording, &frame.about_client);
         if (!result && what == QUERY_CLIENT)
             result = read_ring(recording, QUERY_RUNS, frame.about_client.next - 1);
+        if (!result && what == QUERY_CLIENT)
+            result = read_notices(recording, frame.about_client.next - 1);
         if (result)
             return result;
         index = frame.about_client.next;
@@ -271,6 +295,17 @@ static void write_record(const struct recording *recording, struct trace_writer 
     }
 }
 
+/* A mark on the client's row of jobs, where the daemon heard of it first. */
+static void write_notice(const struct recording *recording, struct trace_writer *writer,
+                         const struct frame_about_notice *about)
+{
+    char text[640];
+
+    notice_line((enum notice)about->notice, about->kernel, about->detail, text, sizeof text);
+    trace_mark(writer, GROUP_CLIENTS + about->client, JOBS_ROW, TRACE_NOTICE,
+               name_of(recording, about->client), text, (baton_nsec)about->at);
+}
+
 static int write_file(const struct recording *recording, const char *path)
 {
     struct trace_writer writer;
@@ -283,6 +318,8 @@ static int write_file(const struct recording *recording, const char *path)
     write_rows(recording, &writer);
     for (size_t i = 0; i < recording->n; i++)
         write_record(recording, &writer, i);
+    for (size_t i = 0; i < recording->n_notices; i++)
+        write_notice(recording, &writer, &recording->notices[i]);
     trace_end(&writer);
     return draft_finish(&draft, path, 0);
 }
@@ -313,6 +350,7 @@ static int run(const struct cli_args *args)
     }
     free(recording.records);
     free(recording.clients);
+    free(recording.notices);
     return result;
 }
 

@@ -23,6 +23,7 @@
 
 #include "base/nsec.h"
 #include "client/settings.h"
+#include "wire/notice.h"
 
 struct session;
 struct lease;
@@ -108,6 +109,14 @@ enum session_counter {
 /* Adds to a counter; one relaxed atomic addition. */
 void session_count(struct session *session, enum session_counter counter, uint64_t n);
 uint64_t session_counter(const struct session *session, enum session_counter counter);
+
+/*
+ * Something that the user should know (wire/notice.h) about the kernel of that name ("": about the program), for `--stats` and, once, for the daemon.
+ * detail: what is known besides, "": nothing. The answer is its number for session_notice_again(), which counts one more launch
+ * of the kind; -1: there are too many to keep.
+ */
+int session_notice(struct session *session, enum notice notice, const char *kernel, const char *detail);
+void session_notice_again(struct session *session, int number);
 
 /*
  * Jobs (client/jobs.h). Explicit ones, said by the program itself, switch the inferred ones of the layer off for good. Instants are

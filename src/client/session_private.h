@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "client/jobs.h"
@@ -17,6 +18,7 @@
 #include "client/standing.h"
 
 #define SESSION_THREADS 16
+#define SESSION_NOTICES 32
 
 struct lease {
     struct session *session;
@@ -65,7 +67,19 @@ struct session {
     bool explicit_jobs;
     _Atomic uint32_t job_number;
     _Atomic uint64_t counters[COUNTER_N];
+    struct session_notice {
+        struct frame_notice said;
+        _Atomic uint64_t launches;
+    } notices[SESSION_NOTICES]; /* n_notices of them: session's lock */
+    int n_notices;
+    uint64_t notices_left_out; /* session's lock */
 };
+
+/* Lock held: tells a daemon that wants to know of notice number i. */
+void session_send_notice(struct session *session, int i);
+
+/* The list of notices as JSON, with its key. */
+void session_print_notices(struct session *session, FILE *out);
 
 /* Starts the session's thread: it connects, converses, reconnects and delivers until `stop`. 0 or -EAGAIN. */
 int session_start_thread(struct session *session);

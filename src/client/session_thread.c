@@ -141,6 +141,8 @@ static void introduce(struct session *session)
 
         protocol_send(&session->protocol, &frame);
     }
+    for (int i = 0; i < session->n_notices; i++)
+        session_send_notice(session, i);
     session_flush(session);
     atomic_store(&session->online, true);
     pthread_cond_broadcast(&session->welcomed);

@@ -130,6 +130,18 @@ static int parse_PLACEMENT(const char *text, enum setting_placement *ret_value)
     return -EINVAL;
 }
 
+static int parse_BINARIES(const char *text, enum setting_binaries *ret_value)
+{
+    static const char *const names[] = {"auto", "keep", "refuse"};
+
+    for (int i = SETTING_BINARIES_AUTO; i <= SETTING_BINARIES_REFUSE; i++)
+        if (strcmp(text, names[i]) == 0) {
+            *ret_value = (enum setting_binaries)i;
+            return 0;
+        }
+    return -EINVAL;
+}
+
 /* TEXT fields are arrays, the others scalars. */
 #define ADDRESS_TEXT(settings, identifier)      (settings)->identifier
 #define ADDRESS_FLAG(settings, identifier)      &(settings)->identifier
@@ -139,6 +151,7 @@ static int parse_PLACEMENT(const char *text, enum setting_placement *ret_value)
 #define ADDRESS_BYTES(settings, identifier)     &(settings)->identifier
 #define ADDRESS_GPUS(settings, identifier)      &(settings)->identifier
 #define ADDRESS_PLACEMENT(settings, identifier) &(settings)->identifier
+#define ADDRESS_BINARIES(settings, identifier)  &(settings)->identifier
 
 int settings_set(struct settings *settings, const char *name, const char *text)
 {

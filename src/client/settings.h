@@ -30,6 +30,13 @@ enum setting_placement {
     SETTING_PLACEMENT_ANY,    /* whichever is free when a kernel begins */
 };
 
+/* Values of BINARIES settings: programs from binaries whose source is not known run whole. */
+enum setting_binaries {
+    SETTING_BINARIES_AUTO, /* the driver's version carries a mark, so that caches of binaries are built anew */
+    SETTING_BINARIES_KEEP,   /* as without Baton */
+    SETTING_BINARIES_REFUSE, /* besides the mark: CL_INVALID_BINARY */
+};
+
 struct settings {
 #define SETTING_FIELD_TEXT(identifier)                           char identifier[SETTING_TEXT_SIZE]; /* "": not given */
 #define SETTING_FIELD_FLAG(identifier)                           bool identifier;
@@ -39,6 +46,7 @@ struct settings {
 #define SETTING_FIELD_BYTES(identifier)                          int64_t identifier;
 #define SETTING_FIELD_GPUS(identifier)                           int64_t identifier;
 #define SETTING_FIELD_PLACEMENT(identifier)                      enum setting_placement identifier;
+#define SETTING_FIELD_BINARIES(identifier)                       enum setting_binaries identifier;
 #define SETTING(kind, identifier, option, variable, value, help) SETTING_FIELD_##kind(identifier)
 #include "client/settings.def"
 #undef SETTING

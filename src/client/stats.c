@@ -243,6 +243,7 @@ int session_write_stats(struct session *session, const char *path)
     } else {
         print_jobs(draft.out, &none);
     }
+    session_print_notices(session, draft.out);
     (void)fprintf(draft.out, "}\n");
     return draft_finish(&draft, path, 0);
 }

@@ -235,6 +235,25 @@ static bool runs_of_peer(struct server *server, const struct peer *asks, const s
     return frame->trace.n > 0;
 }
 
+static bool about_notice(struct server *server, const struct peer *asks, const struct frame_query *query,
+                         struct frame *frame)
+{
+    const struct peer *peer = query->index < server->config.clients ? server->peers[query->index] : NULL;
+    const struct peer_notice *notice;
+
+    if (!peer || query->cursor >= peer->n_notices ||
+        (!sees_all(server, asks) && asks->who.uid != peer->who.uid))
+        return false;
+    notice = &peer->notices[query->cursor];
+    frame->type = FRAME_ABOUT_NOTICE;
+    frame->about_notice.client = peer->client;
+    frame->about_notice.notice = notice->said.notice;
+    frame->about_notice.at = (uint64_t)notice->at;
+    memcpy(frame->about_notice.kernel, notice->said.kernel, sizeof frame->about_notice.kernel);
+    memcpy(frame->about_notice.detail, notice->said.detail, sizeof frame->about_notice.detail);
+    return true;
+}
+
 static bool trace(struct server *server, const struct peer *asks, const struct frame_query *query,
                   struct frame *frame)
 {
@@ -284,6 +303,9 @@ void answer_query(struct server *server, struct peer *peer, const struct frame_q
         break;
     case QUERY_DEPARTED:
         found = about_departed(server, query->index, &frame);
+        break;
+    case QUERY_NOTICE:
+        found = about_notice(server, peer, query, &frame);
         break;
     case QUERY_TRACE:
     case QUERY_RUNS:

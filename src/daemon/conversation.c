@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "daemon/observe.h"
+#include "wire/notice.h"
 
 /* Bytes of the character that begins here; 0: none does, or one that steers terminals. */
 static size_t character(const unsigned char *at)
@@ -77,7 +78,8 @@ static int receive_hello(struct server *server, struct peer *peer, const struct 
     frame.welcome.page_size = PAGE_SIZE_BYTES;
     peer->reports_jobs = reports_jobs(server, peer);
     frame.welcome.flags = (peer->reports_jobs ? WELCOME_JOBS : 0) |
-                          (server->profile->buses && server->config.buses ? WELCOME_BUS : 0);
+                          (server->profile->buses && server->config.buses ? WELCOME_BUS : 0) |
+                          WELCOME_NOTICES;
     peer_put(server, peer, &frame);
     admission_hello(server, peer);
     peer_plan(server, peer);
@@ -113,6 +115,28 @@ static void receive_reload(struct server *server, struct peer *peer)
         frame.done.reason = (uint32_t)(result < 0 ? -result : result);
     }
     peer_put(server, peer, &frame);
+}
+
+/* Kept as far as there is room, said once. */
+static int receive_notice(struct server *server, struct peer *peer, const struct frame_notice *frame)
+{
+    struct peer_notice *kept;
+    struct server_report report = {.kind = REPORT_NOTICE, .peer = peer->slot, .detail = frame->notice};
+
+    if (frame->notice >= NOTICE_N)
+        return SERVER_DROP;
+    if (peer->n_notices == PEER_MAX_NOTICES)
+        return 0;
+    kept = &peer->notices[peer->n_notices++];
+    kept->said = *frame;
+    kept->at = server->now_at;
+    make_printable(kept->said.kernel);
+    make_printable(kept->said.detail);
+    report.name = peer->hello.name;
+    report.other = kept->said.kernel;
+    report.more = kept->said.detail;
+    server->host.report(server->host.user, &report);
+    return 0;
 }
 
 static int dispatch_client(struct server *server, struct peer *peer, const struct frame *frame)
@@ -163,6 +187,8 @@ static int dispatch_client(struct server *server, struct peer *peer, const struc
             return SERVER_DROP;
         observe_late(server, peer, &frame->late);
         return 0;
+    case FRAME_NOTICE:
+        return receive_notice(server, peer, &frame->notice);
     case FRAME_PLACE:
         if (frame->place.n > PAGE_LEASES)
             return SERVER_DROP;

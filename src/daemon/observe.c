@@ -94,9 +94,15 @@ static enum model_rule machine_rule(const struct server *server, uint32_t *ret_w
 
 static bool ran_whole(const struct peer *peer)
 {
-    return counter(peer, PAGE_COUNTER_UNSLICED_BINARY) || counter(peer, PAGE_COUNTER_UNSLICED_REWRITE) ||
-           counter(peer, PAGE_COUNTER_UNSLICED_WAITS) || counter(peer, PAGE_COUNTER_UNSLICED_OFF) ||
-           counter(peer, PAGE_COUNTER_UNSLICED_OTHER);
+    static const enum page_counter whole[] = {
+        PAGE_COUNTER_UNSLICED_BINARY, PAGE_COUNTER_UNSLICED_REWRITE,   PAGE_COUNTER_UNSLICED_DRIVER,
+        PAGE_COUNTER_UNSLICED_WAITS,  PAGE_COUNTER_UNSLICED_CONSTRUCT, PAGE_COUNTER_UNSLICED_FEW,
+        PAGE_COUNTER_UNSLICED_SHAPE,  PAGE_COUNTER_UNSLICED_OFF,       PAGE_COUNTER_UNSLICED_OTHER};
+
+    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
+        if (counter(peer, whole[i]))
+            return true;
+    return false;
 }
 
 /* May it run on all the cores that the model gives the programs, and, where others are the devices', on no other? */

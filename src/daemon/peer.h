@@ -14,6 +14,7 @@
 #include "wire/outbox.h"
 
 #define PEER_MAX_THREADS 16
+#define PEER_MAX_NOTICES 32
 #define PEER_GROUPS      PAGE_LEASES /* at once: every one has at least one lease */
 #define SERVER_QUEUE     1024 /* events that follow from decisions; each hold causes at most two at a time */
 
@@ -89,6 +90,11 @@ struct peer {
     bool finished;  /* said goodbye: nothing of it runs */
     uint64_t requests, grants, yields;
     uint32_t overdue;
+    struct peer_notice {
+        struct frame_notice said; /* printable */
+        baton_nsec at;
+    } notices[PEER_MAX_NOTICES];
+    unsigned n_notices;
 };
 
 struct device {

@@ -46,6 +46,7 @@ enum report_kind {
     REPORT_UNPLANNED, /* reason, cost, other: culprit: it could not be; the plan stays */
     REPORT_DIFFERS,   /* difference: between the plan and what runs here; no bound is claimed */
     REPORT_AGREES,    /* the last difference has gone */
+    REPORT_NOTICE,    /* peer, name, detail: enum notice, other: kernel, more: what is known of it */
     REPORT_KINDS,
 };
 
@@ -53,7 +54,7 @@ struct server_report {
     enum report_kind kind;
     unsigned peer; /* slot */
     uint64_t detail, count;
-    const char *name, *other; /* borrowed until the call returns */
+    const char *name, *other, *more; /* borrowed until the call returns */
     enum reason reason;
     baton_nsec response, limit, cost;
     const struct difference *difference; /* borrowed likewise */

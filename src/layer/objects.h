@@ -16,6 +16,8 @@ struct device_record {
     cl_platform_id platform;
     cl_uint units; /* compute units: a piece has at least so many work-groups */
     cl_uint address_bits;
+    size_t
+        wide_grid; /* work-items in a row from which on the driver compiles a kernel anew; 0: it does not */
     bool empty_launches; /* of no work-items are allowed: OpenCL 2.1 */
     bool uneven_groups;  /* the last group of a row may be smaller, if the program was built so: OpenCL 2.0 */
     struct device_clock clock;
@@ -86,8 +88,13 @@ struct kernel_record {
     } * idle, *idle_sliced; /* objects of our own to issue on; of the program, of its rewritten twin */
     atomic_llong item_ns;   /* measured nanoseconds per work-item, x 2^20; 0: unknown */
     atomic_uint n_measured;
-    atomic_int why_whole;   /* enum session_counter, when it is not cut */
+    atomic_int why_whole;           /* enum session_counter, when it is not cut */
+    const char *_Atomic why_detail; /* the program's, or a constant */
+    atomic_int noticed; /* the counter that was last said of it, and its number with the session; 0: none */
+    atomic_int notice;
     atomic_int slice_state; /* enum launch_state, decided once (launch.c) */
+    const struct translate_kernel
+        *_Atomic about; /* the program's; set: every launch runs the rewritten kernel */
 };
 
 extern struct handle_table queues, mems, kernels, programs, events, /* struct command of our handles */

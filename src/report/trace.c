@@ -2,8 +2,9 @@
 
 #include <inttypes.h>
 
-static const char *const names[TRACE_CATEGORIES] = {"running", "queued",  "granted", "release", "done",
-                                                    "miss",    "overrun", "yield",   "inherit", "job"};
+static const char *const names[TRACE_CATEGORIES] = {"running", "queued", "granted", "release",
+                                                    "done",    "miss",   "overrun", "yield",
+                                                    "inherit", "job",    "notice"};
 
 const char *trace_category_name(enum trace_category category)
 {

@@ -24,6 +24,7 @@ enum trace_category {
     TRACE_YIELD,   /* mark: asked to give way */
     TRACE_INHERIT, /* mark: runs with somebody else's priority */
     TRACE_JOB,     /* a job from release to completion, on its task's own row */
+    TRACE_NOTICE,  /* mark: something that the user should know, such as a kernel that cannot be cut */
     TRACE_CATEGORIES,
 };
 

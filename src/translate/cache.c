@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -111,6 +112,56 @@ int cache_write(const char *folder, const char *key, const uint8_t *bytes, size_
     return r;
 }
 
+void cache_touch(const char *folder, const char *key)
+{
+    char *path = joined(folder, key);
+
+    if (path)
+        (void)utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
+    free(path);
+}
+
+static const char mark_name[] = "mark";
+
+static int read_mark(const char *folder, char ret_mark[CACHE_MARK])
+{
+    uint8_t *bytes = NULL;
+    size_t n = 0;
+    int r = cache_read(folder, mark_name, &bytes, &n);
+
+    if (r < 0)
+        return r;
+    r = n == CACHE_MARK - 1 && strspn((const char *)bytes, "0123456789abcdef") == n ? 0 : -EBADMSG;
+    if (!r) {
+        memcpy(ret_mark, bytes, n);
+        ret_mark[n] = 0;
+    }
+    free(bytes);
+    return r;
+}
+
+int cache_mark(const char *folder, char ret_mark[CACHE_MARK])
+{
+    char fresh[CACHE_MARK], *path = joined(folder, mark_name), *temporary = NULL;
+    uint32_t random;
+    int r = read_mark(folder, ret_mark);
+
+    if (r == -EBADMSG && path)
+        (void)unlink(path);
+    if (r && path && getrandom(&random, sizeof random, 0) == (ssize_t)sizeof random &&
+        asprintf(&temporary, "%s/.mark-%ld", folder, (long)getpid()) > 0) {
+        (void)snprintf(fresh, sizeof fresh, "%08x", (unsigned)random);
+        (void)unlink(temporary);
+        if (write_file(temporary, (const uint8_t *)fresh, CACHE_MARK - 1) == 0)
+            (void)link(temporary, path); /* one that was made meanwhile stays */
+        (void)unlink(temporary);
+        free(temporary);
+        r = read_mark(folder, ret_mark);
+    }
+    free(path);
+    return r;
+}
+
 struct aged {
     struct timespec at;
     char *name;
@@ -140,7 +191,8 @@ void cache_prune(const char *folder, size_t most)
         if (!more)
             break;
         list = more;
-        if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+        if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
+            !strcmp(entry->d_name, mark_name))
             continue;
         list[n].at = st.st_mtim;
         list[n].name = strdup(entry->d_name);

@@ -20,6 +20,16 @@ int cache_read(const char *folder, const char *key, uint8_t **ret_bytes, size_t 
 /* -errno when it could not be written; nothing is left behind then. Now and then removes the oldest entries. */
 int cache_write(const char *folder, const char *key, const uint8_t *bytes, size_t n);
 
+/* The entry was of use: it counts as written now, so that others are removed before it. */
+void cache_touch(const char *folder, const char *key);
+
+/*
+ * What the folder is called for as long as it exists, made on the first call: eight hexadecimal digits that no other folder, or
+ * the same after its removal, has. -errno when it cannot be kept.
+ */
+enum { CACHE_MARK = 9 };
+int cache_mark(const char *folder, char ret_mark[CACHE_MARK]);
+
 /* Removes the entries that were written longest ago until at most `most` are left. */
 void cache_prune(const char *folder, size_t most);
 

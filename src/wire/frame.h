@@ -21,8 +21,9 @@
 #define HELLO_OWN      16u /* pieces, chunks, GPUs or placement of its own, which go before the plan's */
 #define HELLO_NICE     32u /* the priority is only that of the nice value: nobody chose it */
 
-#define WELCOME_JOBS 1u /* report where jobs begin and end */
-#define WELCOME_BUS  2u /* a copy holds its device's bus, whatever its direction (docs/protocols.md Q4) */
+#define WELCOME_JOBS    1u /* report where jobs begin and end */
+#define WELCOME_BUS     2u /* a copy holds its device's bus, whatever its direction (docs/protocols.md Q4) */
+#define WELCOME_NOTICES 4u /* NOTICE is understood */
 
 #define PLAN_SLICING  1u
 #define PLAN_ADAPTIVE 2u
@@ -55,6 +56,7 @@ enum query_what {
     QUERY_TASK,       /* index: ABOUT_TASK */
     QUERY_ADMISSION,  /* ABOUT_ADMISSION */
     QUERY_DIFFERENCE, /* index: ABOUT_DIFFERENCE */
+    QUERY_NOTICE,     /* index: a slot, cursor: which of that client's notices, ABOUT_NOTICE */
 };
 
 /* What becomes of a task that the running set does not bear. */

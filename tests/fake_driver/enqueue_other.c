@@ -50,6 +50,26 @@ static cl_int fill_range(const struct fake_signature *signature, struct fake_ran
     return CL_SUCCESS;
 }
 
+/* Logs the first launch of a kernel with this local size. */
+static void compile(cl_command_queue queue, cl_kernel kernel, const struct fake_range *range, size_t groups)
+{
+    cl_program program = kernel->program;
+    size_t i = 0;
+
+    pthread_mutex_lock(&fake_lock);
+    while (i < program->n_compiled &&
+           (program->compiled[i].kernel != kernel->signature ||
+            memcmp(program->compiled[i].local, range->local, sizeof range->local) != 0))
+        i++;
+    if (i == program->n_compiled && i < FAKE_MAX_COMPILED && fake_script_late()) {
+        program->compiled[i].kernel = kernel->signature;
+        memcpy(program->compiled[i].local, range->local, sizeof range->local);
+        program->n_compiled++;
+        fake_script_log("Compile", queue->number, fake_now(), fake_now(), groups, 0, 0);
+    }
+    pthread_mutex_unlock(&fake_lock);
+}
+
 static cl_int launch_kernel(cl_command_queue queue, cl_kernel kernel, cl_uint dim, const size_t *offset,
                             const size_t *global, const size_t *local, cl_command_type type, const char *call,
                             cl_uint n_waits, const cl_event *waits, cl_event *ret_event)
@@ -82,6 +102,7 @@ static cl_int launch_kernel(cl_command_queue queue, cl_kernel kernel, cl_uint di
     draft.groups = 1;
     for (int d = 0; d < 3; d++)
         draft.groups *= (range.global[d] + range.local[d] - 1) / range.local[d];
+    compile(queue, kernel, &range, draft.groups);
     draft.duration_ns = fake_script_group_ns(kernel->signature->name) * (int64_t)draft.groups *
                         fake_script_slowness(queue->device) / 100;
     draft.abort_with = fake_script_abort_on(queue->device);

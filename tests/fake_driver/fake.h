@@ -15,6 +15,7 @@
  *   sync                     commands run inside the enqueue call, as PoCL's basic device does
  *   twin_group ITEMS         a kernel that takes a piece descriptor allows no larger work-groups
  *   uneven                   the last work-group of a row may be smaller
+ *   late                     compiles with the first launch of each kernel and local size: the log gets a line Compile
  *   version 1.2              no clCloneKernel and no SVM, as an old driver
  * FAKE_CL_LOG names a file that gets one line per executed command: CALL queue begin_ns end_ns groups bytes active thread;
  * active: how many commands of its queue, with it, were enqueued and not complete when it ended; thread: what ran it.
@@ -97,7 +98,7 @@ struct _cl_sampler {
     cl_filter_mode filter;
 };
 
-enum { FAKE_MAX_KERNELS = 32, FAKE_MAX_ARGS = 16, FAKE_NAME = 64 };
+enum { FAKE_MAX_COMPILED = 64, FAKE_MAX_KERNELS = 32, FAKE_MAX_ARGS = 16, FAKE_NAME = 64 };
 
 struct fake_builtin;
 
@@ -125,6 +126,11 @@ struct _cl_program {
     atomic_uint n_attached; /* kernel objects */
     cl_uint n_kernels;
     struct fake_signature kernels[FAKE_MAX_KERNELS];
+    struct {
+        const struct fake_signature *kernel;
+        size_t local[3];
+    } compiled[FAKE_MAX_COMPILED]; /* fake_lock */
+    size_t n_compiled;
 };
 
 struct fake_arg {
@@ -209,6 +215,7 @@ cl_int fake_script_abort_on(const struct _cl_device_id *device);  /* for its nex
 bool fake_script_sync(void);
 bool fake_script_uneven(void);
 size_t fake_script_twin_group(void);
+bool fake_script_late(void);
 bool fake_script_old(void);
 void fake_script_log(const char *call, unsigned queue, int64_t begin, int64_t end, size_t groups,
                      size_t bytes, size_t active);

@@ -16,7 +16,7 @@ static struct line {
     atomic_long seen;
 } lines[64];
 static size_t n_lines;
-static bool synchronous, old_version, uneven;
+static bool synchronous, old_version, uneven, late;
 static size_t twin_group = 1024;
 static int log_fd = -1;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -33,6 +33,8 @@ static void read_entry(char *entry)
         synchronous = true;
     else if (!strcmp(verb, "uneven"))
         uneven = true;
+    else if (!strcmp(verb, "late"))
+        late = true;
     else if (!strcmp(verb, "twin_group"))
         twin_group = strtoul(call, NULL, 10);
     else if (!strcmp(verb, "version"))
@@ -141,6 +143,12 @@ bool fake_script_uneven(void)
 {
     pthread_once(&once, read_script);
     return uneven;
+}
+
+bool fake_script_late(void)
+{
+    pthread_once(&once, read_script);
+    return late;
 }
 
 bool fake_script_sync(void)

@@ -3,6 +3,7 @@
 #include "translate/piece.h"
 #include "translate/translate.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +102,70 @@ START_TEST(kernels_that_only_look_like_waiting_are_cut)
 
     for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++)
         expect_sliceable(harmless[i], true);
+}
+END_TEST
+
+/* A goto forward skips; only one backward, or into a loop, makes rounds that are not seen. */
+START_TEST(a_goto_forward_is_no_loop)
+{
+    static const char *const harmless[] = {
+        "__kernel void k(__global int *a, int n) { int i = get_global_id(0); if (i >= n) goto end; a[i] = 1; "
+        "end: ; }",
+        "__kernel void k(__global int *a) { if (a[get_global_id(0)] == 0) goto low; a[get_global_id(0)] = 2; "
+        "return; "
+        "low: a[get_global_id(0)] = 3; }",
+        "__kernel void k(__global int *a, int n) { int s = 0; for (int i = 0; i < n; i++) for (int j = 0; j "
+        "< n; j++) "
+        "{ s += a[i * n + j]; if (s > 99) goto out; } out: a[get_global_id(0)] = s; }",
+        "__kernel void k(__global int *a, int n) { for (int i = 0; i < n; i++) { for (int j = 0; j < 4; j++) "
+        "if (a[4 * i + j] == 7) goto next; a[4 * i] = 0; next: ; } }",
+        "void put(__global int *a, int i) { if (i & 1) goto done; a[i] = i; done: ; }\n"
+        "__kernel void k(__global int *a) { put(a, get_global_id(0)); }",
+    };
+    static const char *const waiting[] = {
+        "__kernel void k(__global int *f) { again: if (f[0] == 0) goto again; }",
+        "__kernel void k(__global int *f) { for (;;) { if (atomic_or(f, 0)) goto out; } out: f[1] = 1; }",
+        "__kernel void k(__global volatile int *f) { while (1) { if (*f) goto out; } out: f[1] = 1; }",
+        "__kernel void k(__global int *f) { int d = 0; while (!d) { if (atomic_or(f, 0) == 0) goto again; d "
+        "= 1; again: ; } }",
+        "__kernel void k(__global int *f) { int d = 0; while (!d) { if (f[0] == 0) goto again; d = 1; again: "
+        "; } }",
+        "__kernel void k(__global int *f) { int n = 2; for (int i = 0; i < n; i++) { if (atomic_or(f, 0)) "
+        "goto next; "
+        "n = i + 2; next: ; } }",
+        "__kernel void k(__global int *f, int n) { int d = 0; while (!d) for (int i = 0; i < n; i++) "
+        "{ if (!atomic_or(f, 0)) goto next; d = 1; next: ; } }",
+        "__kernel void k(__global int *f, int n) { if (n) goto in; while (f[1]) { in: f[2] = 1; } }",
+        "__kernel void k(__global int *f) { goto test; body: f[1]++; test: if (atomic_or(f, 0) == 0) goto "
+        "body; }",
+    };
+
+    for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++)
+        expect_sliceable(harmless[i], true);
+    for (size_t i = 0; i < sizeof waiting / sizeof waiting[0]; i++)
+        expect_sliceable(waiting[i], false);
+}
+END_TEST
+
+/* The device offers neither half-precision nor queues of its own, so the program may use these names. */
+START_TEST(names_of_what_the_device_lacks_are_the_programs_own)
+{
+    static const char *const names[] = {"half2", "queue_t", "clk_event_t", "ndrange_t"};
+    char text[200];
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        (void)snprintf(text, sizeof text,
+                       "__kernel void %s(__global int *a) { a[0] = 1; }\n"
+                       "__kernel void k(__global int *a) { a[get_global_id(0)] = 2; }",
+                       names[i]);
+        ck_assert_msg(answer_for(text, "-cl-std=CL3.0") == 0, "%s: %s", names[i], result.reason);
+        ck_assert(translate_find(&result, "k")->sliceable);
+        ck_assert(translate_find(&result, names[i])->sliceable);
+        translate_result_done(&result);
+    }
+    ck_assert_int_eq(answer_for("__kernel void k(__global int *a) { a[0] = lacking; }", ""), TRANSLATE_WHOLE);
+    ck_assert_ptr_nonnull(strstr(result.reason, "lacking"));
+    translate_result_done(&result);
 }
 END_TEST
 
@@ -486,6 +551,7 @@ END_TEST
 
 HARNESS_MAIN("translate analysis", 60, kernels_that_wait_for_other_groups_are_not_cut,
              kernels_that_only_look_like_waiting_are_cut, waiting_in_disguise_is_not_cut,
+             a_goto_forward_is_no_loop, names_of_what_the_device_lacks_are_the_programs_own,
              loops_that_walk_over_shared_memory_are_cut, what_is_read_and_written_is_told,
              stores_through_a_pointer_in_disguise_are_not_overlooked,
              programs_with_variables_in_global_memory_are_left_alone,

@@ -295,6 +295,56 @@ START_TEST(pruning_keeps_the_newest_entries)
 }
 END_TEST
 
+START_TEST(the_mark_of_a_folder_stays_as_long_as_the_folder)
+{
+    char first[CACHE_MARK], again[CACHE_MARK], path[1200], *place;
+    FILE *file;
+
+    fresh_cache();
+    place = cache_folder();
+    ck_assert_ptr_nonnull(place);
+    ck_assert_int_eq(cache_mark(place, first), 0);
+    ck_assert_uint_eq(strlen(first), 8);
+    cache_prune(place, 0); /* removes entries only */
+    ck_assert_int_eq(cache_mark(place, again), 0);
+    ck_assert_str_eq(first, again);
+    (void)snprintf(path, sizeof path, "%s/mark", place);
+    file = fopen(path, "w");
+    ck_assert(file && fputs("damaged!", file) >= 0 && fclose(file) == 0);
+    ck_assert_int_eq(cache_mark(place, again), 0); /* 1 in 2^32 that it is the same by chance */
+    ck_assert_str_ne(first, again);
+    ck_assert_uint_eq(strspn(again, "0123456789abcdef"), 8);
+    ck_assert_int_eq(chmod(place, 0500), 0);
+    if (geteuid() != 0 && unlink(path) == 0)
+        ck_assert_int_lt(cache_mark(place, again), 0);
+    ck_assert_int_eq(chmod(place, 0700), 0);
+    free(place);
+}
+END_TEST
+
+START_TEST(an_entry_that_is_of_use_is_removed_last)
+{
+    const struct timespec old[2] = {{1000, 0}, {1000, 0}}, older[2] = {{500, 0}, {500, 0}};
+    char path[1200], *place;
+
+    fresh_cache();
+    place = cache_folder();
+    ck_assert_int_eq(cache_write(place, "used", (const uint8_t *)"x", 1), 0);
+    ck_assert_int_eq(cache_write(place, "unused", (const uint8_t *)"x", 1), 0);
+    (void)snprintf(path, sizeof path, "%s/used", place);
+    ck_assert_int_eq(utimensat(AT_FDCWD, path, older, 0), 0);
+    (void)snprintf(path, sizeof path, "%s/unused", place);
+    ck_assert_int_eq(utimensat(AT_FDCWD, path, old, 0), 0);
+    cache_touch(place, "used");
+    cache_touch(place, "missing");
+    cache_prune(place, 1);
+    ck_assert_int_ne(access(path, F_OK), 0);
+    (void)snprintf(path, sizeof path, "%s/used", place);
+    ck_assert_int_eq(access(path, F_OK), 0);
+    free(place);
+}
+END_TEST
+
 START_TEST(a_missing_or_failing_translator_is_a_reason)
 {
     fresh_cache();
@@ -621,7 +671,8 @@ END_TEST
 HARNESS_MAIN("translate program", 60, the_hash_is_sha_256,
              a_second_translation_comes_from_the_cache_and_is_equal, other_options_or_text_are_other_entries,
              an_entry_damaged_or_cut_at_any_byte_is_made_again, a_changed_or_newly_found_header_is_noticed,
-             a_header_named_from_the_root_needs_no_folder, without_a_cache_folder_the_answer_is_the_same,
+             a_header_named_from_the_root_needs_no_folder, the_mark_of_a_folder_stays_as_long_as_the_folder,
+             an_entry_that_is_of_use_is_removed_last, without_a_cache_folder_the_answer_is_the_same,
              a_folder_that_others_can_write_is_not_trusted, a_full_disk_leaves_no_half_entry,
              pruning_keeps_the_newest_entries, a_missing_or_failing_translator_is_a_reason,
              a_translator_that_hangs_or_babbles_is_killed,

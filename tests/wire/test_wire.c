@@ -8,6 +8,7 @@
 #include "wire/frame.h"
 #include "wire/lease_word.h"
 #include "wire/outbox.h"
+#include "wire/notice.h"
 #include "wire/page.h"
 
 /* ---- frames ---- */
@@ -370,7 +371,33 @@ START_TEST(the_ring_of_runs_keeps_the_newest)
 }
 END_TEST
 
-HARNESS_MAIN("wire", 60, a_request_is_sixteen_bytes_little_endian, a_hello_carries_its_name_padded_with_zeros,
+START_TEST(every_notice_has_a_name_of_its_own_and_words)
+{
+    char kernel[65], detail[121], line[640];
+
+    memset(kernel, 'k', sizeof kernel - 1);
+    memset(detail, 'd', sizeof detail - 1);
+    kernel[64] = detail[120] = 0;
+    for (unsigned i = 0; i < NOTICE_N; i++) {
+        const struct notice_words *words = &notice_table[i];
+
+        ck_assert_ptr_eq(notice_find(words->name), words);
+        ck_assert_uint_gt(strlen(words->sentence), 10);
+        ck_assert_uint_gt(strlen(words->advice), 10);
+        notice_line((enum notice)i, kernel, detail, line, sizeof line);
+        ck_assert_msg(strstr(line, words->advice), "%s is cut short: %s", words->name, line);
+        if (words->whole) { /* the counter that goes with it */
+            ck_assert_int_eq(strncmp(page_counter_names[PAGE_COUNTER_UNSLICED_BINARY + i], "unsliced:", 9),
+                             0);
+            ck_assert_str_eq(page_counter_names[PAGE_COUNTER_UNSLICED_BINARY + i] + 9, words->name);
+        }
+    }
+    ck_assert_ptr_null(notice_find("no such reason"));
+}
+END_TEST
+
+HARNESS_MAIN("wire", 60, every_notice_has_a_name_of_its_own_and_words,
+             a_request_is_sixteen_bytes_little_endian, a_hello_carries_its_name_padded_with_zeros,
              what_decodes_encodes_to_the_same_bytes, every_proper_prefix_of_a_frame_is_partial,
              a_size_that_is_not_the_types_own_is_bad, a_text_with_bytes_behind_its_end_is_bad,
              an_outbox_refuses_what_does_not_fit_and_loses_nothing, a_lease_goes_round_without_a_message,

@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/profile/run.h"
 #include "cli/profile/task.h"
+#include "wire/notice.h"
 
 #define MAX_MERGED 64
 #define MAX_GPUS   16
@@ -101,10 +102,13 @@ static void say_doubts(const struct profile_task *task, const struct profile_out
     for (size_t i = 0; i < task->n_steps; i++) {
         const struct profile_step *step = &task->steps[i];
 
-        if (step->kind == SEGMENT_KERNEL && !step->cut && step->worst > LONG_WHOLE)
-            (void)fprintf(stderr, "  kernel %s runs whole (%s): others wait up to %.3f ms for it\n",
-                          step->kernel, step->unsliced[0] ? step->unsliced : "no reason seen",
-                          nsec_to_ms(step->worst));
+        if (step->kind == SEGMENT_KERNEL && !step->cut && step->worst > LONG_WHOLE) {
+            const struct notice_words *words = notice_find(step->unsliced);
+
+            (void)fprintf(stderr, "  kernel %s runs whole (%s): others wait up to %.3f ms for it; %s\n",
+                          step->kernel, words ? words->sentence : "no reason seen", nsec_to_ms(step->worst),
+                          words ? words->advice : "profile it again");
+        }
     }
 }
 

@@ -93,7 +93,7 @@ static void report(void *user, const struct server_report *what)
 {
     struct loop *loop = user;
     unsigned *left_out = &loop->said[what->kind].left_out;
-    char text[512];
+    char text[768];
 
     words_report(what, text, sizeof text);
     if (!text[0])

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "wire/notice.h"
+
 static void reason(const struct server_report *report, char *ret_text, size_t size)
 {
     switch (report->reason) {
@@ -62,7 +64,7 @@ static void late(const struct server_report *report, char *ret_text, size_t size
 
 void words_report(const struct server_report *report, char *ret_text, size_t size)
 {
-    char why[256];
+    char why[640];
 
     ret_text[0] = 0;
     switch (report->kind) {
@@ -113,6 +115,10 @@ void words_report(const struct server_report *report, char *ret_text, size_t siz
         break;
     case REPORT_AGREES:
         (void)snprintf(ret_text, size, "what the plan's bounds rest on is what runs here");
+        break;
+    case REPORT_NOTICE:
+        notice_line((enum notice)report->detail, report->other, report->more, why, sizeof why);
+        (void)snprintf(ret_text, size, "%s: %s", report->name, why);
         break;
     case REPORT_KINDS:
         break;

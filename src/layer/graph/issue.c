@@ -84,7 +84,6 @@ static cl_int give_svm(const struct command *c, cl_bool blocking, cl_uint n, con
 static cl_int give(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
                    cl_event *event)
 {
-    const struct command_launch *l = &c->u.launch;
     const struct command_native *f = &c->u.native;
     cl_command_queue queue = c->queue->handle;
 
@@ -94,10 +93,9 @@ static cl_int give(const struct command *c, cl_bool blocking, cl_uint n, const c
         return give_svm(c, blocking, n, waits, event);
     switch (c->kind) {
     case COMMAND_KERNEL:
-        return target.clEnqueueNDRangeKernel(queue, l->kernel->handle, l->dim, l->offset, l->global,
-                                             l->has_local ? l->local : NULL, WAITS);
+        return launch_give(c, WAITS);
     case COMMAND_TASK:
-        return target.clEnqueueTask(queue, l->kernel->handle, WAITS);
+        return target.clEnqueueTask(queue, c->u.launch.kernel->handle, WAITS);
     case COMMAND_NATIVE:
         return target.clEnqueueNativeKernel(queue, f->run, f->args, f->size, f->n, f->mems, f->places, WAITS);
     case COMMAND_MIGRATE:

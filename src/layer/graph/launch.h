@@ -5,6 +5,7 @@
 #include "client/session.h"
 #include "layer/graph/command.h"
 #include "layer/graph/issue.h"
+#include "layer/graph/variant.h"
 #include "layer/objects.h"
 #include "translate/piece.h"
 #include "translate/translate.h"
@@ -34,6 +35,12 @@ void launch_count_direct(const struct command *draft);
  */
 bool launch_decided(const struct command *command, baton_nsec until_at);
 
+/*
+ * Gives a launch to the driver whole, from a draft or a queued command. A kernel that was ever cut runs as its rewritten twin even so: a
+ * driver that compiles at the first launch would otherwise compile twice, the second time in the middle of the program's work.
+ */
+cl_int launch_give(const struct command *command, cl_uint n, const cl_event *waits, cl_event *event);
+
 /* On a worker that has entered the engine: the whole launch, or its pieces. Only once launch_decided(). */
 cl_int launch_issue(struct issue_pipe *pipe, struct command *command);
 
@@ -45,6 +52,7 @@ struct launch_cut {
     uint32_t step, least; /* groups of the next piece, and of the smallest */
     size_t group_items;
     bool by_time;
+    struct variants *variants; /* borrowed; NULL: not minded */
 };
 
 /* False: it cannot be expressed as a range of equal groups. step, least and by_time are left to the caller. */

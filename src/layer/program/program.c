@@ -1,5 +1,6 @@
 #include "layer/program/program.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,6 +104,12 @@ static struct program_record *note(cl_program handle, cl_context context)
     return record;
 }
 
+static void not_from_source(struct program_record *record, const char *what)
+{
+    record->why_whole = COUNTER_UNSLICED_BINARY;
+    (void)snprintf(record->why_detail, sizeof record->why_detail, "%s", what);
+}
+
 CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithSource(cl_context context, cl_uint n,
                                                                     const char **strings,
                                                                     const size_t *lengths, cl_int *ret_code)
@@ -133,14 +140,23 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBinary(cl_context c
                                                                     const unsigned char **binaries,
                                                                     cl_int *ret_status, cl_int *ret_code)
 {
+    cl_int code = CL_SUCCESS;
     cl_program handle =
-        target.clCreateProgramWithBinary(context, n, devices, lengths, binaries, ret_status, ret_code);
-    struct program_record *record = note(handle, context);
+        target.clCreateProgramWithBinary(context, n, devices, lengths, binaries, ret_status, &code);
+    struct program_record *record;
 
+    if (handle && !layer_off() && handed_out_refuses(binaries, lengths, n, ret_status)) {
+        target.clReleaseProgram(handle);
+        handle = NULL;
+        code = CL_INVALID_BINARY;
+    }
+    if (ret_code)
+        *ret_code = code;
+    record = note(handle, context);
     if (!record)
         return handle;
-    record->why_whole = COUNTER_UNSLICED_BINARY;
-    if (layer_slicing() || spread_enabled())
+    not_from_source(record, "a binary");
+    if (handed_out_wanted())
         handed_out_find(record, binaries, lengths, n);
     return handle;
 }
@@ -152,7 +168,7 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithIL(cl_context conte
     struct program_record *record = note(handle, context);
 
     if (record)
-        record->why_whole = COUNTER_UNSLICED_BINARY;
+        not_from_source(record, "an intermediate language");
     return handle;
 }
 
@@ -165,8 +181,19 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBuiltInKernels(cl_c
     struct program_record *record = note(handle, context);
 
     if (record)
-        record->why_whole = COUNTER_UNSLICED_BINARY;
+        not_from_source(record, "kernels of the driver");
     return handle;
+}
+
+/* Of a binary whose link is known. */
+static void share_parts(struct program_record *record, const struct program_record *old)
+{
+    record->linked = old->linked;
+    record->parts = old->n_parts ? calloc(old->n_parts, sizeof(struct program_record *)) : NULL;
+    for (size_t i = 0; record->parts && i < old->n_parts; i++) {
+        program_keep(old->parts[i]);
+        record->parts[record->n_parts++] = old->parts[i];
+    }
 }
 
 /*
@@ -189,6 +216,7 @@ static struct program_record *begin_build(cl_program handle, enum translate_mode
             return old;
         atomic_store(&record->app_refs, atomic_load(&old->app_refs));
         record->why_whole = old->why_whole;
+        memcpy(record->why_detail, old->why_detail, sizeof record->why_detail);
         record->handed_out = old->handed_out;
         record->length = old->length;
         record->source = old->source ? program_text_copy(old->source, old->length) : NULL;
@@ -196,6 +224,8 @@ static struct program_record *begin_build(cl_program handle, enum translate_mode
             record->options = strdup(old->options);
         if (old->handed_out && old->files)
             record->files = strdup(old->files);
+        if (old->handed_out)
+            share_parts(record, old);
     }
     if (!record->handed_out) {
         free(record->options);
@@ -323,7 +353,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetProgramInfo(cl_program handle, cl_pro
     struct program_record *record;
 
     if (code != CL_SUCCESS || name != CL_PROGRAM_BINARIES || !ret_value || layer_off() ||
-        (!layer_slicing() && !spread_enabled()) || !(record = program_find(handle)))
+        !handed_out_wanted() || !(record = program_find(handle)))
         return code;
     handed_out_remember(record, ret_value, room / sizeof(unsigned char *));
     program_unref(record);

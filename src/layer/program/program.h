@@ -23,15 +23,22 @@ void program_wanted(struct program_record *program);
 /* Waits until the instant for the twin: true when it is built, or will not be. */
 bool program_decided(struct program_record *program, baton_nsec until_at);
 
+/* Why a kernel runs whole. detail: what the translator or the driver said, borrowed from the program's record; "": nothing. */
+struct program_reason {
+    enum session_counter counter;
+    const char *detail;
+};
+
 /*
- * The twin's description of the kernel, waiting for the twin to be built. NULL: the kernel runs whole and *ret_reason is the
- * counter that says why. Borrowed from the record.
+ * The twin's description of the kernel, waiting for the twin to be built. NULL: the kernel runs whole, and *ret_reason says
+ * why. Borrowed from the record.
  */
 const struct translate_kernel *program_sliceable(struct program_record *program, const char *kernel,
-                                                 enum session_counter *ret_reason);
+                                                 struct program_reason *ret_reason);
 
-/* The twin's handle, once program_sliceable() has answered. */
+/* The twin's handle, once program_sliceable() has answered, and what the driver has compiled of that kernel; may be NULL. */
 cl_program program_sliced(struct program_record *program);
+struct variants *program_variants(struct program_record *program, const struct translate_kernel *kernel);
 
 /* At exit: no build begins any more; waits for the one under way. */
 void program_stop(void);

@@ -5,7 +5,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "layer/graph/variant.h"
 #include "layer/layer.h"
+#include "layer/program/handed_out.h"
 #include "layer/spread/spread.h"
 
 pthread_mutex_t twin_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -108,22 +110,58 @@ static cl_program create(const struct program_record *program, const struct tran
     return target.clCreateProgramWithSource(program->context, 1, &text, &result->length, NULL);
 }
 
-/* From one text. *ret_reason says why not, when NULL. */
+/* Why there is no twin, as far as it is known. */
+struct failure {
+    enum session_counter reason;
+    char detail[sizeof((struct program_record *)NULL)->why_detail];
+};
+
+static void fail(struct failure *failure, enum session_counter reason, const char *detail)
+{
+    failure->reason = reason;
+    (void)snprintf(failure->detail, sizeof failure->detail, "%s", detail);
+}
+
+/* The first line of what the driver said of a build that failed. */
+static void driver_refused(struct failure *failure, cl_program twin, cl_device_id device)
+{
+    size_t size = 0;
+    char *log = NULL;
+
+    if (target.clGetProgramBuildInfo(twin, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) == CL_SUCCESS)
+        log = calloc(1, size + 1);
+    if (log &&
+        target.clGetProgramBuildInfo(twin, device, CL_PROGRAM_BUILD_LOG, size, log, NULL) != CL_SUCCESS)
+        log[0] = 0;
+    if (log)
+        log[strcspn(log, "\n")] = 0;
+    fail(failure, COUNTER_UNSLICED_DRIVER, log ? log : "");
+    free(log);
+}
+
+static const char files_changed[] = "an included file has changed since the build";
+
+/* From one text. *ret_failure says why not, when NULL. */
 static cl_program make_built(struct program_record *program, struct translate_result *ret_result,
-                             bool *ret_has, enum session_counter *ret_reason)
+                             bool *ret_has, struct failure *ret_failure)
 {
     cl_program twin;
     int code;
 
-    *ret_reason = program->source ? COUNTER_UNSLICED_REWRITE : program->why_whole;
+    fail(ret_failure, program->why_whole, program->why_detail);
     if (!program->source)
         return NULL;
     code = rewrite(program, program->device, TRANSLATE_BUILD, ret_result);
     *ret_has = code >= 0;
+    fail(ret_failure, COUNTER_UNSLICED_REWRITE,
+         code > 0   ? ret_result->reason
+         : code < 0 ? files_changed
+                    : "");
     if (code != 0 || !begin_building(program))
         return NULL;
     twin = create(program, ret_result);
     if (twin && target.clBuildProgram(twin, 0, NULL, ret_result->options, NULL, NULL) != CL_SUCCESS) {
+        driver_refused(ret_failure, twin, program->device);
         target.clReleaseProgram(twin);
         twin = NULL;
     }
@@ -158,7 +196,7 @@ void twin_texts_free(struct twin_text *texts, size_t n)
 
 /* *ret_texts: the parts' rewritten texts, for other devices; the caller's. */
 static cl_program make_linked(struct program_record *program, struct translate_result *ret_result,
-                              struct twin_text **ret_texts, bool *ret_has, enum session_counter *ret_reason)
+                              struct twin_text **ret_texts, bool *ret_has, struct failure *ret_failure)
 {
     struct twin_text *texts = calloc(program->n_parts + 1, sizeof *texts);
     cl_program parts[MAX_PARTS] = {NULL}, twin = NULL;
@@ -166,7 +204,7 @@ static cl_program make_linked(struct program_record *program, struct translate_r
     bool good = texts && program->n_parts > 0 && program->n_parts <= MAX_PARTS && program->built &&
                 begin_building(program);
 
-    *ret_reason = COUNTER_UNSLICED_REWRITE;
+    fail(ret_failure, COUNTER_UNSLICED_REWRITE, "a part of the link is not from source");
     memset(ret_result, 0, sizeof *ret_result);
     *ret_has = true;
     for (; good && n < program->n_parts; n++) {
@@ -176,7 +214,10 @@ static cl_program make_linked(struct program_record *program, struct translate_r
                        ? rewrite(part, program->device, TRANSLATE_COMPILE, &result)
                        : -1;
         good = code == 0;
+        if (code > 0)
+            fail(ret_failure, COUNTER_UNSLICED_REWRITE, result.reason);
         if (good) {
+            fail(ret_failure, COUNTER_UNSLICED_DRIVER, "");
             parts[n] = create(part, &result);
             good = parts[n] && join(ret_result, &result) &&
                    target.clCompileProgram(parts[n], 0, NULL, result.options, 0, NULL, NULL, NULL, NULL) ==
@@ -200,11 +241,11 @@ static cl_program make_linked(struct program_record *program, struct translate_r
 static void make(struct program_record *program)
 {
     struct translate_result result;
-    enum session_counter reason = COUNTER_UNSLICED_OTHER;
+    struct failure failure = {.reason = COUNTER_UNSLICED_OTHER};
     struct twin_text *texts = NULL;
     bool has = false, last;
-    cl_program twin = program->linked ? make_linked(program, &result, &texts, &has, &reason)
-                                      : make_built(program, &result, &has, &reason);
+    cl_program twin = program->linked ? make_linked(program, &result, &texts, &has, &failure)
+                                      : make_built(program, &result, &has, &failure);
 
     pthread_mutex_lock(&twin_lock);
     if (twin && program->abandoned) { /* while it was built: somebody waits for us to let go of it */
@@ -217,11 +258,14 @@ static void make(struct program_record *program)
     program->twin = twin;
     program->texts = texts;
     program->state = twin ? TWIN_READY : TWIN_FAILED;
-    if (!twin)
-        program->why_whole = reason;
+    if (!twin) {
+        program->why_whole = failure.reason;
+        memcpy(program->why_detail, failure.detail, sizeof program->why_detail);
+    }
     program->has_result = has;
     if (has)
         program->result = result;
+    program->variants = twin ? variants_new(result.n_kernels) : NULL;
     last = atomic_fetch_sub_explicit(&program->refs, 1, memory_order_acq_rel) == 1;
     pthread_cond_broadcast(&twin_changed);
     pthread_mutex_unlock(&twin_lock);
@@ -251,7 +295,7 @@ static void *run_builder(void *unused)
     return NULL;
 }
 
-static bool includes(const struct program_record *program)
+bool twin_includes(const struct program_record *program)
 {
     bool found = program->source && memmem(program->source, program->length, "include", strlen("include"));
 
@@ -277,8 +321,8 @@ void twin_note_files(struct program_record *program)
     struct translate_result result;
     char *files = NULL;
 
-    if ((!layer_slicing() && !spread_enabled()) || program->handed_out || program->lacks_header ||
-        !includes(program) || !first_device(program))
+    if ((!layer_slicing() && !spread_enabled() && !handed_out_wanted()) || program->handed_out ||
+        program->lacks_header || !twin_includes(program) || !first_device(program))
         return;
     if (rewrite(program, program->device, program->mode, &result) >= 0) {
         files = result.files;
@@ -333,23 +377,26 @@ bool program_decided(struct program_record *program, baton_nsec until_at)
 }
 
 const struct translate_kernel *program_sliceable(struct program_record *program, const char *kernel,
-                                                 enum session_counter *ret_reason)
+                                                 struct program_reason *ret_reason)
 {
     const struct translate_kernel *found = NULL;
 
-    if (!program) {
-        *ret_reason = COUNTER_UNSLICED_OTHER;
+    *ret_reason = (struct program_reason){COUNTER_UNSLICED_OTHER, ""};
+    if (!program)
         return NULL;
-    }
     program_wanted(program);
     pthread_mutex_lock(&twin_lock);
     while (under_way(program))
         pthread_cond_wait(&twin_changed, &twin_lock);
-    *ret_reason = program->state == TWIN_FAILED ? program->why_whole : COUNTER_UNSLICED_OTHER;
+    if (program->state == TWIN_FAILED)
+        *ret_reason = (struct program_reason){program->why_whole, program->why_detail};
     if (program->state == TWIN_READY) {
         found = translate_find(&program->result, kernel);
         if (found && !found->sliceable) {
-            *ret_reason = strstr(found->reason, "wait") ? COUNTER_UNSLICED_WAITS : COUNTER_UNSLICED_OTHER;
+            bool waits = strstr(found->reason, "wait") != NULL;
+
+            *ret_reason = (struct program_reason){waits ? COUNTER_UNSLICED_WAITS : COUNTER_UNSLICED_CONSTRUCT,
+                                                  waits ? "" : found->reason};
             found = NULL;
         }
     }
@@ -360,6 +407,11 @@ const struct translate_kernel *program_sliceable(struct program_record *program,
 cl_program program_sliced(struct program_record *program)
 {
     return program->twin;
+}
+
+struct variants *program_variants(struct program_record *program, const struct translate_kernel *kernel)
+{
+    return program->variants ? &program->variants[kernel - program->result.kernels] : NULL;
 }
 
 bool twin_let_go(struct program_record *program)
@@ -382,6 +434,8 @@ void twin_done(struct program_record *program)
 {
     if (program->twin)
         target.clReleaseProgram(program->twin);
+    variants_free(program->variants, program->has_result ? program->result.n_kernels : 0);
+    program->variants = NULL;
     if (program->has_result)
         translate_result_done(&program->result);
     twin_texts_free(program->texts, program->n_parts);

@@ -28,7 +28,8 @@ struct program_record {
     size_t length;
     char *options; /* owned; of the latest build, compile or link */
     enum translate_mode mode;
-    bool built, linked, handed_out;
+    bool built, linked;
+    bool handed_out;                  /* a binary, but its source is known */
     struct translate_header *headers; /* owned, with their names and texts: given to the latest compile */
     size_t n_headers;
     char *files;       /* owned: translate_result.files as of the build; NULL: none are included */
@@ -41,8 +42,10 @@ struct program_record {
     cl_program twin; /* a reference of ours */
     struct translate_result result;
     bool has_result;
-    struct twin_text *texts; /* owned: of the parts of a linked twin, n_parts of them */
+    struct variants *variants; /* owned: one per kernel of the result; NULL: no memory, or no twin */
+    struct twin_text *texts;   /* owned: of the parts of a linked twin, n_parts of them */
     enum session_counter why_whole;
+    char why_detail[160]; /* what the translator or the driver said of it */
     struct program_record *next_queued;
     cl_device_id device;      /* that it is rewritten for */
     bool building, abandoned; /* the builder uses the context; nobody but the builder holds the record */
@@ -64,6 +67,9 @@ bool twin_let_go(struct program_record *program);
  * has changed or the working folder is another; one that would include something else is not made.
  */
 void twin_note_files(struct program_record *program);
+
+/* May its text include others? */
+bool twin_includes(const struct program_record *program);
 
 /* Drops the twin, with the record. */
 void twin_done(struct program_record *program);

@@ -1,5 +1,7 @@
 #include "layer/spread/spread.h"
 
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "layer/graph/launch.h"
@@ -141,6 +143,21 @@ bool spread_admits(const struct command *draft, bool blocking)
 
 /* --- launches --- */
 
+/* Once: more GPUs were asked for than there are. */
+static void note_missing(struct device_record *home)
+{
+    static atomic_bool said;
+    unsigned there = device_count_helpers(home) + 1;
+    struct session *session;
+    char detail[64];
+
+    if (settings.gpus <= (int64_t)there || atomic_load_explicit(&said, memory_order_relaxed) ||
+        atomic_exchange(&said, true) || !(session = layer_session()))
+        return;
+    (void)snprintf(detail, sizeof detail, "%lld asked for, %u there", (long long)settings.gpus, there);
+    (void)session_notice(session, NOTICE_FEWER_GPUS, "", detail);
+}
+
 bool spread_wants(const struct command *draft)
 {
     struct kernel_record *kernel = draft->u.launch.kernel;
@@ -148,7 +165,10 @@ bool spread_wants(const struct command *draft)
     bool measured, wants = true;
     uint64_t set;
 
-    if (!spread_enabled() || !kernel->program || device_count_helpers(draft->queue->device) == 0)
+    if (!spread_enabled())
+        return false;
+    note_missing(draft->queue->device);
+    if (!kernel->program || device_count_helpers(draft->queue->device) == 0)
         return false;
     if (wanted_devices(&set, &measured) < 2 || placement_on())
         return true;
@@ -182,7 +202,7 @@ static cl_int run_placed(struct engine *engine, struct command *command, const s
 cl_int spread_issue(struct engine *engine, struct command *command, bool *ret_done)
 {
     const struct translate_kernel *about = NULL;
-    enum session_counter reason;
+    struct program_reason reason;
     struct split *split = NULL;
     bool measured;
     uint64_t set;

@@ -377,6 +377,38 @@ static bool loop_waits(const struct syntax *syntax, struct node *loop)
     return !retries && analyse_watches(syntax, loop, &parts);
 }
 
+/* for (...; i < n; i++) where the test reads no memory, calls nothing, and only the advance touches what it names. */
+static bool plainly_counted(const struct syntax *syntax, struct node *loop)
+{
+    struct loop_parts parts = analyse_parts(syntax, loop);
+
+    if (!counted(&parts))
+        return false;
+    for (struct node *node = parts.condition; node; node = syntax_next(node, parts.condition))
+        if (node->kind == NODE_CALL || node->kind == NODE_SUBSCRIPT || node->kind == NODE_MEMBER ||
+            node->kind == NODE_UNARY ||
+            (node->kind == NODE_NAME && node->symbol && modified_in(node->symbol, parts.body)))
+            return false;
+    return true;
+}
+
+/*
+ * A goto to a label before it is a loop that the tree does not show, and one into a loop enters it past its first test. A goto
+ * forward skips. Where a loop holds both, the rounds of that loop must be counted, whatever is skipped: the analysis of its
+ * variables follows branches, not jumps. Out of a loop, a goto is what a break is (leaves(), leaves_here()).
+ */
+static bool goto_waits(const struct syntax *syntax, struct node *jump, struct node *body)
+{
+    if (!jump->in_text || jump->at <= jump->begin)
+        return true;
+    for (struct node *node = body; node; node = syntax_next(node, body))
+        if (node->kind == NODE_LOOP &&
+            (!node->in_text || (node->begin <= jump->at && jump->at < node->end &&
+                                (!syntax_inside(jump, node) || !plainly_counted(syntax, node)))))
+            return true;
+    return false;
+}
+
 bool analyse_waits(const struct syntax *syntax, struct function *function)
 {
     struct node *body = function->body;
@@ -390,8 +422,8 @@ bool analyse_waits(const struct syntax *syntax, struct function *function)
     for (struct node *node = body; node; node = syntax_next(node, body)) {
         if (node->kind == NODE_LOOP && loop_waits(syntax, node))
             return true;
-        if (node->kind == NODE_JUMP && node->op[0] == 'g')
-            return true; /* a loop of another kind, perhaps */
+        if (node->kind == NODE_JUMP && node->op[0] == 'g' && goto_waits(syntax, node, body))
+            return true;
     }
     return false;
 }

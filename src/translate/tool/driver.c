@@ -39,6 +39,36 @@ const char *driver_standard(const struct driver *driver, const struct options *o
                             : "CL1.2";
 }
 
+/* Every word that is a plain name, switched on. */
+static void allow_words(struct text *text, const char *words)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+
+    while (*words) {
+        size_t n = strcspn(words, " ");
+
+        if (n && strspn(words, plain) == n)
+            text_print(text, ",+%.*s", (int)n, words);
+        words += n + (words[n] == ' ');
+    }
+}
+
+const char *driver_extensions(const struct driver *driver)
+{
+    struct text text = {0};
+
+    text_print(&text, "-cl-ext=-all");
+    allow_words(&text, driver->extensions);
+    allow_words(&text, driver->features);
+    /* Clang insists that an extension and the feature of OpenCL 3.0 with the same meaning agree. */
+    if (strstr(driver->extensions, "cl_khr_fp64") || strstr(driver->features, "__opencl_c_fp64"))
+        text_print(&text, ",+cl_khr_fp64,+__opencl_c_fp64");
+    if (strstr(driver->extensions, "cl_khr_3d_image_writes") ||
+        strstr(driver->features, "__opencl_c_3d_image_writes"))
+        text_print(&text, ",+cl_khr_3d_image_writes,+__opencl_c_3d_image_writes");
+    return text.bytes;
+}
+
 /* Each word of a list separated by spaces is defined: NAME as `value` (NULL: unknown), NAME=X as X. */
 static void define_words(struct preprocessor *pp, const char *words, const char *value)
 {

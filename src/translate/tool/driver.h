@@ -21,4 +21,10 @@ void driver_macros(struct preprocessor *pp, const struct driver *driver, const s
 /* The language version to parse with: the -cl-std given, or what the driver takes without one. */
 const char *driver_standard(const struct driver *driver, const struct options *options);
 
+/*
+ * Clang's -cl-ext for just what the device offers. Clang's own headers take the names of everything it knows (half2, queue_t),
+ * and a program for a device without them may use such a name for its own.
+ */
+const char *driver_extensions(const struct driver *driver);
+
 #endif

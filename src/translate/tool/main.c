@@ -86,6 +86,22 @@ static int read_request(struct request *request, const char *bytes, size_t lengt
     return r == 1 ? 0 : 2;
 }
 
+/* With everything that clang knows; a text that this refuses, once more with just what the device offers. */
+static void parse(const struct request *request, const struct preprocessor *pp, const char *standard,
+                  struct syntax *ret_syntax)
+{
+    const struct driver *driver = &request->driver;
+    struct syntax less;
+
+    syntax_parse(ret_syntax, pp->out.bytes, pp->out.length, standard, driver->address_bits, NULL);
+    if (!ret_syntax->refusal.reason[0])
+        return;
+    syntax_parse(&less, pp->out.bytes, pp->out.length, standard, driver->address_bits,
+                 driver_extensions(driver));
+    if (!less.refusal.reason[0])
+        *ret_syntax = less;
+}
+
 /* Preprocess, parse, analyse, rewrite: the answer, or its refusal. */
 static void translate(const struct request *request, bool only_preprocess, struct report *ret_report)
 {
@@ -116,8 +132,7 @@ static void translate(const struct request *request, bool only_preprocess, struc
         text_add(&report->source, pp->out.bytes, pp->out.length);
     if (report->refusal.reason[0] || only_preprocess)
         return;
-    syntax_parse(&report->syntax, pp->out.bytes, pp->out.length, driver_standard(&request->driver, &options),
-                 request->driver.address_bits);
+    parse(request, pp, driver_standard(&request->driver, &options), &report->syntax);
     if (!report->syntax.refusal.reason[0])
         analyse(&report->syntax, request->mode);
     text_add(&report->source, pp->guards.bytes ? pp->guards.bytes : "", pp->guards.length);

@@ -326,6 +326,29 @@ static void read_operator(const struct syntax *syntax, struct node *node)
     node->op[n] = 0;
 }
 
+static enum CXChildVisitResult visit_label(CXCursor cursor, CXCursor parent, CXClientData data)
+{
+    CXCursor *label = data;
+
+    (void)parent;
+    if (clang_getCursorKind(cursor) != CXCursor_LabelRef)
+        return CXChildVisit_Continue;
+    *label = clang_getCursorReferenced(cursor);
+    return CXChildVisit_Break;
+}
+
+/* Where the label of a goto stands; 0: not in the program's text, or computed. */
+static uint32_t label_of(struct parse *parse, CXCursor jump)
+{
+    CXCursor label = clang_getNullCursor();
+    uint32_t offset = 0;
+
+    clang_visitChildren(jump, visit_label, &label);
+    if (clang_Cursor_isNull(label) || !place(parse, clang_getCursorLocation(label), &offset))
+        return 0;
+    return offset;
+}
+
 static void fill(struct parse *parse, CXCursor cursor, struct node *node)
 {
     CXSourceRange extent = clang_getCursorExtent(cursor);
@@ -341,6 +364,10 @@ static void fill(struct parse *parse, CXCursor cursor, struct node *node)
     case NODE_LITERAL: /* a one-digit literal keeps its digit: indices of dimensions are told apart by it */
         if (node->in_text && node->end == node->begin + 1)
             node->op[0] = parse->syntax->text[node->begin];
+        break;
+    case NODE_JUMP:
+        if (node->op[0] == 'g')
+            node->at = label_of(parse, cursor);
         break;
     case NODE_FUNCTION:
         if (node->in_text)
@@ -416,7 +443,7 @@ static void check_diagnostics(struct parse *parse)
 }
 
 void syntax_parse(struct syntax *syntax, const char *text, size_t length, const char *standard,
-                  unsigned address_bits)
+                  unsigned address_bits, const char *extensions)
 {
     static const char name[] = "program.cl";
     struct CXUnsavedFile file = {.Filename = name, .Contents = text, .Length = length};
@@ -429,7 +456,10 @@ void syntax_parse(struct syntax *syntax, const char *text, size_t length, const 
                           "-target",
                           address_bits == 32 ? "spir" : "spir64",
                           "-w",
-                          "-fno-spell-checking"};
+                          "-fno-spell-checking",
+                          "-Xclang",
+                          extensions};
+    int n_args = (int)(sizeof args / sizeof args[0]) - (extensions ? 0 : 2);
     struct parse *parse = text_alloc(1, sizeof *parse);
     struct visit visit = {.parse = parse, .link = NULL};
     CXIndex index = clang_createIndex(0, 0);
@@ -440,8 +470,7 @@ void syntax_parse(struct syntax *syntax, const char *text, size_t length, const 
         (void)snprintf(std_option, sizeof std_option, "-cl-std=%s", standard);
     parse->syntax = syntax;
     parse->last = &syntax->functions;
-    error = clang_parseTranslationUnit2(index, name, args, sizeof args / sizeof args[0], &file, 1, 0,
-                                        &parse->unit);
+    error = clang_parseTranslationUnit2(index, name, args, n_args, &file, 1, 0, &parse->unit);
     if (error || !parse->unit) {
         refuse(&syntax->refusal, "cannot be parsed (libclang: %d)", (int)error);
         return;

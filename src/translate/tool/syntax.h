@@ -63,7 +63,7 @@ struct node {
     enum node_kind kind;
     char op[4];
     bool in_text; /* its place is in the program, not in a header's macro */
-    uint32_t at;  /* of the name, for names and functions */
+    uint32_t at;  /* of the name, for names and functions; of the label, for a goto (0: computed) */
     uint32_t begin;
     uint32_t end;
     struct symbol *symbol;
@@ -106,9 +106,12 @@ struct syntax {
     struct refusal refusal;
 };
 
-/* Parses with the options of the language: standard as in -cl-std (NULL: the compiler's default), pointer width. */
+/*
+ * Parses with the options of the language: standard as in -cl-std (NULL: the compiler's default), pointer width, and the
+ * extensions as in clang's -cl-ext (NULL: all that clang knows).
+ */
 void syntax_parse(struct syntax *syntax, const char *text, size_t length, const char *standard,
-                  unsigned address_bits);
+                  unsigned address_bits, const char *extensions);
 
 /* The nearest ancestor that is no parenthesis or cast, and through *ret_child its child on the way. */
 struct node *syntax_parent(struct node *node, struct node **ret_child);

@@ -1,0 +1,94 @@
+/* What the user of the program should know: kept for --stats, told to every daemon once. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "client/session_private.h"
+
+void session_send_notice(struct session *session, int i)
+{
+    struct frame frame = {.type = FRAME_NOTICE, .notice = session->notices[i].said};
+
+    if (session->protocol.flags & WELCOME_NOTICES)
+        protocol_send(&session->protocol, &frame);
+}
+
+/* Under the lock: its number, -1 when it is not there. */
+static int find(const struct session *session, enum notice notice, const char *kernel)
+{
+    for (int i = 0; i < session->n_notices; i++)
+        if (session->notices[i].said.notice == (uint32_t)notice &&
+            strncmp(session->notices[i].said.kernel, kernel, sizeof session->notices[i].said.kernel - 1) == 0)
+            return i;
+    return -1;
+}
+
+int session_notice(struct session *session, enum notice notice, const char *kernel, const char *detail)
+{
+    int i;
+
+    if (session_forked(session))
+        return -1;
+    pthread_mutex_lock(&session->lock);
+    i = find(session, notice, kernel);
+    if (i < 0 && session->n_notices < SESSION_NOTICES) {
+        struct session_notice *fresh = &session->notices[i = session->n_notices++];
+
+        fresh->said = (struct frame_notice){.notice = notice};
+        (void)snprintf(fresh->said.kernel, sizeof fresh->said.kernel, "%s", kernel);
+        (void)snprintf(fresh->said.detail, sizeof fresh->said.detail, "%s", detail);
+        if (atomic_load(&session->online)) {
+            session_send_notice(session, i);
+            session_flush(session);
+        }
+    }
+    session->notices_left_out += i < 0;
+    pthread_mutex_unlock(&session->lock);
+    session_notice_again(session, i);
+    return i;
+}
+
+void session_notice_again(struct session *session, int number)
+{
+    if (number >= 0)
+        (void)atomic_fetch_add_explicit(&session->notices[number].launches, 1, memory_order_relaxed);
+}
+
+/* Names of kernels are C identifiers, but what a driver or the translator says may hold anything. */
+static void print_text(FILE *out, const char *text)
+{
+    (void)fputc('"', out);
+    for (; *text; text++)
+        if (*text == '"' || *text == '\\')
+            (void)fprintf(out, "\\%c", *text);
+        else
+            (void)fputc((unsigned char)*text < 0x20 || (unsigned char)*text > 0x7e ? '?' : *text, out);
+    (void)fputc('"', out);
+}
+
+void session_print_notices(struct session *session, FILE *out)
+{
+    (void)fprintf(out, ", \"notices\": [");
+    if (session)
+        pthread_mutex_lock(&session->lock);
+    for (int i = 0; session && i < session->n_notices; i++) {
+        const struct session_notice *notice = &session->notices[i];
+        const struct notice_words *words = &notice_table[notice->said.notice];
+
+        (void)fprintf(out, "%s{\"kernel\": ", i ? ", " : "");
+        if (notice->said.kernel[0])
+            print_text(out, notice->said.kernel);
+        else
+            (void)fprintf(out, "null");
+        (void)fprintf(out, ", \"reason\": \"%s\", \"launches\": %" PRIu64 ", \"why\": ", words->name,
+                      atomic_load(&notice->launches));
+        print_text(out, words->sentence);
+        (void)fprintf(out, ", \"detail\": ");
+        print_text(out, notice->said.detail);
+        (void)fprintf(out, ", \"advice\": ");
+        print_text(out, words->advice);
+        (void)fprintf(out, "}");
+    }
+    (void)fprintf(out, "], \"notices_left_out\": %" PRIu64, session ? session->notices_left_out : 0);
+    if (session)
+        pthread_mutex_unlock(&session->lock);
+}

@@ -1,0 +1,32 @@
+/* The table of wire/notice.def: what is said to users about a program and its kernels, in one place for all who say it. */
+#ifndef WIRE_NOTICE_H
+#define WIRE_NOTICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum notice {
+#define WHOLE(identifier, name, sentence, advice)  NOTICE_##identifier,
+#define NOTICE(identifier, name, sentence, advice) NOTICE_##identifier,
+#include "wire/notice.def"
+#undef WHOLE
+#undef NOTICE
+    NOTICE_N
+};
+
+struct notice_words {
+    const char *name;     /* "few-groups" */
+    const char *sentence; /* its subject is the kernel, or the program */
+    const char *advice;   /* what helps */
+    bool whole;           /* about a kernel that is not cut */
+};
+
+extern const struct notice_words notice_table[NOTICE_N];
+
+/* The row of that name; NULL: none. */
+const struct notice_words *notice_find(const char *name);
+
+/* One line: "kernel K runs whole: SENTENCE (DETAIL); ADVICE". kernel and detail may be "". */
+void notice_line(enum notice notice, const char *kernel, const char *detail, char *ret_text, size_t size);
+
+#endif
