@@ -10,6 +10,7 @@
 #include "layer/graph/map.h"
 #include "layer/objects.h"
 #include "layer/graph/recorder.h"
+#include "layer/graph/variant.h"
 #include "layer/spread/spread.h"
 
 #define WAITS n, waits, event
@@ -180,6 +181,7 @@ static void end_piece(struct issue_pipe *pipe, cl_event *event, size_t items)
     }
     if (recorder_on && end >= start)
         recorder_piece(command, (int64_t)(end - start));
+    variant_over(*event);
     target.clReleaseEvent(*event);
     *event = NULL;
 }

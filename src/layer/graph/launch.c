@@ -1,4 +1,5 @@
 #include "layer/graph/launch.h"
+#include "layer/graph/variant.h"
 #include "layer/graph/worker.h"
 
 #include <string.h>
@@ -248,8 +249,9 @@ static cl_int issue_piece(struct issue_pipe *pipe, cl_kernel kernel, struct laun
 {
     struct command *command = pipe->command;
     uint32_t end = limit - begin > cut->step ? begin + cut->step : limit;
+    struct variant_use use;
     size_t global[3];
-    cl_event event;
+    cl_event event = NULL;
     cl_int code;
 
     while (piece_range(&cut->piece, &cut->launch, begin, end, command->queue->device->address_bits, global) !=
@@ -259,11 +261,14 @@ static cl_int issue_piece(struct issue_pipe *pipe, cl_kernel kernel, struct laun
         end = begin + (end - begin) / 2;
     }
     code = target.clSetKernelArg(kernel, command->u.launch.n_args, sizeof cut->piece, &cut->piece);
+    variant_begin(command->queue, command->u.launch.kernel->name, cut->launch.work_dim, cut->launch.local,
+                  global, &use);
     crossing_begin(&command->queue->device->crossing, false);
     if (code == CL_SUCCESS)
         code = target.clEnqueueNDRangeKernel(command->queue->handle, kernel, cut->launch.work_dim, NULL,
                                              global, cut->launch.local, 0, NULL, &event);
     crossing_end(&command->queue->device->crossing);
+    variant_end(&use, code == CL_SUCCESS ? event : NULL);
     if (code != CL_SUCCESS)
         return code;
     issue_pipe_add(pipe, event, (end - begin) * cut->group_items);
