@@ -149,6 +149,9 @@ static void print_client(const struct frame_about_client *about)
         if (strncmp(page_counter_names[i], "unsliced:", 9) == 0 && about->counters[i])
             printf("       %llu launches ran whole: %s\n", (unsigned long long)about->counters[i],
                    page_counter_names[i] + 9);
+        if (strncmp(page_counter_names[i], "unsplit:", 8) == 0 && about->counters[i])
+            printf("       %llu launches ran on one GPU: %s\n", (unsigned long long)about->counters[i],
+                   page_counter_names[i] + 8);
     }
 }
 
