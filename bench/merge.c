@@ -68,7 +68,7 @@ static void measure(enum pattern pattern, unsigned threads, unsigned *shadow, un
         memcpy(out, a, size);
         copy[r] = 2.0 * (double)size / (double)(clock_now() - begin_at);
         begin_at = clock_now();
-        if (merge_copies(shadow, shadow, copies, 2, size, 4, threads, NULL, &at) != 0)
+        if (merge_copies(shadow, shadow, copies, 2, size, 4, false, threads, NULL, &at) != 0)
             exit(1);
         merge[r] = bytes / (double)(clock_now() - begin_at);
         ratio[r] = merge[r] / copy[r];

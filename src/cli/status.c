@@ -153,6 +153,10 @@ static void print_client(const struct frame_about_client *about)
                (unsigned long long)about->counters[PAGE_COUNTER_MISSES],
                ms(about->counters[PAGE_COUNTER_RESPONSE_NS]) / (double)jobs);
     printf("\n");
+    for (unsigned i = 0; i < PAGE_COUNTER_N; i++)
+        if (strncmp(page_counter_names[i], "unsplit:", 8) == 0 && about->counters[i])
+            printf("       %llu launches ran on one GPU: %s\n", (unsigned long long)about->counters[i],
+                   page_counter_names[i] + 8);
 }
 
 static void print_admission(const struct frame_about_admission *about)

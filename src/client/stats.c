@@ -184,13 +184,31 @@ static uint64_t count_of(const struct session *session, enum session_counter cou
     return session ? session_counter(session, counter) : 0;
 }
 
+/* The counters that are named "KIND:reason", as an object of reasons. */
+static void print_reasons(FILE *out, const struct session *session, const char *kind)
+{
+    size_t length = strlen(kind);
+    const char *comma = "";
+
+    (void)fprintf(out, "\"%s\": {", kind);
+    for (unsigned i = 0; i < COUNTER_N; i++) {
+        uint64_t n = count_of(session, i);
+
+        if (strncmp(page_counter_names[i], kind, length) != 0 || page_counter_names[i][length] != ':' ||
+            n == 0)
+            continue;
+        (void)fprintf(out, "%s\"%s\": %" PRIu64, comma, page_counter_names[i] + length + 1, n);
+        comma = ", ";
+    }
+    (void)fprintf(out, "}");
+}
+
 static void print_counters(FILE *out, const struct session *session)
 {
     static const enum session_counter plain[] = {
         COUNTER_KERNEL_LAUNCHES, COUNTER_PIECES,       COUNTER_COPIES,      COUNTER_CHUNKS,
         COUNTER_SPLIT_LAUNCHES,  COUNTER_MERGED_BYTES, COUNTER_MOVED_BYTES, COUNTER_PLACED_LAUNCHES,
         COUNTER_DISAGREEMENTS,   COUNTER_YIELDS};
-    const char *comma = "";
 
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
         (void)fprintf(out, "\"%s\": %" PRIu64 ", ", page_counter_names[plain[i]],
@@ -198,16 +216,9 @@ static void print_counters(FILE *out, const struct session *session)
     (void)fprintf(out, "\"moved_ms\": %.6f, \"merge_ms\": %.6f, ",
                   nsec_to_ms((baton_nsec)count_of(session, COUNTER_MOVED_NS)),
                   nsec_to_ms((baton_nsec)count_of(session, COUNTER_MERGE_NS)));
-    (void)fprintf(out, "\"unsliced\": {");
-    for (unsigned i = 0; i < COUNTER_N; i++) {
-        uint64_t n = count_of(session, i);
-
-        if (strncmp(page_counter_names[i], "unsliced:", 9) != 0 || n == 0)
-            continue;
-        (void)fprintf(out, "%s\"%s\": %" PRIu64, comma, page_counter_names[i] + 9, n);
-        comma = ", ";
-    }
-    (void)fprintf(out, "}");
+    print_reasons(out, session, "unsliced");
+    (void)fprintf(out, ", ");
+    print_reasons(out, session, "unsplit");
 }
 
 static void print_jobs(FILE *out, const struct jobs *jobs)

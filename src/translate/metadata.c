@@ -68,6 +68,7 @@ static int decode_arg(const json_t *object, struct translate_arg *ret_arg)
     ret_arg->image = get_bool(object, "image", &r);
     ret_arg->sampler = get_bool(object, "sampler", &r);
     ret_arg->own_write = get_bool(object, "own_write", &r);
+    ret_arg->own_read = get_bool(object, "own_read", &r);
     ret_arg->element = get_number(json_object_get(object, "element"), &r);
     ret_arg->store = get_number(json_object_get(object, "store"), &r);
     return r;

@@ -75,6 +75,8 @@ struct translate_arg {
     bool sampler; /* sampler_t: the value is a handle */
     /* Proved: in a one-dimensional launch without offset, each work-item writes no element of it but the one at its own global id. */
     bool own_write;
+    /* Of TRANSLATE_READ_WRITE: each work-item reads no element of it but those that it writes itself (analyse_own.c). In doubt false. */
+    bool own_read;
     uint32_t element; /* bytes of one such element, where own_write; else 0 */
     uint32_t store;   /* bytes of the largest store through it, where every store is known; else 0 */
 };

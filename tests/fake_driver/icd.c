@@ -16,7 +16,7 @@ FAKE_API void *CL_API_CALL fake_clGetExtensionFunctionAddress(const char *name)
 {
     if (!strcmp(name, "clIcdGetPlatformIDsKHR"))
         return (void *)(uintptr_t)fake_clGetPlatformIDs;
-    if (!strcmp(name, "clEnqueueCommandBufferKHR"))
+    if (!strcmp(name, "clEnqueueCommandBufferKHR") || !strcmp(name, "clCreateSemaphoreWithPropertiesKHR"))
         return (void *)(uintptr_t)fake_enqueue_command_buffer;
     if (!strcmp(name, "clCreateCommandQueueWithPropertiesKHR"))
         return (void *)(uintptr_t)fake_clCreateCommandQueueWithProperties;

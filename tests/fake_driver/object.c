@@ -63,7 +63,7 @@ FAKE_API cl_int CL_API_CALL fake_clGetPlatformInfo(cl_platform_id platform, cl_p
     case CL_PLATFORM_VENDOR:
         return answer_text("Baton", room, ret_value, ret_size);
     case CL_PLATFORM_EXTENSIONS:
-        return answer_text("cl_khr_icd cl_khr_command_buffer", room, ret_value, ret_size);
+        return answer_text("cl_khr_icd cl_khr_command_buffer cl_khr_semaphore", room, ret_value, ret_size);
     case CL_PLATFORM_ICD_SUFFIX_KHR:
         return answer_text("FAKE", room, ret_value, ret_size);
     case CL_PLATFORM_NUMERIC_VERSION:
@@ -156,8 +156,8 @@ FAKE_API cl_int CL_API_CALL fake_clGetDeviceInfo(cl_device_id device, cl_device_
     case CL_DEVICE_OPENCL_C_VERSION:
         return answer_text("OpenCL C 1.2 fake", room, ret_value, ret_size);
     case CL_DEVICE_EXTENSIONS:
-        return answer_text("cl_khr_byte_addressable_store cl_khr_command_buffer cl_khr_fp64", room, ret_value,
-                           ret_size);
+        return answer_text("cl_khr_byte_addressable_store cl_khr_command_buffer cl_khr_semaphore cl_khr_fp64",
+                           room, ret_value, ret_size);
     default:
         return CL_INVALID_VALUE;
     }

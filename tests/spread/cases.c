@@ -60,6 +60,28 @@ static const char source[] =
     "__kernel void alias(__global uint *a, __global const uint *b, uint half_n) {\n"
     "    uint i = get_global_id(0); a[i] = b[i + half_n] * 5 + 1; }\n";
 
+static const char source_groups[] =
+    /* As in a particle filter: the first group makes the table and the start from all weights, others look at both. */
+    "__kernel void weigh(__global float *weights, __global float *table, __global float *u, uint n) {\n"
+    "    uint i = get_global_id(0); weights[i] = weights[i] / n;\n"
+    "    barrier(CLK_GLOBAL_MEM_FENCE);\n"
+    "    if (i == 0) { table[0] = weights[0]; for (uint x = 1; x < n; x++) table[x] = weights[x] + table[x - "
+    "1];\n"
+    "        u[0] = table[n - 1] / n; }\n"
+    "    barrier(CLK_GLOBAL_MEM_FENCE);\n"
+    "    float first = u[0];\n"
+    "    barrier(CLK_GLOBAL_MEM_FENCE);\n"
+    "    if (i > 0) u[i] = first + i; }\n"
+    "__kernel void chain(__global uint *a, uint n) {\n"
+    "    uint i = get_global_id(0); a[i] = a[i] * 3 + a[(i + n - get_local_size(0)) % n]; }\n"
+    "__kernel void follow(__global uint *out, __global const uint *in) {\n"
+    "    uint i = get_global_id(0); out[i] = in[i] + 1; }\n"
+    "__kernel void halves(__global uint *a) { a[get_global_id(0) % (get_global_size(0) / 2)] += 1; }\n"
+    "__kernel void butterfly(__global uint *a, uint far) {\n"
+    "    uint i = get_global_id(0), left = i / far * 2 * far + i % far; uint x = a[left], y = a[left + "
+    "far];\n"
+    "    a[left] = x + y; a[left + far] = x - y; }\n";
+
 static const char source_images[] =
     "__kernel void picture(__read_only image2d_t image, sampler_t sampler, __global uint *out, uint w) {\n"
     "    int x = get_global_id(0), y = get_global_id(1);\n"
@@ -207,11 +229,13 @@ static const struct {
     {"volumes", case_volumes},
     {"mapped_images", case_mapped_images},
     {"linked", case_linked},
+    {"groups_meet", case_groups_meet},
+    {"groups_apart", case_groups_apart},
 };
 
 int main(int argc, char **argv)
 {
-    const char *texts[] = {source, source_images};
+    const char *texts[] = {source, source_images, source_groups};
     cl_platform_id platform;
     cl_int code;
 
@@ -221,7 +245,7 @@ int main(int argc, char **argv)
     check(code, "clCreateContext");
     queue = clCreateCommandQueue(context, device, 0, &code);
     check(code, "clCreateCommandQueue");
-    program = clCreateProgramWithSource(context, 2, texts, NULL, &code);
+    program = clCreateProgramWithSource(context, 3, texts, NULL, &code);
     check(code, "clCreateProgramWithSource");
     check(clBuildProgram(program, 1, &device, "", NULL, NULL), "clBuildProgram");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)

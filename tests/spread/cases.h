@@ -51,5 +51,7 @@ void case_images(void);
 void case_volumes(void);
 void case_mapped_images(void);
 void case_linked(void);
+void case_groups_meet(void);
+void case_groups_apart(void);
 
 #endif

@@ -155,3 +155,62 @@ void case_early_release(void)
     free(bytes_read);
     free(more);
 }
+
+/* Groups read what others write in the same launch: through one argument, and through two that overlap. */
+void case_groups_meet(void)
+{
+    cl_mem weights = filled(N, 50), table = filled(N, 51), u = filled(N, 52), whole = filled(N + LOCAL, 53);
+    cl_buffer_region ahead = {LOCAL * sizeof(cl_uint), N * sizeof(cl_uint)},
+                     behind = {0, N * sizeof(cl_uint)};
+    cl_kernel weigh = kernel("weigh"), chain = kernel("chain"), follow = kernel("follow");
+    cl_int code;
+    cl_mem to = clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &ahead, &code);
+    cl_mem from = clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &behind, &code);
+
+    check(code, "clCreateSubBuffer");
+    set_mem(weigh, 0, weights);
+    set_mem(weigh, 1, table);
+    set_mem(weigh, 2, u);
+    set_uint(weigh, 3, N);
+    run(weigh, N);
+    say_mem("weights", weights, N * sizeof(cl_uint));
+    say_mem("table", table, N * sizeof(cl_uint));
+    say_mem("start", u, N * sizeof(cl_uint));
+    set_mem(chain, 0, u);
+    set_uint(chain, 1, N);
+    run(chain, N);
+    say_mem("chain", u, N * sizeof(cl_uint));
+    set_mem(follow, 0, to);
+    set_mem(follow, 1, from);
+    run(follow, N);
+    say_mem("follow", whole, (N + LOCAL) * sizeof(cl_uint));
+    clReleaseKernel(weigh);
+    clReleaseKernel(chain);
+    clReleaseKernel(follow);
+    clReleaseMemObject(to);
+    clReleaseMemObject(from);
+    clReleaseMemObject(weights);
+    clReleaseMemObject(table);
+    clReleaseMemObject(u);
+    clReleaseMemObject(whole);
+}
+
+/* Items read what they write. In the second, two groups add one to the same element: a disagreement even though both find the same sum. */
+void case_groups_apart(void)
+{
+    cl_mem a = filled(N, 54);
+    cl_kernel butterfly = kernel("butterfly"), halves = kernel("halves");
+
+    set_mem(butterfly, 0, a);
+    for (cl_uint far = 1; far < N; far *= 16) {
+        set_uint(butterfly, 1, far);
+        run(butterfly, N / 2);
+    }
+    say_mem("butterfly", a, N * sizeof(cl_uint));
+    set_mem(halves, 0, a);
+    run(halves, N);
+    say_mem("halves", a, N * sizeof(cl_uint));
+    clReleaseKernel(butterfly);
+    clReleaseKernel(halves);
+    clReleaseMemObject(a);
+}

@@ -54,11 +54,15 @@ spread 2 own_writes
 verdict $? "known writes are gathered without comparing ($(number merged_bytes))"
 
 # A case by itself, and how many of its launches are split.
-for kind in images:12 volumes:9 mapped_images:3 linked:4; do
+for kind in groups_apart:5 images:12 volumes:9 mapped_images:3 linked:4; do
     spread 2 "${kind%:*}"
     [ "$(number split_launches)" -eq "${kind#*:}" ]
     verdict $? "${kind%:*}: every launch is split ($(number split_launches) of ${kind#*:})"
 done
+
+spread all groups_meet
+[ "$(number split_launches)" -eq 0 ] && [ "$(number reads-other-groups)" -eq 3 ]
+verdict $? "launches whose groups read what others write stay on one device ($(number reads-other-groups) of 3)"
 
 # With a daemon: shares take leases of their devices' engines.
 start_daemon

@@ -90,7 +90,8 @@ static void check(struct fixture *f, unsigned threads)
 {
     size_t at = SIZE_MAX;
     int wanted = naive(f->expected, f->shadow, f->list, f->n, f->size, f->granule);
-    int found = merge_copies(f->out, f->shadow, f->list, f->n, f->size, f->granule, threads, f->writers, &at);
+    int found =
+        merge_copies(f->out, f->shadow, f->list, f->n, f->size, f->granule, false, threads, f->writers, &at);
 
     ck_assert_int_eq(found, wanted);
     if (found == 0) {
@@ -160,7 +161,7 @@ START_TEST(the_output_may_be_the_shadow_or_a_copy)
         scribble(&f, &random, true);
         ck_assert_int_eq(naive(f.expected, f.shadow, f.list, f.n, f.size, 4), 0);
         unsigned char *out = i % 2 ? f.shadow : f.copies[i % 3];
-        ck_assert_int_eq(merge_copies(out, f.shadow, f.list, f.n, f.size, 4, 1, NULL, &at), 0);
+        ck_assert_int_eq(merge_copies(out, f.shadow, f.list, f.n, f.size, 4, false, 1, NULL, &at), 0);
         ck_assert_mem_eq(out, f.expected, f.size);
         drop(&f);
     }
@@ -178,7 +179,7 @@ START_TEST(each_block_knows_who_wrote_it)
     a[5] = 1;
     b[MERGE_BLOCK + 5] = 1;
     a[MERGE_BLOCK + 6] = 1;
-    ck_assert_int_eq(merge_copies(out, shadow, copies, 2, sizeof shadow, 1, 1, writers, &at), 0);
+    ck_assert_int_eq(merge_copies(out, shadow, copies, 2, sizeof shadow, 1, false, 1, writers, &at), 0);
     ck_assert_uint_eq(writers[0], 1);
     ck_assert_uint_eq(writers[1], 3);
     ck_assert_uint_eq(writers[2], 0);
@@ -191,14 +192,30 @@ START_TEST(two_halves_of_one_element_are_not_mixed)
     const void *copies[] = {&a, &b};
     size_t at = 9;
 
-    ck_assert_int_eq(merge_copies(&out, &shadow, copies, 2, 4, 4, 1, NULL, &at), MERGE_CONFLICT);
+    ck_assert_int_eq(merge_copies(&out, &shadow, copies, 2, 4, 4, false, 1, NULL, &at), MERGE_CONFLICT);
     ck_assert_uint_eq(at, 0);
-    ck_assert_int_eq(merge_copies(&out, &shadow, copies, 2, 4, 1, 1, NULL, &at),
+    ck_assert_int_eq(merge_copies(&out, &shadow, copies, 2, 4, 1, false, 1, NULL, &at),
                      0); /* as bytes they are apart */
     ck_assert_uint_eq(out, 0x101);
 }
 END_TEST
 
-HARNESS_MAIN("merge", 60, merging_agrees_with_looking_at_each_granule,
-             merging_on_several_threads_gives_the_same, the_output_may_be_the_shadow_or_a_copy,
-             each_block_knows_who_wrote_it, two_halves_of_one_element_are_not_mixed)
+START_TEST(two_writers_that_also_read_must_be_apart)
+{
+    uint32_t shadow[] = {5, 7}, a[] = {6, 7}, b[] = {6, 9}, c[] = {5, 9}, out[2];
+    const void *both[] = {a, b}, *one_each[] = {a, c};
+    size_t at = 9;
+
+    ck_assert_int_eq(merge_copies(out, shadow, both, 2, 8, 4, false, 1, NULL, &at), 0); /* both wrote 6 */
+    ck_assert_int_eq(merge_copies(out, shadow, both, 2, 8, 4, true, 1, NULL, &at), MERGE_CONFLICT);
+    ck_assert_uint_eq(at, 0);
+    ck_assert_int_eq(merge_copies(out, shadow, one_each, 2, 8, 4, true, 1, NULL, &at), 0);
+    ck_assert_uint_eq(out[0], 6);
+    ck_assert_uint_eq(out[1], 9);
+}
+END_TEST
+
+HARNESS_MAIN("merge", 60, two_writers_that_also_read_must_be_apart,
+             merging_agrees_with_looking_at_each_granule, merging_on_several_threads_gives_the_same,
+             the_output_may_be_the_shadow_or_a_copy, each_block_knows_who_wrote_it,
+             two_halves_of_one_element_are_not_mixed)

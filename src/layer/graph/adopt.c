@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "layer/graph/graph.h"
+#include "layer/graph/widening.h"
 #include "layer/layer.h"
 #include "layer/objects.h"
 
@@ -250,8 +251,11 @@ void graph_let_go(struct command *command)
     }
     if (command->first_event)
         target.clReleaseEvent(command->first_event);
-    if (command->driver_event)
+    if (command->driver_event) {
+        if (command->first_event) /* of a piece */
+            widening_over(command->driver_event);
         target.clReleaseEvent(command->driver_event);
+    }
     command->first_event = command->driver_event = NULL;
 }
 

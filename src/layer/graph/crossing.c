@@ -34,6 +34,11 @@ void crossing_begin(struct crossing *crossing, bool alone)
         pthread_rwlock_rdlock(&crossing->lock);
 }
 
+bool crossing_nested(void)
+{
+    return depth > 0;
+}
+
 void crossing_end(struct crossing *crossing)
 {
     if (crossing->needed && --depth == 0)

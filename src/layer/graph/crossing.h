@@ -32,4 +32,7 @@ bool crossing_alone(const struct command *command);
 void crossing_begin(struct crossing *crossing, bool alone);
 void crossing_end(struct crossing *crossing);
 
+/* Is the calling thread inside such a call? */
+bool crossing_nested(void);
+
 #endif

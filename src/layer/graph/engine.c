@@ -4,6 +4,7 @@
 #include "client/lease.h"
 #include "layer/graph/issue.h"
 #include "layer/graph/recorder.h"
+#include "layer/graph/widening.h"
 #include "layer/graph/worker.h"
 #include "layer/layer.h"
 #include "layer/objects.h"
@@ -342,6 +343,7 @@ static void dispose(struct engine *engine, unsigned n, const struct engine_fligh
 {
     issue_measure_run(engine, n, flights);
     for (unsigned i = 0; i < n; i++) {
+        widening_over(flights[i].event);
         target.clReleaseEvent(flights[i].event);
         if (flights[i].kernel)
             kernel_unref(flights[i].kernel);

@@ -10,6 +10,7 @@
 #include "layer/graph/map.h"
 #include "layer/objects.h"
 #include "layer/graph/recorder.h"
+#include "layer/graph/widening.h"
 #include "layer/spread/spread.h"
 
 #define WAITS n, waits, event
@@ -85,6 +86,7 @@ static cl_int give(const struct command *c, cl_bool blocking, cl_uint n, const c
                    cl_event *event)
 {
     const struct command_native *f = &c->u.native;
+    const struct command_launch *l = &c->u.launch;
     cl_command_queue queue = c->queue->handle;
 
     if (c->kind >= COMMAND_READ && c->kind <= COMMAND_FILL_IMAGE)
@@ -93,7 +95,8 @@ static cl_int give(const struct command *c, cl_bool blocking, cl_uint n, const c
         return give_svm(c, blocking, n, waits, event);
     switch (c->kind) {
     case COMMAND_KERNEL:
-        return launch_give(c, WAITS);
+        return target.clEnqueueNDRangeKernel(queue, l->kernel->handle, l->dim, l->offset, l->global,
+                                             l->has_local ? l->local : NULL, WAITS);
     case COMMAND_TASK:
         return target.clEnqueueTask(queue, c->u.launch.kernel->handle, WAITS);
     case COMMAND_NATIVE:
@@ -119,6 +122,8 @@ cl_int issue_whole(const struct command *c, cl_bool blocking, cl_uint n, const c
     cl_event own = NULL, *last = outside && !event ? &own : event;
     cl_int code;
 
+    if (c->kind == COMMAND_KERNEL && launch_give_rewritten(c, n, waits, event))
+        return CL_SUCCESS;
     crossing_begin(crossing, crossing_alone(c));
     code = give(c, blocking && !outside, n, waits, last);
     crossing_end(crossing);
@@ -178,6 +183,7 @@ static void end_piece(struct issue_pipe *pipe, cl_event *event, size_t items)
     }
     if (recorder_on && end >= start)
         recorder_piece(command, (int64_t)(end - start));
+    widening_over(*event);
     target.clReleaseEvent(*event);
     *event = NULL;
 }

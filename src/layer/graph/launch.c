@@ -1,4 +1,6 @@
 #include "layer/graph/launch.h"
+#include "layer/graph/variant.h"
+#include "layer/graph/widening.h"
 #include "layer/graph/worker.h"
 
 #include <string.h>
@@ -238,8 +240,32 @@ static bool offsets_fit(const struct command_launch *launch, cl_uint address_bit
     return true;
 }
 
-/* All groups as one command of the rewritten kernel. False: the driver has taken nothing. */
-static bool give_rewritten(const struct command *command, cl_uint n, const cl_event *waits, cl_event *event)
+/* Gives the driver all groups of the cut as one command; no crossing is begun. */
+static cl_int give_as_one(const struct command *command, cl_kernel kernel, struct launch_cut *cut,
+                          const size_t *global, cl_uint n, const cl_event *waits, cl_event *event)
+{
+    struct crossing *crossing = &command->queue->device->crossing;
+    struct widening_use use;
+    cl_event own = NULL;
+    cl_event *made = event ? event : &own;
+    cl_int code =
+        target.clSetKernelArg(kernel, command->u.launch.kernel->n_args, sizeof cut->piece, &cut->piece);
+
+    if (code != CL_SUCCESS)
+        return code;
+    widening_begin(command->queue, command->u.launch.kernel->name, cut->launch.work_dim, cut->launch.local,
+                   global, &use);
+    crossing_begin(crossing, false);
+    code = target.clEnqueueNDRangeKernel(command->queue->handle, kernel, cut->launch.work_dim, NULL, global,
+                                         cut->launch.local, n, waits, use.variant ? made : event);
+    crossing_end(crossing);
+    widening_end(&use, code == CL_SUCCESS && use.variant ? *made : NULL);
+    if (own)
+        target.clReleaseEvent(own);
+    return code;
+}
+
+bool launch_give_rewritten(const struct command *command, cl_uint n, const cl_event *waits, cl_event *event)
 {
     const struct command_launch *launch = &command->u.launch;
     const struct device_record *device = command->queue->device;
@@ -255,25 +281,11 @@ static bool give_rewritten(const struct command *command, cl_uint n, const cl_ev
     own = kernel_take(kernel, true, launch->args ? launch->args : kernel->args, kernel->n_args, &code);
     if (!own)
         return false;
-    code = target.clSetKernelArg(own->handle, kernel->n_args, sizeof cut.piece, &cut.piece);
-    if (code == CL_SUCCESS)
-        code = target.clEnqueueNDRangeKernel(command->queue->handle, own->handle, cut.launch.work_dim, NULL,
-                                             global, cut.launch.local, n, waits, event);
+    code = give_as_one(command, own->handle, &cut, global, n, waits, event);
     if (code == CL_SUCCESS)
         variant_ran(cut.variants, device, &cut, cut.n_groups);
     kernel_give_back(kernel, true, own);
     return code == CL_SUCCESS;
-}
-
-cl_int launch_give(const struct command *command, cl_uint n, const cl_event *waits, cl_event *event)
-{
-    const struct command_launch *launch = &command->u.launch;
-
-    if (give_rewritten(command, n, waits, event))
-        return CL_SUCCESS;
-    return target.clEnqueueNDRangeKernel(command->queue->handle, launch->kernel->handle, launch->dim,
-                                         launch->offset, launch->global,
-                                         launch->has_local ? launch->local : NULL, n, waits, event);
 }
 
 static cl_int issue_as_one(struct command *command)
@@ -282,12 +294,8 @@ static cl_int issue_as_one(struct command *command)
     struct crossing *crossing = &command->queue->device->crossing;
     struct private_kernel *own;
     cl_int code;
-    bool given;
 
-    crossing_begin(crossing, false);
-    given = give_rewritten(command, 0, NULL, &command->driver_event);
-    crossing_end(crossing);
-    if (given)
+    if (launch_give_rewritten(command, 0, NULL, &command->driver_event))
         return CL_SUCCESS;
     own = kernel_take(launch->kernel, false, launch->args, launch->n_args, &code);
     if (!own)
@@ -387,8 +395,9 @@ static cl_int issue_piece(struct issue_pipe *pipe, cl_kernel kernel, struct laun
 {
     struct command *command = pipe->command;
     uint32_t end = limit - begin > cut->step ? begin + cut->step : limit;
+    struct widening_use use;
     size_t global[3];
-    cl_event event;
+    cl_event event = NULL;
     cl_int code;
 
     while (piece_range(&cut->piece, &cut->launch, begin, end, command->queue->device->address_bits, global) !=
@@ -398,11 +407,14 @@ static cl_int issue_piece(struct issue_pipe *pipe, cl_kernel kernel, struct laun
         end = begin + (end - begin) / 2;
     }
     code = target.clSetKernelArg(kernel, command->u.launch.n_args, sizeof cut->piece, &cut->piece);
+    widening_begin(command->queue, command->u.launch.kernel->name, cut->launch.work_dim, cut->launch.local,
+                   global, &use);
     crossing_begin(&command->queue->device->crossing, false);
     if (code == CL_SUCCESS)
         code = target.clEnqueueNDRangeKernel(command->queue->handle, kernel, cut->launch.work_dim, NULL,
                                              global, cut->launch.local, 0, NULL, &event);
     crossing_end(&command->queue->device->crossing);
+    widening_end(&use, code == CL_SUCCESS ? event : NULL);
     if (code != CL_SUCCESS)
         return code;
     issue_pipe_add(pipe, event, (end - begin) * cut->group_items);

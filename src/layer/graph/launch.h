@@ -36,10 +36,11 @@ void launch_count_direct(const struct command *draft);
 bool launch_decided(const struct command *command, baton_nsec until_at);
 
 /*
- * Gives a launch to the driver whole, from a draft or a queued command. A kernel that was ever cut runs as its rewritten twin even so: a
- * driver that compiles at the first launch would otherwise compile twice, the second time in the middle of the program's work.
+ * Gives a launch to the driver whole, as its rewritten twin, from a draft or a queued command, with no crossing begun. False: the driver has taken
+ * nothing, and the launch goes to it as it is. A kernel that is ever cut runs as its twin even when it runs whole: a driver that
+ * compiles at the first launch would otherwise compile twice, the second time in the middle of the program's work.
  */
-cl_int launch_give(const struct command *command, cl_uint n, const cl_event *waits, cl_event *event);
+bool launch_give_rewritten(const struct command *command, cl_uint n, const cl_event *waits, cl_event *event);
 
 /* On a worker that has entered the engine: the whole launch, or its pieces. Only once launch_decided(). */
 cl_int launch_issue(struct issue_pipe *pipe, struct command *command);

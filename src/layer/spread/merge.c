@@ -14,6 +14,7 @@ struct part {
     const unsigned char *copies[MERGE_MAX_COPIES];
     uint16_t *writers;
     size_t n, begin, end, granule;
+    bool apart;
     size_t conflict_at; /* SIZE_MAX: none */
 };
 
@@ -123,9 +124,9 @@ static inline __attribute__((always_inline)) bool unite(unsigned char merged[MER
     return !conflict;
 }
 
-/* Where in a block that has a conflict: slowly. */
+/* Where in a block there is a conflict, slowly; `bytes`: nowhere. apart: as for merge_copies(). */
 static size_t find_conflict(const unsigned char *shadow, const unsigned char *const writers[], size_t n,
-                            size_t bytes, size_t granule)
+                            size_t bytes, size_t granule, bool apart)
 {
     for (size_t at = 0; at < bytes; at += granule) {
         size_t length = bytes - at < granule ? bytes - at : granule;
@@ -134,12 +135,12 @@ static size_t find_conflict(const unsigned char *shadow, const unsigned char *co
         for (size_t w = 0; w < n; w++) {
             if (memcmp(writers[w] + at, shadow + at, length) == 0)
                 continue;
-            if (first && memcmp(writers[w] + at, first, length) != 0)
+            if (first && (apart || memcmp(writers[w] + at, first, length) != 0))
                 return at;
             first = writers[w] + at;
         }
     }
-    return 0;
+    return bytes;
 }
 
 /*
@@ -252,8 +253,12 @@ static void merge_part(struct part *part)
         if (part->writers)
             part->writers[at / MERGE_BLOCK] = (uint16_t)who;
         if (n > 1) {
-            if (!way->unite(merged, shadow, writers, n, bytes, part->granule)) {
-                part->conflict_at = at + find_conflict(shadow, writers, n, bytes, part->granule);
+            size_t conflict = bytes;
+
+            if (!way->unite(merged, shadow, writers, n, bytes, part->granule) || part->apart)
+                conflict = find_conflict(shadow, writers, n, bytes, part->granule, part->apart);
+            if (conflict < bytes) {
+                part->conflict_at = at + conflict;
                 return;
             }
             from = merged;
@@ -272,7 +277,7 @@ static void *merge_thread(void *part)
 }
 
 int merge_copies(void *ret_out, const void *shadow, const void *const copies[], size_t n, size_t size,
-                 size_t granule, unsigned threads, uint16_t *ret_writers, size_t *ret_at)
+                 size_t granule, bool apart, unsigned threads, uint16_t *ret_writers, size_t *ret_at)
 {
     struct part parts[MAX_THREADS];
     pthread_t ids[MAX_THREADS];
@@ -294,6 +299,7 @@ int merge_copies(void *ret_out, const void *shadow, const void *const copies[], 
                                  .begin = blocks * p / n_parts * MERGE_BLOCK,
                                  .end = end < size ? end : size,
                                  .granule = granule,
+                                 .apart = apart,
                                  .conflict_at = SIZE_MAX};
         memcpy(parts[p].copies, copies, n * sizeof copies[0]);
         /* The last part is ours; a part whose thread cannot be had is ours as well. */

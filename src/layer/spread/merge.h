@@ -13,6 +13,7 @@
 #ifndef LAYER_SPREAD_MERGE_H
 #define LAYER_SPREAD_MERGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,11 +25,12 @@
 /*
  * Combines n copies (2 .. MERGE_MAX_COPIES) of size bytes with the shadow into ret_out, which may be one of the copies or the
  * shadow itself but must not overlap them otherwise. granule: a power of two, 1 .. MERGE_MAX_GRANULE, counted from
- * the beginning of the buffers. threads: how many to use at most; small merges use one. ret_writers, unless NULL, gets a bit
+ * the beginning of the buffers. apart: two copies that both changed a granule are a conflict even where they agree, because the
+ * writers also read it: one device would have shown the second of them what the first wrote. threads: how many to use at most; small merges use one. ret_writers, unless NULL, gets a bit
  * per copy that changed the block, for each block of MERGE_BLOCK bytes.
  * 0, or MERGE_CONFLICT with *ret_at the offset of one such granule.
  */
 int merge_copies(void *ret_out, const void *shadow, const void *const copies[], size_t n, size_t size,
-                 size_t granule, unsigned threads, uint16_t *ret_writers, size_t *ret_at);
+                 size_t granule, bool apart, unsigned threads, uint16_t *ret_writers, size_t *ret_at);
 
 #endif

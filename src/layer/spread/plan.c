@@ -61,6 +61,7 @@ static bool plan_touch(const struct touch *touch, void *data)
     struct split_output output = {.buffer = buffer,
                                   .range = range,
                                   .reads = touch->reads,
+                                  .own_reads = arg->own_read,
                                   .element = arg->own_write && one_line ? arg->element : 0,
                                   .granule =
                                       buffer && buffer->image ? buffer->image->pixel : granule_of(arg)};
@@ -260,6 +261,25 @@ struct split *split_plan_on(const struct command *command, const struct translat
     return split;
 }
 
+/*
+ * May one group read what another one writes? On one device it may see the other's store; with a copy of the buffer on each device it never would. Through one
+ * argument the translator says it; two arguments may be the same buffer, or parts of it that overlap.
+ */
+static bool groups_meet(const struct split *split)
+{
+    for (unsigned i = 0; i < split->n_outputs; i++) {
+        const struct split_output *output = &split->outputs[i];
+
+        if (output->reads && !output->own_reads)
+            return true;
+        for (unsigned k = 0; k < split->n_inputs; k++)
+            if (split->inputs[k].buffer == output->buffer &&
+                range_meets(split->inputs[k].range, output->range))
+                return true;
+    }
+    return false;
+}
+
 struct split *split_plan(const struct command *command, const struct translate_kernel *about,
                          unsigned devices, uint64_t set, bool measured)
 {
@@ -274,6 +294,11 @@ struct split *split_plan(const struct command *command, const struct translate_k
     split = begin(command, about, known);
     if (!split)
         return NULL;
+    if (split->cut.n_groups > 1 && groups_meet(split)) {
+        launch_count(COUNTER_UNSPLIT_READS_OTHERS, 1);
+        split_drop(split);
+        return NULL;
+    }
     find_devices(split, command, devices, set, !measured);
     share_out(split);
     launch.devices = split->n_shares;

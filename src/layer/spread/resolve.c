@@ -37,7 +37,7 @@ static cl_int merge_chunk(struct split *split, struct split_output *output, stru
     begin_at = clock_now();
     if (code == CL_SUCCESS) {
         code = merge_copies(shadow, shadow, (const void *const *)copies, split->n_shares, range_length(part),
-                            output->granule, merge_threads(), ret_writers, &at);
+                            output->granule, output->reads, merge_threads(), ret_writers, &at);
         took = clock_now() - begin_at;
         growth_add(&buffer_costs.merge, range_length(part), (double)took);
         launch_count(COUNTER_MERGE_NS, (uint64_t)took);

@@ -1,6 +1,5 @@
 #include "layer/spread/twins.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,19 +105,13 @@ static void build_unref(struct build *build)
     free(build);
 }
 
-/*
- * The macro means nothing to the kernels. It makes each device's build a different one for the driver: PoCL 3.1 counts the users of a
- * kernel's machine code by its hash and local size, though it keeps several for different widths, and aborts
- * (pocl_release_dlhandle_cache) when two threads run equal kernels of unequal widths.
- */
 static bool add_text(struct build *build, const char *source, size_t length, const char *options)
 {
     struct twin_text *text = &build->texts[build->n];
 
     text->source = source ? strndup(source, length) : NULL;
     text->length = length;
-    if (asprintf(&text->options, "%s -D BATON_PLACE=%d", options ? options : "", build->device->place) < 0)
-        text->options = NULL;
+    text->options = strdup(options ? options : "");
     build->n++;
     return text->source && text->options;
 }

@@ -38,7 +38,16 @@ struct symbol *analyse_root(struct node *node);
 bool analyse_watches(const struct syntax *syntax, struct node *loop, const struct loop_parts *parts);
 
 /* analyse_access.c */
-void analyse_arguments(struct function *kernel, struct translate_arg *ret_args);
+void analyse_arguments(const struct syntax *syntax, struct function *kernel, struct translate_arg *ret_args);
+
+/* What is done with p[i], or an element like it. False: not known, or its address is used. */
+bool analyse_element(struct node *element, struct node *body, bool *ret_reads, bool *ret_writes);
+
+/* An integer that holds any id of a launch of at most 2^31 items. */
+bool analyse_holds_ids(const struct type *type);
+
+/* analyse_own.c: does an item read through the parameter only elements that it writes itself? In doubt false. */
+bool analyse_own_reads(const struct syntax *syntax, struct symbol *param, struct node *body);
 
 /* Is this name one of the atomic built-ins (1.x atom_ and atomic_, 2.0 atomic_..._explicit)? */
 bool analyse_is_atomic(const char *name);

@@ -162,14 +162,23 @@ static unsigned pointer_uses(struct symbol *symbol, struct node *body, unsigned 
     return uses;
 }
 
-/* An integer that holds any id of a launch of at most 2^31 items. */
-static bool holds_ids(const struct type *type)
+bool analyse_element(struct node *element, struct node *body, bool *ret_reads, bool *ret_writes)
+{
+    unsigned use = element_use(element, body, 0);
+
+    *ret_reads = use & READS;
+    *ret_writes = use & WRITES;
+    return !(use & (LOST | BEYOND));
+}
+
+bool analyse_holds_ids(const struct type *type)
 {
     static const char *const names[] = {"int", "unsigned int", "long", "unsigned long"};
     const char *spelling = type->spelling ? type->spelling : "";
 
     for (const char *space; (space = strchr(spelling, ' ')) &&
-                            (!strncmp(spelling, "const ", 6) || !strncmp(spelling, "__private ", 10));)
+                            (!strncmp(spelling, "const ", 6) || !strncmp(spelling, "__private ", 10) ||
+                             !strncmp(spelling, "__constant ", 11));)
         spelling = space + 1;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (!strcmp(spelling, names[i]))
@@ -183,9 +192,9 @@ static struct node *strip_id(struct node *node)
     struct node *inner = syntax_strip(node);
 
     for (; node && node != inner; node = node->children)
-        if (!holds_ids(&node->type))
+        if (!analyse_holds_ids(&node->type))
             return NULL;
-    return inner && holds_ids(&inner->type) ? inner : NULL;
+    return inner && analyse_holds_ids(&inner->type) ? inner : NULL;
 }
 
 /* The node is get_global_id(0), or a variable that holds it and nothing else ever. */
@@ -248,7 +257,8 @@ static bool writes_own(struct symbol *symbol, struct node *body, uint32_t *ret_e
     return size > 0;
 }
 
-static void judge(struct symbol *param, struct node *body, struct translate_arg *arg)
+static void judge(const struct syntax *syntax, struct symbol *param, struct node *body,
+                  struct translate_arg *arg)
 {
     const struct type *type = &param->type;
     unsigned uses;
@@ -283,14 +293,15 @@ static void judge(struct symbol *param, struct node *body, struct translate_arg 
         arg->own_write = writes_own(param, body, &arg->element);
     if (!arg->own_write)
         arg->element = 0;
+    arg->own_read = arg->access == TRANSLATE_READ_WRITE && analyse_own_reads(syntax, param, body);
 }
 
-void analyse_arguments(struct function *kernel, struct translate_arg *ret_args)
+void analyse_arguments(const struct syntax *syntax, struct function *kernel, struct translate_arg *ret_args)
 {
     for (uint32_t i = 0; i < kernel->n_params; i++) {
         ret_args[i] = (struct translate_arg){.access = TRANSLATE_VALUE};
         if (kernel->params[i])
-            judge(kernel->params[i], kernel->body, &ret_args[i]);
+            judge(syntax, kernel->params[i], kernel->body, &ret_args[i]);
         else
             ret_args[i].access = TRANSLATE_UNKNOWN;
     }

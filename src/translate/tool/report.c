@@ -20,9 +20,10 @@ static json_t *plain_string(const char *text)
 
 static json_t *argument_object(const struct translate_arg *arg)
 {
-    return json_pack("{s:s, s:b, s:b, s:b, s:b, s:I, s:I}", "access", metadata_access_name(arg->access),
+    return json_pack("{s:s, s:b, s:b, s:b, s:b, s:b, s:I, s:I}", "access", metadata_access_name(arg->access),
                      "local", arg->local, "image", arg->image, "sampler", arg->sampler, "own_write",
-                     arg->own_write, "element", (json_int_t)arg->element, "store", (json_int_t)arg->store);
+                     arg->own_write, "own_read", arg->own_read, "element", (json_int_t)arg->element, "store",
+                     (json_int_t)arg->store);
 }
 
 /* reqd_work_group_size(x, y, z) among the words before the kernel's name; a null when it is not three plain numbers. */
@@ -45,7 +46,7 @@ static json_t *kernel_object(const struct syntax *syntax, struct function *kerne
     struct translate_arg *args = text_alloc(kernel->n_params, sizeof *args);
     json_t *list = json_array();
 
-    analyse_arguments(kernel, args);
+    analyse_arguments(syntax, kernel, args);
     for (uint32_t i = 0; i < kernel->n_params; i++)
         json_array_append_new(list, argument_object(&args[i]));
     return json_pack(

@@ -1,0 +1,302 @@
+/*
+ * cl_khr_command_buffer under Baton: what is recorded runs as it was when it was recorded, as often as it is enqueued, in the order that sync points, barriers and
+ * the queue say; misuse is answered with the codes of the extension. Values are checked by arithmetic. Ends with `N passed, N failed`.
+ */
+#include <CL/cl.h>
+#include <CL/cl_ext.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 1024, LOCAL = 16, ROUNDS = 3 };
+
+static const char source[] = "__kernel void scale(__global const int *in, __global int *out, int k) {\n"
+                             "    int i = get_global_id(0); out[i] = in[i] * k + i; }\n";
+
+#define FUNCTIONS(X)                                                                                         \
+    X(clCreateCommandBufferKHR)                                                                              \
+    X(clFinalizeCommandBufferKHR)                                                                            \
+    X(clRetainCommandBufferKHR)                                                                              \
+    X(clReleaseCommandBufferKHR)                                                                             \
+    X(clEnqueueCommandBufferKHR)                                                                             \
+    X(clCommandBarrierWithWaitListKHR)                                                                       \
+    X(clCommandCopyBufferKHR)                                                                                \
+    X(clCommandFillBufferKHR)                                                                                \
+    X(clCommandNDRangeKernelKHR)                                                                             \
+    X(clGetCommandBufferInfoKHR)
+static struct {
+#define FIELD(name) name##_fn name;
+    FUNCTIONS(FIELD)
+#undef FIELD
+} ext;
+
+static cl_context context;
+static cl_device_id device;
+static cl_program program;
+static int passed, failed;
+
+static void check(bool good, const char *what)
+{
+    if (good) {
+        passed++;
+        return;
+    }
+    failed++;
+    printf("FAILED: %s\n", what);
+}
+
+static void need(cl_int code, const char *what)
+{
+    if (code == CL_SUCCESS)
+        return;
+    printf("%s: %d\n", what, code);
+    exit(2);
+}
+
+struct things {
+    cl_command_queue queue;
+    cl_mem in, middle, out;
+    cl_kernel scale;
+    cl_command_buffer_khr buffer;
+};
+
+static struct things make(cl_command_queue_properties properties)
+{
+    struct things t;
+    cl_int code, zero[N] = {0};
+
+    t.queue = clCreateCommandQueue(context, device, properties, &code);
+    need(code, "clCreateCommandQueue");
+    t.in = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof zero, zero, &code);
+    t.middle = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof zero, zero, &code);
+    t.out = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof zero, zero, &code);
+    t.scale = clCreateKernel(program, "scale", &code);
+    need(code, "clCreateKernel");
+    t.buffer = ext.clCreateCommandBufferKHR(1, &t.queue, NULL, &code);
+    need(code, "clCreateCommandBufferKHR");
+    return t;
+}
+
+static void done(struct things *t)
+{
+    check(ext.clReleaseCommandBufferKHR(t->buffer) == CL_SUCCESS, "release");
+    clReleaseKernel(t->scale);
+    clReleaseMemObject(t->in);
+    clReleaseMemObject(t->middle);
+    clReleaseMemObject(t->out);
+    clReleaseCommandQueue(t->queue);
+}
+
+static void set(const struct things *t, cl_mem in, cl_mem out, cl_int k)
+{
+    need(clSetKernelArg(t->scale, 0, sizeof in, &in), "argument 0");
+    need(clSetKernelArg(t->scale, 1, sizeof out, &out), "argument 1");
+    need(clSetKernelArg(t->scale, 2, sizeof k, &k), "argument 2");
+}
+
+/* middle = in * 3 + i; in's first half becomes 7, after that; out = middle * 5 + i. */
+static void record(const struct things *t, bool points)
+{
+    const size_t n = N, local = LOCAL;
+    const cl_int seven = 7;
+    cl_sync_point_khr first, filled;
+
+    set(t, t->in, t->middle, 3);
+    need(ext.clCommandNDRangeKernelKHR(t->buffer, NULL, NULL, t->scale, 1, NULL, &n, &local, 0, NULL, &first,
+                                       NULL),
+         "first launch");
+    if (!points)
+        need(ext.clCommandBarrierWithWaitListKHR(t->buffer, NULL, 0, NULL, NULL, NULL), "barrier");
+    need(ext.clCommandFillBufferKHR(t->buffer, NULL, t->in, &seven, sizeof seven, 0, N / 2 * sizeof seven,
+                                    points, points ? &first : NULL, &filled, NULL),
+         "fill");
+    check(first > 0 && filled > 0 && first != filled, "sync points");
+    if (!points)
+        need(ext.clCommandBarrierWithWaitListKHR(t->buffer, NULL, 0, NULL, NULL, NULL), "barrier");
+    set(t, t->middle, t->out, 5);
+    need(ext.clCommandNDRangeKernelKHR(t->buffer, NULL, NULL, t->scale, 1, NULL, &n, NULL, points,
+                                       points ? &filled : NULL, NULL, NULL),
+         "second launch");
+    set(t, t->out, t->in, -1); /* changes nothing of what was recorded */
+    need(ext.clFinalizeCommandBufferKHR(t->buffer), "finalize");
+}
+
+static bool right(const struct things *t, cl_int round)
+{
+    cl_int in[N], out[N];
+    bool good = true;
+
+    need(clEnqueueReadBuffer(t->queue, t->in, CL_TRUE, 0, sizeof in, in, 0, NULL, NULL), "read");
+    need(clEnqueueReadBuffer(t->queue, t->out, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL), "read");
+    for (cl_int i = 0; i < N; i++)
+        good = good && out[i] == ((round + i) * 3 + i) * 5 + i && in[i] == (i < N / 2 ? 7 : round + i);
+    return good;
+}
+
+static void replays(cl_command_queue_properties properties, bool points, const char *what)
+{
+    struct things t = make(properties);
+    cl_command_buffer_state_khr state = 99;
+
+    record(&t, points);
+    for (cl_int round = 0; round < ROUNDS; round++) {
+        cl_int in[N], status = 1;
+        cl_event written, gate, over, waits[2];
+
+        for (cl_int i = 0; i < N; i++)
+            in[i] = round + i;
+        gate = clCreateUserEvent(context, NULL);
+        need(clEnqueueWriteBuffer(t.queue, t.in, CL_FALSE, 0, sizeof in, in, 0, NULL, &written), "write");
+        waits[0] = written;
+        waits[1] = gate;
+        need(ext.clEnqueueCommandBufferKHR(0, NULL, t.buffer, 2, waits, &over), "enqueue");
+        ext.clGetCommandBufferInfoKHR(t.buffer, CL_COMMAND_BUFFER_STATE_KHR, sizeof state, &state, NULL);
+        check(state == CL_COMMAND_BUFFER_STATE_PENDING_KHR, "pending while it waits");
+        check(ext.clEnqueueCommandBufferKHR(0, NULL, t.buffer, 0, NULL, NULL) == CL_INVALID_OPERATION,
+              "not twice at the same time");
+        need(clSetUserEventStatus(gate, CL_COMPLETE), "gate");
+        need(clWaitForEvents(1, &over), "wait");
+        clGetEventInfo(over, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+        check(status == CL_COMPLETE, "complete");
+        check(right(&t, round), what);
+        clReleaseEvent(over);
+        clReleaseEvent(gate);
+        clReleaseEvent(written);
+    }
+    ext.clGetCommandBufferInfoKHR(t.buffer, CL_COMMAND_BUFFER_STATE_KHR, sizeof state, &state, NULL);
+    check(state == CL_COMMAND_BUFFER_STATE_EXECUTABLE_KHR, "executable again");
+    done(&t);
+}
+
+/* In an out-of-order queue a barrier of the buffer, or an empty buffer, waits for nothing else that is in the queue. */
+static void stands_alone(void)
+{
+    struct things t = make(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    cl_event gate = clCreateUserEvent(context, NULL), over;
+    cl_int value = 5, read = 0;
+
+    need(clEnqueueFillBuffer(t.queue, t.in, &value, sizeof value, 0, sizeof value, 1, &gate, NULL), "fill");
+    need(ext.clCommandBarrierWithWaitListKHR(t.buffer, NULL, 0, NULL, NULL, NULL), "barrier");
+    need(ext.clCommandFillBufferKHR(t.buffer, NULL, t.out, &value, sizeof value, 0, sizeof value, 0, NULL,
+                                    NULL, NULL),
+         "recorded fill");
+    need(ext.clFinalizeCommandBufferKHR(t.buffer), "finalize");
+    need(ext.clEnqueueCommandBufferKHR(0, NULL, t.buffer, 0, NULL, &over), "enqueue");
+    need(clWaitForEvents(1, &over), "wait");
+    need(clSetUserEventStatus(gate, CL_COMPLETE), "gate");
+    need(clFinish(t.queue), "clFinish");
+    need(clEnqueueReadBuffer(t.queue, t.out, CL_TRUE, 0, sizeof read, &read, 0, NULL, NULL), "read");
+    check(read == 5, "stands alone");
+    clReleaseEvent(over);
+    clReleaseEvent(gate);
+    done(&t);
+}
+
+/* The buffer, its queue and its memory live as long as the command buffer. */
+static void keeps(void)
+{
+    struct things t = make(0);
+    cl_command_queue reader = clCreateCommandQueue(context, device, 0, NULL);
+    cl_int one = 1, read = 0;
+    cl_event over;
+
+    need(ext.clCommandFillBufferKHR(t.buffer, NULL, t.in, &one, sizeof one, 0, sizeof one, 0, NULL, NULL,
+                                    NULL),
+         "fill");
+    need(ext.clCommandCopyBufferKHR(t.buffer, NULL, t.in, t.out, 0, 0, sizeof one, 0, NULL, NULL, NULL),
+         "copy");
+    need(ext.clFinalizeCommandBufferKHR(t.buffer), "finalize");
+    clReleaseMemObject(t.in);
+    clReleaseCommandQueue(t.queue);
+    need(ext.clEnqueueCommandBufferKHR(0, NULL, t.buffer, 0, NULL, &over), "enqueue");
+    need(clWaitForEvents(1, &over), "wait");
+    need(clEnqueueReadBuffer(reader, t.out, CL_TRUE, 0, sizeof read, &read, 0, NULL, NULL), "read");
+    check(read == 1, "what it uses is kept");
+    need(ext.clRetainCommandBufferKHR(t.buffer), "retain");
+    need(ext.clReleaseCommandBufferKHR(t.buffer), "release");
+    need(ext.clReleaseCommandBufferKHR(t.buffer), "release");
+    check(ext.clReleaseCommandBufferKHR(t.buffer) == CL_INVALID_COMMAND_BUFFER_KHR,
+          "released once too often");
+    clReleaseEvent(over);
+    clReleaseKernel(t.scale);
+    clReleaseMemObject(t.middle);
+    clReleaseMemObject(t.out);
+    clReleaseCommandQueue(reader);
+}
+
+static void misuse(void)
+{
+    struct things t = make(0);
+    const size_t n = N;
+    const cl_int seven = 7;
+    const cl_sync_point_khr later = 99;
+    cl_int code = CL_SUCCESS;
+
+    check(!ext.clCreateCommandBufferKHR(0, NULL, NULL, &code) && code == CL_INVALID_VALUE, "no queue");
+    check(ext.clFinalizeCommandBufferKHR(NULL) == CL_INVALID_COMMAND_BUFFER_KHR, "finalize nothing");
+    check(ext.clEnqueueCommandBufferKHR(0, NULL, NULL, 0, NULL, NULL) == CL_INVALID_COMMAND_BUFFER_KHR,
+          "enqueue nothing");
+    check(ext.clEnqueueCommandBufferKHR(0, NULL, t.buffer, 0, NULL, NULL) == CL_INVALID_OPERATION,
+          "enqueue before it is finalized");
+    check(ext.clCommandFillBufferKHR(t.buffer, NULL, t.in, &seven, sizeof seven, 0, sizeof seven, 1, &later,
+                                     NULL, NULL) == CL_INVALID_SYNC_POINT_WAIT_LIST_KHR,
+          "a sync point that does not exist");
+    check(ext.clCommandFillBufferKHR(t.buffer, t.queue, t.in, &seven, sizeof seven, 0, sizeof seven, 0, NULL,
+                                     NULL, NULL) == CL_INVALID_COMMAND_QUEUE,
+          "a queue where there must be none");
+    check(ext.clCommandCopyBufferKHR(t.buffer, NULL, t.in, NULL, 0, 0, 4, 0, NULL, NULL, NULL) ==
+              CL_INVALID_MEM_OBJECT,
+          "no memory object");
+    check(ext.clCommandCopyBufferKHR(t.buffer, NULL, t.in, t.out, 0, N * sizeof seven, 4, 0, NULL, NULL,
+                                     NULL) == CL_INVALID_VALUE,
+          "outside the buffer");
+    check(ext.clCommandNDRangeKernelKHR(t.buffer, NULL, NULL, t.scale, 1, NULL, &n, NULL, 0, NULL, NULL,
+                                        NULL) == CL_INVALID_KERNEL_ARGS,
+          "arguments that are not set");
+    set(&t, t.in, t.out, 1);
+    check(ext.clCommandNDRangeKernelKHR(t.buffer, NULL, NULL, t.scale, 4, NULL, &n, NULL, 0, NULL, NULL,
+                                        NULL) == CL_INVALID_WORK_DIMENSION,
+          "four dimensions");
+    need(ext.clFinalizeCommandBufferKHR(t.buffer), "finalize");
+    check(ext.clFinalizeCommandBufferKHR(t.buffer) == CL_INVALID_OPERATION, "finalize twice");
+    check(ext.clCommandBarrierWithWaitListKHR(t.buffer, NULL, 0, NULL, NULL, NULL) == CL_INVALID_OPERATION,
+          "record when it is finalized");
+    done(&t);
+}
+
+int main(void)
+{
+    const char *text = source;
+    cl_platform_id platform;
+    char extensions[8192] = "";
+    cl_int code;
+
+    need(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
+    need(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
+    clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, sizeof extensions, extensions, NULL);
+    check(strstr(extensions, "cl_khr_command_buffer") != NULL, "the extension is advertised");
+#define GET(name)                                                                                            \
+    ext.name = (name##_fn)(uintptr_t)clGetExtensionFunctionAddressForPlatform(platform, #name);              \
+    check(ext.name != NULL, #name);
+    FUNCTIONS(GET)
+    if (failed)
+        return 1;
+    context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
+    need(code, "clCreateContext");
+    program = clCreateProgramWithSource(context, 1, &text, NULL, &code);
+    need(code, "clCreateProgramWithSource");
+    need(clBuildProgram(program, 0, NULL, NULL, NULL, NULL), "clBuildProgram");
+    replays(0, false, "in order");
+    replays(0, true, "in order, with sync points");
+    replays(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, true, "out of order, with sync points");
+    replays(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, false, "out of order, with a barrier");
+    stands_alone();
+    keeps();
+    misuse();
+    clReleaseProgram(program);
+    clReleaseContext(context);
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed != 0;
+}
