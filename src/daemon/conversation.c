@@ -159,10 +159,7 @@ static int dispatch_client(struct server *server, struct peer *peer, const struc
         peer_taken(server, peer, frame->taken.serial);
         return 0;
     case FRAME_LATE:
-        if (!frame->late.flags || frame->late.flags & ~(LATE_MISSED | LATE_EXCEEDED))
-            return SERVER_DROP;
-        observe_late(server, peer, &frame->late);
-        return 0;
+        return observe_late(server, peer, &frame->late);
     case FRAME_PLACE:
         if (frame->place.n > PAGE_LEASES)
             return SERVER_DROP;
