@@ -5,7 +5,9 @@ set -uo pipefail
 build=$BATON_BUILD
 scratch=$(mktemp -d)
 daemon=
+conductor=
 finish() {
+    [ -z "$conductor" ] || { kill "$conductor" && wait "$conductor"; } 2>/dev/null
     [ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null
     rm -rf "$scratch"
 }
@@ -21,16 +23,53 @@ verdict() { # STATUS NAME
     if [ "$1" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $2"; fi
 }
 
+# The same where only a virtual clock makes the outcome certain: not counted without one.
+by_clock() { # STATUS NAME
+    [ ${#on_clock[@]} -eq 0 ] || verdict "$@"
+}
+
 number() { # FIELD [FILE]: of statistics, by default the latest
     sed -n "s/.*\"$1\": \([0-9.]*\).*/\1/p" "${2:-$scratch/stats}" | head -n 1
 }
 
+# From here on programs, and the daemon if it is started later, live by a virtual clock (tests/virtual_clock/clock.h): how long a command takes is
+# what the fake driver's script says, and the machine's speed and load decide nothing. Answers 1 under a sanitizer, which does not let a library go before it.
+start_clock() {
+    [ "${BATON_SANITIZER:-none}" = none ] || return 1
+    "$build/tests/virtual_clock/virtual-clock" "$scratch/clock" >"$scratch/conductor" &
+    conductor=$!
+    for _ in $(seq 600); do
+        [ -s "$scratch/conductor" ] && break
+        kill -0 "$conductor" 2>/dev/null || return 1
+        sleep 0.05
+    done
+    export VIRTUAL_CLOCK=$scratch/clock
+    on_clock=(env "LD_PRELOAD=$build/tests/virtual_clock/libvirtual-clock.so")
+}
+on_clock=()
+
 start_daemon() { # OPTIONS: in place of the one that runs
     [ -z "$daemon" ] || stop_daemon TERM
-    "$build/batond" --socket "$scratch/socket" "$@" --foreground >"$scratch/daemon.log" 2>&1 &
+    "${on_clock[@]}" "$build/batond" --socket "$scratch/socket" "$@" --foreground >"$scratch/daemon.log" 2>&1 &
     daemon=$!
     for _ in $(seq 100); do
         [ -S "$scratch/socket" ] && return
+        sleep 0.05
+    done
+}
+
+# Waits until so many programs (1) are connected.
+wait_for_client() { # [COUNT]
+    for _ in $(seq 600); do
+        [ "$("$build/baton" status --json --socket "$scratch/socket" 2>/dev/null | grep -c '"asked_priority"')" -eq "${1:-1}" ] && return
+        sleep 0.05
+    done
+}
+
+# Waits until a program holds an engine.
+wait_for_holder() {
+    for _ in $(seq 600); do
+        "$build/baton" status --json --socket "$scratch/socket" 2>/dev/null | grep -q '"holder": [0-9]' && return
         sleep 0.05
     done
 }

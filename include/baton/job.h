@@ -1,7 +1,7 @@
 /*
  * Say where your jobs begin and end. Without these calls Baton infers jobs from the OpenCL commands (first command on an idle process, to
  * the moment when it waits for all of them); a program that knows better says so, and from its first call on only its own
- * words count. Link with -lbaton. Without Baton's layer or a daemon the calls still keep the statistics.
+ * words count; the statistics begin anew. Link with -lbaton. Without Baton's layer or a daemon the calls still keep the statistics.
  *
  *     for (;;) {
  *         wait_for_frame();
@@ -32,8 +32,17 @@ struct baton_job_report {
     int64_t jitter_max, tardiness_max; /* 0 without a period; without a deadline */
 };
 
-/* A job begins now (with `baton run --period`: was released on the grid of periods). 0, or -errno. Ignored while one runs. */
+/*
+ * A job begins now and was released now; with `baton run --period`, one that queued behind the previous job was released
+ * when its period began (docs/layer.md, "Jobs"). 0, or -errno. Ignored while one runs.
+ */
 BATON_API int baton_job_begin(void);
+
+/*
+ * The same for a job that was released at release_ns, nanoseconds of CLOCK_MONOTONIC: response times, deadlines and bounds count from
+ * there, in this process and in the daemon. -EINVAL: that is after now, or before the release of the previous job.
+ */
+BATON_API int baton_job_begin_at(int64_t release_ns);
 
 /* The job that runs is complete. 0, or -errno. Ignored when none runs. */
 BATON_API int baton_job_end(void);

@@ -10,7 +10,9 @@
 #include "cli/task_lengths.h"
 #include "model/overheads.h"
 #include "model/plan.h"
+#include "model/print.h"
 #include "model/task_set.h"
+#include "study/spec/spec.h"
 
 enum file_kind { FILE_TASK_SET, FILE_PLAN, FILE_OVERHEADS };
 static const char *const kind_names[] = {"task-set", "plan", "overheads"};
@@ -69,6 +71,33 @@ static int check_plan(const char *path, const char *text, size_t size, bool prin
     return 0;
 }
 
+/* All the sets that `baton measure` writes. */
+static int check_sets(const struct document *document, struct arena *arena, bool print,
+                      struct input_error *ret_error)
+{
+    static const char *const keys[] = {"sets", NULL};
+    static struct study_overheads sets[STUDY_MAX_OVERHEADS];
+    size_t n = 0;
+    int result = node_expect_mapping(document, document->root, keys, ret_error);
+
+    if (!result)
+        result = study_overheads_read(document, node_get(document->root, "sets"), arena, sets, &n, ret_error);
+    if (result || !print)
+        return result;
+    printf("sets:\n");
+    for (size_t i = 0; i < n; i++) {
+        printf("  - name: ");
+        print_quoted(sets[i].name, stdout);
+        printf("\n    worst_case: %s\n    loaded: %s\n", sets[i].worst_case ? "true" : "false",
+               sets[i].loaded ? "true" : "false");
+        for (size_t o = 0; o < STUDY_ORGANISATIONS; o++) {
+            printf("    %s:\n", study_organisation_names[o]);
+            overheads_print(&sets[i].sets[o], "      ", stdout);
+        }
+    }
+    return 0;
+}
+
 static int check_overheads(const char *path, const char *text, size_t size, bool print,
                            struct input_error *ret_error)
 {
@@ -80,7 +109,12 @@ static int check_overheads(const char *path, const char *text, size_t size, bool
     if (result)
         return result;
     arena_init(&arena, 0);
-    result = overheads_read(&document, document.root, &arena, &overheads, ret_error);
+    if (document.root->kind == NODE_MAPPING && node_get(document.root, "sets")) {
+        result = check_sets(&document, &arena, print, ret_error);
+        print = false;
+    } else {
+        result = overheads_read(&document, document.root, &arena, &overheads, ret_error);
+    }
     document_done(&document);
     if (!result && print)
         overheads_print(&overheads, "", stdout);

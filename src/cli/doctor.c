@@ -13,7 +13,9 @@
 
 #include "cli/command.h"
 #include "cli/installed.h"
+#include "cli/monitor.h"
 #include "cli/probe.h"
+#include "wire/socket_path.h"
 
 /* One line of the answer. Essential findings decide the exit status. */
 enum finding { WORKS, LIMITED, BROKEN };
@@ -133,25 +135,80 @@ static void check_real_time(struct report *report)
              "give the user a memlock limit of 65536 KiB or more");
 }
 
+/* Could batond make its socket there? The folder itself, or the one above it where batond makes the last. */
+static bool is_usable(const char *path, char ret_folder[SOCKET_PATH_SIZE])
+{
+    for (unsigned up = 0; up < 2; up++) {
+        struct stat status;
+        char *slash;
+
+        if (up == 0)
+            memcpy(ret_folder, path, strlen(path) + 1);
+        slash = strrchr(ret_folder, '/');
+        if (!slash)
+            (void)snprintf(ret_folder, SOCKET_PATH_SIZE, ".");
+        else
+            slash[slash == ret_folder] = 0;
+        if (stat(ret_folder, &status) == 0)
+            return S_ISDIR(status.st_mode) && access(ret_folder, W_OK) == 0;
+    }
+    return false;
+}
+
+/* Where this user's batond would listen; $BATON_SOCKET names another place. */
 static void check_socket_folder(struct report *report)
 {
+    const char *given = getenv("BATON_SOCKET");
     const char *runtime = getenv("XDG_RUNTIME_DIR");
-    char fallback[64];
-    struct stat status;
-    char detail[PATH_MAX + 64];
+    bool named = given && given[0];
+    char path[SOCKET_PATH_SIZE];
+    char folder[SOCKET_PATH_SIZE];
+    char detail[3 * SOCKET_PATH_SIZE];
+    int result = socket_path_candidate(given, 0, path);
 
-    (void)snprintf(fallback, sizeof fallback, "/run/user/%u", (unsigned)getuid());
-    if (!runtime || !*runtime)
-        runtime = fallback;
-    if (stat(runtime, &status) == 0 && S_ISDIR(status.st_mode) && access(runtime, W_OK) == 0) {
-        (void)snprintf(detail, sizeof detail, "%s is writable", runtime);
+    if (result) {
+        find(report, BROKEN, "socket folder", "the socket's path is longer than Linux allows",
+             named ? "set BATON_SOCKET to a shorter path" : "set XDG_RUNTIME_DIR to a shorter path");
+    } else if (!is_usable(path, folder)) {
+        (void)snprintf(detail, sizeof detail, "%s%s: %s is not there or not writable", path,
+                       named ? " (BATON_SOCKET)" : "", folder);
+        find(report, LIMITED, "socket folder", detail,
+             "log in through a session manager, or set XDG_RUNTIME_DIR or BATON_SOCKET");
+    } else if (!named && (!runtime || runtime[0] != '/')) {
+        (void)snprintf(detail, sizeof detail, "XDG_RUNTIME_DIR is not set; %s is used", path);
+        find(report, LIMITED, "socket folder", detail,
+             "log in through a session manager, or set XDG_RUNTIME_DIR or BATON_SOCKET");
+    } else {
+        (void)snprintf(detail, sizeof detail, "%s%s: %s is writable", path, named ? " (BATON_SOCKET)" : "",
+                       folder);
         find(report, WORKS, "socket folder", detail, NULL);
-        return;
     }
-    (void)snprintf(detail, sizeof detail,
-                   "%s is not there or not writable; a private folder below /tmp is used", runtime);
-    find(report, LIMITED, "socket folder", detail,
-         "log in through a session manager, or set XDG_RUNTIME_DIR or BATON_SOCKET");
+}
+
+/* The daemon that programs would meet, as they look for it. */
+static void check_daemon(struct report *report)
+{
+    const char *given = getenv("BATON_SOCKET");
+    struct monitor monitor;
+    char detail[SOCKET_PATH_SIZE + 128];
+    int result = monitor_open(&monitor, NULL);
+
+    if (result == 0) {
+        (void)snprintf(detail, sizeof detail, "batond answers on %s", monitor.path);
+        monitor_close(&monitor);
+        find(report, WORKS, "daemon", detail, NULL);
+    } else if (result == -ECONNREFUSED && !(given && given[0])) {
+        find(report, WORKS, "daemon", "none listens; `baton run` starts one", NULL);
+    } else if (result == -ECONNREFUSED) {
+        (void)snprintf(detail, sizeof detail, "none listens on %s (BATON_SOCKET)", given);
+        find(report, LIMITED, "daemon", detail,
+             "start batond there, or unset BATON_SOCKET: programs run unscheduled");
+    } else {
+        (void)snprintf(detail, sizeof detail, "one listens, but %s",
+                       result == -EPERM ? "it runs as another user and may not be believed"
+                                        : strerror(-result));
+        find(report, LIMITED, "daemon", detail, "restart batond of this installation, or set BATON_SOCKET");
+    }
 }
 
 static void check_tools(struct report *report)
@@ -216,6 +273,7 @@ static int run(const struct cli_args *args)
     check_opencl(&report);
     check_real_time(&report);
     check_socket_folder(&report);
+    check_daemon(&report);
     check_tools(&report);
     if (cli_has(args, "json")) {
         json_t *answer =

@@ -81,6 +81,13 @@ int monitor_query(struct monitor *monitor, enum query_what what, uint32_t index,
     return monitor_ask(monitor, &question, ret_answer);
 }
 
+uint32_t monitor_next(const struct frame *answer, uint32_t index)
+{
+    return answer->type == FRAME_ABOUT_CLIENT   ? answer->about_client.next
+           : answer->type == FRAME_ABOUT_ENGINE ? answer->about_engine.index + 1
+                                                : index + 1;
+}
+
 int monitor_open(struct monitor *monitor, const char *given)
 {
     struct frame hello = {.type = FRAME_HELLO,

@@ -25,6 +25,9 @@ int monitor_ask(struct monitor *monitor, const struct frame *question, struct fr
 int monitor_query(struct monitor *monitor, enum query_what what, uint32_t index, uint64_t cursor,
                   struct frame *ret_answer);
 
+/* The index of the question after the one about `index` that was answered so: clients and engines may have gaps between them. */
+uint32_t monitor_next(const struct frame *answer, uint32_t index);
+
 /* Is anybody listening? The path of the first candidate that answers a connect; errors as above. */
 int monitor_find(const char *given, char ret_path[SOCKET_PATH_SIZE]);
 

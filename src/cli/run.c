@@ -4,6 +4,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,6 +209,9 @@ static int take_times(const struct settings *settings, const struct frame_verdic
         return -errno;
     (void)snprintf(text, sizeof text, "%.6f", nsec_to_ms((baton_nsec)verdict->deadline));
     if (verdict->deadline && !settings->deadline && setenv("BATON_DEADLINE", text, 1) < 0)
+        return -errno;
+    (void)snprintf(text, sizeof text, "%" PRIu64, verdict->warm);
+    if (verdict->warm && settings->warm == SETTING_AUTO && setenv("BATON_WARM", text, 1) < 0)
         return -errno;
     return 0;
 }

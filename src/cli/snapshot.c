@@ -42,7 +42,7 @@ static int all(struct snapshot *snapshot, struct monitor *monitor, enum query_wh
 
         if (result || !keep(snapshot, &frame))
             return result;
-        index = frame.type == FRAME_ABOUT_CLIENT ? frame.about_client.next : index + 1;
+        index = monitor_next(&frame, index);
     }
 }
 

@@ -220,7 +220,7 @@ static int each(struct status *status, enum query_what what, const char *key,
         if (result || frame.type == FRAME_NOTHING)
             break;
         show(status, &frame, list);
-        index = frame.type == FRAME_ABOUT_CLIENT ? frame.about_client.next : index + 1;
+        index = monitor_next(&frame, index);
     }
     if (list)
         (void)json_object_set_new(status->json, key, list);

@@ -1,6 +1,7 @@
 /*
  * baton top: a live table of devices, holders, programs and tasks. Plain ANSI on the terminal's second screen; the size is asked
- * for at every frame, so it follows the window. Without a terminal, or with --once, one frame as text.
+ * for at every frame, so it follows the window. Without a terminal, or with --once, one frame as text. Rates count from the frame before; those of the
+ * first frame, from the start of the daemon or of the program.
  */
 #include <errno.h>
 #include <poll.h>
@@ -45,12 +46,23 @@ static double ms(uint64_t nsec)
 
 /* ---- what a frame says ---- */
 
-/* Events per second since the frame before. */
-static double rate(const struct top *top, uint64_t now, uint64_t before)
+/* Events per second since the frame before; in the first frame, since since_at, when the count was 0. */
+static double rate(const struct top *top, uint64_t now, uint64_t before, uint64_t since_at)
 {
-    double seconds = (double)(top->now.daemon.now_at - top->before.daemon.now_at) / (double)NSEC_PER_SEC;
+    uint64_t from_at = top->before.daemon.pid ? top->before.daemon.now_at : since_at;
+    double seconds = ((double)top->now.daemon.now_at - (double)from_at) / (double)NSEC_PER_SEC;
 
-    return top->before.daemon.pid && now >= before && seconds > 0 ? (double)(now - before) / seconds : 0;
+    return now >= before && seconds > 0 ? (double)(now - before) / seconds : 0;
+}
+
+/* The engine in the frame before; NULL: it was not there. */
+static const struct frame_about_engine *engine_before(const struct top *top, uint32_t index)
+{
+    for (uint32_t i = 0; i < top->before.n_engines; i++) {
+        if (top->before.engines[i].index == index)
+            return &top->before.engines[i];
+    }
+    return NULL;
 }
 
 static void print_head(const struct top *top, FILE *out)
@@ -61,8 +73,8 @@ static void print_head(const struct top *top, FILE *out)
     (void)fprintf(out,
                   "batond %s  pid %u  profile %s  up %.0f s  programs %u  %.0f grants/s  %.0f yields/s\n",
                   about->version, about->pid, about->profile, ms(about->now_at - about->started_at) / 1000,
-                  about->clients, rate(top, about->grants, top->before.daemon.grants),
-                  rate(top, about->yields, top->before.daemon.yields));
+                  about->clients, rate(top, about->grants, top->before.daemon.grants, about->started_at),
+                  rate(top, about->yields, top->before.daemon.yields, about->started_at));
     (void)fprintf(
         out, "real-time %s  overdue %llu  late jobs %llu  plans %llu (last %.1f ms, %llu failed)%s%s\n\n",
         about->flags & ABOUT_REALTIME ? "yes" : "no", (unsigned long long)about->overdue,
@@ -78,12 +90,10 @@ static void print_engines(const struct top *top, FILE *out)
     for (uint32_t i = 0; i < top->now.n_engines; i++) {
         const struct frame_about_engine *engine = &top->now.engines[i];
         const struct frame_about_client *holder = snapshot_client(&top->now, engine->holder);
-        uint64_t before = i < top->before.n_engines ? top->before.engines[i].grants : 0;
+        const struct frame_about_engine *before = engine_before(top, engine->index);
         bool known = engine->device < top->now.n_devices;
         char who[96] = "-";
 
-        if (engine->device != UINT32_MAX && !known)
-            continue; /* room for devices that are not there */
         if (engine->holder)
             (void)snprintf(who, sizeof who, "%u %s", engine->holder, holder ? holder->name : "");
         (void)fprintf(out, "%-10s %-28.28s %-20.20s %-5s %7u %10.0f\n", engine->name,
@@ -91,7 +101,8 @@ static void print_engines(const struct top *top, FILE *out)
                       !engine->holder                            ? "-"
                       : engine->holder_state == LEASE_STATE_BUSY ? "busy"
                                                                  : "idle",
-                      engine->waiting, rate(top, engine->grants, before));
+                      engine->waiting,
+                      rate(top, engine->grants, before ? before->grants : 0, top->now.daemon.started_at));
     }
 }
 
@@ -112,10 +123,10 @@ static void print_clients(const struct top *top, FILE *out)
         const struct frame_about_client *before = snapshot_client(&top->before, client->client);
         uint64_t jobs = since(client, before, PAGE_COUNTER_JOBS);
 
-        (void)fprintf(
-            out, "%6u %-20.20s %4u %-9s %8.1f", client->client, client->name, client->priority,
-            client->state == CLIENT_DRAINING ? "draining" : "connected",
-            before ? rate(top, client->counters[PAGE_COUNTER_JOBS], before->counters[PAGE_COUNTER_JOBS]) : 0);
+        (void)fprintf(out, "%6u %-20.20s %4u %-9s %8.1f", client->client, client->name, client->priority,
+                      client->state == CLIENT_DRAINING ? "draining" : "connected",
+                      rate(top, client->counters[PAGE_COUNTER_JOBS],
+                           before ? before->counters[PAGE_COUNTER_JOBS] : 0, client->since_at));
         if (jobs)
             (void)fprintf(out, " %12.3f %12.3f",
                           ms(since(client, before, PAGE_COUNTER_RESPONSE_NS)) / (double)jobs,
@@ -319,7 +330,7 @@ static int run(const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-    {"once", 0, NULL, "print one frame and end, as without a terminal"},
+    {"once", 0, NULL, "print one frame and end, as without a terminal; rates are means since the start"},
     {"interval", 0, "MS", "between two frames (default 500)"},
     {"socket", 0, "PATH", "of the daemon; otherwise as for `baton run`"},
     {NULL, 0, NULL, NULL},

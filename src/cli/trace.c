@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@
 struct client_name {
     uint32_t client, pid;
     char name[65];
+    uint64_t on[MAX_ENGINES / 64]; /* the engines that it asked for */
 };
 
 struct recording {
@@ -36,8 +38,7 @@ struct recording {
     uint64_t lost;
     struct client_name *clients;
     size_t n_clients, clients_room;
-    char engines[MAX_ENGINES][33];
-    uint32_t n_engines;
+    char engines[MAX_ENGINES][33]; /* by their index; "": there is none */
     char tasks[MAX_TASKS][65];
     uint32_t n_tasks;
     struct frame_about_notice *notices;
@@ -96,8 +97,7 @@ static int add_client(struct recording *recording, const struct frame_about_clie
         recording->clients_room = room;
     }
     client = &recording->clients[recording->n_clients++];
-    client->client = about->client;
-    client->pid = about->pid;
+    *client = (struct client_name){.client = about->client, .pid = about->pid};
     memcpy(client->name, about->name, sizeof client->name);
     return 0;
 }
@@ -130,13 +130,13 @@ static int read_engines(struct recording *recording)
 {
     struct frame frame;
 
-    for (uint32_t i = 0; i < MAX_ENGINES; i++) {
+    for (uint32_t i = 0; i < MAX_ENGINES; i = monitor_next(&frame, i)) {
         int result = monitor_query(&recording->monitor, QUERY_ENGINE, i, 0, &frame);
+        uint32_t index = frame.about_engine.index;
 
-        if (result || frame.type != FRAME_ABOUT_ENGINE)
+        if (result || frame.type != FRAME_ABOUT_ENGINE || index < i || index >= MAX_ENGINES)
             return result;
-        memcpy(recording->engines[i], frame.about_engine.name, sizeof recording->engines[i]);
-        recording->n_engines = i + 1;
+        memcpy(recording->engines[index], frame.about_engine.name, sizeof recording->engines[index]);
     }
     return 0;
 }
@@ -206,21 +206,49 @@ static int collect(struct recording *recording)
 
 /* ---- writing ---- */
 
-static const char *name_of(const struct recording *recording, uint32_t client)
+static struct client_name *client_of(const struct recording *recording, uint32_t client)
 {
     for (size_t i = 0; i < recording->n_clients; i++) {
         if (recording->clients[i].client == client)
-            return recording->clients[i].name;
+            return &recording->clients[i];
     }
-    return "?";
+    return NULL;
+}
+
+static const char *name_of(const struct recording *recording, uint32_t client)
+{
+    const struct client_name *found = client_of(recording, client);
+
+    return found ? found->name : "?";
+}
+
+static bool is_on(const struct client_name *client, uint32_t engine)
+{
+    return client->on[engine / 64] >> engine % 64 & 1;
+}
+
+/* A program has a row for each engine that it asked for, no others. */
+static void find_rows(const struct recording *recording)
+{
+    for (size_t i = 0; i < recording->n; i++) {
+        const struct trace_record *record = &recording->records[i];
+        struct client_name *client = client_of(recording, record->client);
+
+        if (client && record->engine < MAX_ENGINES &&
+            (record->kind == RECORD_REQUEST || record->kind == RECORD_GRANT || record->kind == RECORD_YIELD ||
+             record->kind == RECORD_OVERDUE))
+            client->on[record->engine / 64] |= UINT64_C(1) << record->engine % 64;
+    }
 }
 
 static void write_rows(const struct recording *recording, struct trace_writer *writer)
 {
     char name[128];
 
-    for (uint32_t e = 0; e < recording->n_engines; e++)
-        trace_row(writer, GROUP_ENGINES, "engines", e, recording->engines[e]);
+    for (uint32_t e = 0; e < MAX_ENGINES; e++) {
+        if (recording->engines[e][0])
+            trace_row(writer, GROUP_ENGINES, "engines", e, recording->engines[e]);
+    }
     if (recording->n_tasks)
         trace_row(writer, GROUP_PLANNER, "admission", 0, "planning");
     for (size_t i = 0; i < recording->n_clients; i++) {
@@ -228,8 +256,10 @@ static void write_rows(const struct recording *recording, struct trace_writer *w
 
         (void)snprintf(name, sizeof name, "%s (pid %u)", client->name, client->pid);
         trace_row(writer, GROUP_CLIENTS + client->client, name, JOBS_ROW, "jobs");
-        for (uint32_t e = 0; e < recording->n_engines; e++)
-            trace_row(writer, GROUP_CLIENTS + client->client, name, e, recording->engines[e]);
+        for (uint32_t e = 0; e < MAX_ENGINES; e++) {
+            if (is_on(client, e))
+                trace_row(writer, GROUP_CLIENTS + client->client, name, e, recording->engines[e]);
+        }
     }
 }
 
@@ -248,6 +278,19 @@ static uint64_t ended_at(const struct recording *recording, size_t from, uint32_
             return record->at;
     }
     return recording->n ? recording->records[recording->n - 1].at : begin->at;
+}
+
+/* A bound that was not claimed when the job ended is not broken; the mark says which rule was. */
+static void write_exceeded(const struct trace_record *record, struct trace_writer *writer, const char *task)
+{
+    bool claimed = record->engine == RULE_MET;
+    char text[128] = "took longer than its bound";
+
+    if (!claimed)
+        (void)snprintf(text, sizeof text, "took longer than a bound that is not claimed (%s)",
+                       task_rule_name(record->engine));
+    trace_mark(writer, GROUP_CLIENTS + record->client, JOBS_ROW, claimed ? TRACE_OVERRUN : TRACE_UNCLAIMED,
+               task, text, (baton_nsec)(record->at + record->length));
 }
 
 static void write_record(const struct recording *recording, struct trace_writer *writer, size_t i)
@@ -271,7 +314,7 @@ static void write_record(const struct recording *recording, struct trace_writer 
         trace_mark(writer, group, record->engine, TRACE_YIELD, task, NULL, at);
         break;
     case RECORD_OVERDUE:
-        trace_mark(writer, group, record->engine, TRACE_OVERRUN, task, "does not give way", at);
+        trace_mark(writer, group, record->engine, TRACE_OVERDUE, task, "does not give way", at);
         break;
     case RECORD_RUN:
         trace_span(writer, GROUP_ENGINES, record->engine, TRACE_RUNNING, task, NULL, at, end_at);
@@ -283,10 +326,10 @@ static void write_record(const struct recording *recording, struct trace_writer 
         trace_mark(writer, group, JOBS_ROW, TRACE_MISS, task, NULL, at);
         break;
     case RECORD_EXCEED:
-        trace_mark(writer, group, JOBS_ROW, TRACE_OVERRUN, task, "took longer than its bound", end_at);
+        write_exceeded(record, writer, task);
         break;
     case RECORD_PLANNED:
-        trace_span(writer, GROUP_PLANNER, 0, TRACE_JOB,
+        trace_span(writer, GROUP_PLANNER, 0, TRACE_PLANNING,
                    record->job < recording->n_tasks ? recording->tasks[record->job] : "after a task left",
                    task_verdict_word(record->engine), at, end_at);
         break;
@@ -315,6 +358,7 @@ static int write_file(const struct recording *recording, const char *path)
     if (result)
         return result;
     trace_begin(&writer, draft.out);
+    find_rows(recording);
     write_rows(recording, &writer);
     for (size_t i = 0; i < recording->n; i++)
         write_record(recording, &writer, i);

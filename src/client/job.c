@@ -12,6 +12,13 @@ int baton_job_begin(void)
     return found ? found->job_begin() : -ENOMEM;
 }
 
+int baton_job_begin_at(int64_t release_ns)
+{
+    const struct join_hooks *found = join_find();
+
+    return found ? found->job_begin_at(release_ns) : -ENOMEM;
+}
+
 int baton_job_end(void)
 {
     const struct join_hooks *found = join_find();

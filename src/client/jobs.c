@@ -1,5 +1,6 @@
 #include "client/jobs.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,28 +15,45 @@ void jobs_done(struct jobs *jobs)
 {
     free(jobs->responses);
     jobs->responses = NULL;
+    jobs->room = 0;
 }
 
-/* The release of a job that begins now; moves the grid where the header says so. */
-static baton_nsec release_of(struct jobs *jobs, baton_nsec at)
+void jobs_warm_up(struct jobs *jobs, uint64_t n)
 {
-    baton_nsec next_at = jobs->grid_at + jobs->period, last_at;
+    jobs->warm_up = jobs->warm = n;
+}
 
-    if (!jobs->period || jobs->n == 0 || at < next_at) {
-        jobs->grid_at = at;
+void jobs_restart(struct jobs *jobs)
+{
+    struct jobs fresh;
+
+    jobs_init(&fresh, jobs->period, jobs->deadline);
+    jobs_warm_up(&fresh, jobs->warm_up);
+    jobs_done(jobs);
+    *jobs = fresh;
+}
+
+bool jobs_counting(const struct jobs *jobs)
+{
+    return jobs->warm == 0;
+}
+
+/* The release of a job that begins now, where the program does not say it. */
+static baton_nsec release_of(const struct jobs *jobs, baton_nsec at)
+{
+    baton_nsec last_at;
+
+    if (!jobs->period || jobs->n == 0 || at < jobs->grid_at + jobs->period)
         return at;
-    }
     last_at = jobs->grid_at + (at - jobs->grid_at) / jobs->period * jobs->period;
-    jobs->grid_at = jobs->previous_end_at > next_at ? at : last_at;
-    return last_at;
+    return jobs->previous_end_at > last_at ? last_at : at;
 }
 
-void jobs_begin(struct jobs *jobs, baton_nsec at)
+static void begin(struct jobs *jobs, baton_nsec release_at, baton_nsec grid_at, baton_nsec at)
 {
-    if (jobs->running)
-        return;
     jobs->running = true;
-    jobs->release_at = release_of(jobs, at);
+    jobs->release_at = release_at;
+    jobs->grid_at = grid_at;
     jobs->begin_at = at;
     jobs->compute = jobs->copy = 0;
     if (jobs->period && jobs->n > 0) {
@@ -45,6 +63,22 @@ void jobs_begin(struct jobs *jobs, baton_nsec at)
             jobs->jitter_max = jitter;
     }
     jobs->previous_begin_at = at;
+}
+
+void jobs_begin(struct jobs *jobs, baton_nsec at)
+{
+    if (!jobs->running)
+        begin(jobs, release_of(jobs, at), at, at);
+}
+
+int jobs_begin_released(struct jobs *jobs, baton_nsec release_at, baton_nsec at)
+{
+    if (jobs->running)
+        return 0;
+    if (release_at < 0 || release_at > at || (jobs->n > 0 && release_at < jobs->release_at))
+        return -EINVAL;
+    begin(jobs, release_at, release_at, at);
+    return 0;
 }
 
 void jobs_ran(struct jobs *jobs, bool copy, baton_nsec length)
@@ -85,6 +119,11 @@ void jobs_end(struct jobs *jobs, baton_nsec at)
 
     if (!jobs->running)
         return;
+    jobs->running = false;
+    if (jobs->warm > 0) {
+        jobs->warm--;
+        return;
+    }
     if (jobs->deadline && response > jobs->deadline) {
         jobs->misses++;
         if (response - jobs->deadline > jobs->tardiness_max)
@@ -100,7 +139,6 @@ void jobs_end(struct jobs *jobs, baton_nsec at)
     if (response > jobs->response_max)
         jobs->response_max = response;
     jobs->previous_end_at = at;
-    jobs->running = false;
 }
 
 static int compare(const void *a, const void *b)

@@ -3,13 +3,17 @@
  * work jitter, misses and tardiness. Pure accounting over instants that the caller gives; client/session.c adds the lock,
  * the counters and the messages.
  *
- * Release of a job that begins at b, with period p: the first begin sets the grid.
- * - Begun before the next point of the grid: released when it began, and the grid moves there.
- * - Else released at the last point not after b. If the previous job ended only after its own next point, this one
- *   queued behind it, and the grid moves to b: "upon a deadline miss, the application releases a new job while starting a new
- *   period at the moment" (GPU-SPARC, Sec. V). A program that keeps to its old grid instead moves it back with its next
- *   begin, by the first rule.
+ * A job's response lasts from its release to its end. Its release is, in this order:
+ * - what the program says: baton_job_begin_at();
+ * - with period p, the last of the instants `begin of the previous job + k p` not after its own begin, if the previous job was
+ *   still running then: the job queued behind it. "Upon a deadline miss, the application releases a new job while starting a new
+ *   period at the moment" (GPU-SPARC, Sec. V), so the instants count from each begin anew;
+ * - else the instant at which it begins. An idle program that begins late (a relative sleep, a sensor, a new phase) released
+ *   its job late; the difference from the period is its jitter.
  * Releases that passed without a job of their own are skipped, not owed: one long stall is one miss (with its tardiness).
+ *
+ * The first jobs may be declared as warm-up. They build kernels and touch memory for the first time, no profile and no bound includes
+ * them, and they count nowhere.
  */
 #ifndef CLIENT_JOBS_H
 #define CLIENT_JOBS_H
@@ -27,7 +31,8 @@ struct jobs {
     uint64_t n, misses;
     bool running;
     baton_nsec begin_at, release_at, previous_begin_at, previous_end_at;
-    baton_nsec grid_at;       /* a point of the grid of releases */
+    baton_nsec grid_at;       /* what the next job's releases are counted from */
+    uint64_t warm_up, warm;   /* jobs declared as warm-up; those still to come */
     baton_nsec compute, copy; /* of the running job */
     /* Sums and maxima over finished jobs. */
     baton_nsec response_sum, compute_sum, copy_sum, pending_sum;
@@ -39,8 +44,23 @@ struct jobs {
 void jobs_init(struct jobs *jobs, baton_nsec period, baton_nsec deadline);
 void jobs_done(struct jobs *jobs);
 
+/* The next n jobs are warm-up. */
+void jobs_warm_up(struct jobs *jobs, uint64_t n);
+
+/* As after jobs_init() and jobs_warm_up(): the jobs so far were none. */
+void jobs_restart(struct jobs *jobs);
+
+/* Does the job that runs, or the next one, count? */
+bool jobs_counting(const struct jobs *jobs);
+
 /* Ignored while one runs. */
 void jobs_begin(struct jobs *jobs, baton_nsec at);
+
+/*
+ * The same for a job whose release the program says. -EINVAL, and nothing begins: the release is after `at`, before the
+ * release of the previous job, or negative.
+ */
+int jobs_begin_released(struct jobs *jobs, baton_nsec release_at, baton_nsec at);
 
 /* One run on an execution or copy engine. Outside a job it counts for none. */
 void jobs_ran(struct jobs *jobs, bool copy, baton_nsec length);

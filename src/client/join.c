@@ -26,6 +26,13 @@ static int job_begin(void)
     return 0;
 }
 
+static int job_begin_at(int64_t release_ns)
+{
+    struct session *session = atomic_load(&offered);
+
+    return session ? session_job_begin_released(session, release_ns, clock_now()) : -ENOTCONN;
+}
+
 static int job_end(void)
 {
     struct session *session = atomic_load(&offered);
@@ -108,5 +115,5 @@ static void group_release(const struct join_engine engines[], size_t n)
         lease_group_end(&group);
 }
 
-const struct join_hooks join_hooks = {JOIN_VERSION, job_begin,  job_end,
+const struct join_hooks join_hooks = {JOIN_VERSION, job_begin,  job_begin_at, job_end,
                                       job_report,   group_take, group_release};

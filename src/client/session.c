@@ -177,6 +177,7 @@ static int make_session(const struct settings *settings, const struct session_li
     pthread_condattr_destroy(&attributes);
     session->plan = (struct frame_plan){.flags = PLAN_SLICING};
     jobs_init(&session->jobs, settings->period, settings->deadline);
+    jobs_warm_up(&session->jobs, settings->warm > 0 ? (uint64_t)settings->warm : 0);
     fill_hello(settings, &hello);
     standing_init(&session->standing, settings->period || settings->deadline,
                   rank_level(false, hello.priority));

@@ -119,10 +119,13 @@ int session_notice(struct session *session, enum notice notice, const char *kern
 void session_notice_again(struct session *session, int number);
 
 /*
- * Jobs (client/jobs.h). Explicit ones, said by the program itself, switch the inferred ones of the layer off for good. Instants are
- * of CLOCK_MONOTONIC.
+ * Jobs (client/jobs.h). Explicit ones, said by the program itself, switch the inferred ones of the layer off for good, and the
+ * statistics begin anew with the first of them. Instants are of CLOCK_MONOTONIC: release and end are measured here, once, and the
+ * statistics, the trace and the daemon all use these two numbers.
  */
 void session_job_begin(struct session *session, bool explicit_job, baton_nsec at);
+/* An explicit job whose release the program says: 0, or -EINVAL (client/jobs.h). */
+int session_job_begin_released(struct session *session, baton_nsec release_at, baton_nsec at);
 void session_job_end(struct session *session, bool explicit_job, baton_nsec at);
 bool session_job_running(struct session *session);
 

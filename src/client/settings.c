@@ -80,6 +80,14 @@ static int parse_AMOUNT(const char *text, int64_t *ret_value)
     return 0;
 }
 
+static int parse_COUNT(const char *text, int64_t *ret_value)
+{
+    if (strcmp(text, "0") != 0)
+        return parse_whole(text, 1000000, ret_value);
+    *ret_value = 0;
+    return 0;
+}
+
 static int parse_BYTES(const char *text, int64_t *ret_value)
 {
     static const struct {
@@ -148,6 +156,7 @@ static int parse_BINARIES(const char *text, enum setting_binaries *ret_value)
 #define ADDRESS_PRIORITY(settings, identifier)  &(settings)->identifier
 #define ADDRESS_DURATION(settings, identifier)  &(settings)->identifier
 #define ADDRESS_AMOUNT(settings, identifier)    &(settings)->identifier
+#define ADDRESS_COUNT(settings, identifier)     &(settings)->identifier
 #define ADDRESS_BYTES(settings, identifier)     &(settings)->identifier
 #define ADDRESS_GPUS(settings, identifier)      &(settings)->identifier
 #define ADDRESS_PLACEMENT(settings, identifier) &(settings)->identifier
@@ -168,6 +177,7 @@ void settings_init(struct settings *settings)
     memset(settings, 0, sizeof *settings);
     settings->slice = SETTING_AUTO;
     settings->chunk = SETTING_AUTO;
+    settings->warm = SETTING_AUTO;
     settings->gpus = SETTING_OFF; /* not given: what the plan says, else one */
 }
 

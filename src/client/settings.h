@@ -43,6 +43,7 @@ struct settings {
 #define SETTING_FIELD_PRIORITY(identifier)                       int identifier;
 #define SETTING_FIELD_DURATION(identifier)                       baton_nsec identifier; /* 0: not given */
 #define SETTING_FIELD_AMOUNT(identifier)                         int64_t identifier;
+#define SETTING_FIELD_COUNT(identifier)                          int64_t identifier; /* SETTING_AUTO: not given */
 #define SETTING_FIELD_BYTES(identifier)                          int64_t identifier;
 #define SETTING_FIELD_GPUS(identifier)                           int64_t identifier;
 #define SETTING_FIELD_PLACEMENT(identifier)                      enum setting_placement identifier;

@@ -68,31 +68,50 @@ static void tell_daemon(struct session *session, bool begins, baton_nsec deadlin
     pthread_mutex_unlock(&session->lock);
 }
 
-void session_job_begin(struct session *session, bool explicit_job, baton_nsec at)
+/* release_at: said by the program; NULL: not. */
+static int begin_job(struct session *session, bool explicit_job, const baton_nsec *release_at, baton_nsec at)
 {
     baton_nsec deadline_at = NSEC_MAX;
     bool begun = false;
+    int result = 0;
 
     if (session_forked(session))
-        return;
+        return 0;
     pthread_mutex_lock(&session->jobs_lock);
     if (explicit_job && !session->explicit_jobs) {
         session->explicit_jobs = true;
-        session->jobs.running = false; /* an inferred one in progress was none */
+        jobs_restart(&session->jobs); /* the inferred ones, one in progress included, were none */
+        store_jobs(session, &session->jobs);
     }
     if (explicit_job == session->explicit_jobs && !session->jobs.running) {
-        jobs_begin(&session->jobs, at);
+        if (release_at)
+            result = jobs_begin_released(&session->jobs, *release_at, at);
+        else
+            jobs_begin(&session->jobs, at);
+        begun = result == 0;
+    }
+    if (begun) {
         deadline_at = jobs_deadline_at(&session->jobs);
         (void)atomic_fetch_add(&session->job_number, 1);
-        begun = true;
     }
     pthread_mutex_unlock(&session->jobs_lock);
     if (!begun)
-        return;
+        return result;
     if (session->listener.on_job)
         session->listener.on_job(session->listener.user, true, explicit_job,
                                  atomic_load(&session->job_number), at);
     tell_daemon(session, true, deadline_at);
+    return 0;
+}
+
+void session_job_begin(struct session *session, bool explicit_job, baton_nsec at)
+{
+    (void)begin_job(session, explicit_job, NULL, at);
+}
+
+int session_job_begin_released(struct session *session, baton_nsec release_at, baton_nsec at)
+{
+    return begin_job(session, true, &release_at, at);
 }
 
 /* For the trace: the job's span, and how late it was. */
@@ -112,10 +131,12 @@ static void record_job(struct session *session, baton_nsec release_at, baton_nse
 static bool find_late(const struct session *session, baton_nsec at, struct frame *ret_frame)
 {
     const struct jobs *jobs = &session->jobs;
-    uint64_t response = at > jobs->release_at ? (uint64_t)(at - jobs->release_at) : 0;
+    baton_nsec release_at = jobs->release_at < at ? jobs->release_at : at;
+    uint64_t response = (uint64_t)(at - release_at);
     uint64_t bound = atomic_load_explicit(&session->bound, memory_order_relaxed);
 
-    *ret_frame = (struct frame){.type = FRAME_LATE, .late = {.response = response}};
+    *ret_frame = (struct frame){.type = FRAME_LATE,
+                                .late = {.release_at = (uint64_t)release_at, .end_at = (uint64_t)at}};
     ret_frame->late.number = atomic_load(&session->job_number);
     if (bound && response > bound) {
         ret_frame->late.flags |= LATE_EXCEEDED;
@@ -146,8 +167,10 @@ void session_job_end(struct session *session, bool explicit_job, baton_nsec at)
         return;
     pthread_mutex_lock(&session->jobs_lock);
     if (explicit_job == session->explicit_jobs && session->jobs.running) {
-        record_job(session, session->jobs.release_at, jobs_deadline_at(&session->jobs), at);
-        late = find_late(session, at, &frame);
+        if (jobs_counting(&session->jobs)) {
+            record_job(session, session->jobs.release_at, jobs_deadline_at(&session->jobs), at);
+            late = find_late(session, at, &frame);
+        }
         jobs_end(&session->jobs, at);
         store_jobs(session, &session->jobs);
         session_plan_border(session);

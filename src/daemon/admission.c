@@ -53,8 +53,11 @@ static void answer(struct server *server, struct peer *peer, const struct task_e
     frame.verdict.cost = (uint64_t)decision->cost;
     memcpy(frame.verdict.culprit, decision->culprit, sizeof frame.verdict.culprit);
     if (entry && entry->in_set >= 0) {
-        frame.verdict.period = (uint64_t)server->admission.set.tasks[entry->in_set].period;
-        frame.verdict.deadline = (uint64_t)server->admission.set.tasks[entry->in_set].deadline;
+        const struct task *task = &server->admission.set.tasks[entry->in_set];
+
+        frame.verdict.period = (uint64_t)task->period;
+        frame.verdict.deadline = (uint64_t)task->deadline;
+        frame.verdict.warm = task->profile ? (uint64_t)task->profile->warm : 0;
     } else if (planned) { /* the plan counts on jobs that are a period apart */
         frame.verdict.period = (uint64_t)planned->period;
         frame.verdict.deadline = (uint64_t)planned->deadline;
@@ -365,7 +368,7 @@ void admission_leave(struct server *server, struct peer *peer)
 
     if (!entry)
         return;
-    observe_departed(entry, peer);
+    observe_departed(entry, peer, server->now_at);
     peer->task = NULL;
     peer->reserves = false;
     peer->awaits_verdict = false;

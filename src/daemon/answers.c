@@ -55,12 +55,29 @@ static bool about_device(struct server *server, uint32_t index, struct frame *fr
     return true;
 }
 
+/* The core has room for devices that are not there. */
+static bool engine_exists(const struct server *server, engine_id engine)
+{
+    unsigned gpu = sched_engine_gpu(server->core, engine);
+
+    if (gpu != SCHED_NO_GPU)
+        return gpu < server->n_devices;
+    for (unsigned i = 0; i < server->n_devices; i++) {
+        if (sched_bus_engine(server->core, sched_bus_of_gpu(server->core, i)) == engine)
+            return true;
+    }
+    return false;
+}
+
+/* The first engine of a device that is there, from index on. */
 static bool about_engine(struct server *server, uint32_t index, struct frame *frame)
 {
     struct frame_about_engine *about = &frame->about_engine;
     unsigned gpu;
     const struct peer *holder;
 
+    while (index < sched_engines(server->core) && !engine_exists(server, index))
+        index++;
     if (index >= sched_engines(server->core))
         return false;
     gpu = sched_engine_gpu(server->core, index);

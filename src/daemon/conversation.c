@@ -183,10 +183,7 @@ static int dispatch_client(struct server *server, struct peer *peer, const struc
         peer_taken(server, peer, frame->taken.serial);
         return 0;
     case FRAME_LATE:
-        if (!frame->late.flags || frame->late.flags & ~(LATE_MISSED | LATE_EXCEEDED))
-            return SERVER_DROP;
-        observe_late(server, peer, &frame->late);
-        return 0;
+        return observe_late(server, peer, &frame->late);
     case FRAME_NOTICE:
         return receive_notice(server, peer, &frame->notice);
     case FRAME_PLACE:

@@ -7,11 +7,12 @@ void history_add(struct history *history, baton_nsec at, enum record_kind kind, 
         (struct trace_record){.at = (uint64_t)at, .kind = kind, .client = client, .engine = engine};
 }
 
-void history_add_span(struct history *history, baton_nsec at, baton_nsec length, enum record_kind kind,
-                      uint32_t client, uint32_t job)
+void history_add_exceeded(struct history *history, const struct trace_record *record)
 {
-    history->records[history->n_records++ % HISTORY_RECORDS] = (struct trace_record){
-        .at = (uint64_t)at, .length = (uint64_t)length, .kind = kind, .client = client, .job = job};
+    struct trace_record *kept = &history->records[history->n_records++ % HISTORY_RECORDS];
+
+    *kept = *record;
+    kept->kind = RECORD_EXCEED;
 }
 
 void history_add_planned(struct history *history, baton_nsec at, baton_nsec length, uint32_t task,

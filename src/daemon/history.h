@@ -38,9 +38,8 @@ struct history {
 void history_add(struct history *history, baton_nsec at, enum record_kind kind, uint32_t client,
                  uint32_t engine);
 
-/* The same for something that lasted. */
-void history_add_span(struct history *history, baton_nsec at, baton_nsec length, enum record_kind kind,
-                      uint32_t client, uint32_t job);
+/* A job that took longer than its bound (RECORD_EXCEED, whatever the kind says): client, job, instants, and the rule as engine. */
+void history_add_exceeded(struct history *history, const struct trace_record *record);
 
 /* A planning: the task (index, or UINT32_MAX: a task had left) and what was decided. */
 void history_add_planned(struct history *history, baton_nsec at, baton_nsec length, uint32_t task,

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #define QUIET NSEC_PER_SEC /* between two reports about one client */
+#define AHEAD                                                                                                \
+    NSEC_PER_SEC /* a job may end after the turn's clock was read; what ends later still is on no clock of ours */
 
 /* ---- what was seen ---- */
 
@@ -11,17 +13,22 @@ static uint64_t counter(const struct peer *peer, enum page_counter which)
     return atomic_load_explicit(&peer->page->counters[which], memory_order_relaxed);
 }
 
-/* A client writes its own counters: whatever it says concerns its own task only. */
-static void add(struct observation *seen, const struct peer *peer)
+/*
+ * The numbers of the program's own statistics, which measures each job once. What a client writes concerns its own task only; what
+ * cannot be is cut to what can: a job that took longer than the machine has been up, more misses than jobs.
+ */
+static void add(struct observation *seen, const struct peer *peer, baton_nsec now_at)
 {
     uint64_t response = counter(peer, PAGE_COUNTER_RESPONSE_MAX_NS);
+    uint64_t jobs = counter(peer, PAGE_COUNTER_JOBS);
+    uint64_t misses = counter(peer, PAGE_COUNTER_MISSES);
 
-    if (response > INT64_MAX)
-        response = INT64_MAX;
+    if (response > (uint64_t)now_at)
+        response = (uint64_t)now_at;
     if ((baton_nsec)response > seen->response_max)
         seen->response_max = (baton_nsec)response;
-    seen->jobs += counter(peer, PAGE_COUNTER_JOBS);
-    seen->misses += counter(peer, PAGE_COUNTER_MISSES);
+    seen->jobs += jobs;
+    seen->misses += misses < jobs ? misses : jobs;
 }
 
 struct observation observe_task(const struct server *server, const struct task_entry *entry)
@@ -32,47 +39,66 @@ struct observation observe_task(const struct server *server, const struct task_e
         const struct peer *peer = server->peers[i];
 
         if (peer && peer->task == entry && peer->page)
-            add(&seen, peer);
+            add(&seen, peer, server->now_at);
     }
     return seen;
 }
 
-void observe_departed(struct task_entry *entry, const struct peer *peer)
+void observe_departed(struct task_entry *entry, const struct peer *peer, baton_nsec now_at)
 {
     struct observation seen = {entry->response_max, entry->jobs, entry->misses};
 
     if (!peer->page)
         return;
-    add(&seen, peer);
+    add(&seen, peer, now_at);
     entry->response_max = seen.response_max;
     entry->jobs = seen.jobs;
     entry->misses = seen.misses;
 }
 
-void observe_late(struct server *server, struct peer *peer, const struct frame_late *frame)
+/* Counted for its task, and kept for the trace with the rule that was broken then, if one was. */
+static void exceeded(struct server *server, struct peer *peer, const struct frame_late *frame)
 {
+    enum model_rule rule = RULE_NO_BOUND;
+    uint32_t who;
+
+    if (peer->task) {
+        peer->task->exceeded++;
+        rule = observe_rule(server, peer->task, &who);
+    }
+    if (frame->end_at <= (uint64_t)server->now_at + AHEAD)
+        history_add_exceeded(&server->history,
+                             &(struct trace_record){.at = frame->release_at,
+                                                    .length = frame->end_at - frame->release_at,
+                                                    .client = peer->client,
+                                                    .engine = rule,
+                                                    .job = frame->number});
+}
+
+int observe_late(struct server *server, struct peer *peer, const struct frame_late *frame)
+{
+    uint64_t response = frame->end_at - frame->release_at;
     struct server_report report = {.kind = REPORT_LATE,
                                    .peer = peer->slot,
                                    .name = peer->hello.name,
                                    .detail = frame->flags,
-                                   .response = (baton_nsec)(frame->response & INT64_MAX),
-                                   .limit = (baton_nsec)(frame->limit & INT64_MAX)};
+                                   .response = (baton_nsec)response,
+                                   .limit = (baton_nsec)frame->limit};
 
+    if (!frame->flags || frame->flags & ~(LATE_MISSED | LATE_EXCEEDED) || frame->release_at > frame->end_at ||
+        response <= frame->limit || response > INT64_MAX)
+        return SERVER_DROP;
     server->late++;
     peer->late++;
-    if (frame->flags & LATE_EXCEEDED) {
-        if (peer->task)
-            peer->task->exceeded++;
-        if (report.response <= server->now_at)
-            history_add_span(&server->history, server->now_at - report.response, report.response,
-                             RECORD_EXCEED, peer->client, frame->number);
-    }
+    if (frame->flags & LATE_EXCEEDED)
+        exceeded(server, peer, frame);
     if (server->now_at - peer->late_at < QUIET && peer->late_at)
-        return;
+        return 0;
     report.count = peer->late - peer->late_reported;
     peer->late_reported = peer->late;
     peer->late_at = server->now_at;
     server->host.report(server->host.user, &report);
+    return 0;
 }
 
 /* ---- does the machine meet the model? ---- */

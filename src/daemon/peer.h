@@ -159,7 +159,8 @@ void peer_plan_again(struct server *server, struct peer *peer); /* says what wil
 void peer_taken(struct server *server, struct peer *peer, uint32_t serial);
 
 /* ---- observe.c ---- */
-void observe_departed(struct task_entry *entry, const struct peer *peer); /* keeps what was seen of it */
+/* Keeps what was seen of it. */
+void observe_departed(struct task_entry *entry, const struct peer *peer, baton_nsec now_at);
 
 /* ---- holds.c ---- */
 uint32_t peer_engine(const struct peer *peer,

@@ -124,8 +124,86 @@ int overheads_read(const struct document *document, const struct node *mapping, 
     return result;
 }
 
-int overheads_read_file(const char *path, struct arena *arena, struct overheads *ret_overheads,
-                        struct input_error *ret_error)
+static int read_name(const struct document *document, const struct node *entry, const char **ret_name,
+                     struct input_error *ret_error)
+{
+    static const char *const keys[] = {"name", "worst_case", "loaded", "all", "P", "C", "G", NULL};
+    int result = node_expect_mapping(document, entry, keys, ret_error);
+
+    if (!result && !node_get(entry, "name"))
+        result = document_reject(document, entry, ret_error, "an overhead set with a name");
+    return result ? result : node_text(document, node_get(entry, "name"), "a name", ret_name, ret_error);
+}
+
+static int is_worst_loaded(const struct document *document, const struct node *entry, bool *ret_is,
+                           struct input_error *ret_error)
+{
+    const struct node *worst = node_get(entry, "worst_case");
+    const struct node *loaded = node_get(entry, "loaded");
+    bool flags[2] = {false, false};
+    int result = worst ? node_bool(document, worst, &flags[0], ret_error) : 0;
+
+    if (!result && loaded)
+        result = node_bool(document, loaded, &flags[1], ret_error);
+    *ret_is = flags[0] && flags[1];
+    return result;
+}
+
+/* The entry of that name; name NULL: the only one, or the worst case of a loaded machine. */
+static int choose(const struct document *document, const struct node *list, const char *name,
+                  const struct node **ret_entry, struct input_error *ret_error)
+{
+    const struct node *found = NULL;
+    int result = node_expect_sequence(document, list, "a list of overhead sets", ret_error);
+
+    for (const struct node *entry = result ? NULL : list->first; entry && !result; entry = entry->next) {
+        const char *here = NULL;
+        bool chosen = false;
+
+        result = read_name(document, entry, &here, ret_error);
+        if (!result && name)
+            chosen = strcmp(here, name) == 0;
+        else if (!result)
+            result = is_worst_loaded(document, entry, &chosen, ret_error);
+        if (!result && chosen && found)
+            result = document_reject(document, entry, ret_error,
+                                     name ? "each name once"
+                                          : "one set with worst_case and loaded; else its name");
+        if (chosen || (!name && list->n == 1))
+            found = entry;
+    }
+    if (!result && !found && name)
+        result = document_reject(document, list, ret_error, "an overhead set named %s", name);
+    else if (!result && !found)
+        result = document_reject(document, list, ret_error,
+                                 "one set, or one with worst_case and loaded; else {file: FILE, set: NAME}");
+    if (!result && !node_get(found, "all"))
+        result = document_reject(document, found, ret_error, "overheads for all platforms (`all:`)");
+    *ret_entry = found;
+    return result;
+}
+
+int overheads_read_any(const struct document *document, const char *set, struct arena *arena,
+                       struct overheads *ret_overheads, struct input_error *ret_error)
+{
+    static const char *const keys[] = {"sets", NULL};
+    const struct node *mapping = document->root;
+    const struct node *entry = NULL;
+    int result = 0;
+
+    if (mapping->kind == NODE_MAPPING && node_get(mapping, "sets")) {
+        result = node_expect_mapping(document, mapping, keys, ret_error);
+        if (!result)
+            result = choose(document, node_get(mapping, "sets"), set, &entry, ret_error);
+        mapping = result ? NULL : node_get(entry, "all");
+    } else if (set) {
+        return document_reject(document, mapping, ret_error, "`sets:`, of which one is named %s", set);
+    }
+    return result ? result : overheads_read(document, mapping, arena, ret_overheads, ret_error);
+}
+
+int overheads_read_file(const char *path, const char *set, struct arena *arena,
+                        struct overheads *ret_overheads, struct input_error *ret_error)
 {
     struct document document;
     char *text;
@@ -138,7 +216,7 @@ int overheads_read_file(const char *path, struct arena *arena, struct overheads 
         return result;
     result = document_parse(path, text, size, &document, ret_error);
     if (!result) {
-        result = overheads_read(&document, document.root, arena, ret_overheads, ret_error);
+        result = overheads_read_any(&document, set, arena, ret_overheads, ret_error);
         document_done(&document);
     }
     free(text);

@@ -133,32 +133,52 @@ static int read_attach(const struct document *document, const struct node *list,
     return 0;
 }
 
-/* `overheads:` is a mapping, or the name of a file beside this one. */
+/* name, as seen from the folder of the document; the caller frees it. NULL: no memory. */
+static char *beside(const struct document *document, const char *name)
+{
+    char *copy = name[0] == '/' ? strdup(".") : strdup(document->name);
+    char *path;
+
+    if (!copy)
+        return NULL;
+    if (name[0] == '/')
+        path = strdup(name);
+    else if (asprintf(&path, "%s/%s", dirname(copy), name) < 0)
+        path = NULL;
+    free(copy);
+    return path;
+}
+
+/* `overheads:` is a mapping, the name of a file beside this one, or {file: FILE, set: NAME} of a file with several sets. */
 static int read_overheads(const struct document *document, const struct node *node, struct arena *arena,
                           struct platform *platform, struct input_error *ret_error)
 {
-    char *copy;
+    static const char *const keys[] = {"file", "set", NULL};
+    const struct node *file = node;
+    const char *name = NULL;
+    const char *set = NULL;
     char *path;
-    int result;
+    int result = 0;
 
     platform->has_overheads = true;
-    if (node->kind != NODE_SCALAR)
+    if (node->kind == NODE_MAPPING && node_get(node, "file")) {
+        result = node_expect_mapping(document, node, keys, ret_error);
+        file = node_get(node, "file");
+        if (!result && node_get(node, "set"))
+            result = node_text(document, node_get(node, "set"), "the name of a set", &set, ret_error);
+    } else if (node->kind != NODE_SCALAR) {
         return overheads_read(document, node, arena, &platform->overheads, ret_error);
-    if (!*node->text)
-        return document_reject(document, node, ret_error, "an overhead set or the name of a file");
-    copy = strdup(document->name);
-    if (!copy)
-        return -ENOMEM;
-    if (node->text[0] == '/')
-        path = strdup(node->text);
-    else if (asprintf(&path, "%s/%s", dirname(copy), node->text) < 0)
-        path = NULL;
-    free(copy);
+    }
+    if (!result)
+        result = node_text(document, file, "an overhead set or the name of a file", &name, ret_error);
+    if (result)
+        return result;
+    path = beside(document, name);
     if (!path)
         return -ENOMEM;
-    result = overheads_read_file(path, arena, &platform->overheads, ret_error);
+    result = overheads_read_file(path, set, arena, &platform->overheads, ret_error);
     if (result < 0 && result != -ENOMEM)
-        result = document_reject(document, node, ret_error, "a readable overhead set (%s: %s)", path,
+        result = document_reject(document, file, ret_error, "a readable overhead set (%s: %s)", path,
                                  strerror(-result));
     free(path);
     return result;

@@ -85,9 +85,9 @@ baton_nsec overheads_copy_cost(const struct overheads *overheads, enum copy_dire
 int platform_read(const struct document *document, const struct node *mapping, struct arena *arena,
                   struct platform *ret_platform, struct input_error *ret_error);
 
-/* An overhead set from a file of its own. */
-int overheads_read_file(const char *path, struct arena *arena, struct overheads *ret_overheads,
-                        struct input_error *ret_error);
+/* An overhead set from a file of its own, as overheads_read_any() takes it. */
+int overheads_read_file(const char *path, const char *set, struct arena *arena,
+                        struct overheads *ret_overheads, struct input_error *ret_error);
 
 /* Prints the `platform:` part back as YAML. */
 void platform_print(const struct platform *platform, FILE *out);

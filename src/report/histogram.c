@@ -57,6 +57,7 @@ void histogram_draw(const struct histogram *histogram, FILE *out)
                           fmax(bottom - top, 1.5), palette_colour(0));
     }
     draw_limit(&x, histogram->deadline_ms, "deadline", "#d6494f", 50, out);
-    draw_limit(&x, histogram->bound_ms, "bound", "#2a9d6f", 66, out);
+    draw_limit(&x, histogram->bound_ms, histogram->unclaimed ? "bound, not claimed," : "bound",
+               histogram->unclaimed ? "#8a8f98" : "#2a9d6f", 66, out);
     (void)fputs("</svg>\n", out);
 }

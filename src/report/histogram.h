@@ -2,6 +2,7 @@
 #ifndef REPORT_HISTOGRAM_H
 #define REPORT_HISTOGRAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -10,6 +11,7 @@ struct histogram {
     const double *values_ms; /* n of them, in any order */
     size_t n;
     double deadline_ms, bound_ms; /* negative: none */
+    bool unclaimed;               /* the bound is computed, not claimed */
 };
 
 /* An SVG, 760 x 220; counts on the y axis. */

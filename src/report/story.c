@@ -54,8 +54,29 @@ static int recognise(const json_t *root, enum story_kind *ret_kind)
     return -EINVAL;
 }
 
-/* Deadlines and bounds, from whichever input says them. */
-static void learn_tasks(struct story *story, const struct story_input *input)
+/* The entry of that task, made when first seen; NULL: no memory. */
+static struct story_task *make_task(struct story *story, const char *name)
+{
+    struct story_task *task = (struct story_task *)story_find(story, name);
+
+    if (task)
+        return task;
+    if (story->n_tasks == story->tasks_room) {
+        size_t room = story->tasks_room ? story->tasks_room * 2 : 64;
+        struct story_task *more = realloc(story->tasks, room * sizeof *more);
+
+        if (!more)
+            return NULL;
+        story->tasks = more;
+        story->tasks_room = room;
+    }
+    task = &story->tasks[story->n_tasks++];
+    *task = (struct story_task){.name = name, .deadline_ms = -1, .bound_ms = -1};
+    return task;
+}
+
+/* Deadlines and bounds, from whichever input says them: 0 or -ENOMEM. */
+static int learn_tasks(struct story *story, const struct story_input *input)
 {
     const json_t *tasks = json_object_get(input->root, "tasks");
     size_t i;
@@ -64,21 +85,21 @@ static void learn_tasks(struct story *story, const struct story_input *input)
     json_array_foreach(tasks, i, entry)
     {
         const char *name = json_string_value(json_object_get(entry, "name"));
-        struct story_task *task = name ? (struct story_task *)story_find(story, name) : NULL;
+        struct story_task *task = name ? make_task(story, name) : NULL;
 
-        if (!name || (!task && story->n_tasks == STORY_MAX_TASKS))
+        if (!name)
             continue;
-        if (!task) {
-            task = &story->tasks[story->n_tasks++];
-            *task = (struct story_task){.name = name, .deadline_ms = -1, .bound_ms = -1};
-        }
+        if (!task)
+            return -ENOMEM;
         if (number(entry, "deadline_ms") >= 0)
             task->deadline_ms = number(entry, "deadline_ms");
         if (input->kind == STORY_ANALYSIS && number(entry, "response_ms") >= 0)
             task->bound_ms = number(entry, "response_ms");
         else if (number(entry, "bound_ms") >= 0)
             task->bound_ms = number(entry, "bound_ms");
+        task->unclaimed = task->unclaimed || json_is_false(json_object_get(entry, "bound_claimed"));
     }
+    return 0;
 }
 
 /* The file's text, if there is room for one input more. */
@@ -132,9 +153,8 @@ int story_add(struct story *story, const char *path, const char *shown, struct i
             ret_error, path, 1, 1, "something else",
             "what `baton simulate|analyze|plan|batch|makespan|status --json` or a trace command wrote");
     }
-    learn_tasks(story, &input);
     story->inputs[story->n_inputs++] = input;
-    return 0;
+    return learn_tasks(story, &input);
 }
 
 void story_done(struct story *story)
@@ -143,6 +163,7 @@ void story_done(struct story *story)
         json_decref(story->inputs[i].root);
         free(story->inputs[i].picture);
     }
+    free(story->tasks);
     *story = (struct story){0};
 }
 

@@ -7,6 +7,7 @@
 #define REPORT_STORY_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/input_error.h"
@@ -31,19 +32,19 @@ struct story_input {
 };
 
 #define STORY_MAX_INPUTS 16
-#define STORY_MAX_TASKS  256
 
 /* What is known of a task from any input. Times in ms; negative: not known. */
 struct story_task {
     const char *name; /* borrowed from the inputs */
     double deadline_ms, bound_ms;
+    bool unclaimed; /* a daemon says that it does not claim the bound */
 };
 
 struct story {
     struct story_input inputs[STORY_MAX_INPUTS];
     size_t n_inputs;
-    struct story_task tasks[STORY_MAX_TASKS];
-    size_t n_tasks;
+    struct story_task *tasks; /* owned */
+    size_t n_tasks, tasks_room;
 };
 
 /* Reads a file of any kind and adds it; the page calls it `shown`: 0, INPUT_REJECTED, -errno. */

@@ -5,6 +5,8 @@
 #include "report/story.h"
 #include "report/svg.h"
 
+#define MAX_COLUMNS 48
+
 /* "copy_begin_ms" as people write it: "copy begin, ms". */
 static void key_words(const char *key, char ret_text[64])
 {
@@ -22,10 +24,47 @@ static void number_words(double value, char ret_text[64])
     (void)snprintf(ret_text, 64, fabs(value) >= 1000 && fabs(value) < 1e12 ? "%.0f" : "%.4g", value);
 }
 
-/* A JSON value as a cell: null as unbounded. */
-static void put_value(struct page *page, const json_t *value, enum page_tone tone)
+/* Red where the answer is bad: a response past its deadline, a miss, a response past a bound that is claimed. */
+static enum page_tone judge(const json_t *entry, const char *key)
 {
-    char text[64];
+    const json_t *value = json_object_get(entry, key);
+    const json_t *deadline = json_object_get(entry, "deadline_ms");
+    const json_t *bound = json_object_get(entry, "bound_ms");
+    bool claimed = !json_is_false(json_object_get(entry, "bound_claimed"));
+
+    if (strcmp(key, "misses") == 0)
+        return json_number_value(value) > 0 ? PAGE_BAD : PAGE_GOOD;
+    if (strcmp(key, "bound_exceeded") == 0)
+        return !claimed ? PAGE_PLAIN : json_number_value(value) > 0 ? PAGE_BAD : PAGE_GOOD;
+    if (strcmp(key, "response_ms") == 0 && json_is_null(value))
+        return PAGE_BAD;
+    if (json_is_number(value) && (strcmp(key, "response_ms") == 0 || strcmp(key, "max_response_ms") == 0 ||
+                                  strcmp(key, "observed_ms") == 0)) {
+        if (json_is_number(deadline) && json_number_value(value) > json_number_value(deadline))
+            return PAGE_BAD;
+        if (claimed && json_is_number(bound) && json_number_value(value) > json_number_value(bound))
+            return PAGE_BAD;
+        return PAGE_GOOD;
+    }
+    return PAGE_PLAIN;
+}
+
+/* What null means: an analysis found no bound; an engine has no holder; else there is nothing to tell. */
+static const char *null_words(const char *key, enum story_kind kind)
+{
+    if (kind == STORY_ANALYSIS && (strcmp(key, "response_ms") == 0 || strcmp(key, "tardiness_ms") == 0))
+        return "unbounded";
+    return strcmp(key, "holder") == 0 ? "free" : "-";
+}
+
+/* One value of an entry as a cell. A bound that is not claimed stands in brackets, as `baton status` prints it. */
+static void put_value(struct page *page, const json_t *entry, const char *key, enum story_kind kind)
+{
+    const json_t *value = json_object_get(entry, key);
+    enum page_tone tone = judge(entry, key);
+    bool unclaimed = strcmp(key, "bound_ms") == 0 && json_is_false(json_object_get(entry, "bound_claimed"));
+    char number[64];
+    char text[72];
 
     if (json_is_string(value)) {
         page_cell(page, json_string_value(value), tone);
@@ -33,45 +72,23 @@ static void put_value(struct page *page, const json_t *value, enum page_tone ton
     }
     if (json_is_integer(value))
         (void)snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
-    else if (json_is_number(value))
-        number_words(json_number_value(value), text);
-    else if (json_is_boolean(value))
+    else if (json_is_number(value)) {
+        number_words(json_number_value(value), number);
+        (void)snprintf(text, sizeof text, unclaimed ? "(%s)" : "%s", number);
+    } else if (json_is_boolean(value))
         (void)snprintf(text, sizeof text, "%s", json_is_true(value) ? "yes" : "no");
-    else if (json_is_null(value))
-        (void)snprintf(text, sizeof text, "unbounded");
     else
-        (void)snprintf(text, sizeof text, "-");
+        (void)snprintf(text, sizeof text, "%s", json_is_null(value) ? null_words(key, kind) : "-");
     page_cell(page, text, tone);
 }
 
-/* Red where the answer is bad: a response past its deadline, a miss, an observation past its bound. */
-static enum page_tone judge(const json_t *entry, const char *key)
-{
-    const json_t *value = json_object_get(entry, key);
-    const json_t *deadline = json_object_get(entry, "deadline_ms");
-    const json_t *bound = json_object_get(entry, "bound_ms");
-
-    if (strcmp(key, "misses") == 0)
-        return json_number_value(value) > 0 ? PAGE_BAD : PAGE_GOOD;
-    if (strcmp(key, "response_ms") == 0 || strcmp(key, "max_response_ms") == 0 ||
-        strcmp(key, "worst_ms") == 0) {
-        if (json_is_null(value))
-            return PAGE_BAD;
-        if (json_is_number(deadline) && json_number_value(value) > json_number_value(deadline))
-            return PAGE_BAD;
-        if (json_is_number(bound) && json_number_value(value) > json_number_value(bound))
-            return PAGE_BAD;
-        return PAGE_GOOD;
-    }
-    return PAGE_PLAIN;
-}
-
 /* All entries of an array of objects as one table; the columns are the scalar keys of the first entry. */
-static void write_table(struct page *page, const json_t *entries)
+static void write_table(struct page *page, const json_t *entries, enum story_kind kind)
 {
-    const char *head[24];
-    const char *shown[24];
-    char words[24][64];
+    const char *head[MAX_COLUMNS];
+    const char *shown[MAX_COLUMNS];
+    char words[MAX_COLUMNS][64];
+    size_t left_out = 0;
     size_t n = 0;
     size_t i;
     const char *key;
@@ -82,9 +99,12 @@ static void write_table(struct page *page, const json_t *entries)
         head[n++] = "name";
     json_object_foreach(json_array_get(entries, 0), key, value)
     {
-        if (n < sizeof head / sizeof head[0] && !json_is_object(value) && !json_is_array(value) &&
-            strcmp(key, "name") != 0)
+        bool column = !json_is_object(value) && !json_is_array(value) && strcmp(key, "name") != 0;
+
+        if (column && n < MAX_COLUMNS)
             head[n++] = key;
+        else
+            left_out += column;
     }
     for (size_t k = 0; k < n; k++) {
         key_words(head[k], words[k]);
@@ -95,10 +115,12 @@ static void write_table(struct page *page, const json_t *entries)
     {
         page_row_begin(page);
         for (size_t k = 0; k < n; k++)
-            put_value(page, json_object_get(entry, head[k]), judge(entry, head[k]));
+            put_value(page, entry, head[k], kind);
         page_row_end(page);
     }
     page_table_end(page);
+    if (left_out)
+        (void)fprintf(page->out, "<p>%zu columns more are in the file.</p>\n", left_out);
 }
 
 static double number_of(const json_t *object, const char *key)
@@ -234,6 +256,6 @@ void story_tables(const struct story *story, const struct story_input *input, st
         if (!json_is_array(value) || !json_is_object(json_array_get(value, 0)))
             continue;
         page_section(page, input->kind == STORY_STUDY ? "Ranking" : key, NULL);
-        write_table(page, value);
+        write_table(page, value, input->kind);
     }
 }

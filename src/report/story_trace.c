@@ -1,4 +1,5 @@
 /* A trace as a chapter: figures, timeline, response-time histograms against bounds, the table of misses. */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,9 +7,10 @@
 #include "report/story.h"
 #include "report/trace.h"
 
-#define MAX_ROWS   64
+#define MAX_ROWS   256   /* on the timeline: what a browser's canvas has room for */
 #define MAX_SPANS  20000 /* on the timeline; the figures and histograms count all */
-#define MAX_MISSES 200   /* rows of the table */
+#define NO_ROW     SIZE_MAX
+#define MAX_MISSES 200 /* rows of the table */
 
 struct trace_row_name {
     int group, row;
@@ -19,8 +21,8 @@ struct trace_row_name {
 struct chapter {
     const struct story *story;
     json_t *events;
-    struct trace_row_name rows[MAX_ROWS];
-    size_t n_rows;
+    struct trace_row_name *rows; /* owned */
+    size_t n_rows, rows_room;
     double first_us; /* the earliest instant; the page counts from there */
 };
 
@@ -48,7 +50,7 @@ static const char *task_of(const json_t *event)
     return *task ? task : text_of(event, "name");
 }
 
-/* The row of an event, made when first seen; MAX_ROWS when there are too many. */
+/* The row of an event, made when first seen; NO_ROW: no memory. */
 static size_t row_of(struct chapter *chapter, const json_t *event)
 {
     int group = (int)number_of(event, "pid");
@@ -58,8 +60,15 @@ static size_t row_of(struct chapter *chapter, const json_t *event)
         if (chapter->rows[i].group == group && chapter->rows[i].row == row)
             return i;
     }
-    if (chapter->n_rows == MAX_ROWS)
-        return MAX_ROWS;
+    if (chapter->n_rows == chapter->rows_room) {
+        size_t room = chapter->rows_room ? chapter->rows_room * 2 : 64;
+        struct trace_row_name *more = realloc(chapter->rows, room * sizeof *more);
+
+        if (!more)
+            return NO_ROW;
+        chapter->rows = more;
+        chapter->rows_room = room;
+    }
     chapter->rows[chapter->n_rows] = (struct trace_row_name){group, row, "row", "", ""};
     return chapter->n_rows++;
 }
@@ -99,12 +108,12 @@ static void learn_rows(struct chapter *chapter)
         if (strcmp(phase, "M") == 0 && strcmp(text_of(event, "name"), "thread_name") == 0) {
             size_t row = row_of(chapter, event);
 
-            if (row < MAX_ROWS)
+            if (row != NO_ROW)
                 chapter->rows[row].name = text_of(json_object_get(event, "args"), "name");
         } else if (strcmp(phase, "M") == 0 && strcmp(text_of(event, "name"), "process_name") == 0) {
             size_t row = row_of(chapter, event);
 
-            if (row < MAX_ROWS)
+            if (row != NO_ROW)
                 chapter->rows[row].group_name = text_of(json_object_get(event, "args"), "name");
         } else if (strcmp(phase, "X") == 0 || strcmp(phase, "i") == 0) {
             double at = number_of(event, "ts");
@@ -129,78 +138,102 @@ static size_t colour_of(const struct story *story, const char *task)
     return hash;
 }
 
-/* A machine may have many engines that nobody used: only rows with something on them are drawn. Fills names; how many remain. */
-static size_t drop_empty_rows(const struct chapter *chapter, struct page_span *spans, size_t n_spans,
-                              struct page_event *events, size_t n_events, const char *names[MAX_ROWS])
-{
-    unsigned place[MAX_ROWS] = {0}; /* 1 while merely used, then its place from 1 */
-    size_t n = 0;
+/* What the timeline draws, and how much of the trace it leaves out. */
+struct drawing {
+    struct page_span *spans;
+    struct page_event *events;
+    const char *names[MAX_ROWS];
+    size_t n_spans, n_events, n_rows;
+    size_t rows_out, out; /* rows; spans and events */
+};
 
-    for (size_t i = 0; i < n_spans; i++)
-        place[spans[i].row] = 1;
-    for (size_t i = 0; i < n_events; i++)
-        place[events[i].row] = 1;
-    for (size_t r = 0; r < chapter->n_rows; r++) {
-        if (place[r]) {
-            names[n++] = chapter->rows[r].shown;
-            place[r] = (unsigned)n;
-        }
-    }
-    for (size_t i = 0; i < n_spans; i++)
-        spans[i].row = place[spans[i].row] - 1;
-    for (size_t i = 0; i < n_events; i++)
-        events[i].row = place[events[i].row] - 1;
-    return n;
-}
-
-static void write_timeline(struct chapter *chapter, struct page *page)
+/* A machine may have many engines that nothing used: only rows with something on them get a place, up to MAX_ROWS of them. */
+static size_t *place_rows(struct chapter *chapter, struct drawing *drawing)
 {
-    struct page_span *spans = calloc(MAX_SPANS, sizeof *spans);
-    struct page_event *events = calloc(MAX_SPANS, sizeof *events);
-    const char *names[MAX_ROWS] = {NULL};
-    size_t n_spans = 0;
-    size_t n_events = 0;
-    size_t left_out = 0;
-    size_t n_rows;
+    size_t *place = calloc(chapter->n_rows + 1, sizeof *place); /* by row: from 1; 0: not drawn */
     size_t i;
     json_t *event;
 
     json_array_foreach(chapter->events, i, event)
     {
         const char *phase = text_of(event, "ph");
-        size_t row = *phase == 'X' || *phase == 'i' ? row_of(chapter, event) : MAX_ROWS;
-        double at = (number_of(event, "ts") - chapter->first_us) / 1000;
+        size_t row = *phase == 'X' || *phase == 'i' ? row_of(chapter, event) : NO_ROW;
 
-        if (row == MAX_ROWS || !spans || !events)
+        if (place && row < chapter->n_rows)
+            place[row] = 1;
+    }
+    for (size_t r = 0; place && r < chapter->n_rows; r++) {
+        if (!place[r])
             continue;
-        if (*phase == 'X' && n_spans < MAX_SPANS)
-            spans[n_spans++] = (struct page_span){.row = (unsigned)row,
-                                                  .begin_ms = at,
-                                                  .end_ms = at + number_of(event, "dur") / 1000,
-                                                  .task = task_of(event),
-                                                  .colour = colour_of(chapter->story, task_of(event)),
-                                                  .soft = is(event, "queued") || is(event, "job")};
-        else if (*phase == 'i' && n_events < MAX_SPANS)
-            events[n_events++] = (struct page_event){.row = (unsigned)row,
-                                                     .at_ms = at,
-                                                     .text = text_of(event, "name"),
-                                                     .bad = is(event, "miss") || is(event, "overrun")};
-        else
-            left_out++;
+        if (drawing->n_rows < MAX_ROWS) {
+            drawing->names[drawing->n_rows++] = chapter->rows[r].shown;
+            place[r] = drawing->n_rows;
+        } else {
+            drawing->rows_out++;
+            place[r] = 0;
+        }
     }
-    n_rows = drop_empty_rows(chapter, spans, n_spans, events, n_events, names);
-    if (left_out) {
-        char text[128];
+    return place;
+}
 
-        (void)snprintf(text, sizeof text, "The first %d spans are drawn; %zu events more are in the file.",
-                       MAX_SPANS, left_out);
-        page_section(page, "Timeline", text);
-    } else {
-        page_section(page, "Timeline", NULL);
+static void draw_event(struct chapter *chapter, const json_t *event, size_t row, struct drawing *drawing)
+{
+    const char *task = task_of(event);
+    double at = (number_of(event, "ts") - chapter->first_us) / 1000;
+    bool span = *text_of(event, "ph") == 'X';
+
+    if (span && drawing->n_spans < MAX_SPANS)
+        drawing->spans[drawing->n_spans++] =
+            (struct page_span){.row = (unsigned)row,
+                               .begin_ms = at,
+                               .end_ms = at + number_of(event, "dur") / 1000,
+                               .task = task,
+                               .colour = colour_of(chapter->story, task),
+                               .soft = is(event, "queued") || is(event, "job")};
+    else if (!span && drawing->n_events < MAX_SPANS)
+        drawing->events[drawing->n_events++] =
+            (struct page_event){.row = (unsigned)row,
+                                .at_ms = at,
+                                .text = text_of(event, "name"),
+                                .bad = is(event, "miss") || is(event, "overrun")};
+    else
+        drawing->out++;
+}
+
+static void write_timeline(struct chapter *chapter, struct page *page)
+{
+    struct drawing drawing = {.spans = calloc(MAX_SPANS, sizeof(struct page_span)),
+                              .events = calloc(MAX_SPANS, sizeof(struct page_event))};
+    size_t *place = place_rows(chapter, &drawing);
+    char text[192] = "";
+    size_t i;
+    json_t *event;
+
+    json_array_foreach(chapter->events, i, event)
+    {
+        const char *phase = text_of(event, "ph");
+        size_t row = *phase == 'X' || *phase == 'i' ? row_of(chapter, event) : NO_ROW;
+
+        if (!place || !drawing.spans || !drawing.events || row >= chapter->n_rows)
+            continue;
+        if (place[row])
+            draw_event(chapter, event, place[row] - 1, &drawing);
+        else
+            drawing.out++;
     }
-    page_timeline(page, &(struct page_timeline){names, n_rows, spans, n_spans, events, n_events});
-    free(spans);
-    free(events);
+    if (drawing.rows_out || drawing.out)
+        (void)snprintf(
+            text, sizeof text,
+            "Not drawn: %zu of %zu rows, %zu of %zu spans and marks. The file has them all, and the "
+            "figures and histograms count them.",
+            drawing.rows_out, drawing.n_rows + drawing.rows_out, drawing.out,
+            drawing.n_spans + drawing.n_events + drawing.out);
+    page_section(page, "Timeline", *text ? text : NULL);
+    page_timeline(page, &(struct page_timeline){drawing.names, drawing.n_rows, drawing.spans, drawing.n_spans,
+                                                drawing.events, drawing.n_events});
+    free(place);
+    free(drawing.spans);
+    free(drawing.events);
 }
 
 /* All responses of one task; jobs are spans of category `job`. */
@@ -226,6 +259,14 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The value that so many thousandths of the sorted values do not exceed: nearest rank, as in the statistics of a program. */
+static double percentile(const double *sorted, size_t n, unsigned permille)
+{
+    size_t rank = (n * permille + 999) / 1000;
+
+    return sorted[rank ? rank - 1 : 0];
+}
+
 /* Of a task that has at least one job. */
 static void write_histogram(const struct chapter *chapter, const char *task, double *values,
                             struct page *page)
@@ -236,13 +277,14 @@ static void write_histogram(const struct chapter *chapter, const char *task, dou
 
     qsort(values, n, sizeof *values, ascending);
     (void)snprintf(title, sizeof title, "%s: %zu jobs, median %.3f, p99 %.3f, worst %.3f ms", task, n,
-                   values[n / 2], values[n * 99 / 100], values[n - 1]);
+                   percentile(values, n, 500), percentile(values, n, 990), values[n - 1]);
     page_picture_begin(page);
     histogram_draw(&(struct histogram){.title = title,
                                        .values_ms = values,
                                        .n = n,
                                        .deadline_ms = known ? known->deadline_ms : -1,
-                                       .bound_ms = known ? known->bound_ms : -1},
+                                       .bound_ms = known ? known->bound_ms : -1,
+                                       .unclaimed = known && known->unclaimed},
                    page->out);
     page_picture_end(page);
 }
@@ -250,7 +292,7 @@ static void write_histogram(const struct chapter *chapter, const char *task, dou
 /* One histogram per task, in the order in which the tasks first finish a job. */
 static void write_histograms(const struct chapter *chapter, struct page *page)
 {
-    const char *seen[STORY_MAX_TASKS] = {NULL};
+    const char **seen = calloc(json_array_size(chapter->events) + 1, sizeof *seen);
     double *values = calloc(json_array_size(chapter->events) + 1, sizeof *values);
     size_t n_seen = 0;
     size_t i;
@@ -260,9 +302,9 @@ static void write_histograms(const struct chapter *chapter, struct page *page)
     {
         bool known = !is(event, "job") || strcmp(text_of(event, "ph"), "X") != 0;
 
-        for (size_t k = 0; k < n_seen && !known; k++)
+        for (size_t k = 0; seen && k < n_seen && !known; k++)
             known = strcmp(seen[k], task_of(event)) == 0;
-        if (known || n_seen == STORY_MAX_TASKS || !values)
+        if (known || !seen || !values)
             continue;
         if (n_seen == 0)
             page_section(page, "Response times",
@@ -271,6 +313,7 @@ static void write_histograms(const struct chapter *chapter, struct page *page)
         write_histogram(chapter, task_of(event), values, page);
     }
     free(values);
+    free(seen);
 }
 
 struct late {
@@ -348,7 +391,7 @@ static void write_misses(const struct chapter *chapter, struct page *page)
     char text[96] = "";
 
     if (n == 0)
-        (void)snprintf(text, sizeof text, "None: every deadline was met, and every bound kept.");
+        (void)snprintf(text, sizeof text, "None: every deadline was met, and every claimed bound kept.");
     else if (n > MAX_MISSES)
         (void)snprintf(text, sizeof text, "The first %d of %zu.", MAX_MISSES, n);
     page_section(page, "Misses", *text ? text : NULL);
@@ -380,7 +423,15 @@ static void write_figures(const struct chapter *chapter, struct page *page)
     (void)snprintf(text, sizeof text, "%zu", counts[TRACE_MISS]);
     page_figure(page, text, "deadlines missed", counts[TRACE_MISS] ? PAGE_BAD : PAGE_GOOD);
     (void)snprintf(text, sizeof text, "%zu", counts[TRACE_OVERRUN]);
-    page_figure(page, text, "bounds exceeded", counts[TRACE_OVERRUN] ? PAGE_BAD : PAGE_GOOD);
+    page_figure(page, text, "claimed bounds exceeded", counts[TRACE_OVERRUN] ? PAGE_BAD : PAGE_GOOD);
+    if (counts[TRACE_UNCLAIMED]) {
+        (void)snprintf(text, sizeof text, "%zu", counts[TRACE_UNCLAIMED]);
+        page_figure(page, text, "jobs above a bound that is not claimed", PAGE_PLAIN);
+    }
+    if (counts[TRACE_OVERDUE]) {
+        (void)snprintf(text, sizeof text, "%zu", counts[TRACE_OVERDUE]);
+        page_figure(page, text, "holders late to give way", PAGE_PLAIN);
+    }
     (void)snprintf(text, sizeof text, "%zu", counts[TRACE_YIELD]);
     page_figure(page, text, "yields", PAGE_PLAIN);
     page_figures_end(page);
@@ -396,4 +447,5 @@ void story_trace(const struct story *story, const struct story_input *input, str
     write_timeline(&chapter, page);
     write_histograms(&chapter, page);
     write_misses(&chapter, page);
+    free(chapter.rows);
 }

@@ -2,9 +2,10 @@
 
 #include <inttypes.h>
 
-static const char *const names[TRACE_CATEGORIES] = {"running", "queued", "granted", "release",
-                                                    "done",    "miss",   "overrun", "yield",
-                                                    "inherit", "job",    "notice"};
+static const char *const names[TRACE_CATEGORIES] = {
+    "running", "queued",  "granted", "release",  "done",      "miss",    "overrun",
+    "yield",   "inherit", "job",     "planning", "unclaimed", "overdue", "notice",
+};
 
 const char *trace_category_name(enum trace_category category)
 {
@@ -48,7 +49,7 @@ static void put_what(FILE *out, enum trace_category category, const char *task, 
 {
     (void)fprintf(out, ",\"cat\":\"%s\",\"name\":", names[category]);
     put_string(out, category == TRACE_RUNNING || category == TRACE_JOB || category == TRACE_QUEUED ||
-                            category == TRACE_GRANTED
+                            category == TRACE_GRANTED || category == TRACE_PLANNING
                         ? task
                         : names[category]);
     (void)fputs(",\"args\":{\"task\":", out);

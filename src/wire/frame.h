@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FRAME_VERSION     2u
+#define FRAME_VERSION     3u
 #define FRAME_HEADER_SIZE 8u
 #define FRAME_MAX_SIZE    2048u /* header and payload of the largest frame are below this */
 
@@ -47,7 +47,7 @@ enum engine_kind { FRAME_ENGINE_EXECUTION, FRAME_ENGINE_COPY_IN, FRAME_ENGINE_CO
 enum query_what {
     QUERY_DAEMON,     /* ABOUT_DAEMON */
     QUERY_DEVICE,     /* index: ABOUT_DEVICE */
-    QUERY_ENGINE,     /* index: ABOUT_ENGINE */
+    QUERY_ENGINE,     /* index: the first engine of a known device from this one on, ABOUT_ENGINE */
     QUERY_CLIENT,     /* index: the first client from this slot on, ABOUT_CLIENT */
     QUERY_TRACE,      /* cursor: the daemon's decisions, TRACE */
     QUERY_RUNS,       /* index: a slot, cursor: what that client ran, TRACE */
@@ -117,7 +117,7 @@ enum record_kind {
     RECORD_RUN,     /* client, engine, at .. at + length: work on the engine */
     RECORD_JOB,     /* client, at .. at + length: a job from its release to its completion */
     RECORD_MISS,    /* client, at .. at + length: from a job's deadline to its completion */
-    RECORD_EXCEED,  /* client, at .. at + length: a job that took longer than its bound */
+    RECORD_EXCEED, /* client, engine: RULE_*, at .. at + length: a job that took longer than its bound, claimed or not */
     RECORD_PLANNED, /* job: task (UINT32_MAX: none), engine: VERDICT_*; at .. at + length: planning */
     RECORD_KINDS,
 };

@@ -197,7 +197,6 @@ START_TEST(emulated_links_take_as_long_as_predicted)
     int64_t predicted;
     int64_t length;
     int64_t bound;
-    double best = 1e9;
 
     open_data(&data, links, BATON_ALIGNED, "");
     for (int d = 0; d < 2; d++) {
@@ -213,15 +212,15 @@ START_TEST(emulated_links_take_as_long_as_predicted)
         ck_assert_int_eq(baton_batch_wait(batch), 0);
         baton_batch_length(batch, &bound, &length);
         ck_assert_int_eq(bound, predicted);
-        ck_assert_int_ge(length, predicted - 20000); /* never faster than the links */
+        ck_assert_int_ge(
+            length,
+            predicted - 20000); /* never faster than the links; how much slower, bench-batch-error measures */
         baton_batch_stream(batch, 0, NULL, &measured);
         ck_assert_int_ge(measured.kernel_end - measured.kernel_begin, 5000000);
         ck_assert_int_le(measured.kernel_end, length);
         ck_assert_int_eq(baton_batch_stream(batch, 2, NULL, &measured), -EINVAL);
-        best = (double)length < best ? (double)length : best;
         baton_batch_free(batch);
     }
-    ck_assert_double_le(best, 1.25 * (double)predicted); /* the machine may be busy: the best of five */
     close_data(&data);
 }
 END_TEST

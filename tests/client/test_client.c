@@ -124,31 +124,127 @@ START_TEST(response_is_release_to_completion_and_pending_is_what_was_not_occupie
 }
 END_TEST
 
-START_TEST(a_periodic_job_is_released_on_its_grid)
+START_TEST(a_periodic_job_that_queued_behind_another_was_released_when_its_period_began)
 {
     struct jobs jobs;
 
     jobs_init(&jobs, 10 * MS, 0);
-    jobs_begin(&jobs, 1000 * MS); /* sets the grid: 1000, 1010, 1020, ... */
+    jobs_begin(&jobs, 1000 * MS);
     jobs_end(&jobs, 1004 * MS);
-    jobs_begin(&jobs, 1012 * MS); /* 2 late: released at 1010; jitter |1012 - (1000 + 10)| = 2 */
-    jobs_end(&jobs, 1025 * MS);   /* response 15 > 10: a miss by 5 */
+    jobs_begin(&jobs, 1012 * MS); /* nothing ran at 1010: released now; jitter |1012 - (1000 + 10)| = 2 */
+    jobs_end(&jobs, 1025 * MS);   /* response 13 > 10: a miss by 3 */
     ck_assert_uint_eq(jobs.misses, 1);
-    ck_assert_int_eq(jobs.response_max, 15 * MS);
-    ck_assert_int_eq(jobs.tardiness_max, 5 * MS);
+    ck_assert_int_eq(jobs.response_max, 13 * MS);
+    ck_assert_int_eq(jobs.tardiness_max, 3 * MS);
     ck_assert_int_eq(jobs.jitter_max, 2 * MS);
-    jobs_begin(&jobs, 1025 * MS); /* the previous one ended after 1020: this one queued behind since then */
-    jobs_end(&jobs, 1027 * MS);   /* 1027 - 1020 = 7 */
-    ck_assert_int_eq(jobs.response_sum, (4 + 15 + 7) * MS);
+    jobs_begin(&jobs,
+               1025 *
+                   MS); /* the previous one ran at 1012 + 10 = 1022: this one queued behind it since then */
+    jobs_end(&jobs, 1027 * MS); /* 1027 - 1022 = 5 */
+    ck_assert_int_eq(jobs.response_sum, (4 + 13 + 5) * MS);
     /* jitter |1025 - (1012 + 10)| = 3 */
     ck_assert_int_eq(jobs.jitter_max, 3 * MS);
     jobs_begin(&jobs,
-               1030 * MS); /* before 1025 + 10, where the miss had moved the grid: back to the old one */
+               1030 * MS); /* before 1025 + 10, where the miss had moved the period: back to the old one */
     jobs_end(&jobs, 1031 * MS);
-    jobs_begin(&jobs, 1065 * MS); /* periods were left out: released at the last point, 1060 */
-    ck_assert_int_eq(jobs_deadline_at(&jobs), 1070 * MS);
+    jobs_begin(&jobs, 1065 * MS); /* periods were left out, and nothing ran: released now */
+    ck_assert_int_eq(jobs_deadline_at(&jobs), 1075 * MS);
     jobs_end(&jobs, 1066 * MS);
-    ck_assert_int_eq(jobs.response_sum, (4 + 15 + 7 + 1 + 6) * MS);
+    ck_assert_int_eq(jobs.response_sum, (4 + 13 + 5 + 1 + 1) * MS);
+    jobs_done(&jobs);
+}
+END_TEST
+
+/* As examples/demo/urgent.c: five jobs back to back touch memory, then a release every 10 ms, counted from their end. */
+START_TEST(an_earlier_phase_of_a_program_does_not_lengthen_its_responses)
+{
+    struct jobs jobs;
+
+    jobs_init(&jobs, 10 * MS, 5 * MS);
+    for (int i = 0; i < 5; i++) {
+        jobs_begin(&jobs, 3 * i * MS);
+        jobs_end(&jobs, 3 * (i + 1) * MS);
+    }
+    for (int i = 0; i < 159;
+         i++) { /* 15 + 10, + 20, ...: not on the grid of 12, where the last one above began */
+        jobs_begin(&jobs, (25 + 10 * i) * MS);
+        jobs_end(&jobs, (25 + 10 * i + 3) * MS);
+    }
+    ck_assert_uint_eq(jobs.n, 164);
+    ck_assert_int_eq(jobs.response_max, 3 * MS);
+    ck_assert_uint_eq(jobs.misses, 0);
+    jobs_done(&jobs);
+}
+END_TEST
+
+/* sleep(period) after each wake-up, which takes 0.05 ms: the distance from any grid grows without limit, no job is late. */
+START_TEST(a_program_whose_period_drifts_is_not_late)
+{
+    struct jobs jobs;
+
+    jobs_init(&jobs, 10 * MS, 5 * MS);
+    for (int i = 0; i < 1000; i++) {
+        baton_nsec at = i * (10 * MS + MS / 20);
+
+        jobs_begin(&jobs, at);
+        jobs_end(&jobs, at + 2 * MS);
+    }
+    ck_assert_int_eq(jobs.response_max, 2 * MS);
+    ck_assert_uint_eq(jobs.misses, 0);
+    ck_assert_int_eq(jobs.jitter_max, MS / 20);
+    jobs_done(&jobs);
+}
+END_TEST
+
+START_TEST(a_release_that_the_program_says_counts)
+{
+    struct jobs jobs;
+
+    jobs_init(&jobs, 10 * MS, 0);
+    ck_assert_int_eq(jobs_begin_released(&jobs, 100 * MS, 104 * MS), 0); /* woken 4 late */
+    ck_assert_int_eq(jobs_deadline_at(&jobs), 110 * MS);
+    jobs_end(&jobs, 112 * MS); /* 112 - 100 = 12: late by 2 */
+    ck_assert_int_eq(jobs.response_max, 12 * MS);
+    ck_assert_int_eq(jobs.tardiness_max, 2 * MS);
+    ck_assert_int_eq(jobs_begin_released(&jobs, 99 * MS, 112 * MS), -EINVAL);  /* before the previous one */
+    ck_assert_int_eq(jobs_begin_released(&jobs, 113 * MS, 112 * MS), -EINVAL); /* not yet */
+    ck_assert_int_eq(jobs_begin_released(&jobs, -1, 112 * MS), -EINVAL);
+    ck_assert(!jobs.running);
+    jobs_begin(&jobs,
+               112 * MS); /* without a word: the period that began at 100 + 10, while the previous one ran */
+    jobs_end(&jobs, 113 * MS);
+    ck_assert_int_eq(jobs.response_sum, (12 + 3) * MS);
+    jobs_done(&jobs);
+}
+END_TEST
+
+START_TEST(a_declared_warm_up_counts_nowhere)
+{
+    struct jobs jobs;
+
+    jobs_init(&jobs, 10 * MS, 0);
+    jobs_warm_up(&jobs, 2);
+    ck_assert(!jobs_counting(&jobs));
+    jobs_begin(&jobs, 0); /* builds a kernel: 50 > 10, and no miss */
+    jobs_ran(&jobs, false, 40 * MS);
+    jobs_end(&jobs, 50 * MS);
+    jobs_begin(&jobs, 50 * MS);
+    jobs_end(&jobs, 57 * MS);
+    ck_assert(jobs_counting(&jobs));
+    ck_assert_uint_eq(jobs.n, 0);
+    ck_assert_int_eq(jobs_percentile(&jobs, 990), 0);
+    jobs_begin(&jobs, 70 * MS); /* the first that counts: no jitter, as nothing stands before it */
+    jobs_ran(&jobs, false, 1 * MS);
+    jobs_end(&jobs, 73 * MS);
+    ck_assert_uint_eq(jobs.n, 1);
+    ck_assert_uint_eq(jobs.misses, 0);
+    ck_assert_int_eq(jobs.response_sum, 3 * MS);
+    ck_assert_int_eq(jobs.response_max, 3 * MS);
+    ck_assert_int_eq(jobs.compute_sum, 1 * MS);
+    ck_assert_int_eq(jobs.pending_sum, 2 * MS);
+    ck_assert_int_eq(jobs.jitter_max, 0);
+    ck_assert_int_eq(jobs.tardiness_max, 0);
+    ck_assert_int_eq(jobs_percentile(&jobs, 990), 3 * MS);
     jobs_done(&jobs);
 }
 END_TEST
@@ -423,14 +519,19 @@ START_TEST(explicit_jobs_silence_inferred_ones)
 {
     struct session *session = open_alone();
 
-    session_job_begin(session, false, 0);
-    session_job_begin(session, true, 10 * MS); /* the program speaks: the inferred one was none */
+    session_job_begin(session, false, 0); /* an upload that the program does before its jobs */
+    session_job_end(session, false, 8 * MS);
+    session_job_begin(session, false, 9 * MS);
+    session_job_begin(session, true, 10 * MS); /* the program speaks: the inferred ones were none */
+    ck_assert_uint_eq(session_counter(session, COUNTER_JOBS), 0);
     session_job_begin(session, false, 11 * MS);
     session_job_end(session, false, 12 * MS);
     ck_assert(session_job_running(session));
     session_job_end(session, true, 13 * MS);
     ck_assert_uint_eq(session_counter(session, COUNTER_JOBS), 1);
     ck_assert_uint_eq(session_counter(session, COUNTER_RESPONSE_NS), 3 * MS);
+    ck_assert_uint_eq(session_counter(session, COUNTER_RESPONSE_MAX_NS), 3 * MS);
+    ck_assert_uint_eq(session_counter(session, COUNTER_MISSES), 0);
     session_close(session);
 }
 END_TEST
@@ -444,6 +545,7 @@ START_TEST(the_public_calls_keep_statistics_without_layer_and_daemon)
         ck_assert_int_eq(baton_job_begin(), 0);
         ck_assert_int_eq(baton_job_end(), 0);
     }
+    ck_assert_int_eq(baton_job_begin_at(INT64_MAX), -EINVAL);
     ck_assert_int_eq(baton_job_report(&report), 0);
     ck_assert_uint_eq(report.jobs, 5);
     ck_assert_int_ge(report.response_max, report.response_p50);
@@ -453,7 +555,10 @@ END_TEST
 HARNESS_MAIN("client", 30, settings_take_what_baton_run_takes,
              settings_refuse_nonsense_and_keep_what_they_had, a_bad_variable_is_named_and_the_rest_is_read,
              response_is_release_to_completion_and_pending_is_what_was_not_occupied,
-             a_periodic_job_is_released_on_its_grid, a_stall_is_one_miss_and_not_a_debt,
+             a_periodic_job_that_queued_behind_another_was_released_when_its_period_began,
+             an_earlier_phase_of_a_program_does_not_lengthen_its_responses,
+             a_program_whose_period_drifts_is_not_late, a_release_that_the_program_says_counts,
+             a_declared_warm_up_counts_nowhere, a_stall_is_one_miss_and_not_a_debt,
              a_new_period_may_start_at_a_miss, percentiles_are_nearest_ranks,
              a_rank_between_two_jobs_is_the_later_one, only_the_last_jobs_are_kept_for_percentiles,
              stats_are_one_object_with_every_key, the_standing_with_the_system_becomes_a_priority,

@@ -140,7 +140,7 @@ static void send_frame(struct server *server, const struct actor *actor, struct 
         break;
     case FRAME_LATE:
         frame.late = (struct frame_late){.flags = next(input) % 5,
-                                         .response = (uint64_t)next(input) << (next(input) % 57),
+                                         .end_at = (uint64_t)next(input) << (next(input) % 57),
                                          .limit = next(input)};
         break;
     case FRAME_ATTACH:

@@ -114,5 +114,77 @@ START_TEST(questions_about_what_does_not_exist_have_an_answer)
 }
 END_TEST
 
+/* The only record of that kind in the daemon's ring. */
+static struct trace_record exceeded(struct server *server, unsigned peer, baton_nsec now_at)
+{
+    const struct frame query = {.type = FRAME_QUERY, .query = {.what = QUERY_TRACE}};
+    struct trace_record found = {0};
+    const uint8_t *bytes;
+    struct frame frame;
+    size_t used;
+    size_t size;
+
+    server_sent(server, peer, server_pending(server, peer, &bytes));
+    say(server, peer, &query, now_at);
+    size = server_pending(server, peer, &bytes);
+    ck_assert_int_eq(frame_decode(bytes, size, &frame, &used), 0);
+    ck_assert_int_eq(frame.type, FRAME_TRACE);
+    for (uint32_t i = 0; i < frame.trace.n; i++) {
+        if (frame.trace.records[i].kind == RECORD_EXCEED) {
+            ck_assert_uint_eq(found.length, 0);
+            found = frame.trace.records[i];
+        }
+    }
+    return found;
+}
+
+START_TEST(a_late_job_has_the_instants_that_its_program_measured)
+{
+    struct frame late = {.type = FRAME_LATE,
+                         .late = {.number = 7,
+                                  .flags = LATE_EXCEEDED,
+                                  .release_at = 2 * NSEC_PER_SEC,
+                                  .end_at = 2 * NSEC_PER_SEC + 30 * NSEC_PER_MS,
+                                  .limit = 20 * NSEC_PER_MS}};
+    struct server *server = start();
+    unsigned peer = join(server, false);
+    struct trace_record record;
+
+    say(server, peer, &late, 5 * NSEC_PER_SEC); /* the daemon was busy: that is not the job's time */
+    late.late.end_at = 7 * NSEC_PER_SEC;        /* a job of the future is on no clock of ours */
+    say(server, peer, &late, 5 * NSEC_PER_SEC);
+    record = exceeded(server, peer, 5 * NSEC_PER_SEC);
+    ck_assert_uint_eq(record.at, 2 * NSEC_PER_SEC);
+    ck_assert_uint_eq(record.length, 30 * NSEC_PER_MS);
+    ck_assert_uint_eq(record.job, 7);
+    server_free(server);
+}
+END_TEST
+
+START_TEST(a_late_job_that_cannot_be_ends_the_conversation)
+{
+    static const struct frame_late lies[] = {
+        {.flags = LATE_EXCEEDED, .release_at = 2, .end_at = 1},                /* ends before its release */
+        {.flags = LATE_EXCEEDED, .release_at = 10, .end_at = 20, .limit = 10}, /* within its limit */
+        {.flags = LATE_MISSED, .release_at = 0, .end_at = UINT64_MAX},         /* 584 years */
+        {.flags = 0, .release_at = 10, .end_at = 20, .limit = 5},              /* late for nothing */
+        {.flags = 4, .release_at = 10, .end_at = 20, .limit = 5},
+    };
+
+    for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
+        struct frame late = {.type = FRAME_LATE, .late = lies[i]};
+        struct server *server = start();
+        unsigned peer = join(server, false);
+        uint8_t bytes[FRAME_MAX_SIZE];
+
+        ck_assert_int_eq(server_receive(server, peer, bytes, frame_encode(&late, bytes), 3 * NSEC_PER_SEC),
+                         SERVER_DROP);
+        server_free(server);
+    }
+}
+END_TEST
+
 HARNESS_MAIN("server", 10, an_engine_comes_back_from_a_process_that_cannot_be_watched,
-             questions_about_what_does_not_exist_have_an_answer)
+             questions_about_what_does_not_exist_have_an_answer,
+             a_late_job_has_the_instants_that_its_program_measured,
+             a_late_job_that_cannot_be_ends_the_conversation)

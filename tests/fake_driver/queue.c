@@ -85,13 +85,33 @@ static void spend(int64_t ns)
         nanosleep(&pause, NULL);
 }
 
-static void free_command(struct fake_command *command)
+static bool calls_back(const struct _cl_mem *mem)
 {
+    return mem->destructors || (mem->parent && mem->parent->destructors);
+}
+
+/* What the command holds but for memory whose destructor calls the program: that may want a lock of a thread in clFinish. */
+static void drop_references(struct fake_command *command)
+{
+    cl_uint kept = 0;
+
     for (cl_uint i = 0; i < command->n_waits; i++)
         fake_event_release(command->waits[i]);
+    command->n_waits = 0;
+    for (cl_uint i = 0; i < command->n_mems; i++) {
+        if (calls_back(command->mems[i]))
+            command->mems[kept++] = command->mems[i];
+        else
+            fake_mem_release(command->mems[i]);
+    }
+    command->n_mems = kept;
+    fake_event_release(command->event);
+}
+
+static void free_command(struct fake_command *command)
+{
     for (cl_uint i = 0; i < command->n_mems; i++)
         fake_mem_release(command->mems[i]);
-    fake_event_release(command->event);
     free(command->waits);
     free(command->data);
     free(command);
@@ -130,12 +150,13 @@ static void execute(cl_command_queue queue, struct fake_command *command, bool w
         }
     pthread_mutex_unlock(&fake_lock);
     fake_event_set(command->event, status);
-    free_command(
+    drop_references(
         command); /* its references are gone before clFinish answers; the queue is freed by its own thread only */
     pthread_mutex_lock(&fake_lock);
     queue->n_active--;
     pthread_cond_broadcast(&fake_changed);
     pthread_mutex_unlock(&fake_lock);
+    free_command(command);
 }
 
 static void *run_queue(void *argument)

@@ -2,12 +2,14 @@
  * A load for tests: launches the kernel `scale` again and again for a time and prints `N launches, max X ms, wrong W`. Every
  * result is checked. With a depth, so many launches are under way at any time; with a
  * fifth argument of 1 the data go to the host and back after each; of 2, write, launch and read are one job of which only the last byte is
- * waited for; of 3, the data go to the device once, at the beginning. With an instant (CLOCK_MONOTONIC, milliseconds) the time is counted
- * from there, and of what is launched before and after only the results. usage: load SECONDS GROUPS PAUSE_MS [DEPTH [COPIES [BEGIN_MS]]]
+ * waited for; of 3, the data go to the device once, at the beginning. SECONDS may be a number of launches instead: 20x. With an instant
+ * (CLOCK_MONOTONIC, milliseconds) the time is counted from there, and of what is launched before and after only the results.
+ * usage: load SECONDS GROUPS PAUSE_MS [DEPTH [COPIES [BEGIN_MS]]]
  */
 #include <CL/cl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { LOCAL = 4 };
@@ -39,6 +41,7 @@ int main(int argc, char **argv)
                          "{ size_t i = get_global_id(0); a[i] = a[i] * factor + 1; }\n";
     double seconds = argc > 1 ? strtod(argv[1], NULL) : 1, pause = argc > 3 ? strtod(argv[3], NULL) : 0,
            max = 0, from = argc > 6 ? strtod(argv[6], NULL) : 0, end;
+    cl_int most = argc > 1 && strchr(argv[1], 'x') ? (cl_int)seconds : 0; /* launches; 0: as the time says */
     size_t global = (argc > 2 ? strtoul(argv[2], NULL, 10) : 1) * LOCAL, local = LOCAL;
     static cl_int values[1 << 16];
     cl_int factor = 1, code = CL_SUCCESS, n = 0, counted = 0, wrong = 0;
@@ -69,7 +72,7 @@ int main(int argc, char **argv)
     clSetKernelArg(kernel, 1, sizeof factor, &factor);
     if (copies == 3)
         code |= clEnqueueWriteBuffer(queue, mem, CL_TRUE, 0, global * sizeof *values, values, 0, NULL, NULL);
-    for (end = (from > 0 ? from : now_ms()) + seconds * 1e3; now_ms() < end; n++) {
+    for (end = (from > 0 ? from : now_ms()) + seconds * 1e3; most ? n < most : now_ms() < end; n++) {
         double begin = now_ms(), length;
         cl_event *oldest = &ring[(size_t)n % depth];
         if (copies == 2) {

@@ -60,7 +60,15 @@ static int prepare_folder(const char *path)
     return status.st_uid == getuid() || status.st_uid == 0 ? 0 : -EPERM;
 }
 
-/* "GENERATION clean|running" in PATH.lock; holding the lock on it is being the daemon of that socket. */
+/*
+ * What stands in PATH.lock: the generation of the daemon that held it last, and whether that daemon ended by itself. Holding the
+ * flock on the file is being the daemon of that socket; what stands there does not say so, and no number there is a process.
+ */
+#define LOCK_FORMAT "batond generation %u %s\n"
+#define LOCK_PREFIX "batond generation "
+#define RUNNING     "not ended"
+#define ENDED       "ended"
+
 static int take_lock(struct listener *listener)
 {
     char path[SOCKET_PATH_SIZE + 8];
@@ -79,8 +87,9 @@ static int take_lock(struct listener *listener)
         return result;
     }
     if (pread(fd, text, sizeof text - 1, 0) > 0) {
-        previous = strtoul(text, NULL, 10);
-        listener->unclean = strstr(text, "running") != NULL;
+        if (strncmp(text, LOCK_PREFIX, sizeof LOCK_PREFIX - 1) == 0)
+            previous = strtoul(text + sizeof LOCK_PREFIX - 1, NULL, 10);
+        listener->unclean = strstr(text, RUNNING) != NULL;
     }
     listener->generation = (uint32_t)(previous + 1) & LEASE_GENERATION_MASK;
     if (listener->generation == 0)
@@ -92,7 +101,7 @@ static int take_lock(struct listener *listener)
 static void write_lock(const struct listener *listener, const char *state)
 {
     char text[64];
-    int n = snprintf(text, sizeof text, "%u %s\n", listener->generation, state);
+    int n = snprintf(text, sizeof text, LOCK_FORMAT, listener->generation, state);
 
     if (listener->lock < 0 || ftruncate(listener->lock, 0) < 0)
         return;
@@ -150,7 +159,7 @@ int listener_open(const char *path, bool shared, struct listener *ret_listener)
     if (listener.fd >= 0) {
         listener.handed = true;
         name_handed(&listener);
-        write_lock(&listener, "running");
+        write_lock(&listener, RUNNING);
         *ret_listener = listener;
         return 0;
     }
@@ -168,7 +177,7 @@ int listener_open(const char *path, bool shared, struct listener *ret_listener)
         close(listener.lock);
         return listener.fd;
     }
-    write_lock(&listener, "running");
+    write_lock(&listener, RUNNING);
     *ret_listener = listener;
     return 0;
 }
@@ -178,7 +187,7 @@ void listener_close(struct listener *listener, bool clean)
     if (!listener->handed && clean)
         (void)unlink(listener->path);
     if (clean)
-        write_lock(listener, "clean");
+        write_lock(listener, ENDED);
     close(listener->fd);
     if (listener->lock >= 0)
         close(listener->lock);

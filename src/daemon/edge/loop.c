@@ -440,6 +440,22 @@ static void make_room(unsigned clients)
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/*
+ * A place that cannot be one is a mistake in the configuration, and batond does not start. A place that the machine refuses now (in use,
+ * no network, no permission) costs the metrics, never the arbiter: programs with deadlines depend on it.
+ */
+static int start_metrics(struct loop *loop)
+{
+    int result = metrics_open(&loop->metrics, loop->config.metrics);
+    bool mistake = result == -EINVAL || result == -EEXIST || result == -ENAMETOOLONG;
+
+    if (!result)
+        return loop_watch(loop, loop->metrics.fd, EPOLLIN, SOURCE_METRICS, 0);
+    loop->log("metrics: cannot listen on %s: %s%s", loop->config.metrics, strerror(-result),
+              mistake ? "" : "; there are none until batond is restarted");
+    return mistake ? result : 0;
+}
+
 int loop_init(struct loop *loop)
 {
     int result;
@@ -462,13 +478,8 @@ int loop_init(struct loop *loop)
     result = start_sources(loop);
     if (!result)
         result = start_server(loop);
-    if (!result && loop->config.metrics[0]) {
-        result = metrics_open(&loop->metrics, loop->config.metrics);
-        if (result)
-            loop->log("metrics: cannot listen on %s: %s", loop->config.metrics, strerror(-result));
-        else
-            result = loop_watch(loop, loop->metrics.fd, EPOLLIN, SOURCE_METRICS, 0);
-    }
+    if (!result && loop->config.metrics[0])
+        result = start_metrics(loop);
     if (!result && loop->config.probe && probe_start(&loop->probe) == 0) {
         loop->probe_until_at = clock_now() + PROBE_LIMIT;
         result = loop_watch(loop, loop->probe.fd, EPOLLIN, SOURCE_PROBE, 0);

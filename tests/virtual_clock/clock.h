@@ -1,0 +1,39 @@
+/*
+ * A clock for whole programs, so that no test depends on how fast or busy the machine is. Programs run with libvirtual-clock.so in
+ * LD_PRELOAD: CLOCK_MONOTONIC is then a number in a shared file, and who sleeps waits there for that number. The conductor (conductor.c)
+ * moves it to the earliest instant that a sleeper waits for, and only when every thread of every such program sleeps or
+ * waits. So commands of the fake driver, which sleep for as long as their script says, take exactly that long beside each other, and
+ * computing takes no time at all, however long the machine is away.
+ *
+ *   VIRTUAL_CLOCK=FILE   the shared file, made by `virtual-clock FILE`
+ *
+ * Timed waits on conditions, timers and polls keep their length in real time: they are fallbacks, not what a test is about.
+ */
+#ifndef VIRTUAL_CLOCK_H
+#define VIRTUAL_CLOCK_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { VIRTUAL_SLEEPERS = 512, VIRTUAL_PROGRAMS = 64 };
+
+#define VIRTUAL_READING                                                                                      \
+    20 /* ns that each look at the clock takes: a thread that waits by looking comes to its end */
+
+enum virtual_state { SLEEPER_FREE, SLEEPER_CLAIMED, SLEEPER_WAITS };
+
+struct virtual_sleeper {
+    _Atomic int state;
+    _Atomic uint32_t woken; /* the futex */
+    _Atomic int64_t until;
+    _Atomic pid_t pid;
+};
+
+struct virtual_clock {
+    _Atomic int64_t now;
+    _Atomic pid_t programs[VIRTUAL_PROGRAMS]; /* 0: free */
+    struct virtual_sleeper sleepers[VIRTUAL_SLEEPERS];
+};
+
+#endif

@@ -1,0 +1,182 @@
+/*
+ * virtual-clock FILE: makes the file of a virtual clock (clock.h), prints `ready`, and moves the clock until it is ended by a signal, or its
+ * parent ends.
+ *
+ * When may the clock move? When no thread of any program could do anything before. Two passes over all threads: each sleeps in both,
+ * and has not run in between (its schedstat is the same). The spans between a thread's two looks all contain the moment between the
+ * passes, so at that moment no thread ran, and only a sleeper's wake-up, or something from outside, can change that. While nothing
+ * sleeps and all wait, the clock goes as the real one does: a thread may wait in poll() for an instant to come.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+enum { MAX_THREADS = 1024, TEXT = 256 };
+
+struct look {
+    pid_t thread;
+    char ran[64]; /* its schedstat */
+};
+
+struct pass {
+    struct look looks[MAX_THREADS];
+    size_t n;
+};
+
+static bool read_text(const char *path, char ret_text[TEXT])
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, ret_text, TEXT - 1) : -1;
+
+    if (fd >= 0)
+        (void)close(fd);
+    ret_text[n > 0 ? n : 0] = 0;
+    return n > 0;
+}
+
+/* A thread that is not there any more is quiet. */
+static bool look_at(pid_t program, pid_t thread, struct pass *pass)
+{
+    struct look *look = &pass->looks[pass->n];
+    char path[64];
+    char text[TEXT];
+    const char *after;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)program, (int)thread);
+    if (!read_text(path, text))
+        return true;
+    look->thread = thread;
+    (void)snprintf(look->ran, sizeof look->ran, "%.63s", text);
+    (void)snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)program, (int)thread);
+    if (!read_text(path, text))
+        return true;
+    after = strrchr(text, ')'); /* of the program's name, which may hold anything */
+    pass->n++;
+    return after && strchr("STtZX", after[2]) && pass->n < MAX_THREADS;
+}
+
+static bool look_at_program(struct virtual_clock *clock, int i, struct pass *pass)
+{
+    pid_t program = atomic_load(&clock->programs[i]);
+    char path[64];
+    DIR *threads;
+    bool quiet = true;
+
+    if (program == 0)
+        return true;
+    (void)snprintf(path, sizeof path, "/proc/%d/task", (int)program);
+    threads = opendir(path);
+    if (!threads) { /* it has ended, and so have its sleepers */
+        for (int s = 0; s < VIRTUAL_SLEEPERS; s++)
+            if (atomic_load(&clock->sleepers[s].pid) == program &&
+                atomic_load(&clock->sleepers[s].state) != SLEEPER_FREE) {
+                atomic_store(&clock->sleepers[s].pid, 0);
+                atomic_store(&clock->sleepers[s].state, SLEEPER_FREE);
+            }
+        atomic_store(&clock->programs[i], 0);
+        return true;
+    }
+    for (struct dirent *entry = readdir(threads); entry && quiet; entry = readdir(threads))
+        if (entry->d_name[0] != '.')
+            quiet = look_at(program, (pid_t)strtol(entry->d_name, NULL, 10), pass);
+    (void)closedir(threads);
+    return quiet;
+}
+
+static bool all_quiet(struct virtual_clock *clock)
+{
+    static struct pass passes[2];
+
+    for (int p = 0; p < 2; p++) {
+        passes[p].n = 0;
+        for (int i = 0; i < VIRTUAL_PROGRAMS; i++)
+            if (!look_at_program(clock, i, &passes[p]))
+                return false;
+    }
+    if (passes[0].n != passes[1].n)
+        return false;
+    for (size_t i = 0; i < passes[0].n; i++)
+        if (passes[0].looks[i].thread != passes[1].looks[i].thread ||
+            strcmp(passes[0].looks[i].ran, passes[1].looks[i].ran) != 0)
+            return false;
+    return true;
+}
+
+/* The earliest instant that is waited for; INT64_MAX: nothing sleeps. */
+static int64_t next_instant(struct virtual_clock *clock)
+{
+    int64_t next = INT64_MAX;
+
+    for (int i = 0; i < VIRTUAL_SLEEPERS; i++) {
+        struct virtual_sleeper *sleeper = &clock->sleepers[i];
+
+        if (atomic_load(&sleeper->state) == SLEEPER_WAITS && !atomic_load(&sleeper->woken) &&
+            atomic_load(&sleeper->until) < next)
+            next = atomic_load(&sleeper->until);
+    }
+    return next;
+}
+
+static void move(struct virtual_clock *clock, int64_t next)
+{
+    if (atomic_load(&clock->now) < next)
+        atomic_store(&clock->now, next);
+    for (int i = 0; i < VIRTUAL_SLEEPERS; i++) {
+        struct virtual_sleeper *sleeper = &clock->sleepers[i];
+
+        if (atomic_load(&sleeper->state) == SLEEPER_WAITS && !atomic_load(&sleeper->woken) &&
+            atomic_load(&sleeper->until) <= atomic_load(&clock->now)) {
+            atomic_store(&sleeper->woken, 1);
+            (void)syscall(SYS_futex, &sleeper->woken, FUTEX_WAKE, 1, NULL, NULL, 0);
+        }
+    }
+}
+
+static int64_t real_now(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int main(int argc, char **argv)
+{
+    const struct timespec rest = {.tv_nsec = 100000};
+    int fd = argc == 2 ? open(argv[1], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+    struct virtual_clock *clock;
+
+    if (fd < 0 || ftruncate(fd, sizeof *clock) < 0)
+        return 2;
+    clock = mmap(NULL, sizeof *clock, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (clock == MAP_FAILED)
+        return 2;
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    atomic_store(&clock->now, real_now());
+    printf("ready\n");
+    (void)fflush(stdout);
+    for (int64_t before = real_now();; before = real_now()) {
+        int64_t next = next_instant(clock);
+
+        if (next == INT64_MAX)
+            (void)nanosleep(&rest, NULL);
+        if (!all_quiet(clock)) {
+            (void)nanosleep(&rest, NULL);
+            continue;
+        }
+        next = next_instant(clock);
+        move(clock, next == INT64_MAX ? atomic_load(&clock->now) + real_now() - before : next);
+    }
+}
