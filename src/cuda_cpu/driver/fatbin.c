@@ -135,7 +135,7 @@ int fatbin_ptx(const void *image, char **ret_text, size_t *ret_size)
     const unsigned char *at = image, *end, *best = NULL;
     struct fatbin_wrapper wrapper;
     struct fatbin_header header;
-    struct fatbin_entry entry, chosen;
+    struct fatbin_entry entry, chosen = {0};
 
     memcpy(&wrapper.magic, image, sizeof wrapper.magic);
     if (wrapper.magic == WRAPPER_MAGIC) {
