@@ -22,7 +22,7 @@ struct ptx_register {
     unsigned vector; /* 1, 2 or 4 elements */
     uint32_t count;
     uint32_t id;   /* unique in its routine */
-    uint8_t *used; /* [count, or 1]: PTX_IS_READ, PTX_IS_WRITTEN */
+    uint8_t *used; /* [count, or 1]: PTX_IS_READ, PTX_IS_WRITTEN; higher bits are the caller's */
     struct ptx_register *next;
 };
 enum { PTX_IS_READ = 1, PTX_IS_WRITTEN = 2 };
@@ -47,12 +47,14 @@ struct ptx_variable {
     uint64_t size;     /* bytes */
     uint32_t alignment;
     bool is_array, is_managed;
+    bool is_formal;           /* a parameter or result of a routine, not of a call in its body */
     struct ptx_value *values; /* n_values of them; the rest is 0 */
     size_t n_values;
     uint32_t id;                   /* unique in its routine, or in the module */
     uint32_t offset;               /* of an entry's parameter */
     const struct ptx_token *token; /* its name */
     struct ptx_routine *routine;   /* NULL: of the module */
+    uint32_t user;                 /* the caller's own number for it */
     struct ptx_variable *next;
 };
 
@@ -141,6 +143,7 @@ struct ptx_routine {
     uint32_t parameter_bytes;
     const struct ptx_token *token;       /* its name */
     const struct ptx_token *first, *end; /* all of its tokens */
+    uint32_t user;                       /* the caller's own number for it */
     struct ptx_routine *next;
 };
 

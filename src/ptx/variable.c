@@ -411,6 +411,7 @@ int ptx_read_parameters(struct ptx_reader *reader, struct ptx_variable **ret_lis
         if (!r)
             r = add_variable(reader, PTX_PRIVATE, &declarator, end);
         if (!r) {
+            (*end)->is_formal = true;
             end = &(*end)->next;
             ++*ret_n;
         }
