@@ -45,10 +45,11 @@ struct fibre {
 enum { EXEC_BARRIERS = 16, EXEC_MOST_WARPS = LAUNCH_MOST_THREADS / LAUNCH_WARP };
 
 struct exec_barrier {
-    uint32_t arrived, expected; /* expected 0: all threads of the block */
-    uint32_t warps;             /* that have arrived with a thread */
-    uint32_t trues;             /* predicates */
-    struct fibre *waiting;      /* list */
+    uint32_t arrived, expected;      /* expected 0: all threads of the block */
+    uint32_t warps;                  /* that have arrived with a thread */
+    uint32_t lanes[EXEC_MOST_WARPS]; /* which, in each of them */
+    uint32_t trues;                  /* predicates */
+    struct fibre *waiting;           /* list */
 };
 
 /* Lanes that have arrived at a warp operation with the same mask. */
@@ -82,7 +83,10 @@ struct exec_queue {
 struct worker {
     struct space *space;
     pthread_t thread;
-    atomic_bool is_running, is_aborted;
+    pthread_mutex_t lock; /* guards is_running against worker_abort() */
+    bool is_running;
+    atomic_bool is_aborted;
+    atomic_uint sent, received; /* signals of worker_abort() */
     /* Stacks, all of one size; made anew when a launch needs larger ones. */
     struct exec_stack *stacks;
     size_t n_stacks, stacks_room;

@@ -100,7 +100,8 @@ static void handle(int number, siginfo_t *info, void *context)
     struct worker *worker = running;
     int saved = errno;
 
-    if (worker && info->si_code <= 0 && atomic_load(&worker->is_aborted)) {
+    if (worker && info->si_code <= 0 && atomic_load(&worker->received) != atomic_load(&worker->sent)) {
+        atomic_fetch_add(&worker->received, 1);
         if (worker->in_library) {
             errno = saved;
             return; /* exec_leave_library() sees it */

@@ -176,26 +176,25 @@ EXEC_PLAIN void exec_run_fibres(struct worker *worker)
     leave_to(worker, take_new(worker), &worker->host);
 }
 
-static uint32_t live_of_warps(const struct exec_block *block, uint32_t warps)
-{
-    uint32_t live = 0;
-
-    for (uint32_t w = 0; warps; w++, warps >>= 1)
-        if (warps & 1)
-            live += (uint32_t)__builtin_popcount(block->warps[w].live);
-    return live;
-}
-
 /* Lanes that have ended, or that the last warp never had, count as arrived once their warp has. */
 static bool is_complete(const struct exec_block *block, const struct exec_barrier *barrier)
 {
-    uint32_t absent;
+    uint32_t here = 0;
 
     if (!barrier->expected)
         return barrier->arrived >= block->live;
-    absent =
-        (uint32_t)__builtin_popcount(barrier->warps) * LAUNCH_WARP - live_of_warps(block, barrier->warps);
-    return barrier->arrived + absent >= barrier->expected;
+    for (uint32_t w = 0, warps = barrier->warps; warps; w++, warps >>= 1)
+        if (warps & 1)
+            here += (uint32_t)__builtin_popcount(barrier->lanes[w] | ~block->warps[w].live);
+    return here >= barrier->expected;
+}
+
+static void reset(struct exec_barrier *barrier)
+{
+    for (uint32_t w = 0, warps = barrier->warps; warps; w++, warps >>= 1)
+        barrier->lanes[w] = 0;
+    barrier->arrived = barrier->expected = barrier->warps = barrier->trues = 0;
+    barrier->waiting = NULL;
 }
 
 static void release(struct worker *worker, struct exec_barrier *barrier)
@@ -205,7 +204,7 @@ static void release(struct worker *worker, struct exec_barrier *barrier)
     uint32_t arrived = barrier->arrived;
     struct fibre *in_order = NULL;
 
-    *barrier = (struct exec_barrier){0};
+    reset(barrier);
     while (waiting) { /* the list is the wrong way round */
         struct fibre *next = waiting->next;
 
@@ -241,6 +240,7 @@ EXEC_PLAIN uint32_t exec_barrier(struct device_thread *t, uint32_t kind, uint32_
     barrier->expected = count;
     barrier->arrived++;
     barrier->warps |= UINT32_C(1) << t->warp;
+    barrier->lanes[t->warp] |= UINT32_C(1) << t->lane;
     barrier->trues += predicate;
     fibre->result = kind;
     if (kind != DEVICE_ARRIVE) {

@@ -4,6 +4,7 @@
 #include "cuda_cpu/image_private.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@ int worker_new(struct space *space, struct worker **ret_worker)
         return -ENOMEM;
     worker->space = space;
     worker->free_stack = -1;
+    (void)pthread_mutex_init(&worker->lock, NULL);
     if (space_allocate(space, WORKSPACE_BYTES, 256, worker, &worker->workspace) < 0) {
         free(worker);
         return -ENOMEM;
@@ -40,14 +42,20 @@ void worker_free(struct worker *worker)
     free(worker->fibres);
     free(worker->blocks);
     free(worker->signal_stack);
+    (void)pthread_mutex_destroy(&worker->lock);
     free(worker);
 }
 
 void worker_abort(struct worker *worker)
 {
-    atomic_store(&worker->is_aborted, true);
-    if (atomic_load(&worker->is_running))
-        (void)pthread_kill(worker->thread, SIGSEGV);
+    (void)pthread_mutex_lock(&worker->lock);
+    if (!atomic_exchange(&worker->is_aborted, true) &&
+        worker->is_running) { /* one signal: two could become one */
+        atomic_fetch_add(&worker->sent, 1);
+        if (pthread_kill(worker->thread, SIGSEGV) != 0)
+            atomic_fetch_sub(&worker->sent, 1);
+    }
+    (void)pthread_mutex_unlock(&worker->lock);
 }
 
 void worker_forgive(struct worker *worker)
@@ -285,6 +293,13 @@ static enum cpu_status prepare(struct worker *worker, uint64_t resident)
     return CPU_OK;
 }
 
+static void set_running(struct worker *worker, bool is_running)
+{
+    (void)pthread_mutex_lock(&worker->lock);
+    worker->is_running = is_running;
+    (void)pthread_mutex_unlock(&worker->lock);
+}
+
 enum cpu_status worker_launch(struct worker *worker, const struct launch *launch,
                               struct launch_fault *ret_fault)
 {
@@ -307,12 +322,15 @@ enum cpu_status worker_launch(struct worker *worker, const struct launch *launch
         worker->status = CPU_ABORTED;
     if (worker->status == CPU_OK) {
         exec_guard(worker);
-        atomic_store(&worker->is_running, true);
+        set_running(worker, true);
         if (worker->entry->block)
             launch_plain(worker);
         else
             launch_fibres(worker, resident);
-        atomic_store(&worker->is_running, false);
+        set_running(worker, false);
+        while (atomic_load(&worker->received) !=
+               atomic_load(&worker->sent)) /* a signal on its way is still ours */
+            (void)sched_yield();
         exec_unguard(worker);
     }
     if (worker->status != CPU_OK && !worker->fault.text[0])
