@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 enum { LARGEST_OUTPUT = 1 << 20, MEMORY_KILOBYTES = 6 << 20, SECONDS = 300 };
 
 static const char common_flags[] =
-    "-std=gnu17 -O2 -w -fPIC -shared -fvisibility=hidden -fwrapv -fno-strict-aliasing -ffp-contract=off "
+    "-std=gnu17 -w -fPIC -shared -fvisibility=hidden -fwrapv -fno-strict-aliasing -ffp-contract=off "
     "-fno-math-errno "
     "-fno-trapping-math -fno-stack-protector -fstack-clash-protection -fomit-frame-pointer";
 
@@ -33,7 +34,13 @@ static const char *processor_flags(void)
 #endif
 }
 
-static void make_key(const char *text, size_t size, char ret_key[HASH_TEXT])
+static const char *level_flag(const struct image_options *options)
+{
+    return options->is_quick ? "-O1" : "-O2";
+}
+
+static void make_key(const char *text, size_t size, const struct image_options *options,
+                     char ret_key[HASH_TEXT])
 {
     struct hash hash;
     uint8_t digest[HASH_BYTES];
@@ -41,6 +48,7 @@ static void make_key(const char *text, size_t size, char ret_key[HASH_TEXT])
     hash_init(&hash);
     hash_add(&hash, common_flags, sizeof common_flags);
     hash_add(&hash, processor_flags(), strlen(processor_flags()) + 1);
+    hash_add(&hash, level_flag(options), strlen(level_flag(options)) + 1);
     hash_add(&hash, text, size);
     hash_end(&hash, digest);
     hash_print(digest, ret_key);
@@ -85,7 +93,8 @@ static int write_text(const char *path, const char *text, size_t size)
 }
 
 /* Runs the compiler on folder/unit.c. Its words go to the log. */
-static enum cpu_status run_compiler(const char *compiler, const char *folder, char *log, size_t log_size)
+static enum cpu_status run_compiler(const char *compiler, const char *folder,
+                                    const struct image_options *options, char *log, size_t log_size)
 {
     static const char done[] = "BATON-DONE\n";
     uint8_t *answer = NULL;
@@ -98,8 +107,9 @@ static enum cpu_status run_compiler(const char *compiler, const char *folder, ch
     if (asprintf(
             &script,
             "cd '%s' || exit 1\nunset LD_PRELOAD LD_LIBRARY_PATH\nulimit -t %d\nulimit -v %d 2>/dev/null\n"
-            "'%s' %s %s -o unit.so unit.c -lm </dev/null 2>&1 && echo BATON-DONE\n",
-            folder, SECONDS, MEMORY_KILOBYTES, compiler, common_flags, processor_flags()) < 0)
+            "'%s' %s %s %s -o unit.so unit.c -lm </dev/null 2>&1 && echo BATON-DONE\n",
+            folder, SECONDS, MEMORY_KILOBYTES, compiler, level_flag(options), common_flags,
+            processor_flags()) < 0)
         return CPU_OUT_OF_MEMORY;
     r = child_ask("/bin/sh", (const uint8_t *)script, strlen(script), SECONDS * NSEC_PER_SEC, LARGEST_OUTPUT,
                   &answer, &n, &status);
@@ -160,7 +170,7 @@ static enum cpu_status compile(const char *text, size_t size, const struct image
     if (folder) {
         (void)snprintf(path, sizeof path, "%s/unit.c", folder);
         if (write_text(path, text, size) == 0)
-            status = run_compiler(compiler, folder, log, log_size);
+            status = run_compiler(compiler, folder, options, log, log_size);
         (void)snprintf(path, sizeof path, "%s/unit.so", folder);
         if (status == CPU_OK && file_read(path, RECORD_LARGEST / 2, ret_code, ret_size) < 0)
             status = CPU_SYSTEM;
@@ -209,11 +219,26 @@ static void write_cache(const char *folder, const char *key, const char *code, s
     record_done(&writer);
 }
 
+/*
+ * A path of the descriptor that no load before had: the loader takes a library for the one that it knows by the same path. The bits of a counter
+ * become `//.` and `/.` in it.
+ */
+static void path_of(int fd, char ret_path[160])
+{
+    static atomic_uint counter;
+    unsigned number = atomic_fetch_add(&counter, 1);
+    size_t n = (size_t)snprintf(ret_path, 160, "/proc/self/fd");
+
+    for (unsigned i = 0; i < 32; i++, number >>= 1)
+        n += (size_t)snprintf(ret_path + n, 160 - n, number & 1 ? "//." : "/.");
+    (void)snprintf(ret_path + n, 160 - n, "/%d", fd);
+}
+
 /* From memory: what was checked is what is loaded. */
 static enum cpu_status load(const char *code, size_t size, struct image *image, char *log, size_t log_size)
 {
     int fd = memfd_create("baton-device-code", MFD_CLOEXEC);
-    char path[64];
+    char path[160];
     size_t done = 0;
 
     while (fd >= 0 && done < size) {
@@ -223,7 +248,7 @@ static enum cpu_status load(const char *code, size_t size, struct image *image, 
             break;
         done += n > 0 ? (size_t)n : 0;
     }
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    path_of(fd, path);
     image->library = done == size && fd >= 0 ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (!image->library) {
         const char *why = dlerror(); /* NOLINT(concurrency-mt-unsafe): glibc's is per thread */
@@ -245,7 +270,7 @@ enum cpu_status image_compile(const char *text, size_t size, const struct image_
     size_t code_size = 0;
     enum cpu_status status = CPU_OK;
 
-    make_key(text, size, key);
+    make_key(text, size, options, key);
     image->was_cached = read_cache(folder, key, &code, &code_size);
     if (!image->was_cached) {
         status = compile(text, size, options, &code, &code_size, log, log_size);

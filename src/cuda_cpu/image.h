@@ -22,6 +22,7 @@ struct image_text {
 struct image_options {
     const char *compiler; /* path; NULL: $BATON_CUDA_CPU_CC, else cc, gcc or clang of the PATH */
     bool no_cache;        /* neither read nor write the cache on disk */
+    bool is_quick;        /* compile fast rather than well (-O1) */
     bool
         keep_unresolved; /* entries whose code needs a missing symbol are left out instead of failing the load */
     char *log;           /* errors, one a line, always with a terminating 0; may be NULL */

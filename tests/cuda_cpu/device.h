@@ -12,6 +12,7 @@ struct device {
     char printed[8192]; /* by kernels */
     size_t n_printed;
     struct launch_fault fault;
+    bool is_quick;        /* set before device_open: see image_options */
     struct launch launch; /* set what is unusual before device_run() */
 };
 

@@ -28,9 +28,13 @@ static enum ptx_type letter_type(const struct ptx_match *match, char letter)
     }
 }
 
+/* .ftz: of f32 in conversions and of the selector in slct, of all operands elsewhere. */
 static bool flushes(const struct emitter *e, enum ptx_type type)
 {
-    return (type == PTX_F32 || type == PTX_F64 || type == PTX_F16 || type == PTX_F16X2) && emit_has(e, "ftz");
+    if (type != PTX_F32 && (e->statement->match.row->family == PTX_CONVERT ||
+                            (type != PTX_F64 && type != PTX_F16 && type != PTX_F16X2)))
+        return false;
+    return emit_has(e, "ftz");
 }
 
 static bool is_real(enum ptx_type type)
@@ -73,6 +77,7 @@ void emit_value(struct emitter *e)
     bool is_arithmetic =
         s->match.row->family == PTX_ARITH || (s->match.row->family == PTX_CONVERT && is_real(type));
     bool saturates = is_real(type) && emit_has(e, "sat") && strncmp(function, "cvt_pack", 8) != 0;
+    bool is_select = strcmp(s->match.row->opcode, "slct") == 0;
     unsigned at = 1;
     const char *separator = "";
 
@@ -81,7 +86,7 @@ void emit_value(struct emitter *e)
         e->closing += (unsigned)(fprintf(e->out, "sat_%s(", ptx_type_name(type)) > 0);
     if (emit_has(e, "relu") && s->match.row->family == PTX_ARITH)
         e->closing += (unsigned)(fprintf(e->out, "relu_%s(", ptx_type_name(type)) > 0);
-    if (flushes(e, type))
+    if (flushes(e, type) && !is_select)
         e->closing += (unsigned)(fprintf(e->out, "ftz_%s(", ptx_type_name(type)) > 0);
     if (strncmp(function, "mad_r", 5) == 0) /* of floating-point numbers, mad is fma */
         fprintf(e->out, "fma%s(", function + 3);
@@ -93,7 +98,10 @@ void emit_value(struct emitter *e)
         if (*c == ' ' || *c == '?')
             continue;
         fputs(separator, e->out);
-        emit_input(e, &s->operands[at++], letter_type(&s->match, *c), sees_bits(s));
+        if (is_select && *c != 'U')
+            emit_source(e, &s->operands[at++], letter_type(&s->match, *c), true);
+        else
+            emit_input(e, &s->operands[at++], letter_type(&s->match, *c), sees_bits(s));
         separator = ", ";
     }
     fputs(")", e->out);
