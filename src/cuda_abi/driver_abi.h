@@ -161,6 +161,13 @@ enum {
     CU_STREAM_WAIT_VALUE_EQ = 1,
     CU_STREAM_WAIT_VALUE_AND = 2,
     CU_STREAM_WAIT_VALUE_NOR = 3,
+    CU_STREAM_WAIT_VALUE_FLUSH = 1 << 30,
+    CU_STREAM_MEM_OP_WAIT_VALUE_32 = 1,
+    CU_STREAM_MEM_OP_WRITE_VALUE_32 = 2,
+    CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES = 3,
+    CU_STREAM_MEM_OP_WAIT_VALUE_64 = 4,
+    CU_STREAM_MEM_OP_WRITE_VALUE_64 = 5,
+    CU_STREAM_MEM_OP_BARRIER = 6,
     CU_GET_PROC_ADDRESS_DEFAULT = 0,
     CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1,
     CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM = 2,
@@ -389,66 +396,6 @@ typedef struct CUmemPoolProps_st {
     unsigned short usage;
     unsigned char reserved[54];
 } CUmemPoolProps;
-
-typedef struct CUgraphEdgeData_st {
-    unsigned char from_port, to_port, type, reserved[5];
-} CUgraphEdgeData;
-
-typedef struct CUDA_KERNEL_NODE_PARAMS_st { /* _v2; the first version ends before kern */
-    CUfunction func;
-    unsigned int gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
-    void **kernelParams, **extra;
-    CUkernel kern;
-    CUcontext ctx;
-} CUDA_KERNEL_NODE_PARAMS;
-
-typedef struct CUDA_MEMSET_NODE_PARAMS_st {
-    CUdeviceptr dst;
-    size_t pitch;
-    unsigned int value, elementSize;
-    size_t width, height;
-} CUDA_MEMSET_NODE_PARAMS;
-
-typedef struct CUDA_HOST_NODE_PARAMS_st {
-    CUhostFn fn;
-    void *userData;
-} CUDA_HOST_NODE_PARAMS;
-
-typedef struct CUDA_GRAPH_INSTANTIATE_PARAMS_st {
-    uint64_t flags;
-    CUstream hUploadStream;
-    CUgraphNode hErrNode_out;
-    int result_out;
-} CUDA_GRAPH_INSTANTIATE_PARAMS;
-
-typedef struct CUgraphExecUpdateResultInfo_st {
-    int result;
-    CUgraphNode errorNode, errorFromNode;
-} CUgraphExecUpdateResultInfo;
-
-typedef enum {
-    CU_STREAM_CAPTURE_STATUS_NONE,
-    CU_STREAM_CAPTURE_STATUS_ACTIVE,
-    CU_STREAM_CAPTURE_STATUS_INVALIDATED
-} CUstreamCaptureStatus;
-typedef enum {
-    CU_STREAM_CAPTURE_MODE_GLOBAL,
-    CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
-    CU_STREAM_CAPTURE_MODE_RELAXED
-} CUstreamCaptureMode;
-
-typedef enum {
-    CU_GRAPH_NODE_TYPE_KERNEL,
-    CU_GRAPH_NODE_TYPE_MEMCPY,
-    CU_GRAPH_NODE_TYPE_MEMSET,
-    CU_GRAPH_NODE_TYPE_HOST,
-    CU_GRAPH_NODE_TYPE_GRAPH,
-    CU_GRAPH_NODE_TYPE_EMPTY,
-    CU_GRAPH_NODE_TYPE_WAIT_EVENT,
-    CU_GRAPH_NODE_TYPE_EVENT_RECORD,
-    CU_GRAPH_NODE_TYPE_MEM_ALLOC = 10,
-    CU_GRAPH_NODE_TYPE_MEM_FREE = 11,
-} CUgraphNodeType;
 
 typedef enum {
     CU_JIT_MAX_REGISTERS,

@@ -5,7 +5,7 @@
 #ifndef CUDA_ABI_DRIVER_CALLS_H
 #define CUDA_ABI_DRIVER_CALLS_H
 
-#include "cuda_abi/driver_abi.h"
+#include "cuda_abi/graph_abi.h"
 
 CUresult cuArray3DCreate_v2(CUarray *ret_array, const CUDA_ARRAY3D_DESCRIPTOR *about);
 CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *ret_about, CUarray array);
@@ -102,6 +102,38 @@ CUresult cuGraphAddKernelNode(CUgraphNode *ret_node, CUgraph graph, const CUgrap
                               const CUDA_KERNEL_NODE_PARAMS *about);
 CUresult cuGraphAddKernelNode_v2(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after, size_t n,
                                  const CUDA_KERNEL_NODE_PARAMS *about);
+CUresult cuGraphAddBatchMemOpNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after, size_t n,
+                                  const CUDA_BATCH_MEM_OP_NODE_PARAMS *about);
+CUresult cuGraphAddMemAllocNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after, size_t n,
+                                CUDA_MEM_ALLOC_NODE_PARAMS *about);
+CUresult cuGraphAddMemFreeNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after, size_t n,
+                               CUdeviceptr address);
+CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS *ret_about);
+CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr *ret_address);
+CUresult cuGraphAddNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after, size_t n,
+                        CUgraphNodeParams *about);
+CUresult cuGraphAddNode_v2(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after,
+                           const CUgraphEdgeData *edges, size_t n, CUgraphNodeParams *about);
+CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *about);
+CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *about);
+CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child);
+CUresult cuDeviceGraphMemTrim(CUdevice device);
+CUresult cuStreamBatchMemOp(CUstream stream, unsigned int n, CUstreamBatchMemOpParams *batch,
+                            unsigned int flags);
+CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int n, CUstreamBatchMemOpParams *batch,
+                               unsigned int flags);
+CUresult cuStreamBatchMemOp_ptsz(CUstream stream, unsigned int n, CUstreamBatchMemOpParams *batch,
+                                 unsigned int flags);
+CUresult cuStreamBatchMemOp_v2_ptsz(CUstream stream, unsigned int n, CUstreamBatchMemOpParams *batch,
+                                    unsigned int flags);
+CUresult cuStreamSetAttribute(CUstream stream, CUlaunchAttributeID id, const CUlaunchAttributeValue *value);
+CUresult cuStreamGetAttribute(CUstream stream, CUlaunchAttributeID id, CUlaunchAttributeValue *ret_value);
+CUresult cuStreamCopyAttributes(CUstream to, CUstream from);
+CUresult cuStreamSetAttribute_ptsz(CUstream stream, CUlaunchAttributeID id,
+                                   const CUlaunchAttributeValue *value);
+CUresult cuStreamGetAttribute_ptsz(CUstream stream, CUlaunchAttributeID id,
+                                   CUlaunchAttributeValue *ret_value);
+CUresult cuStreamCopyAttributes_ptsz(CUstream to, CUstream from);
 CUresult cuGraphAddMemcpyNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after, size_t n,
                               const CUDA_MEMCPY3D *about, CUcontext context);
 CUresult cuGraphAddMemsetNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after, size_t n,

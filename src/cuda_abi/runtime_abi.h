@@ -6,7 +6,7 @@
 #ifndef CUDA_ABI_RUNTIME_ABI_H
 #define CUDA_ABI_RUNTIME_ABI_H
 
-#include "cuda_abi/driver_abi.h"
+#include "cuda_abi/graph_abi.h"
 
 /* clang-format off */
 #define CUDA_ABI_ERRORS(X) \

@@ -9,10 +9,19 @@
 
 /* --- what each kind does --- */
 
+/* The memory may have been freed since the call that named it, by another context or before a graph was launched again. */
+static bool covers(const struct action_place *place, const struct action_copy *copy)
+{
+    return memory_covers(place->address, (copy->depth - 1) * place->slice_pitch +
+                                             (copy->height - 1) * place->row_pitch + copy->width);
+}
+
 static CUresult run_copy(struct work *work)
 {
     const struct action_copy *copy = &((struct action *)work->data)->u.copy;
 
+    if (!covers(&copy->from, copy) || !covers(&copy->to, copy))
+        return CUDA_ERROR_ILLEGAL_ADDRESS;
     for (uint64_t z = 0; z < copy->depth; z++)
         for (uint64_t y = 0; y < copy->height; y++) {
             const char *from = (const char *)(uintptr_t)(copy->from.address + z * copy->from.slice_pitch +
@@ -42,6 +51,8 @@ static CUresult run_set(struct work *work)
 {
     const struct action_set *set = &((struct action *)work->data)->u.set;
 
+    if (!memory_covers(set->address, (set->height - 1) * set->pitch + set->width * set->element))
+        return CUDA_ERROR_ILLEGAL_ADDRESS;
     for (uint64_t y = 0; y < set->height; y++)
         set_row(set, (char *)(uintptr_t)(set->address + y * set->pitch));
     return CUDA_SUCCESS;
@@ -74,9 +85,10 @@ static CUresult run_callback(struct work *work)
 
 static CUresult run_free(struct work *work)
 {
+    const struct action *action = work->data;
     struct memory_block block;
 
-    if (memory_remove(((struct action *)work->data)->u.free.address, 1u << MEMORY_DEVICE, &block) == 0)
+    if (memory_remove_id(action->u.free.address, action->u.free.id, &block) == 0)
         pool_freed(&block);
     return CUDA_SUCCESS;
 }
@@ -85,6 +97,8 @@ static CUresult run_write_value(struct work *work)
 {
     const struct action_value *value = &((struct action *)work->data)->u.value;
 
+    if (!memory_covers(value->address, value->wide ? 8 : 4))
+        return CUDA_ERROR_ILLEGAL_ADDRESS;
     if (value->wide)
         atomic_store((_Atomic uint64_t *)(uintptr_t)value->address, value->value);
     else
@@ -97,6 +111,11 @@ static bool is_met(struct work *work)
     const struct action_value *value = &((struct action *)work->data)->u.value;
     uint64_t mask = value->wide ? UINT64_MAX : UINT32_MAX, wanted = value->value & mask, found;
 
+    if (!memory_covers(value->address,
+                       value->wide ? 8 : 4)) { /* a word that is gone is waited for no longer */
+        atomic_store(&work->context->error, CUDA_ERROR_ILLEGAL_ADDRESS);
+        return true;
+    }
     found = value->wide ? atomic_load((_Atomic uint64_t *)(uintptr_t)value->address)
                         : atomic_load((_Atomic uint32_t *)(uintptr_t)value->address);
     switch (value->flags & 3) {
@@ -137,6 +156,8 @@ static const struct {
     [ACTION_RECORD] = {WORK_NONE, {"record", run_nothing, NULL, drop}},
     [ACTION_AWAIT] = {WORK_NONE, {"wait", run_nothing, NULL, drop}},
     [ACTION_FREE] = {WORK_NONE, {"free", run_free, NULL, drop}},
+    [ACTION_ALLOCATED] = {WORK_NONE, {"allocation", run_nothing, NULL, drop}},
+    [ACTION_FREED] = {WORK_NONE, {"free", run_nothing, NULL, drop}},
     [ACTION_WRITE_VALUE] = {WORK_EXECUTION, {"write value", run_write_value, NULL, drop}},
     [ACTION_WAIT_VALUE] = {WORK_POLL, {"wait value", run_nothing, is_met, drop}},
 };
@@ -170,7 +191,12 @@ void action_unref(struct action *action)
     if (action->kind == ACTION_LAUNCH) {
         free(action->u.launch.parameters);
         free(action->u.launch.pointers);
+        module_unref(action->u.launch.module);
     }
+    if (action->kind == ACTION_RECORD || action->kind == ACTION_AWAIT)
+        event_unref(action->u.event.event);
+    if (action->kind == ACTION_ALLOCATED)
+        memory_end_graph(action->u.memory.address, action->u.memory.id);
     free(action);
 }
 

@@ -12,12 +12,14 @@ enum action_kind {
     ACTION_LAUNCH,
     ACTION_COPY,
     ACTION_SET,
-    ACTION_HOST,     /* cuLaunchHostFunc */
-    ACTION_CALLBACK, /* cuStreamAddCallback: told of the stream's status */
-    ACTION_EMPTY,    /* joins what it waits for */
-    ACTION_RECORD,   /* of an event, in a graph; streams record without an action */
-    ACTION_AWAIT,    /* an event, in a graph */
-    ACTION_FREE,     /* the memory of a stream-ordered allocation */
+    ACTION_HOST,      /* cuLaunchHostFunc */
+    ACTION_CALLBACK,  /* cuStreamAddCallback: told of the stream's status */
+    ACTION_EMPTY,     /* joins what it waits for */
+    ACTION_RECORD,    /* of an event, in a graph; streams record without an action */
+    ACTION_AWAIT,     /* an event, in a graph */
+    ACTION_FREE,      /* the memory of a stream-ordered allocation */
+    ACTION_ALLOCATED, /* in a graph: memory begins (graph_memory.c); nothing is left to do when it runs */
+    ACTION_FREED,     /* in a graph: and ends */
     ACTION_WRITE_VALUE,
     ACTION_WAIT_VALUE,
 };
@@ -43,7 +45,8 @@ struct action_set {
 struct function;
 
 struct action_launch {
-    struct function *function; /* borrowed: unloading waits for the context's work */
+    struct function *function; /* of the module */
+    CUmodule module;           /* a reference */
     unsigned grid[3], block[3], shared;
     bool cooperative;
     void *parameters; /* owned, packed */
@@ -74,11 +77,14 @@ struct action {
             void *user;
         } callback;
         struct {
-            CUevent event;
+            CUevent event; /* a reference; NULL: of a stream's own record */
         } event;
         struct {
-            uint64_t address;
+            uint64_t address, id; /* the block that is meant, whatever begins at the address by then */
         } free;
+        struct {
+            uint64_t address, size, id;
+        } memory; /* of a graph: the node that allocates owns it */
         struct action_value value;
     } u;
 };

@@ -90,7 +90,7 @@ CUresult array_new(const CUDA_ARRAY3D_DESCRIPTOR *about, CUarray *ret_array)
         if (memory_allocate(&block, ARRAY_ALIGNMENT) != 0)
             code = CUDA_ERROR_OUT_OF_MEMORY;
     }
-    if (code == CUDA_SUCCESS && !handle_put(array, HANDLE_ARRAY)) {
+    if (code == CUDA_SUCCESS && !handle_put(array, HANDLE_ARRAY, array->context)) {
         (void)memory_remove(block.address, 1u << MEMORY_ARRAY, &block);
         code = CUDA_ERROR_OUT_OF_MEMORY;
     }
@@ -110,6 +110,15 @@ void array_free(CUarray array)
     handle_remove(array, HANDLE_ARRAY);
     (void)memory_remove(array->image.address, 1u << MEMORY_ARRAY, &block);
     free(array);
+}
+
+void array_end_all(CUcontext context)
+{
+    CUarray array;
+
+    mipmap_end_all(context);
+    while ((array = handle_take(context, HANDLE_ARRAY)))
+        array_free(array);
 }
 
 /* --- calls --- */

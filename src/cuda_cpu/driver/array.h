@@ -23,6 +23,11 @@ bool array_format(CUarray_format format, enum texture_format *ret_format, unsign
 CUresult array_new(const CUDA_ARRAY3D_DESCRIPTOR *about, CUarray *ret_array);
 void array_free(CUarray array);
 
+/* Everything of a context that ends; its work is done. */
+void array_end_all(CUcontext context);
+void mipmap_end_all(CUcontext context);
+void texture_end_all(CUcontext context);
+
 /* The levels of a mipmapped array. */
 CUresult mipmap_describe(CUmipmappedArray mipmap, struct texture *ret_texture);
 

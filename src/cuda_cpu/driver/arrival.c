@@ -85,6 +85,8 @@ static bool is_dead(const struct arrival_slot *slot)
     uint64_t born;
     uint32_t process = atomic_load(&slot->process);
 
+    if (process == 0)
+        return true;
     if (kill((pid_t)process, 0) == 0 || errno != ESRCH)
         return !process_born(process, &born) || born != atomic_load(&slot->born);
     return true;
@@ -169,14 +171,36 @@ static void wake(struct arrival_engine *engine, uint64_t ticket)
     syscall(SYS_futex, &slot->signal, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-/* The ticket that is served is over. False: another process has seen that, too. */
-static bool pass_on(struct arrival_engine *engine, uint64_t ticket)
+/* Was the ticket given up by a process that lives on? */
+static bool is_given_up(struct arrival_engine *engine, uint64_t ticket)
 {
-    if (!atomic_compare_exchange_strong(&engine->serving, &ticket, ticket + 1))
-        return false;
-    if (atomic_load(&engine->next) > ticket + 1)
-        wake(engine, ticket + 1);
-    return true;
+    const struct arrival_slot *slot = &engine->slots[ticket % SLOTS];
+
+    return atomic_load(&engine->next) > ticket && atomic_load(&slot->ticket) == ticket + 1 &&
+           atomic_load(&slot->process) == 0;
+}
+
+/* The ticket that is served is over, and with it those behind it that were given up. */
+static void pass_on(struct arrival_engine *engine, uint64_t ticket)
+{
+    uint64_t served = ticket;
+
+    while (atomic_compare_exchange_strong(&engine->serving, &served, ticket + 1)) {
+        served = ++ticket;
+        if (is_given_up(engine, ticket))
+            continue;
+        if (atomic_load(&engine->next) > ticket)
+            wake(engine, ticket);
+        return;
+    }
+}
+
+/* Nobody waits for it any more. Its turn may come at any moment of this. */
+static void give_up(struct arrival_engine *engine, uint64_t ticket)
+{
+    atomic_store(&engine->slots[ticket % SLOTS].process, 0);
+    if (atomic_load(&engine->serving) == ticket)
+        pass_on(engine, ticket);
 }
 
 /* Passes over the ticket that is served, if its process is dead or never came to fill its slot. */
@@ -218,8 +242,8 @@ static void sleep_on(struct arrival_engine *engine, uint64_t ticket)
         syscall(SYS_futex, &slot->signal, FUTEX_WAIT, before, &limit, NULL, 0);
 }
 
-/* True: served. False: the ticket was passed over, because this process was stopped for too long. */
-static bool await(struct arrival_engine *engine, uint64_t ticket)
+/* True: served, or `stop` was set. False: the ticket was passed over, because this process was stopped for too long. */
+static bool await(struct arrival_engine *engine, uint64_t ticket, const _Atomic bool *stop)
 {
     uint64_t seen = UINT64_MAX, serving;
     baton_nsec seen_at = 0;
@@ -227,6 +251,8 @@ static bool await(struct arrival_engine *engine, uint64_t ticket)
     for (unsigned looks = 0; (serving = atomic_load(&engine->serving)) < ticket; looks++) {
         if (looks < SPINS)
             continue;
+        if (atomic_load(stop))
+            return true;
         sleep_on(engine, ticket);
         pass_over_dead(engine, &seen, &seen_at);
     }
@@ -234,31 +260,49 @@ static bool await(struct arrival_engine *engine, uint64_t ticket)
 }
 
 /* More processes wait than the page has slots for: a ticket would share a slot with a waiting one. */
-static void await_slot(struct arrival_engine *engine)
+static bool await_slot(struct arrival_engine *engine, const _Atomic bool *stop)
 {
     uint64_t seen = UINT64_MAX;
     baton_nsec seen_at = 0;
     const struct timespec moment = {.tv_nsec = NSEC_PER_MS};
 
     while (atomic_load(&engine->next) - atomic_load(&engine->serving) >= SLOTS / 2) {
+        if (atomic_load(stop))
+            return false;
         nanosleep(&moment, NULL);
         pass_over_dead(engine, &seen, &seen_at);
     }
+    return true;
 }
 
-uint64_t arrival_enter(struct arrival_file *file, unsigned device, unsigned engine_kind)
+bool arrival_enter(struct arrival_file *file, unsigned device, unsigned engine_kind, const _Atomic bool *stop,
+                   uint64_t *ret_ticket)
 {
     struct arrival_engine *engine = &file->page->engines[device][engine_kind];
     uint64_t ticket;
 
     do {
-        await_slot(engine);
+        if (!await_slot(engine, stop))
+            return false;
         ticket = draw(file, engine);
-    } while (!await(engine, ticket));
-    return ticket;
+    } while (!await(engine, ticket, stop));
+    if (atomic_load(&engine->serving) < ticket) {
+        give_up(engine, ticket);
+        return false;
+    }
+    *ret_ticket = ticket;
+    return true;
 }
 
 void arrival_leave(struct arrival_file *file, unsigned device, unsigned engine_kind, uint64_t ticket)
 {
     pass_on(&file->page->engines[device][engine_kind], ticket);
+}
+
+uint64_t arrival_waiting(const struct arrival_file *file, unsigned device, unsigned engine_kind)
+{
+    const struct arrival_engine *engine = &file->page->engines[device][engine_kind];
+    uint64_t serving = atomic_load(&engine->serving); /* first: it never passes `next` */
+
+    return atomic_load(&engine->next) - serving;
 }

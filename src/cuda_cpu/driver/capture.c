@@ -75,18 +75,40 @@ CUresult capture_forbid_unsafe(void)
     return code;
 }
 
+struct meeting {
+    const struct stream *legacy;
+    bool spoil, met;
+};
+
+/* Every blocking stream that captures counts, whether it began its capture or joined it. */
+static void meet(struct stream *stream, void *data)
+{
+    struct meeting *meeting = data;
+
+    if (!stream->capture || !stream->work->blocking || stream->context != meeting->legacy->context)
+        return;
+    meeting->met = true;
+    if (meeting->spoil)
+        stream->capture->invalid = true;
+}
+
+static bool meets(const struct stream *stream, bool spoil)
+{
+    struct meeting meeting = {stream, spoil, false};
+
+    if (stream->work->legacy && atomic_load(&stream->context->n_capturing))
+        stream_each(meet, &meeting);
+    return meeting.met;
+}
+
 bool capture_meets_legacy(const struct stream *stream)
 {
-    if (!stream->work->legacy)
-        return false;
-    list_for_each(at, all())
-    {
-        const struct capture *capture = list_entry(at, struct capture, link);
+    return meets(stream, false);
+}
 
-        if (capture->origin->context == stream->context && capture->origin->work->blocking)
-            return true;
-    }
-    return false;
+bool capture_spoil_legacy(const struct stream *stream)
+{
+    return meets(stream, true);
 }
 
 CUgraphNodeType capture_type(const struct action *action)
@@ -104,8 +126,14 @@ CUgraphNodeType capture_type(const struct action *action)
         return CU_GRAPH_NODE_TYPE_EVENT_RECORD;
     case ACTION_AWAIT:
         return CU_GRAPH_NODE_TYPE_WAIT_EVENT;
+    case ACTION_ALLOCATED:
+        return CU_GRAPH_NODE_TYPE_MEM_ALLOC;
     case ACTION_FREE:
+    case ACTION_FREED:
         return CU_GRAPH_NODE_TYPE_MEM_FREE;
+    case ACTION_WRITE_VALUE:
+    case ACTION_WAIT_VALUE:
+        return CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
     default:
         return CU_GRAPH_NODE_TYPE_EMPTY;
     }
@@ -131,6 +159,7 @@ CUresult capture_begin(struct stream *stream, CUgraph graph, const struct node_s
                        CUstreamCaptureMode mode)
 {
     struct capture *capture;
+    struct node_set *set;
     CUresult code = CUDA_SUCCESS;
 
     if ((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED)
@@ -138,14 +167,16 @@ CUresult capture_begin(struct stream *stream, CUgraph graph, const struct node_s
     if (stream->work->legacy)
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     capture = calloc(1, sizeof *capture);
+    set = calloc(1, sizeof *set);
     pthread_mutex_lock(&capture_lock);
-    if (stream->capture)
+    if (stream->capture || (graph && graph->capturing))
         code = CUDA_ERROR_ILLEGAL_STATE;
-    else if (!capture || !(stream->after = calloc(1, sizeof *stream->after)) ||
-             (after && !node_set_add_all(stream->after, after)) ||
+    else if (!capture || !set || (after && !node_set_add_all(set, after)) ||
              !(capture->graph = graph ? graph : graph_new(stream->context)))
         code = CUDA_ERROR_OUT_OF_MEMORY;
     if (code == CUDA_SUCCESS) {
+        stream->after = set;
+        capture->graph->capturing = true;
         capture->refs = 1;
         capture->given = graph != NULL;
         capture->origin = stream;
@@ -157,28 +188,55 @@ CUresult capture_begin(struct stream *stream, CUgraph graph, const struct node_s
         atomic_fetch_add(&stream->context->n_capturing, 1);
     }
     pthread_mutex_unlock(&capture_lock);
-    if (code != CUDA_SUCCESS)
+    if (code != CUDA_SUCCESS) {
+        if (set)
+            node_set_done(set);
+        free(set);
         free(capture);
+    }
     return code;
 }
 
-/* Is the node among those that `from` depends on, directly or not, or one of them? */
-static bool is_behind(const struct node_set *from, CUgraphNode node)
+static bool mark(const struct node_set *set)
 {
-    for (size_t i = 0; i < from->n; i++)
-        if (from->items[i] == node || is_behind(&from->items[i]->after, node))
-            return true;
-    return false;
+    bool changed = false;
+
+    for (size_t i = 0; i < set->n; i++) {
+        changed = changed || !set->items[i]->marked;
+        set->items[i]->marked = true;
+    }
+    return changed;
 }
 
-/* Takes the stream out of its capture. Answers whether all that it captured was joined to the origin. */
-static bool leave(struct stream *stream, const struct node_set *joined)
+/*
+ * Marks the nodes and everything that they depend on. Dependencies are older than what depends on them, unless the
+ * program has added some itself, so that one walk from the youngest node backwards is enough, and a second one sees it.
+ */
+static void mark_joined(CUgraph graph, const struct node_set *joined)
+{
+    bool changed;
+
+    list_for_each(at, &graph->nodes) list_entry(at, struct CUgraphNode_st, link)->marked = false;
+    (void)mark(joined);
+    do {
+        changed = false;
+        for (struct list *at = graph->nodes.prev; at != &graph->nodes; at = at->prev) {
+            CUgraphNode node = list_entry(at, struct CUgraphNode_st, link);
+
+            if (node->marked && mark(&node->after))
+                changed = true;
+        }
+    } while (changed);
+}
+
+/* Takes the stream out of its capture. Answers whether all that it captured is marked as joined to the origin. */
+static bool leave(struct stream *stream)
 {
     struct capture *capture = stream->capture;
     bool all_joined = true;
 
-    for (size_t i = 0; i < stream->after->n && joined; i++)
-        all_joined = all_joined && is_behind(joined, stream->after->items[i]);
+    for (size_t i = 0; i < stream->after->n; i++)
+        all_joined = all_joined && stream->after->items[i]->marked;
     node_set_done(stream->after);
     free(stream->after);
     stream->after = NULL;
@@ -190,7 +248,6 @@ static bool leave(struct stream *stream, const struct node_set *joined)
 
 struct leaving {
     const struct capture *capture;
-    const struct node_set *joined;
     bool all_joined;
 };
 
@@ -199,13 +256,13 @@ static void leave_each(struct stream *stream, void *data)
     struct leaving *leaving = data;
 
     if (stream->capture == leaving->capture && stream != leaving->capture->origin)
-        leaving->all_joined = leave(stream, leaving->joined) && leaving->all_joined;
+        leaving->all_joined = leave(stream) && leaving->all_joined;
 }
 
 static CUresult end_locked(struct stream *stream, CUgraph *ret_graph)
 {
     struct capture *capture = stream->capture;
-    struct leaving leaving = {capture, stream->after, true};
+    struct leaving leaving = {capture, true};
     CUresult code;
 
     if (!capture)
@@ -214,6 +271,7 @@ static CUresult end_locked(struct stream *stream, CUgraph *ret_graph)
         return capture_spoil(stream, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
     if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && !pthread_equal(capture->thread, pthread_self()))
         return capture_spoil(stream, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+    mark_joined(capture->graph, stream->after);
     stream_each(leave_each, &leaving);
     code = capture_check(stream);
     if (code == CUDA_SUCCESS && !leaving.all_joined)
@@ -223,8 +281,26 @@ static CUresult end_locked(struct stream *stream, CUgraph *ret_graph)
     *ret_graph = code == CUDA_SUCCESS ? capture->graph : NULL;
     if (code == CUDA_SUCCESS)
         capture->given = true; /* the program's from here on */
-    leave(stream, NULL);
+    capture->graph->capturing = false;
+    (void)leave(stream);
     return code;
+}
+
+void capture_abandon(struct stream *stream)
+{
+    struct capture *capture = stream->capture;
+    struct leaving leaving = {capture, true};
+
+    if (!capture)
+        return;
+    capture->invalid = true;
+    if (capture->origin == stream) {
+        stream_each(leave_each, &leaving);
+        list_remove(&capture->link);
+        capture->over = true;
+        capture->graph->capturing = false;
+    }
+    (void)leave(stream);
 }
 
 CUresult capture_end(struct stream *stream, CUgraph *ret_graph)

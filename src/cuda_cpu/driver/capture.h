@@ -13,7 +13,7 @@
 #include "cuda_cpu/driver/stream.h"
 
 struct capture {
-    atomic_uint refs; /* of streams and events */
+    atomic_uint refs; /* of streams and events; changed with capture_lock held */
     CUgraph graph;    /* owned until the capture ends well */
     bool given;       /* graph is the program's own (cuStreamBeginCaptureToGraph) */
     struct stream *origin;
@@ -39,8 +39,12 @@ CUresult capture_spoil(struct stream *stream, CUresult code);
 /* Does a call that is unsafe during captures (memory, synchronisation) meet one that forbids it? Spoils it then. */
 CUresult capture_forbid_unsafe(void);
 
-/* With capture_lock held: would work in the legacy stream wait for a capture? */
+/* With capture_lock held: is it the legacy stream, and would work in it wait for a capturing stream? */
 bool capture_meets_legacy(const struct stream *stream);
+/* The same; the captures that it meets are invalid from here on. */
+bool capture_spoil_legacy(const struct stream *stream);
+/* With capture_lock held: the stream is being destroyed. Its capture, if any, can never be ended well. */
+void capture_abandon(struct stream *stream);
 
 /* The mode in which this thread's unsafe calls are judged; exchanges it. */
 CUstreamCaptureMode capture_exchange_mode(CUstreamCaptureMode mode);

@@ -52,6 +52,11 @@ static struct side target_of(const CUDA_MEMCPY3D *copy)
                          copy->dstHeight};
 }
 
+static bool fits(uint64_t offset, uint64_t n, uint64_t room)
+{
+    return offset <= room && n <= room - offset;
+}
+
 static CUresult place_array(const struct side *side, const CUDA_MEMCPY3D *copy,
                             struct action_place *ret_place)
 {
@@ -64,8 +69,8 @@ static CUresult place_array(const struct side *side, const CUDA_MEMCPY3D *copy,
     rows = image->height ? image->height : 1;
     slices = image->layers ? image->layers : image->depth ? image->depth : 1;
     if (side->x % side->array->element || copy->WidthInBytes % side->array->element ||
-        side->x + copy->WidthInBytes > (uint64_t)image->width * side->array->element ||
-        side->y + copy->Height > rows || side->z + copy->Depth > slices)
+        !fits(side->x, copy->WidthInBytes, (uint64_t)image->width * side->array->element) ||
+        !fits(side->y, copy->Height, rows) || !fits(side->z, copy->Depth, slices))
         return CUDA_ERROR_INVALID_VALUE;
     *ret_place = (struct action_place){image->address + side->z * image->slice_pitch +
                                            side->y * image->row_pitch + side->x,
@@ -73,22 +78,34 @@ static CUresult place_array(const struct side *side, const CUDA_MEMCPY3D *copy,
     return CUDA_SUCCESS;
 }
 
+/* slices * slice + rows * row + bytes, unless it overflows. */
+static bool is_within(uint64_t slices, uint64_t slice, uint64_t rows, uint64_t row, uint64_t bytes,
+                      uint64_t *ret_offset)
+{
+    uint64_t part;
+
+    return !__builtin_mul_overflow(slices, slice, ret_offset) && !__builtin_mul_overflow(rows, row, &part) &&
+           !__builtin_add_overflow(*ret_offset, part, ret_offset) &&
+           !__builtin_add_overflow(*ret_offset, bytes, ret_offset);
+}
+
 static CUresult place_memory(const struct side *side, const CUDA_MEMCPY3D *copy,
                              struct action_place *ret_place)
 {
-    uint64_t pitch = side->pitch, slice, last;
+    uint64_t pitch = side->pitch, slice, rows, first, last, row;
 
-    if (!side->address)
+    if (!side->address || __builtin_add_overflow(side->x, copy->WidthInBytes, &row))
         return CUDA_ERROR_INVALID_VALUE;
-    if (copy->Height <= 1 && copy->Depth <= 1 && pitch < side->x + copy->WidthInBytes)
-        pitch = side->x + copy->WidthInBytes;
-    if (pitch < side->x + copy->WidthInBytes || (copy->Depth > 1 && side->height < side->y + copy->Height))
+    if (copy->Height <= 1 && copy->Depth <= 1 && pitch < row)
+        pitch = row;
+    if (pitch < row || __builtin_add_overflow(side->y, copy->Height, &rows) ||
+        (copy->Depth > 1 && side->height < rows) || __builtin_mul_overflow(pitch, side->height, &slice) ||
+        !is_within(side->z, slice, side->y, pitch, side->x, &first) ||
+        !is_within(copy->Depth - 1, slice, copy->Height - 1, pitch, copy->WidthInBytes, &last) ||
+        __builtin_add_overflow(side->address, first, &first))
         return CUDA_ERROR_INVALID_VALUE;
-    slice = pitch * side->height;
-    *ret_place =
-        (struct action_place){side->address + side->z * slice + side->y * pitch + side->x, pitch, slice};
-    last = (copy->Depth - 1) * slice + (copy->Height - 1) * pitch + copy->WidthInBytes;
-    return memory_covers(ret_place->address, last) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    *ret_place = (struct action_place){first, pitch, slice};
+    return memory_covers(first, last) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult place(const struct side *side, const CUDA_MEMCPY3D *copy, struct action_place *ret_place)
@@ -150,6 +167,8 @@ struct action *copy_action(const CUDA_MEMCPY3D *copy, CUresult *ret_code)
     return action;
 }
 
+enum { MOST_STAGED = 64 << 10 }; /* bytes of one copy; longer ones are waited for, as drivers do */
+
 /* The program may change pageable memory as soon as the call returns. */
 static CUresult stage(struct action_copy *copy)
 {
@@ -181,7 +200,11 @@ CUresult copy_submit(const CUDA_MEMCPY3D *copy, struct stream *stream, bool wait
     if (!wait && !capturing) {
         if (side_of(action->u.copy.to.address) == SIDE_PAGEABLE)
             wait = true;
-        else if (side_of(action->u.copy.from.address) == SIDE_PAGEABLE)
+        else if (side_of(action->u.copy.from.address) != SIDE_PAGEABLE)
+            wait = false;
+        else if (copy->WidthInBytes > MOST_STAGED / copy->Height / copy->Depth)
+            wait = true;
+        else
             code = stage(&action->u.copy);
     }
     if (code != CUDA_SUCCESS) {

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cuda_abi/driver_calls.h"
 #include "cuda_cpu/driver/inject.h"
@@ -16,13 +15,15 @@ CUresult api_enter(const char *name, enum api_needs needs)
 {
     int code = inject_call(name);
     CUcontext context;
+    int state;
 
     if (code)
         return (CUresult)code;
     if (needs == API_NOTHING)
         return CUDA_SUCCESS;
-    if (!atomic_load_explicit(&driver.ready, memory_order_acquire) || driver.process != getpid())
-        return CUDA_ERROR_NOT_INITIALIZED;
+    state = atomic_load_explicit(&driver.state, memory_order_acquire);
+    if (state != DRIVER_READY)
+        return state == DRIVER_CLOSED ? CUDA_ERROR_DEINITIALIZED : CUDA_ERROR_NOT_INITIALIZED;
     if (work_in_callback())
         return CUDA_ERROR_NOT_PERMITTED;
     if (needs == API_READY)
@@ -30,7 +31,7 @@ CUresult api_enter(const char *name, enum api_needs needs)
     context = context_current();
     if (!context)
         return CUDA_ERROR_INVALID_CONTEXT;
-    if (!context_is(context))
+    if (!context_current_is_live())
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     return (CUresult)atomic_load_explicit(&context->work.error, memory_order_relaxed);
 }
@@ -94,8 +95,30 @@ static CUresult open_devices(void)
 /* Before the C library tears the process down: no thread of ours runs while it does. */
 static void at_exit(void)
 {
-    if (driver.process == getpid())
+    int ready = DRIVER_READY;
+
+    if (atomic_compare_exchange_strong(&driver.state, &ready, DRIVER_CLOSED))
         work_close();
+}
+
+static void in_child(void)
+{
+    atomic_store(&driver.state, DRIVER_FORKED);
+}
+
+/* What cuInit answers in the present state; CUDA_ERROR_NOT_READY: it has everything to do. */
+static CUresult in_state(void)
+{
+    switch (atomic_load_explicit(&driver.state, memory_order_acquire)) {
+    case DRIVER_NEW:
+        return CUDA_ERROR_NOT_READY;
+    case DRIVER_READY:
+        return CUDA_SUCCESS;
+    case DRIVER_CLOSED:
+        return CUDA_ERROR_DEINITIALIZED;
+    default:
+        return CUDA_ERROR_NOT_INITIALIZED;
+    }
 }
 
 DRIVER_EXPORT CUresult cuInit(unsigned int flags)
@@ -106,16 +129,17 @@ DRIVER_EXPORT CUresult cuInit(unsigned int flags)
         return code;
     if (flags)
         return CUDA_ERROR_INVALID_VALUE;
+    code = in_state();
+    if (code != CUDA_ERROR_NOT_READY)
+        return code;
     pthread_mutex_lock(&driver.lock);
-    if (driver.ready) {
-        code = driver.process == getpid() ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
-    } else {
+    code = in_state();
+    if (code == CUDA_ERROR_NOT_READY) {
         code = open_devices();
-        if (code == CUDA_SUCCESS) {
-            driver.process = getpid();
-            atexit(at_exit);
-            atomic_store_explicit(&driver.ready, true, memory_order_release);
-        }
+        if (code == CUDA_SUCCESS && (atexit(at_exit) != 0 || pthread_atfork(NULL, NULL, in_child) != 0))
+            code = CUDA_ERROR_OUT_OF_MEMORY;
+        if (code == CUDA_SUCCESS)
+            atomic_store_explicit(&driver.state, DRIVER_READY, memory_order_release);
     }
     pthread_mutex_unlock(&driver.lock);
     return code;

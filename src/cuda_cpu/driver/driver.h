@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "cuda_abi/driver_abi.h"
+#include "cuda_abi/graph_abi.h"
 #include "cuda_cpu/driver/arrival.h"
 #include "cuda_cpu/driver/work.h"
 
@@ -29,6 +29,9 @@ enum {
     DRIVER_CONTEXT_DEPTH = 64,      /* contexts that a thread may push */
 };
 
+/* Of this process. A forked child has the devices of nobody, and the end of a process begins with the exit handlers. */
+enum driver_state { DRIVER_NEW, DRIVER_READY, DRIVER_FORKED, DRIVER_CLOSED };
+
 struct stream;
 
 /* A context. The program's handle is its address. */
@@ -36,8 +39,9 @@ struct CUctx_st {
     struct work_context work;
     unsigned flags;
     bool primary;
-    unsigned long long id;
-    struct stream *legacy; /* owned */
+    unsigned long long id;   /* for the program */
+    unsigned long long life; /* of this time that it is there: a primary context has several */
+    struct stream *legacy;   /* owned */
     size_t limits[CU_LIMIT_MAX];
     int cache_config, shared_config;
     _Atomic uint32_t peers;  /* bit n: device n's memory may be accessed */
@@ -47,14 +51,13 @@ struct CUctx_st {
 /* The one state of the driver API. */
 extern struct driver {
     pthread_mutex_t lock;
-    atomic_bool ready; /* cuInit has succeeded */
-    pid_t process;     /* that called cuInit: a forked child has no devices */
+    atomic_int state; /* enum driver_state */
     unsigned n_devices;
     size_t device_bytes; /* memory of each */
     struct CUctx_st *primary[ARRIVAL_DEVICES];
     unsigned primary_refs[ARRIVAL_DEVICES];
     unsigned primary_flags[ARRIVAL_DEVICES];
-    unsigned long long last_id;
+    unsigned long long last_id, last_life;
 } driver;
 
 /* --- what every call does first (driver.c) --- */
@@ -81,5 +84,10 @@ void api_refuse_static_runtime(void);
 CUcontext context_current(void);
 /* Is it a live context of the program? */
 bool context_is(CUcontext context);
+bool context_current_is_live(void);
+bool context_are_flags(unsigned flags);
+/* The given context, or the current one where it is NULL. CUDA_ERROR_INVALID_CONTEXT: it is none. */
+CUresult context_choose(CUcontext *context);
+void link_end_all(CUcontext context); /* link_api.c */
 
 #endif

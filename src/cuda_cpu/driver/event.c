@@ -39,6 +39,48 @@ static void forget_capture(CUevent event)
     event->capture = NULL;
 }
 
+CUevent event_ref(CUevent event)
+{
+    atomic_fetch_add_explicit(&event->refs, 1, memory_order_relaxed);
+    return event;
+}
+
+void event_unref(CUevent event)
+{
+    if (!event || atomic_fetch_sub(&event->refs, 1) != 1)
+        return;
+    work_unref(event->record);
+    pthread_mutex_destroy(&event->lock);
+    free(event);
+}
+
+void event_end(CUevent event)
+{
+    pthread_mutex_lock(&capture_lock);
+    forget_capture(event);
+    pthread_mutex_unlock(&capture_lock);
+    event_unref(event);
+}
+
+void event_end_all(CUcontext context)
+{
+    CUevent event;
+
+    while ((event = handle_take(context, HANDLE_EVENT)))
+        event_end(event);
+}
+
+/* With capture_lock held: a node of the capture that does it each time the graph is launched. */
+static CUresult capture_action(enum action_kind kind, CUevent event, struct stream *stream)
+{
+    struct action *action = action_new(kind);
+
+    if (!action)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    action->u.event.event = event_ref(event);
+    return capture_add(stream, capture_type(action), action);
+}
+
 /* With capture_lock held, in a capturing stream: the event stands for what the stream has captured. */
 static CUresult record_captured(CUevent event, struct stream *stream)
 {
@@ -78,7 +120,7 @@ static CUresult record_now(CUevent event, struct stream *stream)
     return code;
 }
 
-CUresult event_record(CUevent event, struct stream *stream)
+CUresult event_record(CUevent event, struct stream *stream, bool external)
 {
     CUresult code = CUDA_SUCCESS;
     bool captured = false;
@@ -86,8 +128,8 @@ CUresult event_record(CUevent event, struct stream *stream)
     pthread_mutex_lock(&capture_lock);
     if (stream->capture) {
         captured = true;
-        code = record_captured(event, stream);
-    } else if (capture_meets_legacy(stream)) {
+        code = external ? capture_action(ACTION_RECORD, event, stream) : record_captured(event, stream);
+    } else if (capture_spoil_legacy(stream)) {
         code = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     } else {
         forget_capture(event);
@@ -102,8 +144,10 @@ static CUresult await_captured(CUevent event, struct stream *stream)
     if (event->capture->over || event->capture->invalid)
         return capture_spoil(stream, event->capture->over ? CUDA_ERROR_CAPTURED_EVENT
                                                           : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    if (stream->work->legacy)
+    if (stream->work->legacy) {
+        event->capture->invalid = true;
         return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    }
     if (stream->capture && stream->capture != event->capture) {
         event->capture->invalid = true;
         return capture_spoil(stream, CUDA_ERROR_STREAM_CAPTURE_MERGE);
@@ -140,13 +184,16 @@ static CUresult await_now(CUevent event, struct stream *stream)
     return code;
 }
 
-CUresult event_await(CUevent event, struct stream *stream)
+CUresult event_await(CUevent event, struct stream *stream, bool external)
 {
     CUresult code = CUDA_SUCCESS;
     bool captured = false;
 
     pthread_mutex_lock(&capture_lock);
-    if (event->capture) {
+    if (stream->capture && external) {
+        captured = true;
+        code = capture_action(ACTION_AWAIT, event, stream);
+    } else if (event->capture) {
         captured = true;
         code = await_captured(event, stream);
     } else if (stream->capture) {
@@ -154,7 +201,7 @@ CUresult event_await(CUevent event, struct stream *stream)
         code = capture_check(stream);
         if (code == CUDA_SUCCESS) /* it would wait for work outside of the capture */
             code = capture_spoil(stream, CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
-    } else if (capture_meets_legacy(stream)) {
+    } else if (capture_spoil_legacy(stream)) {
         code = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     }
     pthread_mutex_unlock(&capture_lock);
@@ -175,10 +222,11 @@ DRIVER_EXPORT CUresult cuEventCreate(CUevent *ret_event, unsigned int flags)
     if (flags & CU_EVENT_INTERPROCESS)
         return CUDA_ERROR_NOT_SUPPORTED;
     event = calloc(1, sizeof *event);
-    if (!event || !handle_put(event, HANDLE_EVENT)) {
+    if (!event || !handle_put(event, HANDLE_EVENT, context_current())) {
         free(event);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
+    event->refs = 1;
     pthread_mutex_init(&event->lock, NULL);
     event->context = context_current();
     event->flags = flags;
@@ -194,12 +242,7 @@ DRIVER_EXPORT CUresult cuEventDestroy_v2(CUevent event)
         return code;
     if (!handle_remove(event, HANDLE_EVENT))
         return CUDA_ERROR_INVALID_HANDLE;
-    pthread_mutex_lock(&capture_lock);
-    forget_capture(event);
-    pthread_mutex_unlock(&capture_lock);
-    event_set_latest(event, NULL);
-    pthread_mutex_destroy(&event->lock);
-    free(event);
+    event_end(event);
     return CUDA_SUCCESS;
 }
 
@@ -217,7 +260,7 @@ DRIVER_EXPORT CUresult cuEventRecordWithFlags(CUevent event, CUstream handle, un
         return code;
     if (!handle_is(event, HANDLE_EVENT) || event->context != stream->context)
         return CUDA_ERROR_INVALID_HANDLE;
-    return event_record(event, stream);
+    return event_record(event, stream, flags & CU_EVENT_RECORD_EXTERNAL);
 }
 
 DRIVER_EXPORT CUresult cuEventRecord(CUevent event, CUstream handle)

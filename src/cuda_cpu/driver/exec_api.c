@@ -82,11 +82,27 @@ DRIVER_EXPORT CUresult cuGraphExecGetFlags(CUgraphExec exec, uint64_t *ret_flags
     return code;
 }
 
-/* In a capture, the graph becomes a child of the one that is built: its nodes are added to it. */
+/* With capture_lock held: the graph becomes a child of the one that is being built. */
 static CUresult launch_captured(CUgraphExec exec, struct stream *stream)
 {
-    (void)exec;
-    return capture_spoil(stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    CUgraph child = NULL;
+    CUresult code = capture_check(stream);
+
+    if (code == CUDA_SUCCESS && exec->has_memory)
+        return capture_spoil(stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    pthread_mutex_lock(&exec->lock);
+    if (code == CUDA_SUCCESS)
+        code = exec_to_graph(exec, &child);
+    pthread_mutex_unlock(&exec->lock);
+    if (code == CUDA_SUCCESS)
+        code = capture_add(stream, CU_GRAPH_NODE_TYPE_GRAPH, NULL);
+    if (code != CUDA_SUCCESS) {
+        graph_free(child);
+        return code;
+    }
+    child->owned = true;
+    stream->after->items[0]->child = child; /* the node that was just added */
+    return CUDA_SUCCESS;
 }
 
 DRIVER_EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream handle)
@@ -105,7 +121,7 @@ DRIVER_EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream handle)
     if (stream->capture) {
         captured = true;
         code = launch_captured(exec, stream);
-    } else if (capture_meets_legacy(stream)) {
+    } else if (capture_spoil_legacy(stream)) {
         code = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     }
     pthread_mutex_unlock(&capture_lock);
@@ -253,7 +269,8 @@ DRIVER_EXPORT CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node,
 
 enum { UPDATE_OK = 0, UPDATE_TOPOLOGY = 2, UPDATE_TYPE = 3 };
 
-/* Two executable graphs of the same shape: the nodes of one are given the actions of the other. */
+/* Two executable graphs of the same shape: the nodes of one are given the actions of the other, and stay known by the
+   nodes of the graph that they were made from. */
 static int compare(const struct CUgraphExec_st *exec, const struct CUgraphExec_st *fresh)
 {
     if (exec->n_nodes != fresh->n_nodes)
@@ -276,7 +293,6 @@ static void take_actions(CUgraphExec exec, CUgraphExec fresh)
         struct action *old = exec->nodes[i].action;
 
         exec->nodes[i].action = fresh->nodes[i].action;
-        exec->nodes[i].origin = fresh->nodes[i].origin;
         fresh->nodes[i].action = old;
     }
 }

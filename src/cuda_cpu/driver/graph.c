@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "cuda_cpu/driver/event.h"
+#include "cuda_cpu/driver/graph_memory.h"
 #include "cuda_cpu/driver/handles.h"
+#include "cuda_cpu/driver/module.h"
 #include "cuda_cpu/driver/stream.h"
 
 /* --- sets of nodes --- */
@@ -69,7 +71,7 @@ CUgraph graph_new(CUcontext context)
         return NULL;
     list_init(&graph->nodes);
     graph->context = context;
-    if (!handle_put(graph, HANDLE_GRAPH)) {
+    if (!handle_put(graph, HANDLE_GRAPH, NULL)) {
         free(graph);
         return NULL;
     }
@@ -108,7 +110,7 @@ CUgraphNode graph_add(CUgraph graph, CUgraphNodeType type, struct action *action
 {
     CUgraphNode node = calloc(1, sizeof *node);
 
-    if (!node || (after && !node_set_add_all(&node->after, after)) || !handle_put(node, HANDLE_NODE)) {
+    if (!node || (after && !node_set_add_all(&node->after, after)) || !handle_put(node, HANDLE_NODE, NULL)) {
         if (node)
             node_set_done(&node->after);
         free(node);
@@ -123,24 +125,12 @@ CUgraphNode graph_add(CUgraph graph, CUgraphNodeType type, struct action *action
     return node;
 }
 
-/* The clone's node that stands for this one. */
-static CUgraphNode clone_of(CUgraph clone, CUgraphNode node)
-{
-    list_for_each(at, &clone->nodes)
-    {
-        CUgraphNode other = list_entry(at, struct CUgraphNode_st, link);
-
-        if (other->origin == node)
-            return other;
-    }
-    return NULL;
-}
-
 static CUresult clone_node(CUgraph clone, CUgraphNode node)
 {
     CUgraphNode copy = graph_add(clone, node->type, node->action ? action_ref(node->action) : NULL, NULL);
     CUresult code = copy ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 
+    node->twin = copy;
     if (copy)
         copy->origin = node;
     if (copy && node->child)
@@ -148,12 +138,10 @@ static CUresult clone_node(CUgraph clone, CUgraphNode node)
     return code;
 }
 
-static bool clone_edges(CUgraph clone, CUgraphNode node)
+static bool clone_edges(CUgraphNode node)
 {
-    CUgraphNode copy = clone_of(clone, node);
-
     for (size_t i = 0; i < node->after.n; i++)
-        if (!node_set_add(&copy->after, clone_of(clone, node->after.items[i])))
+        if (!node_set_add(&node->twin->after, node->after.items[i]->twin))
             return false;
     return true;
 }
@@ -170,7 +158,7 @@ CUresult graph_clone(CUgraph graph, CUgraph *ret_clone)
     }
     list_for_each(at, &graph->nodes)
     {
-        if (code == CUDA_SUCCESS && !clone_edges(clone, list_entry(at, struct CUgraphNode_st, link)))
+        if (code == CUDA_SUCCESS && !clone_edges(list_entry(at, struct CUgraphNode_st, link)))
             code = CUDA_ERROR_OUT_OF_MEMORY;
     }
     if (code == CUDA_SUCCESS)
@@ -321,8 +309,9 @@ CUresult graph_instantiate(CUgraph graph, unsigned long long flags, CUgraphExec 
     exec->flags = flags;
     exec->context = graph->context;
     pthread_mutex_init(&exec->lock, NULL);
+    exec->has_memory = graph->has_memory;
     code = lay_open(exec, graph, &none);
-    if (code == CUDA_SUCCESS && !handle_put(exec, HANDLE_EXEC))
+    if (code == CUDA_SUCCESS && !handle_put(exec, HANDLE_EXEC, NULL))
         code = CUDA_ERROR_OUT_OF_MEMORY;
     if (code == CUDA_SUCCESS)
         *ret_exec = exec;
@@ -345,7 +334,50 @@ void exec_unref(CUgraphExec exec)
     free(exec);
 }
 
+CUresult exec_to_graph(CUgraphExec exec, CUgraph *ret_graph)
+{
+    CUgraph graph = graph_new(exec->context);
+    CUgraphNode *nodes = calloc(exec->n_nodes + 1, sizeof(CUgraphNode));
+    CUresult code = graph && nodes ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+
+    for (size_t i = 0; i < exec->n_nodes && code == CUDA_SUCCESS; i++) {
+        const struct exec_node *node = &exec->nodes[i];
+        struct action *action = node->enabled ? action_ref(node->action) : action_new(ACTION_EMPTY);
+
+        /* The joins around a child's nodes have no graph of their own here. */
+        nodes[i] = action ? graph_add(graph,
+                                      node->enabled && node->type != CU_GRAPH_NODE_TYPE_GRAPH
+                                          ? node->type
+                                          : CU_GRAPH_NODE_TYPE_EMPTY,
+                                      action, NULL)
+                          : NULL;
+        if (!nodes[i])
+            code = CUDA_ERROR_OUT_OF_MEMORY;
+        for (size_t k = 0; k < node->n_after && code == CUDA_SUCCESS; k++)
+            if (!node_set_add(&nodes[i]->after, nodes[node->after[k]]))
+                code = CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    free(nodes);
+    if (code == CUDA_SUCCESS)
+        *ret_graph = graph;
+    else
+        graph_free(graph);
+    return code;
+}
+
 /* --- launching --- */
+
+/* A kernel whose module was unloaded since, or whose context has ended, cannot be launched. */
+static CUresult check_kernels(const struct CUgraphExec_st *exec)
+{
+    for (size_t i = 0; i < exec->n_nodes; i++) {
+        const struct action *action = exec->nodes[i].action;
+
+        if (action->kind == ACTION_LAUNCH && !action->u.launch.module->context)
+            return CUDA_ERROR_INVALID_HANDLE;
+    }
+    return CUDA_SUCCESS;
+}
 
 /* A node that is disabled only joins. */
 static struct work *node_work(const struct exec_node *node, struct work_context *context)
@@ -400,7 +432,12 @@ static CUresult launch_locked(CUgraphExec exec, struct stream *stream, struct wo
 {
     struct work_context *context = &stream->context->work;
     struct work *begin = new_join(context), *end = new_join(context);
-    CUresult code = begin && end ? make_works(exec, context, begin, end, works) : CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult code = check_kernels(exec);
+
+    if (code == CUDA_SUCCESS)
+        code = graph_memory_launch(exec);
+    if (code == CUDA_SUCCESS)
+        code = begin && end ? make_works(exec, context, begin, end, works) : CUDA_ERROR_OUT_OF_MEMORY;
 
     if (code == CUDA_SUCCESS && (work_after(begin, exec->last) < 0 || work_submit(begin, stream->work) < 0))
         code = CUDA_ERROR_OUT_OF_MEMORY;

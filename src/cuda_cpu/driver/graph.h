@@ -33,6 +33,8 @@ struct CUgraphNode_st {
     struct node_set after; /* that it depends on */
     size_t index;          /* in the graph's order, while it is being instantiated */
     bool placed;           /* the same */
+    bool marked;           /* by a walk that is under way (capture.c) */
+    CUgraphNode twin;      /* in the clone that is being made */
 };
 
 struct CUgraph_st {
@@ -40,6 +42,9 @@ struct CUgraph_st {
     size_t n_nodes;
     CUcontext context; /* that its nodes run in */
     bool owned;        /* by a child node, not by the program */
+    bool capturing;    /* a capture adds to it: it must not end meanwhile; capture_lock */
+    bool
+        has_memory; /* nodes that allocate or free: it cannot be cloned, and one executable exists at a time */
 };
 
 struct exec_node {
@@ -57,6 +62,7 @@ struct CUgraphExec_st {
     struct exec_node *nodes; /* in an order that respects the dependencies; children are laid open */
     size_t n_nodes;
     unsigned long long flags;
+    bool has_memory; /* nodes that allocate or free */
     atomic_uint refs;
     struct work *last; /* a reference to the end of its latest launch: launches do not overlap */
     pthread_mutex_t lock;
@@ -76,6 +82,8 @@ CUresult graph_clone(CUgraph graph, CUgraph *ret_clone);
 /* CUDA_ERROR_INVALID_VALUE: the graph has a cycle. */
 CUresult graph_instantiate(CUgraph graph, unsigned long long flags, CUgraphExec *ret_exec);
 void exec_unref(CUgraphExec exec);
+/* The graph that it was made from, as far as it was not changed since: for a launch inside of a capture. */
+CUresult exec_to_graph(CUgraphExec exec, CUgraph *ret_graph);
 /* Launches it into the stream. */
 struct stream;
 CUresult exec_launch(CUgraphExec exec, struct stream *stream);

@@ -22,7 +22,7 @@ DRIVER_EXPORT CUresult cuGraphDestroy(CUgraph graph)
 
     if (code != CUDA_SUCCESS)
         return code;
-    if (!handle_is(graph, HANDLE_GRAPH) || graph->owned)
+    if (!handle_is(graph, HANDLE_GRAPH) || graph->owned || graph->capturing)
         return CUDA_ERROR_INVALID_VALUE;
     graph_free(graph);
     return CUDA_SUCCESS;
@@ -36,6 +36,8 @@ DRIVER_EXPORT CUresult cuGraphClone(CUgraph *ret_clone, CUgraph graph)
         return code;
     if (!ret_clone || !handle_is(graph, HANDLE_GRAPH))
         return CUDA_ERROR_INVALID_VALUE;
+    if (graph->has_memory)
+        return CUDA_ERROR_NOT_SUPPORTED;
     return graph_clone(graph, ret_clone);
 }
 
@@ -261,8 +263,10 @@ DRIVER_EXPORT CUresult cuGraphDestroyNode(CUgraphNode node)
 
     if (code != CUDA_SUCCESS)
         return code;
-    if (!handle_is(node, HANDLE_NODE))
+    if (!handle_is(node, HANDLE_NODE) || node->graph->capturing)
         return CUDA_ERROR_INVALID_VALUE;
+    if (node->graph->has_memory)
+        return CUDA_ERROR_NOT_SUPPORTED;
     node_destroy(node);
     return CUDA_SUCCESS;
 }

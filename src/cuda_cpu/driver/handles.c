@@ -6,6 +6,7 @@
 
 struct handle_entry {
     const void *handle; /* NULL: free; HANDLE_GONE: free, but the search goes on behind it */
+    const void *owner;
     enum handle_kind kind;
 };
 
@@ -41,13 +42,13 @@ static struct handle_entry *look_up(const void *handle)
     }
 }
 
-static void insert(const void *handle, enum handle_kind kind)
+static void insert(const void *handle, enum handle_kind kind, const void *owner)
 {
     size_t at = place_of(handle);
 
     while (handles.entries[at].handle)
         at = (at + 1) & (handles.room - 1);
-    handles.entries[at] = (struct handle_entry){handle, kind};
+    handles.entries[at] = (struct handle_entry){handle, owner, kind};
     handles.used++;
 }
 
@@ -72,19 +73,19 @@ static bool make_room(void)
     handles.used = 0;
     for (size_t i = 0; i < n; i++)
         if (old[i].handle && old[i].handle != HANDLE_GONE)
-            insert(old[i].handle, old[i].kind);
+            insert(old[i].handle, old[i].kind, old[i].owner);
     free(old);
     return true;
 }
 
-bool handle_put(const void *handle, enum handle_kind kind)
+bool handle_put(const void *handle, enum handle_kind kind, const void *owner)
 {
     bool done;
 
     pthread_mutex_lock(&handles.lock);
     done = make_room();
     if (done)
-        insert(handle, kind);
+        insert(handle, kind, owner);
     pthread_mutex_unlock(&handles.lock);
     return done;
 }
@@ -113,4 +114,21 @@ bool handle_remove(const void *handle, enum handle_kind kind)
         entry->handle = HANDLE_GONE;
     pthread_mutex_unlock(&handles.lock);
     return found;
+}
+
+void *handle_take(const void *owner, enum handle_kind kind)
+{
+    const void *found = NULL;
+
+    pthread_mutex_lock(&handles.lock);
+    for (size_t i = 0; i < handles.room && !found; i++) {
+        struct handle_entry *entry = &handles.entries[i];
+
+        if (entry->handle && entry->handle != HANDLE_GONE && entry->kind == kind && entry->owner == owner) {
+            found = entry->handle;
+            entry->handle = HANDLE_GONE;
+        }
+    }
+    pthread_mutex_unlock(&handles.lock);
+    return (void *)found;
 }

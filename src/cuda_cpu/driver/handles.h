@@ -27,10 +27,12 @@ enum handle_kind {
     HANDLE_USER_OBJECT,
 };
 
-/* False: no memory. */
-bool handle_put(const void *handle, enum handle_kind kind);
+/* owner: the context that it ends with, or NULL. False: no memory. */
+bool handle_put(const void *handle, enum handle_kind kind, const void *owner);
 bool handle_is(const void *handle, enum handle_kind kind);
 /* False: it was not one. Of several threads that remove the same handle one gets true. */
 bool handle_remove(const void *handle, enum handle_kind kind);
+/* Removes one handle of the kind that belongs to the owner. NULL: none is left. */
+void *handle_take(const void *owner, enum handle_kind kind);
 
 #endif

@@ -88,8 +88,10 @@ struct action *launch_action(const struct launch_request *request, struct functi
         return NULL;
     }
     launch = &action->u.launch;
-    *launch = (struct action_launch){
-        .function = function, .shared = request->shared, .cooperative = request->cooperative};
+    *launch = (struct action_launch){.function = function,
+                                     .module = module_ref(function->module),
+                                     .shared = request->shared,
+                                     .cooperative = request->cooperative};
     memcpy(launch->grid, request->grid, sizeof launch->grid);
     memcpy(launch->block, request->block, sizeof launch->block);
     launch->parameters = calloc(1, entry->parameter_bytes + 16);

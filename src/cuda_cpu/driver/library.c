@@ -164,7 +164,7 @@ DRIVER_EXPORT CUresult cuLibraryLoadData(CUlibrary *ret_library, const void *ima
         return CUDA_ERROR_OUT_OF_MEMORY;
     pthread_mutex_init(&library->lock, NULL);
     code = library_fill(library, image, module_log_of(jit, jit_values, n_jit));
-    if (code == CUDA_SUCCESS && (!enter(library) || !handle_put(library, HANDLE_LIBRARY)))
+    if (code == CUDA_SUCCESS && (!enter(library) || !handle_put(library, HANDLE_LIBRARY, NULL)))
         code = CUDA_ERROR_OUT_OF_MEMORY;
     if (code != CUDA_SUCCESS) {
         leave(library);
@@ -231,7 +231,7 @@ static CUkernel make_kernel(CUlibrary library, const char *name)
     kernel = grown ? calloc(1, sizeof *kernel) : NULL;
     if (grown)
         library->kernels = grown;
-    if (!kernel || !(kernel->name = strdup(name)) || !handle_put(kernel, HANDLE_KERNEL)) {
+    if (!kernel || !(kernel->name = strdup(name)) || !handle_put(kernel, HANDLE_KERNEL, NULL)) {
         if (kernel)
             free(kernel->name);
         free(kernel);

@@ -25,6 +25,25 @@ struct CUlinkState_st {
     char *result; /* owned; valid until the state is destroyed */
 };
 
+static void link_free(CUlinkState state)
+{
+    for (size_t i = 0; i < state->n; i++) {
+        free(state->parts[i].text);
+        free(state->parts[i].name);
+    }
+    free(state->parts);
+    free(state->result);
+    free(state);
+}
+
+void link_end_all(CUcontext context)
+{
+    CUlinkState state;
+
+    while ((state = handle_take(context, HANDLE_LINK)))
+        link_free(state);
+}
+
 DRIVER_EXPORT CUresult cuLinkCreate_v2(unsigned int n, CUjit_option *options, void **values,
                                        CUlinkState *ret_state)
 {
@@ -36,7 +55,7 @@ DRIVER_EXPORT CUresult cuLinkCreate_v2(unsigned int n, CUjit_option *options, vo
     if (!ret_state || (n && (!options || !values)))
         return CUDA_ERROR_INVALID_VALUE;
     state = calloc(1, sizeof *state);
-    if (!state || !handle_put(state, HANDLE_LINK)) {
+    if (!state || !handle_put(state, HANDLE_LINK, context_current())) {
         free(state);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
@@ -161,12 +180,6 @@ DRIVER_EXPORT CUresult cuLinkDestroy(CUlinkState state)
         return code;
     if (!handle_remove(state, HANDLE_LINK))
         return CUDA_ERROR_INVALID_HANDLE;
-    for (size_t i = 0; i < state->n; i++) {
-        free(state->parts[i].text);
-        free(state->parts[i].name);
-    }
-    free(state->parts);
-    free(state->result);
-    free(state);
+    link_free(state);
     return CUDA_SUCCESS;
 }

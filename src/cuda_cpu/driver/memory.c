@@ -71,7 +71,15 @@ static int insert(struct memory_block *block)
 /* Does it count as memory of the device, and does it come from the space? */
 static bool of_device(enum memory_kind kind)
 {
-    return kind == MEMORY_DEVICE || kind == MEMORY_ARRAY || kind == MEMORY_MANAGED;
+    return kind == MEMORY_DEVICE || kind == MEMORY_ARRAY || kind == MEMORY_MANAGED || kind == MEMORY_GRAPH;
+}
+
+/* Under the lock: the block that begins there; NULL: none. */
+static struct memory_block *starting(uint64_t address)
+{
+    size_t at = find_from(address);
+
+    return at < memory.n && memory.blocks[at].address == address ? &memory.blocks[at] : NULL;
 }
 
 static bool of_space(enum memory_kind kind)
@@ -125,12 +133,73 @@ int memory_remove(uint64_t address, unsigned kinds, struct memory_block *ret_blo
 
     pthread_mutex_lock(&memory.lock);
     at = find_from(address);
-    if (at < memory.n && memory.blocks[at].address == address && (kinds >> memory.blocks[at].kind & 1)) {
+    if (at < memory.n && memory.blocks[at].address == address && (kinds >> memory.blocks[at].kind & 1) &&
+        !memory.blocks[at].freeing) {
         take_out(at, ret_block);
         result = 0;
     }
     pthread_mutex_unlock(&memory.lock);
     return result;
+}
+
+int memory_remove_id(uint64_t address, uint64_t id, struct memory_block *ret_block)
+{
+    struct memory_block *block;
+    int result = MEMORY_UNKNOWN;
+
+    pthread_mutex_lock(&memory.lock);
+    block = starting(address);
+    if (block && block->id == id) {
+        take_out((size_t)(block - memory.blocks), ret_block);
+        result = 0;
+    }
+    pthread_mutex_unlock(&memory.lock);
+    return result;
+}
+
+int memory_begin_free(uint64_t address, struct memory_block *ret_block)
+{
+    struct memory_block *block;
+    int result = MEMORY_UNKNOWN;
+
+    pthread_mutex_lock(&memory.lock);
+    block = starting(address);
+    if (block && block->kind == MEMORY_DEVICE && !block->freeing) {
+        block->freeing = true;
+        *ret_block = *block;
+        result = 0;
+    }
+    pthread_mutex_unlock(&memory.lock);
+    return result;
+}
+
+bool memory_set_live(uint64_t address, bool live)
+{
+    struct memory_block *block;
+    bool changed;
+
+    pthread_mutex_lock(&memory.lock);
+    block = starting(address);
+    changed = block && block->kind == MEMORY_GRAPH && block->live != live;
+    if (changed)
+        block->live = live;
+    pthread_mutex_unlock(&memory.lock);
+    return changed;
+}
+
+void memory_end_graph(uint64_t address, uint64_t id)
+{
+    struct memory_block *block, gone;
+
+    pthread_mutex_lock(&memory.lock);
+    block = starting(address);
+    if (block && block->kind == MEMORY_GRAPH && block->id == id) {
+        if (block->live)
+            block->kind = MEMORY_DEVICE;
+        else
+            take_out((size_t)(block - memory.blocks), &gone);
+    }
+    pthread_mutex_unlock(&memory.lock);
 }
 
 void memory_remove_context(const void *context, unsigned kinds)

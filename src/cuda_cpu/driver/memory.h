@@ -21,6 +21,8 @@ enum memory_kind {
     MEMORY_HOST,       /* cuMemAllocHost, cuMemHostAlloc */
     MEMORY_REGISTERED, /* cuMemHostRegister */
     MEMORY_VARIABLE,   /* a module's variable: freed with the module */
+    MEMORY_MANAGED_VARIABLE,
+    MEMORY_GRAPH, /* of a node that allocates: there as long as the node, the program's while `live` */
 };
 
 struct memory_block {
@@ -31,6 +33,8 @@ struct memory_block {
     void *pool;          /* of a stream-ordered allocation, else NULL */
     unsigned flags;      /* of the call that made it */
     uint64_t id;         /* never used again */
+    bool freeing;        /* a stream frees it when it comes there: the program may not free it again */
+    bool live;           /* MEMORY_GRAPH: allocated by a launch and not freed yet */
 };
 
 enum { MEMORY_FULL = 1, MEMORY_UNKNOWN, MEMORY_OVERLAPS };
@@ -50,6 +54,19 @@ int memory_enter(struct memory_block *request);
  * copies what it was; what came from the space goes back to it. 0 or MEMORY_UNKNOWN.
  */
 int memory_remove(uint64_t address, unsigned kinds, struct memory_block *ret_block);
+/* The same for the block of this id only, whatever its kind. */
+int memory_remove_id(uint64_t address, uint64_t id, struct memory_block *ret_block);
+/*
+ * A free of memory that begins at the address takes effect later, in stream order: nothing else may free it from here on.
+ * MEMORY_UNKNOWN: no memory of the program's that may be freed so, or freed already.
+ */
+int memory_begin_free(uint64_t address, struct memory_block *ret_block);
+
+/* Memory of graphs: a launch allocates it (false: it is live already), or it is freed (false: it is not live). */
+bool memory_set_live(uint64_t address, bool live);
+/* The node is gone: live memory is the program's, other memory goes back. */
+void memory_end_graph(uint64_t address, uint64_t id);
+
 /* Removes everything of those kinds that belongs to the context. */
 void memory_remove_context(const void *context, unsigned kinds);
 

@@ -31,6 +31,17 @@ static CUresult allocate(enum memory_kind kind, size_t size, unsigned flags, uin
     return CUDA_SUCCESS;
 }
 
+/* Freeing waits for the work that may use the memory, as the documentation says of the implicit synchronisation. */
+static void wait_for_owner(const struct memory_block *block)
+{
+    CUcontext owner = (CUcontext)block->context;
+
+    if (context_is(owner))
+        (void)work_wait_context(&owner->work);
+    if (context_current() != owner)
+        (void)work_wait_context(&context_current()->work);
+}
+
 /* --- device memory --- */
 
 DRIVER_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *ret_address, size_t size)
@@ -84,7 +95,6 @@ DRIVER_EXPORT CUresult cuMemAllocManaged(CUdeviceptr *ret_address, size_t size, 
     return code;
 }
 
-/* Freeing waits for the work that may use the memory, as the documentation says of the implicit synchronisation. */
 DRIVER_EXPORT CUresult cuMemFree_v2(CUdeviceptr address)
 {
     CUresult code = enter_unsafe(__func__);
@@ -92,10 +102,14 @@ DRIVER_EXPORT CUresult cuMemFree_v2(CUdeviceptr address)
 
     if (code != CUDA_SUCCESS || !address)
         return code;
-    if (!memory_find(address, &block) || block.address != address ||
+    if (memory_set_live(address, false)) { /* a graph's: the node keeps it for its next launch */
+        (void)work_wait_context(&context_current()->work);
+        return CUDA_SUCCESS;
+    }
+    if (!memory_find(address, &block) || block.address != address || block.freeing ||
         (block.kind != MEMORY_DEVICE && block.kind != MEMORY_MANAGED))
         return CUDA_ERROR_INVALID_VALUE;
-    (void)work_wait_context(&((CUcontext)block.context)->work);
+    wait_for_owner(&block);
     if (memory_remove(address, 1u << MEMORY_DEVICE | 1u << MEMORY_MANAGED, &block) != 0)
         return CUDA_ERROR_INVALID_VALUE;
     pool_freed(&block);
@@ -166,7 +180,7 @@ DRIVER_EXPORT CUresult cuMemFreeHost(void *host)
     if (!memory_find((uintptr_t)host, &block) || block.address != (uintptr_t)host ||
         block.kind != MEMORY_HOST)
         return CUDA_ERROR_INVALID_VALUE;
-    (void)work_wait_context(&((CUcontext)block.context)->work);
+    wait_for_owner(&block);
     return memory_remove((uintptr_t)host, 1u << MEMORY_HOST, &block) == 0 ? CUDA_SUCCESS
                                                                           : CUDA_ERROR_INVALID_VALUE;
 }
@@ -202,7 +216,7 @@ DRIVER_EXPORT CUresult cuMemHostUnregister(void *host)
     if (!memory_find((uintptr_t)host, &block) || block.kind != MEMORY_REGISTERED ||
         block.address != (uintptr_t)host)
         return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-    (void)work_wait_context(&((CUcontext)block.context)->work);
+    wait_for_owner(&block);
     return memory_remove((uintptr_t)host, 1u << MEMORY_REGISTERED, &block) == 0
                ? CUDA_SUCCESS
                : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
@@ -246,7 +260,8 @@ static CUresult check_managed(CUdeviceptr address, size_t size)
 {
     struct memory_block block;
 
-    if (!size || !memory_find(address, &block) || block.kind != MEMORY_MANAGED ||
+    if (!size || !memory_find(address, &block) ||
+        (block.kind != MEMORY_MANAGED && block.kind != MEMORY_MANAGED_VARIABLE) ||
         address + size > block.address + block.size)
         return CUDA_ERROR_INVALID_VALUE;
     return CUDA_SUCCESS;

@@ -29,6 +29,14 @@ static void mipmap_free(CUmipmappedArray mipmap)
     free(mipmap);
 }
 
+void mipmap_end_all(CUcontext context)
+{
+    CUmipmappedArray mipmap;
+
+    while ((mipmap = handle_take(context, HANDLE_MIPMAP)))
+        mipmap_free(mipmap);
+}
+
 static size_t half(size_t extent)
 {
     return extent > 1 ? extent / 2 : extent;
@@ -58,7 +66,7 @@ DRIVER_EXPORT CUresult cuMipmappedArrayCreate(CUmipmappedArray *ret_mipmap,
         level.Depth =
             level.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP) ? level.Depth : half(level.Depth);
     }
-    if (code == CUDA_SUCCESS && !handle_put(mipmap, HANDLE_MIPMAP))
+    if (code == CUDA_SUCCESS && !handle_put(mipmap, HANDLE_MIPMAP, context_current()))
         code = CUDA_ERROR_OUT_OF_MEMORY;
     if (code == CUDA_SUCCESS)
         *ret_mipmap = mipmap;

@@ -49,20 +49,31 @@ CUresult status_code(enum cpu_status status)
 
 /* --- loading --- */
 
-static void module_free(CUmodule module)
+CUmodule module_ref(CUmodule module)
 {
-    if (!module)
-        return;
-    for (size_t i = 0; module->functions && i < image_entries(module->image); i++)
-        handle_remove(&module->functions[i], HANDLE_FUNCTION);
-    for (size_t i = 0; module->image && i < image_variables(module->image); i++) {
-        struct memory_block block;
+    atomic_fetch_add_explicit(&module->refs, 1, memory_order_relaxed);
+    return module;
+}
 
-        (void)memory_remove(image_variable_at(module->image, i)->address, 1u << MEMORY_VARIABLE, &block);
-    }
+void module_unref(CUmodule module)
+{
+    if (!module || atomic_fetch_sub(&module->refs, 1) != 1)
+        return;
     image_free(module->image);
     free(module->functions);
     free(module);
+}
+
+/* Its kernels and variables are no longer the program's. */
+static void forget_parts(CUmodule module)
+{
+    struct memory_block block;
+
+    for (size_t i = 0; module->functions && i < image_entries(module->image); i++)
+        handle_remove(&module->functions[i], HANDLE_FUNCTION);
+    for (size_t i = 0; module->image && i < image_variables(module->image); i++)
+        (void)memory_remove(image_variable_at(module->image, i)->address,
+                            1u << MEMORY_VARIABLE | 1u << MEMORY_MANAGED_VARIABLE, &block);
 }
 
 static bool make_functions(CUmodule module)
@@ -77,7 +88,7 @@ static bool make_functions(CUmodule module)
         function->entry = image_entry_at(module->image, i);
         function->most_dynamic = DRIVER_MOST_DYNAMIC - (int)function->entry->static_shared_bytes;
         function->carveout = -1;
-        if (!handle_put(function, HANDLE_FUNCTION))
+        if (!handle_put(function, HANDLE_FUNCTION, NULL))
             return false;
     }
     return module->functions != NULL;
@@ -90,11 +101,11 @@ static bool enter_variables(CUmodule module)
         const struct image_variable *variable = image_variable_at(module->image, i);
         struct memory_block block = {.address = variable->address,
                                      .size = variable->size,
-                                     .kind = MEMORY_VARIABLE,
+                                     .kind = variable->is_managed ? MEMORY_MANAGED_VARIABLE : MEMORY_VARIABLE,
                                      .device = module->context->work.device,
                                      .context = module->context};
 
-        if (variable->size && memory_enter(&block) < 0)
+        if (variable->size && memory_enter(&block) != 0)
             return false;
     }
     return true;
@@ -109,14 +120,16 @@ CUresult module_load_texts(CUcontext context, const struct image_text texts[], s
 
     if (!module)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    module->refs = 1;
     module->context = context;
     list_init(&module->link);
     code = status_code(image_load(memory_space(), texts, n, &options, &module->image));
-    if (code == CUDA_SUCCESS &&
-        (!make_functions(module) || !enter_variables(module) || !handle_put(module, HANDLE_MODULE)))
+    if (code == CUDA_SUCCESS && (!make_functions(module) || !enter_variables(module) ||
+                                 !handle_put(module, HANDLE_MODULE, module->context)))
         code = CUDA_ERROR_OUT_OF_MEMORY;
     if (code != CUDA_SUCCESS) {
-        module_free(module);
+        forget_parts(module);
+        module_unref(module);
         return code;
     }
     pthread_mutex_lock(&module_lock);
@@ -142,11 +155,15 @@ CUresult module_load(CUcontext context, const void *image, struct module_log log
 
 void module_unload(CUmodule module)
 {
-    (void)work_wait_context(&module->context->work);
+    CUcontext context = module->context;
+
+    (void)work_wait_context(&context->work);
+    forget_parts(module);
     pthread_mutex_lock(&module_lock);
     list_remove(&module->link);
     pthread_mutex_unlock(&module_lock);
-    module_free(module);
+    module->context = NULL;
+    module_unref(module);
 }
 
 /* One module of the context; NULL: none is left. */
@@ -199,13 +216,21 @@ static bool may_access(void *context, uint64_t address, uint64_t size, bool is_w
            !(is_write && block.kind == MEMORY_REGISTERED && (block.flags & CU_MEMHOSTREGISTER_READ_ONLY));
 }
 
+static void stop_worker(void *worker)
+{
+    worker_abort(worker);
+}
+
 /* Each engine thread has a worker of its own, made when it first launches. */
 static struct worker *thread_worker(void)
 {
     static _Thread_local struct worker *worker;
+    bool made = !worker;
 
     if (!worker && worker_new(memory_space(), &worker) < 0)
         worker = NULL;
+    if (made && worker)
+        work_on_stop(stop_worker, worker);
     return worker;
 }
 
@@ -214,7 +239,15 @@ CUresult function_run(const struct action_launch *asked, struct work_context *wo
     CUcontext context = asked->function->module->context;
     struct worker *worker = thread_worker();
     struct launch_fault fault;
-    struct launch launch = {
+    struct launch launch;
+    enum cpu_status status;
+
+    (void)work_context;
+    if (!worker)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!context) /* its module was unloaded between the graph's launch and here */
+        return CUDA_ERROR_INVALID_HANDLE;
+    launch = (struct launch){
         .image = asked->function->module->image,
         .entry = asked->function->entry,
         .grid = {asked->grid[0], asked->grid[1], asked->grid[2]},
@@ -226,11 +259,6 @@ CUresult function_run(const struct action_launch *asked, struct work_context *wo
         .heap_bytes = context->limits[CU_LIMIT_MALLOC_HEAP_SIZE],
         .calls = {.texture = find_texture, .surface = find_surface, .may_access = may_access},
     };
-    enum cpu_status status;
-
-    (void)work_context;
-    if (!worker)
-        return CUDA_ERROR_OUT_OF_MEMORY;
     status = worker_launch(worker, &launch, &fault);
     if (status != CPU_OK && getenv("BATON_CUDA_CPU_EXPLAIN"))
         fprintf(stderr, "baton-cuda-cpu: %s: %s\n", launch.entry->name, fault.text);

@@ -18,7 +18,8 @@ struct function {
 };
 
 struct CUmod_st {
-    CUcontext context;
+    atomic_uint refs;           /* the program's, and one of each launch and of each kernel node */
+    _Atomic(CUcontext) context; /* NULL: it was unloaded, or its context has ended */
     struct image *image;        /* owned */
     struct function *functions; /* owned: one per entry */
     struct list link;           /* all modules; module_lock */
@@ -42,8 +43,10 @@ CUresult module_load_texts(CUcontext context, const struct image_text texts[], s
                            struct module_log log, CUmodule *ret_module);
 /* From PTX, a fatbin or its wrapper. */
 CUresult module_load(CUcontext context, const void *image, struct module_log log, CUmodule *ret_module);
-/* Waits for the context's work. */
+/* Waits for the context's work. Graphs that have its kernels cannot be launched any more. */
 void module_unload(CUmodule module);
+CUmodule module_ref(CUmodule module);
+void module_unref(CUmodule module);
 /* Everything of a context that ends; its work is done. */
 void module_free_all(CUcontext context);
 

@@ -3,7 +3,8 @@
 
 #include "cuda_abi/driver_calls.h"
 #include "cuda_cpu/driver/copy.h"
-#include "cuda_cpu/driver/graph.h"
+#include "cuda_cpu/driver/event.h"
+#include "cuda_cpu/driver/graph_memory.h"
 #include "cuda_cpu/driver/handles.h"
 #include "cuda_cpu/driver/launch_action.h"
 #include "cuda_cpu/driver/memory.h"
@@ -50,15 +51,16 @@ struct action *node_copy_action(const CUDA_MEMCPY3D *about, CUresult *ret_code)
 struct action *node_set_action(const CUDA_MEMSET_NODE_PARAMS *about, CUresult *ret_code)
 {
     struct action *action;
-    uint64_t row;
+    uint64_t row, bytes;
 
     *ret_code = CUDA_ERROR_INVALID_VALUE;
     if (!about || !about->width || !about->height ||
         (about->elementSize != 1 && about->elementSize != 2 && about->elementSize != 4))
         return NULL;
-    row = about->width * about->elementSize;
-    if (about->dst % about->elementSize || (about->height > 1 && about->pitch < row) ||
-        !memory_covers(about->dst, about->pitch * (about->height - 1) + row))
+    if (__builtin_mul_overflow(about->width, about->elementSize, &row) || about->dst % about->elementSize ||
+        (about->height > 1 && about->pitch < row) ||
+        __builtin_mul_overflow(about->pitch, about->height - 1, &bytes) ||
+        __builtin_add_overflow(bytes, row, &bytes) || !memory_covers(about->dst, bytes))
         return NULL;
     action = action_new(ACTION_SET);
     *ret_code = action ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -92,7 +94,7 @@ struct action *node_event_action(enum action_kind kind, CUevent event, CUresult 
     action = action_new(kind);
     *ret_code = action ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     if (action)
-        action->u.event.event = event;
+        action->u.event.event = event_ref(event);
     return action;
 }
 
@@ -226,6 +228,42 @@ DRIVER_EXPORT CUresult cuGraphAddEventWaitNode(CUgraphNode *ret_node, CUgraph gr
     return add(&place, CU_GRAPH_NODE_TYPE_WAIT_EVENT, action, code);
 }
 
+DRIVER_EXPORT CUresult cuGraphAddMemAllocNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after,
+                                              size_t n, CUDA_MEM_ALLOC_NODE_PARAMS *about)
+{
+    const struct place place = {ret_node, graph, after, n};
+    CUresult code = check_place(__func__, &place);
+    struct action *action = NULL;
+
+    if (code == CUDA_SUCCESS &&
+        (!about || about->poolProps.location.type != 1 || about->poolProps.location.id < 0 ||
+         (unsigned)about->poolProps.location.id >= driver.n_devices))
+        code = CUDA_ERROR_INVALID_VALUE;
+    if (code == CUDA_SUCCESS && about->poolProps.handleTypes)
+        code = CUDA_ERROR_NOT_SUPPORTED;
+    if (code == CUDA_SUCCESS)
+        action = graph_memory_allocate(about->poolProps.location.id, about->bytesize, &code);
+    if (code == CUDA_SUCCESS)
+        about->dptr = action->u.memory.address;
+    code = add(&place, CU_GRAPH_NODE_TYPE_MEM_ALLOC, action, code);
+    if (code == CUDA_SUCCESS)
+        graph->has_memory = true;
+    return code;
+}
+
+DRIVER_EXPORT CUresult cuGraphAddMemFreeNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after,
+                                             size_t n, CUdeviceptr address)
+{
+    const struct place place = {ret_node, graph, after, n};
+    CUresult code = check_place(__func__, &place);
+    struct action *action = code == CUDA_SUCCESS ? graph_memory_free(address, &code) : NULL;
+
+    code = add(&place, CU_GRAPH_NODE_TYPE_MEM_FREE, action, code);
+    if (code == CUDA_SUCCESS)
+        graph->has_memory = true;
+    return code;
+}
+
 DRIVER_EXPORT CUresult cuGraphAddChildGraphNode(CUgraphNode *ret_node, CUgraph graph,
                                                 const CUgraphNode *after, size_t n, CUgraph child)
 {
@@ -235,6 +273,8 @@ DRIVER_EXPORT CUresult cuGraphAddChildGraphNode(CUgraphNode *ret_node, CUgraph g
 
     if (code == CUDA_SUCCESS && (!handle_is(child, HANDLE_GRAPH) || child == graph))
         code = CUDA_ERROR_INVALID_VALUE;
+    if (code == CUDA_SUCCESS && child->has_memory)
+        code = CUDA_ERROR_NOT_SUPPORTED;
     if (code == CUDA_SUCCESS)
         code = graph_clone(child, &clone);
     if (code == CUDA_SUCCESS)

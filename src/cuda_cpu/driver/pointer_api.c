@@ -19,7 +19,7 @@ static bool is_host(const struct memory_block *block)
 static CUresult answer(int attribute, CUdeviceptr pointer, const struct memory_block *block,
                        struct pointer_answer *ret_answer)
 {
-    bool managed = block->kind == MEMORY_MANAGED;
+    bool managed = block->kind == MEMORY_MANAGED || block->kind == MEMORY_MANAGED_VARIABLE;
 
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:

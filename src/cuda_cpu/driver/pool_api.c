@@ -7,6 +7,7 @@
 
 #include "cuda_abi/driver_calls.h"
 #include "cuda_cpu/driver/capture.h"
+#include "cuda_cpu/driver/graph_memory.h"
 #include "cuda_cpu/driver/handles.h"
 #include "cuda_cpu/driver/memory.h"
 
@@ -15,6 +16,8 @@ enum { ALIGNMENT = 512, N_ATTRIBUTES = CU_MEMPOOL_ATTR_USED_MEM_HIGH + 1 };
 struct CUmemPoolHandle_st {
     int device;
     bool is_default;
+    bool gone;                         /* the program has destroyed it: it ends with its last memory */
+    size_t live;                       /* allocations that are not freed */
     uint64_t attributes[N_ATTRIBUTES]; /* by number; counters and settings */
 };
 
@@ -43,7 +46,7 @@ static CUmemoryPool default_pool(int device, CUmemoryPool *ret_current)
         pool_init(pool, device);
         pool->is_default = true;
         pools.current[device] = pool;
-        pools.made[device] = handle_put(pool, HANDLE_POOL);
+        pools.made[device] = handle_put(pool, HANDLE_POOL, NULL);
     }
     if (ret_current)
         *ret_current = pools.current[device];
@@ -55,20 +58,25 @@ static CUmemoryPool default_pool(int device, CUmemoryPool *ret_current)
 static void count(CUmemoryPool pool, int64_t bytes)
 {
     uint64_t *of = pool->attributes;
+    bool over;
 
     pthread_mutex_lock(&pools.lock);
+    pool->live = bytes > 0 ? pool->live + 1 : pool->live - 1;
     of[CU_MEMPOOL_ATTR_USED_MEM_CURRENT] += (uint64_t)bytes;
     of[CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT] += (uint64_t)bytes;
     if (of[CU_MEMPOOL_ATTR_USED_MEM_CURRENT] > of[CU_MEMPOOL_ATTR_USED_MEM_HIGH])
         of[CU_MEMPOOL_ATTR_USED_MEM_HIGH] = of[CU_MEMPOOL_ATTR_USED_MEM_CURRENT];
     if (of[CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT] > of[CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH])
         of[CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH] = of[CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT];
+    over = pool->gone && !pool->live;
     pthread_mutex_unlock(&pools.lock);
+    if (over)
+        free(pool);
 }
 
 void pool_freed(const struct memory_block *block)
 {
-    if (block->pool && handle_is(block->pool, HANDLE_POOL))
+    if (block->pool)
         count(block->pool, -(int64_t)block->size);
 }
 
@@ -84,7 +92,7 @@ static CUresult allocate(CUmemoryPool pool, size_t size, CUstream handle, CUdevi
     if (!size || !ret_address)
         return CUDA_ERROR_INVALID_VALUE;
     if (stream->capture)
-        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+        return graph_memory_capture(stream, pool->device, size, ret_address);
     block.context = stream->context;
     if (memory_allocate(&block, ALIGNMENT) != 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -131,14 +139,19 @@ DRIVER_EXPORT CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle)
         code = stream_find_here(handle, &stream);
     if (code != CUDA_SUCCESS || !address)
         return code;
-    if (!memory_find(address, &block) || block.address != address || block.kind != MEMORY_DEVICE)
-        return CUDA_ERROR_INVALID_VALUE;
     if (stream->capture)
-        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+        return graph_memory_capture_free(stream, address);
+    if (memory_set_live(address, false)) /* a graph's: the node keeps it for its next launch */
+        return CUDA_SUCCESS;
     action = action_new(ACTION_FREE);
     if (!action)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    if (memory_begin_free(address, &block) != 0) {
+        action_unref(action);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
     action->u.free.address = address;
+    action->u.free.id = block.id;
     return stream_do(stream, action, false);
 }
 
@@ -158,7 +171,7 @@ DRIVER_EXPORT CUresult cuMemPoolCreate(CUmemoryPool *ret_pool, const CUmemPoolPr
     if (about->location.id < 0 || (unsigned)about->location.id >= driver.n_devices)
         return CUDA_ERROR_INVALID_DEVICE;
     pool = calloc(1, sizeof *pool);
-    if (!pool || !handle_put(pool, HANDLE_POOL)) {
+    if (!pool || !handle_put(pool, HANDLE_POOL, NULL)) {
         free(pool);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
@@ -170,6 +183,7 @@ DRIVER_EXPORT CUresult cuMemPoolCreate(CUmemoryPool *ret_pool, const CUmemPoolPr
 DRIVER_EXPORT CUresult cuMemPoolDestroy(CUmemoryPool pool)
 {
     CUresult code = api_enter(__func__, API_READY);
+    bool over;
     int device;
 
     if (code != CUDA_SUCCESS)
@@ -181,8 +195,11 @@ DRIVER_EXPORT CUresult cuMemPoolDestroy(CUmemoryPool pool)
     pthread_mutex_lock(&pools.lock);
     if (pools.current[device] == pool)
         pools.current[device] = &pools.defaults[device];
+    pool->gone = true;
+    over = !pool->live;
     pthread_mutex_unlock(&pools.lock);
-    free(pool);
+    if (over)
+        free(pool);
     return CUDA_SUCCESS;
 }
 

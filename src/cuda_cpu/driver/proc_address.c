@@ -53,7 +53,8 @@ DRIVER_EXPORT CUresult cuGetProcAddress_v2(const char *name, void **ret_address,
 
     if (code != CUDA_SUCCESS)
         return code;
-    if (!name || !ret_address || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
+    if (!name || !ret_address || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM ||
+        version > CUDA_ABI_VERSION)
         return CUDA_ERROR_INVALID_VALUE;
     if (flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
         row = newest(name, version, true, &known);

@@ -6,7 +6,7 @@
 static CUresult set(const char *name, const struct action_set *asked, CUstream handle, bool wait)
 {
     CUresult code = api_enter(name, API_CONTEXT);
-    uint64_t row = asked->width * asked->element;
+    uint64_t row, bytes;
     struct stream *stream;
     struct action *action;
 
@@ -14,10 +14,10 @@ static CUresult set(const char *name, const struct action_set *asked, CUstream h
         code = stream_find_here(handle, &stream);
     if (code != CUDA_SUCCESS || !asked->width || !asked->height)
         return code;
-    if (asked->address % asked->element ||
+    if (__builtin_mul_overflow(asked->width, asked->element, &row) || asked->address % asked->element ||
         (asked->height > 1 && (asked->pitch < row || asked->pitch % asked->element)) ||
-        row / asked->element != asked->width ||
-        !memory_covers(asked->address, asked->pitch * (asked->height - 1) + row))
+        __builtin_mul_overflow(asked->pitch, asked->height - 1, &bytes) ||
+        __builtin_add_overflow(bytes, row, &bytes) || !memory_covers(asked->address, bytes))
         return CUDA_ERROR_INVALID_VALUE;
     action = action_new(ACTION_SET);
     if (!action)

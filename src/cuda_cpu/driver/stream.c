@@ -26,7 +26,7 @@ struct stream *stream_new(CUcontext context, CUstream handle, unsigned flags, in
     stream->id = atomic_fetch_add(&last_id, 1) + 1;
     stream->thread = handle == CU_STREAM_PER_THREAD ? gettid() : 0;
     stream->work = work_stream_new(&context->work, flags, priority, handle == CU_STREAM_LEGACY);
-    if (!stream->work || (!handle && !handle_put(stream, HANDLE_STREAM))) {
+    if (!stream->work || (!handle && !handle_put(stream, HANDLE_STREAM, context))) {
         if (stream->work)
             work_stream_retire(stream->work);
         free(stream);
@@ -38,37 +38,44 @@ struct stream *stream_new(CUcontext context, CUstream handle, unsigned flags, in
     return stream;
 }
 
-void stream_free(struct stream *stream)
+/* With capture_lock held: it is in no list and no capture any more. */
+static void take_out(struct stream *stream)
+{
+    list_remove(&stream->link);
+    capture_abandon(stream);
+}
+
+static void end(struct stream *stream)
 {
     if (!stream)
         return;
-    pthread_mutex_lock(&capture_lock);
-    list_remove(&stream->link);
-    if (stream->capture) { /* it can never be joined: the capture is lost */
-        stream->capture->invalid = true;
-        if (stream->capture->origin == stream)
-            list_remove(&stream->capture->link);
-        atomic_fetch_sub(&stream->context->n_capturing, 1);
-        capture_unref(stream->capture);
-        node_set_done(stream->after);
-        free(stream->after);
-    }
-    pthread_mutex_unlock(&capture_lock);
     work_stream_retire(stream->work);
     free(stream);
 }
 
-/* A stream of the context; NULL: none is left. */
-static struct stream *any_of(CUcontext context)
+void stream_free(struct stream *stream)
+{
+    pthread_mutex_lock(&capture_lock);
+    take_out(stream);
+    pthread_mutex_unlock(&capture_lock);
+    end(stream);
+}
+
+/* Takes one stream out that is of the context, or of the thread (where it is not 0). NULL: none is left. */
+static struct stream *take_any(const struct CUctx_st *context, pid_t thread)
 {
     struct stream *found = NULL;
 
     pthread_mutex_lock(&capture_lock);
     list_for_each(at, &streams)
     {
-        if (list_entry(at, struct stream, link)->context == context)
-            found = list_entry(at, struct stream, link);
+        struct stream *stream = list_entry(at, struct stream, link);
+
+        if (thread ? stream->thread == thread : stream->context == context)
+            found = stream;
     }
+    if (found)
+        take_out(found);
     pthread_mutex_unlock(&capture_lock);
     return found;
 }
@@ -77,18 +84,46 @@ void stream_free_all(CUcontext context)
 {
     struct stream *stream;
 
-    while ((stream = any_of(context))) {
+    while ((stream = take_any(context, 0))) {
         handle_remove(stream, HANDLE_STREAM);
-        stream_free(stream);
+        end(stream);
     }
+}
+
+/* --- default streams of threads: they end with their thread --- */
+
+static struct {
+    pthread_once_t once;
+    pthread_key_t key;
+} thread_end = {.once = PTHREAD_ONCE_INIT};
+
+static void end_thread(void *unused)
+{
+    struct stream *stream;
+
+    (void)unused;
+    while ((stream = take_any(NULL, gettid())))
+        end(stream);
+}
+
+static void make_key(void)
+{
+    (void)pthread_key_create(&thread_end.key, end_thread);
 }
 
 /* The calling thread's default stream in the context, made when there is none. */
 static struct stream *thread_stream(CUcontext context)
 {
+    static _Thread_local struct {
+        unsigned long long id; /* of the context and of its present life */
+        struct stream *stream;
+    } latest;
     struct stream *found = NULL;
-    pid_t thread = gettid();
+    pid_t thread;
 
+    if (latest.id == context->life)
+        return latest.stream;
+    thread = gettid();
     pthread_mutex_lock(&capture_lock);
     list_for_each(at, &streams)
     {
@@ -98,7 +133,13 @@ static struct stream *thread_stream(CUcontext context)
             found = stream;
     }
     pthread_mutex_unlock(&capture_lock);
-    return found ? found : stream_new(context, CU_STREAM_PER_THREAD, 0, 0);
+    if (!found)
+        found = stream_new(context, CU_STREAM_PER_THREAD, 0, 0);
+    pthread_once(&thread_end.once, make_key);
+    (void)pthread_setspecific(thread_end.key, &thread_end); /* not NULL: the thread's end is told */
+    latest.id = found ? context->life : 0;
+    latest.stream = found;
+    return found;
 }
 
 CUresult stream_find(CUstream handle, struct stream **ret_stream)
@@ -141,7 +182,7 @@ static bool captured(struct stream *stream, struct action *action, bool wait, CU
         }
         return true;
     }
-    if (!capture_meets_legacy(stream))
+    if (!capture_spoil_legacy(stream))
         return false;
     action_unref(action);
     *ret_code = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;

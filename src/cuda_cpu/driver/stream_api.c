@@ -54,7 +54,7 @@ static CUresult find_to_look(const char *name, CUstream handle, struct stream **
     pthread_mutex_lock(&capture_lock);
     if ((*ret_stream)->capture)
         code = capture_spoil(*ret_stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    else if (capture_meets_legacy(*ret_stream))
+    else if (capture_spoil_legacy(*ret_stream))
         code = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     pthread_mutex_unlock(&capture_lock);
     return code;
@@ -90,7 +90,7 @@ DRIVER_EXPORT CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigne
         return code;
     if (!handle_is(event, HANDLE_EVENT))
         return CUDA_ERROR_INVALID_HANDLE;
-    return event_await(event, stream);
+    return event_await(event, stream, flags & CU_EVENT_WAIT_EXTERNAL);
 }
 
 DRIVER_EXPORT CUresult cuLaunchHostFunc(CUstream handle, CUhostFn run, void *user)

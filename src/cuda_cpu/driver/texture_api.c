@@ -34,6 +34,14 @@ const struct surface *surface_find(uint64_t handle)
     return handle_is(object, HANDLE_SURFACE) ? &object->surface : NULL;
 }
 
+void texture_end_all(CUcontext context)
+{
+    void *object;
+
+    while ((object = handle_take(context, HANDLE_TEXTURE)) || (object = handle_take(context, HANDLE_SURFACE)))
+        free(object);
+}
+
 /* Memory that the program laid out itself. */
 static CUresult describe_memory(const CUDA_RESOURCE_DESC *resource, struct texture_image *image)
 {
@@ -122,7 +130,7 @@ DRIVER_EXPORT CUresult cuTexObjectCreate(CUtexObject *ret_object, const CUDA_RES
     code = describe(resource, &object->texture);
     if (code == CUDA_SUCCESS)
         code = describe_reading(about, &object->texture);
-    if (code == CUDA_SUCCESS && !handle_put(object, HANDLE_TEXTURE))
+    if (code == CUDA_SUCCESS && !handle_put(object, HANDLE_TEXTURE, context_current()))
         code = CUDA_ERROR_OUT_OF_MEMORY;
     if (code != CUDA_SUCCESS) {
         free(object);
@@ -213,7 +221,7 @@ DRIVER_EXPORT CUresult cuSurfObjectCreate(CUsurfObject *ret_object, const CUDA_R
     if (!(array->about.Flags & CUDA_ARRAY3D_SURFACE_LDST))
         return CUDA_ERROR_INVALID_VALUE;
     object = calloc(1, sizeof *object);
-    if (!object || !handle_put(object, HANDLE_SURFACE)) {
+    if (!object || !handle_put(object, HANDLE_SURFACE, context_current())) {
         free(object);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }

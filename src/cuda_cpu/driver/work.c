@@ -6,7 +6,8 @@
 #include "base/clock.h"
 #include "cuda_cpu/driver/work_private.h"
 
-struct work_machine work_machine = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
+struct work_machine work_machine = {.lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP,
+                                    .ended = PTHREAD_COND_INITIALIZER};
 
 /* --- references --- */
 
@@ -200,7 +201,12 @@ void work_ready(struct work *work)
                                         : &work_machine.engines[work->context->device][work->engine];
     list_append(&queue->ready, &work->link);
     atomic_fetch_add(&queue->n_ready, 1);
-    work_wake(queue);
+    if (work_wake(queue))
+        return;
+    list_remove(&work->link);
+    atomic_fetch_sub(&queue->n_ready, 1);
+    atomic_store(&work->context->error, CUDA_ERROR_OPERATING_SYSTEM);
+    work_end(work, CUDA_ERROR_OPERATING_SYSTEM);
 }
 
 /* Under the lock: the stream no longer refers to an operation that is over. */

@@ -94,7 +94,7 @@ struct work {
 
 /* Starts nothing; threads are started when first needed. 0 or -errno. */
 int work_open(unsigned n_devices);
-/* Ends all threads after the operation that each is at; what is queued is dropped. At exit. */
+/* Ends all threads; the operation that each is at is ended early, what is queued is dropped. At exit. */
 void work_close(void);
 
 void work_context_init(struct work_context *context, int device);
@@ -132,6 +132,9 @@ CUresult work_wait_stream(struct work_stream *stream);
 CUresult work_wait_context(struct work_context *context);
 /* CUDA_SUCCESS: done; CUDA_ERROR_NOT_READY. */
 CUresult work_query_stream(struct work_stream *stream);
+
+/* From an engine's thread: what makes the operation that it runs end soon, when the process ends. */
+void work_on_stop(void (*stop)(void *data), void *data);
 
 /* Is the calling thread inside a host function or callback? Such code may not call the API. */
 bool work_in_callback(void);

@@ -21,6 +21,8 @@ struct work_queue {
     bool started, asleep;
     pthread_t thread;
     pthread_cond_t wake;
+    void (*stop)(void *data); /* work_on_stop() */
+    void *stop_data;
 };
 
 /* The one state of the machine; `lock` guards everything that is not atomic. */
@@ -41,8 +43,8 @@ void work_ready(struct work *work);
 /* Under the lock: the end; dependents become ready. Drops the machine's reference. */
 void work_end(struct work *work, CUresult status);
 
-/* work_thread.c. Under the lock: starts or wakes the thread of a queue that has got an operation. */
-void work_wake(struct work_queue *queue);
+/* work_thread.c. Under the lock: starts or wakes the thread of a queue that has got an operation. False: no thread can be started. */
+bool work_wake(struct work_queue *queue);
 /* Looks at a flag for some microseconds, before a thread sleeps for it. */
 bool work_spin(const _Atomic bool *flag);
 

@@ -10,10 +10,21 @@
 #define POLL_NS (20 * NSEC_PER_US)
 
 static _Thread_local bool in_callback;
+static _Thread_local struct work_queue *own_queue; /* of an engine's thread */
 
 bool work_in_callback(void)
 {
     return in_callback;
+}
+
+void work_on_stop(void (*stop)(void *data), void *data)
+{
+    pthread_mutex_lock(&work_machine.lock);
+    if (own_queue) {
+        own_queue->stop = stop;
+        own_queue->stop_data = data;
+    }
+    pthread_mutex_unlock(&work_machine.lock);
 }
 
 static void relax(void)
@@ -70,9 +81,11 @@ static struct work *next(struct work_queue *queue)
 static CUresult run_on_engine(struct work_queue *queue, struct work *work)
 {
     unsigned device = (unsigned)queue->device;
-    uint64_t ticket = arrival_enter(work_machine.arrival, device, queue->engine);
+    uint64_t ticket;
     CUresult status;
 
+    if (!arrival_enter(work_machine.arrival, device, queue->engine, &work_machine.stopping, &ticket))
+        return CUDA_ERROR_DEINITIALIZED;
     work->begin_at = clock_now();
     status = work->kind->run(work);
     work->end_at = clock_now();
@@ -86,6 +99,7 @@ static void *run_engine(void *argument)
     struct work *work;
     CUresult status;
 
+    own_queue = queue;
     pthread_mutex_lock(&work_machine.lock);
     while ((work = next(queue))) {
         status = (CUresult)atomic_load(&work->context->error);
@@ -183,12 +197,13 @@ static void start(struct work_queue *queue)
         pin(queue->thread, queue->device);
 }
 
-void work_wake(struct work_queue *queue)
+bool work_wake(struct work_queue *queue)
 {
     if (!queue->started)
         start(queue);
     else if (queue->asleep)
         pthread_cond_signal(&queue->wake);
+    return queue->started;
 }
 
 static void queue_init(struct work_queue *queue, int device, enum work_engine engine)
@@ -222,6 +237,8 @@ static void stop(struct work_queue *queue)
     started = queue->started && !pthread_equal(queue->thread, pthread_self());
     if (started)
         pthread_cond_signal(&queue->wake);
+    if (started && queue->stop)
+        queue->stop(queue->stop_data);
     pthread_mutex_unlock(&work_machine.lock);
     if (started)
         pthread_join(queue->thread, NULL);
