@@ -1,0 +1,285 @@
+/* C text to loaded code: the cache on disk, the compiler in a child process, and the dynamic loader. */
+#include "base/file.h"
+#include "cuda_cpu/image_private.h"
+#include "translate/cache.h"
+#include "translate/child.h"
+#include "translate/hash.h"
+#include "translate/record.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { LARGEST_OUTPUT = 1 << 20, MEMORY_KILOBYTES = 6 << 20, SECONDS = 300 };
+
+static const char common_flags[] =
+    "-std=gnu17 -w -fPIC -shared -fvisibility=hidden -fwrapv -fno-strict-aliasing -ffp-contract=off "
+    "-fno-math-errno "
+    "-fno-trapping-math -fno-stack-protector -fstack-clash-protection -fomit-frame-pointer";
+
+/* What this processor has beyond the least of its kind. */
+static const char *processor_flags(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+        return "-march=x86-64-v3";
+    return "-msse2";
+#else
+    return "";
+#endif
+}
+
+static const char *level_flag(const struct image_options *options)
+{
+    return options->is_quick ? "-O1" : "-O2";
+}
+
+static void make_key(const char *text, size_t size, const struct image_options *options,
+                     char ret_key[HASH_TEXT])
+{
+    struct hash hash;
+    uint8_t digest[HASH_BYTES];
+
+    hash_init(&hash);
+    hash_add(&hash, common_flags, sizeof common_flags);
+    hash_add(&hash, processor_flags(), strlen(processor_flags()) + 1);
+    hash_add(&hash, level_flag(options), strlen(level_flag(options)) + 1);
+    hash_add(&hash, text, size);
+    hash_end(&hash, digest);
+    hash_print(digest, ret_key);
+}
+
+static bool is_program(const char *path)
+{
+    return access(path, X_OK) == 0;
+}
+
+/* A path without quotes; the caller frees it. NULL: there is none. */
+static char *find_compiler(const struct image_options *options)
+{
+    static const char *const names[] = {"cc", "gcc", "clang"};
+    const char *named = options->compiler ? options->compiler : secure_getenv("BATON_CUDA_CPU_CC");
+    const char *path = secure_getenv("PATH");
+    char *found = NULL;
+
+    if (named && named[0])
+        return named[0] == '/' && !strchr(named, '\'') && is_program(named) ? strdup(named) : NULL;
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        for (const char *at = path ? path : "/usr/bin:/bin"; *at; at += strcspn(at, ":"), at += *at == ':') {
+            int n = (int)strcspn(at, ":");
+
+            if (at[0] != '/' || memchr(at, '\'', (size_t)n) ||
+                asprintf(&found, "%.*s/%s", n, at, names[i]) < 0)
+                continue;
+            if (is_program(found))
+                return found;
+            free(found);
+            found = NULL;
+        }
+    return NULL;
+}
+
+static int write_text(const char *path, const char *text, size_t size)
+{
+    FILE *file = fopen(path, "we");
+    size_t written = file ? fwrite(text, 1, size, file) : 0;
+
+    return !file ? -errno : fclose(file) == 0 && written == size ? 0 : -EIO;
+}
+
+/* Runs the compiler on folder/unit.c. Its words go to the log. */
+static enum cpu_status run_compiler(const char *compiler, const char *folder,
+                                    const struct image_options *options, char *log, size_t log_size)
+{
+    static const char done[] = "BATON-DONE\n";
+    uint8_t *answer = NULL;
+    size_t n = 0;
+    int status;
+    char *script;
+    int r;
+    bool is_done;
+
+    if (asprintf(
+            &script,
+            "cd '%s' || exit 1\nunset LD_PRELOAD LD_LIBRARY_PATH\nulimit -t %d\nulimit -v %d 2>/dev/null\n"
+            "'%s' %s %s %s -o unit.so unit.c -lm </dev/null 2>&1 && echo BATON-DONE\n",
+            folder, SECONDS, MEMORY_KILOBYTES, compiler, level_flag(options), common_flags,
+            processor_flags()) < 0)
+        return CPU_OUT_OF_MEMORY;
+    r = child_ask("/bin/sh", (const uint8_t *)script, strlen(script), SECONDS * NSEC_PER_SEC, LARGEST_OUTPUT,
+                  &answer, &n, &status);
+    free(script);
+    if (r < 0) {
+        (void)snprintf(log, log_size, "the C compiler %s: %s", compiler,
+                       r == -ETIMEDOUT ? "took too long" : strerror(-r));
+        return CPU_COMPILER_FAILED;
+    }
+    is_done = n >= sizeof done - 1 && memcmp(answer + n - (sizeof done - 1), done, sizeof done - 1) == 0;
+    if (!is_done)
+        (void)snprintf(log, log_size, "the C compiler %s failed: %.*s", compiler, n > 2000 ? 2000 : (int)n,
+                       (const char *)answer);
+    free(answer);
+    return is_done ? CPU_OK : CPU_COMPILER_FAILED;
+}
+
+static char *make_folder(void)
+{
+    const char *base = secure_getenv("TMPDIR");
+    char *folder;
+
+    if (!base || base[0] != '/' || strchr(base, '\''))
+        base = "/tmp";
+    if (asprintf(&folder, "%s/baton-cuda-XXXXXX", base) < 0)
+        return NULL;
+    if (!mkdtemp(folder)) {
+        free(folder);
+        return NULL;
+    }
+    return folder;
+}
+
+static void remove_folder(const char *folder)
+{
+    static const char *const names[] = {"unit.c", "unit.so"};
+    char path[512];
+
+    for (unsigned i = 0; i < 2; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        (void)unlink(path);
+    }
+    (void)rmdir(folder);
+}
+
+static enum cpu_status compile(const char *text, size_t size, const struct image_options *options,
+                               char **ret_code, size_t *ret_size, char *log, size_t log_size)
+{
+    char *compiler = find_compiler(options);
+    char *folder = compiler ? make_folder() : NULL;
+    enum cpu_status status = CPU_SYSTEM;
+    char path[512];
+
+    if (!compiler) {
+        (void)snprintf(log, log_size, "%s", cpu_status_text(CPU_NO_COMPILER));
+        return CPU_NO_COMPILER;
+    }
+    if (folder) {
+        (void)snprintf(path, sizeof path, "%s/unit.c", folder);
+        if (write_text(path, text, size) == 0)
+            status = run_compiler(compiler, folder, options, log, log_size);
+        (void)snprintf(path, sizeof path, "%s/unit.so", folder);
+        if (status == CPU_OK && file_read(path, RECORD_LARGEST / 2, ret_code, ret_size) < 0)
+            status = CPU_SYSTEM;
+        if (!secure_getenv("BATON_CUDA_CPU_KEEP"))
+            remove_folder(folder);
+    }
+    if (status == CPU_SYSTEM)
+        (void)snprintf(log, log_size, "no temporary file for the C compiler");
+    free(folder);
+    free(compiler);
+    return status;
+}
+
+/* The code of the entry, if there is one that is whole. */
+static bool read_cache(const char *folder, const char *key, char **ret_code, size_t *ret_size)
+{
+    uint8_t *bytes;
+    size_t n;
+    size_t position = 0;
+    struct record record;
+    bool found = false;
+
+    if (!folder || cache_read(folder, key, &bytes, &n) < 0)
+        return false;
+    if (record_check(bytes, n) == 0 && record_next(bytes, n, &position, &record) == 0 &&
+        memcmp(record.tag, "CODE", 4) == 0) {
+        *ret_code = malloc(record.length ? record.length : 1);
+        if (*ret_code) {
+            memcpy(*ret_code, record.bytes, record.length);
+            *ret_size = record.length;
+            found = true;
+        }
+    }
+    free(bytes);
+    return found;
+}
+
+static void write_cache(const char *folder, const char *key, const char *code, size_t size)
+{
+    struct record_writer writer;
+
+    record_begin(&writer);
+    record_add(&writer, "CODE", code, size);
+    if (folder && record_finish(&writer) == 0)
+        (void)cache_write(folder, key, writer.bytes, writer.length);
+    record_done(&writer);
+}
+
+/*
+ * A path of the descriptor that no load before had: the loader takes a library for the one that it knows by the same path. The bits of a counter
+ * become `//.` and `/.` in it.
+ */
+static void path_of(int fd, char ret_path[160])
+{
+    static atomic_uint counter;
+    unsigned number = atomic_fetch_add(&counter, 1);
+    size_t n = (size_t)snprintf(ret_path, 160, "/proc/self/fd");
+
+    for (unsigned i = 0; i < 32; i++, number >>= 1)
+        n += (size_t)snprintf(ret_path + n, 160 - n, number & 1 ? "//." : "/.");
+    (void)snprintf(ret_path + n, 160 - n, "/%d", fd);
+}
+
+/* From memory: what was checked is what is loaded. */
+static enum cpu_status load(const char *code, size_t size, struct image *image, char *log, size_t log_size)
+{
+    int fd = memfd_create("baton-device-code", MFD_CLOEXEC);
+    char path[160];
+    size_t done = 0;
+
+    while (fd >= 0 && done < size) {
+        ssize_t n = write(fd, code + done, size - done);
+
+        if (n <= 0 && errno != EINTR)
+            break;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    path_of(fd, path);
+    image->library = done == size && fd >= 0 ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (!image->library) {
+        const char *why = dlerror(); /* NOLINT(concurrency-mt-unsafe): glibc's is per thread */
+
+        (void)snprintf(log, log_size, "the code cannot be loaded: %s", why ? why : "no memory");
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    image->code = image->library ? dlsym(image->library, "baton_device_code") : NULL;
+    return image->code && image->code->abi == DEVICE_ABI ? CPU_OK : CPU_SYSTEM;
+}
+
+enum cpu_status image_compile(const char *text, size_t size, const struct image_options *options,
+                              struct image *image, char *log, size_t log_size)
+{
+    char *folder = options->no_cache ? NULL : cache_folder();
+    char key[HASH_TEXT];
+    char *code = NULL;
+    size_t code_size = 0;
+    enum cpu_status status = CPU_OK;
+
+    make_key(text, size, options, key);
+    image->was_cached = read_cache(folder, key, &code, &code_size);
+    if (!image->was_cached) {
+        status = compile(text, size, options, &code, &code_size, log, log_size);
+        if (status == CPU_OK)
+            write_cache(folder, key, code, code_size);
+    }
+    if (status == CPU_OK)
+        status = load(code, code_size, image, log, log_size);
+    free(code);
+    free(folder);
+    return status;
+}

@@ -1,0 +1,308 @@
+#include "cuda_cpu/driver/arrival.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define FILE_MAGIC   UINT32_C(0x42434355)
+#define FILE_VERSION 1u
+
+enum {
+    SLOTS = 256,      /* tickets that may wait at once; more wait without one */
+    SPINS = 2000,     /* looks before a waiting thread sleeps: some microseconds */
+    LOOK_MS = 20,     /* how often a sleeping thread looks for dead processes */
+    UNFILLED_MS = 200 /* a ticket whose slot stays empty for so long belongs to a dead process */
+};
+
+/* Written by the process that drew the ticket; ticket last, since it makes the rest valid. */
+struct arrival_slot {
+    _Atomic uint64_t ticket; /* + 1; 0: never used */
+    _Atomic uint64_t born;   /* start time of the process, in clock ticks since boot */
+    _Atomic uint32_t process;
+    _Atomic uint32_t signal; /* futex: changes when this ticket may be served */
+};
+
+struct arrival_engine {
+    _Atomic uint64_t next, serving;
+    struct arrival_slot slots[SLOTS];
+};
+
+struct arrival_page {
+    _Atomic uint32_t magic;
+    uint32_t version;
+    struct arrival_engine engines[ARRIVAL_DEVICES][ARRIVAL_ENGINES];
+};
+
+struct arrival_file {
+    struct arrival_page *page;
+    uint64_t born; /* of this process */
+    uint32_t process;
+};
+
+/* --- processes --- */
+
+/* Start time and state letter of a process; false: it is not there, or is a zombie. */
+static bool process_born(uint32_t process, uint64_t *ret_born)
+{
+    char path[48], text[512], state = 'Z', *at;
+    unsigned long long born = 0;
+    size_t n;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%u/stat", process);
+    file = fopen(path, "re");
+    if (!file)
+        return false;
+    n = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[n] = 0;
+    at = strrchr(text, ')'); /* the name may contain anything */
+    if (!at || sscanf(at + 1, " %c", &state) != 1)
+        return false;
+    at += 2;
+    for (int field = 3; field < 22 && at; field++) /* field 22 is the start time */
+        at = strchr(at + 1, ' ');
+    if (!at || sscanf(at, "%llu", &born) != 1)
+        return false;
+    *ret_born = born;
+    return state != 'Z' && state != 'X';
+}
+
+static bool is_dead(const struct arrival_slot *slot)
+{
+    uint64_t born;
+    uint32_t process = atomic_load(&slot->process);
+
+    if (process == 0)
+        return true;
+    if (kill((pid_t)process, 0) == 0 || errno != ESRCH)
+        return !process_born(process, &born) || born != atomic_load(&slot->born);
+    return true;
+}
+
+/* --- the file --- */
+
+static int name_file(char *ret_path, size_t room)
+{
+    const char *named = getenv("BATON_CUDA_CPU_ENGINES");
+    int n = named && *named ? snprintf(ret_path, room, "%s", named)
+                            : snprintf(ret_path, room, "/dev/shm/baton-cuda-cpu-%u", (unsigned)getuid());
+
+    return n > 0 && (size_t)n < room ? 0 : -ENAMETOOLONG;
+}
+
+/* Gives a new file its size. A file that another process is just making has the size already. */
+static int check_file(int fd)
+{
+    struct stat about;
+
+    if (fstat(fd, &about) < 0)
+        return -errno;
+    if (!S_ISREG(about.st_mode) ||
+        (about.st_uid != getuid() && about.st_uid != 0 && !getenv("BATON_CUDA_CPU_ENGINES")))
+        return -EPERM;
+    if (about.st_size == 0)
+        return ftruncate(fd, sizeof(struct arrival_page)) < 0 ? -errno : 0;
+    return about.st_size == sizeof(struct arrival_page) ? 0 : -EPROTO;
+}
+
+static int check_version(struct arrival_page *page)
+{
+    uint32_t fresh = 0;
+
+    /* A page of zeros is a valid state of every engine, so only the mark is written. */
+    if (atomic_compare_exchange_strong(&page->magic, &fresh, FILE_MAGIC + FILE_VERSION))
+        return 0;
+    return fresh == FILE_MAGIC + FILE_VERSION ? 0 : -EPROTO;
+}
+
+int arrival_open(struct arrival_file **ret_file)
+{
+    struct arrival_file *file = calloc(1, sizeof *file);
+    char path[256];
+    int fd = -1, result = file ? name_file(path, sizeof path) : -ENOMEM;
+
+    if (result == 0) {
+        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        result = fd < 0 ? -errno : check_file(fd);
+    }
+    if (result == 0) {
+        file->page = mmap(NULL, sizeof *file->page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        result = file->page == MAP_FAILED ? -errno : check_version(file->page);
+        file->process = (uint32_t)getpid();
+        if (result == 0 && !process_born(file->process, &file->born))
+            result = -ESRCH;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (result == 0)
+        *ret_file = file;
+    else
+        arrival_close(file);
+    return result;
+}
+
+void arrival_close(struct arrival_file *file)
+{
+    if (file && file->page && file->page != MAP_FAILED)
+        munmap(file->page, sizeof *file->page);
+    free(file);
+}
+
+/* --- the queue of one engine --- */
+
+static void wake(struct arrival_engine *engine, uint64_t ticket)
+{
+    struct arrival_slot *slot = &engine->slots[ticket % SLOTS];
+
+    atomic_fetch_add(&slot->signal, 1);
+    syscall(SYS_futex, &slot->signal, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+/* Was the ticket given up by a process that lives on? */
+static bool is_given_up(struct arrival_engine *engine, uint64_t ticket)
+{
+    const struct arrival_slot *slot = &engine->slots[ticket % SLOTS];
+
+    return atomic_load(&engine->next) > ticket && atomic_load(&slot->ticket) == ticket + 1 &&
+           atomic_load(&slot->process) == 0;
+}
+
+/* The ticket that is served is over, and with it those behind it that were given up. */
+static void pass_on(struct arrival_engine *engine, uint64_t ticket)
+{
+    uint64_t served = ticket;
+
+    while (atomic_compare_exchange_strong(&engine->serving, &served, ticket + 1)) {
+        served = ++ticket;
+        if (is_given_up(engine, ticket))
+            continue;
+        if (atomic_load(&engine->next) > ticket)
+            wake(engine, ticket);
+        return;
+    }
+}
+
+/* Nobody waits for it any more. Its turn may come at any moment of this. */
+static void give_up(struct arrival_engine *engine, uint64_t ticket)
+{
+    atomic_store(&engine->slots[ticket % SLOTS].process, 0);
+    if (atomic_load(&engine->serving) == ticket)
+        pass_on(engine, ticket);
+}
+
+/* Passes over the ticket that is served, if its process is dead or never came to fill its slot. */
+static void pass_over_dead(struct arrival_engine *engine, uint64_t *seen, baton_nsec *seen_at)
+{
+    uint64_t serving = atomic_load(&engine->serving);
+    const struct arrival_slot *slot = &engine->slots[serving % SLOTS];
+
+    if (serving != *seen) {
+        *seen = serving;
+        *seen_at = clock_now();
+    }
+    if (serving >= atomic_load(&engine->next))
+        return;
+    if (atomic_load(&slot->ticket) == serving + 1 ? is_dead(slot)
+                                                  : clock_now() - *seen_at > UNFILLED_MS * NSEC_PER_MS)
+        pass_on(engine, serving);
+}
+
+static uint64_t draw(struct arrival_file *file, struct arrival_engine *engine)
+{
+    uint64_t ticket = atomic_fetch_add(&engine->next, 1);
+    struct arrival_slot *slot = &engine->slots[ticket % SLOTS];
+
+    atomic_store(&slot->process, file->process);
+    atomic_store(&slot->born, file->born);
+    atomic_store(&slot->ticket, ticket + 1);
+    return ticket;
+}
+
+/* Sleeps until the ticket may have been served, LOOK_MS at most. */
+static void sleep_on(struct arrival_engine *engine, uint64_t ticket)
+{
+    struct arrival_slot *slot = &engine->slots[ticket % SLOTS];
+    const struct timespec limit = {.tv_nsec = LOOK_MS * NSEC_PER_MS};
+    uint32_t before = atomic_load(&slot->signal);
+
+    if (atomic_load(&engine->serving) < ticket)
+        syscall(SYS_futex, &slot->signal, FUTEX_WAIT, before, &limit, NULL, 0);
+}
+
+/* True: served, or `stop` was set. False: the ticket was passed over, because this process was stopped for too long. */
+static bool await(struct arrival_engine *engine, uint64_t ticket, const _Atomic bool *stop)
+{
+    uint64_t seen = UINT64_MAX, serving;
+    baton_nsec seen_at = 0;
+
+    for (unsigned looks = 0; (serving = atomic_load(&engine->serving)) < ticket; looks++) {
+        if (looks < SPINS)
+            continue;
+        if (atomic_load(stop))
+            return true;
+        sleep_on(engine, ticket);
+        pass_over_dead(engine, &seen, &seen_at);
+    }
+    return serving == ticket;
+}
+
+/* More processes wait than the page has slots for: a ticket would share a slot with a waiting one. */
+static bool await_slot(struct arrival_engine *engine, const _Atomic bool *stop)
+{
+    uint64_t seen = UINT64_MAX;
+    baton_nsec seen_at = 0;
+    const struct timespec moment = {.tv_nsec = NSEC_PER_MS};
+
+    while (atomic_load(&engine->next) - atomic_load(&engine->serving) >= SLOTS / 2) {
+        if (atomic_load(stop))
+            return false;
+        nanosleep(&moment, NULL);
+        pass_over_dead(engine, &seen, &seen_at);
+    }
+    return true;
+}
+
+bool arrival_enter(struct arrival_file *file, unsigned device, unsigned engine_kind, const _Atomic bool *stop,
+                   uint64_t *ret_ticket)
+{
+    struct arrival_engine *engine = &file->page->engines[device][engine_kind];
+    uint64_t ticket;
+
+    do {
+        if (!await_slot(engine, stop))
+            return false;
+        ticket = draw(file, engine);
+    } while (!await(engine, ticket, stop));
+    if (atomic_load(&engine->serving) < ticket) {
+        give_up(engine, ticket);
+        return false;
+    }
+    *ret_ticket = ticket;
+    return true;
+}
+
+void arrival_leave(struct arrival_file *file, unsigned device, unsigned engine_kind, uint64_t ticket)
+{
+    pass_on(&file->page->engines[device][engine_kind], ticket);
+}
+
+uint64_t arrival_waiting(const struct arrival_file *file, unsigned device, unsigned engine_kind)
+{
+    const struct arrival_engine *engine = &file->page->engines[device][engine_kind];
+    uint64_t serving = atomic_load(&engine->serving); /* first: it never passes `next` */
+
+    return atomic_load(&engine->next) - serving;
+}

@@ -1,0 +1,42 @@
+/*
+ * One engine of one device, used in order of arrival by every process of a user on this machine:
+ * what a GPU's own hardware queue does, and the reason why two programs without Baton wait for each
+ * other's kernels.
+ *
+ * The state of all engines is one file in shared memory. A process draws a ticket, waits until the
+ * ticket is served, runs one operation and passes the engine on. A process that dies with a ticket
+ * is found by the waiting processes and passed over; a process that is only stopped keeps its turn.
+ * Nothing is allocated after arrival_open, and no lock is held while a process waits.
+ *
+ * The file is private to the user: $BATON_CUDA_CPU_ENGINES names another one, for example to share
+ * the devices between users. A file that is not ours (other size, version or owner) is refused.
+ */
+#ifndef CUDA_CPU_DRIVER_ARRIVAL_H
+#define CUDA_CPU_DRIVER_ARRIVAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    ARRIVAL_DEVICES = 16, /* devices that the file has room for */
+    ARRIVAL_ENGINES = 3,  /* of a device: execution, copies in, copies out */
+};
+
+struct arrival_file; /* the mapped file */
+
+/* 0, or -errno: -EPROTO for a file of another version, -EPERM for one of another owner. */
+int arrival_open(struct arrival_file **ret_file);
+void arrival_close(struct arrival_file *file);
+
+/*
+ * Waits for its turn; *ret_ticket is what to leave with. Any thread, one ticket at a time each. False: `stop` was set
+ * while it waited, and it waits no longer; processes behind it go on without it.
+ */
+bool arrival_enter(struct arrival_file *file, unsigned device, unsigned engine, const _Atomic bool *stop,
+                   uint64_t *ret_ticket);
+void arrival_leave(struct arrival_file *file, unsigned device, unsigned engine, uint64_t ticket);
+
+/* Tickets that were drawn and are not over: of the process that is served and of those that wait. */
+uint64_t arrival_waiting(const struct arrival_file *file, unsigned device, unsigned engine);
+
+#endif

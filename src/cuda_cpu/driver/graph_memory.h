@@ -1,0 +1,23 @@
+/*
+ * Memory of graphs. A node that allocates has its memory, at one address, as long as it exists: the nodes behind it
+ * can be checked and run like any other. The memory is the program's between a launch of the graph and the free, which
+ * is a node of the same graph or a call of the program. Launching again before that is an error, as documented.
+ */
+#ifndef CUDA_CPU_DRIVER_GRAPH_MEMORY_H
+#define CUDA_CPU_DRIVER_GRAPH_MEMORY_H
+
+#include "cuda_cpu/driver/graph.h"
+#include "cuda_cpu/driver/stream.h"
+
+/* A stream-ordered allocation or free in a capturing stream. */
+CUresult graph_memory_capture(struct stream *stream, int device, size_t size, CUdeviceptr *ret_address);
+CUresult graph_memory_capture_free(struct stream *stream, CUdeviceptr address);
+
+/* Actions for nodes; NULL and a code on failure. */
+struct action *graph_memory_allocate(int device, size_t size, CUresult *ret_code);
+struct action *graph_memory_free(CUdeviceptr address, CUresult *ret_code);
+
+/* A launch of the executable graph: its allocations begin, or CUDA_ERROR_INVALID_VALUE: some are live already. */
+CUresult graph_memory_launch(CUgraphExec exec);
+
+#endif

@@ -1,0 +1,134 @@
+#include "cuda_cpu/driver/handles.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+struct handle_entry {
+    const void *handle; /* NULL: free; HANDLE_GONE: free, but the search goes on behind it */
+    const void *owner;
+    enum handle_kind kind;
+};
+
+#define HANDLE_GONE ((const void *)UINTPTR_MAX)
+
+/* Open addressing with a power of two of places, at most half of them used or gone. */
+static struct {
+    pthread_mutex_t lock;
+    struct handle_entry *entries;
+    size_t room, used;
+} handles = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Under the lock, as everything static here. */
+static size_t place_of(const void *handle)
+{
+    uint64_t mixed = (uint64_t)(uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15);
+
+    return (size_t)(mixed >> 20) & (handles.room - 1);
+}
+
+static struct handle_entry *look_up(const void *handle)
+{
+    struct handle_entry *entry;
+
+    if (!handles.room || !handle || handle == HANDLE_GONE)
+        return NULL;
+    for (size_t at = place_of(handle);; at = (at + 1) & (handles.room - 1)) {
+        entry = &handles.entries[at];
+        if (entry->handle == handle)
+            return entry;
+        if (!entry->handle)
+            return NULL;
+    }
+}
+
+static void insert(const void *handle, enum handle_kind kind, const void *owner)
+{
+    size_t at = place_of(handle);
+
+    while (handles.entries[at].handle)
+        at = (at + 1) & (handles.room - 1);
+    handles.entries[at] = (struct handle_entry){handle, owner, kind};
+    handles.used++;
+}
+
+static bool make_room(void)
+{
+    struct handle_entry *old = handles.entries;
+    size_t n = handles.room, live = 0;
+
+    if (2 * (handles.used + 1) <= handles.room)
+        return true;
+    for (size_t i = 0; i < n; i++)
+        live += old[i].handle && old[i].handle != HANDLE_GONE;
+    handles.room = 64;
+    while (handles.room < 4 * (live + 1))
+        handles.room *= 2;
+    handles.entries = calloc(handles.room, sizeof *handles.entries);
+    if (!handles.entries) {
+        handles.entries = old;
+        handles.room = n;
+        return false;
+    }
+    handles.used = 0;
+    for (size_t i = 0; i < n; i++)
+        if (old[i].handle && old[i].handle != HANDLE_GONE)
+            insert(old[i].handle, old[i].kind, old[i].owner);
+    free(old);
+    return true;
+}
+
+bool handle_put(const void *handle, enum handle_kind kind, const void *owner)
+{
+    bool done;
+
+    pthread_mutex_lock(&handles.lock);
+    done = make_room();
+    if (done)
+        insert(handle, kind, owner);
+    pthread_mutex_unlock(&handles.lock);
+    return done;
+}
+
+bool handle_is(const void *handle, enum handle_kind kind)
+{
+    const struct handle_entry *entry;
+    bool found;
+
+    pthread_mutex_lock(&handles.lock);
+    entry = look_up(handle);
+    found = entry && entry->kind == kind;
+    pthread_mutex_unlock(&handles.lock);
+    return found;
+}
+
+bool handle_remove(const void *handle, enum handle_kind kind)
+{
+    struct handle_entry *entry;
+    bool found;
+
+    pthread_mutex_lock(&handles.lock);
+    entry = look_up(handle);
+    found = entry && entry->kind == kind;
+    if (found)
+        entry->handle = HANDLE_GONE;
+    pthread_mutex_unlock(&handles.lock);
+    return found;
+}
+
+void *handle_take(const void *owner, enum handle_kind kind)
+{
+    const void *found = NULL;
+
+    pthread_mutex_lock(&handles.lock);
+    for (size_t i = 0; i < handles.room && !found; i++) {
+        struct handle_entry *entry = &handles.entries[i];
+
+        if (entry->handle && entry->handle != HANDLE_GONE && entry->kind == kind && entry->owner == owner) {
+            found = entry->handle;
+            entry->handle = HANDLE_GONE;
+        }
+    }
+    pthread_mutex_unlock(&handles.lock);
+    return (void *)found;
+}

@@ -1,0 +1,88 @@
+#include "cuda_cpu/driver/inject.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INJECT_MOST = 32 };
+
+struct inject_rule {
+    char name[64];
+    unsigned long at; /* 0: always */
+    int code;
+    unsigned long n;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_once_t once;
+    struct inject_rule rules[INJECT_MOST];
+    size_t n;
+} inject = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
+
+static bool read_rule(const char *text, size_t length, struct inject_rule *ret_rule)
+{
+    char line[128];
+    int used = 0;
+
+    if (length >= sizeof line)
+        return false;
+    memcpy(line, text, length);
+    line[length] = 0;
+    *ret_rule = (struct inject_rule){.n = 0};
+    return sscanf(line, "%63[A-Za-z0-9_]:%lu:%d%n", ret_rule->name, &ret_rule->at, &ret_rule->code, &used) ==
+               3 &&
+           (size_t)used == length;
+}
+
+int inject_read(const char *script)
+{
+    struct inject_rule rules[INJECT_MOST];
+    size_t n = 0, length;
+    int result = 0;
+
+    for (; script && *script && result == 0; script += length + (script[length] == ',')) {
+        length = strcspn(script, ",");
+        if (n == INJECT_MOST || !read_rule(script, length, &rules[n]))
+            result = -EINVAL;
+        else
+            n++;
+    }
+    if (result < 0)
+        return result;
+    pthread_mutex_lock(&inject.lock);
+    memcpy(inject.rules, rules, n * sizeof rules[0]);
+    inject.n = n;
+    pthread_mutex_unlock(&inject.lock);
+    return 0;
+}
+
+static void read_environment(void)
+{
+    const char *script = getenv("BATON_CUDA_CPU_FAIL");
+
+    if (inject_read(script) < 0)
+        fprintf(stderr, "baton-cuda-cpu: BATON_CUDA_CPU_FAIL: expected NAME:COUNT:CODE,..., found '%s'\n",
+                script);
+}
+
+int inject_call(const char *name)
+{
+    int code = 0;
+
+    pthread_once(&inject.once, read_environment);
+    if (inject.n == 0) /* set before the first call, or by a test between calls */
+        return 0;
+    pthread_mutex_lock(&inject.lock);
+    for (size_t i = 0; i < inject.n; i++) {
+        struct inject_rule *rule = &inject.rules[i];
+
+        if (strcmp(rule->name, name) == 0 && (++rule->n == rule->at || rule->at == 0))
+            code = rule->code;
+    }
+    pthread_mutex_unlock(&inject.lock);
+    return code;
+}

@@ -1,0 +1,35 @@
+/*
+ * Libraries: code that is loaded without a context. Each context that uses a kernel or variable of a
+ * library gets a module of its own, made when first needed and kept until the context or the library ends.
+ */
+#ifndef CUDA_CPU_DRIVER_LIBRARY_H
+#define CUDA_CPU_DRIVER_LIBRARY_H
+
+#include "cuda_cpu/driver/module.h"
+
+struct CUkern_st {
+    CUlibrary library;
+    char *name;       /* owned */
+    int most_dynamic; /* what cuKernelSetAttribute said, for modules that are made later; -1: nothing */
+};
+
+struct CUlib_st {
+    pthread_mutex_t lock; /* everything below */
+    char *text;           /* owned: PTX, or several texts packed (source.h) */
+    struct library_module {
+        CUcontext context;
+        CUmodule module;
+    } * modules; /* owned array */
+    size_t n_modules;
+    CUkernel *kernels; /* owned: those that the program has asked for */
+    size_t n_kernels;
+};
+
+/* The library's module in the context. */
+CUresult library_module(CUlibrary library, CUcontext context, CUmodule *ret_module);
+/* A context ends: its modules are no library's any more. */
+void library_forget_context(CUcontext context);
+/* The function that a kernel stands for in the context. */
+CUresult kernel_function(CUkernel kernel, CUcontext context, struct function **ret_function);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * Modules and their functions. A module is an image (cuda_cpu/image.h) in one context; a library is the
+ * text of one, from which each context that needs it gets a module of its own. A function belongs to its
+ * module; a kernel of a library stands for the function of the module in the current context.
+ */
+#ifndef CUDA_CPU_DRIVER_MODULE_H
+#define CUDA_CPU_DRIVER_MODULE_H
+
+#include "cuda_cpu/driver/action.h"
+#include "cuda_cpu/image.h"
+
+struct function {
+    CUmodule module;
+    const struct image_entry *entry; /* the image's */
+    int most_dynamic;                /* bytes of dynamic shared memory that a launch may ask for */
+    int carveout;
+    int cache_config;
+};
+
+struct CUmod_st {
+    atomic_uint refs;           /* the program's, and one of each launch and of each kernel node */
+    _Atomic(CUcontext) context; /* NULL: it was unloaded, or its context has ended */
+    struct image *image;        /* owned */
+    struct function *functions; /* owned: one per entry */
+    struct list link;           /* all modules; module_lock */
+    CUlibrary library;          /* that it was made for; NULL: the program's own */
+};
+
+/* How a load is to be done, and what it says. */
+struct module_log {
+    char *text; /* may be NULL */
+    size_t size;
+};
+
+/* The log that the options of a load name; nothing where they name none. */
+struct module_log module_log_of(const CUjit_option options[], void *const values[], unsigned n);
+
+/* The code of the API for a status of the device. */
+CUresult status_code(enum cpu_status status);
+
+/* Several texts that refer to each other. */
+CUresult module_load_texts(CUcontext context, const struct image_text texts[], size_t n,
+                           struct module_log log, CUmodule *ret_module);
+/* From PTX, a fatbin or its wrapper. */
+CUresult module_load(CUcontext context, const void *image, struct module_log log, CUmodule *ret_module);
+/* Waits for the context's work. Graphs that have its kernels cannot be launched any more. */
+void module_unload(CUmodule module);
+CUmodule module_ref(CUmodule module);
+void module_unref(CUmodule module);
+/* Everything of a context that ends; its work is done. */
+void module_free_all(CUcontext context);
+
+/* The function behind a handle of the program: a CUfunction, or a CUkernel in the current context. */
+CUresult function_find(CUfunction handle, struct function **ret_function);
+
+/* Executes a launch on the calling engine thread. */
+CUresult function_run(const struct action_launch *launch, struct work_context *context);
+
+#endif

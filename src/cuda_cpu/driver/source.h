@@ -1,0 +1,25 @@
+/*
+ * The PTX in what a program loads: text, a fatbin or its wrapper, or what cuLinkComplete has made of
+ * several texts (source_pack).
+ */
+#ifndef CUDA_CPU_DRIVER_SOURCE_H
+#define CUDA_CPU_DRIVER_SOURCE_H
+
+#include "cuda_abi/driver_abi.h"
+#include "cuda_cpu/image.h"
+
+enum { SOURCE_MOST_TEXTS = 256 };
+
+struct source {
+    struct image_text texts[SOURCE_MOST_TEXTS]; /* into the image, or into `owned` */
+    size_t n;
+    char *owned; /* text that was unpacked; NULL: none */
+};
+
+CUresult source_read(const void *image, struct source *ret_source);
+void source_done(struct source *source);
+
+/* All texts as one string that source_read takes apart again. NULL: no memory. The caller frees it. */
+char *source_pack(const struct image_text texts[], size_t n, size_t *ret_size);
+
+#endif

@@ -1,0 +1,228 @@
+#include "cuda_cpu/driver/stream.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cuda_cpu/driver/capture.h"
+#include "cuda_cpu/driver/handles.h"
+
+/* Under capture_lock: every stream of the process. */
+static struct list streams = {&streams, &streams};
+
+void stream_each(void (*each)(struct stream *stream, void *data), void *data)
+{
+    list_for_each_safe(at, next, &streams) each(list_entry(at, struct stream, link), data);
+}
+
+struct stream *stream_new(CUcontext context, CUstream handle, unsigned flags, int priority)
+{
+    static _Atomic unsigned long long last_id;
+    struct stream *stream = calloc(1, sizeof *stream);
+
+    if (!stream)
+        return NULL;
+    stream->context = context;
+    stream->handle = handle ? handle : (CUstream)stream;
+    stream->id = atomic_fetch_add(&last_id, 1) + 1;
+    stream->thread = handle == CU_STREAM_PER_THREAD ? gettid() : 0;
+    stream->work = work_stream_new(&context->work, flags, priority, handle == CU_STREAM_LEGACY);
+    if (!stream->work || (!handle && !handle_put(stream, HANDLE_STREAM, context))) {
+        if (stream->work)
+            work_stream_retire(stream->work);
+        free(stream);
+        return NULL;
+    }
+    pthread_mutex_lock(&capture_lock);
+    list_append(&streams, &stream->link);
+    pthread_mutex_unlock(&capture_lock);
+    return stream;
+}
+
+/* With capture_lock held: it is in no list and no capture any more. */
+static void take_out(struct stream *stream)
+{
+    list_remove(&stream->link);
+    capture_abandon(stream);
+}
+
+static void end(struct stream *stream)
+{
+    if (!stream)
+        return;
+    work_stream_retire(stream->work);
+    free(stream);
+}
+
+void stream_free(struct stream *stream)
+{
+    pthread_mutex_lock(&capture_lock);
+    take_out(stream);
+    pthread_mutex_unlock(&capture_lock);
+    end(stream);
+}
+
+/* Takes one stream out that is of the context, or of the thread (where it is not 0). NULL: none is left. */
+static struct stream *take_any(const struct CUctx_st *context, pid_t thread)
+{
+    struct stream *found = NULL;
+
+    pthread_mutex_lock(&capture_lock);
+    list_for_each(at, &streams)
+    {
+        struct stream *stream = list_entry(at, struct stream, link);
+
+        if (thread ? stream->thread == thread : stream->context == context)
+            found = stream;
+    }
+    if (found)
+        take_out(found);
+    pthread_mutex_unlock(&capture_lock);
+    return found;
+}
+
+void stream_free_all(CUcontext context)
+{
+    struct stream *stream;
+
+    while ((stream = take_any(context, 0))) {
+        handle_remove(stream, HANDLE_STREAM);
+        end(stream);
+    }
+}
+
+/* --- default streams of threads: they end with their thread --- */
+
+static struct {
+    pthread_once_t once;
+    pthread_key_t key;
+} thread_end = {.once = PTHREAD_ONCE_INIT};
+
+static void end_thread(void *unused)
+{
+    struct stream *stream;
+
+    (void)unused;
+    while ((stream = take_any(NULL, gettid())))
+        end(stream);
+}
+
+static void make_key(void)
+{
+    (void)pthread_key_create(&thread_end.key, end_thread);
+}
+
+/* The calling thread's default stream in the context, made when there is none. */
+static struct stream *thread_stream(CUcontext context)
+{
+    static _Thread_local struct {
+        unsigned long long id; /* of the context and of its present life */
+        struct stream *stream;
+    } latest;
+    struct stream *found = NULL;
+    pid_t thread;
+
+    if (latest.id == context->life)
+        return latest.stream;
+    thread = gettid();
+    pthread_mutex_lock(&capture_lock);
+    list_for_each(at, &streams)
+    {
+        struct stream *stream = list_entry(at, struct stream, link);
+
+        if (stream->context == context && stream->thread == thread)
+            found = stream;
+    }
+    pthread_mutex_unlock(&capture_lock);
+    if (!found)
+        found = stream_new(context, CU_STREAM_PER_THREAD, 0, 0);
+    pthread_once(&thread_end.once, make_key);
+    (void)pthread_setspecific(thread_end.key, &thread_end); /* not NULL: the thread's end is told */
+    latest.id = found ? context->life : 0;
+    latest.stream = found;
+    return found;
+}
+
+CUresult stream_find(CUstream handle, struct stream **ret_stream)
+{
+    CUcontext context = context_current();
+
+    if (!handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD) {
+        if (!context || !context_is(context))
+            return CUDA_ERROR_INVALID_CONTEXT;
+        *ret_stream = handle == CU_STREAM_PER_THREAD ? thread_stream(context) : context->legacy;
+        return *ret_stream ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    if (!handle_is(handle, HANDLE_STREAM))
+        return CUDA_ERROR_INVALID_HANDLE;
+    *ret_stream = (struct stream *)(void *)handle;
+    return CUDA_SUCCESS;
+}
+
+CUresult stream_find_here(CUstream handle, struct stream **ret_stream)
+{
+    struct stream *stream;
+    CUresult code = stream_find(handle, &stream);
+
+    if (code == CUDA_SUCCESS && stream->context != context_current())
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (code == CUDA_SUCCESS)
+        *ret_stream = stream;
+    return code;
+}
+
+/* With capture_lock held. True: the capture has taken the action, or refused it; *ret_code says which. */
+static bool captured(struct stream *stream, struct action *action, bool wait, CUresult *ret_code)
+{
+    if (stream->capture) {
+        if (wait || action->kind == ACTION_CALLBACK) {
+            action_unref(action);
+            *ret_code = capture_spoil(stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+        } else {
+            *ret_code = capture_add(stream, capture_type(action), action);
+        }
+        return true;
+    }
+    if (!capture_spoil_legacy(stream))
+        return false;
+    action_unref(action);
+    *ret_code = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    return true;
+}
+
+CUresult stream_do(struct stream *stream, struct action *action, bool wait)
+{
+    CUresult code = CUDA_SUCCESS;
+    struct work *work;
+    bool taken = false;
+
+    if (atomic_load_explicit(&stream->context->n_capturing, memory_order_acquire)) {
+        pthread_mutex_lock(&capture_lock);
+        taken = captured(stream, action, wait, &code);
+        pthread_mutex_unlock(&capture_lock);
+    }
+    if (taken)
+        return code;
+    work = action_work(action, &stream->context->work);
+    if (!work)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (work_submit(work, stream->work) < 0)
+        code = CUDA_ERROR_OUT_OF_MEMORY;
+    else if (wait)
+        code = work_wait(work);
+    work_unref(work);
+    return code;
+}
+
+static void spoil_of_context(struct stream *stream, void *context)
+{
+    if (stream->context == context && stream->capture)
+        stream->capture->invalid = true;
+}
+
+CUresult stream_spoil_captures(CUcontext context)
+{
+    pthread_mutex_lock(&capture_lock);
+    stream_each(spoil_of_context, context);
+    pthread_mutex_unlock(&capture_lock);
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}

@@ -1,0 +1,15 @@
+/*
+ * Names that libcuda.so.1 exports and this library does not implement: each answers
+ * CUDA_ERROR_NOT_SUPPORTED and says so once. A definition elsewhere takes the place of the weak one here.
+ */
+#include "cuda_cpu/driver/driver.h"
+
+#define NAME(symbol, base, since, form)                                                                      \
+    __attribute__((weak, visibility("default"))) CUresult unsupported_##symbol(void) __asm__(#symbol);       \
+    CUresult unsupported_##symbol(void)                                                                      \
+    {                                                                                                        \
+        static atomic_bool said;                                                                             \
+        return api_unsupported(#symbol, &said);                                                              \
+    }
+#include "cuda_abi/names.def"
+#undef NAME

@@ -1,0 +1,142 @@
+/*
+ * The asynchronous machine of this process: operations, streams and the threads that carry them out.
+ *
+ * An operation (struct work) is one entry of a stream: a launch, a copy, a set, a host function, an
+ * event's record. It runs when everything it waits for is done, on one engine:
+ *
+ *     submitted --(last wait is over)--> queued at its engine --> running --> done
+ *
+ * Each device has three engines with one thread each: execution, copies in, copies out. An engine runs
+ * one operation at a time to its end, in the order in which operations became ready, and in order of
+ * arrival among all processes (arrival.h). Host functions run on one thread of the process. What needs
+ * no engine (records, joins) is done at the moment it becomes ready.
+ *
+ * Streams are in order: an operation waits for the one before it in its stream. The legacy default
+ * stream of a context waits for every blocking stream of the context, and they wait for it.
+ *
+ * A fault of an operation breaks its context: the context's later operations end with the same error
+ * and do not run. Operations of other contexts are not affected.
+ *
+ * Ownership: a stream refers to its last operation, an operation to its stream; both are counted. All
+ * functions may be called from any thread unless they say otherwise. One lock guards the whole graph;
+ * no operation runs with it held.
+ */
+#ifndef CUDA_CPU_DRIVER_WORK_H
+#define CUDA_CPU_DRIVER_WORK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/list.h"
+#include "base/nsec.h"
+#include "cuda_abi/driver_abi.h"
+
+enum work_engine {
+    WORK_EXECUTION,
+    WORK_COPY_IN,
+    WORK_COPY_OUT,
+    WORK_ENGINES, /* of a device */
+    WORK_HOST = WORK_ENGINES,
+    WORK_POLL, /* a condition in memory that is looked at again and again */
+    WORK_NONE,
+};
+
+/* The part of a context that operations need; contexts embed it. */
+struct work_context {
+    int device;
+    _Atomic int error;   /* a CUresult; sticky once it is not CUDA_SUCCESS */
+    struct list streams; /* work_stream::link: every stream, the default ones included */
+    struct work_stream *legacy;
+    atomic_uint n_open; /* operations that are not done */
+};
+
+struct work_stream {
+    atomic_uint refs;
+    struct work_context *context;
+    struct list link; /* work_context::streams */
+    bool blocking;    /* ordered against the legacy default stream */
+    bool legacy;
+    bool retired; /* the program has destroyed it */
+    int priority;
+    unsigned flags;
+    struct work *last; /* a reference; NULL: nothing was ever submitted, or all of it is done */
+};
+
+struct work;
+
+/* What an operation does. The table outlives the operation. */
+struct work_kind {
+    const char *name; /* for errors: "launch" */
+    /* Does it, on the engine's thread, with no lock held. Any other answer than CUDA_SUCCESS breaks the context. */
+    CUresult (*run)(struct work *work);
+    /* WORK_POLL only: is the condition met? */
+    bool (*met)(struct work *work);
+    /* Gives back what `data` owns; called once, after run or instead of it. May be NULL. */
+    void (*drop)(struct work *work);
+};
+
+struct work {
+    atomic_uint refs;
+    const struct work_kind *kind;
+    enum work_engine engine;
+    struct work_context *context;
+    struct work_stream *stream; /* a reference; NULL: of no stream (a node of a launched graph) */
+    void *data;                 /* the kind's */
+
+    unsigned n_waits; /* not done yet, + 1 while it is being submitted */
+    struct work_edge *dependents;
+    struct list link; /* in the engine's queue */
+    _Atomic bool done;
+    CUresult status; /* valid once done */
+    baton_nsec begin_at, end_at;
+};
+
+/* Starts nothing; threads are started when first needed. 0 or -errno. */
+int work_open(unsigned n_devices);
+/* Ends all threads; the operation that each is at is ended early, what is queued is dropped. At exit. */
+void work_close(void);
+
+void work_context_init(struct work_context *context, int device);
+
+/* A stream with one reference. NULL: no memory. */
+struct work_stream *work_stream_new(struct work_context *context, unsigned flags, int priority, bool legacy);
+void work_stream_ref(struct work_stream *stream);
+void work_stream_unref(struct work_stream *stream);
+/* The program destroys it: it no longer takes part in the legacy stream's order once its work is done. */
+void work_stream_retire(struct work_stream *stream);
+
+/* A new operation with one reference and `data`, which the caller fills. NULL: no memory. */
+struct work *work_new(const struct work_kind *kind, enum work_engine engine, struct work_context *context,
+                      void *data);
+struct work *work_ref(struct work *work);
+void work_unref(struct work *work);
+
+/* Before submission: the operation waits for another one, too. 0 or -ENOMEM. NULL and done ones are no waits. */
+int work_after(struct work *work, struct work *other);
+
+/*
+ * Puts it at the end of the stream, behind what the stream's order asks for; stream NULL: of no stream.
+ * 0, or -ENOMEM: then nothing was submitted, and the caller drops its reference as always.
+ */
+int work_submit(struct work *work, struct work_stream *stream);
+
+/* The last operation of the stream that is not done, as a reference; NULL: none. */
+struct work *work_stream_tail(struct work_stream *stream);
+
+/* Waits for its end. */
+CUresult work_wait(struct work *work);
+bool work_is_done(const struct work *work);
+/* Everything that was submitted before the call: to the stream, to the context. The context's error, else success. */
+CUresult work_wait_stream(struct work_stream *stream);
+CUresult work_wait_context(struct work_context *context);
+/* CUDA_SUCCESS: done; CUDA_ERROR_NOT_READY. */
+CUresult work_query_stream(struct work_stream *stream);
+
+/* From an engine's thread: what makes the operation that it runs end soon, when the process ends. */
+void work_on_stop(void (*stop)(void *data), void *data);
+
+/* Is the calling thread inside a host function or callback? Such code may not call the API. */
+bool work_in_callback(void);
+
+#endif

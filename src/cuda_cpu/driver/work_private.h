@@ -1,0 +1,51 @@
+/* What work.c (the graph) and work_thread.c (the threads) share. */
+#ifndef CUDA_CPU_DRIVER_WORK_PRIVATE_H
+#define CUDA_CPU_DRIVER_WORK_PRIVATE_H
+
+#include <pthread.h>
+
+#include "cuda_cpu/driver/arrival.h"
+#include "cuda_cpu/driver/work.h"
+
+struct work_edge {
+    struct work_edge *next;
+    struct work *dependent; /* a reference */
+};
+
+/* One thread and the operations that are ready for it. */
+struct work_queue {
+    int device; /* -1: the host's */
+    enum work_engine engine;
+    struct list ready;
+    atomic_uint n_ready;
+    bool started, asleep;
+    pthread_t thread;
+    pthread_cond_t wake;
+    void (*stop)(void *data); /* work_on_stop() */
+    void *stop_data;
+};
+
+/* The one state of the machine; `lock` guards everything that is not atomic. */
+extern struct work_machine {
+    pthread_mutex_t lock;
+    pthread_cond_t ended; /* an operation is done, and a thread sleeps for one */
+    unsigned n_sleepers;
+    unsigned n_devices;
+    atomic_bool stopping;
+    struct work_edge *ended_edges; /* whose dependents have not been told yet */
+    bool telling;                  /* a call of work_end tells them */
+    struct arrival_file *arrival;
+    struct work_queue engines[ARRIVAL_DEVICES][WORK_ENGINES], host, poll;
+} work_machine;
+
+/* Under the lock: every wait is over. */
+void work_ready(struct work *work);
+/* Under the lock: the end; dependents become ready. Drops the machine's reference. */
+void work_end(struct work *work, CUresult status);
+
+/* work_thread.c. Under the lock: starts or wakes the thread of a queue that has got an operation. False: no thread can be started. */
+bool work_wake(struct work_queue *queue);
+/* Looks at a flag for some microseconds, before a thread sleeps for it. */
+bool work_spin(const _Atomic bool *flag);
+
+#endif

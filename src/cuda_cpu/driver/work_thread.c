@@ -1,0 +1,257 @@
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "cuda_cpu/driver/work_private.h"
+
+#define SPIN_NS (50 * NSEC_PER_US) /* a sleeping thread costs as much to wake as this */
+#define POLL_NS (20 * NSEC_PER_US)
+
+static _Thread_local bool in_callback;
+static _Thread_local struct work_queue *own_queue; /* of an engine's thread */
+
+bool work_in_callback(void)
+{
+    return in_callback;
+}
+
+void work_on_stop(void (*stop)(void *data), void *data)
+{
+    pthread_mutex_lock(&work_machine.lock);
+    if (own_queue) {
+        own_queue->stop = stop;
+        own_queue->stop_data = data;
+    }
+    pthread_mutex_unlock(&work_machine.lock);
+}
+
+static void relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+bool work_spin(const _Atomic bool *flag)
+{
+    baton_nsec begin_at = clock_now();
+
+    do {
+        for (int i = 0; i < 64; i++) {
+            if (atomic_load_explicit(flag, memory_order_acquire))
+                return true;
+            relax();
+        }
+    } while (clock_now() - begin_at < SPIN_NS);
+    return atomic_load_explicit(flag, memory_order_acquire);
+}
+
+/* Waits for an operation, awake for a moment, then asleep. Under the lock, which it unlocks meanwhile. */
+static struct work *next(struct work_queue *queue)
+{
+    struct work *work;
+    baton_nsec begin_at = clock_now();
+
+    while (list_empty(&queue->ready) && !atomic_load(&work_machine.stopping)) {
+        if (clock_now() - begin_at < SPIN_NS) {
+            pthread_mutex_unlock(&work_machine.lock);
+            for (int i = 0; i < 64 && !atomic_load_explicit(&queue->n_ready, memory_order_acquire); i++)
+                relax();
+            pthread_mutex_lock(&work_machine.lock);
+            continue;
+        }
+        queue->asleep = true;
+        pthread_cond_wait(&queue->wake, &work_machine.lock);
+        queue->asleep = false;
+        begin_at = clock_now();
+    }
+    if (atomic_load(&work_machine.stopping))
+        return NULL;
+    work = list_entry(queue->ready.next, struct work, link);
+    list_remove(&work->link);
+    atomic_fetch_sub(&queue->n_ready, 1);
+    return work;
+}
+
+/* Runs it in its turn among all processes. With no lock held. */
+static CUresult run_on_engine(struct work_queue *queue, struct work *work)
+{
+    unsigned device = (unsigned)queue->device;
+    uint64_t ticket;
+    CUresult status;
+
+    if (!arrival_enter(work_machine.arrival, device, queue->engine, &work_machine.stopping, &ticket))
+        return CUDA_ERROR_DEINITIALIZED;
+    work->begin_at = clock_now();
+    status = work->kind->run(work);
+    work->end_at = clock_now();
+    arrival_leave(work_machine.arrival, device, queue->engine, ticket);
+    return status;
+}
+
+static void *run_engine(void *argument)
+{
+    struct work_queue *queue = argument;
+    struct work *work;
+    CUresult status;
+
+    own_queue = queue;
+    pthread_mutex_lock(&work_machine.lock);
+    while ((work = next(queue))) {
+        status = (CUresult)atomic_load(&work->context->error);
+        pthread_mutex_unlock(&work_machine.lock);
+        if (status == CUDA_SUCCESS)
+            status = run_on_engine(queue, work);
+        if (status != CUDA_SUCCESS)
+            atomic_store(&work->context->error, (int)status);
+        pthread_mutex_lock(&work_machine.lock);
+        work_end(work, status);
+    }
+    pthread_mutex_unlock(&work_machine.lock);
+    return NULL;
+}
+
+static void *run_host(void *argument)
+{
+    struct work_queue *queue = argument;
+    struct work *work;
+    CUresult status;
+
+    in_callback = true;
+    pthread_mutex_lock(&work_machine.lock);
+    while ((work = next(queue))) {
+        pthread_mutex_unlock(&work_machine.lock);
+        status = work->kind->run(work);
+        pthread_mutex_lock(&work_machine.lock);
+        work_end(work, status);
+    }
+    pthread_mutex_unlock(&work_machine.lock);
+    return NULL;
+}
+
+/* Looks at every condition in turn. */
+static void *run_poll(void *argument)
+{
+    struct work_queue *queue = argument;
+    const struct timespec moment = {.tv_nsec = POLL_NS};
+    struct work *work;
+    CUresult error;
+
+    pthread_mutex_lock(&work_machine.lock);
+    while ((work = next(queue))) {
+        error = (CUresult)atomic_load(&work->context->error);
+        if (error != CUDA_SUCCESS || work->kind->met(work)) {
+            work_end(work, error);
+            continue;
+        }
+        list_append(&queue->ready, &work->link);
+        atomic_fetch_add(&queue->n_ready, 1);
+        pthread_mutex_unlock(&work_machine.lock);
+        nanosleep(&moment, NULL);
+        pthread_mutex_lock(&work_machine.lock);
+    }
+    pthread_mutex_unlock(&work_machine.lock);
+    return NULL;
+}
+
+/* Device n works on the n-th core that this process may use. */
+static void pin(pthread_t thread, int device)
+{
+    cpu_set_t mine, one;
+    int wanted, n;
+
+    if (device < 0 || sched_getaffinity(0, sizeof mine, &mine) < 0 || (n = CPU_COUNT(&mine)) == 0)
+        return;
+    wanted = device % n;
+    for (int core = 0; core < CPU_SETSIZE; core++) {
+        if (!CPU_ISSET(core, &mine) || wanted-- > 0)
+            continue;
+        CPU_ZERO(&one);
+        CPU_SET(core, &one);
+        pthread_setaffinity_np(thread, sizeof one, &one);
+        return;
+    }
+}
+
+static void start(struct work_queue *queue)
+{
+    sigset_t all, old;
+
+    sigfillset(&all);
+    sigdelset(&all, SIGSEGV); /* faults of kernels */
+    sigdelset(&all, SIGBUS);
+    sigdelset(&all, SIGFPE);
+    sigdelset(&all, SIGILL);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    queue->started = pthread_create(&queue->thread, NULL,
+                                    queue == &work_machine.host   ? run_host
+                                    : queue == &work_machine.poll ? run_poll
+                                                                  : run_engine,
+                                    queue) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (queue->started && queue->engine == WORK_EXECUTION)
+        pin(queue->thread, queue->device);
+}
+
+bool work_wake(struct work_queue *queue)
+{
+    if (!queue->started)
+        start(queue);
+    else if (queue->asleep)
+        pthread_cond_signal(&queue->wake);
+    return queue->started;
+}
+
+static void queue_init(struct work_queue *queue, int device, enum work_engine engine)
+{
+    queue->device = device;
+    queue->engine = engine;
+    list_init(&queue->ready);
+    pthread_cond_init(&queue->wake, NULL);
+}
+
+int work_open(unsigned n_devices)
+{
+    int result = arrival_open(&work_machine.arrival);
+
+    if (result < 0)
+        return result;
+    work_machine.n_devices = n_devices;
+    for (unsigned device = 0; device < n_devices; device++)
+        for (int engine = 0; engine < WORK_ENGINES; engine++)
+            queue_init(&work_machine.engines[device][engine], (int)device, (enum work_engine)engine);
+    queue_init(&work_machine.host, -1, WORK_HOST);
+    queue_init(&work_machine.poll, -1, WORK_POLL);
+    return 0;
+}
+
+static void stop(struct work_queue *queue)
+{
+    bool started;
+
+    pthread_mutex_lock(&work_machine.lock);
+    started = queue->started && !pthread_equal(queue->thread, pthread_self());
+    if (started)
+        pthread_cond_signal(&queue->wake);
+    if (started && queue->stop)
+        queue->stop(queue->stop_data);
+    pthread_mutex_unlock(&work_machine.lock);
+    if (started)
+        pthread_join(queue->thread, NULL);
+}
+
+void work_close(void)
+{
+    atomic_store(&work_machine.stopping, true);
+    for (unsigned device = 0; device < work_machine.n_devices; device++)
+        for (int engine = 0; engine < WORK_ENGINES; engine++)
+            stop(&work_machine.engines[device][engine]);
+    stop(&work_machine.poll);
+    /* The host's thread may be in the program's code, which may wait for ever: it is left alone. */
+    arrival_close(work_machine.arrival);
+    work_machine.arrival = NULL;
+}

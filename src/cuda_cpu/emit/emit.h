@@ -1,0 +1,73 @@
+/*
+ * PTX to C. The text of a unit uses the functions of src/cuda_cpu/device, which stand before it, and names of its own making only: no name of the PTX
+ * text gets into it.
+ *
+ *   f3    routine 3 of the unit        v12   a variable of a routine: local memory or a parameter of a call
+ *   p12   a parameter of a function    r7_2  register 2 of the range that has id 7
+ *   L9    the label at statement 9     G P   the image's variables, an entry's parameters
+ */
+#ifndef CUDA_CPU_EMIT_H
+#define CUDA_CPU_EMIT_H
+
+#include "cuda_cpu/unit.h"
+
+#include <stdio.h>
+
+/* Writes the whole unit behind the device texts. 0 or -ENOMEM; errors of `out` are the caller's to see. */
+int emit_unit(const struct unit *unit, FILE *out);
+
+/* What follows is shared by the files of this folder. */
+
+/* How generated code keeps a register. */
+enum emit_storage { EMIT_U8, EMIT_U16, EMIT_U32, EMIT_U64, EMIT_F32, EMIT_F64, EMIT_W128 };
+
+/* Bits in ptx_register::used beyond the reader's: what the definitions of a register are. */
+enum { EMIT_REAL = 4, EMIT_OTHER = 8, EMIT_RAW_REAL = 16 };
+
+struct emitter {
+    FILE *out;
+    const struct unit *unit;
+    const struct unit_routine *routine; /* whose body is written */
+    const struct ptx_module *module;
+    const struct ptx_statement *statement;
+    size_t index;     /* of the statement */
+    unsigned closing; /* parentheses to close at the end of an assignment */
+};
+
+const char *emit_c_type(enum ptx_type type);
+enum emit_storage emit_storage_of(const struct ptx_register *reg, uint32_t index);
+/* May the register hold a result that is no number with a pattern of the processor's own? */
+bool emit_is_loose(const struct ptx_register *reg, uint32_t index);
+void emit_register(struct emitter *e, const struct ptx_operand *operand);
+
+/* A source as an expression of the type; exact: its bits will be seen. */
+void emit_source(struct emitter *e, const struct ptx_operand *operand, enum ptx_type type, bool exact);
+/* `destination =` and what converts a value of the type to it; emit_end() closes and ends the statement. */
+void emit_begin(struct emitter *e, const struct ptx_operand *destination, enum ptx_type type,
+                bool is_arithmetic);
+void emit_end(struct emitter *e);
+/* The address of a variable as a 64-bit expression in its own space. */
+void emit_variable(struct emitter *e, const struct ptx_variable *variable, uint64_t offset);
+/* A pointer to so many bytes of checked memory. */
+void emit_pointer(struct emitter *e, const struct ptx_operand *address, enum ptx_space space, unsigned bytes);
+bool emit_has(const struct emitter *e, const char *modifier);
+unsigned emit_line(const struct emitter *e);
+
+void emit_value(struct emitter *e);
+void emit_compare(struct emitter *e);
+void emit_move(struct emitter *e);
+void emit_memory(struct emitter *e);
+void emit_atomic(struct emitter *e);
+void emit_space(struct emitter *e);
+void emit_flow(struct emitter *e);
+void emit_call(struct emitter *e);
+void emit_barrier(struct emitter *e);
+void emit_warp(struct emitter *e);
+void emit_mbarrier(struct emitter *e);
+void emit_texture(struct emitter *e);
+void emit_surface(struct emitter *e);
+
+/* Before a body is written: what the definitions of each register are. */
+void emit_study_registers(const struct unit_routine *routine);
+
+#endif

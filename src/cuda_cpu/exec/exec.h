@@ -1,0 +1,175 @@
+/*
+ * The inside of a worker, shared by the files of this folder. Everything here belongs to the thread that runs the launch.
+ *
+ * Device threads that may wait run as fibres. A fibre is in one of these states:
+ *
+ *   NEW ----> RUNNING ----> DONE
+ *              |    ^
+ *              v    |
+ *      BARRIER, COLLECTIVE, ACTIVE, YIELDED
+ *
+ * It leaves BARRIER and COLLECTIVE when the last thread that it waits for arrives, ACTIVE when no other lane of its warp can run, and YIELDED when
+ * its turn comes. A thread that never waits hands its stack to the next one.
+ */
+#ifndef CUDA_CPU_EXEC_H
+#define CUDA_CPU_EXEC_H
+
+#include "cuda_cpu/device/abi.h"
+#include "cuda_cpu/launch.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+enum fibre_state {
+    FIBRE_NEW,
+    FIBRE_RUNNING,
+    FIBRE_BARRIER,
+    FIBRE_COLLECTIVE,
+    FIBRE_ACTIVE,
+    FIBRE_YIELDED,
+    FIBRE_DONE
+};
+
+struct fibre {
+    struct device_thread t; /* first: generated code has a pointer to it */
+    void *stack_pointer;    /* while it does not run */
+    int32_t stack;          /* index in the worker's; -1: none */
+    enum fibre_state state;
+    struct fibre *next; /* in the ready queue, or at its barrier */
+    struct device_collective *collective;
+    uint32_t result; /* of a barrier */
+    struct exec_block *block;
+};
+
+enum { EXEC_BARRIERS = 16, EXEC_MOST_WARPS = LAUNCH_MOST_THREADS / LAUNCH_WARP };
+
+struct exec_barrier {
+    uint32_t arrived, expected;      /* expected 0: all threads of the block */
+    uint32_t warps;                  /* that have arrived with a thread */
+    uint32_t lanes[EXEC_MOST_WARPS]; /* which, in each of them */
+    uint32_t trues;                  /* predicates */
+    struct fibre *waiting;           /* list */
+};
+
+/* Lanes that have arrived at a warp operation with the same mask. */
+struct exec_group {
+    uint32_t mask, operation, arrived;
+};
+
+struct exec_warp {
+    uint32_t live; /* lanes that have not ended */
+    uint32_t n_groups, n_active;
+    struct exec_group groups[LAUNCH_WARP];
+};
+
+struct exec_block {
+    struct fibre *fibres; /* its first thread */
+    uint32_t threads, live;
+    unsigned char *shared;
+    struct exec_barrier barriers[EXEC_BARRIERS];
+    struct exec_warp warps[EXEC_MOST_WARPS];
+};
+
+struct exec_stack {
+    uint64_t low, high;
+    int32_t next_free;
+};
+
+struct exec_queue {
+    struct fibre *first, *last;
+};
+
+struct worker {
+    struct space *space;
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards is_running against worker_abort() */
+    bool is_running;
+    atomic_bool is_aborted;
+    atomic_uint sent, received; /* signals of worker_abort() */
+    /* Stacks, all of one size; made anew when a launch needs larger ones. */
+    struct exec_stack *stacks;
+    size_t n_stacks, stacks_room;
+    uint64_t *chunks; /* blocks of the space that hold them */
+    size_t n_chunks;
+    uint64_t stack_bytes;
+    int32_t free_stack;
+    /* Memory of a launch, kept for the next. */
+    uint64_t shared, shared_room; /* shared memory of all resident blocks */
+    uint64_t parameters, parameters_room;
+    uint64_t workspace;
+    struct fibre *fibres;
+    size_t fibres_room;
+    struct exec_block *blocks;
+    size_t blocks_room;
+    void *signal_stack;
+    /* The launch. */
+    const struct launch *launch;
+    const struct device_entry *entry;
+    struct fibre *current;
+    struct exec_queue ready;
+    uint32_t n_threads, next_new; /* of this batch */
+    uint32_t n_done;
+    void *host;                       /* stack pointer of the launching thread */
+    volatile sig_atomic_t in_library; /* a fault now is no fault of the kernel */
+    enum cpu_status status;
+    struct launch_fault fault;
+    uint64_t heap_used;
+    struct device_thread plain; /* the thread of a kernel that never waits */
+};
+
+extern const struct device_calls exec_calls;
+
+/* schedule.c */
+void exec_run_fibres(struct worker *worker); /* to the end, or to a fault */
+void exec_wait(struct worker *worker, struct fibre *fibre, enum fibre_state state);
+void exec_ready(struct worker *worker, struct fibre *fibre);
+void exec_finish_thread(struct worker *worker, struct fibre *fibre);
+uint32_t exec_barrier(struct device_thread *t, uint32_t kind, uint32_t id, uint32_t count,
+                      uint32_t predicate);
+void exec_yield(struct device_thread *t);
+void exec_exit(struct device_thread *t) __attribute__((noreturn));
+
+/* warp.c */
+void exec_collective(struct device_thread *t, struct device_collective *c);
+/* After a lane has ended or begun to wait: operations that are now complete. */
+void exec_settle_warp(struct worker *worker, struct exec_block *block, uint32_t warp);
+void exec_settle_active(struct worker *worker, struct exec_block *block, uint32_t warp);
+
+/* stacks.c */
+int exec_take_stack(struct worker *worker); /* index, or -1 */
+void exec_give_stack(struct worker *worker, int32_t stack);
+int exec_size_stacks(struct worker *worker, uint64_t bytes);
+void exec_free_stacks(struct worker *worker);
+
+/* fault.c */
+void exec_guard(struct worker *worker);   /* the launch's faults are the launch's from here... */
+void exec_unguard(struct worker *worker); /* ...to here */
+/* Ends the launch with this status from within a kernel. */
+void exec_fail(struct device_thread *t, enum cpu_status status, uint64_t address, uint32_t line,
+               const char *format, ...) __attribute__((noreturn, format(printf, 5, 6)));
+void exec_enter_library(struct device_thread *t);
+void exec_leave_library(struct device_thread *t);
+
+/* print.c, texture.c, heap.c */
+uint32_t exec_print(struct device_thread *t, uint64_t format, uint64_t arguments);
+void exec_assertion(struct device_thread *t, uint64_t message, uint64_t file, uint32_t line,
+                    uint64_t function) __attribute__((noreturn));
+void exec_texture(struct device_thread *t, struct device_texture_call *call);
+void exec_surface(struct device_thread *t, struct device_surface_call *call);
+uint32_t exec_query(struct device_thread *t, uint64_t object, uint32_t what, uint32_t is_surface,
+                    uint32_t line);
+
+static inline struct worker *exec_worker(struct device_thread *t)
+{
+    return t->worker;
+}
+
+/* Generated code runs on stacks that sanitizers know nothing of. */
+#if defined(__SANITIZE_THREAD__)
+#define EXEC_PLAIN __attribute__((no_sanitize_thread))
+#else
+#define EXEC_PLAIN
+#endif
+
+#endif

@@ -1,0 +1,198 @@
+#include "cuda_cpu/space.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, LARGEST_ALIGNMENT = 2 << 20 };
+
+/* One allocation: pages [first, first + pages) of the space; the page behind them is free of use. */
+struct piece {
+    uint64_t begin, end; /* addresses of whole pages, the unmapped one behind included */
+    struct space_block block;
+};
+
+struct space {
+    uint64_t base, size;
+    pthread_mutex_t lock; /* guards what follows */
+    struct piece *pieces; /* by address */
+    size_t n, room;
+    size_t hint; /* where to look for room first: behind the last allocation */
+};
+
+int space_new(uint64_t bytes, struct space **ret_space)
+{
+    struct space *space = calloc(1, sizeof *space);
+    void *range;
+
+    if (!space)
+        return -ENOMEM;
+    space->size = UINT64_C(1) << 30;
+    while (space->size < bytes && space->size < UINT64_C(1) << 46)
+        space->size *= 2;
+    range = mmap(NULL, space->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range == MAP_FAILED) {
+        free(space);
+        return -ENOMEM;
+    }
+    (void)madvise(range, space->size, MADV_DONTDUMP);
+    space->base = (uint64_t)(uintptr_t)range;
+    (void)pthread_mutex_init(&space->lock, NULL);
+    *ret_space = space;
+    return 0;
+}
+
+void space_free(struct space *space)
+{
+    if (!space)
+        return;
+    (void)munmap((void *)(uintptr_t)space->base, space->size);
+    (void)pthread_mutex_destroy(&space->lock);
+    free(space->pieces);
+    free(space);
+}
+
+uint64_t space_base(const struct space *space)
+{
+    return space->base;
+}
+
+uint64_t space_size(const struct space *space)
+{
+    return space->size;
+}
+
+static uint64_t round_up(uint64_t x, uint64_t to)
+{
+    return (x + to - 1) / to * to;
+}
+
+/* Index of the first piece that ends behind the address. */
+static size_t find_index(const struct space *space, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = space->n;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (space->pieces[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The gap before piece i (or before the end of the space): does it have room? */
+static bool fits(const struct space *space, size_t i, uint64_t length, uint64_t alignment,
+                 uint64_t *ret_begin)
+{
+    uint64_t from = i ? space->pieces[i - 1].end : space->base + PAGE;
+    uint64_t until = i < space->n ? space->pieces[i].begin : space->base + space->size;
+    uint64_t begin = round_up(from, alignment > PAGE ? alignment : PAGE);
+
+    *ret_begin = begin;
+    return begin < until && until - begin >= length;
+}
+
+static bool find_room(const struct space *space, uint64_t length, uint64_t alignment, size_t *ret_index,
+                      uint64_t *ret_begin)
+{
+    size_t start = space->hint <= space->n ? space->hint : space->n;
+
+    for (size_t k = 0; k <= space->n; k++) {
+        size_t i = (start + k) % (space->n + 1);
+
+        if (fits(space, i, length, alignment, ret_begin)) {
+            *ret_index = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int insert(struct space *space, size_t index, const struct piece *piece)
+{
+    if (space->n == space->room) {
+        size_t room = space->room ? 2 * space->room : 64;
+        struct piece *more = realloc(space->pieces, room * sizeof *more);
+
+        if (!more)
+            return -ENOMEM;
+        space->pieces = more;
+        space->room = room;
+    }
+    memmove(space->pieces + index + 1, space->pieces + index, (space->n - index) * sizeof *space->pieces);
+    space->pieces[index] = *piece;
+    space->n++;
+    space->hint = index + 1;
+    return 0;
+}
+
+int space_allocate(struct space *space, uint64_t size, uint64_t alignment, void *owner, uint64_t *ret_address)
+{
+    uint64_t bytes = round_up(size, PAGE);
+    struct piece piece = {.block = {.size = size, .owner = owner}};
+    size_t index;
+    int r = -ENOMEM;
+
+    if (size == 0 || alignment == 0 || alignment > LARGEST_ALIGNMENT || (alignment & (alignment - 1)))
+        return -EINVAL;
+    if (size > space->size)
+        return -ENOMEM;
+    (void)pthread_mutex_lock(&space->lock);
+    if (find_room(space, bytes + PAGE, alignment, &index, &piece.begin)) {
+        piece.end = piece.begin + bytes + PAGE;
+        /* The block ends as near to the unmapped page as it can. */
+        piece.block.address = (piece.begin + bytes - size) / alignment * alignment;
+        r = mprotect((void *)(uintptr_t)piece.begin, bytes, PROT_READ | PROT_WRITE) < 0
+                ? -ENOMEM
+                : insert(space, index, &piece);
+    }
+    (void)pthread_mutex_unlock(&space->lock);
+    if (!r)
+        *ret_address = piece.block.address;
+    return r;
+}
+
+int space_release(struct space *space, uint64_t address)
+{
+    int r = -ENOENT;
+    size_t i;
+
+    (void)pthread_mutex_lock(&space->lock);
+    i = find_index(space, address);
+    if (i < space->n && space->pieces[i].block.address == address) {
+        const struct piece *piece = &space->pieces[i];
+
+        /* Mapped anew: the memory goes back, and the next owner finds zeros. */
+        (void)mmap((void *)(uintptr_t)piece->begin, piece->end - piece->begin, PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+        memmove(space->pieces + i, space->pieces + i + 1, (space->n - i - 1) * sizeof *space->pieces);
+        space->n--;
+        space->hint = i;
+        r = 0;
+    }
+    (void)pthread_mutex_unlock(&space->lock);
+    return r;
+}
+
+bool space_find(struct space *space, uint64_t address, struct space_block *ret_block)
+{
+    bool found = false;
+    size_t i;
+
+    (void)pthread_mutex_lock(&space->lock);
+    i = find_index(space, address);
+    if (i < space->n && address >= space->pieces[i].block.address &&
+        address - space->pieces[i].block.address < space->pieces[i].block.size) {
+        *ret_block = space->pieces[i].block;
+        found = true;
+    }
+    (void)pthread_mutex_unlock(&space->lock);
+    return found;
+}

@@ -1,0 +1,43 @@
+/*
+ * The address space of the software device. Device pointers are host addresses within one reserved range of this process: global and
+ * constant memory, managed and pinned memory, stacks of device threads and shared memory all lie in it. What is not
+ * allocated is not mapped, so a stray access faults; generated code checks that each address lies in the range, so a host pointer
+ * is refused as on a GPU. One space serves all devices of the process (peers reach each other's memory).
+ *
+ * Every allocation has whole pages and an unmapped page behind it. The caller's block ends as near to that page as its
+ * alignment allows, so that an overrun faults early. Functions are thread-safe. Memory is zeroed and committed on first touch.
+ */
+#ifndef CUDA_CPU_SPACE_H
+#define CUDA_CPU_SPACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct space;
+
+struct space_block {
+    uint64_t address; /* as handed out */
+    uint64_t size;    /* as asked for */
+    void *owner;      /* the caller's word for it */
+};
+
+/* Reserves the range; `bytes` is rounded up to a power of two, at least 1 GiB. 0, -ENOMEM. */
+int space_new(uint64_t bytes, struct space **ret_space);
+void space_free(struct space *space); /* NULL is fine; every block is gone */
+
+/* The range: an address a is in the space when a - space_base() < space_size(). */
+uint64_t space_base(const struct space *space);
+uint64_t space_size(const struct space *space);
+
+/* alignment: a power of two up to 2 MiB. -ENOMEM when there is no room, -EINVAL for size 0. */
+int space_allocate(struct space *space, uint64_t size, uint64_t alignment, void *owner,
+                   uint64_t *ret_address);
+
+/* The block must begin at this address: -ENOENT otherwise. Later accesses to it fault. */
+int space_release(struct space *space, uint64_t address);
+
+/* The block that contains the address: true and *ret_block. */
+bool space_find(struct space *space, uint64_t address, struct space_block *ret_block);
+
+#endif

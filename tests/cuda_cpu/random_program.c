@@ -1,0 +1,537 @@
+#include "random_program.h"
+
+#include <string.h>
+
+enum { N_OPERATIONS = 20, N_COMPARISONS = 4 };
+
+static unsigned below(struct random_state *random, unsigned n)
+{
+    return (unsigned)random_below(random, n);
+}
+
+static int make_list(struct program *program, struct random_state *random, unsigned depth, bool together,
+                     unsigned length);
+
+/* One statement; `together`: all threads of the block come here. */
+static int make_node(struct program *program, struct random_state *random, unsigned depth, bool together)
+{
+    static const enum program_kind apart[] = {
+        PROGRAM_ASSIGN, PROGRAM_ASSIGN,        PROGRAM_ASSIGN, PROGRAM_IF,  PROGRAM_LOOP,
+        PROGRAM_ATOMIC, PROGRAM_SHARED_ATOMIC, PROGRAM_LOCAL,  PROGRAM_CALL};
+    static const enum program_kind all[] = {PROGRAM_EXCHANGE, PROGRAM_SHUFFLE, PROGRAM_VOTE,
+                                            PROGRAM_REDUX,    PROGRAM_MATCH,   PROGRAM_COUNT_BARRIER,
+                                            PROGRAM_REPEAT,   PROGRAM_EXCHANGE};
+    int index = program->n;
+    struct program_node *node = &program->nodes[index];
+    enum program_kind kind = together && below(random, 2)
+                                 ? all[below(random, sizeof all / sizeof all[0])]
+                                 : apart[below(random, sizeof apart / sizeof apart[0])];
+
+    if (program->n == PROGRAM_MOST_NODES)
+        return -1;
+    if ((depth == 0 && (kind == PROGRAM_IF || kind == PROGRAM_LOOP || kind == PROGRAM_REPEAT)) ||
+        (kind == PROGRAM_SHUFFLE && program->threads % 32))
+        kind = PROGRAM_ASSIGN;
+    program->n++;
+    program->seen |= 1U << kind;
+    *node = (struct program_node){.kind = kind,
+                                  .operation = below(random, N_OPERATIONS),
+                                  .d = below(random, PROGRAM_REGISTERS),
+                                  .a = below(random, PROGRAM_REGISTERS),
+                                  .b = below(random, PROGRAM_REGISTERS),
+                                  .c = below(random, PROGRAM_REGISTERS),
+                                  .constant = (uint32_t)random_u64(random),
+                                  .body = -1,
+                                  .other = -1,
+                                  .next = -1};
+    if (kind == PROGRAM_IF || kind == PROGRAM_LOOP || kind == PROGRAM_REPEAT) {
+        int body =
+            make_list(program, random, depth - 1, together && kind == PROGRAM_REPEAT, 1 + below(random, 3));
+        int other = kind == PROGRAM_IF && below(random, 2)
+                        ? make_list(program, random, depth - 1, false, 1 + below(random, 2))
+                        : -1;
+
+        program->nodes[index].body = body;
+        program->nodes[index].other = other;
+    }
+    return index;
+}
+
+static int make_list(struct program *program, struct random_state *random, unsigned depth, bool together,
+                     unsigned length)
+{
+    int first = -1;
+    int last = -1;
+
+    for (unsigned i = 0; i < length; i++) {
+        int node = make_node(program, random, depth, together);
+
+        if (node < 0)
+            break;
+        if (last < 0)
+            first = node;
+        else
+            program->nodes[last].next = node;
+        last = node;
+    }
+    return first;
+}
+
+void program_make(struct program *program, struct random_state *random, unsigned number)
+{
+    static const unsigned sizes[] = {32, 64, 128, 48, 7, 96};
+
+    memset(program, 0, sizeof *program);
+    program->number = number;
+    program->threads = sizes[below(random, sizeof sizes / sizeof sizes[0])];
+    program->blocks = 1 + below(random, 3);
+    program->first = make_list(program, random, 3, true, 4 + below(random, 5));
+}
+
+/* What both sides know of an operation: its PTX... */
+static const struct {
+    const char *opcode, *more;
+} operations[N_OPERATIONS] = {
+    {"add.u32", ""},
+    {"sub.u32", ""},
+    {"mul.lo.u32", ""},
+    {"mul.hi.u32", ""},
+    {"mul.hi.s32", ""},
+    {"and.b32", ""},
+    {"or.b32", ""},
+    {"xor.b32", ""},
+    {"min.s32", ""},
+    {"max.u32", ""},
+    {"shl.b32", ""},
+    {"shr.s32", ""},
+    {"shr.u32", ""},
+    {"div.u32", ""},
+    {"rem.s32", ""},
+    {"shf.l.wrap.b32", ", 7"},
+    {"lop3.b32", ", 0x0f0f1234, 0xe8"},
+    {"prmt.b32", ", 0x1746"},
+    {"bfi.b32", ", 5, 11"},
+    {"sad.s32", ", 77"},
+};
+
+/* ...and its value. */
+static uint32_t operate(unsigned operation, uint32_t a, uint32_t b)
+{
+    int32_t sa = (int32_t)a;
+    int32_t sb = (int32_t)b;
+    uint64_t both = (uint64_t)b << 32 | a;
+
+    switch (operation) {
+    case 0:
+        return a + b;
+    case 1:
+        return a - b;
+    case 2:
+        return a * b;
+    case 3:
+        return (uint32_t)((uint64_t)a * b >> 32);
+    case 4:
+        return (uint32_t)(((int64_t)sa * sb) >> 32);
+    case 5:
+        return a & b;
+    case 6:
+        return a | b;
+    case 7:
+        return a ^ b;
+    case 8:
+        return sa < sb ? a : b;
+    case 9:
+        return a > b ? a : b;
+    case 10:
+        return b > 31 ? 0 : a << b;
+    case 11:
+        return (uint32_t)(sa >> (b > 31 ? 31 : b));
+    case 12:
+        return b > 31 ? 0 : a >> b;
+    case 13:
+        return b ? a / b : UINT32_MAX;
+    case 14:
+        return !b ? a : b == UINT32_MAX ? 0 : (uint32_t)(sa % sb);
+    case 15:
+        return (uint32_t)(both << 7 >> 32);
+    case 16: /* the majority of the three */
+        return (a & b) | (a & 0x0f0f1234) | (b & 0x0f0f1234);
+    case 17: /* bytes 6, 4, 7 and 1 of the eight, from the lowest place on */
+        return (uint32_t)(both >> 48 & 255) | (uint32_t)(both >> 32 & 255) << 8 |
+               (uint32_t)(both >> 56 & 255) << 16 | (uint32_t)(both >> 8 & 255) << 24;
+    case 18:
+        return (b & ~(0x7ffU << 5)) | (a & 0x7ffU) << 5;
+    default:
+        return 77 + (sa > sb ? a - b : b - a);
+    }
+}
+
+static const char *const comparisons[N_COMPARISONS] = {"lt.s32", "eq.u32", "ge.u32", "ne.s32"};
+
+static bool compare(unsigned which, uint32_t a, uint32_t b)
+{
+    switch (which) {
+    case 0:
+        return (int32_t)a < (int32_t)b;
+    case 1:
+        return a == b;
+    case 2:
+        return a >= b;
+    default:
+        return a != b;
+    }
+}
+
+static const char *const atomic_names[] = {"add.u32", "max.u32", "xor.b32", "min.s32"};
+
+static void print_list(const struct program *program, FILE *out, int index);
+
+static void print_warp(const struct program_node *n, FILE *out)
+{
+    static const char *const shuffles[] = {"idx", "up", "down", "bfly"};
+    static const char *const sums[] = {"add.u32", "min.s32", "max.u32", "xor.b32"};
+
+    switch (n->kind) {
+    case PROGRAM_SHUFFLE:
+        fprintf(out, "shfl.sync.%s.b32 %%v%u|%%p0, %%v%u, %u, %u, -1;\n@%%p0 add.u32 %%v%u, %%v%u, 1;\n",
+                shuffles[n->operation & 3], n->d, n->a, n->constant & 31, (n->operation & 3) == 1 ? 0 : 31,
+                n->d, n->d);
+        break;
+    case PROGRAM_VOTE:
+        fprintf(out, "setp.%s %%p0, %%v%u, %%v%u;\nvote.sync.ballot.b32 %%v%u, %%p0, %%mask;\n",
+                comparisons[n->operation & 3], n->a, n->b, n->d);
+        break;
+    case PROGRAM_REDUX:
+        fprintf(out, "redux.sync.%s %%v%u, %%v%u, %%mask;\n", sums[n->operation & 3], n->d, n->a);
+        break;
+    case PROGRAM_MATCH:
+        fprintf(out, "and.b32 %%t0, %%v%u, 3;\nmatch.any.sync.b32 %%v%u, %%t0, %%mask;\n", n->a, n->d);
+        break;
+    default:
+        fprintf(out, "setp.%s %%p0, %%v%u, %%v%u;\nbar.red.popc.u32 %%v%u, 0, %%p0;\n",
+                comparisons[n->operation & 3], n->a, n->b, n->d);
+        break;
+    }
+}
+
+static void print_memory(const struct program *program, const struct program_node *n, int index, FILE *out)
+{
+    switch (n->kind) {
+    case PROGRAM_EXCHANGE: /* thread i reads what thread (i + constant) % threads wrote */
+        fprintf(out,
+                "st.shared.u32 [%%own], %%v%u;\nbar.sync 0;\nadd.u32 %%t0, %%tid.x, %u;\nrem.u32 %%t0, %%t0, "
+                "%u;\n"
+                "mad.lo.u32 %%t0, %%t0, 4, %%base;\nld.shared.u32 %%v%u, [%%t0];\nbar.sync 0;\n",
+                n->a, n->constant % program->threads, program->threads, n->d);
+        break;
+    case PROGRAM_ATOMIC:
+        fprintf(out, "red.global.%s [%%counters+%u], %%v%u;\n", atomic_names[n->b % 4], 4 * (n->b % 4), n->a);
+        break;
+    case PROGRAM_SHARED_ATOMIC:
+        fprintf(out, "atom.shared.add.u32 %%t0, [cells_%u+%u], %%v%u;\n", program->number,
+                4 * (n->b % PROGRAM_COUNTERS), n->a);
+        break;
+    case PROGRAM_LOCAL:
+        fprintf(out,
+                "mov.u64 %%x, stack_%u;\nand.b32 %%t0, %%v%u, 3;\nmul.wide.u32 %%y, %%t0, 4;\nadd.u64 %%x, "
+                "%%x, %%y;\n"
+                "st.local.u32 [stack_%u+4], %%v%u;\nst.local.u32 [%%x], %%v%u;\nld.local.u32 %%v%u, "
+                "[stack_%u+4];\n",
+                program->number, n->a, program->number, n->b, n->c, n->d, program->number);
+        break;
+    default:
+        fprintf(out,
+                "{ .param .b32 a%d; .param .b32 r%d;\nst.param.b32 [a%d], %%v%u;\ncall.uni (r%d), twist_%u, "
+                "(a%d);\n"
+                "ld.param.b32 %%v%u, [r%d]; }\n",
+                index, index, index, n->a, index, program->number, index, n->d, index);
+        break;
+    }
+}
+
+static void print_node(const struct program *program, FILE *out, int index)
+{
+    const struct program_node *n = &program->nodes[index];
+
+    switch (n->kind) {
+    case PROGRAM_ASSIGN:
+        if (n->constant & 1)
+            fprintf(out, "%s %%v%u, %%v%u, %%v%u%s;", operations[n->operation].opcode, n->d, n->a, n->b,
+                    operations[n->operation].more);
+        else
+            fprintf(out, "xor.b32 %%v%u, %%v%u, 0x%x;", n->d, n->a, n->constant);
+        fputs("\n", out);
+        break;
+    case PROGRAM_IF:
+        fprintf(out, "setp.%s %%q%d, %%v%u, %%v%u;\n@!%%q%d bra ELSE_%d;\n", comparisons[n->operation & 3],
+                index, n->a, n->b, index, index);
+        print_list(program, out, n->body);
+        fprintf(out, "bra.uni END_%d;\nELSE_%d:\n", index, index);
+        print_list(program, out, n->other);
+        fprintf(out, "END_%d:\n", index);
+        break;
+    case PROGRAM_LOOP:
+    case PROGRAM_REPEAT:
+        if (n->kind == PROGRAM_LOOP)
+            fprintf(out, "and.b32 %%c%d, %%v%u, 3;\n", index, n->a);
+        else
+            fprintf(out, "mov.u32 %%c%d, %u;\n", index, n->constant % 3 + 1);
+        fprintf(out, "TOP_%d:\nsetp.eq.u32 %%q%d, %%c%d, 0;\n@%%q%d bra END_%d;\nsub.u32 %%c%d, %%c%d, 1;\n",
+                index, index, index, index, index, index, index);
+        print_list(program, out, n->body);
+        fprintf(out, "bra TOP_%d;\nEND_%d:\n", index, index);
+        break;
+    case PROGRAM_SHUFFLE:
+    case PROGRAM_VOTE:
+    case PROGRAM_REDUX:
+    case PROGRAM_MATCH:
+    case PROGRAM_COUNT_BARRIER:
+        print_warp(n, out);
+        break;
+    default:
+        print_memory(program, n, index, out);
+        break;
+    }
+}
+
+static void print_list(const struct program *program, FILE *out, int index)
+{
+    for (; index >= 0; index = program->nodes[index].next)
+        print_node(program, out, index);
+}
+
+/* The first values of the registers. */
+static uint32_t seed_of(unsigned i, unsigned block, unsigned thread)
+{
+    return (thread + 1) * (0x9e3779b9U >> i) + block * 0x85ebca6bU + i;
+}
+
+void program_print(const struct program *program, FILE *out)
+{
+    unsigned last = program->threads % 32 ? (1U << program->threads % 32) - 1 : UINT32_MAX;
+
+    fprintf(out,
+            ".func (.param .b32 r) twist_%u(.param .b32 a)\n{\n.reg .b32 %%x<3>;\nld.param.u32 %%x0, [a];\n"
+            "mul.lo.u32 %%x1, %%x0, 2654435761;\nshr.u32 %%x2, %%x1, 13;\nxor.b32 %%x0, %%x1, "
+            "%%x2;\nst.param.b32 [r], %%x0;\nret;\n}\n",
+            program->number);
+    fprintf(out,
+            ".visible .entry k%u(.param .u64 out, .param .u64 counters)\n{\n.reg .b32 %%v<%d>, %%c<%d>, "
+            "%%t<2>, %%own, %%base, %%mask;\n"
+            ".reg .pred %%p<2>, %%q<%d>;\n.reg .b64 %%out, %%counters, %%x, %%y;\n.shared .align 4 .b8 "
+            "words_%u[%u];\n"
+            ".shared .align 4 .b8 cells_%u[%d];\n.local .align 4 .b8 stack_%u[16];\n",
+            program->number, PROGRAM_REGISTERS, PROGRAM_MOST_NODES, PROGRAM_MOST_NODES, program->number,
+            4 * program->threads, program->number, 4 * PROGRAM_COUNTERS, program->number);
+    fprintf(out,
+            "ld.param.u64 %%out, [out];\nld.param.u64 %%counters, [counters];\nmov.u32 %%base, words_%u;\n"
+            "mad.lo.u32 %%own, %%tid.x, 4, %%base;\nshr.u32 %%t0, %%tid.x, 5;\nsetp.eq.u32 %%p0, %%t0, "
+            "%u;\nselp.b32 %%mask, %u, -1, %%p0;\n"
+            "setp.lt.u32 %%p0, %%tid.x, %d;\nmov.u32 %%t0, cells_%u;\nmad.lo.u32 %%t0, %%tid.x, 4, "
+            "%%t0;\nmov.u32 %%t1, 0;\n"
+            "@%%p0 st.shared.u32 [%%t0], %%t1;\nbar.sync 0;\n",
+            program->number, (program->threads - 1) / 32, last, PROGRAM_COUNTERS, program->number);
+    for (unsigned i = 0; i < PROGRAM_REGISTERS; i++)
+        fprintf(out,
+                "add.u32 %%t0, %%tid.x, 1;\nmul.lo.u32 %%v%u, %%t0, %u;\nmov.u32 %%t0, %%ctaid.x;\n"
+                "mad.lo.u32 %%v%u, %%t0, 0x85ebca6b, %%v%u;\nadd.u32 %%v%u, %%v%u, %u;\n",
+                i, 0x9e3779b9U >> i, i, i, i, i, i);
+    print_list(program, out, program->first);
+    fprintf(out,
+            "bar.sync 0;\nmov.u32 %%t0, %%ctaid.x;\nmad.lo.u32 %%t0, %%t0, %u, %%tid.x;\nmul.wide.u32 %%x, "
+            "%%t0, %d;\nadd.u64 %%x, %%x, %%out;\n",
+            program->threads, 4 * (PROGRAM_REGISTERS + 1));
+    for (unsigned i = 0; i < PROGRAM_REGISTERS; i++)
+        fprintf(out, "st.global.u32 [%%x+%u], %%v%u;\n", 4 * i, i);
+    fprintf(out,
+            "and.b32 %%t0, %%tid.x, %d;\nmov.u32 %%t1, cells_%u;\nmad.lo.u32 %%t0, %%t0, 4, "
+            "%%t1;\nld.shared.u32 %%t0, [%%t0];\n"
+            "st.global.u32 [%%x+%d], %%t0;\nret;\n}\n",
+            PROGRAM_COUNTERS - 1, program->number, 4 * PROGRAM_REGISTERS);
+}
+
+/* One block in evaluation: registers of all threads, and which threads are active. */
+struct block {
+    const struct program *program;
+    uint32_t v[PROGRAM_REGISTERS][PROGRAM_MOST_THREADS];
+    uint32_t cells[PROGRAM_COUNTERS];
+    uint32_t *counters;
+};
+
+typedef uint8_t mask[PROGRAM_MOST_THREADS];
+
+static void evaluate_list(struct block *block, int index, const mask active);
+
+static unsigned warp_end(const struct block *block, unsigned thread)
+{
+    unsigned end = thread / 32 * 32 + 32;
+
+    return end < block->program->threads ? end : block->program->threads;
+}
+
+static uint32_t evaluate_warp(const struct block *block, const struct program_node *n, unsigned i)
+{
+    unsigned first = i / 32 * 32;
+    unsigned lane = i % 32;
+    unsigned by = n->constant & 31;
+    uint32_t r = 0;
+
+    if (n->kind == PROGRAM_SHUFFLE) {
+        unsigned how = n->operation & 3;
+        unsigned from = how == 0 ? by : how == 1 ? lane - by : how == 2 ? lane + by : lane ^ by;
+        bool inside = how == 1 ? by <= lane : from < 32;
+
+        return inside ? block->v[n->a][first + from] + 1 : block->v[n->a][i];
+    }
+    for (unsigned k = first; k < warp_end(block, i); k++) {
+        uint32_t x = block->v[n->a][k];
+
+        if (n->kind == PROGRAM_VOTE)
+            r |= (uint32_t)compare(n->operation & 3, x, block->v[n->b][k]) << (k - first);
+        else if (n->kind == PROGRAM_MATCH)
+            r |= (uint32_t)((x & 3) == (block->v[n->a][i] & 3)) << (k - first);
+        else if (k == first)
+            r = x;
+        else
+            r = (n->operation & 3) == 0   ? r + x
+                : (n->operation & 3) == 1 ? ((int32_t)x < (int32_t)r ? x : r)
+                : (n->operation & 3) == 2 ? (x > r ? x : r)
+                                          : r ^ x;
+    }
+    return r;
+}
+
+static void evaluate_atomic(struct block *block, const struct program_node *n, uint32_t x)
+{
+    uint32_t *c;
+
+    if (n->kind == PROGRAM_SHARED_ATOMIC) {
+        block->cells[n->b % PROGRAM_COUNTERS] += x;
+        return;
+    }
+    c = &block->counters[n->b % 4];
+    switch (n->b % 4) {
+    case 0:
+        *c += x;
+        break;
+    case 1:
+        *c = x > *c ? x : *c;
+        break;
+    case 2:
+        *c ^= x;
+        break;
+    default:
+        *c = (int32_t)x < (int32_t)*c ? x : *c;
+        break;
+    }
+}
+
+static uint32_t evaluate_one(struct block *block, const struct program_node *n, unsigned i)
+{
+    uint32_t a = block->v[n->a][i];
+    uint32_t b = block->v[n->b][i];
+
+    switch (n->kind) {
+    case PROGRAM_ASSIGN:
+        return n->constant & 1 ? operate(n->operation, a, b) : a ^ n->constant;
+    case PROGRAM_EXCHANGE:
+        return block->v[n->a][(i + n->constant % block->program->threads) % block->program->threads];
+    case PROGRAM_LOCAL: /* the second store hits the same word when the low bits say so */
+        return (a & 3) == 1 ? block->v[n->c][i] : b;
+    case PROGRAM_CALL:
+        return a * 2654435761U ^ (a * 2654435761U) >> 13;
+    case PROGRAM_COUNT_BARRIER: {
+        uint32_t count = 0;
+
+        for (unsigned k = 0; k < block->program->threads; k++)
+            count += compare(n->operation & 3, block->v[n->a][k], block->v[n->b][k]);
+        return count;
+    }
+    case PROGRAM_ATOMIC:
+    case PROGRAM_SHARED_ATOMIC:
+        evaluate_atomic(block, n, a);
+        return block->v[n->d][i];
+    default:
+        return evaluate_warp(block, n, i);
+    }
+}
+
+static bool any_of(const mask active, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (active[i])
+            return true;
+    return false;
+}
+
+static void evaluate_nested(struct block *block, const struct program_node *n, const mask active)
+{
+    unsigned threads = block->program->threads;
+    mask inner = {0};
+    mask other = {0};
+    uint32_t left[PROGRAM_MOST_THREADS];
+
+    if (n->kind == PROGRAM_IF) {
+        for (unsigned i = 0; i < threads; i++) {
+            inner[i] = active[i] && compare(n->operation & 3, block->v[n->a][i], block->v[n->b][i]);
+            other[i] = active[i] && !inner[i];
+        }
+        evaluate_list(block, n->body, inner);
+        evaluate_list(block, n->other, other);
+        return;
+    }
+    for (unsigned i = 0; i < threads; i++)
+        left[i] = n->kind == PROGRAM_LOOP ? block->v[n->a][i] & 3 : n->constant % 3 + 1;
+    for (;;) {
+        for (unsigned i = 0; i < threads; i++)
+            inner[i] = active[i] && left[i] > 0;
+        if (!any_of(inner, threads))
+            return;
+        evaluate_list(block, n->body, inner);
+        for (unsigned i = 0; i < threads; i++)
+            left[i] -= inner[i];
+    }
+}
+
+static void evaluate_list(struct block *block, int index, const mask active)
+{
+    for (; index >= 0; index = block->program->nodes[index].next) {
+        const struct program_node *n = &block->program->nodes[index];
+        uint32_t results[PROGRAM_MOST_THREADS];
+
+        if (n->kind == PROGRAM_IF || n->kind == PROGRAM_LOOP || n->kind == PROGRAM_REPEAT) {
+            evaluate_nested(block, n, active);
+            continue;
+        }
+        for (unsigned i = 0; i < block->program->threads; i++)
+            results[i] = active[i] ? evaluate_one(block, n, i) : 0;
+        for (unsigned i = 0; i < block->program->threads; i++)
+            if (active[i])
+                block->v[n->d][i] = results[i];
+    }
+}
+
+void program_evaluate(const struct program *program, uint32_t *ret_out,
+                      uint32_t ret_counters[PROGRAM_COUNTERS])
+{
+    static struct block block;
+    mask all;
+
+    memset(all, 1, sizeof all);
+    for (unsigned b = 0; b < program->blocks; b++) {
+        memset(&block, 0, sizeof block);
+        block.program = program;
+        block.counters = ret_counters;
+        for (unsigned i = 0; i < PROGRAM_REGISTERS; i++)
+            for (unsigned t = 0; t < program->threads; t++)
+                block.v[i][t] = seed_of(i, b, t);
+        evaluate_list(&block, program->first, all);
+        for (unsigned t = 0; t < program->threads; t++) {
+            uint32_t *out = ret_out + ((size_t)b * program->threads + t) * (PROGRAM_REGISTERS + 1);
+
+            for (unsigned i = 0; i < PROGRAM_REGISTERS; i++)
+                out[i] = block.v[i][t];
+            out[PROGRAM_REGISTERS] = block.cells[t % PROGRAM_COUNTERS];
+        }
+    }
+}
