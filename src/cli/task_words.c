@@ -55,7 +55,7 @@ const char *task_rule_name(uint32_t rule)
 {
     static const char *const names[RULES] = {"met",       "no-bound", "profile", "realtime",
                                              "partition", "outsider", "ceiling", "twice",
-                                             "whole",     "changing", "stale"};
+                                             "whole",     "changing", "stale",   "placement"};
 
     return rule < RULES ? names[rule] : "?";
 }
@@ -101,6 +101,11 @@ void task_rule_words(uint32_t rule, uint32_t who, char *ret_text, size_t size)
         break;
     case RULE_STALE:
         (void)snprintf(ret_text, size, "model not met: the tasks that run could not be planned again");
+        break;
+    case RULE_PLACEMENT:
+        (void)snprintf(
+            ret_text, size,
+            "model not met: kernels of client %u do not run on the GPUs that the plan gives it (R5)", who);
         break;
     default:
         (void)snprintf(ret_text, size, "model not met");

@@ -106,6 +106,22 @@ static bool ran_whole(const struct peer *peer)
            counter(peer, PAGE_COUNTER_UNSLICED_OTHER);
 }
 
+/* Does it run where the plan says? `any` is more than the run time does: a request waits for one GPU. */
+static bool is_placed(const struct server *server, const struct peer *peer, const struct plan_task *task)
+{
+    uint64_t there = server->n_devices < 64 ? (UINT64_C(1) << server->n_devices) - 1 : UINT64_MAX;
+
+    switch (task->placement.kind) {
+    case PLACEMENT_FIXED:
+        return !peer->strayed && !(task->placement.gpus & ~there) &&
+               (unsigned)__builtin_popcountll(task->placement.gpus) == task->gpus;
+    case PLACEMENT_ANY:
+        return server->n_devices < 2;
+    default:
+        return true;
+    }
+}
+
 /* What one client does to the bounds. */
 static enum model_rule client_rule(const struct server *server, const struct peer *peer)
 {
@@ -118,6 +134,8 @@ static enum model_rule client_rule(const struct server *server, const struct pee
         return RULE_OUTSIDER; /* above it interferes, below it blocks: the plan counts neither */
     if (peer->priority != task->priority)
         return RULE_CEILING;
+    if (!is_placed(server, peer, task))
+        return RULE_PLACEMENT;
     return task->piece && ran_whole(peer) ? RULE_WHOLE : RULE_MET;
 }
 

@@ -64,6 +64,8 @@ struct peer {
     bool awaits_verdict;
     bool boosted;
     unsigned priority;            /* in force */
+    uint64_t gpu_set;             /* in force: GPUs that the plan assigns to it; 0: none */
+    bool strayed;                 /* since then it got the execution engine of another one */
     uint32_t serial, taken;       /* of the newest terms; of those in force */
     struct frame_plan terms;      /* the newest, in force once they were taken */
     struct task_entry *task;      /* that it is, or reserves; NULL: none */

@@ -64,6 +64,8 @@ static void come_into_force(struct peer *peer, const struct frame_plan *plan)
     peer->exact = (plan->flags & PLAN_ADAPTIVE) != 0;
     peer->best_effort = (plan->flags & PLAN_EFFORT) != 0;
     peer->taken = plan->serial;
+    peer->strayed = peer->strayed && peer->gpu_set == plan->gpu_set;
+    peer->gpu_set = plan->gpu_set;
 }
 
 static void send_terms(struct server *server, struct peer *peer, struct frame_plan plan, bool at_border)

@@ -83,12 +83,13 @@ enum model_rule {
     RULE_PROFILE,  /* the plan assumes another profile */
     RULE_REALTIME, /* no permission for real-time scheduling */
     RULE_PARTITION, /* who: a device whose "GPU" is this machine's CPU, and no partition of the cores is declared */
-    RULE_OUTSIDER, /* who: a client that is not in the plan, which counts neither its load nor its pieces */
-    RULE_CEILING,  /* who: a client of the plan has less than its priority */
-    RULE_TWICE,    /* who: a second process of a task */
-    RULE_WHOLE,    /* who: a client whose kernels the plan cuts ran some whole */
-    RULE_CHANGING, /* who: a client that has not come to a job border since the plan changed */
-    RULE_STALE,    /* the running set could not be planned */
+    RULE_OUTSIDER,  /* who: a client that is not in the plan, which counts neither its load nor its pieces */
+    RULE_CEILING,   /* who: a client of the plan has less than its priority */
+    RULE_TWICE,     /* who: a second process of a task */
+    RULE_WHOLE,     /* who: a client whose kernels the plan cuts ran some whole */
+    RULE_CHANGING,  /* who: a client that has not come to a job border since the plan changed */
+    RULE_STALE,     /* the running set could not be planned */
+    RULE_PLACEMENT, /* who: a client whose kernels do not run where the plan says, or cannot */
     RULES,
 };
 

@@ -22,7 +22,6 @@ struct draft_task {
 
 struct draft {
     unsigned gpus;
-    bool shared; /* shared_memory */
     struct draft_task tasks[MAX_TASKS];
     size_t n;
 };
@@ -44,8 +43,7 @@ static void draft_random(struct random_state *random, struct draft *d)
 {
     bool unequal = random_below(random, 4) == 0;
 
-    *d =
-        (struct draft){.gpus = 2 + (unsigned)random_below(random, 2), .shared = random_below(random, 3) == 0};
+    *d = (struct draft){.gpus = 2 + (unsigned)random_below(random, 2)};
     d->n = d->gpus == 2 ? 2 + random_below(random, 3) : 2 + random_below(random, 2);
     for (size_t i = 0; i < d->n; i++) {
         struct draft_task *task = &d->tasks[i];
@@ -81,23 +79,13 @@ static void put_placement(const struct way *way, FILE *out)
     (void)fputc(']', out);
 }
 
-/* The uploads of a task that the planner makes `any` go to every GPU (docs/analysis.md); a file that says `any` says how long its own take. */
-static double copy_length(const struct draft *d, const struct draft_task *task, const struct way *way)
-{
-    bool replicated = way->any && !task->any && !d->shared;
-
-    unsigned copies = replicated ? (d->gpus + way->gpus - 1) / way->gpus : 1;
-
-    return task->copy * copies;
-}
-
 static void put_task(const struct draft *d, size_t i, const struct way *way, FILE *out)
 {
     const struct draft_task *task = &d->tasks[i];
 
     (void)fprintf(out, "  - {name: t%zu, period_ms: %.3f", i, task->period);
     put_placement(way, out);
-    (void)fprintf(out, ", segments: [{copy_in_ms: %.3f}, {", copy_length(d, task, way));
+    (void)fprintf(out, ", segments: [{copy_in_ms: %.3f}, {", task->copy);
     if (task->per_gpu[0] <= 0)
         (void)fprintf(out, "kernel_ms: %.3f", task->kernel);
     for (unsigned q = 0; q < d->gpus && task->per_gpu[0] > 0; q++)
@@ -120,8 +108,7 @@ static void read_set(const struct draft *d, const struct way ways[], struct task
     FILE *out = open_memstream(&text, &size);
 
     ck_assert(out != NULL);
-    (void)fprintf(out, "platform: {cpus: 8, gpus: %u%s}\ntasks:\n", d->gpus,
-                  d->shared ? ", shared_memory: true" : "");
+    (void)fprintf(out, "platform: {cpus: 8, gpus: %u}\ntasks:\n", d->gpus);
     for (size_t i = 0; i < d->n; i++) {
         struct way file = {1, d->tasks[i].fixed, d->tasks[i].any};
 
@@ -169,10 +156,7 @@ static size_t list_ways(const struct draft *d, const struct draft_task *task, bo
     for (unsigned k = 1; k <= (single ? 1 : d->gpus); k++) {
         if (k > 1 && task->multi[k] <= 0)
             break;
-        for (unsigned any = 0; any < 2; any++) {
-            if (!single || (any != 0) == task->any)
-                ret_ways[n++] = (struct way){k, 0, any};
-        }
+        ret_ways[n++] = (struct way){k, 0, false}; /* `any` is nothing that the run time does */
         for (unsigned set = 1; set < 1U << d->gpus && k < d->gpus; set++) {
             if ((unsigned)__builtin_popcount(set) == k)
                 ret_ways[n++] = (struct way){k, set, false};
@@ -207,7 +191,7 @@ static bool brute_force(const struct draft *d, bool single)
 static bool plan(const struct draft *d, enum plan_policy policy, struct way ret_ways[],
                  baton_nsec ret_responses[])
 {
-    struct pipeline_rules rules = {.every_number = true, .choose_placement = true, .assign = true};
+    struct pipeline_rules rules = {.every_number = true, .assign = true};
     struct planner *planner = planner_new(MAX_TASKS);
     unsigned char choice[MAX_TASKS] = {0};
     struct plan_outcome outcome;
@@ -248,8 +232,8 @@ static void confirm(const struct draft *d, const struct way ways[], const baton_
     for (size_t i = 0; i < d->n; i++) {
         ck_assert_msg(again[i] == responses[i], "set %zu, %s: t%zu %lld, but %lld", number, policy, i,
                       (long long)responses[i], (long long)again[i]);
-        ck_assert_msg(ways[i].set || ways[i].any || ways[i].gpus == d->gpus, "set %zu, %s: t%zu is nowhere",
-                      number, policy, i);
+        ck_assert_msg(ways[i].set || (!ways[i].any && ways[i].gpus == d->gpus),
+                      "set %zu, %s: t%zu is nowhere", number, policy, i);
         if (d->tasks[i].fixed)
             ck_assert_uint_eq(ways[i].set, d->tasks[i].fixed);
     }
@@ -300,8 +284,8 @@ START_TEST(every_policy_assigns_gpus_as_well_as_trying_all)
 END_TEST
 
 /*
- * Two tasks with a copy of 12 ms and a kernel of 70 ms, in 100 and 110 ms. On one GPU the kernels take 140 ms. `chosen` may meet there. `any` copies to both
- * GPUs: 24 + 70 ms, and the other's copy of 24 ms before that. Each on a GPU of its own waits for one copy of the other at most: 12 + 12 + 70 = 94 ms.
+ * Two tasks with a copy of 12 ms and a kernel of 70 ms, in 100 and 110 ms. On one GPU the kernels take 140 ms, and `chosen` may meet there. Each on a GPU of its own
+ * waits for one copy of the other at most: 12 + 12 + 70 = 94 ms.
  */
 START_TEST(two_tasks_that_need_a_gpu_each_get_one_each)
 {

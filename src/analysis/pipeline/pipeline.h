@@ -89,7 +89,8 @@ struct pipeline_rules {
     bool choose_placement;
     /*
      * The planner assigns GPUs: also one option for each GPU, and for K GPUs one for each set of K while the platform has at most
-     * PIPELINE_SET_GPUS. Sets that the file fixes stay as they are.
+     * PIPELINE_SET_GPUS. Sets that the file fixes stay as they are. `any` is no option, because the run time starts no kernel
+     * on whichever GPU is free: its plans could not be kept.
      */
     bool assign;
     bool whole; /* pieces are ignored: every stage is one non-preemptive piece (holistic-printed) */

@@ -36,6 +36,17 @@ static bool has_kernel(const struct task *task)
     return false;
 }
 
+/* Has it a kernel of placement `any`? */
+static bool movable_anywhere(const struct task *task)
+{
+    for (size_t i = 0; i < task->n_segments; i++) {
+        if (task->segments[i].kind == SEGMENT_KERNEL &&
+            segment_placement(task, &task->segments[i]).kind == PLACEMENT_ANY)
+            return true;
+    }
+    return false;
+}
+
 /* Do all its kernels have a fixed set of GPUs? */
 static bool is_fixed(const struct task *task)
 {
@@ -290,6 +301,13 @@ static size_t list_sets(const struct task_set *set, unsigned mode, unsigned lane
     return n;
 }
 
+/* As the file says; where the planner assigns GPUs, `any` is read as `chosen`: no plan has it. */
+static struct variant dispatched(const struct task *task, const struct pipeline_rules *rules, unsigned gpus)
+{
+    return (struct variant){
+        .gpus = gpus, .moved = rules->assign && movable_anywhere(task), .kind = PLACEMENT_CHOSEN};
+}
+
 /* All variants worth trying, the default first. */
 static size_t list_variants(const struct task_set *set, size_t index, const struct pipeline_rules *rules,
                             struct variant ret_variants[PIPELINE_MAX_OPTIONS])
@@ -304,7 +322,7 @@ static size_t list_variants(const struct task_set *set, size_t index, const stru
         ret_variants[0] = (struct variant){.gpus = rules->gpus[index]};
         return 1;
     }
-    ret_variants[n++] = (struct variant){.gpus = 1};
+    ret_variants[n++] = dispatched(task, rules, 1);
     if (both)
         ret_variants[n++] = (struct variant){.gpus = 1,
                                              .moved = true,
@@ -317,7 +335,7 @@ static size_t list_variants(const struct task_set *set, size_t index, const stru
         if (both)
             ret_variants[n++] = (struct variant){.gpus = k, .moved = true, .kind = PLACEMENT_CHOSEN};
         else
-            ret_variants[n++] = (struct variant){.gpus = k};
+            ret_variants[n++] = dispatched(task, rules, k);
         if (both && k < gpus)
             ret_variants[n++] = (struct variant){.gpus = k, .moved = true, .kind = PLACEMENT_ANY};
     }
