@@ -63,12 +63,12 @@ struct peer {
     bool reserves;     /* a process that will become the task's; until it ends */
     bool awaits_verdict;
     bool boosted;
-    unsigned priority;            /* in force */
-    uint64_t gpu_set;             /* in force: GPUs that the plan assigns to it; 0: none */
-    bool strayed;                 /* since then it got the execution engine of another one */
-    uint32_t serial, taken;       /* of the newest terms; of those in force */
+    bool strayed;           /* under the terms in force it got the execution engine of a GPU beside gpu_set */
+    unsigned priority;      /* in force */
+    uint32_t serial, taken; /* of the newest terms; of those in force */
     struct frame_plan terms;      /* the newest, in force once they were taken */
     struct task_entry *task;      /* that it is, or reserves; NULL: none */
+    uint64_t gpu_set;             /* in force: GPUs that the plan assigns to it; 0: none */
     uint64_t late, late_reported; /* jobs */
     baton_nsec late_at;           /* when that was reported; 0: never */
     struct page *page;
