@@ -27,7 +27,8 @@ extern "C" {
 struct baton_job_report {
     uint64_t jobs, misses;
     int64_t response_p50, response_p99, response_max; /* of the last 65536 jobs; max of all */
-    int64_t response_sum, pending_sum;                /* pending = response - occupying */
+    /* response = pending + compute occupying + copy occupying, also where engines of several GPUs work (docs/layer.md). */
+    int64_t response_sum, pending_sum;
     int64_t compute_occupying_sum, copy_occupying_sum;
     int64_t jitter_max, tardiness_max; /* 0 without a period; without a deadline */
 };

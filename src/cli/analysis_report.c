@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/segment.h"
+
 static const char *const shape_names[][4] = {
     [BLOCKING_NONE] = {NULL},
     [BLOCKING_LOCKS] = {"token", "donation", "execution", "copy"},
@@ -85,11 +87,42 @@ static void print_ms(baton_nsec duration, int width)
         printf(" %*.3f", width, nsec_to_ms(duration));
 }
 
-static const char *placement_word(const struct placement *placement)
+/* `any`, `chosen` or the GPUs, as in a file; owned. NULL: no memory. */
+static char *placement_text(const struct placement *placement)
 {
-    return placement->kind == PLACEMENT_ANY      ? "any"
-           : placement->kind == PLACEMENT_CHOSEN ? "chosen"
-                                                 : "fixed";
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    placement_print(placement, out);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+void report_json_placements(const struct task_set *set, const struct placement *placements, json_t *object)
+{
+    json_t *tasks = json_object_get(object, "tasks");
+
+    for (size_t i = 0; i < set->n_tasks && i < json_array_size(tasks); i++) {
+        json_t *where = NULL;
+
+        if (placements[i].kind != PLACEMENT_FIXED)
+            where = json_string(placements[i].kind == PLACEMENT_ANY ? "any" : "chosen");
+        else
+            where = json_array();
+        for (unsigned q = 0; q < PLATFORM_MAX_GPUS && json_is_array(where); q++) {
+            if (placements[i].gpus >> q & 1)
+                json_array_append_new(where, json_integer(q));
+        }
+        if (task_uses_gpu(&set->tasks[i]))
+            json_object_set_new(json_array_get(tasks, i), "placement", where);
+        else
+            json_decref(where);
+    }
 }
 
 /* The answer in words, what it rests on, and whether anything enforces that. */
@@ -146,8 +179,12 @@ int report_table(const struct task_set *set, const struct analysis *analysis,
         size_t i = order[rank];
 
         printf("%-*s %5u", width, set->tasks[i].name, result->tasks[i].gpus);
-        if (placements)
-            printf(" %-6s", task_uses_gpu(&set->tasks[i]) ? placement_word(&placements[i]) : "-");
+        if (placements) {
+            char *where = placement_text(&placements[i]);
+
+            printf(" %-6s", task_uses_gpu(&set->tasks[i]) && where ? where : "-");
+            free(where);
+        }
         print_ms(result->tasks[i].response, 12);
         print_ms(set->tasks[i].deadline, 12);
         for (size_t b = 0; b < 4 && names[b]; b++)

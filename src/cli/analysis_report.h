@@ -15,6 +15,9 @@ json_t *report_ms(baton_nsec duration);
 json_t *report_json(const struct task_set *set, const struct analysis *analysis,
                     const struct analysis_result *result);
 
+/* Adds to each task of such an object that uses a GPU "placement": "any", "chosen", or the list of its GPUs. */
+void report_json_placements(const struct task_set *set, const struct placement *placements, json_t *object);
+
 /* The table: one line per task in order of urgency, and the verdict. placements by task, or NULL. */
 int report_table(const struct task_set *set, const struct analysis *analysis,
                  const struct analysis_result *result, const struct placement *placements);

@@ -13,13 +13,15 @@
 #include "cli/task_lengths.h"
 #include "model/plan.h"
 
-#define MAX_NODES 200000 /* of the search by GLOBAL: minutes at 20 tasks, then "not decided" */
+#define MAX_NODES 200000 /* of a search: half a minute at 20 tasks, then "not decided" */
 
 /* What was decided, whichever analysis decided it. By task of the set. */
 struct decision {
     struct analysis_result result;
     struct placement *placements;
     baton_nsec *pieces; /* longest kernel piece; 0: whole */
+    const char
+        *mixed; /* a task whose kernels have several placements; NULL: none has. Borrowed from the set */
     struct plan_outcome outcome;
     struct analysis_explanation explanation;
     json_t *scale;
@@ -60,7 +62,7 @@ static int decide_modes(const struct cli_args *args, const struct task_set *set,
                         enum plan_policy policy, struct decision *ret_decision, struct input_error *ret_error)
 {
     struct pipeline_rules rules = {
-        .one_or_all = printed, .every_number = !printed, .choose_placement = !printed, .whole = printed};
+        .one_or_all = printed, .every_number = !printed, .assign = !printed, .whole = printed};
     struct pipeline_analysis a;
     struct planner *planner = planner_new(set->n_tasks);
     unsigned char *choice = calloc(set->n_tasks + 1, 1);
@@ -75,6 +77,8 @@ static int decide_modes(const struct cli_args *args, const struct task_set *set,
         const struct pipeline_option *option = &task->options[choice[i]];
 
         ret_decision->placements[task->index] = option->placement;
+        if (option->mixed)
+            ret_decision->mixed = task->name;
         for (size_t p = 0; p < task->n_stages; p++) {
             if (option->stages[p].unit == UNIT_GPU && option->stages[p].sliced &&
                 option->stages[p].piece > ret_decision->pieces[task->index])
@@ -161,8 +165,8 @@ static int fill_plan(const struct task_set *set, const struct analysis *analysis
             .piece = decision->pieces[order[rank]],
             .chunk_in = chunk_of(set, task, SEGMENT_COPY_IN),
             .chunk_out = chunk_of(set, task, SEGMENT_COPY_OUT),
-            /* A bound is claimed only where a profile enforces what it assumes. */
-            .bound = analysis->profile ? result->response : -1,
+            /* A bound is claimed only where a profile enforces what it assumes, and the plan can say where every kernel runs. */
+            .bound = analysis->profile && !decision->mixed ? result->response : -1,
         };
     }
     *ret_plan = plan;
@@ -183,6 +187,11 @@ static int write_plan(const struct cli_args *args, const struct task_set *set,
         (void)fprintf(stderr, "baton plan: not schedulable, so %s is not written\n", path);
         return 0;
     }
+    if (decision->mixed)
+        (void)fprintf(stderr,
+                      "baton plan: kernels of %s have several placements and a plan has one for each task, "
+                      "so %s claims no bound\n",
+                      decision->mixed, path);
     result = fill_plan(set, analysis, decision, &plan);
     if (result)
         return cli_fail_environment(args, result, "%s", path);
@@ -203,6 +212,7 @@ static int report(const struct cli_args *args, const struct task_set *set, const
     if (cli_has(args, "json")) {
         json_t *object = report_json(set, analysis, &d->result);
 
+        report_json_placements(set, d->placements, object);
         json_object_set_new(object, "policy", json_string(plan_policy_names[policy]));
         if (explain)
             json_object_set_new(object, "explain", report_explanation_json(set, &d->explanation));
@@ -304,7 +314,7 @@ static int run(const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-    {"policy", 0, "gema|local|global|single", "how options are chosen (default gema)"},
+    {"policy", 0, "gema|local|global|single", "how modes and GPUs are chosen (default gema)"},
     {"analysis", 0, "NAME", "whose bounds count (default holistic); `baton analyze --help` names them"},
     {"output", 'o', "PLAN", "write the plan here, unless the set is not schedulable"},
     {"explain", 0, "TASK", "every term of this task's bound with its culprit"},
@@ -319,7 +329,7 @@ static const struct cli_option options[] = {
 
 const struct cli_command command_plan = {
     .name = "plan",
-    .summary = "choose how many GPUs each task uses, so that every deadline is met",
+    .summary = "choose how many GPUs each task uses, and which, so that every deadline is met",
     .arguments = "[FILE]",
     .min_arguments = 0,
     .max_arguments = 1,

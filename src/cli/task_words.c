@@ -66,7 +66,8 @@ const char *task_rule_name(uint32_t rule)
 {
     static const char *const names[RULES] = {"met",      "no-bound", "basis",    "realtime", "partition",
                                              "outsider", "ceiling",  "twice",    "whole",    "changing",
-                                             "stale",    "period",   "affinity", "order",    "own"};
+                                             "stale",    "period",   "affinity", "order",    "own",
+                                             "placement"};
 
     return rule < RULES ? names[rule] : "?";
 }
@@ -134,6 +135,11 @@ void task_rule_words(uint32_t rule, uint32_t who, char *ret_text, size_t size)
             "model not met: client %u has pieces, chunks, GPUs or a placement of its own (--slice, "
             "--chunk, --gpus, --placement) instead of the plan's (R7)",
             who);
+        break;
+    case RULE_PLACEMENT:
+        (void)snprintf(
+            ret_text, size,
+            "model not met: kernels of client %u do not run on the GPUs that the plan gives it (R5)", who);
         break;
     default:
         (void)snprintf(ret_text, size, "model not met");

@@ -55,7 +55,8 @@ static void begin(struct jobs *jobs, baton_nsec release_at, baton_nsec grid_at, 
     jobs->release_at = release_at;
     jobs->grid_at = grid_at;
     jobs->begin_at = at;
-    jobs->compute = jobs->copy = 0;
+    occupied_begin(&jobs->compute, at);
+    occupied_begin(&jobs->any, at);
     if (jobs->period && jobs->n > 0) {
         baton_nsec jitter = llabs(at - (jobs->previous_begin_at + jobs->period));
 
@@ -81,14 +82,27 @@ int jobs_begin_released(struct jobs *jobs, baton_nsec release_at, baton_nsec at)
     return 0;
 }
 
-void jobs_ran(struct jobs *jobs, bool copy, baton_nsec length)
+void jobs_ran(struct jobs *jobs, bool copy, baton_nsec begin_at, baton_nsec end_at)
 {
     if (!jobs->running)
         return;
-    if (copy)
-        jobs->copy += length;
-    else
-        jobs->compute += length;
+    occupied_add(&jobs->any, begin_at, end_at);
+    if (!copy)
+        occupied_add(&jobs->compute, begin_at, end_at);
+}
+
+/* Adds response = compute + copy + pending of the job that ends. Neither is negative, whatever the clocks of drivers say. */
+static void divide_response(struct jobs *jobs, baton_nsec at, baton_nsec response)
+{
+    baton_nsec any = occupied_until(&jobs->any, at);
+    baton_nsec compute = occupied_until(&jobs->compute, at);
+
+    any = any < response ? any : response > 0 ? response : 0;
+    compute = compute < any ? compute : any;
+    jobs->response_sum += response;
+    jobs->compute_sum += compute;
+    jobs->copy_sum += any - compute;
+    jobs->pending_sum += response - any;
 }
 
 baton_nsec jobs_deadline_at(const struct jobs *jobs)
@@ -115,7 +129,6 @@ static void keep(struct jobs *jobs, baton_nsec response)
 void jobs_end(struct jobs *jobs, baton_nsec at)
 {
     baton_nsec response = at - jobs->release_at;
-    baton_nsec occupying = jobs->compute + jobs->copy;
 
     if (!jobs->running)
         return;
@@ -131,11 +144,7 @@ void jobs_end(struct jobs *jobs, baton_nsec at)
     }
     keep(jobs, response);
     jobs->n++;
-    jobs->response_sum += response;
-    jobs->compute_sum += jobs->compute;
-    jobs->copy_sum += jobs->copy;
-    /* Engines may work at the same time; then more is occupied than time passes, and nothing is pending. */
-    jobs->pending_sum += response > occupying ? response - occupying : 0;
+    divide_response(jobs, at, response);
     if (response > jobs->response_max)
         jobs->response_max = response;
     jobs->previous_end_at = at;

@@ -1,6 +1,6 @@
 /*
- * Where jobs begin and end, and what that says: response, occupying and pending times (GPES, Sec. V), and for periodic
- * work jitter, misses and tardiness. Pure accounting over instants that the caller gives; client/session.c adds the lock,
+ * Where jobs begin and end, and what that says: response, occupying and pending times (GPES, Sec. V; docs/layer.md, "Measures of a job"),
+ * and for periodic work jitter, misses and tardiness. Pure accounting over instants that the caller gives; client/session.c adds the lock,
  * the counters and the messages.
  *
  * A job's response lasts from its release to its end. Its release is, in this order:
@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/nsec.h"
+#include "client/occupied.h"
 
 #define JOBS_KEPT 65536 /* response times kept for the percentiles: of the last so many jobs */
 
@@ -31,10 +32,10 @@ struct jobs {
     uint64_t n, misses;
     bool running;
     baton_nsec begin_at, release_at, previous_begin_at, previous_end_at;
-    baton_nsec grid_at;       /* what the next job's releases are counted from */
-    uint64_t warm_up, warm;   /* jobs declared as warm-up; those still to come */
-    baton_nsec compute, copy; /* of the running job */
-    /* Sums and maxima over finished jobs. */
+    baton_nsec grid_at;           /* what the next job's releases are counted from */
+    uint64_t warm_up, warm;       /* jobs declared as warm-up; those still to come */
+    struct occupied compute, any; /* of the running job: execution engines; engines of any kind */
+    /* Sums and maxima over finished jobs: response = compute + copy + pending, of each job and so of the sums. */
     baton_nsec response_sum, compute_sum, copy_sum, pending_sum;
     baton_nsec response_max, jitter_max, tardiness_max;
     baton_nsec *responses; /* owned; ring of JOBS_KEPT, grows as needed */
@@ -62,8 +63,8 @@ void jobs_begin(struct jobs *jobs, baton_nsec at);
  */
 int jobs_begin_released(struct jobs *jobs, baton_nsec release_at, baton_nsec at);
 
-/* One run on an execution or copy engine. Outside a job it counts for none. */
-void jobs_ran(struct jobs *jobs, bool copy, baton_nsec length);
+/* One run on an execution or copy engine. Outside a job it counts for none; of one that began before its job, the part inside. */
+void jobs_ran(struct jobs *jobs, bool copy, baton_nsec begin_at, baton_nsec end_at);
 
 /* Ignored when none runs. */
 void jobs_end(struct jobs *jobs, baton_nsec at);

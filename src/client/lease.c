@@ -351,6 +351,6 @@ void lease_ran(struct lease *lease, baton_nsec begin_at, baton_nsec end_at)
     if (page)
         page_ran(page, lease->index, atomic_load(&session->job_number), begin_at, end_at);
     pthread_mutex_lock(&session->jobs_lock);
-    jobs_ran(&session->jobs, copy, end_at - begin_at);
+    jobs_ran(&session->jobs, copy, begin_at, end_at);
     pthread_mutex_unlock(&session->jobs_lock);
 }

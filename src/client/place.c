@@ -25,9 +25,9 @@ static void send_now(struct session *session, const struct frame *frame)
 }
 
 /* lock held. True: the daemon answered this question. */
-static bool wait_for_answer(struct session *session, uint32_t number)
+static bool wait_for_answer(struct session *session, uint32_t number, baton_nsec patience)
 {
-    baton_nsec until_at = clock_now() + ANSWER_WAIT;
+    baton_nsec until_at = clock_now() + (patience ? patience : ANSWER_WAIT);
     struct timespec until = {until_at / NSEC_PER_SEC, until_at % NSEC_PER_SEC};
 
     while (session->protocol.state == PROTOCOL_ONLINE && session->protocol.placed.number != number) {
@@ -61,7 +61,7 @@ int place_choose(struct session *session, struct lease *const candidates[], size
         session->placings = 1;
     frame.place.number = session->placings;
     send_now(session, &frame);
-    if (wait_for_answer(session, frame.place.number))
+    if (wait_for_answer(session, frame.place.number, request->patience))
         leases = session->protocol.placed.leases;
     pthread_mutex_unlock(&session->lock);
     for (size_t i = 0; i < n; i++)

@@ -17,10 +17,11 @@
 #define PLACE_PASSED  1 /* nobody chose: no daemon, no answer in time, or it does not choose among these */
 
 struct place_request {
-    unsigned gpus;   /* how many; 0 counts as 1 */
-    size_t home;     /* index of the candidate whose GPU has the data; PLACE_NOWHERE: none has */
-    uint64_t bytes;  /* that would have to be moved from there */
-    baton_nsec work; /* GPU time of the job; 0: unknown */
+    unsigned gpus;       /* how many; 0 counts as 1 */
+    size_t home;         /* index of the candidate whose GPU has the data; PLACE_NOWHERE: none has */
+    uint64_t bytes;      /* that would have to be moved from there */
+    baton_nsec work;     /* GPU time of the job; 0: unknown */
+    baton_nsec patience; /* how long the answer may take; 0: 20 ms, beyond which it is not worth the wait */
 };
 
 /*

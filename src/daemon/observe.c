@@ -146,6 +146,22 @@ static bool has_the_cores(const struct server *server, const struct peer *peer)
     return core_set_count(&missing) == 0 && (!server->config.partitioned || core_set_count(&more) == 0);
 }
 
+/* Does it run where the plan says? `any` is more than the run time does: a request waits for one GPU. */
+static bool is_placed(const struct server *server, const struct peer *peer, const struct plan_task *task)
+{
+    uint64_t there = server->n_devices < 64 ? (UINT64_C(1) << server->n_devices) - 1 : UINT64_MAX;
+
+    switch (task->placement.kind) {
+    case PLACEMENT_FIXED:
+        return !peer->strayed && !(task->placement.gpus & ~there) &&
+               (unsigned)__builtin_popcountll(task->placement.gpus) == task->gpus;
+    case PLACEMENT_ANY:
+        return server->n_devices < 2;
+    default:
+        return true;
+    }
+}
+
 /* What one client does to the bounds. */
 static enum model_rule client_rule(const struct server *server, const struct peer *peer)
 {
@@ -164,6 +180,8 @@ static enum model_rule client_rule(const struct server *server, const struct pee
         return RULE_OWN;
     if (!has_the_cores(server, peer))
         return RULE_AFFINITY;
+    if (!is_placed(server, peer, task))
+        return RULE_PLACEMENT;
     return task->piece && ran_whole(peer) ? RULE_WHOLE : RULE_MET;
 }
 

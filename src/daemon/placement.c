@@ -1,6 +1,6 @@
 /*
- * Which GPU for a job (placement `chosen`): the client says where its data is and how much of it would have to move, the core
- * chooses. Under tokens a client has one GPU, and that is the answer.
+ * Which GPU for a job: the client says where its data is and how much of it would have to move, the core chooses. Among the GPUs that the plan
+ * assigns to the client, if it does. Under tokens a client has one GPU, and that is the answer.
  */
 #include "daemon/holds.h"
 
@@ -77,7 +77,7 @@ static baton_nsec migration(const struct server *server, const struct frame_plac
 void placement_request(struct server *server, struct peer *peer, const struct frame_place *frame)
 {
     struct frame answer = {.type = FRAME_PLACED, .placed = {.number = frame->number}};
-    uint64_t gpus = gpus_of(peer, frame->leases);
+    uint64_t gpus = gpus_of(peer, frame->leases) & (peer->gpu_set ? peer->gpu_set : UINT64_MAX);
     unsigned home = place_of(peer, frame->home);
     struct sched_event event = {.kind = SCHED_PLACE,
                                 .job = peer->slot,
@@ -91,7 +91,7 @@ void placement_request(struct server *server, struct peer *peer, const struct fr
     peer->placed = 0;
     if (holds_tokens(server)) {
         peer->placed = gpus; /* all its leases are for one */
-    } else {
+    } else if (frame->n == 0 || (unsigned)__builtin_popcountll(gpus) >= frame->n) {
         if (frame->n)
             arbiter_rejoin(server, peer);
         holds_push(server, event);

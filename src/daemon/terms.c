@@ -73,6 +73,8 @@ static void come_into_force(struct peer *peer, const struct frame_plan *plan)
     peer->admitted = (plan->flags & PLAN_TASK) != 0;
     peer->best_effort = (plan->flags & PLAN_EFFORT) != 0;
     peer->taken = plan->serial;
+    peer->strayed = peer->strayed && peer->gpu_set == plan->gpu_set;
+    peer->gpu_set = plan->gpu_set;
 }
 
 static void send_terms(struct server *server, struct peer *peer, struct frame_plan plan, bool at_border)

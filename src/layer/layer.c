@@ -35,6 +35,7 @@ static struct {
     atomic_llong piece, chunk_in, chunk_out;
     atomic_uint gpus;
     atomic_ullong gpu_set;
+    atomic_uint number; /* of plans taken so far */
 } plan = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void take_plan(struct session *from)
@@ -49,6 +50,7 @@ static void take_plan(struct session *from)
     atomic_store(&plan.chunk_out, now.chunk_out);
     atomic_store(&plan.gpus, now.gpus);
     atomic_store(&plan.gpu_set, now.gpu_set);
+    atomic_fetch_add(&plan.number, 1);
     pthread_mutex_unlock(&plan.lock);
 }
 
@@ -147,6 +149,11 @@ unsigned layer_gpus(uint64_t *ret_set)
 {
     *ret_set = atomic_load_explicit(&plan.gpu_set, memory_order_relaxed);
     return atomic_load_explicit(&plan.gpus, memory_order_relaxed);
+}
+
+unsigned layer_plan_number(void)
+{
+    return atomic_load_explicit(&plan.number, memory_order_acquire);
 }
 
 /*

@@ -49,6 +49,8 @@ baton_nsec layer_piece(void);
 int64_t layer_chunk(bool out);
 /* How many GPUs the plan gives this program (0: it says nothing), and which (0: any). */
 unsigned layer_gpus(uint64_t *ret_set);
+/* Grows with every plan that is taken; 0: none was. */
+unsigned layer_plan_number(void);
 
 /* Registers the handler that stops our threads before the driver is torn down: when a queue is made, and after each build. */
 void layer_stop_at_exit(void);

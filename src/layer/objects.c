@@ -210,6 +210,8 @@ static cl_command_queue note_queue(cl_command_queue handle, cl_device_id device,
     list_init(&record->commands);
     target.clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof record->context, &record->context, NULL);
     record->device = device_record_of(device);
+    if (record->device)
+        atomic_store(&record->device->has_queues, true);
     if (!record->device || !handle_table_put(&queues, handle, record))
         free(record);
     if (layer_session())

@@ -24,6 +24,8 @@ struct device_record {
     struct crossing crossing;
     atomic_int
         n_helpers; /* other devices that could take a share of its kernels (spread/); -1: not counted yet */
+    atomic_bool has_queues;   /* the program made one */
+    atomic_uint planned_home; /* number of the plan that was found to name this device (spread/placement.h) */
     struct engine own[ENGINE_N];
     struct engine *engines; /* own, or those of the device that this one is a part of */
 };

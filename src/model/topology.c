@@ -334,10 +334,21 @@ static int check_loops(struct topology_reader *reader, const struct node *links)
     return 0;
 }
 
+static int read_origin(struct topology_reader *reader, const struct node *node)
+{
+    const char *text = NULL;
+    int result = node ? node_text(reader->document, node, "a sentence", &text, reader->error) : 0;
+
+    if (!node || result)
+        return result;
+    reader->topology->origin = arena_strndup(&reader->topology->arena, text, strlen(text));
+    return reader->topology->origin ? 0 : -ENOMEM;
+}
+
 static int read_root(struct topology_reader *reader)
 {
     static const char *const keys[] = {"links",    "gpus",  "memories", "routes", "measured",
-                                       "setup_ms", "sizes", "cores",    NULL};
+                                       "setup_ms", "sizes", "cores",    "origin", NULL};
     const struct node *root = reader->document->root;
     const struct node *links;
     int64_t cores;
@@ -357,6 +368,8 @@ static int read_root(struct topology_reader *reader)
             return result;
         reader->topology->cores = (unsigned)cores;
     }
+    if ((result = read_origin(reader, node_get(root, "origin"))))
+        return result;
     if (node_get(root, "setup_ms"))
         return node_duration(reader->document, node_get(root, "setup_ms"), "a set-up time in ms", NSEC_PER_MS,
                              0, &reader->topology->setup, reader->error);

@@ -80,6 +80,8 @@ struct topology {
     size_t n_sizes;
     bool has_loop;    /* three or more nodes in a ring: only given routes are used */
     baton_nsec setup; /* fixed cost of any batch, calibrated */
+    const char
+        *origin; /* where its rates come from, one sentence for whoever reads a prediction; NULL: not said */
     unsigned
         cores; /* of the host, where its cores both copy and run the kernels; 0: devices do that by themselves */
 };

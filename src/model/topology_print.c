@@ -1,5 +1,7 @@
 #include "model/topology.h"
 
+#include "model/print.h"
+
 /* A name as a double-quoted YAML scalar, or bare where nothing needs quoting. */
 static void print_name(const char *name, FILE *out)
 {
@@ -98,6 +100,11 @@ static void print_table(const struct topology *topology, FILE *out)
 
 void topology_print(const struct topology *topology, FILE *out)
 {
+    if (topology->origin) {
+        (void)fputs("origin: ", out);
+        print_quoted(topology->origin, out);
+        (void)fputc('\n', out);
+    }
     (void)fprintf(out, "setup_ms: %.6f\n", nsec_to_ms(topology->setup));
     if (topology->cores)
         (void)fprintf(out, "cores: %u\n", topology->cores);

@@ -7,10 +7,14 @@ static void began(struct sim *sim, struct sim_task *task)
         task->engaged_at = sim->now;
 }
 
+/* A job is at one step at a time: what its lanes hold together are engines of one kind. */
 static void ended(struct sim *sim, struct sim_task *task)
 {
-    if (--task->engaged == 0)
-        task->occupied += sim->now - task->engaged_at;
+    if (--task->engaged > 0)
+        return;
+    task->occupied += sim->now - task->engaged_at;
+    if (task->program.steps[task->step].kind == STEP_KERNEL)
+        task->computed += sim->now - task->engaged_at;
 }
 
 /* The GPUs of a copy: those of the job, or all that its kernels may use. */
@@ -206,15 +210,12 @@ void gpu_piece_over(struct sim *sim, size_t id, unsigned index)
 {
     struct sim_task *task = &sim->tasks[id];
     struct sim_lane *lane = &task->lanes[index];
-    struct sim_task_result *result = &sim->results[id];
     struct sched_event event = {.at = sim->now, .job = (job_id)id, .lane = index};
     bool last = ++lane->piece == lane->n_pieces;
 
     ended(sim, task);
     if (sim->bandwidth)
         bandwidth_end(sim, id, index);
-    *(task->program.steps[task->step].kind == STEP_KERNEL ? &result->compute : &result->copy) +=
-        sim->now - lane->piece_at;
     report_span(sim, id, lane);
     event.kind = last ? SCHED_ENGINE_RELEASE : SCHED_PIECE_DONE;
     lane->done = last;

@@ -36,10 +36,10 @@ struct sim_task {
     double factor; /* of the present step: actual / worst case */
     unsigned lanes_left;
     struct sim_lane *lanes;
-    unsigned engaged; /* lanes that hold engines */
-    baton_nsec engaged_at, occupied;
-    uint64_t gpus; /* chosen for this job */
-    unsigned home; /* GPU of the last job's token, SCHED_NO_GPU */
+    unsigned engaged;                          /* lanes that hold engines */
+    baton_nsec engaged_at, occupied, computed; /* computed: of occupied, by kernels */
+    uint64_t gpus;                             /* chosen for this job */
+    unsigned home;                             /* GPU of the last job's token, SCHED_NO_GPU */
     unsigned token_gpu;
     /* On the CPUs. */
     bool ready, suspended;

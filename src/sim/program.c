@@ -126,7 +126,9 @@ static int add_kernel(struct maker *maker, const struct segment *segment, struct
     struct cut *per_gpu;
 
     step->placement = segment_placement(maker->task, segment);
-    if (!segment->has_placement)
+    /* GPUs that a plan assigns are for every kernel whose own the file does not fix. */
+    if (!segment->has_placement || (maker->plan && maker->plan->placement.kind == PLACEMENT_FIXED &&
+                                    step->placement.kind != PLACEMENT_FIXED))
         step->placement = task_placement(maker);
     step->lanes = program->gpus > 1 ? program->gpus : segment->gpus;
     if (step->placement.kind == PLACEMENT_FIXED)

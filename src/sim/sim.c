@@ -315,6 +315,8 @@ static void finish_job(struct sim *sim, size_t id)
     quantiles_add(&result->response, response);
     quantiles_add(&result->occupying, task->occupied);
     quantiles_add(&result->pending, response > task->occupied ? response - task->occupied : 0);
+    result->compute += task->computed;
+    result->copy += task->occupied - task->computed;
     if (response > result->max_response)
         result->max_response = response;
     sim_mark(sim, SIM_COMPLETE, SIZE_MAX, id, SIZE_MAX);
@@ -393,7 +395,7 @@ static void begin_job(struct sim *sim, size_t id)
     task->release_at = task->next_release_at;
     task->next_release_at += gap(sim, task);
     task->step = 0;
-    task->occupied = 0;
+    task->occupied = task->computed = 0;
     task->gpus = 0;
     event.deadline_at = task->release_at + task->task->deadline;
     if (sim->config.policy == POLICY_FAIR_LATENESS && sim->options.points) {

@@ -68,7 +68,7 @@ struct sim_task_result {
     struct quantiles response;  /* of completed jobs */
     struct quantiles occupying; /* time with at least one engine held */
     struct quantiles pending;   /* response - occupying (GPES) */
-    baton_nsec compute, copy;   /* sums of engine time over all lanes */
+    baton_nsec compute, copy;   /* sums over finished jobs; together occupying */
     unsigned max_ahead;         /* gpusync: most critical sections ahead of a token request */
 };
 

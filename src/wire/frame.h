@@ -99,6 +99,7 @@ enum model_rule {
     RULE_AFFINITY, /* who: a client that may not run on every core of the programs, or may run on others */
     RULE_ORDER,    /* who: a client that less urgent tasks do not give way to on the CPUs */
     RULE_OWN,      /* who: a client whose own pieces, chunks, GPUs or placement go before the plan's */
+    RULE_PLACEMENT, /* who: a client whose kernels do not run where the plan says, or cannot */
     RULES,
 };
 

@@ -14,6 +14,7 @@
 #include "client/session.h"
 #include "client/settings.h"
 #include "client/standing.h"
+#include "base/random.h"
 #include "wire/rank.h"
 #include "harness.h"
 
@@ -107,8 +108,8 @@ START_TEST(response_is_release_to_completion_and_pending_is_what_was_not_occupie
 
     jobs_init(&jobs, 0, 0);
     jobs_begin(&jobs, 100 * MS);
-    jobs_ran(&jobs, false, 3 * MS);
-    jobs_ran(&jobs, true, 2 * MS);
+    jobs_ran(&jobs, true, 101 * MS, 103 * MS);
+    jobs_ran(&jobs, false, 104 * MS, 107 * MS);
     jobs_end(&jobs, 110 * MS);
     /* 110 - 100 = 10; 10 - (3 + 2) = 5 */
     ck_assert_int_eq(jobs.response_sum, 10 * MS);
@@ -116,10 +117,94 @@ START_TEST(response_is_release_to_completion_and_pending_is_what_was_not_occupie
     ck_assert_int_eq(jobs.copy_sum, 2 * MS);
     ck_assert_int_eq(jobs.pending_sum, 5 * MS);
     ck_assert_uint_eq(jobs.misses, 0);
-    jobs_ran(&jobs, false, 50 * MS); /* outside a job */
-    jobs_end(&jobs, 200 * MS);       /* none runs */
+    jobs_ran(&jobs, false, 120 * MS, 170 * MS); /* outside a job */
+    jobs_end(&jobs, 200 * MS);                  /* none runs */
     ck_assert_uint_eq(jobs.n, 1);
     ck_assert_int_eq(jobs.compute_sum, 3 * MS);
+    jobs_done(&jobs);
+}
+END_TEST
+
+/* Two shares and a copy side by side: kernels in [10, 14) and [12, 18), a copy in [16, 20), all within a job of 30. */
+START_TEST(engines_that_work_at_the_same_time_occupy_a_job_once)
+{
+    struct jobs jobs;
+
+    jobs_init(&jobs, 0, 0);
+    jobs_begin(&jobs, 0);
+    jobs_ran(&jobs, false, 12 * MS, 18 * MS);
+    jobs_ran(&jobs, false, 10 * MS, 14 * MS);
+    jobs_ran(&jobs, true, 16 * MS, 20 * MS);
+    jobs_end(&jobs, 30 * MS);
+    ck_assert_int_eq(jobs.compute_sum, 8 * MS); /* [10, 18) */
+    ck_assert_int_eq(jobs.copy_sum, 2 * MS);    /* [18, 20): no kernel runs */
+    ck_assert_int_eq(jobs.pending_sum, 20 * MS);
+    ck_assert_int_eq(jobs.response_sum, 30 * MS);
+    jobs_begin(&jobs, 40 * MS);
+    jobs_ran(&jobs, false, 35 * MS,
+             42 * MS); /* began before its job, and a driver's clock says that it ends after it */
+    jobs_ran(&jobs, true, 41 * MS, 60 * MS);
+    jobs_end(&jobs, 45 * MS);
+    ck_assert_int_eq(jobs.compute_sum, 8 * MS + 2 * MS);
+    ck_assert_int_eq(jobs.copy_sum, 2 * MS + 3 * MS);
+    ck_assert_int_eq(jobs.pending_sum, 20 * MS);
+    jobs_done(&jobs);
+}
+END_TEST
+
+/* An oracle that marks every tick: spans of any engine, in any order, overlapping, some beyond the job at either end. */
+START_TEST(occupying_is_the_ticks_in_which_an_engine_works)
+{
+    size_t rounds = harness_scale(3000, 100000);
+    struct random_state random;
+
+    random_init(&random, 81, 0);
+    for (size_t r = 0; r < rounds; r++) {
+        unsigned char ticks[300] = {0};
+        baton_nsec begin = 20 + (baton_nsec)random_below(&random, 50);
+        baton_nsec end = begin + (baton_nsec)random_below(&random, 200);
+        size_t n = random_below(&random, OCCUPIED_SPANS);
+        baton_nsec compute = 0;
+        baton_nsec copy = 0;
+        struct jobs jobs;
+
+        jobs_init(&jobs, 0, 0);
+        jobs_begin(&jobs, begin);
+        for (size_t i = 0; i < n; i++) {
+            bool copies = random_below(&random, 2);
+            baton_nsec from = (baton_nsec)random_below(&random, 280);
+            baton_nsec to = from + (baton_nsec)random_below(&random, 20);
+
+            jobs_ran(&jobs, copies, from, to);
+            for (baton_nsec t = from; t < to; t++)
+                ticks[t] |= copies ? 1 : 2;
+        }
+        jobs_end(&jobs, end);
+        for (baton_nsec t = begin; t < end; t++) {
+            compute += (ticks[t] & 2) != 0;
+            copy += ticks[t] == 1;
+        }
+        ck_assert_int_eq(jobs.compute_sum, compute);
+        ck_assert_int_eq(jobs.copy_sum, copy);
+        ck_assert_int_eq(jobs.pending_sum, end - begin - compute - copy);
+        jobs_done(&jobs);
+    }
+}
+END_TEST
+
+/* More pieces than are remembered, on two engines in turn: 10,000 runs of 3 ticks every 5, reported as they end. */
+START_TEST(a_job_of_many_pieces_is_counted_to_the_end)
+{
+    struct jobs jobs;
+
+    jobs_init(&jobs, 0, 0);
+    jobs_begin(&jobs, 0);
+    for (baton_nsec i = 0; i < 10000; i++)
+        jobs_ran(&jobs, i % 2, 5 * i, 5 * i + 3);
+    jobs_end(&jobs, 50000);
+    ck_assert_int_eq(jobs.compute_sum, 15000);
+    ck_assert_int_eq(jobs.copy_sum, 15000);
+    ck_assert_int_eq(jobs.pending_sum, 20000);
     jobs_done(&jobs);
 }
 END_TEST
@@ -226,7 +311,7 @@ START_TEST(a_declared_warm_up_counts_nowhere)
     jobs_warm_up(&jobs, 2);
     ck_assert(!jobs_counting(&jobs));
     jobs_begin(&jobs, 0); /* builds a kernel: 50 > 10, and no miss */
-    jobs_ran(&jobs, false, 40 * MS);
+    jobs_ran(&jobs, false, 5 * MS, 45 * MS);
     jobs_end(&jobs, 50 * MS);
     jobs_begin(&jobs, 50 * MS);
     jobs_end(&jobs, 57 * MS);
@@ -234,7 +319,7 @@ START_TEST(a_declared_warm_up_counts_nowhere)
     ck_assert_uint_eq(jobs.n, 0);
     ck_assert_int_eq(jobs_percentile(&jobs, 990), 0);
     jobs_begin(&jobs, 70 * MS); /* the first that counts: no jitter, as nothing stands before it */
-    jobs_ran(&jobs, false, 1 * MS);
+    jobs_ran(&jobs, false, 71 * MS, 72 * MS);
     jobs_end(&jobs, 73 * MS);
     ck_assert_uint_eq(jobs.n, 1);
     ck_assert_uint_eq(jobs.misses, 0);
@@ -555,6 +640,8 @@ END_TEST
 HARNESS_MAIN("client", 30, settings_take_what_baton_run_takes,
              settings_refuse_nonsense_and_keep_what_they_had, a_bad_variable_is_named_and_the_rest_is_read,
              response_is_release_to_completion_and_pending_is_what_was_not_occupied,
+             engines_that_work_at_the_same_time_occupy_a_job_once,
+             occupying_is_the_ticks_in_which_an_engine_works, a_job_of_many_pieces_is_counted_to_the_end,
              a_periodic_job_that_queued_behind_another_was_released_when_its_period_began,
              an_earlier_phase_of_a_program_does_not_lengthen_its_responses,
              a_program_whose_period_drifts_is_not_late, a_release_that_the_program_says_counts,

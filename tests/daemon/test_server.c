@@ -1,9 +1,11 @@
 /* The server alone, for what real processes cannot be made to do at will. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "daemon/server.h"
 #include "harness.h"
+#include "model/plan.h"
 
 #define DEVICE "test:0"
 
@@ -42,7 +44,8 @@ static struct server *start(void)
     static struct config config;
     const struct server_host host = {
         .page_new = page_new, .page_free = page_free, .wake = wake, .report = report};
-    const struct server_start begin = {.generation = 1, .pid = 1, .now_at = NSEC_PER_SEC};
+    const struct server_start begin = {
+        .generation = 1, .pid = 1, .about = ABOUT_BOOSTS, .now_at = NSEC_PER_SEC};
     struct server *server = NULL;
 
     config_init(&config);
@@ -57,15 +60,21 @@ static void say(struct server *server, unsigned peer, const struct frame *frame,
     ck_assert_int_eq(server_receive(server, peer, bytes, frame_encode(frame, bytes), now_at), 0);
 }
 
-static unsigned join(struct server *server, bool unwatched)
+static unsigned join_as(struct server *server, const char *name, bool unwatched)
 {
     const struct credentials who = {.pid = 4711, .uid = 1000, .gid = 1000, .unwatched = unwatched};
-    struct frame hello = {.type = FRAME_HELLO, .hello = {.version = FRAME_VERSION, .name = "test"}};
+    struct frame hello = {.type = FRAME_HELLO, .hello = {.version = FRAME_VERSION}};
     unsigned peer = 0;
 
+    (void)snprintf(hello.hello.name, sizeof hello.hello.name, "%s", name);
     ck_assert_int_eq(server_accept(server, &who, NSEC_PER_SEC, &peer), 0);
     say(server, peer, &hello, NSEC_PER_SEC);
     return peer;
+}
+
+static unsigned join(struct server *server, bool unwatched)
+{
+    return join_as(server, "test", unwatched);
 }
 
 /* Its connection ends while it holds an engine, and nobody will ever say that its process has ended. */
@@ -184,7 +193,95 @@ START_TEST(a_late_job_that_cannot_be_ends_the_conversation)
 }
 END_TEST
 
+/* ---- which GPU ---- */
+
+/* What comes back to this frame, and is of this type. */
+static struct frame answer(struct server *server, unsigned peer, const struct frame *question, uint16_t type)
+{
+    struct frame found = {0};
+    const uint8_t *bytes;
+    size_t n;
+
+    server_sent(server, peer, server_pending(server, peer, &bytes));
+    say(server, peer, question, 2 * NSEC_PER_SEC);
+    n = server_pending(server, peer, &bytes);
+    for (size_t at = 0; at < n;) {
+        struct frame frame;
+        size_t size = 0;
+
+        ck_assert_int_eq(frame_decode(bytes + at, n - at, &frame, &size), 0);
+        if (frame.type == type)
+            found = frame;
+        at += size;
+    }
+    ck_assert_uint_eq(found.type, type);
+    return found;
+}
+
+static uint32_t placed(struct server *server, unsigned peer, uint32_t n)
+{
+    struct frame place = {.type = FRAME_PLACE, .place = {.number = 1, .n = n, .leases = 7, .home = 0}};
+
+    return answer(server, peer, &place, FRAME_PLACED).placed.leases;
+}
+
+static void use_plan(struct server *server, const char *placement, unsigned gpus)
+{
+    struct input_error error;
+    struct plan plan;
+    char text[200];
+    int size = snprintf(text, sizeof text,
+                        "analysis: holistic\nprofile: priority\ntasks:\n"
+                        "  - {name: eye, priority: 50, gpus: %u, placement: %s, bound_ms: 5}\n",
+                        gpus, placement);
+
+    ck_assert_int_eq(plan_read("plan", text, (size_t)size, &plan, &error), 0);
+    ck_assert_int_eq(server_set_plan(server, &plan, "plan", NSEC_PER_SEC), 0);
+    plan_done(&plan);
+}
+
+/* Three GPUs and a client, the task `eye`, with a lease for the execution engine of each; its first terms are in force at once. */
+static unsigned place_eye(struct server *server)
+{
+    struct frame attach = {.type = FRAME_ATTACH};
+    unsigned peer;
+
+    ck_assert_int_eq(server_add_device(server, "test:0", "configured"), 0);
+    ck_assert_int_eq(server_add_device(server, "test:1", "configured"), 0);
+    ck_assert_int_eq(server_add_device(server, "test:2", "configured"), 0);
+    peer = join_as(server, "eye", false);
+    for (unsigned i = 0; i < 3; i++) {
+        attach.attach.index = i;
+        (void)snprintf(attach.attach.device, sizeof attach.attach.device, "test:%u", i);
+        say(server, peer, &attach, NSEC_PER_SEC);
+    }
+    return peer;
+}
+
+/* Its data is on GPU 0, and it would prefer that. */
+START_TEST(a_job_is_placed_on_the_gpus_of_the_plan)
+{
+    static const struct {
+        const char *placement;
+        unsigned gpus;
+        uint32_t leases;
+    } cases[] = {{"[1]", 1, 2}, {"[2]", 1, 4}, {"[0]", 1, 1}, {"[1, 2]", 2, 6}, {"chosen", 1, 1}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct server *server = start();
+        unsigned peer;
+
+        use_plan(server, cases[i].placement, cases[i].gpus);
+        peer = place_eye(server);
+        ck_assert_uint_eq(placed(server, peer, cases[i].gpus), cases[i].leases);
+        if (cases[i].gpus == 1 && cases[i].leases != 1) /* more GPUs than the plan gives it: no choice */
+            ck_assert_uint_eq(placed(server, peer, 2), 0);
+        server_free(server);
+    }
+}
+END_TEST
+
 HARNESS_MAIN("server", 10, an_engine_comes_back_from_a_process_that_cannot_be_watched,
              questions_about_what_does_not_exist_have_an_answer,
              a_late_job_has_the_instants_that_its_program_measured,
-             a_late_job_that_cannot_be_ends_the_conversation)
+             a_late_job_that_cannot_be_ends_the_conversation, a_job_is_placed_on_the_gpus_of_the_plan)

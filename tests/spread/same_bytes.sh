@@ -16,6 +16,18 @@ same() { # NAME, after spread
     verdict $? "$1 ($(head -n 3 "$scratch/diff" | tr '\n' ' ') $(head -c 300 "$scratch/errors"))"
 }
 
+# docs/layer.md, "Measures of a job": exact but for the six digits of a ms.
+adds_up() { # NAME, after spread
+    python3 - "$scratch/stats" <<'PY'
+import json, sys
+s = json.load(open(sys.argv[1]))
+assert abs(s["compute_occupying_ms"] + s["copy_occupying_ms"] - s["occupying_ms"]) < 1e-5, s
+assert abs(s["occupying_ms"] + s["pending_ms"] - s["response_ms"]) < 1e-5, s
+assert s["jobs"]["n"] > 0 and s["compute_occupying_ms"] > 0 and s["copy_occupying_ms"] > 0, s
+PY
+    verdict $? "$1: response is occupying and pending ($(cat "$scratch/stats"))"
+}
+
 "$cases" >"$scratch/one"
 verdict $? "one device alone"
 [ "$(wc -l <"$scratch/one")" -gt 50 ]
@@ -30,6 +42,7 @@ verdict $? "a disagreement was found once, then remembered ($(number disagreemen
 
 spread all
 same "three devices, the same bytes"
+adds_up "three devices"
 BATON_TEST_QUEUE=1 spread 2
 same "two devices, everything through the graph"
 BATON_SLICE=16 BATON_CHUNK=10000 spread 2
@@ -68,6 +81,7 @@ verdict $? "launches whose groups read what others write stay on one device ($(n
 start_daemon
 BATON_SOCKET=$scratch/socket spread 2
 same "two devices under a daemon"
+adds_up "two devices under a daemon"
 [ "$(number split_launches)" -gt 45 ]
 verdict $? "launches were split under a daemon ($(number split_launches))"
 BATON_SOCKET=$scratch/socket spread 2 &
@@ -89,6 +103,7 @@ done
 for placement in chosen any; do
     BATON_SOCKET=$scratch/socket BATON_PLACEMENT=$placement spread 1
     same "placement $placement beside a busy device"
+    adds_up "placement $placement beside a busy device"
     [ "$(number placed_launches)" -gt 10 ] && [ "$(number moved_bytes)" -gt 0 ]
     verdict $? "placement $placement moves launches ($(number placed_launches))"
 done

@@ -174,7 +174,8 @@ static char *print(const struct topology *topology)
 START_TEST(what_is_printed_reads_back_the_same)
 {
     static const char *const text =
-        "setup_ms: 0.25\ncores: 2\nsizes: [{bytes: 1 MB, ratio: 0.5}, {bytes: 20 MB, ratio: 1.25}]\n"
+        "origin: 'from a \"table\", fitted'\nsetup_ms: 0.25\ncores: 2\nsizes: [{bytes: 1 MB, ratio: 0.5}, "
+        "{bytes: 20 MB, ratio: 1.25}]\n"
         "gpus: [{node: GPU0, engines: 1, device: 3}, {node: 'card: 1'}]\nmemories: [host]\n"
         "links: [{from: host, to: GPU0, gbps: 6.0323, lowest_gbps: 5.5}, {from: GPU0, to: host, gbps: 4}, "
         "{from: host, to: 'card: 1', gbps: 3}]\nroutes: [[GPU0, host]]\n"
@@ -198,6 +199,7 @@ START_TEST(what_is_printed_reads_back_the_same)
     ck_assert_uint_eq(again.n_table, 1);
     ck_assert_double_eq(again.table[0].gbps[0], 2.5);
     ck_assert_uint_eq(again.cores, 2);
+    ck_assert_str_eq(again.origin, "from a \"table\", fitted");
     ck_assert_uint_eq(again.n_sizes, 2);
     ck_assert_double_eq(again.sizes[1].ratio, 1.25);
     free(first);

@@ -18,6 +18,8 @@
 
 #define PIPELINE_MAX_GPUS    PLATFORM_MAX_GPUS
 #define PIPELINE_MAX_OPTIONS 200
+#define PIPELINE_SET_GPUS                                                                                    \
+    6 /* 2^6 sets: with more GPUs, tasks on one GPU are assigned, others are `chosen` or `any` */
 /* Longer periods could overflow a sum of work (in nanoseconds: 1,000 s). */
 #define PIPELINE_MAX_PERIOD ((baton_nsec)1000 * NSEC_PER_SEC)
 
@@ -38,8 +40,9 @@ struct stage {
     const struct gpu_cost *per_gpu; /* by GPU; NULL: all alike. Borrowed from the pipeline's arena */
     unsigned lanes;                 /* K sub-kernels */
     enum pipeline_unit unit;
-    bool any;    /* each lane starts on any free GPU (ANY); else one lane per GPU, queued there (PIN, DYN) */
-    bool sliced; /* more than one piece */
+    bool any; /* each lane starts on any free GPU (ANY); else one lane per GPU, queued there (PIN, DYN) */
+    bool assigned; /* `eligible` is the set that the option assigns, not one that the file fixes */
+    bool sliced;   /* more than one piece */
 };
 
 struct pipeline_option {
@@ -47,6 +50,13 @@ struct pipeline_option {
     struct placement placement;
     struct stage *stages; /* task.n_stages of them */
     baton_nsec total;     /* sum of lengths */
+    bool assigned;        /* the planner's own set of GPUs: placement.gpus */
+    /*
+     * `chosen`, and the task has an assigned option for every set of as many GPUs. Each of these is at least as good for every task
+     * (docs/analysis.md), so a planner need not look here.
+     */
+    bool dominated;
+    bool mixed; /* its kernels are placed in more than one way: no plan can say so */
 };
 
 struct pipeline_task {
@@ -77,6 +87,12 @@ struct pipeline_rules {
     bool every_number; /* an option for each number of GPUs with lengths given */
     /* `any` and `chosen` both; going from `chosen` to `any` pays the replicated upload. */
     bool choose_placement;
+    /*
+     * The planner assigns GPUs: also one option for each GPU, and for K GPUs one for each set of K while the platform has at most
+     * PIPELINE_SET_GPUS. Sets that the file fixes stay as they are. `any` is no option, because the run time starts no kernel
+     * on whichever GPU is free: its plans could not be kept.
+     */
+    bool assign;
     bool whole; /* pieces are ignored: every stage is one non-preemptive piece (holistic-printed) */
 };
 

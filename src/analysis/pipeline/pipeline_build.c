@@ -11,6 +11,7 @@ struct variant {
     unsigned gpus;
     bool moved; /* placed otherwise than the file says: kind applies instead */
     enum placement_kind kind;
+    uint64_t set; /* of PLACEMENT_FIXED */
 };
 
 #define MODEL "(model not met, docs/analysis.md)"
@@ -35,6 +36,17 @@ static bool has_kernel(const struct task *task)
     return false;
 }
 
+/* Has it a kernel of placement `any`? */
+static bool movable_anywhere(const struct task *task)
+{
+    for (size_t i = 0; i < task->n_segments; i++) {
+        if (task->segments[i].kind == SEGMENT_KERNEL &&
+            segment_placement(task, &task->segments[i]).kind == PLACEMENT_ANY)
+            return true;
+    }
+    return false;
+}
+
 /* Do all its kernels have a fixed set of GPUs? */
 static bool is_fixed(const struct task *task)
 {
@@ -46,7 +58,20 @@ static bool is_fixed(const struct task *task)
     return true;
 }
 
-static int check_task(const struct task_set *set, const struct task *task, struct input_error *ret_error)
+/* State on a GPU, and jobs that may run on another one. */
+static bool keeps_moving_state(const struct task_set *set, const struct task *task)
+{
+    return task->state > 0 && set->platform.gpus > 1 && has_kernel(task) && !is_fixed(task);
+}
+
+static int reject_state(const struct task *task, struct input_error *ret_error)
+{
+    return reject_task(task, "state that would have to move", ret_error,
+                       "a fixed placement for a task that keeps state on its GPU");
+}
+
+static int check_task(const struct task_set *set, const struct task *task, bool assign,
+                      struct input_error *ret_error)
 {
     char found[64];
 
@@ -56,9 +81,8 @@ static int check_task(const struct task_set *set, const struct task *task, struc
     }
     if (task->period > PIPELINE_MAX_PERIOD)
         return reject_task(task, "a longer one", ret_error, "a period of at most 1000 s");
-    if (task->state > 0 && set->platform.gpus > 1 && has_kernel(task) && !is_fixed(task))
-        return reject_task(task, "state that would have to move", ret_error,
-                           "a fixed placement for a task that keeps state on its GPU");
+    if (keeps_moving_state(set, task) && !assign)
+        return reject_state(task, ret_error);
     for (size_t i = 0; i < task->n_segments; i++) {
         const struct segment *segment = &task->segments[i];
 
@@ -148,11 +172,12 @@ static int fill_stage(const struct task_set *set, const struct task *task, const
     struct placement placement = segment_placement(task, segment);
     unsigned gpus = set->platform.gpus;
     bool one = variant->gpus <= 1;
+    bool moved = variant->moved && placement.kind != PLACEMENT_FIXED;
     baton_nsec length;
     struct gpu_cost cost;
 
-    if (variant->moved && placement.kind != PLACEMENT_FIXED)
-        placement.kind = variant->kind;
+    if (moved)
+        placement = (struct placement){variant->kind, variant->set};
     length = segment_length_placed(&set->platform, task, segment, variant->gpus, placement.kind);
     if (length < 0)
         return input_reject(ret_error, "", segment->line, segment->column, "none",
@@ -174,6 +199,7 @@ static int fill_stage(const struct task_set *set, const struct task *task, const
         return 0;
     stage->lanes = one ? segment->gpus : variant->gpus;
     stage->any = placement.kind == PLACEMENT_ANY;
+    stage->assigned = moved && placement.kind == PLACEMENT_FIXED;
     stage->eligible = placement.kind == PLACEMENT_FIXED ? placement.gpus : all_gpus(gpus);
     if (placement.kind == PLACEMENT_FIXED && (unsigned)__builtin_popcountll(placement.gpus) != stage->lanes)
         return input_reject(ret_error, "", segment->line, segment->column, "a fixed set of another size",
@@ -188,6 +214,31 @@ static int fill_stage(const struct task_set *set, const struct task *task, const
         return input_reject(ret_error, "", segment->line, segment->column, "pieces",
                             "several sub-kernels of placement any to run whole " MODEL);
     return 0;
+}
+
+/* Where all kernels have the same place, that is the option's, whatever the task's entry says; else a plan cannot say it. */
+static void describe_placement(const struct task_set *set, const struct task *task,
+                               struct pipeline_option *option)
+{
+    const struct stage *first = NULL;
+
+    option->mixed = false;
+    for (size_t s = 0; s < task->n_segments; s++) {
+        const struct stage *stage = &option->stages[s];
+
+        if (stage->unit != UNIT_GPU)
+            continue;
+        first = first ? first : stage;
+        option->mixed |= stage->eligible != first->eligible || stage->any != first->any;
+    }
+    if (!first || option->mixed)
+        return;
+    if (first->any)
+        option->placement = (struct placement){.kind = PLACEMENT_ANY};
+    else if (first->eligible != all_gpus(set->platform.gpus))
+        option->placement = (struct placement){PLACEMENT_FIXED, first->eligible};
+    else if (option->placement.kind == PLACEMENT_ANY)
+        option->placement = (struct placement){.kind = PLACEMENT_CHOSEN};
 }
 
 /* Fills an option; > 0 as fill_stage. */
@@ -208,9 +259,53 @@ static int fill_option(const struct task_set *set, const struct task *task, cons
     }
     option->gpus = variant->gpus > 1 ? variant->gpus : lanes;
     option->placement = task->placement;
-    if (variant->moved && task->placement.kind != PLACEMENT_FIXED)
-        option->placement.kind = variant->kind;
+    if (variant->moved)
+        option->placement = (struct placement){variant->kind, variant->set};
+    option->assigned = variant->moved && variant->kind == PLACEMENT_FIXED;
+    describe_placement(set, task, option);
     return 0;
+}
+
+/* On how many GPUs a kernel runs that the planner may place, when its task is on one. */
+static unsigned lanes_alone(const struct task *task)
+{
+    unsigned lanes = 1;
+
+    for (size_t s = 0; s < task->n_segments; s++) {
+        const struct segment *segment = &task->segments[s];
+
+        if (segment->kind == SEGMENT_KERNEL && segment_placement(task, segment).kind != PLACEMENT_FIXED &&
+            segment->gpus > lanes)
+            lanes = segment->gpus;
+    }
+    return lanes;
+}
+
+/*
+ * Adds every set of so many GPUs for a task in this mode, or none: the sets of a task stay closed under a renaming of GPUs,
+ * which plan_symmetry.h relies on.
+ */
+static size_t list_sets(const struct task_set *set, unsigned mode, unsigned lanes, size_t n,
+                        struct variant ret_variants[PIPELINE_MAX_OPTIONS])
+{
+    unsigned gpus = set->platform.gpus;
+
+    if (lanes >= gpus || (lanes > 1 && gpus > PIPELINE_SET_GPUS))
+        return n;
+    for (unsigned q = 0; q < gpus && lanes == 1; q++)
+        ret_variants[n++] = (struct variant){mode, true, PLACEMENT_FIXED, UINT64_C(1) << q};
+    for (uint64_t mask = 1; mask < UINT64_C(1) << gpus && lanes > 1; mask++) {
+        if ((unsigned)__builtin_popcountll(mask) == lanes)
+            ret_variants[n++] = (struct variant){mode, true, PLACEMENT_FIXED, mask};
+    }
+    return n;
+}
+
+/* As the file says; where the planner assigns GPUs, `any` is read as `chosen`: no plan has it. */
+static struct variant dispatched(const struct task *task, const struct pipeline_rules *rules, unsigned gpus)
+{
+    return (struct variant){
+        .gpus = gpus, .moved = rules->assign && movable_anywhere(task), .kind = PLACEMENT_CHOSEN};
 }
 
 /* All variants worth trying, the default first. */
@@ -227,7 +322,7 @@ static size_t list_variants(const struct task_set *set, size_t index, const stru
         ret_variants[0] = (struct variant){.gpus = rules->gpus[index]};
         return 1;
     }
-    ret_variants[n++] = (struct variant){.gpus = 1};
+    ret_variants[n++] = dispatched(task, rules, 1);
     if (both)
         ret_variants[n++] = (struct variant){.gpus = 1,
                                              .moved = true,
@@ -240,11 +335,41 @@ static size_t list_variants(const struct task_set *set, size_t index, const stru
         if (both)
             ret_variants[n++] = (struct variant){.gpus = k, .moved = true, .kind = PLACEMENT_CHOSEN};
         else
-            ret_variants[n++] = (struct variant){.gpus = k};
+            ret_variants[n++] = dispatched(task, rules, k);
         if (both && k < gpus)
             ret_variants[n++] = (struct variant){.gpus = k, .moved = true, .kind = PLACEMENT_ANY};
     }
+    if (rules->assign && gpus > 1) {
+        n = list_sets(set, 1, lanes_alone(task), n, ret_variants);
+        for (unsigned k = rules->every_number ? 2 : gpus; k < gpus; k++)
+            n = list_sets(set, k, k, n, ret_variants);
+    }
     return n;
+}
+
+/* `any` and `chosen` let jobs of a task that keeps state on its GPU go elsewhere: it has assigned options only. */
+static void drop_moving(struct pipeline_task *task)
+{
+    size_t n = 0;
+
+    for (size_t o = 0; o < task->n_options; o++) {
+        if (task->options[o].assigned)
+            task->options[n++] = task->options[o];
+    }
+    task->n_options = n;
+}
+
+static void mark_dominated(struct pipeline_task *task)
+{
+    for (size_t o = 0; o < task->n_options; o++) {
+        struct pipeline_option *option = &task->options[o];
+
+        option->dominated = false;
+        for (size_t a = 0; a < task->n_options && !option->mixed; a++)
+            option->dominated |= task->options[a].assigned && !task->options[a].mixed &&
+                                 option->placement.kind == PLACEMENT_CHOSEN &&
+                                 task->options[a].gpus == option->gpus;
+    }
 }
 
 static int build_task(const struct task_set *set, size_t index, const struct pipeline_rules *rules,
@@ -253,7 +378,7 @@ static int build_task(const struct task_set *set, size_t index, const struct pip
     const struct task *task = &set->tasks[index];
     struct variant variants[PIPELINE_MAX_OPTIONS];
     size_t n = list_variants(set, index, rules, variants);
-    int result = check_task(set, task, ret_error);
+    int result = check_task(set, task, rules->assign, ret_error);
 
     if (result)
         return result;
@@ -280,6 +405,12 @@ static int build_task(const struct task_set *set, size_t index, const struct pip
         if (result == 0)
             ret_task->n_options++;
     }
+    if (ret_task->n_options && keeps_moving_state(set, task)) {
+        drop_moving(ret_task);
+        if (!ret_task->n_options)
+            return reject_state(task, ret_error);
+    }
+    mark_dominated(ret_task);
     /* *ret_error still says why the last variant does not work. */
     return ret_task->n_options ? 0 : INPUT_REJECTED;
 }

@@ -37,10 +37,14 @@
  * divided by j - 1 units more. For the printed test sum_p ceil((J_p + w) / T) alpha_p >= ceil(w / T) sum_p alpha_p. The weights for
  * unequal GPUs are the same for all options.  QED
  *
+ * Of options that a renaming of GPUs turns into each other (plan_symmetry.h), a node looks at the first only. Options that
+ * are barred count as out from the beginning.
+ *
  * tests/analysis/test_planner.c compares with all choices.
  */
 #include "analysis/plan/plan_search.h"
 
+#include <stdint.h>
 #include <string.h>
 
 static bool *options_of(const struct planner *planner, size_t t)
@@ -189,11 +193,35 @@ static bool refuted(struct planner *planner, const struct mode_test *test, size_
     return out < 0;
 }
 
+void plan_search_cells(const struct planner *planner, const struct pipeline *pipeline,
+                       const unsigned char choice[], size_t n, size_t but, struct gpu_cells *ret_cells)
+{
+    *ret_cells = planner->cells;
+    for (size_t i = 0; i < n; i++) {
+        const struct pipeline_option *option = &pipeline->tasks[i].options[choice[i]];
+
+        if (i != but && option->assigned)
+            plan_symmetry_assign(ret_cells, option->placement.gpus);
+    }
+}
+
+bool plan_search_verdict(struct planner *planner, const struct mode_test *test, const unsigned char choice[],
+                         unsigned cap)
+{
+    size_t n = test->pipeline->n_tasks;
+    struct mode_run run = {.choice = choice, .n_fixed = n, .n_run = n, .cap = cap, .until_miss = true};
+    size_t ran = test->class->run(test->state, &run, planner->responses);
+
+    planner->outcome->tests++;
+    return ran == n && (n == 0 || planner->responses[n - 1] <= test->pipeline->tasks[n - 1].deadline);
+}
+
 /* Depth first; n_fixed grows by one per level. True: trial is schedulable. */
 static bool descend(struct planner *planner, const struct mode_test *test, size_t n_fixed)
 {
     const struct pipeline *pipeline = test->pipeline;
     size_t mark = planner->n_refuted;
+    struct gpu_cells cells;
 
     if (planner->max_nodes && planner->outcome->nodes >= planner->max_nodes) {
         planner->outcome->complete = false;
@@ -202,8 +230,10 @@ static bool descend(struct planner *planner, const struct mode_test *test, size_
     if (!refuted(planner, test, n_fixed)) {
         if (n_fixed == pipeline->n_tasks)
             return true;
+        plan_search_cells(planner, pipeline, planner->trial, n_fixed, SIZE_MAX, &cells);
         for (size_t o = 0; o < pipeline->tasks[n_fixed].n_options; o++) {
-            if (options_of(planner, n_fixed)[o])
+            if (options_of(planner, n_fixed)[o] ||
+                plan_symmetry_repeats(&cells, &pipeline->tasks[n_fixed], o))
                 continue;
             planner->trial[n_fixed] = (unsigned char)o;
             if (descend(planner, test, n_fixed + 1))
@@ -223,6 +253,12 @@ bool plan_search_hopeless(struct planner *planner, const struct mode_test *test)
         memset(options_of(planner, t), 0, pipeline->tasks[t].n_options);
     }
     planner->n_refuted = 0;
+    for (size_t t = 0; t < pipeline->n_tasks; t++) {
+        for (size_t o = 0; o < pipeline->tasks[t].n_options; o++) {
+            if (planner_barred(planner, t)[o])
+                (void)refute(planner, test, t, o); /* never the last one */
+        }
+    }
     planner->doubtful = pipeline->n_tasks;
     return refuted(planner, test, 0);
 }
@@ -235,7 +271,7 @@ void plan_search_end(struct planner *planner, const struct mode_test *test)
 bool plan_search(struct planner *planner, const struct mode_test *test, uint64_t max_nodes,
                  unsigned char ret_choice[])
 {
-    planner->max_nodes = max_nodes;
+    planner->max_nodes = max_nodes ? planner->outcome->nodes + max_nodes : 0;
     if (!descend(planner, test, 0))
         return false;
     memcpy(ret_choice, planner->trial, test->pipeline->n_tasks);

@@ -2,6 +2,7 @@
 #ifndef ANALYSIS_PLAN_SEARCH_H
 #define ANALYSIS_PLAN_SEARCH_H
 
+#include "analysis/plan/plan_symmetry.h"
 #include "analysis/plan/planner.h"
 
 #define PLANNER_CAP 20 /* periods (deadlines): how far hopeless responses are still compared */
@@ -10,17 +11,33 @@ struct planner {
     baton_nsec *responses;
     unsigned char *trial;
     bool *tried;     /* GEMA, by task * PIPELINE_MAX_OPTIONS + option: it was taken before */
+    bool *barred;    /* likewise: not thought of at all */
     bool *out;       /* GLOBAL, likewise: no schedulable choice below this node has it */
     size_t *refuted; /* a stack of what was put into out, as indices into it */
     size_t n_refuted;
-    size_t *left;    /* by task: its options that are not refuted */
-    size_t doubtful; /* the task that refuted a node last */
-    uint64_t max_nodes;
+    size_t *left;           /* by task: its options that are not refuted */
+    size_t doubtful;        /* the task that refuted a node last */
+    uint64_t max_nodes;     /* at which the search stops; 0: at none */
+    bool assigns;           /* some task has options that assign GPUs */
+    struct gpu_cells cells; /* before anything is decided */
     struct plan_outcome *outcome;
 };
 
+static inline bool *planner_barred(const struct planner *planner, size_t task)
+{
+    return planner->barred + task * PIPELINE_MAX_OPTIONS;
+}
+
+/* The cells once the tasks [0, n) have these options, without the one of task `but` (SIZE_MAX: all). */
+void plan_search_cells(const struct planner *planner, const struct pipeline *pipeline,
+                       const unsigned char choice[], size_t n, size_t but, struct gpu_cells *ret_cells);
+
+/* Is every deadline met under the choice? */
+bool plan_search_verdict(struct planner *planner, const struct mode_test *test, const unsigned char choice[],
+                         unsigned cap);
+
 /*
- * Begins a search on the test's pipeline. True: its root is refuted, there is no schedulable choice. Only options that may be part of one are
+ * Begins a search on the test's pipeline, among the options that are not barred. True: its root is refuted, there is no schedulable choice. Only options that may be part of one are
  * left; plan_search() and, in any case, plan_search_end() follow.
  */
 bool plan_search_hopeless(struct planner *planner, const struct mode_test *test);
@@ -29,5 +46,24 @@ void plan_search_end(struct planner *planner, const struct mode_test *test);
 /* Looks for a schedulable choice; true with ret_choice filled, else ret_choice is untouched. */
 bool plan_search(struct planner *planner, const struct mode_test *test, uint64_t max_nodes,
                  unsigned char ret_choice[]);
+
+/*
+ * planner_place.c: an option for each task among those that are not barred, in the order of priority: of those in which
+ * the task meets its deadline the one with the longest response (`tight`) or the shortest; the shortest where none does.
+ * True: the choice is schedulable.
+ */
+bool planner_fit(struct planner *planner, const struct mode_test *test, bool tight,
+                 unsigned char ret_choice[]);
+
+/* The same by both orders, then by search. ret_choice: of the first when none is found. */
+bool planner_place(struct planner *planner, const struct mode_test *test, uint64_t max_nodes,
+                   unsigned char ret_choice[]);
+
+/* Gives each task that is `chosen` though it could be assigned the set with the least max R/D. The choice stays schedulable. */
+void planner_settle(struct planner *planner, const struct mode_test *test, unsigned char choice[]);
+
+/* planner.c: Z = max R/D under the choice, if it is below *best, or first; then *best is it. */
+bool planner_improves(struct planner *planner, const struct mode_test *test, const unsigned char choice[],
+                      bool first, struct mode_ratio *best);
 
 #endif

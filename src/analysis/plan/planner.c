@@ -5,6 +5,8 @@
 
 #include "analysis/plan/plan_search.h"
 
+#define GEMA_NODES 200 /* of the search for a start of GEMA */
+
 const char *const plan_policy_names[] = {"gema", "local", "global", "single", NULL};
 
 struct planner *planner_new(size_t max_tasks)
@@ -16,11 +18,12 @@ struct planner *planner_new(size_t max_tasks)
     planner->responses = calloc(max_tasks + 1, sizeof planner->responses[0]);
     planner->trial = calloc(max_tasks + 1, sizeof planner->trial[0]);
     planner->tried = calloc((max_tasks + 1) * PIPELINE_MAX_OPTIONS, sizeof planner->tried[0]);
+    planner->barred = calloc((max_tasks + 1) * PIPELINE_MAX_OPTIONS, sizeof planner->barred[0]);
     planner->out = calloc((max_tasks + 1) * PIPELINE_MAX_OPTIONS, sizeof planner->out[0]);
     planner->refuted = calloc((max_tasks + 1) * PIPELINE_MAX_OPTIONS, sizeof planner->refuted[0]);
     planner->left = calloc(max_tasks + 1, sizeof planner->left[0]);
-    if (!planner->responses || !planner->trial || !planner->tried || !planner->out || !planner->refuted ||
-        !planner->left) {
+    if (!planner->responses || !planner->trial || !planner->tried || !planner->barred || !planner->out ||
+        !planner->refuted || !planner->left) {
         planner_free(planner);
         return NULL;
     }
@@ -34,40 +37,70 @@ void planner_free(struct planner *planner)
     free(planner->responses);
     free(planner->trial);
     free(planner->tried);
+    free(planner->barred);
     free(planner->out);
     free(planner->refuted);
     free(planner->left);
     free(planner);
 }
 
-/* Is every deadline met under the choice? */
-static bool verdict(struct planner *planner, const struct mode_test *test, const unsigned char choice[],
-                    unsigned cap)
-{
-    size_t n = test->pipeline->n_tasks;
-    struct mode_run run = {.choice = choice, .n_fixed = n, .n_run = n, .cap = cap, .until_miss = true};
-    size_t ran = test->class->run(test->state, &run, planner->responses);
+/* Which options a policy, or a part of it, thinks of. */
+enum options {
+    OPTIONS_ALL,
+    OPTIONS_SINGLE, /* one GPU: as the file says, or assigned */
+    OPTIONS_LOCAL,  /* the mode in which the task is shortest by itself, assigned or not */
+    OPTIONS_PLAIN,  /* none that is assigned, as far as there are others */
+};
 
-    planner->outcome->tests++;
-    return ran == n && (n == 0 || planner->responses[n - 1] <= test->pipeline->tasks[n - 1].deadline);
+/* The first of the shortest. */
+static size_t shortest(const struct pipeline_task *task)
+{
+    size_t best = 0;
+
+    for (size_t o = 1; o < task->n_options; o++) {
+        if (task->options[o].total < task->options[best].total)
+            best = o;
+    }
+    return best;
 }
 
-static void choose_local(const struct pipeline *pipeline, unsigned char ret_choice[])
+/* Options that are not assigned stand before the others. */
+static size_t n_plain(const struct pipeline_task *task)
 {
-    for (size_t i = 0; i < pipeline->n_tasks; i++) {
-        const struct pipeline_task *task = &pipeline->tasks[i];
+    size_t n = 0;
 
-        ret_choice[i] = 0;
-        for (size_t o = 1; o < task->n_options; o++) {
-            if (task->options[o].total < task->options[ret_choice[i]].total)
-                ret_choice[i] = (unsigned char)o;
-        }
+    while (n < task->n_options && !task->options[n].assigned)
+        n++;
+    return n;
+}
+
+static bool is_barred(const struct pipeline_task *task, size_t o, enum options options)
+{
+    const struct pipeline_option *option = &task->options[o];
+    size_t like = options == OPTIONS_LOCAL ? shortest(task) : 0;
+
+    switch (options) {
+    case OPTIONS_ALL:
+        return option->dominated;
+    case OPTIONS_PLAIN:
+        return option->assigned && n_plain(task) > 0;
+    default:
+        return option->dominated || option->gpus != task->options[like].gpus ||
+               (o != like && (!option->assigned ||
+                              (options == OPTIONS_LOCAL && option->total > task->options[like].total)));
     }
 }
 
-/* Z = max R/D under the choice, if it is below *best; then *best is it. */
-static bool improves(struct planner *planner, const struct mode_test *test, const unsigned char choice[],
-                     bool first, struct mode_ratio *best)
+static void think_of(struct planner *planner, const struct pipeline *pipeline, enum options options)
+{
+    for (size_t i = 0; i < pipeline->n_tasks; i++) {
+        for (size_t o = 0; o < pipeline->tasks[i].n_options; o++)
+            planner_barred(planner, i)[o] = is_barred(&pipeline->tasks[i], o, options);
+    }
+}
+
+bool planner_improves(struct planner *planner, const struct mode_test *test, const unsigned char choice[],
+                      bool first, struct mode_ratio *best)
 {
     const struct pipeline *pipeline = test->pipeline;
     struct mode_run run = {.choice = choice,
@@ -91,6 +124,34 @@ static bool improves(struct planner *planner, const struct mode_test *test, cons
     return true;
 }
 
+/* The best step from here: *ret_task and *ret_option; false: every option was taken. */
+static bool find_step(struct planner *planner, const struct mode_test *test, unsigned char choice[],
+                      struct mode_ratio *ret_best, size_t *ret_task, unsigned char *ret_option)
+{
+    const struct pipeline *pipeline = test->pipeline;
+    struct gpu_cells cells;
+    bool first = true;
+
+    for (size_t i = 0; i < pipeline->n_tasks; i++) {
+        unsigned char before = choice[i];
+
+        plan_search_cells(planner, pipeline, choice, pipeline->n_tasks, i, &cells);
+        for (size_t o = 0; o < pipeline->tasks[i].n_options; o++) {
+            if (planner->tried[i * PIPELINE_MAX_OPTIONS + o] || planner_barred(planner, i)[o] ||
+                plan_symmetry_repeats(&cells, &pipeline->tasks[i], o))
+                continue;
+            choice[i] = (unsigned char)o;
+            if (!planner_improves(planner, test, choice, first, ret_best))
+                continue;
+            first = false;
+            *ret_task = i;
+            *ret_option = (unsigned char)o;
+        }
+        choice[i] = before;
+    }
+    return !first;
+}
+
 /*
  * GEMA (Algorithm 1, line 19 read as M := M + {t*}), with more than two options: every step tries all options that were not yet taken by
  * their task and takes the one with the least Z, ties to the lowest task, then option. Each option is taken at most once,
@@ -100,92 +161,122 @@ static bool improves(struct planner *planner, const struct mode_test *test, cons
 static bool climb(struct planner *planner, const struct mode_test *test, unsigned char choice[])
 {
     const struct pipeline *pipeline = test->pipeline;
+    struct mode_ratio best = {0, 1};
+    unsigned char option = 0;
+    size_t task = 0;
 
-    if (verdict(planner, test, choice, PLANNER_CAP))
+    if (plan_search_verdict(planner, test, choice, PLANNER_CAP))
         return true;
     for (size_t i = 0; i < pipeline->n_tasks; i++) {
         memset(&planner->tried[i * PIPELINE_MAX_OPTIONS], 0, pipeline->tasks[i].n_options);
         planner->tried[i * PIPELINE_MAX_OPTIONS + choice[i]] = true;
     }
-    for (;;) {
-        struct mode_ratio best = {0, 1};
-        size_t best_task = pipeline->n_tasks;
-        unsigned char best_option = 0;
-
-        for (size_t i = 0; i < pipeline->n_tasks; i++) {
-            unsigned char before = choice[i];
-
-            for (size_t o = 0; o < pipeline->tasks[i].n_options; o++) {
-                if (planner->tried[i * PIPELINE_MAX_OPTIONS + o])
-                    continue;
-                choice[i] = (unsigned char)o;
-                if (improves(planner, test, choice, best_task == pipeline->n_tasks, &best)) {
-                    best_task = i;
-                    best_option = (unsigned char)o;
-                }
-            }
-            choice[i] = before;
-        }
-        if (best_task == pipeline->n_tasks)
-            return false;
-        choice[best_task] = best_option;
-        planner->tried[best_task * PIPELINE_MAX_OPTIONS + best_option] = true;
+    while (find_step(planner, test, choice, &best, &task, &option)) {
+        choice[task] = option;
+        planner->tried[task * PIPELINE_MAX_OPTIONS + option] = true;
         if (best.response <= best.deadline)
             return true;
     }
+    return false;
 }
 
 /*
  * The paper's start is every task in single mode. With two options per task that is all there is to it; with more, the way from there can be
- * a dead end, and it is tried again from every task in its option 1, 2, ... (its last where it has fewer).
+ * a dead end, and it is tried again from every task in its option 1, 2, ... (its last where it has fewer). A task that has
+ * assigned options only begins with its first.
  */
-static bool choose_gema(struct planner *planner, const struct mode_test *test, unsigned char choice[])
+static bool climb_plain(struct planner *planner, const struct mode_test *test, unsigned char choice[])
 {
     const struct pipeline *pipeline = test->pipeline;
-    size_t most_options = 0;
+    size_t most_options = 1;
 
+    think_of(planner, pipeline, OPTIONS_PLAIN);
     for (size_t i = 0; i < pipeline->n_tasks; i++) {
-        if (pipeline->tasks[i].n_options > most_options)
-            most_options = pipeline->tasks[i].n_options;
+        if (n_plain(&pipeline->tasks[i]) > most_options)
+            most_options = n_plain(&pipeline->tasks[i]);
     }
-    memset(choice, 0, pipeline->n_tasks);
-    if (climb(planner, test, choice))
-        return true;
-    for (size_t start = 1; start < most_options && most_options > 2; start++) {
-        for (size_t i = 0; i < pipeline->n_tasks; i++)
-            choice[i] =
-                (unsigned char)(start < pipeline->tasks[i].n_options ? start
-                                                                     : pipeline->tasks[i].n_options - 1);
+    for (size_t start = 0; start < (most_options > 2 ? most_options : 1); start++) {
+        for (size_t i = 0; i < pipeline->n_tasks; i++) {
+            size_t n = n_plain(&pipeline->tasks[i]);
+
+            choice[i] = (unsigned char)(start < n ? start : n ? n - 1 : 0);
+        }
         if (climb(planner, test, choice))
             return true;
     }
     return false;
 }
 
+/*
+ * Where GPUs are assigned, the start is every task on one GPU, each assigned to one: as SINGLE finds it, with little patience. From there
+ * steps change modes and GPUs alike; then the same from tasks that fill up one GPU after the other. The paper's way without assigned
+ * GPUs comes last, so that assigning never loses a set.
+ */
+static bool choose_gema(struct planner *planner, const struct mode_test *test, unsigned char choice[])
+{
+    const struct pipeline *pipeline = test->pipeline;
+
+    if (planner->assigns) {
+        think_of(planner, pipeline, OPTIONS_SINGLE);
+        if (planner_place(planner, test, GEMA_NODES, choice))
+            return true;
+        planner->outcome->complete = true; /* GEMA does not claim to know */
+        think_of(planner, pipeline, OPTIONS_ALL);
+        if (climb(planner, test, choice))
+            return true;
+        think_of(planner, pipeline, OPTIONS_SINGLE);
+        (void)planner_fit(planner, test, true, choice);
+        think_of(planner, pipeline, OPTIONS_ALL);
+        if (climb(planner, test, choice))
+            return true;
+    }
+    if (!climb_plain(planner, test, choice))
+        return false;
+    planner_settle(planner, test, choice);
+    return true;
+}
+
+/* Exact: where the root of the search is not refuted, GEMA finds most that there is to find; then the search begins. */
+static bool choose_global(struct planner *planner, const struct mode_test *test, uint64_t max_nodes,
+                          unsigned char choice[])
+{
+    bool hopeless;
+    bool found;
+
+    memset(choice, 0, test->pipeline->n_tasks);
+    think_of(planner, test->pipeline, OPTIONS_ALL);
+    hopeless = plan_search_hopeless(planner, test);
+    plan_search_end(planner, test);
+    if (hopeless || choose_gema(planner, test, choice))
+        return !hopeless;
+    think_of(planner, test->pipeline, OPTIONS_ALL);
+    found = !plan_search_hopeless(planner, test) && plan_search(planner, test, max_nodes, choice);
+    plan_search_end(planner, test);
+    return found;
+}
+
 void planner_choose(struct planner *planner, const struct mode_test *test, enum plan_policy policy,
                     uint64_t max_nodes, unsigned char ret_choice[], struct plan_outcome *ret_outcome)
 {
+    const struct pipeline *pipeline = test->pipeline;
+
     *ret_outcome = (struct plan_outcome){.complete = true};
     planner->outcome = ret_outcome;
+    planner->assigns = false;
+    for (size_t i = 0; i < pipeline->n_tasks; i++)
+        planner->assigns |= n_plain(&pipeline->tasks[i]) < pipeline->tasks[i].n_options;
+    plan_symmetry_begin(pipeline, &planner->cells);
     switch (policy) {
     case POLICY_GEMA:
         ret_outcome->schedulable = choose_gema(planner, test, ret_choice);
         break;
     case POLICY_LOCAL:
-        choose_local(test->pipeline, ret_choice);
-        ret_outcome->schedulable = verdict(planner, test, ret_choice, 1);
-        break;
     case POLICY_SINGLE:
-        memset(ret_choice, 0, test->pipeline->n_tasks);
-        ret_outcome->schedulable = verdict(planner, test, ret_choice, 1);
+        think_of(planner, pipeline, policy == POLICY_LOCAL ? OPTIONS_LOCAL : OPTIONS_SINGLE);
+        ret_outcome->schedulable = planner_place(planner, test, max_nodes, ret_choice);
         break;
     case POLICY_GLOBAL:
-        /* Where the root of the search is not refuted, GEMA finds most that there is to find; then the search begins. */
-        memset(ret_choice, 0, test->pipeline->n_tasks);
-        ret_outcome->schedulable =
-            !plan_search_hopeless(planner, test) &&
-            (choose_gema(planner, test, ret_choice) || plan_search(planner, test, max_nodes, ret_choice));
-        plan_search_end(planner, test);
+        ret_outcome->schedulable = choose_global(planner, test, max_nodes, ret_choice);
         break;
     }
 }

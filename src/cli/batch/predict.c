@@ -28,6 +28,8 @@ static void print_table(const struct batch_input *input, const struct batch_time
     }
     printf("\n%s: %.3f ms in all; no method ends before %.3f ms\n", input->method->name,
            nsec_to_ms(timeline->total), nsec_to_ms(bound));
+    if (input->topology.origin)
+        printf("link rates: %s\n", input->topology.origin);
 }
 
 static int print_json(const struct batch_input *input, const struct batch_timeline *timeline,
@@ -44,6 +46,8 @@ static int print_json(const struct batch_input *input, const struct batch_timeli
     }
     answer = json_pack("{s:s, s:f, s:f, s:o}", "method", input->method->name, "total_ms",
                        nsec_to_ms(timeline->total), "bound_ms", nsec_to_ms(bound), "streams", streams);
+    if (input->topology.origin)
+        json_object_set_new(answer, "origin", json_string(input->topology.origin));
     json_dumpf(answer, stdout, JSON_COMPACT);
     putchar('\n');
     json_decref(answer);

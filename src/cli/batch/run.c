@@ -298,6 +298,8 @@ static void print_table(const struct runner *runner)
                runner->granted);
     if (runner->emulates)
         printf("links emulated at 1/%g size: this shows pacing and timing, not a bus\n", runner->ratio);
+    if (runner->input.topology.origin)
+        printf("link rates: %s\n", runner->input.topology.origin);
 }
 
 static void print_json(const struct runner *runner)
@@ -329,6 +331,8 @@ static void print_json(const struct runner *runner)
                   "bound_ms", nsec_to_ms(runner->bound), "measured_ms", "median", nsec_to_ms(median->total),
                   "worst", nsec_to_ms(runner->runs[runner->repeat - 1].total), "error_percent", "median",
                   median_error, "worst", worst_error, "runs_ms", runs, "streams", streams);
+    if (runner->input.topology.origin)
+        json_object_set_new(answer, "origin", json_string(runner->input.topology.origin));
     json_dumpf(answer, stdout, JSON_COMPACT);
     putchar('\n');
     json_decref(answer);

@@ -170,6 +170,8 @@ struct command {
     cl_int piece_status;                /* of a piece that failed */
     cl_ulong times[4];     /* queued, submitted, started, ended: in the driver's clock; valid when complete */
     cl_ulong begun, ended; /* of the pieces that are over: the first start, the last end; 0: none is */
+    /* The first start since its engine was last given away (0: none), and the last end before, up to which its runs were reported. */
+    cl_ulong resumed, reported;
     bool timed;
     baton_nsec queued_at, issued_at;
     int64_t predicted; /* ns */

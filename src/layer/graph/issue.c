@@ -154,6 +154,14 @@ static void widen(struct command *command, cl_ulong start, cl_ulong end)
         command->ended = end;
 }
 
+/* The same for a piece that is over now, which also belongs to the run since the engine was last given away. */
+static void widen_run(struct command *command, cl_ulong start, cl_ulong end)
+{
+    widen(command, start, end);
+    if (start && start >= command->reported && (!command->resumed || start < command->resumed))
+        command->resumed = start;
+}
+
 void issue_pipe_begin(struct issue_pipe *pipe, struct engine *engine, struct command *command)
 {
     *pipe = (struct issue_pipe){.engine = engine, .command = command};
@@ -174,7 +182,7 @@ static void end_piece(struct issue_pipe *pipe, cl_event *event, size_t items)
         command->piece_status = status;
     start = time_of(*event, CL_PROFILING_COMMAND_START);
     end = time_of(*event, CL_PROFILING_COMMAND_END);
-    widen(command, start, end);
+    widen_run(command, start, end);
     if (items && start && end >= start) {
         if (command->kind == COMMAND_KERNEL)
             launch_measured(command->u.launch.kernel, items, (int64_t)(end - start));
@@ -188,12 +196,23 @@ static void end_piece(struct issue_pipe *pipe, cl_event *event, size_t items)
     *event = NULL;
 }
 
+void issue_pipe_report(struct issue_pipe *pipe)
+{
+    struct command *command = pipe->command;
+
+    if (command->driver_event) {
+        target.clWaitForEvents(1, &command->driver_event);
+        widen_run(command, time_of(command->driver_event, CL_PROFILING_COMMAND_START),
+                  time_of(command->driver_event, CL_PROFILING_COMMAND_END));
+    }
+    issue_report_run(pipe->engine, command);
+}
+
 void issue_pipe_turn(struct issue_pipe *pipe)
 {
     end_piece(pipe, &pipe->last, pipe->last_items);
     if (pipe->command->leased && engine_border_asked(pipe->engine)) {
-        if (pipe->command->driver_event)
-            target.clWaitForEvents(1, &pipe->command->driver_event);
+        issue_pipe_report(pipe);
         engine_give_way(pipe->engine);
     }
 }
@@ -502,6 +521,14 @@ static void report(struct engine *engine, cl_ulong start, cl_ulong end)
     lease_ran(engine->lease, end_at - (baton_nsec)(end - start), end_at);
 }
 
+void issue_report_run(struct engine *engine, struct command *command)
+{
+    if (command->resumed)
+        report(engine, command->resumed, command->ended);
+    command->resumed = 0;
+    command->reported = command->ended;
+}
+
 void issue_measure_run(struct engine *engine, unsigned n, const struct engine_flight flights[])
 {
     const struct engine_flight *last = &flights[n - 1];
@@ -534,8 +561,8 @@ void issue_event_times(struct command *command)
     command->times[0] = time_of(first, CL_PROFILING_COMMAND_QUEUED);
     command->times[1] = time_of(first, CL_PROFILING_COMMAND_SUBMIT);
     widen(command, time_of(first, CL_PROFILING_COMMAND_START), time_of(first, CL_PROFILING_COMMAND_END));
-    widen(command, time_of(command->driver_event, CL_PROFILING_COMMAND_START),
-          time_of(command->driver_event, CL_PROFILING_COMMAND_END));
+    widen_run(command, time_of(command->driver_event, CL_PROFILING_COMMAND_START),
+              time_of(command->driver_event, CL_PROFILING_COMMAND_END));
     command->times[2] = command->begun;
     command->times[3] = command->ended + (cl_ulong)command->lag;
     command->timed = command->times[0] && command->times[3] >= command->times[2];
@@ -551,7 +578,7 @@ void issue_read_times(struct engine *engine, struct command *command)
     if (recorder_on)
         recorder_queued(command);
     if (command->leased)
-        report(engine, command->times[2], command->times[3]);
+        issue_report_run(engine, command);
     if (!command->first_event)
         issue_learn(engine, issue_bytes(command), (int64_t)(command->times[3] - command->times[2]));
     if (command->kind == COMMAND_KERNEL && command->leased)

@@ -34,6 +34,8 @@ int64_t issue_predict(const struct engine *engine, size_t bytes);
 void issue_measure_run(struct engine *engine, unsigned n, const struct engine_flight flights[]);
 /* One run on the engine, for the trace and the statistics. */
 void issue_report(struct engine *engine, baton_nsec begin_at, baton_nsec end_at);
+/* The same of what a command ran since its engine was last given away, by the times of its pieces. */
+void issue_report_run(struct engine *engine, struct command *command);
 /* Fills command->times from its events, in the driver's clock, and measures. */
 void issue_read_times(struct engine *engine, struct command *command);
 
@@ -51,6 +53,8 @@ void issue_pipe_begin(struct issue_pipe *pipe, struct engine *engine, struct com
 /* Before each piece: waits until at most one is in flight, and gives way if asked. */
 void issue_pipe_turn(struct issue_pipe *pipe);
 void issue_pipe_add(struct issue_pipe *pipe, cl_event event, size_t items);
+/* Waits for what is in flight, and reports what ran since the engine was last given away: while another client has it, nothing does. */
+void issue_pipe_report(struct issue_pipe *pipe);
 /* After the last piece: the one before it is over too, and only the newest may be in flight. */
 void issue_pipe_finish(struct issue_pipe *pipe);
 /* After a failure: waits for what is in flight. */

@@ -174,14 +174,15 @@ static void pair_up(struct split *split, struct split_share *low, struct split_s
 
 static void share_out(struct split *split)
 {
-    uint32_t ends[SHARES_MAX], begin = 0, grain;
+    uint32_t ends[SHARES_MAX] = {0}, begin = 0, grain;
     double rates[SHARES_MAX];
+    unsigned first = split->away ? 1 : 0;
 
     for (unsigned i = 0; i < split->n_shares; i++)
         rates[i] = split->known->rates[i == 0 ? 0 : split->shares[i].device->place - PLACE_DEVICE + 1];
-    grain = shares_grain(split->cut.n_groups, split->n_shares,
+    grain = shares_grain(split->cut.n_groups, split->n_shares - first,
                          split->cut.launch.work_dim == 1 ? 32 : split->cut.piece.groups[0]);
-    shares_divide(split->cut.n_groups, rates, split->n_shares, grain, ends);
+    shares_divide(split->cut.n_groups, rates + first, split->n_shares - first, grain, ends + first);
     for (unsigned i = 0; i < split->n_shares; i++) {
         struct split_share *share = &split->shares[i];
 
@@ -192,16 +193,13 @@ static void share_out(struct split *split)
         pair_up(split, &split->shares[i], &split->shares[i + 1], grain);
 }
 
-static void find_devices(struct split *split, const struct command *command, unsigned devices, uint64_t set,
-                         bool now)
+static void find_devices(struct split *split, const struct placement_team *team, bool now)
 {
-    struct further_device *found[FURTHER_MAX];
-    unsigned n = device_helpers(command->queue->device, devices - 1, set, found);
-
     split->n_shares = 1;
-    for (unsigned i = 0; i < n && split->n_shares < SHARES_MAX; i++)
-        if (twins_ready(split->kernel->program, split->known, found[i], now))
-            split->shares[split->n_shares++].device = found[i];
+    split->away = !team->home;
+    for (unsigned i = 0; i < team->n && split->n_shares < SHARES_MAX; i++)
+        if (twins_ready(split->kernel->program, split->known, team->helpers[i], now))
+            split->shares[split->n_shares++].device = team->helpers[i];
 }
 
 static bool fill(struct split *split, const struct command *command)
@@ -281,7 +279,7 @@ static bool groups_meet(const struct split *split)
 }
 
 struct split *split_plan(const struct command *command, const struct translate_kernel *about,
-                         unsigned devices, uint64_t set, bool measured)
+                         const struct placement_team *team, bool measured)
 {
     struct kernel_record *kernel = command->u.launch.kernel;
     struct spread_kernel *known = twins_kernel(kernel->program, kernel->name);
@@ -299,13 +297,17 @@ struct split *split_plan(const struct command *command, const struct translate_k
         split_drop(split);
         return NULL;
     }
-    find_devices(split, command, devices, set, !measured);
+    find_devices(split, team, !measured);
+    if (split->n_shares < (split->away ? 3 : 2)) {
+        split_drop(split);
+        return NULL;
+    }
     share_out(split);
     launch.devices = split->n_shares;
     count_bytes(split, &launch);
     split->decided =
         measured && split->cut.n_groups > 1 && decide_split(&known->decision, &buffer_costs, &launch);
-    if (split->n_shares < 2 || split->cut.n_groups < 2 || (measured && !split->decided)) {
+    if (split->cut.n_groups < 2 || (measured && !split->decided)) {
         split_drop(split);
         return NULL;
     }

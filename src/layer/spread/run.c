@@ -111,7 +111,7 @@ static void run_share(struct device_task *task)
     share->began_at = clock_now();
     share->code = run_pieces(&pipe, kernel, split->cut, groups_of(share));
     share->ended_at = clock_now();
-    issue_report(engine, share->began_at, share->ended_at);
+    issue_report_run(engine, &share->command);
     engine_leave(engine, ENGINE_ALONE);
 }
 
@@ -144,7 +144,7 @@ static cl_int run_home(struct split *split, struct engine *engine, struct comman
         issue_pipe_abandon(&pipe);
     }
     share->ended_at = clock_now();
-    issue_report(engine, share->began_at, share->ended_at);
+    issue_pipe_report(&pipe);
     engine_leave(engine, ENGINE_ALONE);
     kernel_give_back(split->kernel, true, own);
     return code;
@@ -167,6 +167,7 @@ cl_int split_at_home(struct split *split, struct queue_record *queue, uint32_t b
     issue_pipe_begin(&pipe, engine, &command);
     engine_enter(engine, ENGINE_ALONE);
     code = run_pieces(&pipe, own->handle, split->cut, (struct launch_source){begin, end, NULL, NULL});
+    issue_report_run(engine, &command);
     engine_leave(engine, ENGINE_ALONE);
     kernel_give_back(split->kernel, true, own);
     return code;

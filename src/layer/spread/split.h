@@ -9,6 +9,7 @@
 #include "layer/spread/border.h"
 #include "layer/spread/buffer.h"
 #include "layer/spread/device.h"
+#include "layer/spread/placement.h"
 #include "layer/spread/shares.h"
 #include "layer/spread/twins.h"
 
@@ -53,6 +54,7 @@ struct split {
     struct launch_cut cut;
     struct split_share shares[SHARES_MAX]; /* home first */
     unsigned n_shares;
+    bool away;                             /* home has no share of its own */
     struct border borders[SHARES_MAX / 2]; /* of shares 2 i and 2 i + 1 */
     struct split_output outputs[SPLIT_BUFFERS];
     unsigned n_outputs;
@@ -74,10 +76,10 @@ extern pthread_cond_t spread_changed; /* a split stopped running */
 
 /*
  * Should and can this launch be split? A plan, with every device ready and the shares set; NULL: it runs at home. about: what the
- * translator says of the kernel. devices: how many at most. measured: only if that promises to be faster.
+ * translator says of the kernel. measured: only if that promises to be faster.
  */
 struct split *split_plan(const struct command *command, const struct translate_kernel *about,
-                         unsigned devices, uint64_t set, bool measured);
+                         const struct placement_team *team, bool measured);
 
 /*
  * Copies what the devices need, runs the shares (spread_lock is given up meanwhile) and leaves partial results; or merges them at

@@ -39,7 +39,7 @@ bool spread_enabled(void)
     uint64_t set;
     bool measured;
 
-    return wanted_devices(&set, &measured) > 1 || placement_on();
+    return wanted_devices(&set, &measured) > 1 || placement_on(NULL);
 }
 
 bool spread_idle(void)
@@ -170,8 +170,10 @@ bool spread_wants(const struct command *draft)
     note_missing(draft->queue->device);
     if (!kernel->program || device_count_helpers(draft->queue->device) == 0)
         return false;
-    if (wanted_devices(&set, &measured) < 2 || placement_on())
+    if (placement_on(draft->queue->device))
         return true;
+    if (wanted_devices(&set, &measured) < 2)
+        return false;
     if (pthread_mutex_trylock(&spread_lock) != 0)
         return true;
     known = twins_kernel(kernel->program, kernel->name);
@@ -199,6 +201,17 @@ static cl_int run_placed(struct engine *engine, struct command *command, const s
     return split ? split_run_on(split, engine, command, ret_done) : CL_SUCCESS;
 }
 
+static struct split *plan_split(const struct command *command, const struct translate_kernel *about,
+                                bool measured)
+{
+    struct placement_team team;
+    uint64_t set;
+    unsigned devices = wanted_devices(&set, &measured);
+
+    placement_team(command->queue->device, devices, set, &team);
+    return split_plan(command, about, &team, measured);
+}
+
 cl_int spread_issue(struct engine *engine, struct command *command, bool *ret_done)
 {
     const struct translate_kernel *about = NULL;
@@ -214,10 +227,10 @@ cl_int spread_issue(struct engine *engine, struct command *command, bool *ret_do
         about = program_sliceable(command->u.launch.kernel->program, command->u.launch.kernel->name, &reason);
     pthread_mutex_lock(&spread_lock);
     if (about && devices > 1)
-        split = split_plan(command, about, devices, set, measured);
+        split = plan_split(command, about, measured);
     if (split)
         code = split_run(split, engine, command, ret_done);
-    else if (about && placement_on())
+    else if (about && placement_on(command->queue->device))
         code = run_placed(engine, command, about, ret_done);
     else if (upload_concerns(command))
         upload_to_chosen(command, ret_done);

@@ -8,7 +8,7 @@
 
 bool upload_concerns(const struct command *command)
 {
-    return command->kind == COMMAND_WRITE && placement_on() &&
+    return command->kind == COMMAND_WRITE && placement_on(command->queue->device) &&
            device_count_helpers(command->queue->device) > 0;
 }
 

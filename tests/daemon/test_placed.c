@@ -1,0 +1,88 @@
+/* Plans that assign GPUs: a bound is claimed only while the task's kernels run there. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "claims_world.h"
+#include "harness.h"
+#include "wire/lease_word.h"
+
+enum { GPUS = 3 };
+
+static const char *const names[GPUS] = {"pci:0000:01:00.0", "pci:0000:02:00.0", "pci:0000:03:00.0"};
+
+static void say(struct server *server, unsigned peer, const struct frame *frame)
+{
+    uint8_t bytes[FRAME_MAX_SIZE];
+
+    ck_assert_int_eq(server_receive(server, peer, bytes, frame_encode(frame, bytes), claims_world.now_at), 0);
+}
+
+/* Three GPUs, the good plan with this placement for `eye`, and eye itself, with a lease for the execution engine of each GPU. */
+static struct server *start(struct placement placement, unsigned gpus, unsigned *ret_peer)
+{
+    struct config config = claims_plain_config();
+    struct server *server = claims_start(&config);
+    struct plan plan = claims_good_plan();
+    struct plan_task tasks[2] = {claims_tasks[0], claims_tasks[1]};
+    struct frame attach = {.type = FRAME_ATTACH};
+    char *text;
+
+    for (int i = 0; i < GPUS; i++)
+        ck_assert_int_eq(server_add_device(server, names[i], "test"), 0);
+    tasks[0].placement = placement;
+    tasks[0].gpus = gpus;
+    tasks[0].piece = 0;
+    plan.tasks = tasks;
+    plan_basis_set(&plan.basis, BASIS_GPUS, "3");
+    plan_basis_set(&plan.basis, BASIS_GPU_CLUSTER, "3");
+    text = claims_text(&plan);
+    claims_give(server, text);
+    free(text);
+    *ret_peer = claims_join(server, "eye", 0, PERIOD);
+    for (unsigned i = 0; i < GPUS; i++) {
+        attach.attach.index = i;
+        (void)snprintf(attach.attach.device, sizeof attach.attach.device, "%s", names[i]);
+        say(server, *ret_peer, &attach);
+    }
+    return server;
+}
+
+START_TEST(no_bound_is_claimed_for_kernels_outside_the_gpus_of_the_plan)
+{
+    for (unsigned gpu = 0; gpu < GPUS; gpu++) {
+        struct frame request = {.type = FRAME_REQUEST, .request = {.index = gpu, .epoch = 1}};
+        unsigned peer;
+        struct server *server = start((struct placement){PLACEMENT_FIXED, 6}, 2, &peer);
+
+        ck_assert_int_eq(claims_rule(server), RULE_MET);
+        say(server, peer, &request);
+        ck_assert_int_eq(claims_rule(server), gpu == 0 ? RULE_PLACEMENT : RULE_MET);
+        server_free(server);
+    }
+}
+END_TEST
+
+/* A GPU that is not there, a number that is not that of the list, and `any`, which is more than the run time does. */
+START_TEST(no_bound_is_claimed_for_placements_that_cannot_be_kept)
+{
+    static const struct {
+        struct placement placement;
+        enum model_rule rule;
+    } cases[] = {{{PLACEMENT_FIXED, 8}, RULE_BASIS},
+                 {{PLACEMENT_FIXED, 3}, RULE_PLACEMENT},
+                 {{PLACEMENT_ANY, 0}, RULE_BASIS},
+                 {{PLACEMENT_CHOSEN, 0}, RULE_MET},
+                 {{PLACEMENT_FIXED, 4}, RULE_MET}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        unsigned peer;
+        struct server *server = start(cases[i].placement, 1, &peer);
+
+        ck_assert_msg(claims_rule(server) == cases[i].rule, "case %zu", i);
+        server_free(server);
+    }
+}
+END_TEST
+
+HARNESS_MAIN("placed", 10, no_bound_is_claimed_for_kernels_outside_the_gpus_of_the_plan,
+             no_bound_is_claimed_for_placements_that_cannot_be_kept)
