@@ -64,10 +64,9 @@ void task_difference_words(const struct frame_about_difference *about, char *ret
 
 const char *task_rule_name(uint32_t rule)
 {
-    static const char *const names[RULES] = {"met",      "no-bound", "basis",    "realtime", "partition",
-                                             "outsider", "ceiling",  "twice",    "whole",    "changing",
-                                             "stale",    "period",   "affinity", "order",    "own",
-                                             "placement"};
+    static const char *const names[RULES] = {
+        "met",   "no-bound", "basis", "realtime", "partition", "outsider", "ceiling", "twice",
+        "whole", "changing", "stale", "period",   "affinity",  "order",    "own",     "placement"};
 
     return rule < RULES ? names[rule] : "?";
 }

@@ -89,16 +89,16 @@ enum model_rule {
     RULE_BASIS, /* what the plan's bounds rest on is not what runs here: QUERY_DIFFERENCE names each field */
     RULE_REALTIME, /* no permission for real-time scheduling */
     RULE_PARTITION, /* who: a device whose "GPU" is this machine's CPU, and no partition of the cores is declared */
-    RULE_OUTSIDER, /* who: a client that is not in the plan, which counts neither its load nor its pieces */
-    RULE_CEILING,  /* who: a client of the plan has less than its priority */
-    RULE_TWICE,    /* who: a second process of a task */
-    RULE_WHOLE,    /* who: a client whose kernels the plan cuts ran some whole */
-    RULE_CHANGING, /* who: a client that has not come to a job border since the plan changed */
-    RULE_STALE,    /* the running set could not be planned */
-    RULE_PERIOD,   /* who: a client whose period is shorter than the plan's, or that has none */
-    RULE_AFFINITY, /* who: a client that may not run on every core of the programs, or may run on others */
-    RULE_ORDER,    /* who: a client that less urgent tasks do not give way to on the CPUs */
-    RULE_OWN,      /* who: a client whose own pieces, chunks, GPUs or placement go before the plan's */
+    RULE_OUTSIDER,  /* who: a client that is not in the plan, which counts neither its load nor its pieces */
+    RULE_CEILING,   /* who: a client of the plan has less than its priority */
+    RULE_TWICE,     /* who: a second process of a task */
+    RULE_WHOLE,     /* who: a client whose kernels the plan cuts ran some whole */
+    RULE_CHANGING,  /* who: a client that has not come to a job border since the plan changed */
+    RULE_STALE,     /* the running set could not be planned */
+    RULE_PERIOD,    /* who: a client whose period is shorter than the plan's, or that has none */
+    RULE_AFFINITY,  /* who: a client that may not run on every core of the programs, or may run on others */
+    RULE_ORDER,     /* who: a client that less urgent tasks do not give way to on the CPUs */
+    RULE_OWN,       /* who: a client whose own pieces, chunks, GPUs or placement go before the plan's */
     RULE_PLACEMENT, /* who: a client whose kernels do not run where the plan says, or cannot */
     RULES,
 };
