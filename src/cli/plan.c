@@ -9,7 +9,6 @@
 #include "analysis/plan/sensitivity.h"
 #include "base/draft.h"
 #include "cli/analysis_report.h"
-#include "cli/plan_experiment.h"
 #include "cli/task_lengths.h"
 #include "model/plan.h"
 
@@ -293,14 +292,7 @@ static int run(const struct cli_args *args)
     size_t policy = POLICY_GEMA;
     int status = cli_has(args, "policy") ? cli_choice(args, "policy", &policy) : 0;
 
-    if (status)
-        return status;
-    if (cli_has(args, "experiment"))
-        return args->n_positional ? cli_fail_usage(args, "--experiment makes its own task sets; no FILE")
-                                  : plan_experiment(args);
-    if (args->n_positional != 1)
-        return cli_fail_usage(args, "expected one FILE with a task set");
-    return plan_file(args, (enum plan_policy)policy);
+    return status ? status : plan_file(args, (enum plan_policy)policy);
 }
 
 static const struct cli_option options[] = {
@@ -309,10 +301,6 @@ static const struct cli_option options[] = {
     {"output", 'o', "PLAN", "write the plan here, unless the set is not schedulable"},
     {"explain", 0, "TASK", "every term of this task's bound with its culprit"},
     {"scale", 0, NULL, "the largest factor on execution times that is still schedulable with these modes"},
-    {"experiment", 0, "fig7|fig8", "instead: the simulation of GPU-SPARC Sec. IV-D on random task sets"},
-    {"sets", 0, "N", "task sets per point of the experiment (default 1000)"},
-    {"seed", 0, "N", "seed of the experiment (default 1)"},
-    {"svg", 0, "FILE", "write the experiment's curves here"},
     {"json", 0, NULL, "print one JSON object"},
     {0},
 };
@@ -320,8 +308,8 @@ static const struct cli_option options[] = {
 const struct cli_command command_plan = {
     .name = "plan",
     .summary = "choose how many GPUs each task uses, so that every deadline is met",
-    .arguments = "[FILE]",
-    .min_arguments = 0,
+    .arguments = "FILE",
+    .min_arguments = 1,
     .max_arguments = 1,
     .options = options,
     .example = "baton plan examples/robot.yaml -o robot.plan",
