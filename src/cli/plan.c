@@ -15,7 +15,7 @@
 #define MAX_NODES 200000 /* of the search by GLOBAL: minutes at 20 tasks, then "not decided" */
 
 /* What was decided, whichever analysis decided it. By task of the set. */
-struct decision {
+struct plan_decision {
     struct analysis_result result;
     struct placement *placements;
     baton_nsec *pieces; /* longest kernel piece; 0: whole */
@@ -24,7 +24,7 @@ struct decision {
     json_t *scale;
 };
 
-static void decision_done(struct decision *decision)
+static void decision_done(struct plan_decision *decision)
 {
     json_decref(decision->scale);
     arena_done(&decision->explanation.arena);
@@ -35,7 +35,7 @@ static void decision_done(struct decision *decision)
 
 /* What --explain and --scale ask about the choice. */
 static int question(const struct cli_args *args, const struct task_set *set, struct pipeline_analysis *a,
-                    const unsigned char choice[], struct decision *decision)
+                    const unsigned char choice[], struct plan_decision *decision)
 {
     const char *explain = cli_value(args, "explain", NULL);
     int result = 0;
@@ -56,7 +56,8 @@ static int question(const struct cli_args *args, const struct task_set *set, str
 
 /* holistic and holistic-printed: the planner chooses among the options of each task. */
 static int decide_modes(const struct cli_args *args, const struct task_set *set, bool printed,
-                        enum plan_policy policy, struct decision *ret_decision, struct input_error *ret_error)
+                        enum plan_policy policy, struct plan_decision *ret_decision,
+                        struct input_error *ret_error)
 {
     struct pipeline_rules rules = {
         .one_or_all = printed, .every_number = !printed, .choose_placement = !printed, .whole = printed};
@@ -91,7 +92,7 @@ out:
 
 /* Other analyses know one mode only: every kernel on one GPU, placed as the file says. */
 static int decide_single(const struct task_set *set, const struct analysis *analysis,
-                         struct decision *ret_decision, struct input_error *ret_error)
+                         struct plan_decision *ret_decision, struct input_error *ret_error)
 {
     struct analysis_request request = {0};
 
@@ -123,7 +124,7 @@ static int64_t chunk_of(const struct task_set *set, const struct task *task, enu
 }
 
 static int fill_plan(const struct task_set *set, const struct analysis *analysis,
-                     const struct decision *decision, struct plan *ret_plan)
+                     const struct plan_decision *decision, struct plan *ret_plan)
 {
     struct plan plan = {.analysis = analysis->name,
                         .profile = analysis->profile ? analysis->profile : "priority",
@@ -169,7 +170,7 @@ static int fill_plan(const struct task_set *set, const struct analysis *analysis
 }
 
 static int write_plan(const struct cli_args *args, const struct task_set *set,
-                      const struct analysis *analysis, const struct decision *decision)
+                      const struct analysis *analysis, const struct plan_decision *decision)
 {
     const char *path = cli_value(args, "output", NULL);
     struct plan plan;
@@ -194,7 +195,7 @@ static int write_plan(const struct cli_args *args, const struct task_set *set,
 }
 
 static int report(const struct cli_args *args, const struct task_set *set, const struct analysis *analysis,
-                  enum plan_policy policy, const struct decision *d)
+                  enum plan_policy policy, const struct plan_decision *d)
 {
     const char *explain = cli_value(args, "explain", NULL);
     int status = report_status(set, &d->result);
@@ -253,7 +254,7 @@ static int plan_file(const struct cli_args *args, enum plan_policy policy)
     const struct analysis *analysis = report_find_analysis(args);
     const char *path = args->positional[0];
     struct input_error error = {0};
-    struct decision decision = {0};
+    struct plan_decision decision = {0};
     struct task_set set;
     bool pipelines = analysis == &analysis_holistic || analysis == &analysis_holistic_printed;
     int status;
