@@ -130,7 +130,7 @@ static struct lease *open_lease(const char *socket_path, const char *name, int p
 
 static void acquire(struct lease *lease)
 {
-    if (lease_try_begin(lease) != LEASE_BEGUN && lease_request(lease, 0) == LEASE_ASK)
+    if (lease_try_begin(lease) != LEASE_BEGUN && lease_request(lease) == LEASE_ASK)
         (void)lease_wait(lease, NSEC_MAX);
 }
 

@@ -17,7 +17,7 @@
 
 #define ANALYSIS_UNBOUNDED ((baton_nsec)-1)
 
-/* Which parts of `blocking_ms` an analysis fills (DESIGN, `baton analyze`). */
+/* Which parts of `blocking_ms` of `baton analyze --json` an analysis fills. */
 enum blocking_shape {
     BLOCKING_NONE,
     BLOCKING_LOCKS, /* token, donation, execution, copy: gpusync */

@@ -1,4 +1,4 @@
-/* What `baton analyze` and `baton plan` print: a table for people, one object for scripts (DESIGN). */
+/* What `baton analyze` and `baton plan` print: a table for people, one object for scripts. */
 #ifndef CLI_ANALYSIS_REPORT_H
 #define CLI_ANALYSIS_REPORT_H
 

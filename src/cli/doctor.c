@@ -20,12 +20,12 @@
 /* One line of the answer. Essential findings decide the exit status. */
 enum finding { WORKS, LIMITED, BROKEN };
 
-struct report {
+struct doctor_report {
     json_t *findings;
     bool essential_broken;
 };
 
-static void find(struct report *report, enum finding finding, const char *what, const char *detail,
+static void find(struct doctor_report *report, enum finding finding, const char *what, const char *detail,
                  const char *advice)
 {
     static const char *const names[] = {"works", "limited", "broken"};
@@ -36,7 +36,7 @@ static void find(struct report *report, enum finding finding, const char *what, 
                                     detail, "advice", advice ? advice : ""));
 }
 
-static void check_devices(struct report *report, const json_t *probe)
+static void check_devices(struct doctor_report *report, const json_t *probe)
 {
     size_t devices = 0;
     size_t i;
@@ -68,7 +68,7 @@ static void check_devices(struct report *report, const json_t *probe)
              "install a driver for your GPU, or pocl-opencl-icd to use the CPU as a device");
 }
 
-static void check_opencl(struct report *report)
+static void check_opencl(struct doctor_report *report)
 {
     char layer[PATH_MAX];
     bool found = installed_find("libbaton-layer.so", layer, sizeof layer) == 0;
@@ -117,7 +117,7 @@ static bool may_use_fifo(void)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static void check_real_time(struct report *report)
+static void check_real_time(struct doctor_report *report)
 {
     struct rlimit memory = {0};
 
@@ -156,7 +156,7 @@ static bool is_usable(const char *path, char ret_folder[SOCKET_PATH_SIZE])
 }
 
 /* Where this user's batond would listen; $BATON_SOCKET names another place. */
-static void check_socket_folder(struct report *report)
+static void check_socket_folder(struct doctor_report *report)
 {
     const char *given = getenv("BATON_SOCKET");
     const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -186,7 +186,7 @@ static void check_socket_folder(struct report *report)
 }
 
 /* The daemon that programs would meet, as they look for it. */
-static void check_daemon(struct report *report)
+static void check_daemon(struct doctor_report *report)
 {
     const char *given = getenv("BATON_SOCKET");
     struct monitor monitor;
@@ -211,7 +211,7 @@ static void check_daemon(struct report *report)
     }
 }
 
-static void check_tools(struct report *report)
+static void check_tools(struct doctor_report *report)
 {
     static const struct {
         const char *program, *use, *package;
@@ -266,7 +266,7 @@ static void print_report(const json_t *findings)
 
 static int run(const struct cli_args *args)
 {
-    struct report report = {.findings = json_array()};
+    struct doctor_report report = {.findings = json_array()};
 
     if (!report.findings)
         return cli_fail_environment(args, ENOMEM, "cannot report");

@@ -9,14 +9,13 @@
 #include "analysis/plan/sensitivity.h"
 #include "base/draft.h"
 #include "cli/analysis_report.h"
-#include "cli/plan_experiment.h"
 #include "cli/task_lengths.h"
 #include "model/plan.h"
 
 #define MAX_NODES 200000 /* of a search: half a minute at 20 tasks, then "not decided" */
 
 /* What was decided, whichever analysis decided it. By task of the set. */
-struct decision {
+struct plan_decision {
     struct analysis_result result;
     struct placement *placements;
     baton_nsec *pieces; /* longest kernel piece; 0: whole */
@@ -27,7 +26,7 @@ struct decision {
     json_t *scale;
 };
 
-static void decision_done(struct decision *decision)
+static void decision_done(struct plan_decision *decision)
 {
     json_decref(decision->scale);
     arena_done(&decision->explanation.arena);
@@ -38,7 +37,7 @@ static void decision_done(struct decision *decision)
 
 /* What --explain and --scale ask about the choice. */
 static int question(const struct cli_args *args, const struct task_set *set, struct pipeline_analysis *a,
-                    const unsigned char choice[], struct decision *decision)
+                    const unsigned char choice[], struct plan_decision *decision)
 {
     const char *explain = cli_value(args, "explain", NULL);
     int result = 0;
@@ -59,7 +58,8 @@ static int question(const struct cli_args *args, const struct task_set *set, str
 
 /* holistic and holistic-printed: the planner chooses among the options of each task. */
 static int decide_modes(const struct cli_args *args, const struct task_set *set, bool printed,
-                        enum plan_policy policy, struct decision *ret_decision, struct input_error *ret_error)
+                        enum plan_policy policy, struct plan_decision *ret_decision,
+                        struct input_error *ret_error)
 {
     struct pipeline_rules rules = {
         .one_or_all = printed, .every_number = !printed, .assign = !printed, .whole = printed};
@@ -96,7 +96,7 @@ out:
 
 /* Other analyses know one mode only: every kernel on one GPU, placed as the file says. */
 static int decide_single(const struct task_set *set, const struct analysis *analysis,
-                         struct decision *ret_decision, struct input_error *ret_error)
+                         struct plan_decision *ret_decision, struct input_error *ret_error)
 {
     struct analysis_request request = {0};
 
@@ -128,7 +128,7 @@ static int64_t chunk_of(const struct task_set *set, const struct task *task, enu
 }
 
 static int fill_plan(const struct task_set *set, const struct analysis *analysis,
-                     const struct decision *decision, struct plan *ret_plan)
+                     const struct plan_decision *decision, struct plan *ret_plan)
 {
     struct plan plan = {.analysis = analysis->name,
                         .profile = analysis->profile ? analysis->profile : "priority",
@@ -174,7 +174,7 @@ static int fill_plan(const struct task_set *set, const struct analysis *analysis
 }
 
 static int write_plan(const struct cli_args *args, const struct task_set *set,
-                      const struct analysis *analysis, const struct decision *decision)
+                      const struct analysis *analysis, const struct plan_decision *decision)
 {
     const char *path = cli_value(args, "output", NULL);
     struct plan plan;
@@ -204,7 +204,7 @@ static int write_plan(const struct cli_args *args, const struct task_set *set,
 }
 
 static int report(const struct cli_args *args, const struct task_set *set, const struct analysis *analysis,
-                  enum plan_policy policy, const struct decision *d)
+                  enum plan_policy policy, const struct plan_decision *d)
 {
     const char *explain = cli_value(args, "explain", NULL);
     int status = report_status(set, &d->result);
@@ -264,7 +264,7 @@ static int plan_file(const struct cli_args *args, enum plan_policy policy)
     const struct analysis *analysis = report_find_analysis(args);
     const char *path = args->positional[0];
     struct input_error error = {0};
-    struct decision decision = {0};
+    struct plan_decision decision = {0};
     struct task_set set;
     bool pipelines = analysis == &analysis_holistic || analysis == &analysis_holistic_printed;
     int status;
@@ -303,14 +303,7 @@ static int run(const struct cli_args *args)
     size_t policy = POLICY_GEMA;
     int status = cli_has(args, "policy") ? cli_choice(args, "policy", &policy) : 0;
 
-    if (status)
-        return status;
-    if (cli_has(args, "experiment"))
-        return args->n_positional ? cli_fail_usage(args, "--experiment makes its own task sets; no FILE")
-                                  : plan_experiment(args);
-    if (args->n_positional != 1)
-        return cli_fail_usage(args, "expected one FILE with a task set");
-    return plan_file(args, (enum plan_policy)policy);
+    return status ? status : plan_file(args, (enum plan_policy)policy);
 }
 
 static const struct cli_option options[] = {
@@ -319,10 +312,6 @@ static const struct cli_option options[] = {
     {"output", 'o', "PLAN", "write the plan here, unless the set is not schedulable"},
     {"explain", 0, "TASK", "every term of this task's bound with its culprit"},
     {"scale", 0, NULL, "the largest factor on execution times that is still schedulable with these modes"},
-    {"experiment", 0, "fig7|fig8", "instead: the simulation of GPU-SPARC Sec. IV-D on random task sets"},
-    {"sets", 0, "N", "task sets per point of the experiment (default 1000)"},
-    {"seed", 0, "N", "seed of the experiment (default 1)"},
-    {"svg", 0, "FILE", "write the experiment's curves here"},
     {"json", 0, NULL, "print one JSON object"},
     {0},
 };
@@ -330,8 +319,8 @@ static const struct cli_option options[] = {
 const struct cli_command command_plan = {
     .name = "plan",
     .summary = "choose how many GPUs each task uses, and which, so that every deadline is met",
-    .arguments = "[FILE]",
-    .min_arguments = 0,
+    .arguments = "FILE",
+    .min_arguments = 1,
     .max_arguments = 1,
     .options = options,
     .example = "baton plan examples/robot.yaml -o robot.plan",

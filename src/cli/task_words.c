@@ -30,9 +30,6 @@ void task_reason_words(uint32_t reason, const char *culprit, uint64_t response, 
                            "beside the tasks that run, %s cannot be shown to meet its deadline of %.3f ms",
                            culprit, ms(limit));
         break;
-    case REASON_CEILING:
-        (void)snprintf(ret_text, size, "its priority in the plan is above this user's ceiling");
-        break;
     case REASON_RUNNING:
         (void)snprintf(ret_text, size, "it runs already, and a task runs once");
         break;

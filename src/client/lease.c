@@ -10,8 +10,7 @@
  * - A new daemon: I is declared busy, O attached as free. The rider's end gives I back, as the end of any declared hold.
  * - The rider ends: `rides` is cleared first, then I's word is kept or given. In between, somebody may ask the daemon for O; it calls I in, and
  *   the end takes the slow path. Whoever only tries finds I BUSY and asks.
- * - The rider yields: I is given back and asked for again, so the grant is I's; lease_wait() waits there, and an event is
- *   delivered to O (lease_user).
+ * - The rider yields: I is given back and asked for again, so the grant is I's; lease_wait() waits there.
  * - A group that names either of them waits for the rider like for any holder.
  * - A forked child never gets here: everything answers before it touches `rides`.
  */
@@ -34,11 +33,6 @@ static struct lease *ridden(const struct lease *lease)
     struct lease *rides = atomic_load_explicit(&lease->rides, memory_order_relaxed);
 
     return rides ? rides : (struct lease *)lease;
-}
-
-struct lease *lease_user(struct lease *held)
-{
-    return held->other && ridden(held->other) == held ? held->other : held;
 }
 
 /* Under the lock: both directions of one device know each other. */
@@ -177,7 +171,7 @@ void lease_want_back(struct lease *lease)
 }
 
 /* Under the lock. */
-static int ask_for(struct lease *lease, bool notify)
+static int ask_for(struct lease *lease)
 {
     int answer;
 
@@ -185,13 +179,13 @@ static int ask_for(struct lease *lease, bool notify)
         return LEASE_TAKEN;
     if (lease_linger_resume(lease) || (lease->other && atomic_load(&lease->other->lingers) && ride(lease)))
         return LEASE_BEGUN;
-    answer = protocol_request(&lease->session->protocol, lease->index, notify);
+    answer = protocol_request(&lease->session->protocol, lease->index);
     if (answer == LEASE_ASK)
         lease_linger_back(lease);
     return answer;
 }
 
-int lease_request(struct lease *lease, unsigned flags)
+int lease_request(struct lease *lease)
 {
     struct session *session = lease->session;
     int answer;
@@ -199,7 +193,7 @@ int lease_request(struct lease *lease, unsigned flags)
     if (session_forked(session))
         return LEASE_BEGUN;
     pthread_mutex_lock(&session->lock);
-    answer = ask_for(lease, flags & LEASE_NOTIFY);
+    answer = ask_for(lease);
     if (answer == LEASE_TAKEN)
         lease_want_back(lease);
     session_flush(session);
@@ -297,7 +291,7 @@ bool lease_wanted(const struct lease *lease)
            (atomic_load_explicit(lease_word_of(lease), memory_order_relaxed) & LEASE_FLAGS);
 }
 
-int lease_yield(struct lease *lease, unsigned flags)
+int lease_yield(struct lease *lease)
 {
     struct session *session = lease->session;
     int answer;
@@ -306,7 +300,7 @@ int lease_yield(struct lease *lease, unsigned flags)
         return LEASE_BEGUN;
     lease = ridden(lease);
     pthread_mutex_lock(&session->lock);
-    answer = protocol_yield(&session->protocol, lease->index, flags & LEASE_NOTIFY);
+    answer = protocol_yield(&session->protocol, lease->index);
     session_flush(session);
     pthread_mutex_unlock(&session->lock);
     if (answer == LEASE_ASK)

@@ -16,7 +16,7 @@
  * rides on the first. Otherwise every job that copies in and out would take the bus from itself, with two messages each.
  *
  * The way of a command:
- *     if (lease_try_begin(lease) != LEASE_BEGUN) { lease_request(lease, 0); lease_wait(lease, NSEC_MAX); }
+ *     if (lease_try_begin(lease) != LEASE_BEGUN) { lease_request(lease); lease_wait(lease, NSEC_MAX); }
  *     for each piece: run it, wait for it;  if (lease_yield_asked(lease) && more) { lease_yield(lease); lease_wait(...); }
  *     lease_end(lease);
  */
@@ -42,9 +42,6 @@ enum lease_answer {
     LEASE_TIMEOUT = 3, /* lease_wait: not granted by then; the request stands */
 };
 
-/* lease_request flags */
-#define LEASE_NOTIFY 1u /* call on_grant; without it somebody sits in lease_wait() */
-
 /*
  * The lease for one engine of a device. device: the stable name from wire/device_name.h; asking twice for the same
  * engine gives the same lease. At most 32 per session: -ENOSPC. Devices that the daemon does not know are declared to it;
@@ -57,11 +54,11 @@ int lease_open(struct session *session, const char *device, enum lease_engine en
 int lease_try_begin(struct lease *lease);
 
 /*
- * Asks the daemon; never blocks. LEASE_BEGUN if it turned out to be free after all (then no on_grant follows), LEASE_ASK if
- * the request is under way: exactly one grant follows, seen by lease_wait() or on_grant. LEASE_TAKEN: another thread is
- * in it or asks; that thread's turn comes first.
+ * Asks the daemon; never blocks. LEASE_BEGUN: the engine was free after all. LEASE_ASK: the request is
+ * under way, and exactly one grant follows, which lease_wait() sees. LEASE_TAKEN: another thread of
+ * this process holds the lease or asks for it; that thread's turn comes first.
  */
-int lease_request(struct lease *lease, unsigned flags);
+int lease_request(struct lease *lease);
 
 /*
  * Sleeps until the request of lease_request() or lease_yield() is granted: LEASE_BEGUN; or until the instant:
@@ -80,10 +77,10 @@ bool lease_wanted(const struct lease *lease);
 
 /*
  * The work of the hold has drained and more is to come: gives the engine up and queues again in one message, so that
- * nothing of lower priority slips in between (docs/protocols.md Q3). LEASE_ASK: wait for the grant, as after lease_request with
- * these flags. LEASE_BEGUN: nobody waits any more, go on.
+ * nothing of lower priority slips in between (docs/protocols.md Q3). LEASE_ASK: wait for the grant, as after
+ * lease_request(). LEASE_BEGUN: nobody waits any more, go on.
  */
-int lease_yield(struct lease *lease, unsigned flags);
+int lease_yield(struct lease *lease);
 
 /*
  * The work of the hold has drained. Keeps the lease IDLE, or gives it back with one message if somebody waits: at once, or, where only

@@ -118,8 +118,6 @@ static void free_lease(struct protocol *protocol, unsigned index)
                                        busy ? LEASE_ASK_TURN : 0, protocol->generation, lease->epoch));
     atomic_store(&lease->shared, NULL);
     move(protocol, index, word, busy);
-    if (lease->asked && lease->notify)
-        push_event(protocol, PROTOCOL_GRANTED, index);
 }
 
 void protocol_lost(struct protocol *protocol)
@@ -189,18 +187,6 @@ static int welcome(struct protocol *protocol, const struct frame_welcome *frame)
 
 /* ---- frames from the daemon ---- */
 
-static int granted(struct protocol *protocol, const struct frame_grant *frame)
-{
-    struct protocol_lease *lease;
-
-    if (frame->index >= protocol->n_leases)
-        return -EPROTO;
-    lease = &protocol->leases[frame->index];
-    if (lease->asked && lease->notify && lease->epoch == frame->epoch)
-        push_event(protocol, PROTOCOL_GRANTED, frame->index);
-    return 0;
-}
-
 static int refused(struct protocol *protocol, const struct frame_refused *frame)
 {
     struct protocol_lease *lease;
@@ -230,8 +216,6 @@ static int dispatch(struct protocol *protocol, const struct frame *frame)
     if (protocol->state == PROTOCOL_GREETING)
         return frame->type == FRAME_WELCOME ? welcome(protocol, &frame->welcome) : -EPROTO;
     switch (frame->type) {
-    case FRAME_GRANT:
-        return granted(protocol, &frame->grant);
     case FRAME_YIELD:
         return yield_asked(protocol, &frame->yield);
     case FRAME_REFUSED:
@@ -336,7 +320,7 @@ void protocol_tell(struct protocol *protocol, unsigned index, uint32_t what, boo
     }
 }
 
-int protocol_request(struct protocol *protocol, unsigned index, bool notify)
+int protocol_request(struct protocol *protocol, unsigned index)
 {
     struct protocol_lease *lease = &protocol->leases[index];
     uint64_t seen = 0;
@@ -352,8 +336,6 @@ int protocol_request(struct protocol *protocol, unsigned index, bool notify)
     assert(managed(protocol, lease)); /* private words are idle or busy */
     lease->epoch++;
     lease->asked = true;
-    lease->notify = notify;
-    protocol_tell(protocol, index, PAGE_TELL_GRANT, notify);
     send_request(protocol, index);
     return LEASE_ASK;
 }
@@ -371,7 +353,7 @@ static void give_back(struct protocol *protocol, unsigned index, uint32_t next)
     put(protocol, &frame);
 }
 
-int protocol_yield(struct protocol *protocol, unsigned index, bool notify)
+int protocol_yield(struct protocol *protocol, unsigned index)
 {
     struct protocol_lease *lease = &protocol->leases[index];
     uint64_t seen = atomic_load(lease->word);
@@ -385,8 +367,6 @@ int protocol_yield(struct protocol *protocol, unsigned index, bool notify)
     }
     lease->epoch++;
     lease->asked = true;
-    lease->notify = notify;
-    protocol_tell(protocol, index, PAGE_TELL_GRANT, notify);
     give_back(protocol, index, lease->epoch);
     return LEASE_ASK;
 }
@@ -474,9 +454,7 @@ int protocol_group_request(struct protocol *protocol, uint32_t leases)
         if (begun >> index & 1)
             lease_word_give(lease->word);
         lease->asked = true;
-        lease->notify = false;
         lease->declared = false;
-        protocol_tell(protocol, index, PAGE_TELL_GRANT, false);
         frame.group.leases |= UINT32_C(1) << index;
     }
     frame.group.epoch = epoch;

@@ -37,7 +37,6 @@ struct protocol_lease {
     uint32_t engine;      /* enum engine_kind */
     uint32_t epoch;       /* of the latest request */
     bool asked;           /* a request is under way: the next BUSY with this epoch is its grant */
-    bool notify;          /* ... and whoever asked wants an event */
     bool declared;        /* the hold began before this daemon knew of it */
     bool refused;         /* the daemon does not manage it */
     _Atomic bool grouped; /* held by a batch; changes under the session's lock */
@@ -45,8 +44,7 @@ struct protocol_lease {
 };
 
 enum protocol_event_kind {
-    PROTOCOL_GRANTED, /* lease: notify was asked for */
-    PROTOCOL_YIELD,   /* lease */
+    PROTOCOL_YIELD, /* lease */
     PROTOCOL_PLANNED,
     PROTOCOL_WELCOMED,
     PROTOCOL_PLACED,
@@ -109,8 +107,8 @@ bool protocol_event(struct protocol *protocol, struct protocol_event *ret_event)
 int protocol_attach(struct protocol *protocol, const char *device, uint32_t engine, unsigned *ret_index);
 
 /* Answers as in client/lease.h: LEASE_BEGUN, LEASE_ASK, LEASE_TAKEN. */
-int protocol_request(struct protocol *protocol, unsigned index, bool notify);
-int protocol_yield(struct protocol *protocol, unsigned index, bool notify);
+int protocol_request(struct protocol *protocol, unsigned index);
+int protocol_yield(struct protocol *protocol, unsigned index);
 void protocol_end(struct protocol *protocol, unsigned index);
 
 /*

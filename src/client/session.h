@@ -44,16 +44,12 @@ struct session_plan {
 
 /* Any may be NULL. */
 struct session_listener {
-    /* The lease is now yours (BUSY), after lease_request(..., LEASE_NOTIFY). */
-    void (*on_grant)(void *user, struct lease *lease);
     /*
      * The lease is BUSY, its reaper is armed, and somebody waits (more urgent: lease_yield_asked()). Let what is in flight
      * drain, then lease_yield() or lease_end().
      */
     void (*on_yield)(void *user, struct lease *lease);
     void (*on_plan)(void *user, const struct session_plan *plan);
-    /* Connected (true) or passing through (false). */
-    void (*on_online)(void *user, bool online);
     /* A job of this process begins or has ended; on the thread that says so. number counts from 1. */
     void (*on_job)(void *user, bool begins, bool explicit_job, uint32_t number, baton_nsec at);
     void *user;

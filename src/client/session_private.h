@@ -94,9 +94,6 @@ void session_plan_take(struct session *session);
 /* A job ended (jobs_lock held): is it time for a plan that waits? */
 void session_plan_border(struct session *session);
 
-/* The lease in whose name the word of this one is held: the other direction's, if that rides on it; else its own. */
-struct lease *lease_user(struct lease *held);
-
 /* On the session's thread: ends holds that have lingered long enough; ends this one if somebody no less urgent waits (false: it does not linger). */
 void lease_linger_due(struct session *session);
 bool lease_linger_called(struct lease *lease);

@@ -92,8 +92,6 @@ static bool hang_up(struct session *session)
     pthread_mutex_unlock(&session->lock);
     heard(session); /* that the connection is broken */
     standing_abandoned(&session->standing);
-    if (was_online && session->listener.on_online)
-        session->listener.on_online(session->listener.user, false);
     return was_online && stayed;
 }
 
@@ -154,16 +152,8 @@ static void deliver(struct session *session, const struct protocol_event *event)
 {
     struct session_listener *listener = &session->listener;
     struct lease *lease = &session->leases[event->lease];
-    bool granted;
 
     switch (event->kind) {
-    case PROTOCOL_GRANTED:
-        pthread_mutex_lock(&session->lock);
-        granted = protocol_granted(&session->protocol, event->lease);
-        pthread_mutex_unlock(&session->lock);
-        if (granted && listener->on_grant)
-            listener->on_grant(listener->user, lease_user(lease));
-        break;
     case PROTOCOL_YIELD:
         if (!lease_linger_called(lease) && listener->on_yield && lease_wanted(lease))
             listener->on_yield(listener->user, lease);
@@ -173,8 +163,6 @@ static void deliver(struct session *session, const struct protocol_event *event)
         break;
     case PROTOCOL_WELCOMED:
         introduce(session);
-        if (listener->on_online)
-            listener->on_online(listener->user, true);
         break;
     case PROTOCOL_PLACED:
         pthread_mutex_lock(&session->lock);

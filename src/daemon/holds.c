@@ -183,7 +183,6 @@ static void grant_lease(struct server *server, struct peer *peer, unsigned index
 {
     struct hold *hold = &peer->holds[index];
     struct page_lease *place = &peer->page->leases[index];
-    struct frame frame = {.type = FRAME_GRANT, .grant = {.index = index}};
     uint64_t flags = peer->exact || hold->group ? LEASE_FLAG_WANTED : 0;
 
     hold->state = HOLD_HELD;
@@ -202,10 +201,6 @@ static void grant_lease(struct server *server, struct peer *peer, unsigned index
     holds_note(server, RECORD_GRANT, peer, hold);
     lease_word_grant(&place->word, flags, server->start.generation, hold->epoch);
     server->host.wake(server->host.user, &place->word);
-    if (atomic_load(&place->tell) & PAGE_TELL_GRANT) {
-        frame.grant.epoch = hold->epoch;
-        peer_put(server, peer, &frame);
-    }
 }
 
 static void grant(struct server *server, const struct sched_decision *decision)

@@ -200,14 +200,14 @@ static enum model_rule twice_rule(const struct server *server, uint32_t *ret_who
     return RULE_MET;
 }
 
-struct ranked {
+struct ranked_peer {
     const struct peer *peer;
     unsigned planned; /* its priority in the plan */
     int rank;         /* with Linux */
 };
 
 /* Clients of the plan; one that is raised while it gives way says nothing about its own rank. */
-static size_t ranked_clients(const struct server *server, struct ranked ret_ranked[ADMISSION_TASKS])
+static size_t ranked_clients(const struct server *server, struct ranked_peer ret_ranked[ADMISSION_TASKS])
 {
     size_t n = 0;
 
@@ -232,7 +232,7 @@ static size_t ranked_clients(const struct server *server, struct ranked ret_rank
 static enum model_rule order_rule(const struct server *server, uint32_t *ret_who)
 {
     struct core_set cores = claims_program_cores(server);
-    struct ranked ranked[ADMISSION_TASKS];
+    struct ranked_peer ranked[ADMISSION_TASKS];
     unsigned clients = 0;
     size_t n;
 

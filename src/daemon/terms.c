@@ -50,8 +50,7 @@ static struct frame_plan terms_of(const struct server *server, const struct peer
     struct frame_plan plan = {.priority = task ? asked : clip(server, peer, asked)};
 
     plan.flags = (server->profile->pieces || server->profile->reserve ? PLAN_SLICING : 0) |
-                 (adaptive ? PLAN_ADAPTIVE : 0) | (plan.priority < asked ? PLAN_CLIPPED : 0) |
-                 (task ? PLAN_TASK : 0) | (best_effort ? PLAN_EFFORT : 0) |
+                 (adaptive ? PLAN_ADAPTIVE : 0) | (task ? PLAN_TASK : 0) | (best_effort ? PLAN_EFFORT : 0) |
                  (may_linger(server, adaptive) ? PLAN_LINGER : 0);
     if (task) {
         plan.gpus = task->gpus;

@@ -8,13 +8,13 @@
 
 #include "base/draft.h"
 
-struct builder {
+struct kernel_builder {
     uint8_t *units;
     size_t n, room;
 };
 
 /* Appends times letters; -ENOMEM, or -EFBIG past KERNEL_MAX_INSTRUCTIONS. */
-static int append(struct builder *builder, enum unit unit, size_t times)
+static int append(struct kernel_builder *builder, enum unit unit, size_t times)
 {
     if (times > KERNEL_MAX_INSTRUCTIONS - builder->n)
         return -EFBIG;
@@ -71,7 +71,7 @@ static int read_count(const char *text, size_t length, size_t *at, size_t *ret_c
 int kernel_parse(const char *text, size_t length, const char *name, struct kernel *ret_kernel,
                  struct input_error *ret_error)
 {
-    struct builder builder = {0};
+    struct kernel_builder builder = {0};
     size_t at = 0;
     int result;
 
@@ -176,7 +176,7 @@ void kernel_weights(const struct kernel_timing *timing, const unsigned capacity[
 int kernel_normalise(const struct kernel *kernel, const struct kernel_timing *timing,
                      unsigned capacity[N_UNITS], struct kernel *ret_kernel, struct input_error *ret_error)
 {
-    struct builder builder = {0};
+    struct kernel_builder builder = {0};
     size_t times[N_UNITS];
     int result;
 

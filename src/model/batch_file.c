@@ -9,14 +9,14 @@
 
 #define FILE_LIMIT ((size_t)1 << 20)
 
-struct reader {
+struct batch_reader {
     const struct document *document;
     const struct topology *topology;
     struct input_error *error;
 };
 
 /* The node that `key` names; -1 where the key is absent. */
-static int read_place(struct reader *reader, const struct node *mapping, const char *key, int *ret_node)
+static int read_place(struct batch_reader *reader, const struct node *mapping, const char *key, int *ret_node)
 {
     const struct node *node = node_get(mapping, key);
     const char *name;
@@ -34,7 +34,7 @@ static int read_place(struct reader *reader, const struct node *mapping, const c
     return 0;
 }
 
-static int check_copy(struct reader *reader, const struct node *node, const struct batch_stream *stream)
+static int check_copy(struct batch_reader *reader, const struct node *node, const struct batch_stream *stream)
 {
     const struct topology_node *nodes = reader->topology->nodes;
     struct found_route route;
@@ -60,7 +60,7 @@ static int check_copy(struct reader *reader, const struct node *node, const stru
     }
 }
 
-static int check_kernel(struct reader *reader, const struct node *node, struct batch_stream *stream)
+static int check_kernel(struct batch_reader *reader, const struct node *node, struct batch_stream *stream)
 {
     if (stream->to < 0)
         return document_reject(reader->document, node, reader->error,
@@ -73,7 +73,7 @@ static int check_kernel(struct reader *reader, const struct node *node, struct b
     return 0;
 }
 
-static int read_stream(struct reader *reader, const struct node *node, struct batch_file *batch)
+static int read_stream(struct batch_reader *reader, const struct node *node, struct batch_file *batch)
 {
     static const char *const keys[] = {"name", "from", "to", "bytes", "kernel_ms", NULL};
     struct batch_stream stream = {.gpu = -1};
@@ -116,7 +116,7 @@ static int read_stream(struct reader *reader, const struct node *node, struct ba
     return 0;
 }
 
-static int read_root(struct reader *reader, struct batch_file *batch)
+static int read_root(struct batch_reader *reader, struct batch_file *batch)
 {
     static const char *const keys[] = {"streams", NULL};
     const struct node *root = reader->document->root;
@@ -146,7 +146,7 @@ int batch_read(const char *name, const char *text, size_t size, const struct top
 {
     struct document document;
     struct batch_file batch = {0};
-    struct reader reader = {.document = &document, .topology = topology, .error = ret_error};
+    struct batch_reader reader = {.document = &document, .topology = topology, .error = ret_error};
     int result = document_parse(name, text, size, &document, ret_error);
 
     if (result)

@@ -11,7 +11,7 @@
 #define MAX_MAPPING_KEYS 1000
 
 /* The parser's state while it walks libyaml's events; the open containers are the stack. */
-struct builder {
+struct document_builder {
     struct document *document;
     struct input_error *error;
     struct node *stack[DOCUMENT_MAX_DEPTH];
@@ -42,7 +42,7 @@ const char *node_found(const struct node *node)
     return *node->text ? node->text : "nothing";
 }
 
-static int reject_at(const struct builder *builder, const yaml_mark_t *mark, const char *found,
+static int reject_at(const struct document_builder *builder, const yaml_mark_t *mark, const char *found,
                      const char *expected)
 {
     return input_reject(builder->error, builder->document->name, (unsigned)mark->line + 1,
@@ -50,7 +50,7 @@ static int reject_at(const struct builder *builder, const yaml_mark_t *mark, con
 }
 
 /* Hangs node below the container on top of the stack, or makes it the root. */
-static int attach(struct builder *builder, struct node *node)
+static int attach(struct document_builder *builder, struct node *node)
 {
     struct node *parent;
 
@@ -82,7 +82,7 @@ static int attach(struct builder *builder, struct node *node)
     return 0;
 }
 
-static struct node *new_node(struct builder *builder, enum node_kind kind, const yaml_mark_t *mark)
+static struct node *new_node(struct document_builder *builder, enum node_kind kind, const yaml_mark_t *mark)
 {
     struct node *node = arena_calloc(&builder->document->arena, 1, sizeof *node);
 
@@ -92,12 +92,12 @@ static struct node *new_node(struct builder *builder, enum node_kind kind, const
     return node;
 }
 
-static int too_large(const struct builder *builder, const yaml_mark_t *mark)
+static int too_large(const struct document_builder *builder, const yaml_mark_t *mark)
 {
     return reject_at(builder, mark, "more", "a document that fits in 512 MiB of memory");
 }
 
-static int on_scalar(struct builder *builder, const yaml_event_t *event)
+static int on_scalar(struct document_builder *builder, const yaml_event_t *event)
 {
     const char *value = (const char *)event->data.scalar.value;
     size_t length = event->data.scalar.length;
@@ -126,7 +126,7 @@ static int on_scalar(struct builder *builder, const yaml_event_t *event)
     return attach(builder, node);
 }
 
-static int on_container(struct builder *builder, const yaml_event_t *event, enum node_kind kind,
+static int on_container(struct document_builder *builder, const yaml_event_t *event, enum node_kind kind,
                         const yaml_char_t *anchor)
 {
     struct node *top = builder->depth ? builder->stack[builder->depth - 1] : NULL;
@@ -151,7 +151,7 @@ static int on_container(struct builder *builder, const yaml_event_t *event, enum
 }
 
 /* One event: 0, or INPUT_REJECTED. */
-static int on_event(struct builder *builder, const yaml_event_t *event)
+static int on_event(struct document_builder *builder, const yaml_event_t *event)
 {
     switch (event->type) {
     case YAML_SCALAR_EVENT:
@@ -176,7 +176,7 @@ static int on_event(struct builder *builder, const yaml_event_t *event)
 }
 
 /* What libyaml could not scan. Reader errors know only an offset: count the lines up to it. */
-static int syntax_error(const yaml_parser_t *parser, const struct builder *builder, const char *text,
+static int syntax_error(const yaml_parser_t *parser, const struct document_builder *builder, const char *text,
                         size_t size)
 {
     char found[160];
@@ -198,7 +198,7 @@ int document_parse(const char *name, const char *text, size_t size, struct docum
                    struct input_error *ret_error)
 {
     struct document document = {.name = name};
-    struct builder builder = {.document = &document, .error = ret_error};
+    struct document_builder builder = {.document = &document, .error = ret_error};
     yaml_parser_t parser;
     int result = 0;
     bool done = false;

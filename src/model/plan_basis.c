@@ -15,12 +15,6 @@ const char *const plan_basis_keys[PLAN_BASIS_FIELDS + 1] = {
     NULL};
 #undef BASIS
 
-#define BASIS(identifier, key, shape, help) help,
-const char *const plan_basis_help[PLAN_BASIS_FIELDS] = {
-#include "model/plan_basis.def"
-};
-#undef BASIS
-
 #define BASIS(identifier, key, shape, help) shape,
 static const enum shape shapes[PLAN_BASIS_FIELDS] = {
 #include "model/plan_basis.def"

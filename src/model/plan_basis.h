@@ -26,7 +26,6 @@ struct plan_basis {
 };
 
 extern const char *const plan_basis_keys[PLAN_BASIS_FIELDS + 1]; /* NULL-ended */
-extern const char *const plan_basis_help[PLAN_BASIS_FIELDS];
 
 void plan_basis_set(struct plan_basis *basis, enum plan_basis_field field, const char *value);
 void plan_basis_set_count(struct plan_basis *basis, enum plan_basis_field field, unsigned value);

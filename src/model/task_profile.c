@@ -9,21 +9,21 @@
 static const char *const boundary_names[] = {"inferred", "explicit", NULL};
 static const char *const period_names[] = {"given", "inferred", NULL};
 
-struct reader {
+struct profile_reader {
     const struct document *document;
     const struct node *mapping;
     struct arena *arena;
     struct input_error *error;
 };
 
-static int read_count(const struct reader *r, const char *key, int64_t low, int64_t *ret_value)
+static int read_count(const struct profile_reader *r, const char *key, int64_t low, int64_t *ret_value)
 {
     const struct node *node = node_get(r->mapping, key);
 
     return node ? node_int(r->document, node, key, low, INT64_C(1000000000), ret_value, r->error) : 0;
 }
 
-static int read_time(const struct reader *r, const struct node *mapping, const char *key,
+static int read_time(const struct profile_reader *r, const struct node *mapping, const char *key,
                      baton_nsec *ret_value)
 {
     const struct node *node = node_get(mapping, key);
@@ -31,7 +31,7 @@ static int read_time(const struct reader *r, const struct node *mapping, const c
     return node ? node_duration(r->document, node, "a time in ms", NSEC_PER_MS, 0, ret_value, r->error) : 0;
 }
 
-static int read_name(const struct reader *r, const struct node *mapping, const char *key,
+static int read_name(const struct profile_reader *r, const struct node *mapping, const char *key,
                      const char **ret_text)
 {
     const struct node *node = node_get(mapping, key);
@@ -43,7 +43,7 @@ static int read_name(const struct reader *r, const struct node *mapping, const c
     return result;
 }
 
-static int read_response(const struct reader *r, struct task_profile *profile)
+static int read_response(const struct profile_reader *r, struct task_profile *profile)
 {
     static const char *const keys[] = {"best", "mean", "worst", NULL};
     const struct node *node = node_get(r->mapping, "response_ms");
@@ -63,7 +63,7 @@ static int read_response(const struct reader *r, struct task_profile *profile)
     return result;
 }
 
-static int read_segments(const struct reader *r, size_t n_segments, struct task_profile *profile)
+static int read_segments(const struct profile_reader *r, size_t n_segments, struct task_profile *profile)
 {
     static const char *const keys[] = {"mean_ms", "kernel", "unsliced", NULL};
     const struct node *list = node_get(r->mapping, "segments");
@@ -94,7 +94,8 @@ static int read_segments(const struct reader *r, size_t n_segments, struct task_
     return result;
 }
 
-static int read_choice(const struct reader *r, const char *key, const char *const names[], bool *ret_second)
+static int read_choice(const struct profile_reader *r, const char *key, const char *const names[],
+                       bool *ret_second)
 {
     const struct node *node = node_get(r->mapping, key);
     unsigned index = 0;
@@ -111,7 +112,7 @@ int task_profile_read(const struct document *document, const struct node *mappin
     static const char *const keys[] = {
         "jobs",   "warm",        "other_shapes", "other_longest_ms", "incomplete", "waits", "boundaries",
         "period", "shortest_ms", "spread",       "response_ms",      "segments",   NULL};
-    const struct reader r = {document, mapping, arena, ret_error};
+    const struct profile_reader r = {document, mapping, arena, ret_error};
     struct task_profile *profile = arena_calloc(arena, 1, sizeof *profile);
     const struct node *spread = NULL;
     int result = profile ? node_expect_mapping(document, mapping, keys, ret_error) : -ENOMEM;

@@ -1,5 +1,5 @@
 /*
- * A task set: one vocabulary for every analysis, the planner, the simulator and the run time (DESIGN, "The interface").
+ * A task set: one vocabulary for every analysis, the planner, the simulator and the run time.
  * Files are YAML with times in ms and sizes with units; here durations are nanoseconds and sizes bytes.
  */
 #ifndef MODEL_TASK_SET_H

@@ -12,11 +12,6 @@
 static const char *const kind_names[] = {"trace",    "analysis", "simulation", "batch",
                                          "makespan", "status",   "study",      "picture"};
 
-const char *story_kind_name(enum story_kind kind)
-{
-    return kind_names[kind];
-}
-
 static double number(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);

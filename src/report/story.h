@@ -61,8 +61,6 @@ void story_write(const struct story *story, const char *title, FILE *out);
 /* The entry of that task, or NULL. */
 const struct story_task *story_find(const struct story *story, const char *name);
 
-const char *story_kind_name(enum story_kind kind);
-
 /* The chapters, each in its own file. */
 void story_trace(const struct story *story, const struct story_input *input, struct page *page);
 void story_tables(const struct story *story, const struct story_input *input, struct page *page);

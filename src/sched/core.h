@@ -202,7 +202,6 @@ bool sched_core_has_job(const struct sched_core *core, job_id job);
 job_id sched_core_holder(const struct sched_core *core, engine_id engine, unsigned *ret_lane);
 /* Requests that wait for the engine (one_of requests wait for each of theirs). */
 size_t sched_core_waiting(const struct sched_core *core, engine_id engine);
-bool sched_core_yielding(const struct sched_core *core, job_id job, unsigned lane);
 /* The job whose priority this one runs with now; itself when nobody pushes it. */
 job_id sched_core_effective(const struct sched_core *core, job_id job);
 /* Is a above b by rank, and by release where the ranks are equal (G1)? A strict total order over the jobs that are there. */

@@ -113,11 +113,6 @@ size_t sched_core_waiting(const struct sched_core *core, engine_id engine)
     return core->engines[engine].n;
 }
 
-bool sched_core_yielding(const struct sched_core *core, job_id job, unsigned lane)
-{
-    return core->lanes[lane_of(core, job, lane)].yielding;
-}
-
 bool sched_core_above(const struct sched_core *core, job_id a, job_id b)
 {
     return job_above(&core->jobs[a], &core->jobs[b]);

@@ -23,7 +23,7 @@ baton_nsec cut_piece(const struct cut *cut, size_t index)
     return cut->length - before < cut->piece ? cut->length - before : cut->piece;
 }
 
-struct maker {
+struct program_maker {
     const struct task_set *set;
     const struct task *task;
     const struct plan_task *plan;
@@ -37,7 +37,7 @@ struct maker {
  * As the analyses cut (analysis/pipeline/pipeline_build.c): explicit pieces where they make up this length, else pieces of at most
  * segment_piece(). A plan's own piece or chunk counts where the file gives none. `fifo` and `priority-whole` do not slice.
  */
-static struct cut cut_of(const struct maker *maker, const struct segment *segment, baton_nsec length)
+static struct cut cut_of(const struct program_maker *maker, const struct segment *segment, baton_nsec length)
 {
     struct cut cut = {.length = length};
     baton_nsec sum = 0;
@@ -64,14 +64,14 @@ static struct cut cut_of(const struct maker *maker, const struct segment *segmen
 }
 
 /* Where the task's kernels go: as the plan says, unless the file fixes it. */
-static struct placement task_placement(const struct maker *maker)
+static struct placement task_placement(const struct program_maker *maker)
 {
     if (maker->plan && maker->task->placement.kind != PLACEMENT_FIXED)
         return maker->plan->placement;
     return maker->task->placement;
 }
 
-static struct step *add_step(struct maker *maker, enum step_kind kind)
+static struct step *add_step(struct program_maker *maker, enum step_kind kind)
 {
     struct step *step = &maker->program.steps[maker->program.n++];
 
@@ -80,8 +80,8 @@ static struct step *add_step(struct maker *maker, enum step_kind kind)
 }
 
 /* Chunks with the overhead set's cost (docs/gpusync.md): full ones and a last one of its own size. */
-static int cut_by_cost(const struct maker *maker, enum copy_direction direction, int64_t bytes, int64_t chunk,
-                       struct cut *ret_cut)
+static int cut_by_cost(const struct program_maker *maker, enum copy_direction direction, int64_t bytes,
+                       int64_t chunk, struct cut *ret_cut)
 {
     size_t n = (size_t)((bytes + chunk - 1) / chunk);
     baton_nsec *list = arena_calloc(maker->arena, n, sizeof *list);
@@ -98,7 +98,7 @@ static int cut_by_cost(const struct maker *maker, enum copy_direction direction,
     return 0;
 }
 
-static int add_state_copy(struct maker *maker, enum step_kind kind, enum copy_direction direction)
+static int add_state_copy(struct program_maker *maker, enum step_kind kind, enum copy_direction direction)
 {
     const struct platform *platform = &maker->set->platform;
     struct step *step = add_step(maker, kind);
@@ -108,7 +108,7 @@ static int add_state_copy(struct maker *maker, enum step_kind kind, enum copy_di
                        direction == COPY_OUT ? platform->chunk_out : platform->chunk_in, &step->cut);
 }
 
-static int add_copy(struct maker *maker, const struct segment *segment, struct step *step)
+static int add_copy(struct program_maker *maker, const struct segment *segment, struct step *step)
 {
     const struct platform *platform = &maker->set->platform;
 
@@ -119,7 +119,7 @@ static int add_copy(struct maker *maker, const struct segment *segment, struct s
     return 0;
 }
 
-static int add_kernel(struct maker *maker, const struct segment *segment, struct step *step)
+static int add_kernel(struct program_maker *maker, const struct segment *segment, struct step *step)
 {
     struct program *program = &maker->program;
     unsigned all = maker->set->platform.gpus;
@@ -164,7 +164,7 @@ static int add_kernel(struct maker *maker, const struct segment *segment, struct
     return 0;
 }
 
-static int add_segment(struct maker *maker, size_t index)
+static int add_segment(struct program_maker *maker, size_t index)
 {
     const struct segment *segment = &maker->task->segments[index];
     unsigned gpus = maker->program.gpus;
@@ -254,7 +254,7 @@ static void move_critical_cpu(struct program *program, baton_nsec critical)
     }
 }
 
-static int add_state_in(struct maker *maker)
+static int add_state_in(struct program_maker *maker)
 {
     enum migration migration = maker->set->platform.migration;
 
@@ -265,7 +265,7 @@ static int add_state_in(struct maker *maker)
     return add_state_copy(maker, STEP_PEER_COPY, COPY_P2P);
 }
 
-static int add_state_out(struct maker *maker)
+static int add_state_out(struct program_maker *maker)
 {
     if (maker->task->state <= 0 || maker->set->platform.gpu_cluster == 1 ||
         maker->set->platform.migration != MIGRATION_SYSTEM)
@@ -273,7 +273,7 @@ static int add_state_out(struct maker *maker)
     return add_state_copy(maker, STEP_COPY, COPY_OUT);
 }
 
-static int make_steps(struct maker *maker)
+static int make_steps(struct program_maker *maker)
 {
     size_t first;
     size_t last;
@@ -301,7 +301,7 @@ int program_make(const struct task_set *set, const struct task *task, const stru
                  unsigned gpus, enum sched_profile_id profile, struct arena *arena,
                  struct program *ret_program, const char **ret_reason)
 {
-    struct maker maker = {
+    struct program_maker maker = {
         .set = set, .task = task, .plan = plan_task, .profile = &sched_profiles[profile], .arena = arena};
     int result;
 

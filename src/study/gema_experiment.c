@@ -8,14 +8,14 @@
 
 #define MAX_NODES 200000 /* of one GLOBAL search; never reached at the sizes of the paper */
 
-struct bench {
+struct gema_bench {
     struct gema_generator *any, *placed;
     struct holistic *sound;
     struct holistic_printed *printed;
     struct planner *planner;
 };
 
-static int open_bench(double dependent, struct bench *ret_bench)
+static int open_bench(double dependent, struct gema_bench *ret_bench)
 {
     size_t stages = (size_t)GEMA_MAX_TASKS * GEMA_MAX_STAGES;
     struct gema_parameters parameters;
@@ -34,7 +34,7 @@ static int open_bench(double dependent, struct bench *ret_bench)
                : -ENOMEM;
 }
 
-static void close_bench(struct bench *bench)
+static void close_bench(struct gema_bench *bench)
 {
     planner_free(bench->planner);
     holistic_printed_free(bench->printed);
@@ -43,7 +43,7 @@ static void close_bench(struct bench *bench)
     gema_generator_free(bench->any);
 }
 
-static void count(struct bench *bench, const struct mode_test *test, size_t schedulable[])
+static void count(struct gema_bench *bench, const struct mode_test *test, size_t schedulable[])
 {
     static const enum plan_policy others[] = {POLICY_SINGLE, POLICY_LOCAL, POLICY_GEMA};
     unsigned char choice[GEMA_MAX_TASKS];
@@ -67,7 +67,7 @@ int gema_experiment(double utilisation, double dependent, size_t sets, uint64_t 
     struct gema_point point = {.utilisation = utilisation, .dependent = dependent, .sets = sets};
     struct random_state any;
     struct random_state placed;
-    struct bench bench;
+    struct gema_bench bench;
     int result = open_bench(dependent, &bench);
 
     /* Two generators that draw the same numbers: the same sets with other options. */

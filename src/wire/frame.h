@@ -27,7 +27,6 @@
 
 #define PLAN_SLICING  1u
 #define PLAN_ADAPTIVE 2u
-#define PLAN_CLIPPED  4u  /* the priority asked for was above the user's ceiling */
 #define PLAN_TASK     8u  /* the plan names this program */
 #define PLAN_EFFORT   16u /* best effort: its task was not admitted */
 #define PLAN_BORDER   32u /* to be taken between two jobs */
@@ -73,13 +72,12 @@ enum verdict {
 
 enum reason {
     REASON_NONE,
-    REASON_DEADLINE, /* culprit, response, limit: it would miss its deadline */
-    REASON_CEILING,  /* the plan's priority is above the user's ceiling */
-    REASON_RUNNING,  /* it runs already */
-    REASON_PLANNER,  /* the planner failed */
-    REASON_TIME,     /* the planner was too slow */
-    REASON_USER,     /* it belongs to another user */
-    REASON_TARDY,    /* admitted, but only bounded: culprit, response, limit */
+    REASON_DEADLINE,    /* culprit, response, limit: it would miss its deadline */
+    REASON_RUNNING = 3, /* it runs already; the numbers are those of FRAME_VERSION 3, which has no 2 */
+    REASON_PLANNER,     /* the planner failed */
+    REASON_TIME,        /* the planner was too slow */
+    REASON_USER,        /* it belongs to another user */
+    REASON_TARDY,       /* admitted, but only bounded: culprit, response, limit */
 };
 
 /* Why a bound is not claimed: what of the model does not hold on this machine now. */

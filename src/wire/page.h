@@ -22,7 +22,6 @@
 #define PAGE_RUN_MISS 0x10001u
 
 /* What the client asks to be told by frame, besides the word itself. */
-#define PAGE_TELL_GRANT 1u
 #define PAGE_TELL_YIELD 2u
 
 struct page_lease {

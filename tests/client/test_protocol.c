@@ -117,7 +117,7 @@ START_TEST(a_thread_that_looked_before_the_loss_cannot_fall_asleep_after_it)
     lease_word *old = stage_begin(&stage, LEASE_STATE_NONE);
     uint64_t seen;
 
-    ck_assert_int_eq(protocol_request(&stage.protocol, 0, false), LEASE_ASK);
+    ck_assert_int_eq(protocol_request(&stage.protocol, 0), LEASE_ASK);
     seen = atomic_load(old);
     protocol_lost(&stage.protocol);
     ck_assert_uint_ne((uint32_t)atomic_load(old), (uint32_t)seen);
@@ -172,11 +172,11 @@ START_TEST(a_hold_whose_word_was_taken_away_goes_on)
     lease_word *word = stage_begin(&stage, LEASE_STATE_BUSY);
 
     atomic_store(word, lease_word_make(LEASE_STATE_NONE, LEASE_FLAG_YIELD, GENERATION, 0));
-    ck_assert_int_eq(protocol_yield(&stage.protocol, 0, false), LEASE_BEGUN);
+    ck_assert_int_eq(protocol_yield(&stage.protocol, 0), LEASE_BEGUN);
     ck_assert(stage.protocol.broken);
     protocol_lost(&stage.protocol);
     protocol_end(&stage.protocol, 0);
-    ck_assert_int_eq(protocol_request(&stage.protocol, 0, false), LEASE_BEGUN);
+    ck_assert_int_eq(protocol_request(&stage.protocol, 0), LEASE_BEGUN);
     stage_end(&stage);
 }
 END_TEST

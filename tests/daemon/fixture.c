@@ -158,13 +158,13 @@ static char obey(struct session *session, struct lease *lease, char order)
 {
     switch (order) {
     case PUPPET_BEGIN:
-        if (lease_try_begin(lease) != LEASE_BEGUN && lease_request(lease, 0) == LEASE_ASK)
+        if (lease_try_begin(lease) != LEASE_BEGUN && lease_request(lease) == LEASE_ASK)
             (void)lease_wait(lease, NSEC_MAX);
         return 'B';
     case PUPPET_FREE:
         return lease_try_begin(lease) == LEASE_BEGUN ? 'B' : 'N';
     case PUPPET_ASK:
-        (void)lease_request(lease, 0);
+        (void)lease_request(lease);
         return 'A';
     case PUPPET_WAIT:
         (void)lease_wait(lease, NSEC_MAX);
@@ -175,7 +175,7 @@ static char obey(struct session *session, struct lease *lease, char order)
     case PUPPET_YIELD:
         if (!lease_yield_asked(lease))
             return 'N';
-        (void)lease_yield(lease, 0);
+        (void)lease_yield(lease);
         return 'Y';
     case PUPPET_JOB_BEGIN:
         session_job_begin(session, true, clock_now());

@@ -158,7 +158,7 @@ START_TEST(an_armed_reaper_hears_of_any_waiter_before_and_after)
     ck_assert_int_eq(lease_open(session, DEVICE, LEASE_EXECUTION, &lease), 0);
     humble = puppet_start(&fixture, "humble", 1, DEVICE);
     for (unsigned round = 0; round < 2; round++) {
-        (void)lease_request(lease, 0);
+        (void)lease_request(lease);
         (void)lease_wait(lease, NSEC_MAX);
         atomic_store(&calls, 0);
         if (round == 0) /* the waiter comes after */
@@ -396,12 +396,12 @@ START_TEST(a_forked_child_passes_through_and_leaves_the_parent_alone)
     settings = fixture_settings(&fixture, "parent", 50);
     ck_assert_int_eq(session_open(&settings, NULL, &session), 0);
     ck_assert_int_eq(lease_open(session, DEVICE, LEASE_EXECUTION, &lease), 0);
-    ck_assert_int_eq(lease_request(lease, 0), LEASE_ASK);
+    ck_assert_int_eq(lease_request(lease), LEASE_ASK);
     ck_assert_int_eq(lease_wait(lease, NSEC_MAX), LEASE_BEGUN);
     child = fork();
     if (child == 0) {
         bool good = session_forked(session) && !session_online(session) &&
-                    lease_try_begin(lease) == LEASE_BEGUN && lease_request(lease, 0) == LEASE_BEGUN &&
+                    lease_try_begin(lease) == LEASE_BEGUN && lease_request(lease) == LEASE_BEGUN &&
                     lease_wait(lease, NSEC_MAX) == LEASE_BEGUN;
 
         lease_end(lease);
@@ -438,7 +438,7 @@ START_TEST(a_client_whose_child_kept_the_socket_is_gone_when_it_dies)
         if (session_open(&settings, NULL, &session) < 0 ||
             lease_open(session, DEVICE, LEASE_EXECUTION, &lease) < 0)
             _exit(1);
-        (void)lease_request(lease, 0);
+        (void)lease_request(lease);
         (void)lease_wait(lease, NSEC_MAX);
         if (fork() == 0) {
             char c;

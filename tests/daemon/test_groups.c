@@ -121,7 +121,7 @@ static void run_singles(struct program *program, struct truth *truth, uint32_t e
 
     while (!truth->enough) {
         session_job_begin(program->session, true, clock_now());
-        if (lease_try_begin(lease) != LEASE_BEGUN && lease_request(lease, 0) == LEASE_ASK)
+        if (lease_try_begin(lease) != LEASE_BEGUN && lease_request(lease) == LEASE_ASK)
             (void)lease_wait(lease, NSEC_MAX);
         occupy(truth, engines);
         truth->singles++;
@@ -271,7 +271,7 @@ START_TEST(process_that_keeps_engines_idle_or_uses_them_within_a_batch_does_not_
     ck_assert(open_program(&program, &settings));
     group = group_of(&program, 0xb);
     for (unsigned i = 0; i < ENGINES; i++) { /* one more than the batch wants, on its bus: idle all */
-        ck_assert_int_eq(lease_request(program.leases[i], 0), LEASE_ASK);
+        ck_assert_int_eq(lease_request(program.leases[i]), LEASE_ASK);
         ck_assert_int_eq(lease_wait(program.leases[i], clock_now() + NSEC_PER_SEC), LEASE_BEGUN);
         lease_end(program.leases[i]);
     }
@@ -282,7 +282,7 @@ START_TEST(process_that_keeps_engines_idle_or_uses_them_within_a_batch_does_not_
     ck_assert_int_eq(lease_try_begin(program.leases[0]), LEASE_TAKEN);
     ck_assert(!lease_wanted(program.leases[0]));
     lease_end(program.leases[0]);
-    ck_assert_int_eq(lease_request(program.leases[0], 0), LEASE_BEGUN);
+    ck_assert_int_eq(lease_request(program.leases[0]), LEASE_BEGUN);
     lease_group_end(&group);
     /* Who was still in keeps it until its own end; then the next batch can have it. */
     ck_assert_int_eq(lease_group_request(&group), LEASE_TAKEN);
@@ -306,7 +306,7 @@ START_TEST(batch_waits_for_the_command_of_another_thread_and_tells_it_so)
     settings = fixture_settings(&fixture, "alone", 20);
     ck_assert(open_program(&program, &settings));
     group = group_of(&program, 0x3);
-    ck_assert_int_eq(lease_request(program.leases[1], 0), LEASE_ASK);
+    ck_assert_int_eq(lease_request(program.leases[1]), LEASE_ASK);
     ck_assert_int_eq(lease_wait(program.leases[1], clock_now() + NSEC_PER_SEC), LEASE_BEGUN);
     ck_assert_int_eq(lease_group_request(&group), LEASE_TAKEN);
     ck_assert(lease_wanted(program.leases[1]));

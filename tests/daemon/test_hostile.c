@@ -421,7 +421,7 @@ START_TEST(descriptors_that_nobody_asked_for_are_closed)
     most = open_descriptors() + 4;
     for (unsigned i = 0; i < 100; i++)
         send_with(fd, &nonsense, page, 2);
-    nonsense.type = FRAME_GRANT; /* of a lease that does not exist: the last that it hears */
+    nonsense.type = FRAME_YIELD; /* of a lease that does not exist: the last that it hears */
     send_with(fd, &nonsense, page, 2);
     while (recv(fd, &(char){0}, 1, 0) > 0)
         ; /* it hangs up, so all was read */
@@ -482,7 +482,7 @@ static int work_without_descriptors(const struct fixture *fixture)
             return 3;
     }
     for (unsigned round = 0; round < 20; round++) {
-        if (lease_try_begin(lease) != LEASE_BEGUN && lease_request(lease, 0) == LEASE_ASK &&
+        if (lease_try_begin(lease) != LEASE_BEGUN && lease_request(lease) == LEASE_ASK &&
             lease_wait(lease, clock_now() + 20 * NSEC_PER_SEC) != LEASE_BEGUN)
             return 4;
         lease_arm_reaper(lease, true);

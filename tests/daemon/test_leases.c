@@ -21,22 +21,7 @@ struct program {
     struct fixture fixture;
     struct session *session;
     struct lease *in, *out;
-    struct lease *granted; /* by on_grant */
 };
-
-static void on_grant(void *user, struct lease *lease)
-{
-    struct program *program = user;
-
-    __atomic_store_n(&program->granted, lease, __ATOMIC_SEQ_CST);
-}
-
-static bool was_granted(void *argument)
-{
-    const struct program *program = argument;
-
-    return __atomic_load_n(&program->granted, __ATOMIC_SEQ_CST) != NULL;
-}
 
 static bool is_online(void *argument)
 {
@@ -51,16 +36,15 @@ static bool is_offline(void *argument)
 /* A process that keeps the lease for copies to the device idle, as after its first upload. */
 static void program_start(struct program *program)
 {
-    struct session_listener listener = {.on_grant = on_grant, .user = program};
     struct settings settings;
 
     memset(program, 0, sizeof *program);
     fixture_start(&program->fixture, config, NULL);
     settings = fixture_settings(&program->fixture, "program", 50);
-    ck_assert_int_eq(session_open(&settings, &listener, &program->session), 0);
+    ck_assert_int_eq(session_open(&settings, NULL, &program->session), 0);
     ck_assert_int_eq(lease_open(program->session, "test:0", LEASE_COPY_IN, &program->in), 0);
     ck_assert_int_eq(lease_open(program->session, "test:0", LEASE_COPY_OUT, &program->out), 0);
-    ck_assert_int_eq(lease_request(program->in, 0), LEASE_ASK);
+    ck_assert_int_eq(lease_request(program->in), LEASE_ASK);
     ck_assert_int_eq(lease_wait(program->in, clock_now() + SOON), LEASE_BEGUN);
     lease_end(program->in);
 }
@@ -80,7 +64,7 @@ static void both_are_free(struct program *program)
         int answer = lease_try_begin(both[i]);
 
         if (answer == LEASE_ASK)
-            answer = lease_request(both[i], 0);
+            answer = lease_request(both[i]);
         if (answer == LEASE_ASK)
             answer = lease_wait(both[i], clock_now() + SOON);
         ck_assert_int_eq(answer, LEASE_BEGUN);
@@ -107,9 +91,9 @@ START_TEST(a_rider_keeps_other_threads_out_of_both_directions)
     program_start(&program);
     ck_assert_int_eq(lease_try_begin(program.out), LEASE_BEGUN);
     ck_assert_int_eq(lease_try_begin(program.in), LEASE_TAKEN);
-    ck_assert_int_eq(lease_request(program.in, 0), LEASE_TAKEN);
+    ck_assert_int_eq(lease_request(program.in), LEASE_TAKEN);
     ck_assert_int_eq(lease_try_begin(program.out), LEASE_TAKEN);
-    ck_assert_int_eq(lease_request(program.out, 0), LEASE_TAKEN);
+    ck_assert_int_eq(lease_request(program.out), LEASE_TAKEN);
     lease_end(program.out);
     both_are_free(&program);
     program_stop(&program);
@@ -125,7 +109,7 @@ START_TEST(a_rider_outlives_the_daemon_and_comes_back_to_the_next)
     fixture_kill_daemon(&program.fixture, SIGKILL);
     fixture_wait(is_offline, &program.session, "the daemon is missed");
     ck_assert_int_eq(lease_try_begin(program.out), LEASE_TAKEN);
-    ck_assert_int_eq(lease_request(program.out, 0), LEASE_TAKEN);
+    ck_assert_int_eq(lease_request(program.out), LEASE_TAKEN);
     ck_assert_int_eq(lease_try_begin(program.in), LEASE_TAKEN);
     fixture_restart(&program.fixture, NULL);
     fixture_wait(is_online, &program.session, "the next daemon is found");
@@ -171,7 +155,7 @@ START_TEST(a_batch_waits_for_the_rider_of_any_of_its_leases)
 }
 END_TEST
 
-START_TEST(a_rider_that_gave_way_hears_of_its_own_grant)
+START_TEST(a_rider_that_gave_way_is_granted_again)
 {
     struct program program;
     struct puppet urgent;
@@ -182,12 +166,11 @@ START_TEST(a_rider_that_gave_way_hears_of_its_own_grant)
     puppet_do(&urgent, PUPPET_ASK, 'A');
     while (!lease_yield_asked(program.out))
         ;
-    ck_assert_int_eq(lease_yield(program.out, LEASE_NOTIFY), LEASE_ASK);
+    ck_assert_int_eq(lease_yield(program.out), LEASE_ASK);
     puppet_do(&urgent, PUPPET_WAIT, 'W');
-    ck_assert(!was_granted(&program));
+    ck_assert_int_eq(lease_wait(program.out, clock_now()), LEASE_TIMEOUT);
     puppet_do(&urgent, PUPPET_END, 'E');
-    fixture_wait(was_granted, &program, "granted again");
-    ck_assert_ptr_eq(program.granted, program.out);
+    ck_assert_int_eq(lease_wait(program.out, NSEC_MAX), LEASE_BEGUN);
     lease_end(program.out);
     puppet_quit(&urgent);
     both_are_free(&program);
@@ -223,7 +206,7 @@ START_TEST(a_reaper_is_told_once_that_somebody_waits_and_once_that_it_is_urgent)
     settings = fixture_settings(&fixture, "holder", 80);
     ck_assert_int_eq(session_open(&settings, &listener, &session), 0);
     ck_assert_int_eq(lease_open(session, "test:0", LEASE_EXECUTION, &lease), 0);
-    ck_assert_int_eq(lease_request(lease, 0), LEASE_ASK);
+    ck_assert_int_eq(lease_request(lease), LEASE_ASK);
     ck_assert_int_eq(lease_wait(lease, clock_now() + SOON), LEASE_BEGUN);
     lease_arm_reaper(lease, true);
     for (unsigned i = 0; i < 3; i++) {
@@ -276,7 +259,7 @@ START_TEST(a_holder_stays_boosted_until_the_last_engine_that_somebody_waits_for_
     }
     for (unsigned i = 0; i < 2; i++) {
         ck_assert_int_eq(lease_open(session, devices[i], LEASE_EXECUTION, &leases[i]), 0);
-        ck_assert_int_eq(lease_request(leases[i], 0), LEASE_ASK);
+        ck_assert_int_eq(lease_request(leases[i]), LEASE_ASK);
         ck_assert_int_eq(lease_wait(leases[i], clock_now() + SOON), LEASE_BEGUN);
         urgent[i] = puppet_start(&fixture, "urgent", 80, devices[i]);
     }
@@ -302,6 +285,6 @@ HARNESS_MAIN("leases", 30, a_copy_back_rides_on_the_lease_of_the_upload,
              a_rider_keeps_other_threads_out_of_both_directions,
              a_rider_outlives_the_daemon_and_comes_back_to_the_next,
              a_rider_that_ends_without_a_daemon_leaves_both_directions_free,
-             a_batch_waits_for_the_rider_of_any_of_its_leases, a_rider_that_gave_way_hears_of_its_own_grant,
+             a_batch_waits_for_the_rider_of_any_of_its_leases, a_rider_that_gave_way_is_granted_again,
              a_reaper_is_told_once_that_somebody_waits_and_once_that_it_is_urgent,
              a_holder_stays_boosted_until_the_last_engine_that_somebody_waits_for_is_given_back)

@@ -29,7 +29,7 @@ static void hold(struct lease *lease)
     int answer = lease_try_begin(lease);
 
     if (answer != LEASE_BEGUN)
-        answer = lease_request(lease, 0);
+        answer = lease_request(lease);
     if (answer != LEASE_BEGUN) {
         ck_assert_int_eq(answer, LEASE_ASK);
         ck_assert_int_eq(lease_wait(lease, clock_now() + SOON), LEASE_BEGUN);
@@ -118,7 +118,7 @@ START_TEST(the_copy_back_finds_the_bus_still_held)
     lease_end(program.out); /* after this one it was never seen to come back soon */
     humble_turn(&program);
     linger_on(&program);
-    ck_assert_int_eq(lease_request(program.in, 0), LEASE_BEGUN); /* the same direction, too */
+    ck_assert_int_eq(lease_request(program.in), LEASE_BEGUN); /* the same direction, too */
     lease_end(program.in);
     humble_turn(&program);
     puppet_quit(&program.humble);

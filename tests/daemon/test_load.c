@@ -122,7 +122,7 @@ static void acquire(struct lease *lease)
         int answer = lease_try_begin(lease);
 
         if (answer == LEASE_ASK)
-            answer = lease_request(lease, 0);
+            answer = lease_request(lease);
         if (answer == LEASE_ASK)
             answer = lease_wait(lease, NSEC_MAX);
         if (answer == LEASE_BEGUN)
@@ -157,7 +157,7 @@ static void *work(void *argument)
                 continue;
             leave(worker, engine, me);
             (void)atomic_fetch_add(&worker->truth->yields, 1);
-            if (lease_yield(lease, 0) == LEASE_ASK)
+            if (lease_yield(lease) == LEASE_ASK)
                 (void)lease_wait(lease, NSEC_MAX);
             enter(worker, engine, me);
         }

@@ -23,7 +23,7 @@ static void hold(struct lease *lease)
 {
     if (lease_try_begin(lease) == LEASE_BEGUN)
         return;
-    ck_assert_int_eq(lease_request(lease, 0), LEASE_ASK);
+    ck_assert_int_eq(lease_request(lease), LEASE_ASK);
     ck_assert_int_eq(lease_wait(lease, clock_now() + SOON), LEASE_BEGUN);
 }
 
@@ -88,7 +88,7 @@ START_TEST(who_is_granted_while_an_equal_waits_knows_it_from_the_beginning)
 
     puppet_do(&first, PUPPET_BEGIN, 'B');
     puppet_do(&humble, PUPPET_ASK, 'A');
-    ck_assert_int_eq(lease_request(holder.lease, 0), LEASE_ASK);
+    ck_assert_int_eq(lease_request(holder.lease), LEASE_ASK);
     fixture_heard(&holder.fixture);
     puppet_do(&equal, PUPPET_ASK, 'A');
     fixture_heard(&holder.fixture);
@@ -97,7 +97,7 @@ START_TEST(who_is_granted_while_an_equal_waits_knows_it_from_the_beginning)
     fixture_wait(has_turn, holder.lease, "an equal waited before the grant");
     lease_end(holder.lease);
     puppet_do(&equal, PUPPET_WAIT, 'W');
-    ck_assert_int_eq(lease_request(holder.lease, 0), LEASE_ASK); /* behind the equal, before the humble one */
+    ck_assert_int_eq(lease_request(holder.lease), LEASE_ASK); /* behind the equal, before the humble one */
     fixture_heard(&holder.fixture);
     puppet_do(&equal, PUPPET_END, 'E');
     ck_assert_int_eq(lease_wait(holder.lease, clock_now() + SOON), LEASE_BEGUN);
@@ -135,14 +135,14 @@ START_TEST(copies_of_both_directions_of_one_program_take_turns_on_the_bus)
     ck_assert_int_eq(lease_open(holder.session, DEVICE, LEASE_COPY_IN, &in), 0);
     ck_assert_int_eq(lease_open(holder.session, DEVICE, LEASE_COPY_OUT, &out), 0);
     hold(in);
-    ck_assert_int_eq(lease_request(out, 0), LEASE_ASK); /* through the daemon: the lease of `in` is busy */
+    ck_assert_int_eq(lease_request(out), LEASE_ASK); /* through the daemon: the lease of `in` is busy */
     fixture_wait(has_turn, in, "the other direction waits for the bus");
     lease_end(in);
     ck_assert_int_eq(lease_wait(out, clock_now() + SOON), LEASE_BEGUN);
     lease_end(out);
     ck_assert_int_eq(lease_try_begin(in), LEASE_BEGUN); /* rides on the idle lease of `out` */
     ck_assert(!lease_turn_asked(in));
-    ck_assert_int_eq(lease_request(out, 0), LEASE_TAKEN);
+    ck_assert_int_eq(lease_request(out), LEASE_TAKEN);
     ck_assert(lease_turn_asked(in)); /* within the process, with no message */
     lease_end(in);
     hold(out);
@@ -159,7 +159,7 @@ START_TEST(under_gpusync_a_client_takes_turns_with_itself)
     ck_assert_int_eq(lease_open(holder.session, DEVICE, LEASE_COPY_IN, &in), 0);
     hold(holder.lease);
     ck_assert(!lease_turn_asked(holder.lease));
-    ck_assert_int_eq(lease_request(in, 0),
+    ck_assert_int_eq(lease_request(in),
                      LEASE_ASK); /* one engine at a time: it waits in the daemon's own queue */
     fixture_wait(has_turn, holder.lease, "another engine of the same client waits");
     lease_end(holder.lease);

@@ -597,7 +597,7 @@ static void want(struct world *world, unsigned who, unsigned lease)
         begin(world, who, lease);
         return;
     }
-    switch (protocol_request(&actor->protocol, lease, chance(world, 2))) {
+    switch (protocol_request(&actor->protocol, lease)) {
     case LEASE_BEGUN:
         begin(world, who, lease);
         break;
@@ -650,7 +650,7 @@ static void run_piece(struct world *world, unsigned who, unsigned lease)
         if (!(atomic_load(word) & LEASE_FLAG_YIELD))
             return;
         world->seen.yields++;
-        if (protocol_yield(&actor->protocol, lease, chance(world, 2)) == LEASE_ASK) {
+        if (protocol_yield(&actor->protocol, lease) == LEASE_ASK) {
             work->use = USE_ASKED;
             work->asked_at_step = world->step;
         }
@@ -731,7 +731,7 @@ static void run_nested(struct world *world, unsigned who, unsigned lease)
         work->nested = false;
         return;
     }
-    if (protocol_request(&actor->protocol, lease, false) != LEASE_BEGUN)
+    if (protocol_request(&actor->protocol, lease) != LEASE_BEGUN)
         fail(world, "client %u waits for lease %u that its own batch holds", who, lease);
     work->nested = true;
     world->seen.nested++;

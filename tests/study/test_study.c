@@ -9,7 +9,7 @@
 #include "harness.h"
 #include "study/generator.h"
 #include "study/rank.h"
-#include "study/run/run.h"
+#include "study/run/run_study.h"
 #include "study/stopping.h"
 
 static atomic_bool never;

@@ -57,13 +57,13 @@ static void assign(struct columns *columns, size_t n, double load[], size_t clus
 }
 
 /* The task to be explained (`--explain`), and where to. */
-struct question {
+struct cluster_question {
     size_t task;
     struct analysis_explanation *explanation; /* its arena is initialised; filled where the task is bounded */
 };
 
 /* R of the question's task, which is members[self] of the cluster, by culprit. 0 or -ENOMEM. */
-static int explain_response(const struct question *question, const struct fair_lateness *lateness,
+static int explain_response(const struct cluster_question *question, const struct fair_lateness *lateness,
                             const size_t members[], size_t self)
 {
     struct analysis_explanation *e = question->explanation;
@@ -101,7 +101,7 @@ static int explain_response(const struct question *question, const struct fair_l
 
 /* Test and publish one cluster; members and the arrays of lateness have room for all tasks. */
 static int test_cluster(const struct columns *columns, size_t n, size_t x, struct fair_lateness *lateness,
-                        double *room, size_t members[], const struct question *question,
+                        double *room, size_t members[], const struct cluster_question *question,
                         struct analysis_result *result)
 {
     double *cost = room;
@@ -152,7 +152,7 @@ static int test_cluster(const struct columns *columns, size_t n, size_t x, struc
 }
 
 static int test_all(const struct task_set *set, const struct analysis_request *request,
-                    const struct question *question, struct analysis_result *result,
+                    const struct cluster_question *question, struct analysis_result *result,
                     struct input_error *ret_error)
 {
     size_t n = set->n_tasks;
@@ -187,7 +187,7 @@ static int test_all(const struct task_set *set, const struct analysis_request *r
 }
 
 static int ask(const struct task_set *set, const struct analysis_request *request,
-               const struct question *question, struct analysis_result *ret_result,
+               const struct cluster_question *question, struct analysis_result *ret_result,
                struct input_error *ret_error)
 {
     struct analysis_result result;
@@ -215,7 +215,7 @@ static int explain(const struct task_set *set, const struct analysis_request *re
                    struct analysis_explanation *ret_explanation, struct input_error *ret_error)
 {
     struct analysis_explanation explanation = {0};
-    struct question question = {task, &explanation};
+    struct cluster_question question = {task, &explanation};
     struct analysis_result result;
     int r;
 

@@ -6,15 +6,15 @@
 
 #include "analysis/holistic/holistic_internal.h"
 
-struct explainer {
+struct holistic_explainer {
     struct holistic *h;
     struct victim v;
     struct holistic_term *terms;
     size_t n, max;
 };
 
-static void add_term(struct explainer *e, enum pipeline_unit unit, size_t stage, enum holistic_cause cause,
-                     size_t culprit, baton_nsec amount)
+static void add_term(struct holistic_explainer *e, enum pipeline_unit unit, size_t stage,
+                     enum holistic_cause cause, size_t culprit, baton_nsec amount)
 {
     if (amount > 0 && e->n < e->max)
         e->terms[e->n++] = (struct holistic_term){
@@ -22,7 +22,7 @@ static void add_term(struct explainer *e, enum pipeline_unit unit, size_t stage,
 }
 
 /* Splits `total` in proportion to h->raw (by task; those above interfere, those below block) and clears it. */
-static void split(struct explainer *e, enum pipeline_unit unit, size_t stage, baton_nsec total)
+static void split(struct holistic_explainer *e, enum pipeline_unit unit, size_t stage, baton_nsec total)
 {
     struct holistic *h = e->h;
     size_t n = h->pipeline->n_tasks;
@@ -49,7 +49,7 @@ static void split(struct explainer *e, enum pipeline_unit unit, size_t stage, ba
 }
 
 /* The task below whose lane is the rank-th longest (any of them where lanes are equal). */
-static size_t task_of_lane(const struct explainer *e, baton_nsec piece)
+static size_t task_of_lane(const struct holistic_explainer *e, baton_nsec piece)
 {
     const struct holistic *h = e->h;
 
@@ -65,7 +65,8 @@ static size_t task_of_lane(const struct explainer *e, baton_nsec piece)
 }
 
 /* The task below with a piece of this length on the bus or on a GPU. */
-static size_t blocker_of(const struct explainer *e, enum pipeline_unit unit, unsigned gpu, baton_nsec piece)
+static size_t blocker_of(const struct holistic_explainer *e, enum pipeline_unit unit, unsigned gpu,
+                         baton_nsec piece)
 {
     const struct holistic *h = e->h;
 
@@ -78,7 +79,7 @@ static size_t blocker_of(const struct explainer *e, enum pipeline_unit unit, uns
     return e->v.task;
 }
 
-static void give(struct explainer *e, size_t item, baton_nsec amount)
+static void give(struct holistic_explainer *e, size_t item, baton_nsec amount)
 {
     size_t owner = e->h->items.owner[item];
 
@@ -90,7 +91,7 @@ static void give(struct explainer *e, size_t item, baton_nsec amount)
 }
 
 /* Work of the items outside the l that fill units of their own, extras of the `slots` largest. */
-static baton_nsec leave_out(struct explainer *e, size_t l, size_t slots, bool attribute)
+static baton_nsec leave_out(struct holistic_explainer *e, size_t l, size_t slots, bool attribute)
 {
     const struct share_items *items = &e->h->items;
     bool *left_out = e->h->left_out;
@@ -124,7 +125,7 @@ static baton_nsec leave_out(struct explainer *e, size_t l, size_t slots, bool at
 }
 
 /* Who is behind a SHARE over h->items: the number left out that bounds best. */
-static void attribute_share(struct explainer *e, unsigned units, size_t slots, baton_nsec added)
+static void attribute_share(struct holistic_explainer *e, unsigned units, size_t slots, baton_nsec added)
 {
     size_t best = 0;
     baton_nsec least_delay = MODE_UNBOUNDED;
@@ -141,8 +142,8 @@ static void attribute_share(struct explainer *e, unsigned units, size_t slots, b
     e->h->raw[e->v.task] += added;
 }
 
-static void attribute_unit(struct explainer *e, enum pipeline_unit unit, unsigned gpu, baton_nsec blocking,
-                           baton_nsec window)
+static void attribute_unit(struct holistic_explainer *e, enum pipeline_unit unit, unsigned gpu,
+                           baton_nsec blocking, baton_nsec window)
 {
     for (size_t k = 0; k < e->v.task; k++)
         e->h->raw[k] += stage_work_on(e->h, k, unit, gpu, window);
@@ -151,7 +152,7 @@ static void attribute_unit(struct explainer *e, enum pipeline_unit unit, unsigne
 }
 
 /* Bus, or the GPU that makes a pinned stage wait longest. */
-static void attribute_queue(struct explainer *e, const struct stage *stage)
+static void attribute_queue(struct holistic_explainer *e, const struct stage *stage)
 {
     baton_nsec window = 0;
     baton_nsec blocking = 0;
@@ -179,7 +180,7 @@ static void attribute_queue(struct explainer *e, const struct stage *stage)
 }
 
 /* A kernel that may start anywhere: its wait for a GPU, and what overtakes it between pieces. */
-static void attribute_any(struct explainer *e, const struct stage *stage, baton_nsec delay)
+static void attribute_any(struct holistic_explainer *e, const struct stage *stage, baton_nsec delay)
 {
     baton_nsec window;
     baton_nsec added = (stage->lanes - 1) * stage->length;
@@ -191,7 +192,7 @@ static void attribute_any(struct explainer *e, const struct stage *stage, baton_
         attribute_unit(e, UNIT_GPU, 0, 0, delay);
 }
 
-static void explain_stage(struct explainer *e, size_t j)
+static void explain_stage(struct holistic_explainer *e, size_t j)
 {
     const struct stage *stage = &e->v.option->stages[j];
     baton_nsec delay = stage_delay(e->h, &e->v, stage);
@@ -211,7 +212,7 @@ static void explain_stage(struct explainer *e, size_t j)
 }
 
 /* The delays of the prefix on one unit by the job-level analysis, y ticks from the release. */
-static void explain_unit(struct explainer *e, enum pipeline_unit unit, baton_nsec y)
+static void explain_unit(struct holistic_explainer *e, enum pipeline_unit unit, baton_nsec y)
 {
     struct holistic *h = e->h;
     baton_nsec level = job_level(h, &e->v, unit, y);
@@ -242,7 +243,7 @@ bool holistic_explain(struct holistic *h, size_t task, struct holistic_term ret_
                       size_t *ret_n, size_t *ret_job_stages)
 {
     const struct pipeline_task *from = &h->pipeline->tasks[task];
-    struct explainer e = {.h = h, .terms = ret_terms, .max = max};
+    struct holistic_explainer e = {.h = h, .terms = ret_terms, .max = max};
     size_t job = 0;
 
     if (!h->known[task] || h->responses[task] > from->period)

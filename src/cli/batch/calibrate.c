@@ -12,7 +12,7 @@
 #include "base/draft.h"
 #include "baton/batch.h"
 #include "cli/batch/calibration.h"
-#include "cli/batch/report.h"
+#include "cli/batch/batch_report.h"
 #include "model/document.h"
 #include "transfer/throughput.h"
 

@@ -56,7 +56,7 @@ void measured_route_done(struct measured_route *route, const struct batch_machin
 }
 
 /* Where the threads of one measurement wait until all of them are there, or until it is called off. */
-struct start {
+struct measure_start {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     enum { START_WAIT, START_GO, START_CALLED_OFF } state;
@@ -68,7 +68,7 @@ struct start {
 struct meter {
     const struct opencl *cl;
     struct measured_route *route;
-    struct start *start;
+    struct measure_start *start;
     baton_nsec window;  /* counted from start->begin_at */
     baton_nsec *stamps; /* when each block was there */
     size_t n_stamps;
@@ -99,7 +99,7 @@ static cl_int copy_block(const struct meter *meter)
 /* After a block: counts the first one, and says whether the common window is still open. A failed thread never holds up the others. */
 static bool goes_on(struct meter *meter, baton_nsec now)
 {
-    struct start *start = meter->start;
+    struct measure_start *start = meter->start;
     bool more;
 
     pthread_mutex_lock(&start->lock);
@@ -185,7 +185,7 @@ static cl_int collect(const struct meter meters[], size_t n, baton_nsec begin, d
 }
 
 /* Runs all meters from one common start. False: not all threads could be made, and none has measured. */
-static bool run_meters(struct meter meters[], size_t n, struct start *start)
+static bool run_meters(struct meter meters[], size_t n, struct measure_start *start)
 {
     size_t made = 0;
 
@@ -203,10 +203,10 @@ static bool run_meters(struct meter meters[], size_t n, struct start *start)
 cl_int measure_together(const struct batch_machine *machine, struct measured_route *const routes[], size_t n,
                         baton_nsec window, double ret_gbps[], bool *ret_disturbed)
 {
-    struct start start = {.lock = PTHREAD_MUTEX_INITIALIZER,
-                          .changed = PTHREAD_COND_INITIALIZER,
-                          .state = START_WAIT,
-                          .missing = n};
+    struct measure_start start = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                                  .changed = PTHREAD_COND_INITIALIZER,
+                                  .state = START_WAIT,
+                                  .missing = n};
     struct meter *meters = calloc(n, sizeof *meters);
     cl_int error = meters ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
 

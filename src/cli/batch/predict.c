@@ -1,7 +1,7 @@
 /* baton batch predict: when each stream of a batch begins and ends, and how early any method could end it. */
 #include <stdio.h>
 
-#include "cli/batch/report.h"
+#include "cli/batch/batch_report.h"
 
 /* Two columns; a stream need not have both a copy and a kernel. */
 static void print_span(bool there, baton_nsec begin, baton_nsec end)

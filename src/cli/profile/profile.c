@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 #include "cli/command.h"
-#include "cli/profile/run.h"
+#include "cli/profile/profile_run.h"
 #include "cli/profile/task.h"
 #include "wire/notice.h"
 

@@ -1,6 +1,6 @@
 /*
- * Where a batch asks for the interconnect before it begins (docs/protocols.md M2): all engines and buses that it uses in one group
- * request, held until it ends. A session with the daemon implements it; without one there is no gate.
+ * Where a batch asks for the interconnect before it begins (docs/protocols.md M2): all engines that it uses in one group
+ * request, held until it ends; the daemon adds their buses. A session with the daemon implements it; without one there is no gate.
  */
 #ifndef CLIENT_BATCH_GATE_H
 #define CLIENT_BATCH_GATE_H
@@ -15,8 +15,6 @@ struct gate_request {
         enum gate_engine engine;
     } engines[3 * 64]; /* each once, ascending by device, then engine */
     size_t n_engines;
-    unsigned buses[512]; /* links of the topology, each once, ascending */
-    size_t n_buses;
 };
 
 struct batch_gate {

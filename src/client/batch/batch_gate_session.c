@@ -1,6 +1,6 @@
 /*
  * The gate of a batcher whose process speaks to a daemon: the engines of a batch become the leases of one group. The daemon adds
- * the buses, by its own knowledge of which device is on which; the links of the topology have no other meaning to it.
+ * the buses, by its own knowledge of which device is on which.
  */
 #include <CL/cl_ext.h>
 

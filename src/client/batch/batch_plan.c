@@ -260,13 +260,12 @@ static void hand_out_tickets(struct baton_batch *batch)
     }
 }
 
-/* Every engine and link of the plan once, in ascending order. */
+/* Every engine of the plan once, in ascending order. */
 static void fill_request(struct baton_batch *batch)
 {
     const struct batch *plan = &batch->plan;
     const struct topology *topology = plan->topology;
     bool engine[TOPOLOGY_MAX_NODES][3] = {{false}};
-    bool bus[TOPOLOGY_MAX_LINKS] = {false};
     struct gate_request *request = &batch->request;
 
     for (size_t i = 0; i < plan->n; i++) {
@@ -276,8 +275,6 @@ static void fill_request(struct baton_batch *batch)
             engine[flow->gpu][GATE_EXECUTION] = true;
         for (size_t e = 0; e < flow->n_engines; e++)
             engine[flow->engines[e] / 2][flow->engines[e] % 2 ? GATE_COPY_OUT : GATE_COPY_IN] = true;
-        for (size_t l = 0; l < flow->n_links; l++)
-            bus[flow->links[l]] = true;
     }
     for (int device = 0; device < 1024; device++) {
         for (size_t node = 0; node < topology->n_nodes; node++) {
@@ -289,10 +286,6 @@ static void fill_request(struct baton_batch *batch)
                 }
             }
         }
-    }
-    for (unsigned l = 0; l < topology->n_links; l++) {
-        if (bus[l])
-            request->buses[request->n_buses++] = l;
     }
 }
 

@@ -16,7 +16,7 @@
 
 #define SYSTEM_CONFIG "/etc/baton/baton.yaml"
 
-struct options {
+struct daemon_options {
     const char *socket, *profile, *policy, *plan, *tasks;
     char config[sizeof((struct config *)NULL)->plan]; /* "": the usual places */
     char folder[sizeof((struct config *)NULL)->plan]; /* where batond was started */
@@ -24,7 +24,7 @@ struct options {
     bool foreground, shared;
 };
 
-static struct options options = {.socket = "", .idle_exit_ms = -1};
+static struct daemon_options options = {.socket = "", .idle_exit_ms = -1};
 static bool to_syslog;
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));

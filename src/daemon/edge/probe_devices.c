@@ -17,14 +17,14 @@
 #define PCI_SLOT_NV   0x4009
 #define PCI_DOMAIN_NV 0x400A
 
-struct opencl {
+struct probe_opencl {
     cl_int (*platforms)(cl_uint, cl_platform_id *, cl_uint *);
     cl_int (*platform_info)(cl_platform_id, cl_platform_info, size_t, void *, size_t *);
     cl_int (*devices)(cl_platform_id, cl_device_type, cl_uint, cl_device_id *, cl_uint *);
     cl_int (*device_info)(cl_device_id, cl_device_info, size_t, void *, size_t *);
 };
 
-static bool load(struct opencl *opencl)
+static bool load(struct probe_opencl *opencl)
 {
     void *library = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
 
@@ -37,7 +37,7 @@ static bool load(struct opencl *opencl)
     return opencl->platforms && opencl->platform_info && opencl->devices && opencl->device_info;
 }
 
-static bool pci_name(const struct opencl *opencl, cl_device_id device, char ret_name[DEVICE_NAME_SIZE])
+static bool pci_name(const struct probe_opencl *opencl, cl_device_id device, char ret_name[DEVICE_NAME_SIZE])
 {
     cl_uint khr[4] = {0};
     cl_uint bus = 0;
@@ -57,7 +57,7 @@ static bool pci_name(const struct opencl *opencl, cl_device_id device, char ret_
     return false;
 }
 
-static void print_device(const struct opencl *opencl, const char *platform, cl_device_id device,
+static void print_device(const struct probe_opencl *opencl, const char *platform, cl_device_id device,
                          unsigned index)
 {
     char name[DEVICE_NAME_SIZE];
@@ -77,7 +77,7 @@ int probe_main(void)
 {
     cl_platform_id platforms[MAX_PLATFORMS];
     cl_device_id devices[MAX_DEVICES];
-    struct opencl opencl = {0};
+    struct probe_opencl opencl = {0};
     cl_uint n_platforms = 0;
 
     alarm(PROBE_SECONDS); /* a driver that hangs takes only this process with it */

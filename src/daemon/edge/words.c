@@ -16,9 +16,6 @@ static void reason(const struct server_report *report, char *ret_text, size_t si
             (void)snprintf(ret_text, size, "%s cannot be shown to meet its deadline of %.3f ms",
                            report->other, nsec_to_ms(report->limit));
         break;
-    case REASON_CEILING:
-        (void)snprintf(ret_text, size, "its priority in the plan is above the user's ceiling");
-        break;
     case REASON_RUNNING:
         (void)snprintf(ret_text, size, "it runs already");
         break;

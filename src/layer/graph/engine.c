@@ -208,7 +208,7 @@ void engine_enter(struct engine *engine, int64_t ns)
         if (answer != LEASE_BEGUN && (engine->held || engine->asking))
             continue;
         if (answer != LEASE_BEGUN)
-            answer = lease_request(engine->lease, 0);
+            answer = lease_request(engine->lease);
         if (answer == LEASE_BEGUN) {
             hold(engine, true);
         } else if (answer == LEASE_ASK) {
@@ -269,7 +269,7 @@ void engine_give_way(struct engine *engine)
     pthread_mutex_lock(&engine->lock);
     if (engine->users == 1 && engine->held && engine->lease) {
         hold(engine, false);
-        if (lease_yield(engine->lease, 0) == LEASE_BEGUN) {
+        if (lease_yield(engine->lease) == LEASE_BEGUN) {
             hold(engine, true);
         } else {
             engine->asking = true;

@@ -2,11 +2,6 @@
 
 #include <string.h>
 
-void ranges_clear(struct ranges *ranges)
-{
-    ranges->n = 0;
-}
-
 static void take_out(struct ranges *ranges, unsigned first, unsigned n)
 {
     memmove(&ranges->list[first], &ranges->list[first + n], (ranges->n - first - n) * sizeof ranges->list[0]);

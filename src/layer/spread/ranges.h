@@ -20,7 +20,6 @@ struct ranges {
     struct range list[RANGES_MAX];
 };
 
-void ranges_clear(struct ranges *ranges);
 void ranges_add(struct ranges *ranges, struct range range);
 void ranges_remove(struct ranges *ranges, struct range range);
 

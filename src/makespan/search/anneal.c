@@ -55,14 +55,14 @@ static int note(struct instance *instance, unsigned makespan, baton_nsec after)
 }
 
 /* An instance under way. A thread runs a few of them at once, for that is faster (walk_go_on); they do not influence each other. */
-struct lane {
+struct anneal_lane {
     struct instance *instance;
     struct walk *walk; /* owned */
     struct random_state random;
 };
 
 /* Begins to try a neighbour at random. Reinsertion goes near or far, all scales alike; a step past either end comes back in. */
-static void try_neighbour(const struct crew *crew, struct lane *lane)
+static void try_neighbour(const struct crew *crew, struct anneal_lane *lane)
 {
     size_t from = random_below(&lane->random, crew->length);
     uint64_t bits;
@@ -93,7 +93,7 @@ static bool is_accepted(const struct anneal_settings *settings, uint64_t i, unsi
 }
 
 /* Decides about the neighbour that was evaluated. 0 or -ENOMEM. */
-static int end_iteration(const struct crew *crew, struct lane *lane)
+static int end_iteration(const struct crew *crew, struct anneal_lane *lane)
 {
     struct instance *instance = lane->instance;
     unsigned candidate = walk_tried(lane->walk);
@@ -110,7 +110,7 @@ static int end_iteration(const struct crew *crew, struct lane *lane)
 }
 
 /* Begins the next iteration, unless that was all: then false. */
-static bool begin_iteration(const struct crew *crew, struct lane *lane)
+static bool begin_iteration(const struct crew *crew, struct anneal_lane *lane)
 {
     const struct anneal_settings *settings = crew->settings;
     struct instance *instance = lane->instance;
@@ -128,11 +128,11 @@ static bool begin_iteration(const struct crew *crew, struct lane *lane)
 }
 
 /* Takes an instance into the lane and begins its first iteration: false if it is already over. */
-static bool begin_instance(const struct crew *crew, struct instance *instance, struct lane *lane)
+static bool begin_instance(const struct crew *crew, struct instance *instance, struct anneal_lane *lane)
 {
     const struct problem *problem = crew->problem;
 
-    *lane = (struct lane){.instance = instance};
+    *lane = (struct anneal_lane){.instance = instance};
     random_init(&lane->random, crew->settings->seed, instance->index);
     instance->error = -ENOMEM;
     instance->order = malloc(crew->length * sizeof instance->order[0]);
@@ -147,7 +147,7 @@ static bool begin_instance(const struct crew *crew, struct instance *instance, s
 }
 
 /* Takes instances until all lanes are busy or none is left. Returns how many are busy. */
-static size_t fill_lanes(struct crew *crew, struct lane lanes[SLOTS_LANES], size_t n)
+static size_t fill_lanes(struct crew *crew, struct anneal_lane lanes[SLOTS_LANES], size_t n)
 {
     unsigned index;
 
@@ -163,7 +163,7 @@ static size_t fill_lanes(struct crew *crew, struct lane lanes[SLOTS_LANES], size
 static void *work(void *argument)
 {
     struct crew *crew = argument;
-    struct lane lanes[SLOTS_LANES];
+    struct anneal_lane lanes[SLOTS_LANES];
     size_t n = fill_lanes(crew, lanes, 0);
 
     while (n > 0) {
@@ -174,7 +174,7 @@ static void *work(void *argument)
             walks[i] = lanes[i].walk;
         walk_go_on(walks, n);
         for (size_t i = 0; i < n; i++) {
-            struct lane *lane = &lanes[i];
+            struct anneal_lane *lane = &lanes[i];
             bool goes_on = true;
 
             if (walk_is_evaluated(lane->walk)) {

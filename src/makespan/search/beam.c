@@ -21,7 +21,7 @@ struct candidate {
 };
 
 /* A state that was in the beam: how it came about. */
-struct node {
+struct beam_node {
     uint32_t parent;
     uint32_t n;   /* warps that executed in the cycle before it */
     size_t first; /* where beam::steps lists them */
@@ -39,7 +39,7 @@ struct beam {
     uint64_t *keys;                     /* [warps] */
     uint64_t *prints;                   /* a hash set of the prints kept in this cycle */
     size_t n_prints;                    /* its size, a power of two */
-    struct node *nodes;
+    struct beam_node *nodes;
     uint16_t *steps;
     size_t n_nodes, nodes_room, n_steps, steps_room;
     uint64_t *rest; /* [n + 1][N_UNITS]: instructions from i on */
@@ -203,7 +203,7 @@ static int keep(struct beam *beam, size_t n_candidates, size_t base, size_t *ret
 {
     unsigned warps = beam->problem->warps;
     size_t n = n_candidates < beam->width ? n_candidates : beam->width;
-    struct node *nodes = grow(beam->nodes, beam->n_nodes + n, sizeof nodes[0], &beam->nodes_room);
+    struct beam_node *nodes = grow(beam->nodes, beam->n_nodes + n, sizeof nodes[0], &beam->nodes_room);
     uint16_t *steps;
 
     if (!nodes)
@@ -219,7 +219,7 @@ static int keep(struct beam *beam, size_t n_candidates, size_t base, size_t *ret
         uint32_t *position = beam->next_position + i * warps;
 
         memcpy(position, beam->position + candidate->parent * warps, warps * sizeof position[0]);
-        nodes[beam->n_nodes++] = (struct node){
+        nodes[beam->n_nodes++] = (struct beam_node){
             .parent = (uint32_t)(base + candidate->parent), .n = candidate->n, .first = beam->n_steps};
         for (uint32_t j = 0; j < candidate->n; j++) {
             position[chosen[j]]++;
@@ -261,7 +261,7 @@ static int run(struct beam *beam, baton_nsec until_at, uint32_t *scratch, uint16
     beam->nodes = grow(NULL, 1, sizeof beam->nodes[0], &beam->nodes_room);
     if (!beam->nodes)
         return -ENOMEM;
-    beam->nodes[beam->n_nodes++] = (struct node){0};
+    beam->nodes[beam->n_nodes++] = (struct beam_node){0};
     while (!is_done(beam, beam->position)) {
         uint32_t *position = beam->position;
         size_t n;
@@ -286,7 +286,7 @@ static size_t fit_width(const struct beam *beam, size_t width)
 {
     const struct problem *problem = beam->problem;
     size_t elements = problem->n * problem->warps;
-    size_t bytes = elements * (sizeof(uint16_t) + sizeof(struct node)) +
+    size_t bytes = elements * (sizeof(uint16_t) + sizeof(struct beam_node)) +
                    SAMPLES * (beam->most_steps * sizeof(uint16_t) + sizeof(struct candidate) + 16) +
                    problem->warps * 8;
 

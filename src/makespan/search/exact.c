@@ -332,11 +332,6 @@ int exact_search(struct exact *exact, unsigned target, uint64_t effort, baton_ns
     return search(exact, state_space_size(exact->space) - 1, target, ret_path, ret_n);
 }
 
-uint64_t exact_remembered(const struct exact *exact)
-{
-    return exact->memo_used;
-}
-
 uint64_t exact_entered(const struct exact *exact)
 {
     return exact->entered;

@@ -35,8 +35,7 @@ void exact_free(struct exact *exact);
 int exact_search(struct exact *exact, unsigned target, uint64_t effort, baton_nsec until_at,
                  state_id ret_path[], size_t *ret_n);
 
-/* States searched in vain and remembered so far; states entered so far. */
-uint64_t exact_remembered(const struct exact *exact);
+/* States entered so far. */
 uint64_t exact_entered(const struct exact *exact);
 
 #endif

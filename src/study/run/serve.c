@@ -3,7 +3,7 @@
 #include <time.h>
 
 #include "base/nsec.h"
-#include "study/run/run.h"
+#include "study/run/run_study.h"
 #include "study/run/run_messages.h"
 
 static int send_point(void *context, const struct study_point *point)

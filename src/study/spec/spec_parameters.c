@@ -21,12 +21,12 @@ static const struct study_choices presets[STUDY_PARAMETERS] = {
                          3},
 };
 
-struct range {
+struct parameter_range {
     double low, high, unit; /* what a file may say; file value x unit is ours */
     const char *what;
 };
 
-static const struct range ranges[STUDY_PARAMETERS] = {
+static const struct parameter_range ranges[STUDY_PARAMETERS] = {
     [PARAMETER_UTILISATION] = {1e-3, 1, 1, "a utilisation between 0.001 and 1"},
     [PARAMETER_PERIOD] = {0.1, 1e6, 1000, "a period in ms"},
     [PARAMETER_KERNEL] = {0, 1, 1, "a part between 0 and 1"},
@@ -38,7 +38,7 @@ static const struct range ranges[STUDY_PARAMETERS] = {
 static int read_number(const struct document *document, const struct node *node, size_t parameter,
                        double *ret_value, struct input_error *ret_error)
 {
-    const struct range *range = &ranges[parameter];
+    const struct parameter_range *range = &ranges[parameter];
     int64_t bytes;
     double value;
     int result;

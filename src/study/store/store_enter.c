@@ -68,24 +68,25 @@ static int enter_facts(struct store *store)
 }
 
 /* INSERT OR IGNORE of a row, then the column that select asks for; both take the same bindings. */
-struct entry {
+struct store_entry {
     sqlite3_stmt *insert, *select;
 };
 
-static int open_entry(struct store *store, const char *insert, const char *select, struct entry *ret_entry)
+static int open_entry(struct store *store, const char *insert, const char *select,
+                      struct store_entry *ret_entry)
 {
     int result = store_prepare(store, insert, &ret_entry->insert);
 
     return result ? result : store_prepare(store, select, &ret_entry->select);
 }
 
-static void close_entry(struct entry *entry)
+static void close_entry(struct store_entry *entry)
 {
     sqlite3_finalize(entry->insert);
     sqlite3_finalize(entry->select);
 }
 
-static int enter_and_select(struct store *store, struct entry *entry, int64_t *ret_id)
+static int enter_and_select(struct store *store, struct store_entry *entry, int64_t *ret_id)
 {
     int result = store_step(store, entry->insert);
 
@@ -103,7 +104,7 @@ static int enter_and_select(struct store *store, struct entry *entry, int64_t *r
 
 static int enter_provenance(struct store *store)
 {
-    struct entry entry = {0};
+    struct store_entry entry = {0};
     int result =
         open_entry(store, "INSERT OR IGNORE INTO provenance (version, spec, seed) VALUES (?1, ?2, ?3)",
                    "SELECT id FROM provenance WHERE version = ?1 AND spec = ?2", &entry);
@@ -124,7 +125,7 @@ static int enter_provenance(struct store *store)
 
 static int enter_overhead(struct store *store, const struct study_overheads *set, size_t organisation)
 {
-    struct entry entry = {0};
+    struct store_entry entry = {0};
     int64_t same = 0;
     struct draft draft;
     char *text = NULL;
@@ -162,7 +163,7 @@ static int enter_overhead(struct store *store, const struct study_overheads *set
 static int enter_distribution(struct store *store, size_t parameter, const struct study_distribution *value,
                               int64_t *ret_id)
 {
-    struct entry entry = {0};
+    struct store_entry entry = {0};
     int64_t id = 0;
     int result =
         open_entry(store, "INSERT OR IGNORE INTO distrs (kind, name, low, high) VALUES (?1, ?2, ?3, ?4)",
@@ -224,7 +225,7 @@ static void bind_experiment(sqlite3_stmt *statement, const struct study_spec *sp
 static int enter_experiments(struct store *store, const struct distribution_ids *ids)
 {
     const struct study_spec *spec = store->spec;
-    struct entry entry = {0};
+    struct store_entry entry = {0};
     int result = open_entry(
         store,
         "INSERT OR IGNORE INTO dp_ptested (util_dist, period_dist, kernel_dist, data_dist, state_dist,"

@@ -122,7 +122,7 @@ bool copy_chains_available(void)
  * per kind of theirs, places in chains against requests in them (equal for peer copies, since a chain needs its peer copies to
  * reach the rest); per other task its limit. All whole numbers.
  */
-struct program {
+struct chain_program {
     const struct copy_chains_problem *problem;
     glp_prob *lp;
     int *row, *column;
@@ -131,7 +131,7 @@ struct program {
     int first_supply;
 };
 
-static void enter(struct program *program, int row, int column, double value)
+static void enter(struct chain_program *program, int row, int column, double value)
 {
     program->n++;
     program->row[program->n] = row;
@@ -139,7 +139,7 @@ static void enter(struct program *program, int row, int column, double value)
     program->value[program->n] = value;
 }
 
-static void add_chains(struct program *program)
+static void add_chains(struct chain_program *program)
 {
     const struct copy_chains_problem *problem = program->problem;
     int column = 0;
@@ -161,7 +161,7 @@ static void add_chains(struct program *program)
     program->first_supply = column + 1;
 }
 
-static void add_supplies(struct program *program)
+static void add_supplies(struct chain_program *program)
 {
     const struct copy_chains_problem *problem = program->problem;
     size_t *first = calloc(problem->n_supplies + 1, sizeof first[0]); /* row of a task, by its first supply */
@@ -209,7 +209,7 @@ static double solve(glp_prob *lp)
 
 int copy_chains_solve(const struct copy_chains_problem *problem, double *ret_bound)
 {
-    struct program program = {.problem = problem};
+    struct chain_program program = {.problem = problem};
     size_t chains = problem->n_chains[0] + problem->n_chains[1] + problem->n_chains[2];
     size_t entries = chains * 4 + problem->n_supplies * 2 + 1;
     int r = -ENOMEM;

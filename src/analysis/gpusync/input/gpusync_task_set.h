@@ -1,5 +1,5 @@
 /*
- * From a task-set file to GPUSync's model (DESIGN, "gpusync reads it so"): the critical section runs from the first to the last GPU
+ * From a task-set file to GPUSync's model (docs/gpusync.md): the critical section runs from the first to the last GPU
  * segment. Each piece of a kernel and each chunk of a copy is an engine request of its own.
  */
 #ifndef ANALYSIS_GPUSYNC_TASK_SET_H

@@ -1,4 +1,4 @@
-#include "cli/profile/run.h"
+#include "cli/profile/profile_run.h"
 #include "cli/installed.h"
 
 #include <dirent.h>

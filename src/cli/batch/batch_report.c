@@ -1,4 +1,4 @@
-#include "cli/batch/report.h"
+#include "cli/batch/batch_report.h"
 
 #include "base/draft.h"
 #include "report/svg.h"

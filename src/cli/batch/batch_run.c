@@ -8,7 +8,7 @@
 
 #include "baton/batch.h"
 #include "cli/batch/machine.h"
-#include "cli/batch/report.h"
+#include "cli/batch/batch_report.h"
 #include "client/batch/batch_gate.h"
 
 #define MAX_REPEAT 10000

@@ -1,4 +1,4 @@
-#include "study/run/run.h"
+#include "study/run/run_study.h"
 
 #include <errno.h>
 #include <pthread.h>

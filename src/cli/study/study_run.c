@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/study/study.h"
-#include "study/run/run.h"
+#include "study/run/run_study.h"
 
 #define MAX_JOBS 1024
 
