@@ -1,59 +1,65 @@
-# The habitual words; Meson does the work. `make test` and `make demo` set up everything on a fresh Debian 12.
+# The habitual words; Meson does the work. `make test` and `make demo` set up everything on a fresh
+# Debian 12, Debian 13 or Ubuntu 24.04 (docs/install.md). BUILD may be outside of the source tree.
 BUILD ?= build
 
-.PHONY: all deps test demo bench lint asan tsan fuzz soak fresh install deb clean
+.PHONY: all configure deps test demo bench lint asan tsan fuzz soak fresh conditions install deb clean
 
-all: deps $(BUILD)/build.ninja
-	@ninja -C $(BUILD)
+all: deps configure
+	@ninja -C "$(BUILD)"
 
 deps:
 	@tools/install-deps build
 
-$(BUILD)/build.ninja:
-	@meson setup $(BUILD) >/dev/null || { cat $(BUILD)/meson-logs/meson-log.txt; exit 3; }
+configure: deps
+	@[ -f "$(BUILD)/build.ninja" ] || meson setup "$(BUILD)" >/dev/null || { cat "$(BUILD)/meson-logs/meson-log.txt"; exit 3; }
 
 test:
-	@tools/install-deps build test lint
+	@tools/install-deps build test
 	@$(MAKE) --no-print-directory all
-	@tools/run-tests $(BUILD)
+	@tools/run-tests "$(BUILD)"
 
 demo: all
-	@tools/demo $(BUILD)
+	@tools/demo "$(BUILD)"
 
 bench: all
-	@tools/run-bench $(BUILD)
+	@tools/run-bench "$(BUILD)"
 
 lint:
 	@tools/install-deps build test lint
-	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
-	@tools/lint $(BUILD)
+	@$(MAKE) --no-print-directory configure
+	@tools/lint "$(BUILD)"
 
 asan:
 	@tools/install-deps build test lint
-	@[ -f build-asan/build.ninja ] || CC=clang-14 meson setup build-asan -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
+	@[ -f build-asan/build.ninja ] || CC="$$(tools/find-llvm clang)" meson setup build-asan -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
 	@ninja -C build-asan && tools/run-tests build-asan
 
 tsan:
 	@tools/install-deps build test lint
-	@[ -f build-tsan/build.ninja ] || CC=clang-14 meson setup build-tsan -Db_sanitize=thread -Db_lundef=false >/dev/null
+	@[ -f build-tsan/build.ninja ] || CC="$$(tools/find-llvm clang)" meson setup build-tsan -Db_sanitize=thread -Db_lundef=false >/dev/null
 	@ninja -C build-tsan && tools/run-tests build-tsan
 
 fuzz:
 	@tools/install-deps build test lint
-	@[ -f build-fuzz/build.ninja ] || CC=clang-14 meson setup build-fuzz -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
+	@[ -f build-fuzz/build.ninja ] || CC="$$(tools/find-llvm clang)" meson setup build-fuzz -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
 	@ninja -C build-fuzz && tools/run-fuzz build-fuzz
 
 soak: all
-	@tools/run-soak $(BUILD)
+	@tools/run-soak "$(BUILD)"
 
+# README's commands in a Debian 12, or: make fresh ON=trixie, ON=noble, ON=arm64
+ON ?= bookworm
 fresh:
-	@tools/try-fresh
+	@tools/try-fresh "$(ON)"
+
+conditions:
+	@tools/try-conditions
 
 install: all
-	@meson install -C $(BUILD) --no-rebuild
+	@meson install -C "$(BUILD)" --no-rebuild
 
 deb: all
-	@tools/make-deb $(BUILD)
+	@tools/make-deb "$(BUILD)"
 
 clean:
 	@rm -rf build build-asan build-tsan build-fuzz

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -439,7 +440,7 @@ void stage_spinners(bool on)
 
         if (pid == 0) {
             (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-            (void)nice(19);
+            (void)setpriority(PRIO_PROCESS, 0, 19);
             for (volatile unsigned i = 0;; i++) {
             }
         }

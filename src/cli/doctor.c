@@ -1,11 +1,13 @@
 /* baton doctor: what works here, and what to do about what does not. */
 #include <errno.h>
 #include <jansson.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -99,6 +101,46 @@ static void check_opencl(struct doctor_report *report)
         check_devices(report, probe);
     }
     json_decref(probe);
+}
+
+/* Whether `program` rewrites a kernel that needs libclang and clang's OpenCL headers. */
+static bool rewrites(const char *program)
+{
+    static const char kernel[] = "__kernel void k(__global float4 *a) { a[get_global_id(0)] = sqrt(a[0]); }";
+    int source = memfd_create("kernel", MFD_CLOEXEC);
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    int status = 1;
+    pid_t child = -1;
+
+    if (source >= 0 && nowhere >= 0 && write(source, kernel, sizeof kernel - 1) == sizeof kernel - 1 &&
+        lseek(source, 0, SEEK_SET) == 0)
+        child = fork();
+    if (child == 0) {
+        if (dup2(source, STDIN_FILENO) >= 0 && dup2(nowhere, STDOUT_FILENO) >= 0 &&
+            dup2(nowhere, STDERR_FILENO) >= 0)
+            (void)execl(program, program, "/dev/stdin", (char *)NULL);
+        _exit(127);
+    }
+    if (source >= 0)
+        (void)close(source);
+    if (nowhere >= 0)
+        (void)close(nowhere);
+    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void check_rewriting(struct report *report)
+{
+    const char *program = getenv("BATON_TRANSLATE");
+    char path[PATH_MAX];
+
+    if (!program && installed_find("baton-translate", path, sizeof path) == 0)
+        program = path;
+    if (program && rewrites(program))
+        find(report, WORKS, "kernel rewriting", "baton-translate cuts kernels into pieces", NULL);
+    else
+        find(report, LIMITED, "kernel rewriting", "baton-translate does not run here: kernels stay whole",
+             "install libclang and clang's OpenCL headers of the version that Baton was built with "
+             "(libclang-common-N-dev)");
 }
 
 /* Tries it in a child, since asking the limits does not tell what a container allows. */
@@ -217,7 +259,6 @@ static void check_tools(struct doctor_report *report)
         const char *program, *use, *package;
     } tools[] = {
         {"mpirun", "studies on many machines", "openmpi-bin"},
-        {"clang-14", "kernel rewriting", "clang-14"},
         {"chromium", "looking at reports", "chromium"},
     };
 
@@ -271,6 +312,7 @@ static int run(const struct cli_args *args)
     if (!report.findings)
         return cli_fail_environment(args, ENOMEM, "cannot report");
     check_opencl(&report);
+    check_rewriting(&report);
     check_real_time(&report);
     check_socket_folder(&report);
     check_daemon(&report);

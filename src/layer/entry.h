@@ -39,7 +39,7 @@
     X(clGetExtensionFunctionAddress) X(clGetExtensionFunctionAddressForPlatform)
 /* clang-format on */
 
-#define ENTRY_DECLARE(name) extern __typeof__(*(cl_api_##name)0) entry_##name;
+#define ENTRY_DECLARE(name) extern __typeof__(*((cl_icd_dispatch *)0)->name) entry_##name;
 ENTRY_POINTS(ENTRY_DECLARE)
 
 #endif

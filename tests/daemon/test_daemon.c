@@ -776,7 +776,7 @@ START_TEST(only_one_daemon_listens_on_a_socket)
     char command[512];
 
     fixture_start(&fixture, PLAIN, NULL);
-    (void)snprintf(command, sizeof command, "%s/batond --foreground --socket %s --config %s 2>/dev/null",
+    (void)snprintf(command, sizeof command, "'%s/batond' --foreground --socket %s --config %s 2>/dev/null",
                    build ? build : "build", fixture.socket, fixture.config);
     ck_assert_int_eq(WEXITSTATUS(system(command)), 3);
     still_serves(&fixture);
@@ -881,7 +881,7 @@ START_TEST(what_ran_can_be_traced_also_after_the_program_has_left)
     puppet_do(&gone, PUPPET_JOB_END, 'K');
     puppet_quit(&gone);
     (void)snprintf(path, sizeof path, "%s/trace.json", fixture.folder);
-    (void)snprintf(command, sizeof command, "%s/baton trace --socket %s -o %s 2>/dev/null",
+    (void)snprintf(command, sizeof command, "'%s/baton' trace --socket %s -o %s 2>/dev/null",
                    build ? build : "build", fixture.socket, path);
     ck_assert_int_eq(system(command), 0);
     ck_assert_int_eq(file_read(path, 1 << 22, &text, &size), 0);

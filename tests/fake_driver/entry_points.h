@@ -33,7 +33,7 @@
     X(clSetUserEventStatus) X(clUnloadCompiler) X(clUnloadPlatformCompiler) X(clWaitForEvents)
 /* clang-format on */
 
-#define FAKE_DECLARE(name) extern __typeof__(*(cl_api_##name)0) fake_##name;
+#define FAKE_DECLARE(name) extern __typeof__(*((cl_icd_dispatch *)0)->name) fake_##name;
 FAKE_ENTRY_POINTS(FAKE_DECLARE)
 
 #endif

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "driver_faults.h"
 #include "world.h"
 
 static unsigned n_threads = 1;
@@ -67,6 +68,7 @@ static bool set_up(struct stage *stage)
     clGetDeviceInfo(stage->device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof bits, &bits, NULL);
     stage->align = bits / 8;
     clGetDeviceInfo(stage->device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof can, &can, NULL);
+    stage->stays = driver_fault(stage->device, FAULT_MIGRATE_TO_HOST_HANGS) != NULL;
     stage->natives = can & CL_EXEC_NATIVE_KERNEL;
     return code == CL_SUCCESS;
 }

@@ -237,13 +237,14 @@ static void migrate(struct world *world)
 {
     const struct view *view = any_view(world, 4);
     struct step step = {.world = world, .n_touches = 1};
+    bool to_host;
 
     step.touches[0] = (struct touch){view, view->begin, view->begin + view->size, false};
     step_begin(&step);
+    to_host = chance(world, 50) && !world->stage->stays;
     say(world, "migrate root %u on queue %u", view->root, step.queue);
     step_end(&step,
-             clEnqueueMigrateMemObjects(step.handle, 1, &view->mem,
-                                        chance(world, 50) ? CL_MIGRATE_MEM_OBJECT_HOST : 0,
+             clEnqueueMigrateMemObjects(step.handle, 1, &view->mem, to_host ? CL_MIGRATE_MEM_OBJECT_HOST : 0,
                                         STEP_WAITS(&step)),
              CL_COMMAND_MIGRATE_MEM_OBJECTS, "migrate");
 }

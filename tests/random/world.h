@@ -41,6 +41,7 @@ struct stage {
     bool talks;   /* say each command */
     bool plain;   /* the driver has no compiler: plain_source only */
     bool natives; /* it runs functions of the host */
+    bool stays;   /* nothing migrates to the host: FAULT_MIGRATE_TO_HOST_HANGS */
     bool relay;   /* two threads, each with queues of its own, take turns in one world */
     unsigned n_steps;
     uint64_t seed;

@@ -302,7 +302,7 @@ static bool carries_type(enum node_kind kind, enum CXCursorKind clang)
                                         : kind == NODE_CONDITIONAL;
 }
 
-/* libclang 14 does not tell which operator: it stands in the text before the operand, or behind the first one. */
+/* libclang before 17 does not tell which operator: it stands in the text before the operand, or behind the first one. */
 static void read_operator(const struct syntax *syntax, struct node *node)
 {
     const struct node *first = node->children;

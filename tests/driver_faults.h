@@ -1,0 +1,18 @@
+/*
+ * What OpenCL drivers get wrong by themselves, without Baton: tests step around it, and the table in driver_faults.c says which
+ * versions and why. A row is written after the fault was seen in a program without Baton.
+ */
+#ifndef TESTS_DRIVER_FAULTS_H
+#define TESTS_DRIVER_FAULTS_H
+
+#include <CL/cl.h>
+
+enum driver_faults {
+    FAULT_MIGRATE_TO_HOST_HANGS,
+    FAULT_SMALL_GROUPS_CRASH, /* a loop up to the item's own id between barriers, groups of one or two items */
+};
+
+/* Why a test has to step around it on this device; NULL: it need not. */
+const char *driver_fault(cl_device_id device, enum driver_faults fault);
+
+#endif
