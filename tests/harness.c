@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BUSY_SLOWNESS      20 /* of a machine with many more programs than cores: a case that takes longer hangs */
 #define SANITIZER_SLOWNESS 10 /* TSan's manual says 5 to 15, ASan's 2 to 3 */
 
 Suite *harness_suite(const char *name, double seconds, const TTest *const tests[], size_t n)
@@ -13,7 +14,7 @@ Suite *harness_suite(const char *name, double seconds, const TTest *const tests[
     Suite *suite = suite_create(name);
     TCase *cases = tcase_create(name);
 
-    tcase_set_timeout(cases, getenv("BATON_SOAK") ? 7200 : harness_limit(seconds));
+    tcase_set_timeout(cases, getenv("BATON_SOAK") ? 7200 : BUSY_SLOWNESS * harness_limit(seconds));
     for (size_t i = 0; i < n; i++)
         tcase_add_test(cases, tests[i]);
     suite_add_tcase(suite, cases);

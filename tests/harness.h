@@ -12,7 +12,8 @@
  */
 int harness_run(Suite *suite);
 
-/* Makes a suite with one test case per named function; seconds is the limit for each. */
+/* Makes a suite with one test case per named function. A case ends within `seconds` on an idle machine; one that hangs is ended
+ * when a very busy machine would have been done. */
 Suite *harness_suite(const char *name, double seconds, const TTest *const tests[], size_t n);
 
 #define HARNESS_MAIN(name, seconds, ...)                                                                     \

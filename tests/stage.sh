@@ -38,7 +38,7 @@ start_clock() {
     [ "${BATON_SANITIZER:-none}" = none ] || return 1
     "$build/tests/virtual_clock/virtual-clock" "$scratch/clock" >"$scratch/conductor" &
     conductor=$!
-    for _ in $(seq 600); do
+    for _ in $(seq 6000); do
         [ -s "$scratch/conductor" ] && break
         kill -0 "$conductor" 2>/dev/null || return 1
         sleep 0.05
@@ -52,7 +52,7 @@ start_daemon() { # OPTIONS: in place of the one that runs
     [ -z "$daemon" ] || stop_daemon TERM
     "${on_clock[@]}" "$build/batond" --socket "$scratch/socket" "$@" --foreground >"$scratch/daemon.log" 2>&1 &
     daemon=$!
-    for _ in $(seq 100); do
+    for _ in $(seq 6000); do
         [ -S "$scratch/socket" ] && return
         sleep 0.05
     done
@@ -60,7 +60,7 @@ start_daemon() { # OPTIONS: in place of the one that runs
 
 # Waits until so many programs (1) are connected.
 wait_for_client() { # [COUNT]
-    for _ in $(seq 600); do
+    for _ in $(seq 6000); do
         [ "$("$build/baton" status --json --socket "$scratch/socket" 2>/dev/null | grep -c '"asked_priority"')" -eq "${1:-1}" ] && return
         sleep 0.05
     done
@@ -68,7 +68,7 @@ wait_for_client() { # [COUNT]
 
 # Waits until a program holds an engine.
 wait_for_holder() {
-    for _ in $(seq 600); do
+    for _ in $(seq 6000); do
         "$build/baton" status --json --socket "$scratch/socket" 2>/dev/null | grep -q '"holder": [0-9]' && return
         sleep 0.05
     done

@@ -128,7 +128,7 @@ static bool rewrites(const char *program)
     return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static void check_rewriting(struct report *report)
+static void check_rewriting(struct doctor_report *report)
 {
     const char *program = getenv("BATON_TRANSLATE");
     char path[PATH_MAX];

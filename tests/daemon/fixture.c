@@ -20,8 +20,6 @@
 #include "harness.h"
 #include "wire/dial.h"
 
-#define LIMIT (20 * NSEC_PER_SEC) /* for what takes milliseconds: only a busy machine needs more */
-
 static void nap(void)
 {
     struct timespec some = {0, 500 * 1000};
@@ -31,7 +29,7 @@ static void nap(void)
 
 void fixture_wait(bool (*condition)(void *argument), void *argument, const char *what)
 {
-    baton_nsec until_at = clock_now() + LIMIT;
+    baton_nsec until_at = clock_now() + FIXTURE_LIMIT;
 
     while (!condition(argument)) {
         ck_assert_msg(clock_now() < until_at, "waited in vain: %s", what);
@@ -243,7 +241,7 @@ struct puppet puppet_start_on(const struct fixture *fixture, const char *name, i
     close(answers[1]);
     puppet.orders = orders[1];
     puppet.answers = answers[0];
-    ck_assert_int_eq(puppet_hear(&puppet, LIMIT), '!');
+    ck_assert_int_eq(puppet_hear(&puppet, FIXTURE_LIMIT), '!');
     return puppet;
 }
 
@@ -269,7 +267,7 @@ void puppet_do(struct puppet *puppet, enum puppet_order order, char expected)
     char answer;
 
     puppet_say(puppet, order);
-    answer = puppet_hear(puppet, LIMIT);
+    answer = puppet_hear(puppet, FIXTURE_LIMIT);
     ck_assert_msg(answer == expected, "order '%c': expected '%c', heard '%c'", (char)order, expected,
                   answer ? answer : '-');
 }

@@ -1,5 +1,6 @@
 /*
  * A program with jobs, as scripts start it by `baton run`: does jobs of so many ms each, says `up`, and stays until its input ends.
+ * A job of 20 ms takes 20 ms by its instants, however late a busy machine wakes the program.
  * --forever MS: does such jobs until it is killed. RELEASE:BEGIN:END: a job whose instants are so many ms after the first job's
  * release, which nothing waits for: its clock is a script. BEGIN:END: the same without saying its release.
  */
@@ -33,9 +34,12 @@ static bool do_scripted(struct session *session, const char *text, baton_nsec ze
 
 static void do_job(struct session *session, const char *length_ms)
 {
-    session_job_begin(session, true, clock_now());
-    (void)usleep((useconds_t)(strtod(length_ms, NULL) * 1000));
-    session_job_end(session, true, clock_now());
+    double length = strtod(length_ms, NULL);
+    baton_nsec begin_at = clock_now();
+
+    session_job_begin(session, true, begin_at);
+    (void)usleep((useconds_t)(length * 1000));
+    session_job_end(session, true, begin_at + (baton_nsec)(length * (double)NSEC_PER_MS));
 }
 
 int main(int argc, char *argv[])

@@ -483,7 +483,7 @@ static int work_without_descriptors(const struct fixture *fixture)
     }
     for (unsigned round = 0; round < 20; round++) {
         if (lease_try_begin(lease) != LEASE_BEGUN && lease_request(lease) == LEASE_ASK &&
-            lease_wait(lease, clock_now() + 20 * NSEC_PER_SEC) != LEASE_BEGUN)
+            lease_wait(lease, clock_now() + FIXTURE_LIMIT) != LEASE_BEGUN)
             return 4;
         lease_arm_reaper(lease, true);
         lease_arm_reaper(lease, false);

@@ -13,7 +13,7 @@
 #include "fixture.h"
 #include "harness.h"
 
-#define SOON (2 * NSEC_PER_SEC)
+#define SOON FIXTURE_LIMIT
 
 static const char config[] = "probe: false\nrealtime: false\ndevices: 1\nbuses: 1\n";
 

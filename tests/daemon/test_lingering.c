@@ -12,7 +12,7 @@
 #include "fixture.h"
 #include "harness.h"
 
-#define SOON   (20 * NSEC_PER_SEC)
+#define SOON   FIXTURE_LIMIT
 #define DEVICE "test:0"
 
 static const char config[] = "probe: false\nrealtime: false\ndevices: 1\nbuses: 1\n";

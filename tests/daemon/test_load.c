@@ -344,7 +344,7 @@ int main(void)
     TCase *cases = tcase_create("load");
 
     seconds = all / parts;
-    tcase_set_timeout(cases, harness_limit(100 + seconds));
+    tcase_set_timeout(cases, harness_limit(600 + seconds));
     tcase_add_loop_test(cases, random_load_with_kills_collides_nowhere_and_starves_nobody, 0, parts);
     suite_add_tcase(suite, cases);
     return harness_run(suite);

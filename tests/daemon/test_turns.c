@@ -9,7 +9,7 @@
 #include "harness.h"
 
 #define DEVICE "test:0"
-#define SOON   (20 * NSEC_PER_SEC)
+#define SOON   FIXTURE_LIMIT
 
 static const char config[] = "probe: false\nrealtime: false\n";
 

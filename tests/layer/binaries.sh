@@ -7,7 +7,7 @@ export OCL_ICD_VENDORS=$build/tests/fake_driver/libfake-opencl.so
 program=$build/tests/layer/layer-binaries
 
 plain() { # KIND...
-    timeout 60 "$program" "$scratch/kept" "$@" >"$scratch/out" 2>&1
+    timeout 900 "$program" "$scratch/kept" "$@" >"$scratch/out" 2>&1
 }
 
 under() { # VARIABLE=VALUE... -- KIND...
@@ -19,7 +19,7 @@ under() { # VARIABLE=VALUE... -- KIND...
     shift
     rm -f "$scratch/stats"
     OPENCL_LAYERS=$build/libbaton-layer.so BATON_SLICE=2 BATON_STATS=$scratch/stats env "${variables[@]}" \
-        timeout 60 "$program" "$scratch/kept" "$@" >"$scratch/out" 2>&1
+        timeout 900 "$program" "$scratch/kept" "$@" >"$scratch/out" 2>&1
 }
 
 expect() { # NAME WORD cut|whole: how it came by its kernel, that it computed right, and how that ran
@@ -85,7 +85,7 @@ expect "the next time it is known, so it is not refused" loaded cut
 
 # One binary of two is known: the statuses tell them apart.
 fresh
-BATON_BINARIES=refuse BATON_SLICE=2 OPENCL_LAYERS=$build/libbaton-layer.so timeout 60 "$build/tests/layer/layer-binaries-two" >"$scratch/out" 2>&1
+BATON_BINARIES=refuse BATON_SLICE=2 OPENCL_LAYERS=$build/libbaton-layer.so timeout 900 "$build/tests/layer/layer-binaries-two" >"$scratch/out" 2>&1
 verdict $? "one of two is known: $(tr '\n' ' ' <"$scratch/out")"
 
 # pyopencl keeps binaries by default, under the user's cache folder.
@@ -118,7 +118,7 @@ PY
     program=/usr/bin/python3
     python() { # VARIABLE=VALUE...
         rm -f "$scratch/stats"
-        env "$@" BATON_STATS="$scratch/stats" timeout 120 /usr/bin/python3 -W error "$scratch/kept.py" >"$scratch/out" 2>&1
+        env "$@" BATON_STATS="$scratch/stats" timeout 900 /usr/bin/python3 -W error "$scratch/kept.py" >"$scratch/out" 2>&1
     }
     fresh
     python A=1

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MANY = 2000, EVERY = 10, BYTES = 4096, ENDS_WELL = 5, SECONDS = 20 };
+enum { MANY = 2000, EVERY = 10, BYTES = 4096, ENDS_WELL = 5, SECONDS = 600 };
 
 static cl_device_id device;
 static cl_context context;

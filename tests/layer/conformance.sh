@@ -13,7 +13,7 @@ same() { # NAME REFERENCE [VARIABLE=VALUE...]
     local name=$1 reference=$2 status=0
     shift 2
     rm -f "$scratch/stats"
-    OPENCL_LAYERS=$layer BATON_STATS=$scratch/stats env "$@" timeout 120 "$program" >"$scratch/lines" 2>"$scratch/errors" || status=$?
+    OPENCL_LAYERS=$layer BATON_STATS=$scratch/stats env "$@" timeout 900 "$program" >"$scratch/lines" 2>"$scratch/errors" || status=$?
     [ $status -eq 0 ] || echo "$name: exit $status"
     if [ ! -s "$scratch/stats" ]; then # the loader says nothing when it leaves a layer out, and the lines are equal
         echo "$name: the layer was not loaded"
@@ -58,8 +58,8 @@ same "fake with uneven groups, queued" "$scratch/uneven" OCL_ICD_VENDORS="$fake"
 
 # Failures: calls that the driver refuses (the calling thread must see them where it asks at once), commands that end badly.
 for script in "fail ReadBuffer 3 -5" "fail CreateUserEvent 2 -6" "fail MapBuffer 2 -12" "fail BuildProgram 2 -11"; do
-    OCL_ICD_VENDORS=$fake FAKE_CL=$script timeout 60 "$program" events objects kernels >"$scratch/failing" 2>/dev/null
-    OPENCL_LAYERS=$layer OCL_ICD_VENDORS=$fake FAKE_CL=$script timeout 60 "$program" events objects kernels \
+    OCL_ICD_VENDORS=$fake FAKE_CL=$script timeout 900 "$program" events objects kernels >"$scratch/failing" 2>/dev/null
+    OPENCL_LAYERS=$layer OCL_ICD_VENDORS=$fake FAKE_CL=$script timeout 900 "$program" events objects kernels \
         >"$scratch/lines" 2>/dev/null
     diff "$scratch/failing" "$scratch/lines" | head -n 6
     cmp -s "$scratch/failing" "$scratch/lines"
@@ -67,7 +67,7 @@ for script in "fail ReadBuffer 3 -5" "fail CreateUserEvent 2 -6" "fail MapBuffer
 done
 for call in NDRangeKernel ReadBuffer Marker MapBuffer; do
     for way in BATON_TEST_QUEUE=1 BATON_CHUNK=off; do
-        OPENCL_LAYERS=$layer OCL_ICD_VENDORS=$fake FAKE_CL="abort $call 0 -5" env $way timeout 60 "$program" calls >"$scratch/lines" 2>/dev/null
+        OPENCL_LAYERS=$layer OCL_ICD_VENDORS=$fake FAKE_CL="abort $call 0 -5" env $way timeout 900 "$program" calls >"$scratch/lines" 2>/dev/null
         verdict $? "fake, every $call aborts, $way: ends"
         grep -E "^$call(WithWaitList)?/" "$scratch/lines" >"$scratch/aborted"
         [ "$(wc -l <"$scratch/aborted")" -ge 5 ] && ! grep -v 'status -1' "$scratch/aborted"
@@ -76,7 +76,7 @@ for call in NDRangeKernel ReadBuffer Marker MapBuffer; do
 done
 
 # PoCL: pthread is the reference, since plain basic hangs on commands gated by user events.
-if ! POCL_DEVICES=pthread timeout 120 "$program" >"$scratch/plain" 2>/dev/null; then
+if ! POCL_DEVICES=pthread timeout 900 "$program" >"$scratch/plain" 2>/dev/null; then
     echo "PoCL is not usable here: its part is left out"
 else
     same "pocl pthread, at once" "$scratch/plain" POCL_DEVICES=pthread

@@ -7,11 +7,11 @@
 try() { # DEVICES WAY [GPUS]
     rm -f "$scratch/stats"
     POCL_DEVICES=$1 OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=${3:-1} BATON_STATS=$scratch/stats \
-        timeout 60 "$build/tests/layer/layer-own-devices" "$2" >"$scratch/out" 2>&1
+        timeout 900 "$build/tests/layer/layer-own-devices" "$2" >"$scratch/out" 2>&1
     verdict $? "$2 on $1, --gpus ${3:-1} ($(tail -n 1 "$scratch/out"))"
 }
 
-POCL_DEVICES="basic basic" timeout 60 "$build/tests/layer/layer-own-devices" shared >"$scratch/out" 2>&1
+POCL_DEVICES="basic basic" timeout 900 "$build/tests/layer/layer-own-devices" shared >"$scratch/out" 2>&1
 verdict $? "without Baton ($(tail -n 1 "$scratch/out"))"
 # Pieces by time grow: the first has a few groups, each later one up to eight times as many.
 # shellcheck disable=SC2119

@@ -17,7 +17,7 @@ run() { # TEXT GLOBAL LOCAL VARIABLE=VALUE...
     shift 3
     rm -f "$scratch/stats"
     OPENCL_LAYERS=$build/libbaton-layer.so BATON_STATS=$scratch/stats BATON_NAME=reasoner env "$@" \
-        timeout 60 "$build/tests/layer/layer-reasons" "$scratch/text.cl" "$global" "$local_size" >"$scratch/out" 2>&1
+        timeout 900 "$build/tests/layer/layer-reasons" "$scratch/text.cl" "$global" "$local_size" >"$scratch/out" 2>&1
     verdict $? "the program computes right: $(cat "$scratch/out")"
 }
 
@@ -62,9 +62,9 @@ verdict $? "a binary is said once"
 
 # While it runs: status as text and as JSON, and the trace.
 printf '%s\n' "$head while (atomic_or(a, 0) == 77) ; a[i] = a[i] * factor + 1; }" >"$scratch/text.cl"
-OPENCL_LAYERS=$build/libbaton-layer.so BATON_NAME=reasoner FAKE_CL="group_ns scale 200000000" "$build/tests/layer/layer-load" 4 1 0 >/dev/null 2>&1 &
+OPENCL_LAYERS=$build/libbaton-layer.so BATON_NAME=reasoner FAKE_CL="group_ns scale 200000000" "$build/tests/layer/layer-load" 600 1 0 >/dev/null 2>&1 &
 program=$!
-for _ in $(seq 200); do
+for _ in $(seq 6000); do
     "$build/baton" status --json >"$scratch/status.json"
     grep -q few-groups "$scratch/status.json" && grep -q '"advice"' "$scratch/status.json" && break
     sleep 0.05

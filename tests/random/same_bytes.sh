@@ -22,7 +22,7 @@ export BATON_TRANSLATE=$build/baton-translate BATON_SOCKET=/nonexistent/baton.so
 soak=${BATON_SOAK:-}
 seeds=${BATON_SEEDS:-$([ -n "$soak" ] && echo 200 || echo 3)}
 repeats=$([ -n "$soak" ] && echo 100 || echo 4)
-limit=$([ -n "$soak" ] && echo 3000 || echo 100) # seconds for one way
+limit=$([ -n "$soak" ] && echo 3000 || echo 900) # seconds for one way
 passed=0
 failed=0
 
@@ -40,7 +40,7 @@ shrink() { # SEED SETTINGS... -- OPTIONS...
     for n in 30 15 8 4 2; do
         status=0
         for _ in 1 2 3; do
-            env "${words[@]}" timeout 20 "$random" "$@" -n $n "$seed" >/dev/null 2>&1 || status=1
+            env "${words[@]}" timeout 900 "$random" "$@" -n $n "$seed" >/dev/null 2>&1 || status=1
         done
         [ $status -ne 0 ] || break
         steps=$n
@@ -93,7 +93,7 @@ again() { # NAME SEED SETTINGS... -- OPTIONS...
     while [ "$1" != -- ]; do words+=("$1"); shift; done
     shift
     for _ in $(seq "$repeats"); do
-        env "${words[@]}" timeout 30 "$random" "$@" "$seed" >"$scratch/lines" 2>&1 || { bad=$((bad + 1)); tail -n 2 "$scratch/lines"; }
+        env "${words[@]}" timeout 900 "$random" "$@" "$seed" >"$scratch/lines" 2>&1 || { bad=$((bad + 1)); tail -n 2 "$scratch/lines"; }
     done
     verdict $bad "$name: seed $seed, $bad of $repeats runs"
     [ -z "$soak" ] || echo "$name: seed $seed $repeats times"
@@ -102,7 +102,7 @@ again() { # NAME SEED SETTINGS... -- OPTIONS...
 start_daemon() {
     "$build/batond" --socket "$scratch/socket" --foreground >"$scratch/log" 2>&1 &
     daemon=$!
-    for _ in $(seq 100); do
+    for _ in $(seq 6000); do
         [ -S "$scratch/socket" ] && return
         sleep 0.05
     done
@@ -118,7 +118,7 @@ start_rival() { # SETTINGS... -- OPTIONS...
     for seed in $(seq 1000 9999); do
         [ -e "$scratch/go" ] || break
         env "${words[@]}" OPENCL_LAYERS="$layer" BATON_SOCKET="$scratch/socket" BATON_PRIORITY=80 \
-            timeout 60 "$random" "$@" -n 20 "$seed" >>"$scratch/rival" 2>&1 || echo "the rival's seed $seed" >>"$scratch/rival"
+            timeout 900 "$random" "$@" -n 20 "$seed" >>"$scratch/rival" 2>&1 || echo "the rival's seed $seed" >>"$scratch/rival"
         sleep 0.1
     done &
     rival=$!

@@ -247,7 +247,7 @@ static void end_world(struct world *world)
     bool first = chance(world, 50); /* roots before their parts, or after */
     struct timespec pause = {0, 1000000};
 
-    for (unsigned waited = 0; atomic_load(&world->called) != world->asked && waited < 10000; waited++)
+    for (unsigned waited = 0; atomic_load(&world->called) != world->asked && waited < 300000; waited++)
         nanosleep(&pause, NULL);
     if (atomic_load(&world->called) != world->asked)
         fail(world, "%u callbacks of %u came", atomic_load(&world->called), world->asked);

@@ -10,7 +10,7 @@ start_clock
 spread() { # SCRIPT LAUNCHES GROUPS [DEPTH [COPIES]]
     rm -f "$scratch/stats" "$scratch/log"
     FAKE_CL=$1 FAKE_CL_LOG=$scratch/log OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=${GPUS:-2} \
-        BATON_STATS=$scratch/stats timeout 120 "${on_clock[@]}" "$load" "$2x" "$3" 0 "${@:4}" >"$scratch/out" 2>&1
+        BATON_STATS=$scratch/stats timeout 900 "${on_clock[@]}" "$load" "$2x" "$3" 0 "${@:4}" >"$scratch/out" 2>&1
 }
 
 # Never wrong data: every result right, or the program was told the driver's error.

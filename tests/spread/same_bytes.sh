@@ -7,7 +7,7 @@ export POCL_DEVICES="basic basic basic"
 
 spread() { # GPUS [CASE]
     rm -f "$scratch/stats"
-    OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=$1 BATON_STATS=$scratch/stats timeout 240 "$cases" ${2:+"$2"} \
+    OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=$1 BATON_STATS=$scratch/stats timeout 900 "$cases" ${2:+"$2"} \
         >"$scratch/several" 2>"$scratch/errors" || echo "status $?" >>"$scratch/several"
 }
 
@@ -86,17 +86,17 @@ adds_up "two devices under a daemon"
 verdict $? "launches were split under a daemon ($(number split_launches))"
 BATON_SOCKET=$scratch/socket spread 2 &
 first=$!
-OPENCL_LAYERS=$build/libbaton-layer.so BATON_SOCKET=$scratch/socket BATON_GPUS=2 timeout 240 "$cases" >"$scratch/second"
+OPENCL_LAYERS=$build/libbaton-layer.so BATON_SOCKET=$scratch/socket BATON_GPUS=2 timeout 900 "$cases" >"$scratch/second"
 wait $first
 same "two programs that share two devices: the first"
 cmp -s "$scratch/one" "$scratch/second"
 verdict $? "two programs that share two devices: the second"
 
 # A job's GPU is the daemon's choice: beside a program that keeps the first one busy it is another one, and the data follows.
-OPENCL_LAYERS=$build/libbaton-layer.so BATON_SOCKET=$scratch/socket timeout 500 "$build/tests/spread/spread-load" horner 2 1000 \
+OPENCL_LAYERS=$build/libbaton-layer.so BATON_SOCKET=$scratch/socket timeout 900 "$build/tests/spread/spread-load" horner 2 1000 \
     >/dev/null 2>&1 &
 hog=$!
-for _ in $(seq 200); do # until it works there, however long its first build takes
+for _ in $(seq 6000); do # until it works there, however long its first build takes
     "$build/baton" status --json --socket "$scratch/socket" 2>/dev/null | grep -q '"busy"' && break
     sleep 0.1
 done
@@ -121,7 +121,7 @@ PLAN
 start_daemon --plan "$scratch/plan.yaml"
 planned() { # OPTIONS
     rm -f "$scratch/stats"
-    BATON_SOCKET=$scratch/socket timeout 240 "$build/baton" run --name cases "$@" --stats "$scratch/stats" -- "$cases" own_writes \
+    BATON_SOCKET=$scratch/socket timeout 900 "$build/baton" run --name cases "$@" --stats "$scratch/stats" -- "$cases" own_writes \
         >/dev/null 2>&1
 }
 planned && [ "$(number split_launches)" -eq 2 ]
@@ -130,7 +130,7 @@ planned --gpus auto && [ "$(number split_launches)" -eq 2 ]
 verdict $? "--gpus auto follows the plan ($(number split_launches))"
 learns() { # NAME LAUNCHES: long kernels, which auto would split
     rm -f "$scratch/stats"
-    BATON_SOCKET=$scratch/socket timeout 240 "$build/baton" run --name "$1" --gpus auto --stats "$scratch/stats" -- \
+    BATON_SOCKET=$scratch/socket timeout 900 "$build/baton" run --name "$1" --gpus auto --stats "$scratch/stats" -- \
         "$build/tests/spread/spread-load" horner 1 "$2" >"$scratch/out" 2>&1
 }
 learns single 14

@@ -368,16 +368,14 @@ START_TEST(a_translator_that_hangs_or_babbles_is_killed)
     fresh_cache();
     (void)snprintf(path, sizeof path, "%s/program", folder);
     for (int babbles = 0; babbles < 2; babbles++) {
-        baton_nsec begin_at = clock_now();
-
         file = fopen(path, "w");
         (void)fprintf(file, babbles ? "#!/bin/sh\nexec cat /dev/zero\n" : "#!/bin/sh\nexec sleep 1000\n");
         (void)fclose(file);
         ck_assert_int_eq(chmod(path, 0700), 0);
-        ck_assert_int_eq(
-            child_ask(path, (const uint8_t *)"question", 8, 200000000, 1 << 20, &answer, &n, &status),
-            babbles ? -EFBIG : -ETIMEDOUT);
-        ck_assert_int_lt(clock_now() - begin_at, (baton_nsec)5 * 1000000000);
+        ck_assert_int_eq(child_ask(path, (const uint8_t *)"question", 8,
+                                   babbles ? 600 * NSEC_PER_SEC : 200 * NSEC_PER_MS, 1 << 20, &answer, &n,
+                                   &status),
+                         babbles ? -EFBIG : -ETIMEDOUT);
         ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1); /* and buried */
     }
 }
