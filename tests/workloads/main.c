@@ -2,6 +2,7 @@
  * Runs workloads and says whether their results are right.
  *
  *   workloads --list
+ *   workloads --source NAME       prints the workload's kernels
  *   workloads [--size small|medium|large|N] [--rounds N] [--seed N] [--repeat N] [--times] [--unchecked] [--device N] [--json]
  *             NAME... | all
  *   workloads ... --period MS --jobs N [--for MS] [--wait-for FILE] NAME
@@ -97,16 +98,33 @@ static void list(void)
     exit(0);
 }
 
+static void print_source(const char *name)
+{
+    const struct workload *workload = workload_find(name);
+
+    if (!workload)
+        usage(name, "no such workload");
+    puts(workload->source);
+    exit(0);
+}
+
 static void parse(struct settings *settings, int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"list", no_argument, NULL, 'l'},         {"size", required_argument, NULL, 's'},
-        {"seed", required_argument, NULL, 'e'},   {"repeat", required_argument, NULL, 'r'},
-        {"times", no_argument, NULL, 't'},        {"unchecked", no_argument, NULL, 'u'},
-        {"json", no_argument, NULL, 'j'},         {"period", required_argument, NULL, 'p'},
-        {"jobs", required_argument, NULL, 'r'},   {"wait-for", required_argument, NULL, 'w'},
-        {"device", required_argument, NULL, 'd'}, {"rounds", required_argument, NULL, 'o'},
-        {"for", required_argument, NULL, 'f'},    {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"list", no_argument, NULL, 'l'},
+                                            {"size", required_argument, NULL, 's'},
+                                            {"seed", required_argument, NULL, 'e'},
+                                            {"repeat", required_argument, NULL, 'r'},
+                                            {"times", no_argument, NULL, 't'},
+                                            {"unchecked", no_argument, NULL, 'u'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"period", required_argument, NULL, 'p'},
+                                            {"jobs", required_argument, NULL, 'r'},
+                                            {"wait-for", required_argument, NULL, 'w'},
+                                            {"device", required_argument, NULL, 'd'},
+                                            {"rounds", required_argument, NULL, 'o'},
+                                            {"for", required_argument, NULL, 'f'},
+                                            {"source", required_argument, NULL, 'k'},
+                                            {NULL, 0, NULL, 0}};
     int letter;
 
     *settings = (struct settings){.seed = 1, .jobs = 1};
@@ -114,6 +132,9 @@ static void parse(struct settings *settings, int argc, char **argv)
         switch (letter) {
         case 'l':
             list();
+            break;
+        case 'k':
+            print_source(optarg);
             break;
         case 's':
             set_size(settings, optarg);

@@ -70,6 +70,7 @@ struct work {
         cl_kernel kernel;
     } kernels[WORK_KERNELS];
     void *arrays[WORK_ARRAYS]; /* owned */
+    struct work_cuda *cuda;    /* what a program of CUDA has instead of the objects above (work_cuda.c) */
     size_t n_kernels, n_arrays;
     /* Of the last job: */
     bool staged;                         /* finish after each stage, so that its time is its own */
