@@ -1,6 +1,7 @@
 /*
- * What runs a work's kernels: OpenCL (work.c) or CUDA's driver API (work_cuda.c). A program has one of them. Each also
- * implements work_buffer, work_image, work_launch, work_write, work_read, work_copy and work_fill of workload.h.
+ * What runs a work's kernels: OpenCL (work.c) or CUDA's driver API (work_cuda.c). A program has one
+ * of them. Each also implements work_buffer, work_image, work_launch, work_write, work_read,
+ * work_copy and work_fill of workload.h.
  */
 #ifndef WORKLOAD_BACKEND_H
 #define WORKLOAD_BACKEND_H

@@ -1,4 +1,7 @@
-/* The same works over CUDA's driver API: ordinary host code of a CUDA program. Kernels: cuda/NAME.ptx. */
+/*
+ * The same works over CUDA's driver API: ordinary host code of a CUDA program. Kernels:
+ * cuda/NAME.ptx.
+ */
 #include "backend.h"
 
 #include <stdio.h>
