@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define DEVICE_ABI 1
+#define DEVICE_ABI 2
 
 struct device_thread;
 
@@ -89,6 +89,10 @@ struct device_calls {
 
 /* One thread of the grid, as generated code sees it. */
 struct device_thread {
+    /* What waiting needs comes first: it shares a cache line with the fibre. */
+    const struct device_calls *calls;
+    void *worker;
+    uint32_t lane, warp;
     uint64_t space, space_size; /* addresses that need no further check; the size is a power of two */
     unsigned char *shared;
     uint64_t shared_size;    /* a multiple of 128 */
@@ -99,12 +103,10 @@ struct device_thread {
     uint64_t stack_low, stack_high;
     unsigned char *parameters;
     uint64_t parameter_bytes;
-    const struct device_calls *calls;
-    void *worker;
     uint64_t grid_id;
     uint64_t workspace; /* of a cooperative launch; 0 otherwise */
     uint32_t tid[3], ntid[3], ctaid[3], nctaid[3];
-    uint32_t lane, warp, warps;
+    uint32_t warps;
     uint32_t index; /* in the block */
     uint32_t spins;
     uint32_t carry;

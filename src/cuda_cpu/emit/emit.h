@@ -24,14 +24,23 @@ enum emit_storage { EMIT_U8, EMIT_U16, EMIT_U32, EMIT_U64, EMIT_F32, EMIT_F64, E
 /* Bits in ptx_register::used beyond the reader's: what the definitions of a register are. */
 enum { EMIT_REAL = 4, EMIT_OTHER = 8, EMIT_RAW_REAL = 16 };
 
+/* The check of an access: its own, or that of the first one of a group. */
+struct emit_check {
+    size_t leader, last; /* statements; a leader's own index is its leader */
+    int64_t low, high;   /* offsets of a leader's group */
+    uint32_t n;          /* accesses of the group; 0: no leader */
+};
+
 struct emitter {
     FILE *out;
     const struct unit *unit;
     const struct unit_routine *routine; /* whose body is written */
     const struct ptx_module *module;
     const struct ptx_statement *statement;
-    size_t index;     /* of the statement */
-    unsigned closing; /* parentheses to close at the end of an assignment */
+    size_t index;                    /* of the statement */
+    const struct emit_check *checks; /* by statement */
+    bool is_checked;                 /* the address of this statement needs no check of its own */
+    unsigned closing;                /* parentheses to close at the end of an assignment */
 };
 
 const char *emit_c_type(enum ptx_type type);
@@ -66,6 +75,11 @@ void emit_warp(struct emitter *e);
 void emit_mbarrier(struct emitter *e);
 void emit_texture(struct emitter *e);
 void emit_surface(struct emitter *e);
+
+/* Which accesses are checked together; the caller frees the list. 0 or -ENOMEM. */
+int emit_plan_checks(const struct unit_routine *routine, struct emit_check **ret_checks);
+/* Before a load or store: the check of its group, if it is the first of one. True: its address needs no other check. */
+bool emit_group_check(struct emitter *e);
 
 /* Before a body is written: what the definitions of each register are. */
 void emit_study_registers(const struct unit_routine *routine);

@@ -32,15 +32,15 @@ enum fibre_state {
 };
 
 struct fibre {
-    struct device_thread t; /* first: generated code has a pointer to it */
-    void *stack_pointer;    /* while it does not run */
-    int32_t stack;          /* index in the worker's; -1: none */
-    enum fibre_state state;
-    struct fibre *next; /* in the ready queue, or at its barrier */
-    struct device_collective *collective;
-    uint32_t result; /* of a barrier */
+    void *stack_pointer; /* while it does not run */
+    struct fibre *next;  /* in the ready queue, or at its barrier */
     struct exec_block *block;
-};
+    int32_t stack; /* index in the worker's; -1: none */
+    enum fibre_state state;
+    uint32_t result; /* of a barrier */
+    struct device_thread t;
+    struct device_collective *collective;
+} __attribute__((aligned(64)));
 
 enum { EXEC_BARRIERS = 16, EXEC_MOST_WARPS = LAUNCH_MOST_THREADS / LAUNCH_WARP };
 
