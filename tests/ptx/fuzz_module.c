@@ -1,4 +1,7 @@
-/* Any bytes as a PTX module: read, or refused with a reason; what is read can be linked and written as C. */
+/*
+ * Any bytes as a PTX module: read, or refused with a reason; what is read can be linked and written
+ * as C.
+ */
 #include "base/draft.h"
 #include "cuda_cpu/emit/emit.h"
 #include "fuzz.h"

@@ -1,6 +1,7 @@
 /*
- * What generated code and the library that runs it know of each other. This text is both a header of the library and the beginning of every generated
- * unit: it includes nothing but <stdint.h>. A change here changes DEVICE_ABI, so that cached code of another shape is not used.
+ * What generated code and the library that runs it know of each other. This text is both a header
+ * of the library and the beginning of every generated unit: it includes nothing but <stdint.h>. A
+ * change here changes DEVICE_ABI, so that cached code of another shape is not used.
  */
 #ifndef CUDA_CPU_DEVICE_ABI_H
 #define CUDA_CPU_DEVICE_ABI_H
@@ -25,8 +26,12 @@ enum device_warp {
 
 /* A warp operation, filled by the lane that arrives; the last one to arrive computes. */
 struct device_collective {
-    uint32_t operation,
-        variant; /* variant: of shuffle 0 up, 1 down, 2 bfly, 3 idx; of redux 0 add, 1 min, 2 max, 3 and, 4 or, 5 xor, 6 signed min, 7 signed max */
+    uint32_t operation;
+    /*
+     * Of a shuffle: 0 up, 1 down, 2 bfly, 3 idx. Of a reduction: 0 add, 1 min, 2 max, 3 and, 4 or, 5 xor,
+     * 6 signed min, 7 signed max.
+     */
+    uint32_t variant;
     uint32_t mask;
     uint64_t a;
     uint32_t b, c;
@@ -63,7 +68,9 @@ struct device_surface_call {
 };
 
 struct device_calls {
-    /* An access outside of the space, or a misaligned one; returns when it is allowed all the same. */
+    /*
+     * An access outside of the space, or a misaligned one; returns when it is allowed all the same.
+     */
     void (*bad_access)(struct device_thread *t, uint64_t address, uint64_t size, uint32_t line);
     void (*fault)(struct device_thread *t, uint32_t fault, uint32_t line) __attribute__((noreturn));
     void (*exit)(struct device_thread *t) __attribute__((noreturn)); /* from within a function */
@@ -113,7 +120,10 @@ struct device_thread {
 };
 
 struct device_entry {
-    /* One thread; threads that never wait have `block`, too: all threads of t->ctaid, one after the other. */
+    /*
+     * One thread; threads that never wait have `block`, too: all threads of t->ctaid, one after the
+     * other.
+     */
     void (*thread)(struct device_thread *t, unsigned char *parameters);
     void (*block)(struct device_thread *t, unsigned char *parameters);
 };

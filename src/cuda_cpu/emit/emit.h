@@ -1,6 +1,6 @@
 /*
- * PTX to C. The text of a unit uses the functions of src/cuda_cpu/device, which stand before it, and names of its own making only: no name of the PTX
- * text gets into it.
+ * PTX to C. The text of a unit uses the functions of src/cuda_cpu/device, which stand before it,
+ * and names of its own making only: no name of the PTX text gets into it.
  *
  *   f3    routine 3 of the unit        v12   a variable of a routine: local memory or a parameter of a call
  *   p12   a parameter of a function    r7_2  register 2 of the range that has id 7
@@ -13,7 +13,10 @@
 
 #include <stdio.h>
 
-/* Writes the whole unit behind the device texts. 0 or -ENOMEM; errors of `out` are the caller's to see. */
+/*
+ * Writes the whole unit behind the device texts. 0 or -ENOMEM; errors of `out` are the caller's to
+ * see.
+ */
 int emit_unit(const struct unit *unit, FILE *out);
 
 /* What follows is shared by the files of this folder. */
@@ -51,7 +54,10 @@ void emit_register(struct emitter *e, const struct ptx_operand *operand);
 
 /* A source as an expression of the type; exact: its bits will be seen. */
 void emit_source(struct emitter *e, const struct ptx_operand *operand, enum ptx_type type, bool exact);
-/* `destination =` and what converts a value of the type to it; emit_end() closes and ends the statement. */
+/*
+ * `destination =` and what converts a value of the type to it; emit_end() closes and ends the
+ * statement.
+ */
 void emit_begin(struct emitter *e, const struct ptx_operand *destination, enum ptx_type type,
                 bool is_arithmetic);
 void emit_end(struct emitter *e);
@@ -78,7 +84,10 @@ void emit_surface(struct emitter *e);
 
 /* Which accesses are checked together; the caller frees the list. 0 or -ENOMEM. */
 int emit_plan_checks(const struct unit_routine *routine, struct emit_check **ret_checks);
-/* Before a load or store: the check of its group, if it is the first of one. True: its address needs no other check. */
+/*
+ * Before a load or store: the check of its group, if it is the first of one. True: its address
+ * needs no other check.
+ */
 bool emit_group_check(struct emitter *e);
 
 /* Before a body is written: what the definitions of each register are. */

@@ -1,6 +1,7 @@
 /*
- * Checks of addresses, taken together. Within a straight run of statements, accesses through the same register with constant offsets are checked once, before
- * the first of them: all of them will run. Only when that check fails is each of them checked alone.
+ * Checks of addresses, taken together. Within a straight run of statements, accesses through the
+ * same register with constant offsets are checked once, before the first of them: all of them will
+ * run. Only when that check fails is each of them checked alone.
  */
 #include "cuda_cpu/emit/emit.h"
 

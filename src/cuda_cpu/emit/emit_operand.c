@@ -258,7 +258,9 @@ void emit_end(struct emitter *e)
     fputs(";\n", e->out);
 }
 
-/* Does the access lie within the variable, at its alignment? Then it needs no check when it runs. */
+/*
+ * Does the access lie within the variable, at its alignment? Then it needs no check when it runs.
+ */
 static bool is_within(const struct ptx_variable *variable, uint64_t offset, unsigned bytes)
 {
     return variable->user != UNIT_DYNAMIC && offset <= variable->size && variable->size - offset >= bytes &&

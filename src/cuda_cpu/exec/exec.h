@@ -1,5 +1,6 @@
 /*
- * The inside of a worker, shared by the files of this folder. Everything here belongs to the thread that runs the launch.
+ * The inside of a worker, shared by the files of this folder. Everything here belongs to the thread
+ * that runs the launch.
  *
  * Device threads that may wait run as fibres. A fibre is in one of these states:
  *
@@ -8,8 +9,9 @@
  *              v    |
  *      BARRIER, COLLECTIVE, ACTIVE, YIELDED
  *
- * It leaves BARRIER and COLLECTIVE when the last thread that it waits for arrives, ACTIVE when no other lane of its warp can run, and YIELDED when
- * its turn comes. A thread that never waits hands its stack to the next one.
+ * It leaves BARRIER and COLLECTIVE when the last thread that it waits for arrives, ACTIVE when no
+ * other lane of its warp can run, and YIELDED when its turn comes. A thread that never waits hands
+ * its stack to the next one.
  */
 #ifndef CUDA_CPU_EXEC_H
 #define CUDA_CPU_EXEC_H
