@@ -22,7 +22,7 @@ void pool_freed(const struct memory_block *block)
 
 START_TEST(a_handle_is_of_its_kind_and_removed_once)
 {
-    int objects[3];
+    int objects[3] = {0};
 
     ck_assert(handle_put(&objects[0], HANDLE_STREAM, NULL));
     ck_assert(handle_is(&objects[0], HANDLE_STREAM));
@@ -55,7 +55,7 @@ END_TEST
 
 START_TEST(an_owner_s_handles_are_taken_one_by_one)
 {
-    int owner, other, objects[4];
+    int owner = 0, other = 0, objects[4] = {0};
 
     ck_assert(handle_put(&objects[0], HANDLE_EVENT, &owner) && handle_put(&objects[1], HANDLE_EVENT, &owner));
     ck_assert(handle_put(&objects[2], HANDLE_EVENT, &other) && handle_put(&objects[3], HANDLE_ARRAY, &owner));
