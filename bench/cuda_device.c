@@ -1,6 +1,7 @@
 /*
- * The CUDA device made of CPU cores: kernels against the same loops in C at -O2, an empty launch, and how long a module of 20 kernels takes to
- * load with and without the cache. Medians of rounds in which the two sides alternate, so that a busy machine slows both.
+ * The CUDA device made of CPU cores: kernels against the same loops in C at -O2, an empty launch,
+ * and how long a module of 20 kernels takes to load with and without the cache. Medians of rounds
+ * in which the two sides alternate, so that a busy machine slows both.
  */
 #include "base/clock.h"
 #include "base/file.h"

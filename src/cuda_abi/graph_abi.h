@@ -1,5 +1,6 @@
 /*
- * The binary interface of CUDA's graphs, captures and batches of stream memory operations: see driver_abi.h.
+ * The binary interface of CUDA's graphs, captures and batches of stream memory operations: see
+ * driver_abi.h.
  */
 #ifndef CUDA_ABI_GRAPH_ABI_H
 #define CUDA_ABI_GRAPH_ABI_H
@@ -67,7 +68,10 @@ typedef enum {
     CU_GRAPH_NODE_TYPE_BATCH_MEM_OP = 12,
 } CUgraphNodeType;
 
-/* Waiting for a word and writing one have the same layout; the operation is the first word of every form. */
+/*
+ * Waiting for a word and writing one have the same layout; the operation is the first word of every
+ * form.
+ */
 typedef struct CUstreamMemOpValueParams_st {
     unsigned int operation; /* CU_STREAM_MEM_OP_* */
     CUdeviceptr address;

@@ -1,4 +1,7 @@
-/* C text to loaded code: the cache on disk, the compiler in a child process, and the dynamic loader. */
+/*
+ * C text to loaded code: the cache on disk, the compiler in a child process, and the dynamic
+ * loader.
+ */
 #include "base/file.h"
 #include "cuda_cpu/image_private.h"
 #include "translate/cache.h"
@@ -220,8 +223,8 @@ static void write_cache(const char *folder, const char *key, const char *code, s
 }
 
 /*
- * A path of the descriptor that no load before had: the loader takes a library for the one that it knows by the same path. The bits of a counter
- * become `//.` and `/.` in it.
+ * A path of the descriptor that no load before had: the loader takes a library for the one that it
+ * knows by the same path. The bits of a counter become `//.` and `/.` in it.
  */
 static void path_of(int fd, char ret_path[160])
 {

@@ -1,9 +1,11 @@
 /*
- * A module: PTX texts, read, checked, linked with each other, translated to C, compiled (or found in the cache on disk) and
- * mapped into this process. The code is made once per distinct set of texts and shared; each image has memory of its own
- * for its global and constant variables, in the given space.
+ * A module: PTX texts, read, checked, linked with each other, translated to C, compiled (or found
+ * in the cache on disk) and mapped into this process. The code is made once per distinct set of
+ * texts and shared; each image has memory of its own for its global and constant variables, in the
+ * given space.
  *
- * An image is immutable after loading; any thread may read it. It must outlive every launch of its entries.
+ * An image is immutable after loading; any thread may read it. It must outlive every launch of its
+ * entries.
  */
 #ifndef CUDA_CPU_IMAGE_H
 #define CUDA_CPU_IMAGE_H
@@ -23,16 +25,16 @@ struct image_options {
     const char *compiler; /* path; NULL: $BATON_CUDA_CPU_CC, else cc, gcc or clang of the PATH */
     bool no_cache;        /* neither read nor write the cache on disk */
     bool is_quick;        /* compile fast rather than well (-O1) */
-    bool
-        keep_unresolved; /* entries whose code needs a missing symbol are left out instead of failing the load */
-    char *log;           /* errors, one a line, always with a terminating 0; may be NULL */
+    bool keep_unresolved; /* a call of a missing function faults when it runs, instead of failing the load */
+    char *log;            /* errors, one a line, always with a terminating 0; may be NULL */
     size_t log_size;
     void *owner; /* for the space: whose memory the variables are */
 };
 
 /*
- * Loads n texts as one module; extern symbols of one are resolved by visible symbols of another (cuLink). Writes *ret_image only
- * for CPU_OK. The log holds lines such as `ptx:12:5: expected ..., found mma.sync.aligned.m16n8k16...`.
+ * Loads n texts as one module; extern symbols of one are resolved by visible symbols of another
+ * (cuLink). Writes *ret_image only for CPU_OK. The log holds lines such as `ptx:12:5: expected ...,
+ * found mma.sync.aligned.m16n8k16...`.
  */
 enum cpu_status image_load(struct space *space, const struct image_text texts[], size_t n,
                            const struct image_options *options, struct image **ret_image);

@@ -26,7 +26,9 @@ struct image {
     bool was_cached;
 };
 
-/* Fills the image's lists and its block of variables from the unit; image->code is there already. */
+/*
+ * Fills the image's lists and its block of variables from the unit; image->code is there already.
+ */
 enum cpu_status image_fill(struct image *image, const struct unit *unit, void *owner, char *text,
                            size_t size);
 

@@ -1,10 +1,12 @@
 /*
- * Execution of a grid on the calling thread. A worker is what one thread needs for it: stacks of device threads, shared memory,
- * a signal stack. One worker belongs to one host thread at a time; several workers run side by side.
+ * Execution of a grid on the calling thread. A worker is what one thread needs for it: stacks of
+ * device threads, shared memory, a signal stack. One worker belongs to one host thread at a time;
+ * several workers run side by side.
  *
- * A kernel's fault (a stray access, trap, stack overflow) ends its launch with a status and leaves the process unharmed: while a launch
- * runs, SIGSEGV, SIGBUS, SIGILL and SIGFPE of the launching thread are the launch's; all others go to the handlers that
- * the program has installed. Handlers are looked at again at each launch, so the program may change them at any time.
+ * A kernel's fault (a stray access, trap, stack overflow) ends its launch with a status and leaves
+ * the process unharmed: while a launch runs, SIGSEGV, SIGBUS, SIGILL and SIGFPE of the launching
+ * thread are the launch's; all others go to the handlers that the program has installed. Handlers
+ * are looked at again at each launch, so the program may change them at any time.
  */
 #ifndef CUDA_CPU_LAUNCH_H
 #define CUDA_CPU_LAUNCH_H
@@ -18,7 +20,10 @@ int worker_new(struct space *space, struct worker **ret_worker);
 void worker_free(
     struct worker *worker); /* NULL is fine; from the thread that used it, or after that thread has ended */
 
-/* From any thread: the launch that the worker runs now, or starts next, ends with CPU_ABORTED within microseconds. */
+/*
+ * From any thread: the launch that the worker runs now, or starts next, ends with CPU_ABORTED
+ * within microseconds.
+ */
 void worker_abort(struct worker *worker);
 void worker_forgive(struct worker *worker); /* takes a worker_abort() back, so that later launches run */
 
@@ -63,15 +68,27 @@ struct surface {
     struct texture_image image;
 };
 
-/* What the launch asks of its caller; all may be NULL but are called from the launching thread only. */
+/*
+ * What the launch asks of its caller; all may be NULL but are called from the launching thread
+ * only.
+ */
 struct launch_calls {
     void *context;
-    /* The object behind a handle that the kernel uses; NULL: none (CPU_ILLEGAL_INSTRUCTION). Valid until the launch ends. */
+    /*
+     * The object behind a handle that the kernel uses; NULL: none (CPU_ILLEGAL_INSTRUCTION). Valid
+     * until the launch ends.
+     */
     const struct texture *(*texture)(void *context, uint64_t handle);
     const struct surface *(*surface)(void *context, uint64_t handle);
-    /* Text that the kernel prints, in order; complete calls of printf, not terminated. NULL: it goes to standard output. */
+    /*
+     * Text that the kernel prints, in order; complete calls of printf, not terminated. NULL: it
+     * goes to standard output.
+     */
     void (*print)(void *context, const char *text, size_t length);
-    /* Is [address, address + size), which is outside of the space, memory that kernels may use (registered host memory)? */
+    /*
+     * Is [address, address + size), which is outside of the space, memory that kernels may use
+     * (registered host memory)?
+     */
     bool (*may_access)(void *context, uint64_t address, uint64_t size, bool is_write);
     /* %globaltimer, in nanoseconds; NULL: CLOCK_REALTIME. */
     uint64_t (*global_time)(void *context);

@@ -9,7 +9,9 @@
 
 enum { PAGE = 4096, LARGEST_ALIGNMENT = 2 << 20 };
 
-/* One allocation: pages [first, first + pages) of the space; the page behind them is free of use. */
+/*
+ * One allocation: pages [first, first + pages) of the space; the page behind them is free of use.
+ */
 struct piece {
     uint64_t begin, end; /* addresses of whole pages, the unmapped one behind included */
     struct space_block block;

@@ -1,11 +1,13 @@
 /*
- * The address space of the software device. Device pointers are host addresses within one reserved range of this process: global and
- * constant memory, managed and pinned memory, stacks of device threads and shared memory all lie in it. What is not
- * allocated is not mapped, so a stray access faults; generated code checks that each address lies in the range, so a host pointer
- * is refused as on a GPU. One space serves all devices of the process (peers reach each other's memory).
+ * The address space of the software device. Device pointers are host addresses within one reserved
+ * range of this process: global and constant memory, managed and pinned memory, stacks of device
+ * threads and shared memory all lie in it. What is not allocated is not mapped, so a stray access
+ * faults; generated code checks that each address lies in the range, so a host pointer is refused
+ * as on a GPU. One space serves all devices of the process (peers reach each other's memory).
  *
- * Every allocation has whole pages and an unmapped page behind it. The caller's block ends as near to that page as its
- * alignment allows, so that an overrun faults early. Functions are thread-safe. Memory is zeroed and committed on first touch.
+ * Every allocation has whole pages and an unmapped page behind it. The caller's block ends as near
+ * to that page as its alignment allows, so that an overrun faults early. Functions are thread-safe.
+ * Memory is zeroed and committed on first touch.
  */
 #ifndef CUDA_CPU_SPACE_H
 #define CUDA_CPU_SPACE_H

@@ -41,7 +41,10 @@ static bool is_weak(enum ptx_linkage linkage)
     return linkage == PTX_WEAK || linkage == PTX_COMMON;
 }
 
-/* Enters a visible definition; CPU_DUPLICATE for a second one that is not weak. *ret_index: which one counts. */
+/*
+ * Enters a visible definition; CPU_DUPLICATE for a second one that is not weak. *ret_index: which
+ * one counts.
+ */
 static int enter(struct index *index, struct ptx_name name, enum ptx_linkage linkage, bool is_routine,
                  uint32_t own, uint32_t *ret_index, char *text, size_t size)
 {

@@ -1,6 +1,7 @@
 /*
- * PTX modules that become one piece of code: names resolved across them, variables placed, and for each routine what it does that
- * matters for how it runs. Pure functions over what src/ptx has read.
+ * PTX modules that become one piece of code: names resolved across them, variables placed, and for
+ * each routine what it does that matters for how it runs. Pure functions over what src/ptx has
+ * read.
  */
 #ifndef CUDA_CPU_UNIT_H
 #define CUDA_CPU_UNIT_H
@@ -8,7 +9,9 @@
 #include "cuda_cpu/status.h"
 #include "ptx/module.h"
 
-/* What routines and variables have in their `user` field once the unit is made, besides an index. */
+/*
+ * What routines and variables have in their `user` field once the unit is made, besides an index.
+ */
 enum {
     UNIT_DYNAMIC = 0x7ffffff0, /* extern .shared without a size */
     UNIT_NOTHING,              /* nothing defines it */
@@ -64,7 +67,9 @@ struct unit {
     uint64_t data_alignment;
 };
 
-/* Resolves and analyses. On anything but CPU_OK, text[0..size) says why; unit_done() in any case. */
+/*
+ * Resolves and analyses. On anything but CPU_OK, text[0..size) says why; unit_done() in any case.
+ */
 enum cpu_status unit_make(struct unit *unit, struct ptx_module *modules, size_t n, char *text, size_t size);
 void unit_done(struct unit *unit);
 
@@ -73,7 +78,10 @@ int unit_resolve(struct unit *unit, char *text, size_t size);
 int unit_analyse(struct unit *unit);
 int unit_place_shared(struct unit *unit);
 
-/* The shape of parameters and results: equal for functions that may be called through the same prototype. */
+/*
+ * The shape of parameters and results: equal for functions that may be called through the same
+ * prototype.
+ */
 uint64_t unit_shape(const struct ptx_variable *returns, const struct ptx_variable *parameters);
 
 #endif

@@ -47,7 +47,10 @@ static bool is_read(const struct ptx_operand *operand)
     return operand->kind == PTX_OP_REGISTER && (operand->reg->used[operand->index] & PTX_IS_READ);
 }
 
-/* Does the statement read what another thread may write? Only a loop with such a statement can wait. */
+/*
+ * Does the statement read what another thread may write? Only a loop with such a statement can
+ * wait.
+ */
 static bool may_wait(const struct ptx_module *module, const struct ptx_statement *statement)
 {
     switch (statement->match.row->family) {
@@ -199,7 +202,10 @@ static void reach(struct walk *walk, size_t root)
     }
 }
 
-/* Facts and memory of a routine with all that it may call. Calls by functions count as recursion: that only costs address space. */
+/*
+ * Facts and memory of a routine with all that it may call. Calls by functions count as recursion:
+ * that only costs address space.
+ */
 static void sum_up(struct walk *walk, size_t root)
 {
     struct unit *unit = walk->unit;
@@ -268,8 +274,8 @@ static void shared_of(const struct unit_routine *routine, bool *used)
 }
 
 /*
- * Each shared variable has one offset, the same for all entries that reach it, behind what any of these entries has already. Entries that
- * share no variable overlap.
+ * Each shared variable has one offset, the same for all entries that reach it, behind what any of
+ * these entries has already. Entries that share no variable overlap.
  */
 int unit_place_shared(struct unit *unit)
 {

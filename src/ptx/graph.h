@@ -1,19 +1,22 @@
 /*
- * Where control may go within a routine: for each statement, whether it lies on a cycle. Loops that read memory which other threads
- * write may wait for these; everything else ends by itself.
+ * Where control may go within a routine: for each statement, whether it lies on a cycle. Loops that
+ * read memory which other threads write may wait for these; everything else ends by itself.
  */
 #ifndef PTX_GRAPH_H
 #define PTX_GRAPH_H
 
 #include "ptx/module.h"
 
-/* The successors of statement i: at most one by falling through, and its targets. Calls visit(context, successor) for each. */
+/*
+ * The successors of statement i: at most one by falling through, and its targets. Calls
+ * visit(context, successor) for each.
+ */
 void ptx_successors(const struct ptx_routine *routine, size_t i,
                     void (*visit)(void *context, size_t successor), void *context);
 
 /*
- * ret_component[i] is the number of the strongly connected component of statement i; ret_cyclic[i]: the component is a cycle. Both have room
- * for routine->n. 0 or -ENOMEM.
+ * ret_component[i] is the number of the strongly connected component of statement i; ret_cyclic[i]:
+ * the component is a cycle. Both have room for routine->n. 0 or -ENOMEM.
  */
 int ptx_components(const struct ptx_routine *routine, uint32_t ret_component[], bool ret_cyclic[]);
 

@@ -1,6 +1,7 @@
 /*
- * A PTX module, read and checked: variables, functions, instructions with typed operands, each with its place in the text. Everything
- * lives in the module's arena and refers to the text, which the caller keeps.
+ * A PTX module, read and checked: variables, functions, instructions with typed operands, each with
+ * its place in the text. Everything lives in the module's arena and refers to the text, which the
+ * caller keeps.
  */
 #ifndef PTX_MODULE_H
 #define PTX_MODULE_H
@@ -159,8 +160,8 @@ struct ptx_module {
 };
 
 /*
- * Reads a text. 0, -ENOMEM or INPUT_REJECTED with *ret_error; *ret_refused is set when the text is valid but names what the table refuses.
- * ptx_module_done() accepts a zeroed module.
+ * Reads a text. 0, -ENOMEM or INPUT_REJECTED with *ret_error; *ret_refused is set when the text is
+ * valid but names what the table refuses. ptx_module_done() accepts a zeroed module.
  */
 int ptx_module_read(struct ptx_module *module, const char *name, const char *text, size_t size,
                     bool *ret_refused, struct input_error *ret_error);

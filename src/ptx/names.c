@@ -167,7 +167,10 @@ static const struct ptx_symbol *label_here(const struct ptx_reader *reader, cons
     return symbol && symbol->scope == reader->depth && symbol->kind == PTX_SYMBOL_LABEL ? symbol : NULL;
 }
 
-/* Labels that were used before they were defined are known now, or belong to a scope around this one. */
+/*
+ * Labels that were used before they were defined are known now, or belong to a scope around this
+ * one.
+ */
 int ptx_close_scope(struct ptx_reader *reader)
 {
     struct ptx_pending *next;

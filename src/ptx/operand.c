@@ -1,4 +1,7 @@
-/* Operands: registers, constants, addresses, vectors. Names are resolved here; types are checked in check.c. */
+/*
+ * Operands: registers, constants, addresses, vectors. Names are resolved here; types are checked in
+ * check.c.
+ */
 #include "ptx/reader.h"
 
 #include <errno.h>
@@ -19,7 +22,10 @@ static int copy_parts(struct ptx_reader *reader, const struct ptx_operand *parts
     return 0;
 }
 
-/* Is the word one that nothing has declared: a label to come? Its operand must not move any more, so only scalars may be one. */
+/*
+ * Is the word one that nothing has declared: a label to come? Its operand must not move any more,
+ * so only scalars may be one.
+ */
 static int read_name(struct ptx_reader *reader, struct ptx_operand *operand)
 {
     struct ptx_name name = ptx_name_of(reader, reader->at);

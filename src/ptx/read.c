@@ -49,7 +49,10 @@ static int read_target(struct ptx_reader *reader)
             reader->module->target = target;
         }
     } while (ptx_accept(reader, ","));
-    return reader->module->target ? 0 : ptx_bad(reader, "a target such as sm_80");
+    if (reader->module->target)
+        return 0;
+    reader->at--;
+    return ptx_bad(reader, "a target such as sm_80");
 }
 
 static int read_header(struct ptx_reader *reader)

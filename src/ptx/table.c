@@ -80,7 +80,10 @@ static void take(struct ptx_match *match, const struct group *group, const char 
         append(match, word, length);
 }
 
-/* Accesses to memory name semantics, scope, space and the rest in any order, as assemblers accept it. */
+/*
+ * Accesses to memory name semantics, scope, space and the rest in any order, as assemblers accept
+ * it.
+ */
 static size_t try_unordered(const struct ptx_row *row, const struct ptx_source *source,
                             const struct ptx_token *dots, size_t n, struct ptx_match *ret_match,
                             bool *ret_complete)
@@ -112,7 +115,10 @@ static size_t try_unordered(const struct ptx_row *row, const struct ptx_source *
     return n;
 }
 
-/* How many of the dots the row accepts; `n` when all and no mandatory group is left. *ret_missing: what it wanted next. */
+/*
+ * How many of the dots the row accepts; `n` when all and no mandatory group is left. *ret_missing:
+ * what it wanted next.
+ */
 static size_t try_row(const struct ptx_row *row, const struct ptx_source *source,
                       const struct ptx_token *dots, size_t n, struct ptx_match *ret_match, bool *ret_complete)
 {

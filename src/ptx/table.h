@@ -1,13 +1,17 @@
 /*
- * The instructions of PTX, one row of instructions.def for each form: opcode, legal modifiers and types, operands, family. The one table drives
- * validation, emission and the list of instructions in the documentation.
+ * The instructions of PTX, one row of instructions.def for each form: opcode, legal modifiers and
+ * types, operands, family. The one table drives validation, emission and the list of instructions
+ * in the documentation.
  *
- * A row's modifiers are groups in the order in which they are written: `a|b` one of these, `a|b?` one or none, `a|b?a` none means a. A group that
- * begins with `:` is a type (the first is T, the second U); one that begins with `-` does not change which function computes the value.
+ * A row's modifiers are groups in the order in which they are written: `a|b` one of these, `a|b?`
+ * one or none, `a|b?a` none means a. A group that begins with `:` is a type (the first is T, the
+ * second U); one that begins with `-` does not change which function computes the value.
  *
- * A row's operands: destinations, `=`, sources. T, U: of that type; W: twice as wide as T; u: 32 bits; s: 64 bits; P: predicate, Q: predicate
- * and optionally a second (`p|q`), p: predicate that may be negated; D: T and optionally a predicate (`d|p`); V: T, or a vector of
- * .v2/.v4/.v8 of them; C: a vector of four T; A: `[address]`; X: `[object, coordinates]`; i: an integer constant; L: a label; ? behind one: optional.
+ * A row's operands: destinations, `=`, sources. T, U: of that type; W: twice as wide as T; u: 32
+ * bits; s: 64 bits; P: predicate, Q: predicate and optionally a second (`p|q`), p: predicate that
+ * may be negated; D: T and optionally a predicate (`d|p`); V: T, or a vector of .v2/.v4/.v8 of
+ * them; C: a vector of four T; A: `[address]`; X: `[object, coordinates]`; i: an integer constant;
+ * L: a label; ? behind one: optional.
  */
 #ifndef PTX_TABLE_H
 #define PTX_TABLE_H
@@ -69,8 +73,8 @@ struct ptx_match {
 };
 
 /*
- * Finds the row for tokens[0] (a word) and the n - 1 dots behind it. 0; INPUT_REJECTED with the token that no row allows; a row of family
- * PTX_REFUSED is an answer, not an error.
+ * Finds the row for tokens[0] (a word) and the n - 1 dots behind it. 0; INPUT_REJECTED with the
+ * token that no row allows; a row of family PTX_REFUSED is an answer, not an error.
  */
 int ptx_match(const struct ptx_source *source, const struct ptx_token *tokens, size_t n,
               struct ptx_match *ret_match, struct input_error *ret_error);

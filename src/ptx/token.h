@@ -1,6 +1,7 @@
 /*
- * PTX text as tokens. Every token keeps its place in the text, so that a rewriter can copy what it does not change. A name and its dotted parts are
- * tokens of their own: `ld.global.u32 %r1` is a word, two dots and a word.
+ * PTX text as tokens. Every token keeps its place in the text, so that a rewriter can copy what it
+ * does not change. A name and its dotted parts are tokens of their own: `ld.global.u32 %r1` is a
+ * word, two dots and a word.
  */
 #ifndef PTX_TOKEN_H
 #define PTX_TOKEN_H

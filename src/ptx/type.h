@@ -20,7 +20,10 @@ const char *ptx_type_name(enum ptx_type type);
 unsigned ptx_type_size(enum ptx_type type); /* bytes; a predicate has 1 */
 enum ptx_class ptx_type_class(enum ptx_type type);
 
-/* May a register of type `declared` be an operand of an instruction of type `used`? wider: a larger register will do. */
+/*
+ * May a register of type `declared` be an operand of an instruction of type `used`? wider: a larger
+ * register will do.
+ */
 bool ptx_type_fits(enum ptx_type declared, enum ptx_type used, bool wider);
 
 #endif

@@ -293,7 +293,10 @@ static int add_variable(struct ptx_reader *reader, enum ptx_linkage linkage, str
     return r;
 }
 
-/* A second declaration of the same module variable (extern, then its definition) replaces the first. */
+/*
+ * A second declaration of the same module variable (extern, then its definition) replaces the
+ * first.
+ */
 static int declare_variable(struct ptx_reader *reader, struct ptx_variable *variable, bool *ret_merged)
 {
     const struct ptx_symbol *old = ptx_find(reader, variable->name);

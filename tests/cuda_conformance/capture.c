@@ -75,7 +75,10 @@ static void shape_cases(void)
     MUST(cuGraphDestroy(graph));
 }
 
-/* A capture with many forks and joins: looking for work that was not joined must not walk every path. */
+/*
+ * A capture with many forks and joins: looking for work that was not joined must not walk every
+ * path.
+ */
 static void ladder_case(void)
 {
     CUstream stream = stream_new(0), other = stream_new(0);

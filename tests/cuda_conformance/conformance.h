@@ -1,11 +1,13 @@
 /*
- * A program that asks the driver API questions whose answers are documented, and prints one line for each:
+ * A program that asks the driver API questions whose answers are documented, and prints one line
+ * for each:
  *
  *     streams: the legacy stream waits for a blocking stream | CUDA_ERROR_NOT_READY | CUDA_ERROR_NOT_READY
  *
- * group, case, documented answer, given answer, and WRONG where they differ. The exit status is 1 then. It uses
- * libcuda.so.1 alone, so that the same binary runs on any driver and under any layer. Cases that only the CPU device
- * can answer (its script of failures, its order between processes) are in groups of their own.
+ * group, case, documented answer, given answer, and WRONG where they differ. The exit status is 1
+ * then. It uses libcuda.so.1 alone, so that the same binary runs on any driver and under any layer.
+ * Cases that only the CPU device can answer (its script of failures, its order between processes)
+ * are in groups of their own.
  */
 #ifndef CUDA_CONFORMANCE_H
 #define CUDA_CONFORMANCE_H
@@ -48,7 +50,10 @@ struct gate {
 struct gate gate_close(CUstream stream);
 void gate_open(struct gate gate);
 
-/* Runs this program again with the arguments and the setting NAME=VALUE (NULL: none); its exit status, -signal. */
+/*
+ * Runs this program again with the arguments and the setting NAME=VALUE (NULL: none); its exit
+ * status, -signal.
+ */
 int run_child(const char *role, const char *argument, const char *setting);
 
 /* --- groups --- */

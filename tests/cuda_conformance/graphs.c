@@ -174,6 +174,33 @@ static void nested_cases(void)
     MUST(cuGraphDestroy(outer));
 }
 
+/* The call that takes nodes of every type. */
+static void generic_cases(void)
+{
+    CUstream stream = stream_new(0);
+    CUdeviceptr words = device_words(2);
+    CUgraphNodeParams set = {.type = CU_GRAPH_NODE_TYPE_MEMSET, .memset.set = {words, 0, 6, 4, 1, 1}};
+    CUgraphNodeParams other = {.type = CU_GRAPH_NODE_TYPE_MEMSET, .memset.set = {words, 0, 8, 4, 1, 1}};
+    CUgraphNodeParams condition = {.type = 13};
+    CUgraph graph;
+    CUgraphNode node;
+    CUgraphExec exec;
+
+    MUST(cuGraphCreate(&graph, 0));
+    answer("a node of any type", CUDA_SUCCESS, cuGraphAddNode_v2(&node, graph, NULL, NULL, 0, &set));
+    answer("conditional ones are not supported", CUDA_ERROR_NOT_SUPPORTED,
+           cuGraphAddNode_v2(&node, graph, NULL, NULL, 0, &condition));
+    MUST(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    run(exec, stream);
+    holds("it runs", word_at(words) == 6);
+    answer("the executable's is changed", CUDA_SUCCESS, cuGraphExecNodeSetParams(exec, node, &other));
+    run(exec, stream);
+    holds("and does the other thing", word_at(words) == 8);
+    answer("so is the graph's", CUDA_SUCCESS, cuGraphNodeSetParams(node, &other));
+    MUST(cuGraphExecDestroy(exec));
+    MUST(cuGraphDestroy(graph));
+}
+
 void graphs_group(void)
 {
     CUcontext context = context_open();
@@ -182,6 +209,7 @@ void graphs_group(void)
     wrong_cases();
     child_cases();
     nested_cases();
+    generic_cases();
     context_close(context);
 }
 

@@ -1,6 +1,6 @@
 /*
- * usage: cuda-conformance [--only GROUP] KERNELS.ptx
- * Exit: 0 every answer is the documented one, 1 some are not, 2 usage, 3 the driver cannot be used at all.
+ * usage: cuda-conformance [--only GROUP] KERNELS.ptx Exit: 0 every answer is the documented one, 1
+ * some are not, 2 usage, 3 the driver cannot be used at all.
  */
 #include "conformance.h"
 

@@ -1,4 +1,7 @@
-/* Several processes on one device, fork, exit, and failures on demand: what the CPU device alone can answer. */
+/*
+ * Several processes on one device, fork, exit, and failures on demand: what the CPU device alone
+ * can answer.
+ */
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>

@@ -52,6 +52,7 @@ static void question_cases(CUcontext context)
 {
     CUstream stream;
     CUcontext found;
+    CUlaunchAttributeValue value;
     unsigned flags = 9;
     unsigned long long id = 0, other_id = 0;
     int priority = 9, least = 9, greatest = 9;
@@ -72,6 +73,13 @@ static void question_cases(CUcontext context)
     holds("ids differ", id != other_id);
     answer("device", CUDA_SUCCESS, cuStreamGetDevice(stream, &device));
     holds("is device 0", device == 0);
+    answer("an attribute is set", CUDA_SUCCESS,
+           cuStreamSetAttribute(stream, CU_LAUNCH_ATTRIBUTE_PRIORITY,
+                                &(CUlaunchAttributeValue){.priority = -1}));
+    answer("and read", CUDA_SUCCESS, cuStreamGetAttribute(stream, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value));
+    holds("as it was set", value.priority == -1);
+    answer("a launch's attribute is not a stream's", CUDA_ERROR_INVALID_VALUE,
+           cuStreamSetAttribute(stream, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value));
     answer("unknown flags", CUDA_ERROR_INVALID_VALUE, cuStreamCreate(&stream, 2));
     answer("no place for the answer", CUDA_ERROR_INVALID_VALUE, cuStreamGetFlags(stream, NULL));
     answer("a stream that is none", CUDA_ERROR_INVALID_HANDLE, cuStreamSynchronize((CUstream)(void *)&flags));

@@ -1,4 +1,7 @@
-/* What the tests of the CUDA device share: one space and worker per case, a loaded module, memory, launches with packed parameters. */
+/*
+ * What the tests of the CUDA device share: one space and worker per case, a loaded module, memory,
+ * launches with packed parameters.
+ */
 #ifndef TESTS_CUDA_CPU_DEVICE_H
 #define TESTS_CUDA_CPU_DEVICE_H
 
@@ -24,7 +27,10 @@ void device_close(struct device *device);
 /* Zeroed memory. */
 void *device_memory(struct device *device, size_t size);
 
-/* Runs the entry; parameters as the format says: i 32 bits, l 64 bits or a pointer, f float, d double; b size, pointer. */
+/*
+ * Runs the entry; parameters as the format says: i 32 bits, l 64 bits or a pointer, f float, d
+ * double; b size, pointer.
+ */
 enum cpu_status device_run(struct device *device, const char *entry, unsigned blocks, unsigned threads,
                            const char *format, ...);
 enum cpu_status device_run_3d(struct device *device, const char *entry, const unsigned grid[3],

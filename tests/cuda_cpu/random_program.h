@@ -1,6 +1,7 @@
 /*
- * Random kernels: nested control flow, shared memory, barriers, warp operations, atomics. One program is printed as PTX and evaluated directly,
- * statement by statement for all threads of a block at once, so that the two share nothing but the program.
+ * Random kernels: nested control flow, shared memory, barriers, warp operations, atomics. One
+ * program is printed as PTX and evaluated directly, statement by statement for all threads of a
+ * block at once, so that the two share nothing but the program.
  */
 #ifndef TESTS_CUDA_CPU_RANDOM_PROGRAM_H
 #define TESTS_CUDA_CPU_RANDOM_PROGRAM_H

@@ -1,4 +1,7 @@
-/* Every form of every instruction that computes, against results that instructions.py has computed on exact numbers. */
+/*
+ * Every form of every instruction that computes, against results that instructions.py has computed
+ * on exact numbers.
+ */
 #include "device.h"
 
 #include "base/file.h"
@@ -152,7 +155,9 @@ START_TEST(every_form_gives_the_exact_result)
 }
 END_TEST
 
-/* Is every alternative of every group of the row used by some statement? Prints those that are not. */
+/*
+ * Is every alternative of every group of the row used by some statement? Prints those that are not.
+ */
 static unsigned unused_of(const struct ptx_row *row, const struct ptx_module *module)
 {
     char copy[1024];

@@ -1,4 +1,7 @@
-/* Kernels that nvcc has compiled, run on the CPU: results, faults, and what a program may do meanwhile. */
+/*
+ * Kernels that nvcc has compiled, run on the CPU: results, faults, and what a program may do
+ * meanwhile.
+ */
 #include "device.h"
 #include "harness.h"
 

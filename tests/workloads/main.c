@@ -2,18 +2,22 @@
  * Runs workloads and says whether their results are right.
  *
  *   workloads --list
+ *   workloads --source NAME       prints the workload's kernels
  *   workloads [--size small|medium|large|N] [--rounds N] [--seed N] [--repeat N] [--times] [--unchecked] [--device N] [--json]
  *             NAME... | all
  *   workloads ... --period MS --jobs N [--for MS] [--wait-for FILE] NAME
  *
- * One line per workload: `NAME OK HASH`, or `NAME WRONG HASH`; the hash is over all bytes of its outputs and depends on the size
- * and the seed only. --repeat runs the job so often; --times adds the medians of writing, computing and reading in ms, each
- * stage by itself. --unchecked does not compute the results again on the CPU (`NAME ran HASH`).
+ * One line per workload: `NAME OK HASH`, or `NAME WRONG HASH`; the hash is over all bytes of its
+ * outputs and depends on the size and the seed only. --repeat runs the job so often; --times adds
+ * the medians of writing, computing and reading in ms, each stage by itself. --unchecked does not
+ * compute the results again on the CPU (`NAME ran HASH`).
  *
- * --period makes it a periodic program of implicit deadline: a job is released every period; after a miss the next one is released
- * at once and begins a new period (GPU-SPARC, sec. V-A). The line then ends with jobs, misses and the greatest response
- * time in ms; --json has every job. --for: no job is released so long after the first, so that several programs end together. --wait-for: the first release is when this file exists, so that several programs
- * begin together, and not before they have built their kernels.
+ * --period makes it a periodic program of implicit deadline: a job is released every period; after
+ * a miss the next one is released at once and begins a new period (GPU-SPARC, sec. V-A). The line
+ * then ends with jobs, misses and the greatest response time in ms; --json has every job. --for: no
+ * job is released so long after the first, so that several programs end together. --wait-for: the
+ * first release is when this file exists, so that several programs begin together, and not before
+ * they have built their kernels.
  *
  * Exit: 0 all right, 1 a wrong result, 2 usage, 3 the environment failed.
  */
@@ -97,16 +101,33 @@ static void list(void)
     exit(0);
 }
 
+static void print_source(const char *name)
+{
+    const struct workload *workload = workload_find(name);
+
+    if (!workload)
+        usage(name, "no such workload");
+    puts(workload->source);
+    exit(0);
+}
+
 static void parse(struct settings *settings, int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"list", no_argument, NULL, 'l'},         {"size", required_argument, NULL, 's'},
-        {"seed", required_argument, NULL, 'e'},   {"repeat", required_argument, NULL, 'r'},
-        {"times", no_argument, NULL, 't'},        {"unchecked", no_argument, NULL, 'u'},
-        {"json", no_argument, NULL, 'j'},         {"period", required_argument, NULL, 'p'},
-        {"jobs", required_argument, NULL, 'r'},   {"wait-for", required_argument, NULL, 'w'},
-        {"device", required_argument, NULL, 'd'}, {"rounds", required_argument, NULL, 'o'},
-        {"for", required_argument, NULL, 'f'},    {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"list", no_argument, NULL, 'l'},
+                                            {"size", required_argument, NULL, 's'},
+                                            {"seed", required_argument, NULL, 'e'},
+                                            {"repeat", required_argument, NULL, 'r'},
+                                            {"times", no_argument, NULL, 't'},
+                                            {"unchecked", no_argument, NULL, 'u'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"period", required_argument, NULL, 'p'},
+                                            {"jobs", required_argument, NULL, 'r'},
+                                            {"wait-for", required_argument, NULL, 'w'},
+                                            {"device", required_argument, NULL, 'd'},
+                                            {"rounds", required_argument, NULL, 'o'},
+                                            {"for", required_argument, NULL, 'f'},
+                                            {"source", required_argument, NULL, 'k'},
+                                            {NULL, 0, NULL, 0}};
     int letter;
 
     *settings = (struct settings){.seed = 1, .jobs = 1};
@@ -114,6 +135,9 @@ static void parse(struct settings *settings, int argc, char **argv)
         switch (letter) {
         case 'l':
             list();
+            break;
+        case 'k':
+            print_source(optarg);
             break;
         case 's':
             set_size(settings, optarg);

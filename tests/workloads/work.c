@@ -1,5 +1,5 @@
 /* Opening a work, running its jobs: ordinary host code of an OpenCL program. */
-#include "workload.h"
+#include "backend.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,19 +24,14 @@ static void show_build_log(const struct work *work)
     exit(3);
 }
 
-void work_open(struct work *work, const struct workload *workload, size_t size, size_t rounds, uint64_t seed,
-               unsigned device)
+void backend_open(struct work *work, unsigned device)
 {
+    const struct workload *workload = work->workload;
     cl_platform_id platform;
     cl_device_id devices[WORK_DEVICES];
     cl_uint n;
     cl_int code;
 
-    memset(work, 0, sizeof *work);
-    work->workload = workload;
-    work->size = size;
-    work->rounds = rounds;
-    random_init(&work->random, seed, 0);
     must(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
     must(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, WORK_DEVICES, devices, &n), "clGetDeviceIDs");
     must(device < n && device < WORK_DEVICES ? CL_SUCCESS : CL_DEVICE_NOT_FOUND, "--device");
@@ -50,77 +45,18 @@ void work_open(struct work *work, const struct workload *workload, size_t size, 
     must(code, "clCreateProgramWithSource");
     if (clBuildProgram(work->program, 1, &work->device, "", NULL, NULL))
         show_build_log(work);
-    workload->prepare(work);
 }
 
-void work_close(struct work *work)
+void backend_close(struct work *work)
 {
     for (size_t i = 0; i < work->n_kernels; i++)
         clReleaseKernel(work->kernels[i].kernel);
     for (size_t i = 0; i < WORK_BUFFERS; i++)
         if (work->buffers[i].object)
             clReleaseMemObject(work->buffers[i].object);
-    for (size_t i = 0; i < work->n_arrays; i++)
-        free(work->arrays[i]);
     clReleaseProgram(work->program);
     clReleaseCommandQueue(work->queue);
     clReleaseContext(work->context);
-}
-
-void *check_array(size_t bytes)
-{
-    void *array = calloc(1, bytes ? bytes : 1);
-
-    if (!array) {
-        fprintf(stderr, "workloads: no memory for %zu bytes\n", bytes);
-        exit(3);
-    }
-    return array;
-}
-
-void *work_array(struct work *work, size_t bytes)
-{
-    void *array = aligned_alloc(4096, work_rounded(bytes, 4096));
-
-    if (!array || work->n_arrays == WORK_ARRAYS) {
-        fprintf(stderr, "workloads: no memory for %zu bytes\n", bytes);
-        exit(3);
-    }
-    memset(array, 0, bytes);
-    work->arrays[work->n_arrays++] = array;
-    return array;
-}
-
-float *work_floats(struct work *work, size_t n, double low, double high)
-{
-    float *array = work_array(work, n * sizeof *array);
-
-    for (size_t i = 0; i < n; i++)
-        array[i] = (float)(low + (high - low) * random_unit(&work->random));
-    return array;
-}
-
-uint32_t *work_words(struct work *work, size_t n, uint32_t below)
-{
-    uint32_t *array = work_array(work, n * sizeof *array);
-
-    for (size_t i = 0; i < n; i++)
-        array[i] = (uint32_t)random_below(&work->random, below);
-    return array;
-}
-
-size_t work_rounded(size_t size, size_t multiple)
-{
-    return size < multiple ? multiple : (size + multiple - 1) / multiple * multiple;
-}
-
-size_t work_power_of_two(size_t size, size_t least)
-{
-    size_t power = least;
-
-    while (power < size)
-        power *= 2;
-    return power;
 }
 
 static cl_mem_flags flags_for(const void *in, const void *out)
@@ -202,7 +138,7 @@ void work_launch(struct work *work, const char *name, struct work_shape shape,
     work->launches++;
 }
 
-static void finish(struct work *work)
+void backend_finish(struct work *work)
 {
     must(clFinish(work->queue), "clFinish");
 }
@@ -212,7 +148,7 @@ static void transferred(struct work *work, double *stage_ms, baton_nsec began_at
 {
     if (!work->staged)
         return;
-    finish(work);
+    backend_finish(work);
     *stage_ms += nsec_to_ms(clock_now() - began_at);
     work->kernel_ms -= nsec_to_ms(clock_now() - began_at);
 }
@@ -220,7 +156,7 @@ static void transferred(struct work *work, double *stage_ms, baton_nsec began_at
 static baton_nsec transfer_begins(struct work *work)
 {
     if (work->staged)
-        finish(work);
+        backend_finish(work);
     return clock_now();
 }
 
@@ -257,7 +193,7 @@ void work_fill(struct work *work, size_t index, uint32_t word, size_t bytes)
          "clEnqueueFillBuffer");
 }
 
-static void write_input(struct work *work, const struct work_buffer *buffer)
+void backend_write(struct work *work, const struct work_buffer *buffer)
 {
     const size_t origin[3] = {0};
     const size_t region[3] = {buffer->width, buffer->height, 1};
@@ -273,7 +209,7 @@ static void write_input(struct work *work, const struct work_buffer *buffer)
     work->bytes_in += buffer->bytes;
 }
 
-static void read_output(struct work *work, const struct work_buffer *buffer)
+void backend_read(struct work *work, const struct work_buffer *buffer)
 {
     const size_t origin[3] = {0};
     const size_t region[3] = {buffer->width, buffer->height, 1};
@@ -287,48 +223,4 @@ static void read_output(struct work *work, const struct work_buffer *buffer)
                                  NULL, NULL),
              "clEnqueueReadBuffer");
     work->bytes_out += buffer->bytes;
-}
-
-/* With stages: waits, and adds the time since *at to the stage. */
-static void stage_ends(struct work *work, double *stage_ms, baton_nsec *at)
-{
-    baton_nsec now;
-
-    if (!work->staged)
-        return;
-    finish(work);
-    now = clock_now();
-    *stage_ms += nsec_to_ms(now - *at);
-    *at = now;
-}
-
-void work_job(struct work *work)
-{
-    baton_nsec at = clock_now();
-
-    work->write_ms = work->kernel_ms = work->read_ms = 0;
-    work->launches = work->bytes_in = work->bytes_out = 0;
-    for (size_t i = 0; i < WORK_BUFFERS; i++)
-        if (work->buffers[i].in)
-            write_input(work, &work->buffers[i]);
-    stage_ends(work, &work->write_ms, &at);
-    work->workload->run(work);
-    stage_ends(work, &work->kernel_ms, &at);
-    for (size_t i = 0; i < WORK_BUFFERS; i++)
-        if (work->buffers[i].out)
-            read_output(work, &work->buffers[i]);
-    finish(work);
-    stage_ends(work, &work->read_ms, &at);
-}
-
-uint64_t work_hash(const struct work *work)
-{
-    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
-
-    for (size_t i = 0; i < WORK_BUFFERS; i++) {
-        const unsigned char *bytes = work->buffers[i].out;
-        for (size_t j = 0; bytes && j < work->buffers[i].bytes; j++)
-            hash = (hash ^ bytes[j]) * UINT64_C(1099511628211);
-    }
-    return hash;
 }

@@ -1,15 +1,17 @@
 /*
- * Real programs in small: each workload is OpenCL C, host code through the standard API, and a second computation of the same
- * results on the CPU that shares nothing with the kernels. Written from the algorithms; they are the programs of GPU-SPARC's
- * Table V and Table II and of GPES' Table II. Nothing here knows of Baton.
+ * Real programs in small: each workload is OpenCL C, host code through the standard API, and a
+ * second computation of the same results on the CPU that shares nothing with the kernels. Written
+ * from the algorithms; they are the programs of GPU-SPARC's Table V and Table II and of GPES' Table
+ * II. Nothing here knows of Baton.
  *
  * A workload says three things:
  *   prepare  makes the host arrays from the generator and declares the buffers; called once
  *   run      enqueues its launches (and reads between them, if it must decide on the host); called once per job
  *   check    computes the outputs again and compares; called after the last job
  *
- * Every job is the same: buffers with an `in` are written, run() enqueues, buffers with an `out` are read. So jobs of one work
- * give the same bytes. Any failure of OpenCL or of memory ends the program with exit status 3 and one line on standard error.
+ * Every job is the same: buffers with an `in` are written, run() enqueues, buffers with an `out`
+ * are read. So jobs of one work give the same bytes. Any failure of OpenCL or of memory ends the
+ * program with exit status 3 and one line on standard error.
  */
 #ifndef WORKLOAD_H
 #define WORKLOAD_H
@@ -24,7 +26,10 @@
 enum { WORK_DEVICES = 16, WORK_BUFFERS = 12, WORK_KERNELS = 8, WORK_ARRAYS = 48 };
 enum work_size { SIZE_SMALL, SIZE_MEDIUM, SIZE_LARGE };
 
-/* The OpenCL C between the parentheses as a string: formatted and highlighted like the C around it. No # lines inside. */
+/*
+ * The OpenCL C between the parentheses as a string: formatted and highlighted like the C around it.
+ * No # lines inside.
+ */
 #define OPENCL(...) #__VA_ARGS__
 
 struct work;
@@ -70,6 +75,7 @@ struct work {
         cl_kernel kernel;
     } kernels[WORK_KERNELS];
     void *arrays[WORK_ARRAYS]; /* owned */
+    struct work_cuda *cuda;    /* what a program of CUDA has instead of the objects above (work_cuda.c) */
     size_t n_kernels, n_arrays;
     /* Of the last job: */
     bool staged;                         /* finish after each stage, so that its time is its own */
@@ -78,7 +84,10 @@ struct work {
     size_t bytes_in, bytes_out;
 };
 
-/* size: see struct workload. The same seed gives the same inputs. device: which one of the platform, from 0. */
+/*
+ * size: see struct workload. The same seed gives the same inputs. device: which one of the
+ * platform, from 0.
+ */
 void work_open(struct work *work, const struct workload *workload, size_t size, size_t rounds, uint64_t seed,
                unsigned device);
 void work_close(struct work *work);
@@ -127,7 +136,10 @@ void work_launch(struct work *work, const char *kernel, struct work_shape shape,
 #define LAUNCH(work, kernel, shape, ...)                                                                     \
     work_launch(work, kernel, shape, (const struct work_argument[]){__VA_ARGS__},                            \
                 sizeof((const struct work_argument[]){__VA_ARGS__}) / sizeof(struct work_argument))
-/* Between launches: from the host, to the host (which waits), from buffer to buffer, a repeated word. */
+/*
+ * Between launches: from the host, to the host (which waits), from buffer to buffer, a repeated
+ * word.
+ */
 void work_write(struct work *work, size_t index, const void *from, size_t bytes);
 void work_read(struct work *work, size_t index, void *to, size_t bytes);
 void work_copy(struct work *work, size_t from, size_t to, size_t bytes);

@@ -1,13 +1,14 @@
 /*
- * What generated code and the library that runs it know of each other. This text is both a header of the library and the beginning of every generated
- * unit: it includes nothing but <stdint.h>. A change here changes DEVICE_ABI, so that cached code of another shape is not used.
+ * What generated code and the library that runs it know of each other. This text is both a header
+ * of the library and the beginning of every generated unit: it includes nothing but <stdint.h>. A
+ * change here changes DEVICE_ABI, so that cached code of another shape is not used.
  */
 #ifndef CUDA_CPU_DEVICE_ABI_H
 #define CUDA_CPU_DEVICE_ABI_H
 
 #include <stdint.h>
 
-#define DEVICE_ABI 1
+#define DEVICE_ABI 2
 
 struct device_thread;
 
@@ -25,8 +26,12 @@ enum device_warp {
 
 /* A warp operation, filled by the lane that arrives; the last one to arrive computes. */
 struct device_collective {
-    uint32_t operation,
-        variant; /* variant: of shuffle 0 up, 1 down, 2 bfly, 3 idx; of redux 0 add, 1 min, 2 max, 3 and, 4 or, 5 xor, 6 signed min, 7 signed max */
+    uint32_t operation;
+    /*
+     * Of a shuffle: 0 up, 1 down, 2 bfly, 3 idx. Of a reduction: 0 add, 1 min, 2 max, 3 and, 4 or, 5 xor,
+     * 6 signed min, 7 signed max.
+     */
+    uint32_t variant;
     uint32_t mask;
     uint64_t a;
     uint32_t b, c;
@@ -63,7 +68,9 @@ struct device_surface_call {
 };
 
 struct device_calls {
-    /* An access outside of the space, or a misaligned one; returns when it is allowed all the same. */
+    /*
+     * An access outside of the space, or a misaligned one; returns when it is allowed all the same.
+     */
     void (*bad_access)(struct device_thread *t, uint64_t address, uint64_t size, uint32_t line);
     void (*fault)(struct device_thread *t, uint32_t fault, uint32_t line) __attribute__((noreturn));
     void (*exit)(struct device_thread *t) __attribute__((noreturn)); /* from within a function */
@@ -89,6 +96,10 @@ struct device_calls {
 
 /* One thread of the grid, as generated code sees it. */
 struct device_thread {
+    /* What waiting needs comes first: it shares a cache line with the fibre. */
+    const struct device_calls *calls;
+    void *worker;
+    uint32_t lane, warp;
     uint64_t space, space_size; /* addresses that need no further check; the size is a power of two */
     unsigned char *shared;
     uint64_t shared_size;    /* a multiple of 128 */
@@ -99,19 +110,20 @@ struct device_thread {
     uint64_t stack_low, stack_high;
     unsigned char *parameters;
     uint64_t parameter_bytes;
-    const struct device_calls *calls;
-    void *worker;
     uint64_t grid_id;
     uint64_t workspace; /* of a cooperative launch; 0 otherwise */
     uint32_t tid[3], ntid[3], ctaid[3], nctaid[3];
-    uint32_t lane, warp, warps;
+    uint32_t warps;
     uint32_t index; /* in the block */
     uint32_t spins;
     uint32_t carry;
 };
 
 struct device_entry {
-    /* One thread; threads that never wait have `block`, too: all threads of t->ctaid, one after the other. */
+    /*
+     * One thread; threads that never wait have `block`, too: all threads of t->ctaid, one after the
+     * other.
+     */
     void (*thread)(struct device_thread *t, unsigned char *parameters);
     void (*block)(struct device_thread *t, unsigned char *parameters);
 };

@@ -9,7 +9,10 @@
 
 /* --- what each kind does --- */
 
-/* The memory may have been freed since the call that named it, by another context or before a graph was launched again. */
+/*
+ * The memory may have been freed since the call that named it, by another context or before a graph
+ * was launched again.
+ */
 static bool covers(const struct action_place *place, const struct action_copy *copy)
 {
     return memory_covers(place->address, (copy->depth - 1) * place->slice_pitch +

@@ -1,7 +1,8 @@
 /*
- * What a stream or a graph's node does: a launch, a copy, a set, a host function, the record of an event
- * and so on. An action is made by the API call that asks for it, with everything it needs inside, and does
- * not change afterwards; a stream runs it once, an executable graph as often as it is launched.
+ * What a stream or a graph's node does: a launch, a copy, a set, a host function, the record of an
+ * event and so on. An action is made by the API call that asks for it, with everything it needs
+ * inside, and does not change afterwards; a stream runs it once, an executable graph as often as it
+ * is launched.
  */
 #ifndef CUDA_CPU_DRIVER_ACTION_H
 #define CUDA_CPU_DRIVER_ACTION_H
@@ -94,7 +95,10 @@ struct action *action_new(enum action_kind kind);
 struct action *action_ref(struct action *action);
 void action_unref(struct action *action);
 
-/* The operation that does it. Takes over the caller's reference, also when it fails (NULL: no memory). */
+/*
+ * The operation that does it. Takes over the caller's reference, also when it fails (NULL: no
+ * memory).
+ */
 struct work *action_work(struct action *action, struct work_context *context);
 
 #endif

@@ -242,7 +242,10 @@ static void sleep_on(struct arrival_engine *engine, uint64_t ticket)
         syscall(SYS_futex, &slot->signal, FUTEX_WAIT, before, &limit, NULL, 0);
 }
 
-/* True: served, or `stop` was set. False: the ticket was passed over, because this process was stopped for too long. */
+/*
+ * True: served, or `stop` was set. False: the ticket was passed over, because this process was
+ * stopped for too long.
+ */
 static bool await(struct arrival_engine *engine, uint64_t ticket, const _Atomic bool *stop)
 {
     uint64_t seen = UINT64_MAX, serving;
@@ -259,7 +262,9 @@ static bool await(struct arrival_engine *engine, uint64_t ticket, const _Atomic 
     return serving == ticket;
 }
 
-/* More processes wait than the page has slots for: a ticket would share a slot with a waiting one. */
+/*
+ * More processes wait than the page has slots for: a ticket would share a slot with a waiting one.
+ */
 static bool await_slot(struct arrival_engine *engine, const _Atomic bool *stop)
 {
     uint64_t seen = UINT64_MAX;

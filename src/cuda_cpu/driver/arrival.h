@@ -29,14 +29,17 @@ int arrival_open(struct arrival_file **ret_file);
 void arrival_close(struct arrival_file *file);
 
 /*
- * Waits for its turn; *ret_ticket is what to leave with. Any thread, one ticket at a time each. False: `stop` was set
- * while it waited, and it waits no longer; processes behind it go on without it.
+ * Waits for its turn; *ret_ticket is what to leave with. Any thread, one ticket at a time each.
+ * False: `stop` was set while it waited, and it waits no longer; processes behind it go on without
+ * it.
  */
 bool arrival_enter(struct arrival_file *file, unsigned device, unsigned engine, const _Atomic bool *stop,
                    uint64_t *ret_ticket);
 void arrival_leave(struct arrival_file *file, unsigned device, unsigned engine, uint64_t ticket);
 
-/* Tickets that were drawn and are not over: of the process that is served and of those that wait. */
+/*
+ * Tickets that were drawn and are not over: of the process that is served and of those that wait.
+ */
 uint64_t arrival_waiting(const struct arrival_file *file, unsigned device, unsigned engine);
 
 #endif

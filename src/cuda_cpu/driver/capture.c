@@ -209,8 +209,9 @@ static bool mark(const struct node_set *set)
 }
 
 /*
- * Marks the nodes and everything that they depend on. Dependencies are older than what depends on them, unless the
- * program has added some itself, so that one walk from the youngest node backwards is enough, and a second one sees it.
+ * Marks the nodes and everything that they depend on. Dependencies are older than what depends on
+ * them, unless the program has added some itself, so that one walk from the youngest node backwards
+ * is enough, and a second one sees it.
  */
 static void mark_joined(CUgraph graph, const struct node_set *joined)
 {
@@ -229,7 +230,10 @@ static void mark_joined(CUgraph graph, const struct node_set *joined)
     } while (changed);
 }
 
-/* Takes the stream out of its capture. Answers whether all that it captured is marked as joined to the origin. */
+/*
+ * Takes the stream out of its capture. Answers whether all that it captured is marked as joined to
+ * the origin.
+ */
 static bool leave(struct stream *stream)
 {
     struct capture *capture = stream->capture;

@@ -1,10 +1,11 @@
 /*
- * Capture: streams that build a graph instead of working. One capture begins in one stream, its origin;
- * other streams join it by waiting for an event that was recorded in a stream of the capture, and must be
- * joined back before the origin ends it. What a capture may not contain makes it invalid: ending it then
- * says so.
+ * Capture: streams that build a graph instead of working. One capture begins in one stream, its
+ * origin; other streams join it by waiting for an event that was recorded in a stream of the
+ * capture, and must be joined back before the origin ends it. What a capture may not contain makes
+ * it invalid: ending it then says so.
  *
- * capture_lock guards everything here, and stream::capture, stream::after, CUevent_st::capture and ::nodes.
+ * capture_lock guards everything here, and stream::capture, stream::after, CUevent_st::capture and
+ * ::nodes.
  */
 #ifndef CUDA_CPU_DRIVER_CAPTURE_H
 #define CUDA_CPU_DRIVER_CAPTURE_H
@@ -30,20 +31,32 @@ void capture_unref(struct capture *capture);
 
 /* With capture_lock held: CUDA_SUCCESS, or why the stream's capture takes nothing any more. */
 CUresult capture_check(const struct stream *stream);
-/* With capture_lock held: a node for the action, behind what the stream has captured. Takes over the reference. */
+/*
+ * With capture_lock held: a node for the action, behind what the stream has captured. Takes over
+ * the reference.
+ */
 CUresult capture_add(struct stream *stream, CUgraphNodeType type, struct action *action);
 
 /* With capture_lock held: the stream's capture is invalid from here on; answers the given code. */
 CUresult capture_spoil(struct stream *stream, CUresult code);
 
-/* Does a call that is unsafe during captures (memory, synchronisation) meet one that forbids it? Spoils it then. */
+/*
+ * Does a call that is unsafe during captures (memory, synchronisation) meet one that forbids it?
+ * Spoils it then.
+ */
 CUresult capture_forbid_unsafe(void);
 
-/* With capture_lock held: is it the legacy stream, and would work in it wait for a capturing stream? */
+/*
+ * With capture_lock held: is it the legacy stream, and would work in it wait for a capturing
+ * stream?
+ */
 bool capture_meets_legacy(const struct stream *stream);
 /* The same; the captures that it meets are invalid from here on. */
 bool capture_spoil_legacy(const struct stream *stream);
-/* With capture_lock held: the stream is being destroyed. Its capture, if any, can never be ended well. */
+/*
+ * With capture_lock held: the stream is being destroyed. Its capture, if any, can never be ended
+ * well.
+ */
 void capture_abandon(struct stream *stream);
 
 /* The mode in which this thread's unsafe calls are judged; exchanges it. */

@@ -1,4 +1,7 @@
-/* Contexts: the primary one of each device, those that the program makes, and each thread's stack of them. */
+/*
+ * Contexts: the primary one of each device, those that the program makes, and each thread's stack
+ * of them.
+ */
 #include <stdlib.h>
 
 #include "cuda_cpu/driver/driver.h"
@@ -117,7 +120,9 @@ DRIVER_EXPORT CUresult cuCtxCreate_v2(CUcontext *ret_context, unsigned int flags
 DRIVER_EXPORT CUresult cuCtxCreate_v4(CUcontext *ret_context, void *params, unsigned int flags,
                                       CUdevice device)
 {
-    /* NULL: an ordinary context. Anything else asks for a share of the multiprocessors or graphics. */
+    /*
+     * NULL: an ordinary context. Anything else asks for a share of the multiprocessors or graphics.
+     */
     return params ? CUDA_ERROR_NOT_SUPPORTED : cuCtxCreate_v2(ret_context, flags, device);
 }
 

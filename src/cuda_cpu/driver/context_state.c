@@ -1,4 +1,7 @@
-/* What contexts can be asked and told: flags, limits, configurations, peers; and waiting for all of one. */
+/*
+ * What contexts can be asked and told: flags, limits, configurations, peers; and waiting for all of
+ * one.
+ */
 #include "cuda_abi/driver_calls.h"
 #include "cuda_cpu/driver/stream.h"
 

@@ -1,17 +1,20 @@
 /*
  * Copies of every kind come down to one: rows of bytes from one place to another, in two and three
- * dimensions. The calls describe both sides as the interface does (CUDA_MEMCPY3D); copy_submit checks
- * the description and hands the copy to a stream.
+ * dimensions. The calls describe both sides as the interface does (CUDA_MEMCPY3D); copy_submit
+ * checks the description and hands the copy to a stream.
  *
- * Pageable host memory: the source is copied aside before the call returns, and a copy to it is complete
- * when the call returns, as documented for asynchronous copies.
+ * Pageable host memory: the source is copied aside before the call returns, and a copy to it is
+ * complete when the call returns, as documented for asynchronous copies.
  */
 #ifndef CUDA_CPU_DRIVER_COPY_H
 #define CUDA_CPU_DRIVER_COPY_H
 
 #include "cuda_cpu/driver/stream.h"
 
-/* An action for the copy, for a stream or a graph's node; NULL and a code on failure. A copy of nothing: NULL and success. */
+/*
+ * An action for the copy, for a stream or a graph's node; NULL and a code on failure. A copy of
+ * nothing: NULL and success.
+ */
 struct action *copy_action(const CUDA_MEMCPY3D *copy, CUresult *ret_code);
 
 /* stage: the call is asynchronous, so pageable memory is treated as described above. */

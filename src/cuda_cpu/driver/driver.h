@@ -1,9 +1,9 @@
 /*
  * libcuda.so.1 made of CPU cores: what the files of the driver API share.
  *
- * The way of a call: an exported function checks its arguments (api.h: api_enter does what every call
- * has in common), makes an action (action.h) and hands it to a stream (stream.h), which captures it
- * into a graph or submits it to the machine (work.h).
+ * The way of a call: an exported function checks its arguments (api.h: api_enter does what every
+ * call has in common), makes an action (action.h) and hands it to a stream (stream.h), which
+ * captures it into a graph or submits it to the machine (work.h).
  *
  * Locks, in order: driver.lock (contexts, primary contexts), then one of the module's own (handles,
  * memory, work_machine.lock). No lock is held while a program's function, a kernel or a copy runs.
@@ -29,7 +29,10 @@ enum {
     DRIVER_CONTEXT_DEPTH = 64,      /* contexts that a thread may push */
 };
 
-/* Of this process. A forked child has the devices of nobody, and the end of a process begins with the exit handlers. */
+/*
+ * Of this process. A forked child has the devices of nobody, and the end of a process begins with
+ * the exit handlers.
+ */
 enum driver_state { DRIVER_NEW, DRIVER_READY, DRIVER_FORKED, DRIVER_CLOSED };
 
 struct stream;
@@ -74,10 +77,16 @@ enum api_needs {
  */
 CUresult api_enter(const char *name, enum api_needs needs);
 
-/* A name that this library exports but does not implement: says so once, answers CUDA_ERROR_NOT_SUPPORTED. */
+/*
+ * A name that this library exports but does not implement: says so once, answers
+ * CUDA_ERROR_NOT_SUPPORTED.
+ */
 CUresult api_unsupported(const char *name, atomic_bool *said);
 
-/* Tells the user why a program with the runtime linked statically does not run here, and what to do. */
+/*
+ * Tells the user why a program with the runtime linked statically does not run here, and what to
+ * do.
+ */
 void api_refuse_static_runtime(void);
 
 /* The context that is current on the calling thread; NULL: none. */
@@ -86,7 +95,9 @@ CUcontext context_current(void);
 bool context_is(CUcontext context);
 bool context_current_is_live(void);
 bool context_are_flags(unsigned flags);
-/* The given context, or the current one where it is NULL. CUDA_ERROR_INVALID_CONTEXT: it is none. */
+/*
+ * The given context, or the current one where it is NULL. CUDA_ERROR_INVALID_CONTEXT: it is none.
+ */
 CUresult context_choose(CUcontext *context);
 void link_end_all(CUcontext context); /* link_api.c */
 

@@ -81,7 +81,9 @@ static CUresult capture_action(enum action_kind kind, CUevent event, struct stre
     return capture_add(stream, capture_type(action), action);
 }
 
-/* With capture_lock held, in a capturing stream: the event stands for what the stream has captured. */
+/*
+ * With capture_lock held, in a capturing stream: the event stands for what the stream has captured.
+ */
 static CUresult record_captured(CUevent event, struct stream *stream)
 {
     CUresult code = capture_check(stream);

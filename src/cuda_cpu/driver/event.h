@@ -1,6 +1,6 @@
 /*
- * Events: the end of what was in a stream when the event was recorded, with its time. An event that was
- * never recorded counts as complete.
+ * Events: the end of what was in a stream when the event was recorded, with its time. An event that
+ * was never recorded counts as complete.
  */
 #ifndef CUDA_CPU_DRIVER_EVENT_H
 #define CUDA_CPU_DRIVER_EVENT_H
@@ -19,7 +19,10 @@ struct CUevent_st {
 
 CUevent event_ref(CUevent event);
 void event_unref(CUevent event);
-/* The handle is gone: it is no part of a capture any more, and lives on for the graphs that refer to it. */
+/*
+ * The handle is gone: it is no part of a capture any more, and lives on for the graphs that refer
+ * to it.
+ */
 void event_end(CUevent event);
 /* Every event of a context that ends. */
 void event_end_all(CUcontext context);

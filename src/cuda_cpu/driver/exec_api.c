@@ -269,8 +269,10 @@ DRIVER_EXPORT CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node,
 
 enum { UPDATE_OK = 0, UPDATE_TOPOLOGY = 2, UPDATE_TYPE = 3 };
 
-/* Two executable graphs of the same shape: the nodes of one are given the actions of the other, and stay known by the
-   nodes of the graph that they were made from. */
+/*
+ * Two executable graphs of the same shape: the nodes of one are given the actions of the other, and
+ * stay known by the nodes of the graph that they were made from.
+ */
 static int compare(const struct CUgraphExec_st *exec, const struct CUgraphExec_st *fresh)
 {
     if (exec->n_nodes != fresh->n_nodes)

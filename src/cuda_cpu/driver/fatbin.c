@@ -12,7 +12,7 @@
 #define FLAG_ZSTD       UINT64_C(0x8000)
 #define MOST_TEXT       ((uint64_t)1 << 30)
 
-enum { KIND_PTX = 1 };
+enum { KIND_PTX = 1, DEVICE_ARCHITECTURE = 80 };
 
 /* Of the program's data. */
 struct fatbin_wrapper {
@@ -130,6 +130,20 @@ static int expand(const struct fatbin_entry *entry, const unsigned char *payload
     return 0;
 }
 
+/*
+ * As a driver chooses: the newest architecture that is not above the device's. PTX of later ones
+ * only is taken as well, the oldest of it: it is refused if it needs what the device does not have,
+ * and runs otherwise.
+ */
+static bool is_better(uint32_t architecture, uint32_t chosen)
+{
+    bool fits = architecture <= DEVICE_ARCHITECTURE, chosen_fits = chosen <= DEVICE_ARCHITECTURE;
+
+    if (fits != chosen_fits)
+        return fits;
+    return fits ? architecture > chosen : architecture < chosen;
+}
+
 int fatbin_ptx(const void *image, char **ret_text, size_t *ret_size)
 {
     const unsigned char *at = image, *end, *best = NULL;
@@ -154,8 +168,7 @@ int fatbin_ptx(const void *image, char **ret_text, size_t *ret_size)
         if (entry.header_size < sizeof entry || entry.header_size > (size_t)(end - at) ||
             entry.size > (size_t)(end - at) - entry.header_size)
             return FATBIN_MALFORMED;
-        /* Any PTX will do, since all of it is translated; the newest uses the most of the language. */
-        if (entry.kind == KIND_PTX && (!best || entry.architecture > chosen.architecture)) {
+        if (entry.kind == KIND_PTX && (!best || is_better(entry.architecture, chosen.architecture))) {
             best = at + entry.header_size;
             chosen = entry;
         }

@@ -1,6 +1,7 @@
 /*
- * Containers of device code, as nvcc embeds them in programs: a wrapper in the program's data, a header,
- * and entries for several architectures, PTX or machine code, compressed or not. Only PTX is of use here.
+ * Containers of device code, as nvcc embeds them in programs: a wrapper in the program's data, a
+ * header, and entries for several architectures, PTX or machine code, compressed or not. Only PTX
+ * is of use here.
  */
 #ifndef CUDA_CPU_DRIVER_FATBIN_H
 #define CUDA_CPU_DRIVER_FATBIN_H
@@ -17,9 +18,9 @@ enum {
 bool fatbin_is(const void *image);
 
 /*
- * The PTX for the newest architecture that this device can pretend to be, as a fresh text with a terminating
- * 0, which the caller frees. 0, -ENOMEM or an answer above. The container says its own size; it is trusted as
- * far as its parts lie within it.
+ * The PTX for the device (the newest architecture up to its own, else the oldest above), as a fresh
+ * text with a terminating 0, which the caller frees. 0, -ENOMEM or an answer above. The container
+ * says its own size; it is trusted as far as its parts lie within it.
  */
 int fatbin_ptx(const void *image, char **ret_text, size_t *ret_size);
 

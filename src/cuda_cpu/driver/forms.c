@@ -1,6 +1,6 @@
 /*
- * The forms of calls for programs whose default stream is one per thread (nvcc --default-stream per-thread):
- * no stream means the calling thread's, and the rest is as always.
+ * The forms of calls for programs whose default stream is one per thread (nvcc --default-stream
+ * per-thread): no stream means the calling thread's, and the rest is as always.
  */
 #include "cuda_abi/driver_calls.h"
 #include "cuda_cpu/driver/driver.h"

@@ -1,9 +1,9 @@
 /*
  * Graphs: nodes with dependencies, built by capture or call by call, and executable copies of them.
  *
- * A graph and its nodes belong to the program, which calls one thread at a time per graph, as documented.
- * An executable graph is independent of the graph that it was made from. Launching it submits one
- * operation per node between two joins in the stream.
+ * A graph and its nodes belong to the program, which calls one thread at a time per graph, as
+ * documented. An executable graph is independent of the graph that it was made from. Launching it
+ * submits one operation per node between two joins in the stream.
  */
 #ifndef CUDA_CPU_DRIVER_GRAPH_H
 #define CUDA_CPU_DRIVER_GRAPH_H
@@ -43,8 +43,7 @@ struct CUgraph_st {
     CUcontext context; /* that its nodes run in */
     bool owned;        /* by a child node, not by the program */
     bool capturing;    /* a capture adds to it: it must not end meanwhile; capture_lock */
-    bool
-        has_memory; /* nodes that allocate or free: it cannot be cloned, and one executable exists at a time */
+    bool has_memory;   /* nodes that allocate or free: it cannot be cloned */
 };
 
 struct exec_node {
@@ -82,7 +81,10 @@ CUresult graph_clone(CUgraph graph, CUgraph *ret_clone);
 /* CUDA_ERROR_INVALID_VALUE: the graph has a cycle. */
 CUresult graph_instantiate(CUgraph graph, unsigned long long flags, CUgraphExec *ret_exec);
 void exec_unref(CUgraphExec exec);
-/* The graph that it was made from, as far as it was not changed since: for a launch inside of a capture. */
+/*
+ * The graph that it was made from, as far as it was not changed since: for a launch inside of a
+ * capture.
+ */
 CUresult exec_to_graph(CUgraphExec exec, CUgraph *ret_graph);
 /* Launches it into the stream. */
 struct stream;

@@ -1,6 +1,6 @@
 /*
- * The handles that the program holds: which addresses are live objects of which kind. A handle that was
- * never given out, or was destroyed, is answered with an error and never followed.
+ * The handles that the program holds: which addresses are live objects of which kind. A handle that
+ * was never given out, or was destroyed, is answered with an error and never followed.
  */
 #ifndef CUDA_CPU_DRIVER_HANDLES_H
 #define CUDA_CPU_DRIVER_HANDLES_H

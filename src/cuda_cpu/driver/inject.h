@@ -1,7 +1,7 @@
 /*
- * Failures on demand, for tests: BATON_CUDA_CPU_FAIL="cuMemAlloc_v2:2:2,cuLaunchKernel:1:719" makes the
- * second call of cuMemAlloc_v2 answer 2 and the first of cuLaunchKernel 719, each without any effect. The
- * number 0 stands for every call.
+ * Failures on demand, for tests: BATON_CUDA_CPU_FAIL="cuMemAlloc_v2:2:2,cuLaunchKernel:1:719" makes
+ * the second call of cuMemAlloc_v2 answer 2 and the first of cuLaunchKernel 719, each without any
+ * effect. The number 0 stands for every call.
  */
 #ifndef CUDA_CPU_DRIVER_INJECT_H
 #define CUDA_CPU_DRIVER_INJECT_H
@@ -9,7 +9,10 @@
 /* Counts a call of the name; the code that it must answer, or 0. */
 int inject_call(const char *name);
 
-/* For tests: reads this script instead of the environment's. NULL: none. 0, or -EINVAL: malformed or too long. */
+/*
+ * For tests: reads this script instead of the environment's. NULL: none. 0, or -EINVAL: malformed
+ * or too long.
+ */
 int inject_read(const char *script);
 
 #endif

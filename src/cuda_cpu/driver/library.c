@@ -127,7 +127,9 @@ static void library_free(CUlibrary library)
     free(library);
 }
 
-/* Reads and checks the code, so that errors are told here as documented, but compiles nothing yet. */
+/*
+ * Reads and checks the code, so that errors are told here as documented, but compiles nothing yet.
+ */
 static CUresult library_fill(CUlibrary library, const void *image, struct module_log log)
 {
     struct image_options options = {.log = log.text, .log_size = log.size};

@@ -1,6 +1,7 @@
 /*
- * Libraries: code that is loaded without a context. Each context that uses a kernel or variable of a
- * library gets a module of its own, made when first needed and kept until the context or the library ends.
+ * Libraries: code that is loaded without a context. Each context that uses a kernel or variable of
+ * a library gets a module of its own, made when first needed and kept until the context or the
+ * library ends.
  */
 #ifndef CUDA_CPU_DRIVER_LIBRARY_H
 #define CUDA_CPU_DRIVER_LIBRARY_H

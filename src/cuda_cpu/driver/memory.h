@@ -1,7 +1,7 @@
 /*
- * What the program has allocated, registered or loaded, with the facts that the API answers questions
- * about: one table over all devices of the process. The bytes themselves come from the space of the
- * device (cuda_cpu/space.h), except for registered memory, which is the program's.
+ * What the program has allocated, registered or loaded, with the facts that the API answers
+ * questions about: one table over all devices of the process. The bytes themselves come from the
+ * space of the device (cuda_cpu/space.h), except for registered memory, which is the program's.
  *
  * All functions may be called from any thread.
  */
@@ -50,19 +50,23 @@ int memory_allocate(struct memory_block *request, uint64_t alignment);
 int memory_enter(struct memory_block *request);
 
 /*
- * Removes the block that begins at this address and is of one of the kinds (a mask of 1 << kind), and
- * copies what it was; what came from the space goes back to it. 0 or MEMORY_UNKNOWN.
+ * Removes the block that begins at this address and is of one of the kinds (a mask of 1 << kind),
+ * and copies what it was; what came from the space goes back to it. 0 or MEMORY_UNKNOWN.
  */
 int memory_remove(uint64_t address, unsigned kinds, struct memory_block *ret_block);
 /* The same for the block of this id only, whatever its kind. */
 int memory_remove_id(uint64_t address, uint64_t id, struct memory_block *ret_block);
 /*
- * A free of memory that begins at the address takes effect later, in stream order: nothing else may free it from here on.
- * MEMORY_UNKNOWN: no memory of the program's that may be freed so, or freed already.
+ * A free of memory that begins at the address takes effect later, in stream order: nothing else may
+ * free it from here on. MEMORY_UNKNOWN: no memory of the program's that may be freed so, or freed
+ * already.
  */
 int memory_begin_free(uint64_t address, struct memory_block *ret_block);
 
-/* Memory of graphs: a launch allocates it (false: it is live already), or it is freed (false: it is not live). */
+/*
+ * Memory of graphs: a launch allocates it (false: it is live already), or it is freed (false: it is
+ * not live).
+ */
 bool memory_set_live(uint64_t address, bool live);
 /* The node is gone: live memory is the program's, other memory goes back. */
 void memory_end_graph(uint64_t address, uint64_t id);
@@ -74,8 +78,8 @@ void memory_remove_context(const void *context, unsigned kinds);
 bool memory_find(uint64_t address, struct memory_block *ret_block);
 
 /*
- * May a copy touch [address, address + size)? It may inside one block, and in the program's own memory,
- * which is all that is neither in a block nor in the space.
+ * May a copy touch [address, address + size)? It may inside one block, and in the program's own
+ * memory, which is all that is neither in a block nor in the space.
  */
 bool memory_covers(uint64_t address, uint64_t size);
 

@@ -31,7 +31,10 @@ static CUresult allocate(enum memory_kind kind, size_t size, unsigned flags, uin
     return CUDA_SUCCESS;
 }
 
-/* Freeing waits for the work that may use the memory, as the documentation says of the implicit synchronisation. */
+/*
+ * Freeing waits for the work that may use the memory, as the documentation says of the implicit
+ * synchronisation.
+ */
 static void wait_for_owner(const struct memory_block *block)
 {
     CUcontext owner = (CUcontext)block->context;

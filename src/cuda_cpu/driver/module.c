@@ -206,7 +206,10 @@ static const struct surface *find_surface(void *context, uint64_t handle)
     return surface_find(handle);
 }
 
-/* Host memory that the program has registered, or that lies outside of the space for another reason. */
+/*
+ * Host memory that the program has registered, or that lies outside of the space for another
+ * reason.
+ */
 static bool may_access(void *context, uint64_t address, uint64_t size, bool is_write)
 {
     struct memory_block block;

@@ -1,7 +1,8 @@
 /*
- * Modules and their functions. A module is an image (cuda_cpu/image.h) in one context; a library is the
- * text of one, from which each context that needs it gets a module of its own. A function belongs to its
- * module; a kernel of a library stands for the function of the module in the current context.
+ * Modules and their functions. A module is an image (cuda_cpu/image.h) in one context; a library is
+ * the text of one, from which each context that needs it gets a module of its own. A function
+ * belongs to its module; a kernel of a library stands for the function of the module in the current
+ * context.
  */
 #ifndef CUDA_CPU_DRIVER_MODULE_H
 #define CUDA_CPU_DRIVER_MODULE_H
@@ -50,7 +51,9 @@ void module_unref(CUmodule module);
 /* Everything of a context that ends; its work is done. */
 void module_free_all(CUcontext context);
 
-/* The function behind a handle of the program: a CUfunction, or a CUkernel in the current context. */
+/*
+ * The function behind a handle of the program: a CUfunction, or a CUkernel in the current context.
+ */
 CUresult function_find(CUfunction handle, struct function **ret_function);
 
 /* Executes a launch on the calling engine thread. */

@@ -1,10 +1,15 @@
-/* Actions from the descriptions that graph calls use; NULL and a code where the description is wrong. */
+/*
+ * Actions from the descriptions that graph calls use; NULL and a code where the description is
+ * wrong.
+ */
 #ifndef CUDA_CPU_DRIVER_NODE_ACTIONS_H
 #define CUDA_CPU_DRIVER_NODE_ACTIONS_H
 
 #include "cuda_cpu/driver/action.h"
 
-/* has_kernel: the description is of the second version and may name a kernel instead of a function. */
+/*
+ * has_kernel: the description is of the second version and may name a kernel instead of a function.
+ */
 struct action *node_kernel_action(const CUDA_KERNEL_NODE_PARAMS *about, bool has_kernel, CUresult *ret_code);
 struct action *node_copy_action(const CUDA_MEMCPY3D *about, CUresult *ret_code);
 struct action *node_set_action(const CUDA_MEMSET_NODE_PARAMS *about, CUresult *ret_code);

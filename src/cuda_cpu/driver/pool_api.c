@@ -1,6 +1,6 @@
 /*
- * Memory in stream order, and pools of it. An allocation has its memory when the call returns, which is no
- * later than its stream may use it; a free takes effect when its stream arrives there.
+ * Memory in stream order, and pools of it. An allocation has its memory when the call returns,
+ * which is no later than its stream may use it; a free takes effect when its stream arrives there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,10 @@ static CUmemoryPool default_pool(int device, CUmemoryPool *ret_current)
     return pool;
 }
 
-/* Counts memory of the pool, in use and reserved alike: what is freed goes back to the device at once. */
+/*
+ * Counts memory of the pool, in use and reserved alike: what is freed goes back to the device at
+ * once.
+ */
 static void count(CUmemoryPool pool, int64_t bytes)
 {
     uint64_t *of = pool->attributes;

@@ -1,4 +1,7 @@
-/* cuGetProcAddress: the newest form of a name that is no newer than the version which the program asks for. */
+/*
+ * cuGetProcAddress: the newest form of a name that is no newer than the version which the program
+ * asks for.
+ */
 #include <stdint.h>
 #include <string.h>
 
@@ -14,7 +17,9 @@ struct name_row {
     void *address;
 };
 
-/* Every exported name is defined somewhere in this library, the unsupported ones in unsupported.c. */
+/*
+ * Every exported name is defined somewhere in this library, the unsupported ones in unsupported.c.
+ */
 #define NAME(symbol, base, since, form) extern char symbol##_address[] __asm__(#symbol);
 #include "cuda_abi/names.def"
 #undef NAME
@@ -25,7 +30,9 @@ static const struct name_row rows[] = {
 #undef NAME
 };
 
-/* The newest row of the base in the form (or the other one) that the version may see; NULL: none. */
+/*
+ * The newest row of the base in the form (or the other one) that the version may see; NULL: none.
+ */
 static const struct name_row *newest(const char *base, int version, bool per_thread, bool *ret_known)
 {
     const struct name_row *found = NULL;
@@ -74,8 +81,9 @@ DRIVER_EXPORT CUresult cuGetProcAddress(const char *name, void **ret_address, in
 }
 
 /*
- * The statically linked runtime asks for tables of functions that are not documented, and cannot work with any
- * driver but the genuine one. It gets the error of a driver without them, after one sentence.
+ * The statically linked runtime asks for tables of functions that are not documented, and cannot
+ * work with any driver but the genuine one. It gets the error of a driver without them, after one
+ * sentence.
  */
 DRIVER_EXPORT CUresult cuGetExportTable(const void **ret_table, const CUuuid *id)
 {

@@ -1,6 +1,6 @@
 /*
- * The PTX in what a program loads: text, a fatbin or its wrapper, or what cuLinkComplete has made of
- * several texts (source_pack).
+ * The PTX in what a program loads: text, a fatbin or its wrapper, or what cuLinkComplete has made
+ * of several texts (source_pack).
  */
 #ifndef CUDA_CPU_DRIVER_SOURCE_H
 #define CUDA_CPU_DRIVER_SOURCE_H
@@ -19,7 +19,9 @@ struct source {
 CUresult source_read(const void *image, struct source *ret_source);
 void source_done(struct source *source);
 
-/* All texts as one string that source_read takes apart again. NULL: no memory. The caller frees it. */
+/*
+ * All texts as one string that source_read takes apart again. NULL: no memory. The caller frees it.
+ */
 char *source_pack(const struct image_text texts[], size_t n, size_t *ret_size);
 
 #endif

@@ -61,7 +61,10 @@ void stream_free(struct stream *stream)
     end(stream);
 }
 
-/* Takes one stream out that is of the context, or of the thread (where it is not 0). NULL: none is left. */
+/*
+ * Takes one stream out that is of the context, or of the thread (where it is not 0). NULL: none is
+ * left.
+ */
 static struct stream *take_any(const struct CUctx_st *context, pid_t thread)
 {
     struct stream *found = NULL;
@@ -170,7 +173,10 @@ CUresult stream_find_here(CUstream handle, struct stream **ret_stream)
     return code;
 }
 
-/* With capture_lock held. True: the capture has taken the action, or refused it; *ret_code says which. */
+/*
+ * With capture_lock held. True: the capture has taken the action, or refused it; *ret_code says
+ * which.
+ */
 static bool captured(struct stream *stream, struct action *action, bool wait, CUresult *ret_code)
 {
     if (stream->capture) {

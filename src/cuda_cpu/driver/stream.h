@@ -1,8 +1,8 @@
 /*
  * Streams as the program sees them: handles, the default streams, and capture.
  *
- * While a stream captures, what it is given becomes nodes of a graph instead of work (capture.h). The
- * stream then has a set of nodes that its next node depends on.
+ * While a stream captures, what it is given becomes nodes of a graph instead of work (capture.h).
+ * The stream then has a set of nodes that its next node depends on.
  */
 #ifndef CUDA_CPU_DRIVER_STREAM_H
 #define CUDA_CPU_DRIVER_STREAM_H
@@ -21,35 +21,42 @@ struct stream {
     CUstream handle; /* what the program calls it */
     unsigned long long id;
     struct list link;        /* all streams of the process; capture_lock */
+    int synchronization;     /* cuStreamSetAttribute: how the host waits; a hint. 0: not set */
     pid_t thread;            /* whose default stream it is; 0: of none */
     struct capture *capture; /* capture_lock; NULL: it does not capture */
     struct node_set *after;  /* capture_lock: what the next node depends on; owned */
 };
 
-/* handle: CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, or NULL for a stream whose handle is its address. NULL: no memory. */
+/*
+ * handle: CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, or NULL for a stream whose handle is its address.
+ * NULL: no memory.
+ */
 struct stream *stream_new(CUcontext context, CUstream handle, unsigned flags, int priority);
 void stream_free(struct stream *stream);
 /* Every stream of a context that ends. */
 void stream_free_all(CUcontext context);
 
 /*
- * The stream that a call means: NULL is the legacy default stream of the current context. A per-thread
- * default stream is made when it is first named. CUDA_ERROR_INVALID_HANDLE: no such stream.
+ * The stream that a call means: NULL is the legacy default stream of the current context. A per-
+ * thread default stream is made when it is first named. CUDA_ERROR_INVALID_HANDLE: no such stream.
  */
 CUresult stream_find(CUstream handle, struct stream **ret_stream);
 /* The same, for calls that need a stream of the current context. */
 CUresult stream_find_here(CUstream handle, struct stream **ret_stream);
 
 /*
- * Hands the action to the stream: to its capture, or to the machine. Takes over the reference. `wait`:
- * returns when it is done (refused while the stream captures).
+ * Hands the action to the stream: to its capture, or to the machine. Takes over the reference.
+ * `wait`: returns when it is done (refused while the stream captures).
  */
 CUresult stream_do(struct stream *stream, struct action *action, bool wait);
 
 /* Calls `each` for every stream of the process, with capture_lock held, which the caller holds. */
 void stream_each(void (*each)(struct stream *stream, void *data), void *data);
 
-/* A call that no capture may see, such as cuCtxSynchronize: ends all captures of the context as invalid. */
+/*
+ * A call that no capture may see, such as cuCtxSynchronize: ends all captures of the context as
+ * invalid.
+ */
 CUresult stream_spoil_captures(CUcontext context);
 
 #endif

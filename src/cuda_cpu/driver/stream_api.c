@@ -42,7 +42,10 @@ DRIVER_EXPORT CUresult cuStreamDestroy_v2(CUstream handle)
     return CUDA_SUCCESS;
 }
 
-/* A call that looks at the stream: refused while it captures, or while its order depends on a capture. */
+/*
+ * A call that looks at the stream: refused while it captures, or while its order depends on a
+ * capture.
+ */
 static CUresult find_to_look(const char *name, CUstream handle, struct stream **ret_stream)
 {
     CUresult code = api_enter(name, API_CONTEXT);

@@ -1,6 +1,7 @@
 /*
  * Names that libcuda.so.1 exports and this library does not implement: each answers
- * CUDA_ERROR_NOT_SUPPORTED and says so once. A definition elsewhere takes the place of the weak one here.
+ * CUDA_ERROR_NOT_SUPPORTED and says so once. A definition elsewhere takes the place of the weak one
+ * here.
  */
 #include "cuda_cpu/driver/driver.h"
 

@@ -223,8 +223,8 @@ static void leave_stream(struct work *work)
 }
 
 /*
- * The end of an operation may end others that need no engine, and those yet others. Calls nest once at
- * most: the outermost call works off the list of dependents that the inner ones extend.
+ * The end of an operation may end others that need no engine, and those yet others. Calls nest once
+ * at most: the outermost call works off the list of dependents that the inner ones extend.
  */
 void work_end(struct work *work, CUresult status)
 {

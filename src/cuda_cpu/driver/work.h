@@ -1,25 +1,26 @@
 /*
- * The asynchronous machine of this process: operations, streams and the threads that carry them out.
+ * The asynchronous machine of this process: operations, streams and the threads that carry them
+ * out.
  *
  * An operation (struct work) is one entry of a stream: a launch, a copy, a set, a host function, an
  * event's record. It runs when everything it waits for is done, on one engine:
  *
  *     submitted --(last wait is over)--> queued at its engine --> running --> done
  *
- * Each device has three engines with one thread each: execution, copies in, copies out. An engine runs
- * one operation at a time to its end, in the order in which operations became ready, and in order of
- * arrival among all processes (arrival.h). Host functions run on one thread of the process. What needs
- * no engine (records, joins) is done at the moment it becomes ready.
+ * Each device has three engines with one thread each: execution, copies in, copies out. An engine
+ * runs one operation at a time to its end, in the order in which operations became ready, and in
+ * order of arrival among all processes (arrival.h). Host functions run on one thread of the
+ * process. What needs no engine (records, joins) is done at the moment it becomes ready.
  *
  * Streams are in order: an operation waits for the one before it in its stream. The legacy default
  * stream of a context waits for every blocking stream of the context, and they wait for it.
  *
- * A fault of an operation breaks its context: the context's later operations end with the same error
- * and do not run. Operations of other contexts are not affected.
+ * A fault of an operation breaks its context: the context's later operations end with the same
+ * error and do not run. Operations of other contexts are not affected.
  *
- * Ownership: a stream refers to its last operation, an operation to its stream; both are counted. All
- * functions may be called from any thread unless they say otherwise. One lock guards the whole graph;
- * no operation runs with it held.
+ * Ownership: a stream refers to its last operation, an operation to its stream; both are counted.
+ * All functions may be called from any thread unless they say otherwise. One lock guards the whole
+ * graph; no operation runs with it held.
  */
 #ifndef CUDA_CPU_DRIVER_WORK_H
 #define CUDA_CPU_DRIVER_WORK_H
@@ -68,7 +69,10 @@ struct work;
 /* What an operation does. The table outlives the operation. */
 struct work_kind {
     const char *name; /* for errors: "launch" */
-    /* Does it, on the engine's thread, with no lock held. Any other answer than CUDA_SUCCESS breaks the context. */
+    /*
+     * Does it, on the engine's thread, with no lock held. Any other answer than CUDA_SUCCESS breaks
+     * the context.
+     */
     CUresult (*run)(struct work *work);
     /* WORK_POLL only: is the condition met? */
     bool (*met)(struct work *work);
@@ -94,7 +98,10 @@ struct work {
 
 /* Starts nothing; threads are started when first needed. 0 or -errno. */
 int work_open(unsigned n_devices);
-/* Ends all threads; the operation that each is at is ended early, what is queued is dropped. At exit. */
+/*
+ * Ends all threads; the operation that each is at is ended early, what is queued is dropped. At
+ * exit.
+ */
 void work_close(void);
 
 void work_context_init(struct work_context *context, int device);
@@ -103,7 +110,10 @@ void work_context_init(struct work_context *context, int device);
 struct work_stream *work_stream_new(struct work_context *context, unsigned flags, int priority, bool legacy);
 void work_stream_ref(struct work_stream *stream);
 void work_stream_unref(struct work_stream *stream);
-/* The program destroys it: it no longer takes part in the legacy stream's order once its work is done. */
+/*
+ * The program destroys it: it no longer takes part in the legacy stream's order once its work is
+ * done.
+ */
 void work_stream_retire(struct work_stream *stream);
 
 /* A new operation with one reference and `data`, which the caller fills. NULL: no memory. */
@@ -112,12 +122,15 @@ struct work *work_new(const struct work_kind *kind, enum work_engine engine, str
 struct work *work_ref(struct work *work);
 void work_unref(struct work *work);
 
-/* Before submission: the operation waits for another one, too. 0 or -ENOMEM. NULL and done ones are no waits. */
+/*
+ * Before submission: the operation waits for another one, too. 0 or -ENOMEM. NULL and done ones are
+ * no waits.
+ */
 int work_after(struct work *work, struct work *other);
 
 /*
- * Puts it at the end of the stream, behind what the stream's order asks for; stream NULL: of no stream.
- * 0, or -ENOMEM: then nothing was submitted, and the caller drops its reference as always.
+ * Puts it at the end of the stream, behind what the stream's order asks for; stream NULL: of no
+ * stream. 0, or -ENOMEM: then nothing was submitted, and the caller drops its reference as always.
  */
 int work_submit(struct work *work, struct work_stream *stream);
 
@@ -127,13 +140,18 @@ struct work *work_stream_tail(struct work_stream *stream);
 /* Waits for its end. */
 CUresult work_wait(struct work *work);
 bool work_is_done(const struct work *work);
-/* Everything that was submitted before the call: to the stream, to the context. The context's error, else success. */
+/*
+ * Everything that was submitted before the call: to the stream, to the context. The context's
+ * error, else success.
+ */
 CUresult work_wait_stream(struct work_stream *stream);
 CUresult work_wait_context(struct work_context *context);
 /* CUDA_SUCCESS: done; CUDA_ERROR_NOT_READY. */
 CUresult work_query_stream(struct work_stream *stream);
 
-/* From an engine's thread: what makes the operation that it runs end soon, when the process ends. */
+/*
+ * From an engine's thread: what makes the operation that it runs end soon, when the process ends.
+ */
 void work_on_stop(void (*stop)(void *data), void *data);
 
 /* Is the calling thread inside a host function or callback? Such code may not call the API. */

@@ -43,7 +43,10 @@ void work_ready(struct work *work);
 /* Under the lock: the end; dependents become ready. Drops the machine's reference. */
 void work_end(struct work *work, CUresult status);
 
-/* work_thread.c. Under the lock: starts or wakes the thread of a queue that has got an operation. False: no thread can be started. */
+/*
+ * work_thread.c. Under the lock: starts or wakes the thread of a queue that has got an operation.
+ * False: no thread can be started.
+ */
 bool work_wake(struct work_queue *queue);
 /* Looks at a flag for some microseconds, before a thread sleeps for it. */
 bool work_spin(const _Atomic bool *flag);

@@ -50,7 +50,10 @@ bool work_spin(const _Atomic bool *flag)
     return atomic_load_explicit(flag, memory_order_acquire);
 }
 
-/* Waits for an operation, awake for a moment, then asleep. Under the lock, which it unlocks meanwhile. */
+/*
+ * Waits for an operation, awake for a moment, then asleep. Under the lock, which it unlocks
+ * meanwhile.
+ */
 static struct work *next(struct work_queue *queue)
 {
     struct work *work;

@@ -1,8 +1,12 @@
 /* The frame: declarations, bodies, entries, tables. */
 #include "cuda_cpu/emit/emit.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { MOST_COPIED = 1024 };
 
 static void note(const struct ptx_operand *operand, enum ptx_type type, bool is_arithmetic)
 {
@@ -53,8 +57,8 @@ static void emit_head(const struct unit *unit, size_t index, FILE *out)
 
     if (routine->is_entry) {
         fprintf(out,
-                "DEVICE void f%zu(struct device_thread *t, unsigned char *P, uint32_t tid_x, uint32_t tid_y, "
-                "uint32_t tid_z)",
+                "DEVICE void f%zu(struct device_thread *t, unsigned char *P, const uint32_t tid_x, "
+                "const uint32_t tid_y, const uint32_t tid_z, ENTRY_FORMALS)",
                 index);
         return;
     }
@@ -124,10 +128,10 @@ static void emit_body(struct emitter *e, size_t index)
     const struct ptx_routine *routine = e->routine->routine;
 
     emit_head(e->unit, index, e->out);
-    fputs("\n{\nconst uint64_t SPACE = t->space, SPACE_SIZE = t->space_size, SHARED_SIZE = t->shared_size;\n"
-          "unsigned char *const SHARED_BASE = t->shared, *const G = t->variables;\n"
-          "(void)SPACE; (void)SPACE_SIZE; (void)SHARED_SIZE; (void)SHARED_BASE; (void)G;\n",
-          e->out);
+    if (routine->is_entry)
+        fputs("\n{\n", e->out);
+    else
+        fputs("\n{\nENTRY_LOCALS\n", e->out);
     emit_registers(e);
     emit_variables(e);
     for (e->index = 0; e->index < routine->n; e->index++) {
@@ -140,6 +144,29 @@ static void emit_body(struct emitter *e, size_t index)
     fputs("}\n\n", e->out);
 }
 
+/* Does the entry take the address of a parameter? */
+static bool takes_parameter(const struct ptx_routine *routine)
+{
+    for (size_t i = 0; i < routine->n; i++) {
+        const struct ptx_statement *s = &routine->statements[i];
+
+        for (unsigned k = 0; s->kind == PTX_STATEMENT_OPERATION && k < s->n_operands; k++)
+            if (s->operands[k].kind == PTX_OP_VARIABLE && s->operands[k].variable->is_formal)
+                return true;
+    }
+    return false;
+}
+
+/* A copy of the parameters that nothing else points to: the compiler may keep them in registers. */
+static void emit_parameters(const struct ptx_routine *routine, FILE *out)
+{
+    if (routine->parameter_bytes && routine->parameter_bytes <= MOST_COPIED && !takes_parameter(routine))
+        fprintf(out,
+                "unsigned char copy[%u] __attribute__((aligned(16)));\n__builtin_memcpy(copy, P, %u);\nP = "
+                "copy;\n",
+                routine->parameter_bytes, routine->parameter_bytes);
+}
+
 /* The two ways to run an entry: one thread, and all threads of a block where none of them waits. */
 static void emit_entry(const struct unit *unit, size_t index, FILE *out)
 {
@@ -147,24 +174,23 @@ static void emit_entry(const struct unit *unit, size_t index, FILE *out)
     bool switches = routine->all_facts & (UNIT_BARRIER | UNIT_WARP | UNIT_SPIN);
     bool needs_place = routine->all_facts & (UNIT_CALLS | UNIT_LANE);
 
+    fprintf(out, "static void %c%zu(struct device_thread *t, unsigned char *P)\n{\nENTRY_LOCALS\n",
+            switches ? 't' : 'b', index);
+    emit_parameters(routine->routine, out);
     if (switches) {
-        fprintf(out,
-                "static void t%zu(struct device_thread *t, unsigned char *P) { f%zu(t, P, t->tid[0], "
-                "t->tid[1], t->tid[2]); }\n",
-                index, index);
+        fprintf(out, "f%zu(t, P, t->tid[0], t->tid[1], t->tid[2], ENTRY_ACTUALS);\n}\n", index);
         return;
     }
-    fprintf(out,
-            "static void b%zu(struct device_thread *t, unsigned char *P)\n{\n"
-            "const uint32_t nx = t->ntid[0], ny = t->ntid[1], nz = t->ntid[2];\n"
-            "for (uint32_t z = 0; z < nz; z++)\nfor (uint32_t y = 0; y < ny; y++) {\nt->tid[2] = z; "
-            "t->tid[1] = y;\n"
-            "for (uint32_t x = 0; x < nx; x++) {\nt->tid[0] = x;\n%sf%zu(t, P, x, y, z);\n}\n}\n}\n",
-            index,
-            needs_place
-                ? "t->index = (z * ny + y) * nx + x; t->lane = t->index & 31; t->warp = t->index >> 5;\n"
-                : "",
-            index);
+    fprintf(
+        out,
+        "for (uint32_t z = 0; z < ntid_z; z++)\nfor (uint32_t y = 0; y < ntid_y; y++) {\nt->tid[2] = z; "
+        "t->tid[1] = y;\n"
+        "for (uint32_t x = 0; x < ntid_x; x++) {\nt->tid[0] = x;\n%sf%zu(t, P, x, y, z, "
+        "ENTRY_ACTUALS);\n}\n}\n}\n",
+        needs_place
+            ? "t->index = (z * ntid_y + y) * ntid_x + x; t->lane = t->index & 31; t->warp = t->index >> 5;\n"
+            : "",
+        index);
 }
 
 static void emit_tables(const struct unit *unit, FILE *out)
@@ -202,8 +228,14 @@ int emit_unit(const struct unit *unit, FILE *out)
         struct emitter e = {
             .out = out, .unit = unit, .routine = &unit->routines[i], .module = unit->routines[i].module};
 
+        struct emit_check *checks;
+
+        if (emit_plan_checks(e.routine, &checks) < 0)
+            return -ENOMEM;
+        e.checks = checks;
         emit_study_registers(e.routine);
         emit_body(&e, i);
+        free(checks);
         if (e.routine->routine->is_entry)
             emit_entry(unit, i, out);
     }

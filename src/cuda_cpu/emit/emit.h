@@ -1,6 +1,6 @@
 /*
- * PTX to C. The text of a unit uses the functions of src/cuda_cpu/device, which stand before it, and names of its own making only: no name of the PTX
- * text gets into it.
+ * PTX to C. The text of a unit uses the functions of src/cuda_cpu/device, which stand before it,
+ * and names of its own making only: no name of the PTX text gets into it.
  *
  *   f3    routine 3 of the unit        v12   a variable of a routine: local memory or a parameter of a call
  *   p12   a parameter of a function    r7_2  register 2 of the range that has id 7
@@ -13,7 +13,10 @@
 
 #include <stdio.h>
 
-/* Writes the whole unit behind the device texts. 0 or -ENOMEM; errors of `out` are the caller's to see. */
+/*
+ * Writes the whole unit behind the device texts. 0 or -ENOMEM; errors of `out` are the caller's to
+ * see.
+ */
 int emit_unit(const struct unit *unit, FILE *out);
 
 /* What follows is shared by the files of this folder. */
@@ -24,14 +27,23 @@ enum emit_storage { EMIT_U8, EMIT_U16, EMIT_U32, EMIT_U64, EMIT_F32, EMIT_F64, E
 /* Bits in ptx_register::used beyond the reader's: what the definitions of a register are. */
 enum { EMIT_REAL = 4, EMIT_OTHER = 8, EMIT_RAW_REAL = 16 };
 
+/* The check of an access: its own, or that of the first one of a group. */
+struct emit_check {
+    size_t leader, last; /* statements; a leader's own index is its leader */
+    int64_t low, high;   /* offsets of a leader's group */
+    uint32_t n;          /* accesses of the group; 0: no leader */
+};
+
 struct emitter {
     FILE *out;
     const struct unit *unit;
     const struct unit_routine *routine; /* whose body is written */
     const struct ptx_module *module;
     const struct ptx_statement *statement;
-    size_t index;     /* of the statement */
-    unsigned closing; /* parentheses to close at the end of an assignment */
+    size_t index;                    /* of the statement */
+    const struct emit_check *checks; /* by statement */
+    bool is_checked;                 /* the address of this statement needs no check of its own */
+    unsigned closing;                /* parentheses to close at the end of an assignment */
 };
 
 const char *emit_c_type(enum ptx_type type);
@@ -42,7 +54,10 @@ void emit_register(struct emitter *e, const struct ptx_operand *operand);
 
 /* A source as an expression of the type; exact: its bits will be seen. */
 void emit_source(struct emitter *e, const struct ptx_operand *operand, enum ptx_type type, bool exact);
-/* `destination =` and what converts a value of the type to it; emit_end() closes and ends the statement. */
+/*
+ * `destination =` and what converts a value of the type to it; emit_end() closes and ends the
+ * statement.
+ */
 void emit_begin(struct emitter *e, const struct ptx_operand *destination, enum ptx_type type,
                 bool is_arithmetic);
 void emit_end(struct emitter *e);
@@ -66,6 +81,14 @@ void emit_warp(struct emitter *e);
 void emit_mbarrier(struct emitter *e);
 void emit_texture(struct emitter *e);
 void emit_surface(struct emitter *e);
+
+/* Which accesses are checked together; the caller frees the list. 0 or -ENOMEM. */
+int emit_plan_checks(const struct unit_routine *routine, struct emit_check **ret_checks);
+/*
+ * Before a load or store: the check of its group, if it is the first of one. True: its address
+ * needs no other check.
+ */
+bool emit_group_check(struct emitter *e);
 
 /* Before a body is written: what the definitions of each register are. */
 void emit_study_registers(const struct unit_routine *routine);

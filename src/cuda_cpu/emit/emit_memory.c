@@ -75,15 +75,18 @@ void emit_memory(struct emitter *e)
 {
     switch (e->statement->match.row->family) {
     case PTX_LOAD:
+        e->is_checked = emit_group_check(e);
         emit_load(e);
         break;
     case PTX_STORE:
+        e->is_checked = emit_group_check(e);
         emit_store(e);
         break;
     default:
         emit_copy(e);
         break;
     }
+    e->is_checked = false;
 }
 
 /* The operation among the modifiers. */

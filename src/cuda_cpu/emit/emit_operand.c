@@ -90,8 +90,10 @@ static void emit_special(struct emitter *e, const struct ptx_operand *operand)
 
     if (operand->special->has_components && axis == 3) {
         fputs("0u", e->out);
-    } else if (strcmp(name, "%tid") == 0 && e->routine->routine->is_entry) {
-        fprintf(e->out, "tid_%c", "xyz"[axis]);
+    } else if (e->routine->routine->is_entry &&
+               (strcmp(name, "%tid") == 0 || strcmp(name, "%ntid") == 0 || strcmp(name, "%ctaid") == 0 ||
+                strcmp(name, "%nctaid") == 0)) {
+        fprintf(e->out, "%s_%c", name + 1, "xyz"[axis]);
     } else if (strcmp(name, "%tid") == 0 || strcmp(name, "%ntid") == 0 || strcmp(name, "%ctaid") == 0 ||
                strcmp(name, "%nctaid") == 0) {
         fprintf(e->out, "t->%s[%u]", name + 1, axis);
@@ -256,7 +258,9 @@ void emit_end(struct emitter *e)
     fputs(";\n", e->out);
 }
 
-/* Does the access lie within the variable, at its alignment? Then it needs no check when it runs. */
+/*
+ * Does the access lie within the variable, at its alignment? Then it needs no check when it runs.
+ */
 static bool is_within(const struct ptx_variable *variable, uint64_t offset, unsigned bytes)
 {
     return variable->user != UNIT_DYNAMIC && offset <= variable->size && variable->size - offset >= bytes &&
@@ -279,7 +283,10 @@ void emit_pointer(struct emitter *e, const struct ptx_operand *address, enum ptx
         fputs(is_shared ? "SHARED(" : "GENERIC(", e->out);
         emit_variable(e, base->variable, address->bits);
     } else {
-        fputs(space == PTX_SHARED ? "SHARED(" : "GENERIC(", e->out);
+        if (e->is_checked)
+            fputs(space == PTX_SHARED ? "(SHARED_BASE + " : "(unsigned char *)(", e->out);
+        else
+            fputs(space == PTX_SHARED ? "SHARED(" : "GENERIC(", e->out);
         if (base->kind == PTX_OP_REGISTER && ptx_type_size(base->type) == 4) {
             fputs("(uint32_t)(", e->out);
             emit_source(e, base, PTX_U32, false);
@@ -290,5 +297,8 @@ void emit_pointer(struct emitter *e, const struct ptx_operand *address, enum ptx
                 fprintf(e->out, " + UINT64_C(%" PRIu64 ")", address->bits);
         }
     }
-    fprintf(e->out, ", %u, %u)", bytes, emit_line(e));
+    if (e->is_checked)
+        fputs(")", e->out);
+    else
+        fprintf(e->out, ", %u, %u)", bytes, emit_line(e));
 }

@@ -6,7 +6,10 @@
 #include <string.h>
 #include <time.h>
 
-/* Outside of the space, or misaligned. Memory of the host that the program has registered is allowed. */
+/*
+ * Outside of the space, or misaligned. Memory of the host that the program has registered is
+ * allowed.
+ */
 static void bad_access(struct device_thread *t, uint64_t address, uint64_t size, uint32_t line)
 {
     const struct launch_calls *calls = &exec_worker(t)->launch->calls;

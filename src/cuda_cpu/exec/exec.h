@@ -1,5 +1,6 @@
 /*
- * The inside of a worker, shared by the files of this folder. Everything here belongs to the thread that runs the launch.
+ * The inside of a worker, shared by the files of this folder. Everything here belongs to the thread
+ * that runs the launch.
  *
  * Device threads that may wait run as fibres. A fibre is in one of these states:
  *
@@ -8,8 +9,9 @@
  *              v    |
  *      BARRIER, COLLECTIVE, ACTIVE, YIELDED
  *
- * It leaves BARRIER and COLLECTIVE when the last thread that it waits for arrives, ACTIVE when no other lane of its warp can run, and YIELDED when
- * its turn comes. A thread that never waits hands its stack to the next one.
+ * It leaves BARRIER and COLLECTIVE when the last thread that it waits for arrives, ACTIVE when no
+ * other lane of its warp can run, and YIELDED when its turn comes. A thread that never waits hands
+ * its stack to the next one.
  */
 #ifndef CUDA_CPU_EXEC_H
 #define CUDA_CPU_EXEC_H
@@ -32,15 +34,15 @@ enum fibre_state {
 };
 
 struct fibre {
-    struct device_thread t; /* first: generated code has a pointer to it */
-    void *stack_pointer;    /* while it does not run */
-    int32_t stack;          /* index in the worker's; -1: none */
-    enum fibre_state state;
-    struct fibre *next; /* in the ready queue, or at its barrier */
-    struct device_collective *collective;
-    uint32_t result; /* of a barrier */
+    void *stack_pointer; /* while it does not run */
+    struct fibre *next;  /* in the ready queue, or at its barrier */
     struct exec_block *block;
-};
+    int32_t stack; /* index in the worker's; -1: none */
+    enum fibre_state state;
+    uint32_t result; /* of a barrier */
+    struct device_thread t;
+    struct device_collective *collective;
+} __attribute__((aligned(64)));
 
 enum { EXEC_BARRIERS = 16, EXEC_MOST_WARPS = LAUNCH_MOST_THREADS / LAUNCH_WARP };
 

@@ -1,6 +1,7 @@
 /*
- * A kernel's faults. While a worker runs generated code, a SIGSEGV, SIGBUS, SIGILL or SIGFPE of its thread ends the launch; every other
- * one goes to the handler that the program had installed. The handler leaves the kernel's stack for good by switching to the launching thread's.
+ * A kernel's faults. While a worker runs generated code, a SIGSEGV, SIGBUS, SIGILL or SIGFPE of its
+ * thread ends the launch; every other one goes to the handler that the program had installed. The
+ * handler leaves the kernel's stack for good by switching to the launching thread's.
  */
 #include "cuda_cpu/exec/exec.h"
 #include "cuda_cpu/exec/fibre.h"
@@ -14,7 +15,10 @@
 enum { SIGNAL_STACK = 64 * 1024, N_SIGNALS = 4 };
 static const int signals[N_SIGNALS] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 
-/* The one mutable state of this library: what the program had installed before, and which worker this thread runs. */
+/*
+ * The one mutable state of this library: what the program had installed before, and which worker
+ * this thread runs.
+ */
 static struct {
     pthread_mutex_t lock;
     struct sigaction before[N_SIGNALS];

@@ -1,6 +1,6 @@
 /*
- * Stacks that one host thread runs on in turn. A fibre is a saved stack pointer; switching saves what a function call would have to
- * keep, nothing else: no signal mask, no floating-point state.
+ * Stacks that one host thread runs on in turn. A fibre is a saved stack pointer; switching saves
+ * what a function call would have to keep, nothing else: no signal mask, no floating-point state.
  */
 #ifndef CUDA_CPU_FIBRE_H
 #define CUDA_CPU_FIBRE_H
@@ -8,7 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Saves this stack in *save and continues on the other, which came from fibre_prepare() or an earlier switch. */
+/*
+ * Saves this stack in *save and continues on the other, which came from fibre_prepare() or an
+ * earlier switch.
+ */
 void fibre_switch(void **save, void *other);
 
 /* A stack [low, high) that calls run(argument) when it is switched to; run must not return. */

@@ -7,7 +7,9 @@
 
 enum { LONGEST = 4096, LONGEST_SPECIFIER = 32 };
 
-/* Checks that device memory [address, address + size) is allocated: the kernel chose the address. */
+/*
+ * Checks that device memory [address, address + size) is allocated: the kernel chose the address.
+ */
 static bool is_readable(struct device_thread *t, uint64_t address, uint64_t size)
 {
     struct worker *worker = exec_worker(t);
@@ -64,7 +66,10 @@ __attribute__((format(printf, 2, 3))) static void append_format(struct text *tex
         append(text, piece, (size_t)n < sizeof piece ? (size_t)n : sizeof piece - 1);
 }
 
-/* One conversion, from `%` on; its length in the format. The argument comes from *at, which moves on. */
+/*
+ * One conversion, from `%` on; its length in the format. The argument comes from *at, which moves
+ * on.
+ */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 static size_t convert(struct device_thread *t, struct text *text, const char *format, size_t left,

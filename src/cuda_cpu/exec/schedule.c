@@ -33,7 +33,10 @@ static struct fibre *take_new(struct worker *worker)
     return worker->next_new < worker->n_threads ? &worker->fibres[worker->next_new++] : NULL;
 }
 
-/* The next thread to run: a waiting one whose wait is over comes before a new one, unless the caller only made room for others. */
+/*
+ * The next thread to run: a waiting one whose wait is over comes before a new one, unless the
+ * caller only made room for others.
+ */
 static struct fibre *choose(struct worker *worker, bool prefer_new)
 {
     struct fibre *fibre = prefer_new ? take_new(worker) : take_ready(worker);
@@ -134,7 +137,10 @@ EXEC_PLAIN void exec_exit(struct device_thread *t)
     exec_enter_library(t);
     exec_finish_thread(worker, fibre);
     next = choose(worker, false);
-    /* The stack is in use until the switch; a new thread prepares another one. The next block finds it free again. */
+    /*
+     * The stack is in use until the switch; a new thread prepares another one. The next block finds
+     * it free again.
+     */
     leave_to(worker, next, &unused);
     __builtin_unreachable();
 }

@@ -29,7 +29,10 @@ static int add_chunk(struct worker *worker)
         size_t index = worker->n_stacks++;
 
         (void)mprotect((void *)(uintptr_t)low, PAGE, PROT_NONE);
-        /* Tops at different places of a page: equal ones would all fall into the same few cache lines. */
+        /*
+         * Tops at different places of a page: equal ones would all fall into the same few cache
+         * lines.
+         */
         stacks[index] = (struct exec_stack){low + PAGE, low + each - (uint64_t)(index * 5 % 48) * LINE,
                                             worker->free_stack};
         worker->free_stack = (int32_t)index;

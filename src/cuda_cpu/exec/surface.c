@@ -4,7 +4,10 @@
 
 #include <string.h>
 
-/* The bytes of the place, or NULL: outside, and to be passed over. The first coordinate counts bytes. */
+/*
+ * The bytes of the place, or NULL: outside, and to be passed over. The first coordinate counts
+ * bytes.
+ */
 static unsigned char *locate(struct device_thread *t, const struct device_surface_call *call,
                              const struct texture_image *image)
 {

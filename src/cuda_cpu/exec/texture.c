@@ -64,7 +64,10 @@ static void fetch(const struct place *place, const int64_t index[3], struct texe
                place->texture->is_srgb, ret_texel);
 }
 
-/* The coordinate in texels. Large values and values that are no numbers stay within what an integer holds. */
+/*
+ * The coordinate in texels. Large values and values that are no numbers stay within what an integer
+ * holds.
+ */
 static float scaled(const struct place *place, unsigned axis)
 {
     float x = place->at[axis];
@@ -238,7 +241,10 @@ static float gradient_level(const struct device_texture_call *call, const struct
     return longest > 0 ? 0.5F * log2f(longest) : 0;
 }
 
-/* One component of the four texels that linear filtering would use, around the square from its lower left. */
+/*
+ * One component of the four texels that linear filtering would use, around the square from its
+ * lower left.
+ */
 static void gather(const struct place *place, unsigned component, struct texel *ret_texel)
 {
     static const uint8_t order[4][2] = {{0, 1}, {1, 1}, {1, 0}, {0, 0}};

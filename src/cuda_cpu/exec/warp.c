@@ -1,4 +1,7 @@
-/* Operations among the lanes of a warp: the last lane of the mask to arrive computes the answers of all. */
+/*
+ * Operations among the lanes of a warp: the last lane of the mask to arrive computes the answers of
+ * all.
+ */
 #include "cuda_cpu/exec/exec.h"
 
 static uint32_t reduce(uint32_t variant, uint32_t a, uint32_t b)
@@ -139,8 +142,8 @@ void exec_settle_warp(struct worker *worker, struct exec_block *block, uint32_t 
 }
 
 /*
- * activemask: the lanes that stand at the same instruction when no lane of the warp can go on. A lane that lets others run in a loop counts as
- * one that cannot.
+ * activemask: the lanes that stand at the same instruction when no lane of the warp can go on. A
+ * lane that lets others run in a loop counts as one that cannot.
  */
 void exec_settle_active(struct worker *worker, struct exec_block *block, uint32_t w)
 {

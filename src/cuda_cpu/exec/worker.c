@@ -235,9 +235,10 @@ static int make_room(struct worker *worker, uint64_t threads, uint64_t blocks)
     if (threads > worker->fibres_room) {
         free(worker->fibres);
         worker->fibres_room = 0;
-        worker->fibres = calloc(threads, sizeof *worker->fibres);
+        worker->fibres = aligned_alloc(64, threads * sizeof *worker->fibres);
         if (!worker->fibres)
             return -ENOMEM;
+        memset(worker->fibres, 0, threads * sizeof *worker->fibres);
         worker->fibres_room = threads;
     }
     if (blocks > worker->blocks_room) {

@@ -1,7 +1,7 @@
 /*
- * What compiled .cu files register when they are loaded: containers of code, and which host functions and
- * variables stand for which kernels and device variables. A container is given to the driver as a library
- * when one of its symbols is first used.
+ * What compiled .cu files register when they are loaded: containers of code, and which host
+ * functions and variables stand for which kernels and device variables. A container is given to the
+ * driver as a library when one of its symbols is first used.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -27,7 +27,10 @@ struct registry_symbol {
     bool is_function;
 };
 
-/* Under the lock. Registration happens before main and at dlopen, so look-ups by search are made fast by sorting. */
+/*
+ * Under the lock. Registration happens before main and at dlopen, so look-ups by search are made
+ * fast by sorting.
+ */
 static struct {
     pthread_mutex_t lock;
     struct registry_symbol *symbols; /* sorted by host when `sorted` */
@@ -75,7 +78,9 @@ static void add(struct registry_symbol symbol, const char *name)
     pthread_mutex_unlock(&registry.lock);
 }
 
-/* Under the lock. The log of a refused image goes to standard error: the program cannot ask for it. */
+/*
+ * Under the lock. The log of a refused image goes to standard error: the program cannot ask for it.
+ */
 static CUresult load(struct registry_fatbin *fatbin)
 {
     char log[2048] = "";

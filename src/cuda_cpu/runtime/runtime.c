@@ -67,13 +67,21 @@ cudaError_t runtime_begin(void)
 
 /* --- errors --- */
 
+/*
+ * An error that broke the context stays. The others among these numbers (peers, registration) did
+ * not.
+ */
+static bool is_sticky(cudaError_t error)
+{
+    return error == cudaErrorIllegalAddress || error == cudaErrorLaunchTimeout || error == cudaErrorAssert ||
+           (error >= cudaErrorHardwareStackError && error <= cudaErrorLaunchFailure);
+}
+
 RUNTIME_EXPORT cudaError_t cudaGetLastError(void)
 {
     cudaError_t error = thread.last;
 
-    /* An error that broke the context stays. */
-    if (error < cudaErrorIllegalAddress || error > cudaErrorLaunchFailure ||
-        error == cudaErrorLaunchOutOfResources)
+    if (!is_sticky(error))
         thread.last = cudaSuccess;
     return error;
 }
@@ -183,11 +191,7 @@ RUNTIME_EXPORT cudaError_t cudaDeviceReset(void)
 
     if (error != cudaSuccess)
         return runtime_end(error);
-    pthread_mutex_lock(&runtime.lock);
-    runtime.contexts[thread.device] = NULL;
-    pthread_mutex_unlock(&runtime.lock);
-    (void)cuCtxSetCurrent(NULL);
-    thread.last = cudaSuccess;
+    thread.last = cudaSuccess; /* the context keeps its handle and its retain: it is as new after this */
     return runtime_end_driver(cuDevicePrimaryCtxReset_v2(thread.device));
 }
 

@@ -1,10 +1,10 @@
 /*
- * libcudart.so.13 on top of the driver API: the calls of a compiled .cu file and of ordinary programs. Each
- * thread has a current device; the device's primary context is made current when the thread first needs it.
- * The last error is the thread's, as documented.
+ * libcudart.so.13 on top of the driver API: the calls of a compiled .cu file and of ordinary
+ * programs. Each thread has a current device; the device's primary context is made current when the
+ * thread first needs it. The last error is the thread's, as documented.
  *
- * This library calls libcuda.so.1 through the dynamic loader, like any program: what stands in front of it
- * (libbaton-cuda.so) sees these calls.
+ * This library calls libcuda.so.1 through the dynamic loader, like any program: what stands in
+ * front of it (libbaton-cuda.so) sees these calls.
  */
 #ifndef CUDA_CPU_RUNTIME_RUNTIME_H
 #define CUDA_CPU_RUNTIME_RUNTIME_H

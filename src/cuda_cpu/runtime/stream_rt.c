@@ -108,7 +108,10 @@ STREAM_CALL(cudaStreamGetCaptureInfo, cuStreamGetCaptureInfo_v3,
             (stream, ret_status, ret_id, ret_graph, ret_after, ret_edges, ret_n),
             (own(stream), ret_status, ret_id, ret_graph, ret_after, ret_edges, ret_n))
 
-/* The status is the same number in both interfaces, so the program's callback can be called as the driver's. */
+/*
+ * The status is the same number in both interfaces, so the program's callback can be called as the
+ * driver's.
+ */
 STREAM_CALL(cudaStreamAddCallback, cuStreamAddCallback,
             (cudaStream_t stream, cudaStreamCallback_t run, void *user, unsigned int flags),
             (stream, (CUstreamCallback)(void (*)(void))run, user, flags),

@@ -1,4 +1,7 @@
-/* Names that libcudart.so.13 exports and this library does not implement: see unsupported.c of the driver. */
+/*
+ * Names that libcudart.so.13 exports and this library does not implement: see unsupported.c of the
+ * driver.
+ */
 #include <stdatomic.h>
 #include <stdio.h>
 
