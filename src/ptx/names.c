@@ -66,7 +66,8 @@ static int constant_term(struct ptx_reader *reader, uint64_t *ret_value, unsigne
     while (ptx_at(reader, "-") || ptx_at(reader, "+"))
         is_negative ^= ptx_token_is(&reader->module->source, reader->at++, "-");
     if (reader->at->kind == PTX_TOKEN_INT) {
-        value = reader->at++->value;
+        value = reader->at->value;
+        reader->at++;
     } else if (depth < 16 && ptx_accept(reader, "(")) {
         int r = constant_term(reader, &value, depth + 1);
 

@@ -128,7 +128,7 @@ static void print_warp(const struct program_node *n, FILE *out)
     switch (n->kind) {
     case PROGRAM_SHUFFLE:
         fprintf(out, "shfl.sync.%s.b32 %%v%u|%%p0, %%v%u, %u, %u, -1;\n@%%p0 add.u32 %%v%u, %%v%u, 1;\n",
-                shuffles[n->operation & 3], n->d, n->a, n->constant & 31, (n->operation & 3) == 1 ? 0 : 31,
+                shuffles[n->operation & 3], n->d, n->a, n->constant & 31, (n->operation & 3) == 1 ? 0U : 31U,
                 n->d, n->d);
         break;
     case PROGRAM_VOTE:

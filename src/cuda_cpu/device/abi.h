@@ -68,12 +68,13 @@ struct device_surface_call {
 };
 
 struct device_calls {
+    /* fault, exit and assertion do not return. */
     /*
      * An access outside of the space, or a misaligned one; returns when it is allowed all the same.
      */
     void (*bad_access)(struct device_thread *t, uint64_t address, uint64_t size, uint32_t line);
-    void (*fault)(struct device_thread *t, uint32_t fault, uint32_t line) __attribute__((noreturn));
-    void (*exit)(struct device_thread *t) __attribute__((noreturn)); /* from within a function */
+    void (*fault)(struct device_thread *t, uint32_t fault, uint32_t line);
+    void (*exit)(struct device_thread *t); /* from within a function */
     uint32_t (*barrier)(struct device_thread *t, uint32_t kind, uint32_t id, uint32_t count,
                         uint32_t predicate);
     void (*collective)(struct device_thread *t, struct device_collective *c);
@@ -81,7 +82,7 @@ struct device_calls {
     void (*sleep)(struct device_thread *t, uint32_t nanoseconds);
     uint32_t (*print)(struct device_thread *t, uint64_t format, uint64_t arguments);
     void (*assertion)(struct device_thread *t, uint64_t message, uint64_t file, uint32_t line,
-                      uint64_t function) __attribute__((noreturn));
+                      uint64_t function);
     uint64_t (*allocate)(struct device_thread *t, uint64_t size);
     void (*release)(struct device_thread *t, uint64_t address);
     void (*texture)(struct device_thread *t, struct device_texture_call *call);

@@ -22,7 +22,8 @@ static void emit_indexed(struct emitter *e)
     fputs(") {\n", e->out);
     for (unsigned i = 0; i < s->n_targets; i++)
         fprintf(e->out, "case %u: goto L%zu;\n", i, s->targets[i].label);
-    fprintf(e->out, "default: t->calls->fault(t, DEVICE_BAD_CALL, %u); }\n", emit_line(e));
+    fprintf(e->out, "default: t->calls->fault(t, DEVICE_BAD_CALL, %u); __builtin_unreachable(); }\n",
+            emit_line(e));
 }
 
 static void emit_stack(struct emitter *e)
@@ -62,10 +63,11 @@ void emit_flow(struct emitter *e)
         fputs("return;\n", e->out);
         break;
     case PTX_EXIT:
-        fputs(e->routine->routine->is_entry ? "return;\n" : "t->calls->exit(t);\n", e->out);
+        fputs(e->routine->routine->is_entry ? "return;\n" : "t->calls->exit(t); __builtin_unreachable();\n",
+              e->out);
         break;
     case PTX_TRAP:
-        fprintf(e->out, "t->calls->fault(t, DEVICE_TRAP, %u);\n", emit_line(e));
+        fprintf(e->out, "t->calls->fault(t, DEVICE_TRAP, %u); __builtin_unreachable();\n", emit_line(e));
         break;
     case PTX_SLEEP:
         fputs("t->calls->sleep(t, ", e->out);
@@ -118,7 +120,7 @@ static bool emit_provided(struct emitter *e, uint32_t which)
         emit_argument(e, 2, "uint32_t");
         fputs(", ", e->out);
         emit_argument(e, 3, "uint64_t");
-        fputs(");\n", e->out);
+        fputs("); __builtin_unreachable();\n", e->out);
     } else if (which == UNIT_MALLOC) {
         fprintf(e->out, "WRITE(uint64_t, v%u, t->calls->allocate(t, ", s->results[0].variable->id);
         emit_argument(e, 0, "uint64_t");
@@ -140,7 +142,8 @@ void emit_call(struct emitter *e)
 
     if (!s->prototype && callee >= e->unit->n_routines) {
         if (!emit_provided(e, callee))
-            fprintf(e->out, "t->calls->fault(t, DEVICE_BAD_CALL, %u);\n", emit_line(e));
+            fprintf(e->out, "t->calls->fault(t, DEVICE_BAD_CALL, %u); __builtin_unreachable();\n",
+                    emit_line(e));
         return;
     }
     if (s->prototype) {

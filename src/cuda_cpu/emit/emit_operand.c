@@ -103,7 +103,7 @@ static void emit_special(struct emitter *e, const struct ptx_operand *operand)
     } else if (strcmp(name, "%cluster_nctaid") == 0) {
         fputs("1u", e->out);
     } else if (strcmp(name, "%envreg") == 0 && (operand->bits == 1 || operand->bits == 2)) {
-        fprintf(e->out, "(uint32_t)(t->workspace >> %u)", operand->bits == 1 ? 32 : 0);
+        fprintf(e->out, "(uint32_t)(t->workspace >> %u)", operand->bits == 1 ? 32U : 0U);
     } else {
         for (unsigned i = 0; i < sizeof specials / sizeof specials[0]; i++)
             if (strcmp(name, specials[i].name) == 0) {
