@@ -281,7 +281,7 @@ static baton_nsec crew_held_up(const struct fixture *fixture, const struct puppe
            fixture_held_up(getpid());
 }
 
-/* Nothing; asked; held; kept idle; asked and asleep behind a holder; held and asked to yield; yielded and waiting. */
+/* Nothing; asked; held; kept idle; asleep behind a holder; held and asked to yield; yielded and waiting. */
 static const char *const steps[] = {"", "a", "b", "be", "aw", "b", "b"};
 enum { STEP_BEHIND_A_HOLDER = 4, STEP_ASKED_TO_YIELD = 5, STEP_YIELDED = 6, STEPS = 7 };
 
@@ -317,8 +317,8 @@ static baton_nsec kill_at_step(const struct fixture *fixture, int step)
 }
 
 /*
- * Each step again until it has been prompt three times. A machine that is away for a moment spoils some of the tries; a daemon that learns of
- * deaths by looking around, or by a limit of time, spoils nearly all of them.
+ * Each step again until it has been prompt three times. A machine that is away for a moment spoils some
+ * of the tries; a daemon that learns of deaths by looking around, or by a limit of time, nearly all.
  */
 START_TEST(a_client_killed_at_any_step_gives_its_engine_back_within_ten_milliseconds)
 {

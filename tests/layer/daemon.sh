@@ -123,7 +123,7 @@ for _ in $(seq 20); do
     status=$?
     [ $status -ne 0 ] || break
 done
-verdict $status "a daemon that answers after 0.5 s is waited for ($(cat "$scratch/late"))"
+verdict "$status" "a daemon that answers after 0.5 s is waited for ($(cat "$scratch/late"))"
 
 # Without priorities of their own, `adaptive` puts the program with short jobs first (GPES).
 under adaptive "$scratch/long.json" "$load" 40x 2000 0 >"$scratch/long" &
