@@ -63,11 +63,12 @@ struct peer {
     bool foreign;      /* its name is a task that another user runs */
     bool reserves;     /* a process that will become the task's; until it ends */
     bool awaits_verdict;
-    unsigned boosted;       /* the level that its threads were raised to; 0: they were not */
-    bool admitted;          /* a task of the plan, in force */
-    bool strayed;           /* under the terms in force it got the execution engine of a GPU beside gpu_set */
-    unsigned priority;      /* in force */
-    uint32_t serial, taken; /* of the newest terms; of those in force */
+    unsigned boosted; /* the level that its threads were raised to; 0: they were not */
+    bool admitted;    /* a task of the plan, in force */
+    bool
+        strayed; /* under the terms in force it got the execution engine of a GPU beside gpu_set, or has its data on one */
+    unsigned priority;            /* in force */
+    uint32_t serial, taken;       /* of the newest terms; of those in force */
     struct frame_plan terms;      /* the newest, in force once they were taken */
     struct task_entry *task;      /* that it is, or reserves; NULL: none */
     uint64_t gpu_set;             /* in force: GPUs that the plan assigns to it; 0: none */

@@ -89,6 +89,9 @@ void placement_request(struct server *server, struct peer *peer, const struct fr
 
     event.cost = frame->work < (uint64_t)NSEC_PER_SEC * 3600 ? (baton_nsec)frame->work : 0;
     peer->placed = 0;
+    /* Its data lies on a GPU that the plan does not give it: each job moves it, and no task set counts those copies. */
+    if (frame->n && peer->gpu_set && home != MOVES_HOST && !(peer->gpu_set >> home & 1))
+        peer->strayed = true;
     if (holds_tokens(server)) {
         peer->placed = gpus; /* all its leases are for one */
     } else if (frame->n == 0 || (unsigned)__builtin_popcountll(gpus) >= frame->n) {

@@ -62,6 +62,22 @@ START_TEST(no_bound_is_claimed_for_kernels_outside_the_gpus_of_the_plan)
 }
 END_TEST
 
+/* The program opened GPU 0, and its plan gives it GPU 1: its kernels run there, but each job moves data that no task set counts. */
+START_TEST(no_bound_is_claimed_for_data_outside_the_gpus_of_the_plan)
+{
+    for (unsigned home = 0; home < GPUS; home++) {
+        struct frame place = {.type = FRAME_PLACE, .place = {.number = 1, .n = 1, .leases = 7, .home = home}};
+        unsigned peer;
+        struct server *server = start((struct placement){PLACEMENT_FIXED, 2}, 1, &peer);
+
+        ck_assert_int_eq(claims_rule(server), RULE_MET);
+        say(server, peer, &place);
+        ck_assert_int_eq(claims_rule(server), home == 1 ? RULE_MET : RULE_PLACEMENT);
+        server_free(server);
+    }
+}
+END_TEST
+
 /* A GPU that is not there, a number that is not that of the list, and `any`, which is more than the run time does. */
 START_TEST(no_bound_is_claimed_for_placements_that_cannot_be_kept)
 {
@@ -84,5 +100,6 @@ START_TEST(no_bound_is_claimed_for_placements_that_cannot_be_kept)
 }
 END_TEST
 
-HARNESS_MAIN("placed", 10, no_bound_is_claimed_for_kernels_outside_the_gpus_of_the_plan,
+HARNESS_MAIN("placed", 10, no_bound_is_claimed_for_data_outside_the_gpus_of_the_plan,
+             no_bound_is_claimed_for_kernels_outside_the_gpus_of_the_plan,
              no_bound_is_claimed_for_placements_that_cannot_be_kept)
