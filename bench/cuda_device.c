@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cuda_cpu/launch.h"
-#include "figure.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,12 +113,11 @@ static double seconds_since(baton_nsec begin)
     return (double)(clock_now() - begin) / 1e9;
 }
 
-static void report(const char *name, const char *what, double ratios[ROUNDS])
+static void report(const char *what, double ratios[ROUNDS])
 {
     qsort(ratios, ROUNDS, sizeof ratios[0], by_value);
     printf("%-52s %6.2f of C at -O2  (%.2f .. %.2f)\n", what, ratios[ROUNDS / 2], ratios[0],
            ratios[ROUNDS - 1]);
-    figure(name, ratios[ROUNDS / 2], ratios[0], ratios[ROUNDS - 1]);
 }
 
 static void measure_kernels(const struct image *image)
@@ -156,9 +154,9 @@ static void measure_kernels(const struct image *image)
         run(image, "product", SIDE / 16, SIDE / 16, 16, 16, &m);
         product[r] = c / seconds_since(begin);
     }
-    report("cuda-add", "vector addition, no barriers", add);
-    report("cuda-steps", "16 multiply-adds per element, no barriers", steps);
-    report("cuda-product", "tiled product with barriers", product);
+    report("vector addition, no barriers", add);
+    report("16 multiply-adds per element, no barriers", steps);
+    report("tiled product with barriers", product);
 }
 
 static void measure_launch(const struct image *image)
@@ -175,7 +173,6 @@ static void measure_launch(const struct image *image)
     qsort(times, ROUNDS, sizeof times[0], by_value);
     printf("%-52s %6.2f us  (%.2f .. %.2f)\n", "an empty launch", times[ROUNDS / 2], times[0],
            times[ROUNDS - 1]);
-    figure("cuda-launch", times[ROUNDS / 2], times[0], times[ROUNDS - 1]);
 }
 
 /* The module: 20 kernels of the kind that programs have, each a copy of one of three. */
@@ -225,8 +222,6 @@ static void measure_loading(void)
     printf("%-52s %6.2f s   (%.2f .. %.2f)\n", "a module of 20 kernels, compiled", cold[1], cold[0], cold[2]);
     printf("%-52s %6.2f ms  (%.2f .. %.2f)\n", "the same from the cache", warm[ROUNDS / 2], warm[0],
            warm[ROUNDS - 1]);
-    figure("cuda-cold", cold[1], cold[0], cold[2]);
-    figure("cuda-warm", warm[ROUNDS / 2], warm[0], warm[ROUNDS - 1]);
     free(text);
 }
 
