@@ -38,7 +38,7 @@ static bool read_rule(const char *text, size_t length, struct inject_rule *ret_r
            (size_t)used == length;
 }
 
-int inject_read(const char *script)
+static int set_rules(const char *script)
 {
     struct inject_rule rules[INJECT_MOST];
     size_t n = 0, length;
@@ -64,9 +64,15 @@ static void read_environment(void)
 {
     const char *script = getenv("BATON_CUDA_CPU_FAIL");
 
-    if (inject_read(script) < 0)
+    if (set_rules(script) < 0)
         fprintf(stderr, "baton-cuda-cpu: BATON_CUDA_CPU_FAIL: expected NAME:COUNT:CODE,..., found '%s'\n",
                 script);
+}
+
+int inject_read(const char *script)
+{
+    pthread_once(&inject.once, read_environment); /* not later, over these rules */
+    return set_rules(script);
 }
 
 int inject_call(const char *name)
