@@ -46,7 +46,10 @@ static baton_nsec release_of(const struct jobs *jobs, baton_nsec at)
     if (!jobs->period || jobs->n == 0 || at < jobs->grid_at + jobs->period)
         return at;
     last_at = jobs->grid_at + (at - jobs->grid_at) / jobs->period * jobs->period;
-    return jobs->previous_end_at > last_at ? last_at : at;
+    if (jobs->previous_end_at <= last_at)
+        return at;
+    /* Nearer to the next release than to that end: the program has waited for it, and woke a little early this time. */
+    return at - jobs->previous_end_at <= last_at + jobs->period - at ? last_at : at;
 }
 
 static void begin(struct jobs *jobs, baton_nsec release_at, baton_nsec grid_at, baton_nsec at)

@@ -356,6 +356,28 @@ START_TEST(a_stall_is_one_miss_and_not_a_debt)
 }
 END_TEST
 
+/* The program's timer fires at 1000 + 20 k, wake-ups take 0.02 to 0.1 ms, and a job that takes 45 ms leaves two releases out. */
+START_TEST(a_program_that_leaves_releases_out_is_not_early)
+{
+    struct jobs jobs;
+
+    jobs_init(&jobs, 20 * MS, 100 * MS);
+    jobs_begin(&jobs, 1000 * MS + MS / 10); /* 0.1 late */
+    jobs_end(&jobs, 1045 * MS);
+    jobs_begin(&jobs,
+               1060 * MS + MS / 50); /* 0.02 late: 59.92 after the previous begin, 15.02 after its end */
+    jobs_end(&jobs, 1105 * MS);
+    ck_assert_int_eq(jobs.response_sum, 44 * MS + MS * 9 / 10 + 44 * MS + MS * 49 / 50);
+    jobs_begin(&jobs, 1120 * MS + MS / 10); /* later than 60 after the previous one: released now as well */
+    jobs_end(&jobs, 1165 * MS);
+    jobs_begin(&jobs, 1165 * MS + MS / 10); /* at once: queued since 1120.1 + 40 */
+    jobs_end(&jobs, 1170 * MS);
+    ck_assert_int_eq(jobs.response_sum, 44 * MS + MS * 9 / 10 + 44 * MS + MS * 49 / 50 + 44 * MS +
+                                            MS * 9 / 10 + 9 * MS + MS * 9 / 10);
+    jobs_done(&jobs);
+}
+END_TEST
+
 START_TEST(a_new_period_may_start_at_a_miss)
 {
     struct jobs jobs;
@@ -646,10 +668,10 @@ HARNESS_MAIN("client", 30, settings_take_what_baton_run_takes,
              an_earlier_phase_of_a_program_does_not_lengthen_its_responses,
              a_program_whose_period_drifts_is_not_late, a_release_that_the_program_says_counts,
              a_declared_warm_up_counts_nowhere, a_stall_is_one_miss_and_not_a_debt,
-             a_new_period_may_start_at_a_miss, percentiles_are_nearest_ranks,
-             a_rank_between_two_jobs_is_the_later_one, only_the_last_jobs_are_kept_for_percentiles,
-             stats_are_one_object_with_every_key, the_standing_with_the_system_becomes_a_priority,
-             threads_of_a_real_time_client_follow_its_rank,
+             a_program_that_leaves_releases_out_is_not_early, a_new_period_may_start_at_a_miss,
+             percentiles_are_nearest_ranks, a_rank_between_two_jobs_is_the_later_one,
+             only_the_last_jobs_are_kept_for_percentiles, stats_are_one_object_with_every_key,
+             the_standing_with_the_system_becomes_a_priority, threads_of_a_real_time_client_follow_its_rank,
              a_real_time_client_stands_in_the_band_until_it_leaves,
              a_thread_that_is_real_time_already_stays_as_it_is,
              a_real_time_client_without_privileges_is_put_back_too, explicit_jobs_silence_inferred_ones,
