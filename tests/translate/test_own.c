@@ -99,6 +99,17 @@ START_TEST(items_that_may_read_what_others_write_are_recognised)
         "__kernel void k(__global int *o, int n) { for (int i = get_global_id(0); i < n; i += 64) o[i] = 1; "
         "for "
         "(int i = get_global_id(0); i < n; i += 32) n -= o[i]; }",
+        /* the item's own element, and one that another item may read */
+        "__kernel void k(__global int *o, __global int *at, int n) { int i = get_global_id(0); int x = o[i]; "
+        "if (n < 0) o[i] = 5; o[at[i]] = x * 3; }",
+        "__kernel void k(__global int *o) { uint i = get_global_id(0); int x = o[i]; o[i] = x; o[(i + 4096) "
+        "& 65535] = x + 1; }",
+        "__kernel void k(__global int *o, int n) { int i = get_global_id(0); o[i] += 1; o[i + n] = 2; }",
+        /* indices that several groups have */
+        "__kernel void k(__global int *o) { uint i = get_global_id(0) % 64; if (o[i] == 10) o[i] = 99; }",
+        "__kernel void k(__global int *o) { o[get_global_id(0) / 200] += 1; }",
+        "__kernel void k(__global int *o, int n) { o[n + (get_global_id(0) & 63) * 4]++; }",
+        "__kernel void k(__global int *o) { __global int *w = o + (get_global_id(0) >> 9); w[3] += 1; }",
         /* windows that are too small, or of no item */
         "__kernel void k(__global int *o) { __global int *w = o + get_global_id(0) * 8; for (uint i = 0; i < "
         "8; i++) "

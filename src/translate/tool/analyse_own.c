@@ -5,10 +5,11 @@
  *
  * An access is p[index], or q[index] with q a pointer variable that is p + something and never changes. A read counts as the item's own if
  *   - it is part of a store to the same element (p[i] += x), or the kernel stores somewhere at an index of the same value, and
- *   - the index differs between groups: it is made from get_global_id(), get_group_id() or get_global_linear_id();
+ *   - the index differs between groups: it is made from get_global_id(), get_group_id() or get_global_linear_id(), and not as id % 64;
  * or if the index stays within a window that belongs to the item: q = p + id * N, and 0 <= index < N, for a number N.
  * Equal values are recognised by equal expressions over what cannot change: parameters and variables that get one value, and counters of loops with equal
- * heads. Two groups that store to one element are not looked for here: the merge finds them.
+ * heads. Every store must be to an element that is read so: one to another element (o[at[id]] = x) may change what another group reads, and the merge
+ * does not see that if that group leaves the element as it was. Two groups that change one element are not looked for here: the merge finds them.
  */
 #include "translate/tool/analyse.h"
 
@@ -284,6 +285,26 @@ static bool tells_groups(const struct own *own, struct node *index, int depth)
     return false;
 }
 
+/* An operator that gives several ids one value. */
+static bool merges_ids(const struct node *node)
+{
+    return node->kind == NODE_BINARY && (is_op(node, "%") || is_op(node, "/") || is_op(node, "&") ||
+                                         is_op(node, "|") || is_op(node, ">>"));
+}
+
+/* All that the index has of ids went through such an operator. Sums of several parts (id / n * m + id % n, y * n + x) are taken to differ. */
+static bool merges_groups(const struct own *own, struct node *index, int depth)
+{
+    struct node *node = resolve(own, index);
+    bool left;
+
+    if (!node || node->kind != NODE_BINARY || depth >= DEEPEST || merges_ids(node))
+        return node && merges_ids(node);
+    left = tells_groups(own, node->children, 0);
+    return left != tells_groups(own, node->children->next, 0) &&
+           merges_groups(own, left ? node->children : node->children->next, depth + 1);
+}
+
 /* --- windows --- */
 
 /* A number that the text says; 0: it does not, or it is 0. */
@@ -432,11 +453,20 @@ static bool in_windows(const struct own *own)
     return room > 0;
 }
 
+/* Do items of different groups reach different elements? */
+static bool differs(const struct own *own, const struct access *access)
+{
+    struct node *offset = offset_of(own, access->through);
+    bool moved = offset && tells_groups(own, offset, 0);
+
+    if (tells_groups(own, access->index, 0))
+        return moved || !merges_groups(own, access->index, 0);
+    return moved && !merges_groups(own, offset, 0);
+}
+
 static bool is_own(const struct own *own, const struct access *read)
 {
-    struct node *offset = offset_of(own, read->through);
-
-    if (!tells_groups(own, read->index, 0) && !(offset && tells_groups(own, offset, 0)))
+    if (!differs(own, read))
         return false;
     for (size_t i = 0; i < own->n && !read->writes; i++)
         if (own->list[i].writes && own->list[i].through == read->through &&
@@ -445,14 +475,26 @@ static bool is_own(const struct own *own, const struct access *read)
     return read->writes;
 }
 
+/* A store to an element that the item reads as its own; to others' elements it may not store. */
+static bool stores_to_own(const struct own *own, const struct access *store)
+{
+    for (size_t i = 0; i < own->n; i++)
+        if (own->list[i].reads && own->list[i].through == store->through &&
+            same(own, own->list[i].index, store->index, 0))
+            return true;
+    return false;
+}
+
 bool analyse_own_reads(const struct syntax *syntax, struct symbol *param, struct node *body)
 {
     struct own own = {.syntax = syntax, .param = param, .body = body};
-    bool all = gather(&own);
+    bool all = gather(&own), any = false;
 
-    if (all && in_windows(&own))
+    for (size_t i = 0; i < own.n; i++)
+        any |= own.list[i].reads;
+    if (all && (!any || in_windows(&own)))
         return true;
     for (size_t i = 0; i < own.n && all; i++)
-        all = !own.list[i].reads || is_own(&own, &own.list[i]);
+        all = own.list[i].reads ? is_own(&own, &own.list[i]) : stores_to_own(&own, &own.list[i]);
     return all;
 }
