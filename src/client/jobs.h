@@ -6,9 +6,10 @@
  * A job's response lasts from its release to its end. Its release is, in this order:
  * - what the program says: baton_job_begin_at();
  * - with period p, the last of the instants `begin of the previous job + k p` not after its own begin, if the previous job was
- *   still running then: the job queued behind it, unless its begin is nearer to the next of these instants than to that job's end. Then the
- *   program has left the release out and waited for the next one, whose wake-up was a little less late than the previous one. "Upon a deadline miss, the application releases a new job while starting a new
- *   period at the moment" (GPU-SPARC, Sec. V), so the instants count from each begin anew;
+ *   still running then: the job queued behind it. But if its begin is nearer to the next of these instants than to the end
+ *   of that job, the program has left the release out and waited for the next one. "Upon a deadline miss, the application
+ *   releases a new job while starting a new period at the moment" (GPU-SPARC, Sec. V), so the instants count from each begin
+ *   anew;
  * - else the instant at which it begins. An idle program that begins late (a relative sleep, a sensor, a new phase) released
  *   its job late; the difference from the period is its jitter.
  * Releases that passed without a job of their own are skipped, not owed: one long stall is one miss (with its tardiness).
