@@ -30,12 +30,13 @@ static size_t pack_lz4(unsigned char *to, const char *from, size_t size)
 struct container container_make(const char *ptx, enum container_kind kind)
 {
     size_t size = strlen(ptx) + 1, room = ZSTD_compressBound(size) + size / 255 + 64, packed = size;
-    unsigned char *bytes = calloc(1, HEADER + ENTRY + room), *payload = bytes + HEADER + ENTRY;
+    unsigned char *bytes = calloc(1, HEADER + ENTRY + room), *payload;
 
     if (!bytes) {
         perror("containers");
         exit(3);
     }
+    payload = bytes + HEADER + ENTRY;
     if (kind == CONTAINER_ZSTD)
         packed = ZSTD_compress(payload, room, ptx, size, 3);
     else if (kind == CONTAINER_LZ4)

@@ -6,7 +6,7 @@
 DRIVER_EXPORT CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode)
 {
     CUresult code = api_enter(__func__, API_CONTEXT);
-    struct stream *stream;
+    struct stream *stream = NULL;
 
     if (code == CUDA_SUCCESS)
         code = stream_find(handle, &stream);
@@ -19,7 +19,7 @@ DRIVER_EXPORT CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph grap
 {
     CUresult code = api_enter(__func__, API_CONTEXT);
     struct node_set set = {.items = (CUgraphNode *)after, .n = n};
-    struct stream *stream;
+    struct stream *stream = NULL;
 
     if (code == CUDA_SUCCESS)
         code = stream_find(handle, &stream);
@@ -34,7 +34,7 @@ DRIVER_EXPORT CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph grap
 DRIVER_EXPORT CUresult cuStreamEndCapture(CUstream handle, CUgraph *ret_graph)
 {
     CUresult code = api_enter(__func__, API_CONTEXT);
-    struct stream *stream;
+    struct stream *stream = NULL;
 
     if (code == CUDA_SUCCESS)
         code = stream_find(handle, &stream);
@@ -81,7 +81,7 @@ static CUresult status_of(CUstream handle, CUstreamCaptureStatus *ret_status, un
 DRIVER_EXPORT CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *ret_status)
 {
     CUresult code = api_enter(__func__, API_CONTEXT);
-    struct stream *stream;
+    struct stream *stream = NULL;
 
     if (code != CUDA_SUCCESS)
         return code;
@@ -100,7 +100,7 @@ DRIVER_EXPORT CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptur
                                                  const CUgraphEdgeData **ret_edges, size_t *ret_n)
 {
     CUresult code = api_enter(__func__, API_CONTEXT);
-    struct stream *stream;
+    struct stream *stream = NULL;
 
     if (code != CUDA_SUCCESS)
         return code;
@@ -138,7 +138,7 @@ DRIVER_EXPORT CUresult cuStreamUpdateCaptureDependencies_v2(CUstream handle, CUg
                                                             unsigned int flags)
 {
     CUresult code = api_enter(__func__, API_CONTEXT);
-    struct stream *stream;
+    struct stream *stream = NULL;
 
     if (code == CUDA_SUCCESS)
         code = stream_find(handle, &stream);

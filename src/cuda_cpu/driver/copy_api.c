@@ -7,7 +7,7 @@
 static CUresult submit(const char *name, const CUDA_MEMCPY3D *copy, CUstream handle, bool wait)
 {
     CUresult code = api_enter(name, API_CONTEXT);
-    struct stream *stream;
+    struct stream *stream = NULL;
 
     if (code == CUDA_SUCCESS)
         code = stream_find_here(handle, &stream);

@@ -251,7 +251,7 @@ DRIVER_EXPORT CUresult cuEventDestroy_v2(CUevent event)
 DRIVER_EXPORT CUresult cuEventRecordWithFlags(CUevent event, CUstream handle, unsigned int flags)
 {
     CUresult code = api_enter(__func__, API_CONTEXT);
-    struct stream *stream;
+    struct stream *stream = NULL;
 
     if (code != CUDA_SUCCESS)
         return code;

@@ -108,7 +108,7 @@ static CUresult launch_captured(CUgraphExec exec, struct stream *stream)
 DRIVER_EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream handle)
 {
     CUresult code = api_enter(__func__, API_CONTEXT);
-    struct stream *stream;
+    struct stream *stream = NULL;
     bool captured = false;
 
     if (code == CUDA_SUCCESS)
@@ -131,7 +131,7 @@ DRIVER_EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream handle)
 DRIVER_EXPORT CUresult cuGraphUpload(CUgraphExec exec, CUstream handle)
 {
     CUresult code = api_enter(__func__, API_CONTEXT);
-    struct stream *stream;
+    struct stream *stream = NULL;
 
     if (code == CUDA_SUCCESS)
         code = find("", exec);

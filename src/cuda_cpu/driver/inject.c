@@ -40,7 +40,7 @@ static bool read_rule(const char *text, size_t length, struct inject_rule *ret_r
 
 static int set_rules(const char *script)
 {
-    struct inject_rule rules[INJECT_MOST];
+    struct inject_rule rules[INJECT_MOST] = {0};
     size_t n = 0, length;
     int result = 0;
 

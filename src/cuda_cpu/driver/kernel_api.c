@@ -86,7 +86,7 @@ static CUresult find(const char *name, CUfunction handle, struct function **ret_
 
 DRIVER_EXPORT CUresult cuFuncGetAttribute(int *ret_value, CUfunction_attribute attribute, CUfunction handle)
 {
-    struct function *function;
+    struct function *function = NULL;
     CUresult code = find(__func__, handle, &function);
 
     if (code != CUDA_SUCCESS)
@@ -96,7 +96,7 @@ DRIVER_EXPORT CUresult cuFuncGetAttribute(int *ret_value, CUfunction_attribute a
 
 DRIVER_EXPORT CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value)
 {
-    struct function *function;
+    struct function *function = NULL;
     CUresult code = find(__func__, handle, &function);
 
     return code == CUDA_SUCCESS ? set_attribute(function, attribute, value) : code;
@@ -104,7 +104,7 @@ DRIVER_EXPORT CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribut
 
 DRIVER_EXPORT CUresult cuFuncSetCacheConfig(CUfunction handle, int config)
 {
-    struct function *function;
+    struct function *function = NULL;
     CUresult code = find(__func__, handle, &function);
 
     if (code == CUDA_SUCCESS && (config < 0 || config > 3))
@@ -116,7 +116,7 @@ DRIVER_EXPORT CUresult cuFuncSetCacheConfig(CUfunction handle, int config)
 
 DRIVER_EXPORT CUresult cuFuncGetModule(CUmodule *ret_module, CUfunction handle)
 {
-    struct function *function;
+    struct function *function = NULL;
     CUresult code = find(__func__, handle, &function);
 
     if (code == CUDA_SUCCESS && !ret_module)
@@ -128,7 +128,7 @@ DRIVER_EXPORT CUresult cuFuncGetModule(CUmodule *ret_module, CUfunction handle)
 
 DRIVER_EXPORT CUresult cuFuncGetName(const char **ret_name, CUfunction handle)
 {
-    struct function *function;
+    struct function *function = NULL;
     CUresult code = find(__func__, handle, &function);
 
     if (code == CUDA_SUCCESS && !ret_name)
@@ -152,7 +152,7 @@ static CUresult parameter_info(const struct function *function, size_t index, si
 DRIVER_EXPORT CUresult cuFuncGetParamInfo(CUfunction handle, size_t index, size_t *ret_offset,
                                           size_t *ret_size)
 {
-    struct function *function;
+    struct function *function = NULL;
     CUresult code = find(__func__, handle, &function);
 
     return code == CUDA_SUCCESS ? parameter_info(function, index, ret_offset, ret_size) : code;
@@ -160,7 +160,7 @@ DRIVER_EXPORT CUresult cuFuncGetParamInfo(CUfunction handle, size_t index, size_
 
 DRIVER_EXPORT CUresult cuFuncIsLoaded(int *ret_state, CUfunction handle)
 {
-    struct function *function;
+    struct function *function = NULL;
     CUresult code = find(__func__, handle, &function);
 
     if (code == CUDA_SUCCESS && !ret_state)
@@ -172,7 +172,7 @@ DRIVER_EXPORT CUresult cuFuncIsLoaded(int *ret_state, CUfunction handle)
 
 DRIVER_EXPORT CUresult cuFuncLoad(CUfunction handle)
 {
-    struct function *function;
+    struct function *function = NULL;
 
     return find(__func__, handle, &function);
 }
@@ -191,7 +191,7 @@ static CUresult find_kernel(const char *name, CUkernel kernel, struct function *
 
 DRIVER_EXPORT CUresult cuKernelGetFunction(CUfunction *ret_function, CUkernel kernel)
 {
-    struct function *function;
+    struct function *function = NULL;
     CUresult code = find_kernel(__func__, kernel, &function);
 
     if (code == CUDA_SUCCESS && !ret_function)
@@ -204,7 +204,7 @@ DRIVER_EXPORT CUresult cuKernelGetFunction(CUfunction *ret_function, CUkernel ke
 DRIVER_EXPORT CUresult cuKernelGetAttribute(int *ret_value, CUfunction_attribute attribute, CUkernel kernel,
                                             CUdevice device)
 {
-    struct function *function;
+    struct function *function = NULL;
     CUresult code = find_kernel(__func__, kernel, &function);
 
     if (code == CUDA_SUCCESS && (device < 0 || (unsigned)device >= driver.n_devices))
@@ -218,7 +218,7 @@ DRIVER_EXPORT CUresult cuKernelGetAttribute(int *ret_value, CUfunction_attribute
 DRIVER_EXPORT CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel,
                                             CUdevice device)
 {
-    struct function *function;
+    struct function *function = NULL;
     CUresult code = find_kernel(__func__, kernel, &function);
 
     if (code == CUDA_SUCCESS && (device < 0 || (unsigned)device >= driver.n_devices))
@@ -232,7 +232,7 @@ DRIVER_EXPORT CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int 
 
 DRIVER_EXPORT CUresult cuKernelSetCacheConfig(CUkernel kernel, int config, CUdevice device)
 {
-    struct function *function;
+    struct function *function = NULL;
     CUresult code = find_kernel(__func__, kernel, &function);
 
     if (code == CUDA_SUCCESS && (device < 0 || (unsigned)device >= driver.n_devices))
@@ -273,7 +273,7 @@ DRIVER_EXPORT CUresult cuKernelGetLibrary(CUlibrary *ret_library, CUkernel kerne
 DRIVER_EXPORT CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *ret_offset,
                                             size_t *ret_size)
 {
-    struct function *function;
+    struct function *function = NULL;
     CUresult code = find_kernel(__func__, kernel, &function);
 
     return code == CUDA_SUCCESS ? parameter_info(function, index, ret_offset, ret_size) : code;

@@ -109,8 +109,8 @@ struct action *launch_action(const struct launch_request *request, struct functi
 static CUresult launch(const char *name, CUfunction handle, const struct launch_request *request, CUstream on)
 {
     CUresult code = api_enter(name, API_CONTEXT);
-    struct function *function;
-    struct stream *stream;
+    struct function *function = NULL;
+    struct stream *stream = NULL;
     struct action *action;
 
     if (code == CUDA_SUCCESS)

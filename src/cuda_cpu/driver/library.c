@@ -93,7 +93,7 @@ CUresult library_module(CUlibrary library, CUcontext context, CUmodule *ret_modu
 CUresult kernel_function(CUkernel kernel, CUcontext context, struct function **ret_function)
 {
     const struct image_entry *entry;
-    CUmodule module;
+    CUmodule module = NULL;
     CUresult code = library_module(kernel->library, context, &module);
 
     if (code != CUDA_SUCCESS)
@@ -248,7 +248,7 @@ static CUkernel make_kernel(CUlibrary library, const char *name)
 DRIVER_EXPORT CUresult cuLibraryGetKernel(CUkernel *ret_kernel, CUlibrary library, const char *name)
 {
     CUresult code = find_library(__func__, library, ret_kernel && name);
-    CUmodule module;
+    CUmodule module = NULL;
     CUkernel kernel;
 
     if (code == CUDA_SUCCESS)
@@ -268,7 +268,7 @@ DRIVER_EXPORT CUresult cuLibraryGetKernel(CUkernel *ret_kernel, CUlibrary librar
 DRIVER_EXPORT CUresult cuLibraryGetKernelCount(unsigned int *ret_count, CUlibrary library)
 {
     CUresult code = find_library(__func__, library, ret_count);
-    CUmodule module;
+    CUmodule module = NULL;
 
     if (code == CUDA_SUCCESS)
         code = library_module(library, context_current(), &module);
@@ -280,7 +280,7 @@ DRIVER_EXPORT CUresult cuLibraryGetKernelCount(unsigned int *ret_count, CUlibrar
 DRIVER_EXPORT CUresult cuLibraryEnumerateKernels(CUkernel *ret_kernels, unsigned int room, CUlibrary library)
 {
     CUresult code = find_library(__func__, library, ret_kernels);
-    CUmodule module;
+    CUmodule module = NULL;
 
     if (code == CUDA_SUCCESS)
         code = library_module(library, context_current(), &module);
@@ -300,7 +300,7 @@ DRIVER_EXPORT CUresult cuLibraryGetGlobal(CUdeviceptr *ret_address, size_t *ret_
                                           const char *name)
 {
     CUresult code = find_library(__func__, library, name);
-    CUmodule module;
+    CUmodule module = NULL;
 
     if (code == CUDA_SUCCESS)
         code = library_module(library, context_current(), &module);
@@ -312,7 +312,7 @@ DRIVER_EXPORT CUresult cuLibraryGetManaged(CUdeviceptr *ret_address, size_t *ret
 {
     CUresult code = find_library(__func__, library, name);
     const struct image_variable *variable;
-    CUmodule module;
+    CUmodule module = NULL;
 
     if (code == CUDA_SUCCESS)
         code = library_module(library, context_current(), &module);

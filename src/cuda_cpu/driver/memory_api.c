@@ -280,7 +280,7 @@ DRIVER_EXPORT CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t size, C
                                              unsigned int flags, CUstream handle)
 {
     CUresult code = api_enter(__func__, API_CONTEXT);
-    struct stream *stream;
+    struct stream *stream = NULL;
     struct action *action;
 
     if (code == CUDA_SUCCESS)
@@ -299,7 +299,9 @@ DRIVER_EXPORT CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t size, C
 
 static CUmemLocation location_of(CUdevice device)
 {
-    return device == -1 ? (CUmemLocation){.type = 2} : (CUmemLocation){.type = 1, .id = device};
+    CUmemLocation location = {.type = device == -1 ? 2 : 1, .id = device == -1 ? 0 : device};
+
+    return location;
 }
 
 DRIVER_EXPORT CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t size, CUdevice device, CUstream handle)
@@ -333,7 +335,7 @@ DRIVER_EXPORT CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr addre
                                               unsigned int flags)
 {
     CUresult code = api_enter(__func__, API_CONTEXT);
-    struct stream *stream;
+    struct stream *stream = NULL;
 
     if (code == CUDA_SUCCESS)
         code = stream_find(handle, &stream);

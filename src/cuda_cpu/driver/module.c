@@ -183,7 +183,7 @@ static CUmodule any_of(CUcontext context)
 
 void module_free_all(CUcontext context)
 {
-    CUmodule module;
+    CUmodule module = NULL;
 
     library_forget_context(context);
     while ((module = any_of(context))) {

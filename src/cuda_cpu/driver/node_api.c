@@ -14,7 +14,7 @@
 
 struct action *node_kernel_action(const CUDA_KERNEL_NODE_PARAMS *about, bool has_kernel, CUresult *ret_code)
 {
-    struct function *function;
+    struct function *function = NULL;
     struct launch_request request;
     CUfunction handle;
 

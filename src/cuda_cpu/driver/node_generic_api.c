@@ -119,7 +119,7 @@ static CUresult find(const char *name, CUstream handle, CUlaunchAttributeID id, 
 DRIVER_EXPORT CUresult cuStreamSetAttribute(CUstream handle, CUlaunchAttributeID id,
                                             const CUlaunchAttributeValue *value)
 {
-    struct stream *stream;
+    struct stream *stream = NULL;
     CUresult code = find(__func__, handle, id, value, &stream);
 
     if (code != CUDA_SUCCESS)
@@ -136,7 +136,7 @@ DRIVER_EXPORT CUresult cuStreamSetAttribute(CUstream handle, CUlaunchAttributeID
 DRIVER_EXPORT CUresult cuStreamGetAttribute(CUstream handle, CUlaunchAttributeID id,
                                             CUlaunchAttributeValue *ret_value)
 {
-    struct stream *stream;
+    struct stream *stream = NULL;
     CUresult code = find(__func__, handle, id, ret_value, &stream);
 
     if (code != CUDA_SUCCESS)

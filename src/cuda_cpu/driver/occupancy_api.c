@@ -27,7 +27,7 @@ DRIVER_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int 
                                                                             unsigned int flags)
 {
     CUresult code = api_enter(__func__, API_CONTEXT);
-    struct function *function;
+    struct function *function = NULL;
 
     if (code == CUDA_SUCCESS)
         code = function_find(handle, &function);
@@ -56,7 +56,7 @@ DRIVER_EXPORT CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *ret_grid, 
                                                                  unsigned int flags)
 {
     CUresult code = api_enter(__func__, API_CONTEXT);
-    struct function *function;
+    struct function *function = NULL;
     int best = 0, best_threads = 0;
 
     if (code == CUDA_SUCCESS)
@@ -97,7 +97,7 @@ DRIVER_EXPORT CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *ret_dynam
                                                                int blocks, int block)
 {
     CUresult code = api_enter(__func__, API_CONTEXT);
-    struct function *function;
+    struct function *function = NULL;
     size_t room;
 
     if (code == CUDA_SUCCESS)

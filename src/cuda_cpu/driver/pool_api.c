@@ -86,7 +86,7 @@ void pool_freed(const struct memory_block *block)
 static CUresult allocate(CUmemoryPool pool, size_t size, CUstream handle, CUdeviceptr *ret_address)
 {
     struct memory_block block = {.size = size, .kind = MEMORY_DEVICE, .device = pool->device, .pool = pool};
-    struct stream *stream;
+    struct stream *stream = NULL;
     struct action *action;
     CUresult code = stream_find_here(handle, &stream);
 
@@ -135,7 +135,7 @@ DRIVER_EXPORT CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle)
 {
     CUresult code = api_enter(__func__, API_CONTEXT);
     struct memory_block block;
-    struct stream *stream;
+    struct stream *stream = NULL;
     struct action *action;
 
     if (code == CUDA_SUCCESS)

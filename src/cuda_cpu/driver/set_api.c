@@ -7,7 +7,7 @@ static CUresult set(const char *name, const struct action_set *asked, CUstream h
 {
     CUresult code = api_enter(name, API_CONTEXT);
     uint64_t row, bytes;
-    struct stream *stream;
+    struct stream *stream = NULL;
     struct action *action;
 
     if (code == CUDA_SUCCESS)

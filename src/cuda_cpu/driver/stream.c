@@ -85,7 +85,7 @@ static struct stream *take_any(const struct CUctx_st *context, pid_t thread)
 
 void stream_free_all(CUcontext context)
 {
-    struct stream *stream;
+    struct stream *stream = NULL;
 
     while ((stream = take_any(context, 0))) {
         handle_remove(stream, HANDLE_STREAM);
@@ -102,7 +102,7 @@ static struct {
 
 static void end_thread(void *unused)
 {
-    struct stream *stream;
+    struct stream *stream = NULL;
 
     (void)unused;
     while ((stream = take_any(NULL, gettid())))
@@ -163,7 +163,7 @@ CUresult stream_find(CUstream handle, struct stream **ret_stream)
 
 CUresult stream_find_here(CUstream handle, struct stream **ret_stream)
 {
-    struct stream *stream;
+    struct stream *stream = NULL;
     CUresult code = stream_find(handle, &stream);
 
     if (code == CUDA_SUCCESS && stream->context != context_current())

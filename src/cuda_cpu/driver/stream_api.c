@@ -9,7 +9,7 @@
 DRIVER_EXPORT CUresult cuStreamCreateWithPriority(CUstream *ret_stream, unsigned int flags, int priority)
 {
     CUresult code = api_enter(__func__, API_CONTEXT);
-    struct stream *stream;
+    struct stream *stream = NULL;
 
     if (code != CUDA_SUCCESS)
         return code;
@@ -65,7 +65,7 @@ static CUresult find_to_look(const char *name, CUstream handle, struct stream **
 
 DRIVER_EXPORT CUresult cuStreamSynchronize(CUstream handle)
 {
-    struct stream *stream;
+    struct stream *stream = NULL;
     CUresult code = find_to_look(__func__, handle, &stream);
 
     return code != CUDA_SUCCESS ? code : work_wait_stream(stream->work);
@@ -73,7 +73,7 @@ DRIVER_EXPORT CUresult cuStreamSynchronize(CUstream handle)
 
 DRIVER_EXPORT CUresult cuStreamQuery(CUstream handle)
 {
-    struct stream *stream;
+    struct stream *stream = NULL;
     CUresult code = find_to_look(__func__, handle, &stream);
 
     return code != CUDA_SUCCESS ? code : work_query_stream(stream->work);
@@ -82,7 +82,7 @@ DRIVER_EXPORT CUresult cuStreamQuery(CUstream handle)
 DRIVER_EXPORT CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned int flags)
 {
     CUresult code = api_enter(__func__, API_CONTEXT);
-    struct stream *stream;
+    struct stream *stream = NULL;
 
     if (code != CUDA_SUCCESS)
         return code;
@@ -99,7 +99,7 @@ DRIVER_EXPORT CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigne
 DRIVER_EXPORT CUresult cuLaunchHostFunc(CUstream handle, CUhostFn run, void *user)
 {
     CUresult code = api_enter(__func__, API_CONTEXT);
-    struct stream *stream;
+    struct stream *stream = NULL;
     struct action *action;
 
     if (code != CUDA_SUCCESS)
@@ -121,7 +121,7 @@ DRIVER_EXPORT CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback run
                                            unsigned int flags)
 {
     CUresult code = api_enter(__func__, API_CONTEXT);
-    struct stream *stream;
+    struct stream *stream = NULL;
     struct action *action;
 
     if (code != CUDA_SUCCESS)
@@ -153,7 +153,7 @@ static CUresult find_to_ask(const char *name, CUstream handle, const void *answe
 
 DRIVER_EXPORT CUresult cuStreamGetFlags(CUstream handle, unsigned int *ret_flags)
 {
-    struct stream *stream;
+    struct stream *stream = NULL;
     CUresult code = find_to_ask(__func__, handle, ret_flags, &stream);
 
     if (code == CUDA_SUCCESS)
@@ -163,7 +163,7 @@ DRIVER_EXPORT CUresult cuStreamGetFlags(CUstream handle, unsigned int *ret_flags
 
 DRIVER_EXPORT CUresult cuStreamGetPriority(CUstream handle, int *ret_priority)
 {
-    struct stream *stream;
+    struct stream *stream = NULL;
     CUresult code = find_to_ask(__func__, handle, ret_priority, &stream);
 
     if (code == CUDA_SUCCESS)
@@ -173,7 +173,7 @@ DRIVER_EXPORT CUresult cuStreamGetPriority(CUstream handle, int *ret_priority)
 
 DRIVER_EXPORT CUresult cuStreamGetId(CUstream handle, unsigned long long *ret_id)
 {
-    struct stream *stream;
+    struct stream *stream = NULL;
     CUresult code = find_to_ask(__func__, handle, ret_id, &stream);
 
     if (code == CUDA_SUCCESS)
@@ -183,7 +183,7 @@ DRIVER_EXPORT CUresult cuStreamGetId(CUstream handle, unsigned long long *ret_id
 
 DRIVER_EXPORT CUresult cuStreamGetCtx(CUstream handle, CUcontext *ret_context)
 {
-    struct stream *stream;
+    struct stream *stream = NULL;
     CUresult code = find_to_ask(__func__, handle, ret_context, &stream);
 
     if (code == CUDA_SUCCESS)
@@ -193,7 +193,7 @@ DRIVER_EXPORT CUresult cuStreamGetCtx(CUstream handle, CUcontext *ret_context)
 
 DRIVER_EXPORT CUresult cuStreamGetDevice(CUstream handle, CUdevice *ret_device)
 {
-    struct stream *stream;
+    struct stream *stream = NULL;
     CUresult code = find_to_ask(__func__, handle, ret_device, &stream);
 
     if (code == CUDA_SUCCESS)

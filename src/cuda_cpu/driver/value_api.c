@@ -30,7 +30,7 @@ static CUresult submit(const char *name, enum action_kind kind, CUstream handle,
                        const struct action_value *value)
 {
     CUresult code = api_enter(name, API_CONTEXT);
-    struct stream *stream;
+    struct stream *stream = NULL;
 
     if (code == CUDA_SUCCESS)
         code = stream_find_here(handle, &stream);
@@ -86,7 +86,7 @@ DRIVER_EXPORT CUresult cuStreamBatchMemOp_v2(CUstream handle, unsigned int n, CU
                                              unsigned int flags)
 {
     CUresult code = api_enter(__func__, API_CONTEXT);
-    struct stream *stream;
+    struct stream *stream = NULL;
 
     if (code == CUDA_SUCCESS)
         code = stream_find_here(handle, &stream);
