@@ -63,10 +63,14 @@ struct peer {
     bool foreign;      /* its name is a task that another user runs */
     bool reserves;     /* a process that will become the task's; until it ends */
     bool awaits_verdict;
-    unsigned boosted; /* the level that its threads were raised to; 0: they were not */
+    bool connected;   /* its end has not been seen */
+    bool exited;      /* the process is gone */
+    bool finished;    /* said goodbye: nothing of it runs */
+    bool dirty, drop; /* has output; is to be dropped */
     bool admitted;    /* a task of the plan, in force */
     bool
-        strayed; /* under the terms in force it got the execution engine of a GPU beside gpu_set, or has its data on one */
+        strayed; /* kernels or data beside gpu_set: an execution engine was granted there, or it opened that GPU */
+    unsigned boosted;             /* the level that its threads were raised to; 0: they were not */
     unsigned priority;            /* in force */
     uint32_t serial, taken;       /* of the newest terms; of those in force */
     struct frame_plan terms;      /* the newest, in force once they were taken */
@@ -77,7 +81,6 @@ struct peer {
     struct page *page;
     struct hold holds[PAGE_LEASES];
     struct outbox in, out;
-    bool dirty, drop; /* has output; is to be dropped */
     struct peer *next_dirty;
     pid_t threads[PEER_MAX_THREADS];
     size_t n_threads;
@@ -88,9 +91,6 @@ struct peer {
     bool job_over;   /* give the token back when the lane is free */
     uint64_t placed; /* GPUs that were chosen for its job; 0: it did not ask */
     baton_nsec since_at, drain_at;
-    bool connected; /* its end has not been seen */
-    bool exited;    /* the process is gone */
-    bool finished;  /* said goodbye: nothing of it runs */
     uint64_t requests, grants, yields;
     uint32_t overdue;
     struct peer_notice {

@@ -183,7 +183,7 @@ static int read_value(struct ptx_reader *reader, struct ptx_variable *variable, 
         return -ENOMEM;
     if (index >= variable->elements * variable->vector)
         return ptx_bad(reader, "at most %llu values",
-                       (unsigned long long)(variable->elements * variable->vector));
+                       (unsigned long long)variable->elements * variable->vector);
     value->token = reader->at;
     value->index = index;
     if (number->kind == PTX_TOKEN_F32 || number->kind == PTX_TOKEN_F64) {

@@ -172,10 +172,13 @@ enum { MOST_STAGED = 64 << 10 }; /* bytes of one copy; longer ones are waited fo
 /* The program may change pageable memory as soon as the call returns. */
 static CUresult stage(struct action_copy *copy)
 {
-    char *at = copy->width && copy->height > SIZE_MAX / copy->width / copy->depth
-                   ? NULL
-                   : malloc(copy->width * copy->height * copy->depth);
+    char *at;
 
+    if (!copy->width || !copy->height || !copy->depth)
+        return CUDA_SUCCESS;
+    at = copy->height > SIZE_MAX / copy->width / copy->depth
+             ? NULL
+             : malloc(copy->width * copy->height * copy->depth);
     if (!at)
         return CUDA_ERROR_OUT_OF_MEMORY;
     for (uint64_t z = 0; z < copy->depth; z++)

@@ -126,7 +126,7 @@ DRIVER_EXPORT CUresult cuDeviceComputeCapability(int *ret_major, int *ret_minor,
 {
     CUresult code = enter(__func__, device, ret_minor ? ret_major : NULL);
 
-    if (code == CUDA_SUCCESS) {
+    if (code == CUDA_SUCCESS && ret_major && ret_minor) {
         *ret_major = DRIVER_COMPUTE_MAJOR;
         *ret_minor = DRIVER_COMPUTE_MINOR;
     }

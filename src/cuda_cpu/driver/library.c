@@ -253,7 +253,7 @@ DRIVER_EXPORT CUresult cuLibraryGetKernel(CUkernel *ret_kernel, CUlibrary librar
 
     if (code == CUDA_SUCCESS)
         code = library_module(library, context_current(), &module);
-    if (code != CUDA_SUCCESS)
+    if (code != CUDA_SUCCESS || !ret_kernel || !name)
         return code;
     if (!image_find_entry(module->image, name))
         return CUDA_ERROR_NOT_FOUND;

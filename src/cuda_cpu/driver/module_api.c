@@ -97,7 +97,7 @@ DRIVER_EXPORT CUresult cuModuleGetFunction(CUfunction *ret_function, CUmodule mo
     CUresult code = enter(__func__, module, ret_function && name);
     const struct image_entry *entry;
 
-    if (code != CUDA_SUCCESS)
+    if (code != CUDA_SUCCESS || !ret_function || !name)
         return code;
     entry = image_find_entry(module->image, name);
     if (!entry)

@@ -106,7 +106,7 @@ void emit_warp(struct emitter *e)
     fputs("{ struct device_collective c_ = {", e->out);
     emit_request(e, opcode);
     fputs("}; t->calls->collective(t, &c_);\n", e->out);
-    if (strcmp(opcode, "bar") != 0) {
+    if (d && strcmp(opcode, "bar") != 0) {
         emit_begin(e, d->kind == PTX_OP_PAIR ? &d->parts[0] : d,
                    s->match.types[0] == PTX_PRED ? PTX_PRED : PTX_U32, false);
         fputs(is_match_all                                              ? "c_.flag ? c_.mask : 0"

@@ -29,7 +29,7 @@ static size_t text_length(struct device_thread *t, uint64_t address, size_t most
     while (n < most) {
         if ((n == 0 || (address + n) % 4096 == 0 || n % 256 == 0) && !is_readable(t, address + n, 1))
             exec_fail(t, CPU_ILLEGAL_ADDRESS, address + n, 0, "printf reads 0x%llx",
-                      (unsigned long long)(address + n));
+                      (unsigned long long)address + n);
         if (!((const char *)(uintptr_t)address)[n])
             break;
         n++;
