@@ -66,15 +66,13 @@ static void run(const struct image *image, const char *name, uint32_t gx, uint32
 }
 
 /* The same as the kernels in tests/cuda_cpu/kernels.cu, as loops. */
-__attribute__((noinline, optimize("O2"))) static void add_loop(const float *a, const float *b, float *c,
-                                                               int n)
+__attribute__((noinline)) static void add_loop(const float *a, const float *b, float *c, int n)
 {
     for (int i = 0; i < n; i++)
         c[i] = a[i] + b[i];
 }
 
-__attribute__((noinline, optimize("O2"))) static void steps_loop(const float *x, float *y, float a, int n,
-                                                                 int steps)
+__attribute__((noinline)) static void steps_loop(const float *x, float *y, float a, int n, int steps)
 {
     for (int i = 0; i < n; i++) {
         float v = y[i];
@@ -85,8 +83,7 @@ __attribute__((noinline, optimize("O2"))) static void steps_loop(const float *x,
     }
 }
 
-__attribute__((noinline, optimize("O2"))) static void product_loop(const float *a, const float *b, float *c,
-                                                                   int n)
+__attribute__((noinline)) static void product_loop(const float *a, const float *b, float *c, int n)
 {
     for (int row = 0; row < n; row++)
         for (int column = 0; column < n; column++) {

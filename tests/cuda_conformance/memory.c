@@ -240,10 +240,10 @@ void arrays_group(void)
     CUDA_ARRAY3D_DESCRIPTOR layered = {8, 4, 0, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_LAYERED}, found;
     CUarray array, level;
     CUmipmappedArray mipmap;
-    float from[8], to[8] = {0};
+    uint32_t from[8], to[8] = {0}; /* the bits of floats: copies do not look at them */
 
-    for (int i = 0; i < 8; i++)
-        from[i] = (float)i;
+    for (uint32_t i = 0; i < 8; i++)
+        from[i] = 0x3f800000u + i;
     answer("an array", CUDA_SUCCESS, cuArrayCreate_v2(&array, &about));
     answer("is described", CUDA_SUCCESS, cuArrayGetDescriptor_v2(&read, array));
     holds("as it was made", read.Width == 8 && read.Height == 4 && read.NumChannels == 1);

@@ -186,8 +186,11 @@ void images_group(void)
     MUST(cuLaunchKernel(kernel("write_surface"), 1, 1, 1, 4, 4, 1, 0, NULL, write, NULL));
     MUST(cuLaunchKernel(kernel("read_texture"), 1, 1, 1, 4, 4, 1, 0, NULL, read, NULL));
     MUST(cuMemcpyDtoH_v2(texels, out, sizeof texels));
-    for (int i = 0; i < 16; i++)
-        right = right && texels[i] == (float)(10 * (i / 4) + i % 4);
+    for (int i = 0; i < 16; i++) {
+        int wanted = 10 * (i / 4) + i % 4;
+
+        right = right && texels[i] == (float)wanted;
+    }
     holds("what the one writes the other reads", right);
     answer("a texture's resource", CUDA_SUCCESS, cuTexObjectGetResourceDesc(&found, texture));
     holds("is the array", found.res.array.hArray == resource.res.array.hArray);

@@ -422,8 +422,11 @@ START_TEST(textures_filter_and_surfaces_store)
     device_open_file(&d, KERNELS);
     texels = device_memory(&d, 64);
     p.out = device_memory(&d, 128);
-    for (int i = 0; i < 16; i++)
-        texels[i] = (float)(i / 4 * 10 + i % 4);
+    for (int i = 0; i < 16; i++) {
+        int texel = i / 4 * 10 + i % 4;
+
+        texels[i] = (float)texel;
+    }
     texture = (struct texture){
         .n_levels = 1, .is_linear = true, .address = {TEXTURE_CLAMP, TEXTURE_CLAMP, TEXTURE_CLAMP}};
     texture.levels[0] = (struct texture_image){.address = (uint64_t)(uintptr_t)texels,

@@ -165,8 +165,8 @@ static void reset_cases(void)
     answer("a stray write is launched", cudaSuccess,
            cudaLaunchKernel(host(stray), one, one, arguments, 0, NULL));
     answer("and found", cudaErrorIllegalAddress, cudaDeviceSynchronize());
-    holds("the error stays",
-          cudaGetLastError() == cudaErrorIllegalAddress && cudaGetLastError() != cudaSuccess);
+    answer("the error is the last one", cudaErrorIllegalAddress, cudaGetLastError());
+    answer("and stays", cudaErrorIllegalAddress, cudaGetLastError());
     answer("for every call", cudaErrorIllegalAddress, cudaMalloc(&device, 64));
     answer("a reset ends it", cudaSuccess, cudaDeviceReset());
     answer("the device works again", cudaSuccess, cudaMalloc(&device, 64));
