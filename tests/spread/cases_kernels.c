@@ -141,12 +141,13 @@ void case_early_release(void)
         run(k, N);
         set_mem(k, 1, out);
         run(k, N);
+        clReleaseMemObject(
+            unseen); /* before the write: what reads the old `in` is merged then, if it is still needed */
         check(clEnqueueWriteBuffer(queue, in, CL_FALSE, 0, N * 4, more, 0, NULL, NULL),
               "clEnqueueWriteBuffer");
         check(clEnqueueReadBuffer(queue, out, CL_FALSE, 0, N * 4, bytes_read, 0, NULL, NULL),
               "clEnqueueReadBuffer");
         clReleaseKernel(k);
-        clReleaseMemObject(unseen);
         clReleaseMemObject(in);
         clReleaseMemObject(out);
         clFinish(queue);
@@ -195,7 +196,7 @@ void case_groups_meet(void)
     clReleaseMemObject(whole);
 }
 
-/* Items read what they write. In the second, two groups add one to the same element: a disagreement even though both find the same sum. */
+/* Items read what they write: split. In the second, two groups add one to the same element, so it runs on one device. */
 void case_groups_apart(void)
 {
     cl_mem a = filled(N, 54);
