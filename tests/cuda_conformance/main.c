@@ -216,6 +216,7 @@ static int run_groups(const char *only)
             ;
     }
     printf("%u answers, %u wrong\n", program.n, program.n_wrong);
+    printf("%u passed, %u failed\n", program.n - program.n_wrong, program.n_wrong);
     return program.n_wrong || !program.n;
 }
 
