@@ -19,7 +19,7 @@
 #define HELLO_TASK     4u  /* the name is that of a task */
 #define HELLO_REALTIME 8u  /* has a period or deadline, or a real-time priority with Linux */
 #define HELLO_OWN      16u /* pieces, chunks, GPUs or placement of its own, which go before the plan's */
-#define HELLO_NICE     32u /* the priority is only that of the nice value: nobody chose it */
+#define HELLO_NICE     32u /* the priority is only that of the nice value: no user chose it */
 
 #define WELCOME_JOBS    1u /* report where jobs begin and end */
 #define WELCOME_BUS     2u /* a copy holds its device's bus, whatever its direction (docs/protocols.md Q4) */
