@@ -29,7 +29,7 @@ for _ in $(seq 100); do
     [ -S "$BATON_SOCKET" ] && break
     sleep 0.05
 done
-load=$build/tests/layer/layer-load
+load=$build/tests/opencl/layer-load
 "$load" 0.2 $groups 0 $depth 3 >/dev/null || exit 1 # the rewriting is in the cache
 
 together() { # N: a line of launches each; all have begun a while before the second that counts

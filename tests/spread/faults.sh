@@ -3,7 +3,7 @@
 # launch, in place, and counts what is wrong. Under a virtual clock, so that the script alone says what takes how long. Ends with `N passed, N failed`.
 # shellcheck source=tests/stage.sh
 . "$(dirname "$0")/../stage.sh"
-load=$build/tests/layer/layer-load
+load=$build/tests/opencl/layer-load
 export OCL_ICD_VENDORS=$build/tests/fake_driver/libfake-opencl.so
 start_clock
 

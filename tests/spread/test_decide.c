@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "layer/spread/decide.h"
+#include "spread/decide.h"
 
 #define MS 1e6
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "layer/spread/border.h"
-#include "layer/spread/coherence.h"
-#include "layer/spread/shares.h"
+#include "spread/border.h"
+#include "spread/coherence.h"
+#include "spread/shares.h"
 
 enum { SIZE = 200 };
 

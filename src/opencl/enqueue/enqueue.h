@@ -1,0 +1,47 @@
+/* What every enqueue entry point does first: find the queue's record, or hand the call on untouched. */
+#ifndef OPENCL_ENQUEUE_ENQUEUE_H
+#define OPENCL_ENQUEUE_ENQUEUE_H
+
+#include <string.h>
+
+#include "opencl/entry.h"
+#include "opencl/layer.h"
+#include "opencl/objects.h"
+#include "opencl/enqueue/submit.h"
+
+/*
+ * Declares `queue`; a queue that is not ours (unknown, NULL, or we are a forked child) is the driver's affair: the call is
+ * answered by `forward`.
+ */
+#define ENQUEUE_BEGIN(handle, forward)                                                                       \
+    struct queue_record *queue = layer_off() ? NULL : queue_find(handle);                                    \
+    if (!queue)                                                                                              \
+    return (forward)
+
+/* A call that lacks an array it must have: the driver says what is wrong when it can be asked, else we do. */
+#define ENQUEUE_REQUIRE(condition, code, forward)                                                            \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            bool idle_ = submit_idle(queue);                                                                 \
+            queue_unref(queue);                                                                              \
+            return idle_ ? (forward) : (code);                                                               \
+        }                                                                                                    \
+    } while (0)
+
+static inline cl_int enqueue_end(struct command *draft, cl_bool blocking, cl_uint n, const cl_event *waits,
+                                 cl_event *event)
+{
+    cl_int code;
+
+    draft->context = draft->queue->context;
+    code = submit(draft, blocking, n, waits, event);
+    queue_unref(draft->queue);
+    return code;
+}
+
+static inline void enqueue_copy3(size_t to[3], const size_t *from)
+{
+    memcpy(to, from, 3 * sizeof *to);
+}
+
+#endif

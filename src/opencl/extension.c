@@ -1,0 +1,203 @@
+/*
+ * Extension functions. The loader hands out the driver's own pointers, which would bypass the layer: one that enqueues work is
+ * replaced by ours or hidden, by name; the extensions that cannot work without hidden functions are not advertised.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "opencl/enqueue/command_buffer.h"
+#include "opencl/entry.h"
+#include "opencl/layer.h"
+#include "opencl/objects.h"
+#include "opencl/program/handed_out.h"
+
+/* Extensions whose functions enqueue work in ways that we do not route. */
+static const char *const hidden_extensions[] = {
+    "cl_khr_command_buffer_mutable_dispatch",
+    "cl_khr_command_buffer_multi_device",
+    "cl_intel_unified_shared_memory",
+    "cl_intel_accelerator",
+    "cl_intel_advanced_motion_estimation",
+    "cl_qcom_recordable_queues",
+    "cl_arm_import_memory_dma_buf",
+    "cl_khr_semaphore",
+    "cl_khr_external_memory",
+    "cl_khr_external_semaphore",
+    "cl_ext_buffer_device_address",
+};
+
+/* Functions that are hidden; a name that begins so. */
+static const char *const hidden_functions[] = {
+    "clCommand",
+    "clUpdateMutableCommandsKHR",
+    "clGetMutableCommandInfoKHR",
+    "clRemapCommandBufferKHR",
+    "clEnqueue",
+    "clHostMemAllocINTEL",
+    "clDeviceMemAllocINTEL",
+    "clSharedMemAllocINTEL",
+    "clMemFreeINTEL",
+    "clMemBlockingFreeINTEL",
+    "clSetKernelArgMemPointerINTEL",
+    "clNewRecordingQCOM",
+    "clCreateSemaphoreWithPropertiesKHR",
+};
+
+static void *ours(const char *name)
+{
+    /* Entry points asked for by name, with the suffixes under which extensions had them before they were core. */
+    static const struct {
+        const char *name;
+        void (*function)(void);
+    } table[] = {
+#define ENTRY_NAMED(entry) {#entry, (void (*)(void))entry_##entry},
+        ENTRY_POINTS(ENTRY_NAMED)
+#undef ENTRY_NAMED
+            {"clCreateCommandQueueWithPropertiesKHR",
+             (void (*)(void))entry_clCreateCommandQueueWithProperties},
+        {"clEnqueueSVMFreeARM", (void (*)(void))entry_clEnqueueSVMFree},
+        {"clEnqueueSVMMemcpyARM", (void (*)(void))entry_clEnqueueSVMMemcpy},
+        {"clEnqueueSVMMemFillARM", (void (*)(void))entry_clEnqueueSVMMemFill},
+        {"clEnqueueSVMMapARM", (void (*)(void))entry_clEnqueueSVMMap},
+        {"clEnqueueSVMUnmapARM", (void (*)(void))entry_clEnqueueSVMUnmap},
+        {"clSetKernelArgSVMPointerARM", (void (*)(void))entry_clSetKernelArgSVMPointer},
+        {"clSetKernelExecInfoARM", (void (*)(void))entry_clSetKernelExecInfo},
+    };
+
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (!strcmp(table[i].name, name))
+            return (void *)(uintptr_t)table[i].function;
+    return (void *)(uintptr_t)command_buffer_function(name);
+}
+
+static void *filter(const char *name, void *driver)
+{
+    void *replacement;
+
+    if (!driver || layer_off() || !name)
+        return driver;
+    replacement = ours(name);
+    if (replacement)
+        return replacement;
+    for (size_t i = 0; i < sizeof hidden_functions / sizeof hidden_functions[0]; i++)
+        if (!strncmp(name, hidden_functions[i], strlen(hidden_functions[i])))
+            return NULL;
+    return driver;
+}
+
+CL_API_ENTRY void *CL_API_CALL entry_clGetExtensionFunctionAddress(const char *name)
+{
+    return filter(name, target.clGetExtensionFunctionAddress(name));
+}
+
+CL_API_ENTRY void *CL_API_CALL entry_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform,
+                                                                              const char *name)
+{
+    return filter(name, target.clGetExtensionFunctionAddressForPlatform(platform, name));
+}
+
+static bool is_hidden(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof hidden_extensions / sizeof hidden_extensions[0]; i++)
+        if (strlen(hidden_extensions[i]) == length && !strncmp(name, hidden_extensions[i], length))
+            return true;
+    return false;
+}
+
+/* Takes the hidden names out of a list separated by spaces, in place; the length without the 0. */
+static size_t strip_list(char *text)
+{
+    char *to = text;
+
+    for (const char *word = text; *word;) {
+        size_t length = strcspn(word, " "), spaces = strspn(word + length, " ");
+        if (!is_hidden(word, length)) {
+            memmove(to, word, length + spaces);
+            to += length + spaces;
+        }
+        word += length + spaces;
+    }
+    *to = 0;
+    return (size_t)(to - text);
+}
+
+static size_t strip_versions(cl_name_version *list, size_t n)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (!is_hidden(list[i].name, strnlen(list[i].name, sizeof list[i].name)))
+            list[kept++] = list[i];
+    return kept;
+}
+
+/* The driver's whole answer without the hidden ones. bytes: the driver's answer, ours to change. */
+static cl_int answer_stripped(bool versions, char *bytes, size_t size, size_t room, void *ret_value,
+                              size_t *ret_size)
+{
+    if (versions)
+        size = strip_versions((cl_name_version *)(void *)bytes, size / sizeof(cl_name_version)) *
+               sizeof(cl_name_version);
+    else
+        size = strip_list(bytes) + 1;
+    return info_answer(bytes, size, room, ret_value, ret_size);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL entry_clGetPlatformInfo(cl_platform_id platform, cl_platform_info name,
+                                                        size_t room, void *ret_value, size_t *ret_size)
+{
+    bool versions = name == CL_PLATFORM_EXTENSIONS_WITH_VERSION;
+    size_t size = 0;
+    char *bytes;
+    cl_int code;
+
+    if (layer_off() || (name != CL_PLATFORM_EXTENSIONS && !versions) ||
+        target.clGetPlatformInfo(platform, name, 0, NULL, &size) != CL_SUCCESS ||
+        !(bytes = calloc(1, size + 1)))
+        return target.clGetPlatformInfo(platform, name, room, ret_value, ret_size);
+    code = target.clGetPlatformInfo(platform, name, size, bytes, NULL);
+    if (code == CL_SUCCESS)
+        code = answer_stripped(versions, bytes, size, room, ret_value, ret_size);
+    free(bytes);
+    return code;
+}
+
+/* The driver's version, with the mark that makes caches of binaries look elsewhere (program/handed_out.h). */
+static cl_int answer_version(cl_device_id device, size_t room, void *ret_value, size_t *ret_size)
+{
+    const char *mark = handed_out_mark();
+    size_t size = 0, longest;
+    char *text;
+    cl_int code;
+
+    if (!mark[0] || target.clGetDeviceInfo(device, CL_DRIVER_VERSION, 0, NULL, &size) != CL_SUCCESS ||
+        !(text = calloc(1, longest = size + strlen(mark) + 1)))
+        return target.clGetDeviceInfo(device, CL_DRIVER_VERSION, room, ret_value, ret_size);
+    code = target.clGetDeviceInfo(device, CL_DRIVER_VERSION, size, text, NULL);
+    if (code == CL_SUCCESS) {
+        (void)strncat(text, mark, longest - strlen(text) - 1);
+        code = info_answer(text, strlen(text) + 1, room, ret_value, ret_size);
+    }
+    free(text);
+    return code;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL entry_clGetDeviceInfo(cl_device_id device, cl_device_info name, size_t room,
+                                                      void *ret_value, size_t *ret_size)
+{
+    bool versions = name == CL_DEVICE_EXTENSIONS_WITH_VERSION;
+    size_t size = 0;
+    char *bytes;
+    cl_int code;
+
+    if (!layer_off() && name == CL_DRIVER_VERSION)
+        return answer_version(device, room, ret_value, ret_size);
+    if (layer_off() || (name != CL_DEVICE_EXTENSIONS && !versions) ||
+        target.clGetDeviceInfo(device, name, 0, NULL, &size) != CL_SUCCESS || !(bytes = calloc(1, size + 1)))
+        return target.clGetDeviceInfo(device, name, room, ret_value, ret_size);
+    code = target.clGetDeviceInfo(device, name, size, bytes, NULL);
+    if (code == CL_SUCCESS)
+        code = answer_stripped(versions, bytes, size, room, ret_value, ret_size);
+    free(bytes);
+    return code;
+}

@@ -1,0 +1,142 @@
+/* The records beside the program's handles: devices, queues, memory objects, kernels, programs. */
+#ifndef OPENCL_OBJECTS_H
+#define OPENCL_OBJECTS_H
+
+#include <pthread.h>
+
+#include "opencl/graph/command.h"
+#include "opencl/graph/crossing.h"
+#include "opencl/graph/device_clock.h"
+#include "opencl/graph/engine.h"
+#include "opencl/handle_table.h"
+
+struct device_record {
+    struct device_record *next;
+    cl_device_id handle;
+    cl_platform_id platform;
+    cl_uint units; /* compute units: a piece has at least so many work-groups */
+    cl_uint address_bits;
+    size_t
+        wide_grid; /* work-items in a row from which on the driver compiles a kernel anew; 0: it does not */
+    bool empty_launches; /* of no work-items are allowed: OpenCL 2.1 */
+    bool uneven_groups;  /* the last group of a row may be smaller, if the program was built so: OpenCL 2.0 */
+    struct device_clock clock;
+    struct crossing crossing;
+    atomic_int
+        n_helpers; /* other devices that could take a share of its kernels (spread/); -1: not counted yet */
+    atomic_bool has_queues;   /* the program made one */
+    atomic_uint planned_home; /* number of the plan that was found to name this device (spread/placement.h) */
+    struct engine own[ENGINE_N];
+    struct engine *engines; /* own, or those of the device that this one is a part of */
+};
+
+enum { QUEUE_MAX_PROPERTIES = 32 };
+
+struct queue_record {
+    atomic_uint refs, app_refs;
+    cl_command_queue handle;
+    cl_context context;
+    struct device_record *device;           /* for ever */
+    cl_command_queue_properties properties; /* as the program asked; ours has profiling besides */
+    size_t list_size;                       /* bytes of the list that it gave; 0: none */
+    cl_queue_properties list[QUEUE_MAX_PROPERTIES];
+    bool in_order;
+    atomic_uint n_unissued; /* commands in the graph that the driver has not been given */
+    struct list commands;   /* graph_lock: not yet complete, in order */
+};
+
+struct mem_record {
+    atomic_uint refs, app_refs;
+    cl_mem handle;
+    cl_context context;
+    bool image;
+    size_t size;
+    cl_mem_flags flags;
+    void *host_ptr;
+    struct map_record *maps; /* graph_lock: maps that we answered ourselves */
+    struct mem_record *root; /* of a sub-buffer: the buffer that it is a part of, a reference */
+    size_t origin;           /* in it */
+    /* Of a root, for its parts as well (spread/): */
+    atomic_uint n_held;                   /* handles of the program and commands that may still use it */
+    atomic_uint n_mapped;                 /* maps that the program holds */
+    atomic_bool pinned;                   /* an image lies on the same memory, or another interface uses it */
+    struct spread_buffer *_Atomic spread; /* owned; NULL: only its own device ever had it */
+};
+
+struct program_record;
+struct spread_buffer;
+
+static inline struct mem_record *mem_root(struct mem_record *mem)
+{
+    return mem->root ? mem->root : mem;
+}
+
+/* What clSetKernelExecInfo sets is kept behind the arguments of a kernel, of a launch too: a value each, ARG_UNSET where nothing was said. */
+enum { KERNEL_EXEC_INFOS = 2 };
+
+struct kernel_record {
+    atomic_uint refs, app_refs;
+    cl_kernel handle;
+    struct program_record *program; /* a reference; may be NULL (no record) */
+    cl_context context;
+    char *name; /* owned */
+    cl_uint n_args;
+    struct arg_value
+        *args; /* owned: n_args, then KERNEL_EXEC_INFOS; the program's latest; it orders its own calls */
+    pthread_mutex_t lock; /* the pools */
+    struct private_kernel {
+        struct private_kernel *next;
+        cl_kernel handle;
+    } * idle, *idle_sliced; /* objects of our own to issue on; of the program, of its rewritten twin */
+    atomic_llong item_ns;   /* measured nanoseconds per work-item, x 2^20; 0: unknown */
+    atomic_uint n_measured;
+    atomic_int why_whole;           /* enum session_counter, when it is not cut */
+    const char *_Atomic why_detail; /* the program's, or a constant */
+    atomic_int noticed; /* the counter that was last said of it, and its number with the session; 0: none */
+    atomic_int notice;
+    atomic_int slice_state; /* enum launch_state, decided once (launch.c) */
+    const struct translate_kernel
+        *_Atomic about; /* the program's; set: every launch runs the rewritten kernel */
+};
+
+extern struct handle_table queues, mems, kernels, programs, events, /* struct command of our handles */
+    samplers;                                                       /* struct sampler_record */
+
+void objects_init(void);
+
+/* What an info call answers with a value of so many bytes. */
+cl_int info_answer(const void *value, size_t size, size_t room, void *ret_value, size_t *ret_size);
+
+struct device_record *device_record_of(cl_device_id device); /* made on first sight; NULL: no memory */
+struct device_record *device_records(void);                  /* all of them, by next */
+
+/* Kept by find; give back. */
+struct queue_record *queue_find(cl_command_queue handle);
+void queue_unref(struct queue_record *queue);
+struct mem_record *mem_find(cl_mem handle);
+void mem_unref(struct mem_record *mem);
+/* Somebody will or may use it (again); nobody does any more: what was not merged by then never needs to be. */
+void mem_hold(struct mem_record *mem);
+void mem_let_go(struct mem_record *mem);
+struct kernel_record *kernel_find(cl_kernel handle);
+void kernel_unref(struct kernel_record *kernel);
+
+/* As long as the program holds it; whoever is kept by a look-up is the driver's sampler, not the record. */
+struct sampler_record {
+    cl_sampler handle;
+    atomic_uint app_refs;
+};
+
+/* The sampler whose handle the bytes are, retained; NULL: none that we know. */
+cl_sampler sampler_in(const void *bytes, size_t size);
+
+/* A kernel object of our own with these arguments set; sliced: of the rewritten program. NULL and a code on failure. */
+struct private_kernel *kernel_take(struct kernel_record *kernel, bool sliced, const struct arg_value *args,
+                                   cl_uint n, cl_int *ret_code);
+void kernel_give_back(struct kernel_record *kernel, bool sliced, struct private_kernel *private_kernel);
+
+bool arg_value_copy(struct arg_value *to, const struct arg_value *from); /* false: no memory */
+void arg_value_done(struct arg_value *arg);
+const void *arg_value_bytes(const struct arg_value *arg); /* of ARG_BYTES */
+
+#endif

@@ -1,0 +1,361 @@
+#include "opencl/program/program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opencl/entry.h"
+#include "opencl/program/handed_out.h"
+#include "opencl/layer.h"
+#include "opencl/spread/spread.h"
+#include "opencl/program/twin.h"
+
+struct program_record *program_find(cl_program handle)
+{
+    return handle_table_find(&programs, handle);
+}
+
+void program_keep(void *program)
+{
+    atomic_fetch_add_explicit(&((struct program_record *)program)->refs, 1, memory_order_relaxed);
+}
+
+char *program_text_copy(const char *text, size_t length)
+{
+    char *copy = malloc(length + 1);
+
+    if (!copy)
+        return NULL;
+    if (length)
+        memcpy(copy, text, length);
+    copy[length] = 0;
+    return copy;
+}
+
+static void forget_headers(struct program_record *program)
+{
+    for (size_t i = 0; i < program->n_headers; i++) {
+        free((char *)program->headers[i].name);
+        free((char *)program->headers[i].text);
+    }
+    free(program->headers);
+    program->headers = NULL;
+    program->n_headers = 0;
+}
+
+/* Copies what was embedded: the program may release its headers as soon as the compile call returns. */
+static void keep_headers(struct program_record *program, cl_uint n, const cl_program *headers,
+                         const char **names)
+{
+    forget_headers(program);
+    program->headers = n && headers && names ? calloc(n, sizeof *program->headers) : NULL;
+    program->lacks_header = n && !program->headers;
+    for (cl_uint i = 0; program->headers && i < n; i++) {
+        struct program_record *header = program_find(headers[i]);
+        struct translate_header *copy = &program->headers[program->n_headers];
+
+        if (header && header->source && names[i]) {
+            copy->name = strdup(names[i]);
+            copy->text = program_text_copy(header->source, header->length);
+            copy->length = header->length;
+            program->n_headers++;
+        }
+        program->lacks_header = program->lacks_header || !copy->name || !copy->text;
+        if (header)
+            program_unref(header);
+    }
+}
+
+void program_unref(struct program_record *program)
+{
+    if (twin_let_go(program))
+        program_free(program);
+}
+
+void program_free(struct program_record *program)
+{
+    spread_program_done(program->spread);
+    twin_done(program);
+    for (size_t i = 0; i < program->n_parts; i++)
+        program_unref(program->parts[i]);
+    free(program->parts);
+    forget_headers(program);
+    free(program->files);
+    free(program->source);
+    free(program->options);
+    free(program);
+}
+
+static struct program_record *note(cl_program handle, cl_context context)
+{
+    struct program_record *record = handle && !layer_off() ? calloc(1, sizeof *record) : NULL;
+
+    if (!record)
+        return NULL;
+    atomic_init(&record->refs, 1);
+    atomic_init(&record->app_refs, 1);
+    record->handle = handle;
+    record->context = context;
+    record->why_whole = COUNTER_UNSLICED_OTHER;
+    if (!handle_table_put(&programs, handle, record)) {
+        free(record);
+        return NULL;
+    }
+    return record;
+}
+
+static void not_from_source(struct program_record *record, const char *what)
+{
+    record->why_whole = COUNTER_UNSLICED_BINARY;
+    (void)snprintf(record->why_detail, sizeof record->why_detail, "%s", what);
+}
+
+CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithSource(cl_context context, cl_uint n,
+                                                                    const char **strings,
+                                                                    const size_t *lengths, cl_int *ret_code)
+{
+    cl_program handle = target.clCreateProgramWithSource(context, n, strings, lengths, ret_code);
+    struct program_record *record = note(handle, context);
+    size_t total = 0, at = 0;
+
+    if (!record)
+        return handle;
+    for (cl_uint i = 0; i < n; i++)
+        total += lengths && lengths[i] ? lengths[i] : strlen(strings[i]);
+    record->source = malloc(total + 1);
+    for (cl_uint i = 0; record->source && i < n; i++) {
+        size_t length = lengths && lengths[i] ? lengths[i] : strlen(strings[i]);
+        memcpy(record->source + at, strings[i], length);
+        at += length;
+    }
+    if (record->source)
+        record->source[total] = 0;
+    record->length = total;
+    return handle;
+}
+
+CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBinary(cl_context context, cl_uint n,
+                                                                    const cl_device_id *devices,
+                                                                    const size_t *lengths,
+                                                                    const unsigned char **binaries,
+                                                                    cl_int *ret_status, cl_int *ret_code)
+{
+    cl_int code = CL_SUCCESS;
+    cl_program handle =
+        target.clCreateProgramWithBinary(context, n, devices, lengths, binaries, ret_status, &code);
+    struct program_record *record;
+
+    if (handle && !layer_off() && handed_out_refuses(binaries, lengths, n, ret_status)) {
+        target.clReleaseProgram(handle);
+        handle = NULL;
+        code = CL_INVALID_BINARY;
+    }
+    if (ret_code)
+        *ret_code = code;
+    record = note(handle, context);
+    if (!record)
+        return handle;
+    not_from_source(record, "a binary");
+    if (handed_out_wanted())
+        handed_out_find(record, binaries, lengths, n);
+    return handle;
+}
+
+CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithIL(cl_context context, const void *il,
+                                                                size_t length, cl_int *ret_code)
+{
+    cl_program handle = target.clCreateProgramWithIL(context, il, length, ret_code);
+    struct program_record *record = note(handle, context);
+
+    if (record)
+        not_from_source(record, "an intermediate language");
+    return handle;
+}
+
+CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBuiltInKernels(cl_context context, cl_uint n,
+                                                                            const cl_device_id *devices,
+                                                                            const char *names,
+                                                                            cl_int *ret_code)
+{
+    cl_program handle = target.clCreateProgramWithBuiltInKernels(context, n, devices, names, ret_code);
+    struct program_record *record = note(handle, context);
+
+    if (record)
+        not_from_source(record, "kernels of the driver");
+    return handle;
+}
+
+/* Of a binary whose link is known. */
+static void share_parts(struct program_record *record, const struct program_record *old)
+{
+    record->linked = old->linked;
+    record->parts = old->n_parts ? calloc(old->n_parts, sizeof(struct program_record *)) : NULL;
+    for (size_t i = 0; record->parts && i < old->n_parts; i++) {
+        program_keep(old->parts[i]);
+        record->parts[record->n_parts++] = old->parts[i];
+    }
+}
+
+/*
+ * A build is about to begin: from now on the handle stands for a program with these options. One that was built before gets a
+ * fresh record, since launches that are still queued need the old one's twin. Returns the record to go back to if the driver
+ * refuses; NULL: none.
+ */
+static struct program_record *begin_build(cl_program handle, enum translate_mode mode, const char *options,
+                                          cl_uint n_headers, const cl_program *headers, const char **names)
+{
+    struct program_record *old = layer_off() ? NULL : program_find(handle), *record = old;
+
+    if (!old)
+        return NULL;
+    if (old->built) {
+        record =
+            note(handle,
+                 old->context); /* takes the place, and the table's reference to the old one becomes ours */
+        if (!record)
+            return old;
+        atomic_store(&record->app_refs, atomic_load(&old->app_refs));
+        record->why_whole = old->why_whole;
+        memcpy(record->why_detail, old->why_detail, sizeof record->why_detail);
+        record->handed_out = old->handed_out;
+        record->length = old->length;
+        record->source = old->source ? program_text_copy(old->source, old->length) : NULL;
+        if (old->handed_out && old->options)
+            record->options = strdup(old->options);
+        if (old->handed_out && old->files)
+            record->files = strdup(old->files);
+        if (old->handed_out)
+            share_parts(record, old);
+    }
+    if (!record->handed_out) {
+        free(record->options);
+        record->options = strdup(options ? options : "");
+        record->mode = mode;
+    }
+    keep_headers(record, n_headers, headers, names);
+    record->built = true;
+    program_unref(old);
+    return record == old ? NULL : old;
+}
+
+static void note_files(cl_program handle)
+{
+    struct program_record *record = layer_off() ? NULL : program_find(handle);
+
+    if (record) {
+        twin_note_files(record);
+        program_unref(record);
+    }
+}
+
+static void end_build(cl_program handle, cl_int code, struct program_record *old)
+{
+    struct program_record *refused;
+
+    layer_stop_at_exit();
+    if (code == CL_SUCCESS)
+        note_files(handle);
+    if (!old)
+        return;
+    if (code == CL_INVALID_OPERATION) { /* kernels are attached: nothing was built */
+        refused = program_find(handle);
+        if (handle_table_put(&programs, handle, old)) {
+            program_keep(old);
+            if (refused)
+                program_unref(refused);
+        }
+        if (refused)
+            program_unref(refused);
+    }
+    program_unref(old);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL entry_clBuildProgram(cl_program program, cl_uint n,
+                                                     const cl_device_id *devices, const char *options,
+                                                     void(CL_CALLBACK *notify)(cl_program, void *),
+                                                     void *data)
+{
+    struct program_record *old = begin_build(program, TRANSLATE_BUILD, options, 0, NULL, NULL);
+    cl_int code = target.clBuildProgram(program, n, devices, options, notify, data);
+
+    end_build(program, code, old);
+    return code;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL entry_clCompileProgram(
+    cl_program program, cl_uint n, const cl_device_id *devices, const char *options, cl_uint n_headers,
+    const cl_program *headers, const char **names, void(CL_CALLBACK *notify)(cl_program, void *), void *data)
+{
+    struct program_record *old = begin_build(program, TRANSLATE_COMPILE, options, n_headers, headers, names);
+    cl_int code =
+        target.clCompileProgram(program, n, devices, options, n_headers, headers, names, notify, data);
+
+    end_build(program, code, old);
+    return code;
+}
+
+CL_API_ENTRY cl_program CL_API_CALL entry_clLinkProgram(cl_context context, cl_uint n_devices,
+                                                        const cl_device_id *devices, const char *options,
+                                                        cl_uint n, const cl_program *inputs,
+                                                        void(CL_CALLBACK *notify)(cl_program, void *),
+                                                        void *data, cl_int *ret_code)
+{
+    cl_program handle =
+        target.clLinkProgram(context, n_devices, devices, options, n, inputs, notify, data, ret_code);
+    struct program_record *record = note(handle, context);
+
+    layer_stop_at_exit();
+    if (!record)
+        return handle;
+    record->options = strdup(options ? options : "");
+    record->parts = calloc(n + 1, sizeof(struct program_record *));
+    record->linked = true;
+    for (cl_uint i = 0; record->parts && i < n; i++) {
+        struct program_record *part = program_find(inputs[i]);
+        if (!part)
+            break;
+        record->parts[record->n_parts++] = part;
+    }
+    record->built = record->n_parts == n; /* else it cannot be repeated: whole */
+    return handle;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL entry_clRetainProgram(cl_program handle)
+{
+    struct program_record *record = layer_off() ? NULL : program_find(handle);
+
+    if (record) {
+        atomic_fetch_add(&record->app_refs, 1);
+        program_unref(record);
+    }
+    return target.clRetainProgram(handle);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseProgram(cl_program handle)
+{
+    struct program_record *record = layer_off() ? NULL : program_find(handle);
+
+    if (record) {
+        /* The driver keeps the handle as long as kernels exist; the program may still ask a kernel for it and retain it. */
+        struct program_record *last =
+            atomic_fetch_sub(&record->app_refs, 1) == 1 ? handle_table_remove(&programs, handle) : NULL;
+        if (last)
+            program_unref(last);
+        program_unref(record);
+    }
+    return target.clReleaseProgram(handle);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL entry_clGetProgramInfo(cl_program handle, cl_program_info name, size_t room,
+                                                       void *ret_value, size_t *ret_size)
+{
+    cl_int code = target.clGetProgramInfo(handle, name, room, ret_value, ret_size);
+    struct program_record *record;
+
+    if (code != CL_SUCCESS || name != CL_PROGRAM_BINARIES || !ret_value || layer_off() ||
+        !handed_out_wanted() || !(record = program_find(handle)))
+        return code;
+    handed_out_remember(record, ret_value, room / sizeof(unsigned char *));
+    program_unref(record);
+    return code;
+}

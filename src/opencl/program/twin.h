@@ -1,0 +1,77 @@
+/* Making a program's rewritten twin, on a thread of ours. */
+#ifndef OPENCL_PROGRAM_TWIN_H
+#define OPENCL_PROGRAM_TWIN_H
+
+#include <pthread.h>
+
+#include "opencl/program/program.h"
+
+enum twin_state { TWIN_NONE, TWIN_QUEUED, TWIN_MAKING, TWIN_READY, TWIN_FAILED };
+
+/* A rewritten text, to be built or compiled with these options. */
+struct twin_text {
+    char *source, *options; /* owned */
+    size_t length;
+};
+
+/* texts: n of them, or NULL. */
+void twin_texts_free(struct twin_text *texts, size_t n);
+
+/* length bytes, which may hold a NUL, and a 0 behind them; the caller's. NULL: no memory. */
+char *program_text_copy(const char *text, size_t length);
+
+struct program_record {
+    atomic_uint refs, app_refs;
+    cl_program handle; /* the program's; ours only while a kernel of it exists */
+    cl_context context;
+    char *source; /* owned; NULL: not from source */
+    size_t length;
+    char *options; /* owned; of the latest build, compile or link */
+    enum translate_mode mode;
+    bool built, linked;
+    bool handed_out;                  /* a binary, but its source is known */
+    struct translate_header *headers; /* owned, with their names and texts: given to the latest compile */
+    size_t n_headers;
+    char *files;       /* owned: translate_result.files as of the build; NULL: none are included */
+    bool lacks_header; /* one of them is not from source: the compile cannot be repeated */
+    struct program_record **parts; /* owned references: what it was linked from */
+    size_t n_parts;
+
+    /* twin_lock */
+    enum twin_state state;
+    cl_program twin; /* a reference of ours */
+    struct translate_result result;
+    bool has_result;
+    struct variants *variants; /* owned: one per kernel of the result; NULL: no memory, or no twin */
+    struct twin_text *texts;   /* owned: of the parts of a linked twin, n_parts of them */
+    enum session_counter why_whole;
+    char why_detail[160]; /* what the translator or the driver said of it */
+    struct program_record *next_queued;
+    cl_device_id device;      /* that it is rewritten for */
+    bool building, abandoned; /* the builder uses the context; nobody but the builder holds the record */
+
+    struct spread_program
+        *_Atomic spread; /* owned: the same on further devices, and what was learnt of its kernels */
+};
+
+extern pthread_mutex_t twin_lock;
+
+/*
+ * Drops one reference to the record; true if it was the last. When only the builder would be left, first waits until it no longer uses
+ * the driver's objects of the program: after the program's last release nothing of ours keeps them alive.
+ */
+bool twin_let_go(struct program_record *program);
+
+/*
+ * To be called at the end of a build: notes what the program's text includes. Its twin is made later, perhaps when a file
+ * has changed or the working folder is another; one that would include something else is not made.
+ */
+void twin_note_files(struct program_record *program);
+
+/* May its text include others? */
+bool twin_includes(const struct program_record *program);
+
+/* Drops the twin, with the record. */
+void twin_done(struct program_record *program);
+
+#endif

@@ -1,0 +1,331 @@
+#include "opencl/spread/buffer.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "opencl/graph/issue.h"
+#include "opencl/graph/launch.h"
+#include "opencl/layer.h"
+#include "opencl/spread/device.h"
+#include "opencl/spread/placement.h"
+
+/* Of one transfer between two looks at who else wants the engine: GPES, Sec. V. */
+#define CHUNK ((size_t)4 << 20)
+
+/* Buffers that the host must not read cannot be copied by us. */
+#define CLOSED_FLAGS ((cl_mem_flags)(CL_MEM_HOST_NO_ACCESS | CL_MEM_HOST_WRITE_ONLY))
+
+struct decision_costs buffer_costs;
+atomic_uint buffer_n;
+
+struct spread_buffer *buffer_of(struct mem_record *root)
+{
+    struct spread_buffer *buffer = atomic_load(&root->spread);
+    cl_bool svm = CL_FALSE;
+
+    if (buffer || atomic_load(&root->pinned) || root->flags & CLOSED_FLAGS || !root->size)
+        return atomic_load(&root->pinned) ? NULL : buffer;
+    target.clGetMemObjectInfo(root->handle, CL_MEM_USES_SVM_POINTER, sizeof svm, &svm, NULL);
+    if (svm)
+        return NULL;
+    buffer = calloc(1, sizeof *buffer);
+    if (!buffer)
+        return NULL;
+    buffer->root = root;
+    buffer->image = root->image ? image_describe(root->handle) : NULL;
+    if (root->image && !buffer->image) {
+        free(buffer);
+        return NULL;
+    }
+    coherence_init(&buffer->coherence, buffer->image ? buffer->image->bytes : root->size);
+    atomic_fetch_add(&buffer_n, 1);
+    atomic_store(&root->spread, buffer);
+    return buffer;
+}
+
+void buffer_done(struct spread_buffer *buffer)
+{
+    for (int place = PLACE_DEVICE; place < PLACE_MAX; place++)
+        if (buffer->copies[place])
+            target.clReleaseMemObject(buffer->copies[place]);
+    free(buffer->host);
+    free(buffer->image);
+    free(buffer);
+    atomic_fetch_sub(&buffer_n, 1);
+}
+
+struct range buffer_range(const struct spread_buffer *buffer, struct range range)
+{
+    return buffer->image ? (struct range){0, buffer->coherence.size} : range;
+}
+
+bool buffer_is_open(const struct spread_buffer *buffer)
+{
+    return buffer->root->flags & CL_MEM_USE_HOST_PTR || atomic_load(&buffer->root->n_mapped) > 0;
+}
+
+cl_int buffer_room(struct spread_buffer *buffer, int place)
+{
+    cl_int code = CL_SUCCESS;
+
+    if (place == PLACE_HOME || buffer->copies[place])
+        return CL_SUCCESS;
+    if (place == PLACE_HOST) {
+        if (!buffer->host)
+            buffer->host = aligned_alloc(4096, (buffer->coherence.size + 4095) / 4096 * 4096);
+        return buffer->host ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+    }
+    if (buffer->image)
+        buffer->copies[place] =
+            image_create(buffer->image, device_at(place)->context, buffer->root->flags, &code);
+    else
+        buffer->copies[place] = target.clCreateBuffer(device_at(place)->context, CL_MEM_READ_WRITE,
+                                                      buffer->root->size, NULL, &code);
+    return buffer->copies[place] ? CL_SUCCESS : code;
+}
+
+/* Whose queue, buffer and engines a place means. */
+static const struct queue_record *queue_of(int place, const struct queue_record *home)
+{
+    return place == PLACE_HOME ? home : &device_at(place)->copies;
+}
+
+static cl_mem handle_at(const struct spread_buffer *buffer, int place)
+{
+    return place == PLACE_HOME ? buffer->root->handle : buffer->copies[place];
+}
+
+/* One chunk between a device's copy and memory of the host, on the engine for that direction. */
+static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct range part, void *memory,
+                       const struct queue_record *home)
+{
+    const struct queue_record *queue = queue_of(place, home);
+    struct engine *engine = &queue->device->engines[out ? ENGINE_COPY_OUT : ENGINE_COPY_IN];
+    cl_mem mem = handle_at(buffer, place);
+    baton_nsec begin_at;
+    cl_int code;
+
+    engine_enter(engine, ENGINE_ALONE);
+    begin_at = clock_now();
+    crossing_begin(&queue->device->crossing, false);
+    if (out)
+        code = target.clEnqueueReadBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part), memory,
+                                          0, NULL, NULL);
+    else
+        code = target.clEnqueueWriteBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part),
+                                           memory, 0, NULL, NULL);
+    crossing_end(&queue->device->crossing);
+    issue_report(engine, begin_at, clock_now());
+    engine_leave(engine, ENGINE_ALONE);
+    return code;
+}
+
+static size_t chunk_size(void)
+{
+    return layer_chunking() ? CHUNK : SIZE_MAX;
+}
+
+/* Pixels lie as each driver likes; read, they are packed. */
+static unsigned char *read_pixels(struct spread_buffer *buffer, int place, const struct queue_record *home,
+                                  cl_int *ret_code)
+{
+    unsigned char *pixels = malloc(buffer->image->bytes);
+
+    *ret_code = !pixels ? CL_OUT_OF_HOST_MEMORY
+                        : image_transfer(buffer->image, queue_of(place, home), handle_at(buffer, place), true,
+                                         pixels, chunk_size());
+    if (*ret_code == CL_SUCCESS)
+        return pixels;
+    free(pixels);
+    return NULL;
+}
+
+const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct range range,
+                                const struct queue_record *home, cl_int *ret_code)
+{
+    const struct queue_record *queue = queue_of(place, home);
+    struct engine *engine = &queue->device->engines[ENGINE_COPY_OUT];
+    baton_nsec begin_at;
+    void *pointer;
+
+    if (buffer->image)
+        return read_pixels(buffer, place, home, ret_code);
+    engine_enter(engine, ENGINE_ALONE);
+    begin_at = clock_now();
+    crossing_begin(&queue->device->crossing, false);
+    pointer = target.clEnqueueMapBuffer(queue->handle, handle_at(buffer, place), CL_TRUE, CL_MAP_READ,
+                                        range.begin, range_length(range), 0, NULL, NULL, ret_code);
+    crossing_end(&queue->device->crossing);
+    issue_report(engine, begin_at, clock_now());
+    engine_leave(engine, ENGINE_ALONE);
+    return *ret_code == CL_SUCCESS ? pointer : NULL;
+}
+
+void buffer_unmap(struct spread_buffer *buffer, int place, const unsigned char *pointer,
+                  const struct queue_record *home)
+{
+    const struct queue_record *queue = queue_of(place, home);
+    cl_event event = NULL;
+    cl_int code;
+
+    if (!pointer)
+        return;
+    if (buffer->image) {
+        free((void *)(uintptr_t)pointer);
+        return;
+    }
+    crossing_begin(&queue->device->crossing, false);
+    code = target.clEnqueueUnmapMemObject(queue->handle, handle_at(buffer, place), (void *)(uintptr_t)pointer,
+                                          0, NULL, &event);
+    crossing_end(&queue->device->crossing);
+    if (code == CL_SUCCESS) {
+        target.clWaitForEvents(1, &event);
+        target.clReleaseEvent(event);
+    }
+}
+
+/* bytes: where the range's bytes are, or go, in host memory; NULL: from device to device. */
+static cl_int move_chunk(struct spread_buffer *buffer, int from, int to, struct range part,
+                         unsigned char *bytes, const struct queue_record *home)
+{
+    const unsigned char *pointer;
+    cl_int code;
+
+    if (bytes)
+        return to == PLACE_HOST ? transfer(buffer, from, true, part, bytes, home)
+                                : transfer(buffer, to, false, part, bytes, home);
+    /* Mapped there, written here: a driver that shares memory with the host copies once. */
+    pointer = buffer_map(buffer, from, part, home, &code);
+    if (!pointer)
+        return code;
+    code = transfer(buffer, to, false, part, (void *)(uintptr_t)pointer, home);
+    buffer_unmap(buffer, from, pointer, home);
+    return code;
+}
+
+/* All of an image; bytes as above. */
+static cl_int move_image(struct spread_buffer *buffer, int from, int to, unsigned char *bytes,
+                         const struct queue_record *home)
+{
+    unsigned char *own = NULL;
+    cl_int code = CL_SUCCESS;
+
+    if (to == PLACE_HOST)
+        return image_transfer(buffer->image, queue_of(from, home), handle_at(buffer, from), true, bytes,
+                              chunk_size());
+    if (!bytes)
+        bytes = own = read_pixels(buffer, from, home, &code);
+    if (code == CL_SUCCESS)
+        code = image_transfer(buffer->image, queue_of(to, home), handle_at(buffer, to), false, bytes,
+                              chunk_size());
+    free(own);
+    return code;
+}
+
+static cl_int move(struct spread_buffer *buffer, int from, int to, struct range range, unsigned char *bytes,
+                   const struct queue_record *home)
+{
+    size_t chunk = chunk_size();
+    baton_nsec begin_at = clock_now(), took;
+    cl_int code = CL_SUCCESS;
+
+    if (buffer->image)
+        code = move_image(buffer, from, to, bytes, home);
+    for (size_t at = range.begin; !buffer->image && at < range.end && code == CL_SUCCESS;) {
+        struct range part = {at, range.end - at > chunk ? at + chunk : range.end};
+
+        code = move_chunk(buffer, from, to, part, bytes ? bytes + (at - range.begin) : NULL, home);
+        at = part.end;
+    }
+    took = clock_now() - begin_at;
+    launch_count(COUNTER_MOVED_BYTES, range_length(range));
+    launch_count(COUNTER_MOVED_NS, (uint64_t)took);
+    if (code != CL_SUCCESS)
+        return code;
+    growth_add(&buffer_costs.move, range_length(range), (double)took);
+    placement_moved(home->device, from, to, range_length(range), took);
+    return CL_SUCCESS;
+}
+
+cl_int buffer_move(struct spread_buffer *buffer, int from, int to, struct range range,
+                   const struct queue_record *home)
+{
+    bool by_host = from == PLACE_HOST || to == PLACE_HOST;
+
+    return move(buffer, from, to, range, by_host ? buffer->host + range.begin : NULL, home);
+}
+
+cl_int buffer_fill_home(struct spread_buffer *buffer, struct range range, const unsigned char *bytes,
+                        const struct queue_record *home)
+{
+    return move(buffer, PLACE_HOST, PLACE_HOME, range, (unsigned char *)(uintptr_t)bytes, home);
+}
+
+cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range, const void *bytes,
+                     struct command *ret_times)
+{
+    const struct queue_record *queue = &device_at(place)->copies;
+    struct engine *engine = &queue->device->engines[ENGINE_COPY_IN];
+    cl_event first = NULL, last = NULL;
+    cl_int code = CL_SUCCESS;
+    size_t size;
+
+    for (size_t at = range.begin; at < range.end && code == CL_SUCCESS; at += size) {
+        cl_event event = NULL;
+        baton_nsec begin_at;
+
+        size = range.end - at < chunk_size() ? range.end - at : chunk_size();
+        engine_enter(engine, ENGINE_ALONE);
+        begin_at = clock_now();
+        crossing_begin(&queue->device->crossing, false);
+        code =
+            target.clEnqueueWriteBuffer(queue->handle, buffer->copies[place], CL_TRUE, at, size,
+                                        (const unsigned char *)bytes + (at - range.begin), 0, NULL, &event);
+        crossing_end(&queue->device->crossing);
+        issue_report(engine, begin_at, clock_now());
+        engine_leave(engine, ENGINE_ALONE);
+        if (last && last != first)
+            target.clReleaseEvent(last);
+        last = event;
+        first = first ? first : event;
+    }
+    if (code == CL_SUCCESS && last) {
+        *ret_times = (struct command){.first_event = first, .driver_event = last};
+        issue_event_times(ret_times);
+        ret_times->first_event = ret_times->driver_event = NULL;
+    }
+    if (last && last != first)
+        target.clReleaseEvent(last);
+    if (first)
+        target.clReleaseEvent(first);
+    return code;
+}
+
+cl_int buffer_make_valid(struct spread_buffer *buffer, int place, struct range range,
+                         const struct queue_record *home)
+{
+    struct range part;
+    cl_int code = buffer_room(buffer, place);
+    int from;
+
+    while (code == CL_SUCCESS &&
+           (from = coherence_next_copy(&buffer->coherence, place, range, &part)) != PLACE_NONE) {
+        code = buffer_move(buffer, from, place, part, home);
+        if (code == CL_SUCCESS)
+            coherence_copied(&buffer->coherence, place, part);
+    }
+    return code;
+}
+
+size_t buffer_missing(const struct spread_buffer *buffer, int place, struct range range)
+{
+    size_t bytes = 0;
+
+    while (range_length(range)) {
+        struct range part = ranges_first_missing(&buffer->coherence.valid[place], range);
+
+        bytes += range_length(part);
+        range.begin = part.end;
+    }
+    return bytes;
+}

@@ -1,0 +1,47 @@
+/*
+ * Which device a job's kernels run on, for a program that uses one (GPU-SPARC Sec. III-A: "in single-GPU mode, the dispatcher simply specifies
+ * which GPU to use"). `chosen`: the daemon is asked once per job, at the job's first launch. `any`: for each launch, the device that is
+ * free. A plan with a list of GPUs: the daemon is asked once per plan which devices these are, and kernels run there, whichever
+ * device the program opened. With spread_lock held.
+ */
+#ifndef OPENCL_SPREAD_PLACEMENT_H
+#define OPENCL_SPREAD_PLACEMENT_H
+
+#include "opencl/spread/device.h"
+
+/*
+ * May kernels of this device run elsewhere (--placement, or a plan)? NULL: of any device that the program uses. False once the plan in
+ * force is known to name the device itself. Needs no lock.
+ */
+bool placement_on(const struct device_record *home);
+
+/* The devices of a split launch. */
+struct placement_team {
+    struct further_device *helpers[FURTHER_MAX];
+    unsigned n;
+    bool home; /* the program's own device takes a share */
+};
+
+/*
+ * Those for a launch on so many devices: the ones that the plan lists if it does (set), and that it gives at most; else home and the first
+ * others.
+ */
+void placement_team(struct device_record *home, unsigned devices, uint64_t set,
+                    struct placement_team *ret_team);
+
+/* Does any free device take a launch (`any`), or was one chosen for the whole job (`chosen`)? */
+bool placement_any(void);
+
+/* The devices beside home that jobs of this program may be placed on, where the plan lists none. */
+unsigned placement_helpers(const struct device_record *home, struct further_device *ret_helpers[FURTHER_MAX]);
+
+/* The device for this launch or upload; NULL: home. */
+struct further_device *placement_device(struct device_record *home);
+
+/* The job is over: its announced work no longer counts. Needs no lock. */
+void placement_job_over(void);
+
+/* Bytes went from one place to another: the daemon learns what that costs. */
+void placement_moved(const struct device_record *home, int from, int to, size_t bytes, baton_nsec took);
+
+#endif

@@ -1,0 +1,240 @@
+/* A split launch from its beginning to its end, and what is left of it in the buffers. */
+#include "opencl/spread/split.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "opencl/layer.h"
+
+struct range split_part(const struct split *split, const struct split_output *output, uint32_t begin,
+                        uint32_t end)
+{
+    size_t bytes = split->cut.launch.local[0] * output->element, length = range_length(output->range);
+    size_t first = begin * bytes, last = end * bytes;
+
+    return (struct range){output->range.begin + (first < length ? first : length),
+                          output->range.begin + (last < length ? last : length)};
+}
+
+struct range split_own_part(const struct split *split, const struct split_output *output,
+                            const struct split_share *share)
+{
+    return split_part(split, output, share->begin, share->end);
+}
+
+static void drop_mems(struct split *split, struct split_share *share)
+{
+    for (cl_uint i = 0; share->mems && i < split->n_args; i++)
+        if (share->mems[i])
+            target.clReleaseMemObject(share->mems[i]);
+    for (cl_uint i = 0; share->samplers && i < split->n_args; i++)
+        if (share->samplers[i])
+            target.clReleaseSampler(share->samplers[i]);
+    free(share->mems);
+    free(share->samplers);
+    share->mems = NULL;
+    share->samplers = NULL;
+}
+
+static void detach(struct split *split)
+{
+    for (unsigned i = 0; i < split->n_outputs; i++)
+        if (split->outputs[i].buffer->writer == split)
+            split->outputs[i].buffer->writer = NULL;
+    for (unsigned i = 0; i < split->n_inputs; i++) {
+        struct spread_buffer *buffer = split->inputs[i].buffer;
+
+        for (unsigned r = 0; r < buffer->n_readers; r++)
+            if (buffer->readers[r] == split)
+                buffer->readers[r--] = buffer->readers[--buffer->n_readers];
+    }
+}
+
+/* What it has taught, once no more cost can come. */
+static void report(struct split *split)
+{
+    size_t items = split->cut.group_items * split->cut.n_groups;
+
+    if (split->ran && !split->useless)
+        decide_ran_split(&split->known->decision, items, split->in_shares, split->spent);
+    else if (split->decided)
+        decide_void(&split->known->decision, items);
+}
+
+void split_drop(struct split *split)
+{
+    report(split);
+    detach(split);
+    for (unsigned i = 0; i < split->n_outputs; i++)
+        free(split->outputs[i].writers);
+    for (unsigned i = 0; i < split->n_shares; i++)
+        drop_mems(split, &split->shares[i]);
+    for (cl_uint i = 0; split->args && i < split->n_args; i++)
+        arg_value_done(&split->args[i]);
+    for (cl_uint i = 0; split->kept && split->roots && i < split->n_args; i++) {
+        if (split->roots[i])
+            mem_unref(split->roots[i]);
+        if (split->kept[i])
+            target.clReleaseMemObject(split->kept[i]);
+    }
+    free(split->args);
+    free(split->kept);
+    free(split->roots);
+    kernel_unref(split->kernel);
+    free(split);
+}
+
+/* Home had no part in it: the launch's times are those of the shares, from the first to begin to the last to end. */
+static void take_times(const struct split *split, struct command *command)
+{
+    for (unsigned s = 1; s < split->n_shares; s++) {
+        const struct command *there = &split->shares[s].command;
+
+        if (!there->timed)
+            continue;
+        for (int i = 0; i < 3; i++)
+            if (!command->timed || there->times[i] < command->times[i])
+                command->times[i] = there->times[i];
+        if (!command->timed || there->times[3] > command->times[3])
+            command->times[3] = there->times[3];
+        command->timed = true;
+    }
+}
+
+/* --- after --- */
+
+static void attach(struct split *split)
+{
+    for (unsigned i = 0; i < split->n_outputs; i++) {
+        split->outputs[i].buffer->writer = split;
+        coherence_split(&split->outputs[i].buffer->coherence, split->outputs[i].range);
+    }
+    for (unsigned i = 0; i < split->n_inputs; i++) {
+        struct spread_buffer *buffer = split->inputs[i].buffer;
+
+        if (!buffer->n_readers ||
+            buffer->readers[buffer->n_readers - 1] != split) /* one buffer may be two arguments */
+            buffer->readers[buffer->n_readers++] = split;
+    }
+}
+
+static bool anybody_can_look(const struct split *split)
+{
+    for (unsigned i = 0; i < split->n_outputs; i++)
+        if (buffer_is_open(split->outputs[i].buffer))
+            return true;
+    return false;
+}
+
+/* A share that failed is lost; its groups run at home, after home's own, and nothing of its device is used. */
+static cl_int end_run(struct split *split, struct command *command, cl_int code)
+{
+    bool failed = false;
+
+    for (unsigned s = 1; s < split->n_shares; s++)
+        failed = failed || split->shares[s].code != CL_SUCCESS;
+    split_learn_rates(split);
+    split->useless = failed || code != CL_SUCCESS;
+    if (code !=
+        CL_SUCCESS) { /* the driver's error is the launch's; what the buffers hold is as undefined as ever */
+        for (unsigned i = 0; i < split->n_outputs; i++)
+            coherence_merged(&split->outputs[i].buffer->coherence, PLACE_HOME, split->outputs[i].range);
+        split_drop(split);
+        return code;
+    }
+    launch_count(COUNTER_SPLIT_LAUNCHES, 1);
+    if (failed || anybody_can_look(split))
+        return split_resolve(split, command->queue);
+    return CL_SUCCESS;
+}
+
+cl_int split_run(struct split *split, struct engine *engine, struct command *command, bool *ret_done)
+{
+    baton_nsec begin_at = clock_now();
+    cl_int code = split_supply(split, command->queue);
+
+    *ret_done = code == CL_SUCCESS;
+    if (code != CL_SUCCESS) { /* no memory on another device, say: home can do it alone */
+        split_drop(split);
+        return CL_SUCCESS;
+    }
+    attach(split);
+    split->running = true;
+    launch_count(COUNTER_KERNEL_LAUNCHES, 1);
+    pthread_mutex_unlock(&spread_lock);
+    code = split_run_shares(split, engine, command);
+    if (!command->driver_event)
+        take_times(split, command);
+    pthread_mutex_lock(&spread_lock);
+    split->running = false;
+    pthread_cond_broadcast(&spread_changed);
+    command->leased = false; /* its engine has been left */
+    split->spent = clock_now() - begin_at;
+    split->ran = true;
+    return end_run(split, command, code);
+}
+
+/* --- all of it elsewhere --- */
+
+/* Its results are there; home hears of them when it asks, unless the program could look without asking. */
+static cl_int leave_there(struct split *split, int place, struct queue_record *queue)
+{
+    cl_int code = CL_SUCCESS;
+
+    for (unsigned i = 0; i < split->n_outputs; i++) {
+        struct spread_buffer *buffer = split->outputs[i].buffer;
+
+        coherence_written(&buffer->coherence, place, split->outputs[i].range);
+        if (code == CL_SUCCESS && buffer_is_open(buffer))
+            code = buffer_make_valid(buffer, PLACE_HOME, split->outputs[i].range, queue);
+    }
+    return code;
+}
+
+/* The device failed: home can do it if it still has every byte that the launch may read or leave as it is. */
+static bool home_has_all(const struct split *split)
+{
+    for (unsigned i = 0; i < split->n_outputs; i++)
+        if (!coherence_valid(&split->outputs[i].buffer->coherence, PLACE_HOME, split->outputs[i].range))
+            return false;
+    return true;
+}
+
+cl_int split_run_on(struct split *split, struct engine *engine, struct command *command, bool *ret_done)
+{
+    struct split_share *share = &split->shares[1];
+    int place = share->device->place;
+    cl_int code = split_supply_alone(split, command->queue);
+
+    *ret_done = false;
+    if (code != CL_SUCCESS) {
+        split_drop(split);
+        return CL_SUCCESS;
+    }
+    for (unsigned i = 0; i < split->n_outputs; i++)
+        split->outputs[i].buffer->writer = split; /* whoever asks meanwhile waits */
+    split->running = true;
+    pthread_mutex_unlock(&spread_lock);
+    (void)split_run_shares(split, engine, command);
+    pthread_mutex_lock(&spread_lock);
+    split->running = false;
+    pthread_cond_broadcast(&spread_changed);
+    code = share->code;
+    *ret_done = code == CL_SUCCESS || !home_has_all(split);
+    if (*ret_done) {
+        launch_count(COUNTER_KERNEL_LAUNCHES, 1);
+        launch_count(COUNTER_PLACED_LAUNCHES, 1);
+        take_times(split, command);
+        command->leased = false;
+        if (code == CL_SUCCESS)
+            code = leave_there(split, place, command->queue);
+    } else { /* what the device did to its copies is void */
+        command->lag = 0;
+        for (unsigned i = 0; i < split->n_outputs; i++)
+            coherence_written(&split->outputs[i].buffer->coherence, PLACE_HOME, split->outputs[i].range);
+        code = CL_SUCCESS;
+    }
+    split_drop(split);
+    return code;
+}

@@ -1,0 +1,318 @@
+#include "opencl/spread/spread.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "opencl/graph/launch.h"
+#include "opencl/layer.h"
+#include "opencl/program/program.h"
+#include "opencl/spread/buffer.h"
+#include "opencl/spread/placement.h"
+#include "opencl/spread/split.h"
+#include "opencl/spread/touch.h"
+#include "opencl/spread/upload.h"
+
+pthread_mutex_t spread_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t spread_changed = PTHREAD_COND_INITIALIZER;
+
+/* --- how many devices --- */
+
+/* At most so many; *ret_measured: only where measurements say that it pays. */
+static unsigned wanted_devices(uint64_t *ret_set, bool *ret_measured)
+{
+    unsigned planned = layer_gpus(ret_set);
+
+    *ret_measured = false;
+    if (settings.gpus > 0)
+        return settings.gpus < SHARES_MAX ? (unsigned)settings.gpus : SHARES_MAX;
+    if (settings.gpus == SETTING_ALL)
+        return SHARES_MAX;
+    if (planned > 0)
+        return planned < SHARES_MAX ? planned : SHARES_MAX;
+    *ret_measured = true;
+    return settings.gpus == SETTING_AUTO ? SHARES_MAX : 1;
+}
+
+bool spread_enabled(void)
+{
+    uint64_t set;
+    bool measured;
+
+    return wanted_devices(&set, &measured) > 1 || placement_on(NULL);
+}
+
+bool spread_idle(void)
+{
+    return !spread_enabled() && atomic_load_explicit(&buffer_n, memory_order_acquire) == 0;
+}
+
+/* --- before a command --- */
+
+struct preparing {
+    struct queue_record *queue;
+    bool last; /* whoever hears of an error now is the one to be told */
+    cl_int code;
+};
+
+static bool is_tracked(const struct touch *touch, void *unused)
+{
+    (void)unused;
+    return atomic_load(&mem_root(touch->mem)->spread) == NULL;
+}
+
+/* Nothing is pending and home is whole. */
+static bool is_quiet(const struct touch *touch, void *unused)
+{
+    const struct spread_buffer *buffer = atomic_load(&mem_root(touch->mem)->spread);
+
+    (void)unused;
+    return !buffer ||
+           (!buffer->writer && buffer->lost == CL_SUCCESS && !(touch->writes && buffer->n_readers) &&
+            coherence_valid(&buffer->coherence, PLACE_HOME, (struct range){0, buffer->coherence.size}));
+}
+
+static bool note_write(const struct touch *touch, void *unused)
+{
+    struct spread_buffer *buffer = atomic_load(&mem_root(touch->mem)->spread);
+
+    (void)unused;
+    if (buffer && touch->writes)
+        coherence_written(&buffer->coherence, PLACE_HOME, buffer_range(buffer, touch->range));
+    return true;
+}
+
+static bool prepare_home(const struct touch *touch, void *data)
+{
+    struct preparing *preparing = data;
+    struct spread_buffer *buffer = atomic_load(&mem_root(touch->mem)->spread);
+
+    if (!buffer)
+        return true;
+    preparing->code = split_settle(buffer, touch->writes, preparing->queue);
+    if (preparing->code == CL_SUCCESS)
+        preparing->code = buffer->lost;
+    if (preparing->last)
+        buffer->lost = CL_SUCCESS;
+    if (preparing->code == CL_SUCCESS)
+        preparing->code = buffer_make_valid(buffer, PLACE_HOME, (struct range){0, buffer->coherence.size},
+                                            preparing->queue);
+    return preparing->code == CL_SUCCESS && note_write(touch, NULL);
+}
+
+static const struct translate_kernel *about_of(const struct command *command)
+{
+    const struct kernel_record *kernel = command->u.launch.kernel;
+
+    if (command->kind != COMMAND_KERNEL && command->kind != COMMAND_TASK)
+        return NULL;
+    return twins_about(kernel->program, kernel->name);
+}
+
+static cl_int before(const struct command *command, bool last)
+{
+    struct preparing preparing = {command->queue, last, CL_SUCCESS};
+
+    (void)touch_each(command, about_of(command), prepare_home, &preparing);
+    return preparing.code;
+}
+
+bool spread_admits(const struct command *draft, bool blocking)
+{
+    bool admitted;
+
+    if (upload_concerns(draft))
+        return false;
+    if (atomic_load_explicit(&buffer_n, memory_order_acquire) == 0 ||
+        touch_each(draft, NULL, is_tracked, NULL))
+        return true;
+    if (blocking) {
+        pthread_mutex_lock(&spread_lock);
+        admitted =
+            before(draft, false) == CL_SUCCESS; /* else the worker finds the same, and its event says so */
+    } else if (pthread_mutex_trylock(&spread_lock) == 0) {
+        admitted = touch_each(draft, about_of(draft), is_quiet, NULL);
+        if (admitted)
+            (void)touch_each(draft, about_of(draft), note_write, NULL);
+    } else {
+        return false;
+    }
+    pthread_mutex_unlock(&spread_lock);
+    return admitted;
+}
+
+/* --- launches --- */
+
+/* Once: more GPUs were asked for than there are. */
+static void note_missing(struct device_record *home)
+{
+    static atomic_bool said;
+    unsigned there = device_count_helpers(home) + 1;
+    struct session *session;
+    char detail[64];
+
+    if (settings.gpus <= (int64_t)there || atomic_load_explicit(&said, memory_order_relaxed) ||
+        atomic_exchange(&said, true) || !(session = layer_session()))
+        return;
+    (void)snprintf(detail, sizeof detail, "%lld asked for, %u there", (long long)settings.gpus, there);
+    (void)session_notice(session, NOTICE_FEWER_GPUS, "", detail);
+}
+
+bool spread_wants(const struct command *draft)
+{
+    struct kernel_record *kernel = draft->u.launch.kernel;
+    struct spread_kernel *known;
+    bool measured, wants = true;
+    uint64_t set;
+
+    if (!spread_enabled())
+        return false;
+    note_missing(draft->queue->device);
+    if (!kernel->program || device_count_helpers(draft->queue->device) == 0)
+        return false;
+    if (placement_on(draft->queue->device))
+        return true;
+    if (wanted_devices(&set, &measured) < 2)
+        return false;
+    if (pthread_mutex_trylock(&spread_lock) != 0)
+        return true;
+    known = twins_kernel(kernel->program, kernel->name);
+    if (!known || known->decision.never ||
+        (measured && !decide_worth_it(&known->decision, launch_items(&draft->u.launch))))
+        wants = false;
+    pthread_mutex_unlock(&spread_lock);
+    return wants;
+}
+
+bool spread_concerns(const struct command *command)
+{
+    if ((command->kind == COMMAND_KERNEL && spread_wants(command)) || upload_concerns(command))
+        return true;
+    return atomic_load_explicit(&buffer_n, memory_order_acquire) > 0 &&
+           !touch_each(command, NULL, is_tracked, NULL);
+}
+
+static cl_int run_placed(struct engine *engine, struct command *command, const struct translate_kernel *about,
+                         bool *ret_done)
+{
+    struct further_device *device = placement_device(command->queue->device);
+    struct split *split = device ? split_plan_on(command, about, device) : NULL;
+
+    return split ? split_run_on(split, engine, command, ret_done) : CL_SUCCESS;
+}
+
+static struct split *plan_split(const struct command *command, const struct translate_kernel *about,
+                                bool measured)
+{
+    struct placement_team team;
+    uint64_t set;
+    unsigned devices = wanted_devices(&set, &measured);
+
+    placement_team(command->queue->device, devices, set, &team);
+    return split_plan(command, about, &team, measured);
+}
+
+cl_int spread_issue(struct engine *engine, struct command *command, bool *ret_done)
+{
+    const struct translate_kernel *about = NULL;
+    struct program_reason reason;
+    struct split *split = NULL;
+    bool measured;
+    uint64_t set;
+    unsigned devices = wanted_devices(&set, &measured);
+    cl_int code = CL_SUCCESS;
+
+    *ret_done = false;
+    if (command->kind == COMMAND_KERNEL && spread_wants(command)) /* waits for the twin: without the lock */
+        about = program_sliceable(command->u.launch.kernel->program, command->u.launch.kernel->name, &reason);
+    pthread_mutex_lock(&spread_lock);
+    if (about && devices > 1)
+        split = plan_split(command, about, measured);
+    if (split)
+        code = split_run(split, engine, command, ret_done);
+    else if (about && placement_on(command->queue->device))
+        code = run_placed(engine, command, about, ret_done);
+    else if (upload_concerns(command))
+        upload_to_chosen(command, ret_done);
+    if (code == CL_SUCCESS && !*ret_done)
+        code = before(command, true);
+    if (code == CL_SUCCESS && !*ret_done && upload_concerns(command))
+        upload_to_all(command);
+    pthread_mutex_unlock(&spread_lock);
+    return code;
+}
+
+void spread_ran_alone(struct kernel_record *kernel, size_t items, int64_t ns)
+{
+    struct spread_kernel *known;
+    bool measured;
+    uint64_t set;
+
+    if (wanted_devices(&set, &measured) < 2 || !measured || !kernel->program ||
+        pthread_mutex_trylock(&spread_lock) != 0)
+        return;
+    known = twins_kernel(kernel->program, kernel->name);
+    if (known)
+        decide_ran_alone(&known->decision, items, ns);
+    pthread_mutex_unlock(&spread_lock);
+}
+
+/* --- the end of things --- */
+
+void spread_job_over(void)
+{
+    placement_job_over();
+}
+
+void spread_pin(struct mem_record *root)
+{
+    struct spread_buffer *buffer = atomic_load(&root->spread);
+    cl_device_id device = NULL;
+    struct queue_record queue = {.context = root->context, .in_order = true};
+
+    atomic_store(&root->pinned, true);
+    if (!buffer)
+        return;
+    target.clGetContextInfo(root->context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL);
+    queue.device = device ? device_record_of(device) : NULL;
+    queue.handle = queue.device
+                       ? target.clCreateCommandQueue(root->context, device, CL_QUEUE_PROFILING_ENABLE, NULL)
+                       : NULL;
+    if (!queue.handle)
+        return;
+    pthread_mutex_lock(&spread_lock);
+    if (split_settle(buffer, true, &queue) == CL_SUCCESS)
+        (void)buffer_make_valid(buffer, PLACE_HOME, (struct range){0, root->size}, &queue);
+    pthread_mutex_unlock(&spread_lock);
+    target.clReleaseCommandQueue(queue.handle);
+}
+
+void spread_unused(struct mem_record *root)
+{
+    struct spread_buffer *buffer = atomic_load(&root->spread);
+    bool needed = false;
+
+    if (!buffer || layer_off())
+        return;
+    pthread_mutex_lock(&spread_lock);
+    if (buffer->writer && !buffer->writer->running) {
+        for (unsigned i = 0; i < buffer->writer->n_outputs; i++)
+            needed = needed || atomic_load(&buffer->writer->outputs[i].buffer->root->n_held) > 0;
+        if (!needed)
+            split_drop(buffer->writer);
+    }
+    pthread_mutex_unlock(&spread_lock);
+}
+
+void spread_forget(struct mem_record *mem)
+{
+    struct spread_buffer *buffer = atomic_load(&mem->spread);
+
+    if (buffer)
+        buffer_done(buffer);
+}
+
+void spread_stop(void)
+{
+    device_stop_all();
+}

@@ -1,0 +1,233 @@
+#!/usr/bin/env bash
+# The layer with a real daemon on the fake driver, whose kernels take as long as the script says: an urgent program gets between
+# the pieces of a hog; a daemon that dies, or comes back, changes no result. Under a virtual clock: times below are what scripts and rules make them, on
+# any machine. Ends with `N passed, N failed`.
+# shellcheck source=tests/stage.sh
+. "$(dirname "$0")/../stage.sh"
+export OCL_ICD_VENDORS=$build/tests/fake_driver/libfake-opencl.so
+load=$build/tests/opencl/layer-load
+
+start_clock
+
+worst() { # FILE: the longest launch of layer-load but its first, in whole ms
+    sed -n 's/.*max \([0-9]*\).*/\1/p' "$1"
+}
+
+launches() { # FILE: of layer-load
+    sed -n 's/\([0-9]*\) launches.*/\1/p' "$1"
+}
+
+granted() { # by the daemon so far
+    "$build/baton" status --json --socket "$scratch/socket" | sed -n 's/^    "grants": \([0-9]*\).*/\1/p' | head -n 1
+}
+
+under() { # PRIORITY STATS COMMAND...
+    local priority=$1 stats=$2
+    shift 2
+    OPENCL_LAYERS=$build/libbaton-layer.so BATON_PRIORITY=$priority BATON_STATS=$stats timeout 900 "${on_clock[@]}" "$@"
+}
+
+export FAKE_CL="group_ns scale 100000" # a hog of 2000 groups takes 200 ms
+start_daemon
+under 10 "$scratch/first.json" "$load" 10x 1 0 >/dev/null # the rewriting is in the cache: what follows is about scheduling alone
+under 10 "$scratch/hog.json" "$load" 40x 2000 0 >"$scratch/hog" &
+hog=$!
+wait_for_holder
+under 80 "$scratch/urgent.json" "$load" 100x 1 5 >"$scratch/urgent"
+verdict $? "the urgent program's results are right ($(cat "$scratch/urgent"))"
+wait $hog
+verdict $? "the hog's results are right ($(cat "$scratch/hog"))"
+[ "$(number yields "$scratch/hog.json")" -ge 50 ] # once per launch of the urgent one, but for those between two of its own
+by_clock $? "the hog gave way ($(number yields "$scratch/hog.json") times)"
+[ "$(number pieces "$scratch/hog.json")" -gt 100 ]
+verdict $? "the hog ran in pieces ($(number pieces "$scratch/hog.json"))"
+[ "$(worst "$scratch/urgent")" -lt 50 ] # behind a whole kernel: 200 ms
+by_clock $? "the urgent one did not wait for whole hog kernels ($(cat "$scratch/urgent"))"
+
+# A job that copies in, computes and copies out takes the bus from itself, without the daemon: nobody else wants it.
+for commands in "" "; sync"; do # that run beside the program, or inside of its calls
+    before=$(granted)
+    under 50 "$scratch/job.json" env FAKE_CL="$FAKE_CL; duration WriteBuffer 200$commands" "$load" 100x 1 1 1 2 >"$scratch/job"
+    verdict $? "jobs of write, launch and read compute right ($(cat "$scratch/job"))"
+    [ $(($(granted) - before)) -lt $(($(launches "$scratch/job") / 4)) ]
+    verdict $? "they need no message each ($(($(granted) - before)) grants, $(cat "$scratch/job"))"
+done
+
+# A program's first launch waits for its rewritten twin, but not in the engine.
+under 10 "$scratch/steady.json" "$load" 3000x 1 2 >"$scratch/steady" &
+steady=$!
+wait_for_client
+FAKE_CL="$FAKE_CL;duration BuildProgram 400000" under 80 "$scratch/first.json" "$load" 1x 50 0 >"$scratch/first"
+verdict $? "a program whose builds take long computes right ($(cat "$scratch/first"))"
+[ "$(number pieces "$scratch/first.json")" -gt 0 ]
+verdict $? "its first launch waited for the twin and ran in pieces"
+wait $steady
+[ "$(worst "$scratch/steady")" -lt 200 ]
+by_clock $? "no program waited for another program's build (worst $(worst "$scratch/steady") ms of 400)"
+
+# Equals take turns, also with one that always has the next launch under way.
+under 50 "$scratch/full.json" env FAKE_CL="group_ns scale 200000" "$load" 20000x 1 0 32 >"$scratch/full" &
+full=$!
+wait_for_holder
+under 50 "$scratch/equal.json" env FAKE_CL="group_ns scale 200000" "$load" 20x 1 1 >"$scratch/equal"
+verdict $? "beside a program that keeps its pipeline full the results are right ($(cat "$scratch/equal"))"
+wait $full
+verdict $? "its own are, too ($(cat "$scratch/full"))"
+[ "$(worst "$scratch/equal")" -lt 1000 ] # without turns: until the 20,000 launches of 0.2 ms have ended
+by_clock $? "its equal had its turns ($(cat "$scratch/equal"))"
+
+# Equals that have copied once, at the beginning: the one that keeps the copy engine has no more of the other one for that. Without a
+# priority, too. A request waits (n - 1)(3 T + 2 X) at most, 35 ms here (docs/protocols.md Q6): turns of 5 ms, kernels of 10 ms.
+for priority in 50 ""; do
+    under "$priority" "$scratch/first.json" "$load" 400x 100 0 1 3 >"$scratch/first" &
+    first=$!
+    wait_for_holder
+    under "$priority" "$scratch/second.json" "$load" 20x 100 0 1 3 >"$scratch/second"
+    verdict $? "beside an equal that keeps the copy engine the results are right ($(cat "$scratch/second"))"
+    wait $first
+    verdict $? "its own are, too ($(cat "$scratch/first"))"
+    [ "$(worst "$scratch/second")" -lt 500 ] # one hold that never ends: until the 400 launches have ended
+    by_clock $? "an equal that came later has its share ($(cat "$scratch/second"))"
+done
+
+# Turns are for equals: a less urgent program begins nothing while the pipeline is full. Launches of 0.2 ms, and 32 of them: it is.
+under 80 "$scratch/full.json" env FAKE_CL="group_ns scale 200000" FAKE_CL_LOG="$scratch/full.log" "$load" 10000x 1 0 32 >"$scratch/full" &
+full=$!
+wait_for_holder
+under 10 "$scratch/humble.json" env FAKE_CL="group_ns scale 200000" FAKE_CL_LOG="$scratch/humble.log" "$load" 60x 1 0 >"$scratch/humble"
+verdict $? "beside a more urgent one that keeps its pipeline full the results are right ($(cat "$scratch/humble"))"
+wait $full
+verdict $? "its own are, too ($(cat "$scratch/full"))"
+between=$(awk 'FNR == NR { if ($1 == "NDRangeKernel") end = $4; next } $1 == "NDRangeKernel" && $3 < end { n++ } END { print n + 0 }' \
+    "$scratch/full.log" "$scratch/humble.log")
+[ "$between" -le 3 ] # with a turn every 5 ms all 60
+by_clock $? "a full pipeline lets no less urgent program in between ($between of 60)"
+
+# A daemon that takes its time is waited for, not passed by: up to 2 s, of which a busy machine may take more than is left in one try, not in each of twenty.
+connections() { # with the daemon, accepted or not
+    grep -cF "$scratch/socket" /proc/net/unix
+}
+for _ in $(seq 20); do
+    wait_for_client 0
+    kill -STOP "$daemon"
+    before=$(connections)
+    BATON_REQUIRE_DAEMON=1 under 50 "$scratch/late.json" "$load" 0.1 1 0 >"$scratch/late" 2>&1 &
+    late=$!
+    for _ in $(seq 6000); do
+        [ "$(connections)" -gt "$before" ] && break
+        sleep 0.02
+    done
+    sleep 0.5
+    kill -CONT "$daemon"
+    wait $late
+    status=$?
+    [ $status -ne 0 ] || break
+done
+verdict "$status" "a daemon that answers after 0.5 s is waited for ($(cat "$scratch/late"))"
+
+# Without priorities of their own, `adaptive` puts the program with short jobs first (GPES).
+under adaptive "$scratch/long.json" "$load" 40x 2000 0 >"$scratch/long" &
+long=$!
+wait_for_holder
+under adaptive "$scratch/brief.json" env FAKE_CL_LOG="$scratch/brief.log" "$load" 40x 1 5 >"$scratch/brief"
+verdict $? "an adaptive program beside another computes right ($(cat "$scratch/brief"))"
+wait $long
+verdict $? "and so does the other ($(cat "$scratch/long"))"
+took=$(awk '$1 == "NDRangeKernel" { begin = begin ? begin : $3; end = $4 } END { printf "%d\n", (end - begin) / 1e6 }' "$scratch/brief.log")
+[ "$took" -lt 4000 ] # behind whole kernels of 200 ms: 8000
+by_clock $? "short jobs go first under adaptive (40 in $took ms)"
+
+# Killed while pieces run: the program goes on by itself, and finds the next one.
+under 10 "$scratch/hog.json" "$load" 200x 500 0 >"$scratch/hog" &
+hog=$!
+wait_for_holder
+stop_daemon KILL
+start_daemon
+wait $hog
+verdict $? "a daemon that dies and comes back changes no result ($(cat "$scratch/hog"))"
+stop_daemon TERM
+
+# A program does not take the bus from itself: one grant for its kernels and one for its copies, whatever their direction.
+start_daemon
+under 10 "$scratch/both.json" "$load" 100x 1 1 1 copies >"$scratch/both"
+verdict $? "a program that copies to and fro computes right ($(cat "$scratch/both"))"
+grants=$("$build/baton" status --json | sed -n 's/.*"grants": \([0-9]*\).*/\1/p' | head -n 1)
+[ "${grants:-999}" -le 3 ]
+verdict $? "it asked ${grants:-?} times for $(number copies "$scratch/both.json") copies and $(number kernel_launches "$scratch/both.json") launches"
+
+# Two programs at it keep their results.
+under 10 "$scratch/a.json" "$load" 100x 20 0 1 copies >"$scratch/a" &
+other=$!
+under 10 "$scratch/b.json" "$load" 100x 20 0 1 copies >"$scratch/b"
+verdict $? "two programs that copy to and fro compute right ($(cat "$scratch/b"))"
+wait $other
+verdict $? "both of them ($(cat "$scratch/a"))"
+stop_daemon TERM
+
+# Of a planned program no more is in flight than its plan counts: one launch at a time where nothing of it is cut. Another one keeps several.
+printf 'platform: {cpus: 2, gpus: 1}\ntasks: [{name: planned, period_ms: 100, segments: [{cpu_ms: 1}, {kernel_ms: 1}]}]\n' >"$scratch/tasks.yaml"
+in_flight() { # PAUSE_MS DEPTH NAME=VALUE...; how many launches were in the driver at once, at most
+    local pause=$1 depth=$2
+    shift 2
+    rm -f "$scratch/log"
+    under 50 "$scratch/stats" env FAKE_CL="group_ns scale 100000" FAKE_CL_LOG="$scratch/log" "$@" "$load" 500x 1 "$pause" "$depth" >"$scratch/out" &&
+        awk '$1 == "NDRangeKernel" && $7 > most { most = $7 } END { print most + 0 }' "$scratch/log"
+}
+start_daemon --tasks "$scratch/tasks.yaml"
+many=$(in_flight 0 8 BATON_NAME=other)
+[ "${many:-0}" -gt 1 ]
+verdict $? "launches of a program that is not planned are given to the driver ahead (${many:-none}; $(cat "$scratch/out"))"
+one=$(in_flight 0 8 BATON_TASK=planned)
+[ "${one:-0}" -eq 1 ]
+verdict $? "those of a planned program one at a time (${one:-none}; $(cat "$scratch/out"))"
+one=$(in_flight 0.05 2 BATON_TASK=planned) # slow enough that launches go through the worker and past it, in turns
+[ "${one:-0}" -eq 1 ]
+verdict $? "whichever way they take (${one:-none}; $(cat "$scratch/out"))"
+
+# Idle cores are kept awake while a program with deadlines is connected, where that is permitted, and only then.
+awake() { # what `baton status` says, and how many files the daemon has open for it
+    echo "$("$build/baton" status --json | sed -n 's/.*"cores_awake": \([a-z]*\).*/\1/p')" \
+        "$(find "/proc/$daemon/fd" -lname /dev/cpu_dma_latency | wc -l)"
+}
+beside() { # COMMAND...: what awake says in the middle of it
+    OPENCL_LAYERS=$build/libbaton-layer.so BATON_PRIORITY=50 "$@" "${on_clock[@]}" "$load" 1000000x 1 5 >"$scratch/out" &
+    local program=$!
+    wait_for_client
+    awake
+    kill $program
+    wait $program 2>/dev/null
+    wait_for_client 0
+}
+start_daemon
+kept=$([ -w /dev/cpu_dma_latency ] && echo true 1 || echo false 0)
+said=$(beside env BATON_PERIOD=5)
+[ "$said" = "$kept" ]
+verdict $? "cores stay awake beside a program with a period, if permitted (${said:-nothing} of $kept)"
+said=$(awake)
+[ "$said" = "false 0" ]
+verdict $? "not after it ($said)"
+said=$(beside env)
+[ "$said" = "false 0" ]
+verdict $? "nor beside one without ($said)"
+echo "awake: false" >"$scratch/asleep.yaml"
+start_daemon --config "$scratch/asleep.yaml"
+said=$(beside env BATON_PERIOD=5)
+[ "$said" = "false 0" ]
+verdict $? "nor where the configuration says so ($said)"
+
+# The baseline runs everything whole.
+start_daemon --profile fifo
+under 10 "$scratch/fifo.json" "$load" 20x 100 0 >"$scratch/fifo"
+verdict $? "under fifo the results are right too ($(cat "$scratch/fifo"))"
+[ "$(number pieces "$scratch/fifo.json")" -eq 0 ]
+verdict $? "under fifo nothing is cut"
+stop_daemon TERM
+
+# A program may end while its twin is being built: the builder stops before the driver's compiler is torn down.
+FAKE_CL="duration BuildProgram 200000" BATON_SLICE=1 OPENCL_LAYERS=$build/libbaton-layer.so timeout 900 "$load" 0 1 0 >"$scratch/short" 2>&1
+verdict $? "a program may end while its twin is built ($(cat "$scratch/short"))"
+
+OPENCL_LAYERS=$build/libbaton-layer.so BATON_REQUIRE_DAEMON=1 timeout 900 "$load" 0.1 1 0 >"$scratch/refused" 2>&1
+[ $? -ne 0 ]
+verdict $? "a required daemon that is absent refuses the context"
+report
