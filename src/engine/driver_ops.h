@@ -35,8 +35,13 @@ struct driver_ops {
     bool (*mark_notify)(struct mark *mark, struct mark_listener *listener);
     /* What stands in the driver's queue up to this mark begins without further calls. */
     void (*mark_flush)(struct mark *mark);
-    /* Of a complete mark. May be called under the recorder's lock. */
+    /*
+     * Of a complete mark, in the driver's clock, 0: not known. mark_times fills in started and ended,
+     * mark_queued the other two; a driver that does not know those answers with its start. May be
+     * called under the recorder's lock.
+     */
     void (*mark_times)(struct mark *mark, struct mark_times *ret_times);
+    void (*mark_queued)(struct mark *mark, struct mark_times *ret_times);
     /* References. mark_keep may be called under an engine's lock. */
     void (*mark_keep)(struct mark *mark);
     void (*mark_drop)(struct mark *mark);

@@ -22,6 +22,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/list.h"
 #include "base/nsec.h"
@@ -82,6 +83,8 @@ bool engine_try_enter(struct device_engine *engine, int64_t ns);
 void engine_enter(struct device_engine *engine, int64_t ns);
 /* Leaves, with what it entered with. */
 void engine_exit(struct device_engine *engine, int64_t ns);
+/* Under the lock: n leave, whose commands were predicted to take so long together. */
+void engine_exit_locked(struct device_engine *engine, unsigned n, int64_t ns);
 
 /* How much a program may have in the driver, by prediction. */
 int64_t engine_most_in_flight(void);
@@ -102,7 +105,12 @@ int64_t engine_chunk_ns(const struct device_engine *engine);
 int64_t engine_predict_copy(const struct device_engine *engine, size_t bytes);
 void engine_learn_copy(struct device_engine *engine, size_t bytes, int64_t ns);
 
+/* An instant for pthread_cond_timedwait(), whose clock is not ours. ns: from now, less than a second. */
+struct timespec engine_deadline(long ns);
+
 /* One run on the engine in our clock, for the trace and the occupying times. */
 void engine_report(struct device_engine *engine, baton_nsec begin_at, baton_nsec end_at);
+/* The same, in the driver's clock. */
+void engine_report_driver(struct device_engine *engine, uint64_t started, uint64_t ended);
 
 #endif

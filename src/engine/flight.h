@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "engine/command.h"
+#include "engine/command_queue.h"
 
 struct device_engine;
 
