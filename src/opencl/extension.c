@@ -74,7 +74,7 @@ static void *filter(const char *name, void *driver)
 {
     void *replacement;
 
-    if (!driver || layer_off() || !name)
+    if (!driver || runtime_off() || !name)
         return driver;
     replacement = ours(name);
     if (replacement)
@@ -151,7 +151,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetPlatformInfo(cl_platform_id platform,
     char *bytes;
     cl_int code;
 
-    if (layer_off() || (name != CL_PLATFORM_EXTENSIONS && !versions) ||
+    if (runtime_off() || (name != CL_PLATFORM_EXTENSIONS && !versions) ||
         target.clGetPlatformInfo(platform, name, 0, NULL, &size) != CL_SUCCESS ||
         !(bytes = calloc(1, size + 1)))
         return target.clGetPlatformInfo(platform, name, room, ret_value, ret_size);
@@ -190,9 +190,9 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetDeviceInfo(cl_device_id device, cl_de
     char *bytes;
     cl_int code;
 
-    if (!layer_off() && name == CL_DRIVER_VERSION)
+    if (!runtime_off() && name == CL_DRIVER_VERSION)
         return answer_version(device, room, ret_value, ret_size);
-    if (layer_off() || (name != CL_DEVICE_EXTENSIONS && !versions) ||
+    if (runtime_off() || (name != CL_DEVICE_EXTENSIONS && !versions) ||
         target.clGetDeviceInfo(device, name, 0, NULL, &size) != CL_SUCCESS || !(bytes = calloc(1, size + 1)))
         return target.clGetDeviceInfo(device, name, room, ret_value, ret_size);
     code = target.clGetDeviceInfo(device, name, size, bytes, NULL);

@@ -61,7 +61,7 @@ static void find_root(struct mem_record *record)
 /* shared: with another interface, which may change it behind our back, so it stays on its device. */
 static cl_mem note_object(cl_mem handle, bool shared)
 {
-    struct mem_record *record = handle && !layer_off() ? calloc(1, sizeof *record) : NULL;
+    struct mem_record *record = handle && !runtime_off() ? calloc(1, sizeof *record) : NULL;
     cl_mem_object_type type = CL_MEM_OBJECT_BUFFER;
 
     if (!record)
@@ -196,7 +196,7 @@ CL_API_ENTRY cl_mem CL_API_CALL entry_clCreateFromEGLImageKHR(cl_context context
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clRetainMemObject(cl_mem handle)
 {
-    struct mem_record *mem = layer_off() ? NULL : mem_find(handle);
+    struct mem_record *mem = runtime_off() ? NULL : mem_find(handle);
 
     if (mem) {
         atomic_fetch_add(&mem->app_refs, 1);
@@ -207,7 +207,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clRetainMemObject(cl_mem handle)
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseMemObject(cl_mem handle)
 {
-    struct mem_record *mem = layer_off() ? NULL : mem_find(handle);
+    struct mem_record *mem = runtime_off() ? NULL : mem_find(handle);
 
     if (mem) {
         struct mem_record *last =
@@ -228,7 +228,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetMemObjectInfo(cl_mem handle, cl_mem_i
     struct mem_record *mem;
     cl_uint n;
 
-    if (layer_off() || code != CL_SUCCESS || name != CL_MEM_MAP_COUNT || !ret_value ||
+    if (runtime_off() || code != CL_SUCCESS || name != CL_MEM_MAP_COUNT || !ret_value ||
         !(mem = mem_find(handle)))
         return code;
     memcpy(&n, ret_value, sizeof n);

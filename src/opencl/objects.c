@@ -5,9 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/lease.h"
 #include "opencl/entry.h"
-#include "opencl/graph/graph.h"
 #include "opencl/layer.h"
 #include "opencl/graph/map.h"
 #include "opencl/program/program.h"
@@ -121,7 +119,6 @@ static void read_version(struct device_record *record)
 static struct device_record *make_device(cl_device_id device)
 {
     struct device_record *record = calloc(1, sizeof *record), *root = NULL;
-    struct session *session = layer_session();
     char name[DEVICE_NAME_SIZE] = "";
     cl_device_id parent = NULL;
 
@@ -131,8 +128,6 @@ static struct device_record *make_device(cl_device_id device)
     record->units = 1;
     record->address_bits = 64;
     atomic_init(&record->n_helpers, -1);
-    record->engines = record->own;
-    device_clock_init(&record->clock);
     crossing_init(&record->crossing, device);
     record->wide_grid = record->crossing.needed ? POCL_WIDE_GRID : 0;
     target.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof record->platform, &record->platform, NULL);
@@ -144,17 +139,9 @@ static struct device_record *make_device(cl_device_id device)
     if (target.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL) == CL_SUCCESS &&
         parent)
         root = find_device(parent) ? find_device(parent) : make_device(parent);
-    if (root) {
-        record->engines = root->engines;
-        link_device(record);
-        return record;
-    }
-    name_of(device, record->platform, name);
-    for (int kind = 0; kind < ENGINE_N; kind++) {
-        engine_init(&record->own[kind], record, (enum engine_kind)kind);
-        if (!session || lease_open(session, name, (enum lease_engine)kind, &record->own[kind].lease) != 0)
-            record->own[kind].lease = NULL;
-    }
+    if (!root)
+        name_of(device, record->platform, name);
+    engine_device_init(&record->base, name, root ? &root->base : NULL);
     link_device(record);
     return record;
 }
@@ -206,16 +193,17 @@ static cl_command_queue note_queue(cl_command_queue handle, cl_device_id device,
     record->list_size = list_size;
     if (list_size)
         memcpy(record->list, list, list_size);
-    record->in_order = !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-    list_init(&record->commands);
     target.clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof record->context, &record->context, NULL);
     record->device = device_record_of(device);
-    if (record->device)
+    if (record->device) {
+        command_queue_init(&record->base, &record->device->base,
+                           !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE));
         atomic_store(&record->device->has_queues, true);
+    }
     if (!record->device || !handle_table_put(&queues, handle, record))
         free(record);
-    if (layer_session())
-        session_register_thread(layer_session(), gettid());
+    if (runtime_session())
+        session_register_thread(runtime_session(), gettid());
     layer_stop_at_exit();
     return handle;
 }
@@ -226,7 +214,7 @@ CL_API_ENTRY cl_command_queue CL_API_CALL entry_clCreateCommandQueue(cl_context 
 {
     cl_command_queue handle;
 
-    if (layer_off())
+    if (runtime_off())
         return target.clCreateCommandQueue(context, device, properties, ret_code);
     /* The driver's clock tells how long pieces take; the program's own view of the property is kept in the record. */
     handle = target.clCreateCommandQueue(context, device, properties | CL_QUEUE_PROFILING_ENABLE, ret_code);
@@ -260,7 +248,7 @@ CL_API_ENTRY cl_command_queue CL_API_CALL entry_clCreateCommandQueueWithProperti
     }
     list[n] = 0;
     /* A queue for kernels that enqueue kernels is the device's own affair. */
-    if (layer_off() || wanted & CL_QUEUE_ON_DEVICE || n >= QUEUE_MAX_PROPERTIES)
+    if (runtime_off() || wanted & CL_QUEUE_ON_DEVICE || n >= QUEUE_MAX_PROPERTIES)
         return target.clCreateCommandQueueWithProperties(context, device, properties, ret_code);
     handle = target.clCreateCommandQueueWithProperties(context, device, list, ret_code);
     if (!handle)
@@ -274,7 +262,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetCommandQueueInfo(cl_command_queue han
 {
     bool list = name == CL_QUEUE_PROPERTIES_ARRAY;
     struct queue_record *queue =
-        !layer_off() && (list || name == CL_QUEUE_PROPERTIES) ? queue_find(handle) : NULL;
+        !runtime_off() && (list || name == CL_QUEUE_PROPERTIES) ? queue_find(handle) : NULL;
     cl_int code;
 
     if (!queue)
@@ -289,7 +277,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetCommandQueueInfo(cl_command_queue han
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clRetainCommandQueue(cl_command_queue handle)
 {
-    struct queue_record *queue = layer_off() ? NULL : queue_find(handle);
+    struct queue_record *queue = runtime_off() ? NULL : queue_find(handle);
 
     if (queue) {
         atomic_fetch_add(&queue->app_refs, 1);
@@ -301,7 +289,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clRetainCommandQueue(cl_command_queue hand
 /* Queued commands hold references of their own to the handle, so they still run; only the program's view ends. */
 CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseCommandQueue(cl_command_queue handle)
 {
-    struct queue_record *queue = layer_off() ? NULL : queue_find(handle);
+    struct queue_record *queue = runtime_off() ? NULL : queue_find(handle);
 
     if (queue) {
         struct queue_record *last =

@@ -11,7 +11,7 @@
 
 static cl_sampler note(cl_sampler handle)
 {
-    struct sampler_record *record = handle && !layer_off() ? malloc(sizeof *record) : NULL;
+    struct sampler_record *record = handle && !runtime_off() ? malloc(sizeof *record) : NULL;
 
     if (!record)
         return handle;
@@ -47,7 +47,7 @@ CL_API_ENTRY cl_sampler CL_API_CALL entry_clCreateSamplerWithProperties(
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clRetainSampler(cl_sampler handle)
 {
-    struct sampler_record *record = layer_off() ? NULL : handle_table_find(&samplers, handle);
+    struct sampler_record *record = runtime_off() ? NULL : handle_table_find(&samplers, handle);
 
     if (record) {
         atomic_fetch_add(&record->app_refs, 1);
@@ -58,7 +58,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clRetainSampler(cl_sampler handle)
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseSampler(cl_sampler handle)
 {
-    struct sampler_record *record = layer_off() ? NULL : handle_table_find(&samplers, handle);
+    struct sampler_record *record = runtime_off() ? NULL : handle_table_find(&samplers, handle);
 
     if (record) {
         if (atomic_fetch_sub(&record->app_refs, 1) == 1)

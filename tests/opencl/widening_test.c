@@ -129,7 +129,7 @@ static void reset(void)
     for (int i = 0; i < N_QUEUES; i++)
         queues_of[i] = (struct queue_record){.handle = (cl_command_queue)(uintptr_t)handles[i],
                                              .device = &device,
-                                             .in_order = i != OUT_OF_ORDER};
+                                             .base.in_order = i != OUT_OF_ORDER};
 }
 
 /* Enqueues a piece of the guarded kernel. */

@@ -96,7 +96,7 @@ static cl_int check_queue(cl_command_queue handle, const cl_command_buffer_prope
     target.clGetDeviceInfo(queue->device->handle, CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR,
                            sizeof required, &required, NULL);
     if ((given & required) != required ||
-        (!queue->in_order && !(able & CL_COMMAND_BUFFER_CAPABILITY_OUT_OF_ORDER_KHR)))
+        (!queue->base.in_order && !(able & CL_COMMAND_BUFFER_CAPABILITY_OUT_OF_ORDER_KHR)))
         code = CL_INCOMPATIBLE_COMMAND_QUEUE_KHR;
     if (properties && properties[0] &&
         (properties[0] != CL_COMMAND_BUFFER_FLAGS_KHR || properties[2] != 0 ||
@@ -199,7 +199,7 @@ static bool is_pending(struct command_buffer *buffer)
     return false;
 }
 
-static cl_int replay_transfer(const struct command *c, cl_command_queue queue, cl_uint n,
+static cl_int replay_transfer(const struct opencl_command *c, cl_command_queue queue, cl_uint n,
                               const cl_event *waits, cl_event *event)
 {
     const struct command_transfer *t = &c->u.transfer;
@@ -350,13 +350,13 @@ static cl_int fits(const struct command_buffer *buffer, cl_command_queue handle,
 {
     struct queue_record *own = queue_find(buffer->queue);
     struct queue_record *queue = queue_find(handle);
-    cl_int code = !own || !queue                     ? CL_INVALID_COMMAND_QUEUE
-                  : own->context != queue->context   ? CL_INVALID_CONTEXT
-                  : own->device != queue->device     ? CL_INCOMPATIBLE_COMMAND_QUEUE_KHR
-                  : own->in_order != queue->in_order ? CL_INCOMPATIBLE_COMMAND_QUEUE_KHR
-                                                     : CL_SUCCESS;
+    cl_int code = !own || !queue                               ? CL_INVALID_COMMAND_QUEUE
+                  : own->context != queue->context             ? CL_INVALID_CONTEXT
+                  : own->device != queue->device               ? CL_INCOMPATIBLE_COMMAND_QUEUE_KHR
+                  : own->base.in_order != queue->base.in_order ? CL_INCOMPATIBLE_COMMAND_QUEUE_KHR
+                                                               : CL_SUCCESS;
 
-    *ret_in_order = queue && queue->in_order;
+    *ret_in_order = queue && queue->base.in_order;
     if (own)
         queue_unref(own);
     if (queue)

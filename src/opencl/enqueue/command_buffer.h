@@ -16,9 +16,9 @@
 
 /* One recorded command. */
 struct recorded {
-    struct command draft; /* its kind and parameters; no queue */
-    cl_kernel kernel;     /* of a launch: ours, with the arguments of that moment */
-    cl_mem *mems;         /* owned references: what it uses, n_mems of them */
+    struct opencl_command draft; /* its kind and parameters; no queue */
+    cl_kernel kernel;            /* of a launch: ours, with the arguments of that moment */
+    cl_mem *mems;                /* owned references: what it uses, n_mems of them */
     cl_uint n_mems;
     cl_sync_point_khr *waits; /* owned */
     cl_uint n_waits;

@@ -112,7 +112,7 @@ static cl_int check_points(const struct command_buffer *buffer, const struct giv
 static cl_int check_command(const struct command_buffer *buffer, struct recorded *recorded)
 {
     struct kernel_record *kernel = recorded->kernel ? kernel_find(recorded->kernel) : NULL;
-    struct command draft = recorded->draft;
+    struct opencl_command draft = recorded->draft;
     cl_int code = CL_INVALID_COMMAND_QUEUE;
 
     draft.queue = queue_find(buffer->queue);
@@ -183,7 +183,7 @@ static cl_int record_transfer(const struct given *given, enum command_kind kind,
                               const struct command_transfer *transfer)
 {
     struct recorded recorded = {
-        .draft = {.kind = kind, .type = type, .engine = ENGINE_EXECUTION, .u.transfer = *transfer}};
+        .draft = {.kind = kind, .type = type, .base.engine = ENGINE_EXECUTION, .u.transfer = *transfer}};
     struct mem_record *a = transfer->a ? mem_find(transfer->a) : NULL;
     struct mem_record *b = transfer->b ? mem_find(transfer->b) : NULL;
     cl_int code;
@@ -315,8 +315,8 @@ static cl_int CL_API_CALL record_kernel(cl_command_buffer_khr handle, cl_command
 {
     struct recorded recorded = {.draft = {.kind = COMMAND_KERNEL,
                                           .type = CL_COMMAND_NDRANGE_KERNEL,
-                                          .engine = ENGINE_EXECUTION,
-                                          .leased = true}};
+                                          .base.engine = ENGINE_EXECUTION,
+                                          .base.leased = true}};
     struct command_launch *launch = &recorded.draft.u.launch;
     struct kernel_record *known = kernel_find(kernel);
     cl_int code;

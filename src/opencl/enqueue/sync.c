@@ -5,7 +5,8 @@
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueMarkerWithWaitList(cl_command_queue handle, cl_uint n,
                                                                   const cl_event *waits, cl_event *event)
 {
-    struct command draft = {.kind = COMMAND_MARKER, .type = CL_COMMAND_MARKER, .engine = ENGINE_EXECUTION};
+    struct opencl_command draft = {
+        .kind = COMMAND_MARKER, .type = CL_COMMAND_MARKER, .base.engine = ENGINE_EXECUTION};
 
     ENQUEUE_BEGIN(handle, target.clEnqueueMarkerWithWaitList(handle, n, waits, event));
     draft.queue = queue;
@@ -15,7 +16,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueMarkerWithWaitList(cl_command_que
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueBarrierWithWaitList(cl_command_queue handle, cl_uint n,
                                                                    const cl_event *waits, cl_event *event)
 {
-    struct command draft = {.kind = COMMAND_BARRIER, .type = CL_COMMAND_BARRIER, .engine = ENGINE_EXECUTION};
+    struct opencl_command draft = {
+        .kind = COMMAND_BARRIER, .type = CL_COMMAND_BARRIER, .base.engine = ENGINE_EXECUTION};
 
     ENQUEUE_BEGIN(handle, target.clEnqueueBarrierWithWaitList(handle, n, waits, event));
     draft.queue = queue;
@@ -24,7 +26,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueBarrierWithWaitList(cl_command_qu
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueMarker(cl_command_queue handle, cl_event *event)
 {
-    struct command draft = {.kind = COMMAND_MARKER, .type = CL_COMMAND_MARKER, .engine = ENGINE_EXECUTION};
+    struct opencl_command draft = {
+        .kind = COMMAND_MARKER, .type = CL_COMMAND_MARKER, .base.engine = ENGINE_EXECUTION};
 
     ENQUEUE_BEGIN(handle, target.clEnqueueMarker(handle, event));
     ENQUEUE_REQUIRE(event, CL_INVALID_VALUE, target.clEnqueueMarker(handle, event));
@@ -34,7 +37,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueMarker(cl_command_queue handle, c
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueBarrier(cl_command_queue handle)
 {
-    struct command draft = {.kind = COMMAND_BARRIER, .type = CL_COMMAND_BARRIER, .engine = ENGINE_EXECUTION};
+    struct opencl_command draft = {
+        .kind = COMMAND_BARRIER, .type = CL_COMMAND_BARRIER, .base.engine = ENGINE_EXECUTION};
 
     ENQUEUE_BEGIN(handle, target.clEnqueueBarrier(handle));
     draft.queue = queue;
@@ -45,7 +49,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueBarrier(cl_command_queue handle)
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueWaitForEvents(cl_command_queue handle, cl_uint n,
                                                              const cl_event *waits)
 {
-    struct command draft = {.kind = COMMAND_BARRIER, .type = CL_COMMAND_BARRIER, .engine = ENGINE_EXECUTION};
+    struct opencl_command draft = {
+        .kind = COMMAND_BARRIER, .type = CL_COMMAND_BARRIER, .base.engine = ENGINE_EXECUTION};
 
     ENQUEUE_BEGIN(handle, target.clEnqueueWaitForEvents(handle, n, waits));
     ENQUEUE_REQUIRE(n && waits, CL_INVALID_VALUE, target.clEnqueueWaitForEvents(handle, n, waits));

@@ -2,17 +2,17 @@
 
 #include <stdlib.h>
 
-#include "opencl/graph/graph.h"
+#include "opencl/graph/adopt.h"
 #include "opencl/layer.h"
 
 static cl_context context_of(cl_event event)
 {
-    struct command *node = handle_table_find(&events, event);
+    struct opencl_command *node = handle_table_find(&events, event);
     cl_context context = NULL;
 
     if (node) {
         context = node->context;
-        graph_unref(node);
+        command_unref(&node->base);
     } else {
         target.clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof context, &context, NULL);
     }
@@ -135,7 +135,7 @@ static bool is_power_of_two(size_t n)
     return n && !(n & (n - 1));
 }
 
-static cl_int validate_linear(const struct command *c)
+static cl_int validate_linear(const struct opencl_command *c)
 {
     const struct command_transfer *t = &c->u.transfer;
     cl_int code = validate_mem(c->queue, t->a, false);
@@ -198,7 +198,7 @@ static cl_int validate_copy_rect(const struct command_transfer *t)
     return CL_SUCCESS;
 }
 
-static cl_int validate_rect(const struct command *c)
+static cl_int validate_rect(const struct opencl_command *c)
 {
     const struct command_transfer *t = &c->u.transfer;
     cl_int code = validate_mem(c->queue, t->a, false);
@@ -223,7 +223,7 @@ static bool regions_meet(const size_t a[3], const size_t b[3], const size_t regi
     return meet;
 }
 
-static cl_int validate_image(const struct command *c)
+static cl_int validate_image(const struct opencl_command *c)
 {
     const struct command_transfer *t = &c->u.transfer;
     bool to_image = c->kind == COMMAND_BUFFER_TO_IMAGE, to_buffer = c->kind == COMMAND_IMAGE_TO_BUFFER;
@@ -276,7 +276,7 @@ static bool as_required(const struct command_launch *l, cl_device_id device)
     return true;
 }
 
-static cl_int validate_sizes(const struct command *c)
+static cl_int validate_sizes(const struct opencl_command *c)
 {
     const struct command_launch *l = &c->u.launch;
     const struct device_record *record = c->queue->device;
@@ -308,7 +308,7 @@ static cl_int validate_sizes(const struct command *c)
     return CL_SUCCESS;
 }
 
-static cl_int validate_launch(const struct command *c)
+static cl_int validate_launch(const struct opencl_command *c)
 {
     const struct kernel_record *kernel = c->u.launch.kernel;
 
@@ -320,7 +320,7 @@ static cl_int validate_launch(const struct command *c)
     return c->kind == COMMAND_TASK ? CL_SUCCESS : validate_sizes(c);
 }
 
-static cl_int validate_other(const struct command *c)
+static cl_int validate_other(const struct opencl_command *c)
 {
     const struct command_native *native = &c->u.native;
     const struct command_svm *svm = &c->u.svm;
@@ -372,7 +372,7 @@ static cl_int validate_other(const struct command *c)
     }
 }
 
-cl_int validate_command(const struct command *draft)
+cl_int validate_command(const struct opencl_command *draft)
 {
     switch (draft->kind) {
     case COMMAND_READ:

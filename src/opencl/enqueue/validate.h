@@ -9,7 +9,7 @@
 #include "opencl/objects.h"
 
 /* CL_SUCCESS or the code for the draft's own parameters. */
-cl_int validate_command(const struct command *draft);
+cl_int validate_command(const struct opencl_command *draft);
 
 /* CL_SUCCESS, CL_INVALID_EVENT_WAIT_LIST or CL_INVALID_CONTEXT. */
 cl_int validate_waits(const struct queue_record *queue, cl_uint n, const cl_event *waits);

@@ -1,14 +1,19 @@
-/* Commands of the graph: made from drafts with all that they need, kept, let go. */
+#include "opencl/graph/adopt.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "opencl/graph/graph.h"
-#include "opencl/graph/widening.h"
+#include "engine/engine_device.h"
+#include "engine/meter.h"
+#include "engine/worker.h"
+#include "opencl/graph/driver.h"
+#include "opencl/graph/issue.h"
+#include "opencl/graph/launch.h"
+#include "opencl/graph/map.h"
 #include "opencl/layer.h"
 #include "opencl/objects.h"
 
-static bool own_blob(struct command *command, const void *bytes, size_t size)
+static bool own_blob(struct opencl_command *command, const void *bytes, size_t size)
 {
     command->owned = calloc(1, size ? size : 1);
     if (command->owned && size)
@@ -17,7 +22,7 @@ static bool own_blob(struct command *command, const void *bytes, size_t size)
 }
 
 /* Copies what the draft borrowed from the caller: the caller may reuse it as soon as the call returns. */
-static bool adopt_arrays(struct command *command)
+static bool adopt_arrays(struct opencl_command *command)
 {
     struct command_native *native = &command->u.native;
     struct command_svm *svm = &command->u.svm;
@@ -69,7 +74,7 @@ static bool adopt_arrays(struct command *command)
     }
 }
 
-static bool adopt_args(struct command *command)
+static bool adopt_args(struct opencl_command *command)
 {
     struct command_launch *launch = &command->u.launch;
     const struct kernel_record *kernel = launch->kernel;
@@ -100,7 +105,7 @@ static cl_mem mem_in(const struct arg_value *arg)
     return mem;
 }
 
-static void keep_mem(struct command *command, cl_mem mem)
+static void keep_mem(struct opencl_command *command, cl_mem mem)
 {
     struct mem_record *record;
 
@@ -113,7 +118,7 @@ static void keep_mem(struct command *command, cl_mem mem)
     command->mems[command->n_mems++] = mem;
 }
 
-static bool keep_mems(struct command *command)
+static bool keep_mems(struct opencl_command *command)
 {
     const struct command_transfer *transfer = &command->u.transfer;
     cl_uint room = command->kind == COMMAND_KERNEL || command->kind == COMMAND_TASK ? command->u.launch.n_args
@@ -152,32 +157,52 @@ static bool keep_mems(struct command *command)
     return true;
 }
 
-struct command *graph_adopt(const struct command *draft)
+static bool is_launch(const struct opencl_command *command)
 {
-    struct command *command = malloc(sizeof *command);
-    bool launch = draft->kind == COMMAND_KERNEL || draft->kind == COMMAND_TASK;
+    return command->kind == COMMAND_KERNEL || command->kind == COMMAND_TASK;
+}
+
+/* Nanoseconds; where nothing is known, as long as fits. */
+static int64_t predict(const struct opencl_command *draft)
+{
+    const struct command *base = &draft->base;
+    int64_t predicted;
+
+    if (!is_launch(draft))
+        return engine_predict_copy(&base->queue->device->engines[base->engine], base->bytes);
+    predicted = base->meter ? meter_predict(base->meter, base->items) : -1;
+    return predicted < 0 ? ENGINE_ALONE : predicted;
+}
+
+void command_prepare(struct opencl_command *draft)
+{
+    struct command *base = &draft->base;
+
+    base->queue = &draft->queue->base;
+    base->barrier = draft->kind == COMMAND_BARRIER;
+    base->next_at_end = draft->kind == COMMAND_MAP || draft->kind == COMMAND_UNMAP;
+    base->calls_program = draft->kind == COMMAND_NATIVE || draft->kind == COMMAND_SVM_FREE;
+    base->meter = draft->kind == COMMAND_KERNEL ? &draft->u.launch.kernel->meter : NULL;
+    base->items = is_launch(draft) ? launch_items(&draft->u.launch) : 0;
+    base->bytes = is_launch(draft) ? 0 : issue_bytes(draft);
+    base->predicted = predict(draft);
+}
+
+struct opencl_command *command_adopt(const struct opencl_command *draft)
+{
+    struct opencl_command *command = malloc(sizeof *command);
+    bool launch = is_launch(draft);
 
     if (!command)
         return NULL;
     *command = *draft;
+    command_init(&command->base);
     command->owned = NULL;
     command->mems = NULL;
     command->n_mems = 0;
-    atomic_init(&command->refs, 1);
-    list_init(&command->in_queue);
-    list_init(&command->in_ready);
-    command->dependents = NULL;
-    command->callbacks = NULL;
     command->handle = NULL;
     atomic_init(&command->app_refs, 0);
     atomic_init(&command->record_holds, 0);
-    command->first_event = command->driver_event = NULL;
-    command->n_waiting = 0;
-    command->piece_status = CL_COMPLETE;
-    command->begun = command->ended = command->resumed = command->reported = 0;
-    command->failed_wait = command->issued = command->timed = false;
-    command->status = command->kind == COMMAND_USER ? CL_SUBMITTED : CL_QUEUED;
-    command->queued_at = clock_now();
     if (command->queue) {
         atomic_fetch_add(&command->queue->refs, 1);
         target.clRetainCommandQueue(command->queue->handle);
@@ -190,34 +215,39 @@ struct command *graph_adopt(const struct command *draft)
             command->u.launch.kernel->handle); /* its program is asked for when the launch is issued */
     }
     if (!adopt_arrays(command) || (launch && !adopt_args(command)) || !keep_mems(command)) {
-        graph_unref(command);
+        command_unref(&command->base);
         return NULL;
     }
     return command;
 }
 
-void graph_ref(struct command *command)
+/* --- the end --- */
+
+static void release_mem(struct command_callback *base)
 {
-    atomic_fetch_add_explicit(&command->refs, 1, memory_order_relaxed);
+    struct event_callback *callback = (struct event_callback *)(void *)base;
+
+    target.clReleaseMemObject(callback->data);
+    worker_came_back();
+    free(callback);
 }
 
-static void CL_CALLBACK release_mem(cl_event unused, cl_int status, void *mem)
+/*
+ * Takes out the memory objects that the program has let go of: to release them may run its destructor
+ * callbacks, which may want a lock that a thread has which waits for the command.
+ */
+static struct command_callback *take_abandoned(struct opencl_command *command)
 {
-    (void)unused;
-    (void)status;
-    target.clReleaseMemObject(mem);
-}
-
-struct command_callback *graph_take_abandoned(struct command *command)
-{
-    struct command_callback *list = NULL, *callback;
+    struct command_callback *list = NULL;
+    struct event_callback *callback;
 
     for (cl_uint i = 0; i < command->n_mems; i++) {
         struct mem_record *record = command->records[i];
         if (!record || atomic_load(&record->app_refs) || !(callback = calloc(1, sizeof *callback)))
             continue;
-        *callback = (struct command_callback){.next = list, .run = release_mem, .data = command->mems[i]};
-        list = callback;
+        callback->base = (struct command_callback){.next = list, .run = release_mem};
+        callback->data = command->mems[i];
+        list = &callback->base;
         mem_let_go(record);
         mem_unref(record);
         command->records[i] = NULL;
@@ -226,10 +256,9 @@ struct command_callback *graph_take_abandoned(struct command *command)
     return list;
 }
 
-void graph_let_go(struct command *command)
+/* Gives back what is needed only until the command has run: arguments, memory objects. */
+static void let_go(struct opencl_command *command)
 {
-    bool launch = command->kind == COMMAND_KERNEL || command->kind == COMMAND_TASK;
-
     for (cl_uint i = 0; i < command->n_mems; i++) {
         if (command->records[i]) {
             mem_let_go(command->records[i]);
@@ -239,7 +268,7 @@ void graph_let_go(struct command *command)
             target.clReleaseMemObject(command->mems[i]);
     }
     command->n_mems = 0;
-    if (launch && command->u.launch.kernel) {
+    if (is_launch(command) && command->u.launch.kernel) {
         for (cl_uint i = 0; command->u.launch.args && i < command->u.launch.n_args + KERNEL_EXEC_INFOS; i++)
             arg_value_done(&command->u.launch.args[i]);
         free(command->u.launch.args);
@@ -248,28 +277,26 @@ void graph_let_go(struct command *command)
         target.clReleaseKernel(command->u.launch.kernel->handle);
         kernel_unref(command->u.launch.kernel);
         command->u.launch.kernel = NULL;
+        command->base.meter = NULL;
     }
-    if (command->first_event)
-        target.clReleaseEvent(command->first_event);
-    if (command->driver_event) {
-        if (command->first_event) /* of a piece */
-            widening_over(command->driver_event);
-        target.clReleaseEvent(command->driver_event);
-    }
-    command->first_event = command->driver_event = NULL;
 }
 
-void graph_unref(struct command *command)
+struct command_callback *command_ending(struct command *base)
 {
-    if (atomic_fetch_sub_explicit(&command->refs, 1, memory_order_acq_rel) != 1)
-        return;
-    graph_let_go(command);
-    while (command->dependents) { /* only when never completed */
-        struct command_edge *next = command->dependents->next;
-        graph_unref(command->dependents->dependent);
-        free(command->dependents);
-        command->dependents = next;
-    }
+    struct opencl_command *command = opencl_command_of(base);
+    struct command_callback *abandoned = take_abandoned(command);
+
+    if (command->kind == COMMAND_UNMAP)
+        map_finished(command);
+    let_go(command);
+    return abandoned;
+}
+
+void command_free(struct command *base)
+{
+    struct opencl_command *command = opencl_command_of(base);
+
+    let_go(command);
     free(command->mems);
     free(command->owned);
     if (command->queue) {
@@ -277,4 +304,75 @@ void graph_unref(struct command *command)
         queue_unref(command->queue);
     }
     free(command);
+}
+
+/* --- events --- */
+
+void command_hold_record(struct opencl_command *command)
+{
+    atomic_fetch_add(&command->record_holds, 1);
+}
+
+void command_drop_record(struct opencl_command *command)
+{
+    if (atomic_fetch_sub(&command->record_holds, 1) == 1 && handle_table_remove(&events, command->handle))
+        command_unref(&command->base);
+}
+
+/* The driver's own queue keeps the order of events of the same in-order queue. */
+static bool is_ordered(const struct opencl_command *command, cl_event event)
+{
+    cl_command_queue queue = NULL;
+
+    if (!command->queue->base.in_order)
+        return false;
+    target.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL);
+    return queue == command->queue->handle;
+}
+
+void command_submit(struct opencl_command *command, cl_uint n_waits, const cl_event *waits)
+{
+    command->base.all_before =
+        n_waits == 0 && (command->kind == COMMAND_MARKER || command->kind == COMMAND_BARRIER);
+    graph_open(&command->base);
+    for (cl_uint i = 0; i < n_waits; i++) {
+        struct opencl_command *other = handle_table_find(&events, waits[i]);
+
+        if (other) {
+            graph_wait_command(&command->base, &other->base, EDGE_LISTED);
+            command_unref(&other->base);
+        } else if (opencl_driver.mark_status(mark_of(waits[i])) < 0 || !is_ordered(command, waits[i])) {
+            graph_wait_mark(&command->base, mark_of(waits[i]));
+        }
+    }
+    graph_close(&command->base);
+}
+
+static void run_callback(struct command_callback *base)
+{
+    struct event_callback *callback = (struct event_callback *)(void *)base;
+    struct opencl_command *command = callback->command;
+
+    callback->run(command->handle, base->status, callback->data);
+    worker_came_back();
+    target.clReleaseEvent(command->handle);
+    command_drop_record(command);
+    command_unref(&command->base);
+    free(callback);
+}
+
+bool command_callback(struct opencl_command *command, cl_int at,
+                      void(CL_CALLBACK *run)(cl_event, cl_int, void *), void *data)
+{
+    struct event_callback *callback = malloc(sizeof *callback);
+
+    if (!callback)
+        return false;
+    *callback = (struct event_callback){
+        .base = {.at = at, .run = run_callback}, .command = command, .run = run, .data = data};
+    command_ref(&command->base);
+    command_hold_record(command);
+    target.clRetainEvent(command->handle);
+    graph_callback(&command->base, &callback->base);
+    return true;
 }

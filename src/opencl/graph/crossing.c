@@ -24,10 +24,10 @@ void crossing_init(struct crossing *crossing, cl_device_id device)
     pthread_rwlock_init(&crossing->lock, NULL);
 }
 
-bool crossing_alone(const struct command *command)
+bool crossing_alone(const struct opencl_command *command)
 {
     return command->kind == COMMAND_MIGRATE ||
-           (!command->queue->in_order &&
+           (!command->queue->base.in_order &&
             (command->kind == COMMAND_MARKER || command->kind == COMMAND_BARRIER));
 }
 

@@ -23,7 +23,7 @@ struct crossing {
 void crossing_init(struct crossing *crossing, cl_device_id device);
 
 /* Does the driver make such a command wait for others by itself? */
-bool crossing_alone(const struct command *command);
+bool crossing_alone(const struct opencl_command *command);
 
 /*
  * Around each call that gives a driver a command. In between nothing of ours is waited for. Nests: callbacks of the program may run inside

@@ -3,22 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "client/lease.h"
+#include "engine/policy.h"
 #include "opencl/graph/launch.h"
-#include "opencl/layer.h"
 #include "opencl/graph/map.h"
+#include "opencl/layer.h"
 #include "opencl/objects.h"
-#include "opencl/graph/recorder.h"
-#include "opencl/graph/widening.h"
-#include "opencl/spread/spread.h"
 
 #define WAITS n, waits, event
 
-#define RUN_SLACK_NS (100 * NSEC_PER_US) /* commands that follow each other closer than this are one run */
-
-static cl_int give_transfer(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
-                            cl_event *event)
+static cl_int give_transfer(const struct opencl_command *c, cl_bool blocking, cl_uint n,
+                            const cl_event *waits, cl_event *event)
 {
     const struct command_transfer *t = &c->u.transfer;
     cl_command_queue queue = c->queue->handle;
@@ -59,7 +53,7 @@ static cl_int give_transfer(const struct command *c, cl_bool blocking, cl_uint n
     }
 }
 
-static cl_int give_svm(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
+static cl_int give_svm(const struct opencl_command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
                        cl_event *event)
 {
     const struct command_svm *s = &c->u.svm;
@@ -82,7 +76,7 @@ static cl_int give_svm(const struct command *c, cl_bool blocking, cl_uint n, con
     }
 }
 
-static cl_int give(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
+static cl_int give(const struct opencl_command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
                    cl_event *event)
 {
     const struct command_native *f = &c->u.native;
@@ -113,7 +107,7 @@ static cl_int give(const struct command *c, cl_bool blocking, cl_uint n, const c
     }
 }
 
-cl_int issue_whole(const struct command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
+cl_int issue_whole(const struct opencl_command *c, cl_bool blocking, cl_uint n, const cl_event *waits,
                    cl_event *event)
 {
     struct crossing *crossing = &c->queue->device->crossing;
@@ -134,118 +128,7 @@ cl_int issue_whole(const struct command *c, cl_bool blocking, cl_uint n, const c
     return code;
 }
 
-/* --- pieces --- */
-
-static cl_ulong time_of(cl_event event, cl_profiling_info name)
-{
-    cl_ulong at = 0;
-
-    if (target.clGetEventProfilingInfo(event, name, sizeof at, &at, NULL) != CL_SUCCESS)
-        return 0;
-    return at;
-}
-
-/* Pieces of an out-of-order queue may run in any order: the first need not begin first, nor the last end last. */
-static void widen(struct command *command, cl_ulong start, cl_ulong end)
-{
-    if (start && (!command->begun || start < command->begun))
-        command->begun = start;
-    if (end > command->ended)
-        command->ended = end;
-}
-
-/* The same for a piece that is over now, which also belongs to the run since the engine was last given away. */
-static void widen_run(struct command *command, cl_ulong start, cl_ulong end)
-{
-    widen(command, start, end);
-    if (start && start >= command->reported && (!command->resumed || start < command->resumed))
-        command->resumed = start;
-}
-
-void issue_pipe_begin(struct issue_pipe *pipe, struct engine *engine, struct command *command)
-{
-    *pipe = (struct issue_pipe){.engine = engine, .command = command};
-}
-
-/* A piece is over: its failure is the command's, its length teaches the next. */
-static void end_piece(struct issue_pipe *pipe, cl_event *event, size_t items)
-{
-    struct command *command = pipe->command;
-    cl_int status = CL_COMPLETE;
-    cl_ulong start, end;
-
-    if (!*event)
-        return;
-    target.clWaitForEvents(1, event);
-    target.clGetEventInfo(*event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
-    if (status < 0)
-        command->piece_status = status;
-    start = time_of(*event, CL_PROFILING_COMMAND_START);
-    end = time_of(*event, CL_PROFILING_COMMAND_END);
-    widen_run(command, start, end);
-    if (items && start && end >= start) {
-        if (command->kind == COMMAND_KERNEL)
-            launch_measured(command->u.launch.kernel, items, (int64_t)(end - start));
-        else /* chunk by chunk: the whole also counts the time in which others were given way */
-            issue_learn(pipe->engine, items, (int64_t)(end - start));
-    }
-    if (recorder_on && end >= start)
-        recorder_piece(command, (int64_t)(end - start));
-    widening_over(*event);
-    target.clReleaseEvent(*event);
-    *event = NULL;
-}
-
-void issue_pipe_report(struct issue_pipe *pipe)
-{
-    struct command *command = pipe->command;
-
-    if (command->driver_event) {
-        target.clWaitForEvents(1, &command->driver_event);
-        widen_run(command, time_of(command->driver_event, CL_PROFILING_COMMAND_START),
-                  time_of(command->driver_event, CL_PROFILING_COMMAND_END));
-    }
-    issue_report_run(pipe->engine, command);
-}
-
-void issue_pipe_turn(struct issue_pipe *pipe)
-{
-    end_piece(pipe, &pipe->last, pipe->last_items);
-    if (pipe->command->leased && engine_border_asked(pipe->engine)) {
-        issue_pipe_report(pipe);
-        engine_give_way(pipe->engine);
-    }
-}
-
-void issue_pipe_add(struct issue_pipe *pipe, cl_event event, size_t items)
-{
-    struct command *command = pipe->command;
-
-    if (!command->first_event) {
-        command->first_event = event;
-        target.clRetainEvent(event);
-    }
-    pipe->last = command->driver_event;
-    pipe->last_items = pipe->items;
-    command->driver_event = event;
-    pipe->items = items;
-}
-
-void issue_pipe_finish(struct issue_pipe *pipe)
-{
-    /* Who waits for the end anyway does not wait for the last but one: a driver that has somebody to wake between two pieces pauses. */
-    if (pipe->command->waited_for)
-        target.clWaitForEvents(1, &pipe->command->driver_event);
-    end_piece(pipe, &pipe->last, pipe->last_items);
-}
-
-void issue_pipe_abandon(struct issue_pipe *pipe)
-{
-    end_piece(pipe, &pipe->last, 0);
-    end_piece(pipe, &pipe->command->driver_event, 0);
-}
-
-size_t issue_bytes(const struct command *command)
+size_t issue_bytes(const struct opencl_command *command)
 {
     const struct command_transfer *t = &command->u.transfer;
     size_t element = 1;
@@ -285,7 +168,7 @@ enum { CHUNK_IN = 4 << 20, CHUNK_OUT = 512 << 10 };
  * An array of one-dimensional images on the host, with a pitch for its slices: each is one row, so it is that pitch which tells them apart, but there are drivers
  * that go by the rows'. Such a copy is left whole.
  */
-static bool pitch_is_doubtful(const struct command *command)
+static bool pitch_is_doubtful(const struct opencl_command *command)
 {
     cl_mem_object_type type = 0;
 
@@ -296,16 +179,17 @@ static bool pitch_is_doubtful(const struct command *command)
     return type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
 }
 
-size_t issue_chunk(const struct command *command)
+size_t issue_chunk(const struct opencl_command *command)
 {
-    const struct engine *engine = &command->queue->device->engines[command->engine];
+    const struct device_engine *engine = &command->queue->device->base.engines[command->base.engine];
+    bool out = command->base.engine == ENGINE_COPY_OUT;
     int64_t planned;
 
-    if (!layer_chunking() || pitch_is_doubtful(command))
+    if (!policy_chunking() || pitch_is_doubtful(command))
         return SIZE_MAX;
-    if (settings.chunk > 0)
-        return (size_t)settings.chunk;
-    planned = layer_chunk(command->engine == ENGINE_COPY_OUT);
+    if (runtime.settings.chunk > 0)
+        return (size_t)runtime.settings.chunk;
+    planned = policy_chunk(out);
     if (planned > 0) /* two are in flight, and the plan counts them as one */
         return planned > 1 ? (size_t)planned / 2 : 1;
     /* What the bus moves in a certain time, once that is known: the time is what others wait for. */
@@ -313,77 +197,77 @@ size_t issue_chunk(const struct command *command)
               NSEC_PER_MS;
     if (planned > 0)
         return planned > CHUNK_OUT ? (size_t)planned / CHUNK_OUT * CHUNK_OUT : CHUNK_OUT;
-    return command->engine == ENGINE_COPY_OUT ? CHUNK_OUT : CHUNK_IN;
+    return out ? CHUNK_OUT : CHUNK_IN;
 }
 
-void issue_learn(struct engine *engine, size_t bytes, int64_t ns)
+/* --- chunks --- */
+
+/* A transfer that is cut: what the driver is asked for, without what the graph keeps beside it. */
+struct copy_cut {
+    struct piece_cut base;
+    struct opencl_command request; /* of the whole, with every pitch said */
+    bool box;                      /* units are rows, of one slice at most in a piece; else bytes */
+    size_t element;                /* bytes in it */
+};
+
+/* Rows [begin, end) of a box transfer, all of one slice. */
+static void box_piece(const struct copy_cut *cut, size_t begin, size_t end, struct opencl_command *ret_piece)
 {
-    long long old = atomic_load_explicit(&engine->bytes_per_ms, memory_order_relaxed), fresh;
-
-    if (bytes < CHUNK_OUT || ns <= 0 || engine->kind == ENGINE_EXECUTION)
-        return;
-    fresh = (long long)((double)bytes * (double)NSEC_PER_MS / (double)ns);
-    /* By a quarter at most: a single slow chunk is the machine, three in a row are the bus. */
-    if (fresh < old)
-        fresh = fresh > old / 4 * 3 ? fresh : old / 4 * 3;
-    else if (old)
-        fresh = (old * 3 + fresh) / 4;
-    atomic_store_explicit(&engine->bytes_per_ms, fresh, memory_order_relaxed);
-}
-
-int64_t issue_predict(const struct engine *engine, size_t bytes)
-{
-    int64_t per_ms = atomic_load_explicit(&engine->bytes_per_ms, memory_order_relaxed);
-
-    return (int64_t)((double)bytes / (double)(per_ms > 0 ? per_ms : 4000000) * 1e6);
-}
-
-/* One row range of a box transfer: rows [y, y + rows) of slice z. */
-static void box_piece(const struct command *whole, size_t element, size_t z, size_t y, size_t rows,
-                      struct command *ret_piece)
-{
+    const struct command_transfer *whole = &cut->request.u.transfer;
     struct command_transfer *t = &ret_piece->u.transfer;
-    size_t done_rows = z * whole->u.transfer.region[1] + y, width = element * whole->u.transfer.region[0];
+    size_t z = begin / whole->region[1], y = begin % whole->region[1];
 
-    *ret_piece = *whole;
-    t->region[1] = rows;
+    *ret_piece = cut->request;
+    t->region[1] = end - begin;
     t->region[2] = 1;
-    switch (whole->kind) {
+    t->origin[1] += y;
+    t->origin[2] += z;
+    switch (ret_piece->kind) {
     case COMMAND_READ_RECT:
     case COMMAND_WRITE_RECT:
     case COMMAND_COPY_RECT:
-        t->origin[1] += y;
-        t->origin[2] += z;
+    case COMMAND_COPY_IMAGE:
         t->origin_b[1] += y;
         t->origin_b[2] += z;
         break;
     case COMMAND_READ_IMAGE:
     case COMMAND_WRITE_IMAGE:
-        t->origin[1] += y;
-        t->origin[2] += z;
         t->host = (char *)t->host + z * t->slice + y * t->row;
         t->slice = 0; /* it is within one slice, and an image without slices has no pitch for them */
         break;
-    case COMMAND_COPY_IMAGE:
-        t->origin[1] += y;
-        t->origin[2] += z;
-        t->origin_b[1] += y;
-        t->origin_b[2] += z;
-        break;
     case COMMAND_IMAGE_TO_BUFFER:
     case COMMAND_BUFFER_TO_IMAGE:
-        t->origin[1] += y;
-        t->origin[2] += z;
-        t->offset += done_rows * width;
+        t->offset += begin * cut->element * whole->region[0];
         break;
     default: /* fill image */
-        t->origin[1] += y;
-        t->origin[2] += z;
+        break;
     }
 }
 
+/* Bytes [begin, end) of any other. */
+static void linear_piece(const struct copy_cut *cut, size_t begin, size_t end,
+                         struct opencl_command *ret_piece)
+{
+    struct command_transfer *t = &ret_piece->u.transfer;
+    struct command_svm *svm = &ret_piece->u.svm;
+
+    *ret_piece = cut->request;
+    if (ret_piece->kind == COMMAND_SVM_MEMCPY || ret_piece->kind == COMMAND_SVM_FILL) {
+        svm->to = (char *)svm->to + begin;
+        if (ret_piece->kind == COMMAND_SVM_MEMCPY)
+            svm->from = (const char *)svm->from + begin;
+        svm->size = end - begin;
+        return;
+    }
+    t->offset += begin;
+    t->offset_b += begin;
+    t->size = end - begin;
+    if (t->host)
+        t->host = (char *)t->host + begin;
+}
+
 /* Pitches that were left to the driver depend on the region; a piece has another region than the whole. */
-static void fix_pitches(struct command *command, size_t element)
+static void fix_pitches(struct opencl_command *command, size_t element)
 {
     struct command_transfer *t = &command->u.transfer;
     size_t width = t->region[0] * element;
@@ -394,202 +278,128 @@ static void fix_pitches(struct command *command, size_t element)
     t->slice_b = t->slice_b ? t->slice_b : t->row_b * t->region[1];
 }
 
-/* What the driver is asked for, without what the graph keeps beside it: that changes meanwhile, under its lock. */
-static struct command request_of(const struct command *command)
-{
-    return (struct command){.kind = command->kind,
-                            .type = command->type,
-                            .engine = command->engine,
-                            .queue = command->queue,
-                            .context = command->context,
-                            .u = command->u};
-}
-
-static cl_int issue_boxes(struct issue_pipe *pipe, struct command *command, size_t chunk)
-{
-    struct command piece, whole = request_of(command);
-    size_t total = issue_bytes(command);
-    const size_t *region = whole.u.transfer.region;
-    size_t element = total / (region[0] * region[1] * region[2]);
-    size_t rows = chunk / (element * region[0]);
-    cl_event event;
-    cl_int code;
-
-    rows = rows ? rows : 1;
-    fix_pitches(&whole, element);
-    for (size_t z = 0; z < region[2]; z++)
-        for (size_t y = 0; y < region[1]; y += rows) {
-            box_piece(&whole, element, z, y, rows < region[1] - y ? rows : region[1] - y, &piece);
-            issue_pipe_turn(pipe);
-            code = issue_whole(&piece, CL_FALSE, 0, NULL, &event);
-            if (code != CL_SUCCESS)
-                return code;
-            issue_pipe_add(pipe, event, element * region[0] * piece.u.transfer.region[1]);
-            launch_count(COUNTER_CHUNKS, 1);
-        }
-    return CL_SUCCESS;
-}
-
-static cl_int issue_linear(struct issue_pipe *pipe, struct command *command, size_t chunk)
-{
-    bool svm = command->kind == COMMAND_SVM_MEMCPY || command->kind == COMMAND_SVM_FILL;
-    size_t pattern = svm ? command->u.svm.pattern_size : command->u.transfer.pattern_size;
-    size_t total = issue_bytes(command), size;
-    struct command piece;
-    cl_event event;
-    cl_int code;
-
-    if (command->kind == COMMAND_FILL || command->kind == COMMAND_SVM_FILL)
-        chunk = chunk / pattern ? chunk / pattern * pattern : pattern;
-    for (size_t done = 0; done < total; done += size) {
-        size = chunk < total - done ? chunk : total - done;
-        piece = request_of(command);
-        if (svm) {
-            piece.u.svm.to = (char *)piece.u.svm.to + done;
-            if (command->kind == COMMAND_SVM_MEMCPY)
-                piece.u.svm.from = (const char *)piece.u.svm.from + done;
-            piece.u.svm.size = size;
-        } else {
-            piece.u.transfer.offset += done;
-            piece.u.transfer.offset_b += done;
-            piece.u.transfer.size = size;
-            if (piece.u.transfer.host)
-                piece.u.transfer.host = (char *)piece.u.transfer.host + done;
-        }
-        issue_pipe_turn(pipe);
-        code = issue_whole(&piece, CL_FALSE, 0, NULL, &event);
-        if (code != CL_SUCCESS)
-            return code;
-        issue_pipe_add(pipe, event, size);
-        launch_count(COUNTER_CHUNKS, 1);
-    }
-    return CL_SUCCESS;
-}
-
 static bool is_box(enum command_kind kind)
 {
     return kind >= COMMAND_READ_RECT && kind <= COMMAND_FILL_IMAGE;
 }
 
-cl_int issue_command(struct engine *engine, struct command *command)
+/* The units of the cut. */
+static uint64_t plan_boxes(struct copy_cut *cut, size_t bytes, size_t chunk)
 {
-    struct issue_pipe pipe;
-    size_t bytes, chunk;
+    const size_t *region = cut->request.u.transfer.region;
+    size_t row;
+
+    cut->box = true;
+    cut->element = bytes / (region[0] * region[1] * region[2]);
+    row = cut->element * region[0];
+    fix_pitches(&cut->request, cut->element);
+    cut->base.step = chunk / row ? chunk / row : 1;
+    cut->base.unit_items = row;
+    return (uint64_t)region[1] * region[2];
+}
+
+static uint64_t plan_linear(struct copy_cut *cut, size_t bytes, size_t chunk)
+{
+    const struct opencl_command *request = &cut->request;
+    size_t pattern = request->kind == COMMAND_FILL       ? request->u.transfer.pattern_size
+                     : request->kind == COMMAND_SVM_FILL ? request->u.svm.pattern_size
+                                                         : 1;
+
+    cut->base.step = chunk / pattern ? chunk / pattern * pattern : pattern;
+    cut->base.unit_items = 1;
+    return bytes;
+}
+
+static cl_int issue_chunks(struct piece_pipe *pipe, struct opencl_command *command, size_t chunk)
+{
+    struct copy_cut cut = {.base = {.counter = COUNTER_CHUNKS, .to_the_end = true},
+                           .request = {.kind = command->kind,
+                                       .type = command->type,
+                                       .queue = command->queue,
+                                       .context = command->context,
+                                       .u = command->u}};
+    size_t bytes = command->base.bytes;
+    uint64_t n = is_box(command->kind) ? plan_boxes(&cut, bytes, chunk) : plan_linear(&cut, bytes, chunk);
+
+    return pipe_run(pipe, &cut.base, (struct piece_source){.end = n});
+}
+
+static cl_int issue_chunk_range(const struct copy_cut *cut, uint64_t begin, uint64_t limit, uint64_t *ret_end,
+                                cl_event *ret_event)
+{
+    struct opencl_command piece;
+    uint64_t slice;
+
+    if (cut->box) {
+        slice = (begin / cut->request.u.transfer.region[1] + 1) * cut->request.u.transfer.region[1];
+        limit = limit < slice ? limit : slice;
+        box_piece(cut, begin, limit, &piece);
+    } else {
+        linear_piece(cut, begin, limit, &piece);
+    }
+    *ret_end = limit;
+    return issue_whole(&piece, CL_FALSE, 0, NULL, ret_event);
+}
+
+/* --- for the engine --- */
+
+static bool is_kernel(const struct command *command)
+{
+    return ((const struct opencl_command *)(const void *)command)->kind == COMMAND_KERNEL;
+}
+
+int issue_range(struct command *command, struct piece_cut *cut, uint64_t begin, uint64_t limit,
+                uint64_t *ret_end, struct mark **ret_mark)
+{
+    cl_event event = NULL;
     cl_int code;
 
-    issue_pipe_begin(&pipe, engine, command);
-    if (command->kind == COMMAND_MAP)
-        return map_issue(command, &command->driver_event);
-    if (command->kind == COMMAND_UNMAP)
-        return map_issue_unmap(command, &command->driver_event);
-    if (command->kind == COMMAND_KERNEL || command->kind == COMMAND_TASK) {
-        code = launch_issue(&pipe, command);
-    } else {
-        bytes = issue_bytes(command);
-        chunk = bytes ? issue_chunk(command) : SIZE_MAX;
-        if (bytes)
-            launch_count(COUNTER_COPIES, 1);
-        if (bytes > chunk)
-            code = is_box(command->kind) ? issue_boxes(&pipe, command, chunk)
-                                         : issue_linear(&pipe, command, chunk);
-        else
-            code = issue_whole(command, CL_FALSE, 0, NULL, &command->driver_event);
-    }
-    if (code != CL_SUCCESS)
-        issue_pipe_abandon(&pipe);
+    if (is_kernel(command))
+        code = launch_issue_range(opencl_command_of(command), (struct launch_cut *)(void *)cut,
+                                  (uint32_t)begin, (uint32_t)limit, ret_end, &event);
     else
-        issue_pipe_finish(&pipe);
+        code = issue_chunk_range((const struct copy_cut *)(void *)cut, begin, limit, ret_end, &event);
+    *ret_mark = mark_of(event);
     return code;
 }
 
-/* --- times --- */
-
-void issue_report(struct engine *engine, baton_nsec begin_at, baton_nsec end_at)
+uint64_t issue_bend_step(const struct command *base, const struct piece_cut *cut, uint64_t step, double fits,
+                         uint64_t left)
 {
-    if (engine->lease)
-        lease_ran(engine->lease, begin_at, end_at);
+    const struct opencl_command *command = (const struct opencl_command *)(const void *)base;
+    const struct launch_cut *launch = (const struct launch_cut *)(const void *)cut;
+
+    if (!is_kernel(base))
+        return step;
+    return variant_step(launch->variants, command->queue->device, launch, (uint32_t)step, fits,
+                        (uint32_t)left);
 }
 
-/* Tells the trace, in our clock. */
-static void report(struct engine *engine, cl_ulong start, cl_ulong end)
+static cl_int issue_transfer(struct piece_pipe *pipe, struct opencl_command *command, cl_event *ret_event)
 {
-    baton_nsec end_at;
+    size_t bytes = command->base.bytes;
+    size_t chunk = bytes ? issue_chunk(command) : SIZE_MAX;
 
-    if (!engine->lease || end < start)
-        return;
-    end_at = device_clock_end(&engine->device->clock, end, clock_now());
-    lease_ran(engine->lease, end_at - (baton_nsec)(end - start), end_at);
+    if (bytes)
+        runtime_count(COUNTER_COPIES, 1);
+    return bytes > chunk ? issue_chunks(pipe, command, chunk)
+                         : issue_whole(command, CL_FALSE, 0, NULL, ret_event);
 }
 
-void issue_report_run(struct engine *engine, struct command *command)
+int issue_command(struct piece_pipe *pipe, struct command *base, struct mark **ret_mark)
 {
-    if (command->resumed)
-        report(engine, command->resumed, command->ended);
-    command->resumed = 0;
-    command->reported = command->ended;
-}
+    struct opencl_command *command = opencl_command_of(base);
+    cl_event event = NULL;
+    cl_int code;
 
-void issue_measure_run(struct engine *engine, unsigned n, const struct engine_flight flights[])
-{
-    const struct engine_flight *last = &flights[n - 1];
-    cl_ulong first_start = time_of(flights[0].event, CL_PROFILING_COMMAND_START);
-    cl_ulong start = n > 1 ? time_of(last->event, CL_PROFILING_COMMAND_START) : first_start;
-    cl_ulong end = time_of(last->event, CL_PROFILING_COMMAND_END);
-    int64_t expected = 0;
-
-    if (!first_start || !start || start < first_start || end < start)
-        return;
-    if (last->kernel) {
-        launch_measured(last->kernel, last->items, (int64_t)(end - start));
-        spread_ran_alone(last->kernel, last->items, (int64_t)(end - start));
-    }
-    for (unsigned i = 0; i < n; i++)
-        expected += flights[i].predicted;
-    if ((int64_t)(end - first_start) <= 2 * expected + RUN_SLACK_NS) {
-        report(engine, first_start, end);
-        return;
-    }
-    for (unsigned i = 0; i < n; i++) /* with pauses in between: each by itself */
-        report(engine, time_of(flights[i].event, CL_PROFILING_COMMAND_START),
-               time_of(flights[i].event, CL_PROFILING_COMMAND_END));
-}
-
-void issue_event_times(struct command *command)
-{
-    cl_event first = command->first_event ? command->first_event : command->driver_event;
-
-    command->times[0] = time_of(first, CL_PROFILING_COMMAND_QUEUED);
-    command->times[1] = time_of(first, CL_PROFILING_COMMAND_SUBMIT);
-    widen(command, time_of(first, CL_PROFILING_COMMAND_START), time_of(first, CL_PROFILING_COMMAND_END));
-    widen_run(command, time_of(command->driver_event, CL_PROFILING_COMMAND_START),
-              time_of(command->driver_event, CL_PROFILING_COMMAND_END));
-    command->times[2] = command->begun;
-    command->times[3] = command->ended + (cl_ulong)command->lag;
-    command->timed = command->times[0] && command->times[3] >= command->times[2];
-}
-
-void issue_read_times(struct engine *engine, struct command *command)
-{
-    baton_nsec waited = command->issued_at - command->queued_at;
-
-    issue_event_times(command);
-    if (!command->timed)
-        return;
-    if (recorder_on)
-        recorder_queued(command);
-    if (command->leased)
-        issue_report_run(engine, command);
-    if (!command->first_event)
-        issue_learn(engine, issue_bytes(command), (int64_t)(command->times[3] - command->times[2]));
-    if (command->kind == COMMAND_KERNEL && command->leased)
-        spread_ran_alone(command->u.launch.kernel, launch_items(&command->u.launch),
-                         (int64_t)(command->times[3] - command->times[2]));
-    if (command->kind == COMMAND_KERNEL && !command->first_event)
-        launch_measured(command->u.launch.kernel, launch_items(&command->u.launch),
-                        (int64_t)(command->times[3] - command->times[2]));
-    /* It was queued with us before the driver saw it. */
-    if (waited > 0 && command->times[0] > (cl_ulong)waited)
-        command->times[0] -= (cl_ulong)waited;
-    target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_TYPE, sizeof command->type, &command->type,
-                          NULL);
+    if (command->kind == COMMAND_MAP)
+        code = map_issue(command, &event);
+    else if (command->kind == COMMAND_UNMAP)
+        code = map_issue_unmap(command, &event);
+    else if (command->kind == COMMAND_KERNEL || command->kind == COMMAND_TASK)
+        code = launch_issue(pipe, command, &event);
+    else
+        code = issue_transfer(pipe, command, &event);
+    *ret_mark = mark_of(event);
+    return code;
 }

@@ -39,9 +39,9 @@ void map_free(struct map_record *record);
 cl_uint map_n_deferred(struct mem_record *mem);
 
 /* In its turn, on a worker: the driver's calls. */
-cl_int map_issue(struct command *command, cl_event *ret_event);
-cl_int map_issue_unmap(struct command *command, cl_event *ret_event);
+cl_int map_issue(struct opencl_command *command, cl_event *ret_event);
+cl_int map_issue_unmap(struct opencl_command *command, cl_event *ret_event);
 /* The unmap is complete. */
-void map_finished(struct command *command);
+void map_finished(struct opencl_command *command);
 
 #endif

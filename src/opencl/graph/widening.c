@@ -19,7 +19,7 @@ struct widening {
 };
 
 /* A piece that the driver has. */
-struct flight {
+struct widening_flight {
     cl_event event; /* borrowed */
     struct widening *variant;
     cl_command_queue queue; /* NULL: out of order */
@@ -29,7 +29,7 @@ struct flight {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf; guards all of the following */
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct widening *variants;
-static struct flight *flights; /* owned, n_flights of room */
+static struct widening_flight *flights; /* owned, n_flights of room */
 static size_t n_flights, room;
 static unsigned long n_made; /* variants that the driver has made for us */
 static atomic_bool any;      /* read without the lock: there has been a piece to mind */
@@ -56,8 +56,8 @@ static struct widening *find(const char *kernel, const size_t local[3])
 }
 
 /* A piece in flight that must be over before one of this width may begin; NULL: none. */
-static const struct flight *in_the_way(const struct widening *variant, size_t width,
-                                       const struct queue_record *queue)
+static const struct widening_flight *in_the_way(const struct widening *variant, size_t width,
+                                                const struct queue_record *queue)
 {
     for (size_t i = 0; i < n_flights; i++)
         if (flights[i].variant == variant && (flights[i].widest || width > variant->width) &&
@@ -94,7 +94,7 @@ static void forget_ended(void)
 }
 
 /* With the lock held, given up meanwhile. */
-static void wait_for(const struct flight *flight)
+static void wait_for(const struct widening_flight *flight)
 {
     cl_event event = flight->event;
 
@@ -110,7 +110,7 @@ void widening_begin(const struct queue_record *queue, const char *kernel, cl_uin
                     const size_t *global, struct widening_use *ret_use)
 {
     size_t size[3] = {1, 1, 1}, width = 0;
-    const struct flight *flight;
+    const struct widening_flight *flight;
     struct widening *variant;
 
     *ret_use = (struct widening_use){.queue = queue};
@@ -151,15 +151,15 @@ static bool add_flight(const struct widening_use *use, cl_event event)
     if (n_flights == room)
         forget_ended();
     if (n_flights == room) {
-        struct flight *grown = realloc(flights, (2 * room + 16) * sizeof *flights);
+        struct widening_flight *grown = realloc(flights, (2 * room + 16) * sizeof *flights);
 
         if (!grown)
             return false;
         flights = grown;
         room = 2 * room + 16;
     }
-    flights[n_flights++] =
-        (struct flight){event, use->variant, use->queue->in_order ? use->queue->handle : NULL, use->widest};
+    flights[n_flights++] = (struct widening_flight){
+        event, use->variant, use->queue->base.in_order ? use->queue->handle : NULL, use->widest};
     target.clRetainEvent(event);
     return true;
 }

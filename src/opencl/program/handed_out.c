@@ -18,12 +18,12 @@ static pthread_once_t mark_once = PTHREAD_ONCE_INIT;
 
 bool handed_out_wanted(void)
 {
-    return settings.slice != SETTING_OFF || settings.gpus != SETTING_OFF;
+    return runtime.settings.slice != SETTING_OFF || runtime.settings.gpus != SETTING_OFF;
 }
 
 static void make_mark(void)
 {
-    bool marks = settings.binaries != SETTING_BINARIES_KEEP && handed_out_wanted();
+    bool marks = runtime.settings.binaries != SETTING_BINARIES_KEEP && handed_out_wanted();
     char *folder = marks ? cache_folder() : NULL;
     char digits[CACHE_MARK];
 
@@ -146,7 +146,7 @@ bool handed_out_refuses(const unsigned char *const binaries[], const size_t leng
 {
     bool refuses = false;
 
-    if (settings.binaries != SETTING_BINARIES_REFUSE || !handed_out_mark()[0])
+    if (runtime.settings.binaries != SETTING_BINARIES_REFUSE || !handed_out_mark()[0])
         return false; /* without a folder nothing is known, and the next build would be refused as well */
     for (size_t i = 0; i < n; i++) {
         size_t size;

@@ -116,7 +116,7 @@ static struct kernel_record *make_record(cl_kernel handle)
 
 static cl_kernel note(cl_kernel handle)
 {
-    struct kernel_record *record = handle && !layer_off() ? make_record(handle) : NULL;
+    struct kernel_record *record = handle && !runtime_off() ? make_record(handle) : NULL;
 
     if (!record)
         return handle;
@@ -149,7 +149,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clCreateKernelsInProgram(cl_program progra
 CL_API_ENTRY cl_kernel CL_API_CALL entry_clCloneKernel(cl_kernel source, cl_int *ret_code)
 {
     cl_kernel handle = note(target.clCloneKernel(source, ret_code));
-    struct kernel_record *from = layer_off() ? NULL : kernel_find(source);
+    struct kernel_record *from = runtime_off() ? NULL : kernel_find(source);
     struct kernel_record *to = handle && from ? kernel_find(handle) : NULL;
 
     for (cl_uint i = 0; to && i < to->n_args + KERNEL_EXEC_INFOS; i++)
@@ -164,7 +164,7 @@ CL_API_ENTRY cl_kernel CL_API_CALL entry_clCloneKernel(cl_kernel source, cl_int 
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clRetainKernel(cl_kernel handle)
 {
-    struct kernel_record *kernel = layer_off() ? NULL : kernel_find(handle);
+    struct kernel_record *kernel = runtime_off() ? NULL : kernel_find(handle);
 
     if (kernel) {
         atomic_fetch_add(&kernel->app_refs, 1);
@@ -175,7 +175,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clRetainKernel(cl_kernel handle)
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseKernel(cl_kernel handle)
 {
-    struct kernel_record *kernel = layer_off() ? NULL : kernel_find(handle);
+    struct kernel_record *kernel = runtime_off() ? NULL : kernel_find(handle);
 
     if (kernel) {
         struct kernel_record *last =
@@ -194,7 +194,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clSetKernelArg(cl_kernel handle, cl_uint i
     struct kernel_record *kernel;
     struct arg_value *arg;
 
-    if (code != CL_SUCCESS || layer_off() || !(kernel = kernel_find(handle)))
+    if (code != CL_SUCCESS || runtime_off() || !(kernel = kernel_find(handle)))
         return code;
     if (index < kernel->n_args) {
         arg = &kernel->args[index];
@@ -217,7 +217,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clSetKernelArgSVMPointer(cl_kernel handle,
     cl_int code = target.clSetKernelArgSVMPointer(handle, index, pointer);
     struct kernel_record *kernel;
 
-    if (code != CL_SUCCESS || layer_off() || !(kernel = kernel_find(handle)))
+    if (code != CL_SUCCESS || runtime_off() || !(kernel = kernel_find(handle)))
         return code;
     if (index < kernel->n_args) {
         arg_value_done(&kernel->args[index]);
@@ -238,7 +238,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clSetKernelExecInfo(cl_kernel handle, cl_k
     cl_int code = target.clSetKernelExecInfo(handle, name, size, value);
     struct kernel_record *kernel;
 
-    if (code != CL_SUCCESS || layer_off() || !(kernel = kernel_find(handle)))
+    if (code != CL_SUCCESS || runtime_off() || !(kernel = kernel_find(handle)))
         return code;
     for (int i = 0; i < KERNEL_EXEC_INFOS; i++)
         if (exec_names[i] == name && !set_bytes(&kernel->args[kernel->n_args + i], value, size))

@@ -88,7 +88,7 @@ void program_free(struct program_record *program)
 
 static struct program_record *note(cl_program handle, cl_context context)
 {
-    struct program_record *record = handle && !layer_off() ? calloc(1, sizeof *record) : NULL;
+    struct program_record *record = handle && !runtime_off() ? calloc(1, sizeof *record) : NULL;
 
     if (!record)
         return NULL;
@@ -145,7 +145,7 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBinary(cl_context c
         target.clCreateProgramWithBinary(context, n, devices, lengths, binaries, ret_status, &code);
     struct program_record *record;
 
-    if (handle && !layer_off() && handed_out_refuses(binaries, lengths, n, ret_status)) {
+    if (handle && !runtime_off() && handed_out_refuses(binaries, lengths, n, ret_status)) {
         target.clReleaseProgram(handle);
         handle = NULL;
         code = CL_INVALID_BINARY;
@@ -204,7 +204,7 @@ static void share_parts(struct program_record *record, const struct program_reco
 static struct program_record *begin_build(cl_program handle, enum translate_mode mode, const char *options,
                                           cl_uint n_headers, const cl_program *headers, const char **names)
 {
-    struct program_record *old = layer_off() ? NULL : program_find(handle), *record = old;
+    struct program_record *old = runtime_off() ? NULL : program_find(handle), *record = old;
 
     if (!old)
         return NULL;
@@ -240,7 +240,7 @@ static struct program_record *begin_build(cl_program handle, enum translate_mode
 
 static void note_files(cl_program handle)
 {
-    struct program_record *record = layer_off() ? NULL : program_find(handle);
+    struct program_record *record = runtime_off() ? NULL : program_find(handle);
 
     if (record) {
         twin_note_files(record);
@@ -322,7 +322,7 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clLinkProgram(cl_context context, cl_u
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clRetainProgram(cl_program handle)
 {
-    struct program_record *record = layer_off() ? NULL : program_find(handle);
+    struct program_record *record = runtime_off() ? NULL : program_find(handle);
 
     if (record) {
         atomic_fetch_add(&record->app_refs, 1);
@@ -333,7 +333,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clRetainProgram(cl_program handle)
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseProgram(cl_program handle)
 {
-    struct program_record *record = layer_off() ? NULL : program_find(handle);
+    struct program_record *record = runtime_off() ? NULL : program_find(handle);
 
     if (record) {
         /* The driver keeps the handle as long as kernels exist; the program may still ask a kernel for it and retain it. */
@@ -352,7 +352,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetProgramInfo(cl_program handle, cl_pro
     cl_int code = target.clGetProgramInfo(handle, name, room, ret_value, ret_size);
     struct program_record *record;
 
-    if (code != CL_SUCCESS || name != CL_PROGRAM_BINARIES || !ret_value || layer_off() ||
+    if (code != CL_SUCCESS || name != CL_PROGRAM_BINARIES || !ret_value || runtime_off() ||
         !handed_out_wanted() || !(record = program_find(handle)))
         return code;
     handed_out_remember(record, ret_value, room / sizeof(unsigned char *));

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "opencl/graph/variant.h"
+#include "engine/policy.h"
 #include "opencl/layer.h"
 #include "opencl/program/handed_out.h"
 #include "opencl/spread/spread.h"
@@ -321,7 +322,7 @@ void twin_note_files(struct program_record *program)
     struct translate_result result;
     char *files = NULL;
 
-    if ((!layer_slicing() && !spread_enabled() && !handed_out_wanted()) || program->handed_out ||
+    if ((!policy_slicing() && !spread_enabled() && !handed_out_wanted()) || program->handed_out ||
         program->lacks_header || !twin_includes(program) || !first_device(program))
         return;
     if (rewrite(program, program->device, program->mode, &result) >= 0) {
@@ -340,7 +341,7 @@ void twin_note_files(struct program_record *program)
 
 void program_wanted(struct program_record *program)
 {
-    if (!layer_slicing() && !spread_enabled())
+    if (!policy_slicing() && !spread_enabled())
         return;
     pthread_mutex_lock(&twin_lock);
     if (!builder_runs && !builder_stops)

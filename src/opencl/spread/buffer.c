@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "opencl/graph/issue.h"
 #include "opencl/graph/launch.h"
+#include "engine/policy.h"
 #include "opencl/layer.h"
 #include "opencl/spread/device.h"
 #include "opencl/spread/placement.h"
@@ -100,7 +101,7 @@ static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct
                        const struct queue_record *home)
 {
     const struct queue_record *queue = queue_of(place, home);
-    struct engine *engine = &queue->device->engines[out ? ENGINE_COPY_OUT : ENGINE_COPY_IN];
+    struct device_engine *engine = &queue->device->base.engines[out ? ENGINE_COPY_OUT : ENGINE_COPY_IN];
     cl_mem mem = handle_at(buffer, place);
     baton_nsec begin_at;
     cl_int code;
@@ -115,14 +116,14 @@ static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct
         code = target.clEnqueueWriteBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part),
                                            memory, 0, NULL, NULL);
     crossing_end(&queue->device->crossing);
-    issue_report(engine, begin_at, clock_now());
-    engine_leave(engine, ENGINE_ALONE);
+    engine_report(engine, begin_at, clock_now());
+    engine_exit(engine, ENGINE_ALONE);
     return code;
 }
 
 static size_t chunk_size(void)
 {
-    return layer_chunking() ? CHUNK : SIZE_MAX;
+    return policy_chunking() ? CHUNK : SIZE_MAX;
 }
 
 /* Pixels lie as each driver likes; read, they are packed. */
@@ -144,7 +145,7 @@ const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct 
                                 const struct queue_record *home, cl_int *ret_code)
 {
     const struct queue_record *queue = queue_of(place, home);
-    struct engine *engine = &queue->device->engines[ENGINE_COPY_OUT];
+    struct device_engine *engine = &queue->device->base.engines[ENGINE_COPY_OUT];
     baton_nsec begin_at;
     void *pointer;
 
@@ -156,8 +157,8 @@ const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct 
     pointer = target.clEnqueueMapBuffer(queue->handle, handle_at(buffer, place), CL_TRUE, CL_MAP_READ,
                                         range.begin, range_length(range), 0, NULL, NULL, ret_code);
     crossing_end(&queue->device->crossing);
-    issue_report(engine, begin_at, clock_now());
-    engine_leave(engine, ENGINE_ALONE);
+    engine_report(engine, begin_at, clock_now());
+    engine_exit(engine, ENGINE_ALONE);
     return *ret_code == CL_SUCCESS ? pointer : NULL;
 }
 
@@ -238,8 +239,8 @@ static cl_int move(struct spread_buffer *buffer, int from, int to, struct range 
         at = part.end;
     }
     took = clock_now() - begin_at;
-    launch_count(COUNTER_MOVED_BYTES, range_length(range));
-    launch_count(COUNTER_MOVED_NS, (uint64_t)took);
+    runtime_count(COUNTER_MOVED_BYTES, range_length(range));
+    runtime_count(COUNTER_MOVED_NS, (uint64_t)took);
     if (code != CL_SUCCESS)
         return code;
     growth_add(&buffer_costs.move, range_length(range), (double)took);
@@ -265,7 +266,7 @@ cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range
                      struct command *ret_times)
 {
     const struct queue_record *queue = &device_at(place)->copies;
-    struct engine *engine = &queue->device->engines[ENGINE_COPY_IN];
+    struct device_engine *engine = &queue->device->base.engines[ENGINE_COPY_IN];
     cl_event first = NULL, last = NULL;
     cl_int code = CL_SUCCESS;
     size_t size;
@@ -282,17 +283,17 @@ cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range
             target.clEnqueueWriteBuffer(queue->handle, buffer->copies[place], CL_TRUE, at, size,
                                         (const unsigned char *)bytes + (at - range.begin), 0, NULL, &event);
         crossing_end(&queue->device->crossing);
-        issue_report(engine, begin_at, clock_now());
-        engine_leave(engine, ENGINE_ALONE);
+        engine_report(engine, begin_at, clock_now());
+        engine_exit(engine, ENGINE_ALONE);
         if (last && last != first)
             target.clReleaseEvent(last);
         last = event;
         first = first ? first : event;
     }
     if (code == CL_SUCCESS && last) {
-        *ret_times = (struct command){.first_event = first, .driver_event = last};
-        issue_event_times(ret_times);
-        ret_times->first_event = ret_times->driver_event = NULL;
+        *ret_times = (struct command){.first_mark = mark_of(first), .last_mark = mark_of(last)};
+        pipe_mark_times(ret_times);
+        ret_times->first_mark = ret_times->last_mark = NULL;
     }
     if (last && last != first)
         target.clReleaseEvent(last);

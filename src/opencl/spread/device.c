@@ -30,8 +30,7 @@ static void make_queue(struct further_device *device, struct queue_record *queue
     atomic_init(&queue->refs, 1);
     queue->context = device->context;
     queue->device = device->record;
-    queue->in_order = true;
-    list_init(&queue->commands);
+    command_queue_init(&queue->base, &device->record->base, true);
 }
 
 static void make_ready(struct further_device *device)
@@ -79,7 +78,7 @@ static cl_uint others(const struct device_record *home, cl_device_id ret_list[PL
     cl_device_type type = CL_DEVICE_TYPE_ALL;
     cl_uint n = 0, kept = 0;
 
-    if (home->engines != home->own)
+    if (home->base.engines != home->base.own)
         return 0; /* a part of a device: its other parts are not other devices */
     target.clGetDeviceInfo(home->handle, CL_DEVICE_TYPE, sizeof type, &type, NULL);
     if (target.clGetDeviceIDs(home->platform, type & ~(cl_device_type)CL_DEVICE_TYPE_DEFAULT,
@@ -136,7 +135,7 @@ unsigned device_helpers(const struct device_record *home, unsigned n, uint64_t s
 static void *run_device(void *argument)
 {
     struct further_device *device = argument;
-    struct session *session = layer_session();
+    struct session *session = runtime_session();
 
     if (session)
         session_register_thread(session, gettid());
@@ -189,7 +188,7 @@ bool device_task_start(struct further_device *device, struct device_task *task)
     return accepted;
 }
 
-void device_task_wait(struct further_device *device, struct device_task *task, struct engine *own)
+void device_task_wait(struct further_device *device, struct device_task *task, struct device_engine *own)
 {
     struct timespec until;
 
@@ -204,7 +203,7 @@ void device_task_wait(struct further_device *device, struct device_task *task, s
         pthread_cond_timedwait(&device->changed, &device->lock, &until);
         if (!task->done) {
             pthread_mutex_unlock(&device->lock);
-            engine_flight_reap(own, false);
+            flight_reap(own, false);
             pthread_mutex_lock(&device->lock);
         }
     }

@@ -55,7 +55,7 @@ struct further_device *device_at(int place);
 /* Hands a task to the device's thread. False: no thread; run it yourself. */
 bool device_task_start(struct further_device *device, struct device_task *task);
 /* Waits for it; meanwhile what the program gave to `own` directly is looked after, since its worker is the one that waits. */
-void device_task_wait(struct further_device *device, struct device_task *task, struct engine *own);
+void device_task_wait(struct further_device *device, struct device_task *task, struct device_engine *own);
 
 /* At exit. */
 void device_stop_all(void);

@@ -77,7 +77,7 @@ cl_mem image_create(const struct spread_image *image, cl_context context, cl_mem
 cl_int image_transfer(const struct spread_image *image, const struct queue_record *queue, cl_mem mem,
                       bool out, unsigned char *memory, size_t chunk)
 {
-    struct engine *engine = &queue->device->engines[out ? ENGINE_COPY_OUT : ENGINE_COPY_IN];
+    struct device_engine *engine = &queue->device->base.engines[out ? ENGINE_COPY_OUT : ENGINE_COPY_IN];
     size_t row = image->region[0] * image->pixel, rows = image->region[1] * image->region[2];
     size_t most = chunk / row > 0 ? chunk / row : 1;
     cl_int code = CL_SUCCESS;
@@ -98,8 +98,8 @@ cl_int image_transfer(const struct spread_image *image, const struct queue_recor
                    : target.clEnqueueWriteImage(queue->handle, mem, CL_TRUE, origin, region, row, 0,
                                                 memory + at * row, 0, NULL, NULL);
         crossing_end(&queue->device->crossing);
-        issue_report(engine, begin_at, clock_now());
-        engine_leave(engine, ENGINE_ALONE);
+        engine_report(engine, begin_at, clock_now());
+        engine_exit(engine, ENGINE_ALONE);
     }
     return code;
 }

@@ -1,6 +1,8 @@
 #include "opencl/spread/placement.h"
 
 #include "client/place.h"
+#include "engine/inferred_job.h"
+#include "engine/policy.h"
 #include "opencl/layer.h"
 #include "opencl/enqueue/submit.h"
 
@@ -24,9 +26,9 @@ static struct {
 static uint64_t plan_list(void)
 {
     uint64_t set = 0;
-    unsigned gpus = layer_gpus(&set);
+    unsigned gpus = policy_gpus(&set);
 
-    return gpus > 0 && settings.placement == SETTING_PLACEMENT_UNSET ? set : 0;
+    return gpus > 0 && runtime.settings.placement == SETTING_PLACEMENT_UNSET ? set : 0;
 }
 
 static bool is_at_home(const struct device_record *home, unsigned plan)
@@ -37,13 +39,13 @@ static bool is_at_home(const struct device_record *home, unsigned plan)
 bool placement_on(const struct device_record *home)
 {
     uint64_t set;
-    unsigned plan = layer_plan_number();
+    unsigned plan = policy_plan_number();
     bool used = false;
 
-    if (settings.placement != SETTING_PLACEMENT_UNSET)
-        return settings.placement != SETTING_PLACEMENT_FIXED;
-    if (layer_gpus(&set) == 0 || set == 0)
-        return layer_gpus(&set) > 0;
+    if (runtime.settings.placement != SETTING_PLACEMENT_UNSET)
+        return runtime.settings.placement != SETTING_PLACEMENT_FIXED;
+    if (policy_gpus(&set) == 0 || set == 0)
+        return policy_gpus(&set) > 0;
     if (home)
         return !is_at_home(home, plan);
     for (const struct device_record *device = device_records(); device; device = device->next) {
@@ -60,9 +62,9 @@ bool placement_on(const struct device_record *home)
 static bool find_leases(struct device_record *home, struct further_device *const helpers[], unsigned n,
                         struct lease *ret_leases[FURTHER_MAX + 1])
 {
-    ret_leases[0] = home->engines[ENGINE_EXECUTION].lease;
+    ret_leases[0] = home->base.engines[ENGINE_EXECUTION].lease;
     for (unsigned i = 0; i < n; i++)
-        ret_leases[i + 1] = helpers[i]->record->engines[ENGINE_EXECUTION].lease;
+        ret_leases[i + 1] = helpers[i]->record->base.engines[ENGINE_EXECUTION].lease;
     for (unsigned i = 0; i <= n; i++)
         if (!ret_leases[i])
             return false;
@@ -79,15 +81,15 @@ static bool find_listed(struct device_record *home, uint64_t set)
     struct lease *leases[FURTHER_MAX + 1];
     struct place_request request = {
         .gpus = (unsigned)__builtin_popcountll(set), .home = 0, .patience = LIST_PATIENCE};
-    struct session *session = layer_session();
-    unsigned plan = layer_plan_number(), n;
+    struct session *session = runtime_session();
+    unsigned plan = policy_plan_number(), n;
     uint32_t chosen = 0;
 
     if (listed.home == home && listed.plan == plan)
         return true;
-    if (listed.asked_job == submit_job_number())
+    if (listed.asked_job == inferred_job_number())
         return false;
-    listed.asked_job = submit_job_number();
+    listed.asked_job = inferred_job_number();
     n = device_helpers(home, FURTHER_MAX, 0, helpers);
     if (!session || !find_leases(home, helpers, n, leases) ||
         place_choose(session, leases, n + 1, &request, &chosen) != 0)
@@ -124,7 +126,7 @@ static int ask_daemon(struct device_record *home, struct further_device *const h
 {
     struct lease *leases[FURTHER_MAX + 1];
     struct place_request request = {.gpus = 1, .home = 0, .bytes = job_bytes};
-    struct session *session = layer_session();
+    struct session *session = runtime_session();
     uint32_t chosen = 1;
 
     for (unsigned i = 0; i < n; i++)
@@ -146,9 +148,9 @@ static int find_free(struct device_record *home, struct further_device *const he
 {
     const struct device_record *there = job_place == PLACE_HOME ? home : device_at(job_place)->record;
 
-    if (engine_try_enter(&there->engines[ENGINE_EXECUTION], ENGINE_STAY)) {
-        engine_leave(&there->engines[ENGINE_EXECUTION],
-                     ENGINE_STAY); /* stays with us, idle, until the launch takes it */
+    if (engine_try_enter(&there->base.engines[ENGINE_EXECUTION], ENGINE_STAY)) {
+        engine_exit(&there->base.engines[ENGINE_EXECUTION],
+                    ENGINE_STAY); /* stays with us, idle, until the launch takes it */
         return job_place;
     }
     return ask_daemon(home, helpers, n);
@@ -156,7 +158,7 @@ static int find_free(struct device_record *home, struct further_device *const he
 
 bool placement_any(void)
 {
-    return settings.placement == SETTING_PLACEMENT_ANY;
+    return runtime.settings.placement == SETTING_PLACEMENT_ANY;
 }
 
 unsigned placement_helpers(const struct device_record *home, struct further_device *ret_helpers[FURTHER_MAX])
@@ -167,7 +169,7 @@ unsigned placement_helpers(const struct device_record *home, struct further_devi
 struct further_device *placement_device(struct device_record *home)
 {
     struct further_device *helpers[FURTHER_MAX];
-    unsigned n, number = submit_job_number();
+    unsigned n, number = inferred_job_number();
     uint64_t set = plan_list();
 
     if (set) {
@@ -194,14 +196,14 @@ void placement_job_over(void)
 
     if (!atomic_exchange(&announced, false))
         return;
-    session = layer_session();
+    session = runtime_session();
     if (session)
         place_end(session);
 }
 
 void placement_moved(const struct device_record *home, int from, int to, size_t bytes, baton_nsec took)
 {
-    struct session *session = layer_session();
+    struct session *session = runtime_session();
     const struct device_record *there[2];
 
     job_bytes += bytes;
@@ -209,7 +211,7 @@ void placement_moved(const struct device_record *home, int from, int to, size_t 
         return;
     there[0] = from == PLACE_HOST ? NULL : from == PLACE_HOME ? home : device_at(from)->record;
     there[1] = to == PLACE_HOME ? home : device_at(to)->record;
-    if (there[1]->engines[ENGINE_EXECUTION].lease)
-        place_moved(session, there[0] ? there[0]->engines[ENGINE_EXECUTION].lease : NULL,
-                    there[1]->engines[ENGINE_EXECUTION].lease, bytes, took);
+    if (there[1]->base.engines[ENGINE_EXECUTION].lease)
+        place_moved(session, there[0] ? there[0]->base.engines[ENGINE_EXECUTION].lease : NULL,
+                    there[1]->base.engines[ENGINE_EXECUTION].lease, bytes, took);
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/policy.h"
 #include "opencl/layer.h"
 #include "spread/merge.h"
 #include "opencl/spread/split.h"
@@ -147,8 +148,8 @@ static bool pieces_pay(const struct split *split)
 {
     double at_home = split->known->rates[0]; /* groups per ns; 0: never measured */
 
-    return layer_slicing() || (settings.slice == SETTING_AUTO && at_home > 0 &&
-                               split->cut.n_groups / at_home >= (double)LONG_NS);
+    return policy_slicing() || (runtime.settings.slice == SETTING_AUTO && at_home > 0 &&
+                                split->cut.n_groups / at_home >= (double)LONG_NS);
 }
 
 /*
@@ -202,7 +203,7 @@ static void find_devices(struct split *split, const struct placement_team *team,
             split->shares[split->n_shares++].device = team->helpers[i];
 }
 
-static bool fill(struct split *split, const struct command *command)
+static bool fill(struct split *split, const struct opencl_command *command)
 {
     const struct command_launch *launch = &command->u.launch;
     struct planning planning = {split, true};
@@ -221,7 +222,7 @@ static bool fill(struct split *split, const struct command *command)
 }
 
 /* The launch and its buffers; no device yet. NULL: not to be moved, or no memory. */
-static struct split *begin(const struct command *command, const struct translate_kernel *about,
+static struct split *begin(const struct opencl_command *command, const struct translate_kernel *about,
                            struct spread_kernel *known)
 {
     struct split *split = calloc(1, sizeof *split);
@@ -239,7 +240,7 @@ static struct split *begin(const struct command *command, const struct translate
     return split;
 }
 
-struct split *split_plan_on(const struct command *command, const struct translate_kernel *about,
+struct split *split_plan_on(const struct opencl_command *command, const struct translate_kernel *about,
                             struct further_device *device)
 {
     struct kernel_record *kernel = command->u.launch.kernel;
@@ -278,7 +279,7 @@ static bool groups_meet(const struct split *split)
     return false;
 }
 
-struct split *split_plan(const struct command *command, const struct translate_kernel *about,
+struct split *split_plan(const struct opencl_command *command, const struct translate_kernel *about,
                          const struct placement_team *team, bool measured)
 {
     struct kernel_record *kernel = command->u.launch.kernel;
@@ -293,7 +294,7 @@ struct split *split_plan(const struct command *command, const struct translate_k
     if (!split)
         return NULL;
     if (split->cut.n_groups > 1 && groups_meet(split)) {
-        launch_count(COUNTER_UNSPLIT_READS_OTHERS, 1);
+        runtime_count(COUNTER_UNSPLIT_READS_OTHERS, 1);
         split_drop(split);
         return NULL;
     }

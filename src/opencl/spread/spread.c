@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "opencl/graph/launch.h"
+#include "engine/policy.h"
 #include "opencl/layer.h"
 #include "opencl/program/program.h"
 #include "opencl/spread/buffer.h"
@@ -21,17 +22,17 @@ pthread_cond_t spread_changed = PTHREAD_COND_INITIALIZER;
 /* At most so many; *ret_measured: only where measurements say that it pays. */
 static unsigned wanted_devices(uint64_t *ret_set, bool *ret_measured)
 {
-    unsigned planned = layer_gpus(ret_set);
+    unsigned planned = policy_gpus(ret_set);
 
     *ret_measured = false;
-    if (settings.gpus > 0)
-        return settings.gpus < SHARES_MAX ? (unsigned)settings.gpus : SHARES_MAX;
-    if (settings.gpus == SETTING_ALL)
+    if (runtime.settings.gpus > 0)
+        return runtime.settings.gpus < SHARES_MAX ? (unsigned)runtime.settings.gpus : SHARES_MAX;
+    if (runtime.settings.gpus == SETTING_ALL)
         return SHARES_MAX;
     if (planned > 0)
         return planned < SHARES_MAX ? planned : SHARES_MAX;
     *ret_measured = true;
-    return settings.gpus == SETTING_AUTO ? SHARES_MAX : 1;
+    return runtime.settings.gpus == SETTING_AUTO ? SHARES_MAX : 1;
 }
 
 bool spread_enabled(void)
@@ -100,7 +101,7 @@ static bool prepare_home(const struct touch *touch, void *data)
     return preparing->code == CL_SUCCESS && note_write(touch, NULL);
 }
 
-static const struct translate_kernel *about_of(const struct command *command)
+static const struct translate_kernel *about_of(const struct opencl_command *command)
 {
     const struct kernel_record *kernel = command->u.launch.kernel;
 
@@ -109,7 +110,7 @@ static const struct translate_kernel *about_of(const struct command *command)
     return twins_about(kernel->program, kernel->name);
 }
 
-static cl_int before(const struct command *command, bool last)
+static cl_int before(const struct opencl_command *command, bool last)
 {
     struct preparing preparing = {command->queue, last, CL_SUCCESS};
 
@@ -117,7 +118,7 @@ static cl_int before(const struct command *command, bool last)
     return preparing.code;
 }
 
-bool spread_admits(const struct command *draft, bool blocking)
+bool spread_admits(const struct opencl_command *draft, bool blocking)
 {
     bool admitted;
 
@@ -151,14 +152,15 @@ static void note_missing(struct device_record *home)
     struct session *session;
     char detail[64];
 
-    if (settings.gpus <= (int64_t)there || atomic_load_explicit(&said, memory_order_relaxed) ||
-        atomic_exchange(&said, true) || !(session = layer_session()))
+    if (runtime.settings.gpus <= (int64_t)there || atomic_load_explicit(&said, memory_order_relaxed) ||
+        atomic_exchange(&said, true) || !(session = runtime_session()))
         return;
-    (void)snprintf(detail, sizeof detail, "%lld asked for, %u there", (long long)settings.gpus, there);
+    (void)snprintf(detail, sizeof detail, "%lld asked for, %u there", (long long)runtime.settings.gpus,
+                   there);
     (void)session_notice(session, NOTICE_FEWER_GPUS, "", detail);
 }
 
-bool spread_wants(const struct command *draft)
+bool spread_wants(const struct opencl_command *draft)
 {
     struct kernel_record *kernel = draft->u.launch.kernel;
     struct spread_kernel *known;
@@ -184,7 +186,7 @@ bool spread_wants(const struct command *draft)
     return wants;
 }
 
-bool spread_concerns(const struct command *command)
+bool spread_concerns(const struct opencl_command *command)
 {
     if ((command->kind == COMMAND_KERNEL && spread_wants(command)) || upload_concerns(command))
         return true;
@@ -192,8 +194,8 @@ bool spread_concerns(const struct command *command)
            !touch_each(command, NULL, is_tracked, NULL);
 }
 
-static cl_int run_placed(struct engine *engine, struct command *command, const struct translate_kernel *about,
-                         bool *ret_done)
+static cl_int run_placed(struct device_engine *engine, struct opencl_command *command,
+                         const struct translate_kernel *about, bool *ret_done)
 {
     struct further_device *device = placement_device(command->queue->device);
     struct split *split = device ? split_plan_on(command, about, device) : NULL;
@@ -201,7 +203,7 @@ static cl_int run_placed(struct engine *engine, struct command *command, const s
     return split ? split_run_on(split, engine, command, ret_done) : CL_SUCCESS;
 }
 
-static struct split *plan_split(const struct command *command, const struct translate_kernel *about,
+static struct split *plan_split(const struct opencl_command *command, const struct translate_kernel *about,
                                 bool measured)
 {
     struct placement_team team;
@@ -212,7 +214,7 @@ static struct split *plan_split(const struct command *command, const struct tran
     return split_plan(command, about, &team, measured);
 }
 
-cl_int spread_issue(struct engine *engine, struct command *command, bool *ret_done)
+cl_int spread_issue(struct device_engine *engine, struct opencl_command *command, bool *ret_done)
 {
     const struct translate_kernel *about = NULL;
     struct program_reason reason;
@@ -268,7 +270,7 @@ void spread_pin(struct mem_record *root)
 {
     struct spread_buffer *buffer = atomic_load(&root->spread);
     cl_device_id device = NULL;
-    struct queue_record queue = {.context = root->context, .in_order = true};
+    struct queue_record queue = {.base.in_order = true, .context = root->context};
 
     atomic_store(&root->pinned, true);
     if (!buffer)
@@ -292,7 +294,7 @@ void spread_unused(struct mem_record *root)
     struct spread_buffer *buffer = atomic_load(&root->spread);
     bool needed = false;
 
-    if (!buffer || layer_off())
+    if (!buffer || runtime_off())
         return;
     pthread_mutex_lock(&spread_lock);
     if (buffer->writer && !buffer->writer->running) {

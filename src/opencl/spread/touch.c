@@ -6,13 +6,13 @@
 #include "translate/translate.h"
 
 struct visitor {
-    const struct command *command;
+    const struct opencl_command *command;
     bool (*visit)(const struct touch *touch, void *data);
     void *data;
 };
 
 /* The record of a handle: a command of the graph keeps it, even if the program has let go. */
-static struct mem_record *record_of(const struct command *command, cl_mem handle, bool *ret_kept)
+static struct mem_record *record_of(const struct opencl_command *command, cl_mem handle, bool *ret_kept)
 {
     *ret_kept = false;
     for (cl_uint i = 0; i < command->n_mems; i++)
@@ -88,7 +88,7 @@ static bool visit_transfer(const struct visitor *visitor)
     }
 }
 
-bool touch_each(const struct command *command, const struct translate_kernel *about,
+bool touch_each(const struct opencl_command *command, const struct translate_kernel *about,
                 bool (*visit_one)(const struct touch *touch, void *data), void *data)
 {
     struct visitor visitor = {command, visit_one, data};

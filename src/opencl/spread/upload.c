@@ -6,14 +6,14 @@
 #include "opencl/spread/placement.h"
 #include "opencl/spread/split.h"
 
-bool upload_concerns(const struct command *command)
+bool upload_concerns(const struct opencl_command *command)
 {
     return command->kind == COMMAND_WRITE && placement_on(command->queue->device) &&
            device_count_helpers(command->queue->device) > 0;
 }
 
 /* The buffer that is written, if it may be elsewhere than at home; *ret_range in its root. */
-static struct spread_buffer *written_buffer(const struct command *command, struct range *ret_range)
+static struct spread_buffer *written_buffer(const struct opencl_command *command, struct range *ret_range)
 {
     const struct command_transfer *transfer = &command->u.transfer;
     struct mem_record *mem = mem_find(transfer->a);
@@ -27,7 +27,7 @@ static struct spread_buffer *written_buffer(const struct command *command, struc
     return buffer && !buffer_is_open(buffer) ? buffer : NULL;
 }
 
-void upload_to_chosen(struct command *command, bool *ret_done)
+void upload_to_chosen(struct opencl_command *command, bool *ret_done)
 {
     struct further_device *device;
     struct spread_buffer *buffer;
@@ -42,14 +42,14 @@ void upload_to_chosen(struct command *command, bool *ret_done)
         buffer_upload(buffer, device->place, range, command->u.transfer.host, &timed) != CL_SUCCESS)
         return;
     coherence_written(&buffer->coherence, device->place, range);
-    memcpy(command->times, timed.times, sizeof command->times);
-    command->timed = timed.timed;
-    command->leased = false; /* of home's engine nothing was used */
-    launch_count(COUNTER_COPIES, 1);
+    command->base.times = timed.times;
+    command->base.timed = timed.timed;
+    command->base.leased = false; /* of home's engine nothing was used */
+    runtime_count(COUNTER_COPIES, 1);
     *ret_done = true;
 }
 
-void upload_to_all(const struct command *command)
+void upload_to_all(const struct opencl_command *command)
 {
     struct further_device *helpers[FURTHER_MAX];
     struct spread_buffer *buffer;

@@ -9,12 +9,12 @@
 #include "opencl/graph/command.h"
 
 /* Is it such a write? Needs no lock. */
-bool upload_concerns(const struct command *command);
+bool upload_concerns(const struct opencl_command *command);
 
 /* `chosen`: *ret_done if the bytes are at the job's device, with the command's times; else the write goes to home as ever. */
-void upload_to_chosen(struct command *command, bool *ret_done);
+void upload_to_chosen(struct opencl_command *command, bool *ret_done);
 
 /* `any`, once the write to home has been noted: the same bytes to the others. A device that does not take them gets them when it needs them. */
-void upload_to_all(const struct command *command);
+void upload_to_all(const struct opencl_command *command);
 
 #endif

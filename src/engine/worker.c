@@ -1,4 +1,4 @@
-#include "opencl/graph/worker.h"
+#include "engine/worker.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -6,41 +6,36 @@
 #include "base/clock.h"
 #include "client/session.h"
 #include "client/standing.h"
-#include "opencl/graph/graph.h"
-#include "opencl/graph/issue.h"
-#include "opencl/graph/launch.h"
-#include "opencl/graph/recorder.h"
-#include "opencl/layer.h"
-#include "opencl/objects.h"
-#include "opencl/spread/spread.h"
+#include "engine/graph.h"
+#include "engine/pipe.h"
+#include "engine/runtime.h"
 
-#define TWIN_POLL_NS (1 * NSEC_PER_MS) /* how often a worker that waits for a build looks for other duties */
+#define DECIDE_POLL_NS                                                                                       \
+    (1 * NSEC_PER_MS) /* how often a worker that waits for a decision looks for other duties */
 
 enum { MAX_ISSUED = 64 };
 
-static atomic_bool stopping;
-
 /* Of the calling thread: the engine that it drives, and the device of a queue that it waits for and helps with. */
-static _Thread_local struct engine *driving;
-static _Thread_local struct engine *serving; /* whose worker it is */
-static _Thread_local const struct device_record *helping;
+static _Thread_local struct device_engine *driving;
+static _Thread_local struct device_engine *serving; /* whose worker it is */
+static _Thread_local const struct engine_device *helping;
 static _Thread_local int helper_rank;
 
 /* Which commands a program's thread waits for. A worker has none: it takes all. */
-struct wait {
-    const struct queue_record *queue;
+struct helper_wait {
+    const struct command_queue *queue;
     const struct command *last; /* NULL: all of the queue */
 };
 
 /*
- * Under graph_lock. Native kernels and the end of shared memory call the program, which may want a lock that the waiting thread has; and what comes behind the
+ * Under the graph's lock. Native kernels and the end of shared memory call the program, which may want a lock that the waiting thread has; and what comes behind the
  * last one is not waited for: it may take a second.
  */
-static bool is_for(const struct wait *wait, const struct command *command)
+static bool is_for(const struct helper_wait *wait, const struct command *command)
 {
     if (!wait)
         return true;
-    if (command->queue != wait->queue || command->kind == COMMAND_NATIVE || command->kind == COMMAND_SVM_FREE)
+    if (command->queue != wait->queue || command->calls_program)
         return false;
     if (!wait->last || command == wait->last)
         return true;
@@ -55,8 +50,8 @@ static bool is_for(const struct wait *wait, const struct command *command)
     return false;
 }
 
-/* Under graph_lock: the first one, if this thread may take it. */
-static struct command *first_for(const struct wait *wait, const struct list *commands)
+/* Under the graph's lock: the first one, if this thread may take it. */
+static struct command *first_for(const struct helper_wait *wait, const struct list *commands)
 {
     struct command *first =
         list_empty(commands) ? NULL : list_entry(commands->next, struct command, in_ready);
@@ -64,13 +59,13 @@ static struct command *first_for(const struct wait *wait, const struct list *com
     return first && is_for(wait, first) ? first : NULL;
 }
 
-/* Under graph_lock. */
-static bool has_work(const struct engine *engine)
+/* Under the graph's lock. */
+static bool has_work(const struct device_engine *engine)
 {
     return !list_empty(&engine->ready) || !list_empty(&engine->issued) || engine->drain;
 }
 
-/* Under graph_lock, on a thread that helps: what it will not do itself is the workers'. */
+/* Under the graph's lock, on a thread that helps: what it will not do itself is the workers'. */
 static void wake_workers(void)
 {
     for (int kind = 0; helping && kind < ENGINE_N; kind++)
@@ -78,68 +73,60 @@ static void wake_workers(void)
             pthread_cond_signal(&helping->engines[kind].work);
 }
 
-/* Under graph_lock. */
-static void park_if_left(struct engine *engine)
+/* Under the graph's lock. */
+static void park_if_left(struct device_engine *engine)
 {
     while (engine->left && engine == serving)
-        pthread_cond_wait(&engine->work, &graph_lock);
+        pthread_cond_wait(&engine->work, &runtime.graph.lock);
 }
 
 void worker_came_back(void)
 {
     if (!serving)
         return;
-    pthread_mutex_lock(&graph_lock);
+    graph_lock();
     park_if_left(serving);
-    pthread_mutex_unlock(&graph_lock);
+    graph_unlock();
 }
 
-/* The program's own code runs in it. */
-static bool calls_program(const struct command *command)
+static void begin_call(struct device_engine *engine, const struct command *command)
 {
-    return command->kind == COMMAND_NATIVE || command->kind == COMMAND_SVM_FREE;
-}
-
-static void begin_call(struct engine *engine, const struct command *command)
-{
-    if (!calls_program(command))
+    if (!command->calls_program)
         return;
-    pthread_mutex_lock(&graph_lock);
+    graph_lock();
     engine->calling++;
     pthread_cond_broadcast(&engine->work);
-    pthread_mutex_unlock(&graph_lock);
+    graph_unlock();
 }
 
-static void end_call(struct engine *engine, const struct command *command)
+static void end_call(struct device_engine *engine, const struct command *command)
 {
-    if (!calls_program(command))
+    if (!command->calls_program)
         return;
-    pthread_mutex_lock(&graph_lock);
+    graph_lock();
     engine->calling--;
     park_if_left(engine);
-    pthread_mutex_unlock(&graph_lock);
+    graph_unlock();
 }
 
-static void finish(struct engine *engine, struct command *command)
+static void finish(struct device_engine *engine, struct command *command)
 {
-    cl_int status = CL_COMPLETE;
+    int status = COMMAND_COMPLETE;
 
-    if (command->driver_event) { /* none: other devices did it all */
+    if (command->last_mark) { /* none: other devices did it all */
         begin_call(engine, command);
-        target.clWaitForEvents(1, &command->driver_event);
+        status = runtime.ops->mark_wait(command->last_mark);
         end_call(engine, command);
-        target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status,
-                              &status, NULL);
-        issue_read_times(engine, command);
+        pipe_read_times(engine, command);
     }
     status = command->piece_status < 0 ? command->piece_status : status;
     if (command->leased)
-        engine_leave(engine, command->predicted);
-    graph_complete(command, status > CL_COMPLETE ? CL_COMPLETE : status);
+        engine_exit(engine, command->predicted);
+    graph_complete(command, status);
 }
 
-/* Under graph_lock. */
-static struct command *next_issued(struct engine *engine, const struct wait *wait)
+/* Under the graph's lock. */
+static struct command *next_issued(struct device_engine *engine, const struct helper_wait *wait)
 {
     struct command *command = first_for(wait, &engine->issued);
 
@@ -152,16 +139,16 @@ static struct command *next_issued(struct engine *engine, const struct wait *wai
 }
 
 /* On whoever drives the engine: the issued commands hold the lease until it finishes them; nobody else can end that. */
-void worker_finish_issued(struct engine *engine)
+void worker_finish_issued(struct device_engine *engine)
 {
     struct command *command;
 
     for (;;) {
-        pthread_mutex_lock(&graph_lock);
+        graph_lock();
         command = next_issued(engine, NULL);
         if (!command)
             wake_workers();
-        pthread_mutex_unlock(&graph_lock);
+        graph_unlock();
         if (!command)
             return;
         finish(engine, command);
@@ -172,19 +159,19 @@ void worker_finish_issued(struct engine *engine)
  * A command is ready behind the one that ends: stays on the engine in between, if it may. To leave and come back would let a
  * program of lower priority begin a piece at every border of two queued launches.
  */
-static void carry_over(struct engine *engine)
+static void carry_over(struct device_engine *engine)
 {
     engine->carried = engine_try_enter(engine, ENGINE_STAY);
 }
 
-static void drop_carried(struct engine *engine)
+static void drop_carried(struct device_engine *engine)
 {
     if (engine->carried)
-        engine_leave(engine, ENGINE_STAY);
+        engine_exit(engine, ENGINE_STAY);
     engine->carried = false;
 }
 
-static void enter_for(struct engine *engine, const struct command *command)
+static void enter_for(struct device_engine *engine, const struct command *command)
 {
     bool entered = engine_try_enter(engine, command->predicted);
 
@@ -195,8 +182,8 @@ static void enter_for(struct engine *engine, const struct command *command)
     engine_enter(engine, command->predicted);
 }
 
-/* Under graph_lock. */
-static bool take_drain(struct engine *engine)
+/* Under the graph's lock. */
+static bool take_drain(struct device_engine *engine)
 {
     bool asked = engine->drain;
 
@@ -205,72 +192,89 @@ static bool take_drain(struct engine *engine)
 }
 
 /* The rewritten program is being built: nothing of ours holds the engine meanwhile, and what program threads gave the driver is reaped. */
-static void await_twin(struct engine *engine, const struct command *command)
+static void await_decision(struct device_engine *engine, struct command *command)
 {
     bool drain;
 
-    if (launch_decided(command, 0))
+    if (runtime.ops->decided(command, 0))
         return;
     worker_finish_issued(engine);
-    while (!launch_decided(command, clock_now() + TWIN_POLL_NS)) {
-        pthread_mutex_lock(&graph_lock);
+    while (!runtime.ops->decided(command, clock_now() + DECIDE_POLL_NS)) {
+        graph_lock();
         drain = take_drain(engine);
-        pthread_mutex_unlock(&graph_lock);
+        graph_unlock();
         if (drain)
-            engine_flight_reap(engine, true);
+            flight_reap(engine, true);
     }
 }
 
-/* Gives one command to the driver; it is then in `issued`, or already complete. */
-static void issue_one(struct engine *engine, struct command *command)
+/*
+ * It may involve other devices and wait for their engines: then none may be held, and what is in flight
+ * here holds this one.
+ */
+static int try_spread(struct device_engine *engine, struct command *command, bool *ret_done)
 {
-    cl_int code = CL_SUCCESS;
     baton_nsec begin_at;
+    int code;
+
+    worker_finish_issued(engine);
+    drop_carried(engine);
+    flight_reap(engine, true);
+    begin_at = recorder_on() ? clock_now() : 0;
+    code = runtime.ops->issue_spread(engine, command, ret_done);
+    if (recorder_on() && *ret_done && code == 0)
+        recorder_spread(command, begin_at);
+    return code;
+}
+
+static int enter_and_issue(struct device_engine *engine, struct command *command)
+{
+    int code;
+
+    if (command->leased)
+        enter_for(engine, command);
+    command->issued_at = clock_now();
+    graph_progress(command, COMMAND_RUNNING);
+    begin_call(engine, command);
+    code = pipe_issue(engine, command);
+    end_call(engine, command);
+    if (code != 0 && command->leased)
+        engine_exit(engine, command->predicted);
+    return code;
+}
+
+/* Gives one command to the driver; it is then in `issued`, or already complete. */
+static void issue_one(struct device_engine *engine, struct command *command)
+{
     bool done = false;
+    int code = 0;
 
     if (command->failed_wait) {
-        graph_complete(command, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+        graph_complete(command, runtime.ops->inherited_failure);
         return;
     }
-    graph_progress(command, CL_SUBMITTED);
-    if (!command->leased || !launch_decided(command, 0))
+    graph_progress(command, COMMAND_SUBMITTED);
+    if (!command->leased || !runtime.ops->decided(command, 0))
         drop_carried(engine);
-    await_twin(engine, command);
-    if (spread_concerns(command)) {
-        /* It may wait for engines of other devices: then none may be held, and what is in flight here holds this one. */
-        worker_finish_issued(engine);
-        drop_carried(engine);
-        engine_flight_reap(engine, true);
-        begin_at = recorder_on ? clock_now() : 0;
-        code = spread_issue(engine, command, &done);
-        if (recorder_on && done && code == CL_SUCCESS)
-            recorder_spread(command, begin_at);
-    }
-    if (code == CL_SUCCESS && !done) {
-        if (command->leased)
-            enter_for(engine, command);
-        command->issued_at = clock_now();
-        graph_progress(command, CL_RUNNING);
-        begin_call(engine, command);
-        code = issue_command(engine, command);
-        end_call(engine, command);
-        if (code != CL_SUCCESS && command->leased)
-            engine_leave(engine, command->predicted);
-    }
-    if (code != CL_SUCCESS) {
+    await_decision(engine, command);
+    if (runtime.ops->spreads && runtime.ops->spreads(command))
+        code = try_spread(engine, command, &done);
+    if (code == 0 && !done)
+        code = enter_and_issue(engine, command);
+    if (code != 0) {
         graph_complete(command, code);
         return;
     }
     graph_issued(command);
-    pthread_mutex_lock(&graph_lock);
+    graph_lock();
     list_append(&engine->issued, &command->in_ready);
     engine->n_issued++;
     engine->issued_ns += command->predicted;
-    pthread_mutex_unlock(&graph_lock);
+    graph_unlock();
 }
 
-/* Under graph_lock: the next command that may go to the driver now. */
-static struct command *next_ready(struct engine *engine, const struct wait *wait)
+/* Under the graph's lock: the next command that may go to the driver now. */
+static struct command *next_ready(struct device_engine *engine, const struct helper_wait *wait)
 {
     struct command *command = first_for(wait, &engine->ready);
 
@@ -281,26 +285,26 @@ static struct command *next_ready(struct engine *engine, const struct wait *wait
     return command;
 }
 
-/* Under graph_lock, which it unlocks: for one step, the engine is this thread's. */
-static void begin_step(struct engine *engine)
+/* Under the graph's lock, which it unlocks: for one step, the engine is this thread's. */
+static void begin_step(struct device_engine *engine)
 {
     engine->driven = true;
     driving = engine;
     wake_workers();
-    pthread_mutex_unlock(&graph_lock);
+    graph_unlock();
 }
 
-static void end_step(struct engine *engine)
+static void end_step(struct device_engine *engine)
 {
-    pthread_mutex_lock(&graph_lock);
+    graph_lock();
     driving = NULL;
     engine->driven = false;
     if (engine->stopping)
         pthread_cond_broadcast(&engine->work);
 }
 
-/* Under graph_lock, unlocked meanwhile: does the next thing that is to be done for the engine. False: nothing, for this thread. */
-static bool step(struct engine *engine, const struct wait *wait)
+/* Under the graph's lock, unlocked meanwhile: does the next thing that is to be done for the engine. False: nothing, for this thread. */
+static bool step(struct device_engine *engine, const struct helper_wait *wait)
 {
     struct command *command;
     bool more;
@@ -322,7 +326,7 @@ static bool step(struct engine *engine, const struct wait *wait)
         finish(engine, command);
     } else if (!wait && take_drain(engine)) {
         begin_step(engine);
-        engine_flight_reap(engine, true);
+        flight_reap(engine, true);
     } else {
         return false;
     }
@@ -330,8 +334,8 @@ static bool step(struct engine *engine, const struct wait *wait)
     return true;
 }
 
-/* Under graph_lock, unlocked meanwhile: the callbacks that are due. They may take their time: who waits for the engine's commands can go on with them. */
-static bool run_called(struct engine *engine)
+/* Under the graph's lock, unlocked meanwhile: the callbacks that are due. They may take their time: who waits for the engine's commands can go on with them. */
+static bool run_called(struct device_engine *engine)
 {
     struct command_callback *due = engine->called;
 
@@ -339,38 +343,38 @@ static bool run_called(struct engine *engine)
         return false;
     engine->called = NULL;
     if (has_work(engine))
-        graph_stir();
+        graph_wake_locked();
     engine->calling++;
     if (engine->stopping)
         pthread_cond_broadcast(&engine->work);
-    pthread_mutex_unlock(&graph_lock);
+    graph_unlock();
     graph_run_callbacks(due);
-    pthread_mutex_lock(&graph_lock);
+    graph_lock();
     engine->calling--;
     return true;
 }
 
 static void *run_worker(void *argument)
 {
-    struct engine *engine = argument;
-    struct session *session = layer_session();
+    struct device_engine *engine = argument;
+    struct session *session = runtime_session();
 
     if (session)
         session_register_thread(session, gettid());
     serving = engine;
-    pthread_mutex_lock(&graph_lock);
+    graph_lock();
     engine->rank = standing_rank();
     while (!engine->left && (!engine->stopping || engine->called))
         if (!run_called(engine) && !step(engine, NULL))
-            pthread_cond_wait(&engine->work, &graph_lock);
+            pthread_cond_wait(&engine->work, &runtime.graph.lock);
     engine->gone = true;
     pthread_cond_broadcast(&engine->work);
-    pthread_mutex_unlock(&graph_lock);
+    graph_unlock();
     return NULL;
 }
 
-/* Under graph_lock. */
-static void start(struct engine *engine)
+/* Under the graph's lock. */
+static void start(struct device_engine *engine)
 {
     sigset_t all, old;
 
@@ -382,7 +386,7 @@ static void start(struct engine *engine)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-void worker_ready(struct engine *engine, struct command *command)
+void worker_ready(struct device_engine *engine, struct command *command)
 {
     list_append(&engine->ready, &command->in_ready);
     start(engine);
@@ -390,31 +394,36 @@ void worker_ready(struct engine *engine, struct command *command)
         pthread_cond_signal(&engine->work);
 }
 
-bool worker_drives(const struct engine *engine)
+bool worker_drives(const struct device_engine *engine)
 {
     return driving == engine;
 }
 
-bool worker_call(struct engine *engine, struct command_callback *due)
+bool worker_call(struct device_engine *engine, struct command_callback *due)
 {
     struct command_callback **tail;
 
     if (!driving)
         return false;
-    pthread_mutex_lock(&graph_lock);
+    graph_lock();
     for (tail = &engine->called; *tail; tail = &(*tail)->next)
         ;
     *tail = due;
     pthread_cond_signal(&engine->work);
-    pthread_mutex_unlock(&graph_lock);
+    graph_unlock();
     return true;
 }
 
 /* A holder must be one that the daemon can boost, if there is a daemon; and a program's thread does not wait for other devices. */
+static bool spread_idle(void)
+{
+    return !runtime.ops->spread_idle || runtime.ops->spread_idle();
+}
+
 static bool may_help(void)
 {
     static _Thread_local bool registered;
-    struct session *session = layer_session();
+    struct session *session = runtime_session();
 
     if (driving || worker_stopping() || !spread_idle())
         return false;
@@ -428,9 +437,9 @@ static bool may_help(void)
     return true;
 }
 
-bool worker_help(const struct queue_record *queue, const struct command *last)
+bool worker_help(const struct command_queue *queue, const struct command *last)
 {
-    const struct wait wait = {queue, last};
+    const struct helper_wait wait = {queue, last};
 
     if (may_help()) {
         helping = queue->device;
@@ -448,32 +457,32 @@ void worker_help_ends(void)
     helping = NULL;
 }
 
-void worker_drain(struct engine *engine)
+void worker_drain(struct device_engine *engine)
 {
-    pthread_mutex_lock(&graph_lock);
+    graph_lock();
     engine->drain = true;
     start(engine);
     pthread_cond_signal(&engine->work);
-    pthread_mutex_unlock(&graph_lock);
+    graph_unlock();
 }
 
 bool worker_stopping(void)
 {
-    return atomic_load_explicit(&stopping, memory_order_relaxed);
+    return atomic_load_explicit(&runtime.stopping, memory_order_relaxed);
 }
 
 /* Waits until nobody works for the engine, or somebody is in the program's code and may never come back. */
-static void stop(struct engine *engine)
+static void stop(struct device_engine *engine)
 {
     bool others; /* than the calling thread */
 
-    pthread_mutex_lock(&graph_lock);
+    graph_lock();
     while ((others = (engine->started && !engine->gone && engine != serving) ||
                      (engine->driven && !worker_drives(engine))) &&
            !engine->calling)
-        pthread_cond_wait(&engine->work, &graph_lock);
+        pthread_cond_wait(&engine->work, &runtime.graph.lock);
     engine->left = others;
-    pthread_mutex_unlock(&graph_lock);
+    graph_unlock();
     if (others)
         return;
     if (engine->started && engine != serving)
@@ -482,17 +491,20 @@ static void stop(struct engine *engine)
         drop_carried(engine);
 }
 
+void worker_announce_stop(void)
+{
+    atomic_store(&runtime.stopping, true);
+}
+
 void worker_stop_all(void)
 {
-    atomic_store(&stopping, true);
-    spread_stop();
-    for (struct device_record *device = device_records(); device; device = device->next)
+    for (struct engine_device *device = engine_devices(); device; device = device->next)
         for (int kind = 0; kind < ENGINE_N && device->engines == device->own; kind++) {
-            struct engine *engine = &device->own[kind];
-            pthread_mutex_lock(&graph_lock);
+            struct device_engine *engine = &device->own[kind];
+            graph_lock();
             engine->stopping = true;
             pthread_cond_broadcast(&engine->work);
-            pthread_mutex_unlock(&graph_lock);
+            graph_unlock();
             pthread_mutex_lock(&engine->lock);
             pthread_cond_broadcast(&engine->changed);
             pthread_mutex_unlock(&engine->lock);

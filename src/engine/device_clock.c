@@ -1,4 +1,4 @@
-#include "opencl/graph/device_clock.h"
+#include "engine/device_clock.h"
 
 void device_clock_init(struct device_clock *clock)
 {

@@ -4,8 +4,8 @@
  * it took us to see it; so the smallest distance ever seen is the best one. Clocks also drift apart: an old
  * distance may grow by DEVICE_CLOCK_PPM of its age before a longer one replaces it.
  */
-#ifndef OPENCL_GRAPH_DEVICE_CLOCK_H
-#define OPENCL_GRAPH_DEVICE_CLOCK_H
+#ifndef ENGINE_DEVICE_CLOCK_H
+#define ENGINE_DEVICE_CLOCK_H
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "opencl/graph/device_clock.h"
+#include "engine/device_clock.h"
 
 #include <stdlib.h>
 
