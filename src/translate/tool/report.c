@@ -18,12 +18,42 @@ static json_t *plain_string(const char *text)
     return json_string(copy);
 }
 
+static void append(json_t *list, uint32_t number)
+{
+    json_array_append_new(list, json_integer((json_int_t)number));
+}
+
+static void append_product(json_t *list, const struct reach_product *product)
+{
+    append(list, product->number);
+    append(list, product->n);
+    for (uint32_t i = 0; i < product->n; i++) {
+        append(list, product->factors[i].kind);
+        append(list, product->factors[i].of);
+    }
+}
+
+/* As numbers, one after the other; metadata.c reads them back. */
+static json_t *reach_list(const struct reach *reach)
+{
+    json_t *list = json_array();
+
+    append(list, reach->n);
+    for (uint32_t i = 0; i < reach->n; i++) {
+        append(list, reach->digits[i].kind);
+        append(list, reach->digits[i].dim);
+        append_product(list, &reach->digits[i].each);
+        append_product(list, &reach->digits[i].room);
+    }
+    return list;
+}
+
 static json_t *argument_object(const struct translate_arg *arg)
 {
-    return json_pack("{s:s, s:b, s:b, s:b, s:b, s:b, s:I, s:I}", "access", metadata_access_name(arg->access),
+    return json_pack("{s:s, s:b, s:b, s:b, s:b, s:o, s:I, s:I}", "access", metadata_access_name(arg->access),
                      "local", arg->local, "image", arg->image, "sampler", arg->sampler, "own_write",
-                     arg->own_write, "own_read", arg->own_read, "element", (json_int_t)arg->element, "store",
-                     (json_int_t)arg->store);
+                     arg->own_write, "reach", reach_list(&arg->reach), "element", (json_int_t)arg->element,
+                     "store", (json_int_t)arg->store);
 }
 
 /* reqd_work_group_size(x, y, z) among the words before the kernel's name; a null when it is not three plain numbers. */
