@@ -336,6 +336,9 @@ bool arbiter_leave(struct server *server, struct peer *peer)
     if (holds_tokens(server) && peer->joined && !peer->gone) {
         peer->gone = true;
         holds_push(server, (struct sched_event){.kind = SCHED_CLIENT_GONE, .client = peer->slot});
+    } else if (peer->placed) { /* what it announced will not come */
+        peer->placed = 0;
+        holds_push(server, (struct sched_event){.kind = SCHED_PLACE, .job = peer->slot});
     }
 
     for (unsigned i = 0; i < PAGE_LEASES; i++) {

@@ -249,6 +249,11 @@ bool server_has(const struct server *server, unsigned slot)
     return server->peers[slot] != NULL;
 }
 
+bool server_has_job(const struct server *server, unsigned slot)
+{
+    return sched_core_has_job(server->core, slot);
+}
+
 unsigned server_peers(const struct server *server)
 {
     return server->n_peers;

@@ -171,6 +171,8 @@ void server_set_limits(struct server *server, const struct config *config, baton
 
 /* Numbers for tests and the loop. */
 unsigned server_peers(const struct server *server); /* connected or draining, monitors included */
+/* Has the core a job of this peer (a deferred end included)? */
+bool server_has_job(const struct server *server, unsigned peer);
 bool server_engine_free(const struct server *server, const char *device, unsigned engine);
 
 #endif
