@@ -1,6 +1,7 @@
 /*
  * Which GPU for the next job (placement `chosen`, docs/protocols.md M1)? Asked once per job, before its data is uploaded; one
- * round trip to the daemon, which knows what the others announced. For worker threads: it blocks, but never for long.
+ * round trip to the daemon, which knows what the others announced. For worker threads: it blocks. Under the profile `gpusync` until
+ * the job holds a token, which is of the GPU that is the answer; under the others never for long.
  *
  *     place_choose(session, leases, n, &request, &chosen);  ... move the data, place_moved() ...  run ...  place_end(session);
  */

@@ -18,7 +18,10 @@ void session_plan_take(struct session *session)
     session_flush(session);
     pthread_mutex_unlock(&session->lock);
     session_plan(session, &plan);
-    standing_set(&session->standing, rank_level(session->plan.flags & PLAN_TASK, plan.priority));
+    if (session->plan.flags & PLAN_CPUS)
+        standing_leave(&session->standing);
+    else
+        standing_set(&session->standing, rank_level(session->plan.flags & PLAN_TASK, plan.priority));
     if (session->listener.on_plan)
         session->listener.on_plan(session->listener.user, &plan);
 }

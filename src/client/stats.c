@@ -52,9 +52,9 @@ static void store_jobs(struct session *session, const struct jobs *jobs)
 }
 
 /* Tells the daemon, if it asked to know: policies that rank jobs need their borders. */
-static void tell_daemon(struct session *session, bool begins, baton_nsec deadline_at)
+static void tell_daemon(struct session *session, uint32_t what, baton_nsec deadline_at)
 {
-    struct frame frame = {.type = FRAME_JOB, .job = {.begins = begins}};
+    struct frame frame = {.type = FRAME_JOB, .job = {.what = what}};
 
     if (!atomic_load(&session->online))
         return;
@@ -100,7 +100,7 @@ static int begin_job(struct session *session, bool explicit_job, const baton_nse
     if (session->listener.on_job)
         session->listener.on_job(session->listener.user, true, explicit_job,
                                  atomic_load(&session->job_number), at);
-    tell_daemon(session, true, deadline_at);
+    tell_daemon(session, explicit_job ? JOB_SAID : JOB_INFERRED, deadline_at);
     return 0;
 }
 
@@ -185,7 +185,7 @@ void session_job_end(struct session *session, bool explicit_job, baton_nsec at)
                                  atomic_load(&session->job_number), at);
     if (late && atomic_load(&session->online))
         tell_late(session, &frame);
-    tell_daemon(session, false, NSEC_MAX);
+    tell_daemon(session, JOB_ENDS, NSEC_MAX);
 }
 
 bool session_job_running(struct session *session)

@@ -24,13 +24,20 @@
 #define WELCOME_JOBS    1u /* report where jobs begin and end */
 #define WELCOME_BUS     2u /* a copy holds its device's bus, whatever its direction (docs/protocols.md Q4) */
 #define WELCOME_NOTICES 4u /* NOTICE is understood */
+#define WELCOME_TOKENS  8u /* PLACE is answered when the job's token is granted: wait for it */
+
+#define JOB_ENDS     0u
+#define JOB_INFERRED 1u /* a job begins, by the program's first command */
+#define JOB_SAID     2u /* a job begins, as the program says itself */
+#define JOB_GPU_OVER 3u /* the job that runs needs no GPU any more: its token may go */
 
 #define PLAN_SLICING  1u
 #define PLAN_ADAPTIVE 2u
-#define PLAN_TASK     8u  /* the plan names this program */
-#define PLAN_EFFORT   16u /* best effort: its task was not admitted */
-#define PLAN_BORDER   32u /* to be taken between two jobs */
-#define PLAN_LINGER   64u /* a hold may linger while only less urgent ones wait (client/linger.h) */
+#define PLAN_TASK     8u   /* the plan names this program */
+#define PLAN_EFFORT   16u  /* best effort: its task was not admitted */
+#define PLAN_BORDER   32u  /* to be taken between two jobs */
+#define PLAN_CPUS     128u /* the daemon pins and orders its threads: the client leaves them alone */
+#define PLAN_LINGER   64u  /* a hold may linger while only less urgent ones wait (client/linger.h) */
 
 #define LATE_MISSED   1u /* its deadline */
 #define LATE_EXCEEDED 2u /* its bound */
@@ -98,6 +105,8 @@ enum model_rule {
     RULE_ORDER,     /* who: a client that less urgent tasks do not give way to on the CPUs */
     RULE_OWN,       /* who: a client whose own pieces, chunks, GPUs or placement go before the plan's */
     RULE_PLACEMENT, /* who: a client whose kernels do not run where the plan says, or cannot */
+    RULE_JOBS,      /* who: a client that does not say itself where its jobs begin */
+    RULE_OVERRUN,   /* who: a client that used more engine time than the plan gives a job */
     RULES,
 };
 

@@ -90,6 +90,10 @@ void words_report(const struct server_report *report, char *ret_text, size_t siz
         (void)snprintf(ret_text, size, "settled; %u engines were declared busy by clients of the predecessor",
                        (unsigned)report->detail);
         break;
+    case REPORT_OVERRUN:
+        (void)snprintf(ret_text, size, "%s: a job used more than its budget of %.3f ms engine time",
+                       report->name, nsec_to_ms((baton_nsec)report->detail));
+        break;
     case REPORT_LATE:
         late(report, ret_text, size);
         break;
