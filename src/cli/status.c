@@ -352,7 +352,7 @@ static int run_status(const struct cli_args *args)
 
     if (result) {
         json_decref(status.json);
-        return cli_fail_environment(args, result, "no batond answers (`batond` starts one)");
+        return monitor_fail_absent(args, cli_value(args, "socket", NULL), result);
     }
     result = ask_all(&status);
     monitor_close(&status.monitor);
@@ -372,7 +372,7 @@ static int run_reload(const struct cli_args *args)
     int result = monitor_open(&monitor, cli_value(args, "socket", NULL));
 
     if (result)
-        return cli_fail_environment(args, result, "no batond answers (`batond` starts one)");
+        return monitor_fail_absent(args, cli_value(args, "socket", NULL), result);
     result = monitor_ask(&monitor, &question, &answer);
     monitor_close(&monitor);
     if (result || answer.type != FRAME_DONE)

@@ -278,7 +278,7 @@ static int run(const struct cli_args *args)
     int result = read_wishes(args, &wishes);
 
     if (result)
-        return result;
+        return args->n_positional ? CLI_OWN_FAILURE : result;
     arena_init(&set.arena, 0);
     if (own_platform(wishes.gpus, &set) < 0)
         result = cli_fail_environment(args, EINVAL, "the platform");
@@ -302,7 +302,9 @@ static int run(const struct cli_args *args)
     while (n_merged)
         task_set_done(&merged[--n_merged]);
     arena_done(&set.arena);
-    return result ? result : status;
+    if (result)
+        return args->n_positional ? CLI_OWN_FAILURE : result;
+    return status;
 }
 
 static const struct cli_option options[] = {
