@@ -1,12 +1,13 @@
 /*
  * baton-translate: reads one request (translate/record.h) from standard input, writes one answer to standard output.
- * With a file name: shows what becomes of a program (`baton-translate [-E] FILE.cl [BUILD OPTIONS]`), for people; -E stops
- * after the preprocessor.
+ * With a file name: shows what becomes of a program (`baton-translate [-E] FILE.cl|FILE.spv [BUILD OPTIONS]`), for
+ * people; -E stops after the preprocessor.
  *
  * Exit: 0 an answer was written (also "not translated"), 2 bad usage or request, 3 the environment failed.
  */
 #include "translate/record.h"
 #include "translate/tool/driver.h"
+#include "translate/tool/intermediate.h"
 #include "translate/tool/report.h"
 #include "translate/tool/rewrite.h"
 #include "base/file.h"
@@ -109,6 +110,11 @@ static void translate(const struct request *request, bool only_preprocess, struc
     struct report *report = ret_report;
     struct options options;
 
+    if (intermediate_is(&request->source)) {
+        intermediate_translate(&request->source, request->mode, report);
+        report->options = request->options.bytes;
+        return;
+    }
     options_parse(&options, request->options.bytes ? request->options.bytes : "", request->options.length,
                   &report->refusal);
     if (report->refusal.reason[0])
@@ -245,9 +251,10 @@ int main(int argc, char **argv)
     if (argc > 1 && (argv[1][0] != '-' || !strcmp(argv[1], "-E")))
         return show(argc, argv);
     if (argc > 1 || isatty(STDIN_FILENO)) {
-        (void)fprintf(stderr,
-                      "usage: baton-translate [-E] FILE.cl [BUILD OPTIONS]   (without arguments: answers "
-                      "one request of Baton's layer)\n");
+        (void)fprintf(
+            stderr,
+            "usage: baton-translate [-E] FILE.cl|FILE.spv [BUILD OPTIONS]   (without arguments: answers "
+            "one request of Baton's layer)\n");
         return 2;
     }
     bound_resources();
