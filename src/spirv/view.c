@@ -124,7 +124,7 @@ static void decode(struct writer *writer, const struct view *v, uint32_t piece, 
                    const uint32_t groups[3], uint32_t ret_group[3])
 {
     uint32_t shift = piece_load(writer, v, piece, PIECE_SHIFT);
-    uint32_t quotient[2];
+    uint32_t quotient[2] = {0};
 
     for (int i = 0; i < 2; i++) {
         uint32_t s1 = shift_of(writer, v, shift, 2 * i);
