@@ -2,7 +2,7 @@
  * baton-translate: reads one request (translate/record.h) from standard input, writes one answer to
  * standard output. For people, with a file name: `baton-translate [-E] FILE.cl [BUILD OPTIONS]`
  * shows what becomes of an OpenCL program (-E stops after the preprocessor), and `baton-translate
- * FILE.ptx` what becomes of a CUDA module.
+ * FILE.ptx` or `baton-translate FILE.spv` what becomes of a CUDA or SPIR-V module.
  *
  * Exit: 0 an answer was written (also "not translated"), 1 nothing could be done with the file,
  * 2 bad usage or request, 3 the environment failed.
@@ -10,6 +10,7 @@
 #include "translate/record.h"
 #include "translate/tool/cut_tool.h"
 #include "translate/tool/driver.h"
+#include "translate/tool/intermediate.h"
 #include "translate/tool/report.h"
 #include "translate/tool/rewrite.h"
 #include "base/file.h"
@@ -112,6 +113,11 @@ static void translate(const struct request *request, bool only_preprocess, struc
     struct report *report = ret_report;
     struct options options;
 
+    if (intermediate_is(&request->source)) {
+        intermediate_translate(&request->source, request->mode, report);
+        report->options = request->options.bytes;
+        return;
+    }
     options_parse(&options, request->options.bytes ? request->options.bytes : "", request->options.length,
                   &report->refusal);
     if (report->refusal.reason[0])
@@ -253,7 +259,7 @@ int main(int argc, char **argv)
         return show(argc, argv);
     if (argc > 1 || isatty(STDIN_FILENO)) {
         (void)fprintf(stderr, "usage: baton-translate [-E] FILE.cl [BUILD OPTIONS]\n"
-                              "       baton-translate FILE.ptx\n"
+                              "       baton-translate FILE.ptx|FILE.spv\n"
                               "(without arguments: answers one request of Baton's libraries)\n");
         return 2;
     }

@@ -7,8 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Text from the program may be anything; JSON takes UTF-8 only. */
-static json_t *plain_string(const char *text)
+json_t *report_string(const char *text)
 {
     char *copy = text_copy(text, strlen(text));
 
@@ -79,29 +78,30 @@ static json_t *kernel_object(const struct syntax *syntax, struct function *kerne
     analyse_arguments(syntax, kernel, args);
     for (uint32_t i = 0; i < kernel->n_params; i++)
         json_array_append_new(list, argument_object(&args[i]));
-    return json_pack(
-        "{s:o, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:o, s:o}", "name", plain_string(kernel->symbol->name),
-        "sliceable", !kernel->obstacle, "reason", kernel->obstacle ? kernel->obstacle : "",
-        "observes_local_size", (kernel->uses & USE_LOCAL_SIZE) || kernel->obstacle, "global_atomics",
-        (kernel->uses & USE_GLOBAL_ATOMICS) != 0, "splittable",
-        !(kernel->uses & unsplittable) && !kernel->obstacle, "writes_images",
-        (kernel->uses & USE_IMAGE_WRITES) != 0, "printf", (kernel->uses & USE_PRINTF) != 0, "pipes",
-        (kernel->uses & USE_PIPES) != 0, "reqd_local", required_size(syntax, kernel), "args", list);
+    return json_pack("{s:o, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:o, s:o}", "name",
+                     report_string(kernel->symbol->name), "sliceable", !kernel->obstacle, "reason",
+                     kernel->obstacle ? kernel->obstacle : "", "observes_local_size",
+                     (kernel->uses & USE_LOCAL_SIZE) || kernel->obstacle, "global_atomics",
+                     (kernel->uses & USE_GLOBAL_ATOMICS) != 0, "splittable",
+                     !(kernel->uses & unsplittable) && !kernel->obstacle, "writes_images",
+                     (kernel->uses & USE_IMAGE_WRITES) != 0, "printf", (kernel->uses & USE_PRINTF) != 0,
+                     "pipes", (kernel->uses & USE_PIPES) != 0, "reqd_local", required_size(syntax, kernel),
+                     "args", list);
 }
 
 char *report_json(const struct report *report)
 {
     bool translated = !report->refusal.reason[0];
-    json_t *kernels = json_array();
+    json_t *kernels = report->kernels ? report->kernels : json_array();
     json_t *root;
     char *text;
 
-    for (struct function *f = report->syntax.functions; f && translated; f = f->next)
+    for (struct function *f = report->syntax.functions; f && translated && !report->kernels; f = f->next)
         if (f->kernel && f->defined)
             json_array_append_new(kernels, kernel_object(&report->syntax, f));
     root = json_pack("{s:b, s:o, s:o, s:o}", "translated", translated, "reason",
-                     plain_string(report->refusal.reason), "options",
-                     plain_string(report->options ? report->options : ""), "kernels", kernels);
+                     report_string(report->refusal.reason), "options",
+                     report_string(report->options ? report->options : ""), "kernels", kernels);
     text = root ? json_dumps(root, JSON_COMPACT) : NULL;
     if (!text)
         _exit(TEXT_EXIT_MEMORY);
