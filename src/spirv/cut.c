@@ -3,33 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "spirv/view.h"
-#include "spirv/waits.h"
+#include "spirv/cut_private.h"
 
-/* What becomes of a function. By index in module->functions. */
-struct plan {
-    bool kernel;
-    bool loads;         /* what pieces change, itself: it has a view */
-    bool needs_piece;   /* loads, or calls a function that does */
-    uint32_t type;      /* of the function, with the added parameter */
-    uint32_t parameter; /* the added one, a pointer to the piece; 0: none */
-    uint32_t view;      /* its variable; 0: none */
-};
-
-struct cutter {
-    struct arena *arena;
-    struct spirv_module module;
-    struct spirv_refusal *refusal;
-    struct writer writer;
-    struct view view;
-    struct plan *plans;
-    struct waits_function *waits;
-    int8_t *field;   /* [bound]: 1 + field of a variable or of a pointer into one; 0: no such */
-    uint32_t *index; /* [bound]: of such a pointer: the id of the component; 0: the whole */
-    struct writer_part out;
-};
-
-static struct plan *plan_of(struct cutter *cutter, uint32_t function)
+static struct spirv_plan *plan_of(struct spirv_cutter *cutter, uint32_t function)
 {
     const struct spirv_function *found = spirv_function_of(&cutter->module, function);
 
@@ -37,13 +13,13 @@ static struct plan *plan_of(struct cutter *cutter, uint32_t function)
 }
 
 /* The variables of built-ins that pieces change. */
-static int find_variables(struct cutter *cutter)
+static int find_variables(struct spirv_cutter *cutter)
 {
     const struct spirv_module *module = &cutter->module;
 
     for (uint32_t id = 1; id < module->bound; id++) {
         const struct spirv_instruction *i = spirv_definition(module, id);
-        int field = module->builtin[id] ? view_field(module->builtin[id]) : -1;
+        int field = module->builtin[id] ? spirv_view_field(module->builtin[id]) : -1;
 
         if (field < 0)
             continue;
@@ -51,7 +27,7 @@ static int find_variables(struct cutter *cutter)
             spirv_refuse(cutter->refusal, "a built-in is no input variable");
             return 1;
         }
-        if (i->type != writer_pointer(&cutter->writer, STORAGE_INPUT, cutter->view.field_type[field])) {
+        if (i->type != spirv_writer_pointer(&cutter->writer, STORAGE_INPUT, cutter->view.field_type[field])) {
             spirv_refuse(cutter->refusal, "a built-in variable has an unusual type");
             return 1;
         }
@@ -93,7 +69,7 @@ static bool is_component_chain(const struct spirv_instruction *i)
 }
 
 /* A pointer to one component of a built-in. 1: it is used in a way that is not known here. */
-static int note_chain(struct cutter *cutter, const struct spirv_instruction *i)
+static int note_chain(struct spirv_cutter *cutter, const struct spirv_instruction *i)
 {
     bool element = i->n_words == 6;
     const struct spirv_instruction *first = element ? spirv_definition(&cutter->module, i->words[4]) : NULL;
@@ -107,7 +83,7 @@ static int note_chain(struct cutter *cutter, const struct spirv_instruction *i)
 }
 
 /* Every use of a built-in that pieces change is a load, of the whole or of a component. */
-static int check_uses(struct cutter *cutter, struct plan *plan, const struct spirv_instruction *i)
+static int check_uses(struct spirv_cutter *cutter, struct spirv_plan *plan, const struct spirv_instruction *i)
 {
     for (size_t at = 1; at < i->n_words; at++) {
         uint32_t id = spirv_uses_id(i, at) ? i->words[at] : 0;
@@ -125,7 +101,7 @@ static int check_uses(struct cutter *cutter, struct plan *plan, const struct spi
     return 0;
 }
 
-static int check_functions(struct cutter *cutter)
+static int check_functions(struct spirv_cutter *cutter)
 {
     const struct spirv_module *module = &cutter->module;
 
@@ -154,7 +130,7 @@ static bool is_global_use(uint16_t opcode)
 }
 
 /* Outside of functions the built-ins may be named and decorated, no more. */
-static int check_globals(struct cutter *cutter)
+static int check_globals(struct spirv_cutter *cutter)
 {
     const struct spirv_module *module = &cutter->module;
 
@@ -170,7 +146,7 @@ static int check_globals(struct cutter *cutter)
     return 0;
 }
 
-static void spread_needs(struct cutter *cutter)
+static void spread_needs(struct spirv_cutter *cutter)
 {
     const struct spirv_module *module = &cutter->module;
     bool changed = true;
@@ -181,7 +157,7 @@ static void spread_needs(struct cutter *cutter)
             for (size_t n = module->functions[f].begin;
                  !cutter->plans[f].needs_piece && n <= module->functions[f].end; n++) {
                 const struct spirv_instruction *i = &module->instructions[n];
-                const struct plan *called =
+                const struct spirv_plan *called =
                     i->opcode == OP_FUNCTION_CALL && i->n_words >= 4 ? plan_of(cutter, i->words[3]) : NULL;
 
                 if (called && called->needs_piece)
@@ -190,111 +166,9 @@ static void spread_needs(struct cutter *cutter)
     }
 }
 
-/* The name of an entry point, from its words; its length in words is *ret_words. NULL: it does not end. */
-static const char *entry_name(struct arena *arena, const struct spirv_instruction *i, size_t *ret_words)
-{
-    size_t room = (size_t)(i->n_words - 3) * 4;
-    char *name = arena_calloc(arena, room + 1, 1);
-
-    for (size_t c = 0; name && c < room; c++) {
-        name[c] = (char)(i->words[3 + c / 4] >> 8 * (c % 4) & 0xff);
-        if (!name[c]) {
-            *ret_words = c / 4 + 1;
-            return name;
-        }
-    }
-    return NULL;
-}
-
-static enum spirv_argument argument_of(const struct spirv_module *module, const struct spirv_instruction *i)
-{
-    const struct spirv_instruction *type = spirv_definition(module, i->type);
-
-    if (type && type->opcode == OP_TYPE_IMAGE)
-        return SPIRV_IMAGE;
-    if (type && type->opcode == OP_TYPE_SAMPLER)
-        return SPIRV_SAMPLER;
-    if (!type || type->opcode != OP_TYPE_POINTER || type->n_words != 4 || type->words[2] == STORAGE_FUNCTION)
-        return SPIRV_VALUE;
-    return type->words[2] == STORAGE_WORKGROUP ? SPIRV_LOCAL : SPIRV_MEMORY;
-}
-
-static int describe_arguments(struct cutter *cutter, const struct spirv_function *function,
-                              struct spirv_kernel *kernel)
-{
-    kernel->args = arena_calloc(cutter->arena, function->n_parameters + 1, sizeof *kernel->args);
-    if (!kernel->args)
-        return -ENOMEM;
-    for (size_t n = function->begin + 1; kernel->n_args < function->n_parameters; n++)
-        if (cutter->module.instructions[n].opcode == OP_FUNCTION_PARAMETER)
-            kernel->args[kernel->n_args++] = argument_of(&cutter->module, &cutter->module.instructions[n]);
-    return 0;
-}
-
-static void read_local_size(const struct cutter *cutter, uint32_t function, struct spirv_kernel *kernel)
-{
-    for (size_t n = 0; n < cutter->module.first_function; n++) {
-        const struct spirv_instruction *i = &cutter->module.instructions[n];
-
-        if (i->opcode != OP_EXECUTION_MODE || i->n_words != 6 || i->words[1] != function ||
-            i->words[2] != MODE_LOCAL_SIZE)
-            continue;
-        kernel->reqd_local_given = true;
-        memcpy(kernel->reqd_local, i->words + 3, sizeof kernel->reqd_local);
-    }
-}
-
-static int add_kernel(struct cutter *cutter, const struct spirv_instruction *i, struct spirv_kernel *kernel)
-{
-    const struct spirv_function *function = spirv_function_of(&cutter->module, i->words[2]);
-    const struct waits_function *waits;
-    size_t words;
-
-    if (i->words[1] != MODEL_KERNEL || !function || !function->defined) {
-        spirv_refuse(cutter->refusal, "an entry point is no kernel");
-        return 1;
-    }
-    kernel->name = entry_name(cutter->arena, i, &words);
-    if (!kernel->name) {
-        spirv_refuse(cutter->refusal, "an entry point has no name");
-        return 1;
-    }
-    waits = &cutter->waits[function - cutter->module.functions];
-    kernel->obstacle = waits->waits;
-    kernel->atomics = waits->atomics;
-    cutter->plans[function - cutter->module.functions].kernel = true;
-    read_local_size(cutter, i->words[2], kernel);
-    return describe_arguments(cutter, function, kernel);
-}
-
-static int find_kernels(struct cutter *cutter, struct spirv_cut *cut)
-{
-    const struct spirv_module *module = &cutter->module;
-    size_t n_entries = 0;
-    int result = 0;
-
-    for (size_t n = 0; n < module->first_function; n++)
-        n_entries += module->instructions[n].opcode == OP_ENTRY_POINT;
-    cut->kernels = arena_calloc(cutter->arena, n_entries + 1, sizeof *cut->kernels);
-    if (!cut->kernels)
-        return -ENOMEM;
-    for (size_t n = 0; n < module->first_function && !result; n++) {
-        const struct spirv_instruction *i = &module->instructions[n];
-
-        if (i->opcode == OP_ENTRY_POINT)
-            result = i->n_words < 4 ? 1 : add_kernel(cutter, i, &cut->kernels[cut->n_kernels++]);
-    }
-    for (size_t k = 0; k < cut->n_kernels && !result; k++) /* one function may be entered by two names */
-        for (size_t other = 0; other < k; other++)
-            if (!strcmp(cut->kernels[k].name, cut->kernels[other].name))
-                result = 1;
-    if (result > 0)
-        spirv_refuse(cutter->refusal, "entry points are not well formed");
-    return result;
-}
-
 /* The type of the function with one more parameter. */
-static int widen_type(struct cutter *cutter, const struct spirv_function *function, struct plan *plan)
+static int widen_type(struct spirv_cutter *cutter, const struct spirv_function *function,
+                      struct spirv_plan *plan)
 {
     const struct spirv_instruction *begin = &cutter->module.instructions[function->begin];
     const struct spirv_instruction *type = spirv_definition(&cutter->module, begin->words[4]);
@@ -309,20 +183,20 @@ static int widen_type(struct cutter *cutter, const struct spirv_function *functi
         return -ENOMEM;
     memcpy(words, type->words + 2, (size_t)(type->n_words - 2) * sizeof *words);
     words[type->n_words - 2] = cutter->view.piece_pointer;
-    plan->type = writer_type(&cutter->writer, OP_TYPE_FUNCTION, words, (size_t)type->n_words - 1);
-    plan->parameter = writer_id(&cutter->writer);
-    plan->view = plan->loads ? writer_id(&cutter->writer) : 0;
-    writer_put(&cutter->writer, &cutter->writer.decorations, OP_DECORATE, plan->parameter,
-               DECORATION_PARAMETER, PARAMETER_BY_VALUE);
+    plan->type = spirv_writer_type(&cutter->writer, OP_TYPE_FUNCTION, words, (size_t)type->n_words - 1);
+    plan->parameter = spirv_writer_id(&cutter->writer);
+    plan->view = plan->loads ? spirv_writer_id(&cutter->writer) : 0;
+    spirv_writer_put(&cutter->writer, &cutter->writer.decorations, OP_DECORATE, plan->parameter,
+                     DECORATION_PARAMETER, PARAMETER_BY_VALUE);
     return 0;
 }
 
 /* What a kernel calls gets the parameter in any case: a consumer may take it for the kernel. */
-static int plan_called(struct cutter *cutter, const struct spirv_function *function, bool by_kernel)
+static int plan_called(struct spirv_cutter *cutter, const struct spirv_function *function, bool by_kernel)
 {
     for (size_t n = function->begin; n <= function->end; n++) {
         const struct spirv_instruction *i = &cutter->module.instructions[n];
-        struct plan *called =
+        struct spirv_plan *called =
             i->opcode == OP_FUNCTION_CALL && i->n_words >= 4 ? plan_of(cutter, i->words[3]) : NULL;
 
         if (called && called->kernel) {
@@ -335,7 +209,7 @@ static int plan_called(struct cutter *cutter, const struct spirv_function *funct
     return 0;
 }
 
-static int plan_functions(struct cutter *cutter)
+static int plan_functions(struct spirv_cutter *cutter)
 {
     const struct spirv_module *module = &cutter->module;
     int result = 0;
@@ -348,44 +222,47 @@ static int plan_functions(struct cutter *cutter)
     return result;
 }
 
-static void copy(struct cutter *cutter, const struct spirv_instruction *i)
+static void copy(struct spirv_cutter *cutter, const struct spirv_instruction *i)
 {
-    writer_add(&cutter->writer, &cutter->writer.code, i->words, i->n_words);
+    spirv_writer_add(&cutter->writer, &cutter->writer.code, i->words, i->n_words);
 }
 
 /* A load of a built-in that pieces change. */
-static void rewrite_load(struct cutter *cutter, const struct plan *plan, const struct spirv_instruction *i)
+static void rewrite_load(struct spirv_cutter *cutter, const struct spirv_plan *plan,
+                         const struct spirv_instruction *i)
 {
-    struct writer *writer = &cutter->writer;
+    struct spirv_writer *writer = &cutter->writer;
     int field = cutter->field[i->words[3]] - 1;
     uint32_t whole;
 
     if (!cutter->index[i->words[3]]) {
-        view_load(writer, &cutter->view, plan->view, field, i->result);
+        spirv_view_load(writer, &cutter->view, plan->view, field, i->result);
         return;
     }
-    whole = writer_id(writer);
-    view_load(writer, &cutter->view, plan->view, field, whole);
-    writer_put(writer, &writer->code, OP_VECTOR_EXTRACT_DYNAMIC, i->type, i->result, whole,
-               cutter->index[i->words[3]]);
+    whole = spirv_writer_id(writer);
+    spirv_view_load(writer, &cutter->view, plan->view, field, whole);
+    spirv_writer_put(writer, &writer->code, OP_VECTOR_EXTRACT_DYNAMIC, i->type, i->result, whole,
+                     cutter->index[i->words[3]]);
 }
 
-static void rewrite_call(struct cutter *cutter, const struct plan *plan, const struct spirv_instruction *i)
+static void rewrite_call(struct spirv_cutter *cutter, const struct spirv_plan *plan,
+                         const struct spirv_instruction *i)
 {
-    const struct plan *called = plan_of(cutter, i->words[3]);
+    const struct spirv_plan *called = plan_of(cutter, i->words[3]);
     uint32_t first = (uint32_t)(i->n_words + 1) << 16 | i->opcode;
 
     if (!called || !called->parameter) {
         copy(cutter, i);
         return;
     }
-    writer_add(&cutter->writer, &cutter->writer.code, &first, 1);
-    writer_add(&cutter->writer, &cutter->writer.code, i->words + 1, (size_t)i->n_words - 1);
-    writer_add(&cutter->writer, &cutter->writer.code, &plan->parameter, 1);
+    spirv_writer_add(&cutter->writer, &cutter->writer.code, &first, 1);
+    spirv_writer_add(&cutter->writer, &cutter->writer.code, i->words + 1, (size_t)i->n_words - 1);
+    spirv_writer_add(&cutter->writer, &cutter->writer.code, &plan->parameter, 1);
 }
 
 /* OpFunction with the new type. Reading the piece is reading memory: no longer Const. */
-static void rewrite_begin(struct cutter *cutter, const struct plan *plan, const struct spirv_instruction *i)
+static void rewrite_begin(struct spirv_cutter *cutter, const struct spirv_plan *plan,
+                          const struct spirv_instruction *i)
 {
     uint32_t control = i->words[3];
 
@@ -395,14 +272,15 @@ static void rewrite_begin(struct cutter *cutter, const struct plan *plan, const 
     }
     if (control & CONTROL_CONST)
         control = (control & ~(uint32_t)CONTROL_CONST) | CONTROL_PURE;
-    writer_put(&cutter->writer, &cutter->writer.code, OP_FUNCTION, i->type, i->result, control, plan->type);
+    spirv_writer_put(&cutter->writer, &cutter->writer.code, OP_FUNCTION, i->type, i->result, control,
+                     plan->type);
 }
 
-static void add_parameter(struct cutter *cutter, const struct plan *plan)
+static void add_parameter(struct spirv_cutter *cutter, const struct spirv_plan *plan)
 {
     if (plan->parameter)
-        writer_put(&cutter->writer, &cutter->writer.code, OP_FUNCTION_PARAMETER, cutter->view.piece_pointer,
-                   plan->parameter);
+        spirv_writer_put(&cutter->writer, &cutter->writer.code, OP_FUNCTION_PARAMETER,
+                         cutter->view.piece_pointer, plan->parameter);
 }
 
 static bool starts_code(uint16_t opcode)
@@ -411,18 +289,18 @@ static bool starts_code(uint16_t opcode)
 }
 
 /* Is it a load or a chain of a built-in that pieces change? */
-static bool is_view_access(const struct cutter *cutter, const struct spirv_instruction *i)
+static bool is_view_access(const struct spirv_cutter *cutter, const struct spirv_instruction *i)
 {
     return (i->opcode == OP_LOAD || is_component_chain(i)) && i->n_words >= 4 &&
            i->words[3] < cutter->module.bound && cutter->field[i->words[3]];
 }
 
-static void rewrite_function(struct cutter *cutter, size_t f)
+static void rewrite_function(struct spirv_cutter *cutter, size_t f)
 {
     const struct spirv_module *module = &cutter->module;
     const struct spirv_function *function = &module->functions[f];
-    const struct plan *plan = &cutter->plans[f];
-    struct writer *writer = &cutter->writer;
+    const struct spirv_plan *plan = &cutter->plans[f];
+    struct spirv_writer *writer = &cutter->writer;
     enum { HEAD, VARIABLES, CODE } place = HEAD;
 
     for (size_t n = function->begin; n <= function->end; n++) {
@@ -432,7 +310,7 @@ static void rewrite_function(struct cutter *cutter, size_t f)
             add_parameter(cutter, plan);
         if (place == VARIABLES && starts_code(i->opcode)) {
             if (plan->view)
-                view_fill(writer, &cutter->view, plan->parameter, plan->view);
+                spirv_view_fill(writer, &cutter->view, plan->parameter, plan->view);
             place = CODE;
         }
         if (i->opcode == OP_FUNCTION)
@@ -445,8 +323,8 @@ static void rewrite_function(struct cutter *cutter, size_t f)
             rewrite_load(cutter, plan, i);
         if (place == HEAD && i->opcode == OP_LABEL) {
             if (plan->view)
-                writer_put(writer, &writer->code, OP_VARIABLE, cutter->view.view_pointer, plan->view,
-                           STORAGE_FUNCTION);
+                spirv_writer_put(writer, &writer->code, OP_VARIABLE, cutter->view.view_pointer, plan->view,
+                                 STORAGE_FUNCTION);
             place = VARIABLES;
         }
     }
@@ -462,16 +340,16 @@ static bool has_capability(const struct spirv_module *module, uint32_t capabilit
 }
 
 /* An entry point names the variables that it reaches: the view reads three more. */
-static void write_entry_point(struct cutter *cutter, const struct spirv_instruction *i)
+static void write_entry_point(struct spirv_cutter *cutter, const struct spirv_instruction *i)
 {
     const uint32_t more[] = {cutter->view.raw_group, cutter->view.local_id, cutter->view.local_size};
-    struct writer *writer = &cutter->writer;
+    struct spirv_writer *writer = &cutter->writer;
     size_t name_words = 0;
     uint32_t added[3];
     size_t n = 0;
     uint32_t first;
 
-    (void)entry_name(cutter->arena, i, &name_words);
+    (void)spirv_entry_name(cutter->arena, i, &name_words);
     for (size_t m = 0; m < 3; m++) {
         bool there = false;
 
@@ -481,9 +359,9 @@ static void write_entry_point(struct cutter *cutter, const struct spirv_instruct
             added[n++] = more[m];
     }
     first = (uint32_t)(i->n_words + n) << 16 | i->opcode;
-    writer_add(writer, &cutter->out, &first, 1);
-    writer_add(writer, &cutter->out, i->words + 1, (size_t)i->n_words - 1);
-    writer_add(writer, &cutter->out, added, n);
+    spirv_writer_add(writer, &cutter->out, &first, 1);
+    spirv_writer_add(writer, &cutter->out, i->words + 1, (size_t)i->n_words - 1);
+    spirv_writer_add(writer, &cutter->out, added, n);
 }
 
 /* Types of arguments as text, for queries of the original: the rewritten kernel has one argument more. */
@@ -494,44 +372,44 @@ static bool describes_arguments(const struct spirv_instruction *i)
     return i->opcode == OP_STRING && i->n_words >= 6 && !memcmp(i->words + 2, prefix, sizeof prefix - 1);
 }
 
-static void write_head(struct cutter *cutter)
+static void write_head(struct spirv_cutter *cutter)
 {
     const struct spirv_module *module = &cutter->module;
-    struct writer *writer = &cutter->writer;
+    struct spirv_writer *writer = &cutter->writer;
     bool capabilities = false;
     bool decorated = false;
 
-    writer_add(writer, &cutter->out, module->words, SPIRV_HEADER);
+    spirv_writer_add(writer, &cutter->out, module->words, SPIRV_HEADER);
     for (size_t n = 0; n < module->first_function; n++) {
         const struct spirv_instruction *i = &module->instructions[n];
 
         if (!capabilities && i->opcode != OP_CAPABILITY) {
             capabilities = true;
             if (!has_capability(module, CAPABILITY_INT64))
-                writer_put(writer, &cutter->out, OP_CAPABILITY, CAPABILITY_INT64);
+                spirv_writer_put(writer, &cutter->out, OP_CAPABILITY, CAPABILITY_INT64);
             if (!has_capability(module, CAPABILITY_LINKAGE))
-                writer_put(writer, &cutter->out, OP_CAPABILITY, CAPABILITY_LINKAGE);
+                spirv_writer_put(writer, &cutter->out, OP_CAPABILITY, CAPABILITY_LINKAGE);
         }
         if (!decorated && i->opcode >= OP_TYPE_VOID && i->opcode <= OP_VARIABLE) {
             decorated = true;
-            writer_add(writer, &cutter->out, writer->decorations.words, writer->decorations.n);
+            spirv_writer_add(writer, &cutter->out, writer->decorations.words, writer->decorations.n);
         }
         if (i->opcode == OP_ENTRY_POINT)
             write_entry_point(cutter, i);
         else if (!describes_arguments(i))
-            writer_add(writer, &cutter->out, i->words, i->n_words);
+            spirv_writer_add(writer, &cutter->out, i->words, i->n_words);
     }
-    writer_add(writer, &cutter->out, writer->types.words, writer->types.n);
+    spirv_writer_add(writer, &cutter->out, writer->types.words, writer->types.n);
 }
 
-static int rewrite(struct cutter *cutter, struct spirv_cut *cut)
+static int rewrite(struct spirv_cutter *cutter, struct spirv_cut *cut)
 {
-    struct writer *writer = &cutter->writer;
+    struct spirv_writer *writer = &cutter->writer;
 
     for (size_t f = 0; f < cutter->module.n_functions; f++)
         rewrite_function(cutter, f);
     write_head(cutter);
-    writer_add(writer, &cutter->out, writer->code.words, writer->code.n);
+    spirv_writer_add(writer, &cutter->out, writer->code.words, writer->code.n);
     if (writer->failed)
         return -ENOMEM;
     if (writer->bound > SPIRV_MOST_IDS) {
@@ -544,7 +422,7 @@ static int rewrite(struct cutter *cutter, struct spirv_cut *cut)
     return 0;
 }
 
-static int prepare(struct cutter *cutter)
+static int prepare(struct spirv_cutter *cutter)
 {
     const struct spirv_module *module = &cutter->module;
 
@@ -554,16 +432,16 @@ static int prepare(struct cutter *cutter)
     cutter->index = arena_calloc(cutter->arena, module->bound, sizeof *cutter->index);
     if (!cutter->plans || !cutter->waits || !cutter->field || !cutter->index)
         return -ENOMEM;
-    cutter->writer = (struct writer){.arena = cutter->arena, .module = module, .bound = module->bound};
-    view_begin(&cutter->writer, &cutter->view);
+    cutter->writer = (struct spirv_writer){.arena = cutter->arena, .module = module, .bound = module->bound};
+    spirv_view_begin(&cutter->writer, &cutter->view);
     return cutter->writer.failed ? -ENOMEM
-                                 : waits_find(cutter->arena, module, cutter->waits, cutter->refusal);
+                                 : spirv_waits_find(cutter->arena, module, cutter->waits, cutter->refusal);
 }
 
 int spirv_cut(struct arena *arena, const void *bytes, size_t n, struct spirv_cut *ret_cut,
               struct spirv_refusal *ret_refusal)
 {
-    struct cutter cutter = {.arena = arena, .refusal = ret_refusal};
+    struct spirv_cutter cutter = {.arena = arena, .refusal = ret_refusal};
     struct spirv_cut cut = {0};
     int result;
 
@@ -575,7 +453,7 @@ int spirv_cut(struct arena *arena, const void *bytes, size_t n, struct spirv_cut
     result = result ? result : check_functions(&cutter);
     if (!result)
         spread_needs(&cutter);
-    result = result ? result : find_kernels(&cutter, &cut);
+    result = result ? result : spirv_find_kernels(&cutter, &cut);
     result = result ? result : plan_functions(&cutter);
     result = result ? result : rewrite(&cutter, &cut);
     if (!result) {

@@ -5,10 +5,10 @@
 struct builder {
     struct arena *arena;
     const struct spirv_module *module;
-    struct flow flow;
+    struct spirv_flow flow;
 };
 
-uint32_t flow_block_at(const struct flow *flow, size_t instruction)
+uint32_t spirv_flow_block_at(const struct spirv_flow *flow, size_t instruction)
 {
     uint32_t low = 0;
     uint32_t high = flow->n_blocks;
@@ -21,17 +21,17 @@ uint32_t flow_block_at(const struct flow *flow, size_t instruction)
         else
             high = middle;
     }
-    return low < flow->n_blocks && flow->blocks[low].begin <= instruction ? low : FLOW_NONE;
+    return low < flow->n_blocks && flow->blocks[low].begin <= instruction ? low : SPIRV_NO_BLOCK;
 }
 
 static uint32_t block_of_label(const struct builder *b, uint32_t label)
 {
     const struct spirv_module *module = b->module;
     uint32_t at =
-        label < module->bound && module->definition[label] ? module->definition[label] - 1 : FLOW_NONE;
-    uint32_t block = at == FLOW_NONE ? FLOW_NONE : flow_block_at(&b->flow, at);
+        label < module->bound && module->definition[label] ? module->definition[label] - 1 : SPIRV_NO_BLOCK;
+    uint32_t block = at == SPIRV_NO_BLOCK ? SPIRV_NO_BLOCK : spirv_flow_block_at(&b->flow, at);
 
-    return block != FLOW_NONE && b->flow.blocks[block].label == label ? block : FLOW_NONE;
+    return block != SPIRV_NO_BLOCK && b->flow.blocks[block].label == label ? block : SPIRV_NO_BLOCK;
 }
 
 static int find_blocks(struct builder *b, const struct spirv_function *function)
@@ -46,12 +46,12 @@ static int find_blocks(struct builder *b, const struct spirv_function *function)
     if (!b->flow.blocks || !b->flow.by_order)
         return -ENOMEM;
     for (size_t i = function->begin; i <= function->end; i++) {
-        struct flow_block *block = &b->flow.blocks[b->flow.n_blocks];
+        struct spirv_flow_block *block = &b->flow.blocks[b->flow.n_blocks];
 
         if (all[i].opcode != OP_LABEL)
             continue;
-        *block = (struct flow_block){
-            .label = all[i].result, .begin = i, .dominator = FLOW_NONE, .order = FLOW_NONE};
+        *block = (struct spirv_flow_block){
+            .label = all[i].result, .begin = i, .dominator = SPIRV_NO_BLOCK, .order = SPIRV_NO_BLOCK};
         for (block->end = i;
              !(all[block->end].opcode >= OP_BRANCH && all[block->end].opcode <= OP_UNREACHABLE);)
             block->end++;
@@ -70,17 +70,17 @@ static size_t literal_words(const struct spirv_module *module, uint32_t selector
     return type && type->opcode == OP_TYPE_INT && type->n_words >= 3 && type->words[2] > 32 ? 2 : 1;
 }
 
-static int add_successor(const struct builder *b, struct flow_block *block, uint32_t label)
+static int add_successor(const struct builder *b, struct spirv_flow_block *block, uint32_t label)
 {
     uint32_t to = block_of_label(b, label);
 
-    if (to == FLOW_NONE)
+    if (to == SPIRV_NO_BLOCK)
         return 1;
     block->successors[block->n_successors++] = to;
     return 0;
 }
 
-static int link_block(struct builder *b, struct flow_block *block)
+static int link_block(struct builder *b, struct spirv_flow_block *block)
 {
     const struct spirv_instruction *last = &b->module->instructions[block->end];
     size_t step = 1;
@@ -115,7 +115,7 @@ static int link_block(struct builder *b, struct flow_block *block)
 /* Reverse post-order from the entry, without recursion. */
 static int order_blocks(struct builder *b)
 {
-    struct flow *flow = &b->flow;
+    struct spirv_flow *flow = &b->flow;
     uint32_t *stack = arena_calloc(b->arena, flow->n_blocks + 1, sizeof *stack);
     uint32_t *next = arena_calloc(b->arena, flow->n_blocks + 1, sizeof *next);
     uint32_t *post = arena_calloc(b->arena, flow->n_blocks + 1, sizeof *post);
@@ -126,12 +126,12 @@ static int order_blocks(struct builder *b)
     stack[depth++] = 0;
     flow->blocks[0].order = 0;
     while (depth) {
-        struct flow_block *block = &flow->blocks[stack[depth - 1]];
+        struct spirv_flow_block *block = &flow->blocks[stack[depth - 1]];
         uint32_t *at = &next[stack[depth - 1]];
 
         if (*at == block->n_successors) {
             post[flow->n_reached++] = stack[--depth];
-        } else if (flow->blocks[block->successors[*at]].order == FLOW_NONE) {
+        } else if (flow->blocks[block->successors[*at]].order == SPIRV_NO_BLOCK) {
             flow->blocks[block->successors[*at]].order = 0;
             stack[depth++] = block->successors[(*at)++];
         } else {
@@ -145,7 +145,7 @@ static int order_blocks(struct builder *b)
     return 0;
 }
 
-static uint32_t meet(const struct flow *flow, uint32_t a, uint32_t b)
+static uint32_t meet(const struct spirv_flow *flow, uint32_t a, uint32_t b)
 {
     while (a != b) {
         while (flow->blocks[a].order > flow->blocks[b].order)
@@ -157,7 +157,7 @@ static uint32_t meet(const struct flow *flow, uint32_t a, uint32_t b)
 }
 
 /* Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm". */
-static void find_dominators(struct flow *flow)
+static void find_dominators(struct spirv_flow *flow)
 {
     bool changed = true;
 
@@ -168,12 +168,12 @@ static void find_dominators(struct flow *flow)
             uint32_t from = flow->by_order[i];
 
             for (uint32_t s = 0; s < flow->blocks[from].n_successors; s++) {
-                struct flow_block *to = &flow->blocks[flow->blocks[from].successors[s]];
+                struct spirv_flow_block *to = &flow->blocks[flow->blocks[from].successors[s]];
                 uint32_t above;
 
-                if (to == &flow->blocks[0] || flow->blocks[from].dominator == FLOW_NONE)
+                if (to == &flow->blocks[0] || flow->blocks[from].dominator == SPIRV_NO_BLOCK)
                     continue;
-                above = to->dominator == FLOW_NONE ? from : meet(flow, from, to->dominator);
+                above = to->dominator == SPIRV_NO_BLOCK ? from : meet(flow, from, to->dominator);
                 changed = changed || above != to->dominator;
                 to->dominator = above;
             }
@@ -181,9 +181,9 @@ static void find_dominators(struct flow *flow)
     }
 }
 
-bool flow_dominates(const struct flow *flow, uint32_t above, uint32_t below)
+bool spirv_flow_dominates(const struct spirv_flow *flow, uint32_t above, uint32_t below)
 {
-    if (flow->blocks[below].dominator == FLOW_NONE)
+    if (flow->blocks[below].dominator == SPIRV_NO_BLOCK)
         return false;
     while (below != above && below != 0)
         below = flow->blocks[below].dominator;
@@ -192,7 +192,7 @@ bool flow_dominates(const struct flow *flow, uint32_t above, uint32_t below)
 
 /* Tarjan's strongly connected sets, without recursion. */
 struct scc {
-    const struct flow *flow;
+    const struct spirv_flow *flow;
     const bool *in_region;
     uint32_t *index, *low, *stack, *path, *next;
     bool *on_stack;
@@ -200,7 +200,7 @@ struct scc {
     uint32_t *loop;
 };
 
-static bool loops_to_itself(const struct flow_block *block, uint32_t self)
+static bool loops_to_itself(const struct spirv_flow_block *block, uint32_t self)
 {
     for (uint32_t s = 0; s < block->n_successors; s++)
         if (block->successors[s] == self)
@@ -217,7 +217,7 @@ static void close_set(struct scc *scc, uint32_t root)
     do {
         block = scc->stack[--scc->n_stack];
         scc->on_stack[block] = false;
-        scc->loop[block] = is_loop ? scc->n_loops : FLOW_NONE;
+        scc->loop[block] = is_loop ? scc->n_loops : SPIRV_NO_BLOCK;
     } while (block != root);
     scc->n_loops += is_loop;
 }
@@ -232,7 +232,7 @@ static void visit(struct scc *scc, uint32_t block)
 
 static void find_sets(struct scc *scc, uint32_t from)
 {
-    const struct flow *flow = scc->flow;
+    const struct spirv_flow *flow = scc->flow;
 
     visit(scc, from);
     while (scc->n_path) {
@@ -254,7 +254,8 @@ static void find_sets(struct scc *scc, uint32_t from)
     }
 }
 
-int64_t flow_loops(struct arena *arena, const struct flow *flow, const bool *in_region, uint32_t *ret_loop)
+int64_t spirv_flow_loops(struct arena *arena, const struct spirv_flow *flow, const bool *in_region,
+                         uint32_t *ret_loop)
 {
     uint32_t n = flow->n_blocks;
     uint32_t *numbers = arena_calloc(arena, (size_t)5 * n + 1, sizeof *numbers);
@@ -269,15 +270,15 @@ int64_t flow_loops(struct arena *arena, const struct flow *flow, const bool *in_
     scc.path = numbers + (size_t)3 * n;
     scc.next = numbers + (size_t)4 * n;
     for (uint32_t i = 0; i < n; i++)
-        ret_loop[i] = FLOW_NONE;
+        ret_loop[i] = SPIRV_NO_BLOCK;
     for (uint32_t i = 0; i < n; i++)
         if (in_region[i] && !scc.index[i])
             find_sets(&scc, i);
     return scc.n_loops;
 }
 
-int flow_build(struct arena *arena, const struct spirv_module *module, const struct spirv_function *function,
-               struct flow *ret_flow)
+int spirv_flow_build(struct arena *arena, const struct spirv_module *module,
+                     const struct spirv_function *function, struct spirv_flow *ret_flow)
 {
     struct builder b = {.arena = arena, .module = module};
     int result = find_blocks(&b, function);

@@ -9,7 +9,7 @@
 
 enum { VIEW_FIELDS = 7, PIECE_FIELDS = 11 };
 
-struct view {
+struct spirv_view {
     uint32_t size, size3, u32, u64; /* types */
     uint32_t piece, piece_pointer;  /* struct piece, and a pointer to one */
     uint32_t view, view_pointer;
@@ -22,15 +22,17 @@ struct view {
 };
 
 /* Makes the types, constants and variables. */
-void view_begin(struct writer *writer, struct view *ret_view);
+void spirv_view_begin(struct spirv_writer *writer, struct spirv_view *ret_view);
 
 /* The field that stands in for the built-in; -1: pieces do not change it. */
-int view_field(uint32_t builtin);
+int spirv_view_field(uint32_t builtin);
 
 /* Code: fills the view variable from the piece parameter. Both are pointers. */
-void view_fill(struct writer *writer, const struct view *view, uint32_t piece, uint32_t variable);
+void spirv_view_fill(struct spirv_writer *writer, const struct spirv_view *view, uint32_t piece,
+                     uint32_t variable);
 
 /* Code: loads a field of the view into `result`. */
-void view_load(struct writer *writer, const struct view *view, uint32_t variable, int field, uint32_t result);
+void spirv_view_load(struct spirv_writer *writer, const struct spirv_view *view, uint32_t variable, int field,
+                     uint32_t result);
 
 #endif

@@ -13,14 +13,14 @@
 #include "spirv/flow.h"
 
 /* What is known of a function, by index in module->functions. */
-struct waits_function {
+struct spirv_waits {
     bool reads;        /* memory that other groups may write; also through calls */
     bool atomics;      /* on global memory; also through calls */
     const char *waits; /* NULL: it has no obstacle of its own; else why it runs whole */
 };
 
 /* Fills ret_functions[module->n_functions]. 0; 1: refused; -ENOMEM. */
-int waits_find(struct arena *arena, const struct spirv_module *module, struct waits_function *ret_functions,
-               struct spirv_refusal *ret_refusal);
+int spirv_waits_find(struct arena *arena, const struct spirv_module *module,
+                     struct spirv_waits *ret_functions, struct spirv_refusal *ret_refusal);
 
 #endif

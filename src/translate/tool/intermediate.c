@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "spirv/cut.h"
-#include "translate/metadata.h"
 
 static const size_t most_memory = (size_t)1 << 30;
 
@@ -17,11 +16,12 @@ bool intermediate_is(const struct text *source)
 static json_t *argument_object(enum spirv_argument argument)
 {
     bool shared = argument == SPIRV_MEMORY || argument == SPIRV_IMAGE;
+    struct translate_arg arg = {.access = shared ? TRANSLATE_UNKNOWN : TRANSLATE_VALUE,
+                                .local = argument == SPIRV_LOCAL,
+                                .image = argument == SPIRV_IMAGE,
+                                .sampler = argument == SPIRV_SAMPLER};
 
-    return json_pack("{s:s, s:b, s:b, s:b, s:b, s:b, s:i, s:i}", "access",
-                     metadata_access_name(shared ? TRANSLATE_UNKNOWN : TRANSLATE_VALUE), "local",
-                     argument == SPIRV_LOCAL, "image", argument == SPIRV_IMAGE, "sampler",
-                     argument == SPIRV_SAMPLER, "own_write", 0, "own_read", 0, "element", 0, "store", 0);
+    return report_argument(&arg);
 }
 
 static json_t *kernel_object(const struct spirv_cut *cut, const struct spirv_kernel *kernel)

@@ -47,7 +47,7 @@ static json_t *reach_list(const struct reach *reach)
     return list;
 }
 
-static json_t *argument_object(const struct translate_arg *arg)
+json_t *report_argument(const struct translate_arg *arg)
 {
     return json_pack("{s:s, s:b, s:b, s:b, s:b, s:o, s:I, s:I}", "access", metadata_access_name(arg->access),
                      "local", arg->local, "image", arg->image, "sampler", arg->sampler, "own_write",
@@ -77,7 +77,7 @@ static json_t *kernel_object(const struct syntax *syntax, struct function *kerne
 
     analyse_arguments(syntax, kernel, args);
     for (uint32_t i = 0; i < kernel->n_params; i++)
-        json_array_append_new(list, argument_object(&args[i]));
+        json_array_append_new(list, report_argument(&args[i]));
     return json_pack("{s:o, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:o, s:o}", "name",
                      report_string(kernel->symbol->name), "sliceable", !kernel->obstacle, "reason",
                      kernel->obstacle ? kernel->obstacle : "", "observes_local_size",

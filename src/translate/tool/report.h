@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "translate/tool/syntax.h"
+#include "translate/translate.h"
 
 struct report {
     struct refusal refusal; /* empty: translated */
@@ -17,6 +18,9 @@ struct report {
 
 /* Any text of a program as JSON, which takes UTF-8 only. */
 json_t *report_string(const char *text);
+
+/* An argument of a kernel, as metadata.c reads it. */
+json_t *report_argument(const struct translate_arg *arg);
 
 /* {"translated","reason","options","kernels":[...]} */
 char *report_json(const struct report *report);
