@@ -5,7 +5,7 @@
 #include "client/join.h"
 #include "engine/worker.h"
 #include "opencl/entry.h"
-#include "opencl/graph/driver.h"
+#include "opencl/driver.h"
 #include "opencl/objects.h"
 #include "opencl/program/program.h"
 #include "opencl/spread/spread.h"

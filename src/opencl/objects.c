@@ -96,8 +96,6 @@ static void link_device(struct device_record *record)
     atomic_store(&devices, record);
 }
 
-enum { POCL_WIDE_GRID = 65536 }; /* PoCL 1.3 to 3.1: grid_width_specialization_limit is 65,535 */
-
 static void read_version(struct device_record *record)
 {
     char text[256] = ""; /* an answer that does not fit is none */
@@ -128,8 +126,7 @@ static struct device_record *make_device(cl_device_id device)
     record->units = 1;
     record->address_bits = 64;
     atomic_init(&record->n_helpers, -1);
-    crossing_init(&record->crossing, device);
-    record->wide_grid = record->crossing.needed ? POCL_WIDE_GRID : 0;
+    quirks_init(&record->quirks, device);
     target.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof record->platform, &record->platform, NULL);
     target.clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof record->units, &record->units, NULL);
     target.clGetDeviceInfo(device, CL_DEVICE_ADDRESS_BITS, sizeof record->address_bits, &record->address_bits,

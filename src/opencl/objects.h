@@ -8,8 +8,8 @@
 #include "engine/engine_device.h"
 #include "engine/meter.h"
 #include "opencl/graph/command.h"
-#include "opencl/graph/crossing.h"
 #include "opencl/handle_table.h"
+#include "opencl/quirks/quirks.h"
 
 struct device_record {
     struct engine_device base;
@@ -18,11 +18,9 @@ struct device_record {
     cl_platform_id platform;
     cl_uint units; /* compute units: a piece has at least so many work-groups */
     cl_uint address_bits;
-    size_t
-        wide_grid; /* work-items in a row from which on the driver compiles a kernel anew; 0: it does not */
     bool empty_launches; /* of no work-items are allowed: OpenCL 2.1 */
     bool uneven_groups;  /* the last group of a row may be smaller, if the program was built so: OpenCL 2.0 */
-    struct crossing crossing;
+    struct quirks quirks;
     atomic_int
         n_helpers; /* other devices that could take a share of its kernels (spread/); -1: not counted yet */
     atomic_bool has_queues;   /* the program made one */

@@ -4,10 +4,12 @@
 #include "engine/direct.h"
 #include "engine/inferred_job.h"
 #include "engine/policy.h"
-#include "opencl/enqueue/validate.h"
 #include "opencl/graph/adopt.h"
+#include "opencl/graph/chunk.h"
 #include "opencl/graph/issue.h"
+#include "opencl/graph/kinds.h"
 #include "opencl/graph/launch.h"
+#include "opencl/graph/validate.h"
 #include "opencl/layer.h"
 #include "opencl/spread/spread.h"
 
@@ -227,7 +229,7 @@ static bool submit_now(struct opencl_command *draft, cl_bool blocking, const str
         *ret_code = cut_here(engine, draft, ret_event);
         direct_leave(&draft->base);
     } else {
-        if (draft->kind == COMMAND_KERNEL || draft->kind == COMMAND_TASK)
+        if (kind_of(draft)->launch)
             launch_count_direct(draft);
         else if (draft->base.bytes)
             runtime_count(COUNTER_COPIES, 1);
@@ -238,11 +240,16 @@ static bool submit_now(struct opencl_command *draft, cl_bool blocking, const str
     return true;
 }
 
+/* Does the launch stay on its device, and whole? */
+static bool may_launch(const struct opencl_command *draft)
+{
+    return !(kind_of(draft)->cut_by_time && spread_wants(draft)) && launch_direct(draft);
+}
+
 cl_int submit(struct opencl_command *draft, cl_bool blocking, cl_uint n, const cl_event *waits,
               cl_event *ret_event)
 {
     struct queue_record *queue = draft->queue;
-    bool launch = draft->kind == COMMAND_KERNEL || draft->kind == COMMAND_TASK;
     struct wait_list list;
     bool direct, cut;
     size_t chunk;
@@ -253,8 +260,8 @@ cl_int submit(struct opencl_command *draft, cl_bool blocking, cl_uint n, const c
         return atomic_load(&queue->base.n_unissued) == 0 ? issue_whole(draft, blocking, n, waits, ret_event)
                                                          : validate_waits(queue, n, waits);
     command_prepare(draft);
-    direct = submit_idle(queue) && !list.pending && (!launch || launch_direct(draft));
-    chunk = draft->base.bytes && policy_chunking() ? issue_chunk(draft) : SIZE_MAX;
+    direct = submit_idle(queue) && !list.pending && (!kind_of(draft)->launch || may_launch(draft));
+    chunk = draft->base.bytes && policy_chunking() ? chunk_size(draft) : SIZE_MAX;
     cut = draft->base.bytes > chunk;
     if (direct && (!cut || (blocking && validate_command(draft) == CL_SUCCESS)) &&
         submit_now(draft, blocking, &list, cut, ret_event, &code))

@@ -1,12 +1,11 @@
 /* Markers, barriers, and the calls of other interfaces that we do not schedule but must not let overtake. */
 #include "opencl/enqueue/enqueue.h"
-#include "opencl/enqueue/validate.h"
+#include "opencl/graph/validate.h"
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueMarkerWithWaitList(cl_command_queue handle, cl_uint n,
                                                                   const cl_event *waits, cl_event *event)
 {
-    struct opencl_command draft = {
-        .kind = COMMAND_MARKER, .type = CL_COMMAND_MARKER, .base.engine = ENGINE_EXECUTION};
+    struct opencl_command draft = {.kind = COMMAND_MARKER};
 
     ENQUEUE_BEGIN(handle, target.clEnqueueMarkerWithWaitList(handle, n, waits, event));
     draft.queue = queue;
@@ -16,8 +15,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueMarkerWithWaitList(cl_command_que
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueBarrierWithWaitList(cl_command_queue handle, cl_uint n,
                                                                    const cl_event *waits, cl_event *event)
 {
-    struct opencl_command draft = {
-        .kind = COMMAND_BARRIER, .type = CL_COMMAND_BARRIER, .base.engine = ENGINE_EXECUTION};
+    struct opencl_command draft = {.kind = COMMAND_BARRIER};
 
     ENQUEUE_BEGIN(handle, target.clEnqueueBarrierWithWaitList(handle, n, waits, event));
     draft.queue = queue;
@@ -26,8 +24,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueBarrierWithWaitList(cl_command_qu
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueMarker(cl_command_queue handle, cl_event *event)
 {
-    struct opencl_command draft = {
-        .kind = COMMAND_MARKER, .type = CL_COMMAND_MARKER, .base.engine = ENGINE_EXECUTION};
+    struct opencl_command draft = {.kind = COMMAND_MARKER};
 
     ENQUEUE_BEGIN(handle, target.clEnqueueMarker(handle, event));
     ENQUEUE_REQUIRE(event, CL_INVALID_VALUE, target.clEnqueueMarker(handle, event));
@@ -37,8 +34,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueMarker(cl_command_queue handle, c
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueBarrier(cl_command_queue handle)
 {
-    struct opencl_command draft = {
-        .kind = COMMAND_BARRIER, .type = CL_COMMAND_BARRIER, .base.engine = ENGINE_EXECUTION};
+    struct opencl_command draft = {.kind = COMMAND_BARRIER};
 
     ENQUEUE_BEGIN(handle, target.clEnqueueBarrier(handle));
     draft.queue = queue;
@@ -49,8 +45,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueBarrier(cl_command_queue handle)
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueWaitForEvents(cl_command_queue handle, cl_uint n,
                                                              const cl_event *waits)
 {
-    struct opencl_command draft = {
-        .kind = COMMAND_BARRIER, .type = CL_COMMAND_BARRIER, .base.engine = ENGINE_EXECUTION};
+    struct opencl_command draft = {.kind = COMMAND_BARRIER};
 
     ENQUEUE_BEGIN(handle, target.clEnqueueWaitForEvents(handle, n, waits));
     ENQUEUE_REQUIRE(n && waits, CL_INVALID_VALUE, target.clEnqueueWaitForEvents(handle, n, waits));

@@ -149,15 +149,15 @@ static void copy_region(const struct map_record *record, bool back)
         }
 }
 
-cl_int map_issue(struct opencl_command *command, cl_event *ret_event)
+cl_int map_issue(struct piece_pipe *pipe, struct opencl_command *command, cl_event *ret_event)
 {
     struct map_record *record = command->u.map.record;
     cl_command_queue queue = command->queue->handle;
-    struct crossing *crossing = &command->queue->device->crossing;
     cl_int code = CL_SUCCESS;
     void *pointer;
 
-    crossing_begin(crossing, false);
+    (void)pipe;
+    quirks_call_begin(command->queue, false);
     if (record->image)
         pointer = target.clEnqueueMapImage(queue, command->u.map.mem, CL_TRUE, record->flags, record->origin,
                                            record->region, &record->driver_row, &record->driver_slice, 0,
@@ -165,7 +165,7 @@ cl_int map_issue(struct opencl_command *command, cl_event *ret_event)
     else
         pointer = target.clEnqueueMapBuffer(queue, command->u.map.mem, CL_TRUE, record->flags, record->offset,
                                             record->size, 0, NULL, ret_event, &code);
-    crossing_end(crossing);
+    quirks_call_end(command->queue);
     if (code != CL_SUCCESS)
         return code;
     graph_lock();
@@ -176,13 +176,14 @@ cl_int map_issue(struct opencl_command *command, cl_event *ret_event)
     return CL_SUCCESS;
 }
 
-cl_int map_issue_unmap(struct opencl_command *command, cl_event *ret_event)
+cl_int map_issue_unmap(struct piece_pipe *pipe, struct opencl_command *command, cl_event *ret_event)
 {
     struct map_record *record = command->u.map.record;
     void *pointer = record ? record->driver_pointer : command->u.map.pointer;
     struct opencl_command request = {
         .kind = COMMAND_UNMAP, .queue = command->queue, .u.map = {.mem = command->u.map.mem}};
 
+    (void)pipe;
     if (record && !record->direct) {
         if (!pointer) /* the map itself failed */
             return CL_INVALID_VALUE;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "opencl/graph/variant.h"
+#include "opencl/quirks/variant.h"
 #include "engine/policy.h"
 #include "opencl/layer.h"
 #include "opencl/program/handed_out.h"
@@ -92,7 +92,7 @@ static int rewrite(const struct program_record *program, cl_device_id device, en
 /*
  * From here to the end of the build the driver's context is used, so the program keeps somebody who holds it (twin_let_go waits).
  * False: nobody needs the twin any more. The context is not retained instead: it would outlive the program's last release
- * of it, and drivers can tell (PoCL 3.1 asserts in a second context while the first one lives on).
+ * of it, and some drivers then fail in a second context (quirks/quirks.def).
  */
 static bool begin_building(struct program_record *program)
 {

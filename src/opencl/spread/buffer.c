@@ -108,14 +108,14 @@ static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct
 
     engine_enter(engine, ENGINE_ALONE);
     begin_at = clock_now();
-    crossing_begin(&queue->device->crossing, false);
+    quirks_call_begin(queue, false);
     if (out)
         code = target.clEnqueueReadBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part), memory,
                                           0, NULL, NULL);
     else
         code = target.clEnqueueWriteBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part),
                                            memory, 0, NULL, NULL);
-    crossing_end(&queue->device->crossing);
+    quirks_call_end(queue);
     engine_report(engine, begin_at, clock_now());
     engine_exit(engine, ENGINE_ALONE);
     return code;
@@ -153,10 +153,10 @@ const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct 
         return read_pixels(buffer, place, home, ret_code);
     engine_enter(engine, ENGINE_ALONE);
     begin_at = clock_now();
-    crossing_begin(&queue->device->crossing, false);
+    quirks_call_begin(queue, false);
     pointer = target.clEnqueueMapBuffer(queue->handle, handle_at(buffer, place), CL_TRUE, CL_MAP_READ,
                                         range.begin, range_length(range), 0, NULL, NULL, ret_code);
-    crossing_end(&queue->device->crossing);
+    quirks_call_end(queue);
     engine_report(engine, begin_at, clock_now());
     engine_exit(engine, ENGINE_ALONE);
     return *ret_code == CL_SUCCESS ? pointer : NULL;
@@ -175,10 +175,10 @@ void buffer_unmap(struct spread_buffer *buffer, int place, const unsigned char *
         free((void *)(uintptr_t)pointer);
         return;
     }
-    crossing_begin(&queue->device->crossing, false);
+    quirks_call_begin(queue, false);
     code = target.clEnqueueUnmapMemObject(queue->handle, handle_at(buffer, place), (void *)(uintptr_t)pointer,
                                           0, NULL, &event);
-    crossing_end(&queue->device->crossing);
+    quirks_call_end(queue);
     if (code == CL_SUCCESS) {
         target.clWaitForEvents(1, &event);
         target.clReleaseEvent(event);
@@ -278,11 +278,11 @@ cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range
         size = range.end - at < chunk_size() ? range.end - at : chunk_size();
         engine_enter(engine, ENGINE_ALONE);
         begin_at = clock_now();
-        crossing_begin(&queue->device->crossing, false);
+        quirks_call_begin(queue, false);
         code =
             target.clEnqueueWriteBuffer(queue->handle, buffer->copies[place], CL_TRUE, at, size,
                                         (const unsigned char *)bytes + (at - range.begin), 0, NULL, &event);
-        crossing_end(&queue->device->crossing);
+        quirks_call_end(queue);
         engine_report(engine, begin_at, clock_now());
         engine_exit(engine, ENGINE_ALONE);
         if (last && last != first)

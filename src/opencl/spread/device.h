@@ -24,8 +24,8 @@ struct further_device {
     cl_context context;
     /*
      * In order, of that context, not in any table. Each belongs to one thread at a time, that of the device and the holder of spread_lock: a
-     * driver that runs commands inside the enqueue call deadlocks when one thread enqueues behind what another thread is running (PoCL's
-     * basic device). Nothing orders them but that each of their users waits for the end of what it enqueued.
+     * driver that runs commands inside the enqueue call (QUIRK_RUNS_INSIDE) deadlocks when one thread enqueues behind what another
+     * thread is running. Nothing orders them but that each of their users waits for the end of what it enqueued.
      */
     struct queue_record shares, copies;
     int place;       /* PLACE_DEVICE + its index */

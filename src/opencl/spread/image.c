@@ -92,12 +92,12 @@ cl_int image_transfer(const struct spread_image *image, const struct queue_recor
         region[2] = 1;
         engine_enter(engine, ENGINE_ALONE);
         begin_at = clock_now();
-        crossing_begin(&queue->device->crossing, false);
+        quirks_call_begin(queue, false);
         code = out ? target.clEnqueueReadImage(queue->handle, mem, CL_TRUE, origin, region, row, 0,
                                                memory + at * row, 0, NULL, NULL)
                    : target.clEnqueueWriteImage(queue->handle, mem, CL_TRUE, origin, region, row, 0,
                                                 memory + at * row, 0, NULL, NULL);
-        crossing_end(&queue->device->crossing);
+        quirks_call_end(queue);
         engine_report(engine, begin_at, clock_now());
         engine_exit(engine, ENGINE_ALONE);
     }

@@ -149,7 +149,7 @@ static bool pieces_pay(const struct split *split)
     double at_home = split->known->rates[0]; /* groups per ns; 0: never measured */
 
     return policy_slicing() || (runtime.settings.slice == SETTING_AUTO && at_home > 0 &&
-                                split->cut.n_groups / at_home >= (double)LONG_NS);
+                                split->cut.shape.n_groups / at_home >= (double)LONG_NS);
 }
 
 /*
@@ -181,9 +181,9 @@ static void share_out(struct split *split)
 
     for (unsigned i = 0; i < split->n_shares; i++)
         rates[i] = split->known->rates[i == 0 ? 0 : split->shares[i].device->place - PLACE_DEVICE + 1];
-    grain = shares_grain(split->cut.n_groups, split->n_shares - first,
+    grain = shares_grain(split->cut.shape.n_groups, split->n_shares - first,
                          split->cut.launch.work_dim == 1 ? 32 : split->cut.piece.groups[0]);
-    shares_divide(split->cut.n_groups, rates + first, split->n_shares - first, grain, ends + first);
+    shares_divide(split->cut.shape.n_groups, rates + first, split->n_shares - first, grain, ends + first);
     for (unsigned i = 0; i < split->n_shares; i++) {
         struct split_share *share = &split->shares[i];
 
@@ -254,7 +254,7 @@ struct split *split_plan_on(const struct opencl_command *command, const struct t
         return NULL;
     split->n_shares = 2;
     split->shares[1].device = device;
-    split->shares[1].end = split->cut.n_groups;
+    split->shares[1].end = split->cut.shape.n_groups;
     for (unsigned i = 0; i < split->n_outputs; i++)
         split->outputs[i].element = 0; /* nothing to gather */
     return split;
@@ -293,7 +293,7 @@ struct split *split_plan(const struct opencl_command *command, const struct tran
     split = begin(command, about, known);
     if (!split)
         return NULL;
-    if (split->cut.n_groups > 1 && groups_meet(split)) {
+    if (split->cut.shape.n_groups > 1 && groups_meet(split)) {
         runtime_count(COUNTER_UNSPLIT_READS_OTHERS, 1);
         split_drop(split);
         return NULL;
@@ -307,8 +307,8 @@ struct split *split_plan(const struct opencl_command *command, const struct tran
     launch.devices = split->n_shares;
     count_bytes(split, &launch);
     split->decided =
-        measured && split->cut.n_groups > 1 && decide_split(&known->decision, &buffer_costs, &launch);
-    if (split->cut.n_groups < 2 || (measured && !split->decided)) {
+        measured && split->cut.shape.n_groups > 1 && decide_split(&known->decision, &buffer_costs, &launch);
+    if (split->cut.shape.n_groups < 2 || (measured && !split->decided)) {
         split_drop(split);
         return NULL;
     }

@@ -54,7 +54,7 @@ static void detach(struct split *split)
 /* What it has taught, once no more cost can come. */
 static void report(struct split *split)
 {
-    size_t items = split->cut.base.unit_items * split->cut.n_groups;
+    size_t items = split->cut.base.unit_items * split->cut.shape.n_groups;
 
     if (split->ran && !split->useless)
         decide_ran_split(&split->known->decision, items, split->in_shares, split->spent);

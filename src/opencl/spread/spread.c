@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "opencl/graph/kinds.h"
 #include "opencl/graph/launch.h"
 #include "engine/policy.h"
 #include "opencl/layer.h"
@@ -105,7 +106,7 @@ static const struct translate_kernel *about_of(const struct opencl_command *comm
 {
     const struct kernel_record *kernel = command->u.launch.kernel;
 
-    if (command->kind != COMMAND_KERNEL && command->kind != COMMAND_TASK)
+    if (!kind_of(command)->launch)
         return NULL;
     return twins_about(kernel->program, kernel->name);
 }
@@ -188,7 +189,7 @@ bool spread_wants(const struct opencl_command *draft)
 
 bool spread_concerns(const struct opencl_command *command)
 {
-    if ((command->kind == COMMAND_KERNEL && spread_wants(command)) || upload_concerns(command))
+    if ((kind_of(command)->cut_by_time && spread_wants(command)) || upload_concerns(command))
         return true;
     return atomic_load_explicit(&buffer_n, memory_order_acquire) > 0 &&
            !touch_each(command, NULL, is_tracked, NULL);
@@ -225,7 +226,7 @@ cl_int spread_issue(struct device_engine *engine, struct opencl_command *command
     cl_int code = CL_SUCCESS;
 
     *ret_done = false;
-    if (command->kind == COMMAND_KERNEL && spread_wants(command)) /* waits for the twin: without the lock */
+    if (kind_of(command)->cut_by_time && spread_wants(command)) /* waits for the twin: without the lock */
         about = program_sliceable(command->u.launch.kernel->program, command->u.launch.kernel->name, &reason);
     pthread_mutex_lock(&spread_lock);
     if (about && devices > 1)

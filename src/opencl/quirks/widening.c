@@ -1,11 +1,14 @@
-#include "opencl/graph/widening.h"
+#include "opencl/quirks/widening.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "opencl/layer.h"
+#include "opencl/objects.h"
+#include "opencl/quirks/crossing.h"
+#include "opencl/quirks/quirks.h"
 
-/* PoCL keeps 128 variants and drops the one that was used longest ago: after so many new ones a width is no longer relied upon. */
+/* The driver keeps 128 variants and drops the one used longest ago: after so many new ones a width is no longer relied upon. */
 enum { KEPT_BY_DRIVER = 64 };
 
 struct widening {
@@ -14,7 +17,7 @@ struct widening {
     size_t local[3];
     size_t width;         /* of the widest piece; 0: none yet */
     unsigned long used;   /* value of n_made at the latest use */
-    unsigned entering;    /* pieces between widening_begin() and widening_end() */
+    unsigned entering;    /* pieces between quirks_launch_begin() and quirks_launch_end() */
     bool widest_entering; /* one of them is wider than all before */
 };
 
@@ -106,15 +109,16 @@ static void wait_for(const struct widening_flight *flight)
     target.clReleaseEvent(event);
 }
 
-void widening_begin(const struct queue_record *queue, const char *kernel, cl_uint dim, const size_t *local,
-                    const size_t *global, struct widening_use *ret_use)
+void quirks_launch_begin(const struct queue_record *queue, const char *kernel, cl_uint dim,
+                         const size_t *local, const size_t *global, struct quirks_launch *ret_launch)
 {
     size_t size[3] = {1, 1, 1}, width = 0;
     const struct widening_flight *flight;
     struct widening *variant;
 
-    *ret_use = (struct widening_use){.queue = queue};
-    if (!queue->device->crossing.needed || crossing_nested()) /* what it is nested in is not over before it */
+    *ret_launch = (struct quirks_launch){.queue = queue};
+    if (!quirks_have(&queue->device->quirks, QUIRK_WIDER_ALONE) ||
+        crossing_nested()) /* what it is nested in is not over before it */
         return;
     for (cl_uint d = 0; d < dim; d++) {
         size[d] = local[d];
@@ -133,9 +137,9 @@ void widening_begin(const struct queue_record *queue, const char *kernel, cl_uin
             break;
     }
     if (variant) {
-        *ret_use = (struct widening_use){variant, queue, width > variant->width};
+        *ret_launch = (struct quirks_launch){variant, queue, width > variant->width};
         variant->entering++;
-        if (ret_use->widest) {
+        if (ret_launch->widest) {
             variant->widest_entering = true;
             variant->width = width;
             n_made++;
@@ -146,7 +150,7 @@ void widening_begin(const struct queue_record *queue, const char *kernel, cl_uin
 }
 
 /* With the lock held. */
-static bool add_flight(const struct widening_use *use, cl_event event)
+static bool add_flight(const struct quirks_launch *use, cl_event event)
 {
     if (n_flights == room)
         forget_ended();
@@ -164,7 +168,7 @@ static bool add_flight(const struct widening_use *use, cl_event event)
     return true;
 }
 
-void widening_end(struct widening_use *use, cl_event event)
+void quirks_launch_end(struct quirks_launch *use, cl_event event)
 {
     struct widening *variant = use->variant;
 
@@ -185,7 +189,7 @@ void widening_end(struct widening_use *use, cl_event event)
     pthread_mutex_unlock(&lock);
 }
 
-void widening_over(cl_event event)
+void quirks_over(cl_event event)
 {
     if (!atomic_load_explicit(&any, memory_order_relaxed))
         return;

@@ -1,12 +1,12 @@
-#include "opencl/graph/driver.h"
+#include "opencl/driver.h"
 
 #include <string.h>
 
 #include "client/job_record.h"
 #include "opencl/graph/adopt.h"
 #include "opencl/graph/issue.h"
+#include "opencl/graph/kinds.h"
 #include "opencl/graph/launch.h"
-#include "opencl/graph/widening.h"
 #include "opencl/layer.h"
 #include "opencl/objects.h"
 #include "opencl/spread/spread.h"
@@ -91,7 +91,7 @@ static void mark_drop(struct mark *mark)
 
 static void mark_over(struct mark *mark)
 {
-    widening_over(event_of(mark));
+    quirks_over(event_of(mark));
 }
 
 /* --- commands --- */
@@ -134,17 +134,13 @@ static void ended(struct command *base, int status)
 static void describe(const struct command *base, struct job_record_command *ret_record)
 {
     const struct opencl_command *command = (const struct opencl_command *)(const void *)base;
-    const char *name = "";
+    const char *name = kind_of(command)->label;
 
     ret_record->bytes = (int64_t)base->bytes;
-    if (command->kind == COMMAND_KERNEL || command->kind == COMMAND_TASK) {
+    if (kind_of(command)->launch) {
         name = command->u.launch.kernel->name ? command->u.launch.kernel->name : "";
         (void)strncpy(ret_record->why, page_counter_names[launch_why_whole(command)] + sizeof "unsliced",
                       sizeof ret_record->why - 1);
-    } else if (command->kind == COMMAND_NATIVE) {
-        name = "(native)";
-    } else if (base->engine == ENGINE_EXECUTION) { /* copies and fills within the device */
-        name = "(copy)";
     }
     (void)strncpy(ret_record->name, name, sizeof ret_record->name - 1);
 }
