@@ -9,6 +9,7 @@
 #include "engine/meter.h"
 #include "opencl/graph/command.h"
 #include "opencl/handle_table.h"
+#include "opencl/object.h"
 #include "opencl/quirks/quirks.h"
 
 struct device_record {
@@ -30,8 +31,8 @@ struct device_record {
 enum { QUEUE_MAX_PROPERTIES = 32 };
 
 struct queue_record {
+    struct object object;
     struct command_queue base;
-    atomic_uint refs, app_refs;
     cl_command_queue handle;
     cl_context context;
     struct device_record *device;           /* for ever */
@@ -41,7 +42,7 @@ struct queue_record {
 };
 
 struct mem_record {
-    atomic_uint refs, app_refs;
+    struct object object;
     cl_mem handle;
     cl_context context;
     bool image;
@@ -70,7 +71,7 @@ static inline struct mem_record *mem_root(struct mem_record *mem)
 enum { KERNEL_EXEC_INFOS = 2 };
 
 struct kernel_record {
-    atomic_uint refs, app_refs;
+    struct object object;
     cl_kernel handle;
     struct program_record *program; /* a reference; may be NULL (no record) */
     cl_context context;
@@ -93,8 +94,7 @@ struct kernel_record {
         *_Atomic about; /* the program's; set: every launch runs the rewritten kernel */
 };
 
-extern struct handle_table queues, mems, kernels, programs, events, /* struct opencl_command of our handles */
-    samplers;                                                       /* struct sampler_record */
+extern const struct object_class queue_class; /* also of queues of our own */
 
 void objects_init(void);
 

@@ -6,7 +6,7 @@
 #include "harness.h"
 #include "opencl/layer.h"
 
-cl_icd_dispatch target;
+struct front front;
 static const char *device_version;
 static const char *device_name;
 static const char *driver_version = "";
@@ -30,7 +30,7 @@ static struct quirks quirks_of(const char *version, const char *name)
 {
     struct quirks quirks;
 
-    target.clGetDeviceInfo = device_info;
+    front.target.clGetDeviceInfo = device_info;
     device_version = version;
     device_name = name;
     quirks_init(&quirks, NULL);

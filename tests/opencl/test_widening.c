@@ -14,7 +14,7 @@
 #include "opencl/objects.h"
 #include "opencl/quirks/crossing.h"
 
-cl_icd_dispatch target;
+struct front front;
 static bool nested;
 
 bool crossing_nested(void)
@@ -125,9 +125,9 @@ static void reset(void)
 {
     static const char *const handles[N_QUEUES] = {"a", "b", "c"};
 
-    target.clWaitForEvents = wait_for_events;
-    target.clGetEventInfo = event_info;
-    target.clRetainEvent = target.clReleaseEvent = keep;
+    front.target.clWaitForEvents = wait_for_events;
+    front.target.clGetEventInfo = event_info;
+    front.target.clRetainEvent = front.target.clReleaseEvent = keep;
     for (int i = 0; i < N_QUEUES; i++)
         queues_of[i] = (struct queue_record){.handle = (cl_command_queue)(uintptr_t)handles[i],
                                              .device = &device,

@@ -9,24 +9,22 @@
 #include "opencl/graph/kinds.h"
 #include "opencl/layer.h"
 
-static pthread_mutex_t list_lock =
-    PTHREAD_MUTEX_INITIALIZER; /* a leaf: the list, and references taken from it */
-static struct listed {
-    struct listed *next;
+struct listed_buffer {
+    struct listed_buffer *next;
     struct command_buffer *buffer;
-} * all;
+};
 
 struct command_buffer *command_buffer_find(cl_command_buffer_khr handle)
 {
     struct command_buffer *found = NULL;
 
-    pthread_mutex_lock(&list_lock);
-    for (struct listed *node = all; node && !found; node = node->next)
+    pthread_mutex_lock(&front.buffers.lock);
+    for (struct listed_buffer *node = front.buffers.all; node && !found; node = node->next)
         if ((const void *)node->buffer == (const void *)handle)
             found = node->buffer;
     if (found)
         atomic_fetch_add(&found->refs, 1);
-    pthread_mutex_unlock(&list_lock);
+    pthread_mutex_unlock(&front.buffers.lock);
     return found;
 }
 
@@ -56,29 +54,29 @@ void command_buffer_unref(struct command_buffer *buffer)
 
 static bool enlist(struct command_buffer *buffer)
 {
-    struct listed *node = malloc(sizeof *node);
+    struct listed_buffer *node = malloc(sizeof *node);
 
     if (!node)
         return false;
     node->buffer = buffer;
-    pthread_mutex_lock(&list_lock);
-    node->next = all;
-    all = node;
-    pthread_mutex_unlock(&list_lock);
+    pthread_mutex_lock(&front.buffers.lock);
+    node->next = front.buffers.all;
+    front.buffers.all = node;
+    pthread_mutex_unlock(&front.buffers.lock);
     return true;
 }
 
 static void delist(const struct command_buffer *buffer)
 {
-    struct listed **at = &all, *node;
+    struct listed_buffer **at = &front.buffers.all, *node;
 
-    pthread_mutex_lock(&list_lock);
+    pthread_mutex_lock(&front.buffers.lock);
     while (*at && (*at)->buffer != buffer)
         at = &(*at)->next;
     node = *at;
     if (node)
         *at = node->next;
-    pthread_mutex_unlock(&list_lock);
+    pthread_mutex_unlock(&front.buffers.lock);
     free(node);
 }
 
@@ -93,10 +91,11 @@ static cl_int check_queue(cl_command_queue handle, const cl_command_buffer_prope
     if (!queue)
         return CL_INVALID_COMMAND_QUEUE;
     given = queue->properties;
-    target.clGetDeviceInfo(queue->device->handle, CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR, sizeof able,
-                           &able, NULL);
-    target.clGetDeviceInfo(queue->device->handle, CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR,
-                           sizeof required, &required, NULL);
+    front.target.clGetDeviceInfo(queue->device->handle, CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR,
+                                 sizeof able, &able, NULL);
+    front.target.clGetDeviceInfo(queue->device->handle,
+                                 CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR, sizeof required,
+                                 &required, NULL);
     if ((given & required) != required ||
         (!queue->base.in_order && !(able & CL_COMMAND_BUFFER_CAPABILITY_OUT_OF_ORDER_KHR)))
         code = CL_INCOMPATIBLE_COMMAND_QUEUE_KHR;
@@ -260,7 +259,7 @@ static cl_int over_already(cl_command_queue queue, cl_event *ret_event)
     cl_context context = NULL;
     cl_int code;
 
-    target.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+    front.target.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
     *ret_event = entry_clCreateUserEvent(context, &code);
     return code == CL_SUCCESS ? entry_clSetUserEventStatus(*ret_event, CL_COMPLETE) : code;
 }

@@ -80,7 +80,7 @@ static cl_int copy_kernel(struct recorded *recorded, const struct kernel_record 
     cl_program program = NULL;
     cl_int code;
 
-    target.clGetKernelInfo(from->handle, CL_KERNEL_PROGRAM, sizeof program, &program, NULL);
+    front.target.clGetKernelInfo(from->handle, CL_KERNEL_PROGRAM, sizeof program, &program, NULL);
     recorded->kernel = entry_clCreateKernel(program, from->name, &code);
     for (cl_uint i = 0; i < from->n_args && code == CL_SUCCESS; i++) {
         code = copy_argument(recorded->kernel, i, &from->args[i]);
@@ -299,7 +299,7 @@ static cl_int CL_API_CALL record_fill_image(cl_command_buffer_khr handle, cl_com
     if (!color || !origin || !region)
         return CL_INVALID_VALUE;
     if (image) /* four components; a depth image has one */
-        target.clGetImageInfo(image, CL_IMAGE_FORMAT, sizeof format, &format, NULL);
+        front.target.clGetImageInfo(image, CL_IMAGE_FORMAT, sizeof format, &format, NULL);
     memcpy(t.pattern, color, format.image_channel_order == CL_DEPTH ? sizeof(cl_float) : t.pattern_size);
     copy3(t.origin, origin);
     copy3(t.region, region);

@@ -1,7 +1,7 @@
 /* Images: read, write, copy, fill, and copies from and to buffers. */
 #include "opencl/enqueue/enqueue.h"
 
-#define FORWARD(name, ...) target.name(__VA_ARGS__, n, waits, event)
+#define FORWARD(name, ...) front.target.name(__VA_ARGS__, n, waits, event)
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueReadImage(cl_command_queue handle, cl_mem image,
                                                          cl_bool blocking, const size_t *origin,
@@ -110,7 +110,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueFillImage(cl_command_queue handle
                     FORWARD(clEnqueueFillImage, handle, image, color, origin, region));
     /* Four components; a depth image has one. */
     if (image)
-        target.clGetImageInfo(image, CL_IMAGE_FORMAT, sizeof format, &format, NULL);
+        front.target.clGetImageInfo(image, CL_IMAGE_FORMAT, sizeof format, &format, NULL);
     memcpy(draft.u.transfer.pattern, color,
            format.image_channel_order == CL_DEPTH ? sizeof(cl_float) : COLOR);
     enqueue_copy3(draft.u.transfer.origin, origin);

@@ -1,7 +1,7 @@
 /* Launches, tasks, native functions. */
 #include "opencl/enqueue/enqueue.h"
 
-#define FORWARD(name, ...) target.name(__VA_ARGS__, n, waits, event)
+#define FORWARD(name, ...) front.target.name(__VA_ARGS__, n, waits, event)
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueNDRangeKernel(cl_command_queue handle, cl_kernel kernel,
                                                              cl_uint dim, const size_t *offset,

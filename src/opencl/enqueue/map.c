@@ -100,13 +100,13 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle,
     void *pointer;
 
     if (!queue)
-        return target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event,
-                                         ret_code);
+        return front.target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event,
+                                               ret_code);
     if (at_once(queue, buffer, flags, blocking, &n, &waits)) {
         begin_at = recorder_on() ? clock_now() : 0;
         quirks_call_begin(queue, false);
-        pointer =
-            target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event, &code);
+        pointer = front.target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits,
+                                                  event, &code);
         quirks_call_end(queue);
         after(queue, mem, code, pointer, blocking, begin_at);
         pointer = answer(pointer, code, ret_code);
@@ -139,13 +139,13 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
     void *pointer;
 
     if (!queue)
-        return target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row, ret_slice, n,
-                                        waits, event, ret_code);
+        return front.target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row,
+                                              ret_slice, n, waits, event, ret_code);
     if (at_once(queue, image, flags, blocking, &n, &waits)) {
         begin_at = recorder_on() ? clock_now() : 0;
         quirks_call_begin(queue, false);
-        pointer = target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row, ret_slice,
-                                           n, waits, event, &code);
+        pointer = front.target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row,
+                                                 ret_slice, n, waits, event, &code);
         quirks_call_end(queue);
         after(queue, mem, code, pointer, blocking, begin_at);
         pointer = answer(pointer, code, ret_code);
@@ -177,10 +177,10 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueUnmapMemObject(cl_command_queue h
     struct map_record *record;
     cl_int code;
 
-    ENQUEUE_BEGIN(handle, target.clEnqueueUnmapMemObject(handle, object, pointer, n, waits, event));
+    ENQUEUE_BEGIN(handle, front.target.clEnqueueUnmapMemObject(handle, object, pointer, n, waits, event));
     mem = mem_find(object);
     ENQUEUE_REQUIRE(mem, CL_INVALID_MEM_OBJECT,
-                    target.clEnqueueUnmapMemObject(handle, object, pointer, n, waits, event));
+                    front.target.clEnqueueUnmapMemObject(handle, object, pointer, n, waits, event));
     record = map_take(mem, pointer);
     draft.queue = queue;
     code = validate_waits(queue, n, waits);

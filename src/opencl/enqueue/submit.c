@@ -28,7 +28,7 @@ struct wait_list {
 
 static void scan_event(const struct queue_record *queue, cl_event event, struct wait_list *list)
 {
-    struct opencl_command *node = handle_table_find(&events, event);
+    struct opencl_command *node = handle_table_find(&front.events, event);
     cl_context context = NULL;
     cl_command_queue owner = NULL;
     cl_int status = CL_COMPLETE;
@@ -37,9 +37,10 @@ static void scan_event(const struct queue_record *queue, cl_event event, struct 
         status = graph_status(&node->base);
         context = node->context;
         command_unref(&node->base);
-    } else if (target.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
-                                     NULL) != CL_SUCCESS ||
-               target.clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS) {
+    } else if (front.target.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                                           NULL) != CL_SUCCESS ||
+               front.target.clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof context, &context, NULL) !=
+                   CL_SUCCESS) {
         list->bad = true;
         return;
     }
@@ -48,7 +49,7 @@ static void scan_event(const struct queue_record *queue, cl_event event, struct 
     if (status == CL_COMPLETE)
         return;
     if (!node && status > CL_COMPLETE && queue->base.in_order && list->n_pass < 8) {
-        target.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof owner, &owner, NULL);
+        front.target.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof owner, &owner, NULL);
         if (owner == queue->handle) {
             list->pass[list->n_pass++] = event;
             return;
@@ -84,11 +85,11 @@ bool submit_drain(struct queue_record *queue, cl_uint n, const cl_event *waits)
     struct wait_list list;
 
     for (cl_uint i = 0; i < n; i++) {
-        struct opencl_command *node = handle_table_find(&events, waits[i]);
+        struct opencl_command *node = handle_table_find(&front.events, waits[i]);
         if (node && node->kind != COMMAND_USER)
             (void)graph_wait(&node->base);
         else
-            target.clWaitForEvents(1, &waits[i]);
+            front.target.clWaitForEvents(1, &waits[i]);
         if (node)
             command_unref(&node->base);
     }
@@ -107,17 +108,17 @@ static cl_int give_handle(struct opencl_command *command, cl_event *ret_event)
 {
     cl_int code = CL_SUCCESS;
 
-    command->handle = target.clCreateUserEvent(command->context, &code);
+    command->handle = front.target.clCreateUserEvent(command->context, &code);
     if (!command->handle)
         return code;
-    target.clRetainEvent(command->handle); /* ours, until complete */
+    front.target.clRetainEvent(command->handle); /* ours, until complete */
     atomic_store(&command->app_refs, 1);
     command_hold_record(command);
     command_ref(&command->base);
-    if (!handle_table_put(&events, command->handle, command)) {
+    if (!handle_table_put(&front.events, command->handle, command)) {
         command_unref(&command->base);
-        target.clReleaseEvent(command->handle);
-        target.clReleaseEvent(command->handle);
+        front.target.clReleaseEvent(command->handle);
+        front.target.clReleaseEvent(command->handle);
         command->handle = NULL;
         return CL_OUT_OF_HOST_MEMORY;
     }
@@ -200,7 +201,7 @@ static cl_int issue_now(struct opencl_command *draft, cl_bool blocking, const st
     if (code == CL_SUCCESS && keeps) {
         if (ret_event) {
             *ret_event = event;
-            target.clRetainEvent(event);
+            front.target.clRetainEvent(event);
         }
         direct_in_flight(&draft->base, mark_of(event));
         return CL_SUCCESS;
@@ -212,7 +213,7 @@ static cl_int issue_now(struct opencl_command *draft, cl_bool blocking, const st
     if (event && ret_event)
         *ret_event = event;
     else if (event)
-        target.clReleaseEvent(event);
+        front.target.clReleaseEvent(event);
     return code;
 }
 

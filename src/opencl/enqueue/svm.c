@@ -1,7 +1,7 @@
 /* Shared virtual memory. */
 #include "opencl/enqueue/enqueue.h"
 
-#define FORWARD(name, ...) target.name(__VA_ARGS__, n, waits, event)
+#define FORWARD(name, ...) front.target.name(__VA_ARGS__, n, waits, event)
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueSVMMemcpy(cl_command_queue handle, cl_bool blocking, void *to,
                                                          const void *from, size_t size, cl_uint n,

@@ -1,7 +1,7 @@
 /* Buffers: read, write, copy, fill, and their rectangular forms. */
 #include "opencl/enqueue/enqueue.h"
 
-#define FORWARD(name, ...) target.name(__VA_ARGS__, n, waits, event)
+#define FORWARD(name, ...) front.target.name(__VA_ARGS__, n, waits, event)
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueReadBuffer(cl_command_queue handle, cl_mem mem,
                                                           cl_bool blocking, size_t offset, size_t size,

@@ -110,7 +110,8 @@ static bool keep_use(const struct mem_use *use, void *data)
     struct opencl_command *command = data;
     struct mem_record *record = use->handle ? mem_find(use->handle) : NULL;
 
-    if (!use->handle || (use->guessed && !record) || target.clRetainMemObject(use->handle) != CL_SUCCESS) {
+    if (!use->handle || (use->guessed && !record) ||
+        front.target.clRetainMemObject(use->handle) != CL_SUCCESS) {
         if (record)
             mem_unref(record);
         return true;
@@ -182,14 +183,14 @@ struct opencl_command *command_adopt(const struct opencl_command *draft)
     atomic_init(&command->app_refs, 0);
     atomic_init(&command->record_holds, 0);
     if (command->queue) {
-        atomic_fetch_add(&command->queue->refs, 1);
-        target.clRetainCommandQueue(command->queue->handle);
+        object_ref(&command->queue->object);
+        front.target.clRetainCommandQueue(command->queue->handle);
     }
     if (kind->launch) {
         command->u.launch.args = NULL;
         command->u.launch.n_args = 0;
-        atomic_fetch_add(&command->u.launch.kernel->refs, 1);
-        target.clRetainKernel(
+        object_ref(&command->u.launch.kernel->object);
+        front.target.clRetainKernel(
             command->u.launch.kernel->handle); /* its program is asked for when the launch is issued */
     }
     if ((kind->adopt && !kind->adopt(command)) || !keep_mems(command)) {
@@ -205,7 +206,7 @@ static void release_mem(struct command_callback *base)
 {
     struct event_callback *callback = (struct event_callback *)(void *)base;
 
-    target.clReleaseMemObject(callback->data);
+    front.target.clReleaseMemObject(callback->data);
     worker_came_back();
     free(callback);
 }
@@ -221,7 +222,7 @@ static struct command_callback *take_abandoned(struct opencl_command *command)
 
     for (cl_uint i = 0; i < command->n_mems; i++) {
         struct mem_record *record = command->records[i];
-        if (!record || atomic_load(&record->app_refs) || !(callback = calloc(1, sizeof *callback)))
+        if (!record || atomic_load(&record->object.app_refs) || !(callback = calloc(1, sizeof *callback)))
             continue;
         callback->base = (struct command_callback){.next = list, .run = release_mem};
         callback->data = command->mems[i];
@@ -243,7 +244,7 @@ static void let_go(struct opencl_command *command)
             mem_unref(command->records[i]);
         }
         if (command->mems[i])
-            target.clReleaseMemObject(command->mems[i]);
+            front.target.clReleaseMemObject(command->mems[i]);
     }
     command->n_mems = 0;
     if (kind_of(command)->launch && command->u.launch.kernel) {
@@ -252,7 +253,7 @@ static void let_go(struct opencl_command *command)
         free(command->u.launch.args);
         command->u.launch.args = NULL;
         command->u.launch.n_args = 0;
-        target.clReleaseKernel(command->u.launch.kernel->handle);
+        front.target.clReleaseKernel(command->u.launch.kernel->handle);
         kernel_unref(command->u.launch.kernel);
         command->u.launch.kernel = NULL;
         command->base.meter = NULL;
@@ -278,7 +279,7 @@ void command_free(struct command *base)
     free(command->mems);
     free(command->owned);
     if (command->queue) {
-        target.clReleaseCommandQueue(command->queue->handle);
+        front.target.clReleaseCommandQueue(command->queue->handle);
         queue_unref(command->queue);
     }
     free(command);
@@ -293,7 +294,8 @@ void command_hold_record(struct opencl_command *command)
 
 void command_drop_record(struct opencl_command *command)
 {
-    if (atomic_fetch_sub(&command->record_holds, 1) == 1 && handle_table_remove(&events, command->handle))
+    if (atomic_fetch_sub(&command->record_holds, 1) == 1 &&
+        handle_table_remove(&front.events, command->handle))
         command_unref(&command->base);
 }
 
@@ -304,7 +306,7 @@ static bool is_ordered(const struct opencl_command *command, cl_event event)
 
     if (!command->queue->base.in_order)
         return false;
-    target.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL);
+    front.target.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL);
     return queue == command->queue->handle;
 }
 
@@ -313,7 +315,7 @@ void command_submit(struct opencl_command *command, cl_uint n_waits, const cl_ev
     command->base.all_before = n_waits == 0 && kind_of(command)->follows_all;
     graph_open(&command->base);
     for (cl_uint i = 0; i < n_waits; i++) {
-        struct opencl_command *other = handle_table_find(&events, waits[i]);
+        struct opencl_command *other = handle_table_find(&front.events, waits[i]);
 
         if (other) {
             graph_wait_command(&command->base, &other->base, EDGE_LISTED);
@@ -332,7 +334,7 @@ static void run_callback(struct command_callback *base)
 
     callback->run(command->handle, base->status, callback->data);
     worker_came_back();
-    target.clReleaseEvent(command->handle);
+    front.target.clReleaseEvent(command->handle);
     command_drop_record(command);
     command_unref(&command->base);
     free(callback);
@@ -349,7 +351,7 @@ bool command_callback(struct opencl_command *command, cl_int at,
         .base = {.at = at, .run = run_callback}, .command = command, .run = run, .data = data};
     command_ref(&command->base);
     command_hold_record(command);
-    target.clRetainEvent(command->handle);
+    front.target.clRetainEvent(command->handle);
     graph_callback(&command->base, &callback->base);
     return true;
 }

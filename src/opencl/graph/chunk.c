@@ -29,7 +29,7 @@ static size_t pixels(cl_mem image, const size_t region[3])
 {
     size_t element = 1;
 
-    target.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof element, &element, NULL);
+    front.target.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof element, &element, NULL);
     return element * region[0] * region[1] * region[2];
 }
 
@@ -57,7 +57,7 @@ static bool pitch_is_doubtful(const struct opencl_command *command)
 
     if (kind_of(command)->chunk != chunk_box_host || !command->u.transfer.slice)
         return false;
-    target.clGetMemObjectInfo(command->u.transfer.a, CL_MEM_TYPE, sizeof type, &type, NULL);
+    front.target.clGetMemObjectInfo(command->u.transfer.a, CL_MEM_TYPE, sizeof type, &type, NULL);
     return type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
 }
 

@@ -25,9 +25,9 @@ cl_int issue_whole(const struct opencl_command *c, cl_bool blocking, cl_uint n, 
     code = kind_of(c)->give(c, blocking && !outside, n, waits, last);
     quirks_call_end(c->queue);
     if (outside && code == CL_SUCCESS)
-        code = target.clWaitForEvents(1, last);
+        code = front.target.clWaitForEvents(1, last);
     if (own)
-        target.clReleaseEvent(own);
+        front.target.clReleaseEvent(own);
     return code;
 }
 

@@ -14,19 +14,17 @@ enum {
 /* kernel_record::slice_state */
 enum launch_state { LAUNCH_UNDECIDED, LAUNCH_CUTS, LAUNCH_WHOLE };
 
-static atomic_uint task_type = CL_COMMAND_TASK;
-
 cl_command_type launch_task_type(void)
 {
-    return atomic_load_explicit(&task_type, memory_order_relaxed);
+    return atomic_load_explicit(&front.task_type, memory_order_relaxed);
 }
 
 void launch_task_seen(cl_event driver_event)
 {
     cl_command_type type = CL_COMMAND_TASK;
 
-    target.clGetEventInfo(driver_event, CL_EVENT_COMMAND_TYPE, sizeof type, &type, NULL);
-    atomic_store_explicit(&task_type, type, memory_order_relaxed);
+    front.target.clGetEventInfo(driver_event, CL_EVENT_COMMAND_TYPE, sizeof type, &type, NULL);
+    atomic_store_explicit(&front.task_type, type, memory_order_relaxed);
 }
 
 size_t launch_groups(const struct command_launch *launch)
@@ -203,19 +201,20 @@ static cl_int give_as_one(const struct opencl_command *command, cl_kernel kernel
     cl_event own = NULL;
     cl_event *made = event ? event : &own;
     cl_int code =
-        target.clSetKernelArg(kernel, command->u.launch.kernel->n_args, sizeof cut->piece, &cut->piece);
+        front.target.clSetKernelArg(kernel, command->u.launch.kernel->n_args, sizeof cut->piece, &cut->piece);
 
     if (code != CL_SUCCESS)
         return code;
     quirks_launch_begin(command->queue, command->u.launch.kernel->name, cut->launch.work_dim,
                         cut->launch.local, global, &use);
     quirks_call_begin(command->queue, false);
-    code = target.clEnqueueNDRangeKernel(command->queue->handle, kernel, cut->launch.work_dim, NULL, global,
-                                         cut->launch.local, n, waits, use.variant ? made : event);
+    code =
+        front.target.clEnqueueNDRangeKernel(command->queue->handle, kernel, cut->launch.work_dim, NULL,
+                                            global, cut->launch.local, n, waits, use.variant ? made : event);
     quirks_call_end(command->queue);
     quirks_launch_end(&use, code == CL_SUCCESS && use.variant ? *made : NULL);
     if (own)
-        target.clReleaseEvent(own);
+        front.target.clReleaseEvent(own);
     return code;
 }
 
@@ -256,13 +255,13 @@ static cl_int issue_as_one(struct opencl_command *command, cl_event *ret_event)
         return code;
     quirks_call_begin(command->queue, false);
     if (!kind_of(command)->cut_by_time) {
-        code = target.clEnqueueTask(command->queue->handle, own->handle, 0, NULL, ret_event);
+        code = front.target.clEnqueueTask(command->queue->handle, own->handle, 0, NULL, ret_event);
         if (code == CL_SUCCESS)
             launch_task_seen(*ret_event);
     } else {
-        code = target.clEnqueueNDRangeKernel(command->queue->handle, own->handle, launch->dim, launch->offset,
-                                             launch->global, launch->has_local ? launch->local : NULL, 0,
-                                             NULL, ret_event);
+        code = front.target.clEnqueueNDRangeKernel(
+            command->queue->handle, own->handle, launch->dim, launch->offset, launch->global,
+            launch->has_local ? launch->local : NULL, 0, NULL, ret_event);
     }
     quirks_call_end(command->queue);
     kernel_give_back(launch->kernel, false, own); /* the driver has taken the arguments over */
@@ -350,13 +349,13 @@ cl_int launch_issue_range(struct opencl_command *command, struct piece_cut *base
             return CL_OUT_OF_RESOURCES;
         limit = begin + (limit - begin) / 2;
     }
-    code = target.clSetKernelArg(cut->kernel, command->u.launch.n_args, sizeof cut->piece, &cut->piece);
+    code = front.target.clSetKernelArg(cut->kernel, command->u.launch.n_args, sizeof cut->piece, &cut->piece);
     quirks_launch_begin(command->queue, command->u.launch.kernel->name, cut->launch.work_dim,
                         cut->launch.local, global, &use);
     quirks_call_begin(command->queue, false);
     if (code == CL_SUCCESS)
-        code = target.clEnqueueNDRangeKernel(command->queue->handle, cut->kernel, cut->launch.work_dim, NULL,
-                                             global, cut->launch.local, 0, NULL, ret_event);
+        code = front.target.clEnqueueNDRangeKernel(command->queue->handle, cut->kernel, cut->launch.work_dim,
+                                                   NULL, global, cut->launch.local, 0, NULL, ret_event);
     quirks_call_end(command->queue);
     quirks_launch_end(&use, code == CL_SUCCESS ? *ret_event : NULL);
     if (code != CL_SUCCESS)
@@ -385,8 +384,9 @@ static bool group_fits(cl_kernel kernel, const struct opencl_command *command, c
 
     for (cl_uint d = 0; d < cut->launch.work_dim; d++)
         items *= cut->launch.local[d];
-    return target.clGetKernelWorkGroupInfo(kernel, command->queue->device->handle, CL_KERNEL_WORK_GROUP_SIZE,
-                                           sizeof most, &most, NULL) != CL_SUCCESS ||
+    return front.target.clGetKernelWorkGroupInfo(kernel, command->queue->device->handle,
+                                                 CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most,
+                                                 NULL) != CL_SUCCESS ||
            items <= most;
 }
 

@@ -72,10 +72,12 @@ struct map_record *map_defer_image(struct mem_record *mem, cl_map_flags flags, c
     record->image = true;
     memcpy(record->origin, origin, sizeof record->origin);
     memcpy(record->region, region, sizeof record->region);
-    target.clGetMemObjectInfo(mem->handle, CL_MEM_TYPE, sizeof type, &type, NULL);
-    target.clGetImageInfo(mem->handle, CL_IMAGE_ELEMENT_SIZE, sizeof record->element, &record->element, NULL);
-    target.clGetImageInfo(mem->handle, CL_IMAGE_ROW_PITCH, sizeof record->row, &record->row, NULL);
-    target.clGetImageInfo(mem->handle, CL_IMAGE_SLICE_PITCH, sizeof record->slice, &record->slice, NULL);
+    front.target.clGetMemObjectInfo(mem->handle, CL_MEM_TYPE, sizeof type, &type, NULL);
+    front.target.clGetImageInfo(mem->handle, CL_IMAGE_ELEMENT_SIZE, sizeof record->element, &record->element,
+                                NULL);
+    front.target.clGetImageInfo(mem->handle, CL_IMAGE_ROW_PITCH, sizeof record->row, &record->row, NULL);
+    front.target.clGetImageInfo(mem->handle, CL_IMAGE_SLICE_PITCH, sizeof record->slice, &record->slice,
+                                NULL);
     lines = type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
     record->rows = lines ? 1 : region[1];
     record->slices = lines ? region[1] : region[2];
@@ -159,12 +161,12 @@ cl_int map_issue(struct piece_pipe *pipe, struct opencl_command *command, cl_eve
     (void)pipe;
     quirks_call_begin(command->queue, false);
     if (record->image)
-        pointer = target.clEnqueueMapImage(queue, command->u.map.mem, CL_TRUE, record->flags, record->origin,
-                                           record->region, &record->driver_row, &record->driver_slice, 0,
-                                           NULL, ret_event, &code);
+        pointer = front.target.clEnqueueMapImage(queue, command->u.map.mem, CL_TRUE, record->flags,
+                                                 record->origin, record->region, &record->driver_row,
+                                                 &record->driver_slice, 0, NULL, ret_event, &code);
     else
-        pointer = target.clEnqueueMapBuffer(queue, command->u.map.mem, CL_TRUE, record->flags, record->offset,
-                                            record->size, 0, NULL, ret_event, &code);
+        pointer = front.target.clEnqueueMapBuffer(queue, command->u.map.mem, CL_TRUE, record->flags,
+                                                  record->offset, record->size, 0, NULL, ret_event, &code);
     quirks_call_end(command->queue);
     if (code != CL_SUCCESS)
         return code;

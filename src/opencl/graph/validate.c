@@ -7,14 +7,14 @@
 
 static cl_context context_of(cl_event event)
 {
-    struct opencl_command *node = handle_table_find(&events, event);
+    struct opencl_command *node = handle_table_find(&front.events, event);
     cl_context context = NULL;
 
     if (node) {
         context = node->context;
         command_unref(&node->base);
     } else {
-        target.clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof context, &context, NULL);
+        front.target.clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof context, &context, NULL);
     }
     return context;
 }
@@ -116,10 +116,10 @@ cl_int validate_region(cl_mem image, const size_t *origin, const size_t *region)
 
     if (!origin || !region || empty(region))
         return CL_INVALID_VALUE;
-    target.clGetImageInfo(image, CL_IMAGE_WIDTH, sizeof size[0], &size[0], NULL);
-    target.clGetImageInfo(image, CL_IMAGE_HEIGHT, sizeof size[1], &size[1], NULL);
-    target.clGetImageInfo(image, CL_IMAGE_DEPTH, sizeof size[2], &size[2], NULL);
-    target.clGetImageInfo(image, CL_IMAGE_ARRAY_SIZE, sizeof layers, &layers, NULL);
+    front.target.clGetImageInfo(image, CL_IMAGE_WIDTH, sizeof size[0], &size[0], NULL);
+    front.target.clGetImageInfo(image, CL_IMAGE_HEIGHT, sizeof size[1], &size[1], NULL);
+    front.target.clGetImageInfo(image, CL_IMAGE_DEPTH, sizeof size[2], &size[2], NULL);
+    front.target.clGetImageInfo(image, CL_IMAGE_ARRAY_SIZE, sizeof layers, &layers, NULL);
     if (layers)
         size[size[1] ? 2 : 1] = layers; /* an array of 2D images, or of 1D images */
     for (int d = 0; d < 3; d++) {
@@ -237,14 +237,15 @@ cl_int validate_image(const struct opencl_command *c)
         return code;
     if ((code = validate_region(to_image ? t->b : t->a, t->origin, t->region)))
         return code;
-    target.clGetImageInfo(to_image ? t->b : t->a, CL_IMAGE_ELEMENT_SIZE, sizeof element, &element, NULL);
+    front.target.clGetImageInfo(to_image ? t->b : t->a, CL_IMAGE_ELEMENT_SIZE, sizeof element, &element,
+                                NULL);
     width = element * t->region[0];
     if (to_image || to_buffer)
         return validate_range(to_image ? t->a : t->b, t->offset, width * t->region[1] * t->region[2])
                    ? CL_SUCCESS
                    : CL_INVALID_VALUE;
     if (c->kind == COMMAND_COPY_IMAGE) {
-        target.clGetImageInfo(t->b, CL_IMAGE_ELEMENT_SIZE, sizeof other, &other, NULL);
+        front.target.clGetImageInfo(t->b, CL_IMAGE_ELEMENT_SIZE, sizeof other, &other, NULL);
         if (element != other)
             return CL_IMAGE_FORMAT_MISMATCH;
         if ((code = validate_region(t->b, t->origin_b, t->region)))
@@ -266,8 +267,8 @@ static bool as_required(const struct command_launch *l, cl_device_id device)
 {
     size_t required[3] = {0};
 
-    if (target.clGetKernelWorkGroupInfo(l->kernel->handle, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
-                                        sizeof required, required, NULL) != CL_SUCCESS ||
+    if (front.target.clGetKernelWorkGroupInfo(l->kernel->handle, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+                                              sizeof required, required, NULL) != CL_SUCCESS ||
         !required[0])
         return true;
     for (cl_uint d = 0; d < 3; d++)
@@ -290,9 +291,9 @@ static cl_int validate_sizes(const struct opencl_command *c)
             return CL_INVALID_GLOBAL_WORK_SIZE;
     if (!l->has_local)
         return CL_SUCCESS;
-    target.clGetKernelWorkGroupInfo(l->kernel->handle, device, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most,
-                                    NULL);
-    target.clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof limits, limits, NULL);
+    front.target.clGetKernelWorkGroupInfo(l->kernel->handle, device, CL_KERNEL_WORK_GROUP_SIZE, sizeof most,
+                                          &most, NULL);
+    front.target.clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof limits, limits, NULL);
     for (cl_uint d = 0; d < l->dim; d++) {
         if (!l->local[d] || (l->global[d] % l->local[d] && !record->uneven_groups))
             return CL_INVALID_WORK_GROUP_SIZE;

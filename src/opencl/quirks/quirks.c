@@ -42,9 +42,9 @@ void quirks_init(struct quirks *quirks, cl_device_id device)
     char about[256] = "", name[256] = "", driver[256] = ""; /* an answer that does not fit is none */
     unsigned major, minor, version = 0;
 
-    target.clGetDeviceInfo(device, CL_DEVICE_VERSION, sizeof about - 1, about, NULL);
-    target.clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name - 1, name, NULL);
-    target.clGetDeviceInfo(device, CL_DRIVER_VERSION, sizeof driver - 1, driver, NULL);
+    front.target.clGetDeviceInfo(device, CL_DEVICE_VERSION, sizeof about - 1, about, NULL);
+    front.target.clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name - 1, name, NULL);
+    front.target.clGetDeviceInfo(device, CL_DRIVER_VERSION, sizeof driver - 1, driver, NULL);
     if (sscanf(driver, "%u.%u", &major, &minor) == 2)
         version = VERSION(major, minor);
     quirks->has = 0;

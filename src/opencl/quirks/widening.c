@@ -8,7 +8,7 @@
 #include "opencl/quirks/crossing.h"
 #include "opencl/quirks/quirks.h"
 
-/* The driver keeps 128 variants and drops the one used longest ago: after so many new ones a width is no longer relied upon. */
+/* The driver keeps 128 front.widening.variants and drops the one used longest ago: after so many new ones a width is no longer relied upon. */
 enum { KEPT_BY_DRIVER = 64 };
 
 struct widening {
@@ -16,7 +16,7 @@ struct widening {
     char *kernel; /* owned */
     size_t local[3];
     size_t width;         /* of the widest piece; 0: none yet */
-    unsigned long used;   /* value of n_made at the latest use */
+    unsigned long used;   /* value of front.widening.n_made at the latest use */
     unsigned entering;    /* pieces between quirks_launch_begin() and quirks_launch_end() */
     bool widest_entering; /* one of them is wider than all before */
 };
@@ -29,17 +29,9 @@ struct widening_flight {
     bool widest;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf; guards all of the following */
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static struct widening *variants;
-static struct widening_flight *flights; /* owned, n_flights of room */
-static size_t n_flights, room;
-static unsigned long n_made; /* variants that the driver has made for us */
-static atomic_bool any;      /* read without the lock: there has been a piece to mind */
-
 static struct widening *find(const char *kernel, const size_t local[3])
 {
-    struct widening *variant = variants;
+    struct widening *variant = front.widening.variants;
 
     while (variant && (memcmp(variant->local, local, sizeof variant->local) != 0 ||
                        strcmp(variant->kernel, kernel) != 0))
@@ -51,10 +43,10 @@ static struct widening *find(const char *kernel, const size_t local[3])
         free(variant);
         return NULL;
     }
-    atomic_store_explicit(&any, true, memory_order_relaxed);
+    atomic_store_explicit(&front.widening.any, true, memory_order_relaxed);
     memcpy(variant->local, local, sizeof variant->local);
-    variant->next = variants;
-    variants = variant;
+    variant->next = front.widening.variants;
+    front.widening.variants = variant;
     return variant;
 }
 
@@ -62,20 +54,21 @@ static struct widening *find(const char *kernel, const size_t local[3])
 static const struct widening_flight *in_the_way(const struct widening *variant, size_t width,
                                                 const struct queue_record *queue)
 {
-    for (size_t i = 0; i < n_flights; i++)
-        if (flights[i].variant == variant && (flights[i].widest || width > variant->width) &&
-            flights[i].queue != queue->handle)
-            return &flights[i];
+    for (size_t i = 0; i < front.widening.n_flights; i++)
+        if (front.widening.flights[i].variant == variant &&
+            (front.widening.flights[i].widest || width > variant->width) &&
+            front.widening.flights[i].queue != queue->handle)
+            return &front.widening.flights[i];
     return NULL;
 }
 
 static void remove_flight(cl_event event)
 {
-    for (size_t i = 0; i < n_flights; i++) {
-        if (flights[i].event != event)
+    for (size_t i = 0; i < front.widening.n_flights; i++) {
+        if (front.widening.flights[i].event != event)
             continue;
-        flights[i] = flights[--n_flights];
-        target.clReleaseEvent(event);
+        front.widening.flights[i] = front.widening.flights[--front.widening.n_flights];
+        front.target.clReleaseEvent(event);
         return;
     }
 }
@@ -84,16 +77,16 @@ static bool is_over(cl_event event)
 {
     cl_int status = CL_COMPLETE;
 
-    target.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+    front.target.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
     return status <= CL_COMPLETE;
 }
 
 /* With the lock held: launches that nothing looked at again after their end. */
 static void forget_ended(void)
 {
-    for (size_t i = n_flights; i-- > 0;)
-        if (is_over(flights[i].event))
-            remove_flight(flights[i].event);
+    for (size_t i = front.widening.n_flights; i-- > 0;)
+        if (is_over(front.widening.flights[i].event))
+            remove_flight(front.widening.flights[i].event);
 }
 
 /* With the lock held, given up meanwhile. */
@@ -101,12 +94,12 @@ static void wait_for(const struct widening_flight *flight)
 {
     cl_event event = flight->event;
 
-    target.clRetainEvent(event);
-    pthread_mutex_unlock(&lock);
-    target.clWaitForEvents(1, &event);
-    pthread_mutex_lock(&lock);
+    front.target.clRetainEvent(event);
+    pthread_mutex_unlock(&front.widening.lock);
+    front.target.clWaitForEvents(1, &event);
+    pthread_mutex_lock(&front.widening.lock);
     remove_flight(event);
-    target.clReleaseEvent(event);
+    front.target.clReleaseEvent(event);
 }
 
 void quirks_launch_begin(const struct queue_record *queue, const char *kernel, cl_uint dim,
@@ -124,13 +117,13 @@ void quirks_launch_begin(const struct queue_record *queue, const char *kernel, c
         size[d] = local[d];
         width = global[d] > width ? global[d] : width;
     }
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&front.widening.lock);
     variant = find(kernel, size);
     while (variant) {
-        if (n_made - variant->used >= KEPT_BY_DRIVER)
+        if (front.widening.n_made - variant->used >= KEPT_BY_DRIVER)
             variant->width = 0;
         if (variant->entering && (variant->widest_entering || width > variant->width))
-            pthread_cond_wait(&changed, &lock);
+            pthread_cond_wait(&front.widening.changed, &front.widening.lock);
         else if ((flight = in_the_way(variant, width, queue)))
             wait_for(flight);
         else
@@ -142,29 +135,30 @@ void quirks_launch_begin(const struct queue_record *queue, const char *kernel, c
         if (ret_launch->widest) {
             variant->widest_entering = true;
             variant->width = width;
-            n_made++;
+            front.widening.n_made++;
         }
-        variant->used = n_made;
+        variant->used = front.widening.n_made;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&front.widening.lock);
 }
 
 /* With the lock held. */
 static bool add_flight(const struct quirks_launch *use, cl_event event)
 {
-    if (n_flights == room)
+    if (front.widening.n_flights == front.widening.room)
         forget_ended();
-    if (n_flights == room) {
-        struct widening_flight *grown = realloc(flights, (2 * room + 16) * sizeof *flights);
+    if (front.widening.n_flights == front.widening.room) {
+        struct widening_flight *grown =
+            realloc(front.widening.flights, (2 * front.widening.room + 16) * sizeof *front.widening.flights);
 
         if (!grown)
             return false;
-        flights = grown;
-        room = 2 * room + 16;
+        front.widening.flights = grown;
+        front.widening.room = 2 * front.widening.room + 16;
     }
-    flights[n_flights++] = (struct widening_flight){
+    front.widening.flights[front.widening.n_flights++] = (struct widening_flight){
         event, use->variant, use->queue->base.in_order ? use->queue->handle : NULL, use->widest};
-    target.clRetainEvent(event);
+    front.target.clRetainEvent(event);
     return true;
 }
 
@@ -174,26 +168,26 @@ void quirks_launch_end(struct quirks_launch *use, cl_event event)
 
     if (!variant)
         return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&front.widening.lock);
     if (!event && use->widest)
         variant->width = 0; /* nothing was made, perhaps */
     if (event && !add_flight(use, event)) {
-        pthread_mutex_unlock(&lock);
-        target.clWaitForEvents(1, &event);
-        pthread_mutex_lock(&lock);
+        pthread_mutex_unlock(&front.widening.lock);
+        front.target.clWaitForEvents(1, &event);
+        pthread_mutex_lock(&front.widening.lock);
     }
     variant->entering--;
     if (use->widest)
         variant->widest_entering = false;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
+    pthread_cond_broadcast(&front.widening.changed);
+    pthread_mutex_unlock(&front.widening.lock);
 }
 
 void quirks_over(cl_event event)
 {
-    if (!atomic_load_explicit(&any, memory_order_relaxed))
+    if (!atomic_load_explicit(&front.widening.any, memory_order_relaxed))
         return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&front.widening.lock);
     remove_flight(event);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&front.widening.lock);
 }

@@ -18,6 +18,22 @@
 #ifndef OPENCL_QUIRKS_WIDENING_H
 #define OPENCL_QUIRKS_WIDENING_H
 
-struct widening; /* one kernel with one local size */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+struct widening;        /* one kernel with one local size */
+struct widening_flight; /* a piece that the driver has */
+
+/* In struct front (layer.h). */
+struct widening_state {
+    pthread_mutex_t lock; /* a leaf; guards the following */
+    pthread_cond_t changed;
+    struct widening *variants;
+    struct widening_flight *flights; /* owned, `room` of room */
+    size_t n_flights, room;
+    unsigned long n_made; /* variants that the driver has made for us */
+    atomic_bool any;      /* read without the lock: there has been a piece to mind */
+};
 
 #endif

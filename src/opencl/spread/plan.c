@@ -67,12 +67,12 @@ static bool plan_touch(const struct touch *touch, void *data)
                                   .granule =
                                       buffer && buffer->image ? buffer->image->pixel : granule_of(arg)};
 
-    planning->possible = buffer && target.clRetainMemObject(touch->mem->handle) == CL_SUCCESS;
+    planning->possible = buffer && front.target.clRetainMemObject(touch->mem->handle) == CL_SUCCESS;
     if (!planning->possible)
         return false;
     split->kept[touch->arg] = touch->mem->handle;
     split->roots[touch->arg] = buffer->root;
-    atomic_fetch_add(&buffer->root->refs, 1);
+    object_ref(&buffer->root->object);
     if (touch->writes)
         planning->possible = add_output(split, &output);
     else if (split->n_inputs < SPLIT_BUFFERS) {
@@ -230,7 +230,7 @@ static struct split *begin(const struct opencl_command *command, const struct tr
     if (!split)
         return NULL;
     split->kernel = command->u.launch.kernel;
-    atomic_fetch_add(&split->kernel->refs, 1);
+    object_ref(&split->kernel->object);
     split->about = about;
     split->known = known;
     if (!launch_geometry(&command->u.launch, about, &split->cut) || !fill(split, command)) {
@@ -306,8 +306,8 @@ struct split *split_plan(const struct opencl_command *command, const struct tran
     share_out(split);
     launch.devices = split->n_shares;
     count_bytes(split, &launch);
-    split->decided =
-        measured && split->cut.shape.n_groups > 1 && decide_split(&known->decision, &buffer_costs, &launch);
+    split->decided = measured && split->cut.shape.n_groups > 1 &&
+                     decide_split(&known->decision, &front.spread.costs, &launch);
     if (split->cut.shape.n_groups < 2 || (measured && !split->decided)) {
         split_drop(split);
         return NULL;
