@@ -1,6 +1,6 @@
 /*
- * A driver's profiling clock against ours. Drivers count from anywhere (PoCL: CLOCK_MONOTONIC_RAW, GPUs: their own counter), traces
- * want CLOCK_MONOTONIC. When a command is seen to be over, (now - its end) is the distance of the clocks plus the time
+ * A driver's profiling clock against ours. Drivers count from anywhere (CLOCK_MONOTONIC_RAW, or a GPU's own counter), traces want
+ * CLOCK_MONOTONIC. When a command is seen to be over, (now - its end) is the distance of the clocks plus the time
  * it took us to see it; so the smallest distance ever seen is the best one. Clocks also drift apart: an old
  * distance may grow by DEVICE_CLOCK_PPM of its age before a longer one replaces it.
  */

@@ -14,8 +14,33 @@
 #include <CL/cl_icd.h>
 
 #include "engine/runtime.h"
+#include "opencl/enqueue/command_buffer.h"
+#include "opencl/handle_table.h"
+#include "opencl/program/handed_out.h"
+#include "opencl/program/twin.h"
+#include "opencl/quirks/widening.h"
+#include "opencl/spread/spread_state.h"
 
-extern cl_icd_dispatch target; /* the driver, as the loader gave it to us; written once by clInitLayer */
+/* All that the layer keeps in a process, beside the engine's (engine/runtime.h). */
+struct front {
+    cl_icd_dispatch target; /* the driver, as the loader gave it to us; written once by clInitLayer */
+    cl_icd_dispatch table;  /* what the loader calls; the same */
+
+    struct handle_table queues, mems, kernels, programs; /* of records that begin with struct object */
+    struct handle_table events;                          /* struct opencl_command of our handles */
+    struct handle_table samplers;                        /* struct sampler_record */
+    pthread_mutex_t devices_lock;                        /* one device is made at a time */
+    struct device_record *_Atomic devices;
+
+    atomic_uint task_type; /* graph/launch.h */
+    struct command_buffers buffers;
+    struct twin_builder builder;
+    struct handed_out_mark mark;
+    struct widening_state widening;
+    struct spread_state spread;
+};
+
+extern struct front front;
 
 /* Registers the handler that stops our threads before the driver is torn down: when a queue is made, and after each build. */
 void layer_stop_at_exit(void);

@@ -8,8 +8,9 @@
 #include "engine/engine_device.h"
 #include "engine/meter.h"
 #include "opencl/graph/command.h"
-#include "opencl/graph/crossing.h"
 #include "opencl/handle_table.h"
+#include "opencl/object.h"
+#include "opencl/quirks/quirks.h"
 
 struct device_record {
     struct engine_device base;
@@ -18,11 +19,9 @@ struct device_record {
     cl_platform_id platform;
     cl_uint units; /* compute units: a piece has at least so many work-groups */
     cl_uint address_bits;
-    size_t
-        wide_grid; /* work-items in a row from which on the driver compiles a kernel anew; 0: it does not */
     bool empty_launches; /* of no work-items are allowed: OpenCL 2.1 */
     bool uneven_groups;  /* the last group of a row may be smaller, if the program was built so: OpenCL 2.0 */
-    struct crossing crossing;
+    struct quirks quirks;
     atomic_int
         n_helpers; /* other devices that could take a share of its kernels (spread/); -1: not counted yet */
     atomic_bool has_queues;   /* the program made one */
@@ -32,8 +31,8 @@ struct device_record {
 enum { QUEUE_MAX_PROPERTIES = 32 };
 
 struct queue_record {
+    struct object object;
     struct command_queue base;
-    atomic_uint refs, app_refs;
     cl_command_queue handle;
     cl_context context;
     struct device_record *device;           /* for ever */
@@ -43,7 +42,7 @@ struct queue_record {
 };
 
 struct mem_record {
-    atomic_uint refs, app_refs;
+    struct object object;
     cl_mem handle;
     cl_context context;
     bool image;
@@ -72,7 +71,7 @@ static inline struct mem_record *mem_root(struct mem_record *mem)
 enum { KERNEL_EXEC_INFOS = 2 };
 
 struct kernel_record {
-    atomic_uint refs, app_refs;
+    struct object object;
     cl_kernel handle;
     struct program_record *program; /* a reference; may be NULL (no record) */
     cl_context context;
@@ -95,8 +94,7 @@ struct kernel_record {
         *_Atomic about; /* the program's; set: every launch runs the rewritten kernel */
 };
 
-extern struct handle_table queues, mems, kernels, programs, events, /* struct opencl_command of our handles */
-    samplers;                                                       /* struct sampler_record */
+extern const struct object_class queue_class; /* also of queues of our own */
 
 void objects_init(void);
 

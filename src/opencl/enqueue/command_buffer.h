@@ -38,6 +38,12 @@ struct command_buffer {
     cl_event last;      /* a reference: the latest enqueue's; NULL: over, or never */
 };
 
+/* Those that the program holds. In struct front (layer.h). */
+struct command_buffers {
+    pthread_mutex_t lock; /* a leaf: the list, and references taken from it */
+    struct listed_buffer *all;
+};
+
 /* Kept by find; give back. NULL: not one of ours. */
 struct command_buffer *command_buffer_find(cl_command_buffer_khr handle);
 void command_buffer_unref(struct command_buffer *buffer);

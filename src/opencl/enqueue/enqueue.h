@@ -33,7 +33,6 @@ static inline cl_int enqueue_end(struct opencl_command *draft, cl_bool blocking,
 {
     cl_int code;
 
-    draft->context = draft->queue->context;
     code = submit(draft, blocking, n, waits, event);
     queue_unref(draft->queue);
     return code;

@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "engine/inferred_job.h"
 #include "opencl/enqueue/enqueue.h"
-#include "opencl/enqueue/validate.h"
+#include "opencl/graph/validate.h"
 #include "opencl/graph/adopt.h"
 #include "opencl/graph/issue.h"
 #include "opencl/graph/map.h"
@@ -74,13 +74,8 @@ static void *defer(struct queue_record *queue, struct mem_record *mem, struct ma
                    cl_command_type type, cl_bool blocking, cl_uint n, const cl_event *waits, cl_event *event,
                    cl_int *ret_code)
 {
-    struct opencl_command draft = {.kind = COMMAND_MAP,
-                                   .type = type,
-                                   .base.engine = ENGINE_COPY_OUT,
-                                   .base.leased = true,
-                                   .queue = queue,
-                                   .context = queue->context,
-                                   .u.map = {.record = record, .mem = mem->handle}};
+    struct opencl_command draft = {
+        .kind = COMMAND_MAP, .type = type, .queue = queue, .u.map = {.record = record, .mem = mem->handle}};
     void *pointer = record ? record->pointer : NULL;
     cl_int code = CL_OUT_OF_HOST_MEMORY;
 
@@ -105,14 +100,14 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle,
     void *pointer;
 
     if (!queue)
-        return target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event,
-                                         ret_code);
+        return front.target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event,
+                                               ret_code);
     if (at_once(queue, buffer, flags, blocking, &n, &waits)) {
         begin_at = recorder_on() ? clock_now() : 0;
-        crossing_begin(&queue->device->crossing, false);
-        pointer =
-            target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event, &code);
-        crossing_end(&queue->device->crossing);
+        quirks_call_begin(queue, false);
+        pointer = front.target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits,
+                                                  event, &code);
+        quirks_call_end(queue);
         after(queue, mem, code, pointer, blocking, begin_at);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, buffer, false)) || (code = validate_waits(queue, n, waits)) ||
@@ -144,14 +139,14 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
     void *pointer;
 
     if (!queue)
-        return target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row, ret_slice, n,
-                                        waits, event, ret_code);
+        return front.target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row,
+                                              ret_slice, n, waits, event, ret_code);
     if (at_once(queue, image, flags, blocking, &n, &waits)) {
         begin_at = recorder_on() ? clock_now() : 0;
-        crossing_begin(&queue->device->crossing, false);
-        pointer = target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row, ret_slice,
-                                           n, waits, event, &code);
-        crossing_end(&queue->device->crossing);
+        quirks_call_begin(queue, false);
+        pointer = front.target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row,
+                                                 ret_slice, n, waits, event, &code);
+        quirks_call_end(queue);
         after(queue, mem, code, pointer, blocking, begin_at);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, image, true)) || (code = validate_waits(queue, n, waits)) ||
@@ -177,22 +172,17 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueUnmapMemObject(cl_command_queue h
                                                               void *pointer, cl_uint n, const cl_event *waits,
                                                               cl_event *event)
 {
-    struct opencl_command draft = {.kind = COMMAND_UNMAP,
-                                   .type = CL_COMMAND_UNMAP_MEM_OBJECT,
-                                   .base.engine = ENGINE_COPY_IN,
-                                   .base.leased = true,
-                                   .u.map = {.mem = object, .pointer = pointer}};
+    struct opencl_command draft = {.kind = COMMAND_UNMAP, .u.map = {.mem = object, .pointer = pointer}};
     struct mem_record *mem;
     struct map_record *record;
     cl_int code;
 
-    ENQUEUE_BEGIN(handle, target.clEnqueueUnmapMemObject(handle, object, pointer, n, waits, event));
+    ENQUEUE_BEGIN(handle, front.target.clEnqueueUnmapMemObject(handle, object, pointer, n, waits, event));
     mem = mem_find(object);
     ENQUEUE_REQUIRE(mem, CL_INVALID_MEM_OBJECT,
-                    target.clEnqueueUnmapMemObject(handle, object, pointer, n, waits, event));
+                    front.target.clEnqueueUnmapMemObject(handle, object, pointer, n, waits, event));
     record = map_take(mem, pointer);
     draft.queue = queue;
-    draft.context = queue->context;
     code = validate_waits(queue, n, waits);
     if ((!record || record->direct) && submit_unhindered(queue, n, waits) &&
         spread_admits(&draft, CL_FALSE)) {

@@ -4,10 +4,12 @@
 #include "engine/direct.h"
 #include "engine/inferred_job.h"
 #include "engine/policy.h"
-#include "opencl/enqueue/validate.h"
 #include "opencl/graph/adopt.h"
+#include "opencl/graph/chunk.h"
 #include "opencl/graph/issue.h"
+#include "opencl/graph/kinds.h"
 #include "opencl/graph/launch.h"
+#include "opencl/graph/validate.h"
 #include "opencl/layer.h"
 #include "opencl/spread/spread.h"
 
@@ -26,7 +28,7 @@ struct wait_list {
 
 static void scan_event(const struct queue_record *queue, cl_event event, struct wait_list *list)
 {
-    struct opencl_command *node = handle_table_find(&events, event);
+    struct opencl_command *node = handle_table_find(&front.events, event);
     cl_context context = NULL;
     cl_command_queue owner = NULL;
     cl_int status = CL_COMPLETE;
@@ -35,9 +37,10 @@ static void scan_event(const struct queue_record *queue, cl_event event, struct 
         status = graph_status(&node->base);
         context = node->context;
         command_unref(&node->base);
-    } else if (target.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
-                                     NULL) != CL_SUCCESS ||
-               target.clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS) {
+    } else if (front.target.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                                           NULL) != CL_SUCCESS ||
+               front.target.clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof context, &context, NULL) !=
+                   CL_SUCCESS) {
         list->bad = true;
         return;
     }
@@ -46,7 +49,7 @@ static void scan_event(const struct queue_record *queue, cl_event event, struct 
     if (status == CL_COMPLETE)
         return;
     if (!node && status > CL_COMPLETE && queue->base.in_order && list->n_pass < 8) {
-        target.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof owner, &owner, NULL);
+        front.target.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof owner, &owner, NULL);
         if (owner == queue->handle) {
             list->pass[list->n_pass++] = event;
             return;
@@ -82,11 +85,11 @@ bool submit_drain(struct queue_record *queue, cl_uint n, const cl_event *waits)
     struct wait_list list;
 
     for (cl_uint i = 0; i < n; i++) {
-        struct opencl_command *node = handle_table_find(&events, waits[i]);
+        struct opencl_command *node = handle_table_find(&front.events, waits[i]);
         if (node && node->kind != COMMAND_USER)
             (void)graph_wait(&node->base);
         else
-            target.clWaitForEvents(1, &waits[i]);
+            front.target.clWaitForEvents(1, &waits[i]);
         if (node)
             command_unref(&node->base);
     }
@@ -105,17 +108,17 @@ static cl_int give_handle(struct opencl_command *command, cl_event *ret_event)
 {
     cl_int code = CL_SUCCESS;
 
-    command->handle = target.clCreateUserEvent(command->context, &code);
+    command->handle = front.target.clCreateUserEvent(command->context, &code);
     if (!command->handle)
         return code;
-    target.clRetainEvent(command->handle); /* ours, until complete */
+    front.target.clRetainEvent(command->handle); /* ours, until complete */
     atomic_store(&command->app_refs, 1);
     command_hold_record(command);
     command_ref(&command->base);
-    if (!handle_table_put(&events, command->handle, command)) {
+    if (!handle_table_put(&front.events, command->handle, command)) {
         command_unref(&command->base);
-        target.clReleaseEvent(command->handle);
-        target.clReleaseEvent(command->handle);
+        front.target.clReleaseEvent(command->handle);
+        front.target.clReleaseEvent(command->handle);
         command->handle = NULL;
         return CL_OUT_OF_HOST_MEMORY;
     }
@@ -198,7 +201,7 @@ static cl_int issue_now(struct opencl_command *draft, cl_bool blocking, const st
     if (code == CL_SUCCESS && keeps) {
         if (ret_event) {
             *ret_event = event;
-            target.clRetainEvent(event);
+            front.target.clRetainEvent(event);
         }
         direct_in_flight(&draft->base, mark_of(event));
         return CL_SUCCESS;
@@ -210,7 +213,7 @@ static cl_int issue_now(struct opencl_command *draft, cl_bool blocking, const st
     if (event && ret_event)
         *ret_event = event;
     else if (event)
-        target.clReleaseEvent(event);
+        front.target.clReleaseEvent(event);
     return code;
 }
 
@@ -227,7 +230,7 @@ static bool submit_now(struct opencl_command *draft, cl_bool blocking, const str
         *ret_code = cut_here(engine, draft, ret_event);
         direct_leave(&draft->base);
     } else {
-        if (draft->kind == COMMAND_KERNEL || draft->kind == COMMAND_TASK)
+        if (kind_of(draft)->launch)
             launch_count_direct(draft);
         else if (draft->base.bytes)
             runtime_count(COUNTER_COPIES, 1);
@@ -238,11 +241,16 @@ static bool submit_now(struct opencl_command *draft, cl_bool blocking, const str
     return true;
 }
 
+/* Does the launch stay on its device, and whole? */
+static bool may_launch(const struct opencl_command *draft)
+{
+    return !(kind_of(draft)->cut_by_time && spread_wants(draft)) && launch_direct(draft);
+}
+
 cl_int submit(struct opencl_command *draft, cl_bool blocking, cl_uint n, const cl_event *waits,
               cl_event *ret_event)
 {
     struct queue_record *queue = draft->queue;
-    bool launch = draft->kind == COMMAND_KERNEL || draft->kind == COMMAND_TASK;
     struct wait_list list;
     bool direct, cut;
     size_t chunk;
@@ -253,8 +261,8 @@ cl_int submit(struct opencl_command *draft, cl_bool blocking, cl_uint n, const c
         return atomic_load(&queue->base.n_unissued) == 0 ? issue_whole(draft, blocking, n, waits, ret_event)
                                                          : validate_waits(queue, n, waits);
     command_prepare(draft);
-    direct = submit_idle(queue) && !list.pending && (!launch || launch_direct(draft));
-    chunk = draft->base.bytes && policy_chunking() ? issue_chunk(draft) : SIZE_MAX;
+    direct = submit_idle(queue) && !list.pending && (!kind_of(draft)->launch || may_launch(draft));
+    chunk = draft->base.bytes && policy_chunking() ? chunk_size(draft) : SIZE_MAX;
     cut = draft->base.bytes > chunk;
     if (direct && (!cut || (blocking && validate_command(draft) == CL_SUCCESS)) &&
         submit_now(draft, blocking, &list, cut, ret_event, &code))

@@ -8,11 +8,18 @@
 #include "engine/graph.h"
 #include "opencl/graph/command.h"
 
-/* Fills in the engine's part of a draft: its queue, what it moves and how long it will run. */
+/* Fills in a draft that names its kind, queue and parameters: the engine's part, context and type. */
 void command_prepare(struct opencl_command *draft);
 
 /* The heap copy of a prepared draft with one reference; NULL: no memory. */
 struct opencl_command *command_adopt(const struct opencl_command *draft);
+
+/* kind::adopt */
+bool adopt_launch(struct opencl_command *command);
+bool adopt_native(struct opencl_command *command);
+bool adopt_migrate(struct opencl_command *command);
+bool adopt_svm_free(struct opencl_command *command);
+bool adopt_svm_migrate(struct opencl_command *command);
 
 /* driver_ops::ending and driver_ops::free. */
 struct command_callback *command_ending(struct command *command);

@@ -13,6 +13,7 @@
 
 #include "engine/command.h"
 
+/* Rows of kinds.h. Their order means nothing. */
 enum command_kind {
     COMMAND_USER, /* a user event of the program: a node without work */
     COMMAND_READ,
@@ -42,6 +43,7 @@ enum command_kind {
     COMMAND_SVM_UNMAP,
     COMMAND_SVM_FREE,
     COMMAND_SVM_MIGRATE,
+    COMMAND_KINDS
 };
 
 struct queue_record;

@@ -9,12 +9,12 @@
 
 static struct opencl_command *find(cl_event handle)
 {
-    return runtime_off() ? NULL : handle_table_find(&events, handle);
+    return runtime_off() ? NULL : handle_table_find(&front.events, handle);
 }
 
 CL_API_ENTRY cl_event CL_API_CALL entry_clCreateUserEvent(cl_context context, cl_int *ret_code)
 {
-    cl_event handle = target.clCreateUserEvent(context, ret_code);
+    cl_event handle = front.target.clCreateUserEvent(context, ret_code);
     struct opencl_command draft = {.kind = COMMAND_USER, .type = CL_COMMAND_USER, .context = context};
     struct opencl_command *node = handle && !runtime_off() ? command_adopt(&draft) : NULL;
 
@@ -23,7 +23,7 @@ CL_API_ENTRY cl_event CL_API_CALL entry_clCreateUserEvent(cl_context context, cl
     node->handle = handle;
     atomic_store(&node->app_refs, 1);
     command_hold_record(node);
-    if (!handle_table_put(&events, handle, node))
+    if (!handle_table_put(&front.events, handle, node))
         command_unref(&node->base);
     return handle;
 }
@@ -37,7 +37,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clSetUserEventStatus(cl_event handle, cl_i
         command_unref(&node->base);
         return CL_INVALID_EVENT;
     }
-    code = target.clSetUserEventStatus(handle, status);
+    code = front.target.clSetUserEventStatus(handle, status);
     if (node) {
         if (code == CL_SUCCESS)
             graph_complete(&node->base, status);
@@ -54,7 +54,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clSetEventCallback(cl_event handle, cl_int
     cl_int code;
 
     if (!node || node->kind == COMMAND_USER)
-        code = target.clSetEventCallback(handle, at, run, data);
+        code = front.target.clSetEventCallback(handle, at, run, data);
     else if (!run || (at != CL_SUBMITTED && at != CL_RUNNING && at != CL_COMPLETE))
         code = CL_INVALID_VALUE;
     else
@@ -102,7 +102,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clWaitForEvents(cl_uint n, const cl_event 
     if (!runtime_off() && all_ours(n, list))
         for (cl_uint i = 0; i < n; i++)
             wait_in_graph(list[i]);
-    code = target.clWaitForEvents(n, list);
+    code = front.target.clWaitForEvents(n, list);
     if (!runtime_off())
         inferred_job_waited();
     return code;
@@ -139,8 +139,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetEventInfo(cl_event handle, cl_event_i
     cl_int code;
 
     if (!node)
-        return target.clGetEventInfo(handle, name, room, ret_value, ret_size);
-    code = node->kind == COMMAND_USER ? target.clGetEventInfo(handle, name, room, ret_value, ret_size)
+        return front.target.clGetEventInfo(handle, name, room, ret_value, ret_size);
+    code = node->kind == COMMAND_USER ? front.target.clGetEventInfo(handle, name, room, ret_value, ret_size)
                                       : info_of(node, name, room, ret_value, ret_size);
     command_unref(&node->base);
     return code;
@@ -153,7 +153,7 @@ static bool profiling_asked(cl_event handle)
     struct queue_record *queue;
     bool asked = true;
 
-    target.clGetEventInfo(handle, CL_EVENT_COMMAND_QUEUE, sizeof owner, &owner, NULL);
+    front.target.clGetEventInfo(handle, CL_EVENT_COMMAND_QUEUE, sizeof owner, &owner, NULL);
     queue = queue_find(owner);
     if (queue) {
         asked = queue->properties & CL_QUEUE_PROFILING_ENABLE;
@@ -184,7 +184,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetEventProfilingInfo(cl_event handle, c
             command_unref(&node->base);
         else if (!runtime_off() && handle && !profiling_asked(handle))
             return CL_PROFILING_INFO_NOT_AVAILABLE;
-        return target.clGetEventProfilingInfo(handle, name, room, ret_value, ret_size);
+        return front.target.clGetEventProfilingInfo(handle, name, room, ret_value, ret_size);
     }
     times_of(node, times);
     if (index == 4) /* CL_PROFILING_COMMAND_COMPLETE: no command of ours has children */
@@ -206,7 +206,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clRetainEvent(cl_event handle)
         command_hold_record(node);
         command_unref(&node->base);
     }
-    return target.clRetainEvent(handle);
+    return front.target.clRetainEvent(handle);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseEvent(cl_event handle)
@@ -218,12 +218,12 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseEvent(cl_event handle)
         command_drop_record(node);
         command_unref(&node->base);
     }
-    return target.clReleaseEvent(handle);
+    return front.target.clReleaseEvent(handle);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clFlush(cl_command_queue handle)
 {
-    return target.clFlush(handle); /* what is queued with us is on its way already */
+    return front.target.clFlush(handle); /* what is queued with us is on its way already */
 }
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clFinish(cl_command_queue handle)
@@ -232,9 +232,9 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clFinish(cl_command_queue handle)
     cl_int code;
 
     if (!queue)
-        return target.clFinish(handle);
+        return front.target.clFinish(handle);
     graph_wait_queue(&queue->base, true);
-    code = target.clFinish(handle);
+    code = front.target.clFinish(handle);
     queue_unref(queue);
     inferred_job_waited();
     return code;

@@ -20,9 +20,7 @@ int issue_range(struct command *command, struct piece_cut *cut, uint64_t begin, 
 uint64_t issue_bend_step(const struct command *command, const struct piece_cut *cut, uint64_t step,
                          double fits, uint64_t left);
 
-/* Bytes a transfer moves; 0: not a transfer that can be cut. */
-size_t issue_bytes(const struct opencl_command *command);
-/* The largest chunk for it; SIZE_MAX: whole. */
-size_t issue_chunk(const struct opencl_command *command);
+/* kind::issue of kinds that are never cut. */
+cl_int issue_as_given(struct piece_pipe *pipe, struct opencl_command *command, cl_event *ret_event);
 
 #endif

@@ -1,13 +1,11 @@
 #include "opencl/graph/launch.h"
-#include "opencl/graph/variant.h"
-#include "opencl/graph/widening.h"
 
 #include <string.h>
 
 #include "engine/policy.h"
+#include "opencl/graph/kinds.h"
 #include "opencl/layer.h"
 #include "opencl/program/program.h"
-#include "opencl/spread/spread.h"
 
 enum {
     OWN_LOCAL = 64, /* the largest local size that we choose */
@@ -16,19 +14,17 @@ enum {
 /* kernel_record::slice_state */
 enum launch_state { LAUNCH_UNDECIDED, LAUNCH_CUTS, LAUNCH_WHOLE };
 
-static atomic_uint task_type = CL_COMMAND_TASK;
-
 cl_command_type launch_task_type(void)
 {
-    return atomic_load_explicit(&task_type, memory_order_relaxed);
+    return atomic_load_explicit(&front.task_type, memory_order_relaxed);
 }
 
 void launch_task_seen(cl_event driver_event)
 {
     cl_command_type type = CL_COMMAND_TASK;
 
-    target.clGetEventInfo(driver_event, CL_EVENT_COMMAND_TYPE, sizeof type, &type, NULL);
-    atomic_store_explicit(&task_type, type, memory_order_relaxed);
+    front.target.clGetEventInfo(driver_event, CL_EVENT_COMMAND_TYPE, sizeof type, &type, NULL);
+    atomic_store_explicit(&front.task_type, type, memory_order_relaxed);
 }
 
 size_t launch_groups(const struct command_launch *launch)
@@ -79,9 +75,11 @@ bool launch_geometry(const struct command_launch *launch, const struct translate
     if (!launch->has_local && !about->observes_local_size)
         choose_local(&ret_cut->launch, about);
     if ((!launch->has_local && about->observes_local_size) || about->n_args != launch->kernel->n_args ||
-        piece_of_launch(&ret_cut->launch, &ret_cut->piece, &ret_cut->n_groups) != 0 || ret_cut->n_groups == 0)
+        piece_of_launch(&ret_cut->launch, &ret_cut->piece, &ret_cut->shape.n_groups) != 0 ||
+        ret_cut->shape.n_groups == 0)
         return false;
-    ret_cut->base.unit_items = launch_items(launch) / ret_cut->n_groups;
+    ret_cut->base.unit_items = launch_items(launch) / ret_cut->shape.n_groups;
+    memcpy(ret_cut->shape.local, ret_cut->launch.local, sizeof ret_cut->shape.local);
     return true;
 }
 
@@ -92,7 +90,7 @@ static bool rewritten_geometry(const struct opencl_command *command, struct laun
     struct kernel_record *kernel = launch->kernel;
     const struct translate_kernel *about = atomic_load_explicit(&kernel->about, memory_order_acquire);
 
-    if (!about || command->kind != COMMAND_KERNEL || !launch_geometry(launch, about, ret_cut))
+    if (!about || !kind_of(command)->cut_by_time || !launch_geometry(launch, about, ret_cut))
         return false;
     ret_cut->variants = program_variants(kernel->program, about);
     return true;
@@ -103,8 +101,9 @@ static bool stays_compiled(const struct opencl_command *draft)
 {
     struct launch_cut cut;
 
-    return !draft->queue->device->wide_grid || !rewritten_geometry(draft, &cut) ||
-           variant_allows_one(cut.variants, draft->queue->device, &cut);
+    return !quirks_have(&draft->queue->device->quirks, QUIRK_WIDE_GRIDS) ||
+           !rewritten_geometry(draft, &cut) ||
+           variant_allows_one(cut.variants, draft->queue->device, &cut.shape);
 }
 
 bool launch_direct(const struct opencl_command *draft)
@@ -112,9 +111,7 @@ bool launch_direct(const struct opencl_command *draft)
     const struct kernel_record *kernel = draft->u.launch.kernel;
     int64_t predicted;
 
-    if (draft->kind != COMMAND_TASK && spread_wants(draft))
-        return false;
-    if (draft->kind == COMMAND_TASK || atomic_load(&kernel->slice_state) == LAUNCH_WHOLE)
+    if (!kind_of(draft)->cut_by_time || atomic_load(&kernel->slice_state) == LAUNCH_WHOLE)
         return true;
     if (!stays_compiled(draft))
         return false;
@@ -172,7 +169,7 @@ enum session_counter launch_why_whole(const struct opencl_command *command)
 
     if (!policy_slicing())
         return COUNTER_UNSLICED_OFF;
-    if (command->kind == COMMAND_TASK)
+    if (!kind_of(command)->cut_by_time)
         return why_as_one(command);
     if (atomic_load(&kernel->slice_state) == LAUNCH_WHOLE)
         return (enum session_counter)atomic_load(&kernel->why_whole);
@@ -196,28 +193,28 @@ static bool offsets_fit(const struct command_launch *launch, cl_uint address_bit
     return true;
 }
 
-/* Gives the driver all groups of the cut as one command; no crossing is begun. */
+/* Gives the driver all groups of the cut as one command; no enqueue call is begun. */
 static cl_int give_as_one(const struct opencl_command *command, cl_kernel kernel, struct launch_cut *cut,
                           const size_t *global, cl_uint n, const cl_event *waits, cl_event *event)
 {
-    struct crossing *crossing = &command->queue->device->crossing;
-    struct widening_use use;
+    struct quirks_launch use;
     cl_event own = NULL;
     cl_event *made = event ? event : &own;
     cl_int code =
-        target.clSetKernelArg(kernel, command->u.launch.kernel->n_args, sizeof cut->piece, &cut->piece);
+        front.target.clSetKernelArg(kernel, command->u.launch.kernel->n_args, sizeof cut->piece, &cut->piece);
 
     if (code != CL_SUCCESS)
         return code;
-    widening_begin(command->queue, command->u.launch.kernel->name, cut->launch.work_dim, cut->launch.local,
-                   global, &use);
-    crossing_begin(crossing, false);
-    code = target.clEnqueueNDRangeKernel(command->queue->handle, kernel, cut->launch.work_dim, NULL, global,
-                                         cut->launch.local, n, waits, use.variant ? made : event);
-    crossing_end(crossing);
-    widening_end(&use, code == CL_SUCCESS && use.variant ? *made : NULL);
+    quirks_launch_begin(command->queue, command->u.launch.kernel->name, cut->launch.work_dim,
+                        cut->launch.local, global, &use);
+    quirks_call_begin(command->queue, false);
+    code =
+        front.target.clEnqueueNDRangeKernel(command->queue->handle, kernel, cut->launch.work_dim, NULL,
+                                            global, cut->launch.local, n, waits, use.variant ? made : event);
+    quirks_call_end(command->queue);
+    quirks_launch_end(&use, code == CL_SUCCESS && use.variant ? *made : NULL);
     if (own)
-        target.clReleaseEvent(own);
+        front.target.clReleaseEvent(own);
     return code;
 }
 
@@ -233,14 +230,14 @@ bool launch_give_rewritten(const struct opencl_command *command, cl_uint n, cons
     cl_int code;
 
     if (!rewritten_geometry(command, &cut) || !offsets_fit(launch, device->address_bits) ||
-        piece_range(&cut.piece, &cut.launch, 0, cut.n_groups, device->address_bits, global) != 0)
+        piece_range(&cut.piece, &cut.launch, 0, cut.shape.n_groups, device->address_bits, global) != 0)
         return false;
     own = kernel_take(kernel, true, launch->args ? launch->args : kernel->args, kernel->n_args, &code);
     if (!own)
         return false;
     code = give_as_one(command, own->handle, &cut, global, n, waits, event);
     if (code == CL_SUCCESS)
-        variant_ran(cut.variants, device, &cut, cut.n_groups);
+        variant_ran(cut.variants, device, &cut.shape, cut.shape.n_groups);
     kernel_give_back(kernel, true, own);
     return code == CL_SUCCESS;
 }
@@ -248,7 +245,6 @@ bool launch_give_rewritten(const struct opencl_command *command, cl_uint n, cons
 static cl_int issue_as_one(struct opencl_command *command, cl_event *ret_event)
 {
     struct command_launch *launch = &command->u.launch;
-    struct crossing *crossing = &command->queue->device->crossing;
     struct private_kernel *own;
     cl_int code;
 
@@ -257,17 +253,17 @@ static cl_int issue_as_one(struct opencl_command *command, cl_event *ret_event)
     own = kernel_take(launch->kernel, false, launch->args, launch->n_args, &code);
     if (!own)
         return code;
-    crossing_begin(crossing, false);
-    if (command->kind == COMMAND_TASK) {
-        code = target.clEnqueueTask(command->queue->handle, own->handle, 0, NULL, ret_event);
+    quirks_call_begin(command->queue, false);
+    if (!kind_of(command)->cut_by_time) {
+        code = front.target.clEnqueueTask(command->queue->handle, own->handle, 0, NULL, ret_event);
         if (code == CL_SUCCESS)
             launch_task_seen(*ret_event);
     } else {
-        code = target.clEnqueueNDRangeKernel(command->queue->handle, own->handle, launch->dim, launch->offset,
-                                             launch->global, launch->has_local ? launch->local : NULL, 0,
-                                             NULL, ret_event);
+        code = front.target.clEnqueueNDRangeKernel(
+            command->queue->handle, own->handle, launch->dim, launch->offset, launch->global,
+            launch->has_local ? launch->local : NULL, 0, NULL, ret_event);
     }
-    crossing_end(crossing);
+    quirks_call_end(command->queue);
     kernel_give_back(launch->kernel, false, own); /* the driver has taken the arguments over */
     return code;
 }
@@ -276,7 +272,7 @@ bool launch_decided(const struct opencl_command *command, baton_nsec until_at)
 {
     const struct kernel_record *kernel = command->u.launch.kernel;
 
-    return command->kind != COMMAND_KERNEL || !policy_slicing() || !kernel->program ||
+    return !kind_of(command)->cut_by_time || !policy_slicing() || !kernel->program ||
            atomic_load(&kernel->slice_state) != LAUNCH_UNDECIDED ||
            program_decided(kernel->program, until_at);
 }
@@ -292,7 +288,7 @@ static bool plan_cut(struct opencl_command *command, struct launch_cut *ret_cut)
     int64_t predicted;
     bool small;
 
-    if (command->kind == COMMAND_TASK || (!policy_slicing() && stays_compiled(command))) {
+    if (!kind_of(command)->cut_by_time || (!policy_slicing() && stays_compiled(command))) {
         count_whole(kernel, launch_why_whole(command));
         return false;
     }
@@ -319,21 +315,32 @@ static bool plan_cut(struct opencl_command *command, struct launch_cut *ret_cut)
             ? units
             : (uint32_t)(runtime.settings.slice < UINT32_MAX ? runtime.settings.slice : UINT32_MAX);
     predicted = meter_predict(&kernel->meter, launch_items(launch));
-    small = ret_cut->n_groups <= ret_cut->base.least ||
+    small = ret_cut->shape.n_groups <= ret_cut->base.least ||
             (ret_cut->base.by_time && predicted >= 0 && predicted <= pipe_piece_ns());
-    if (small && variant_allows_one(ret_cut->variants, command->queue->device, ret_cut)) {
+    if (small && variant_allows_one(ret_cut->variants, command->queue->device, &ret_cut->shape)) {
         count_whole(kernel, why_as_one(command));
         return false;
     }
-    ret_cut->base.step = small ? ret_cut->n_groups : ret_cut->base.least;
+    ret_cut->base.step = small ? ret_cut->shape.n_groups : ret_cut->base.least;
     return true;
 }
 
-cl_int launch_issue_range(struct opencl_command *command, struct launch_cut *cut, uint32_t begin,
-                          uint32_t limit, uint64_t *ret_end, cl_event *ret_event)
+uint64_t launch_bend_step(const struct opencl_command *command, const struct piece_cut *base, uint64_t step,
+                          double fits, uint64_t left)
 {
+    const struct launch_cut *cut = (const struct launch_cut *)(const void *)base;
+
+    return variant_step(cut->variants, command->queue->device, &cut->shape, (uint32_t)step, fits,
+                        (uint32_t)left);
+}
+
+cl_int launch_issue_range(struct opencl_command *command, struct piece_cut *base, uint64_t first,
+                          uint64_t last, uint64_t *ret_end, cl_event *ret_event)
+{
+    struct launch_cut *cut = (struct launch_cut *)(void *)base;
+    uint32_t begin = (uint32_t)first, limit = (uint32_t)last;
     const struct device_record *device = command->queue->device;
-    struct widening_use use;
+    struct quirks_launch use;
     size_t global[3];
     cl_int code;
 
@@ -342,18 +349,18 @@ cl_int launch_issue_range(struct opencl_command *command, struct launch_cut *cut
             return CL_OUT_OF_RESOURCES;
         limit = begin + (limit - begin) / 2;
     }
-    code = target.clSetKernelArg(cut->kernel, command->u.launch.n_args, sizeof cut->piece, &cut->piece);
-    widening_begin(command->queue, command->u.launch.kernel->name, cut->launch.work_dim, cut->launch.local,
-                   global, &use);
-    crossing_begin(&command->queue->device->crossing, false);
+    code = front.target.clSetKernelArg(cut->kernel, command->u.launch.n_args, sizeof cut->piece, &cut->piece);
+    quirks_launch_begin(command->queue, command->u.launch.kernel->name, cut->launch.work_dim,
+                        cut->launch.local, global, &use);
+    quirks_call_begin(command->queue, false);
     if (code == CL_SUCCESS)
-        code = target.clEnqueueNDRangeKernel(command->queue->handle, cut->kernel, cut->launch.work_dim, NULL,
-                                             global, cut->launch.local, 0, NULL, ret_event);
-    crossing_end(&command->queue->device->crossing);
-    widening_end(&use, code == CL_SUCCESS ? *ret_event : NULL);
+        code = front.target.clEnqueueNDRangeKernel(command->queue->handle, cut->kernel, cut->launch.work_dim,
+                                                   NULL, global, cut->launch.local, 0, NULL, ret_event);
+    quirks_call_end(command->queue);
+    quirks_launch_end(&use, code == CL_SUCCESS ? *ret_event : NULL);
     if (code != CL_SUCCESS)
         return code;
-    variant_ran(cut->variants, device, cut, limit - begin);
+    variant_ran(cut->variants, device, &cut->shape, limit - begin);
     *ret_end = limit;
     return CL_SUCCESS;
 }
@@ -366,7 +373,7 @@ cl_int launch_pieces(struct piece_pipe *pipe, struct launch_cut *cut, struct pie
     cut->base.counter = COUNTER_PIECES;
     code = pipe_run(pipe, &cut->base, source);
     if (code == CL_SUCCESS)
-        variant_done(cut->variants, command->queue->device, cut);
+        variant_done(cut->variants, command->queue->device, &cut->shape);
     return code;
 }
 
@@ -377,8 +384,9 @@ static bool group_fits(cl_kernel kernel, const struct opencl_command *command, c
 
     for (cl_uint d = 0; d < cut->launch.work_dim; d++)
         items *= cut->launch.local[d];
-    return target.clGetKernelWorkGroupInfo(kernel, command->queue->device->handle, CL_KERNEL_WORK_GROUP_SIZE,
-                                           sizeof most, &most, NULL) != CL_SUCCESS ||
+    return front.target.clGetKernelWorkGroupInfo(kernel, command->queue->device->handle,
+                                                 CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most,
+                                                 NULL) != CL_SUCCESS ||
            items <= most;
 }
 
@@ -394,7 +402,7 @@ static bool issue_in_pieces(struct piece_pipe *pipe, struct opencl_command *comm
     *ret_code = CL_INVALID_WORK_GROUP_SIZE;
     cut->kernel = own->handle;
     if (group_fits(own->handle, command, cut))
-        *ret_code = launch_pieces(pipe, cut, (struct piece_source){.end = cut->n_groups});
+        *ret_code = launch_pieces(pipe, cut, (struct piece_source){.end = cut->shape.n_groups});
     kernel_give_back(launch->kernel, true, own);
     return *ret_code == CL_SUCCESS || command->base.first_mark;
 }

@@ -5,8 +5,8 @@
 #include "client/session.h"
 #include "opencl/graph/command.h"
 #include "opencl/graph/issue.h"
-#include "opencl/graph/variant.h"
 #include "opencl/objects.h"
+#include "opencl/quirks/variant.h"
 #include "translate/piece.h"
 #include "translate/translate.h"
 
@@ -31,7 +31,7 @@ void launch_count_direct(const struct opencl_command *draft);
 bool launch_decided(const struct opencl_command *command, baton_nsec until_at);
 
 /*
- * Gives a launch to the driver whole, as its rewritten twin, from a draft or a queued command, with no crossing begun. False: the driver has taken
+ * Gives a launch to the driver whole, as its rewritten twin, from a draft or a queued command, with no enqueue call begun. False: the driver has taken
  * nothing, and the launch goes to it as it is. A kernel that is ever cut runs as its twin even when it runs whole: a driver that
  * compiles at the first launch would otherwise compile twice, the second time in the middle of the program's work.
  */
@@ -46,9 +46,9 @@ struct launch_cut {
     struct piece_cut base;
     struct piece_launch launch;
     struct piece piece;
-    uint32_t n_groups;
-    cl_kernel kernel;          /* of the rewritten program, with its arguments set; while pieces run */
-    struct variants *variants; /* borrowed; NULL: not minded */
+    struct variant_launch shape; /* the local size again, and the number of groups */
+    cl_kernel kernel;            /* of the rewritten program, with its arguments set; while pieces run */
+    struct variants *variants;   /* borrowed; NULL: not minded */
 };
 
 /* False: it cannot be expressed as a range of equal groups. base is left to the caller, but for unit_items. */
@@ -61,11 +61,13 @@ bool launch_geometry(const struct command_launch *launch, const struct translate
  */
 cl_int launch_pieces(struct piece_pipe *pipe, struct launch_cut *cut, struct piece_source source);
 
-/* driver_ops::issue_range of a launch. */
-cl_int launch_issue_range(struct opencl_command *command, struct launch_cut *cut, uint32_t begin,
-                          uint32_t limit, uint64_t *ret_end, cl_event *ret_event);
+/* kind::issue_range and driver_ops::bend_step of a launch that is cut. */
+cl_int launch_issue_range(struct opencl_command *command, struct piece_cut *cut, uint64_t begin,
+                          uint64_t limit, uint64_t *ret_end, cl_event *ret_event);
+uint64_t launch_bend_step(const struct opencl_command *command, const struct piece_cut *cut, uint64_t step,
+                          double fits, uint64_t left);
 
-/* What the driver calls a task: PoCL reports it as a launch, and the event of a queued one must say the same. */
+/* What the driver calls a task: it may report a launch, and the event of a queued task must say the same. */
 cl_command_type launch_task_type(void);
 void launch_task_seen(cl_event driver_event);
 

@@ -72,10 +72,12 @@ struct map_record *map_defer_image(struct mem_record *mem, cl_map_flags flags, c
     record->image = true;
     memcpy(record->origin, origin, sizeof record->origin);
     memcpy(record->region, region, sizeof record->region);
-    target.clGetMemObjectInfo(mem->handle, CL_MEM_TYPE, sizeof type, &type, NULL);
-    target.clGetImageInfo(mem->handle, CL_IMAGE_ELEMENT_SIZE, sizeof record->element, &record->element, NULL);
-    target.clGetImageInfo(mem->handle, CL_IMAGE_ROW_PITCH, sizeof record->row, &record->row, NULL);
-    target.clGetImageInfo(mem->handle, CL_IMAGE_SLICE_PITCH, sizeof record->slice, &record->slice, NULL);
+    front.target.clGetMemObjectInfo(mem->handle, CL_MEM_TYPE, sizeof type, &type, NULL);
+    front.target.clGetImageInfo(mem->handle, CL_IMAGE_ELEMENT_SIZE, sizeof record->element, &record->element,
+                                NULL);
+    front.target.clGetImageInfo(mem->handle, CL_IMAGE_ROW_PITCH, sizeof record->row, &record->row, NULL);
+    front.target.clGetImageInfo(mem->handle, CL_IMAGE_SLICE_PITCH, sizeof record->slice, &record->slice,
+                                NULL);
     lines = type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
     record->rows = lines ? 1 : region[1];
     record->slices = lines ? region[1] : region[2];
@@ -149,23 +151,23 @@ static void copy_region(const struct map_record *record, bool back)
         }
 }
 
-cl_int map_issue(struct opencl_command *command, cl_event *ret_event)
+cl_int map_issue(struct piece_pipe *pipe, struct opencl_command *command, cl_event *ret_event)
 {
     struct map_record *record = command->u.map.record;
     cl_command_queue queue = command->queue->handle;
-    struct crossing *crossing = &command->queue->device->crossing;
     cl_int code = CL_SUCCESS;
     void *pointer;
 
-    crossing_begin(crossing, false);
+    (void)pipe;
+    quirks_call_begin(command->queue, false);
     if (record->image)
-        pointer = target.clEnqueueMapImage(queue, command->u.map.mem, CL_TRUE, record->flags, record->origin,
-                                           record->region, &record->driver_row, &record->driver_slice, 0,
-                                           NULL, ret_event, &code);
+        pointer = front.target.clEnqueueMapImage(queue, command->u.map.mem, CL_TRUE, record->flags,
+                                                 record->origin, record->region, &record->driver_row,
+                                                 &record->driver_slice, 0, NULL, ret_event, &code);
     else
-        pointer = target.clEnqueueMapBuffer(queue, command->u.map.mem, CL_TRUE, record->flags, record->offset,
-                                            record->size, 0, NULL, ret_event, &code);
-    crossing_end(crossing);
+        pointer = front.target.clEnqueueMapBuffer(queue, command->u.map.mem, CL_TRUE, record->flags,
+                                                  record->offset, record->size, 0, NULL, ret_event, &code);
+    quirks_call_end(command->queue);
     if (code != CL_SUCCESS)
         return code;
     graph_lock();
@@ -176,13 +178,14 @@ cl_int map_issue(struct opencl_command *command, cl_event *ret_event)
     return CL_SUCCESS;
 }
 
-cl_int map_issue_unmap(struct opencl_command *command, cl_event *ret_event)
+cl_int map_issue_unmap(struct piece_pipe *pipe, struct opencl_command *command, cl_event *ret_event)
 {
     struct map_record *record = command->u.map.record;
     void *pointer = record ? record->driver_pointer : command->u.map.pointer;
     struct opencl_command request = {
         .kind = COMMAND_UNMAP, .queue = command->queue, .u.map = {.mem = command->u.map.mem}};
 
+    (void)pipe;
     if (record && !record->direct) {
         if (!pointer) /* the map itself failed */
             return CL_INVALID_VALUE;

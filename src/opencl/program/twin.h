@@ -31,7 +31,7 @@ struct program_constant {
 };
 
 struct program_record {
-    atomic_uint refs, app_refs;
+    struct object object;
     cl_program handle; /* the program's; ours only while a kernel of it exists */
     cl_context context;
     char *source; /* owned: OpenCL C or SPIR-V; NULL: neither is known */
@@ -49,7 +49,7 @@ struct program_record {
     struct program_record **parts; /* owned references: what it was linked from */
     size_t n_parts;
 
-    /* twin_lock */
+    /* twin_builder::lock */
     enum twin_state state;
     cl_program twin; /* a reference of ours */
     struct translate_result result;
@@ -66,7 +66,21 @@ struct program_record {
         *_Atomic spread; /* owned: the same on further devices, and what was learnt of its kernels */
 };
 
-extern pthread_mutex_t twin_lock;
+extern const struct object_class program_class;
+
+struct spread_program;
+
+/* The thread that makes twins, and its queue. In struct front (layer.h). */
+struct twin_builder {
+    pthread_mutex_t lock; /* guards the following; never taken with the graph's */
+    pthread_cond_t changed;
+    struct program_record *first, **tail; /* queued, by next_queued */
+    pthread_t thread;
+    bool runs, stops;
+    /* Constant. Are twins wanted even where nothing is cut? And what frees program_record::spread, NULL included. */
+    bool (*wanted_too)(void);
+    void (*forget)(struct spread_program *spread);
+};
 
 /*
  * Drops one reference to the record; true if it was the last. When only the builder would be left, first waits until it no longer uses

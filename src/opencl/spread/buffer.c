@@ -16,9 +16,6 @@
 /* Buffers that the host must not read cannot be copied by us. */
 #define CLOSED_FLAGS ((cl_mem_flags)(CL_MEM_HOST_NO_ACCESS | CL_MEM_HOST_WRITE_ONLY))
 
-struct decision_costs buffer_costs;
-atomic_uint buffer_n;
-
 struct spread_buffer *buffer_of(struct mem_record *root)
 {
     struct spread_buffer *buffer = atomic_load(&root->spread);
@@ -26,7 +23,7 @@ struct spread_buffer *buffer_of(struct mem_record *root)
 
     if (buffer || atomic_load(&root->pinned) || root->flags & CLOSED_FLAGS || !root->size)
         return atomic_load(&root->pinned) ? NULL : buffer;
-    target.clGetMemObjectInfo(root->handle, CL_MEM_USES_SVM_POINTER, sizeof svm, &svm, NULL);
+    front.target.clGetMemObjectInfo(root->handle, CL_MEM_USES_SVM_POINTER, sizeof svm, &svm, NULL);
     if (svm)
         return NULL;
     buffer = calloc(1, sizeof *buffer);
@@ -39,7 +36,7 @@ struct spread_buffer *buffer_of(struct mem_record *root)
         return NULL;
     }
     coherence_init(&buffer->coherence, buffer->image ? buffer->image->bytes : root->size);
-    atomic_fetch_add(&buffer_n, 1);
+    atomic_fetch_add(&front.spread.n_buffers, 1);
     atomic_store(&root->spread, buffer);
     return buffer;
 }
@@ -48,11 +45,11 @@ void buffer_done(struct spread_buffer *buffer)
 {
     for (int place = PLACE_DEVICE; place < PLACE_MAX; place++)
         if (buffer->copies[place])
-            target.clReleaseMemObject(buffer->copies[place]);
+            front.target.clReleaseMemObject(buffer->copies[place]);
     free(buffer->host);
     free(buffer->image);
     free(buffer);
-    atomic_fetch_sub(&buffer_n, 1);
+    atomic_fetch_sub(&front.spread.n_buffers, 1);
 }
 
 struct range buffer_range(const struct spread_buffer *buffer, struct range range)
@@ -80,8 +77,8 @@ cl_int buffer_room(struct spread_buffer *buffer, int place)
         buffer->copies[place] =
             image_create(buffer->image, device_at(place)->context, buffer->root->flags, &code);
     else
-        buffer->copies[place] = target.clCreateBuffer(device_at(place)->context, CL_MEM_READ_WRITE,
-                                                      buffer->root->size, NULL, &code);
+        buffer->copies[place] = front.target.clCreateBuffer(device_at(place)->context, CL_MEM_READ_WRITE,
+                                                            buffer->root->size, NULL, &code);
     return buffer->copies[place] ? CL_SUCCESS : code;
 }
 
@@ -108,14 +105,14 @@ static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct
 
     engine_enter(engine, ENGINE_ALONE);
     begin_at = clock_now();
-    crossing_begin(&queue->device->crossing, false);
+    quirks_call_begin(queue, false);
     if (out)
-        code = target.clEnqueueReadBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part), memory,
-                                          0, NULL, NULL);
+        code = front.target.clEnqueueReadBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part),
+                                                memory, 0, NULL, NULL);
     else
-        code = target.clEnqueueWriteBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part),
-                                           memory, 0, NULL, NULL);
-    crossing_end(&queue->device->crossing);
+        code = front.target.clEnqueueWriteBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part),
+                                                 memory, 0, NULL, NULL);
+    quirks_call_end(queue);
     engine_report(engine, begin_at, clock_now());
     engine_exit(engine, ENGINE_ALONE);
     return code;
@@ -153,10 +150,10 @@ const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct 
         return read_pixels(buffer, place, home, ret_code);
     engine_enter(engine, ENGINE_ALONE);
     begin_at = clock_now();
-    crossing_begin(&queue->device->crossing, false);
-    pointer = target.clEnqueueMapBuffer(queue->handle, handle_at(buffer, place), CL_TRUE, CL_MAP_READ,
-                                        range.begin, range_length(range), 0, NULL, NULL, ret_code);
-    crossing_end(&queue->device->crossing);
+    quirks_call_begin(queue, false);
+    pointer = front.target.clEnqueueMapBuffer(queue->handle, handle_at(buffer, place), CL_TRUE, CL_MAP_READ,
+                                              range.begin, range_length(range), 0, NULL, NULL, ret_code);
+    quirks_call_end(queue);
     engine_report(engine, begin_at, clock_now());
     engine_exit(engine, ENGINE_ALONE);
     return *ret_code == CL_SUCCESS ? pointer : NULL;
@@ -175,13 +172,13 @@ void buffer_unmap(struct spread_buffer *buffer, int place, const unsigned char *
         free((void *)(uintptr_t)pointer);
         return;
     }
-    crossing_begin(&queue->device->crossing, false);
-    code = target.clEnqueueUnmapMemObject(queue->handle, handle_at(buffer, place), (void *)(uintptr_t)pointer,
-                                          0, NULL, &event);
-    crossing_end(&queue->device->crossing);
+    quirks_call_begin(queue, false);
+    code = front.target.clEnqueueUnmapMemObject(queue->handle, handle_at(buffer, place),
+                                                (void *)(uintptr_t)pointer, 0, NULL, &event);
+    quirks_call_end(queue);
     if (code == CL_SUCCESS) {
-        target.clWaitForEvents(1, &event);
-        target.clReleaseEvent(event);
+        front.target.clWaitForEvents(1, &event);
+        front.target.clReleaseEvent(event);
     }
 }
 
@@ -243,7 +240,7 @@ static cl_int move(struct spread_buffer *buffer, int from, int to, struct range 
     runtime_count(COUNTER_MOVED_NS, (uint64_t)took);
     if (code != CL_SUCCESS)
         return code;
-    growth_add(&buffer_costs.move, range_length(range), (double)took);
+    growth_add(&front.spread.costs.move, range_length(range), (double)took);
     placement_moved(home->device, from, to, range_length(range), took);
     return CL_SUCCESS;
 }
@@ -278,15 +275,15 @@ cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range
         size = range.end - at < chunk_size() ? range.end - at : chunk_size();
         engine_enter(engine, ENGINE_ALONE);
         begin_at = clock_now();
-        crossing_begin(&queue->device->crossing, false);
-        code =
-            target.clEnqueueWriteBuffer(queue->handle, buffer->copies[place], CL_TRUE, at, size,
-                                        (const unsigned char *)bytes + (at - range.begin), 0, NULL, &event);
-        crossing_end(&queue->device->crossing);
+        quirks_call_begin(queue, false);
+        code = front.target.clEnqueueWriteBuffer(queue->handle, buffer->copies[place], CL_TRUE, at, size,
+                                                 (const unsigned char *)bytes + (at - range.begin), 0, NULL,
+                                                 &event);
+        quirks_call_end(queue);
         engine_report(engine, begin_at, clock_now());
         engine_exit(engine, ENGINE_ALONE);
         if (last && last != first)
-            target.clReleaseEvent(last);
+            front.target.clReleaseEvent(last);
         last = event;
         first = first ? first : event;
     }
@@ -296,9 +293,9 @@ cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range
         ret_times->first_mark = ret_times->last_mark = NULL;
     }
     if (last && last != first)
-        target.clReleaseEvent(last);
+        front.target.clReleaseEvent(last);
     if (first)
-        target.clReleaseEvent(first);
+        front.target.clReleaseEvent(first);
     return code;
 }
 

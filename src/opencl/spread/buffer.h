@@ -1,6 +1,6 @@
 /*
  * A buffer or image of the program that has been on more than one device: the coherence record with the copies that it speaks of, and the
- * moving of bytes between them. Of an image the bytes are its packed pixels, and a range is always all of them. All with spread_lock held and no engine entered; every transfer enters the engine it uses, for one
+ * moving of bytes between them. Of an image the bytes are its packed pixels, and a range is always all of them. All with the spread lock held and no engine entered; every transfer enters the engine it uses, for one
  * chunk at a time.
  */
 #ifndef OPENCL_SPREAD_BUFFER_H
@@ -66,9 +66,7 @@ void buffer_unmap(struct spread_buffer *buffer, int place, const unsigned char *
                   const struct queue_record *queue);
 
 /* How many there are; readable without the lock. */
-extern atomic_uint buffer_n;
 
-/* What moving and merging has cost so far (spread_lock). */
-extern struct decision_costs buffer_costs;
+/* What moving and merging has cost so far (the spread lock). */
 
 #endif

@@ -23,9 +23,9 @@ struct further_device {
     struct device_record *record;
     cl_context context;
     /*
-     * In order, of that context, not in any table. Each belongs to one thread at a time, that of the device and the holder of spread_lock: a
-     * driver that runs commands inside the enqueue call deadlocks when one thread enqueues behind what another thread is running (PoCL's
-     * basic device). Nothing orders them but that each of their users waits for the end of what it enqueued.
+     * In order, of that context, not in any table. Each belongs to one thread at a time, that of the device and the holder of the spread lock: a
+     * driver that runs commands inside the enqueue call (QUIRK_RUNS_INSIDE) deadlocks when one thread enqueues behind what another
+     * thread is running. Nothing orders them but that each of their users waits for the end of what it enqueued.
      */
     struct queue_record shares, copies;
     int place;       /* PLACE_DEVICE + its index */
@@ -36,12 +36,12 @@ struct further_device {
     struct device_task *tasks, **tail;
     pthread_t thread;
     bool started, stopping;
-    bool failed; /* spread_lock: a context or queue could not be had, not tried again */
+    bool failed; /* the spread lock: a context or queue could not be had, not tried again */
 };
 
 /*
  * The devices that may help this one, ready for use: same platform, same type, whole devices; at most n, and only those whose number is
- * in the set (0: any). With spread_lock held.
+ * in the set (0: any). With the spread lock held.
  */
 unsigned device_helpers(const struct device_record *home, unsigned n, uint64_t set,
                         struct further_device *ret_devices[FURTHER_MAX]);

@@ -90,12 +90,12 @@ static bool plan_touch(const struct touch *touch, void *data)
                                   .granule =
                                       buffer && buffer->image ? buffer->image->pixel : granule_of(arg)};
 
-    planning->possible = buffer && target.clRetainMemObject(touch->mem->handle) == CL_SUCCESS;
+    planning->possible = buffer && front.target.clRetainMemObject(touch->mem->handle) == CL_SUCCESS;
     if (!planning->possible)
         return false;
     split->kept[touch->arg] = touch->mem->handle;
     split->roots[touch->arg] = buffer->root;
-    atomic_fetch_add(&buffer->root->refs, 1);
+    object_ref(&buffer->root->object);
     if (touch->writes)
         planning->possible = add_output(split, &output);
     else if (split->n_inputs < SPLIT_BUFFERS) {
@@ -172,7 +172,7 @@ static bool pieces_pay(const struct split *split)
     double at_home = split->known->rates[0]; /* groups per ns; 0: never measured */
 
     return policy_slicing() || (runtime.settings.slice == SETTING_AUTO && at_home > 0 &&
-                                split->cut.n_groups / at_home >= (double)LONG_NS);
+                                split->cut.shape.n_groups / at_home >= (double)LONG_NS);
 }
 
 /*
@@ -204,9 +204,9 @@ static void share_out(struct split *split)
 
     for (unsigned i = 0; i < split->n_shares; i++)
         rates[i] = split->known->rates[i == 0 ? 0 : split->shares[i].device->place - PLACE_DEVICE + 1];
-    grain = shares_grain(split->cut.n_groups, split->n_shares - first,
+    grain = shares_grain(split->cut.shape.n_groups, split->n_shares - first,
                          split->cut.launch.work_dim == 1 ? 32 : split->cut.piece.groups[0]);
-    shares_divide(split->cut.n_groups, rates + first, split->n_shares - first, grain, ends + first);
+    shares_divide(split->cut.shape.n_groups, rates + first, split->n_shares - first, grain, ends + first);
     for (unsigned i = 0; i < split->n_shares; i++) {
         struct split_share *share = &split->shares[i];
 
@@ -253,7 +253,7 @@ static struct split *begin(const struct opencl_command *command, const struct tr
     if (!split)
         return NULL;
     split->kernel = command->u.launch.kernel;
-    atomic_fetch_add(&split->kernel->refs, 1);
+    object_ref(&split->kernel->object);
     split->about = about;
     split->known = known;
     if (!launch_geometry(&command->u.launch, about, &split->cut) || !fill(split, command)) {
@@ -277,7 +277,7 @@ struct split *split_plan_on(const struct opencl_command *command, const struct t
         return NULL;
     split->n_shares = 2;
     split->shares[1].device = device;
-    split->shares[1].end = split->cut.n_groups;
+    split->shares[1].end = split->cut.shape.n_groups;
     for (unsigned i = 0; i < split->n_outputs; i++)
         split->outputs[i].element = 0; /* nothing to gather */
     return split;
@@ -316,7 +316,7 @@ struct split *split_plan(const struct opencl_command *command, const struct tran
     split = begin(command, about, known);
     if (!split)
         return NULL;
-    if (split->cut.n_groups > 1 && groups_meet(split)) {
+    if (split->cut.shape.n_groups > 1 && groups_meet(split)) {
         runtime_count(COUNTER_UNSPLIT_READS_OTHERS, 1);
         split_drop(split);
         return NULL;
@@ -329,9 +329,9 @@ struct split *split_plan(const struct opencl_command *command, const struct tran
     share_out(split);
     launch.devices = split->n_shares;
     count_bytes(split, &launch);
-    split->decided =
-        measured && split->cut.n_groups > 1 && decide_split(&known->decision, &buffer_costs, &launch);
-    if (split->cut.n_groups < 2 || (measured && !split->decided)) {
+    split->decided = measured && split->cut.shape.n_groups > 1 &&
+                     decide_split(&known->decision, &front.spread.costs, &launch);
+    if (split->cut.shape.n_groups < 2 || (measured && !split->decided)) {
         split_drop(split);
         return NULL;
     }

@@ -39,7 +39,7 @@ static cl_int merge_chunk(struct split *split, struct split_output *output, stru
         code = merge_copies(shadow, shadow, (const void *const *)copies, split->n_shares, range_length(part),
                             output->granule, output->reads, merge_threads(), ret_writers, &at);
         took = clock_now() - begin_at;
-        growth_add(&buffer_costs.merge, range_length(part), (double)took);
+        growth_add(&front.spread.costs.merge, range_length(part), (double)took);
         runtime_count(COUNTER_MERGE_NS, (uint64_t)took);
     }
     for (unsigned i = 0; i < mapped; i++)
@@ -260,7 +260,7 @@ cl_int split_settle(struct spread_buffer *buffer, bool for_writing, struct queue
         struct split *split = buffer->writer ? buffer->writer : buffer->readers[0];
 
         if (split->running)
-            pthread_cond_wait(&spread_changed, &spread_lock);
+            pthread_cond_wait(&front.spread.changed, &front.spread.lock);
         else
             code = split_resolve(split, queue);
     }

@@ -88,13 +88,13 @@ static cl_int set_args(const struct split *split, const struct split_share *shar
         const struct arg_value *arg = &split->args[i];
 
         if (share->mems[i])
-            code = target.clSetKernelArg(kernel, i, sizeof(cl_mem), &share->mems[i]);
+            code = front.target.clSetKernelArg(kernel, i, sizeof(cl_mem), &share->mems[i]);
         else if (share->samplers[i])
-            code = target.clSetKernelArg(kernel, i, sizeof(cl_sampler), &share->samplers[i]);
+            code = front.target.clSetKernelArg(kernel, i, sizeof(cl_sampler), &share->samplers[i]);
         else if (arg->kind == ARG_NULL)
-            code = target.clSetKernelArg(kernel, i, arg->size, NULL);
+            code = front.target.clSetKernelArg(kernel, i, arg->size, NULL);
         else
-            code = target.clSetKernelArg(kernel, i, arg->size, arg_value_bytes(arg));
+            code = front.target.clSetKernelArg(kernel, i, arg->size, arg_value_bytes(arg));
     }
     return code;
 }

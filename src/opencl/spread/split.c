@@ -27,10 +27,10 @@ static void drop_mems(struct split *split, struct split_share *share)
 {
     for (cl_uint i = 0; share->mems && i < split->n_args; i++)
         if (share->mems[i])
-            target.clReleaseMemObject(share->mems[i]);
+            front.target.clReleaseMemObject(share->mems[i]);
     for (cl_uint i = 0; share->samplers && i < split->n_args; i++)
         if (share->samplers[i])
-            target.clReleaseSampler(share->samplers[i]);
+            front.target.clReleaseSampler(share->samplers[i]);
     free(share->mems);
     free(share->samplers);
     share->mems = NULL;
@@ -54,7 +54,7 @@ static void detach(struct split *split)
 /* What it has taught, once no more cost can come. */
 static void report(struct split *split)
 {
-    size_t items = split->cut.base.unit_items * split->cut.n_groups;
+    size_t items = split->cut.base.unit_items * split->cut.shape.n_groups;
 
     if (split->ran && !split->useless)
         decide_ran_split(&split->known->decision, items, split->in_shares, split->spent);
@@ -76,7 +76,7 @@ void split_drop(struct split *split)
         if (split->roots[i])
             mem_unref(split->roots[i]);
         if (split->kept[i])
-            target.clReleaseMemObject(split->kept[i]);
+            front.target.clReleaseMemObject(split->kept[i]);
     }
     free(split->args);
     free(split->kept);
@@ -168,13 +168,13 @@ cl_int split_run(struct split *split, struct device_engine *engine, struct openc
     attach(split);
     split->running = true;
     runtime_count(COUNTER_KERNEL_LAUNCHES, 1);
-    pthread_mutex_unlock(&spread_lock);
+    pthread_mutex_unlock(&front.spread.lock);
     code = split_run_shares(split, engine, command);
     if (!command->base.last_mark)
         take_times(split, command);
-    pthread_mutex_lock(&spread_lock);
+    pthread_mutex_lock(&front.spread.lock);
     split->running = false;
-    pthread_cond_broadcast(&spread_changed);
+    pthread_cond_broadcast(&front.spread.changed);
     command->base.leased = false; /* its engine has been left */
     split->spent = clock_now() - begin_at;
     split->ran = true;
@@ -222,11 +222,11 @@ cl_int split_run_on(struct split *split, struct device_engine *engine, struct op
     for (unsigned i = 0; i < split->n_outputs; i++)
         split->outputs[i].buffer->writer = split; /* whoever asks meanwhile waits */
     split->running = true;
-    pthread_mutex_unlock(&spread_lock);
+    pthread_mutex_unlock(&front.spread.lock);
     (void)split_run_shares(split, engine, command);
-    pthread_mutex_lock(&spread_lock);
+    pthread_mutex_lock(&front.spread.lock);
     split->running = false;
-    pthread_cond_broadcast(&spread_changed);
+    pthread_cond_broadcast(&front.spread.changed);
     code = share->code;
     *ret_done = code == CL_SUCCESS || !home_has_all(split);
     if (*ret_done) {

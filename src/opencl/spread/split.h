@@ -1,6 +1,6 @@
 /*
  * A launch on several devices, from the plan to the merged result. It lives until its results are at home, or nobody can ask for them
- * any more. All with spread_lock held unless said otherwise.
+ * any more. All with the spread lock held unless said otherwise.
  */
 #ifndef OPENCL_SPREAD_SPLIT_H
 #define OPENCL_SPREAD_SPLIT_H
@@ -71,9 +71,6 @@ struct split {
     int64_t in_shares; /* of it, from the first share's beginning to the last one's end */
 };
 
-extern pthread_mutex_t spread_lock;
-extern pthread_cond_t spread_changed; /* a split stopped running */
-
 /*
  * Should and can this launch be split? A plan, with every device ready and the shares set; NULL: it runs at home. about: what the
  * translator says of the kernel. measured: only if that promises to be faster.
@@ -82,7 +79,7 @@ struct split *split_plan(const struct opencl_command *command, const struct tran
                          const struct placement_team *team, bool measured);
 
 /*
- * Copies what the devices need, runs the shares (spread_lock is given up meanwhile) and leaves partial results; or merges them at
+ * Copies what the devices need, runs the shares (the spread lock is given up meanwhile) and leaves partial results; or merges them at
  * once where the program could look without asking. *ret_done false: nothing has run. Takes the split over.
  */
 cl_int split_run(struct split *split, struct device_engine *engine, struct opencl_command *command,
@@ -119,7 +116,7 @@ cl_int split_supply(struct split *split, struct queue_record *queue);
 /* The same for a launch whose only share is elsewhere. */
 cl_int split_supply_alone(struct split *split, struct queue_record *queue);
 
-/* Without spread_lock: all shares at once; each holds its own engine only. Answers home's code, the others have theirs. */
+/* Without the spread lock: all shares at once; each holds its own engine only. Answers home's code, the others have theirs. */
 cl_int split_run_shares(struct split *split, struct device_engine *engine, struct opencl_command *command);
 void split_learn_rates(struct split *split);
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "opencl/graph/kinds.h"
 #include "opencl/graph/launch.h"
 #include "engine/policy.h"
 #include "opencl/layer.h"
@@ -13,9 +14,6 @@
 #include "opencl/spread/split.h"
 #include "opencl/spread/touch.h"
 #include "opencl/spread/upload.h"
-
-pthread_mutex_t spread_lock = PTHREAD_MUTEX_INITIALIZER;
-pthread_cond_t spread_changed = PTHREAD_COND_INITIALIZER;
 
 /* --- how many devices --- */
 
@@ -45,7 +43,7 @@ bool spread_enabled(void)
 
 bool spread_idle(void)
 {
-    return !spread_enabled() && atomic_load_explicit(&buffer_n, memory_order_acquire) == 0;
+    return !spread_enabled() && atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) == 0;
 }
 
 /* --- before a command --- */
@@ -105,7 +103,7 @@ static const struct translate_kernel *about_of(const struct opencl_command *comm
 {
     const struct kernel_record *kernel = command->u.launch.kernel;
 
-    if (command->kind != COMMAND_KERNEL && command->kind != COMMAND_TASK)
+    if (!kind_of(command)->launch)
         return NULL;
     return twins_about(kernel->program, kernel->name);
 }
@@ -124,21 +122,21 @@ bool spread_admits(const struct opencl_command *draft, bool blocking)
 
     if (upload_concerns(draft))
         return false;
-    if (atomic_load_explicit(&buffer_n, memory_order_acquire) == 0 ||
+    if (atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) == 0 ||
         touch_each(draft, NULL, is_tracked, NULL))
         return true;
     if (blocking) {
-        pthread_mutex_lock(&spread_lock);
+        pthread_mutex_lock(&front.spread.lock);
         admitted =
             before(draft, false) == CL_SUCCESS; /* else the worker finds the same, and its event says so */
-    } else if (pthread_mutex_trylock(&spread_lock) == 0) {
+    } else if (pthread_mutex_trylock(&front.spread.lock) == 0) {
         admitted = touch_each(draft, about_of(draft), is_quiet, NULL);
         if (admitted)
             (void)touch_each(draft, about_of(draft), note_write, NULL);
     } else {
         return false;
     }
-    pthread_mutex_unlock(&spread_lock);
+    pthread_mutex_unlock(&front.spread.lock);
     return admitted;
 }
 
@@ -147,13 +145,13 @@ bool spread_admits(const struct opencl_command *draft, bool blocking)
 /* Once: more GPUs were asked for than there are. */
 static void note_missing(struct device_record *home)
 {
-    static atomic_bool said;
     unsigned there = device_count_helpers(home) + 1;
     struct session *session;
     char detail[64];
 
-    if (runtime.settings.gpus <= (int64_t)there || atomic_load_explicit(&said, memory_order_relaxed) ||
-        atomic_exchange(&said, true) || !(session = runtime_session()))
+    if (runtime.settings.gpus <= (int64_t)there ||
+        atomic_load_explicit(&front.spread.said_fewer, memory_order_relaxed) ||
+        atomic_exchange(&front.spread.said_fewer, true) || !(session = runtime_session()))
         return;
     (void)snprintf(detail, sizeof detail, "%lld asked for, %u there", (long long)runtime.settings.gpus,
                    there);
@@ -176,21 +174,21 @@ bool spread_wants(const struct opencl_command *draft)
         return true;
     if (wanted_devices(&set, &measured) < 2)
         return false;
-    if (pthread_mutex_trylock(&spread_lock) != 0)
+    if (pthread_mutex_trylock(&front.spread.lock) != 0)
         return true;
     known = twins_kernel(kernel->program, kernel->name);
     if (!known || known->decision.never ||
         (measured && !decide_worth_it(&known->decision, launch_items(&draft->u.launch))))
         wants = false;
-    pthread_mutex_unlock(&spread_lock);
+    pthread_mutex_unlock(&front.spread.lock);
     return wants;
 }
 
 bool spread_concerns(const struct opencl_command *command)
 {
-    if ((command->kind == COMMAND_KERNEL && spread_wants(command)) || upload_concerns(command))
+    if ((kind_of(command)->cut_by_time && spread_wants(command)) || upload_concerns(command))
         return true;
-    return atomic_load_explicit(&buffer_n, memory_order_acquire) > 0 &&
+    return atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) > 0 &&
            !touch_each(command, NULL, is_tracked, NULL);
 }
 
@@ -225,9 +223,9 @@ cl_int spread_issue(struct device_engine *engine, struct opencl_command *command
     cl_int code = CL_SUCCESS;
 
     *ret_done = false;
-    if (command->kind == COMMAND_KERNEL && spread_wants(command)) /* waits for the twin: without the lock */
+    if (kind_of(command)->cut_by_time && spread_wants(command)) /* waits for the twin: without the lock */
         about = program_sliceable(command->u.launch.kernel->program, command->u.launch.kernel->name, &reason);
-    pthread_mutex_lock(&spread_lock);
+    pthread_mutex_lock(&front.spread.lock);
     if (about && devices > 1)
         split = plan_split(command, about, measured);
     if (split)
@@ -240,7 +238,7 @@ cl_int spread_issue(struct device_engine *engine, struct opencl_command *command
         code = before(command, true);
     if (code == CL_SUCCESS && !*ret_done && upload_concerns(command))
         upload_to_all(command);
-    pthread_mutex_unlock(&spread_lock);
+    pthread_mutex_unlock(&front.spread.lock);
     return code;
 }
 
@@ -251,12 +249,12 @@ void spread_ran_alone(struct kernel_record *kernel, size_t items, int64_t ns)
     uint64_t set;
 
     if (wanted_devices(&set, &measured) < 2 || !measured || !kernel->program ||
-        pthread_mutex_trylock(&spread_lock) != 0)
+        pthread_mutex_trylock(&front.spread.lock) != 0)
         return;
     known = twins_kernel(kernel->program, kernel->name);
     if (known)
         decide_ran_alone(&known->decision, items, ns);
-    pthread_mutex_unlock(&spread_lock);
+    pthread_mutex_unlock(&front.spread.lock);
 }
 
 /* --- the end of things --- */
@@ -275,18 +273,18 @@ void spread_pin(struct mem_record *root)
     atomic_store(&root->pinned, true);
     if (!buffer)
         return;
-    target.clGetContextInfo(root->context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL);
+    front.target.clGetContextInfo(root->context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL);
     queue.device = device ? device_record_of(device) : NULL;
-    queue.handle = queue.device
-                       ? target.clCreateCommandQueue(root->context, device, CL_QUEUE_PROFILING_ENABLE, NULL)
-                       : NULL;
+    queue.handle = queue.device ? front.target.clCreateCommandQueue(root->context, device,
+                                                                    CL_QUEUE_PROFILING_ENABLE, NULL)
+                                : NULL;
     if (!queue.handle)
         return;
-    pthread_mutex_lock(&spread_lock);
+    pthread_mutex_lock(&front.spread.lock);
     if (split_settle(buffer, true, &queue) == CL_SUCCESS)
         (void)buffer_make_valid(buffer, PLACE_HOME, (struct range){0, root->size}, &queue);
-    pthread_mutex_unlock(&spread_lock);
-    target.clReleaseCommandQueue(queue.handle);
+    pthread_mutex_unlock(&front.spread.lock);
+    front.target.clReleaseCommandQueue(queue.handle);
 }
 
 void spread_unused(struct mem_record *root)
@@ -296,14 +294,14 @@ void spread_unused(struct mem_record *root)
 
     if (!buffer || runtime_off())
         return;
-    pthread_mutex_lock(&spread_lock);
+    pthread_mutex_lock(&front.spread.lock);
     if (buffer->writer && !buffer->writer->running) {
         for (unsigned i = 0; i < buffer->writer->n_outputs; i++)
             needed = needed || atomic_load(&buffer->writer->outputs[i].buffer->root->n_held) > 0;
         if (!needed)
             split_drop(buffer->writer);
     }
-    pthread_mutex_unlock(&spread_lock);
+    pthread_mutex_unlock(&front.spread.lock);
 }
 
 void spread_forget(struct mem_record *mem)

@@ -9,7 +9,7 @@
  * Why a disagreement is harmless: home ran its own groups on its own copy, exactly as the first part of a run on one device. If the others'
  * results cannot be merged, or a device failed, they are thrown away and the rest of the groups run at home.
  *
- * Locks: spread_lock (here) is taken with none of the others held and no engine entered, and may be kept over driver calls, copies
+ * Locks: the spread lock (here) is taken with none of the others held and no engine entered, and may be kept over driver calls, copies
  * and waits for engines; under it any other lock may be taken.
  */
 #ifndef OPENCL_SPREAD_SPREAD_H

@@ -1,7 +1,7 @@
 /*
  * Writes of a program whose jobs are placed (placement.h). `chosen`: the GPU is fixed before the upload, so the bytes go there at once, not by way
  * of home. `any`: the input is replicated, home and every other device that could take the kernel, so that none has to wait for it
- * when it is granted (GPU-SPARC Sec. III-A; SOUND R6). With spread_lock held unless said otherwise.
+ * when it is granted (GPU-SPARC Sec. III-A; SOUND R6). With the spread lock held unless said otherwise.
  */
 #ifndef OPENCL_SPREAD_UPLOAD_H
 #define OPENCL_SPREAD_UPLOAD_H

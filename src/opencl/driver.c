@@ -1,12 +1,12 @@
-#include "opencl/graph/driver.h"
+#include "opencl/driver.h"
 
 #include <string.h>
 
 #include "client/job_record.h"
 #include "opencl/graph/adopt.h"
 #include "opencl/graph/issue.h"
+#include "opencl/graph/kinds.h"
 #include "opencl/graph/launch.h"
-#include "opencl/graph/widening.h"
 #include "opencl/layer.h"
 #include "opencl/objects.h"
 #include "opencl/spread/spread.h"
@@ -22,7 +22,8 @@ static int mark_status(struct mark *mark)
 {
     cl_int status = CL_COMPLETE;
 
-    target.clGetEventInfo(event_of(mark), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+    front.target.clGetEventInfo(event_of(mark), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                                NULL);
     return status;
 }
 
@@ -31,7 +32,7 @@ static int mark_wait(struct mark *mark)
     cl_event event = event_of(mark);
     int status;
 
-    target.clWaitForEvents(1, &event);
+    front.target.clWaitForEvents(1, &event);
     status = mark_status(mark);
     return status > CL_COMPLETE ? CL_COMPLETE : status;
 }
@@ -46,23 +47,23 @@ static void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
 
 static bool mark_notify(struct mark *mark, struct mark_listener *listener)
 {
-    return target.clSetEventCallback(event_of(mark), CL_COMPLETE, on_event, listener) == CL_SUCCESS;
+    return front.target.clSetEventCallback(event_of(mark), CL_COMPLETE, on_event, listener) == CL_SUCCESS;
 }
 
 static void mark_flush(struct mark *mark)
 {
     cl_command_queue queue = NULL;
 
-    target.clGetEventInfo(event_of(mark), CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL);
+    front.target.clGetEventInfo(event_of(mark), CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL);
     if (queue)
-        target.clFlush(queue);
+        front.target.clFlush(queue);
 }
 
 static uint64_t time_of(struct mark *mark, cl_profiling_info name)
 {
     cl_ulong at = 0;
 
-    if (target.clGetEventProfilingInfo(event_of(mark), name, sizeof at, &at, NULL) != CL_SUCCESS)
+    if (front.target.clGetEventProfilingInfo(event_of(mark), name, sizeof at, &at, NULL) != CL_SUCCESS)
         return 0;
     return at;
 }
@@ -81,17 +82,17 @@ static void mark_queued(struct mark *mark, struct mark_times *ret_times)
 
 static void mark_keep(struct mark *mark)
 {
-    target.clRetainEvent(event_of(mark));
+    front.target.clRetainEvent(event_of(mark));
 }
 
 static void mark_drop(struct mark *mark)
 {
-    target.clReleaseEvent(event_of(mark));
+    front.target.clReleaseEvent(event_of(mark));
 }
 
 static void mark_over(struct mark *mark)
 {
-    widening_over(event_of(mark));
+    quirks_over(event_of(mark));
 }
 
 /* --- commands --- */
@@ -116,8 +117,8 @@ static void finished(struct command *base)
 {
     struct opencl_command *command = opencl_command_of(base);
 
-    target.clGetEventInfo(event_of(base->last_mark), CL_EVENT_COMMAND_TYPE, sizeof command->type,
-                          &command->type, NULL);
+    front.target.clGetEventInfo(event_of(base->last_mark), CL_EVENT_COMMAND_TYPE, sizeof command->type,
+                                &command->type, NULL);
 }
 
 /* Handles are user events of the program's context; ours beside the program's is given back. */
@@ -127,24 +128,20 @@ static void ended(struct command *base, int status)
 
     if (command->kind == COMMAND_USER || !command->handle)
         return;
-    target.clSetUserEventStatus(command->handle, status);
-    target.clReleaseEvent(command->handle);
+    front.target.clSetUserEventStatus(command->handle, status);
+    front.target.clReleaseEvent(command->handle);
 }
 
 static void describe(const struct command *base, struct job_record_command *ret_record)
 {
     const struct opencl_command *command = (const struct opencl_command *)(const void *)base;
-    const char *name = "";
+    const char *name = kind_of(command)->label;
 
     ret_record->bytes = (int64_t)base->bytes;
-    if (command->kind == COMMAND_KERNEL || command->kind == COMMAND_TASK) {
+    if (kind_of(command)->launch) {
         name = command->u.launch.kernel->name ? command->u.launch.kernel->name : "";
         (void)strncpy(ret_record->why, page_counter_names[launch_why_whole(command)] + sizeof "unsliced",
                       sizeof ret_record->why - 1);
-    } else if (command->kind == COMMAND_NATIVE) {
-        name = "(native)";
-    } else if (base->engine == ENGINE_EXECUTION) { /* copies and fills within the device */
-        name = "(copy)";
     }
     (void)strncpy(ret_record->name, name, sizeof ret_record->name - 1);
 }
@@ -163,7 +160,7 @@ static void ran_alone(struct meter *meter, size_t items, int64_t ns)
 
 static void meter_keep(struct meter *meter)
 {
-    atomic_fetch_add_explicit(&kernel_of(meter)->refs, 1, memory_order_relaxed);
+    object_ref(&kernel_of(meter)->object);
 }
 
 static void meter_drop(struct meter *meter)

@@ -1,20 +1,20 @@
-#include "opencl/enqueue/validate.h"
+#include "opencl/graph/validate.h"
 
 #include <stdlib.h>
 
-#include "opencl/graph/adopt.h"
+#include "opencl/graph/kinds.h"
 #include "opencl/layer.h"
 
 static cl_context context_of(cl_event event)
 {
-    struct opencl_command *node = handle_table_find(&events, event);
+    struct opencl_command *node = handle_table_find(&front.events, event);
     cl_context context = NULL;
 
     if (node) {
         context = node->context;
         command_unref(&node->base);
     } else {
-        target.clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof context, &context, NULL);
+        front.target.clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof context, &context, NULL);
     }
     return context;
 }
@@ -116,10 +116,10 @@ cl_int validate_region(cl_mem image, const size_t *origin, const size_t *region)
 
     if (!origin || !region || empty(region))
         return CL_INVALID_VALUE;
-    target.clGetImageInfo(image, CL_IMAGE_WIDTH, sizeof size[0], &size[0], NULL);
-    target.clGetImageInfo(image, CL_IMAGE_HEIGHT, sizeof size[1], &size[1], NULL);
-    target.clGetImageInfo(image, CL_IMAGE_DEPTH, sizeof size[2], &size[2], NULL);
-    target.clGetImageInfo(image, CL_IMAGE_ARRAY_SIZE, sizeof layers, &layers, NULL);
+    front.target.clGetImageInfo(image, CL_IMAGE_WIDTH, sizeof size[0], &size[0], NULL);
+    front.target.clGetImageInfo(image, CL_IMAGE_HEIGHT, sizeof size[1], &size[1], NULL);
+    front.target.clGetImageInfo(image, CL_IMAGE_DEPTH, sizeof size[2], &size[2], NULL);
+    front.target.clGetImageInfo(image, CL_IMAGE_ARRAY_SIZE, sizeof layers, &layers, NULL);
     if (layers)
         size[size[1] ? 2 : 1] = layers; /* an array of 2D images, or of 1D images */
     for (int d = 0; d < 3; d++) {
@@ -135,7 +135,7 @@ static bool is_power_of_two(size_t n)
     return n && !(n & (n - 1));
 }
 
-static cl_int validate_linear(const struct opencl_command *c)
+cl_int validate_linear(const struct opencl_command *c)
 {
     const struct command_transfer *t = &c->u.transfer;
     cl_int code = validate_mem(c->queue, t->a, false);
@@ -198,7 +198,7 @@ static cl_int validate_copy_rect(const struct command_transfer *t)
     return CL_SUCCESS;
 }
 
-static cl_int validate_rect(const struct opencl_command *c)
+cl_int validate_rect(const struct opencl_command *c)
 {
     const struct command_transfer *t = &c->u.transfer;
     cl_int code = validate_mem(c->queue, t->a, false);
@@ -223,7 +223,7 @@ static bool regions_meet(const size_t a[3], const size_t b[3], const size_t regi
     return meet;
 }
 
-static cl_int validate_image(const struct opencl_command *c)
+cl_int validate_image(const struct opencl_command *c)
 {
     const struct command_transfer *t = &c->u.transfer;
     bool to_image = c->kind == COMMAND_BUFFER_TO_IMAGE, to_buffer = c->kind == COMMAND_IMAGE_TO_BUFFER;
@@ -237,14 +237,15 @@ static cl_int validate_image(const struct opencl_command *c)
         return code;
     if ((code = validate_region(to_image ? t->b : t->a, t->origin, t->region)))
         return code;
-    target.clGetImageInfo(to_image ? t->b : t->a, CL_IMAGE_ELEMENT_SIZE, sizeof element, &element, NULL);
+    front.target.clGetImageInfo(to_image ? t->b : t->a, CL_IMAGE_ELEMENT_SIZE, sizeof element, &element,
+                                NULL);
     width = element * t->region[0];
     if (to_image || to_buffer)
         return validate_range(to_image ? t->a : t->b, t->offset, width * t->region[1] * t->region[2])
                    ? CL_SUCCESS
                    : CL_INVALID_VALUE;
     if (c->kind == COMMAND_COPY_IMAGE) {
-        target.clGetImageInfo(t->b, CL_IMAGE_ELEMENT_SIZE, sizeof other, &other, NULL);
+        front.target.clGetImageInfo(t->b, CL_IMAGE_ELEMENT_SIZE, sizeof other, &other, NULL);
         if (element != other)
             return CL_IMAGE_FORMAT_MISMATCH;
         if ((code = validate_region(t->b, t->origin_b, t->region)))
@@ -266,8 +267,8 @@ static bool as_required(const struct command_launch *l, cl_device_id device)
 {
     size_t required[3] = {0};
 
-    if (target.clGetKernelWorkGroupInfo(l->kernel->handle, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
-                                        sizeof required, required, NULL) != CL_SUCCESS ||
+    if (front.target.clGetKernelWorkGroupInfo(l->kernel->handle, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+                                              sizeof required, required, NULL) != CL_SUCCESS ||
         !required[0])
         return true;
     for (cl_uint d = 0; d < 3; d++)
@@ -290,9 +291,9 @@ static cl_int validate_sizes(const struct opencl_command *c)
             return CL_INVALID_GLOBAL_WORK_SIZE;
     if (!l->has_local)
         return CL_SUCCESS;
-    target.clGetKernelWorkGroupInfo(l->kernel->handle, device, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most,
-                                    NULL);
-    target.clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof limits, limits, NULL);
+    front.target.clGetKernelWorkGroupInfo(l->kernel->handle, device, CL_KERNEL_WORK_GROUP_SIZE, sizeof most,
+                                          &most, NULL);
+    front.target.clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof limits, limits, NULL);
     for (cl_uint d = 0; d < l->dim; d++) {
         if (!l->local[d] || (l->global[d] % l->local[d] && !record->uneven_groups))
             return CL_INVALID_WORK_GROUP_SIZE;
@@ -308,7 +309,7 @@ static cl_int validate_sizes(const struct opencl_command *c)
     return CL_SUCCESS;
 }
 
-static cl_int validate_launch(const struct opencl_command *c)
+cl_int validate_launch(const struct opencl_command *c)
 {
     const struct kernel_record *kernel = c->u.launch.kernel;
 
@@ -317,84 +318,81 @@ static cl_int validate_launch(const struct opencl_command *c)
     for (cl_uint i = 0; i < kernel->n_args; i++)
         if (kernel->args[i].kind == ARG_UNSET)
             return CL_INVALID_KERNEL_ARGS;
-    return c->kind == COMMAND_TASK ? CL_SUCCESS : validate_sizes(c);
+    return kind_of(c)->cut_by_time ? validate_sizes(c) : CL_SUCCESS; /* a task has no sizes */
 }
 
-static cl_int validate_other(const struct opencl_command *c)
+cl_int validate_native(const struct opencl_command *c)
 {
     const struct command_native *native = &c->u.native;
-    const struct command_svm *svm = &c->u.svm;
-    cl_int code;
 
-    switch (c->kind) {
-    case COMMAND_NATIVE:
-        if (!native->run || (native->args == NULL) != (native->size == 0) ||
-            (native->n > 0) != (native->mems != NULL) || (native->n > 0) != (native->places != NULL))
-            return CL_INVALID_VALUE;
-        return CL_SUCCESS;
-    case COMMAND_MIGRATE:
-        if (!c->u.migrate.n || !c->u.migrate.mems ||
-            c->u.migrate.flags & ~(CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED))
-            return CL_INVALID_VALUE;
-        for (cl_uint i = 0; i < c->u.migrate.n; i++) {
-            struct mem_record *mem = mem_find(c->u.migrate.mems[i]);
-            code = !mem                                ? CL_INVALID_MEM_OBJECT
-                   : mem->context != c->queue->context ? CL_INVALID_CONTEXT
-                                                       : CL_SUCCESS;
-            if (mem)
-                mem_unref(mem);
-            if (code)
-                return code;
-        }
-        return CL_SUCCESS;
-    case COMMAND_SVM_MEMCPY:
-        if (!svm->to || !svm->from)
-            return CL_INVALID_VALUE;
-        return (char *)svm->to < (const char *)svm->from + svm->size &&
-                       (const char *)svm->from < (char *)svm->to + svm->size
-                   ? CL_MEM_COPY_OVERLAP
-                   : CL_SUCCESS;
-    case COMMAND_SVM_FILL:
-        return svm->to && is_power_of_two(svm->pattern_size) && svm->size % svm->pattern_size == 0 &&
-                       (uintptr_t)svm->to % svm->pattern_size == 0
-                   ? CL_SUCCESS
-                   : CL_INVALID_VALUE;
-    case COMMAND_SVM_MAP:
-        return svm->to && svm->size ? CL_SUCCESS : CL_INVALID_VALUE;
-    case COMMAND_SVM_UNMAP:
-        return svm->to ? CL_SUCCESS : CL_INVALID_VALUE;
-    case COMMAND_SVM_FREE:
-        return (svm->n == 0) == (svm->pointers == NULL) ? CL_SUCCESS : CL_INVALID_VALUE;
-    case COMMAND_SVM_MIGRATE:
-        return svm->n && svm->pointers ? CL_SUCCESS : CL_INVALID_VALUE;
-    default:
-        return CL_SUCCESS;
+    return !native->run || (native->args == NULL) != (native->size == 0) ||
+                   (native->n > 0) != (native->mems != NULL) || (native->n > 0) != (native->places != NULL)
+               ? CL_INVALID_VALUE
+               : CL_SUCCESS;
+}
+
+cl_int validate_migrate(const struct opencl_command *c)
+{
+    cl_int code = CL_SUCCESS;
+
+    if (!c->u.migrate.n || !c->u.migrate.mems ||
+        c->u.migrate.flags & ~(CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED))
+        return CL_INVALID_VALUE;
+    for (cl_uint i = 0; i < c->u.migrate.n && code == CL_SUCCESS; i++) {
+        struct mem_record *mem = mem_find(c->u.migrate.mems[i]);
+
+        code = !mem                                ? CL_INVALID_MEM_OBJECT
+               : mem->context != c->queue->context ? CL_INVALID_CONTEXT
+                                                   : CL_SUCCESS;
+        if (mem)
+            mem_unref(mem);
     }
+    return code;
+}
+
+cl_int validate_svm_memcpy(const struct opencl_command *c)
+{
+    const struct command_svm *svm = &c->u.svm;
+
+    if (!svm->to || !svm->from)
+        return CL_INVALID_VALUE;
+    return (char *)svm->to < (const char *)svm->from + svm->size &&
+                   (const char *)svm->from < (char *)svm->to + svm->size
+               ? CL_MEM_COPY_OVERLAP
+               : CL_SUCCESS;
+}
+
+cl_int validate_svm_fill(const struct opencl_command *c)
+{
+    const struct command_svm *svm = &c->u.svm;
+
+    return svm->to && is_power_of_two(svm->pattern_size) && svm->size % svm->pattern_size == 0 &&
+                   (uintptr_t)svm->to % svm->pattern_size == 0
+               ? CL_SUCCESS
+               : CL_INVALID_VALUE;
+}
+
+cl_int validate_svm_map(const struct opencl_command *c)
+{
+    return c->u.svm.to && c->u.svm.size ? CL_SUCCESS : CL_INVALID_VALUE;
+}
+
+cl_int validate_svm_unmap(const struct opencl_command *c)
+{
+    return c->u.svm.to ? CL_SUCCESS : CL_INVALID_VALUE;
+}
+
+cl_int validate_svm_free(const struct opencl_command *c)
+{
+    return (c->u.svm.n == 0) == (c->u.svm.pointers == NULL) ? CL_SUCCESS : CL_INVALID_VALUE;
+}
+
+cl_int validate_svm_migrate(const struct opencl_command *c)
+{
+    return c->u.svm.n && c->u.svm.pointers ? CL_SUCCESS : CL_INVALID_VALUE;
 }
 
 cl_int validate_command(const struct opencl_command *draft)
 {
-    switch (draft->kind) {
-    case COMMAND_READ:
-    case COMMAND_WRITE:
-    case COMMAND_COPY:
-    case COMMAND_FILL:
-        return validate_linear(draft);
-    case COMMAND_READ_RECT:
-    case COMMAND_WRITE_RECT:
-    case COMMAND_COPY_RECT:
-        return validate_rect(draft);
-    case COMMAND_READ_IMAGE:
-    case COMMAND_WRITE_IMAGE:
-    case COMMAND_COPY_IMAGE:
-    case COMMAND_IMAGE_TO_BUFFER:
-    case COMMAND_BUFFER_TO_IMAGE:
-    case COMMAND_FILL_IMAGE:
-        return validate_image(draft);
-    case COMMAND_KERNEL:
-    case COMMAND_TASK:
-        return validate_launch(draft);
-    default:
-        return validate_other(draft);
-    }
+    return kind_of(draft)->validate ? kind_of(draft)->validate(draft) : CL_SUCCESS;
 }

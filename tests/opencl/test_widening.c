@@ -2,7 +2,7 @@
  * The guard around a driver's list of machine code, beside a model of that list: what PoCL 3.1 does at the beginning and at the end of a launch. The model aborts as PoCL
  * does. A piece runs when the test says so, or when the guard waits for it.
  */
-#include "opencl/graph/widening.h"
+#include "opencl/quirks/quirks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +11,10 @@
 #include "base/random.h"
 #include "harness.h"
 #include "opencl/layer.h"
+#include "opencl/objects.h"
+#include "opencl/quirks/crossing.h"
 
-cl_icd_dispatch target;
+struct front front;
 static bool nested;
 
 bool crossing_nested(void)
@@ -69,7 +71,7 @@ static struct _cl_event pieces[4096];
 static int n_pieces, n_waits;
 
 enum { IN_ORDER, ALSO_IN_ORDER, OUT_OF_ORDER, N_QUEUES };
-static struct device_record device = {.crossing.needed = true};
+static struct device_record device = {.quirks.has = 1u << QUIRK_WIDER_ALONE};
 static struct queue_record queues_of[N_QUEUES];
 
 /* A piece of an in-order queue begins when those before it in the queue are over. */
@@ -123,9 +125,9 @@ static void reset(void)
 {
     static const char *const handles[N_QUEUES] = {"a", "b", "c"};
 
-    target.clWaitForEvents = wait_for_events;
-    target.clGetEventInfo = event_info;
-    target.clRetainEvent = target.clReleaseEvent = keep;
+    front.target.clWaitForEvents = wait_for_events;
+    front.target.clGetEventInfo = event_info;
+    front.target.clRetainEvent = front.target.clReleaseEvent = keep;
     for (int i = 0; i < N_QUEUES; i++)
         queues_of[i] = (struct queue_record){.handle = (cl_command_queue)(uintptr_t)handles[i],
                                              .device = &device,
@@ -137,11 +139,11 @@ static struct _cl_event *add(int queue, const char *kernel, size_t width)
 {
     static const size_t local = 8;
     struct _cl_event *piece = &pieces[n_pieces++];
-    struct widening_use use;
+    struct quirks_launch use;
 
-    widening_begin(&queues_of[queue], kernel, 1, &local, &width, &use);
+    quirks_launch_begin(&queues_of[queue], kernel, 1, &local, &width, &use);
     *piece = (struct _cl_event){.width = width, .queue = queue};
-    widening_end(&use, piece);
+    quirks_launch_end(&use, piece);
     return piece;
 }
 
@@ -153,7 +155,7 @@ START_TEST(a_wider_piece_waits_for_those_in_flight)
     narrow = add(IN_ORDER, "k", 16);
     begin_piece(narrow);
     end_piece(narrow); /* the first of all is a widest one: over before others begin */
-    widening_over(narrow);
+    quirks_over(narrow);
     narrow = add(IN_ORDER, "k", 16);
     same = add(ALSO_IN_ORDER, "k", 16);
     begin_piece(narrow);
@@ -164,9 +166,9 @@ START_TEST(a_wider_piece_waits_for_those_in_flight)
     ck_assert_int_eq(n_waits, 1);
     after = add(ALSO_IN_ORDER, "k", 16);
     ck_assert(wide->over && !after->over);
-    widening_over(narrow);
-    widening_over(same);
-    widening_over(wide);
+    quirks_over(narrow);
+    quirks_over(same);
+    quirks_over(wide);
     (void)add(OUT_OF_ORDER, "other", 512);
     ck_assert_int_eq(n_waits, 2);
     ck_assert(!aborted);
@@ -188,11 +190,11 @@ START_TEST(a_width_that_the_driver_refused_is_not_relied_upon)
 {
     const size_t local = 8, width = 1024;
     struct _cl_event *piece;
-    struct widening_use use;
+    struct quirks_launch use;
 
     reset();
-    widening_begin(&queues_of[IN_ORDER], "k", 1, &local, &width, &use);
-    widening_end(&use, NULL);
+    quirks_launch_begin(&queues_of[IN_ORDER], "k", 1, &local, &width, &use);
+    quirks_launch_end(&use, NULL);
     piece = add(IN_ORDER, "k", 16);
     (void)add(ALSO_IN_ORDER, "k", 512);
     ck_assert(piece->over);
@@ -202,10 +204,11 @@ END_TEST
 START_TEST(other_drivers_and_nested_calls_never_wait)
 {
     reset();
-    device.crossing.needed = false;
+    device.quirks.has = 0;
     (void)add(IN_ORDER, "k", 16);
     (void)add(ALSO_IN_ORDER, "k", 128);
-    device.crossing.needed = nested = true;
+    device.quirks.has = 1u << QUIRK_WIDER_ALONE;
+    nested = true;
     (void)add(IN_ORDER, "k", 256);
     (void)add(ALSO_IN_ORDER, "k", 512);
     nested = false;
@@ -246,7 +249,7 @@ static void random_history(int seed, const char *kernel)
         }
         piece = &pieces[random_below(&random, (uint64_t)n_pieces)];
         if (piece->over)
-            widening_over(piece);
+            quirks_over(piece);
         for (int i = 0; i < n_pieces; i++)
             in_flight += pieces[i].begun && !pieces[i].over;
     }

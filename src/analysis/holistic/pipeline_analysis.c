@@ -1,4 +1,4 @@
-#include "analysis/pipeline/pipeline_analysis.h"
+#include "analysis/holistic/pipeline_analysis.h"
 
 #include <errno.h>
 #include <stdio.h>

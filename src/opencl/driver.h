@@ -1,6 +1,6 @@
 /* OpenCL as the engine sees a driver: one table (engine/driver_ops.h). */
-#ifndef OPENCL_GRAPH_DRIVER_H
-#define OPENCL_GRAPH_DRIVER_H
+#ifndef OPENCL_DRIVER_H
+#define OPENCL_DRIVER_H
 
 #include "engine/driver_ops.h"
 
