@@ -66,7 +66,7 @@ extern int __clone(int (*run)(void *), void *stack, int flags, void *argument, .
 ALONE static int become(void *argument)
 {
     struct start *start = argument;
-    char *argv[] = {(char *)"baton-translate", NULL};
+    char *argv[] = {(char *)start->program, NULL};
     const unsigned long usual[4] = {0}; /* the kernel's struct sigaction: SIG_DFL, no flags, no mask */
     const uint64_t none = 0;
     long null;
