@@ -120,6 +120,18 @@ cudaError_t registry_kernel(const void *host, CUkernel *ret_kernel)
     return error;
 }
 
+const void *registry_host(CUkernel kernel)
+{
+    const void *host = NULL;
+
+    pthread_mutex_lock(&registry.lock);
+    for (size_t i = 0; i < registry.n && !host; i++)
+        if (registry.symbols[i].is_function && registry.symbols[i].kernel == kernel)
+            host = registry.symbols[i].host;
+    pthread_mutex_unlock(&registry.lock);
+    return host;
+}
+
 cudaError_t registry_symbol(const void *host, CUdeviceptr *ret_address, size_t *ret_size)
 {
     struct registry_symbol *symbol;
