@@ -92,10 +92,10 @@ static void default_name(char *ret_name, size_t size)
 
 static void fill_hello(const struct settings *settings, struct frame_hello *hello)
 {
-    *hello = (struct frame_hello){.period = (uint64_t)settings->period};
+    *hello = (struct frame_hello){.period = (uint64_t)settings->period, .flags = HELLO_TOLD};
     hello->deadline = (uint64_t)(settings->deadline ? settings->deadline : settings->period);
     if (settings->priority == SETTING_PRIORITY_ADAPTIVE)
-        hello->flags = HELLO_ADAPTIVE;
+        hello->flags |= HELLO_ADAPTIVE;
     else
         hello->priority = settings->priority > 0 ? (uint32_t)settings->priority : standing_own();
     if (settings->period || settings->deadline || standing_rank() > 0)

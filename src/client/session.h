@@ -94,6 +94,9 @@ bool session_has_thread(struct session *session, pid_t tid);
 /* At exit: what session_register_thread() did to the scheduling of threads is undone, for good. */
 void session_restore_threads(struct session *session);
 
+/* The worst values that the daemon shows (response, jitter, tardiness) count from now on. What --stats writes is of all jobs. */
+void session_reset_worst(struct session *session);
+
 /* What is counted; the daemon reads them from the shared page when somebody asks `baton status`. */
 enum session_counter {
 #define COUNTER(identifier, text) COUNTER_##identifier,

@@ -169,6 +169,12 @@ static void deliver(struct session *session, const struct protocol_event *event)
         pthread_cond_broadcast(&session->welcomed);
         pthread_mutex_unlock(&session->lock);
         break;
+    case PROTOCOL_TOLD_PRIORITY:
+        session_set_priority(session, session->protocol.told_priority);
+        break;
+    case PROTOCOL_TOLD_RESET:
+        session_reset_worst(session);
+        break;
     case PROTOCOL_ANSWER:
         break;
     }

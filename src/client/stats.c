@@ -42,9 +42,9 @@ static void store_jobs(struct session *session, const struct jobs *jobs)
         {COUNTER_COMPUTE_OCCUPYING_NS, (uint64_t)jobs->compute_sum},
         {COUNTER_COPY_OCCUPYING_NS, (uint64_t)jobs->copy_sum},
         {COUNTER_PENDING_NS, (uint64_t)jobs->pending_sum},
-        {COUNTER_RESPONSE_MAX_NS, (uint64_t)jobs->response_max},
-        {COUNTER_JITTER_MAX_NS, (uint64_t)jobs->jitter_max},
-        {COUNTER_TARDINESS_MAX_NS, (uint64_t)jobs->tardiness_max},
+        {COUNTER_RESPONSE_MAX_NS, (uint64_t)jobs->worst.response},
+        {COUNTER_JITTER_MAX_NS, (uint64_t)jobs->worst.jitter},
+        {COUNTER_TARDINESS_MAX_NS, (uint64_t)jobs->worst.tardiness},
     };
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
@@ -186,6 +186,17 @@ void session_job_end(struct session *session, bool explicit_job, baton_nsec at)
     if (late && atomic_load(&session->online))
         tell_late(session, &frame);
     tell_daemon(session, JOB_ENDS, NSEC_MAX);
+}
+
+void session_reset_worst(struct session *session)
+{
+    if (session_forked(session))
+        return;
+    pthread_mutex_lock(&session->jobs_lock);
+    jobs_reset_worst(&session->jobs);
+    store_jobs(session, &session->jobs);
+    pthread_mutex_unlock(&session->jobs_lock);
+    session_publish(session);
 }
 
 bool session_job_running(struct session *session)

@@ -20,6 +20,7 @@
 #define HELLO_REALTIME 8u  /* has a period or deadline, or a real-time priority with Linux */
 #define HELLO_OWN      16u /* pieces, chunks, GPUs or placement of its own, which go before the plan's */
 #define HELLO_NICE     32u /* the priority is only that of the nice value: no user chose it */
+#define HELLO_TOLD     64u /* PRIORITY and RESET from the daemon are understood */
 
 #define WELCOME_JOBS    1u /* report where jobs begin and end */
 #define WELCOME_BUS     2u /* a copy holds its device's bus, whatever its direction (docs/protocols.md Q4) */
@@ -63,6 +64,15 @@ enum query_what {
     QUERY_ADMISSION,  /* ABOUT_ADMISSION */
     QUERY_DIFFERENCE, /* index: ABOUT_DIFFERENCE */
     QUERY_NOTICE,     /* index: a slot, cursor: which of that client's notices, ABOUT_NOTICE */
+};
+
+/* Of CONTROL. */
+enum control_what {
+    CONTROL_STOP,       /* end, as by SIGTERM */
+    CONTROL_LOAD_PLAN,  /* path: take this plan instead of the present one */
+    CONTROL_LOAD_TASKS, /* path: admit by this task set instead of the present one */
+    CONTROL_RESET,      /* clear the worst values seen of tasks and programs */
+    CONTROL_PRIORITY,   /* pid, priority: change a running program */
 };
 
 /* What becomes of a task that the running set does not bear. */

@@ -125,6 +125,29 @@ START_TEST(response_is_release_to_completion_and_pending_is_what_was_not_occupie
 }
 END_TEST
 
+START_TEST(worst_values_begin_anew_and_those_of_all_jobs_stay)
+{
+    struct jobs jobs;
+
+    jobs_init(&jobs, 0, 30 * MS);
+    jobs_begin(&jobs, 0);
+    jobs_end(&jobs, 50 * MS); /* 20 ms late */
+    ck_assert_int_eq(jobs.worst.response, 50 * MS);
+    ck_assert_int_eq(jobs.worst.tardiness, 20 * MS);
+    jobs_reset_worst(&jobs);
+    ck_assert_int_eq(jobs.worst.response, 0);
+    ck_assert_int_eq(jobs.worst.tardiness, 0);
+    jobs_begin(&jobs, 100 * MS);
+    jobs_end(&jobs, 140 * MS); /* 10 ms late */
+    ck_assert_int_eq(jobs.worst.response, 40 * MS);
+    ck_assert_int_eq(jobs.worst.tardiness, 10 * MS);
+    ck_assert_int_eq(jobs.response_max, 50 * MS);
+    ck_assert_int_eq(jobs.tardiness_max, 20 * MS);
+    ck_assert_uint_eq(jobs.n, 2);
+    jobs_done(&jobs);
+}
+END_TEST
+
 /* Two shares and a copy side by side: kernels in [10, 14) and [12, 18), a copy in [16, 20), all within a job of 30. */
 START_TEST(engines_that_work_at_the_same_time_occupy_a_job_once)
 {
@@ -661,6 +684,7 @@ END_TEST
 
 HARNESS_MAIN("client", 30, settings_take_what_baton_run_takes,
              settings_refuse_nonsense_and_keep_what_they_had, a_bad_variable_is_named_and_the_rest_is_read,
+             worst_values_begin_anew_and_those_of_all_jobs_stay,
              response_is_release_to_completion_and_pending_is_what_was_not_occupied,
              engines_that_work_at_the_same_time_occupy_a_job_once,
              occupying_is_the_ticks_in_which_an_engine_works, a_job_of_many_pieces_is_counted_to_the_end,
