@@ -40,6 +40,7 @@ struct jobs {
     /* Sums and maxima over finished jobs: response = compute + copy + pending, of each job and so of the sums. */
     baton_nsec response_sum, compute_sum, copy_sum, pending_sum;
     baton_nsec response_max, jitter_max, tardiness_max;
+    baton_nsec last_response, last_pending; /* of the newest job that counts */
     baton_nsec *responses; /* owned; ring of JOBS_KEPT, grows as needed */
     size_t room;
 };

@@ -122,4 +122,14 @@ void lease_arm_reaper(struct lease *lease, bool armed);
  */
 void lease_ran(struct lease *lease, baton_nsec begin_at, baton_nsec end_at);
 
+/* What ran, for people who read traces. */
+struct lease_work {
+    const char *kernel; /* borrowed for the call; NULL: a copy, or unknown */
+    uint64_t size;      /* work-items of the whole launch, or bytes of the copy; 0: unknown */
+    uint32_t pieces;    /* of this run; 0: unknown */
+};
+
+/* The same of a run whose work is known. */
+void lease_ran_as(struct lease *lease, baton_nsec begin_at, baton_nsec end_at, const struct lease_work *work);
+
 #endif

@@ -144,6 +144,8 @@ static bool about_departed(struct server *server, uint32_t index, struct frame *
     frame->about_client.pid = (uint32_t)client->pid;
     frame->about_client.uid = client->uid;
     frame->about_client.priority = client->priority;
+    frame->about_client.period = client->period;
+    frame->about_client.deadline = client->deadline;
     frame->about_client.state = CLIENT_DEPARTED;
     frame->about_client.next = index + 1;
     memcpy(frame->about_client.name, client->name, sizeof client->name);
@@ -271,6 +273,31 @@ static bool about_notice(struct server *server, const struct peer *asks, const s
     return true;
 }
 
+/* The name of a kernel, to those who may see the runs that refer to it. */
+static bool about_kernel(struct server *server, const struct peer *asks, const struct frame_query *query,
+                         struct frame *frame)
+{
+    uid_t uid = sees_all(server, asks) ? (uid_t)-1 : asks->who.uid;
+    const struct peer *peer = query->index < server->config.clients ? server->peers[query->index] : NULL;
+    const struct history_kernel *kept;
+    char name[PAGE_KERNEL] = "";
+
+    if (query->what == QUERY_OLD_KERNEL) {
+        if (query->cursor == 0 || query->cursor > server->history.n_kernels)
+            return false;
+        kept = history_kernel(&server->history, uid, query->cursor);
+        if (kept)
+            memcpy(name, kept->name, sizeof name);
+    } else if (!peer || !peer->page || (uid != (uid_t)-1 && uid != peer->who.uid) ||
+               query->cursor > PAGE_KERNELS || !page_kernel_name(peer->page, (uint32_t)query->cursor, name)) {
+        return false;
+    }
+    frame->type = FRAME_ABOUT_KERNEL;
+    frame->about_kernel.number = (uint32_t)query->cursor;
+    text(frame->about_kernel.name, sizeof frame->about_kernel.name, name);
+    return true;
+}
+
 static bool trace(struct server *server, const struct peer *asks, const struct frame_query *query,
                   struct frame *frame)
 {
@@ -323,6 +350,10 @@ void answer_query(struct server *server, struct peer *peer, const struct frame_q
         break;
     case QUERY_NOTICE:
         found = about_notice(server, peer, query, &frame);
+        break;
+    case QUERY_KERNEL:
+    case QUERY_OLD_KERNEL:
+        found = about_kernel(server, peer, query, &frame);
         break;
     case QUERY_TRACE:
     case QUERY_RUNS:

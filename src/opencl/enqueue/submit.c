@@ -264,7 +264,7 @@ static cl_int issue_now(struct engine *engine, struct command *draft, cl_bool bl
     if (code != CL_SUCCESS || !keeps) {
         if (begin_at && code == CL_SUCCESS) {
             baton_nsec end_at = clock_now();
-            issue_report(engine, begin_at, end_at);
+            issue_report_draft(engine, draft, begin_at, end_at);
             if (!list->n_pass && atomic_load_explicit(&engine->flight_any, memory_order_relaxed) == 0)
                 issue_learn(engine, issue_bytes(draft), end_at - begin_at);
         }

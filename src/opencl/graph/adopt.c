@@ -175,6 +175,7 @@ struct command *graph_adopt(const struct command *draft)
     command->n_waiting = 0;
     command->piece_status = CL_COMPLETE;
     command->begun = command->ended = command->resumed = command->reported = 0;
+    command->run_pieces = 0;
     command->failed_wait = command->issued = command->timed = false;
     command->status = command->kind == COMMAND_USER ? CL_SUBMITTED : CL_QUEUED;
     command->queued_at = clock_now();

@@ -172,6 +172,7 @@ struct command {
     cl_ulong begun, ended; /* of the pieces that are over: the first start, the last end; 0: none is */
     /* The first start since its engine was last given away (0: none), and the last end before, up to which its runs were reported. */
     cl_ulong resumed, reported;
+    uint32_t run_pieces; /* that ended since then */
     bool timed;
     baton_nsec queued_at, issued_at;
     int64_t predicted; /* ns */

@@ -158,7 +158,10 @@ static void widen(struct command *command, cl_ulong start, cl_ulong end)
 static void widen_run(struct command *command, cl_ulong start, cl_ulong end)
 {
     widen(command, start, end);
-    if (start && start >= command->reported && (!command->resumed || start < command->resumed))
+    if (!start || start < command->reported)
+        return;
+    command->run_pieces++;
+    if (!command->resumed || start < command->resumed)
         command->resumed = start;
 }
 
@@ -504,29 +507,63 @@ cl_int issue_command(struct engine *engine, struct command *command)
 
 /* --- times --- */
 
+static struct lease_work work_of(const struct command *command)
+{
+    bool kernel = command->kind == COMMAND_KERNEL || command->kind == COMMAND_TASK;
+
+    return (struct lease_work){.kernel = kernel ? command->u.launch.kernel->name : NULL,
+                               .size = kernel ? launch_items(&command->u.launch) : issue_bytes(command),
+                               .pieces = command->run_pieces ? command->run_pieces : 1};
+}
+
 void issue_report(struct engine *engine, baton_nsec begin_at, baton_nsec end_at)
 {
     if (engine->lease)
         lease_ran(engine->lease, begin_at, end_at);
 }
 
+void issue_report_draft(struct engine *engine, const struct command *draft, baton_nsec begin_at,
+                        baton_nsec end_at)
+{
+    struct lease_work work = work_of(draft);
+
+    if (engine->lease)
+        lease_ran_as(engine->lease, begin_at, end_at, &work);
+}
+
 /* Tells the trace, in our clock. */
-static void report(struct engine *engine, cl_ulong start, cl_ulong end)
+static void report(struct engine *engine, cl_ulong start, cl_ulong end, const struct lease_work *work)
 {
     baton_nsec end_at;
 
     if (!engine->lease || end < start)
         return;
     end_at = device_clock_end(&engine->device->clock, end, clock_now());
-    lease_ran(engine->lease, end_at - (baton_nsec)(end - start), end_at);
+    lease_ran_as(engine->lease, end_at - (baton_nsec)(end - start), end_at, work);
 }
 
 void issue_report_run(struct engine *engine, struct command *command)
 {
+    struct lease_work work = work_of(command);
+
     if (command->resumed)
-        report(engine, command->resumed, command->ended);
+        report(engine, command->resumed, command->ended, &work);
     command->resumed = 0;
+    command->run_pieces = 0;
     command->reported = command->ended;
+}
+
+/* Several commands in one run have a kernel's name only if it is the same for all. */
+static struct lease_work work_of_flights(unsigned n, const struct engine_flight flights[])
+{
+    struct lease_work work = {.kernel = flights[0].kernel ? flights[0].kernel->name : NULL, .pieces = n};
+
+    for (unsigned i = 0; i < n; i++) {
+        work.size += flights[i].items;
+        if (flights[i].kernel != flights[0].kernel)
+            work.kernel = NULL;
+    }
+    return work;
 }
 
 void issue_measure_run(struct engine *engine, unsigned n, const struct engine_flight flights[])
@@ -535,6 +572,7 @@ void issue_measure_run(struct engine *engine, unsigned n, const struct engine_fl
     cl_ulong first_start = time_of(flights[0].event, CL_PROFILING_COMMAND_START);
     cl_ulong start = n > 1 ? time_of(last->event, CL_PROFILING_COMMAND_START) : first_start;
     cl_ulong end = time_of(last->event, CL_PROFILING_COMMAND_END);
+    struct lease_work work;
     int64_t expected = 0;
 
     if (!first_start || !start || start < first_start || end < start)
@@ -546,12 +584,15 @@ void issue_measure_run(struct engine *engine, unsigned n, const struct engine_fl
     for (unsigned i = 0; i < n; i++)
         expected += flights[i].predicted;
     if ((int64_t)(end - first_start) <= 2 * expected + RUN_SLACK_NS) {
-        report(engine, first_start, end);
+        work = work_of_flights(n, flights);
+        report(engine, first_start, end, &work);
         return;
     }
-    for (unsigned i = 0; i < n; i++) /* with pauses in between: each by itself */
+    for (unsigned i = 0; i < n; i++) { /* with pauses in between: each by itself */
+        work = work_of_flights(1, &flights[i]);
         report(engine, time_of(flights[i].event, CL_PROFILING_COMMAND_START),
-               time_of(flights[i].event, CL_PROFILING_COMMAND_END));
+               time_of(flights[i].event, CL_PROFILING_COMMAND_END), &work);
+    }
 }
 
 void issue_event_times(struct command *command)

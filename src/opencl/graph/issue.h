@@ -34,6 +34,9 @@ int64_t issue_predict(const struct engine *engine, size_t bytes);
 void issue_measure_run(struct engine *engine, unsigned n, const struct engine_flight flights[]);
 /* One run on the engine, for the trace and the statistics. */
 void issue_report(struct engine *engine, baton_nsec begin_at, baton_nsec end_at);
+/* The same of a draft that the caller gave to the driver whole. */
+void issue_report_draft(struct engine *engine, const struct command *draft, baton_nsec begin_at,
+                        baton_nsec end_at);
 /* The same of what a command ran since its engine was last given away, by the times of its pieces. */
 void issue_report_run(struct engine *engine, struct command *command);
 /* Fills command->times from its events, in the driver's clock, and measures. */
