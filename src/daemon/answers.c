@@ -69,6 +69,22 @@ static bool engine_exists(const struct server *server, engine_id engine)
     return false;
 }
 
+/* How long runs on that engine took, those of clients that have left included. */
+static uint64_t busy_of(const struct server *server, engine_id engine)
+{
+    uint64_t busy = server->tally.busy_ns[engine];
+
+    for (unsigned i = 0; i < server->config.clients; i++) {
+        const struct peer *peer = server->peers[i];
+
+        for (unsigned l = 0; peer && peer->page && l < PAGE_LEASES; l++) {
+            if (peer_engine(peer, l) == engine)
+                busy += atomic_load_explicit(&peer->page->leases[l].busy_ns, memory_order_relaxed);
+        }
+    }
+    return busy;
+}
+
 /* The first engine of a device that is there, from index on. */
 static bool about_engine(struct server *server, uint32_t index, struct frame *frame)
 {
@@ -93,8 +109,24 @@ static bool about_engine(struct server *server, uint32_t index, struct frame *fr
     about->waiting = (uint32_t)sched_core_waiting(server->core, index);
     about->grants = server->engines[index].grants;
     about->yields = server->engines[index].yields;
+    about->busy = busy_of(server, index);
     sched_engine_name(server->core, index, about->name, sizeof about->name);
     return true;
+}
+
+static void about_leases(const struct server *server, const struct peer *peer,
+                         struct frame_about_client *about)
+{
+    for (unsigned l = 0; l < PAGE_LEASES; l++) {
+        uint32_t engine = peer_engine(peer, l);
+        unsigned gpu = engine == UINT32_MAX ? SCHED_NO_GPU : sched_engine_gpu(server->core, engine);
+
+        about->waiting += peer->holds[l].state == HOLD_WAITING;
+        about->holding += engine != UINT32_MAX &&
+                          lease_word_state(atomic_load(&peer->page->leases[l].word)) == LEASE_STATE_BUSY;
+        if (gpu != SCHED_NO_GPU && engine == sched_execution_engine(server->core, gpu))
+            about->busy += atomic_load_explicit(&peer->page->leases[l].busy_ns, memory_order_relaxed);
+    }
 }
 
 /* The first client in a slot from index on. */
@@ -125,6 +157,7 @@ static bool about_client(struct server *server, uint32_t index, struct frame *fr
     about->yields = peer->yields;
     about->period = peer->hello.period;
     about->deadline = peer->hello.deadline;
+    about_leases(server, peer, about);
     for (unsigned i = 0; i < PAGE_COUNTER_N; i++)
         about->counters[i] = atomic_load(&peer->page->counters[i]);
     memcpy(about->name, peer->hello.name, sizeof about->name);
