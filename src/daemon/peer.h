@@ -9,6 +9,7 @@
 #include "daemon/history.h"
 #include "daemon/moves.h"
 #include "daemon/server.h"
+#include "daemon/tally.h"
 #include "sched/core.h"
 #include "wire/frame.h"
 #include "wire/outbox.h"
@@ -159,6 +160,7 @@ struct server {
     baton_nsec now_at;
     struct claims claims;
     struct history history;
+    struct tally tally;
     struct moves moves;
     uint64_t grants, yields, taken_back, drops, overdue, late;
     uint32_t reloads, declared;

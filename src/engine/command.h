@@ -106,6 +106,7 @@ struct command {
     bool timed;
     uint64_t begun, ended;      /* of pieces that are over: the first start, the last end; 0: none is */
     uint64_t resumed, reported; /* first start since the engine was given away; end of what was reported */
+    uint32_t run_pieces;        /* that ended since then */
     baton_nsec queued_at, issued_at;
     int64_t lag; /* ns that other devices worked on it after this one */
 

@@ -23,7 +23,7 @@ struct flight {
     const struct command_queue *queue; /* only compared */
     int64_t predicted;                 /* as the engine was entered with */
     struct meter *meter;               /* to be measured by this mark, a reference; NULL: not measured */
-    size_t items;
+    size_t items;                      /* that meter counts in it, or bytes of a copy */
 };
 
 struct flight_ring { /* under the engine's lock */

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FRAME_VERSION     3u
+#define FRAME_VERSION     4u
 #define FRAME_HEADER_SIZE 8u
 #define FRAME_MAX_SIZE    2048u /* header and payload of the largest frame are below this */
 
@@ -64,6 +64,8 @@ enum query_what {
     QUERY_ADMISSION,  /* ABOUT_ADMISSION */
     QUERY_DIFFERENCE, /* index: ABOUT_DIFFERENCE */
     QUERY_NOTICE,     /* index: a slot, cursor: which of that client's notices, ABOUT_NOTICE */
+    QUERY_KERNEL,     /* index: a slot, cursor: the number of a kernel of QUERY_RUNS, ABOUT_KERNEL */
+    QUERY_OLD_KERNEL, /* cursor: the number of a kernel of QUERY_OLD_RUNS, ABOUT_KERNEL */
 };
 
 /* Of CONTROL. */
@@ -147,6 +149,9 @@ struct trace_record {
     uint32_t client;
     uint32_t engine;
     uint32_t job;
+    uint64_t size;   /* RECORD_RUN: as in struct page_run, like the next two */
+    uint32_t kernel; /* whose name QUERY_KERNEL or QUERY_OLD_KERNEL tells */
+    uint32_t pieces;
 };
 
 /* ---- the structs, one per message ---- */

@@ -182,7 +182,7 @@ static char obey(struct session *session, struct lease *lease, char order)
         session_job_end(session, true, clock_now());
         return 'K';
     case PUPPET_RAN:
-        lease_ran(lease, clock_now() - NSEC_PER_MS, clock_now());
+        lease_ran(lease, clock_now() - NSEC_PER_MS, clock_now(), NULL);
         return 'R';
     case PUPPET_REGISTER:
         session_register_thread(session, gettid());

@@ -568,7 +568,7 @@ START_TEST(another_version_is_told_which_one_is_spoken)
     raw_send(&raw, &hello);
     ck_assert(raw_receive(&raw, &answer));
     ck_assert_int_eq(answer.type, FRAME_ERROR);
-    ck_assert_str_eq(answer.error.text, "expected protocol version 3, found 77");
+    ck_assert_str_eq(answer.error.text, "expected protocol version 4, found 77");
     ck_assert(!raw_receive(&raw, &answer));
     raw_close(&raw);
     fixture_done(&fixture);

@@ -113,7 +113,7 @@ static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct
         code = front.target.clEnqueueWriteBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part),
                                                  memory, 0, NULL, NULL);
     quirks_call_end(queue);
-    engine_report(engine, begin_at, clock_now());
+    engine_report(engine, begin_at, clock_now(), NULL);
     engine_exit(engine, ENGINE_ALONE);
     return code;
 }
@@ -154,7 +154,7 @@ const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct 
     pointer = front.target.clEnqueueMapBuffer(queue->handle, handle_at(buffer, place), CL_TRUE, CL_MAP_READ,
                                               range.begin, range_length(range), 0, NULL, NULL, ret_code);
     quirks_call_end(queue);
-    engine_report(engine, begin_at, clock_now());
+    engine_report(engine, begin_at, clock_now(), NULL);
     engine_exit(engine, ENGINE_ALONE);
     return *ret_code == CL_SUCCESS ? pointer : NULL;
 }
@@ -280,7 +280,7 @@ cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range
                                                  (const unsigned char *)bytes + (at - range.begin), 0, NULL,
                                                  &event);
         quirks_call_end(queue);
-        engine_report(engine, begin_at, clock_now());
+        engine_report(engine, begin_at, clock_now(), NULL);
         engine_exit(engine, ENGINE_ALONE);
         if (last && last != first)
             front.target.clReleaseEvent(last);

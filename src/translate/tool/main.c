@@ -253,7 +253,6 @@ int main(int argc, char **argv)
         return show(argc, argv);
     if (argc > 1 || isatty(STDIN_FILENO)) {
         (void)fprintf(stderr, "usage: baton-translate [-E] FILE.cl|FILE.spv [BUILD OPTIONS]\n"
-                              "       baton-translate FILE.ptx|FILE.spv\n"
                               "(without arguments: answers one request of Baton's libraries)\n");
         return 2;
     }
