@@ -8,7 +8,8 @@
  * kernel with the same name and local size, runs alone: it begins when no other is in flight, and no other begins before its end. Pieces of one in-order queue do not wait
  * for each other: the driver runs them one after the other anyway. All others run together, and nothing of this is done for other drivers.
  *
- * A piece that waits here waits for pieces that the driver already has, never for a lease.
+ * A piece that waits here waits for pieces that the driver already has, never for a lease. It holds its engine meanwhile, which no analysis counts: batond claims
+ * no bound while a task computes on two such devices (daemon/claims.h).
  */
 #ifndef OPENCL_GRAPH_WIDENING_H
 #define OPENCL_GRAPH_WIDENING_H
