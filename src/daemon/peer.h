@@ -74,6 +74,7 @@ struct peer {
     bool admitted;    /* a task of the plan, in force */
     bool
         strayed; /* kernels or data beside gpu_set: an execution engine was granted there, or it opened that GPU */
+    uint64_t computed_on;         /* GPUs whose execution engine it was granted */
     unsigned boosted;             /* the level that its threads were raised to; 0: they were not */
     unsigned priority;            /* in force */
     uint32_t serial, taken;       /* of the newest terms; of those in force */

@@ -78,6 +78,7 @@ enum log_level words_level(const struct server_report *report)
     case REPORT_LATE:
     case REPORT_UNPLANNED:
     case REPORT_DIFFERS:
+    case REPORT_OVERRUN:
         break;
     }
     return LOG_LEVEL_WARNING;
