@@ -12,6 +12,7 @@
 #include "opencl/graph/graph.h"
 #include "opencl/objects.h"
 #include "opencl/program/program.h"
+#include "opencl/spread/spread.h"
 #include "opencl/graph/recorder.h"
 #include "opencl/graph/worker.h"
 
@@ -33,6 +34,7 @@ static struct {
     pthread_mutex_t lock; /* one writer at a time, so that the newest stays */
     atomic_bool slicing;
     atomic_llong piece, chunk_in, chunk_out;
+    atomic_bool saves;
     atomic_uint gpus;
     atomic_ullong gpu_set;
     atomic_uint number; /* of plans taken so far */
@@ -48,6 +50,7 @@ static void take_plan(struct session *from)
     atomic_store(&plan.piece, now.piece);
     atomic_store(&plan.chunk_in, now.chunk_in);
     atomic_store(&plan.chunk_out, now.chunk_out);
+    atomic_store(&plan.saves, now.saves_state);
     atomic_store(&plan.gpus, now.gpus);
     atomic_store(&plan.gpu_set, now.gpu_set);
     atomic_fetch_add(&plan.number, 1);
@@ -77,9 +80,17 @@ static void on_yield(void *user, struct lease *lease)
             }
 }
 
+/* On the program's thread. */
+static void on_job_ending(void *user)
+{
+    (void)user;
+    spread_job_ends();
+}
+
 static void open_session(void)
 {
-    struct session_listener listener = {.on_yield = on_yield, .on_plan = on_plan};
+    struct session_listener listener = {
+        .on_yield = on_yield, .on_plan = on_plan, .on_job_ending = on_job_ending};
     struct session *opened = NULL;
     int code;
 
@@ -143,6 +154,11 @@ baton_nsec layer_piece(void)
 int64_t layer_chunk(bool out)
 {
     return atomic_load_explicit(out ? &plan.chunk_out : &plan.chunk_in, memory_order_relaxed);
+}
+
+bool layer_saves_state(void)
+{
+    return atomic_load_explicit(&plan.saves, memory_order_relaxed);
 }
 
 unsigned layer_gpus(uint64_t *ret_set)

@@ -39,8 +39,10 @@ void submit_waited(void)
     if (!atomic_load_explicit(&job_open, memory_order_relaxed) || !graph_idle())
         return;
     session = layer_session();
-    if (session)
+    if (session) {
+        session_job_ending(session, false);
         session_job_end(session, false, clock_now());
+    }
     spread_job_over();
     atomic_store(&job_open, false);
 }

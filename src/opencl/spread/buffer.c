@@ -1,6 +1,8 @@
 #include "opencl/spread/buffer.h"
 
+#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "opencl/graph/issue.h"
@@ -17,6 +19,12 @@
 
 struct decision_costs buffer_costs;
 atomic_uint buffer_n;
+
+/* Every record there is; the lock is a leaf. */
+static struct {
+    pthread_mutex_t lock;
+    struct list buffers; /* spread_buffer::link */
+} all = {PTHREAD_MUTEX_INITIALIZER, {&all.buffers, &all.buffers}};
 
 struct spread_buffer *buffer_of(struct mem_record *root)
 {
@@ -39,12 +47,18 @@ struct spread_buffer *buffer_of(struct mem_record *root)
     }
     coherence_init(&buffer->coherence, buffer->image ? buffer->image->bytes : root->size);
     atomic_fetch_add(&buffer_n, 1);
+    pthread_mutex_lock(&all.lock);
+    list_append(&all.buffers, &buffer->link);
+    pthread_mutex_unlock(&all.lock);
     atomic_store(&root->spread, buffer);
     return buffer;
 }
 
 void buffer_done(struct spread_buffer *buffer)
 {
+    pthread_mutex_lock(&all.lock);
+    list_remove(&buffer->link);
+    pthread_mutex_unlock(&all.lock);
     for (int place = PLACE_DEVICE; place < PLACE_MAX; place++)
         if (buffer->copies[place])
             target.clReleaseMemObject(buffer->copies[place]);
@@ -261,29 +275,44 @@ cl_int buffer_fill_home(struct spread_buffer *buffer, struct range range, const 
     return move(buffer, PLACE_HOST, PLACE_HOME, range, (unsigned char *)(uintptr_t)bytes, home);
 }
 
-cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range, const void *bytes,
-                     struct command *ret_times)
+/* One chunk of a stream: a transfer whose event tells its times. */
+static cl_int stream_chunk(struct spread_buffer *buffer, int place, bool out, struct range part,
+                           unsigned char *bytes, const struct queue_record *home, cl_event *ret_event)
 {
-    const struct queue_record *queue = &device_at(place)->copies;
-    struct engine *engine = &queue->device->engines[ENGINE_COPY_IN];
+    const struct queue_record *queue = queue_of(place, home);
+    struct engine *engine = &queue->device->engines[out ? ENGINE_COPY_OUT : ENGINE_COPY_IN];
+    cl_mem mem = handle_at(buffer, place);
+    baton_nsec begin_at;
+    cl_int code;
+
+    engine_enter(engine, ENGINE_ALONE);
+    begin_at = clock_now();
+    crossing_begin(&queue->device->crossing, false);
+    if (out)
+        code = target.clEnqueueReadBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part), bytes,
+                                          0, NULL, ret_event);
+    else
+        code = target.clEnqueueWriteBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part), bytes,
+                                           0, NULL, ret_event);
+    crossing_end(&queue->device->crossing);
+    issue_report(engine, begin_at, clock_now());
+    engine_leave(engine, ENGINE_ALONE);
+    return code;
+}
+
+static cl_int stream(struct spread_buffer *buffer, int place, bool out, struct range range,
+                     unsigned char *bytes, const struct queue_record *home, struct command *ret_times)
+{
     cl_event first = NULL, last = NULL;
     cl_int code = CL_SUCCESS;
     size_t size;
 
     for (size_t at = range.begin; at < range.end && code == CL_SUCCESS; at += size) {
         cl_event event = NULL;
-        baton_nsec begin_at;
 
         size = range.end - at < chunk_size() ? range.end - at : chunk_size();
-        engine_enter(engine, ENGINE_ALONE);
-        begin_at = clock_now();
-        crossing_begin(&queue->device->crossing, false);
-        code =
-            target.clEnqueueWriteBuffer(queue->handle, buffer->copies[place], CL_TRUE, at, size,
-                                        (const unsigned char *)bytes + (at - range.begin), 0, NULL, &event);
-        crossing_end(&queue->device->crossing);
-        issue_report(engine, begin_at, clock_now());
-        engine_leave(engine, ENGINE_ALONE);
+        code = stream_chunk(buffer, place, out, (struct range){at, at + size}, bytes + (at - range.begin),
+                            home, &event);
         if (last && last != first)
             target.clReleaseEvent(last);
         last = event;
@@ -299,6 +328,40 @@ cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range
     if (first)
         target.clReleaseEvent(first);
     return code;
+}
+
+cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range, const void *bytes,
+                     struct command *ret_times)
+{
+    return stream(buffer, place, false, range, (unsigned char *)(uintptr_t)bytes, NULL, ret_times);
+}
+
+cl_int buffer_download(struct spread_buffer *buffer, int place, struct range range, void *bytes,
+                       const struct queue_record *home, struct command *ret_times)
+{
+    return stream(buffer, place, true, range, bytes, home, ret_times);
+}
+
+void buffer_shadow(struct spread_buffer *buffer, struct range range, const void *bytes)
+{
+    if (buffer->image || buffer_room(buffer, PLACE_HOST) != CL_SUCCESS)
+        return;
+    memcpy(buffer->host + range.begin, bytes, range_length(range));
+    coherence_copied(&buffer->coherence, PLACE_HOST, range);
+}
+
+size_t buffer_list(cl_mem ret_handles[], size_t room)
+{
+    size_t n = 0;
+
+    pthread_mutex_lock(&all.lock);
+    list_for_each(at, &all.buffers)
+    {
+        if (n < room)
+            ret_handles[n++] = list_entry(at, struct spread_buffer, link)->root->handle;
+    }
+    pthread_mutex_unlock(&all.lock);
+    return n;
 }
 
 cl_int buffer_make_valid(struct spread_buffer *buffer, int place, struct range range,

@@ -188,6 +188,11 @@ struct further_device *placement_device(struct device_record *home)
     return job_place == PLACE_HOME ? NULL : device_at(job_place);
 }
 
+int placement_last(void)
+{
+    return job_place;
+}
+
 void placement_job_over(void)
 {
     struct session *session;
