@@ -186,6 +186,34 @@ static void tell_late(struct session *session, const struct frame *frame)
     pthread_mutex_unlock(&session->lock);
 }
 
+static bool runs(struct session *session, bool explicit_job)
+{
+    bool running;
+
+    if (session_forked(session))
+        return false;
+    pthread_mutex_lock(&session->jobs_lock);
+    running = explicit_job == session->explicit_jobs && session->jobs.running;
+    pthread_mutex_unlock(&session->jobs_lock);
+    return running;
+}
+
+void session_job_ending(struct session *session, bool explicit_job)
+{
+    if (session->listener.on_job_ending && !session->gpu_done && runs(session, explicit_job))
+        session->listener.on_job_ending(session->listener.user);
+    session->gpu_done = false;
+}
+
+void session_job_gpu_done(struct session *session)
+{
+    if (!runs(session, true))
+        return;
+    session_job_ending(session, true);
+    session->gpu_done = true;
+    tell_daemon(session, JOB_GPU_OVER, NSEC_MAX);
+}
+
 void session_job_end(struct session *session, bool explicit_job, baton_nsec at)
 {
     bool ended = false;

@@ -47,6 +47,8 @@ static void place_by_tokens(const struct server *server, struct frame_plan *plan
 
     plan->gpus = fixed || server->config.gpu_cluster > 1 ? 1 : 0;
     plan->gpu_set = fixed ? plan->gpu_set : 0;
+    if (server->config.gpu_cluster > 1 && server->config.migration == MIGRATION_SYSTEM)
+        plan->flags |= PLAN_SAVES;
     plan->flags |= (plan->flags & PLAN_TASK) && cpus_ordered(server) ? PLAN_CPUS : 0;
 }
 

@@ -38,6 +38,7 @@
 #define PLAN_EFFORT   16u  /* best effort: its task was not admitted */
 #define PLAN_BORDER   32u  /* to be taken between two jobs */
 #define PLAN_CPUS     128u /* the daemon pins and orders its threads: the client leaves them alone */
+#define PLAN_SAVES    256u /* migration `system`: state goes to the host at the end of every job */
 #define PLAN_LINGER   64u  /* a hold may linger while only less urgent ones wait (client/linger.h) */
 
 #define LATE_MISSED   1u /* its deadline */
