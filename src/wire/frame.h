@@ -82,10 +82,10 @@ enum control_what {
 enum admission_mode { ADMISSION_OFF, ADMISSION_REFUSE, ADMISSION_BEST_EFFORT };
 
 enum verdict {
-    VERDICT_NONE,        /* nobody asked */
+    VERDICT_NONE,        /* no program asked */
     VERDICT_ASKED,       /* being planned */
     VERDICT_ADMITTED,    /* by the analysis, or admission is off and the plan has it */
-    VERDICT_BEST_EFFORT, /* behind everybody who has a priority */
+    VERDICT_BEST_EFFORT, /* behind every program that has a priority */
     VERDICT_REFUSED,
     VERDICT_UNKNOWN, /* neither the plan nor the task set has it */
 };
