@@ -244,14 +244,14 @@ static void merge_part(struct part *part)
         const unsigned char *shadow = part->shadow + at;
         const unsigned char *writers[MERGE_MAX_COPIES];
         const unsigned char *from = shadow;
-        unsigned writers = find_writers(part, way, at, bytes);
+        unsigned changed = find_writers(part, way, at, bytes);
         size_t n = 0;
 
         for (size_t c = 0; c < part->n; c++)
-            if (writers >> c & 1)
+            if (changed >> c & 1)
                 writers[n++] = part->copies[c] + at;
         if (part->writers)
-            part->writers[at / MERGE_BLOCK] = (uint16_t)writers;
+            part->writers[at / MERGE_BLOCK] = (uint16_t)changed;
         if (n > 1) {
             size_t conflict = bytes;
 
