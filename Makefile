@@ -2,7 +2,7 @@
 # Debian 12, Debian 13 or Ubuntu 24.04 (docs/install.md). BUILD may be outside of the source tree.
 BUILD ?= build
 
-.PHONY: all configure deps test demo bench lint asan tsan fuzz soak fresh conditions install deb clean
+.PHONY: all configure deps test demo bench lint asan tsan fuzz soak fresh conditions install deb dist clean
 
 all: deps configure
 	@ninja -C "$(BUILD)"
@@ -60,6 +60,10 @@ install: all
 
 deb: all
 	@tools/make-deb "$(BUILD)"
+
+# The release as a source archive, in $(BUILD)/dist.
+dist:
+	@tools/make-dist "$(BUILD)/dist"
 
 clean:
 	@rm -rf build build-asan build-tsan build-fuzz

@@ -13,7 +13,7 @@
 `baton.Task` keeps statistics of its own; a process may have several. Nothing here changes which program runs when: priority, period
 and plan come from `baton run`.
 
-The module needs libbaton.so.0 and nothing else. Batches (`baton.Batcher`) take numpy arrays and pyopencl objects; they are imported
+The module needs libbaton.so.1 and nothing else. Batches (`baton.Batcher`) take numpy arrays and pyopencl objects; they are imported
 only when used. BATON_LIBRARY names another libbaton.
 """
 from ._batch import Batch, Batcher, Call, Stream, Times, predict

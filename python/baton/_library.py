@@ -11,10 +11,10 @@ _loaded = None
 
 
 def library():
-    """libbaton, loaded once. BATON_LIBRARY names it; else the system's loader finds libbaton.so.0."""
+    """libbaton, loaded once. BATON_LIBRARY names it; else the system's loader finds libbaton.so.1."""
     global _loaded
     if _loaded is None:
-        _loaded = ctypes.CDLL(os.environ.get("BATON_LIBRARY") or "libbaton.so.0")
+        _loaded = ctypes.CDLL(os.environ.get("BATON_LIBRARY") or "libbaton.so.1")
     return _loaded
 
 
