@@ -4,7 +4,7 @@ BUILD ?= build
 # Names of tests or suites (`meson test --list`) for `make test`; none: all
 TESTS ?=
 
-.PHONY: all configure deps test demo bench lint asan tsan fuzz soak fresh conditions install deb clean
+.PHONY: all configure deps test demo bench lint asan tsan fuzz soak fresh conditions install deb dist clean
 
 all: deps configure
 	@ninja -C "$(BUILD)"
@@ -62,6 +62,10 @@ install: all
 
 deb: all
 	@tools/make-deb "$(BUILD)"
+
+# The release as a source archive, in $(BUILD)/dist.
+dist:
+	@tools/make-dist "$(BUILD)/dist"
 
 clean:
 	@rm -rf build build-asan build-tsan build-fuzz

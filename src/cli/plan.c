@@ -392,6 +392,8 @@ static const struct cli_option options[] = {
     {"explain", 0, "TASK",
      "every term of this task's bound with its culprit; where the set does not fit, why, and what would make "
      "it fit"},
+    {"worst", 0, "segments|job",
+     "count measured tasks by the worst of each segment, or by their worst job; default as the file does"},
     {"scale", 0, NULL, "the largest factor on execution times that is still schedulable with these modes"},
     {"json", 0, NULL, "print one JSON object"},
     {0},
