@@ -26,8 +26,8 @@ static size_t count_operands(const struct ptx_module *module, const struct ptx_s
 }
 
 /*
- * `bar.sync a` and `bar.red d, a, c` are barriers of the whole group; one operand more is a number of
- * threads. A predicate may leave some warps out. Neither is in the model.
+ * `bar.sync a` and `bar.red d, a, c` are barriers of the whole group; one operand more is a number
+ * of threads. A predicate may leave some warps out. Neither is in the model.
  */
 static int check_barrier(const struct ptx_module *module, const struct ptx_statement *statement,
                          struct input_error *ret_error)

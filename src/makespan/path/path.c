@@ -138,7 +138,10 @@ static int make_level(struct walk_function *walk, size_t level)
     return walk->regions[level] && walk->ways[level] ? 0 : -ENOMEM;
 }
 
-/* A component that is a loop: its head, the heaviest round through it, and the ways from the head to its blocks. */
+/*
+ * A component that is a loop: its head, the heaviest round through it, and the ways from the head
+ * to its blocks.
+ */
 static int walk_loop(struct walk_function *walk, size_t level, const size_t members[], size_t n)
 {
     struct way *ways = walk->ways[level];
@@ -194,7 +197,9 @@ static void go_on(struct walk_function *walk, size_t level, size_t region, size_
     for (size_t i = 0; i < block->n; i++) {
         size_t to = walk->graph.successors[block->first + i];
 
-        /* Heads of components still ahead hold the weight of the way up to them, without their own. */
+        /*
+         * Heads of components still ahead hold the weight of the way up to them, without their own.
+         */
         if (is_inside(walk, level, region, start, to) && ways[to].head == NO_BLOCK &&
             ways[from].weight > ways[to].weight) {
             ways[to].weight = ways[from].weight;

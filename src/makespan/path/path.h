@@ -1,7 +1,7 @@
 /*
- * From PTX (what `nvcc -ptx` prints) to a kernel instruction string: every instruction is classified
- * (units.h), the control-flow graph of the entry is built (ptx/blocks.h), and the string is that of
- * a worst-case path through it.
+ * From PTX (what `nvcc -ptx` prints) to a kernel instruction string: every instruction is
+ * classified (units.h), the control-flow graph of the entry is built (ptx/blocks.h), and the string
+ * is that of a worst-case path through it.
  *
  * The worst path is the one whose instructions weigh most, each by weight[unit] (kernel_weights():
  * how long it occupies its share of the multiprocessor). A predicated instruction is counted as
@@ -36,8 +36,8 @@ struct path_settings {
 
 /*
  * Reads text[0..size) and makes the string of the named entry (NULL: the only one). 0, -ENOMEM or
- * INPUT_REJECTED: malformed, no such entry, a loop without a bound (its label is named), a bound for
- * no loop, recursion, an indirect branch or call, a wait whose end is not known, too long.
+ * INPUT_REJECTED: malformed, no such entry, a loop without a bound (its label is named), a bound
+ * for no loop, recursion, an indirect branch or call, a wait whose end is not known, too long.
  */
 int path_read(const char *path, const char *text, size_t size, const char *entry,
               const struct path_settings *settings, struct kernel *ret_kernel, struct input_error *ret_error);

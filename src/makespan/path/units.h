@@ -8,9 +8,10 @@
 #include "makespan/kernel.h"
 
 /*
- * Classifies an opcode with all its suffixes ("ld.global.v4.f32"), length characters. Loads, stores,
- * atomics and textures are L; transcendental functions, square roots, reciprocals and divisions S;
- * arithmetic on .f64 D, whatever it computes; the rest C. false: no such instruction is known.
+ * Classifies an opcode with all its suffixes ("ld.global.v4.f32"), length characters. Loads,
+ * stores, atomics and textures are L; transcendental functions, square roots, reciprocals and
+ * divisions S; arithmetic on .f64 D, whatever it computes; the rest C. false: no such instruction
+ * is known.
  */
 bool units_of(const char *opcode, size_t length, enum unit *ret_unit);
 

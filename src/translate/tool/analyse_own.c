@@ -292,7 +292,10 @@ static bool merges_ids(const struct node *node)
                                          is_op(node, "|") || is_op(node, ">>"));
 }
 
-/* All that the index has of ids went through such an operator. Sums of several parts (id / n * m + id % n, y * n + x) are taken to differ. */
+/*
+ * All that the index has of ids went through such an operator. Sums of several parts (id / n * m +
+ * id % n, y * n + x) are taken to differ.
+ */
 static bool merges_groups(const struct own *own, struct node *index, int depth)
 {
     struct node *node = resolve(own, index);
@@ -400,7 +403,10 @@ static bool add_access(struct own *own, struct node *name, const struct symbol *
     return true;
 }
 
-/* The variable that is declared as this pointer plus something, and stays so; NULL: the use is another. */
+/*
+ * The variable that is declared as this pointer plus something, and stays so; NULL: the use is
+ * another.
+ */
 static const struct symbol *declared_from(const struct own *own, struct node *name)
 {
     struct node *child;
@@ -441,7 +447,10 @@ static struct node *offset_of(const struct own *own, const struct symbol *pointe
     return value->children->type.pointer ? value->children->next : value->children;
 }
 
-/* Every access is through one pointer, each within the window of the item or group that it belongs to. */
+/*
+ * Every access is through one pointer, each within the window of the item or group that it belongs
+ * to.
+ */
 static bool in_windows(const struct own *own)
 {
     struct node *offset = own->n ? offset_of(own, own->list[0].through) : NULL;
