@@ -106,7 +106,8 @@ static int from_program(const char *program, const struct record_writer *questio
     }
     r = decode(context, bytes, n, false);
     if (r >= 0 && folder)
-        (void)cache_write(folder, key, bytes, n); /* a full or read-only disk only costs the next build */
+        /* a full or read-only disk only costs the next build */
+        (void)cache_write(folder, key, bytes, n);
     free(bytes);
     if (r < 0 && r != -ENOMEM) {
         *ret_failure = "translator failed";

@@ -232,12 +232,14 @@ START_TEST(debug_information_stays_with_the_original)
     struct ptx_module module;
 
     (void)cut_text(HEAD ".file 1 \"a.cu\"\n.visible .entry k()\n{\n.loc 1 3 0\n.reg .b32 %r1;\n"
-                        "$L__func_begin0:\n.loc 1 4 5\nmov.u32 %r1, %ctaid.x;\nbra $L__tmp1;\n$L__tmp1:\n"
+                        "$L__func_begin0:\n.loc 1 4 5, function_name $L__tmp1, inlined_at 1 3 2 mov.u32 %r1, "
+                        "%ctaid.x;\nbra $L__tmp1;\n$L__tmp1:\n"
                         "ret;\n$L__func_end0:\n}\n"
                         ".section .debug_info\n{\n.b64 $L__func_begin0\n.b64 $L__func_end0\n.b32 "
                         "$L__tmp1\n}\n");
     (void)read_sibling(&module, "k_baton_piece");
     ck_assert_ptr_eq(strstr(strstr(cut.text, "k_baton_piece"), ".loc"), NULL);
+    ck_assert_ptr_ne(strstr(cut.text, "mov.u32 %r1, %ctaid_x_baton_piece;"), NULL);
     ck_assert_ptr_ne(strstr(cut.text, "bra $L__tmp1_baton_piece;"), NULL);
     ck_assert_ptr_ne(strstr(cut.text, "$L__func_end0_baton_piece:"), NULL);
     ptx_module_done(&module);

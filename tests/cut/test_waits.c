@@ -275,77 +275,89 @@ static void run_pieces(struct device *device, const struct ptx_cut *cut, const c
     }
 }
 
-START_TEST(kernels_with_atomics_run_in_pieces)
-{
-    struct device device = {.is_quick = true};
+/* The kernels of loops.ptx, cut and loaded. */
+struct loops {
+    struct device device;
     struct ptx_cut cut;
+};
+
+static void open_loops(struct loops *loops)
+{
     char *text;
     size_t size;
-    char *memory;
-    double *sum;
-    float *greatest;
-    int *words;
 
     ck_assert_int_eq(file_read(harness_data("cut/loops.ptx"), 1 << 20, &text, &size), 0);
-    ck_assert_int_eq(ptx_cut(text, size, &cut), 0);
-    device_open(&device, cut.text, cut.size);
-    memory = device_memory(&device, 65536);
-    sum = (double *)memory;
-    {
-        struct {
-            double *p, x;
-            struct ptx_piece piece;
-        } p = {sum, 0.5, {0}};
-
-        run_pieces(&device, &cut, "ends_cas_add", 20, 32, &p);
-        ck_assert_msg(*sum == 320.0, "%f", *sum); /* 20 blocks of 32 threads add a half each */
-    }
-    greatest = (float *)(memory + 64);
-    {
-        float *in = (float *)(memory + 1024);
-        struct {
-            float *p;
-            const float *in;
-            struct ptx_piece piece;
-        } p = {greatest, in, {0}};
-
-        for (int i = 0; i < 320; i++)
-            in[i] = (float)(i * 37 % 320);
-        run_pieces(&device, &cut, "ends_cas_max", 10, 32, &p);
-        ck_assert_msg(*greatest == 319.0F, "%f", (double)*greatest); /* 37 and 320 have no common divisor */
-    }
-    words = (int *)(memory + 8192);
-    {
-        struct {
-            int *next, n;
-            const int *in;
-            int *out;
-            struct ptx_piece piece;
-        } p = {words, 100, words + 16, words + 256, {0}};
-
-        for (int i = 0; i < 100; i++)
-            words[16 + i] = i;
-        run_pieces(&device, &cut, "ends_work_queue", 6, 8, &p);
-        for (int i = 0; i < 100; i++)
-            ck_assert_int_eq(words[256 + i], 2 * i);
-        ck_assert_int_eq(words[0], 100 + 6 * 8); /* every thread takes one ticket too many */
-    }
-    {
-        struct {
-            unsigned *count;
-            float *part, *out;
-            struct ptx_piece piece;
-        } p = {(unsigned *)(memory + 32768), (float *)(memory + 33000), (float *)(memory + 32772), {0}};
-
-        run_pieces(&device, &cut, "ends_last_block", 25, 32, &p);
-        ck_assert_msg(*p.out == 300.0F, "%f", (double)*p.out); /* 0 + 1 + ... + 24 */
-    }
-    device_close(&device);
-    ptx_cut_done(&cut);
+    ck_assert_int_eq(ptx_cut(text, size, &loops->cut), 0);
+    loops->device.is_quick = true;
+    device_open(&loops->device, loops->cut.text, loops->cut.size);
     free(text);
+}
+
+static void close_loops(struct loops *loops)
+{
+    device_close(&loops->device);
+    ptx_cut_done(&loops->cut);
+}
+
+START_TEST(sums_and_maxima_by_compare_and_swap_run_in_pieces)
+{
+    struct loops loops = {0};
+    struct {
+        double *p, x;
+        struct ptx_piece piece;
+    } add = {.x = 0.5};
+    struct {
+        float *p, *in;
+        struct ptx_piece piece;
+    } max = {0};
+
+    open_loops(&loops);
+    add.p = device_memory(&loops.device, sizeof *add.p);
+    run_pieces(&loops.device, &loops.cut, "ends_cas_add", 20, 32, &add);
+    ck_assert_msg(*add.p == 320.0, "%f", *add.p); /* 20 blocks of 32 threads add a half each */
+    max.p = device_memory(&loops.device, sizeof *max.p);
+    max.in = device_memory(&loops.device, 320 * sizeof *max.in);
+    for (int i = 0; i < 320; i++)
+        max.in[i] = (float)(i * 37 % 320);
+    run_pieces(&loops.device, &loops.cut, "ends_cas_max", 10, 32, &max);
+    ck_assert_msg(*max.p == 319.0F, "%f", (double)*max.p); /* 37 and 320 have no common divisor */
+    close_loops(&loops);
+}
+END_TEST
+
+START_TEST(work_queues_and_last_blocks_run_in_pieces)
+{
+    struct loops loops = {0};
+    struct {
+        int *next, n, *in, *out;
+        struct ptx_piece piece;
+    } queue = {.n = 100};
+    struct {
+        unsigned *count;
+        float *part, *out;
+        struct ptx_piece piece;
+    } last = {0};
+
+    open_loops(&loops);
+    queue.next = device_memory(&loops.device, sizeof *queue.next);
+    queue.in = device_memory(&loops.device, 100 * sizeof *queue.in);
+    queue.out = device_memory(&loops.device, 100 * sizeof *queue.out);
+    for (int i = 0; i < 100; i++)
+        queue.in[i] = i;
+    run_pieces(&loops.device, &loops.cut, "ends_work_queue", 6, 8, &queue);
+    for (int i = 0; i < 100; i++)
+        ck_assert_int_eq(queue.out[i], 2 * i);
+    ck_assert_int_eq(*queue.next, 100 + 6 * 8); /* every thread takes one ticket too many */
+    last.count = device_memory(&loops.device, sizeof *last.count);
+    last.part = device_memory(&loops.device, 25 * sizeof *last.part);
+    last.out = device_memory(&loops.device, sizeof *last.out);
+    run_pieces(&loops.device, &loops.cut, "ends_last_block", 25, 32, &last);
+    ck_assert_msg(*last.out == 300.0F, "%f", (double)*last.out); /* 0 + 1 + ... + 24 */
+    close_loops(&loops);
 }
 END_TEST
 
 HARNESS_MAIN("cut waits", 60, compiled_loops_get_the_verdict_of_their_names,
              every_way_to_look_at_a_flag_counts, attacks_on_the_analysis_fail,
-             loops_that_end_by_themselves_are_cut, kernels_with_atomics_run_in_pieces)
+             loops_that_end_by_themselves_are_cut, sums_and_maxima_by_compare_and_swap_run_in_pieces,
+             work_queues_and_last_blocks_run_in_pieces)

@@ -32,7 +32,9 @@ struct exact {
     uint64_t entered, enter_most;
     baton_nsec until_at;
     uint8_t *count; /* owned; of the state being expanded */
-    /* Owned; warps further on in the same segment, those before its last instruction not counted. */
+    /*
+     * Owned; warps further on in the same segment, those before its last instruction not counted.
+     */
     uint8_t *behind;
     int stopped; /* the answer that ends the search, or 0 */
 };
@@ -122,8 +124,9 @@ static void push(struct exact *exact, state_id state, unsigned value)
 }
 
 /*
- * Chooses which warps of segment s execute: `left` of those before instructions i .. , the last instruction's share being leave[s].
- * c: warps not yet placed; arriving: warps that come to i in this cycle.
+ * Chooses which warps of segment s execute: `left` of those before instructions i .. , the last
+ * instruction's share being leave[s]. c: warps not yet placed; arriving: warps that come to i in
+ * this cycle.
  */
 static void place(struct expansion *x, size_t s, size_t i, unsigned left, unsigned c, unsigned arriving,
                   state_id state)
@@ -156,7 +159,10 @@ static void place(struct expansion *x, size_t s, size_t i, unsigned left, unsign
     }
 }
 
-/* Chooses how many warps of each segment execute and leave; goes on where the table allows enough cycles. */
+/*
+ * Chooses how many warps of each segment execute and leave; goes on where the table allows enough
+ * cycles.
+ */
 static void spread(struct expansion *x, size_t s, unsigned c, uint64_t index, unsigned share[N_UNITS],
                    unsigned arriving)
 {

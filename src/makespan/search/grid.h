@@ -1,7 +1,8 @@
 /*
- * From one multiprocessor to a grid. A multiprocessor holds up to `resident` groups; a group gives its place back when its last warp ends,
- * and a waiting group takes the place in the next cycle, on whichever multiprocessor has one. Groups are otherwise independent. No order
- * among groups or warps is assumed, so a group may be starved while others come and go.
+ * From one multiprocessor to a grid. A multiprocessor holds up to `resident` groups; a group gives
+ * its place back when its last warp ends, and a waiting group takes the place in the next cycle, on
+ * whichever multiprocessor has one. Groups are otherwise independent. No order among groups or
+ * warps is assumed, so a group may be starved while others come and go.
  *
  * docs/makespan.md has the proof of every case.
  */
@@ -18,7 +19,10 @@
 
 struct grid {
     unsigned
-        resident; /* groups on one multiprocessor at a time; divides problem->warps, which are all of theirs */
+        /*
+         * groups on one multiprocessor at a time; divides problem->warps, which are all of theirs
+         */
+        resident;
     uint64_t multiprocessors;
     uint64_t groups; /* of the grid */
 };

@@ -1,4 +1,7 @@
-/* What a kernel does that matters for running it in pieces or on several devices. Pure functions over the syntax tree. */
+/*
+ * What a kernel does that matters for running it in pieces or on several devices. Pure functions
+ * over the syntax tree.
+ */
 #ifndef TRANSLATE_TOOL_ANALYSE_H
 #define TRANSLATE_TOOL_ANALYSE_H
 
@@ -34,7 +37,10 @@ struct loop_parts analyse_parts(const struct syntax *syntax, struct node *loop);
 /* The variable at the root of a[i], s.x, *p, &a, p + 1, a; or NULL. */
 struct symbol *analyse_root(struct node *node);
 
-/* analyse_watches.c: does the loop's end depend on what others store in shared memory, plainly read? */
+/*
+ * analyse_watches.c: does the loop's end depend on what others store in shared memory, plainly
+ * read?
+ */
 bool analyse_watches(const struct syntax *syntax, struct node *loop, const struct loop_parts *parts);
 
 /* analyse_access.c */

@@ -88,7 +88,10 @@ static int read_request(struct request *request, const char *bytes, size_t lengt
     return r == 1 ? 0 : 2;
 }
 
-/* With everything that clang knows; a text that this refuses, once more with just what the device offers. */
+/*
+ * With everything that clang knows; a text that this refuses, once more with just what the device
+ * offers.
+ */
 static void parse(const struct request *request, const struct preprocessor *pp, const char *standard,
                   struct syntax *ret_syntax)
 {
@@ -211,7 +214,10 @@ static int show(int argc, char **argv)
     return write_all((const uint8_t *)report.source.bytes, report.source.length);
 }
 
-/* A hostile program may make the compiler run away: the caller bounds the time, this bounds the rest. */
+/*
+ * A hostile program may make the compiler run away: the caller bounds the time, this bounds the
+ * rest.
+ */
 static void bound_resources(void)
 {
     const struct rlimit memory = {.rlim_cur = (rlim_t)2 << 30, .rlim_max = (rlim_t)2 << 30};

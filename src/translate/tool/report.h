@@ -1,4 +1,6 @@
-/* The answer of baton-translate: metadata as JSON (read by translate/metadata.c) beside the text. */
+/*
+ * The answer of baton-translate: metadata as JSON (read by translate/metadata.c) beside the text.
+ */
 #ifndef TRANSLATE_TOOL_REPORT_H
 #define TRANSLATE_TOOL_REPORT_H
 

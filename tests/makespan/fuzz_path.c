@@ -2,14 +2,14 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "makespan/ptx/ptx.h"
+#include "makespan/path/path.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct ptx_settings settings = {.first_iteration = true, .weight = {1, 0.25, 1, 1}};
+    struct path_settings settings = {.first_iteration = true, .weight = {1, 0.25, 1, 1}};
     struct input_error error = {0};
     struct kernel kernel = {0};
-    int result = ptx_read("fuzz", (const char *)data, size, NULL, &settings, &kernel, &error);
+    int result = path_read("fuzz", (const char *)data, size, NULL, &settings, &kernel, &error);
 
     if (result == 0 && kernel.n == 0)
         abort();

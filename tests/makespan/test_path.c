@@ -5,18 +5,18 @@
 
 #include "base/file.h"
 #include "harness.h"
-#include "makespan/ptx/ptx.h"
-#include "makespan/ptx/ptx_class.h"
+#include "makespan/path/path.h"
+#include "makespan/path/units.h"
 
 #define HEAD ".version 8.0\n.target sm_75\n.address_size 64\n"
 
-static int read_text(const char *text, const char *entry, const struct ptx_bound *bounds, size_t n_bounds,
+static int read_text(const char *text, const char *entry, const struct path_bound *bounds, size_t n_bounds,
                      bool first, char **ret_string, struct input_error *ret_error)
 {
-    struct ptx_settings settings = {
+    struct path_settings settings = {
         .bounds = bounds, .n_bounds = n_bounds, .first_iteration = first, .weight = {1, 0.25, 1, 1}};
     struct kernel kernel = {0};
-    int result = ptx_read("test.ptx", text, strlen(text), entry, &settings, &kernel, ret_error);
+    int result = path_read("test.ptx", text, strlen(text), entry, &settings, &kernel, ret_error);
 
     if (result == 0) {
         *ret_string = kernel_format(kernel.units, kernel.n);
@@ -25,7 +25,8 @@ static int read_text(const char *text, const char *entry, const struct ptx_bound
     return result;
 }
 
-static void expect(const char *text, const struct ptx_bound *bounds, size_t n, bool first, const char *string)
+static void expect(const char *text, const struct path_bound *bounds, size_t n, bool first,
+                   const char *string)
 {
     struct input_error error = {0};
     char *found = NULL;
@@ -36,7 +37,7 @@ static void expect(const char *text, const struct ptx_bound *bounds, size_t n, b
     free(found);
 }
 
-static void expect_rejected(const char *text, const struct ptx_bound *bounds, size_t n, unsigned line,
+static void expect_rejected(const char *text, const struct path_bound *bounds, size_t n, unsigned line,
                             const char *found)
 {
     struct input_error error;
@@ -52,41 +53,39 @@ START_TEST(instructions_go_to_their_units)
     static const struct {
         const char *opcode;
         enum unit unit;
-        enum ptx_flow flow;
     } known[] = {
-        {"ld.global.v4.f32", UNIT_L, PTX_NEXT},
-        {"st.shared.f64", UNIT_L, PTX_NEXT},
-        {"ld.param.u64", UNIT_L, PTX_NEXT},
-        {"atom.global.add.f64", UNIT_L, PTX_NEXT},
-        {"red.global.add.u32", UNIT_L, PTX_NEXT},
-        {"tex.2d.v4.f32.f32", UNIT_L, PTX_NEXT},
-        {"sin.approx.f32", UNIT_S, PTX_NEXT},
-        {"rsqrt.approx.ftz.f32", UNIT_S, PTX_NEXT},
-        {"div.rn.f32", UNIT_S, PTX_NEXT},
-        {"div.rn.f64", UNIT_D, PTX_NEXT},
-        {"fma.rn.f64", UNIT_D, PTX_NEXT},
-        {"cvt.f64.f32", UNIT_D, PTX_NEXT},
-        {"setp.lt.f64", UNIT_D, PTX_NEXT},
-        {"mov.f64", UNIT_C, PTX_NEXT},
-        {"mad.lo.s32", UNIT_C, PTX_NEXT},
-        {"selp.f32", UNIT_C, PTX_NEXT},
-        {"bar.sync", UNIT_C, PTX_NEXT},
-        {"wmma.load.a.sync.aligned.row.m16n16k16.f16", UNIT_L, PTX_NEXT},
-        {"wmma.mma.sync.aligned.row.row.m16n16k16.f32.f32", UNIT_C, PTX_NEXT},
-        {"bra.uni", UNIT_C, PTX_BRANCH},
-        {"brx.idx", UNIT_C, PTX_TABLE},
-        {"call.uni", UNIT_C, PTX_CALL},
-        {"ret", UNIT_C, PTX_END},
+        {"ld.global.v4.f32", UNIT_L},
+        {"st.shared.f64", UNIT_L},
+        {"ld.param.u64", UNIT_L},
+        {"atom.global.add.f64", UNIT_L},
+        {"red.global.add.u32", UNIT_L},
+        {"tex.2d.v4.f32.f32", UNIT_L},
+        {"sin.approx.f32", UNIT_S},
+        {"rsqrt.approx.ftz.f32", UNIT_S},
+        {"div.rn.f32", UNIT_S},
+        {"div.rn.f64", UNIT_D},
+        {"fma.rn.f64", UNIT_D},
+        {"cvt.f64.f32", UNIT_D},
+        {"setp.lt.f64", UNIT_D},
+        {"mov.f64", UNIT_C},
+        {"mad.lo.s32", UNIT_C},
+        {"selp.f32", UNIT_C},
+        {"bar.sync", UNIT_C},
+        {"wmma.load.a.sync.aligned.row.m16n16k16.f16", UNIT_L},
+        {"wmma.mma.sync.aligned.row.row.m16n16k16.f32.f32", UNIT_C},
+        {"bra.uni", UNIT_C},
+        {"brx.idx", UNIT_C},
+        {"call.uni", UNIT_C},
+        {"ret", UNIT_C},
     };
     enum unit unit;
-    enum ptx_flow flow;
 
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        ck_assert(ptx_classify(known[i].opcode, strlen(known[i].opcode), &unit, &flow));
-        ck_assert_msg(unit == known[i].unit && flow == known[i].flow, "%s", known[i].opcode);
+        ck_assert(units_of(known[i].opcode, strlen(known[i].opcode), &unit));
+        ck_assert_msg(unit == known[i].unit, "%s", known[i].opcode);
     }
-    ck_assert(!ptx_classify("adds.f32", 8, &unit, &flow));
-    ck_assert(!ptx_classify("", 0, &unit, &flow));
+    ck_assert(!units_of("adds.f32", 8, &unit));
+    ck_assert(!units_of("", 0, &unit));
 }
 END_TEST
 
@@ -97,7 +96,7 @@ START_TEST(the_voronoi_kernel_yields_its_string)
      * sub mul fma setp mov bra mov mov = 8 C. One pass: add | load | sub add | load | sub mul fma setp selp selp add setp mov mov bra = 11 C.
      * After it: mad cvta mul add = 4 C, the store, ret. So neighbouring C join: 8 + 1 = 9, 11 + 1 = 12 between passes, 11 + 4 = 15 at the end.
      */
-    struct ptx_bound bound = {.label = "$L__BB0_2", .passes = 3};
+    struct path_bound bound = {.label = "$L__BB0_2", .passes = 3};
     char *text;
     size_t size;
 
@@ -128,7 +127,7 @@ START_TEST(the_program_of_figure_11_yields_the_string_of_section_VIII)
              "fma.rn.f32 %f8, %f7, %f7, %f6; setp.ge.f32 %q, %f8, %f0;\n@%q bra If;\n"
              "mov.f32 %f0, %f8; mov.u32 %r1, %r2;\n"
              "If: add.u32 %r2, %r2, 1;\nbra Loop;\nDone: ret;\n}\n";
-    struct ptx_bound bound = {.label = "Loop", .passes = 2};
+    struct path_bound bound = {.label = "Loop", .passes = 2};
 
     /* Two passes of the label: one through the body (7 C + setp bra = 9 C; 2 L; 6 + 2 + 2 = 10 C), then the test that ends it: 2 C, and ret. */
     expect(text, &bound, 1, false, "5L9C2L13C");
@@ -149,7 +148,7 @@ END_TEST
 START_TEST(nested_loops_multiply)
 {
     /* Outer 2 passes, inner 3: (S (CC)^3 C)^2 with the inner body add + bra, the outer tail bra. */
-    struct ptx_bound bounds[] = {{"OUT", 2}, {"IN", 3}};
+    struct path_bound bounds[] = {{"OUT", 2}, {"IN", 3}};
 
     expect(HEAD ".entry k()\n{\nOUT: sin.approx.f32 %f1, %f1;\nIN: add.s32 %r1, %r1, 1;\n@%p bra IN;\n@%q "
                 "bra OUT;\nret;\n}\n",
@@ -159,7 +158,7 @@ END_TEST
 
 START_TEST(a_loop_may_begin_at_the_first_instruction_and_leave_from_its_middle)
 {
-    struct ptx_bound bound = {"TOP", 3};
+    struct path_bound bound = {"TOP", 3};
 
     /* Passes: ld bra ex2 bra | ld bra ex2 bra | ld bra, then ret. */
     expect(HEAD ".entry k()\n{\nTOP: ld.global.u32 %r1, [%rd1];\n@%p bra END;\nex2.approx.f32 %f1, %f1;\nbra "
@@ -199,7 +198,7 @@ START_TEST(barriers_of_a_group_end_a_part)
     /* In what is called, and in a loop. */
     expect(HEAD ".func f()\n{\nbar.sync 0;\nret;\n}\n.entry k()\n{\nA: ld.global.u32 %r1, [%rd1];\ncall "
                 "f;\n@%p bra A;\nret;\n}\n",
-           &(struct ptx_bound){"A", 2}, 1, false, "L2C/2CL2C/3C");
+           &(struct path_bound){"A", 2}, 1, false, "L2C/2CL2C/3C");
 }
 END_TEST
 
@@ -228,7 +227,7 @@ END_TEST
 
 START_TEST(what_cannot_be_known_is_rejected_with_its_place)
 {
-    struct ptx_bound bound = {"NOWHERE", 2};
+    struct path_bound bound = {"NOWHERE", 2};
 
     expect_rejected("hello", NULL, 0, 1, "hello");
     expect_rejected("", NULL, 0, 1, "the end");
@@ -240,7 +239,7 @@ START_TEST(what_cannot_be_known_is_rejected_with_its_place)
     expect_rejected(HEAD ".entry k()\n{\ncall (r), %rd1, (p), proto;\nret;\n}\n", NULL, 0, 6, "%rd1");
     expect_rejected(HEAD ".func f()\n{\ncall f;\nret;\n}\n.entry k()\n{\ncall f;\nret;\n}\n", NULL, 0, 4,
                     "f");
-    expect_rejected(HEAD ".entry k()\n{\nA: add.u32 %r1, %r1, 1;\nbra A;\n}\n", &(struct ptx_bound){"A", 3},
+    expect_rejected(HEAD ".entry k()\n{\nA: add.u32 %r1, %r1, 1;\nbra A;\n}\n", &(struct path_bound){"A", 3},
                     1, 4, "k");
     expect_rejected(HEAD ".entry k()\n{\nA: ret;\nA: ret;\n}\n", NULL, 0, 7, "A again");
     expect_rejected(HEAD ".entry k()\n{\nret;\n", NULL, 0, 7, "the end");
@@ -249,10 +248,10 @@ START_TEST(what_cannot_be_known_is_rejected_with_its_place)
     expect_rejected(
         HEAD
         ".entry k()\n{\n@%p bra B;\nA: add.u32 %r1, %r1, 1;\nB: add.u32 %r1, %r1, 1;\n@%q bra A;\nret;\n}\n",
-        &(struct ptx_bound){"A", 3}, 1, 8, "B");
+        &(struct path_bound){"A", 3}, 1, 8, "B");
     /* 2,000,000 instructions. */
     expect_rejected(HEAD ".entry k()\n{\nA: add.u32 %r1, %r1, 1;\n@%p bra A;\nret;\n}\n",
-                    &(struct ptx_bound){"A", 1000000}, 1, 4, "k");
+                    &(struct path_bound){"A", 1000000}, 1, 4, "k");
 }
 END_TEST
 

@@ -1,4 +1,4 @@
-#include "makespan/ptx/ptx_class.h"
+#include "makespan/path/units.h"
 
 #include <string.h>
 
@@ -31,7 +31,7 @@ static const struct {
      "vsub4 "
      "vavrg4 vabsdiff4 vmin4 vmax4 vset4",
      UNIT_C, NEVER},
-    /* The matrix units are not in the model: counted with the cores, except their loads and stores (see below). */
+    /* The matrix units are not in the model: counted with the cores, except loads and stores. */
     {"wmma mma wgmma", UNIT_C, NEVER},
     {"bra brx call ret exit", UNIT_C, NEVER},
 };
@@ -61,18 +61,7 @@ static bool has_suffix(const char *opcode, size_t length, const char *suffix)
     return false;
 }
 
-static enum ptx_flow flow_of(const char *opcode, size_t length)
-{
-    if (is_among("bra", opcode, length))
-        return PTX_BRANCH;
-    if (is_among("brx", opcode, length))
-        return PTX_TABLE;
-    if (is_among("call", opcode, length))
-        return PTX_CALL;
-    return is_among("ret exit trap", opcode, length) ? PTX_END : PTX_NEXT;
-}
-
-bool ptx_classify(const char *opcode, size_t length, enum unit *ret_unit, enum ptx_flow *ret_flow)
+bool units_of(const char *opcode, size_t length, enum unit *ret_unit)
 {
     const char *dot = memchr(opcode, '.', length);
     size_t base = dot ? (size_t)(dot - opcode) : length;
@@ -86,13 +75,12 @@ bool ptx_classify(const char *opcode, size_t length, enum unit *ret_unit, enum p
         if (is_among("wmma", opcode, base) &&
             (has_suffix(opcode, length, ".load") || has_suffix(opcode, length, ".store")))
             *ret_unit = UNIT_L;
-        *ret_flow = flow_of(opcode, base);
         return true;
     }
     return false;
 }
 
-enum ptx_wait ptx_wait_of(const char *opcode, size_t length)
+enum units_wait units_wait_of(const char *opcode, size_t length)
 {
     /* Waits that end by what other warps, other groups or a clock do. An empty suffix: any. */
     static const struct {
@@ -104,15 +92,15 @@ enum ptx_wait ptx_wait_of(const char *opcode, size_t length)
 
     if (is_among("bar barrier", opcode, base)) {
         if (has_suffix(opcode, length, ".warp"))
-            return PTX_NO_WAIT; /* of threads of one warp */
+            return UNITS_NO_WAIT; /* of threads of one warp */
         if (has_suffix(opcode, length, ".cluster") || has_suffix(opcode, length, ".arrive"))
-            return PTX_WAIT_OTHER;
-        return PTX_WAIT_GROUP;
+            return UNITS_WAIT_OTHER;
+        return UNITS_WAIT_GROUP;
     }
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         if (is_among(others[i].name, opcode, base) &&
             (!*others[i].suffix || has_suffix(opcode, length, others[i].suffix)))
-            return PTX_WAIT_OTHER;
+            return UNITS_WAIT_OTHER;
     }
-    return PTX_NO_WAIT;
+    return UNITS_NO_WAIT;
 }
