@@ -5,6 +5,7 @@
  *   f3    routine 3 of the unit        v12   a variable of a routine: local memory or a parameter of a call
  *   p12   a parameter of a function    r7_2  register 2 of the range that has id 7
  *   L9    the label at statement 9     G P   the image's variables, an entry's parameters
+ *   R9    behind the barrier at 9      F S   the frame of a thread, the stage of its block
  */
 #ifndef CUDA_CPU_EMIT_H
 #define CUDA_CPU_EMIT_H
@@ -34,6 +35,8 @@ struct emit_check {
     uint32_t n;          /* accesses of the group; 0: no leader */
 };
 
+struct stages; /* emit_stages.c: a kernel whose threads wait only all together */
+
 struct emitter {
     FILE *out;
     const struct unit *unit;
@@ -42,11 +45,13 @@ struct emitter {
     const struct ptx_statement *statement;
     size_t index;                    /* of the statement */
     const struct emit_check *checks; /* by statement */
+    const struct stages *stages;     /* NULL: a thread runs without returning at barriers */
     bool is_checked;                 /* the address of this statement needs no check of its own */
     unsigned closing;                /* parentheses to close at the end of an assignment */
 };
 
 const char *emit_c_type(enum ptx_type type);
+const char *emit_storage_name(enum emit_storage storage);
 enum emit_storage emit_storage_of(const struct ptx_register *reg, uint32_t index);
 /* May the register hold a result that is no number with a pattern of the processor's own? */
 bool emit_is_loose(const struct ptx_register *reg, uint32_t index);
@@ -89,6 +94,17 @@ int emit_plan_checks(const struct unit_routine *routine, struct emit_check **ret
  * needs no other check.
  */
 bool emit_group_check(struct emitter *e);
+
+/*
+ * A staged entry: which registers each barrier keeps. 0, -ENOMEM, or -E2BIG: the kernel is too large
+ * for that and runs with a stack for each thread.
+ */
+int emit_study_stages(const struct unit_routine *routine, struct stages **ret_stages);
+void emit_free_stages(struct stages *stages); /* NULL is fine */
+/* The type of a frame; the jump to where the thread stood; a barrier. */
+void emit_frame(const struct stages *stages, size_t index, FILE *out);
+void emit_resume(const struct stages *stages, FILE *out);
+void emit_stage_barrier(struct emitter *e);
 
 /* Before a body is written: what the definitions of each register are. */
 void emit_study_registers(const struct unit_routine *routine);

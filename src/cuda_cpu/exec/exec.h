@@ -99,6 +99,7 @@ struct worker {
     /* Memory of a launch, kept for the next. */
     uint64_t shared, shared_room; /* shared memory of all resident blocks */
     uint64_t parameters, parameters_room;
+    uint64_t frames, frames_room; /* of threads that wait all together */
     uint64_t workspace;
     struct fibre *fibres;
     size_t fibres_room;
