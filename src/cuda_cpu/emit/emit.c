@@ -51,6 +51,24 @@ void emit_study_registers(const struct unit_routine *routine)
     }
 }
 
+int emit_number_registers(const struct ptx_routine *routine, size_t **ret_first, size_t *ret_n)
+{
+    size_t ids = 0;
+
+    for (const struct ptx_register *reg = routine->registers; reg; reg = reg->next)
+        if (reg->id >= ids)
+            ids = reg->id + 1;
+    *ret_first = calloc(ids + 1, sizeof **ret_first);
+    *ret_n = 0;
+    if (!*ret_first)
+        return -ENOMEM;
+    for (const struct ptx_register *reg = routine->registers; reg; reg = reg->next) {
+        (*ret_first)[reg->id] = *ret_n;
+        *ret_n += reg->count ? reg->count : 1;
+    }
+    return 0;
+}
+
 static void emit_head(const struct unit *unit, size_t index, bool is_staged, FILE *out)
 {
     const struct ptx_routine *routine = unit->routines[index].routine;
@@ -156,6 +174,30 @@ static void emit_body(struct emitter *e, size_t index)
     fputs(e->stages ? "return 0;\n}\n\n" : "}\n\n", e->out);
 }
 
+/* For rows without checks: what one thread has for the probes, and the body. */
+static void emit_row_functions(struct emitter *e, const struct rows *rows, size_t index)
+{
+    static const char formals[] = "struct device_thread *t, unsigned char *P, const uint32_t tid_x, "
+                                  "const uint32_t tid_y, const uint32_t tid_z, ENTRY_FORMALS, uint64_t *A";
+    const struct ptx_routine *routine = e->routine->routine;
+
+    for (unsigned body = 0; body < 2; body++) {
+        fprintf(e->out, "DEVICE void %c%zu(%s)\n{\n", body ? 'g' : 'c', index, formals);
+        emit_registers(e);
+        e->rows = body ? rows : NULL;
+        for (e->index = 0; e->index < routine->n; e->index++) {
+            e->statement = &routine->statements[e->index];
+            if (e->statement->kind == PTX_STATEMENT_OPERATION &&
+                (body ? e->statement->match.row->family != PTX_BRANCH : emit_is_needed(rows, e->index)))
+                emit_operation(e);
+        }
+        e->rows = NULL;
+        if (!body)
+            emit_probe_values(e, rows);
+        fputs("}\n", e->out);
+    }
+}
+
 /* Does the entry take the address of a parameter? */
 static bool takes_parameter(const struct ptx_routine *routine)
 {
@@ -179,24 +221,42 @@ static void emit_parameters(const struct ptx_routine *routine, FILE *out)
                 routine->parameter_bytes, routine->parameter_bytes);
 }
 
-/* The loop over the threads of a block; what is done for each thread follows. */
-static void emit_loop(const struct unit_routine *routine, const char *each, FILE *out)
+/* A row whose first and last thread promise that no access strays runs without checks. */
+static void emit_fast_row(const struct rows *rows, size_t index, FILE *out)
+{
+    fprintf(out,
+            "{ uint64_t A[%u], B[%u];\nc%zu(t, P, 0, y, z, ENTRY_ACTUALS, A);\n"
+            "c%zu(t, P, ntid_x - 1, y, z, ENTRY_ACTUALS, B);\nif (",
+            emit_probes(rows), emit_probes(rows), index, index);
+    emit_row_condition(rows, out);
+    fprintf(
+        out,
+        ") {\nt->tid[0] = 0;\nfor (uint32_t x = 0; x < ntid_x; x++) g%zu(t, P, x, y, z, ENTRY_ACTUALS, A);\n"
+        "continue;\n} }\n",
+        index);
+}
+
+/* The loop over the threads of a block, up to what is done for each thread. */
+static void emit_loop(const struct unit_routine *routine, size_t index, const struct rows *rows,
+                      const char *each, FILE *out)
 {
     bool needs_place = routine->all_facts & (UNIT_CALLS | UNIT_LANE);
 
+    fputs("for (uint32_t z = 0; z < ntid_z; z++)\nfor (uint32_t y = 0; y < ntid_y; y++) {\nt->tid[2] = z; "
+          "t->tid[1] = y;\n",
+          out);
+    if (rows)
+        emit_fast_row(rows, index, out);
     fprintf(
-        out,
-        "for (uint32_t z = 0; z < ntid_z; z++)\nfor (uint32_t y = 0; y < ntid_y; y++) {\nt->tid[2] = z; "
-        "t->tid[1] = y;\n"
-        "for (uint32_t x = 0; x < ntid_x; x++%s) {\n%st->tid[0] = x;\n%s",
-        each[0] ? ", F++" : "", each,
+        out, "for (uint32_t x = 0; x < ntid_x; x++%s) {\n%st->tid[0] = x;\n%s", each[0] ? ", F++" : "", each,
         needs_place
             ? "t->index = (z * ntid_y + y) * ntid_x + x; t->lane = t->index & 31; t->warp = t->index >> 5;\n"
             : "");
 }
 
 /* The ways to run an entry: one thread; all threads of a block where none waits, or all wait together. */
-static void emit_entry(const struct unit *unit, size_t index, bool is_staged, FILE *out)
+static void emit_entry(const struct unit *unit, size_t index, bool is_staged, const struct rows *rows,
+                       FILE *out)
 {
     const struct unit_routine *routine = &unit->routines[index];
     bool switches = unit_switches(routine) && !is_staged;
@@ -211,14 +271,15 @@ static void emit_entry(const struct unit *unit, size_t index, bool is_staged, FI
                 "struct stage stage = {0}, *const S = &stage;\nuint32_t is_first = 1;\ndo {\n"
                 "struct frame%zu *F = (struct frame%zu *)t->frames;\nS->arrived = S->trues = 0;\n",
                 index, index);
-        emit_loop(routine, "if (is_first) F->at = 0; else if (F->at == STAGE_ENDED) continue;\n", out);
+        emit_loop(routine, index, NULL, "if (is_first) F->at = 0; else if (F->at == STAGE_ENDED) continue;\n",
+                  out);
         fprintf(out,
                 "if (!f%zu(t, P, x, y, z, ENTRY_ACTUALS, F, S)) F->at = STAGE_ENDED;\n}\n}\n"
                 "S->last_arrived = S->arrived; S->last_trues = S->trues; is_first = 0;\n"
                 "} while (S->arrived);\n}\n",
                 index);
     } else {
-        emit_loop(routine, "", out);
+        emit_loop(routine, index, rows, "", out);
         fprintf(out, "f%zu(t, P, x, y, z, ENTRY_ACTUALS);\n}\n}\n}\n", index);
     }
 }
@@ -255,13 +316,18 @@ static int emit_routine(const struct unit *unit, size_t index, bool *ret_staged,
         .out = out, .unit = unit, .routine = &unit->routines[index], .module = unit->routines[index].module};
     struct emit_check *checks;
     struct stages *stages = NULL;
+    struct rows *rows = NULL;
     int r = 0;
 
     emit_study_registers(e.routine);
     if (unit_is_staged(unit, e.routine))
         r = emit_study_stages(e.routine, &stages);
+    else if (e.routine->routine->is_entry && !unit_switches(e.routine) &&
+             !(e.routine->all_facts & (UNIT_CALLS | UNIT_LANE)))
+        r = emit_study_rows(e.routine, &rows);
     if (r == -ENOMEM || emit_plan_checks(e.routine, &checks) < 0) {
         emit_free_stages(stages);
+        emit_free_rows(rows);
         return -ENOMEM;
     }
     *ret_staged = stages != NULL;
@@ -270,9 +336,12 @@ static int emit_routine(const struct unit *unit, size_t index, bool *ret_staged,
     if (stages)
         emit_frame(stages, index, out);
     emit_body(&e, index);
+    if (rows)
+        emit_row_functions(&e, rows, index);
     if (e.routine->routine->is_entry)
-        emit_entry(unit, index, stages != NULL, out);
+        emit_entry(unit, index, stages != NULL, rows, out);
     free(checks);
+    emit_free_rows(rows);
     emit_free_stages(stages);
     return 0;
 }

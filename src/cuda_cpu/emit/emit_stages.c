@@ -112,19 +112,19 @@ static void step_back(struct stages *s, size_t i)
 
 static int number_registers(struct stages *s)
 {
+    int r = emit_number_registers(s->routine, &s->first, &s->n_registers);
+
+    if (r < 0)
+        return r;
     for (const struct ptx_register *reg = s->routine->registers; reg; reg = reg->next)
         if (reg->id >= s->n_ids)
             s->n_ids = reg->id + 1;
-    s->first = calloc(s->n_ids + 1, sizeof *s->first);
     s->ranges = calloc(s->n_ids + 1, sizeof *s->ranges);
     s->row = calloc(s->routine->n + 1, sizeof *s->row);
-    if (!s->first || !s->ranges || !s->row)
+    if (!s->ranges || !s->row)
         return -ENOMEM;
-    for (const struct ptx_register *reg = s->routine->registers; reg; reg = reg->next) {
-        s->first[reg->id] = s->n_registers;
+    for (const struct ptx_register *reg = s->routine->registers; reg; reg = reg->next)
         s->ranges[reg->id] = reg;
-        s->n_registers += reg->count ? reg->count : 1;
-    }
     s->words = s->n_registers / 64 + 1;
     for (size_t i = 0; i < s->routine->n; i++) {
         const struct ptx_statement *statement = &s->routine->statements[i];
