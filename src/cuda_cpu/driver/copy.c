@@ -201,7 +201,7 @@ CUresult copy_submit(const CUDA_MEMCPY3D *copy, struct stream *stream, bool wait
 {
     CUresult code;
     struct action *action = copy_action(copy, &code);
-    bool capturing = stream->capture != NULL; /* a race with the begin of a capture is the program's */
+    bool capturing = stream_captures(stream);
 
     if (!action)
         return code;

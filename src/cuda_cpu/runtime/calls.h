@@ -369,11 +369,11 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t *ret_kernel, CUlibrary library, co
 cudaError_t cudaLibraryGetKernelCount(unsigned int *ret_n, CUlibrary library);
 cudaError_t cudaLibraryGetManaged(void **ret_address, size_t *ret_size, CUlibrary library, const char *name);
 cudaError_t cudaLibraryLoadData(CUlibrary *ret_library, const void *image, CUjit_option *jit,
-                                void **jit_values, unsigned int n_jit, void *options,
-                                void **values, unsigned int n);
+                                void **jit_values, unsigned int n_jit, void *options, void **values,
+                                unsigned int n);
 cudaError_t cudaLibraryLoadFromFile(CUlibrary *ret_library, const char *path, CUjit_option *jit,
-                                    void **jit_values, unsigned int n_jit, void *options,
-                                    void **values, unsigned int n);
+                                    void **jit_values, unsigned int n_jit, void *options, void **values,
+                                    unsigned int n);
 cudaError_t cudaLibraryUnload(CUlibrary library);
 cudaError_t cudaMemPoolGetAccess(int *ret_flags, cudaMemPool_t pool, CUmemLocation *location);
 cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
@@ -397,5 +397,6 @@ cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNo
 cudaError_t cudaStreamUpdateCaptureDependencies_ptsz(cudaStream_t stream, cudaGraphNode_t *nodes,
                                                      const CUgraphEdgeData *edges, size_t n,
                                                      unsigned int flags);
+cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path, unsigned int flags);
 
 #endif

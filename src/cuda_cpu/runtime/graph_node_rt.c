@@ -301,3 +301,5 @@ NODE_CALL(cudaStreamUpdateCaptureDependencies_ptsz, cuStreamUpdateCaptureDepende
           (cudaStream_t stream, cudaGraphNode_t *nodes, const CUgraphEdgeData *edges, size_t n,
            unsigned int flags),
           (stream, nodes, edges, n, flags))
+NODE_CALL(cudaGraphDebugDotPrint, cuGraphDebugDotPrint,
+          (cudaGraph_t graph, const char *path, unsigned int flags), (graph, path, flags))

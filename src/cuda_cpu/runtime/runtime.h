@@ -32,6 +32,10 @@ cudaError_t registry_kernel(const void *host, CUkernel *ret_kernel); /* cudaErro
 cudaError_t registry_symbol(const void *host, CUdeviceptr *ret_address,
                             size_t *ret_size); /* cudaErrorInvalidSymbol */
 
+/*
+ * Compiled files ask for a kernel once and ignore the answer: why a launch of no kernel is one.
+ */
+cudaError_t registry_failure(void);
 /* The host function that stands for the kernel; NULL: none. */
 const void *registry_host(CUkernel kernel);
 

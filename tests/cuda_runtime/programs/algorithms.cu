@@ -18,7 +18,7 @@ struct square {
 
 int main()
 {
-    enum { N = 3000 };
+    const int N = 3000;
     thrust::host_vector<int> host(N);
     unsigned seed = 17;
 
