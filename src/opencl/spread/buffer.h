@@ -26,7 +26,7 @@ struct spread_buffer {
     struct split *readers[BUFFER_READERS]; /* not merged yet, and would need its contents again */
     unsigned n_readers;
     struct list link; /* of all of them */
-    cl_int lost; /* results for it are lost with this code, and nobody has been told yet */
+    cl_int lost;      /* results for it are lost with this code, and nobody has been told yet */
 };
 
 /* The record of a root buffer, made when first asked for. NULL: no memory, or a buffer that has to stay at home. */

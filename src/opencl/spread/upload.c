@@ -111,8 +111,8 @@ void download_from_there(struct command *command, bool *ret_done)
         split_settle(buffer, false, command->queue) != CL_SUCCESS)
         return;
     place = readable_at(buffer, range, placement_last());
-    if (place == PLACE_NONE || buffer_download(buffer, place, range, command->u.transfer.host, command->queue,
-                                               &timed) != CL_SUCCESS)
+    if (place == PLACE_NONE ||
+        buffer_download(buffer, place, range, command->u.transfer.host, command->queue, &timed) != CL_SUCCESS)
         return;
     if (layer_saves_state())
         buffer_shadow(buffer, range, command->u.transfer.host);
