@@ -264,7 +264,8 @@ int lease_wait(struct lease *lease, baton_nsec until_at)
             return LEASE_BEGUN;
         if (until_at != NSEC_MAX && clock_now() >= until_at)
             return LEASE_TIMEOUT;
-        if (first)
+        /* Under tokens the holder may need this very core: it runs with the waiter's rank, behind the waiter. */
+        if (first && !(session->protocol.flags & WELCOME_TOKENS))
             awake = awake_until();
         await_change(word, seen, awake, until_at);
     }

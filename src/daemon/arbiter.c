@@ -291,7 +291,11 @@ void arbiter_job(struct server *server, struct peer *peer, const struct frame_jo
         frame->deadline_at && frame->deadline_at < NSEC_MAX ? (baton_nsec)frame->deadline_at : NSEC_MAX;
 
     if (holds_tokens(server)) {
-        peer->inferred |= frame->what == JOB_INFERRED;
+        if (frame->what == JOB_INFERRED ||
+            frame->what == JOB_SAID) { /* from the first that it says, only those count */
+            peer->strayed = peer->strayed && peer->inferred == (frame->what == JOB_INFERRED);
+            peer->inferred = frame->what == JOB_INFERRED;
+        }
         if (frame->what == JOB_ENDS)
             lanes_job_ends(server, peer);
         else if (frame->what == JOB_GPU_OVER)

@@ -146,7 +146,7 @@ static int read_tokens(const struct reader *reader, unsigned *ret_tokens)
 {
     const struct node *node = node_get(reader->mapping, "tokens_per_gpu");
 
-    if (!node || node->kind != NODE_SCALAR || node->quoted || strcmp(node->text, "inf") != 0)
+    if (!node || node->kind != NODE_SCALAR || strcmp(node->text, "inf") != 0)
         return read_unsigned(reader, "tokens_per_gpu", 1, 1024, ret_tokens);
     *ret_tokens = TOKENS_UNLIMITED;
     return 0;

@@ -92,7 +92,8 @@ void placement_request(struct server *server, struct peer *peer, const struct fr
     event.cost = frame->work < (uint64_t)NSEC_PER_SEC * 3600 ? (baton_nsec)frame->work : 0;
     peer->placed = 0;
     /* Its data lies on a GPU that the plan does not give it: each job moves it, and no task set counts those copies. */
-    if (frame->n && peer->gpu_set && home != MOVES_HOST && !(peer->gpu_set >> home & 1))
+    if (frame->n && peer->gpu_set && home != MOVES_HOST && !(peer->gpu_set >> home & 1) &&
+        !holds_tokens(server))
         peer->strayed = true;
     if (holds_tokens(server) && frame->n == 1 && gpus) {
         peer->place_home = event.home;

@@ -40,13 +40,22 @@ static bool is_adaptive(const struct server *server, const struct peer *peer)
            (server->config.policy == POLICY_ADAPTIVE && (peer->hello.flags & HELLO_NICE));
 }
 
-/* Under tokens a job runs on the one GPU of its token: the client asks which, unless there is no choice. */
+/*
+ * Under tokens a job runs on the one GPU of its token. The client asks which; where the plan leaves no choice, once. A program
+ * outside the plan stays in the cluster of the GPU that it opens.
+ */
 static void place_by_tokens(const struct server *server, struct frame_plan *plan)
 {
-    bool fixed = plan->gpu_set && (plan->gpu_set & (plan->gpu_set - 1)) == 0;
+    bool fixed;
+
+    if ((plan->flags & PLAN_TASK) && server->config.gpu_cluster == 1 && plan->gpu_cluster < PLATFORM_MAX_GPUS)
+        plan->gpu_set = UINT64_C(1) << plan->gpu_cluster;
+    fixed = plan->gpu_set && (plan->gpu_set & (plan->gpu_set - 1)) == 0;
 
     plan->gpus = fixed || server->config.gpu_cluster > 1 ? 1 : 0;
     plan->gpu_set = fixed ? plan->gpu_set : 0;
+    if ((plan->flags & PLAN_TASK) && !plan->piece) /* every piece is a request, and the plan counts one */
+        plan->flags &= ~PLAN_SLICING;
     if (server->config.gpu_cluster > 1 && server->config.migration == MIGRATION_SYSTEM)
         plan->flags |= PLAN_SAVES;
     plan->flags |= (plan->flags & PLAN_TASK) && cpus_ordered(server) ? PLAN_CPUS : 0;

@@ -14,11 +14,10 @@
 #define WORDS   4096u
 #define BUFFERS 3u
 
-static const char source[] =
-    "kernel void stir(global uint *state, global const uint *other, uint salt) {\n"
-    "    size_t i = get_global_id(0);\n"
-    "    state[i] = (state[i] ^ salt) * 2654435761u + (other[i] >> 3) + (uint)i;\n"
-    "}\n";
+static const char source[] = "kernel void stir(global uint *state, global const uint *other, uint salt) {\n"
+                             "    size_t i = get_global_id(0);\n"
+                             "    state[i] = (state[i] ^ salt) * 2654435761u + (other[i] >> 3) + (uint)i;\n"
+                             "}\n";
 
 static cl_context context;
 static cl_command_queue queue;
@@ -76,8 +75,8 @@ static void stir(unsigned a, unsigned b, cl_uint salt)
 
 static void check(unsigned a, unsigned from, unsigned n, unsigned job)
 {
-    must(clEnqueueReadBuffer(queue, buffers[a], CL_TRUE, from * sizeof(cl_uint), n * sizeof(cl_uint), scratch, 0,
-                             NULL, NULL),
+    must(clEnqueueReadBuffer(queue, buffers[a], CL_TRUE, from * sizeof(cl_uint), n * sizeof(cl_uint), scratch,
+                             0, NULL, NULL),
          "read");
     if (memcmp(scratch, &known[a][from], n * sizeof(cl_uint)) == 0)
         return;
@@ -98,13 +97,13 @@ static void one_job(struct random_state *random, unsigned job)
     case 0:
         for (unsigned i = 0; i < n; i++)
             scratch[i] = known[b][from + i] = salt + i;
-        must(clEnqueueWriteBuffer(queue, buffers[b], CL_TRUE, from * sizeof(cl_uint), n * sizeof(cl_uint), scratch, 0,
-                                  NULL, NULL),
+        must(clEnqueueWriteBuffer(queue, buffers[b], CL_TRUE, from * sizeof(cl_uint), n * sizeof(cl_uint),
+                                  scratch, 0, NULL, NULL),
              "write");
         break;
     case 1:
-        must(clEnqueueCopyBuffer(queue, buffers[a], buffers[b], from * sizeof(cl_uint), from * sizeof(cl_uint),
-                                 n * sizeof(cl_uint), 0, NULL, NULL),
+        must(clEnqueueCopyBuffer(queue, buffers[a], buffers[b], from * sizeof(cl_uint),
+                                 from * sizeof(cl_uint), n * sizeof(cl_uint), 0, NULL, NULL),
              "copy");
         memcpy(&known[b][from], &known[a][from], n * sizeof(cl_uint));
         break;
