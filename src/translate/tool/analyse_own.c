@@ -1,15 +1,23 @@
 /*
- * Does a work-item read, through a pointer that the kernel also writes through, only elements that it writes itself? Then groups may run on different devices, each
- * with a copy of the buffer: none misses what another one wrote. If a group reads elements of others (u[0], a[i - 1], a[x] in a loop over all), it must
- * see their stores as one device would show them.
+ * Does a work-item read, through a pointer that the kernel also writes through, only elements that
+ * it writes itself? Then groups may run on different devices, each with a copy of the buffer: none
+ * misses what another one wrote. If a group reads elements of others (u[0], a[i - 1], a[x] in a loop
+ * over all), it must see their stores as one device would show them.
  *
- * An access is p[index], or q[index] with q a pointer variable that is p + something and never changes. A read counts as the item's own if
- *   - it is part of a store to the same element (p[i] += x), or the kernel stores somewhere at an index of the same value, and
- *   - the index differs between groups: it is made from get_global_id(), get_group_id() or get_global_linear_id(), and not as id % 64;
- * or if the index stays within a window that belongs to the item: q = p + id * N, and 0 <= index < N, for a number N.
- * Equal values are recognised by equal expressions over what cannot change: parameters and variables that get one value, and counters of loops with equal
- * heads. Every store must be to an element that is read so: one to another element (o[at[id]] = x) may change what another group reads, and the merge
- * does not see that if that group leaves the element as it was. Two groups that change one element are not looked for here: the merge finds them.
+ * An access is p[index], or q[index] with q a pointer variable that is p + something and never
+ * changes. A read counts as the item's own if
+ *   - it is part of a store to the same element (p[i] += x), or the kernel stores somewhere at an
+ *     index of the same value, and
+ *   - the index differs between groups: it is made from get_global_id(), get_group_id() or
+ *     get_global_linear_id(), and not as id % 64;
+ * or if the index stays within a window that belongs to the item: q = p + id * N, and
+ * 0 <= index < N, for a number N.
+ *
+ * Equal values are recognised by equal expressions over what cannot change: parameters and variables
+ * that get one value, and counters of loops with equal heads. Every store must be to an element that
+ * is read so. A store to another element (o[at[id]] = x) may change what another group reads, and
+ * the merge does not see that if that group leaves the element as it was. Two groups that change one
+ * element are not looked for here: the merge finds them.
  */
 #include "translate/tool/analyse.h"
 
