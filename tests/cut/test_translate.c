@@ -161,6 +161,7 @@ static void expect_answer(const char *what, const char *text, size_t size)
 START_TEST(hostile_texts_are_answered)
 {
     static const char open[] = HEAD ".visible .entry k()\n{\n";
+    static const char label[4] = {'L', ':', 'a', ';'};
     size_t size = (size_t)100 << 20;
     char *text = malloc(size);
     unsigned seed = 1;
@@ -172,10 +173,10 @@ START_TEST(hostile_texts_are_answered)
     expect_answer("100 MB of noise", text, size);
     size = (size_t)40 << 20; /* within the limit of a text, and more tokens than memory holds */
     memset(text, ';', size);
-    memcpy(text, open, strlen(open));
+    memcpy(text, open, sizeof open - 1);
     expect_answer("40 MB of semicolons", text, size);
     for (size_t i = strlen(open); i + 4 <= size; i += 4)
-        memcpy(text + i, "L:a;", 4);
+        memcpy(text + i, label, sizeof label);
     expect_answer("the same label a million times", text, size);
     memset(text + strlen(open), '{', size - strlen(open));
     expect_answer("braces without end", text, size);
