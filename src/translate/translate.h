@@ -20,6 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "translate/reach.h"
+
 enum translate_answer {
     TRANSLATE_WHOLE = 1, /* not translated, ret_result->reason says why: use the original */
 };
@@ -83,11 +85,8 @@ struct translate_arg {
      * but the one at its own global id.
      */
     bool own_write;
-    /*
-     * Of TRANSLATE_READ_WRITE: each work-item reads no element of it but those that it writes
-     * itself (analyse_own.c). In doubt false.
-     */
-    bool own_read;
+    /* of TRANSLATE_READ_WRITE: which elements each work-group reads and writes */
+    struct reach reach;
     uint32_t element; /* bytes of one such element, where own_write; else 0 */
     /* bytes of the largest store through it, where every store is known; else 0 */
     uint32_t store;

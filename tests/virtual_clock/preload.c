@@ -95,20 +95,32 @@ static struct virtual_sleeper *claim(void)
     }
 }
 
-static void sleep_until(int64_t until)
+static void wait_for(int64_t until, int64_t work)
 {
-    struct virtual_sleeper *sleeper;
+    struct virtual_sleeper *sleeper = claim();
 
-    if (until <= atomic_load(&clock_file->now))
-        return;
-    sleeper = claim();
     atomic_store(&sleeper->woken, 0);
     atomic_store(&sleeper->pid, getpid());
+    atomic_store(&sleeper->tid, gettid());
     atomic_store(&sleeper->until, until);
+    atomic_store(&sleeper->left, work);
     atomic_store(&sleeper->state, SLEEPER_WAITS);
     while (!atomic_load(&sleeper->woken))
         (void)kernel(SYS_futex, (long)&sleeper->woken, FUTEX_WAIT, 0, 0, 0, 0);
     atomic_store(&sleeper->state, SLEEPER_FREE);
+}
+
+static void sleep_until(int64_t until)
+{
+    if (until > atomic_load(&clock_file->now))
+        wait_for(until, 0);
+}
+
+EXPORT void virtual_clock_work(int64_t ns);
+EXPORT void virtual_clock_work(int64_t ns)
+{
+    if (clock_file && ns > 0)
+        wait_for(INT64_MAX, ns);
 }
 
 EXPORT int clock_gettime(clockid_t which, struct timespec *ret_time)

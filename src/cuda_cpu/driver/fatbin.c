@@ -12,13 +12,13 @@
 #define FLAG_ZSTD       UINT64_C(0x8000)
 #define MOST_TEXT       ((uint64_t)1 << 30)
 
-enum { KIND_PTX = 1, DEVICE_ARCHITECTURE = 80 };
+enum { KIND_PTX = 1, DEVICE_ARCHITECTURE = 80, WRAPPER_LINKED = 2 };
 
 /* Of the program's data. */
 struct fatbin_wrapper {
     uint32_t magic, version;
     const void *data;
-    const void *names;
+    const void *parts; /* of WRAPPER_LINKED: containers, up to a NULL */
 };
 
 struct fatbin_header {
@@ -46,6 +46,17 @@ bool fatbin_is(const void *image)
 
     memcpy(&magic, image, sizeof magic);
     return magic == WRAPPER_MAGIC || magic == CONTAINER_MAGIC;
+}
+
+const void *const *fatbin_parts(const void *image)
+{
+    struct fatbin_wrapper wrapper;
+
+    memcpy(&wrapper.magic, image, sizeof wrapper.magic); /* a text may be no longer than that */
+    if (wrapper.magic != WRAPPER_MAGIC)
+        return NULL;
+    memcpy(&wrapper, image, sizeof wrapper);
+    return wrapper.version == WRAPPER_LINKED ? wrapper.parts : NULL;
 }
 
 /* --- LZ4 blocks, as older toolkits compress --- */

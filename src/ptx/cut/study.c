@@ -131,7 +131,7 @@ static int find_waits(struct study *study, const struct ptx_routine *routine, st
     *ret_verdict = verdict;
     if (at->has_waits[which])
         return 0;
-    r = waits_find(&request, &source, &head);
+    r = ptx_waits_find(&request, &source, &head);
     if (r < 0)
         return r;
     at->has_waits[which] = true;

@@ -254,7 +254,7 @@ static int make_scratch(struct search *search)
     return ptx_blocks_search_make(&flow->blocks, &search->arena, &search->components);
 }
 
-int waits_find(const struct waits_request *request, size_t *ret_source, size_t *ret_head)
+int ptx_waits_find(const struct waits_request *request, size_t *ret_source, size_t *ret_head)
 {
     const struct flow *flow = request->flow;
     struct search search = {.request = request};

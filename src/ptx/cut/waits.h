@@ -42,6 +42,6 @@ struct waits_request {
 };
 
 /* An enum waits_answer or -ENOMEM. Statements: what reads the source; where the loop begins. */
-int waits_find(const struct waits_request *request, size_t *ret_source, size_t *ret_head);
+int ptx_waits_find(const struct waits_request *request, size_t *ret_source, size_t *ret_head);
 
 #endif

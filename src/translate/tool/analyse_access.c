@@ -303,7 +303,8 @@ static void judge(const struct syntax *syntax, struct symbol *param, struct node
         arg->own_write = writes_own(param, body, &arg->element);
     if (!arg->own_write)
         arg->element = 0;
-    arg->own_read = arg->access == TRANSLATE_READ_WRITE && analyse_own_reads(syntax, param, body);
+    if (arg->access == TRANSLATE_READ_WRITE)
+        analyse_reach(syntax, param, body, &arg->reach);
 }
 
 void analyse_arguments(const struct syntax *syntax, struct function *kernel, struct translate_arg *ret_args)

@@ -1,13 +1,14 @@
 /*
  * baton-translate: reads one request (translate/record.h) from standard input, writes one answer to
- * standard output. For people: `baton-translate [-E] FILE.cl [BUILD OPTIONS]` shows what becomes of
- * a program; -E stops after the preprocessor. CUDA's PTX: baton-cut.
+ * standard output. For people: `baton-translate [-E] FILE.cl|FILE.spv [BUILD OPTIONS]` shows what
+ * becomes of a program; -E stops after the preprocessor. CUDA's PTX: baton-cut.
  *
  * Exit: 0 an answer was written (also "not translated"), 1 the file was not translated, 2 bad usage
  * or request, 3 the environment failed.
  */
 #include "translate/record.h"
 #include "translate/tool/driver.h"
+#include "translate/tool/intermediate.h"
 #include "translate/tool/report.h"
 #include "translate/tool/rewrite.h"
 #include "base/file.h"
@@ -113,6 +114,11 @@ static void translate(const struct request *request, bool only_preprocess, struc
     struct report *report = ret_report;
     struct options options;
 
+    if (intermediate_is(&request->source)) {
+        intermediate_translate(&request->source, request->mode, report);
+        report->options = request->options.bytes;
+        return;
+    }
     options_parse(&options, request->options.bytes ? request->options.bytes : "", request->options.length,
                   &report->refusal);
     if (report->refusal.reason[0])
@@ -252,8 +258,7 @@ int main(int argc, char **argv)
     if (argc > 1 && (argv[1][0] != '-' || !strcmp(argv[1], "-E")))
         return show(argc, argv);
     if (argc > 1 || isatty(STDIN_FILENO)) {
-        (void)fprintf(stderr, "usage: baton-translate [-E] FILE.cl [BUILD OPTIONS]\n"
-                              "       baton-translate FILE.ptx\n"
+        (void)fprintf(stderr, "usage: baton-translate [-E] FILE.cl|FILE.spv [BUILD OPTIONS]\n"
                               "(without arguments: answers one request of Baton's libraries)\n");
         return 2;
     }
