@@ -21,8 +21,8 @@ static char *joined(const char *folder, const char *name)
 }
 
 /*
- * Makes the folder and those above it; true when it is a folder of our own that nobody else can
- * write.
+ * Makes the folder and those above it; true when the folder belongs to this user and no other
+ * user can write it.
  */
 static int make_folder(char *path)
 {

@@ -13,8 +13,8 @@
 enum { CACHE_MOST_ENTRIES = 4000 };
 
 /*
- * The folder, made if need be; the caller frees it. NULL: no cache (no HOME, set-user-id, somebody
- * else's folder...).
+ * The folder, made if need be; the caller frees it. NULL: no cache (no HOME, set-user-id, a
+ * folder of another user).
  */
 char *cache_folder(void);
 

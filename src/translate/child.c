@@ -195,7 +195,7 @@ static int converse(struct talk *talk)
 }
 
 /*
- * Waits for the process, not beyond until_at. It is nobody's child but init's, unless the host
+ * Waits for the process, not beyond until_at. The process is a child of init, unless the host
  * itself adopts orphans.
  */
 static int reap(int pidfd, bool kill_it, baton_nsec until_at)

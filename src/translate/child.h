@@ -1,4 +1,4 @@
-/* One question to one short-lived process, from inside somebody else's program. */
+/* One question to one short-lived process, asked from within the application's process. */
 #ifndef TRANSLATE_CHILD_H
 #define TRANSLATE_CHILD_H
 
@@ -13,7 +13,7 @@
  * caller's to free.
  *
  * -ETIMEDOUT after `limit`, -EFBIG for an answer past `largest` bytes (the process is killed in
- * both cases), -ECHILD when it failed by itself and this process is who adopts orphans
+ * both cases), -ECHILD when it failed by itself and this process adopts orphans
  * (*ret_status: as in waitpid, else 0: the answer tells), or -errno. Never raises SIGPIPE or
  * SIGCHLD, leaves no zombie; no wait call of the host sees the process.
  */

@@ -2,7 +2,10 @@
 
 #include <stddef.h>
 
-/* Elements are numbered in 32 bits by many kernels: nothing is proved of launches that could overflow them. */
+/*
+ * Elements are numbered in 32 bits by many kernels: nothing is proved of launches that could
+ * overflow them.
+ */
 #define MOST ((uint64_t)INT32_MAX)
 
 bool reach_same_factors(const struct reach_factor *a, uint32_t n_a, const struct reach_factor *b,

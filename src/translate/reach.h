@@ -73,7 +73,10 @@ bool reach_same_product(const struct reach_product *a, const struct reach_produc
 /* The value of an integer argument of the launch, as unsigned. False: it has none. */
 typedef bool (*reach_value)(void *user, uint32_t argument, uint64_t *ret_value);
 
-/* Do different groups of this launch reach different elements? In doubt false; true for a launch of one group. */
+/*
+ * Do different groups of this launch reach different elements? In doubt false; true for a launch of
+ * one group.
+ */
 bool reach_apart(const struct reach *reach, const struct piece_launch *launch, reach_value value, void *user);
 
 #endif

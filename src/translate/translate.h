@@ -85,9 +85,11 @@ struct translate_arg {
      * but the one at its own global id.
      */
     bool own_write;
-    struct reach reach; /* of TRANSLATE_READ_WRITE: which elements each work-group reads and writes */
-    uint32_t element;   /* bytes of one such element, where own_write; else 0 */
-    uint32_t store;     /* bytes of the largest store through it, where every store is known; else 0 */
+    /* of TRANSLATE_READ_WRITE: which elements each work-group reads and writes */
+    struct reach reach;
+    uint32_t element; /* bytes of one such element, where own_write; else 0 */
+    /* bytes of the largest store through it, where every store is known; else 0 */
+    uint32_t store;
 };
 
 struct translate_kernel {

@@ -40,72 +40,72 @@ static const struct ptx_routine *read_sibling(struct ptx_module *module, const c
     ck_abort_msg("no %s in\n%s", name, cut.text);
 }
 
+static const struct {
+    const char *text;
+    enum ptx_whole reason;
+    unsigned line;
+} whole_cases[] = {
+    {KERNEL("\nmov.u32 %r1, %envreg1;"), PTX_WHOLE_GRID_SYNC, BODY_LINE + 1},
+    {KERNEL("mov.u32 %r1, %envreg2;"), PTX_WHOLE_GRID_SYNC, BODY_LINE},
+    {KERNEL("mov.u64 %d1, %gridid;"), PTX_WHOLE_GRID_ID, BODY_LINE},
+    {KERNEL("mov.u32 %r1, %smid;"), PTX_WHOLE_PLACEMENT, BODY_LINE},
+    {KERNEL("mov.u32 %r1, %nsmid;"), PTX_WHOLE_PLACEMENT, BODY_LINE},
+    {KERNEL("griddepcontrol.wait;"), PTX_WHOLE_DEPENDENT_LAUNCH, BODY_LINE},
+    {KERNEL("griddepcontrol.launch_dependents;"), PTX_WHOLE_DEPENDENT_LAUNCH, BODY_LINE},
+    {KERNEL("barrier.cluster.arrive;"), PTX_WHOLE_CLUSTERS, BODY_LINE},
+    {KERNEL("barrier.cluster.wait.acquire.aligned;"), PTX_WHOLE_CLUSTERS, BODY_LINE},
+    {KERNEL("mapa.shared::cluster.u32 %r1, %r2, 1;"), PTX_WHOLE_CLUSTERS, BODY_LINE},
+    {KERNEL("getctarank.u64 %r1, %d1;"), PTX_WHOLE_CLUSTERS, BODY_LINE},
+    {KERNEL("mov.u32 %r1, %cluster_ctarank;"), PTX_WHOLE_CLUSTERS, BODY_LINE},
+    {KERNEL("mov.u32 %r1, %clusterid.x;"), PTX_WHOLE_CLUSTERS, BODY_LINE},
+    {KERNEL("ld.shared::cluster.u32 %r1, [%r2];"), PTX_WHOLE_CLUSTERS, BODY_LINE},
+    {KERNEL("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r2, [%r3];"),
+     PTX_WHOLE_CLUSTERS, BODY_LINE},
+    {KERNEL("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r1], "
+            "[%d1], 16, [%r2], 3;"),
+     PTX_WHOLE_CLUSTERS, BODY_LINE},
+    {KERNEL("tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%r1], 32;"), PTX_WHOLE_CLUSTERS,
+     BODY_LINE},
+    {KERNEL("clusterlaunchcontrol.try_cancel.async.b128 [%r1], [%r2];"), PTX_WHOLE_CLUSTERS, BODY_LINE},
+    {HEAD ".visible .entry k() .reqnctapercluster 2, 1, 1\n{\nret;\n}\n", PTX_WHOLE_CLUSTERS, 4},
+    {HEAD ".visible .entry k() .explicitcluster\n{\nret;\n}\n", PTX_WHOLE_CLUSTERS, 4},
+    {KERNEL("multimem.red.global.add.u32 [%d1], %r1;"), PTX_WHOLE_MULTICAST, BODY_LINE},
+    {KERNEL("P: .callprototype (.param .b32 _) _ (.param .b64 _);\n{ .param .b64 x; .param .b32 y;\n"
+            "call (y), %d1, (x), P; }"),
+     PTX_WHOLE_INDIRECT_CALL, BODY_LINE + 2},
+    {HEAD ".extern .func f();\n" ENTRY("call f, ();"), PTX_WHOLE_EXTERNAL_CALL, BODY_LINE + 1},
+    {KERNEL("call nowhere, ();"), PTX_WHOLE_EXTERNAL_CALL, BODY_LINE},
+    {HEAD ".extern .func cudaLaunchDeviceV2();\n" ENTRY("call cudaLaunchDeviceV2, ();"),
+     PTX_WHOLE_DEVICE_LAUNCH, BODY_LINE + 1},
+    {HEAD ".extern .func cudaCGSynchronizeGrid();\n" ENTRY("call cudaCGSynchronizeGrid, ();"),
+     PTX_WHOLE_GRID_SYNC, BODY_LINE + 1},
+    {HEAD ".func f()\n" BODY(NUMBER) ENTRY("call f, ();"), PTX_WHOLE_FUNCTION_READS_BLOCK, BODY_LINE},
+    {HEAD ".func g()\n" BODY("mov.u32 %r1, %nctaid.y;") ".func f()\n" BODY("call g, ();")
+         ENTRY("call f, ();"),
+     PTX_WHOLE_FUNCTION_READS_BLOCK, BODY_LINE},
+    {HEAD ".func f();\n.func g()\n" BODY("call f, ();") ".func f()\n" BODY("call g, ();")
+         ENTRY("call f, ();"),
+     PTX_WHOLE_RECURSION, BODY_LINE + 1},
+    {KERNEL("mov.v4.u32 {%r1, %r2, %r3, %r4}, %ctaid;"), PTX_WHOLE_BLOCK_NUMBER_FORM, BODY_LINE},
+    {KERNEL(".reg .b16 %h;\nmov.u16 %h, %ctaid.x;"), PTX_WHOLE_BLOCK_NUMBER_FORM, BODY_LINE + 1},
+    {KERNEL("mov.u32 %r1, %ctaid.w;"), PTX_WHOLE_BLOCK_NUMBER_FORM, BODY_LINE},
+    {KERNEL("mov.u32 %r1, %something_new;"), PTX_WHOLE_UNKNOWN, BODY_LINE},
+    {KERNEL("synchronise.the.grid;"), PTX_WHOLE_UNKNOWN, BODY_LINE},
+    {KERNEL("bra nowhere;"), PTX_WHOLE_UNKNOWN, BODY_LINE},
+    {KERNEL(".global .u32 mine;\nst.global.u32 [mine], %r1;"), PTX_WHOLE_OWN_VARIABLES, BODY_LINE},
+    {".version 8.0\n.target sm_80\n.address_size 32\n.visible .entry k()\n{\nret;\n}\n", PTX_WHOLE_UNKNOWN,
+     4},
+};
+
 START_TEST(what_cannot_be_in_a_piece_is_named_with_its_line)
 {
-    static const struct {
-        const char *text;
-        enum ptx_whole reason;
-        unsigned line;
-    } cases[] = {
-        {KERNEL("\nmov.u32 %r1, %envreg1;"), PTX_WHOLE_GRID_SYNC, BODY_LINE + 1},
-        {KERNEL("mov.u32 %r1, %envreg2;"), PTX_WHOLE_GRID_SYNC, BODY_LINE},
-        {KERNEL("mov.u64 %d1, %gridid;"), PTX_WHOLE_GRID_ID, BODY_LINE},
-        {KERNEL("mov.u32 %r1, %smid;"), PTX_WHOLE_PLACEMENT, BODY_LINE},
-        {KERNEL("mov.u32 %r1, %nsmid;"), PTX_WHOLE_PLACEMENT, BODY_LINE},
-        {KERNEL("griddepcontrol.wait;"), PTX_WHOLE_DEPENDENT_LAUNCH, BODY_LINE},
-        {KERNEL("griddepcontrol.launch_dependents;"), PTX_WHOLE_DEPENDENT_LAUNCH, BODY_LINE},
-        {KERNEL("barrier.cluster.arrive;"), PTX_WHOLE_CLUSTERS, BODY_LINE},
-        {KERNEL("barrier.cluster.wait.acquire.aligned;"), PTX_WHOLE_CLUSTERS, BODY_LINE},
-        {KERNEL("mapa.shared::cluster.u32 %r1, %r2, 1;"), PTX_WHOLE_CLUSTERS, BODY_LINE},
-        {KERNEL("getctarank.u64 %r1, %d1;"), PTX_WHOLE_CLUSTERS, BODY_LINE},
-        {KERNEL("mov.u32 %r1, %cluster_ctarank;"), PTX_WHOLE_CLUSTERS, BODY_LINE},
-        {KERNEL("mov.u32 %r1, %clusterid.x;"), PTX_WHOLE_CLUSTERS, BODY_LINE},
-        {KERNEL("ld.shared::cluster.u32 %r1, [%r2];"), PTX_WHOLE_CLUSTERS, BODY_LINE},
-        {KERNEL("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r2, [%r3];"),
-         PTX_WHOLE_CLUSTERS, BODY_LINE},
-        {KERNEL("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r1], "
-                "[%d1], 16, [%r2], 3;"),
-         PTX_WHOLE_CLUSTERS, BODY_LINE},
-        {KERNEL("tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%r1], 32;"), PTX_WHOLE_CLUSTERS,
-         BODY_LINE},
-        {KERNEL("clusterlaunchcontrol.try_cancel.async.b128 [%r1], [%r2];"), PTX_WHOLE_CLUSTERS, BODY_LINE},
-        {HEAD ".visible .entry k() .reqnctapercluster 2, 1, 1\n{\nret;\n}\n", PTX_WHOLE_CLUSTERS, 4},
-        {HEAD ".visible .entry k() .explicitcluster\n{\nret;\n}\n", PTX_WHOLE_CLUSTERS, 4},
-        {KERNEL("multimem.red.global.add.u32 [%d1], %r1;"), PTX_WHOLE_MULTICAST, BODY_LINE},
-        {KERNEL("P: .callprototype (.param .b32 _) _ (.param .b64 _);\n{ .param .b64 x; .param .b32 y;\n"
-                "call (y), %d1, (x), P; }"),
-         PTX_WHOLE_INDIRECT_CALL, BODY_LINE + 2},
-        {HEAD ".extern .func f();\n" ENTRY("call f, ();"), PTX_WHOLE_EXTERNAL_CALL, BODY_LINE + 1},
-        {KERNEL("call nowhere, ();"), PTX_WHOLE_EXTERNAL_CALL, BODY_LINE},
-        {HEAD ".extern .func cudaLaunchDeviceV2();\n" ENTRY("call cudaLaunchDeviceV2, ();"),
-         PTX_WHOLE_DEVICE_LAUNCH, BODY_LINE + 1},
-        {HEAD ".extern .func cudaCGSynchronizeGrid();\n" ENTRY("call cudaCGSynchronizeGrid, ();"),
-         PTX_WHOLE_GRID_SYNC, BODY_LINE + 1},
-        {HEAD ".func f()\n" BODY(NUMBER) ENTRY("call f, ();"), PTX_WHOLE_FUNCTION_READS_BLOCK, BODY_LINE},
-        {HEAD ".func g()\n" BODY("mov.u32 %r1, %nctaid.y;") ".func f()\n" BODY("call g, ();")
-             ENTRY("call f, ();"),
-         PTX_WHOLE_FUNCTION_READS_BLOCK, BODY_LINE},
-        {HEAD ".func f();\n.func g()\n" BODY("call f, ();") ".func f()\n" BODY("call g, ();")
-             ENTRY("call f, ();"),
-         PTX_WHOLE_RECURSION, BODY_LINE + 1},
-        {KERNEL("mov.v4.u32 {%r1, %r2, %r3, %r4}, %ctaid;"), PTX_WHOLE_BLOCK_NUMBER_FORM, BODY_LINE},
-        {KERNEL(".reg .b16 %h;\nmov.u16 %h, %ctaid.x;"), PTX_WHOLE_BLOCK_NUMBER_FORM, BODY_LINE + 1},
-        {KERNEL("mov.u32 %r1, %ctaid.w;"), PTX_WHOLE_BLOCK_NUMBER_FORM, BODY_LINE},
-        {KERNEL("mov.u32 %r1, %something_new;"), PTX_WHOLE_UNKNOWN, BODY_LINE},
-        {KERNEL("synchronise.the.grid;"), PTX_WHOLE_UNKNOWN, BODY_LINE},
-        {KERNEL("bra nowhere;"), PTX_WHOLE_UNKNOWN, BODY_LINE},
-        {KERNEL(".global .u32 mine;\nst.global.u32 [mine], %r1;"), PTX_WHOLE_OWN_VARIABLES, BODY_LINE},
-        {".version 8.0\n.target sm_80\n.address_size 32\n.visible .entry k()\n{\nret;\n}\n",
-         PTX_WHOLE_UNKNOWN, 4},
-    };
+    for (size_t i = 0; i < sizeof whole_cases / sizeof whole_cases[0]; i++) {
+        const struct ptx_cut_entry *entry = cut_text(whole_cases[i].text);
 
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const struct ptx_cut_entry *entry = cut_text(cases[i].text);
-
-        ck_assert_msg(entry->reason == cases[i].reason && entry->line == cases[i].line && entry->detail[0] &&
-                          !entry->piece_name[0],
+        ck_assert_msg(entry->reason == whole_cases[i].reason && entry->line == whole_cases[i].line &&
+                          entry->detail[0] && !entry->piece_name[0],
                       "%s, line %u (%s) for\n%s", ptx_whole_name(entry->reason), entry->line, entry->detail,
-                      cases[i].text);
+                      whole_cases[i].text);
         ck_assert(ptx_whole_name(entry->reason)[0] && ptx_whole_sentence(entry->reason)[0] &&
                   ptx_whole_help(entry->reason)[0]);
         ck_assert_msg(!cut.text, "%s", cut.text);

@@ -100,100 +100,100 @@ END_TEST
 
 #define LOOK "ld.volatile.global.u32 %r4, [%d1];\n"
 
+static const char *const waits[] = {
+    /* The exit's condition is fixed; the flag decides whether the exit is reached. */
+    KERNEL("setp.gt.u32 %p2, %r1, 5;\nL: " LOOK "setp.eq.s32 %p1, %r4, 0;\n@%p1 bra L;\n@%p2 bra OUT;\n"
+           "bra L;"),
+    KERNEL("setp.gt.u32 %p2, %r1, 5;\nL: " LOOK "setp.eq.s32 %p1, %r4, 0;\n@%p1 bra M;\n@%p2 bra OUT;\n"
+           "M: bra L;"),
+    KERNEL("L: " LOOK "add.u32 %r2, %r2, 1;\nsetp.ge.u32 %p2, %r2, %r1;\nsetp.eq.s32 %p1, %r4, 0;\n"
+           "@%p1 bra M;\n@%p2 bra OUT;\nM: bra L;"),
+    /* Counters that the flag sets back, holds, or that go the wrong way. */
+    KERNEL("L: " LOOK "setp.eq.s32 %p1, %r4, 0;\nadd.u32 %r5, %r2, 1;\nselp.b32 %r2, 0, %r5, %p1;\n"
+           "setp.lt.u32 %p2, %r2, %r1;\n@%p2 bra L;"),
+    KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\n@%p1 add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p2, %r2, %r1;\n"
+           "@%p2 bra L;"),
+    KERNEL("L: " LOOK "setp.eq.s32 %p1, %r4, 0;\n@%p1 bra M;\nadd.u32 %r2, %r2, 1;\nM: setp.lt.u32 %p2, "
+           "%r2, %r1;\n@%p2 bra L;"),
+    KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\n@%p1 bra OUT;\nsub.u32 %r2, %r2, 1;\nsetp.lt.s32 %p2, "
+           "%r2, %r1;\n@%p2 bra L;"),
+    /* A bound that runs away, one that cannot be passed, a step that passes it by. */
+    KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\n@%p1 bra OUT;\nadd.u32 %r2, %r2, 1;\nadd.u32 %r1, %r1, "
+           "1;\nsetp.lt.u32 %p2, %r2, %r1;\n@%p2 bra L;"),
+    KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\n@%p1 bra OUT;\nadd.s32 %r2, %r2, 1;\nsetp.le.s32 %p2, "
+           "%r2, 2147483647;\n@%p2 bra L;"),
+    KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\n@%p1 bra OUT;\nadd.s32 %r2, %r2, 2;\nsetp.ne.s32 %p2, "
+           "%r2, %r1;\n@%p2 bra L;"),
+    /* A counter that the exit does not look at. */
+    KERNEL("L: " LOOK "add.u32 %r2, %r2, 1;\nsetp.eq.s32 %p1, %r4, 0;\n@%p1 bra L;"),
+    KERNEL("L: ld.global.u32 %r4, [%d1];\nadd.u32 %r2, %r2, 1;\nsetp.eq.s32 %p1, %r4, 0;\n@%p1 bra L;"),
+    /* Both conditions are needed to leave. */
+    KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\nadd.u32 %r2, %r2, 1;\nsetp.ge.u32 %p2, %r2, %r1;\n"
+           "and.pred %p3, %p1, %p2;\n@%p3 bra OUT;\nbra L;"),
+    KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\nadd.u32 %r2, %r2, 1;\nsetp.ge.and.u32 %p2, %r2, %r1, "
+           "%p1;\n@%p2 bra OUT;\nbra L;"),
+    /* Compare and swap that is no retry: a lock, a moving address, another value, a way round. */
+    KERNEL("L: atom.global.cas.b32 %r4, [%d1], 0, 1;\nsetp.ne.s32 %p1, %r4, 0;\n@%p1 bra L;"),
+    KERNEL("L: atom.global.cas.b32 %r4, [%d1], %r2, 1;\nsetp.ne.s32 %p1, %r4, %r2;\nmov.u32 %r2, %r4;\n"
+           "add.u64 %d1, %d1, 4;\n@%p1 bra L;"),
+    KERNEL("L: atom.global.cas.b32 %r4, [%d1], %r2, 1;\nsetp.ne.s32 %p1, %r4, %r5;\nmov.u32 %r2, %r4;\n"
+           "@%p1 bra L;"),
+    KERNEL("L: atom.global.cas.b32 %r4, [%d1], %r2, 1;\nsetp.ne.s32 %p1, %r4, %r2;\nand.b32 %r2, %r4, "
+           "1;\n@%p1 bra L;"),
+    KERNEL("L: " LOOK "setp.eq.s32 %p2, %r4, 7;\n@%p2 bra L;\natom.global.cas.b32 %r5, [%d1], %r4, 1;\n"
+           "setp.ne.s32 %p1, %r5, %r4;\n@%p1 bra L;"),
+    KERNEL("L: atom.global.cas.b32 %r4, [%d1], %r2, 1;\nsetp.ne.s32 %p1, %r4, %r2;\n"
+           "ld.volatile.global.u32 %r2, [%d1+4];\n@%p1 bra L;"),
+    /* Tickets that do not move, or towards a bound that others move. */
+    KERNEL("L: atom.global.add.u32 %r4, [%d1], 0;\nsetp.lt.u32 %p1, %r4, %r1;\n@%p1 bra L;"),
+    KERNEL("L: atom.global.add.u32 %r4, [%d1], 1;\nld.volatile.global.u32 %r5, [%d1+4];\n"
+           "setp.lt.u32 %p1, %r4, %r5;\n@%p1 bra L;"),
+    KERNEL("L: atom.global.add.u32 %r4, [%d1], 1;\nsetp.ge.u32 %p1, %r4, %r1;\n@%p1 bra L;"),
+    /* The flag takes a detour. */
+    KERNEL("L: " LOOK "st.local.u32 [mine], %r4;\nld.local.u32 %r5, [mine];\nsetp.eq.s32 %p1, %r5, 0;\n"
+           "@%p1 bra L;"),
+    KERNEL("L: " LOOK "st.shared.u32 [ours], %r4;\nld.shared.u32 %r5, [ours];\nsetp.eq.s32 %p1, %r5, "
+           "0;\n@%p1 bra L;"),
+    KERNEL("L: " LOOK "shfl.sync.idx.b32 %r5|%p3, %r4, 0, 31, -1;\nsetp.eq.s32 %p1, %r5, 0;\n@%p1 bra "
+           "L;"),
+    KERNEL("L: " LOOK "setp.eq.s32 %p1, %r4, 0;\nvote.sync.all.pred %p2, %p1, -1;\n@%p2 bra L;"),
+    KERNEL("L: " LOOK "add.cc.u32 %r5, %r4, -1;\naddc.u32 %r6, %r2, 0;\nsetp.eq.s32 %p1, %r6, 0;\n@%p1 "
+           "bra L;"),
+    KERNEL("L: " LOOK "setp.eq.s32 %p1, %r4, 0;\nmov.u32 %r5, 1;\n@%p1 mov.u32 %r5, 0;\nsetp.eq.s32 "
+           "%p2, %r5, 0;\n@%p2 bra L;"),
+    KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\n@%p1 ret;\nbra L;"),
+    KERNEL("T: .branchtargets L, OUT;\nL: " LOOK "brx.idx %r4, T;"),
+    /* Two ways into one loop. */
+    KERNEL("setp.eq.u32 %p2, %r1, 3;\n@%p2 bra M;\nL: add.u32 %r2, %r2, 1;\nM: " LOOK
+           "setp.eq.s32 %p1, %r4, 0;\n@%p1 bra L;"),
+    /* Plain memory, walked in circles with a fence. */
+    KERNEL("L: and.b32 %r5, %r2, 7;\nmul.wide.u32 %d2, %r5, 4;\nadd.u64 %d3, %d1, %d2;\nmembar.gl;\n"
+           "ld.global.u32 %r4, [%d3];\nadd.u32 %r2, %r2, 1;\nsetp.eq.s32 %p1, %r4, 0;\n@%p1 bra L;"),
+    /* What is added comes from memory, and may be nothing. */
+    KERNEL("L: ld.global.u32 %r4, [%d1];\nadd.u32 %r2, %r2, %r4;\nsetp.lt.u32 %p1, %r2, %r1;\n@%p1 bra "
+           "L;"),
+    /* In functions: the loop, the look, the end of the thread. */
+    WITH(".func spin(.param .u64 a)\n{\n" REGISTERS "ld.param.u64 %d1, [a];\nL: " LOOK
+         "setp.eq.s32 %p1, %r4, 0;\n@%p1 bra L;\nret;\n}\n",
+         "{ .param .b64 a0; st.param.b64 [a0], %d1; call spin, (a0); }"),
+    WITH(".func (.param .b32 v) look(.param .u64 a)\n{\n" REGISTERS "ld.param.u64 %d1, [a];\n" LOOK
+         "st.param.b32 [v], %r4;\nret;\n}\n",
+         "L:\n{ .param .b64 a0; .param .b32 v0; st.param.b64 [a0], %d1; call (v0), look, (a0);\n"
+         "ld.param.b32 %r5, [v0]; }\nsetp.eq.s32 %p1, %r5, 0;\n@%p1 bra L;"),
+    WITH(".func stop(.param .u64 a)\n{\n" REGISTERS "ld.param.u64 %d1, [a];\n" LOOK
+         "setp.ne.s32 %p1, %r4, 0;\n@%p1 exit;\nret;\n}\n",
+         "L:\n{ .param .b64 a0; st.param.b64 [a0], %d1; call stop, (a0); }\nbra L;"),
+    WITH(".shared .align 4 .b8 word[4];\n.func watch()\n{\n" REGISTERS
+         "L: ld.volatile.shared.u32 %r4, [word];\nsetp.eq.s32 %p1, %r4, 0;\n@%p1 bra L;\nret;\n}\n",
+         "setp.eq.u32 %p2, %r1, 0;\n@%p2 bra W;\n" LOOK "st.volatile.shared.u32 [word], %r4;\nbra OUT;\n"
+         "W: call watch, ();"),
+    /* An instruction of tomorrow may be anything: here it passes the flag on. */
+    KERNEL("L: " LOOK "mma.sync.aligned.new {%r5, %r6}, {%r4}, {%r4};\nsetp.eq.s32 %p1, %r6, 0;\n@%p1 "
+           "bra L;"),
+};
+
 START_TEST(attacks_on_the_analysis_fail)
 {
-    static const char *const waits[] = {
-        /* The exit's condition is fixed; the flag decides whether the exit is reached. */
-        KERNEL("setp.gt.u32 %p2, %r1, 5;\nL: " LOOK "setp.eq.s32 %p1, %r4, 0;\n@%p1 bra L;\n@%p2 bra OUT;\n"
-               "bra L;"),
-        KERNEL("setp.gt.u32 %p2, %r1, 5;\nL: " LOOK "setp.eq.s32 %p1, %r4, 0;\n@%p1 bra M;\n@%p2 bra OUT;\n"
-               "M: bra L;"),
-        KERNEL("L: " LOOK "add.u32 %r2, %r2, 1;\nsetp.ge.u32 %p2, %r2, %r1;\nsetp.eq.s32 %p1, %r4, 0;\n"
-               "@%p1 bra M;\n@%p2 bra OUT;\nM: bra L;"),
-        /* Counters that the flag sets back, holds, or that go the wrong way. */
-        KERNEL("L: " LOOK "setp.eq.s32 %p1, %r4, 0;\nadd.u32 %r5, %r2, 1;\nselp.b32 %r2, 0, %r5, %p1;\n"
-               "setp.lt.u32 %p2, %r2, %r1;\n@%p2 bra L;"),
-        KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\n@%p1 add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p2, %r2, %r1;\n"
-               "@%p2 bra L;"),
-        KERNEL("L: " LOOK "setp.eq.s32 %p1, %r4, 0;\n@%p1 bra M;\nadd.u32 %r2, %r2, 1;\nM: setp.lt.u32 %p2, "
-               "%r2, %r1;\n@%p2 bra L;"),
-        KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\n@%p1 bra OUT;\nsub.u32 %r2, %r2, 1;\nsetp.lt.s32 %p2, "
-               "%r2, %r1;\n@%p2 bra L;"),
-        /* A bound that runs away, one that cannot be passed, a step that passes it by. */
-        KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\n@%p1 bra OUT;\nadd.u32 %r2, %r2, 1;\nadd.u32 %r1, %r1, "
-               "1;\nsetp.lt.u32 %p2, %r2, %r1;\n@%p2 bra L;"),
-        KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\n@%p1 bra OUT;\nadd.s32 %r2, %r2, 1;\nsetp.le.s32 %p2, "
-               "%r2, 2147483647;\n@%p2 bra L;"),
-        KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\n@%p1 bra OUT;\nadd.s32 %r2, %r2, 2;\nsetp.ne.s32 %p2, "
-               "%r2, %r1;\n@%p2 bra L;"),
-        /* A counter that the exit does not look at. */
-        KERNEL("L: " LOOK "add.u32 %r2, %r2, 1;\nsetp.eq.s32 %p1, %r4, 0;\n@%p1 bra L;"),
-        KERNEL("L: ld.global.u32 %r4, [%d1];\nadd.u32 %r2, %r2, 1;\nsetp.eq.s32 %p1, %r4, 0;\n@%p1 bra L;"),
-        /* Both conditions are needed to leave. */
-        KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\nadd.u32 %r2, %r2, 1;\nsetp.ge.u32 %p2, %r2, %r1;\n"
-               "and.pred %p3, %p1, %p2;\n@%p3 bra OUT;\nbra L;"),
-        KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\nadd.u32 %r2, %r2, 1;\nsetp.ge.and.u32 %p2, %r2, %r1, "
-               "%p1;\n@%p2 bra OUT;\nbra L;"),
-        /* Compare and swap that is no retry: a lock, a moving address, another value, a way round. */
-        KERNEL("L: atom.global.cas.b32 %r4, [%d1], 0, 1;\nsetp.ne.s32 %p1, %r4, 0;\n@%p1 bra L;"),
-        KERNEL("L: atom.global.cas.b32 %r4, [%d1], %r2, 1;\nsetp.ne.s32 %p1, %r4, %r2;\nmov.u32 %r2, %r4;\n"
-               "add.u64 %d1, %d1, 4;\n@%p1 bra L;"),
-        KERNEL("L: atom.global.cas.b32 %r4, [%d1], %r2, 1;\nsetp.ne.s32 %p1, %r4, %r5;\nmov.u32 %r2, %r4;\n"
-               "@%p1 bra L;"),
-        KERNEL("L: atom.global.cas.b32 %r4, [%d1], %r2, 1;\nsetp.ne.s32 %p1, %r4, %r2;\nand.b32 %r2, %r4, "
-               "1;\n@%p1 bra L;"),
-        KERNEL("L: " LOOK "setp.eq.s32 %p2, %r4, 7;\n@%p2 bra L;\natom.global.cas.b32 %r5, [%d1], %r4, 1;\n"
-               "setp.ne.s32 %p1, %r5, %r4;\n@%p1 bra L;"),
-        KERNEL("L: atom.global.cas.b32 %r4, [%d1], %r2, 1;\nsetp.ne.s32 %p1, %r4, %r2;\n"
-               "ld.volatile.global.u32 %r2, [%d1+4];\n@%p1 bra L;"),
-        /* Tickets that do not move, or towards a bound that others move. */
-        KERNEL("L: atom.global.add.u32 %r4, [%d1], 0;\nsetp.lt.u32 %p1, %r4, %r1;\n@%p1 bra L;"),
-        KERNEL("L: atom.global.add.u32 %r4, [%d1], 1;\nld.volatile.global.u32 %r5, [%d1+4];\n"
-               "setp.lt.u32 %p1, %r4, %r5;\n@%p1 bra L;"),
-        KERNEL("L: atom.global.add.u32 %r4, [%d1], 1;\nsetp.ge.u32 %p1, %r4, %r1;\n@%p1 bra L;"),
-        /* The flag takes a detour. */
-        KERNEL("L: " LOOK "st.local.u32 [mine], %r4;\nld.local.u32 %r5, [mine];\nsetp.eq.s32 %p1, %r5, 0;\n"
-               "@%p1 bra L;"),
-        KERNEL("L: " LOOK "st.shared.u32 [ours], %r4;\nld.shared.u32 %r5, [ours];\nsetp.eq.s32 %p1, %r5, "
-               "0;\n@%p1 bra L;"),
-        KERNEL("L: " LOOK "shfl.sync.idx.b32 %r5|%p3, %r4, 0, 31, -1;\nsetp.eq.s32 %p1, %r5, 0;\n@%p1 bra "
-               "L;"),
-        KERNEL("L: " LOOK "setp.eq.s32 %p1, %r4, 0;\nvote.sync.all.pred %p2, %p1, -1;\n@%p2 bra L;"),
-        KERNEL("L: " LOOK "add.cc.u32 %r5, %r4, -1;\naddc.u32 %r6, %r2, 0;\nsetp.eq.s32 %p1, %r6, 0;\n@%p1 "
-               "bra L;"),
-        KERNEL("L: " LOOK "setp.eq.s32 %p1, %r4, 0;\nmov.u32 %r5, 1;\n@%p1 mov.u32 %r5, 0;\nsetp.eq.s32 "
-               "%p2, %r5, 0;\n@%p2 bra L;"),
-        KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\n@%p1 ret;\nbra L;"),
-        KERNEL("T: .branchtargets L, OUT;\nL: " LOOK "brx.idx %r4, T;"),
-        /* Two ways into one loop. */
-        KERNEL("setp.eq.u32 %p2, %r1, 3;\n@%p2 bra M;\nL: add.u32 %r2, %r2, 1;\nM: " LOOK
-               "setp.eq.s32 %p1, %r4, 0;\n@%p1 bra L;"),
-        /* Plain memory, walked in circles with a fence. */
-        KERNEL("L: and.b32 %r5, %r2, 7;\nmul.wide.u32 %d2, %r5, 4;\nadd.u64 %d3, %d1, %d2;\nmembar.gl;\n"
-               "ld.global.u32 %r4, [%d3];\nadd.u32 %r2, %r2, 1;\nsetp.eq.s32 %p1, %r4, 0;\n@%p1 bra L;"),
-        /* What is added comes from memory, and may be nothing. */
-        KERNEL("L: ld.global.u32 %r4, [%d1];\nadd.u32 %r2, %r2, %r4;\nsetp.lt.u32 %p1, %r2, %r1;\n@%p1 bra "
-               "L;"),
-        /* In functions: the loop, the look, the end of the thread. */
-        WITH(".func spin(.param .u64 a)\n{\n" REGISTERS "ld.param.u64 %d1, [a];\nL: " LOOK
-             "setp.eq.s32 %p1, %r4, 0;\n@%p1 bra L;\nret;\n}\n",
-             "{ .param .b64 a0; st.param.b64 [a0], %d1; call spin, (a0); }"),
-        WITH(".func (.param .b32 v) look(.param .u64 a)\n{\n" REGISTERS "ld.param.u64 %d1, [a];\n" LOOK
-             "st.param.b32 [v], %r4;\nret;\n}\n",
-             "L:\n{ .param .b64 a0; .param .b32 v0; st.param.b64 [a0], %d1; call (v0), look, (a0);\n"
-             "ld.param.b32 %r5, [v0]; }\nsetp.eq.s32 %p1, %r5, 0;\n@%p1 bra L;"),
-        WITH(".func stop(.param .u64 a)\n{\n" REGISTERS "ld.param.u64 %d1, [a];\n" LOOK
-             "setp.ne.s32 %p1, %r4, 0;\n@%p1 exit;\nret;\n}\n",
-             "L:\n{ .param .b64 a0; st.param.b64 [a0], %d1; call stop, (a0); }\nbra L;"),
-        WITH(".shared .align 4 .b8 word[4];\n.func watch()\n{\n" REGISTERS
-             "L: ld.volatile.shared.u32 %r4, [word];\nsetp.eq.s32 %p1, %r4, 0;\n@%p1 bra L;\nret;\n}\n",
-             "setp.eq.u32 %p2, %r1, 0;\n@%p2 bra W;\n" LOOK "st.volatile.shared.u32 [word], %r4;\nbra OUT;\n"
-             "W: call watch, ();"),
-        /* An instruction of tomorrow may be anything: here it passes the flag on. */
-        KERNEL("L: " LOOK "mma.sync.aligned.new {%r5, %r6}, {%r4}, {%r4};\nsetp.eq.s32 %p1, %r6, 0;\n@%p1 "
-               "bra L;"),
-    };
-
     for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++)
         expect(waits[i], PTX_WHOLE_WAITS);
 }

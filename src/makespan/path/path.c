@@ -432,10 +432,9 @@ static int find_entry(struct walker *walker, const char *name, const struct ptx_
     }
     if (n == 1)
         return 0;
-    if (name)
-        return input_reject(walker->error, path, 0, 0, "none", "an entry named %s", name);
-    return input_reject(walker->error, path, 0, 0, n ? "several" : "none",
-                        "one entry, or --entry with the name of one");
+    return name ? input_reject(walker->error, path, 0, 0, "none", "an entry named %s", name)
+                : input_reject(walker->error, path, 0, 0, n ? "several" : "none",
+                               "one entry, or --entry with the name of one");
 }
 
 static int check_used(struct walker *walker)

@@ -33,7 +33,7 @@ struct crew {
     unsigned scales; /* of the distance that a reinsertion goes: 2, 4, ... 2^scales at most */
     size_t lanes;    /* instances that a thread runs at once */
     struct instance *instances;
-    atomic_uint next; /* instance that nobody has taken yet */
+    atomic_uint next; /* instance that no thread has taken yet */
     baton_nsec began_at;
 };
 

@@ -136,7 +136,7 @@ static void place(struct expansion *x, size_t s, size_t i, unsigned left, unsign
     size_t last = segment->begin + segment->length - 1;
     unsigned k, behind;
 
-    /* Where nobody is and nobody comes, nothing is added to the number. */
+    /* Where no warp is and none comes, nothing is added to the number. */
     while (i < last && x->count[i] == 0 && arriving == 0)
         i++;
     k = x->count[i];
@@ -170,7 +170,7 @@ static void spread(struct expansion *x, size_t s, unsigned c, uint64_t index, un
     const struct relax_segment *segment;
     unsigned left, k, at_end;
 
-    /* A segment where nobody is and nobody comes adds nothing to the index. */
+    /* A segment where no warp is and none comes adds nothing to the index. */
     while (s < relax->n_segments && x->k[s] == 0 && arriving == 0) {
         x->execute[s] = x->leave[s] = 0;
         s++;

@@ -18,18 +18,16 @@
 #define GRID_MAX_MULTIPROCESSORS UINT64_C(1000000)
 
 struct grid {
-    unsigned
-        /*
-         * groups on one multiprocessor at a time; divides problem->warps, which are all of theirs
-         */
-        resident;
+    /* Groups on one multiprocessor at a time; divides problem->warps, which are all of theirs. */
+    unsigned resident;
     uint64_t multiprocessors;
     uint64_t groups; /* of the grid */
 };
 
 /*
- * No execution of the grid takes more cycles. upper bounds the makespan of problem->warps warps that start together on one
- * multiprocessor, in `resident` groups with their barriers. Barriers change nothing else here.
+ * No execution of the grid takes more cycles. `upper` bounds the makespan of problem->warps warps
+ * that start together on one multiprocessor, in `resident` groups with their barriers. Barriers
+ * change nothing else here.
  *   resident = 1: ceil(groups / multiprocessors) x upper.
  *   every group has a place at once: upper.
  *   else: see grid.c; arithmetic on the counts of instructions, as bound_cheap().

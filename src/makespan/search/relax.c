@@ -223,7 +223,7 @@ static void spread(struct row *row, size_t s, unsigned c, uint64_t offset, unsig
 
     if (!spend(row, 1))
         return;
-    /* A segment where nobody is and nobody comes adds nothing to the index. */
+    /* A segment where no warp is and none comes adds nothing to the index. */
     while (s + 1 < row->relax->n_segments && row->k[s] == 0 && arriving == 0)
         s++;
     segment = &row->relax->segments[s];

@@ -46,12 +46,8 @@ struct solve_result {
     uint16_t *witness;             /* owned; n * W entries, warps from 0 */
     struct anneal_result anneal;   /* owned; empty when no annealing ran */
     uint64_t table_states, searched_states;
-    struct solve_part *
-        /*
-         * owned; the distinct parts in the order of the string; NULL: no barriers, or several
-         * groups
-         */
-        parts;
+    /* Owned; the distinct parts in the order of the string; NULL: no barriers, or several groups. */
+    struct solve_part *parts;
     size_t n_parts;
 };
 
@@ -80,9 +76,8 @@ int solve_parts(const struct problem *problem, const struct parts *parts, unsign
 /* An upper bound alone, at a cost that depends on the problem and not on the machine. */
 struct solve_bound {
     uint64_t upper;
-    bool
-        /* of at least one part only bound_cheap() is known, because a table would exceed a limit */
-        is_cheap;
+    /* Of at least one part only bound_cheap() is known, because a table would exceed a limit. */
+    bool is_cheap;
 };
 
 /*

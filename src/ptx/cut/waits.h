@@ -14,9 +14,9 @@
  *        loop read there last. While memory stands still, the second round succeeds;
  *      - ticket: an atomic addition to a fixed address has returned at least a fixed bound. The
  *        loop itself moves the counter there.
- *   3. Only plain loads decide, the loop has no fence, and every round moves on: it computes, from its own value, a
- *      register that decides about the end or about the address that is read (lists, rows,
- *      bisections). A loop that waits reads the same place again.
+ *   3. Only plain loads decide, the loop has no fence, and every round moves on: it computes, from
+ *      its own value, a register that decides about the end or about the address that is read
+ *      (lists, rows, bisections). A loop that waits reads the same place again.
  *
  * Everything else counts as waiting. Plain loads are sources only in kernels that write global
  * memory; another block cannot change what no block writes. Locks count as waiting, although a

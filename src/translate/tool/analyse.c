@@ -122,7 +122,7 @@ static void look_at(struct function *function, struct node *node)
 static void look_inside(struct function *function)
 {
     if (function->kernel)
-        function->uses |= USE_IDS; /* it takes the descriptor, so whoever calls it needs one */
+        function->uses |= USE_IDS; /* it takes the descriptor, so its callers need one */
     if (!function->body)
         return;
     for (struct node *node = function->body; node; node = syntax_next(node, function->body))

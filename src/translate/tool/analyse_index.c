@@ -187,7 +187,10 @@ static bool read_step(const struct index_text *text, struct node *step, int dept
            read_product(text, step->children->next, depth, ret_step);
 }
 
-/* A counter that begins at 0 or more and stays below a product, or one that begins anywhere and grows by a product. */
+/*
+ * A counter that begins at 0 or more and stays below a product, or one that begins anywhere and
+ * grows by a product.
+ */
 static bool read_counter(const struct index_text *text, const struct symbol *symbol, int depth,
                          struct sum *ret_sum)
 {
@@ -241,7 +244,10 @@ static bool is_global_id(const struct sum *sum)
            term->digit.kind == REACH_GLOBAL_ID;
 }
 
-/* id / n and id % n are digits of the id; the rest of another division, and lower bits, are values below a limit. */
+/*
+ * id / n and id % n are digits of the id; the rest of another division, and lower bits, are values
+ * below a limit.
+ */
 static bool read_division(const struct index_text *text, struct node *node, int depth, struct sum *ret_sum)
 {
     struct reach_product room = {.number = 1};

@@ -1,11 +1,14 @@
 /*
- * Which elements each work-group reaches through a pointer that the kernel reads and writes (translate/reach.h), read from the text of the kernel.
+ * Which elements each work-group reaches through a pointer that the kernel reads and writes
+ * (translate/reach.h), read from the text of the kernel.
  *
- * An access is p[index], or q[index] with q a pointer variable that is p + something and never changes; the index is what analyse_index.h can read. All accesses
- * must agree in the digits that differ between groups, so that a group's elements lie in one pattern around one place. What only some accesses add, as in
- * p[2 * id], p[2 * id + 1], or p[i], p[i + n], is one more digit.
+ * An access is p[index], or q[index] with q a pointer variable that is p + something and never
+ * changes; the index is what analyse_index.h can read. All accesses must agree in the digits that
+ * differ between groups, so that a group's elements lie in one pattern around one place. What only
+ * some accesses add, as in p[2 * id], p[2 * id + 1], or p[i], p[i + n], is one more digit.
  *
- * Anything else is not known, and such a kernel runs on one device: min(id, 63), an index from memory, a pointer that is passed to a function.
+ * Anything else is not known, and such a kernel runs on one device: min(id, 63), an index from
+ * memory, a pointer that is passed to a function.
  */
 #include "translate/tool/analyse.h"
 #include "translate/tool/analyse_index.h"
@@ -52,7 +55,10 @@ static bool add_access(struct own *own, struct node *name, const struct symbol *
     return true;
 }
 
-/* The variable that is declared as this pointer plus something, and stays so; NULL: the use is another. */
+/*
+ * The variable that is declared as this pointer plus something, and stays so; NULL: the use is
+ * another.
+ */
 static const struct symbol *declared_from(const struct own *own, struct node *name)
 {
     struct node *child;
@@ -119,7 +125,10 @@ static bool differs_between_groups(const struct reach_digit *digit)
     return digit->kind < REACH_LOCAL_ID;
 }
 
-/* A digit that is subtracted is one that counts down: its elements differ as those of one that is added, if every access subtracts it. */
+/*
+ * A digit that is subtracted is one that counts down: its elements differ as those of one that is
+ * added, if every access subtracts it.
+ */
 static bool digit_of(const struct term *term, struct reach_digit *ret_digit)
 {
     bool may_be_negative = term->has_digit && differs_between_groups(&term->digit);
@@ -144,7 +153,10 @@ static bool widen(struct reach_digit *digit, const struct reach_digit *by)
     return true;
 }
 
-/* The digits of one access into those of all. It has each of them at most once, and all of those that differ between groups. */
+/*
+ * The digits of one access into those of all. It has each of them at most once, and all of those
+ * that differ between groups.
+ */
 static bool add_digits(struct pattern *pattern, const struct sum *sum)
 {
     struct reach *reach = &pattern->reach;
@@ -221,7 +233,10 @@ static bool add_counted(struct reach *reach, const struct reach_product *each, u
     return true;
 }
 
-/* What only some accesses add becomes a digit: none or one of a product, and the numbers from the least to the most. */
+/*
+ * What only some accesses add becomes a digit: none or one of a product, and the numbers from the
+ * least to the most.
+ */
 static bool add_differences(struct pattern *pattern)
 {
     struct reach_digit digit;

@@ -70,8 +70,8 @@ static bool declared_in(const struct symbol *variable, const struct node *branch
 
 /*
  * Stands under an if, switch, ?:, && or || that such a value decides, so that the variable tells
- * what was decided. One that is declared within an `if` does not: whoever can look at it knows
- * already.
+ * what was decided. One that is declared within an `if` does not: code that can read it is
+ * under the same decision.
  */
 static bool decided(const struct node *node, const struct symbol *variable)
 {
@@ -247,8 +247,8 @@ static bool just_read(const struct syntax *syntax, struct symbol *symbol, struct
 }
 
 /*
- * do { old = *p; } while (cmpxchg(p, old, new) != old), in any of its usual spellings: ends when
- * nobody interferes.
+ * do { old = *p; } while (cmpxchg(p, old, new) != old), in any of its usual spellings: ends when no
+ * other work-item interferes.
  */
 static bool is_retry(const struct syntax *syntax, struct node *condition, struct node *loop, const char *op)
 {

@@ -11,7 +11,10 @@
 /* Is the source a SPIR-V module? */
 bool intermediate_is(const struct text *source);
 
-/* Fills the report: the rewritten module as its source and a description of every kernel, or a refusal. */
+/*
+ * Fills the report: the rewritten module as its source and a description of every kernel, or a
+ * refusal.
+ */
 void intermediate_translate(const struct text *source, enum translate_mode mode, struct report *ret_report);
 
 #endif

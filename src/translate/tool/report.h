@@ -12,7 +12,8 @@
 struct report {
     struct refusal refusal; /* empty: translated */
     struct syntax syntax;
-    json_t *kernels; /* of a program that has no syntax (intermediate.h); NULL: they are in the syntax */
+    /* of a program that has no syntax (intermediate.h); NULL: they are in the syntax */
+    json_t *kernels;
     struct text source;
     struct text dependencies;
     const char *options; /* left for the driver */

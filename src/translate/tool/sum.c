@@ -13,7 +13,10 @@ bool sum_same_kind(const struct term *a, const struct term *b)
            (!a->has_digit || same_digit(&a->digit, &b->digit));
 }
 
-/* Digits that an item counts through differ from each other, however much they look alike: those of ids are one value. */
+/*
+ * Digits that an item counts through differ from each other, however much they look alike: those of
+ * ids are one value.
+ */
 static bool is_counted(const struct term *term)
 {
     return term->has_digit && (term->digit.kind == REACH_COUNTED || term->digit.kind == REACH_ENDLESS);

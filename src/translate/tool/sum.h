@@ -1,6 +1,7 @@
 /*
- * Sums of products, in which analyse_own.c writes down the index of an access: number * factors * digit, with the factors and digits of translate/reach.h. Pure; a
- * function answers false when the result does not fit, and then leaves its output in any state.
+ * Sums of products, in which analyse_own.c writes down the index of an access: number * factors *
+ * digit, with the factors and digits of translate/reach.h. Pure; a function answers false when the
+ * result does not fit, and then leaves its output in any state.
  */
 #ifndef TRANSLATE_TOOL_SUM_H
 #define TRANSLATE_TOOL_SUM_H
@@ -19,7 +20,8 @@ struct term {
 
 struct sum {
     uint32_t n;
-    struct term terms[SUM_TERMS]; /* no number is 0; no two are of a kind, except those that count */
+    /* no number is 0; no two are of a kind, except those that count */
+    struct term terms[SUM_TERMS];
 };
 
 /* Equal but for the number. */
