@@ -1,8 +1,8 @@
 /*
  * The CUDA device made of CPU cores: kernels against the same loops in C at -O2, an empty launch,
  * and how long a module of 20 kernels takes to load with and without the cache. Medians of rounds
- * in which the two sides alternate; kernels are
- * measured in processor time of the thread that runs them.
+ * in which the two sides alternate. Kernels are measured in processor time of the thread that runs
+ * them.
  */
 #include "base/clock.h"
 #include "base/file.h"
@@ -112,7 +112,7 @@ static double seconds_since(baton_nsec begin)
     return (double)(clock_now() - begin) / 1e9;
 }
 
-/* Seconds that this thread has run: kernels run on it, and what other processes take does not count. */
+/* Seconds that this thread has run: kernels run on it, and other processes do not count. */
 static double spent(void)
 {
     struct timespec now;

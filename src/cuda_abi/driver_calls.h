@@ -487,17 +487,4 @@ CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *ret_view, CUtex
 CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *ret_about, CUtexObject handle);
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode);
 
-CUresult cuFuncSetBlockShape(CUfunction function, int x, int y, int z);
-CUresult cuFuncSetSharedSize(CUfunction function, unsigned int bytes);
-CUresult cuParamSetSize(CUfunction function, unsigned int bytes);
-CUresult cuParamSeti(CUfunction function, int offset, unsigned int value);
-CUresult cuParamSetf(CUfunction function, int offset, float value);
-CUresult cuParamSetv(CUfunction function, int offset, void *value, unsigned int bytes);
-CUresult cuLaunch(CUfunction function);
-CUresult cuLaunchGrid(CUfunction function, int width, int height);
-CUresult cuLaunchGridAsync(CUfunction function, int width, int height, CUstream stream);
-CUresult cuProfilerStart(void);
-CUresult cuProfilerStop(void);
-CUresult cuGraphDebugDotPrint(CUgraph graph, const char *path, unsigned int flags);
-
 #endif

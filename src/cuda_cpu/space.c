@@ -89,7 +89,7 @@ static size_t find_index(const struct space *space, uint64_t address)
     return low;
 }
 
-/* The gap before piece i (or before the end of the space): does it have room at or above `least`? */
+/* Does the gap before piece i (or before the end of the space) have room at or above `least`? */
 static bool fits(const struct space *space, size_t i, uint64_t least, uint64_t length, uint64_t alignment,
                  uint64_t *ret_begin)
 {

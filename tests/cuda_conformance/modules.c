@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "conformance.h"
+#include "cuda_abi/legacy_calls.h"
 #include "containers.h"
 
 static void variable_cases(CUcontext context)

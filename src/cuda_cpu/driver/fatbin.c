@@ -40,20 +40,28 @@ struct fatbin_entry {
     uint64_t uncompressed;
 };
 
+/* Byte by byte: a text may be shorter than the number, and differs before it ends. */
+static bool begins_with(const void *image, uint32_t magic)
+{
+    const unsigned char *expected = (const unsigned char *)&magic;
+    const unsigned char *found = image;
+
+    for (size_t i = 0; i < sizeof magic; i++)
+        if (found[i] != expected[i])
+            return false;
+    return true;
+}
+
 bool fatbin_is(const void *image)
 {
-    uint32_t magic;
-
-    memcpy(&magic, image, sizeof magic);
-    return magic == WRAPPER_MAGIC || magic == CONTAINER_MAGIC;
+    return begins_with(image, WRAPPER_MAGIC) || begins_with(image, CONTAINER_MAGIC);
 }
 
 const void *const *fatbin_parts(const void *image)
 {
     struct fatbin_wrapper wrapper;
 
-    memcpy(&wrapper.magic, image, sizeof wrapper.magic); /* a text may be no longer than that */
-    if (wrapper.magic != WRAPPER_MAGIC)
+    if (!begins_with(image, WRAPPER_MAGIC))
         return NULL;
     memcpy(&wrapper, image, sizeof wrapper);
     return wrapper.version == WRAPPER_LINKED ? wrapper.parts : NULL;
@@ -162,8 +170,7 @@ int fatbin_ptx(const void *image, char **ret_text, size_t *ret_size)
     struct fatbin_header header;
     struct fatbin_entry entry, chosen = {0};
 
-    memcpy(&wrapper.magic, image, sizeof wrapper.magic);
-    if (wrapper.magic == WRAPPER_MAGIC) {
+    if (begins_with(image, WRAPPER_MAGIC)) {
         memcpy(&wrapper, image, sizeof wrapper);
         at = wrapper.data;
     }

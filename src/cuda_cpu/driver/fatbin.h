@@ -18,8 +18,8 @@ enum {
 bool fatbin_is(const void *image);
 
 /*
- * The containers of the files that a linked program was compiled from, up to a NULL. NULL: the image
- * is no such wrapper.
+ * The containers of the files that a linked program was compiled from, up to a NULL. NULL: the
+ * image is no such wrapper.
  */
 const void *const *fatbin_parts(const void *image);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cuda_abi/driver_calls.h"
+#include "cuda_abi/legacy_calls.h"
 #include "cuda_cpu/driver/driver.h"
 #include "cuda_cpu/driver/graph.h"
 #include "cuda_cpu/driver/handles.h"
@@ -17,7 +18,7 @@
 /* Guards function::legacy and what it points to. */
 static pthread_mutex_t legacy_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* With the lock held, for a call that is allowed: the state of the function, made when it is first needed. */
+/* With the lock held: the state of the function, made when it is first needed. */
 static CUresult state_of(const char *name, CUfunction handle, struct function_legacy **ret_legacy)
 {
     struct function *function = NULL;

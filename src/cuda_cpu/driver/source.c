@@ -85,7 +85,7 @@ static CUresult read_parts(const void *const *parts, struct source *ret_source)
 
 CUresult source_read(const void *image, struct source *ret_source)
 {
-    static const char elf[4] = {0x7f, 'E', 'L', 'F'};
+    static const char elf[] = "\177ELF";
 
     ret_source->n = 0;
     memset(ret_source->owned, 0, sizeof ret_source->owned);
@@ -93,7 +93,7 @@ CUresult source_read(const void *image, struct source *ret_source)
         return read_parts(fatbin_parts(image), ret_source);
     if (fatbin_is(image))
         return read_fatbin(image, ret_source);
-    if (memcmp(image, elf, sizeof elf) == 0) /* machine code of a GPU */
+    if (strncmp(image, elf, sizeof elf - 1) == 0) /* machine code of a GPU */
         return CUDA_ERROR_NO_BINARY_FOR_GPU;
     if (strncmp(image, mark, sizeof mark - 1) == 0)
         return unpack(image, ret_source);

@@ -254,7 +254,10 @@ static void emit_loop(const struct unit_routine *routine, size_t index, const st
             : "");
 }
 
-/* The ways to run an entry: one thread; all threads of a block where none waits, or all wait together. */
+/*
+ * The ways to run an entry: one thread, or all threads of a block where none waits or all wait
+ * together.
+ */
 static void emit_entry(const struct unit *unit, size_t index, bool is_staged, const struct rows *rows,
                        FILE *out)
 {

@@ -98,8 +98,8 @@ int emit_plan_checks(const struct unit_routine *routine, struct emit_check **ret
 bool emit_group_check(struct emitter *e);
 
 /*
- * A staged entry: which registers each barrier keeps. 0, -ENOMEM, or -E2BIG: the kernel is too large
- * for that and runs with a stack for each thread.
+ * A staged entry: which registers each barrier keeps. 0, -ENOMEM, or -E2BIG: the kernel is too
+ * large for that and runs with a stack for each thread.
  */
 int emit_study_stages(const struct unit_routine *routine, struct stages **ret_stages);
 void emit_free_stages(struct stages *stages); /* NULL is fine */

@@ -166,7 +166,7 @@ static bool add_probe(struct rows *r, struct probe probe)
     return true;
 }
 
-/* A comparison of a value that steps with one that does not: the same in the row if both ends agree. */
+/* A value that steps against one that does not: the same in the row if both ends agree. */
 static bool look_at_comparison(struct rows *r, const struct ptx_statement *s, struct value *ret_value)
 {
     static const char *const steady[] = {"lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"};

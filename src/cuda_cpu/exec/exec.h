@@ -168,7 +168,10 @@ static inline struct worker *exec_worker(struct device_thread *t)
     return t->worker;
 }
 
-/* Generated code runs on stacks that sanitizers know nothing of. gcc and clang tell in different words. */
+/*
+ * Generated code runs on stacks that sanitizers know nothing of. gcc and clang have different words
+ * for what is switched on.
+ */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define EXEC_THREAD_SANITIZER 1

@@ -1,6 +1,7 @@
 /* Nodes of graphs: their parameters in the driver's words, and how they are connected. */
 #include <stdint.h>
 
+#include "cuda_abi/legacy_calls.h"
 #include "cuda_cpu/runtime/calls.h"
 #include "cuda_cpu/runtime/runtime.h"
 
