@@ -86,8 +86,10 @@ static int check_questions(const struct cli_args *args, const struct task_set *s
     const char *explain = cli_value(args, "explain", NULL);
     const char *scale = cli_value(args, "scale", NULL);
     size_t ignored;
-    int status = 0;
+    int status = report_check_deadlines(args, set, analysis);
 
+    if (status)
+        return status;
     if (explain && !analysis->explain)
         return cli_fail_usage(args, "%s explains nothing", analysis->name);
     if (scale && analysis != &analysis_holistic && analysis != &analysis_holistic_printed)

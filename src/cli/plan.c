@@ -236,11 +236,12 @@ static int fill_plan(const struct task_set *set, const struct analysis *analysis
             .chunk_in = chunk_of(set, task, SEGMENT_COPY_IN),
             .chunk_out = chunk_of(set, task, SEGMENT_COPY_OUT),
             /* A bound is claimed only where a profile enforces what it assumes, and the plan can say where every kernel runs. */
-            .bound = analysis->profile && !decision->mixed ? result->response : -1,
+            .bound = analysis->profile && !decision->mixed && !task->no_deadline ? result->response : -1,
             .has_point = result->has_priority_point && analysis->profile,
             .point = result->has_priority_point && analysis->profile ? result->priority_point : 0,
             .budget = budget_of(set, task, result->gpus),
             .until_gpu = task->n_segments && task->segments[task->n_segments - 1].kind == SEGMENT_CPU,
+            .no_deadline = task->no_deadline,
         };
     }
     *ret_plan = plan;
@@ -326,7 +327,10 @@ static int check_questions(const struct cli_args *args, const struct task_set *s
     bool pipelines = analysis == &analysis_holistic || analysis == &analysis_holistic_printed;
     const char *explain = cli_value(args, "explain", NULL);
     size_t ignored;
+    int status = report_check_deadlines(args, set, analysis);
 
+    if (status)
+        return status;
     if (cli_has(args, "json") && strcmp(cli_value(args, "output", ""), "-") == 0)
         return cli_fail_usage(args, "--json and -o - both want standard output");
     if (!pipelines && cli_has(args, "policy") && policy != POLICY_SINGLE)

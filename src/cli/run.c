@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/installed.h"
 #include "cli/monitor.h"
+#include "cli/run_table.h"
 #include "cli/task_words.h"
 #include "client/session.h"
 #include "client/settings.h"
@@ -293,6 +294,8 @@ static int run(const struct cli_args *args)
     if (result)
         return CLI_OWN_FAILURE;
     (void)fflush(NULL);
+    if (cli_has(args, "table") && !getenv("BATON_PROFILE"))
+        return table_run(args->positional);
     (void)execvp(args->positional[0], args->positional);
     result = errno == ENOENT ? CLI_NOT_THERE : CLI_CANNOT_RUN;
     (void)cli_fail_environment(args, errno, "%s", args->positional[0]);
@@ -303,6 +306,7 @@ static const struct cli_option options[] = {
 #define SETTING(kind, identifier, option, variable, value, help) {option, 0, value, help},
 #include "client/settings.def"
 #undef SETTING
+    {"table", 0, NULL, "print launches, pieces and time of each kernel when the program has ended"},
     {NULL, 0, NULL, NULL},
 };
 

@@ -91,7 +91,8 @@ static int find_task(const struct task_set *set, const struct analysis_result *r
     for (size_t rank = set->n_tasks; rank-- > 0 && !error;) {
         const struct task_result *task = &result->tasks[order[rank]];
 
-        if (task->response == ANALYSIS_UNBOUNDED || task->response > set->tasks[order[rank]].deadline)
+        if (!set->tasks[order[rank]].no_deadline &&
+            (task->response == ANALYSIS_UNBOUNDED || task->response > set->tasks[order[rank]].deadline))
             *ret_task = order[rank];
     }
     free(order);

@@ -151,7 +151,7 @@ static void try_periods(struct search *s)
         struct fit_change change = {.kind = FIT_PERIOD, .task = i, .from = s->set->tasks[i].period};
         baton_nsec fails = change.from;
 
-        if (k > 0 && i == s->fit->task)
+        if ((k > 0 && i == s->fit->task) || s->set->tasks[i].no_deadline)
             continue;
         for (change.to = 2 * fails; change.to <= PIPELINE_MAX_PERIOD; fails = change.to, change.to *= 2) {
             if (!holds(s, &change))

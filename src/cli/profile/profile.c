@@ -40,6 +40,12 @@ static int read_ms(const struct cli_args *args, const char *name, baton_nsec *re
     return result;
 }
 
+static int read_deadline(const struct cli_args *args, struct profile_wish *wish)
+{
+    wish->no_deadline = strcmp(cli_value(args, "deadline", ""), "none") == 0;
+    return wish->no_deadline ? 0 : read_ms(args, "deadline", &wish->deadline);
+}
+
 static int read_wishes(const struct cli_args *args, struct wishes *wishes)
 {
     long long jobs = 0;
@@ -54,7 +60,7 @@ static int read_wishes(const struct cli_args *args, struct wishes *wishes)
         (result = cli_int(args, "gpus", 1, MAX_GPUS, &gpus)) ||
         (result = cli_choice(args, "worst", &worst)) ||
         (result = read_ms(args, "period", &wishes->task.period)) ||
-        (result = read_ms(args, "deadline", &wishes->task.deadline)))
+        (result = read_deadline(args, &wishes->task)))
         return result;
     if (args->n_positional == 0 && !cli_has(args, "merge"))
         return cli_fail_usage(args, "expected a command to run, or --merge");
@@ -328,7 +334,8 @@ static const struct cli_option options[] = {
     {"warm", 0, "N", "leave out the first N jobs, which build and touch things once; default 2"},
     {"name", 0, "S", "the task's name; otherwise the file name of the program or script"},
     {"period", 0, "MS", "the task's period; otherwise inferred from the releases, and marked so"},
-    {"deadline", 0, "MS", "the task's deadline; otherwise its period"},
+    {"deadline", 0, "MS|none",
+     "the task's deadline, or none: nobody waits for its jobs; otherwise its period"},
     {"worst", 0, "segments|job",
      "lengths are the worst of each segment (default), or those of the worst job together; the file has "
      "both"},

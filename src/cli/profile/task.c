@@ -134,6 +134,7 @@ int profile_task_make(const struct profile_task measured[], unsigned gpus, const
             return -EXDEV;
     }
     task.deadline = wish->deadline ? wish->deadline : period;
+    task.no_deadline = wish->no_deadline;
     task.name = arena_strndup(arena, wish->name, strlen(wish->name));
     task.segments = arena_calloc(arena, measured[0].n_steps, sizeof *task.segments);
     task.profile = make_profile(&measured[0], wish, arena);
