@@ -18,7 +18,9 @@ test:
 	@$(MAKE) --no-print-directory all
 	@tools/run-tests "$(BUILD)"
 
-demo: all
+# Only what the demonstration runs is built.
+demo: configure
+	@tools/build-quietly "$(BUILD)" demo-programs
 	@tools/demo "$(BUILD)"
 
 bench: all

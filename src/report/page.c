@@ -117,7 +117,7 @@ void page_table_begin(struct page *page, const char *const head[], size_t n)
 {
     page->head = head;
     page->n_head = n;
-    (void)fputs("<table><thead><tr>", page->out);
+    (void)fputs(n > 10 ? "<table class=\"many\"><thead><tr>" : "<table><thead><tr>", page->out);
     for (size_t i = 0; i < n; i++) {
         (void)fputs(heads_numbers(head[i]) ? "<th class=\"number\">" : "<th>", page->out);
         svg_text(head[i], page->out);
