@@ -20,7 +20,9 @@ test:
 	@$(MAKE) --no-print-directory all
 	@tools/run-tests "$(BUILD)" $(TESTS)
 
-demo: all
+# Only what the demonstration runs is built.
+demo: configure
+	@tools/build-quietly "$(BUILD)" demo-programs
 	@tools/demo "$(BUILD)"
 
 bench: all

@@ -115,11 +115,18 @@ static bool heads_numbers(const char *head)
 
 void page_table_begin(struct page *page, const char *const head[], size_t n)
 {
+    page_table_begin_aligned(page, head, NULL, n);
+}
+
+void page_table_begin_aligned(struct page *page, const char *const head[], const bool numbers[], size_t n)
+{
     page->head = head;
     page->n_head = n;
-    (void)fputs("<table><thead><tr>", page->out);
+    (void)fputs(n > 10 ? "<table class=\"many\"><thead><tr>" : "<table><thead><tr>", page->out);
     for (size_t i = 0; i < n; i++) {
-        (void)fputs(heads_numbers(head[i]) ? "<th class=\"number\">" : "<th>", page->out);
+        bool number = numbers ? numbers[i] : heads_numbers(head[i]);
+
+        (void)fputs(number ? "<th class=\"number\">" : "<th>", page->out);
         svg_text(head[i], page->out);
         (void)fputs("</th>", page->out);
     }

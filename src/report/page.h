@@ -47,6 +47,8 @@ void page_figures_end(struct page *page);
  * becomes a card whose cells carry their column's name, so that no table is wider than the screen.
  */
 void page_table_begin(struct page *page, const char *const head[], size_t n);
+/* The same, where the caller knows which columns are numbers. */
+void page_table_begin_aligned(struct page *page, const char *const head[], const bool numbers[], size_t n);
 void page_row_begin(struct page *page);
 void page_cell(struct page *page, const char *text, enum page_tone tone);
 void page_name_cell(struct page *page, const char *name, size_t colour); /* a program, with its colour */

@@ -47,6 +47,12 @@ static void name_row(const struct chapter *chapter, const struct chapter_row *ro
                    both ? ": " : "", *row->name ? row->name : "row");
 }
 
+/* A job's span shows its release and its end; a bound that is not claimed is no event for a reader. */
+static bool is_drawn(enum trace_category category)
+{
+    return category != TRACE_RELEASE && category != TRACE_DONE && category != TRACE_UNCLAIMED;
+}
+
 /* Only rows on which something happened that a reader looks for. */
 static void find_used(const struct chapter *chapter, size_t *place)
 {
@@ -56,8 +62,10 @@ static void find_used(const struct chapter *chapter, size_t *place)
         if (span->category != TRACE_GRANTED && span->end > span->begin)
             place[span->row] = 1;
     }
-    for (size_t i = 0; i < chapter->n_marks; i++)
-        place[chapter->marks[i].row] = 1;
+    for (size_t i = 0; i < chapter->n_marks; i++) {
+        if (is_drawn(chapter->marks[i].category))
+            place[chapter->marks[i].row] = 1;
+    }
 }
 
 static void place_rows(const struct chapter *chapter, struct drawing *d)
@@ -112,13 +120,14 @@ static void draw_span(const struct chapter *chapter, const struct chapter_span *
     d->timeline.n_spans++;
 }
 
-static void draw_mark(const struct chapter *chapter, const struct chapter_mark *mark, struct drawing *d)
+static void draw_mark(const struct chapter_mark *mark, struct drawing *d)
 {
+    if (!is_drawn(mark->category))
+        return;
     if (!d->place[mark->row] || d->timeline.n_events == MAX_SPANS) {
         d->out++;
         return;
     }
-    (void)chapter;
     d->events[d->timeline.n_events++] =
         (struct page_event){.row = (unsigned)d->place[mark->row] - 1,
                             .at_ms = mark->at,
@@ -176,7 +185,7 @@ static void fill(const struct chapter *chapter, struct drawing *d)
     for (size_t i = 0; i < chapter->n_spans; i++)
         draw_span(chapter, &chapter->spans[i], d);
     for (size_t i = 0; i < chapter->n_marks; i++)
-        draw_mark(chapter, &chapter->marks[i], d);
+        draw_mark(&chapter->marks[i], d);
     for (size_t i = 0; i < chapter->n_programs; i++)
         d->programs[i].name = chapter->programs[i].name;
     for (size_t i = 0; i < d->timeline.n_spans; i++)
