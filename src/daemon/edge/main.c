@@ -58,9 +58,7 @@ static void print_help(void)
     for (size_t i = 0; i < SCHED_PROFILES; i++)
         printf("                     %-15s %s\n", sched_profiles[i].name, sched_profiles[i].summary);
     printf(
-        "                   bounds are claimed under `priority` only: GPU clusters, lent CPU priorities and\n"
-        "                   fair lateness, which the analysis of gpusync counts on, are simulated, not "
-        "enforced\n"
+        "                   gpusync needs gpu_cluster, cpu_cluster and a plan in the configuration for bounds\n"
         "  --policy NAME    how jobs are ranked:\n");
     for (size_t i = 0; i < SCHED_POLICIES; i++)
         printf("                     %-15s %s\n", sched_policies[i].name, sched_policies[i].summary);
@@ -252,13 +250,13 @@ static int reload(struct loop *loop, char *ret_text, size_t size)
 /* What this configuration names and batond does not do: said once, at the start. */
 static void say_what_is_not_enforced(const struct config *config)
 {
-    if (sched_profiles[config->profile].tokens)
-        say("profile %s, lock %s: each GPU is a cluster of its own, and no CPU priority is lent or "
-            "suspended; "
-            "bounds of its analysis are not claimed",
-            sched_profiles[config->profile].name, sched_locks[config->lock].name);
-    if (config->policy == POLICY_FAIR_LATENESS)
-        say("policy fair-lateness: jobs come without their costs, so they are ranked as under edf");
+    if (sched_profiles[config->profile].tokens && !config->cpu_cluster)
+        say("profile %s without cpu_cluster: Linux orders the programs on the CPUs, so no bound is claimed",
+            sched_profiles[config->profile].name);
+    if (config->policy == POLICY_FAIR_LATENESS && !sched_profiles[config->profile].tokens)
+        say("policy fair-lateness under the profile %s: jobs come without their costs, so they are ranked as "
+            "under edf",
+            sched_profiles[config->profile].name);
 }
 
 /* ---- starting ---- */
