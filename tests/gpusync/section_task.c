@@ -7,7 +7,7 @@
  *
  * SEGMENTS: cNUMBER CPU work in microseconds, kNUMBER a kernel of so many work-groups, i a copy in, o a copy out, g the job
  * needs no GPU any more; separated by commas. Nothing stays on the GPU from job to job. Waits until the file GO is there, then starts with the next full second. Prints
- * `JOBS MAX_RESPONSE_NS` at the end.
+ * `JOBS MAX_RESPONSE_NS` at the end, and stays connected until GO is gone.
  */
 #include <CL/cl.h>
 #include <dlfcn.h>
@@ -151,5 +151,8 @@ int main(int argc, char **argv)
         most = response > most ? response : most;
     }
     (void)printf("%u %lld\n", jobs, (long long)most);
+    (void)fflush(stdout);
+    while (access(argv[4], F_OK) == 0)
+        sleep_until(now_of(CLOCK_MONOTONIC) + SECOND / 100);
     return 0;
 }

@@ -51,6 +51,7 @@ bool spread_idle(void)
 struct preparing {
     struct queue_record *queue;
     bool last; /* whoever hears of an error now is the one to be told */
+    bool overwrites; /* every byte of the range: what was there is not needed */
     cl_int code;
 };
 
@@ -81,6 +82,21 @@ static bool note_write(const struct touch *touch, void *unused)
     return true;
 }
 
+static cl_int make_home_valid(struct spread_buffer *buffer, const struct touch *touch,
+                              const struct preparing *preparing)
+{
+    struct range before = {0, buffer->coherence.size};
+    struct range after = {buffer->coherence.size, buffer->coherence.size};
+    cl_int code;
+
+    if (preparing->overwrites && touch->writes && !buffer->image) {
+        before.end = touch->range.begin;
+        after.begin = touch->range.end;
+    }
+    code = buffer_make_valid(buffer, PLACE_HOME, before, preparing->queue);
+    return code == CL_SUCCESS ? buffer_make_valid(buffer, PLACE_HOME, after, preparing->queue) : code;
+}
+
 static bool prepare_home(const struct touch *touch, void *data)
 {
     struct preparing *preparing = data;
@@ -94,8 +110,7 @@ static bool prepare_home(const struct touch *touch, void *data)
     if (preparing->last)
         buffer->lost = CL_SUCCESS;
     if (preparing->code == CL_SUCCESS)
-        preparing->code = buffer_make_valid(buffer, PLACE_HOME, (struct range){0, buffer->coherence.size},
-                                            preparing->queue);
+        preparing->code = make_home_valid(buffer, touch, preparing);
     return preparing->code == CL_SUCCESS && note_write(touch, NULL);
 }
 
@@ -110,7 +125,7 @@ static const struct translate_kernel *about_of(const struct opencl_command *comm
 
 static cl_int before(const struct opencl_command *command, bool last)
 {
-    struct preparing preparing = {command->queue, last, CL_SUCCESS};
+    struct preparing preparing = {command->queue, last, command->kind == COMMAND_WRITE, CL_SUCCESS};
 
     (void)touch_each(command, about_of(command), prepare_home, &preparing);
     return preparing.code;
