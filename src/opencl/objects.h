@@ -9,7 +9,7 @@
 #include "engine/meter.h"
 #include "opencl/graph/command.h"
 #include "opencl/graph/crossing.h"
-#include "opencl/handle_table.h"
+#include "engine/handle_table.h"
 
 struct device_record {
     struct engine_device base;

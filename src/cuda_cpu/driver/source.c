@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_cpu/driver/fatbin.h"
+#include "cuda_abi/fatbin.h"
 
 static const char mark[] = "//baton-cuda-cpu linked"; /* the number of texts and their sizes follow */
 
@@ -56,7 +56,7 @@ static CUresult unpack(const char *text, struct source *ret_source)
 static CUresult read_fatbin(const void *image, struct source *ret_source)
 {
     size_t size;
-    int result = fatbin_ptx(image, &ret_source->owned, &size);
+    int result = fatbin_ptx(image, SOURCE_ARCHITECTURE, &ret_source->owned, &size);
 
     if (result == 0) {
         ret_source->texts[0] = (struct image_text){.text = ret_source->owned, .size = size};
