@@ -68,7 +68,7 @@ static int read_header(struct ptx_reader *reader)
         r = read_target(reader);
     if (!r && ptx_accept(reader, ".address_size"))
         r = ptx_constant(reader, &bits);
-    if (!r && bits != 64) {
+    if (!r && bits != 64 && !reader->is_outline) {
         reader->at--;
         r = ptx_bad(reader, "64-bit addresses");
     }
@@ -96,6 +96,13 @@ static int skip_block(struct ptx_reader *reader)
     return ptx_bad(reader, "a block in braces");
 }
 
+int ptx_skip_directive(struct ptx_reader *reader)
+{
+    while (!ptx_at(reader, ";") && !ptx_at(reader, "{") && reader->at->kind != PTX_TOKEN_END)
+        reader->at++;
+    return ptx_at(reader, "{") ? skip_block(reader) : ptx_expect(reader, ";");
+}
+
 /* .file and .loc have no semicolon: they end with their line. */
 static void skip_line(struct ptx_reader *reader)
 {
@@ -109,6 +116,20 @@ static int read_pragma(struct ptx_reader *reader)
 {
     while (reader->at->kind == PTX_TOKEN_STRING || ptx_at(reader, ","))
         reader->at++;
+    return ptx_expect(reader, ";");
+}
+
+/* A variable; in an outline, one whose type or initial value is not understood is left out. */
+static int read_module_variable(struct ptx_reader *reader, enum ptx_linkage linkage)
+{
+    const struct ptx_token *first = reader->at;
+    int r = ptx_read_variable(reader, linkage, &reader->variables_end);
+
+    if (r != INPUT_REJECTED || !reader->is_outline)
+        return r;
+    for (reader->at = first; !ptx_at(reader, ";"); reader->at++)
+        if (reader->at->kind == PTX_TOKEN_END)
+            return ptx_bad(reader, "; behind the declaration");
     return ptx_expect(reader, ";");
 }
 
@@ -137,7 +158,9 @@ static int read_one(struct ptx_reader *reader)
     if (ptx_at(reader, ".func") || ptx_at(reader, ".entry"))
         return ptx_read_routine(reader, linkage);
     if (ptx_at(reader, ".global") || ptx_at(reader, ".const") || ptx_at(reader, ".shared"))
-        return ptx_read_variable(reader, linkage, &reader->variables_end);
+        return read_module_variable(reader, linkage);
+    if (reader->is_outline && linkage == PTX_PRIVATE && reader->at->kind == PTX_TOKEN_DOT)
+        return ptx_skip_directive(reader);
     return ptx_bad(reader, "a directive of a module");
 }
 
@@ -150,8 +173,8 @@ static int read_module(struct ptx_reader *reader)
     return r;
 }
 
-int ptx_module_read(struct ptx_module *module, const char *name, const char *text, size_t size,
-                    bool *ret_refused, struct input_error *ret_error)
+static int read_text(struct ptx_module *module, const char *name, const char *text, size_t size,
+                     bool is_outline, bool *ret_refused, struct input_error *ret_error)
 {
     struct ptx_reader *reader = calloc(1, sizeof *reader);
     int r;
@@ -168,6 +191,7 @@ int ptx_module_read(struct ptx_module *module, const char *name, const char *tex
         reader->module = module;
         reader->at = module->source.tokens;
         reader->error = ret_error;
+        reader->is_outline = is_outline;
         reader->variables_end = &module->variables;
         reader->routines_end = &module->routines;
         r = read_module(reader);
@@ -180,6 +204,20 @@ int ptx_module_read(struct ptx_module *module, const char *name, const char *tex
     free(reader->statements);
     free(reader);
     return r;
+}
+
+int ptx_module_read(struct ptx_module *module, const char *name, const char *text, size_t size,
+                    bool *ret_refused, struct input_error *ret_error)
+{
+    return read_text(module, name, text, size, false, ret_refused, ret_error);
+}
+
+int ptx_module_outline(struct ptx_module *module, const char *name, const char *text, size_t size,
+                       struct input_error *ret_error)
+{
+    bool refused;
+
+    return read_text(module, name, text, size, true, &refused, ret_error);
 }
 
 void ptx_module_done(struct ptx_module *module)

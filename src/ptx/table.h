@@ -49,6 +49,7 @@ enum ptx_family {
     PTX_SURFACE,
     PTX_STACK,   /* alloca and its relatives */
     PTX_REFUSED, /* known, and not executed here: the note says what it is */
+    PTX_UNKNOWN, /* of an outline: in no row */
 };
 
 struct ptx_row {
@@ -61,6 +62,7 @@ struct ptx_row {
 
 extern const struct ptx_row ptx_rows[];
 extern const size_t ptx_n_rows;
+extern const struct ptx_row ptx_unknown_row; /* the one of family PTX_UNKNOWN */
 
 enum { PTX_MOST_MODIFIERS = 12 };
 

@@ -1,11 +1,14 @@
 /*
- * baton-translate: reads one request (translate/record.h) from standard input, writes one answer to standard output.
- * With a file name: shows what becomes of a program (`baton-translate [-E] FILE.cl [BUILD OPTIONS]`), for people; -E stops
- * after the preprocessor.
+ * baton-translate: reads one request (translate/record.h) from standard input, writes one answer to
+ * standard output. For people, with a file name: `baton-translate [-E] FILE.cl [BUILD OPTIONS]`
+ * shows what becomes of an OpenCL program (-E stops after the preprocessor), and `baton-translate
+ * FILE.ptx` what becomes of a CUDA module.
  *
- * Exit: 0 an answer was written (also "not translated"), 2 bad usage or request, 3 the environment failed.
+ * Exit: 0 an answer was written (also "not translated"), 1 nothing could be done with the file,
+ * 2 bad usage or request, 3 the environment failed.
  */
 #include "translate/record.h"
+#include "translate/tool/cut_tool.h"
 #include "translate/tool/driver.h"
 #include "translate/tool/report.h"
 #include "translate/tool/rewrite.h"
@@ -193,6 +196,8 @@ static int show(int argc, char **argv)
         (void)fprintf(stderr, "baton-translate: cannot read %s\n", argc < 2 ? "nothing" : argv[1]);
         return 2;
     }
+    if (strlen(argv[1]) > 4 && !strcmp(argv[1] + strlen(argv[1]) - 4, ".ptx"))
+        return cut_tool_show(argv[1], text, length);
     text_add(&request.source, text, length);
     for (int i = 2; i < argc; i++)
         text_print(&request.options, "%s%s", i > 2 ? " " : "", argv[i]);
@@ -235,6 +240,8 @@ int main(int argc, char **argv)
     struct request request = {
         .driver = {.version = "", .c_version = "", .extensions = "", .features = "", .defines = ""}};
     struct report report = {0};
+    const char *ptx;
+    size_t ptx_size;
     size_t length;
     char *bytes;
 
@@ -245,14 +252,16 @@ int main(int argc, char **argv)
     if (argc > 1 && (argv[1][0] != '-' || !strcmp(argv[1], "-E")))
         return show(argc, argv);
     if (argc > 1 || isatty(STDIN_FILENO)) {
-        (void)fprintf(stderr,
-                      "usage: baton-translate [-E] FILE.cl [BUILD OPTIONS]   (without arguments: answers "
-                      "one request of Baton's layer)\n");
+        (void)fprintf(stderr, "usage: baton-translate [-E] FILE.cl [BUILD OPTIONS]\n"
+                              "       baton-translate FILE.ptx\n"
+                              "(without arguments: answers one request of Baton's libraries)\n");
         return 2;
     }
     bound_resources();
     if (file_read("-", (size_t)RECORD_LARGEST + 64, &bytes, &length) < 0)
         return 3;
+    if (cut_tool_is_question((const uint8_t *)bytes, length, &ptx, &ptx_size))
+        return cut_tool_answer(ptx, ptx_size);
     if (read_request(&request, bytes, length))
         return 2;
     translate(&request, false, &report);
