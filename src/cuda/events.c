@@ -22,7 +22,8 @@ struct recording {
 };
 
 static struct {
-    struct handle_table table; /* the program's event -> its newest recording, a reference */
+    struct handle_table table;  /* the program's event -> its newest recording, a reference */
+    struct handle_table owners; /* ... -> the context that it was made in */
     pthread_mutex_t lock;
 } events = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -34,6 +35,7 @@ static void keep(void *recording)
 void events_init(void)
 {
     handle_table_init(&events.table, keep);
+    handle_table_init(&events.owners, NULL);
 }
 
 void recording_keep(struct recording *recording)
@@ -209,12 +211,26 @@ static CUresult record_held(struct cuda_command *draft, CUevent event)
     return CUDA_SUCCESS;
 }
 
-/* Is it an event that the driver can record? A query of a valid one never answers that it is not. */
+CUresult route_event_create(struct call *call)
+{
+    CUresult code = call_invoke(call);
+    CUcontext owner = NULL;
+
+    if (code == CUDA_SUCCESS && genuine.cuCtxGetCurrent(&owner) == CUDA_SUCCESS && owner)
+        (void)handle_table_put(&events.owners, *(CUevent *)call->args[0], owner);
+    return code;
+}
+
+/* Is it an event that the driver will surely take? */
 static bool is_event(CUevent event)
 {
-    CUresult code = event ? genuine.cuEventQuery(event) : CUDA_ERROR_INVALID_HANDLE;
+    return event && handle_table_find(&events.owners, event);
+}
 
-    return code == CUDA_SUCCESS || code == CUDA_ERROR_NOT_READY;
+/* ... and record in a stream of this context? */
+static bool is_event_of(CUevent event, const struct context_record *context)
+{
+    return event && handle_table_find(&events.owners, event) == (void *)context->handle;
 }
 
 CUresult route_event_record(struct call *call)
@@ -230,7 +246,7 @@ CUresult route_event_record(struct call *call)
         stream_name(stream, call);
     if (stream_captures(stream) || front_is_whole() ||
         (call->entry->arguments == 3 && (unsigned)call->args[2] != 0) ||
-        (!runtime.queue_everything && stream_unhindered(stream)) || !is_event(event)) {
+        (!runtime.queue_everything && stream_unhindered(stream)) || !is_event_of(event, stream->context)) {
         if (!stream_captures(stream))
             stream_wait_turn(stream);
         code = record_now(call, event);
@@ -365,8 +381,10 @@ CUresult route_event_destroy(struct call *call)
     CUresult code;
 
     pthread_mutex_lock(&events.lock);
-    if (call->args[0])
+    if (call->args[0]) {
         replace((CUevent)call->args[0], NULL);
+        (void)handle_table_remove(&events.owners, (void *)call->args[0]);
+    }
     code = call_invoke(call);
     pthread_mutex_unlock(&events.lock);
     return code;

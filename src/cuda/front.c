@@ -138,5 +138,7 @@ CUresult front_call(unsigned index, const uint64_t registers[6], const uint64_t 
         return no_driver();
     for (unsigned i = 0; i < call.entry->arguments; i++)
         call.args[i] = i < 6 ? registers[i] : stack[i - 6];
-    return runtime_off() ? call_invoke(&call) : call.entry->handler(&call);
+    if (runtime_off())
+        return call_invoke(&call);
+    return stream_is_doomed(&call) ? CUDA_ERROR_INVALID_HANDLE : call.entry->handler(&call);
 }

@@ -20,11 +20,14 @@ struct module_record {
     struct module_record *library;     /* a module of a library: its record */
     void *handle;
     struct module_record *aliases, *next; /* of a library: its modules; lock */
+    CUcontext context;                    /* that it ends with; NULL: a library */
+    struct list link;                     /* known.all; lock */
 };
 
 static struct {
     struct handle_table modules, functions;
-    pthread_mutex_t lock; /* guards lists of functions */
+    pthread_mutex_t lock; /* guards lists of functions and modules */
+    struct list all;      /* module_record::link */
 } known = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void keep_record(void *record)
@@ -36,6 +39,7 @@ void functions_init(void)
 {
     handle_table_init(&known.modules, NULL);
     handle_table_init(&known.functions, keep_record);
+    list_init(&known.all);
 }
 
 /* --- records of kernels --- */
@@ -219,10 +223,12 @@ void function_of_kernel(void *handle, void *kernel)
 
     if (of && !function && genuine.cuFuncGetModule &&
         genuine.cuFuncGetModule(&module, handle) == CUDA_SUCCESS) {
+        CUcontext context = NULL;
         CUdevice device = 0;
 
         (void)genuine.cuCtxGetDevice(&device);
-        module_alias(module, of->module);
+        (void)genuine.cuCtxGetCurrent(&context);
+        module_alias(module, of->module, context);
         function_found(handle, false, module, of->name, device);
     }
     function_drop(function);
@@ -277,10 +283,23 @@ void module_refused(struct module_record *module)
     module->whole = COUNTER_UNSLICED_DRIVER;
 }
 
-void module_loaded(struct module_record *module, void *handle)
+/* In the table and in the list, or not at all. */
+static bool add_module(struct module_record *module, void *handle, CUcontext context)
 {
     module->handle = handle;
+    module->context = context;
     if (!handle_table_put(&known.modules, handle, module))
+        return false;
+    pthread_mutex_lock(&known.lock);
+    list_append(&known.all, &module->link);
+    pthread_mutex_unlock(&known.lock);
+    return true;
+}
+
+void module_loaded(struct module_record *module, void *handle, CUcontext context)
+{
+    module_forget(handle);
+    if (!add_module(module, handle, context))
         module_discard(module);
 }
 
@@ -306,6 +325,25 @@ static void forget_functions(struct module_record *module)
     pthread_mutex_unlock(&known.lock);
 }
 
+static void unlink_module(struct module_record *module)
+{
+    pthread_mutex_lock(&known.lock);
+    list_remove(&module->link);
+    pthread_mutex_unlock(&known.lock);
+}
+
+/* A library's module in one context goes, the library stays. */
+static void leave_library(struct module_record *module)
+{
+    pthread_mutex_lock(&known.lock);
+    for (struct module_record **at = &module->library->aliases; *at; at = &(*at)->next)
+        if (*at == module) {
+            *at = module->next;
+            break;
+        }
+    pthread_mutex_unlock(&known.lock);
+}
+
 void module_forget(void *handle)
 {
     struct module_record *module = handle_table_remove(&known.modules, handle), *alias;
@@ -316,13 +354,37 @@ void module_forget(void *handle)
         module->aliases = alias->next;
         (void)handle_table_remove(&known.modules, alias->handle);
         forget_functions(alias);
+        unlink_module(alias);
         free(alias);
     }
     forget_functions(module);
+    unlink_module(module);
+    if (module->library)
+        leave_library(module);
     module_discard(module);
 }
 
-void module_alias(void *handle, void *library)
+void modules_forget_context(CUcontext context)
+{
+    void *handle;
+
+    do {
+        handle = NULL;
+        pthread_mutex_lock(&known.lock);
+        list_for_each(at, &known.all)
+        {
+            struct module_record *module = list_entry(at, struct module_record, link);
+
+            if (!handle && module->context == context)
+                handle = module->handle;
+        }
+        pthread_mutex_unlock(&known.lock);
+        if (handle)
+            module_forget(handle);
+    } while (handle);
+}
+
+void module_alias(void *handle, void *library, CUcontext context)
 {
     struct module_record *of = handle_table_find(&known.modules, library), *module;
 
@@ -332,8 +394,7 @@ void module_alias(void *handle, void *library)
     if (!module)
         return;
     module->library = of;
-    module->handle = handle;
-    if (!handle_table_put(&known.modules, handle, module)) {
+    if (!add_module(module, handle, context)) {
         free(module);
         return;
     }

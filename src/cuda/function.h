@@ -70,12 +70,15 @@ struct module_record *module_prepare(const void *image, const struct device_reco
                                      const char **ret_text);
 /* The driver refused the rewritten text. */
 void module_refused(struct module_record *module);
-void module_loaded(struct module_record *module, void *handle);
+/* context: that the module ends with; NULL: a library. */
+void module_loaded(struct module_record *module, void *handle, CUcontext context);
 void module_discard(struct module_record *module);
 /* The program unloads it. */
 void module_forget(void *handle);
 /* A module that is the same as a library in one context. */
-void module_alias(void *handle, void *library);
+void module_alias(void *handle, void *library, CUcontext context);
+/* All that ends with a context. */
+void modules_forget_context(CUcontext context);
 
 /* The program was given a kernel's handle. */
 void function_found(void *handle, bool is_kernel, void *module, const char *name, CUdevice device);

@@ -148,6 +148,9 @@ static CUresult call_driver(struct piece_pipe *pipe, struct cuda_command *comman
         return call_back(&command->call);
     case COMMAND_FREE:
         return frees_issue(&command->call);
+    case COMMAND_DESTROY: /* before the driver can give the handle to another stream */
+        stream_forget((CUstream)command->call.args[0]);
+        return call_invoke(&command->call);
     default:
         return call_invoke(&command->call);
     }

@@ -8,6 +8,7 @@
 #include "client/session.h"
 #include "cuda/entries.h"
 #include "cuda/front.h"
+#include "cuda/function.h"
 #include "cuda/genuine.h"
 #include "cuda/mark.h"
 #include "cuda/own_stream.h"
@@ -31,6 +32,7 @@ static struct {
     pthread_mutex_t lock; /* guards devices and the making of records; before a context's lock */
     struct handle_table contexts, streams;
     struct list all;       /* context_record::link; lock */
+    atomic_int doomed;     /* streams that only the driver still knows */
     atomic_uint forgotten; /* contexts so far: records of threads that are older are void */
 } objects = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -304,12 +306,38 @@ void stream_name(const struct stream_record *stream, struct call *call)
         call->args[call->entry->stream] = (uint64_t)stream->handle;
 }
 
+bool stream_doom(struct stream_record *stream)
+{
+    if (atomic_exchange(&stream->destroyed, true))
+        return false;
+    atomic_fetch_add(&objects.doomed, 1);
+    return true;
+}
+
+bool stream_is_doomed(const struct call *call)
+{
+    int argument = call->entry->stream;
+    struct stream_record *stream;
+    bool doomed;
+
+    if (atomic_load_explicit(&objects.doomed, memory_order_relaxed) == 0 || argument == NO_STREAM ||
+        call->args[argument] <= (uint64_t)CU_STREAM_PER_THREAD)
+        return false;
+    stream = handle_table_find(&objects.streams, (void *)call->args[argument]);
+    doomed = stream && atomic_load(&stream->destroyed);
+    stream_drop(stream);
+    return doomed;
+}
+
 void stream_forget(CUstream handle)
 {
     struct stream_record *stream = handle_table_remove(&objects.streams, handle);
 
-    if (stream)
+    if (stream) {
         stream->listed = false;
+        if (atomic_load(&stream->destroyed))
+            atomic_fetch_sub(&objects.doomed, 1);
+    }
     stream_drop(stream);
 }
 
@@ -348,6 +376,7 @@ void context_forget(CUcontext handle)
     list_remove(&context->link);
     pthread_mutex_unlock(&objects.lock);
     forget_streams(context);
+    modules_forget_context(handle);
     mark_forget_context(context);
     /* The record itself stays: marks of other threads may still name it. Contexts are few. */
 }

@@ -46,6 +46,7 @@ struct stream_record {
     bool blocking;    /* ordered against the legacy stream */
     struct list link; /* context_record::streams, but for the legacy one; until the last reference goes */
     bool listed;      /* the table knows it */
+    atomic_bool destroyed;  /* by the program; its destruction is held back */
     struct mark *last_mark; /* a reference: the newest; context_record::marks_lock */
     atomic_uint refs;
 };
@@ -87,8 +88,14 @@ struct stream_record *stream_new(struct context_record *context, CUstream handle
 void stream_keep(struct stream_record *stream);
 void stream_drop(struct stream_record *stream);
 
-/* The program destroys it: the handle is not known any more. What is held back keeps the record. */
+/*
+ * The program destroys it. stream_doom: the driver does not yet, because work is held back; until then
+ * the handle is no handle for the program. False: it was destroyed before. stream_forget: the driver has.
+ */
+bool stream_doom(struct stream_record *stream);
 void stream_forget(CUstream handle);
+/* Does the call name a stream that the program has destroyed? */
+bool stream_is_doomed(const struct call *call);
 /* The same for a context and all its streams. Nothing of it is held back. */
 void context_forget(CUcontext handle);
 

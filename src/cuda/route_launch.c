@@ -51,7 +51,8 @@ static CUresult launch(struct call *call, bool whole)
         draft.call.args[10] = 0;
     if (!read_extra((void **)draft.call.args[10], about) || (about->params && about->buffer))
         draft.at_once = true;
-    if (!function || (!about->buffer && (!function->params_known || (function->n_params && !about->params))))
+    if (whole || !function ||
+        (!about->buffer && (!function->params_known || (function->n_params && !about->params))))
         draft.at_once = true; /* its arguments cannot be copied */
     draft.base.items = (size_t)about->grid[0] * about->grid[1] * about->grid[2] * about->block[0] *
                        about->block[1] * about->block[2];
@@ -66,6 +67,7 @@ CUresult route_launch(struct call *call)
     return launch(call, false);
 }
 
+/* How many blocks are allowed is the driver's to say: it is not held back. */
 CUresult route_launch_cooperative(struct call *call)
 {
     return launch(call, true);

@@ -20,8 +20,11 @@ static CUresult load(struct call *call, const struct call *data, const void *ima
     struct call rewritten = *data;
     struct module_record *module;
     const char *text = NULL;
+    CUcontext owner = NULL;
     CUresult code;
 
+    if (call->entry->base[sizeof "cu" - 1] == 'M') /* a library outlives its contexts */
+        (void)genuine.cuCtxGetCurrent(&owner);
     if (!image || !call->args[0] || !device)
         return call_invoke(call);
     module = module_prepare(image, device, &text);
@@ -33,7 +36,7 @@ static CUresult load(struct call *call, const struct call *data, const void *ima
             module_refused(module);
     }
     if (code == CUDA_SUCCESS && module)
-        module_loaded(module, *(void **)call->args[0]);
+        module_loaded(module, *(void **)call->args[0], owner);
     else
         module_discard(module);
     return code;
@@ -130,12 +133,20 @@ CUresult route_library_get_kernel(struct call *call)
     return code;
 }
 
+static void alias(void *module, void *library)
+{
+    CUcontext context = NULL;
+
+    (void)genuine.cuCtxGetCurrent(&context);
+    module_alias(module, library, context);
+}
+
 CUresult route_library_get_module(struct call *call)
 {
     CUresult code = call_invoke(call);
 
     if (code == CUDA_SUCCESS)
-        module_alias(*(void **)call->args[0], (void *)call->args[1]);
+        alias(*(void **)call->args[0], (void *)call->args[1]);
     return code;
 }
 

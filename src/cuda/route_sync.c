@@ -53,6 +53,15 @@ CUresult route_stream_synchronize(struct call *call)
     return code;
 }
 
+static CUresult destroy_now(struct call *call, CUstream handle)
+{
+    CUresult code = call_invoke(call);
+
+    if (code == CUDA_SUCCESS)
+        stream_forget(handle);
+    return code;
+}
+
 CUresult route_stream_destroy(struct call *call)
 {
     CUstream handle = (CUstream)call->args[0];
@@ -65,8 +74,13 @@ CUresult route_stream_destroy(struct call *call)
     if (!stream)
         return call_invoke(call);
     submit_draft(&draft, call, stream);
+    if (draft.captured || front_is_whole() || stream_unhindered(stream)) {
+        stream_drop(stream);
+        return destroy_now(call, handle);
+    }
+    (void)stream_doom(stream);
+    draft.kind = COMMAND_DESTROY;
     draft.valid = true;
-    stream_forget(handle);
     return submit(&draft, false, NULL); /* behind what is held back */
 }
 
@@ -104,7 +118,7 @@ CUresult route_context_synchronize(struct call *call)
     struct context_record *context =
         call->entry->arguments && call->args[0] ? context_find((CUcontext)call->args[0]) : context_current();
 
-    if (!context || front_captures())
+    if (!context)
         return call_invoke(call);
     context_await(context);
     return answer(context, call_invoke(call));

@@ -64,7 +64,8 @@ static bool launch_is_valid(const struct cuda_command *command)
     const struct device_record *device = command->stream->context->device;
     uint64_t threads = 1;
 
-    if (!launch->function || (!launch->params && !launch->buffer && launch->function->n_params))
+    if (!launch->function || (!launch->params && !launch->buffer && launch->function->n_params) ||
+        (launch->buffer && launch->buffer_size < launch->function->bytes))
         return false;
     for (int i = 0; i < 3; i++) {
         if (launch->grid[i] == 0 || launch->grid[i] > (uint32_t)device->grid_limit[i] ||
@@ -95,6 +96,7 @@ bool validate_command(const struct cuda_command *command)
     case COMMAND_CALL:
     case COMMAND_CALLBACK:
     case COMMAND_FREE:
+    case COMMAND_DESTROY:
         return command->valid;
     default:
         return true;
