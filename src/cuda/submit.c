@@ -115,6 +115,8 @@ struct cuda_command *submit_adopt(const struct cuda_command *draft, const struct
         }
         memcpy(command->owned, copied->memory, copied->size);
         command->call.args[copied->argument] = (uint64_t)command->owned;
+        if (command->kind == COMMAND_COPY)
+            command->u.copy.from = (CUdeviceptr)command->owned;
     } else if (draft->kind == COMMAND_LAUNCH && !issue_adopt_launch(command)) {
         free(command);
         return NULL;
