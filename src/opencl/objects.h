@@ -8,7 +8,7 @@
 #include "engine/engine_device.h"
 #include "engine/meter.h"
 #include "opencl/graph/command.h"
-#include "opencl/handle_table.h"
+#include "engine/handle_table.h"
 #include "opencl/object.h"
 #include "opencl/quirks/quirks.h"
 
