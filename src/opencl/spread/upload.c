@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "opencl/layer.h"
-#include "opencl/spread/placement.h"
+#include "opencl/spread/spread_placement.h"
 #include "opencl/spread/split.h"
 
 bool upload_concerns(const struct opencl_command *command)

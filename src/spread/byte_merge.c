@@ -1,4 +1,4 @@
-#include "spread/merge.h"
+#include "spread/byte_merge.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -19,8 +19,9 @@ struct part {
 };
 
 /*
- * Two writers' changes in one. A granule that both changed to different values makes the answer nonzero. Without a branch, so that the
- * compiler makes vectors of it; the memory may be aligned to anything.
+ * Two writers' changes in one. A granule that both changed to different values makes the answer
+ * nonzero. Without a branch, so that the compiler makes vectors of it; the memory may be aligned to
+ * anything.
  */
 #define JOIN(type)                                                                                           \
     static inline __attribute__((always_inline)) bool join_##type(                                           \
@@ -96,7 +97,10 @@ static inline __attribute__((always_inline)) bool join(unsigned char *merged, co
     }
 }
 
-/* Several writers in one block. The last granule may be cut off: it is judged in memory of our own, padded. */
+/*
+ * Several writers in one block. The last granule may be cut off: it is judged in memory of our own,
+ * padded.
+ */
 static inline __attribute__((always_inline)) bool unite(unsigned char merged[MERGE_BLOCK],
                                                         const unsigned char *shadow,
                                                         const unsigned char *const writers[], size_t n,
@@ -108,7 +112,8 @@ static inline __attribute__((always_inline)) bool unite(unsigned char merged[MER
     const unsigned char *first = writers[0];
     bool conflict = false;
 
-    for (size_t w = 1; w < n; w++) { /* from one block into the other in turn, so that it ends in `merged` */
+    /* from one block into the other in turn, so that it ends in `merged` */
+    for (size_t w = 1; w < n; w++) {
         unsigned char *into = turns[(n - w) % 2];
 
         conflict |= join(into, shadow, first, writers[w], whole, granule);
@@ -144,11 +149,13 @@ static size_t find_conflict(const unsigned char *shadow, const unsigned char *co
 }
 
 /*
- * Who changed the block: a bit per copy. The comparison reads all copies and the shadow side by side, so that the memory always has several
- * streams to fetch, and asks for the next block early, since the processor's own prefetching stops at the end of a page, which is a block.
+ * Which copies changed the block: a bit each. The comparison reads all copies and the shadow side
+ * by side, so that the memory always has several streams to fetch, and asks for the next block
+ * early, since the processor's own prefetching stops at the end of a page, which is a block.
  */
-#define LINE  64u
-#define AHEAD 1024u /* bytes: about as many lines as a core may have under way, over three streams */
+#define LINE 64u
+/* bytes: about as many lines as a core may have under way, over three streams */
+#define AHEAD 1024u
 
 typedef uint64_t vector __attribute__((vector_size(32), aligned(1), may_alias));
 
@@ -158,7 +165,7 @@ static inline __attribute__((always_inline)) unsigned compare_two(const unsigned
 {
     vector in_first = {0}, in_second = {0};
     size_t at = 0;
-    unsigned who;
+    unsigned writers_found;
 
     for (; at + LINE <= bytes; at += LINE) {
         __builtin_prefetch(shadow + at + AHEAD);
@@ -171,13 +178,13 @@ static inline __attribute__((always_inline)) unsigned compare_two(const unsigned
             in_second |= *(const vector *)(second + half) ^ s;
         }
     }
-    who = (in_first[0] | in_first[1] | in_first[2] | in_first[3]) != 0 ? 1 : 0;
-    who |= (in_second[0] | in_second[1] | in_second[2] | in_second[3]) != 0 ? 2 : 0;
+    writers_found = (in_first[0] | in_first[1] | in_first[2] | in_first[3]) != 0 ? 1 : 0;
+    writers_found |= (in_second[0] | in_second[1] | in_second[2] | in_second[3]) != 0 ? 2 : 0;
     if (at < bytes) {
-        who |= memcmp(first + at, shadow + at, bytes - at) != 0 ? 1 : 0;
-        who |= memcmp(second + at, shadow + at, bytes - at) != 0 ? 2 : 0;
+        writers_found |= memcmp(first + at, shadow + at, bytes - at) != 0 ? 1 : 0;
+        writers_found |= memcmp(second + at, shadow + at, bytes - at) != 0 ? 2 : 0;
     }
-    return who;
+    return writers_found;
 }
 
 /* The same loops for each instruction set; the widest that the processor has is used. */
@@ -219,20 +226,21 @@ static const struct way *fastest(void)
 static unsigned find_writers(const struct part *part, const struct way *way, size_t at, size_t bytes)
 {
     const unsigned char *shadow = part->shadow + at;
-    unsigned who = 0;
+    unsigned writers_found = 0;
 
     for (size_t c = 0; c < part->n; c += 2) {
         size_t next = c + 1 < part->n ? c + 1 : c;
         unsigned pair = way->compare(shadow, part->copies[c] + at, part->copies[next] + at, bytes);
 
-        who |= (pair & 1) << c | (pair >> 1 & 1) << next;
+        writers_found |= (pair & 1) << c | (pair >> 1 & 1) << next;
     }
-    return who;
+    return writers_found;
 }
 
 /*
- * Block by block. Shares of a split kernel mostly write apart from each other, so nearly every block has one writer at most: a
- * fast comparison and a copy, or no copy at all where the output already is that writer's.
+ * Block by block. Shares of a split kernel mostly write apart from each other, so nearly every
+ * block has one writer at most: a fast comparison and a copy, or no copy at all where the output
+ * already is that writer's.
  */
 static void merge_part(struct part *part)
 {
@@ -244,14 +252,14 @@ static void merge_part(struct part *part)
         const unsigned char *shadow = part->shadow + at;
         const unsigned char *writers[MERGE_MAX_COPIES];
         const unsigned char *from = shadow;
-        unsigned who = find_writers(part, way, at, bytes);
+        unsigned writers_found = find_writers(part, way, at, bytes);
         size_t n = 0;
 
         for (size_t c = 0; c < part->n; c++)
-            if (who >> c & 1)
+            if (writers_found >> c & 1)
                 writers[n++] = part->copies[c] + at;
         if (part->writers)
-            part->writers[at / MERGE_BLOCK] = (uint16_t)who;
+            part->writers[at / MERGE_BLOCK] = (uint16_t)writers_found;
         if (n > 1) {
             size_t conflict = bytes;
 
