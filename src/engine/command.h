@@ -115,6 +115,7 @@ struct command {
     uint64_t begun, ended;
     /* first start since the engine was given away; end of what was reported */
     uint64_t resumed, reported;
+    uint32_t run_pieces; /* that ended since then */
     baton_nsec queued_at, issued_at;
     int64_t lag; /* ns that other devices worked on it after this one */
 

@@ -307,18 +307,20 @@ int64_t engine_predict_copy(const struct device_engine *engine, size_t bytes)
     return (int64_t)((double)bytes / (double)(per_ms > 0 ? per_ms : 4000000) * 1e6);
 }
 
-void engine_report(struct device_engine *engine, baton_nsec begin_at, baton_nsec end_at)
+void engine_report(struct device_engine *engine, baton_nsec begin_at, baton_nsec end_at,
+                   const struct lease_work *work)
 {
     if (engine->lease)
-        lease_ran(engine->lease, begin_at, end_at);
+        lease_ran(engine->lease, begin_at, end_at, work);
 }
 
-void engine_report_driver(struct device_engine *engine, uint64_t started, uint64_t ended)
+void engine_report_driver(struct device_engine *engine, uint64_t started, uint64_t ended,
+                          const struct lease_work *work)
 {
     baton_nsec end_at;
 
     if (!engine->lease || ended < started)
         return;
     end_at = device_clock_end(&engine->device->clock, ended, clock_now());
-    lease_ran(engine->lease, end_at - (baton_nsec)(ended - started), end_at);
+    lease_ran(engine->lease, end_at - (baton_nsec)(ended - started), end_at, work);
 }

@@ -32,6 +32,7 @@
 
 struct engine_device;
 struct lease;
+struct lease_work;
 
 #define ENGINE_PIECE_NS (500 * NSEC_PER_US) /* about how long a piece of a kernel runs */
 #define ENGINE_NO_RANK  INT_MAX
@@ -122,8 +123,10 @@ void engine_learn_copy(struct device_engine *engine, size_t bytes, int64_t ns);
 struct timespec engine_deadline(long ns);
 
 /* One run on the engine in our clock, for the trace and the occupying times. */
-void engine_report(struct device_engine *engine, baton_nsec begin_at, baton_nsec end_at);
+void engine_report(struct device_engine *engine, baton_nsec begin_at, baton_nsec end_at,
+                   const struct lease_work *work);
 /* The same, in the driver's clock. */
-void engine_report_driver(struct device_engine *engine, uint64_t started, uint64_t ended);
+void engine_report_driver(struct device_engine *engine, uint64_t started, uint64_t ended,
+                          const struct lease_work *work);
 
 #endif

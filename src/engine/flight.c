@@ -95,6 +95,19 @@ static bool has_room(const struct flight_ring *ring, int64_t predicted)
 
 /* --- with no lock held --- */
 
+/* Several commands in one run have a kernel's name only if it is the same for all. */
+static struct lease_work work_of(unsigned n, const struct flight flights[])
+{
+    struct lease_work work = {.kernel = flights[0].meter ? flights[0].meter->name : NULL, .pieces = n};
+
+    for (unsigned i = 0; i < n; i++) {
+        work.size += flights[i].items;
+        if (flights[i].meter != flights[0].meter)
+            work.kernel = NULL;
+    }
+    return work;
+}
+
 /*
  * Commands that are complete, oldest first: what follows closely is reported as one run from the
  * first one's start to the last one's end, and the last one's own length is learnt.
@@ -104,6 +117,7 @@ static void measure_run(struct device_engine *engine, unsigned n, const struct f
     const struct driver_ops *ops = runtime.ops;
     const struct flight *last = &flights[n - 1];
     struct mark_times first, newest;
+    struct lease_work work;
     int64_t expected = 0;
 
     ops->mark_times(last->mark, &newest);
@@ -122,12 +136,14 @@ static void measure_run(struct device_engine *engine, unsigned n, const struct f
     for (unsigned i = 0; i < n; i++)
         expected += flights[i].predicted;
     if ((int64_t)(newest.ended - first.started) <= 2 * expected + RUN_SLACK_NS) {
-        engine_report_driver(engine, first.started, newest.ended);
+        work = work_of(n, flights);
+        engine_report_driver(engine, first.started, newest.ended, &work);
         return;
     }
     for (unsigned i = 0; i < n; i++) { /* with pauses in between: each by itself */
         ops->mark_times(flights[i].mark, &first);
-        engine_report_driver(engine, first.started, first.ended);
+        work = work_of(1, &flights[i]);
+        engine_report_driver(engine, first.started, first.ended, &work);
     }
 }
 

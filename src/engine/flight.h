@@ -24,7 +24,7 @@ struct flight {
     int64_t predicted;                 /* as the engine was entered with */
     /* to be measured by this mark, a reference; NULL: not measured */
     struct meter *meter;
-    size_t items;
+    size_t items; /* that meter counts in it, or bytes of a copy */
 };
 
 struct flight_ring { /* under the engine's lock */

@@ -1,6 +1,7 @@
 #include "engine/pipe.h"
 
 #include "base/clock.h"
+#include "client/lease.h"
 #include "engine/meter.h"
 #include "engine/policy.h"
 #include "engine/runtime.h"
@@ -40,16 +41,23 @@ static void widen(struct command *command, const struct mark_times *times)
 static void widen_run(struct command *command, const struct mark_times *times)
 {
     widen(command, times);
-    if (times->started && times->started >= command->reported &&
-        (!command->resumed || times->started < command->resumed))
+    if (!times->started || times->started < command->reported)
+        return;
+    command->run_pieces++;
+    if (!command->resumed || times->started < command->resumed)
         command->resumed = times->started;
 }
 
 void pipe_report_run(struct device_engine *engine, struct command *command)
 {
+    struct lease_work work = {.kernel = command->meter ? command->meter->name : NULL,
+                              .size = command->meter ? command->items : command->bytes,
+                              .pieces = command->run_pieces ? command->run_pieces : 1};
+
     if (command->resumed)
-        engine_report_driver(engine, command->resumed, command->ended);
+        engine_report_driver(engine, command->resumed, command->ended, &work);
     command->resumed = 0;
+    command->run_pieces = 0;
     command->reported = command->ended;
 }
 

@@ -57,6 +57,11 @@ int64_t policy_chunk(bool out)
     return atomic_load_explicit(out ? &runtime.plan.chunk_out : &runtime.plan.chunk_in, memory_order_relaxed);
 }
 
+bool policy_saves_state(void)
+{
+    return atomic_load_explicit(&runtime.plan.saves_state, memory_order_relaxed);
+}
+
 unsigned policy_gpus(uint64_t *ret_set)
 {
     *ret_set = atomic_load_explicit(&runtime.plan.gpu_set, memory_order_relaxed);

@@ -41,6 +41,8 @@ baton_nsec policy_piece(void);
 int64_t policy_chunk(bool out);
 /* How many GPUs the plan gives this program (0: it says nothing), and which (0: any). */
 unsigned policy_gpus(uint64_t *ret_set);
+/* Is state copied to the host at the end of every job (migration `system`)? */
+bool policy_saves_state(void);
 /* Grows with every plan that is taken; 0: none was. */
 unsigned policy_plan_number(void);
 

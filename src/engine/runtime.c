@@ -25,6 +25,7 @@ static void take_plan(struct session *from)
     atomic_store(&runtime.plan.piece, now.piece);
     atomic_store(&runtime.plan.chunk_in, now.chunk_in);
     atomic_store(&runtime.plan.chunk_out, now.chunk_out);
+    atomic_store(&runtime.plan.saves_state, now.saves_state);
     atomic_store(&runtime.plan.gpus, now.gpus);
     atomic_store(&runtime.plan.gpu_set, now.gpu_set);
     atomic_fetch_add(&runtime.plan.number, 1);
@@ -57,9 +58,18 @@ static void on_yield(void *user, struct lease *lease)
             }
 }
 
+/* On the program's thread. */
+static void on_job_ending(void *user)
+{
+    (void)user;
+    if (runtime.ops->job_ending)
+        runtime.ops->job_ending();
+}
+
 static void open_session(void)
 {
-    struct session_listener listener = {.on_yield = on_yield, .on_plan = on_plan};
+    struct session_listener listener = {
+        .on_yield = on_yield, .on_plan = on_plan, .on_job_ending = on_job_ending};
     struct session *opened = NULL;
     int code;
 

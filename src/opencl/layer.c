@@ -23,6 +23,7 @@ struct front front = {
     .widening = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER},
     .spread = {.lock = PTHREAD_MUTEX_INITIALIZER,
                .changed = PTHREAD_COND_INITIALIZER,
+               .buffers_lock = PTHREAD_MUTEX_INITIALIZER,
                .placement.job_place = PLACE_HOME},
 };
 

@@ -197,5 +197,6 @@ const struct driver_ops opencl_driver = {
     .ran_alone = ran_alone,
     .meter_keep = meter_keep,
     .meter_drop = meter_drop,
+    .job_ending = spread_job_ends,
     .job_over = spread_job_over,
 };

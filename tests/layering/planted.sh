@@ -3,7 +3,7 @@
 # none may be; and it passes the same tree without them.
 set -uo pipefail
 check=$BATON_SOURCE/tools/check-layering
-root=$(mktemp -d)
+root=$(mktemp -d) || exit 1
 trap 'rm -rf "$root"' EXIT
 passed=0
 failed=0

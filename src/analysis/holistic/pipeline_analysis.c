@@ -158,11 +158,11 @@ int pipeline_analysis_result(struct pipeline_analysis *a, const unsigned char ch
         return -ENOMEM;
     for (size_t i = 0; i < n && !result; i++) {
         const struct pipeline_task *task = &a->pipeline.tasks[i];
-        bool its = i < ran && (bounded || a->printed) && is_bounded(a, i);
+        bool its = !task->no_deadline && i < ran && (bounded || a->printed) && is_bounded(a, i);
         bool met = its && a->responses[i] <= task->deadline;
 
         result = fill_task(a, i, choice[i], its, &r.tasks[task->index]);
-        if (!met && r.schedulable) {
+        if (!met && !task->no_deadline && r.schedulable) {
             char text[200];
 
             (void)snprintf(text, sizeof text,
@@ -171,7 +171,7 @@ int pipeline_analysis_result(struct pipeline_analysis *a, const unsigned char ch
             r.reason = arena_strndup(&r.arena, text, strlen(text));
             r.schedulable = false;
         }
-        bounded = bounded && its;
+        bounded = bounded && (its || task->no_deadline);
     }
     if (result)
         arena_done(&r.arena);
@@ -207,7 +207,7 @@ int pipeline_analysis_explain(struct pipeline_analysis *a, size_t task,
         arena_done(&e.arena);
         return -ENOMEM;
     }
-    e.bounded = a->responses[i] <= a->pipeline.tasks[i].period &&
+    e.bounded = !a->pipeline.tasks[i].no_deadline && a->responses[i] <= a->pipeline.tasks[i].period &&
                 holistic_explain(a->holistic, i, terms, max, &e.n_terms, &job);
     for (size_t t = 0; t < e.n_terms; t++)
         e.terms[t] = (struct analysis_term){

@@ -111,6 +111,7 @@ static struct kernel_record *make_record(cl_kernel handle)
     front.target.clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, 0, NULL, &size);
     record->program = program_find(program);
     record->name = calloc(1, size + 1);
+    record->meter.name = record->name;
     record->args = calloc(record->n_args + KERNEL_EXEC_INFOS, sizeof *record->args);
     if (!record->name || !record->args ||
         front.target.clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, size, record->name, NULL) !=

@@ -81,6 +81,7 @@ static void free_program(struct object *object)
     free(program->files);
     free(program->source);
     free(program->options);
+    free(program->constants);
     free(program);
 }
 
@@ -165,15 +166,65 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBinary(cl_context c
     return handle;
 }
 
+/* Its twin would be another program: it runs whole. */
+static void forget_source(struct program_record *record)
+{
+    free(record->source);
+    record->source = NULL;
+    not_from_source(record, "a constant that cannot be kept");
+}
+
 CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithIL(cl_context context, const void *il,
                                                                 size_t length, cl_int *ret_code)
 {
     cl_program handle = front.target.clCreateProgramWithIL(context, il, length, ret_code);
     struct program_record *record = note(handle, context);
 
-    if (record)
+    if (!record)
+        return handle;
+    record->source = program_text_copy(il, length);
+    record->length = length;
+    if (!record->source)
         not_from_source(record, "an intermediate language");
     return handle;
+}
+
+static bool keep_constant(struct program_record *record, const struct program_constant *constant)
+{
+    struct program_constant *grown;
+
+    for (size_t i = 0; i < record->n_constants; i++)
+        if (record->constants[i].id == constant->id) {
+            record->constants[i] = *constant;
+            return true;
+        }
+    grown = realloc(record->constants, (record->n_constants + 1) * sizeof *grown);
+    if (!grown)
+        return false;
+    grown[record->n_constants++] = *constant;
+    record->constants = grown;
+    return true;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL entry_clSetProgramSpecializationConstant(cl_program program, cl_uint id,
+                                                                         size_t size, const void *value)
+{
+    struct program_record *record = runtime_off() ? NULL : program_find(program);
+    struct program_constant constant = {.id = id, .size = size};
+    cl_int code = front.target.clSetProgramSpecializationConstant
+                      ? front.target.clSetProgramSpecializationConstant(program, id, size, value)
+                      : CL_INVALID_OPERATION;
+
+    if (record && code == CL_SUCCESS && size <= sizeof constant.value) {
+        memcpy(constant.value, value, size);
+        if (!keep_constant(record, &constant))
+            forget_source(record);
+    } else if (record && code == CL_SUCCESS) {
+        forget_source(record);
+    }
+    if (record)
+        program_unref(record);
+    return code;
 }
 
 CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBuiltInKernels(cl_context context, cl_uint n,
@@ -224,6 +275,9 @@ static struct program_record *begin_build(cl_program handle, enum translate_mode
         record->handed_out = old->handed_out;
         record->length = old->length;
         record->source = old->source ? program_text_copy(old->source, old->length) : NULL;
+        for (size_t i = 0; i < old->n_constants; i++)
+            if (!keep_constant(record, &old->constants[i]))
+                forget_source(record);
         if (old->handed_out && old->options)
             record->options = strdup(old->options);
         if (old->handed_out && old->files)

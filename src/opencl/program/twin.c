@@ -101,11 +101,13 @@ static bool begin_building(struct program_record *program)
     return needed;
 }
 
-static cl_program create(const struct program_record *program, const struct translate_result *result)
+cl_program twin_create(cl_context context, const char *text, size_t length)
 {
-    const char *text = result->source;
+    static const uint32_t magic = 0x07230203; /* of a SPIR-V module; the rewritten one is in our byte order */
 
-    return front.target.clCreateProgramWithSource(program->context, 1, &text, &result->length, NULL);
+    if (length >= sizeof magic && !memcmp(text, &magic, sizeof magic))
+        return front.target.clCreateProgramWithIL(context, text, length, NULL);
+    return front.target.clCreateProgramWithSource(context, 1, &text, &length, NULL);
 }
 
 /* Why there is no twin, as far as it is known. */
@@ -157,7 +159,10 @@ static cl_program make_built(struct program_record *program, struct translate_re
                     : "");
     if (code != 0 || !begin_building(program))
         return NULL;
-    twin = create(program, ret_result);
+    twin = twin_create(program->context, ret_result->source, ret_result->length);
+    for (size_t i = 0; twin && i < program->n_constants; i++)
+        (void)front.target.clSetProgramSpecializationConstant(
+            twin, program->constants[i].id, program->constants[i].size, program->constants[i].value);
     if (twin && front.target.clBuildProgram(twin, 0, NULL, ret_result->options, NULL, NULL) != CL_SUCCESS) {
         driver_refused(ret_failure, twin, program->device);
         front.target.clReleaseProgram(twin);
@@ -216,7 +221,7 @@ static cl_program make_linked(struct program_record *program, struct translate_r
             fail(ret_failure, COUNTER_UNSLICED_REWRITE, result.reason);
         if (good) {
             fail(ret_failure, COUNTER_UNSLICED_DRIVER, "");
-            parts[n] = create(part, &result);
+            parts[n] = twin_create(part->context, result.source, result.length);
             good = parts[n] && join(ret_result, &result) &&
                    front.target.clCompileProgram(parts[n], 0, NULL, result.options, 0, NULL, NULL, NULL,
                                                  NULL) == CL_SUCCESS;

@@ -17,17 +17,29 @@ struct twin_text {
 /* texts: n of them, or NULL. */
 void twin_texts_free(struct twin_text *texts, size_t n);
 
+/* A program of the driver's from a rewritten text, OpenCL C or SPIR-V. NULL: the driver refuses it. */
+cl_program twin_create(cl_context context, const char *text, size_t length);
+
 /* length bytes, which may hold a NUL, and a 0 behind them; the caller's. NULL: no memory. */
 char *program_text_copy(const char *text, size_t length);
+
+/* A constant of a SPIR-V module that the program has set before its build. */
+struct program_constant {
+    cl_uint id;
+    size_t size;
+    unsigned char value[16];
+};
 
 struct program_record {
     struct object object;
     cl_program handle; /* the program's; ours only while a kernel of it exists */
     cl_context context;
-    char *source; /* owned; NULL: not from source */
+    char *source; /* owned: OpenCL C or SPIR-V; NULL: neither is known */
     size_t length;
     char *options; /* owned; of the latest build, compile or link */
     enum translate_mode mode;
+    struct program_constant *constants; /* owned */
+    size_t n_constants;
     bool built, linked;
     bool handed_out; /* a binary, but its source is known */
     /* owned, with their names and texts: given to the latest compile */

@@ -1,6 +1,7 @@
 #include "opencl/spread/buffer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "opencl/graph/issue.h"
@@ -15,6 +16,29 @@
 
 /* Buffers that the host must not read cannot be copied by us. */
 #define CLOSED_FLAGS ((cl_mem_flags)(CL_MEM_HOST_NO_ACCESS | CL_MEM_HOST_WRITE_ONLY))
+
+static void enlist(struct spread_buffer *buffer)
+{
+    struct spread_state *spread = &front.spread;
+
+    pthread_mutex_lock(&spread->buffers_lock);
+    buffer->next = spread->buffers;
+    spread->buffers = buffer;
+    pthread_mutex_unlock(&spread->buffers_lock);
+}
+
+static void delist(struct spread_buffer *buffer)
+{
+    struct spread_state *spread = &front.spread;
+    struct spread_buffer **at = &spread->buffers;
+
+    pthread_mutex_lock(&spread->buffers_lock);
+    while (*at && *at != buffer)
+        at = &(*at)->next;
+    if (*at)
+        *at = buffer->next;
+    pthread_mutex_unlock(&spread->buffers_lock);
+}
 
 struct spread_buffer *buffer_of(struct mem_record *root)
 {
@@ -37,12 +61,14 @@ struct spread_buffer *buffer_of(struct mem_record *root)
     }
     coherence_init(&buffer->coherence, buffer->image ? buffer->image->bytes : root->size);
     atomic_fetch_add(&front.spread.n_buffers, 1);
+    enlist(buffer);
     atomic_store(&root->spread, buffer);
     return buffer;
 }
 
 void buffer_done(struct spread_buffer *buffer)
 {
+    delist(buffer);
     for (int place = PLACE_DEVICE; place < PLACE_MAX; place++)
         if (buffer->copies[place])
             front.target.clReleaseMemObject(buffer->copies[place]);
@@ -113,7 +139,7 @@ static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct
         code = front.target.clEnqueueWriteBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part),
                                                  memory, 0, NULL, NULL);
     quirks_call_end(queue);
-    engine_report(engine, begin_at, clock_now());
+    engine_report(engine, begin_at, clock_now(), NULL);
     engine_exit(engine, ENGINE_ALONE);
     return code;
 }
@@ -154,7 +180,7 @@ const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct 
     pointer = front.target.clEnqueueMapBuffer(queue->handle, handle_at(buffer, place), CL_TRUE, CL_MAP_READ,
                                               range.begin, range_length(range), 0, NULL, NULL, ret_code);
     quirks_call_end(queue);
-    engine_report(engine, begin_at, clock_now());
+    engine_report(engine, begin_at, clock_now(), NULL);
     engine_exit(engine, ENGINE_ALONE);
     return *ret_code == CL_SUCCESS ? pointer : NULL;
 }
@@ -259,29 +285,44 @@ cl_int buffer_fill_home(struct spread_buffer *buffer, struct range range, const 
     return move(buffer, PLACE_HOST, PLACE_HOME, range, (unsigned char *)(uintptr_t)bytes, home);
 }
 
-cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range, const void *bytes,
-                     struct command *ret_times)
+/* One chunk of a stream: a transfer whose event tells its times. */
+static cl_int stream_chunk(struct spread_buffer *buffer, int place, bool out, struct range part,
+                           unsigned char *bytes, const struct queue_record *home, cl_event *ret_event)
 {
-    const struct queue_record *queue = &device_at(place)->copies;
-    struct device_engine *engine = &queue->device->base.engines[ENGINE_COPY_IN];
+    const struct queue_record *queue = queue_of(place, home);
+    struct device_engine *engine = &queue->device->base.engines[out ? ENGINE_COPY_OUT : ENGINE_COPY_IN];
+    cl_mem mem = handle_at(buffer, place);
+    baton_nsec begin_at;
+    cl_int code;
+
+    engine_enter(engine, ENGINE_ALONE);
+    begin_at = clock_now();
+    quirks_call_begin(queue, false);
+    if (out)
+        code = front.target.clEnqueueReadBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part),
+                                                bytes, 0, NULL, ret_event);
+    else
+        code = front.target.clEnqueueWriteBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part),
+                                                 bytes, 0, NULL, ret_event);
+    quirks_call_end(queue);
+    engine_report(engine, begin_at, clock_now(), NULL);
+    engine_exit(engine, ENGINE_ALONE);
+    return code;
+}
+
+static cl_int stream(struct spread_buffer *buffer, int place, bool out, struct range range,
+                     unsigned char *bytes, const struct queue_record *home, struct command *ret_times)
+{
     cl_event first = NULL, last = NULL;
     cl_int code = CL_SUCCESS;
     size_t size;
 
     for (size_t at = range.begin; at < range.end && code == CL_SUCCESS; at += size) {
         cl_event event = NULL;
-        baton_nsec begin_at;
 
         size = range.end - at < chunk_size() ? range.end - at : chunk_size();
-        engine_enter(engine, ENGINE_ALONE);
-        begin_at = clock_now();
-        quirks_call_begin(queue, false);
-        code = front.target.clEnqueueWriteBuffer(queue->handle, buffer->copies[place], CL_TRUE, at, size,
-                                                 (const unsigned char *)bytes + (at - range.begin), 0, NULL,
-                                                 &event);
-        quirks_call_end(queue);
-        engine_report(engine, begin_at, clock_now());
-        engine_exit(engine, ENGINE_ALONE);
+        code = stream_chunk(buffer, place, out, (struct range){at, at + size}, bytes + (at - range.begin),
+                            home, &event);
         if (last && last != first)
             front.target.clReleaseEvent(last);
         last = event;
@@ -297,6 +338,38 @@ cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range
     if (first)
         front.target.clReleaseEvent(first);
     return code;
+}
+
+cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range, const void *bytes,
+                     struct command *ret_times)
+{
+    return stream(buffer, place, false, range, (unsigned char *)(uintptr_t)bytes, NULL, ret_times);
+}
+
+cl_int buffer_download(struct spread_buffer *buffer, int place, struct range range, void *bytes,
+                       const struct queue_record *home, struct command *ret_times)
+{
+    return stream(buffer, place, true, range, bytes, home, ret_times);
+}
+
+void buffer_shadow(struct spread_buffer *buffer, struct range range, const void *bytes)
+{
+    if (buffer->image || buffer_room(buffer, PLACE_HOST) != CL_SUCCESS)
+        return;
+    memcpy(buffer->host + range.begin, bytes, range_length(range));
+    coherence_copied(&buffer->coherence, PLACE_HOST, range);
+}
+
+size_t buffer_list(cl_mem ret_handles[], size_t room)
+{
+    struct spread_state *spread = &front.spread;
+    size_t n = 0;
+
+    pthread_mutex_lock(&spread->buffers_lock);
+    for (struct spread_buffer *buffer = spread->buffers; buffer && n < room; buffer = buffer->next)
+        ret_handles[n++] = buffer->root->handle;
+    pthread_mutex_unlock(&spread->buffers_lock);
+    return n;
 }
 
 cl_int buffer_make_valid(struct spread_buffer *buffer, int place, struct range range,

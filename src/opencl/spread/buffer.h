@@ -26,6 +26,7 @@ struct spread_buffer {
     struct split *writer;                  /* whose partial results are in it */
     struct split *readers[BUFFER_READERS]; /* not merged yet, and would need its contents again */
     unsigned n_readers;
+    struct spread_buffer *next; /* of front.spread.buffers */
     cl_int lost; /* results for it are lost with this code, and no call has reported it yet */
 };
 
@@ -68,6 +69,16 @@ cl_int buffer_fill_home(struct spread_buffer *buffer, struct range range, const 
  */
 cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range, const void *bytes,
                      struct command *ret_times);
+
+/* The other way, from home or a further device into memory of the program. */
+cl_int buffer_download(struct spread_buffer *buffer, int place, struct range range, void *bytes,
+                       const struct queue_record *queue, struct command *ret_times);
+
+/* These are the bytes of the range: the host's shadow is valid there, without a transfer. */
+void buffer_shadow(struct spread_buffer *buffer, struct range range, const void *bytes);
+
+/* Handles of the buffers that have records, at most `room`. Any of them may go meanwhile: mem_find(). Needs no lock. */
+size_t buffer_list(cl_mem ret_handles[], size_t room);
 
 /* Makes the bytes of a device's copy readable, until buffer_unmap(). NULL and a code on failure. */
 const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct range range,

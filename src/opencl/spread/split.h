@@ -37,7 +37,7 @@ struct split_output {
     struct spread_buffer *buffer;
     struct range range;
     bool reads;
-    bool own_reads; /* of each work-item, only what it writes itself */
+    bool own_reads; /* no two groups reach the same element */
     /* each work-item writes only the element of its own id, so many bytes; 0: not known */
     uint32_t element;
     size_t granule;                         /* of the merge */

@@ -52,6 +52,29 @@ static size_t granule_of(const struct translate_arg *arg)
     return granule;
 }
 
+/* An integer argument of the launch that is planned. */
+static bool argument_value(void *data, uint32_t i, uint64_t *ret_value)
+{
+    const struct split *split = data;
+    const struct arg_value *arg = i < split->n_args ? &split->args[i] : NULL;
+    uint32_t narrow;
+
+    if (!arg || arg->kind != ARG_BYTES || (arg->size != sizeof narrow && arg->size != sizeof *ret_value))
+        return false;
+    if (arg->size == sizeof *ret_value) {
+        memcpy(ret_value, arg->value.small, sizeof *ret_value);
+        return true;
+    }
+    memcpy(&narrow, arg->value.small, sizeof narrow);
+    *ret_value = narrow;
+    return true;
+}
+
+static bool groups_apart(struct split *split, const struct translate_arg *arg)
+{
+    return arg->reach.n > 0 && reach_apart(&arg->reach, &split->cut.launch, argument_value, split);
+}
+
 static bool plan_touch(const struct touch *touch, void *data)
 {
     struct planning *planning = data;
@@ -64,7 +87,7 @@ static bool plan_touch(const struct touch *touch, void *data)
     struct split_output output = {.buffer = buffer,
                                   .range = range,
                                   .reads = touch->reads,
-                                  .own_reads = arg->own_read,
+                                  .own_reads = groups_apart(split, arg),
                                   .element = arg->own_write && one_line ? arg->element : 0,
                                   .granule =
                                       buffer && buffer->image ? buffer->image->pixel : granule_of(arg)};

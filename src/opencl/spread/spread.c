@@ -78,6 +78,7 @@ bool spread_idle(void)
 struct preparing {
     struct queue_record *queue;
     bool last; /* the caller reports an error, so it need not be kept */
+    bool overwrites; /* every byte of the range: what was there is not needed */
     cl_int code;
 };
 
@@ -108,6 +109,21 @@ static bool note_write(const struct touch *touch, void *unused)
     return true;
 }
 
+static cl_int make_home_valid(struct spread_buffer *buffer, const struct touch *touch,
+                              const struct preparing *preparing)
+{
+    struct range before = {0, buffer->coherence.size};
+    struct range after = {buffer->coherence.size, buffer->coherence.size};
+    cl_int code;
+
+    if (preparing->overwrites && touch->writes && !buffer->image) {
+        before.end = touch->range.begin;
+        after.begin = touch->range.end;
+    }
+    code = buffer_make_valid(buffer, PLACE_HOME, before, preparing->queue);
+    return code == CL_SUCCESS ? buffer_make_valid(buffer, PLACE_HOME, after, preparing->queue) : code;
+}
+
 static bool prepare_home(const struct touch *touch, void *data)
 {
     struct preparing *preparing = data;
@@ -121,8 +137,7 @@ static bool prepare_home(const struct touch *touch, void *data)
     if (preparing->last)
         buffer->lost = CL_SUCCESS;
     if (preparing->code == CL_SUCCESS)
-        preparing->code = buffer_make_valid(buffer, PLACE_HOME, (struct range){0, buffer->coherence.size},
-                                            preparing->queue);
+        preparing->code = make_home_valid(buffer, touch, preparing);
     return preparing->code == CL_SUCCESS && note_write(touch, NULL);
 }
 
@@ -137,7 +152,7 @@ static const struct translate_kernel *about_of(const struct opencl_command *comm
 
 static cl_int before(const struct opencl_command *command, bool last)
 {
-    struct preparing preparing = {command->queue, last, CL_SUCCESS};
+    struct preparing preparing = {command->queue, last, command->kind == COMMAND_WRITE, CL_SUCCESS};
 
     (void)touch_each(command, about_of(command), prepare_home, &preparing);
     return preparing.code;
@@ -147,7 +162,8 @@ bool spread_admits(const struct opencl_command *draft, bool blocking)
 {
     bool admitted;
 
-    if (upload_concerns(draft))
+    if (upload_concerns(draft) ||
+        (download_concerns(draft) && atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) > 0))
         return false;
     if (atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) == 0 ||
         touch_each(draft, NULL, is_tracked, NULL))
@@ -248,10 +264,12 @@ cl_int spread_issue(struct device_engine *engine, struct opencl_command *command
         code = run_placed(engine, command, about, ret_done);
     else if (upload_concerns(command))
         upload_to_chosen(command, ret_done);
+    else if (download_concerns(command))
+        download_from_there(command, ret_done);
     if (code == CL_SUCCESS && !*ret_done)
         code = before(command, true);
     if (code == CL_SUCCESS && !*ret_done && upload_concerns(command))
-        upload_to_all(command);
+        upload_to_home(command);
     pthread_mutex_unlock(&front.spread.lock);
     return code;
 }
@@ -272,6 +290,49 @@ void spread_ran_alone(struct kernel_record *kernel, size_t items, int64_t ns)
 }
 
 /* --- the end of things --- */
+
+enum { SAVED_MAX = 256 }; /* buffers of one job */
+
+/* What only a GPU holds of the buffer goes to the host's shadow. */
+static void save_buffer(struct mem_record *root)
+{
+    struct spread_buffer *buffer = atomic_load(&root->spread);
+    struct queue_record queue = {.context = root->context, .base.in_order = true};
+    cl_device_id device = NULL;
+
+    if (!buffer || buffer->image || buffer->writer || buffer_is_open(buffer) ||
+        buffer_missing(buffer, PLACE_HOST, (struct range){0, buffer->coherence.size}) == 0)
+        return;
+    front.target.clGetContextInfo(root->context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL);
+    queue.device = device ? device_record_of(device) : NULL;
+    queue.handle = queue.device ? front.target.clCreateCommandQueue(root->context, device,
+                                                                    CL_QUEUE_PROFILING_ENABLE, NULL)
+                                : NULL;
+    if (!queue.handle)
+        return;
+    (void)buffer_make_valid(buffer, PLACE_HOST, (struct range){0, buffer->coherence.size}, &queue);
+    front.target.clReleaseCommandQueue(queue.handle);
+}
+
+void spread_job_ends(void)
+{
+    cl_mem handles[SAVED_MAX];
+    size_t n;
+
+    if (!policy_saves_state() || atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) == 0)
+        return;
+    n = buffer_list(handles, SAVED_MAX);
+    for (size_t i = 0; i < n; i++) {
+        struct mem_record *mem = mem_find(handles[i]);
+
+        if (!mem)
+            continue;
+        pthread_mutex_lock(&front.spread.lock);
+        save_buffer(mem_root(mem));
+        pthread_mutex_unlock(&front.spread.lock);
+        mem_unref(mem);
+    }
+}
 
 void spread_job_over(void)
 {

@@ -61,6 +61,12 @@ cl_int spread_issue(struct device_engine *engine, struct opencl_command *command
 /* A launch ran on its own device only, for so long. */
 void spread_ran_alone(struct kernel_record *kernel, size_t items, int64_t ns);
 
+/*
+ * A job is about to end, and nothing of it is in flight. Where state migrates through the host (`system`), what only a GPU holds is
+ * copied there, so that the next job finds it whichever GPU it gets. May block.
+ */
+void spread_job_ends(void);
+
 /* The program has waited for everything: the next launch belongs to another job. Never blocks. */
 void spread_job_over(void);
 

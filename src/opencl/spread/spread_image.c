@@ -101,7 +101,7 @@ cl_int image_transfer(const struct spread_image *image, const struct queue_recor
                    : front.target.clEnqueueWriteImage(queue->handle, mem, CL_TRUE, origin, region, row, 0,
                                                       memory + at * row, 0, NULL, NULL);
         quirks_call_end(queue);
-        engine_report(engine, begin_at, clock_now());
+        engine_report(engine, begin_at, clock_now(), NULL);
         engine_exit(engine, ENGINE_ALONE);
     }
     return code;

@@ -183,6 +183,11 @@ struct further_device *placement_device(struct device_record *home)
                                                           : device_at(front.spread.placement.job_place);
 }
 
+int placement_last(void)
+{
+    return front.spread.placement.job_place;
+}
+
 void placement_job_over(void)
 {
     struct session *session;

@@ -54,6 +54,9 @@ unsigned placement_helpers(const struct device_record *home, struct further_devi
 /* The device for this launch or upload; NULL: home. */
 struct further_device *placement_device(struct device_record *home);
 
+/* The place of the last launch or upload: asks nothing. */
+int placement_last(void);
+
 /* The job is over: its announced work no longer counts. Needs no lock. */
 void placement_job_over(void);
 

@@ -14,9 +14,11 @@ struct spread_state {
     struct further_device devices[FURTHER_MAX];
     unsigned n_devices;
     struct placement_state placement;
-    struct decision_costs costs; /* of moving and merging bytes */
-    atomic_uint n_buffers;       /* with a record of where they are valid; no lock */
-    atomic_bool said_fewer;      /* that more GPUs were asked for than there are; no lock */
+    struct decision_costs costs;   /* of moving and merging bytes */
+    pthread_mutex_t buffers_lock;  /* a leaf; guards the next */
+    struct spread_buffer *buffers; /* every record that says where a buffer is valid */
+    atomic_uint n_buffers;         /* with a record of where they are valid; no lock */
+    atomic_bool said_fewer;        /* that more GPUs were asked for than there are; no lock */
 };
 
 #endif

@@ -149,9 +149,7 @@ static struct build *build_of(struct program_record *program, struct further_dev
 
 static cl_program make_one(const struct build *build, const struct twin_text *text)
 {
-    const char *source = text->source;
-    cl_program handle =
-        front.target.clCreateProgramWithSource(build->device->context, 1, &source, &text->length, NULL);
+    cl_program handle = twin_create(build->device->context, text->source, text->length);
     cl_int code = CL_OUT_OF_RESOURCES;
 
     if (handle && build->link_options)
