@@ -1,7 +1,8 @@
 /*
  * One enqueued command of OpenCL, and also the node that a user event is in the graph: the engine's
  * part first (engine/command.h), then what the driver's call needs. The entry points make it on the
- * stack as a draft; enqueue/submit.h copies it to the heap only when it cannot go to the driver at once.
+ * stack as a draft; enqueue/submit.h copies it to the heap only when it cannot go to the driver at
+ * once.
  */
 #ifndef OPENCL_GRAPH_COMMAND_H
 #define OPENCL_GRAPH_COMMAND_H
@@ -54,7 +55,8 @@ struct mem_record;
 /* Arguments of a launch as they were at the enqueue call. */
 struct arg_value {
     size_t size;
-    enum arg_kind { ARG_UNSET, ARG_BYTES, ARG_NULL, ARG_SVM } kind; /* NULL: a size without a value */
+    /* NULL: a size without a value */
+    enum arg_kind { ARG_UNSET, ARG_BYTES, ARG_NULL, ARG_SVM } kind;
     union {
         unsigned char small[32];
         unsigned char *large; /* owned, when size > 32 */
@@ -105,10 +107,14 @@ struct command_svm {
     void *user;
 };
 
-/* A callback of the program on an event of ours, or a memory object to be released between two commands. */
+/*
+ * A callback of the program on an event of ours, or a memory object to be released between two
+ * commands.
+ */
 struct event_callback {
     struct command_callback base;
-    struct opencl_command *command; /* references to it, its record and its handle; NULL: of no event */
+    /* references to it, its record and its handle; NULL: of no event */
+    struct opencl_command *command;
     void(CL_CALLBACK *run)(cl_event, cl_int, void *);
     void *data;
 };
@@ -117,7 +123,8 @@ struct opencl_command {
     struct command base;
     enum command_kind kind;
     cl_command_type type;
-    struct queue_record *queue; /* base.queue's record; NULL: a user event; a reference once on the heap */
+    /* base.queue's record; NULL: a user event; a reference once on the heap */
+    struct queue_record *queue;
     cl_context context;
     union {
         struct command_transfer transfer;
@@ -140,9 +147,10 @@ struct opencl_command {
     cl_mem *mems;                /* owned array of references, held until done */
     struct mem_record **records; /* of the same, in the same memory; NULL where there is none */
     cl_uint n_mems;
-    cl_event handle;          /* the program's, a user event of its context; NULL: it wanted none */
-    atomic_uint app_refs;     /* of handle */
-    atomic_uint record_holds; /* those, and callbacks that have not returned: the handle is known as long */
+    cl_event handle;      /* the program's, a user event of its context; NULL: it wanted none */
+    atomic_uint app_refs; /* of handle */
+    /* those, and callbacks that have not returned: the handle is known as long */
+    atomic_uint record_holds;
 };
 
 static inline struct opencl_command *opencl_command_of(struct command *command)

@@ -5,7 +5,7 @@
 #include "opencl/graph/validate.h"
 #include "opencl/graph/adopt.h"
 #include "opencl/graph/issue.h"
-#include "opencl/graph/map.h"
+#include "opencl/graph/deferred_map.h"
 #include "opencl/spread/spread.h"
 
 static void *answer(void *pointer, cl_int code, cl_int *ret_code)
@@ -16,8 +16,9 @@ static void *answer(void *pointer, cl_int code, cl_int *ret_code)
 }
 
 /*
- * A map that the driver may run at once, or whose caller waits for it anyway. True: the engine has been entered. The list has
- * been waited for then; only a bad one goes on to the driver, which says what is wrong with it.
+ * A map that the driver may run at once, or whose caller waits for it anyway. True: the engine has
+ * been entered. The list has been waited for then; only a bad one goes on to the driver, which says
+ * what is wrong with it.
  */
 static bool at_once(struct queue_record *queue, cl_mem mem, cl_map_flags flags, cl_bool blocking, cl_uint *n,
                     const cl_event **waits)
@@ -186,7 +187,10 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueUnmapMemObject(cl_command_queue h
     code = validate_waits(queue, n, waits);
     if ((!record || record->direct) && submit_unhindered(queue, n, waits) &&
         spread_admits(&draft, CL_FALSE)) {
-        /* Waits that are over are not passed on: our record of one may be complete a moment before the driver's handle is. */
+        /*
+         * Waits that are over are not passed on: our record of one may be complete a moment before
+         * the driver's handle is.
+         */
         code = issue_whole(&draft, CL_FALSE, code ? n : 0, code ? waits : NULL, event);
         if (code == CL_SUCCESS)
             map_free(record);

@@ -1,11 +1,11 @@
-#include "opencl/graph/launch.h"
+#include "opencl/graph/kernel_launch.h"
 
 #include <string.h>
 
 #include "engine/policy.h"
 #include "opencl/graph/kinds.h"
 #include "opencl/layer.h"
-#include "opencl/program/program.h"
+#include "opencl/program/program_record.h"
 
 enum {
     OWN_LOCAL = 64, /* the largest local size that we choose */
@@ -50,7 +50,10 @@ size_t launch_items(const struct command_launch *launch)
     return n;
 }
 
-/* A local size for a kernel that cannot see it: the largest divisor of the width that is not too large. */
+/*
+ * A local size for a kernel that cannot see it: the largest divisor of the width that is not too
+ * large.
+ */
 static void choose_local(struct piece_launch *launch, const struct translate_kernel *about)
 {
     for (cl_uint d = 0; d < launch->work_dim; d++)
@@ -83,7 +86,10 @@ bool launch_geometry(const struct command_launch *launch, const struct translate
     return true;
 }
 
-/* As launch_geometry(), of a kernel that always runs rewritten. False: this launch goes as the program made it. */
+/*
+ * As launch_geometry(), of a kernel that always runs rewritten. False: this launch goes as the
+ * program made it.
+ */
 static bool rewritten_geometry(const struct opencl_command *command, struct launch_cut *ret_cut)
 {
     const struct command_launch *launch = &command->u.launch;
@@ -109,29 +115,32 @@ static bool stays_compiled(const struct opencl_command *draft)
 bool launch_direct(const struct opencl_command *draft)
 {
     const struct kernel_record *kernel = draft->u.launch.kernel;
-    int64_t predicted;
 
     if (!kind_of(draft)->cut_by_time || atomic_load(&kernel->slice_state) == LAUNCH_WHOLE)
         return true;
     if (!stays_compiled(draft))
         return false;
-    if (!policy_slicing())
+    if (!draft->base.policy.slicing)
         return true;
     if (runtime.settings.slice > 0) /* how all launches run is decided with the first */
         return atomic_load(&kernel->slice_state) != LAUNCH_UNDECIDED && draft->u.launch.has_local &&
                launch_groups(&draft->u.launch) <= (size_t)runtime.settings.slice;
-    predicted = meter_predict(&kernel->meter, launch_items(&draft->u.launch));
-    return predicted >= 0 && predicted <= pipe_piece_ns();
+    /* one that was never measured is predicted longer */
+    return draft->base.predicted <= pipe_piece_ns();
 }
 
-/* Counts a launch that is not cut, and says why: once per kernel and reason, with a name and what helps. */
-static void count_whole(struct kernel_record *kernel, enum session_counter counter)
+/*
+ * Counts a launch that is not cut, and says why: once per kernel and reason, with a name and what
+ * helps.
+ */
+static void count_whole(const struct opencl_command *command, enum session_counter counter)
 {
-    struct session *session = runtime_session();
+    struct session *session = command->base.policy.session;
+    struct kernel_record *kernel = command->u.launch.kernel;
     const char *detail = atomic_load(&kernel->why_detail);
     bool known = atomic_load(&kernel->noticed) == (int)counter;
 
-    runtime_count(counter, 1);
+    policy_count(&command->base.policy, counter, 1);
     if (!session || counter == COUNTER_UNSLICED_SMALL || counter == COUNTER_UNSLICED_OFF)
         return;
     if (known) {
@@ -167,7 +176,7 @@ enum session_counter launch_why_whole(const struct opencl_command *command)
 {
     const struct kernel_record *kernel = command->u.launch.kernel;
 
-    if (!policy_slicing())
+    if (!command->base.policy.slicing)
         return COUNTER_UNSLICED_OFF;
     if (!kind_of(command)->cut_by_time)
         return why_as_one(command);
@@ -178,11 +187,14 @@ enum session_counter launch_why_whole(const struct opencl_command *command)
 
 void launch_count_direct(const struct opencl_command *draft)
 {
-    runtime_count(COUNTER_KERNEL_LAUNCHES, 1);
-    count_whole(draft->u.launch.kernel, launch_why_whole(draft));
+    policy_count(&draft->base.policy, COUNTER_KERNEL_LAUNCHES, 1);
+    count_whole(draft, launch_why_whole(draft));
 }
 
-/* The offsets are the kernel's own affair in a rewritten launch, so the driver does not look at them. */
+/*
+ * The offsets are the kernel's own affair in a rewritten launch, so the driver does not look at
+ * them.
+ */
 static bool offsets_fit(const struct command_launch *launch, cl_uint address_bits)
 {
     size_t largest = address_bits < 64 ? ((size_t)1 << address_bits) - 1 : SIZE_MAX;
@@ -272,7 +284,7 @@ bool launch_decided(const struct opencl_command *command, baton_nsec until_at)
 {
     const struct kernel_record *kernel = command->u.launch.kernel;
 
-    return !kind_of(command)->cut_by_time || !policy_slicing() || !kernel->program ||
+    return !kind_of(command)->cut_by_time || !command->base.policy.slicing || !kernel->program ||
            atomic_load(&kernel->slice_state) != LAUNCH_UNDECIDED ||
            program_decided(kernel->program, until_at);
 }
@@ -288,8 +300,8 @@ static bool plan_cut(struct opencl_command *command, struct launch_cut *ret_cut)
     int64_t predicted;
     bool small;
 
-    if (!kind_of(command)->cut_by_time || (!policy_slicing() && stays_compiled(command))) {
-        count_whole(kernel, launch_why_whole(command));
+    if (!kind_of(command)->cut_by_time || (!command->base.policy.slicing && stays_compiled(command))) {
+        count_whole(command, launch_why_whole(command));
         return false;
     }
     about = program_sliceable(kernel->program, kernel->name, &reason);
@@ -305,7 +317,7 @@ static bool plan_cut(struct opencl_command *command, struct launch_cut *ret_cut)
         about = NULL;
     }
     if (!about) {
-        count_whole(kernel, reason.counter);
+        count_whole(command, reason.counter);
         return false;
     }
     ret_cut->variants = program_variants(kernel->program, about);
@@ -318,7 +330,7 @@ static bool plan_cut(struct opencl_command *command, struct launch_cut *ret_cut)
     small = ret_cut->shape.n_groups <= ret_cut->base.least ||
             (ret_cut->base.by_time && predicted >= 0 && predicted <= pipe_piece_ns());
     if (small && variant_allows_one(ret_cut->variants, command->queue->device, &ret_cut->shape)) {
-        count_whole(kernel, why_as_one(command));
+        count_whole(command, why_as_one(command));
         return false;
     }
     ret_cut->base.step = small ? ret_cut->shape.n_groups : ret_cut->base.least;
@@ -377,7 +389,10 @@ cl_int launch_pieces(struct piece_pipe *pipe, struct launch_cut *cut, struct pie
     return code;
 }
 
-/* The rewritten kernel may need more registers than the program's own, and then a group of it may be too large. */
+/*
+ * The rewritten kernel may need more registers than the program's own, and then a group of it may
+ * be too large.
+ */
 static bool group_fits(cl_kernel kernel, const struct opencl_command *command, const struct launch_cut *cut)
 {
     size_t most = 0, items = 1;
@@ -412,12 +427,12 @@ cl_int launch_issue(struct piece_pipe *pipe, struct opencl_command *command, cl_
     struct launch_cut cut;
     cl_int code = CL_SUCCESS;
 
-    runtime_count(COUNTER_KERNEL_LAUNCHES, 1);
+    policy_count(&command->base.policy, COUNTER_KERNEL_LAUNCHES, 1);
     if (!plan_cut(command, &cut))
         return issue_as_one(command, ret_event);
     if (issue_in_pieces(pipe, command, &cut, &code))
         return code;
     atomic_store(&command->u.launch.kernel->why_detail, "the driver takes no piece of it");
-    count_whole(command->u.launch.kernel, COUNTER_UNSLICED_OTHER);
+    count_whole(command, COUNTER_UNSLICED_OTHER);
     return issue_as_one(command, ret_event);
 }

@@ -9,7 +9,10 @@
 #include "opencl/layer.h"
 #include "opencl/spread/split.h"
 
-/* Pieces by time where somebody else may gain by them; else what comes at once: the whole share, or what the border gives. */
+/*
+ * Pieces by time where another client may gain by them; else what comes at once: the whole share,
+ * or what the border gives.
+ */
 static void set_steps(struct launch_cut *cut, const struct device_record *device)
 {
     bool cuts = policy_slicing();
@@ -76,6 +79,7 @@ static void make_command(const struct split *split, struct queue_record *queue,
     ret_command->u.launch.kernel = split->kernel;
     ret_command->u.launch.n_args = split->n_args;
     ret_command->base.queue = &queue->base;
+    policy_resolve(&ret_command->base.policy);
     ret_command->base.leased = true;
     ret_command->base.meter = &split->kernel->meter;
 }
@@ -189,7 +193,10 @@ void split_learn_rates(struct split *split)
     }
 }
 
-/* Where the borders came to lie. What nobody took belongs to the one who failed before it got there, and is repeated with its other groups. */
+/*
+ * Where the borders came to lie. Groups that neither took belong to the share that failed
+ * before it got there, and are repeated with its other groups.
+ */
 static void fix_borders(struct split *split)
 {
     for (unsigned s = 0; s + 1 < split->n_shares; s += 2) {

@@ -1,13 +1,14 @@
 /*
- * Maps. A map that can go to the driver at once does. One that must wait needs a pointer now, before the driver can say
- * one: it gets memory of ours (or, with CL_MEM_USE_HOST_PTR, the place in the program's own memory that OpenCL demands), images with their own pitches. In its
- * turn the region is mapped for real and copied there; the unmap copies back what may have been written.
+ * Maps. A map that can go to the driver at once does. One that must wait needs a pointer now,
+ * before the driver can say one: it gets memory of ours (or, with CL_MEM_USE_HOST_PTR, the place in
+ * the program's own memory that OpenCL demands), images with their own pitches. In its turn the
+ * region is mapped for real and copied there; the unmap copies back what may have been written.
  */
 #ifndef OPENCL_GRAPH_MAP_H
 #define OPENCL_GRAPH_MAP_H
 
 #include "engine/pipe.h"
-#include "opencl/graph/command.h"
+#include "opencl/graph/opencl_command.h"
 #include "opencl/objects.h"
 
 struct map_record {

@@ -1,4 +1,4 @@
-#include "opencl/spread/device.h"
+#include "opencl/spread/further_device.h"
 
 #include <signal.h>
 #include <string.h>
@@ -222,7 +222,7 @@ void device_stop_all(void)
         pthread_mutex_lock(&front.spread.devices[i].lock);
         front.spread.devices[i].started = false;
         pthread_cond_broadcast(
-            &front.spread.devices[i].changed); /* whoever waits for a task that will not run any more */
+            &front.spread.devices[i].changed); /* threads that wait for a task that will not run */
         pthread_mutex_unlock(&front.spread.devices[i].lock);
     }
 }

@@ -1,12 +1,12 @@
-#include "opencl/spread/placement.h"
+#include "opencl/spread/spread_placement.h"
 
 #include "client/place.h"
 #include "engine/inferred_job.h"
 #include "engine/policy.h"
 #include "opencl/layer.h"
 
-#define LIST_PATIENCE                                                                                        \
-    (2 * NSEC_PER_SEC) /* once per plan, and bounds rest on it: a busy machine is no reason to stray */
+/* Once per plan. Bounds rest on the answer, so a busy daemon is waited for. */
+#define LIST_PATIENCE (2 * NSEC_PER_SEC)
 
 /* The GPUs that the plan lists; 0: it lists none, or the command line overrides it. */
 static uint64_t plan_list(void)
@@ -58,8 +58,8 @@ static bool find_leases(struct device_record *home, struct further_device *const
 }
 
 /*
- * Which devices does the plan list? Its numbers are the daemon's, so the daemon is asked. False: it did not name as many, or did not
- * answer; it is asked again in the next job.
+ * Which devices does the plan list? Its numbers are the daemon's, so the daemon is asked. False: it
+ * did not name as many, or did not answer; it is asked again in the next job.
  */
 static bool find_listed(struct device_record *home, uint64_t set)
 {
@@ -129,7 +129,7 @@ static int ask_daemon(struct device_record *home, struct further_device *const h
     return PLACE_HOME;
 }
 
-/* Where the data is, if that device is ours already; else the daemon knows who is free. */
+/* Where the data is, if that device is ours already; else the daemon knows which device is free. */
 static int find_free(struct device_record *home, struct further_device *const helpers[], unsigned n)
 {
     const struct device_record *there = front.spread.placement.job_place == PLACE_HOME

@@ -1,4 +1,4 @@
-#include "opencl/spread/image.h"
+#include "opencl/spread/spread_image.h"
 
 #include <stdlib.h>
 

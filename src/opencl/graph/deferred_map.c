@@ -1,4 +1,4 @@
-#include "opencl/graph/map.h"
+#include "opencl/graph/deferred_map.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,14 +1,15 @@
-/* Planning a split: may it be done, with whom, in which shares. */
+/* Planning a split: may it be done, with which devices, in which shares. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/policy.h"
 #include "opencl/layer.h"
-#include "spread/merge.h"
+#include "spread/byte_merge.h"
 #include "opencl/spread/split.h"
 #include "opencl/spread/touch.h"
 
-#define LONG_NS (20 * NSEC_PER_MS) /* a border that moves makes some 8 pieces of each share, 10 us each */
+/* a border that moves makes some 8 pieces of each share, 10 us each */
+#define LONG_NS (20 * NSEC_PER_MS)
 
 enum { OUTPUTS_OF_BUFFER = 8 };
 
@@ -18,8 +19,9 @@ struct planning {
 };
 
 /*
- * What two arguments write must lie apart: merging one would change what the other is compared with. Nor may the program have any of the
- * buffer mapped: it may write there itself meanwhile. Few outputs of one buffer, so that its record stays exact (ranges.h).
+ * What two arguments write must lie apart: merging one would change what the other is compared
+ * with. Nor may the program have any of the buffer mapped: it may write there itself meanwhile. Few
+ * outputs of one buffer, so that its record stays exact (ranges.h).
  */
 static bool add_output(struct split *split, const struct split_output *output)
 {
@@ -108,8 +110,8 @@ static bool plan_touch(const struct touch *touch, void *data)
 }
 
 /*
- * Every argument that is memory must be a buffer or an image that we know, and no image may be read and written; anything else but a
- * sampler has the same value on every device.
+ * Every argument that is memory must be a buffer or an image that we know, and no image may be read
+ * and written; anything else but a sampler has the same value on every device.
  */
 static bool args_fit(const struct command_launch *launch, const struct translate_kernel *about,
                      const struct split *split)
@@ -176,8 +178,9 @@ static bool pieces_pay(const struct split *split)
 }
 
 /*
- * Two neighbours meet at a border that moves. A device's own copy must hold what it does not write, too: where that is brought in parts, there is a quarter more of
- * it than planned, and the border moves no further. Home has everything.
+ * Two neighbours meet at a border that moves. A device's own copy must hold what it does not write,
+ * too: where that is brought in parts, there is a quarter more of it than planned, and the border
+ * moves no further. Home has everything.
  */
 static void pair_up(struct split *split, struct split_share *low, struct split_share *high, uint32_t grain)
 {
@@ -284,8 +287,9 @@ struct split *split_plan_on(const struct opencl_command *command, const struct t
 }
 
 /*
- * May one group read what another one writes? On one device it may see the other's store; with a copy of the buffer on each device it never would. Through one
- * argument the translator says it; two arguments may be the same buffer, or parts of it that overlap.
+ * May one group read what another one writes? On one device it may see the other's store; with a
+ * copy of the buffer on each device it never would. Through one argument the translator says it;
+ * two arguments may be the same buffer, or parts of it that overlap.
  */
 static bool groups_meet(const struct split *split)
 {

@@ -1,4 +1,4 @@
-#include "opencl/driver.h"
+#include "opencl/opencl_driver.h"
 
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "opencl/graph/adopt.h"
 #include "opencl/graph/issue.h"
 #include "opencl/graph/kinds.h"
-#include "opencl/graph/launch.h"
+#include "opencl/graph/kernel_launch.h"
 #include "opencl/layer.h"
 #include "opencl/objects.h"
 #include "opencl/spread/spread.h"
@@ -112,7 +112,10 @@ static int issue_spread(struct device_engine *engine, struct command *command, b
     return spread_issue(engine, opencl_command_of(command), ret_done);
 }
 
-/* The driver may call a command something else than the program did; the event says what the driver says. */
+/*
+ * The driver may call a command something else than the program did; the event says what the driver
+ * says.
+ */
 static void finished(struct command *base)
 {
     struct opencl_command *command = opencl_command_of(base);

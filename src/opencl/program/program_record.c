@@ -1,4 +1,4 @@
-#include "opencl/program/program.h"
+#include "opencl/program/program_record.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,10 @@ static void forget_headers(struct program_record *program)
     program->n_headers = 0;
 }
 
-/* Copies what was embedded: the program may release its headers as soon as the compile call returns. */
+/*
+ * Copies what was embedded: the program may release its headers as soon as the compile call
+ * returns.
+ */
 static void keep_headers(struct program_record *program, cl_uint n, const cl_program *headers,
                          const char **names)
 {
@@ -249,9 +252,9 @@ static void share_parts(struct program_record *record, const struct program_reco
 }
 
 /*
- * A build is about to begin: from now on the handle stands for a program with these options. One that was built before gets a
- * fresh record, since launches that are still queued need the old one's twin. Returns the record to go back to if the driver
- * refuses; NULL: none.
+ * A build is about to begin: from now on the handle stands for a program with these options. One
+ * that was built before gets a fresh record, since launches that are still queued need the old
+ * one's twin. Returns the record to go back to if the driver refuses; NULL: none.
  */
 static struct program_record *begin_build(cl_program handle, enum translate_mode mode, const char *options,
                                           cl_uint n_headers, const cl_program *headers, const char **names)
@@ -261,9 +264,9 @@ static struct program_record *begin_build(cl_program handle, enum translate_mode
     if (!old)
         return NULL;
     if (old->built) {
-        record =
-            note(handle,
-                 old->context); /* takes the place, and the table's reference to the old one becomes ours */
+        record = note(handle,
+                      /* takes the place, and the table's reference to the old one becomes ours */
+                      old->context);
         if (!record)
             return old;
         atomic_store(&record->object.app_refs, atomic_load(&old->object.app_refs));

@@ -1,10 +1,13 @@
-/* Memory objects: a record each, so that arguments can be recognised, sizes checked and deferred maps found. */
+/*
+ * Memory objects: a record each, so that arguments can be recognised, sizes checked and deferred
+ * maps found.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "opencl/entry.h"
 #include "opencl/layer.h"
-#include "opencl/graph/map.h"
+#include "opencl/graph/deferred_map.h"
 #include "opencl/objects.h"
 #include "opencl/spread/spread.h"
 
@@ -72,7 +75,9 @@ static void find_root(struct mem_record *record)
     record->root = root;
 }
 
-/* shared: with another interface, which may change it behind our back, so it stays on its device. */
+/*
+ * shared: with another interface, which may change it behind our back, so it stays on its device.
+ */
 static cl_mem note_object(cl_mem handle, bool shared)
 {
     struct mem_record *record = handle && !runtime_off() ? calloc(1, sizeof *record) : NULL;

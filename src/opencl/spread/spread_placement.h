@@ -1,17 +1,18 @@
 /*
- * Which device a job's kernels run on, for a program that uses one (GPU-SPARC Sec. III-A: "in single-GPU mode, the dispatcher simply specifies
- * which GPU to use"). `chosen`: the daemon is asked once per job, at the job's first launch. `any`: for each launch, the device that is
- * free. A plan with a list of GPUs: the daemon is asked once per plan which devices these are, and kernels run there, whichever
- * device the program opened. With the spread lock held.
+ * Which device a job's kernels run on, for a program that uses one (GPU-SPARC Sec. III-A: "in
+ * single-GPU mode, the dispatcher simply specifies which GPU to use"). `chosen`: the daemon is
+ * asked once per job, at the job's first launch. `any`: for each launch, the device that is free. A
+ * plan with a list of GPUs: the daemon is asked once per plan which devices these are, and kernels
+ * run there, whichever device the program opened. With the spread lock held.
  */
 #ifndef OPENCL_SPREAD_PLACEMENT_H
 #define OPENCL_SPREAD_PLACEMENT_H
 
-#include "opencl/spread/device.h"
+#include "opencl/spread/further_device.h"
 
 /*
- * May kernels of this device run elsewhere (--placement, or a plan)? NULL: of any device that the program uses. False once the plan in
- * force is known to name the device itself. Needs no lock.
+ * May kernels of this device run elsewhere (--placement, or a plan)? NULL: of any device that the
+ * program uses. False once the plan in force is known to name the device itself. Needs no lock.
  */
 bool placement_on(const struct device_record *home);
 
@@ -28,7 +29,8 @@ struct placement_state {
     int job_place;         /* where its kernels run, and its data is */
     size_t job_bytes;      /* moved in the job so far */
     atomic_bool announced; /* the daemon counts this job's work; no lock */
-    struct { /* the devices of the plan's list, as the daemon named them: of one home, under one plan */
+    /* the devices of the plan's list, as the daemon named them: of one home, under one plan */
+    struct {
         const struct device_record *home;
         unsigned plan;
         struct placement_team team;
@@ -37,8 +39,8 @@ struct placement_state {
 };
 
 /*
- * Those for a launch on so many devices: the ones that the plan lists if it does (set), and that it gives at most; else home and the first
- * others.
+ * Those for a launch on so many devices: the ones that the plan lists if it does (set), and that it
+ * gives at most; else home and the first others.
  */
 void placement_team(struct device_record *home, unsigned devices, uint64_t set,
                     struct placement_team *ret_team);

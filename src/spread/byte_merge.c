@@ -1,4 +1,4 @@
-#include "spread/merge.h"
+#include "spread/byte_merge.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -19,8 +19,9 @@ struct part {
 };
 
 /*
- * Two writers' changes in one. A granule that both changed to different values makes the answer nonzero. Without a branch, so that the
- * compiler makes vectors of it; the memory may be aligned to anything.
+ * Two writers' changes in one. A granule that both changed to different values makes the answer
+ * nonzero. Without a branch, so that the compiler makes vectors of it; the memory may be aligned to
+ * anything.
  */
 #define JOIN(type)                                                                                           \
     static inline __attribute__((always_inline)) bool join_##type(                                           \
@@ -96,7 +97,10 @@ static inline __attribute__((always_inline)) bool join(unsigned char *merged, co
     }
 }
 
-/* Several writers in one block. The last granule may be cut off: it is judged in memory of our own, padded. */
+/*
+ * Several writers in one block. The last granule may be cut off: it is judged in memory of our own,
+ * padded.
+ */
 static inline __attribute__((always_inline)) bool unite(unsigned char merged[MERGE_BLOCK],
                                                         const unsigned char *shadow,
                                                         const unsigned char *const writers[], size_t n,
@@ -108,7 +112,8 @@ static inline __attribute__((always_inline)) bool unite(unsigned char merged[MER
     const unsigned char *first = writers[0];
     bool conflict = false;
 
-    for (size_t w = 1; w < n; w++) { /* from one block into the other in turn, so that it ends in `merged` */
+    /* from one block into the other in turn, so that it ends in `merged` */
+    for (size_t w = 1; w < n; w++) {
         unsigned char *into = turns[(n - w) % 2];
 
         conflict |= join(into, shadow, first, writers[w], whole, granule);
@@ -147,8 +152,9 @@ static size_t find_conflict(const unsigned char *shadow, const unsigned char *co
  * Which copies changed the block: a bit each. The comparison reads all copies and the shadow side by side, so that the memory always has several
  * streams to fetch, and asks for the next block early, since the processor's own prefetching stops at the end of a page, which is a block.
  */
-#define LINE  64u
-#define AHEAD 1024u /* bytes: about as many lines as a core may have under way, over three streams */
+#define LINE 64u
+/* bytes: about as many lines as a core may have under way, over three streams */
+#define AHEAD 1024u
 
 typedef uint64_t vector __attribute__((vector_size(32), aligned(1), may_alias));
 
@@ -231,8 +237,9 @@ static unsigned find_writers(const struct part *part, const struct way *way, siz
 }
 
 /*
- * Block by block. Shares of a split kernel mostly write apart from each other, so nearly every block has one writer at most: a
- * fast comparison and a copy, or no copy at all where the output already is that writer's.
+ * Block by block. Shares of a split kernel mostly write apart from each other, so nearly every
+ * block has one writer at most: a fast comparison and a copy, or no copy at all where the output
+ * already is that writer's.
  */
 static void merge_part(struct part *part)
 {

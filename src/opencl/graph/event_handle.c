@@ -1,4 +1,6 @@
-/* Events: the driver's own pass through; handles of ours are disguised by the record behind them. */
+/*
+ * Events: the driver's own pass through; handles of ours are disguised by the record behind them.
+ */
 #include <string.h>
 
 #include "engine/inferred_job.h"
@@ -92,8 +94,8 @@ static void wait_in_graph(cl_event handle)
 }
 
 /*
- * Handles are real user events of the program's context, set when the command ends: the driver can wait for them. Where we can, we wait first: the calling thread then
- * does the work of the workers.
+ * Handles are real user events of the program's context, set when the command ends: the driver can
+ * wait for them. Where we can, we wait first: the calling thread then does the work of the workers.
  */
 CL_API_ENTRY cl_int CL_API_CALL entry_clWaitForEvents(cl_uint n, const cl_event *list)
 {
@@ -146,7 +148,9 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetEventInfo(cl_event handle, cl_event_i
     return code;
 }
 
-/* Our queues always have the driver's profiling on; the program sees it only where it asked for it. */
+/*
+ * Our queues always have the driver's profiling on; the program sees it only where it asked for it.
+ */
 static bool profiling_asked(cl_event handle)
 {
     cl_command_queue owner = NULL;

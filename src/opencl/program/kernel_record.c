@@ -1,6 +1,6 @@
 /*
- * Kernel objects: what the program sets is remembered as it is set, so that a launch can be issued later, on an object of
- * our own, with the arguments of its enqueue call.
+ * Kernel objects: what the program sets is remembered as it is set, so that a launch can be issued
+ * later, on an object of our own, with the arguments of its enqueue call.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "opencl/entry.h"
 #include "opencl/layer.h"
 #include "opencl/objects.h"
-#include "opencl/program/program.h"
+#include "opencl/program/program_record.h"
 
 struct kernel_record *kernel_find(cl_kernel handle)
 {

@@ -1,6 +1,7 @@
 /*
- * Images on further devices: the same image again in their contexts, and its pixels as packed bytes (rows and slices without padding), in
- * which it is copied and merged. An image is moved whole: its coherence record never divides it.
+ * Images on further devices: the same image again in their contexts, and its pixels as packed bytes
+ * (rows and slices without padding), in which it is copied and merged. An image is moved whole: its
+ * coherence record never divides it.
  */
 #ifndef OPENCL_SPREAD_IMAGE_H
 #define OPENCL_SPREAD_IMAGE_H
@@ -15,7 +16,10 @@ struct spread_image {
     size_t bytes;     /* of all pixels */
 };
 
-/* NULL: no memory, or not an image that can stand alone (one on a buffer or on another image, with mip levels or samples). */
+/*
+ * NULL: no memory, or not an image that can stand alone (one on a buffer or on another image, with
+ * mip levels or samples).
+ */
 struct spread_image *image_describe(cl_mem handle);
 
 /* The same in another context, with the program's own access flags. NULL and a code on failure. */
@@ -23,8 +27,8 @@ cl_mem image_create(const struct spread_image *image, cl_context context, cl_mem
                     cl_int *ret_code);
 
 /*
- * All pixels between the image and memory of the host, in rows of at most `chunk` bytes together (one row at least), each with the
- * engine entered for it. A driver's code.
+ * All pixels between the image and memory of the host, in rows of at most `chunk` bytes together
+ * (one row at least), each with the engine entered for it. A driver's code.
  */
 cl_int image_transfer(const struct spread_image *image, const struct queue_record *queue, cl_mem mem,
                       bool out, unsigned char *memory, size_t chunk);
