@@ -51,7 +51,7 @@ bool spread_idle(void)
 
 struct preparing {
     struct queue_record *queue;
-    bool last; /* whoever hears of an error now is the one to be told */
+    bool last;       /* whoever hears of an error now is the one to be told */
     bool overwrites; /* every byte of the range: what was there is not needed */
     cl_int code;
 };
