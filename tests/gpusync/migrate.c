@@ -1,7 +1,8 @@
 /*
- * State on a GPU from job to job: buffers that kernels, writes, copies and fills change in random order, one job each, and what every
- * one of them must hold by a computation on the host. Prints the number of jobs, without the first tenth, and what they took; ends with
- * 1 at the first byte that differs.
+ * State on a GPU from job to job: buffers that kernels, writes, copies and fills change in random
+ * order, one job each, and what every one of them must hold by a computation on the host. Prints
+ * the number of jobs, without the first tenth, and what they took; ends with 1 at the first byte
+ * that differs.
  *
  *     migrate JOBS SEED
  */
