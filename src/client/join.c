@@ -109,7 +109,7 @@ static int group_take(const struct join_engine engines[], size_t n)
     answer = open_group(session, engines, n, &group);
     if (answer)
         return session_online(session) ? answer : JOIN_PASSED;
-    /* Another thread of this process is in one of them: its command is short, and nobody tells us of its end. */
+    /* Another thread of this process is in one of them: its command is short, and no message tells us of its end. */
     while ((answer = lease_group_request(&group)) == LEASE_TAKEN)
         (void)nanosleep(&pause, NULL);
     if (answer == LEASE_ASK)

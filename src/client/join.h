@@ -15,8 +15,8 @@
 #include "wire/device_name.h"
 
 #define JOIN_LAYER_INFO 0x4BA70001u /* a cl_layer_info; the value is a `const struct join_hooks *` */
-#define JOIN_VERSION    4u
-#define JOIN_PASSED     1 /* group_take: no daemon, nobody else was kept out */
+#define JOIN_VERSION    5u
+#define JOIN_PASSED     1 /* group_take: no daemon, no other client was kept out */
 
 /* One engine of a group. */
 struct join_engine {

@@ -15,7 +15,8 @@
 #include "client/lease.h"
 
 #define PLACE_NOWHERE SIZE_MAX
-#define PLACE_PASSED  1 /* nobody chose: no daemon, no answer in time, or it does not choose among these */
+#define PLACE_PASSED                                                                                         \
+    1 /* no choice was made: no daemon, no answer in time, or it does not choose among these */
 
 struct place_request {
     unsigned gpus;       /* how many; 0 counts as 1 */

@@ -39,14 +39,14 @@ struct session_plan {
     bool slicing;     /* false under the profiles `fifo` and `priority-whole`: run everything whole */
     bool adaptive;    /* the daemon changes this client's priority by itself */
     bool saves_state; /* migration `system`: what only a GPU holds goes to the host at the end of every job */
-    bool best_effort; /* its task was not admitted: behind everybody who has a priority */
+    bool best_effort; /* its task was not admitted: behind every program that has a priority */
     baton_nsec bound; /* on the response time of its jobs */
 };
 
 /* Any may be NULL. */
 struct session_listener {
     /*
-     * The lease is BUSY, its reaper is armed, and somebody waits (more urgent: lease_yield_asked()). Let what is in flight
+     * The lease is BUSY, its reaper is armed, and a client waits (more urgent: lease_yield_asked()). Let what is in flight
      * drain, then lease_yield() or lease_end().
      */
     void (*on_yield)(void *user, struct lease *lease);
@@ -97,7 +97,10 @@ bool session_has_thread(struct session *session, pid_t tid);
 /* At exit: what session_register_thread() did to the scheduling of threads is undone, for good. */
 void session_restore_threads(struct session *session);
 
-/* What is counted; the daemon reads them from the shared page when somebody asks `baton status`. */
+/* The worst values that the daemon shows (response, jitter, tardiness) count from now on. What --stats writes is of all jobs. */
+void session_reset_worst(struct session *session);
+
+/* What is counted; the daemon reads them from the shared page when a person asks `baton status`. */
 enum session_counter {
 #define COUNTER(identifier, text) COUNTER_##identifier,
 #include "wire/counters.def"

@@ -92,7 +92,7 @@ void standing_raise(struct standing *standing)
     int policy = sched_getscheduler(0);
     int kind = policy & ~SCHED_RESET_ON_FORK;
 
-    /* SCHED_IDLE and SCHED_BATCH are somebody's wish, SCHED_FIFO, SCHED_RR and SCHED_DEADLINE are at least as much. */
+    /* SCHED_IDLE and SCHED_BATCH are a user's wish, SCHED_FIFO, SCHED_RR and SCHED_DEADLINE are at least as much. */
     if (policy < 0 || kind != SCHED_OTHER || sched_getparam(0, &old) < 0)
         return;
     pthread_mutex_lock(&standing->lock);

@@ -47,7 +47,7 @@ unsigned standing_priority(int policy, int realtime_priority, int nice_value);
 /* ... of the calling thread. */
 unsigned standing_own(void);
 
-/* Who runs before whom: the calling thread's real-time priority; 0: none, it shares the cores; -1: it gets what is left over. */
+/* What decides which thread runs first: the calling thread's real-time priority; 0: none, it shares the cores; -1: it gets what is left over. */
 int standing_rank(void);
 
 /* realtime: a real-time client, whose rank is this level (wire/rank.h). */
@@ -60,9 +60,9 @@ void standing_leave(struct standing *standing);
 void standing_raise(struct standing *standing);
 /* Daemons are told of this thread from now on. */
 void standing_name(struct standing *standing, pid_t tid);
-/* The daemon has gone, perhaps by force: whoever is as it left them is put back. */
+/* The daemon has gone, perhaps by force: every thread that is as it left them is put back. */
 void standing_abandoned(struct standing *standing);
-/* Everybody that still is a thread of this process back to what they were; nobody is raised any more. */
+/* Puts every thread of this process back to what it was; none is raised any more. */
 void standing_restore(struct standing *standing);
 
 #endif

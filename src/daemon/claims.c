@@ -214,8 +214,45 @@ static void compare_task(struct server *server, const struct plan_task *task)
         (void)snprintf(text, sizeof text, "%u", task->gpu_cluster);
         task_differs(server, task, "gpu_cluster", text, "not one of the clusters here");
     }
-    if (task->period <= 0)
+    if (task->period <= 0 && !task->no_deadline)
         task_differs(server, task, "period_ms", "not said", "jobs that may come at any rate");
+}
+
+/* The devices of this machine's CPU. */
+static uint64_t cpu_devices(const struct server *server)
+{
+    uint64_t set = 0;
+
+    for (unsigned i = 0; i < server->n_devices; i++)
+        set |= (uint64_t)claims_is_this_cpu(server->devices[i].name) << i;
+    return set;
+}
+
+static bool has_several(uint64_t set)
+{
+    return (set & (set - 1)) != 0;
+}
+
+static const struct peer *peer_of(const struct server *server, const struct plan_task *task)
+{
+    for (unsigned i = 0; i < server->config.clients; i++) {
+        const struct peer *peer = server->peers[i];
+
+        if (peer && peer->task && !peer->reserves && !strcmp(peer->task->name, task->name) &&
+            has_several(peer->computed_on & cpu_devices(server)))
+            return peer;
+    }
+    return NULL;
+}
+
+/* Does a piece of the task wait for pieces on another device (claims_computes())? */
+static void compare_widening(struct server *server, const struct plan_task *task)
+{
+    uint64_t may = task->placement.kind == PLACEMENT_FIXED ? task->placement.gpus : UINT64_MAX;
+
+    if ((task->gpus > 1 && has_several(may & cpu_devices(server))) || peer_of(server, task))
+        task_differs(server, task, "gpus", "a piece waits for pieces of its own device only",
+                     "PoCL: a wider piece also waits for the task's pieces on other devices");
 }
 
 static void compare_plan(struct server *server)
@@ -237,8 +274,10 @@ static void compare_plan(struct server *server)
     enforced_basis(server, &here);
     for (size_t i = 0; i < PLAN_BASIS_FIELDS; i++)
         compare(server, plan_basis_keys[i], plan->basis.values[i], here.values[i]);
-    for (size_t i = 0; i < plan->n_tasks; i++)
+    for (size_t i = 0; i < plan->n_tasks; i++) {
         compare_task(server, &plan->tasks[i]);
+        compare_widening(server, &plan->tasks[i]);
+    }
     compare_seals(server);
 }
 
@@ -366,4 +405,13 @@ void claims_tick(struct server *server)
         claims_check(server);
     else if (server->claims.next_at != NSEC_MAX)
         server_arm(server, server->claims.next_at);
+}
+
+void claims_computes(struct server *server, struct peer *peer, unsigned device)
+{
+    uint64_t before = peer->computed_on;
+
+    peer->computed_on |= UINT64_C(1) << device;
+    if (peer->computed_on != before && has_several(peer->computed_on))
+        claims_check(server);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "daemon/control.h"
 #include "daemon/cpus.h"
 #include "daemon/observe.h"
 #include "wire/notice.h"
@@ -101,22 +102,6 @@ static void receive_thread(struct server *server, struct peer *peer, uint32_t ti
     if (peer->n_threads < PEER_MAX_THREADS && tid > 0 && tid <= INT32_MAX)
         peer->threads[peer->n_threads++] = (pid_t)tid;
     cpus_renew(server, peer);
-}
-
-/* Only the daemon's own user and root may change what holds for everybody. */
-static void receive_reload(struct server *server, struct peer *peer)
-{
-    struct frame frame = {.type = FRAME_DONE};
-
-    if (peer->who.uid != server->start.uid && peer->who.uid != 0) {
-        frame.done.reason = EPERM;
-        (void)snprintf(frame.done.text, sizeof frame.done.text, "only the daemon's own user may");
-    } else {
-        int result = server->host.reload(server->host.user, frame.done.text, sizeof frame.done.text);
-
-        frame.done.reason = (uint32_t)(result < 0 ? -result : result);
-    }
-    peer_put(server, peer, &frame);
 }
 
 /* Kept as far as there is room, said once. */
@@ -219,7 +204,12 @@ static int dispatch(struct server *server, struct peer *peer, const struct frame
         answer_query(server, peer, &frame->query);
         return 0;
     case FRAME_RELOAD:
-        receive_reload(server, peer);
+        control_reload(server, peer);
+        return 0;
+    case FRAME_CONTROL:
+        if (peer->state != PEER_MONITOR)
+            return SERVER_DROP;
+        control_receive(server, peer, &frame->control);
         return 0;
     case FRAME_ADMIT:
         if (peer->state != PEER_MONITOR || peer->awaits_verdict)

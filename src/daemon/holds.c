@@ -188,9 +188,10 @@ static void grant_lease(struct server *server, struct peer *peer, unsigned index
     uint64_t flags = peer->exact || hold->group ? LEASE_FLAG_WANTED : 0;
 
     hold->state = HOLD_HELD;
-    if (peer->gpu_set && !(peer->gpu_set >> hold->device & 1) &&
-        engine_set_has(&hold->engines, sched_execution_engine(server->core, hold->device)))
-        peer->strayed = true;
+    if (engine_set_has(&hold->engines, sched_execution_engine(server->core, hold->device))) {
+        peer->strayed |= peer->gpu_set && !(peer->gpu_set >> hold->device & 1);
+        claims_computes(server, peer, hold->device);
+    }
     for (engine_id e = 0; e < sched_engines(server->core); e++) {
         if (!engine_set_has(&hold->engines, e))
             continue;

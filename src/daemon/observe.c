@@ -180,7 +180,7 @@ static enum model_rule client_rule(const struct server *server, const struct pee
         return RULE_OUTSIDER; /* above it interferes, below it blocks: the plan counts neither */
     if (peer->priority != task->priority)
         return RULE_CEILING;
-    if (peer->hello.period < (uint64_t)task->period)
+    if (!task->no_deadline && peer->hello.period < (uint64_t)task->period)
         return RULE_PERIOD;
     if (peer->hello.flags & HELLO_OWN)
         return RULE_OWN;

@@ -9,6 +9,7 @@
 #include "daemon/history.h"
 #include "daemon/moves.h"
 #include "daemon/server.h"
+#include "daemon/tally.h"
 #include "sched/core.h"
 #include "wire/frame.h"
 #include "wire/outbox.h"
@@ -73,6 +74,7 @@ struct peer {
     bool admitted;    /* a task of the plan, in force */
     bool
         strayed; /* kernels or data beside gpu_set: an execution engine was granted there, or it opened that GPU */
+    uint64_t computed_on;         /* GPUs whose execution engine it was granted */
     unsigned boosted;             /* the level that its threads were raised to; 0: they were not */
     unsigned priority;            /* in force */
     uint32_t serial, taken;       /* of the newest terms; of those in force */
@@ -159,6 +161,7 @@ struct server {
     baton_nsec now_at;
     struct claims claims;
     struct history history;
+    struct tally tally;
     struct moves moves;
     uint64_t grants, yields, taken_back, drops, overdue, late;
     uint32_t reloads, declared;

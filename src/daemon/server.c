@@ -261,13 +261,20 @@ unsigned server_peers(const struct server *server)
 
 static void depart(struct server *server, struct peer *peer)
 {
-    struct history_client kept = {peer->client, peer->who.pid, peer->who.uid, peer->priority, ""};
+    struct history_client kept = {.client = peer->client,
+                                  .pid = peer->who.pid,
+                                  .uid = peer->who.uid,
+                                  .priority = peer->priority,
+                                  .period = peer->hello.period,
+                                  .deadline = peer->hello.deadline};
     struct history_engines engines;
 
     for (unsigned i = 0; i < PAGE_LEASES; i++)
         engines.of_lease[i] = peer_engine(peer, i);
     memcpy(kept.name, peer->hello.name, sizeof kept.name);
     history_keep(&server->history, &kept, peer->page, &engines);
+    if (peer->page)
+        tally_keep(&server->tally, peer->hello.name, peer->page, &engines);
     history_add(&server->history, server->now_at, RECORD_LEAVE, peer->client, 0);
 }
 

@@ -75,6 +75,10 @@ struct server_host {
     void (*report)(void *user, const struct server_report *report);
     /* A peer asked to reload; writes text for it. 0 or -errno. */
     int (*reload)(void *user, char *ret_text, size_t size);
+    /* A peer asked for another plan, or (tasks) another task set, from then on; text as above. 0 or -errno; NULL: cannot. */
+    int (*load)(void *user, bool tasks, const char *path, char *ret_text, size_t size);
+    /* A peer asked the daemon to end once its answer is sent; text as above. 0 or -errno; NULL: cannot. */
+    int (*stop)(void *user, char *ret_text, size_t size);
     /* Plan this task set (text, copied; paths in it are relative to the folder of `file`); the answer comes by server_planned(), never from within. 0 or -errno. */
     int (*plan)(void *user, const char *file, const char *text, size_t size);
     /* The machine's cores now, and those that a process may run on. 0 or -errno; NULL: nothing is known about cores, no bound is claimed. */

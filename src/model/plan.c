@@ -76,7 +76,9 @@ static int read_task(const struct document *document, const struct node *mapping
         result = node_duration(document, node, "a bound in ms", NSEC_PER_MS, 0, &task->bound, ret_error);
     if (!result && (node = node_get(mapping, "period_ms")))
         result = node_duration(document, node, "a period in ms", NSEC_PER_MS, 0, &task->period, ret_error);
-    if (!result && (node = node_get(mapping, "deadline_ms")))
+    node = node_get(mapping, "deadline_ms");
+    task->no_deadline = node && node->kind == NODE_SCALAR && !node->quoted && strcmp(node->text, "none") == 0;
+    if (!result && node && !task->no_deadline)
         result =
             node_duration(document, node, "a deadline in ms", NSEC_PER_MS, 0, &task->deadline, ret_error);
     if (!result && (node = node_get(mapping, "budget_ms")))

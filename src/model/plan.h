@@ -32,6 +32,7 @@ struct plan_task {
     baton_nsec point;  /* priority point of fair lateness, from the release; may be negative */
     bool until_gpu;    /* a job holds its token until its last GPU segment; else until its end */
     baton_nsec budget; /* engine time of one job, copies included; 0: the plan gives no limit */
+    bool no_deadline;  /* `deadline_ms: none`: jobs at any rate, below all tasks with a deadline */
     uint64_t changed;  /* bit i: plan_task_fields[i] was edited after it was sealed */
 };
 

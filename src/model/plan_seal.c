@@ -66,6 +66,10 @@ static void print_period(const struct plan_task *task, FILE *out)
 
 static void print_deadline(const struct plan_task *task, FILE *out)
 {
+    if (task->no_deadline) {
+        (void)fputs("none", out);
+        return;
+    }
     print_duration(task->deadline, NSEC_PER_MS, out);
 }
 

@@ -324,7 +324,7 @@ static void finish_job(struct sim *sim, size_t id)
     if (response > result->max_response)
         result->max_response = response;
     sim_mark(sim, SIM_COMPLETE, SIZE_MAX, id, SIZE_MAX);
-    if (response > task->task->deadline) {
+    if (response > task->task->deadline && !task->task->no_deadline) {
         result->misses++;
         sim_mark(sim, SIM_MISS, SIZE_MAX, id, SIZE_MAX);
     }
@@ -525,7 +525,7 @@ static void count_unfinished(struct sim *sim)
             result->unfinished++;
             if (sim->now - release_at > result->max_response)
                 result->max_response = sim->now - release_at;
-            result->misses += sim->now - release_at > task->task->deadline;
+            result->misses += !task->task->no_deadline && sim->now - release_at > task->task->deadline;
         }
         if (task->cpu != NO_CPU)
             cpu_leave(sim, i);

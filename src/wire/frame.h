@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FRAME_VERSION     3u
+#define FRAME_VERSION     4u
 #define FRAME_HEADER_SIZE 8u
 #define FRAME_MAX_SIZE    2048u /* header and payload of the largest frame are below this */
 
@@ -20,6 +20,7 @@
 #define HELLO_REALTIME 8u  /* has a period or deadline, or a real-time priority with Linux */
 #define HELLO_OWN      16u /* pieces, chunks, GPUs or placement of its own, which go before the plan's */
 #define HELLO_NICE     32u /* the priority is only that of the nice value: no user chose it */
+#define HELLO_TOLD     64u /* PRIORITY and RESET from the daemon are understood */
 
 #define WELCOME_JOBS    1u /* report where jobs begin and end */
 #define WELCOME_BUS     2u /* a copy holds its device's bus, whatever its direction (docs/protocols.md Q4) */
@@ -64,16 +65,27 @@ enum query_what {
     QUERY_ADMISSION,  /* ABOUT_ADMISSION */
     QUERY_DIFFERENCE, /* index: ABOUT_DIFFERENCE */
     QUERY_NOTICE,     /* index: a slot, cursor: which of that client's notices, ABOUT_NOTICE */
+    QUERY_KERNEL,     /* index: a slot, cursor: the number of a kernel of QUERY_RUNS, ABOUT_KERNEL */
+    QUERY_OLD_KERNEL, /* cursor: the number of a kernel of QUERY_OLD_RUNS, ABOUT_KERNEL */
+};
+
+/* Of CONTROL. */
+enum control_what {
+    CONTROL_STOP,       /* end, as by SIGTERM */
+    CONTROL_LOAD_PLAN,  /* path: take this plan instead of the present one */
+    CONTROL_LOAD_TASKS, /* path: admit by this task set instead of the present one */
+    CONTROL_RESET,      /* clear the worst values seen of tasks and programs */
+    CONTROL_PRIORITY,   /* pid, priority: change a running program */
 };
 
 /* What becomes of a task that the running set does not bear. */
 enum admission_mode { ADMISSION_OFF, ADMISSION_REFUSE, ADMISSION_BEST_EFFORT };
 
 enum verdict {
-    VERDICT_NONE,        /* nobody asked */
+    VERDICT_NONE,        /* no program asked */
     VERDICT_ASKED,       /* being planned */
     VERDICT_ADMITTED,    /* by the analysis, or admission is off and the plan has it */
-    VERDICT_BEST_EFFORT, /* behind everybody who has a priority */
+    VERDICT_BEST_EFFORT, /* behind every program that has a priority */
     VERDICT_REFUSED,
     VERDICT_UNKNOWN, /* neither the plan nor the task set has it */
 };
@@ -138,6 +150,9 @@ struct trace_record {
     uint32_t client;
     uint32_t engine;
     uint32_t job;
+    uint64_t size;   /* RECORD_RUN: as in struct page_run, like the next two */
+    uint32_t kernel; /* whose name QUERY_KERNEL or QUERY_OLD_KERNEL tells */
+    uint32_t pieces;
 };
 
 /* ---- the structs, one per message ---- */

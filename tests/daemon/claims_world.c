@@ -1,5 +1,6 @@
 #include "claims_world.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,7 @@ static int machine(void *user, struct machine *ret_machine)
 {
     (void)user;
     *ret_machine = claims_world.cores;
-    return 0;
+    return claims_world.hidden ? -EIO : 0;
 }
 
 static int cores_of(void *user, pid_t pid, struct core_set *ret_cores)
@@ -168,8 +169,11 @@ struct server *claims_start(const struct config *config)
                                      .machine = machine,
                                      .cores_of = cores_of,
                                      .rank_of = rank_of};
-    const struct server_start begin = {
-        .generation = 1, .pid = 1, .about = ABOUT_BOOSTS, .now_at = NSEC_PER_SEC};
+    const struct server_start begin = {.generation = 1,
+                                       .pid = 1,
+                                       .settle = claims_world.settles,
+                                       .about = ABOUT_BOOSTS,
+                                       .now_at = NSEC_PER_SEC};
     struct server *server = NULL;
 
     claims_world.now_at = NSEC_PER_SEC;

@@ -10,6 +10,8 @@
 
 struct claims_world {
     struct machine cores;       /* of the machine */
+    bool hidden;                /* the machine does not say which */
+    bool settles;               /* the next daemon's predecessor ended without saying so */
     struct core_set of_program; /* what its programs may run on */
     int ranks[4];               /* real-time priorities of clients, in the order in which they join */
     unsigned joined;

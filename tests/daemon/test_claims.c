@@ -451,6 +451,105 @@ START_TEST(task_sets_and_the_daemon_have_the_same_defaults)
 }
 END_TEST
 
+/* The good plan with one task changed, sealed as it is. */
+static void expect_task_unclaimed(struct plan_task changed, const char *field)
+{
+    struct config config = claims_plain_config();
+    struct server *server = claims_start(&config);
+    struct plan_task tasks[2] = {changed, claims_tasks[1]};
+    struct plan plan = claims_good_plan();
+    char *text;
+
+    plan.tasks = tasks;
+    text = claims_text(&plan);
+    ck_assert_int_eq(server_add_device(server, GPU, "a GPU"), 0);
+    claims_give(server, text);
+    claims_expect_unclaimed(server, field, "eye");
+    free(text);
+    server_free(server);
+}
+
+START_TEST(tasks_that_the_run_time_cannot_keep_to_are_not_claimed)
+{
+    struct plan_task clusters = claims_tasks[0], gpus = claims_tasks[0], endless = claims_tasks[0];
+
+    clusters.cpu_cluster = 1;
+    expect_task_unclaimed(clusters, "cpu_cluster");
+    gpus.gpu_cluster = 1;
+    expect_task_unclaimed(gpus, "gpu_cluster");
+    endless.period = endless.deadline = 0;
+    expect_task_unclaimed(endless, "period_ms");
+}
+END_TEST
+
+/* Two GPUs, one with two copy engines and one with one: neither 1 nor 2 is what runs. */
+START_TEST(copy_engines_that_differ_between_gpus_are_no_basis)
+{
+    for (unsigned planned = 1; planned <= 2; planned++) {
+        struct config config = claims_plain_config();
+        struct plan plan = claims_good_plan();
+        struct server *server;
+        struct frame frame;
+        char *text;
+
+        config.copy_engines = 2;
+        config.listed[0] = (struct config_device){.name = "pci:0000:02:00.0", .copy_engines = 1};
+        config.n_listed = 1;
+        server = claims_start(&config);
+        plan_basis_set(&plan.basis, BASIS_GPUS, "2");
+        plan_basis_set(&plan.basis, BASIS_GPU_CLUSTER, "2");
+        plan_basis_set_count(&plan.basis, BASIS_COPY_ENGINES, planned);
+        text = claims_text(&plan);
+        ck_assert_int_eq(server_add_device(server, GPU, "a GPU"), 0);
+        ck_assert_int_eq(server_add_device(server, "pci:0000:02:00.0", "another"), 0);
+        claims_give(server, text);
+        claims_expect_unclaimed(server, "copy_engines", "");
+        ck_assert(claims_differs(server, "copy_engines", "", &frame));
+        ck_assert_str_eq(frame.about_difference.found, "1 or 2");
+        free(text);
+        server_free(server);
+    }
+}
+END_TEST
+
+START_TEST(nothing_is_claimed_of_a_machine_that_does_not_say_its_cores)
+{
+    struct config config = claims_plain_config();
+    struct server *server = claims_start(&config);
+    struct plan plan = claims_good_plan();
+    char *text = claims_text(&plan);
+
+    claims_world.hidden = true;
+    ck_assert_int_eq(server_add_device(server, GPU, "a GPU"), 0);
+    claims_give(server, text);
+    claims_expect_unclaimed(server, "cpus", "");
+    claims_expect_unclaimed(server, "cpu_cluster", "");
+    free(text);
+    server_free(server);
+}
+END_TEST
+
+START_TEST(nothing_is_claimed_before_a_daemon_has_settled)
+{
+    struct config config = claims_plain_config();
+    struct plan plan = claims_good_plan();
+    char *text = claims_text(&plan);
+    struct server *server;
+
+    claims_world.settles = true;
+    server = claims_start(&config);
+    ck_assert_int_eq(server_add_device(server, GPU, "a GPU"), 0);
+    claims_give(server, text);
+    claims_expect_unclaimed(server, "settle_ms", "");
+    claims_world.now_at += 10 * NSEC_PER_SEC;
+    server_tick(server, claims_world.now_at);
+    (void)claims_join(server, "eye", HELLO_TASK, PERIOD);
+    ck_assert_int_eq(claims_rule(server), RULE_MET);
+    free(text);
+    server_free(server);
+}
+END_TEST
+
 HARNESS_MAIN("claims", 30, a_plan_that_describes_what_runs_is_claimed, an_edited_field_takes_the_claim_away,
              each_field_of_the_basis_is_compared_with_what_runs,
              each_setting_that_bounds_rest_on_is_compared_with_the_plan,
@@ -460,4 +559,8 @@ HARNESS_MAIN("claims", 30, a_plan_that_describes_what_runs_is_claimed, an_edited
              tasks_of_gpusync_need_points_and_clusters_that_are_there,
              programs_of_gpusync_must_be_where_the_model_has_them,
              a_plan_without_a_basis_is_read_and_claims_nothing, any_on_several_gpus_is_not_what_runs,
-             task_sets_and_the_daemon_have_the_same_defaults)
+             task_sets_and_the_daemon_have_the_same_defaults,
+             tasks_that_the_run_time_cannot_keep_to_are_not_claimed,
+             copy_engines_that_differ_between_gpus_are_no_basis,
+             nothing_is_claimed_of_a_machine_that_does_not_say_its_cores,
+             nothing_is_claimed_before_a_daemon_has_settled)

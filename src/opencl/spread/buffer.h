@@ -1,12 +1,11 @@
 /*
  * A buffer or image of the program that has been on more than one device: the coherence record with the copies that it speaks of, and the
- * moving of bytes between them. Of an image the bytes are its packed pixels, and a range is always all of them. All with spread_lock held and no engine entered; every transfer enters the engine it uses, for one
+ * moving of bytes between them. Of an image the bytes are its packed pixels, and a range is always all of them. All with the spread lock held and no engine entered; every transfer enters the engine it uses, for one
  * chunk at a time.
  */
 #ifndef OPENCL_SPREAD_BUFFER_H
 #define OPENCL_SPREAD_BUFFER_H
 
-#include "base/list.h"
 #include "opencl/objects.h"
 #include "spread/coherence.h"
 #include "spread/decide.h"
@@ -25,8 +24,8 @@ struct spread_buffer {
     struct split *writer;                  /* whose partial results are in it */
     struct split *readers[BUFFER_READERS]; /* not merged yet, and would need its contents again */
     unsigned n_readers;
-    struct list link; /* of all of them */
-    cl_int lost;      /* results for it are lost with this code, and nobody has been told yet */
+    struct spread_buffer *next; /* of front.spread.buffers */
+    cl_int lost;                /* results for it are lost with this code, and nobody has been told yet */
 };
 
 /* The record of a root buffer, made when first asked for. NULL: no memory, or a buffer that has to stay at home. */
@@ -78,9 +77,7 @@ void buffer_unmap(struct spread_buffer *buffer, int place, const unsigned char *
                   const struct queue_record *queue);
 
 /* How many there are; readable without the lock. */
-extern atomic_uint buffer_n;
 
-/* What moving and merging has cost so far (spread_lock). */
-extern struct decision_costs buffer_costs;
+/* What moving and merging has cost so far (the spread lock). */
 
 #endif

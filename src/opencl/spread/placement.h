@@ -2,7 +2,7 @@
  * Which device a job's kernels run on, for a program that uses one (GPU-SPARC Sec. III-A: "in single-GPU mode, the dispatcher simply specifies
  * which GPU to use"). `chosen`: the daemon is asked once per job, at the job's first launch. `any`: for each launch, the device that is
  * free. A plan with a list of GPUs: the daemon is asked once per plan which devices these are, and kernels run there, whichever
- * device the program opened. With spread_lock held.
+ * device the program opened. With the spread lock held.
  */
 #ifndef OPENCL_SPREAD_PLACEMENT_H
 #define OPENCL_SPREAD_PLACEMENT_H
@@ -20,6 +20,20 @@ struct placement_team {
     struct further_device *helpers[FURTHER_MAX];
     unsigned n;
     bool home; /* the program's own device takes a share */
+};
+
+/* spread_state::lock */
+struct placement_state {
+    unsigned job_seen;
+    int job_place;         /* where its kernels run, and its data is */
+    size_t job_bytes;      /* moved in the job so far */
+    atomic_bool announced; /* the daemon counts this job's work; no lock */
+    struct { /* the devices of the plan's list, as the daemon named them: of one home, under one plan */
+        const struct device_record *home;
+        unsigned plan;
+        struct placement_team team;
+        unsigned asked_job; /* the last question remained without an answer in this job */
+    } listed;
 };
 
 /*

@@ -2,18 +2,19 @@
 
 #include <string.h>
 
+#include "engine/policy.h"
 #include "opencl/layer.h"
 #include "opencl/spread/placement.h"
 #include "opencl/spread/split.h"
 
-bool upload_concerns(const struct command *command)
+bool upload_concerns(const struct opencl_command *command)
 {
     return command->kind == COMMAND_WRITE && placement_on(command->queue->device) &&
            device_count_helpers(command->queue->device) > 0;
 }
 
 /* The buffer that is written or read, if it may be elsewhere than at home; *ret_range in its root. */
-static struct spread_buffer *named_buffer(const struct command *command, struct range *ret_range)
+static struct spread_buffer *named_buffer(const struct opencl_command *command, struct range *ret_range)
 {
     const struct command_transfer *transfer = &command->u.transfer;
     struct mem_record *mem = mem_find(transfer->a);
@@ -27,7 +28,7 @@ static struct spread_buffer *named_buffer(const struct command *command, struct 
     return buffer && !buffer_is_open(buffer) ? buffer : NULL;
 }
 
-void upload_to_chosen(struct command *command, bool *ret_done)
+void upload_to_chosen(struct opencl_command *command, bool *ret_done)
 {
     struct further_device *device;
     struct spread_buffer *buffer;
@@ -42,16 +43,16 @@ void upload_to_chosen(struct command *command, bool *ret_done)
         buffer_upload(buffer, device->place, range, command->u.transfer.host, &timed) != CL_SUCCESS)
         return;
     coherence_written(&buffer->coherence, device->place, range);
-    if (layer_saves_state())
+    if (policy_saves_state())
         buffer_shadow(buffer, range, command->u.transfer.host);
-    memcpy(command->times, timed.times, sizeof command->times);
-    command->timed = timed.timed;
-    command->leased = false; /* of home's engine nothing was used */
-    launch_count(COUNTER_COPIES, 1);
+    command->base.times = timed.times;
+    command->base.timed = timed.timed;
+    command->base.leased = false; /* of home's engine nothing was used */
+    runtime_count(COUNTER_COPIES, 1);
     *ret_done = true;
 }
 
-static void upload_to_all(const struct command *command)
+static void upload_to_all(const struct opencl_command *command)
 {
     struct further_device *helpers[FURTHER_MAX];
     struct spread_buffer *buffer;
@@ -68,12 +69,12 @@ static void upload_to_all(const struct command *command)
             coherence_copied(&buffer->coherence, helpers[i]->place, range);
 }
 
-void upload_to_home(const struct command *command)
+void upload_to_home(const struct opencl_command *command)
 {
     struct spread_buffer *buffer;
     struct range range;
 
-    if (layer_saves_state() && (buffer = named_buffer(command, &range)))
+    if (policy_saves_state() && (buffer = named_buffer(command, &range)))
         buffer_shadow(buffer, range, command->u.transfer.host);
     upload_to_all(command);
 }
@@ -82,7 +83,7 @@ void upload_to_home(const struct command *command)
 static int readable_at(const struct spread_buffer *buffer, struct range range, int job_place)
 {
     if (coherence_valid(&buffer->coherence, job_place, range) &&
-        (job_place != PLACE_HOME || layer_saves_state()))
+        (job_place != PLACE_HOME || policy_saves_state()))
         return job_place;
     if (coherence_valid(&buffer->coherence, PLACE_HOME, range))
         return PLACE_NONE;
@@ -92,13 +93,13 @@ static int readable_at(const struct spread_buffer *buffer, struct range range, i
     return PLACE_NONE;
 }
 
-bool download_concerns(const struct command *command)
+bool download_concerns(const struct opencl_command *command)
 {
     return command->kind == COMMAND_READ && placement_on(command->queue->device) &&
            device_count_helpers(command->queue->device) > 0;
 }
 
-void download_from_there(struct command *command, bool *ret_done)
+void download_from_there(struct opencl_command *command, bool *ret_done)
 {
     struct command timed = {0};
     struct spread_buffer *buffer;
@@ -114,11 +115,11 @@ void download_from_there(struct command *command, bool *ret_done)
     if (place == PLACE_NONE ||
         buffer_download(buffer, place, range, command->u.transfer.host, command->queue, &timed) != CL_SUCCESS)
         return;
-    if (layer_saves_state())
+    if (policy_saves_state())
         buffer_shadow(buffer, range, command->u.transfer.host);
-    memcpy(command->times, timed.times, sizeof command->times);
-    command->timed = timed.timed;
-    command->leased = false; /* of home's engine nothing was used */
-    launch_count(COUNTER_COPIES, 1);
+    command->base.times = timed.times;
+    command->base.timed = timed.timed;
+    command->base.leased = false; /* of home's engine nothing was used */
+    runtime_count(COUNTER_COPIES, 1);
     *ret_done = true;
 }
