@@ -50,6 +50,12 @@ BATON_API int baton_job_begin(void);
  */
 BATON_API int baton_job_begin_at(int64_t release_ns);
 
+/*
+ * The job that runs has waited for its last GPU command and goes on without a GPU. Under the profile `gpusync` its token goes to the next job
+ * now instead of at the end; the bounds of a plan count with this call for jobs that end with CPU work. 0, or -errno. Ignored when no job runs.
+ */
+BATON_API int baton_job_gpu_done(void);
+
 /* The job that runs is complete. 0, or -errno. Ignored when none runs. */
 BATON_API int baton_job_end(void);
 

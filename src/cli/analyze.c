@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/pipeline/pipeline_analysis.h"
+#include "analysis/holistic/pipeline_analysis.h"
 #include "analysis/plan/sensitivity.h"
 #include "cli/analysis_report.h"
 #include "cli/fit/fit_report.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/pipeline/pipeline_analysis.h"
+#include "analysis/holistic/pipeline_analysis.h"
 #include "analysis/plan/planner.h"
 #include "analysis/plan/sensitivity.h"
 #include "base/draft.h"
@@ -178,6 +178,25 @@ static int64_t chunk_of(const struct task_set *set, const struct task *task, enu
     return least;
 }
 
+/* Engine time of one job. 0, no limit: copies cost what an overhead set says, or state moves with the job. */
+static baton_nsec budget_of(const struct task_set *set, const struct task *task, unsigned gpus)
+{
+    baton_nsec sum = 0;
+
+    if (set->platform.has_overheads || (task->state > 0 && set->platform.migration != MIGRATION_NONE))
+        return 0;
+    for (size_t i = 0; i < task->n_segments; i++) {
+        baton_nsec length = segment_length_on(&task->segments[i], gpus, set->platform.gpus);
+
+        if (task->segments[i].kind == SEGMENT_CPU)
+            continue;
+        if (length < 0)
+            return 0;
+        sum += length * (gpus > 1 ? (baton_nsec)gpus : 1);
+    }
+    return sum;
+}
+
 static int fill_plan(const struct task_set *set, const struct analysis *analysis,
                      const struct plan_decision *decision, struct plan *ret_plan)
 {
@@ -218,6 +237,10 @@ static int fill_plan(const struct task_set *set, const struct analysis *analysis
             .chunk_out = chunk_of(set, task, SEGMENT_COPY_OUT),
             /* A bound is claimed only where a profile enforces what it assumes, and the plan can say where every kernel runs. */
             .bound = analysis->profile && !decision->mixed && !task->no_deadline ? result->response : -1,
+            .has_point = result->has_priority_point && analysis->profile,
+            .point = result->has_priority_point && analysis->profile ? result->priority_point : 0,
+            .budget = budget_of(set, task, result->gpus),
+            .until_gpu = task->n_segments && task->segments[task->n_segments - 1].kind == SEGMENT_CPU,
             .no_deadline = task->no_deadline,
         };
     }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "makespan/ptx/ptx.h"
+#include "makespan/path/path.h"
 #include "makespan/search/grid.h"
 #include "makespan/search/solve.h"
 #include "model/segment_source.h"
@@ -96,18 +96,18 @@ static int read_ptx(const struct task_set *set, const struct segment_source *sou
                     const struct kernel_timing *timing, struct kernel *ret_kernel,
                     struct input_error *ret_error)
 {
-    struct ptx_bound bounds[SOURCE_MAX_LOOPS];
-    struct ptx_settings settings = {.bounds = bounds, .n_bounds = source->n_loops};
+    struct path_bound bounds[SOURCE_MAX_LOOPS];
+    struct path_settings settings = {.bounds = bounds, .n_bounds = source->n_loops};
     char *path = beside(set, source->ptx);
     char *text = NULL;
     size_t size = 0;
-    int result = path ? file_read(path, PTX_FILE_LIMIT, &text, &size) : -ENOMEM;
+    int result = path ? file_read(path, PATH_FILE_LIMIT, &text, &size) : -ENOMEM;
 
     for (size_t i = 0; i < source->n_loops; i++)
-        bounds[i] = (struct ptx_bound){source->loops[i].label, source->loops[i].passes};
+        bounds[i] = (struct path_bound){source->loops[i].label, source->loops[i].passes};
     kernel_weights(timing, source->units, settings.weight);
     if (!result)
-        result = ptx_read(path, text, size, source->entry, &settings, ret_kernel, ret_error);
+        result = path_read(path, text, size, source->entry, &settings, ret_kernel, ret_error);
     else if (result != -ENOMEM)
         result = reject(set, source, strerror(-result), ret_error, "a PTX file that can be read");
     free(text);

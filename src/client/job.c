@@ -20,6 +20,13 @@ int baton_job_begin_at(int64_t release_ns)
     return found ? found->job_begin_at(release_ns) : -ENOMEM;
 }
 
+int baton_job_gpu_done(void)
+{
+    const struct join_hooks *found = join_find();
+
+    return found ? found->job_gpu_done() : -ENOMEM;
+}
+
 int baton_job_end(void)
 {
     const struct join_hooks *found = join_find();

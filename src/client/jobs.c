@@ -116,6 +116,8 @@ static void divide_response(struct jobs *jobs, baton_nsec at, baton_nsec respons
     jobs->compute_sum += compute;
     jobs->copy_sum += any - compute;
     jobs->pending_sum += response - any;
+    jobs->last_response = response;
+    jobs->last_pending = response - any;
 }
 
 baton_nsec jobs_deadline_at(const struct jobs *jobs)

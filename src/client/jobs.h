@@ -43,7 +43,8 @@ struct jobs {
     struct jobs_worst { /* the same maxima since jobs_reset_worst() */
         baton_nsec response, jitter, tardiness;
     } worst;
-    baton_nsec *responses; /* owned; ring of JOBS_KEPT, grows as needed */
+    baton_nsec last_response, last_pending; /* of the newest job that counts */
+    baton_nsec *responses;                  /* owned; ring of JOBS_KEPT, grows as needed */
     size_t room;
 };
 

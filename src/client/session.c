@@ -112,7 +112,7 @@ static void fill_hello(const struct settings *settings, struct frame_hello *hell
         hello->key = (uint64_t)clock_now();
 }
 
-/* The first attempt is over: welcomed, or there is nobody. */
+/* The first attempt is over: welcomed, or there is no daemon. */
 static void wait_for_welcome(struct session *session)
 {
     baton_nsec until_at = clock_now() + WELCOME_WAIT;

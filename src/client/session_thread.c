@@ -11,7 +11,7 @@
 #include "wire/dial.h"
 
 #define RETRY_MS 1000 /* where the socket's folder cannot be watched, or to be sure */
-#define LOOK_MS  1000 /* whether the program has closed what we wait for: nobody tells us of that */
+#define LOOK_MS  1000 /* whether the program has closed what we wait for: no event tells us of that */
 /* What a daemon that welcomes us does; one that hangs up earlier is not asked again at once. */
 #define STAYS        NSEC_PER_SEC
 #define THREAD_STACK (128 * 1024)

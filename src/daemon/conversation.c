@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "daemon/control.h"
+#include "daemon/cpus.h"
 #include "daemon/observe.h"
 #include "wire/notice.h"
 
@@ -80,7 +81,7 @@ static int receive_hello(struct server *server, struct peer *peer, const struct 
     peer->reports_jobs = reports_jobs(server, peer);
     frame.welcome.flags = (peer->reports_jobs ? WELCOME_JOBS : 0) |
                           (server->profile->buses && server->config.buses ? WELCOME_BUS : 0) |
-                          WELCOME_NOTICES;
+                          (server->profile->tokens ? WELCOME_TOKENS : 0) | WELCOME_NOTICES;
     peer_put(server, peer, &frame);
     admission_hello(server, peer);
     peer_plan(server, peer);
@@ -92,7 +93,7 @@ static int receive_hello(struct server *server, struct peer *peer, const struct 
     return 0;
 }
 
-static void receive_thread(struct peer *peer, uint32_t tid)
+static void receive_thread(struct server *server, struct peer *peer, uint32_t tid)
 {
     for (size_t i = 0; i < peer->n_threads; i++) {
         if (peer->threads[i] == (pid_t)tid)
@@ -100,6 +101,7 @@ static void receive_thread(struct peer *peer, uint32_t tid)
     }
     if (peer->n_threads < PEER_MAX_THREADS && tid > 0 && tid <= INT32_MAX)
         peer->threads[peer->n_threads++] = (pid_t)tid;
+    cpus_renew(server, peer);
 }
 
 /* Kept as far as there is room, said once. */
@@ -162,7 +164,7 @@ static int dispatch_client(struct server *server, struct peer *peer, const struc
         peer_plan_now(server, peer);
         return 0;
     case FRAME_THREAD:
-        receive_thread(peer, frame->thread.tid);
+        receive_thread(server, peer, frame->thread.tid);
         return 0;
     case FRAME_TAKEN:
         peer_taken(server, peer, frame->taken.serial);

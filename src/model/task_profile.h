@@ -7,7 +7,7 @@
  *       warm: 2                  # at the start, left out
  *       other_shapes: 1          # jobs with other commands, left out; other_longest_ms: the longest of them
  *       incomplete: 0            # jobs whose record is not whole
- *       boundaries: inferred     # or explicit: who said where jobs begin and end
+ *       boundaries: inferred     # or explicit: how the limits of jobs are known
  *       waits: 1                 # how often the program waited for the device in one job
  *       period: given            # or inferred from the releases; shortest_ms: the two closest ones
  *       response_ms: {best: 0.31, mean: 0.35, worst: 0.44}

@@ -106,7 +106,7 @@ int pipeline_build(const struct task_set *set, const struct pipeline_rules *rule
                    struct pipeline *ret_pipeline, struct input_error *ret_error);
 
 /*
- * Allocates n_tasks with room for n_options of n_stages[i] zeroed stages each, for those who fill a pipeline without a file (studies,
+ * Allocates n_tasks with room for n_options of n_stages[i] zeroed stages each, for callers that fill a pipeline without a file (studies,
  * tests). The caller sets the lengths and then calls pipeline_seal(). 0 or -ENOMEM.
  */
 int pipeline_allocate(struct arena *arena, size_t n_tasks, const size_t n_stages[], const size_t n_options[],

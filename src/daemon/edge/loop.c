@@ -76,6 +76,20 @@ static void boost(void *user, pid_t pid, const pid_t *threads, size_t n, unsigne
     boost_threads(&((struct loop *)user)->boost, pid, threads, n, priority);
 }
 
+static int order(void *user, pid_t pid, const pid_t *threads, size_t n, const struct core_set *cores,
+                 unsigned level)
+{
+    return pins_order(&((struct loop *)user)->pins, pid, threads, n, cores, level);
+}
+
+static void end(void *user, unsigned peer)
+{
+    const struct loop *loop = user;
+
+    if (loop->connections[peer].pidfd >= 0)
+        (void)syscall(SYS_pidfd_send_signal, loop->connections[peer].pidfd, SIGKILL, NULL, 0);
+}
+
 /* Has enough been said of this kind for now? */
 static bool said_enough(struct loop *loop, enum report_kind kind)
 {
@@ -407,6 +421,8 @@ static int start_server(struct loop *loop)
                                .page_free = page_free,
                                .wake = wake,
                                .boost = boost,
+                               .order = order,
+                               .end = end,
                                .report = report,
                                .reload = reload,
                                .load = load,
@@ -423,6 +439,7 @@ static int start_server(struct loop *loop)
 
     boost_init(&loop->boost, loop->config.band_low, loop->config.band_high, loop->config.realtime,
                &start.about);
+    pins_init(&loop->pins, loop->config.band_low);
     if (loop->config.realtime && !(start.about & ABOUT_REALTIME))
         loop->log(LOG_LEVEL_WARNING,
                   "no permission for SCHED_FIFO: order is kept, no bound is claimed (CAP_SYS_NICE)");
@@ -528,6 +545,7 @@ void loop_done(struct loop *loop)
         planner_stop(loop->planner);
     server_free(loop->server);
     boost_done(&loop->boost);
+    pins_done(&loop->pins);
     awake_keep(&loop->awake, false);
     connections_close(loop);
     free(loop->connections);

@@ -10,6 +10,7 @@
 
 #include "daemon/edge/awake.h"
 #include "daemon/edge/boost.h"
+#include "daemon/edge/pins.h"
 #include "daemon/config.h"
 #include "daemon/edge/listener.h"
 #include "daemon/edge/log.h"
@@ -47,6 +48,7 @@ struct loop {
     struct server *server;
     struct connection *connections; /* config.clients */
     struct boost boost;
+    struct pins pins;
     struct awake awake;
     struct probe probe;
     struct metrics metrics;

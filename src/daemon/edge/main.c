@@ -201,15 +201,17 @@ static int load(struct loop *loop, bool tasks, const char *path, char *ret_text,
 /* What this configuration names and batond does not do: said once, at the start. */
 static void say_what_is_not_enforced(const struct config *config)
 {
-    if (sched_profiles[config->profile].tokens)
-        log_say(LOG_LEVEL_WARNING,
-                "profile %s, lock %s: each GPU is a cluster of its own, and no CPU priority is lent or "
-                "suspended; "
-                "bounds of its analysis are not claimed",
-                sched_profiles[config->profile].name, sched_locks[config->lock].name);
-    if (config->policy == POLICY_FAIR_LATENESS)
-        log_say(LOG_LEVEL_WARNING,
-                "policy fair-lateness: jobs come without their costs, so they are ranked as under edf");
+    if (sched_profiles[config->profile].tokens && !config->cpu_cluster)
+        log_say(
+            LOG_LEVEL_WARNING,
+            "profile %s without cpu_cluster: Linux orders the programs on the CPUs, so no bound is claimed",
+            sched_profiles[config->profile].name);
+    if (config->policy == POLICY_FAIR_LATENESS && !sched_profiles[config->profile].tokens)
+        log_say(
+            LOG_LEVEL_WARNING,
+            "policy fair-lateness under the profile %s: jobs come without their costs, so they are ranked as "
+            "under edf",
+            sched_profiles[config->profile].name);
 }
 
 /* ---- starting ---- */

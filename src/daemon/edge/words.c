@@ -78,6 +78,7 @@ enum log_level words_level(const struct server_report *report)
     case REPORT_LATE:
     case REPORT_UNPLANNED:
     case REPORT_DIFFERS:
+    case REPORT_OVERRUN:
         break;
     }
     return LOG_LEVEL_WARNING;
@@ -113,6 +114,10 @@ void words_report(const struct server_report *report, char *ret_text, size_t siz
     case REPORT_SETTLED:
         (void)snprintf(ret_text, size, "settled; %u engines were declared busy by clients of the predecessor",
                        (unsigned)report->detail);
+        break;
+    case REPORT_OVERRUN:
+        (void)snprintf(ret_text, size, "%s: a job used more than its budget of %.3f ms engine time",
+                       report->name, nsec_to_ms((baton_nsec)report->detail));
         break;
     case REPORT_LATE:
         late(report, ret_text, size);
