@@ -163,7 +163,7 @@ int pictures_new(const struct task_set *set, const struct sched_core *core, bool
     pictures->wants_trace = trace;
     pictures->wants_gantt = gantt;
     pictures->cut_at = -1;
-    pictures->observer = (struct sim_observer){pictures, on_span, on_mark};
+    pictures->observer = (struct sim_observer){.context = pictures, .span = on_span, .mark = on_mark};
     pictures->names = calloc(pictures->n_rows, sizeof *pictures->names);
     pictures->jobs = calloc(set->n_tasks, sizeof *pictures->jobs);
     pictures->bars = calloc(gantt ? GANTT_MAX_BARS : 1, sizeof *pictures->bars);

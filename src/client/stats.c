@@ -42,9 +42,9 @@ static void store_jobs(struct session *session, const struct jobs *jobs)
         {COUNTER_COMPUTE_OCCUPYING_NS, (uint64_t)jobs->compute_sum},
         {COUNTER_COPY_OCCUPYING_NS, (uint64_t)jobs->copy_sum},
         {COUNTER_PENDING_NS, (uint64_t)jobs->pending_sum},
-        {COUNTER_RESPONSE_MAX_NS, (uint64_t)jobs->response_max},
-        {COUNTER_JITTER_MAX_NS, (uint64_t)jobs->jitter_max},
-        {COUNTER_TARDINESS_MAX_NS, (uint64_t)jobs->tardiness_max},
+        {COUNTER_RESPONSE_MAX_NS, (uint64_t)jobs->worst.response},
+        {COUNTER_JITTER_MAX_NS, (uint64_t)jobs->worst.jitter},
+        {COUNTER_TARDINESS_MAX_NS, (uint64_t)jobs->worst.tardiness},
     };
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
@@ -78,9 +78,9 @@ static void forget_times(struct session *session)
 }
 
 /* Tells the daemon, if it asked to know: policies that rank jobs need their borders. */
-static void tell_daemon(struct session *session, bool begins, baton_nsec deadline_at)
+static void tell_daemon(struct session *session, uint32_t what, baton_nsec deadline_at)
 {
-    struct frame frame = {.type = FRAME_JOB, .job = {.begins = begins}};
+    struct frame frame = {.type = FRAME_JOB, .job = {.what = what}};
 
     if (!atomic_load(&session->online))
         return;
@@ -127,7 +127,7 @@ static int begin_job(struct session *session, bool explicit_job, const baton_nse
     if (session->listener.on_job)
         session->listener.on_job(session->listener.user, true, explicit_job,
                                  atomic_load(&session->job_number), at);
-    tell_daemon(session, true, deadline_at);
+    tell_daemon(session, explicit_job ? JOB_SAID : JOB_INFERRED, deadline_at);
     return 0;
 }
 
@@ -186,6 +186,34 @@ static void tell_late(struct session *session, const struct frame *frame)
     pthread_mutex_unlock(&session->lock);
 }
 
+static bool runs(struct session *session, bool explicit_job)
+{
+    bool running;
+
+    if (session_forked(session))
+        return false;
+    pthread_mutex_lock(&session->jobs_lock);
+    running = explicit_job == session->explicit_jobs && session->jobs.running;
+    pthread_mutex_unlock(&session->jobs_lock);
+    return running;
+}
+
+void session_job_ending(struct session *session, bool explicit_job)
+{
+    if (session->listener.on_job_ending && !session->gpu_done && runs(session, explicit_job))
+        session->listener.on_job_ending(session->listener.user);
+    session->gpu_done = false;
+}
+
+void session_job_gpu_done(struct session *session)
+{
+    if (!runs(session, true))
+        return;
+    session_job_ending(session, true);
+    session->gpu_done = true;
+    tell_daemon(session, JOB_GPU_OVER, NSEC_MAX);
+}
+
 void session_job_end(struct session *session, bool explicit_job, baton_nsec at)
 {
     bool ended = false;
@@ -218,7 +246,18 @@ void session_job_end(struct session *session, bool explicit_job, baton_nsec at)
                                  atomic_load(&session->job_number), at);
     if (late && atomic_load(&session->online))
         tell_late(session, &frame);
-    tell_daemon(session, false, NSEC_MAX);
+    tell_daemon(session, JOB_ENDS, NSEC_MAX);
+}
+
+void session_reset_worst(struct session *session)
+{
+    if (session_forked(session))
+        return;
+    pthread_mutex_lock(&session->jobs_lock);
+    jobs_reset_worst(&session->jobs);
+    store_jobs(session, &session->jobs);
+    pthread_mutex_unlock(&session->jobs_lock);
+    session_publish(session);
 }
 
 bool session_job_running(struct session *session)

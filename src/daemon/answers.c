@@ -212,7 +212,9 @@ static bool about_task(struct server *server, uint32_t index, struct frame *fram
         about->bound = task->bound > 0 ? (uint64_t)task->bound : 0;
     }
     if (entry->in_set >= 0)
-        about->deadline = (uint64_t)server->admission.set.tasks[entry->in_set].deadline;
+        about->deadline = server->admission.set.tasks[entry->in_set].no_deadline
+                              ? 0
+                              : (uint64_t)server->admission.set.tasks[entry->in_set].deadline;
     about->response_max = (uint64_t)seen.response_max;
     about->jobs = seen.jobs;
     about->misses = seen.misses;

@@ -17,6 +17,7 @@
     X(clRetainMemObject) X(clReleaseMemObject) X(clGetMemObjectInfo) \
     X(clCreateSampler) X(clCreateSamplerWithProperties) X(clRetainSampler) X(clReleaseSampler) \
     X(clCreateProgramWithSource) X(clCreateProgramWithBinary) X(clCreateProgramWithIL) \
+    X(clSetProgramSpecializationConstant) \
     X(clCreateProgramWithBuiltInKernels) X(clBuildProgram) X(clCompileProgram) X(clLinkProgram) \
     X(clRetainProgram) X(clReleaseProgram) X(clGetProgramInfo) \
     X(clCreateKernel) X(clCreateKernelsInProgram) X(clCloneKernel) X(clRetainKernel) X(clReleaseKernel) \

@@ -74,7 +74,7 @@ static void *filter(const char *name, void *driver)
 {
     void *replacement;
 
-    if (!driver || layer_off() || !name)
+    if (!driver || runtime_off() || !name)
         return driver;
     replacement = ours(name);
     if (replacement)
@@ -87,13 +87,13 @@ static void *filter(const char *name, void *driver)
 
 CL_API_ENTRY void *CL_API_CALL entry_clGetExtensionFunctionAddress(const char *name)
 {
-    return filter(name, target.clGetExtensionFunctionAddress(name));
+    return filter(name, front.target.clGetExtensionFunctionAddress(name));
 }
 
 CL_API_ENTRY void *CL_API_CALL entry_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform,
                                                                               const char *name)
 {
-    return filter(name, target.clGetExtensionFunctionAddressForPlatform(platform, name));
+    return filter(name, front.target.clGetExtensionFunctionAddressForPlatform(platform, name));
 }
 
 static bool is_hidden(const char *name, size_t length)
@@ -151,11 +151,11 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetPlatformInfo(cl_platform_id platform,
     char *bytes;
     cl_int code;
 
-    if (layer_off() || (name != CL_PLATFORM_EXTENSIONS && !versions) ||
-        target.clGetPlatformInfo(platform, name, 0, NULL, &size) != CL_SUCCESS ||
+    if (runtime_off() || (name != CL_PLATFORM_EXTENSIONS && !versions) ||
+        front.target.clGetPlatformInfo(platform, name, 0, NULL, &size) != CL_SUCCESS ||
         !(bytes = calloc(1, size + 1)))
-        return target.clGetPlatformInfo(platform, name, room, ret_value, ret_size);
-    code = target.clGetPlatformInfo(platform, name, size, bytes, NULL);
+        return front.target.clGetPlatformInfo(platform, name, room, ret_value, ret_size);
+    code = front.target.clGetPlatformInfo(platform, name, size, bytes, NULL);
     if (code == CL_SUCCESS)
         code = answer_stripped(versions, bytes, size, room, ret_value, ret_size);
     free(bytes);
@@ -170,10 +170,10 @@ static cl_int answer_version(cl_device_id device, size_t room, void *ret_value, 
     char *text;
     cl_int code;
 
-    if (!mark[0] || target.clGetDeviceInfo(device, CL_DRIVER_VERSION, 0, NULL, &size) != CL_SUCCESS ||
+    if (!mark[0] || front.target.clGetDeviceInfo(device, CL_DRIVER_VERSION, 0, NULL, &size) != CL_SUCCESS ||
         !(text = calloc(1, longest = size + strlen(mark) + 1)))
-        return target.clGetDeviceInfo(device, CL_DRIVER_VERSION, room, ret_value, ret_size);
-    code = target.clGetDeviceInfo(device, CL_DRIVER_VERSION, size, text, NULL);
+        return front.target.clGetDeviceInfo(device, CL_DRIVER_VERSION, room, ret_value, ret_size);
+    code = front.target.clGetDeviceInfo(device, CL_DRIVER_VERSION, size, text, NULL);
     if (code == CL_SUCCESS) {
         (void)strncat(text, mark, longest - strlen(text) - 1);
         code = info_answer(text, strlen(text) + 1, room, ret_value, ret_size);
@@ -190,12 +190,13 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetDeviceInfo(cl_device_id device, cl_de
     char *bytes;
     cl_int code;
 
-    if (!layer_off() && name == CL_DRIVER_VERSION)
+    if (!runtime_off() && name == CL_DRIVER_VERSION)
         return answer_version(device, room, ret_value, ret_size);
-    if (layer_off() || (name != CL_DEVICE_EXTENSIONS && !versions) ||
-        target.clGetDeviceInfo(device, name, 0, NULL, &size) != CL_SUCCESS || !(bytes = calloc(1, size + 1)))
-        return target.clGetDeviceInfo(device, name, room, ret_value, ret_size);
-    code = target.clGetDeviceInfo(device, name, size, bytes, NULL);
+    if (runtime_off() || (name != CL_DEVICE_EXTENSIONS && !versions) ||
+        front.target.clGetDeviceInfo(device, name, 0, NULL, &size) != CL_SUCCESS ||
+        !(bytes = calloc(1, size + 1)))
+        return front.target.clGetDeviceInfo(device, name, room, ret_value, ret_size);
+    code = front.target.clGetDeviceInfo(device, name, size, bytes, NULL);
     if (code == CL_SUCCESS)
         code = answer_stripped(versions, bytes, size, room, ret_value, ret_size);
     free(bytes);

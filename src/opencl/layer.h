@@ -1,56 +1,46 @@
 /*
  * libbaton-layer.so: what the loader puts between an OpenCL program and its driver. The driver's table is copied and the
  * entry points that schedule are overridden (entry.h); handles stay the driver's own, our state lives beside them
- * (handle_table.h). The way of a command: an entry point of enqueue/ makes a struct command (command.h), submit.h gives it to
- * the driver at once or to the graph (graph.h), where a worker of its engine (engine.h) issues it, whole or in pieces
- * (issue.h, launch.h).
+ * (handle_table.h). The way of a command: an entry point of enqueue/ makes a struct opencl_command (graph/command.h),
+ * enqueue/submit.h gives it to the driver at once or to the engine (src/engine/), which calls graph/driver.c back to
+ * issue it, whole or in pieces (graph/issue.h, graph/launch.h).
  *
- * Locks, in the order in which they may be nested: kernel / program records -> graph_lock -> handle-table shards; an
- * engine's lock is a leaf. The driver is never called with graph_lock held.
+ * Locks, in the order in which they may be nested: kernel / program records -> the engine's (engine/runtime.h) ->
+ * handle-table shards. The driver is never called with the graph's lock held.
  */
 #ifndef OPENCL_LAYER_H
 #define OPENCL_LAYER_H
 
 #include <CL/cl_icd.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 
-#include "client/session.h"
-#include "client/settings.h"
+#include "engine/runtime.h"
+#include "opencl/enqueue/command_buffer.h"
+#include "opencl/handle_table.h"
+#include "opencl/program/handed_out.h"
+#include "opencl/program/twin.h"
+#include "opencl/quirks/widening.h"
+#include "opencl/spread/spread_state.h"
 
-extern cl_icd_dispatch target;      /* the driver, as the loader gave it to us; written once by clInitLayer */
-extern struct settings settings;    /* read once by clInitLayer */
-extern bool layer_queue_everything; /* tests: no command goes to the driver from the calling thread */
+/* All that the layer keeps in a process, beside the engine's (engine/runtime.h). */
+struct front {
+    cl_icd_dispatch target; /* the driver, as the loader gave it to us; written once by clInitLayer */
+    cl_icd_dispatch table;  /* what the loader calls; the same */
 
-/* True in a forked child: every entry point then calls the driver and nothing else. */
-extern atomic_bool layer_passes;
+    struct handle_table queues, mems, kernels, programs; /* of records that begin with struct object */
+    struct handle_table events;                          /* struct opencl_command of our handles */
+    struct handle_table samplers;                        /* struct sampler_record */
+    pthread_mutex_t devices_lock;                        /* one device is made at a time */
+    struct device_record *_Atomic devices;
 
-static inline bool layer_off(void)
-{
-    return atomic_load_explicit(&layer_passes, memory_order_relaxed);
-}
+    atomic_uint task_type; /* graph/launch.h */
+    struct command_buffers buffers;
+    struct twin_builder builder;
+    struct handed_out_mark mark;
+    struct widening_state widening;
+    struct spread_state spread;
+};
 
-/*
- * The conversation with the daemon, opened when first needed (a program that only lists devices never connects). NULL: no
- * memory or no thread, or a daemon is required and absent (then layer_refused() is true).
- */
-struct session *layer_session(void);
-bool layer_refused(void);
-
-/* Should kernels / copies be cut at all: asked for by number, or automatic and a daemon is there to gain by it. */
-bool layer_slicing(void);
-bool layer_chunking(void);
-
-/* Is the program a task of the plan? */
-bool layer_tasked(void);
-
-/* What the plan says: longest piece, bytes per chunk from or to the device. 0: nothing. */
-baton_nsec layer_piece(void);
-int64_t layer_chunk(bool out);
-/* How many GPUs the plan gives this program (0: it says nothing), and which (0: any). */
-unsigned layer_gpus(uint64_t *ret_set);
-/* Grows with every plan that is taken; 0: none was. */
-unsigned layer_plan_number(void);
+extern struct front front;
 
 /* Registers the handler that stops our threads before the driver is torn down: when a queue is made, and after each build. */
 void layer_stop_at_exit(void);

@@ -4,56 +4,52 @@
 
 #include <pthread.h>
 
+#include "engine/command_queue.h"
+#include "engine/engine_device.h"
+#include "engine/meter.h"
 #include "opencl/graph/command.h"
-#include "opencl/graph/crossing.h"
-#include "opencl/graph/device_clock.h"
-#include "opencl/graph/engine.h"
 #include "opencl/handle_table.h"
+#include "opencl/object.h"
+#include "opencl/quirks/quirks.h"
 
 struct device_record {
+    struct engine_device base;
     struct device_record *next;
     cl_device_id handle;
     cl_platform_id platform;
     cl_uint units; /* compute units: a piece has at least so many work-groups */
     cl_uint address_bits;
-    size_t
-        wide_grid; /* work-items in a row from which on the driver compiles a kernel anew; 0: it does not */
     bool empty_launches; /* of no work-items are allowed: OpenCL 2.1 */
     bool uneven_groups;  /* the last group of a row may be smaller, if the program was built so: OpenCL 2.0 */
-    struct device_clock clock;
-    struct crossing crossing;
+    struct quirks quirks;
     atomic_int
         n_helpers; /* other devices that could take a share of its kernels (spread/); -1: not counted yet */
     atomic_bool has_queues;   /* the program made one */
     atomic_uint planned_home; /* number of the plan that was found to name this device (spread/placement.h) */
-    struct engine own[ENGINE_N];
-    struct engine *engines; /* own, or those of the device that this one is a part of */
 };
 
 enum { QUEUE_MAX_PROPERTIES = 32 };
 
 struct queue_record {
-    atomic_uint refs, app_refs;
+    struct object object;
+    struct command_queue base;
     cl_command_queue handle;
     cl_context context;
     struct device_record *device;           /* for ever */
     cl_command_queue_properties properties; /* as the program asked; ours has profiling besides */
     size_t list_size;                       /* bytes of the list that it gave; 0: none */
     cl_queue_properties list[QUEUE_MAX_PROPERTIES];
-    bool in_order;
-    atomic_uint n_unissued; /* commands in the graph that the driver has not been given */
-    struct list commands;   /* graph_lock: not yet complete, in order */
 };
 
 struct mem_record {
-    atomic_uint refs, app_refs;
+    struct object object;
     cl_mem handle;
     cl_context context;
     bool image;
     size_t size;
     cl_mem_flags flags;
     void *host_ptr;
-    struct map_record *maps; /* graph_lock: maps that we answered ourselves */
+    struct map_record *maps; /* the graph's lock: maps that we answered ourselves */
     struct mem_record *root; /* of a sub-buffer: the buffer that it is a part of, a reference */
     size_t origin;           /* in it */
     /* Of a root, for its parts as well (spread/): */
@@ -75,7 +71,7 @@ static inline struct mem_record *mem_root(struct mem_record *mem)
 enum { KERNEL_EXEC_INFOS = 2 };
 
 struct kernel_record {
-    atomic_uint refs, app_refs;
+    struct object object;
     cl_kernel handle;
     struct program_record *program; /* a reference; may be NULL (no record) */
     cl_context context;
@@ -88,9 +84,8 @@ struct kernel_record {
         struct private_kernel *next;
         cl_kernel handle;
     } * idle, *idle_sliced; /* objects of our own to issue on; of the program, of its rewritten twin */
-    atomic_llong item_ns;   /* measured nanoseconds per work-item, x 2^20; 0: unknown */
-    atomic_uint n_measured;
-    atomic_int why_whole;           /* enum session_counter, when it is not cut */
+    struct meter meter;     /* of work-items */
+    atomic_int why_whole;   /* enum session_counter, when it is not cut */
     const char *_Atomic why_detail; /* the program's, or a constant */
     atomic_int noticed; /* the counter that was last said of it, and its number with the session; 0: none */
     atomic_int notice;
@@ -99,8 +94,7 @@ struct kernel_record {
         *_Atomic about; /* the program's; set: every launch runs the rewritten kernel */
 };
 
-extern struct handle_table queues, mems, kernels, programs, events, /* struct command of our handles */
-    samplers;                                                       /* struct sampler_record */
+extern const struct object_class queue_class; /* also of queues of our own */
 
 void objects_init(void);
 

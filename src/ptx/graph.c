@@ -25,7 +25,8 @@ void ptx_successors(const struct ptx_routine *routine, size_t i,
     const struct ptx_statement *statement = &routine->statements[i];
 
     if (statement->kind == PTX_STATEMENT_OPERATION) {
-        if (statement->match.row->family == PTX_BRANCH)
+        if (statement->match.row->family == PTX_BRANCH && statement->n_operands > 0 &&
+            statement->operands[0].kind == PTX_OP_LABEL)
             visit(context, statement->operands[0].label);
         for (unsigned k = 0; k < statement->n_targets; k++)
             visit(context, statement->targets[k].label);

@@ -1,7 +1,12 @@
 /*
- * A PTX module, read and checked: variables, functions, instructions with typed operands, each with
- * its place in the text. Everything lives in the module's arena and refers to the text, which the
- * caller keeps.
+ * A PTX module: variables, functions, instructions with operands, each with its place in the text.
+ * Everything lives in the module's arena and refers to the text, which the caller keeps.
+ *
+ * One reader has two depths. ptx_module_read() accepts only what the table knows in full and checks
+ * every operand: for executing a module. ptx_module_outline() accepts any module whose structure
+ * can be seen: for analysing and rewriting. There a statement that the table does not know, or
+ * whose operands do not agree with it, is *flat*: its operands are the names in its text, in order,
+ * and which of them it writes is not known.
  */
 #ifndef PTX_MODULE_H
 #define PTX_MODULE_H
@@ -22,8 +27,10 @@ struct ptx_register {
     enum ptx_type type;
     unsigned vector; /* 1, 2 or 4 elements */
     uint32_t count;
-    uint32_t id;   /* unique in its routine */
-    uint8_t *used; /* [count, or 1]: PTX_IS_READ, PTX_IS_WRITTEN; higher bits are the caller's */
+    uint32_t id;      /* unique in its routine */
+    uint8_t *used;    /* [count, or 1]: PTX_IS_READ, PTX_IS_WRITTEN; higher bits are the caller's */
+    bool is_implicit; /* of an outline: no declaration is known */
+    uint32_t user;    /* the caller's own number for it */
     struct ptx_register *next;
 };
 enum { PTX_IS_READ = 1, PTX_IS_WRITTEN = 2 };
@@ -73,12 +80,14 @@ enum ptx_operand_kind {
     PTX_OP_OBJECT,  /* [parts[0], parts[1]] of a texture or surface */
     PTX_OP_PAIR,    /* parts[0] | parts[1] */
     PTX_OP_SINK,    /* _ */
+    PTX_OP_NAME,    /* of an outline: a name that nothing declares */
 };
 
 struct ptx_operand {
     enum ptx_operand_kind kind;
     enum ptx_type type; /* of a register */
     bool is_negated;    /* !p */
+    bool may_write;     /* of a flat statement: it may be what the instruction writes */
     uint8_t component;  /* 0: none, else 1 to 4: x to w */
     uint32_t index;     /* in reg's range */
     struct ptx_register *reg;
@@ -116,6 +125,7 @@ struct ptx_statement {
     const struct ptx_token *opcode;
     unsigned n_modifiers; /* dots behind the opcode */
     struct ptx_match match;
+    bool is_flat;                 /* of an outline: see above */
     struct ptx_operand *guard;    /* @p; NULL: none */
     struct ptx_operand *operands; /* in order; an optional one that is not there ends the list */
     unsigned n_operands;
@@ -143,7 +153,9 @@ struct ptx_routine {
     uint32_t id;
     uint32_t parameter_bytes;
     const struct ptx_token *token;       /* its name */
-    const struct ptx_token *first, *end; /* all of its tokens */
+    const struct ptx_token *first, *end; /* from .entry or .func to behind its last token */
+    const struct ptx_token *cluster;     /* of an outline: a directive of clusters; NULL: none */
+    const struct ptx_token *attribute;   /* .attribute; NULL: none */
     uint32_t user;                       /* the caller's own number for it */
     struct ptx_routine *next;
 };
@@ -166,6 +178,13 @@ struct ptx_module {
 int ptx_module_read(struct ptx_module *module, const char *name, const char *text, size_t size,
                     bool *ret_refused, struct input_error *ret_error);
 void ptx_module_done(struct ptx_module *module);
+
+/*
+ * Reads the structure of a text, whatever its instructions are. 0, -ENOMEM or INPUT_REJECTED with
+ * *ret_error.
+ */
+int ptx_module_outline(struct ptx_module *module, const char *name, const char *text, size_t size,
+                       struct input_error *ret_error);
 
 /* Is there such a modifier behind the opcode? Without the dot. */
 bool ptx_has(const struct ptx_module *module, const struct ptx_statement *statement, const char *modifier);

@@ -135,9 +135,15 @@ int ptx_declare(struct ptx_reader *reader, enum ptx_symbol_kind kind, const stru
     struct ptx_symbol *symbol = ptx_find(reader, name);
     unsigned bucket = bucket_of(name);
 
-    if (symbol && symbol->scope == reader->depth)
-        return ptx_reject(&reader->module->source, token, reader->error,
-                          "a name that is not taken in this scope");
+    if (symbol && symbol->scope == reader->depth) {
+        char found[80];
+
+        (void)snprintf(found, sizeof found, "%.*s again", name.length < 60 ? (int)name.length : 60,
+                       name.text);
+        return input_reject(reader->error, reader->module->source.name, token->line,
+                            ptx_token_column(&reader->module->source, token), found,
+                            "a name that is not taken in this scope");
+    }
     symbol = arena_calloc(&reader->module->arena, 1, sizeof *symbol);
     if (!symbol)
         return -ENOMEM;
@@ -185,6 +191,8 @@ int ptx_close_scope(struct ptx_reader *reader)
         } else if (reader->depth > 1) {
             pending->next = reader->pending[reader->depth - 1];
             reader->pending[reader->depth - 1] = pending;
+        } else if (reader->is_outline) {
+            pending->operand->kind = PTX_OP_NAME;
         } else {
             return ptx_reject(&reader->module->source, pending->operand->token, reader->error,
                               "a declared register, variable, function or label");

@@ -49,7 +49,12 @@ static int read_name(struct ptx_reader *reader, struct ptx_operand *operand)
             for (uint32_t i = (uint32_t)strlen(operand->special->name); i < name.length; i++)
                 operand->bits = operand->bits * 10 + (unsigned)(name.text[i] - '0');
     } else if (name.text[0] == '%' && !symbol) {
-        return ptx_bad(reader, "a declared register");
+        if (!reader->is_outline)
+            return ptx_bad(reader, "a declared register");
+        operand->reg = ptx_add_implicit(reader, reader->at);
+        if (!operand->reg)
+            return -ENOMEM;
+        operand->kind = PTX_OP_REGISTER;
     } else {
         operand->kind = PTX_OP_LABEL;
         operand->bits = 1; /* ptx_read_operation() resolves it */
@@ -183,6 +188,63 @@ int ptx_read_operand(struct ptx_reader *reader, struct ptx_operand *ret_operand)
             r = copy_parts(reader, parts, 2, ret_operand);
     }
     return r;
+}
+
+/* One name of a flat statement; the other tokens say nothing that is needed. */
+static int read_flat_one(struct ptx_reader *reader, struct ptx_operand *operand)
+{
+    int r;
+
+    *operand = (struct ptx_operand){.token = reader->at};
+    r = read_name(reader, operand);
+    if (!r && operand->kind == PTX_OP_SPECIAL && reader->at->kind == PTX_TOKEN_DOT)
+        r = read_component(reader, operand) == -ENOMEM ? -ENOMEM : 0;
+    return r;
+}
+
+/* What an instruction writes is its first operand, never an address. */
+int ptx_read_flat(struct ptx_reader *reader, struct ptx_statement *statement)
+{
+    const struct ptx_token *end = reader->at;
+    size_t room = 0;
+    unsigned braces = 0;
+    bool is_first = true;
+    bool in_address = false;
+
+    for (; !ptx_token_is(&reader->module->source, end, ";") && end->kind != PTX_TOKEN_END; end++)
+        room += end->kind == PTX_TOKEN_WORD;
+    if (end->kind == PTX_TOKEN_END) {
+        reader->at = end;
+        return ptx_bad(reader, "; behind the instruction");
+    }
+    statement->is_flat = true;
+    statement->n_operands = 0;
+    statement->operands = arena_calloc(&reader->module->arena, room ? room : 1, sizeof *statement->operands);
+    if (!statement->operands)
+        return -ENOMEM;
+    while (reader->at < end) {
+        int r = 0;
+
+        if (reader->at->kind != PTX_TOKEN_WORD) {
+            braces += ptx_at(reader, "{");
+            braces -= braces && ptx_at(reader, "}");
+            in_address = ptx_at(reader, "[") || (in_address && !ptx_at(reader, "]"));
+            is_first &= braces || in_address || !ptx_at(reader, ",");
+            reader->at++;
+            continue;
+        }
+        r = read_flat_one(reader, &statement->operands[statement->n_operands]);
+        if (!r && statement->operands[statement->n_operands].kind == PTX_OP_LABEL)
+            r = ptx_expect_label(reader, &statement->operands[statement->n_operands]);
+        if (r)
+            return r;
+        statement->operands[statement->n_operands].may_write = is_first && !in_address;
+        if (statement->operands[statement->n_operands].kind == PTX_OP_REGISTER)
+            statement->operands[statement->n_operands]
+                .reg->used[statement->operands[statement->n_operands].index] |= PTX_IS_READ;
+        statement->n_operands++;
+    }
+    return 0;
 }
 
 int ptx_read_targets(struct ptx_reader *reader, const struct ptx_token *name)

@@ -16,7 +16,7 @@ static int read_guard(struct ptx_reader *reader, struct ptx_statement *statement
     r = ptx_read_operand(reader, &guard);
     if (r)
         return r;
-    if (guard.kind != PTX_OP_REGISTER || guard.type != PTX_PRED)
+    if (guard.kind != PTX_OP_REGISTER || (guard.type != PTX_PRED && !guard.reg->is_implicit))
         return ptx_reject(&reader->module->source, guard.token, reader->error, "a predicate");
     statement->guard = arena_calloc(&reader->module->arena, 1, sizeof guard);
     if (!statement->guard)
@@ -207,6 +207,71 @@ static int read_operands(struct ptx_reader *reader, struct ptx_statement *statem
     return r ? r : ptx_check_operands(reader, statement);
 }
 
+/* The operands, as the family of the instruction has them. */
+static int read_known(struct ptx_reader *reader, struct ptx_statement *statement)
+{
+    int r;
+
+    if (statement->match.row->family == PTX_REFUSED) {
+        struct ptx_token whole = *statement->opcode;
+
+        whole.length = (reader->at - 1)->offset + (reader->at - 1)->length - whole.offset;
+        reader->refused = true;
+        return ptx_reject(&reader->module->source, &whole, reader->error,
+                          "an instruction that this device has (not %s)", statement->match.row->note);
+    }
+    if (statement->match.row->family == PTX_CALL)
+        return ptx_read_call(reader, statement);
+    if (statement->match.row->family != PTX_INDEXED)
+        return read_operands(reader, statement);
+    r = read_indexed(reader, statement);
+    return r ? r : ptx_check_operands(reader, statement);
+}
+
+/* The function that a flat call names: the first operand outside of parentheses. */
+static int find_callee(struct ptx_reader *reader, struct ptx_statement *statement)
+{
+    const struct ptx_token *at = statement->opcode + statement->n_modifiers + 1;
+    unsigned depth = 0;
+
+    statement->callee = NULL;
+    statement->prototype = NULL;
+    statement->n_results = statement->n_arguments = 0;
+    for (; !ptx_token_is(&reader->module->source, at, ";"); at++) {
+        depth += ptx_token_is(&reader->module->source, at, "(");
+        depth -= depth && ptx_token_is(&reader->module->source, at, ")");
+        if (depth || at->kind != PTX_TOKEN_WORD)
+            continue;
+        for (unsigned i = 0; i < statement->n_operands; i++)
+            if (statement->operands[i].token == at)
+                statement->callee = &statement->operands[i];
+        return 0;
+    }
+    return ptx_reject(&reader->module->source, statement->opcode, reader->error, "a function that is called");
+}
+
+/* Of an outline: what the table does not know, and operands that do not agree with it, are flat. */
+static int read_outline(struct ptx_reader *reader, struct ptx_statement *statement)
+{
+    const struct ptx_token *operands = reader->at;
+    int r = ptx_match(&reader->module->source, statement->opcode, statement->n_modifiers + 1,
+                      &statement->match, reader->error);
+
+    if (r == INPUT_REJECTED)
+        statement->match = (struct ptx_match){.row = &ptx_unknown_row, .vector = 1};
+    else if (!r && statement->match.row->family != PTX_REFUSED)
+        r = read_known(reader, statement);
+    if (r == -ENOMEM)
+        return r;
+    if (!r && statement->match.row->family != PTX_REFUSED && ptx_at(reader, ";"))
+        return 0;
+    reader->at = operands;
+    r = ptx_read_flat(reader, statement);
+    if (!r && statement->match.row->family == PTX_CALL)
+        r = find_callee(reader, statement);
+    return r;
+}
+
 int ptx_read_operation(struct ptx_reader *reader)
 {
     struct ptx_statement *statement = ptx_add_statement(reader);
@@ -220,28 +285,14 @@ int ptx_read_operation(struct ptx_reader *reader)
     while (reader->at->kind == PTX_TOKEN_DOT)
         reader->at++;
     statement->n_modifiers = (unsigned)(reader->at - statement->opcode) - 1;
-    r = ptx_match(&reader->module->source, statement->opcode, statement->n_modifiers + 1, &statement->match,
-                  reader->error);
-    if (r)
-        return r;
-    if (statement->match.row->family == PTX_REFUSED) {
-        struct ptx_token whole = *statement->opcode;
-
-        whole.length = (reader->at - 1)->offset + (reader->at - 1)->length - whole.offset;
-        reader->refused = true;
-        return ptx_reject(&reader->module->source, &whole, reader->error,
-                          "an instruction that this device has (not %s)", statement->match.row->note);
+    if (reader->is_outline) {
+        r = read_outline(reader, statement);
+    } else {
+        r = ptx_match(&reader->module->source, statement->opcode, statement->n_modifiers + 1,
+                      &statement->match, reader->error);
+        if (!r)
+            r = read_known(reader, statement);
     }
-    if (statement->match.row->family == PTX_CALL)
-        r = ptx_read_call(reader, statement);
-    else if (statement->match.row->family == PTX_INDEXED)
-        r = read_indexed(reader, statement);
-    else
-        r = read_operands(reader, statement);
-    if (r)
-        return r;
-    if (statement->match.row->family == PTX_INDEXED)
-        r = ptx_check_operands(reader, statement);
     statement->end = reader->at + 1;
     return r ? r : ptx_expect(reader, ";");
 }

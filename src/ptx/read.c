@@ -68,7 +68,7 @@ static int read_header(struct ptx_reader *reader)
         r = read_target(reader);
     if (!r && ptx_accept(reader, ".address_size"))
         r = ptx_constant(reader, &bits);
-    if (!r && bits != 64) {
+    if (!r && bits != 64 && !reader->is_outline) {
         reader->at--;
         r = ptx_bad(reader, "64-bit addresses");
     }
@@ -96,13 +96,11 @@ static int skip_block(struct ptx_reader *reader)
     return ptx_bad(reader, "a block in braces");
 }
 
-/* .file and .loc have no semicolon: they end with their line. */
-static void skip_line(struct ptx_reader *reader)
+int ptx_skip_directive(struct ptx_reader *reader)
 {
-    uint32_t line = reader->at->line;
-
-    while (reader->at->line == line && reader->at->kind != PTX_TOKEN_END)
+    while (!ptx_at(reader, ";") && !ptx_at(reader, "{") && reader->at->kind != PTX_TOKEN_END)
         reader->at++;
+    return ptx_at(reader, "{") ? skip_block(reader) : ptx_expect(reader, ";");
 }
 
 static int read_pragma(struct ptx_reader *reader)
@@ -112,12 +110,26 @@ static int read_pragma(struct ptx_reader *reader)
     return ptx_expect(reader, ";");
 }
 
+/* A variable; in an outline, one whose type or initial value is not understood is left out. */
+static int read_module_variable(struct ptx_reader *reader, enum ptx_linkage linkage)
+{
+    const struct ptx_token *first = reader->at;
+    int r = ptx_read_variable(reader, linkage, &reader->variables_end);
+
+    if (r != INPUT_REJECTED || !reader->is_outline)
+        return r;
+    for (reader->at = first; !ptx_at(reader, ";"); reader->at++)
+        if (reader->at->kind == PTX_TOKEN_END)
+            return ptx_bad(reader, "; behind the declaration");
+    return ptx_expect(reader, ";");
+}
+
 static int read_one(struct ptx_reader *reader)
 {
     enum ptx_linkage linkage = PTX_PRIVATE;
 
     if (ptx_at(reader, ".file") || ptx_at(reader, ".loc")) {
-        skip_line(reader);
+        reader->at = ptx_location_end(&reader->module->source, reader->at);
         return 0;
     }
     if (ptx_accept(reader, ".section"))
@@ -137,7 +149,9 @@ static int read_one(struct ptx_reader *reader)
     if (ptx_at(reader, ".func") || ptx_at(reader, ".entry"))
         return ptx_read_routine(reader, linkage);
     if (ptx_at(reader, ".global") || ptx_at(reader, ".const") || ptx_at(reader, ".shared"))
-        return ptx_read_variable(reader, linkage, &reader->variables_end);
+        return read_module_variable(reader, linkage);
+    if (reader->is_outline && linkage == PTX_PRIVATE && reader->at->kind == PTX_TOKEN_DOT)
+        return ptx_skip_directive(reader);
     return ptx_bad(reader, "a directive of a module");
 }
 
@@ -150,8 +164,8 @@ static int read_module(struct ptx_reader *reader)
     return r;
 }
 
-int ptx_module_read(struct ptx_module *module, const char *name, const char *text, size_t size,
-                    bool *ret_refused, struct input_error *ret_error)
+static int read_text(struct ptx_module *module, const char *name, const char *text, size_t size,
+                     bool is_outline, bool *ret_refused, struct input_error *ret_error)
 {
     struct ptx_reader *reader = calloc(1, sizeof *reader);
     int r;
@@ -168,6 +182,7 @@ int ptx_module_read(struct ptx_module *module, const char *name, const char *tex
         reader->module = module;
         reader->at = module->source.tokens;
         reader->error = ret_error;
+        reader->is_outline = is_outline;
         reader->variables_end = &module->variables;
         reader->routines_end = &module->routines;
         r = read_module(reader);
@@ -180,6 +195,20 @@ int ptx_module_read(struct ptx_module *module, const char *name, const char *tex
     free(reader->statements);
     free(reader);
     return r;
+}
+
+int ptx_module_read(struct ptx_module *module, const char *name, const char *text, size_t size,
+                    bool *ret_refused, struct input_error *ret_error)
+{
+    return read_text(module, name, text, size, false, ret_refused, ret_error);
+}
+
+int ptx_module_outline(struct ptx_module *module, const char *name, const char *text, size_t size,
+                       struct input_error *ret_error)
+{
+    bool refused;
+
+    return read_text(module, name, text, size, true, &refused, ret_error);
 }
 
 void ptx_module_done(struct ptx_module *module)

@@ -44,6 +44,7 @@ struct ptx_reader {
     struct ptx_symbol *scopes[PTX_DEEPEST]; /* the symbols of each open scope */
     unsigned depth;
     bool refused;
+    bool is_outline;             /* module.h: what is not known is kept, not rejected */
     struct ptx_routine *routine; /* whose body is being read */
     struct ptx_variable **variables_end;
     struct ptx_routine **routines_end;
@@ -91,5 +92,12 @@ struct ptx_statement *ptx_add_statement(struct ptx_reader *reader);
 /* A name that is not known yet may be a label of this scope or one around it. */
 int ptx_expect_label(struct ptx_reader *reader, struct ptx_operand *operand);
 int ptx_read_targets(struct ptx_reader *reader, const struct ptx_token *name);
+
+/* An outline. ptx_read_flat: the operands up to `;`, from behind the modifiers. */
+int ptx_read_flat(struct ptx_reader *reader, struct ptx_statement *statement);
+/* A register without a declaration. */
+struct ptx_register *ptx_add_implicit(struct ptx_reader *reader, const struct ptx_token *name);
+/* To behind the next `;` or, where a block in braces comes first, to behind that. */
+int ptx_skip_directive(struct ptx_reader *reader);
 
 #endif

@@ -31,6 +31,15 @@ static int refuse(struct ptx_reader *reader, const char *what)
     return ptx_bad(reader, "what this device has (not %s)", what);
 }
 
+/* A directive of a head that an outline need not understand, and its values. */
+static int skip_values(struct ptx_reader *reader)
+{
+    do
+        reader->at++;
+    while (reader->at->kind == PTX_TOKEN_INT || reader->at->kind == PTX_TOKEN_STRING || ptx_at(reader, ","));
+    return 0;
+}
+
 /* .maxntid and its relatives, between the parameters and the body. */
 static int read_directives(struct ptx_reader *reader, struct ptx_routine *routine)
 {
@@ -55,9 +64,10 @@ static int read_directives(struct ptx_reader *reader, struct ptx_routine *routin
             r = ptx_expect(reader, ";");
         } else if (ptx_at(reader, ".reqnctapercluster") || ptx_at(reader, ".explicitcluster") ||
                    ptx_at(reader, ".maxclusterrank") || ptx_at(reader, ".blocksareclusters")) {
-            r = refuse(reader, "thread block clusters");
+            routine->cluster = reader->at;
+            r = reader->is_outline ? skip_values(reader) : refuse(reader, "thread block clusters");
         } else if (!ptx_accept(reader, ".noreturn")) {
-            r = ptx_bad(reader, "a performance directive, ; or {");
+            r = reader->is_outline ? skip_values(reader) : ptx_bad(reader, "a performance directive, ; or {");
         }
     }
     return r;
@@ -144,6 +154,7 @@ int ptx_read_routine(struct ptx_reader *reader, enum ptx_linkage linkage)
 
     reader->at++;
     while (!r && ptx_at(reader, ".attribute")) {
+        head.attribute = reader->at;
         while (!ptx_accept(reader, ")") && reader->at->kind != PTX_TOKEN_END)
             reader->at++;
     }
@@ -263,8 +274,7 @@ static int read_in_body(struct ptx_reader *reader, struct ptx_variable ***locals
     if (ptx_at(reader, ".global") || ptx_at(reader, ".const"))
         return ptx_read_variable(reader, PTX_PRIVATE, &reader->variables_end);
     if (ptx_at(reader, ".loc") || ptx_at(reader, ".file")) {
-        for (uint32_t line = reader->at->line; reader->at->line == line && reader->at->kind != PTX_TOKEN_END;)
-            reader->at++;
+        reader->at = ptx_location_end(&reader->module->source, reader->at);
         return 0;
     }
     if (ptx_accept(reader, ".pragma")) {
@@ -272,6 +282,8 @@ static int read_in_body(struct ptx_reader *reader, struct ptx_variable ***locals
             reader->at++;
         return ptx_expect(reader, ";");
     }
+    if (reader->is_outline && reader->at->kind == PTX_TOKEN_DOT)
+        return ptx_skip_directive(reader);
     *ret_done = false;
     return 0;
 }

@@ -9,6 +9,7 @@ const struct ptx_row ptx_rows[] = {
 };
 #undef PTX_ROW
 const size_t ptx_n_rows = sizeof ptx_rows / sizeof ptx_rows[0];
+const struct ptx_row ptx_unknown_row = {"", "", "", PTX_UNKNOWN, ""};
 
 /* One group of a row's modifiers. */
 struct group {
@@ -157,7 +158,8 @@ int ptx_match(const struct ptx_source *source, const struct ptx_token *tokens, s
         bool complete;
         size_t used;
 
-        if (!ptx_token_is(source, &tokens[0], ptx_rows[i].opcode))
+        if (ptx_rows[i].opcode[0] != source->text[tokens[0].offset] ||
+            !ptx_token_is(source, &tokens[0], ptx_rows[i].opcode))
             continue;
         is_known = true;
         if (ptx_rows[i].family == PTX_ATOMIC || ptx_rows[i].family == PTX_REDUCE ||

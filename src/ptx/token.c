@@ -72,6 +72,28 @@ int ptx_reject(const struct ptx_source *source, const struct ptx_token *token, s
                         expected);
 }
 
+const struct ptx_token *ptx_location_end(const struct ptx_source *source, const struct ptx_token *token)
+{
+    for (token++;; token++) {
+        const struct ptx_token *next;
+
+        while (token->kind == PTX_TOKEN_INT || token->kind == PTX_TOKEN_STRING)
+            token++;
+        next = token + 1;
+        if (token->kind == PTX_TOKEN_END || !ptx_token_is(source, token, ","))
+            return token;
+        if (ptx_token_is(source, next, "function_name") && next[1].kind == PTX_TOKEN_WORD) {
+            token = next + 1;
+            if (ptx_token_is(source, token + 1, "+") && token[2].kind == PTX_TOKEN_INT)
+                token++;
+        } else if (ptx_token_is(source, next, "inlined_at")) {
+            token = next;
+        } else if (next->kind != PTX_TOKEN_INT) {
+            return token;
+        }
+    }
+}
+
 static char peek(const struct lexer *lexer, size_t ahead)
 {
     size_t at = lexer->at + ahead;
@@ -302,6 +324,23 @@ static int lex_one(struct lexer *lexer)
     return 0;
 }
 
+/* Anything else is not PTX at all, whatever its characters are. */
+static int expect_version(struct lexer *lexer)
+{
+    static const char first[] = ".version";
+    size_t n = 0;
+    int r = skip(lexer);
+
+    if (r || (lexer->source.size - lexer->at >= strlen(first) &&
+              memcmp(lexer->source.text + lexer->at, first, strlen(first)) == 0))
+        return r;
+    while (n < 24 && peek(lexer, n) > ' ')
+        n++;
+    if (!n && push(lexer, PTX_TOKEN_END))
+        return ptx_reject(&lexer->source, &lexer->tokens[0], lexer->error, ".version, with which PTX begins");
+    return refuse(lexer, n, ".version, with which PTX begins");
+}
+
 int ptx_tokens(struct arena *arena, const char *name, const char *text, size_t size,
                struct ptx_source *ret_source, struct input_error *ret_error)
 {
@@ -311,6 +350,7 @@ int ptx_tokens(struct arena *arena, const char *name, const char *text, size_t s
 
     if (size > PTX_LARGEST)
         return input_reject(ret_error, name, 0, 0, "more", "at most %d bytes of PTX", PTX_LARGEST);
+    r = expect_version(&lexer);
     while (!r && !(r = skip(&lexer)) && lexer.at < size)
         r = lex_one(&lexer);
     if (!r && !push(&lexer, PTX_TOKEN_END))

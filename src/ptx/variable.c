@@ -332,7 +332,8 @@ int ptx_read_variable(struct ptx_reader *reader, enum ptx_linkage linkage, struc
         r = add_variable(reader, linkage, &declarator, &variable);
         if (r)
             break;
-        if (ptx_type_class(variable->type) == PTX_PREDICATE || ptx_type_class(variable->type) == PTX_OPAQUE) {
+        if (!reader->is_outline && (ptx_type_class(variable->type) == PTX_PREDICATE ||
+                                    ptx_type_class(variable->type) == PTX_OPAQUE)) {
             reader->refused = ptx_type_class(variable->type) == PTX_OPAQUE;
             reader->at = variable->token;
             return ptx_bad(reader, "no predicates in memory and no texture references (use texture objects)");
@@ -394,6 +395,24 @@ int ptx_read_registers(struct ptx_reader *reader)
             return ptx_expect(reader, ";");
     }
     return r;
+}
+
+struct ptx_register *ptx_add_implicit(struct ptx_reader *reader, const struct ptx_token *name)
+{
+    struct ptx_register *reg = arena_calloc(&reader->module->arena, 1, sizeof *reg);
+
+    if (!reg)
+        return NULL;
+    reg->name = ptx_name_of(reader, name);
+    reg->vector = 1;
+    reg->is_implicit = true;
+    reg->id = reader->next_id++;
+    reg->used = arena_calloc(&reader->module->arena, 1, 1);
+    if (!reg->used || ptx_declare(reader, PTX_SYMBOL_REGISTER, name, reg))
+        return NULL;
+    reg->next = reader->routine->registers;
+    reader->routine->registers = reg;
+    return reg;
 }
 
 int ptx_read_parameters(struct ptx_reader *reader, struct ptx_variable **ret_list, unsigned *ret_n)

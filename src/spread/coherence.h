@@ -35,7 +35,7 @@ int coherence_next_copy(const struct coherence *coherence, int to, struct range 
                         struct range *ret_part);
 void coherence_copied(struct coherence *coherence, int to, struct range range);
 
-/* Somebody wrote there: the other copies are old. */
+/* A command wrote there: the other copies are old. */
 void coherence_written(struct coherence *coherence, int place, struct range range);
 
 /* A split launch may have written there, on several devices. */

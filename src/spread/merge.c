@@ -144,7 +144,7 @@ static size_t find_conflict(const unsigned char *shadow, const unsigned char *co
 }
 
 /*
- * Who changed the block: a bit per copy. The comparison reads all copies and the shadow side by side, so that the memory always has several
+ * Which copies changed the block: a bit each. The comparison reads all copies and the shadow side by side, so that the memory always has several
  * streams to fetch, and asks for the next block early, since the processor's own prefetching stops at the end of a page, which is a block.
  */
 #define LINE  64u
@@ -158,7 +158,7 @@ static inline __attribute__((always_inline)) unsigned compare_two(const unsigned
 {
     vector in_first = {0}, in_second = {0};
     size_t at = 0;
-    unsigned who;
+    unsigned writers;
 
     for (; at + LINE <= bytes; at += LINE) {
         __builtin_prefetch(shadow + at + AHEAD);
@@ -171,13 +171,13 @@ static inline __attribute__((always_inline)) unsigned compare_two(const unsigned
             in_second |= *(const vector *)(second + half) ^ s;
         }
     }
-    who = (in_first[0] | in_first[1] | in_first[2] | in_first[3]) != 0 ? 1 : 0;
-    who |= (in_second[0] | in_second[1] | in_second[2] | in_second[3]) != 0 ? 2 : 0;
+    writers = (in_first[0] | in_first[1] | in_first[2] | in_first[3]) != 0 ? 1 : 0;
+    writers |= (in_second[0] | in_second[1] | in_second[2] | in_second[3]) != 0 ? 2 : 0;
     if (at < bytes) {
-        who |= memcmp(first + at, shadow + at, bytes - at) != 0 ? 1 : 0;
-        who |= memcmp(second + at, shadow + at, bytes - at) != 0 ? 2 : 0;
+        writers |= memcmp(first + at, shadow + at, bytes - at) != 0 ? 1 : 0;
+        writers |= memcmp(second + at, shadow + at, bytes - at) != 0 ? 2 : 0;
     }
-    return who;
+    return writers;
 }
 
 /* The same loops for each instruction set; the widest that the processor has is used. */
@@ -219,15 +219,15 @@ static const struct way *fastest(void)
 static unsigned find_writers(const struct part *part, const struct way *way, size_t at, size_t bytes)
 {
     const unsigned char *shadow = part->shadow + at;
-    unsigned who = 0;
+    unsigned writers = 0;
 
     for (size_t c = 0; c < part->n; c += 2) {
         size_t next = c + 1 < part->n ? c + 1 : c;
         unsigned pair = way->compare(shadow, part->copies[c] + at, part->copies[next] + at, bytes);
 
-        who |= (pair & 1) << c | (pair >> 1 & 1) << next;
+        writers |= (pair & 1) << c | (pair >> 1 & 1) << next;
     }
-    return who;
+    return writers;
 }
 
 /*
@@ -244,14 +244,14 @@ static void merge_part(struct part *part)
         const unsigned char *shadow = part->shadow + at;
         const unsigned char *writers[MERGE_MAX_COPIES];
         const unsigned char *from = shadow;
-        unsigned who = find_writers(part, way, at, bytes);
+        unsigned changed = find_writers(part, way, at, bytes);
         size_t n = 0;
 
         for (size_t c = 0; c < part->n; c++)
-            if (who >> c & 1)
+            if (changed >> c & 1)
                 writers[n++] = part->copies[c] + at;
         if (part->writers)
-            part->writers[at / MERGE_BLOCK] = (uint16_t)who;
+            part->writers[at / MERGE_BLOCK] = (uint16_t)changed;
         if (n > 1) {
             size_t conflict = bytes;
 

@@ -1,53 +1,15 @@
 #include "translate/translate.h"
-#include "translate/cache.h"
-#include "translate/child.h"
+#include "translate/ask.h"
 #include "translate/hash.h"
 #include "translate/metadata.h"
 #include "translate/record.h"
 #include "base/file.h"
-#include "version.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-static const baton_nsec longest_run = 15 * (baton_nsec)1000000000;
-
-/* Raised whenever the same question may get another answer. */
-static const char format[] = "1";
-
-/* The program that translates, the caller's to free; NULL when it is not there. */
-static char *find_program(void)
-{
-    static const char *const beside[] = {"baton-translate", "../bin/baton-translate",
-                                         "../libexec/baton/baton-translate", "../../bin/baton-translate",
-                                         "../baton-translate"};
-    const char *named = secure_getenv("BATON_TRANSLATE");
-    const char *slash;
-    Dl_info info;
-
-    if (named && named[0])
-        return strdup(named);
-    if (!dladdr((const void *)(uintptr_t)translate_program, &info) || !info.dli_fname)
-        return NULL;
-    slash = strrchr(info.dli_fname, '/');
-    for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++) {
-        char *path;
-
-        if (asprintf(&path, "%.*s%s", slash ? (int)(slash - info.dli_fname) + 1 : 0, info.dli_fname,
-                     beside[i]) < 0)
-            return NULL;
-        if (access(path, X_OK) == 0)
-            return path;
-        free(path);
-    }
-    return NULL;
-}
 
 static void add_string(struct record_writer *writer, const char *tag, const char *text)
 {
@@ -85,25 +47,6 @@ static int encode(const struct translate_request *request, struct record_writer 
     return record_finish(writer);
 }
 
-/* The entry's name: the question, and the program that would answer it. */
-static void key_of(const struct record_writer *question, const char *program, char ret_key[HASH_TEXT])
-{
-    uint8_t digest[HASH_BYTES];
-    struct hash hash;
-    struct stat st;
-
-    hash_init(&hash);
-    hash_add(&hash, format, sizeof format);
-    hash_add(&hash, BATON_VERSION, sizeof BATON_VERSION);
-    if (program && stat(program, &st) == 0) {
-        hash_add(&hash, &st.st_size, sizeof st.st_size);
-        hash_add(&hash, &st.st_mtim, sizeof st.st_mtim);
-    }
-    hash_add(&hash, question->bytes + question->length - HASH_BYTES, HASH_BYTES);
-    hash_end(&hash, digest);
-    hash_print(digest, ret_key);
-}
-
 /* The files that the answer was made from are as they were; those that were missing still are. */
 static bool same_files(const char *deps, size_t n)
 {
@@ -137,28 +80,30 @@ static bool same_files(const char *deps, size_t n)
     return true;
 }
 
-static int from_cache(const char *folder, const char *key, struct translate_result *ret_result)
+struct answer {
+    struct translate_result *result;
+    int r; /* of metadata_decode() */
+};
+
+/* An answer of the cache counts only while the files that it was made from are the same. */
+static int take_answer(void *context, const uint8_t *bytes, size_t n, bool from_cache)
 {
+    struct answer *answer = context;
     struct translate_result result;
     const char *deps;
-    uint8_t *bytes;
     size_t n_deps;
-    size_t n;
-    int r = cache_read(folder, key, &bytes, &n);
+    int r = metadata_decode(bytes, n, &result, &deps, &n_deps);
 
     if (r < 0)
         return r;
-    r = metadata_decode(bytes, n, &result, &deps, &n_deps);
-    if (r >= 0 && !same_files(deps, n_deps)) {
+    if (from_cache && !same_files(deps, n_deps)) {
         translate_result_done(&result);
-        r = -ESTALE;
+        return -ESTALE;
     }
-    free(bytes);
-    if (r >= 0) {
-        result.from_cache = true;
-        *ret_result = result;
-    }
-    return r;
+    result.from_cache = from_cache;
+    *answer->result = result;
+    answer->r = r;
+    return 0;
 }
 
 /* A refusal for reasons of the environment: not kept in the cache. */
@@ -174,62 +119,20 @@ static int not_translated(struct translate_result *ret_result, const char *reaso
     return TRANSLATE_WHOLE;
 }
 
-static const char *reason_of(int r, int status)
-{
-    if (r == -ETIMEDOUT || (r == -ECHILD && WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
-        return "translator took too long";
-    if (r == -ECHILD && WIFEXITED(status) && WEXITSTATUS(status) == 4)
-        return "translator ran out of memory";
-    if (r == -ECHILD)
-        return "translator failed";
-    if (r == -EFBIG)
-        return "translator's answer is too large";
-    return r == -ENOENT || r == -EACCES ? "translator cannot be started" : "translator cannot be asked";
-}
-
-static int ask(const char *program, const struct record_writer *question, const char *folder, const char *key,
-               struct translate_result *ret_result)
-{
-    const char *deps;
-    uint8_t *bytes;
-    size_t n_deps;
-    size_t n;
-    int status = 0;
-    int r = child_ask(program, question->bytes, question->length, longest_run, (size_t)RECORD_LARGEST + 64,
-                      &bytes, &n, &status);
-
-    if (r == -ENOMEM)
-        return r;
-    if (r < 0)
-        return not_translated(ret_result, reason_of(r, status));
-    r = metadata_decode(bytes, n, ret_result, &deps, &n_deps);
-    if (r == -EBADMSG)
-        r = not_translated(ret_result, "translator failed");
-    else if (r >= 0 && folder)
-        (void)cache_write(folder, key, bytes, n); /* a full or read-only disk only costs the next build */
-    free(bytes);
-    return r;
-}
-
 int translate_program(const struct translate_request *request, struct translate_result *ret_result)
 {
+    static const struct ask_program program = {"baton-translate", "BATON_TRANSLATE"};
+    struct answer answer = {.result = ret_result};
     struct record_writer question;
-    char key[HASH_TEXT];
-    char *program = find_program();
-    char *folder = cache_folder();
+    const char *failure;
     int r = encode(request, &question);
 
-    if (r == -EFBIG) {
+    if (r == -EFBIG)
         r = not_translated(ret_result, "source is too large");
-    } else if (!r) {
-        key_of(&question, program, key);
-        r = folder ? from_cache(folder, key, ret_result) : -ENOENT;
-        if (r < 0 && r != -ENOMEM)
-            r = program ? ask(program, &question, folder, key, ret_result)
-                        : not_translated(ret_result, "translator not found");
+    else if (!r) {
+        r = ask_question(&program, &question, take_answer, &answer, &failure);
+        r = r == ASK_FAILED ? not_translated(ret_result, failure) : r ? r : answer.r;
     }
     record_done(&question);
-    free(folder);
-    free(program);
     return r;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "conformance.h"
+#include "cuda_abi/legacy_calls.h"
 #include "containers.h"
 
 static void variable_cases(CUcontext context)
@@ -152,6 +153,49 @@ static void library_cases(void)
     MUST(cuLibraryUnload(library));
 }
 
+/* Launches as they were before cuLaunchKernel. */
+static void legacy_cases(void)
+{
+    CUfunction fill = kernel("fill");
+    CUdeviceptr out = device_words(64);
+
+    answer("a block has a shape", CUDA_SUCCESS, cuFuncSetBlockShape(fill, 16, 1, 1));
+    answer("of at least one thread", CUDA_ERROR_INVALID_VALUE, cuFuncSetBlockShape(fill, 0, 1, 1));
+    answer("shared memory is set", CUDA_SUCCESS, cuFuncSetSharedSize(fill, 0));
+    answer("a parameter by address", CUDA_SUCCESS, cuParamSetv(fill, 0, &out, sizeof out));
+    answer("a word", CUDA_SUCCESS, cuParamSeti(fill, 8, 40));
+    answer("and another", CUDA_SUCCESS, cuParamSeti(fill, 12, 5));
+    answer("beyond the buffer", CUDA_ERROR_INVALID_VALUE, cuParamSeti(fill, 1 << 20, 0));
+    answer("the size of all", CUDA_SUCCESS, cuParamSetSize(fill, 16));
+    answer("the grid is launched", CUDA_SUCCESS, cuLaunchGrid(fill, 4, 1));
+    MUST(cuCtxSynchronize());
+    holds("and has its parameters",
+          word_at(out) == 5 && word_at(out + 4 * 39) == 5 && word_at(out + 4 * 40) == 0);
+    answer("an empty grid", CUDA_ERROR_INVALID_VALUE, cuLaunchGrid(fill, 0, 1));
+    answer("a profiler starts", CUDA_SUCCESS, cuProfilerStart());
+    answer("and stops", CUDA_SUCCESS, cuProfilerStop());
+}
+
+/* Names by which other processes find the same device. */
+static void identity_cases(void)
+{
+    char id[32] = "", again[32] = "";
+    CUuuid uuid, other;
+    CUdevice found = -1;
+
+    answer("a device has a place on the bus", CUDA_SUCCESS, cuDeviceGetPCIBusId(id, sizeof id, 0));
+    holds("domain, bus, device and function",
+          strlen(id) == 12 && id[4] == ':' && id[7] == ':' && id[10] == '.');
+    answer("it is found by it", CUDA_SUCCESS, cuDeviceGetByPCIBusId(&found, id));
+    holds("again", found == 0);
+    answer("room for less", CUDA_ERROR_INVALID_VALUE, cuDeviceGetPCIBusId(again, 5, 0));
+    MUST(cuDeviceGetUuid_v2(&uuid, 0));
+    MUST(cuDeviceGetUuid_v2(&other, 0));
+    holds("its uuid stays", memcmp(&uuid, &other, sizeof uuid) == 0);
+    holds("and is none of zeros",
+          ((const char *)&uuid)[0] || memcmp(&uuid, (const char *)&uuid + 1, sizeof uuid - 1));
+}
+
 void modules_group(void)
 {
     CUcontext context = context_open();
@@ -161,6 +205,8 @@ void modules_group(void)
     link_cases();
     container_cases();
     library_cases();
+    legacy_cases();
+    identity_cases();
     context_close(context);
 }
 

@@ -118,6 +118,43 @@ START_TEST(a_name_cannot_end_its_line)
 }
 END_TEST
 
+START_TEST(lengths_of_the_worst_job_are_those_of_one_job)
+{
+    static struct log_text text;
+    struct profile_wish wish = {.name = "t", .period = 5000 * US, .of_worst_job = true};
+    struct profile_log log;
+    struct profile_task task;
+    struct task_set set = {0};
+    struct task made;
+
+    begin_log(&text);
+    frame(&text, 1, 0, 100);
+    frame(&text, 2, 5000, 130);
+    frame(&text, 3, 10000, 110);
+    align(&text, 0, &log, &task);
+    /* Steps of every frame but the kernel are equal (48 us in all): the worst job is the second. */
+    ck_assert_int_eq(task.steps[3].in_worst, 130 * US);
+    for (size_t i = 0; i < task.n_steps; i += 2)
+        task.steps[i].worst = 25 * US; /* as if other jobs had had the longer pauses */
+    arena_init(&set.arena, 0);
+    ck_assert_int_eq(profile_task_make(&task, 1, &wish, &set.arena, &made), 0);
+    ck_assert_int_eq(task_total(&made), task.worst); /* the job itself: 178 us */
+    ck_assert_int_eq(made.profile->segments[0].worst, 25 * US);
+    ck_assert_int_eq(made.profile->segments[0].in_worst_job, 10 * US);
+    wish.of_worst_job = false;
+    ck_assert_int_eq(profile_task_make(&task, 1, &wish, &set.arena, &made), 0);
+    ck_assert_int_eq(task_total(&made), (138 + 4 * 25) * US); /* 5 + 130 + 3 of commands, and four pauses */
+    /* What others wait for is never told shorter: a whole kernel keeps its worst length in either way. */
+    task.steps[3].worst = 200 * US;
+    wish.of_worst_job = true;
+    ck_assert_int_eq(profile_task_make(&task, 1, &wish, &set.arena, &made), 0);
+    ck_assert_int_eq(made.segments[3].length, 200 * US);
+    arena_done(&set.arena);
+    profile_task_done(&task);
+    profile_log_done(&log);
+}
+END_TEST
+
 /* Kernels of 100, 130, 110 us after a first one of 900 that is left out: worst 130, best 100, mean 340 / 3. */
 START_TEST(segments_have_the_worst_best_and_mean_of_their_jobs)
 {
@@ -445,7 +482,8 @@ START_TEST(a_profile_that_does_not_fit_its_task_is_refused_at_its_place)
 END_TEST
 
 HARNESS_MAIN("profile", 20, a_record_reads_back_as_it_was_written, no_bytes_make_a_record_by_accident,
-             a_name_cannot_end_its_line, segments_have_the_worst_best_and_mean_of_their_jobs,
+             a_name_cannot_end_its_line, lengths_of_the_worst_job_are_those_of_one_job,
+             segments_have_the_worst_best_and_mean_of_their_jobs,
              a_driver_with_another_clock_gives_the_same_segments,
              jobs_of_another_shape_are_counted_and_not_measured, a_crash_costs_the_last_job_and_nothing_else,
              a_job_that_lost_commands_is_incomplete, two_waits_per_period_are_one_job,

@@ -26,18 +26,6 @@
 
 /* --- the place --- */
 
-static void exec_sibling(const char *name, char *const words[])
-{
-    char folder[4096], path[sizeof folder + 32];
-
-    if (installed_folder(folder, sizeof folder) == 0) {
-        (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-        (void)execv(path, words);
-    }
-    (void)execvp(name, words);
-    _exit(127);
-}
-
 static pid_t start_daemon(const char *socket)
 {
     pid_t pid = fork();
@@ -50,7 +38,7 @@ static pid_t start_daemon(const char *socket)
         (void)setpgid(0, 0); /* a Ctrl-C is for the program */
         if (silent >= 0)
             (void)dup2(silent, STDERR_FILENO);
-        exec_sibling("batond", words);
+        installed_exec("batond", words);
     }
     return pid;
 }
@@ -197,7 +185,7 @@ static void run_program(const struct profile_place *place, const struct profile_
     words[n++] = "--";
     for (size_t i = 0; run->command[i]; i++)
         words[n++] = run->command[i];
-    exec_sibling("baton", (char *const *)words);
+    installed_exec("baton", (char *const *)words);
 }
 
 /* Signals that end a profile reach the program, which then ends by itself, and the profile of what it did is written. */

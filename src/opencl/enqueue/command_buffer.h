@@ -16,9 +16,9 @@
 
 /* One recorded command. */
 struct recorded {
-    struct command draft; /* its kind and parameters; no queue */
-    cl_kernel kernel;     /* of a launch: ours, with the arguments of that moment */
-    cl_mem *mems;         /* owned references: what it uses, n_mems of them */
+    struct opencl_command draft; /* its kind and parameters; no queue */
+    cl_kernel kernel;            /* of a launch: ours, with the arguments of that moment */
+    cl_mem *mems;                /* owned references: what it uses, n_mems of them */
     cl_uint n_mems;
     cl_sync_point_khr *waits; /* owned */
     cl_uint n_waits;
@@ -36,6 +36,12 @@ struct command_buffer {
     size_t n, room;
     unsigned enqueuing; /* threads that replay it at this moment */
     cl_event last;      /* a reference: the latest enqueue's; NULL: over, or never */
+};
+
+/* Those that the program holds. In struct front (layer.h). */
+struct command_buffers {
+    pthread_mutex_t lock; /* a leaf: the list, and references taken from it */
+    struct listed_buffer *all;
 };
 
 /* Kept by find; give back. NULL: not one of ours. */

@@ -14,7 +14,7 @@
  * answered by `forward`.
  */
 #define ENQUEUE_BEGIN(handle, forward)                                                                       \
-    struct queue_record *queue = layer_off() ? NULL : queue_find(handle);                                    \
+    struct queue_record *queue = runtime_off() ? NULL : queue_find(handle);                                  \
     if (!queue)                                                                                              \
     return (forward)
 
@@ -28,12 +28,11 @@
         }                                                                                                    \
     } while (0)
 
-static inline cl_int enqueue_end(struct command *draft, cl_bool blocking, cl_uint n, const cl_event *waits,
-                                 cl_event *event)
+static inline cl_int enqueue_end(struct opencl_command *draft, cl_bool blocking, cl_uint n,
+                                 const cl_event *waits, cl_event *event)
 {
     cl_int code;
 
-    draft->context = draft->queue->context;
     code = submit(draft, blocking, n, waits, event);
     queue_unref(draft->queue);
     return code;

@@ -1,7 +1,7 @@
 /* Images: read, write, copy, fill, and copies from and to buffers. */
 #include "opencl/enqueue/enqueue.h"
 
-#define FORWARD(name, ...) target.name(__VA_ARGS__, n, waits, event)
+#define FORWARD(name, ...) front.target.name(__VA_ARGS__, n, waits, event)
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueReadImage(cl_command_queue handle, cl_mem image,
                                                          cl_bool blocking, const size_t *origin,
@@ -9,11 +9,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueReadImage(cl_command_queue handle
                                                          void *host, cl_uint n, const cl_event *waits,
                                                          cl_event *event)
 {
-    struct command draft = {.kind = COMMAND_READ_IMAGE,
-                            .type = CL_COMMAND_READ_IMAGE,
-                            .engine = ENGINE_COPY_OUT,
-                            .leased = true,
-                            .u.transfer = {.a = image, .host = host, .row = row, .slice = slice}};
+    struct opencl_command draft = {.kind = COMMAND_READ_IMAGE,
+                                   .u.transfer = {.a = image, .host = host, .row = row, .slice = slice}};
 
     ENQUEUE_BEGIN(handle,
                   FORWARD(clEnqueueReadImage, handle, image, blocking, origin, region, row, slice, host));
@@ -31,11 +28,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueWriteImage(cl_command_queue handl
                                                           const void *host, cl_uint n, const cl_event *waits,
                                                           cl_event *event)
 {
-    struct command draft = {
+    struct opencl_command draft = {
         .kind = COMMAND_WRITE_IMAGE,
-        .type = CL_COMMAND_WRITE_IMAGE,
-        .engine = ENGINE_COPY_IN,
-        .leased = true,
         .u.transfer = {.a = image, .host = (void *)(uintptr_t)host, .row = row, .slice = slice}};
 
     ENQUEUE_BEGIN(handle,
@@ -53,11 +47,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueCopyImage(cl_command_queue handle
                                                          const size_t *region, cl_uint n,
                                                          const cl_event *waits, cl_event *event)
 {
-    struct command draft = {.kind = COMMAND_COPY_IMAGE,
-                            .type = CL_COMMAND_COPY_IMAGE,
-                            .engine = ENGINE_EXECUTION,
-                            .leased = true,
-                            .u.transfer = {.a = from, .b = to}};
+    struct opencl_command draft = {.kind = COMMAND_COPY_IMAGE, .u.transfer = {.a = from, .b = to}};
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueCopyImage, handle, from, to, from_origin, to_origin, region));
     ENQUEUE_REQUIRE(from_origin && to_origin && region, CL_INVALID_VALUE,
@@ -75,11 +65,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueCopyImageToBuffer(cl_command_queu
                                                                  cl_uint n, const cl_event *waits,
                                                                  cl_event *event)
 {
-    struct command draft = {.kind = COMMAND_IMAGE_TO_BUFFER,
-                            .type = CL_COMMAND_COPY_IMAGE_TO_BUFFER,
-                            .engine = ENGINE_EXECUTION,
-                            .leased = true,
-                            .u.transfer = {.a = from, .b = to, .offset = offset}};
+    struct opencl_command draft = {.kind = COMMAND_IMAGE_TO_BUFFER,
+                                   .u.transfer = {.a = from, .b = to, .offset = offset}};
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueCopyImageToBuffer, handle, from, to, origin, region, offset));
     ENQUEUE_REQUIRE(origin && region, CL_INVALID_VALUE,
@@ -96,11 +83,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueCopyBufferToImage(cl_command_queu
                                                                  cl_uint n, const cl_event *waits,
                                                                  cl_event *event)
 {
-    struct command draft = {.kind = COMMAND_BUFFER_TO_IMAGE,
-                            .type = CL_COMMAND_COPY_BUFFER_TO_IMAGE,
-                            .engine = ENGINE_EXECUTION,
-                            .leased = true,
-                            .u.transfer = {.a = from, .b = to, .offset = offset}};
+    struct opencl_command draft = {.kind = COMMAND_BUFFER_TO_IMAGE,
+                                   .u.transfer = {.a = from, .b = to, .offset = offset}};
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueCopyBufferToImage, handle, from, to, offset, origin, region));
     ENQUEUE_REQUIRE(origin && region, CL_INVALID_VALUE,
@@ -117,11 +101,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueFillImage(cl_command_queue handle
                                                          const cl_event *waits, cl_event *event)
 {
     enum { COLOR = 4 * sizeof(cl_uint) };
-    struct command draft = {.kind = COMMAND_FILL_IMAGE,
-                            .type = CL_COMMAND_FILL_IMAGE,
-                            .engine = ENGINE_EXECUTION,
-                            .leased = true,
-                            .u.transfer = {.a = image, .pattern_size = COLOR}};
+    struct opencl_command draft = {.kind = COMMAND_FILL_IMAGE,
+                                   .u.transfer = {.a = image, .pattern_size = COLOR}};
     cl_image_format format = {0, 0};
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueFillImage, handle, image, color, origin, region));
@@ -129,7 +110,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueFillImage(cl_command_queue handle
                     FORWARD(clEnqueueFillImage, handle, image, color, origin, region));
     /* Four components; a depth image has one. */
     if (image)
-        target.clGetImageInfo(image, CL_IMAGE_FORMAT, sizeof format, &format, NULL);
+        front.target.clGetImageInfo(image, CL_IMAGE_FORMAT, sizeof format, &format, NULL);
     memcpy(draft.u.transfer.pattern, color,
            format.image_channel_order == CL_DEPTH ? sizeof(cl_float) : COLOR);
     enqueue_copy3(draft.u.transfer.origin, origin);

@@ -1,7 +1,7 @@
 /* Launches, tasks, native functions. */
 #include "opencl/enqueue/enqueue.h"
 
-#define FORWARD(name, ...) target.name(__VA_ARGS__, n, waits, event)
+#define FORWARD(name, ...) front.target.name(__VA_ARGS__, n, waits, event)
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueNDRangeKernel(cl_command_queue handle, cl_kernel kernel,
                                                              cl_uint dim, const size_t *offset,
@@ -9,10 +9,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueNDRangeKernel(cl_command_queue ha
                                                              cl_uint n, const cl_event *waits,
                                                              cl_event *event)
 {
-    struct command draft = {.kind = COMMAND_KERNEL,
-                            .type = CL_COMMAND_NDRANGE_KERNEL,
-                            .engine = ENGINE_EXECUTION,
-                            .leased = true};
+    struct opencl_command draft = {.kind = COMMAND_KERNEL};
     struct command_launch *launch = &draft.u.launch;
     struct kernel_record *record;
     cl_int code;
@@ -43,8 +40,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueNDRangeKernel(cl_command_queue ha
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueTask(cl_command_queue handle, cl_kernel kernel, cl_uint n,
                                                     const cl_event *waits, cl_event *event)
 {
-    struct command draft = {
-        .kind = COMMAND_TASK, .type = CL_COMMAND_TASK, .engine = ENGINE_EXECUTION, .leased = true};
+    struct opencl_command draft = {.kind = COMMAND_TASK};
     struct kernel_record *record;
     cl_int code;
 
@@ -67,11 +63,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueNativeKernel(cl_command_queue han
                                                             const void **places, cl_uint n,
                                                             const cl_event *waits, cl_event *event)
 {
-    struct command draft = {
+    struct opencl_command draft = {
         .kind = COMMAND_NATIVE,
-        .type = CL_COMMAND_NATIVE_KERNEL,
-        .engine = ENGINE_EXECUTION,
-        .leased = true,
         .u.native = {.run = run, .args = args, .size = size, .n = n_mems, .mems = list, .places = places}};
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueNativeKernel, handle, run, args, size, n_mems, list, places));

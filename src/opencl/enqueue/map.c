@@ -1,11 +1,12 @@
 /* Map and unmap (map.h). */
 #include "base/clock.h"
+#include "engine/inferred_job.h"
 #include "opencl/enqueue/enqueue.h"
+#include "opencl/graph/validate.h"
+#include "opencl/graph/adopt.h"
 #include "opencl/graph/issue.h"
 #include "opencl/graph/map.h"
-#include "opencl/graph/recorder.h"
 #include "opencl/spread/spread.h"
-#include "opencl/enqueue/validate.h"
 
 static void *answer(void *pointer, cl_int code, cl_int *ret_code)
 {
@@ -21,12 +22,13 @@ static void *answer(void *pointer, cl_int code, cl_int *ret_code)
 static bool at_once(struct queue_record *queue, cl_mem mem, cl_map_flags flags, cl_bool blocking, cl_uint *n,
                     const cl_event **waits)
 {
-    struct engine *engine = &queue->device->engines[ENGINE_COPY_OUT];
+    struct device_engine *engine = &queue->device->base.engines[ENGINE_COPY_OUT];
     struct map_record about = {.flags = flags, .size = SIZE_MAX};
-    struct command draft = {.kind = COMMAND_MAP, .queue = queue, .u.map = {.record = &about, .mem = mem}};
+    struct opencl_command draft = {
+        .kind = COMMAND_MAP, .queue = queue, .u.map = {.record = &about, .mem = mem}};
 
     if (validate_waits(queue, *n, *waits) != CL_SUCCESS) {
-        if (atomic_load(&queue->n_unissued) > 0)
+        if (atomic_load(&queue->base.n_unissued) > 0)
             return false;
         engine_enter(engine, ENGINE_ALONE);
         return true;
@@ -43,20 +45,20 @@ static bool at_once(struct queue_record *queue, cl_mem mem, cl_map_flags flags, 
         return false;
     *n = 0;
     *waits = NULL;
-    submit_job_begins();
+    inferred_job_begins();
     return true;
 }
 
 static void after(struct queue_record *queue, struct mem_record *mem, cl_int code, void *pointer,
                   cl_bool blocking, baton_nsec begin_at)
 {
-    if (recorder_on && code == CL_SUCCESS)
+    if (recorder_on() && code == CL_SUCCESS)
         recorder_copy(ENGINE_COPY_OUT, mem ? mem->size : 0, begin_at, clock_now());
-    engine_leave(&queue->device->engines[ENGINE_COPY_OUT], ENGINE_ALONE);
+    engine_exit(&queue->device->base.engines[ENGINE_COPY_OUT], ENGINE_ALONE);
     if (code == CL_SUCCESS && mem)
         map_note(mem, pointer);
     if (blocking)
-        submit_waited();
+        inferred_job_waited();
 }
 
 static cl_int validate_access(cl_mem mem, cl_map_flags flags)
@@ -72,16 +74,15 @@ static void *defer(struct queue_record *queue, struct mem_record *mem, struct ma
                    cl_command_type type, cl_bool blocking, cl_uint n, const cl_event *waits, cl_event *event,
                    cl_int *ret_code)
 {
-    struct command draft = {.kind = COMMAND_MAP,
-                            .type = type,
-                            .engine = ENGINE_COPY_OUT,
-                            .leased = true,
-                            .queue = queue,
-                            .context = queue->context,
-                            .u.map = {.record = record, .mem = mem->handle}};
+    struct opencl_command draft = {
+        .kind = COMMAND_MAP, .type = type, .queue = queue, .u.map = {.record = record, .mem = mem->handle}};
     void *pointer = record ? record->pointer : NULL;
-    cl_int code = record ? submit_queued(&draft, blocking, n, waits, event) : CL_OUT_OF_HOST_MEMORY;
+    cl_int code = CL_OUT_OF_HOST_MEMORY;
 
+    if (record) {
+        command_prepare(&draft);
+        code = submit_queued(&draft, blocking, n, waits, event);
+    }
     if (record && code != CL_SUCCESS)
         map_free(map_take(mem, pointer));
     return answer(pointer, code, ret_code);
@@ -92,21 +93,21 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle,
                                                         size_t size, cl_uint n, const cl_event *waits,
                                                         cl_event *event, cl_int *ret_code)
 {
-    struct queue_record *queue = layer_off() ? NULL : queue_find(handle);
+    struct queue_record *queue = runtime_off() ? NULL : queue_find(handle);
     struct mem_record *mem = queue ? mem_find(buffer) : NULL;
     baton_nsec begin_at;
     cl_int code = CL_SUCCESS;
     void *pointer;
 
     if (!queue)
-        return target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event,
-                                         ret_code);
+        return front.target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event,
+                                               ret_code);
     if (at_once(queue, buffer, flags, blocking, &n, &waits)) {
-        begin_at = recorder_on ? clock_now() : 0;
-        crossing_begin(&queue->device->crossing, false);
-        pointer =
-            target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event, &code);
-        crossing_end(&queue->device->crossing);
+        begin_at = recorder_on() ? clock_now() : 0;
+        quirks_call_begin(queue, false);
+        pointer = front.target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits,
+                                                  event, &code);
+        quirks_call_end(queue);
         after(queue, mem, code, pointer, blocking, begin_at);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, buffer, false)) || (code = validate_waits(queue, n, waits)) ||
@@ -130,7 +131,7 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
                                                        const cl_event *waits, cl_event *event,
                                                        cl_int *ret_code)
 {
-    struct queue_record *queue = layer_off() ? NULL : queue_find(handle);
+    struct queue_record *queue = runtime_off() ? NULL : queue_find(handle);
     struct mem_record *mem = queue ? mem_find(image) : NULL;
     struct map_record *record;
     baton_nsec begin_at;
@@ -138,14 +139,14 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
     void *pointer;
 
     if (!queue)
-        return target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row, ret_slice, n,
-                                        waits, event, ret_code);
+        return front.target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row,
+                                              ret_slice, n, waits, event, ret_code);
     if (at_once(queue, image, flags, blocking, &n, &waits)) {
-        begin_at = recorder_on ? clock_now() : 0;
-        crossing_begin(&queue->device->crossing, false);
-        pointer = target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row, ret_slice,
-                                           n, waits, event, &code);
-        crossing_end(&queue->device->crossing);
+        begin_at = recorder_on() ? clock_now() : 0;
+        quirks_call_begin(queue, false);
+        pointer = front.target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row,
+                                                 ret_slice, n, waits, event, &code);
+        quirks_call_end(queue);
         after(queue, mem, code, pointer, blocking, begin_at);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, image, true)) || (code = validate_waits(queue, n, waits)) ||
@@ -171,22 +172,17 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueUnmapMemObject(cl_command_queue h
                                                               void *pointer, cl_uint n, const cl_event *waits,
                                                               cl_event *event)
 {
-    struct command draft = {.kind = COMMAND_UNMAP,
-                            .type = CL_COMMAND_UNMAP_MEM_OBJECT,
-                            .engine = ENGINE_COPY_IN,
-                            .leased = true,
-                            .u.map = {.mem = object, .pointer = pointer}};
+    struct opencl_command draft = {.kind = COMMAND_UNMAP, .u.map = {.mem = object, .pointer = pointer}};
     struct mem_record *mem;
     struct map_record *record;
     cl_int code;
 
-    ENQUEUE_BEGIN(handle, target.clEnqueueUnmapMemObject(handle, object, pointer, n, waits, event));
+    ENQUEUE_BEGIN(handle, front.target.clEnqueueUnmapMemObject(handle, object, pointer, n, waits, event));
     mem = mem_find(object);
     ENQUEUE_REQUIRE(mem, CL_INVALID_MEM_OBJECT,
-                    target.clEnqueueUnmapMemObject(handle, object, pointer, n, waits, event));
+                    front.target.clEnqueueUnmapMemObject(handle, object, pointer, n, waits, event));
     record = map_take(mem, pointer);
     draft.queue = queue;
-    draft.context = queue->context;
     code = validate_waits(queue, n, waits);
     if ((!record || record->direct) && submit_unhindered(queue, n, waits) &&
         spread_admits(&draft, CL_FALSE)) {
@@ -196,6 +192,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueUnmapMemObject(cl_command_queue h
             map_free(record);
     } else if (code == CL_SUCCESS) {
         draft.u.map.record = record;
+        command_prepare(&draft);
         code = !record                          ? CL_INVALID_VALUE
                : mem->context != queue->context ? CL_INVALID_CONTEXT
                                                 : submit_queued(&draft, CL_FALSE, n, waits, event);

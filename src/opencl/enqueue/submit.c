@@ -1,58 +1,21 @@
 #include "opencl/enqueue/submit.h"
 
 #include "base/clock.h"
-#include "opencl/graph/graph.h"
+#include "engine/direct.h"
+#include "engine/inferred_job.h"
+#include "engine/policy.h"
+#include "opencl/graph/adopt.h"
+#include "opencl/graph/chunk.h"
 #include "opencl/graph/issue.h"
+#include "opencl/graph/kinds.h"
 #include "opencl/graph/launch.h"
+#include "opencl/graph/validate.h"
 #include "opencl/layer.h"
-#include "opencl/graph/recorder.h"
 #include "opencl/spread/spread.h"
-#include "opencl/enqueue/validate.h"
-
-static atomic_bool job_open;
-static atomic_uint job_number;
-
-void submit_job_begins(void)
-{
-    struct session *session;
-    bool closed = false;
-
-    if (atomic_load_explicit(&job_open, memory_order_relaxed) ||
-        !atomic_compare_exchange_strong(&job_open, &closed, true))
-        return;
-    atomic_fetch_add(&job_number, 1);
-    session = layer_session();
-    if (session)
-        session_job_begin(session, false, clock_now());
-}
-
-void submit_waited(void)
-{
-    struct session *session;
-
-    for (struct device_record *device = device_records(); device; device = device->next)
-        for (int kind = 0; kind < ENGINE_N; kind++) {
-            engine_flight_reap(&device->engines[kind], false);
-            if (atomic_load_explicit(&device->engines[kind].flight_any, memory_order_relaxed))
-                return;
-        }
-    if (!atomic_load_explicit(&job_open, memory_order_relaxed) || !graph_idle())
-        return;
-    session = layer_session();
-    if (session)
-        session_job_end(session, false, clock_now());
-    spread_job_over();
-    atomic_store(&job_open, false);
-}
-
-unsigned submit_job_number(void)
-{
-    return atomic_load(&job_number);
-}
 
 bool submit_idle(const struct queue_record *queue)
 {
-    return !layer_queue_everything && atomic_load_explicit(&queue->n_unissued, memory_order_acquire) == 0;
+    return !runtime.queue_everything && command_queue_idle(&queue->base);
 }
 
 /* The wait list of a call, looked at once. */
@@ -65,18 +28,19 @@ struct wait_list {
 
 static void scan_event(const struct queue_record *queue, cl_event event, struct wait_list *list)
 {
-    struct command *node = handle_table_find(&events, event);
+    struct opencl_command *node = handle_table_find(&front.events, event);
     cl_context context = NULL;
     cl_command_queue owner = NULL;
     cl_int status = CL_COMPLETE;
 
     if (node) {
-        status = graph_status(node);
+        status = graph_status(&node->base);
         context = node->context;
-        graph_unref(node);
-    } else if (target.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
-                                     NULL) != CL_SUCCESS ||
-               target.clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS) {
+        command_unref(&node->base);
+    } else if (front.target.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                                           NULL) != CL_SUCCESS ||
+               front.target.clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof context, &context, NULL) !=
+                   CL_SUCCESS) {
         list->bad = true;
         return;
     }
@@ -84,8 +48,8 @@ static void scan_event(const struct queue_record *queue, cl_event event, struct 
     list->failed = list->failed || status < 0;
     if (status == CL_COMPLETE)
         return;
-    if (!node && status > CL_COMPLETE && queue->in_order && list->n_pass < 8) {
-        target.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof owner, &owner, NULL);
+    if (!node && status > CL_COMPLETE && queue->base.in_order && list->n_pass < 8) {
+        front.target.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof owner, &owner, NULL);
         if (owner == queue->handle) {
             list->pass[list->n_pass++] = event;
             return;
@@ -121,18 +85,18 @@ bool submit_drain(struct queue_record *queue, cl_uint n, const cl_event *waits)
     struct wait_list list;
 
     for (cl_uint i = 0; i < n; i++) {
-        struct command *node = handle_table_find(&events, waits[i]);
+        struct opencl_command *node = handle_table_find(&front.events, waits[i]);
         if (node && node->kind != COMMAND_USER)
-            (void)graph_wait(node);
+            (void)graph_wait(&node->base);
         else
-            target.clWaitForEvents(1, &waits[i]);
+            front.target.clWaitForEvents(1, &waits[i]);
         if (node)
-            graph_unref(node);
+            command_unref(&node->base);
     }
-    if (queue->in_order)
-        graph_wait_queue(queue, false);
+    if (queue->base.in_order)
+        graph_wait_queue(&queue->base, false);
     else
-        graph_wait_barriers(queue);
+        graph_wait_barriers(&queue->base);
     scan(queue, n, waits, &list);
     return !list.failed;
 }
@@ -140,21 +104,21 @@ bool submit_drain(struct queue_record *queue, cl_uint n, const cl_event *waits)
 /* --- through the graph --- */
 
 /* The program's event for a command that it cannot get from the driver yet. */
-static cl_int give_handle(struct command *command, cl_event *ret_event)
+static cl_int give_handle(struct opencl_command *command, cl_event *ret_event)
 {
     cl_int code = CL_SUCCESS;
 
-    command->handle = target.clCreateUserEvent(command->context, &code);
+    command->handle = front.target.clCreateUserEvent(command->context, &code);
     if (!command->handle)
         return code;
-    target.clRetainEvent(command->handle); /* ours, until complete */
+    front.target.clRetainEvent(command->handle); /* ours, until complete */
     atomic_store(&command->app_refs, 1);
-    graph_hold_record(command);
-    graph_ref(command);
-    if (!handle_table_put(&events, command->handle, command)) {
-        graph_unref(command);
-        target.clReleaseEvent(command->handle);
-        target.clReleaseEvent(command->handle);
+    command_hold_record(command);
+    command_ref(&command->base);
+    if (!handle_table_put(&front.events, command->handle, command)) {
+        command_unref(&command->base);
+        front.target.clReleaseEvent(command->handle);
+        front.target.clReleaseEvent(command->handle);
         command->handle = NULL;
         return CL_OUT_OF_HOST_MEMORY;
     }
@@ -162,184 +126,152 @@ static cl_int give_handle(struct command *command, cl_event *ret_event)
     return CL_SUCCESS;
 }
 
-static int64_t predict(const struct command *draft)
-{
-    const struct engine *engine = &draft->queue->device->engines[draft->engine];
-    int64_t predicted;
-
-    if (draft->kind != COMMAND_KERNEL && draft->kind != COMMAND_TASK)
-        return issue_predict(engine, issue_bytes(draft));
-    predicted = draft->kind == COMMAND_TASK
-                    ? -1
-                    : launch_predict(draft->u.launch.kernel, launch_items(&draft->u.launch));
-    return predicted < 0 ? 2 * ENGINE_PIECE_NS : predicted;
-}
-
-cl_int submit_queued(struct command *draft, cl_bool blocking, cl_uint n, const cl_event *waits,
+cl_int submit_queued(struct opencl_command *draft, cl_bool blocking, cl_uint n, const cl_event *waits,
                      cl_event *ret_event)
 {
-    struct command *command = graph_adopt(draft);
+    struct opencl_command *command = command_adopt(draft);
     cl_int code = CL_SUCCESS;
 
     if (!command)
         return CL_OUT_OF_HOST_MEMORY;
-    command->predicted = predict(draft);
     if (command->kind == COMMAND_TASK)
         command->type = launch_task_type();
     if (ret_event)
         code = give_handle(command, ret_event);
     if (code != CL_SUCCESS) {
-        graph_unref(command);
+        command_unref(&command->base);
         return code;
     }
-    submit_job_begins();
-    if (recorder_on && command->leased)
-        command->job = recorder_enter();
-    graph_submit(command, n, waits);
+    inferred_job_begins();
+    if (recorder_on() && command->base.leased)
+        command->base.job = recorder_enter();
+    command_submit(command, n, waits);
     if (blocking) {
-        code = graph_wait(command);
-        submit_waited();
+        code = graph_wait(&command->base);
+        inferred_job_waited();
     } else {
-        graph_throttle(command->queue);
+        graph_throttle(&command->queue->base);
     }
-    graph_unref(command);
+    command_unref(&command->base);
     return code < 0 ? code : CL_SUCCESS;
 }
 
 /* --- at once --- */
 
-static bool has_lease_to_wait_for(const struct command *draft, cl_bool blocking)
+/* Large copies of a caller that blocks anyway are cut here, without a hop to the worker. The engine has been entered. */
+static cl_int cut_here(struct device_engine *engine, struct opencl_command *draft, cl_event *ret_event)
 {
-    return draft->leased && blocking;
-}
-
-/* Large copies of a caller that blocks anyway are cut here, without a hop to the worker. */
-static cl_int cut_here(struct engine *engine, struct command *draft, cl_event *ret_event)
-{
-    struct command *command = graph_adopt(draft);
-    cl_int code = CL_SUCCESS, status = CL_COMPLETE;
+    struct opencl_command *command = command_adopt(draft);
+    cl_int code = CL_SUCCESS;
 
     if (!command)
         return CL_OUT_OF_HOST_MEMORY;
     if (ret_event)
         code = give_handle(command, ret_event);
     if (code == CL_SUCCESS) {
-        if (recorder_on)
-            command->job = recorder_enter();
-        command->issued_at = clock_now();
-        command->waited_for = true;
-        code = issue_command(engine, command);
+        if (recorder_on())
+            command->base.job = recorder_enter();
+        command->base.issued_at = clock_now();
+        command->base.waited_for = true;
+        code = pipe_issue(engine, &command->base);
     }
-    if (code == CL_SUCCESS) {
-        target.clWaitForEvents(1, &command->driver_event);
-        target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status,
-                              &status, NULL);
-        status = command->piece_status < 0 ? command->piece_status : status;
-        issue_read_times(engine, command);
-    }
-    graph_end_alone(command, code != CL_SUCCESS ? code : status);
-    graph_unref(command);
-    return code != CL_SUCCESS ? code : status < 0 ? status : CL_SUCCESS;
+    if (code == CL_SUCCESS)
+        code = pipe_await(engine, &command->base);
+    graph_end_alone(&command->base, code);
+    command_unref(&command->base);
+    return code;
 }
 
 /* The caller has entered the engine. */
-static cl_int issue_now(struct engine *engine, struct command *draft, cl_bool blocking,
-                        const struct wait_list *list, int64_t predicted, cl_event *ret_event)
+static cl_int issue_now(struct opencl_command *draft, cl_bool blocking, const struct wait_list *list,
+                        cl_event *ret_event)
 {
-    bool kernel = draft->kind == COMMAND_KERNEL;
-    struct engine_flight flight = {
-        .predicted = predicted, .queue = draft->queue, .in_order = draft->queue->in_order};
-    bool keeps = !blocking && draft->leased; /* in flight when the call returns */
-    baton_nsec begin_at = blocking && draft->leased ? clock_now() : 0;
-    bool recorded = recorder_on && draft->leased;
-    baton_nsec call_at = recorded ? clock_now() : 0;
+    bool leased = draft->base.leased;
+    bool keeps = !blocking && leased; /* in flight when the call returns */
+    bool recorded = recorder_on() && leased;
+    baton_nsec call_at = recorded || (blocking && leased) ? clock_now() : 0;
     cl_event event = NULL;
     cl_int code = issue_whole(draft, blocking, list->n_pass, list->n_pass ? list->pass : NULL,
                               ret_event || keeps || recorded ? &event : NULL);
 
     if (recorded && code == CL_SUCCESS)
-        recorder_direct(draft, call_at, event);
+        recorder_direct(&draft->base, call_at, mark_of(event));
     if (event && draft->kind == COMMAND_TASK)
         launch_task_seen(event);
-    if (code != CL_SUCCESS || !keeps) {
-        if (begin_at && code == CL_SUCCESS) {
-            baton_nsec end_at = clock_now();
-            issue_report_draft(engine, draft, begin_at, end_at);
-            if (!list->n_pass && atomic_load_explicit(&engine->flight_any, memory_order_relaxed) == 0)
-                issue_learn(engine, issue_bytes(draft), end_at - begin_at);
-        }
-        if (draft->leased)
-            engine_leave(engine, predicted);
-        if (event && ret_event)
+    if (code == CL_SUCCESS && keeps) {
+        if (ret_event) {
             *ret_event = event;
-        else if (event)
-            target.clReleaseEvent(event);
-        return code;
+            front.target.clRetainEvent(event);
+        }
+        direct_in_flight(&draft->base, mark_of(event));
+        return CL_SUCCESS;
     }
-    flight.event = event;
-    if (ret_event) {
+    if (code == CL_SUCCESS && blocking)
+        direct_over(&draft->base, call_at, !list->n_pass);
+    else
+        direct_leave(&draft->base);
+    if (event && ret_event)
         *ret_event = event;
-        target.clRetainEvent(event);
-    }
-    if (kernel) {
-        flight.kernel = draft->u.launch.kernel;
-        flight.items = launch_items(&draft->u.launch);
-        atomic_fetch_add_explicit(&flight.kernel->refs, 1, memory_order_relaxed);
-    }
-    engine_flight_add(engine, &flight);
-    return CL_SUCCESS;
+    else if (event)
+        front.target.clReleaseEvent(event);
+    return code;
 }
 
-cl_int submit(struct command *draft, cl_bool blocking, cl_uint n, const cl_event *waits, cl_event *ret_event)
+/* From the calling thread. False: it must be queued. */
+static bool submit_now(struct opencl_command *draft, cl_bool blocking, const struct wait_list *list, bool cut,
+                       cl_event *ret_event, cl_int *ret_code)
+{
+    struct device_engine *engine = &draft->queue->device->base.engines[draft->base.engine];
+
+    inferred_job_begins();
+    if (!spread_admits(draft, blocking) || !direct_enter(&draft->base, blocking))
+        return false;
+    if (cut) {
+        *ret_code = cut_here(engine, draft, ret_event);
+        direct_leave(&draft->base);
+    } else {
+        if (kind_of(draft)->launch)
+            launch_count_direct(draft);
+        else if (draft->base.bytes)
+            runtime_count(COUNTER_COPIES, 1);
+        *ret_code = issue_now(draft, blocking, list, ret_event);
+    }
+    if (blocking)
+        inferred_job_waited();
+    return true;
+}
+
+/* Does the launch stay on its device, and whole? */
+static bool may_launch(const struct opencl_command *draft)
+{
+    return !(kind_of(draft)->cut_by_time && spread_wants(draft)) && launch_direct(draft);
+}
+
+cl_int submit(struct opencl_command *draft, cl_bool blocking, cl_uint n, const cl_event *waits,
+              cl_event *ret_event)
 {
     struct queue_record *queue = draft->queue;
-    struct engine *engine = &queue->device->engines[draft->engine];
-    bool launch = draft->kind == COMMAND_KERNEL || draft->kind == COMMAND_TASK;
     struct wait_list list;
-    size_t bytes, chunk;
-    int64_t predicted;
-    bool direct;
+    bool direct, cut;
+    size_t chunk;
     cl_int code;
 
     scan(queue, n, waits, &list);
     if (list.bad)
-        return atomic_load(&queue->n_unissued) == 0 ? issue_whole(draft, blocking, n, waits, ret_event)
-                                                    : validate_waits(queue, n, waits);
-    direct = submit_idle(queue) && !list.pending && (!launch || launch_direct(draft));
-    bytes = launch ? 0 : issue_bytes(draft);
-    chunk = bytes && layer_chunking() ? issue_chunk(draft) : SIZE_MAX;
-    if (direct && (bytes <= chunk || (blocking && validate_command(draft) == CL_SUCCESS))) {
-        predicted = predict(draft);
-        submit_job_begins();
-        if (!spread_admits(draft, blocking))
-            direct = false;
-        else if (has_lease_to_wait_for(draft, blocking))
-            engine_enter(engine, predicted);
-        else if (draft->leased &&
-                 (!engine_flight_room(engine, predicted) || !engine_try_enter(engine, predicted)))
-            direct = false;
-        if (direct && bytes > chunk) {
-            code = cut_here(engine, draft, ret_event);
-            engine_leave(engine, predicted);
-            submit_waited();
-            return code;
-        }
-        if (direct) {
-            if (launch)
-                launch_count_direct(draft);
-            else if (bytes)
-                launch_count(COUNTER_COPIES, 1);
-            code = issue_now(engine, draft, blocking, &list, predicted, ret_event);
-            if (blocking)
-                submit_waited();
-            return code;
-        }
-    }
+        return atomic_load(&queue->base.n_unissued) == 0 ? issue_whole(draft, blocking, n, waits, ret_event)
+                                                         : validate_waits(queue, n, waits);
+    command_prepare(draft);
+    direct = submit_idle(queue) && !list.pending && (!kind_of(draft)->launch || may_launch(draft));
+    chunk = draft->base.bytes && policy_chunking() ? chunk_size(draft) : SIZE_MAX;
+    cut = draft->base.bytes > chunk;
+    if (direct && (!cut || (blocking && validate_command(draft) == CL_SUCCESS)) &&
+        submit_now(draft, blocking, &list, cut, ret_event, &code))
+        return code;
     code = validate_command(draft);
     if (code == CL_SUCCESS)
         return submit_queued(draft, blocking, n, waits, ret_event);
     /* The driver's own answer, when asking it cannot overtake anything. */
-    return atomic_load(&queue->n_unissued) == 0 && !list.pending
+    return atomic_load(&queue->base.n_unissued) == 0 && !list.pending
                ? issue_whole(draft, blocking, n, waits, ret_event)
                : code;
 }

@@ -9,10 +9,11 @@
  * Runs the draft and returns what the enqueue call must. *draft borrows everything from the caller. A call that validate
  * finds wrong is answered by the driver itself when nothing is queued before it.
  */
-cl_int submit(struct command *draft, cl_bool blocking, cl_uint n, const cl_event *waits, cl_event *ret_event);
+cl_int submit(struct opencl_command *draft, cl_bool blocking, cl_uint n, const cl_event *waits,
+              cl_event *ret_event);
 
-/* Puts a draft into the graph, without asking whether it could go at once. */
-cl_int submit_queued(struct command *draft, cl_bool blocking, cl_uint n, const cl_event *waits,
+/* Puts a draft that command_prepare() has seen into the graph, without asking whether it could go at once. */
+cl_int submit_queued(struct opencl_command *draft, cl_bool blocking, cl_uint n, const cl_event *waits,
                      cl_event *ret_event);
 
 /* The driver has everything that was enqueued on the queue: it can be asked directly. */
@@ -23,10 +24,5 @@ bool submit_unhindered(struct queue_record *queue, cl_uint n, const cl_event *wa
 
 /* Waits until every event of the (valid) list is over and submit_idle. False: one of them failed, which the command inherits. */
 bool submit_drain(struct queue_record *queue, cl_uint n, const cl_event *waits);
-
-/* A job begins with the first command of an idle process and ends when it has waited for everything. */
-void submit_job_begins(void);
-void submit_waited(void);
-unsigned submit_job_number(void); /* of the latest */
 
 #endif

@@ -1,18 +1,15 @@
 /* Buffers: read, write, copy, fill, and their rectangular forms. */
 #include "opencl/enqueue/enqueue.h"
 
-#define FORWARD(name, ...) target.name(__VA_ARGS__, n, waits, event)
+#define FORWARD(name, ...) front.target.name(__VA_ARGS__, n, waits, event)
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueReadBuffer(cl_command_queue handle, cl_mem mem,
                                                           cl_bool blocking, size_t offset, size_t size,
                                                           void *host, cl_uint n, const cl_event *waits,
                                                           cl_event *event)
 {
-    struct command draft = {.kind = COMMAND_READ,
-                            .type = CL_COMMAND_READ_BUFFER,
-                            .engine = ENGINE_COPY_OUT,
-                            .leased = true,
-                            .u.transfer = {.a = mem, .offset = offset, .size = size, .host = host}};
+    struct opencl_command draft = {.kind = COMMAND_READ,
+                                   .u.transfer = {.a = mem, .offset = offset, .size = size, .host = host}};
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueReadBuffer, handle, mem, blocking, offset, size, host));
     draft.queue = queue;
@@ -24,11 +21,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueWriteBuffer(cl_command_queue hand
                                                            const void *host, cl_uint n, const cl_event *waits,
                                                            cl_event *event)
 {
-    struct command draft = {
+    struct opencl_command draft = {
         .kind = COMMAND_WRITE,
-        .type = CL_COMMAND_WRITE_BUFFER,
-        .engine = ENGINE_COPY_IN,
-        .leased = true,
         .u.transfer = {.a = mem, .offset = offset, .size = size, .host = (void *)(uintptr_t)host}};
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueWriteBuffer, handle, mem, blocking, offset, size, host));
@@ -40,11 +34,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueCopyBuffer(cl_command_queue handl
                                                           size_t from_offset, size_t to_offset, size_t size,
                                                           cl_uint n, const cl_event *waits, cl_event *event)
 {
-    struct command draft = {
+    struct opencl_command draft = {
         .kind = COMMAND_COPY,
-        .type = CL_COMMAND_COPY_BUFFER,
-        .engine = ENGINE_EXECUTION,
-        .leased = true,
         .u.transfer = {.a = from, .b = to, .offset = from_offset, .offset_b = to_offset, .size = size}};
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueCopyBuffer, handle, from, to, from_offset, to_offset, size));
@@ -57,11 +48,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueFillBuffer(cl_command_queue handl
                                                           size_t offset, size_t size, cl_uint n,
                                                           const cl_event *waits, cl_event *event)
 {
-    struct command draft = {
+    struct opencl_command draft = {
         .kind = COMMAND_FILL,
-        .type = CL_COMMAND_FILL_BUFFER,
-        .engine = ENGINE_EXECUTION,
-        .leased = true,
         .u.transfer = {.a = mem, .offset = offset, .size = size, .pattern_size = pattern_size}};
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueFillBuffer, handle, mem, pattern, pattern_size, offset, size));
@@ -90,11 +78,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueReadBufferRect(cl_command_queue h
                                                               size_t host_slice, void *host, cl_uint n,
                                                               const cl_event *waits, cl_event *event)
 {
-    struct command draft = {
+    struct opencl_command draft = {
         .kind = COMMAND_READ_RECT,
-        .type = CL_COMMAND_READ_BUFFER_RECT,
-        .engine = ENGINE_COPY_OUT,
-        .leased = true,
         .u.transfer = {
             .a = mem, .host = host, .row = row, .slice = slice, .row_b = host_row, .slice_b = host_slice}};
 
@@ -113,16 +98,13 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueWriteBufferRect(
     const size_t *region, size_t row, size_t slice, size_t host_row, size_t host_slice, const void *host,
     cl_uint n, const cl_event *waits, cl_event *event)
 {
-    struct command draft = {.kind = COMMAND_WRITE_RECT,
-                            .type = CL_COMMAND_WRITE_BUFFER_RECT,
-                            .engine = ENGINE_COPY_IN,
-                            .leased = true,
-                            .u.transfer = {.a = mem,
-                                           .host = (void *)(uintptr_t)host,
-                                           .row = row,
-                                           .slice = slice,
-                                           .row_b = host_row,
-                                           .slice_b = host_slice}};
+    struct opencl_command draft = {.kind = COMMAND_WRITE_RECT,
+                                   .u.transfer = {.a = mem,
+                                                  .host = (void *)(uintptr_t)host,
+                                                  .row = row,
+                                                  .slice = slice,
+                                                  .row_b = host_row,
+                                                  .slice_b = host_slice}};
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueWriteBufferRect, handle, mem, blocking, origin, host_origin,
                                   region, row, slice, host_row, host_slice, host));
@@ -141,11 +123,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueCopyBufferRect(cl_command_queue h
                                                               size_t to_row, size_t to_slice, cl_uint n,
                                                               const cl_event *waits, cl_event *event)
 {
-    struct command draft = {
+    struct opencl_command draft = {
         .kind = COMMAND_COPY_RECT,
-        .type = CL_COMMAND_COPY_BUFFER_RECT,
-        .engine = ENGINE_EXECUTION,
-        .leased = true,
         .u.transfer = {
             .a = from, .b = to, .row = from_row, .slice = from_slice, .row_b = to_row, .slice_b = to_slice}};
 
@@ -164,11 +143,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueMigrateMemObjects(cl_command_queu
                                                                  cl_mem_migration_flags flags, cl_uint n,
                                                                  const cl_event *waits, cl_event *event)
 {
-    struct command draft = {.kind = COMMAND_MIGRATE,
-                            .type = CL_COMMAND_MIGRATE_MEM_OBJECTS,
-                            .engine = ENGINE_COPY_IN,
-                            .leased = true,
-                            .u.migrate = {.n = n_mems, .mems = list, .flags = flags}};
+    struct opencl_command draft = {.kind = COMMAND_MIGRATE,
+                                   .u.migrate = {.n = n_mems, .mems = list, .flags = flags}};
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueMigrateMemObjects, handle, n_mems, list, flags));
     draft.queue = queue;

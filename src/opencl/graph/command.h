@@ -1,6 +1,7 @@
 /*
- * One enqueued command, and also the node that a user event is in the graph. Made by the entry points on the stack as a
- * draft; submit.h copies it to the heap only when it cannot go to the driver at once.
+ * One enqueued command of OpenCL, and also the node that a user event is in the graph: the engine's
+ * part first (engine/command.h), then what the driver's call needs. The entry points make it on the
+ * stack as a draft; enqueue/submit.h copies it to the heap only when it cannot go to the driver at once.
  */
 #ifndef OPENCL_GRAPH_COMMAND_H
 #define OPENCL_GRAPH_COMMAND_H
@@ -10,9 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/list.h"
-#include "base/nsec.h"
+#include "engine/command.h"
 
+/* Rows of kinds.h. Their order means nothing. */
 enum command_kind {
     COMMAND_USER, /* a user event of the program: a node without work */
     COMMAND_READ,
@@ -42,10 +43,8 @@ enum command_kind {
     COMMAND_SVM_UNMAP,
     COMMAND_SVM_FREE,
     COMMAND_SVM_MIGRATE,
+    COMMAND_KINDS
 };
-
-/* Which engine of the device a command occupies; markers and barriers occupy none but are issued by the first. */
-enum engine_kind { ENGINE_EXECUTION, ENGINE_COPY_IN, ENGINE_COPY_OUT, ENGINE_N };
 
 struct queue_record;
 struct kernel_record;
@@ -106,31 +105,19 @@ struct command_svm {
     void *user;
 };
 
-struct command_callback {
-    struct command_callback *next;
-    cl_int at, status;       /* when it is due, and what it is told then */
-    struct command *command; /* references to it, its record and its handle; NULL: of no event */
+/* A callback of the program on an event of ours, or a memory object to be released between two commands. */
+struct event_callback {
+    struct command_callback base;
+    struct opencl_command *command; /* references to it, its record and its handle; NULL: of no event */
     void(CL_CALLBACK *run)(cl_event, cl_int, void *);
     void *data;
 };
 
-/* Somebody waits for this command. */
-struct command_edge {
-    struct command_edge *next;
-    struct command *dependent; /* a reference */
-    enum edge_kind {
-        EDGE_AT_ISSUE, /* the queue's order: over when the command has been given to the driver */
-        EDGE_AT_END,   /* the queue's order: over when it is complete, well or not */
-        EDGE_LISTED,   /* named in the wait list: over when complete, and a failure is inherited */
-    } kind;
-};
-
-struct command {
+struct opencl_command {
+    struct command base;
     enum command_kind kind;
     cl_command_type type;
-    enum engine_kind engine;
-    bool leased;                /* occupies its engine */
-    struct queue_record *queue; /* NULL: a user event; a reference once on the heap */
+    struct queue_record *queue; /* base.queue's record; NULL: a user event; a reference once on the heap */
     cl_context context;
     union {
         struct command_transfer transfer;
@@ -148,39 +135,30 @@ struct command {
             void *pointer;
         } map;
     } u;
+    /* From here on: heap only. */
     void *owned;                 /* freed with the command */
     cl_mem *mems;                /* owned array of references, held until done */
     struct mem_record **records; /* of the same, in the same memory; NULL where there is none */
     cl_uint n_mems;
-
-    /* From here on: heap only, guarded by graph_lock unless said otherwise. */
-    atomic_uint refs;
-    struct list in_queue; /* queue_record::commands */
-    struct list in_ready; /* engine::ready or engine::issued */
-    unsigned n_waiting;
-    bool failed_wait, issued, all_before;
-    bool waited_for; /* whoever issues it waits for its end at once */
-    struct command_edge *dependents;
-    cl_int status;
-    struct command_callback *callbacks;
     cl_event handle;          /* the program's, a user event of its context; NULL: it wanted none */
     atomic_uint app_refs;     /* of handle */
     atomic_uint record_holds; /* those, and callbacks that have not returned: the handle is known as long */
-    cl_event first_event, driver_event; /* of the first and last piece given to the driver; the worker's */
-    cl_int piece_status;                /* of a piece that failed */
-    cl_ulong times[4];     /* queued, submitted, started, ended: in the driver's clock; valid when complete */
-    cl_ulong begun, ended; /* of the pieces that are over: the first start, the last end; 0: none is */
-    /* The first start since its engine was last given away (0: none), and the last end before, up to which its runs were reported. */
-    cl_ulong resumed, reported;
-    uint32_t run_pieces; /* that ended since then */
-    bool timed;
-    baton_nsec queued_at, issued_at;
-    int64_t predicted; /* ns */
-    int64_t lag;       /* ns that other devices worked on it after this one (spread/) */
-    /* recorder.h */
-    uint32_t job, n_pieces;
-    int64_t longest_piece; /* ns; two, one behind the other: as many are in flight when somebody else comes */
-    int64_t latest_piece;
 };
+
+static inline struct opencl_command *opencl_command_of(struct command *command)
+{
+    return (struct opencl_command *)(void *)command;
+}
+
+/* The driver's events are the engine's marks. */
+static inline struct mark *mark_of(cl_event event)
+{
+    return (struct mark *)(void *)event;
+}
+
+static inline cl_event event_of(struct mark *mark)
+{
+    return (cl_event)(void *)mark;
+}
 
 #endif

@@ -1,44 +1,30 @@
 #include "opencl/graph/launch.h"
-#include "opencl/graph/variant.h"
-#include "opencl/graph/widening.h"
-#include "opencl/graph/worker.h"
 
 #include <string.h>
 
+#include "engine/policy.h"
+#include "opencl/graph/kinds.h"
 #include "opencl/layer.h"
 #include "opencl/program/program.h"
-#include "opencl/spread/spread.h"
 
 enum {
-    SCALE = 1 << 20, /* kernel_record::item_ns is in 2^-20 ns */
-    GROWTH = 8,      /* a piece has at most so many times the groups of the one before */
-    OWN_LOCAL = 64,  /* the largest local size that we choose */
+    OWN_LOCAL = 64, /* the largest local size that we choose */
 };
 
 /* kernel_record::slice_state */
 enum launch_state { LAUNCH_UNDECIDED, LAUNCH_CUTS, LAUNCH_WHOLE };
 
-void launch_count(enum session_counter counter, uint64_t n)
-{
-    struct session *session = layer_session();
-
-    if (session)
-        session_count(session, counter, n);
-}
-
-static atomic_uint task_type = CL_COMMAND_TASK;
-
 cl_command_type launch_task_type(void)
 {
-    return atomic_load_explicit(&task_type, memory_order_relaxed);
+    return atomic_load_explicit(&front.task_type, memory_order_relaxed);
 }
 
 void launch_task_seen(cl_event driver_event)
 {
     cl_command_type type = CL_COMMAND_TASK;
 
-    target.clGetEventInfo(driver_event, CL_EVENT_COMMAND_TYPE, sizeof type, &type, NULL);
-    atomic_store_explicit(&task_type, type, memory_order_relaxed);
+    front.target.clGetEventInfo(driver_event, CL_EVENT_COMMAND_TYPE, sizeof type, &type, NULL);
+    atomic_store_explicit(&front.task_type, type, memory_order_relaxed);
 }
 
 size_t launch_groups(const struct command_launch *launch)
@@ -55,29 +41,6 @@ size_t launch_groups(const struct command_launch *launch)
     return n;
 }
 
-int64_t launch_predict(const struct kernel_record *kernel, size_t items)
-{
-    long long per_item = atomic_load_explicit(&kernel->item_ns, memory_order_relaxed);
-
-    if (!per_item)
-        return -1;
-    return (int64_t)((double)per_item * (double)items / SCALE);
-}
-
-void launch_measured(struct kernel_record *kernel, size_t items, int64_t ns)
-{
-    long long old = atomic_load_explicit(&kernel->item_ns, memory_order_relaxed);
-    long long fresh = items ? (long long)((double)ns * SCALE / (double)items) : 0;
-
-    if (!items) /* an empty launch tells nothing of an item */
-        return;
-    fresh = fresh > 0 ? fresh : 1;
-    /* Longer at once, shorter by and by: a piece that is too long costs others more than one that is too short. */
-    atomic_store_explicit(&kernel->item_ns, !old || fresh > old ? fresh : (old * 3 + fresh) / 4,
-                          memory_order_relaxed);
-    atomic_fetch_add_explicit(&kernel->n_measured, 1, memory_order_relaxed);
-}
-
 size_t launch_items(const struct command_launch *launch)
 {
     size_t n = 1;
@@ -85,17 +48,6 @@ size_t launch_items(const struct command_launch *launch)
     for (cl_uint d = 0; d < launch->dim && d < 3; d++)
         n *= launch->global[d];
     return n;
-}
-
-/*
- * The length to aim at. The plan's is a limit that two pieces must not pass, as many are in flight (a measured worst case, where it comes from `baton
- * profile`): aiming at a longer one than usual would pass it.
- */
-static int64_t piece_ns(void)
-{
-    baton_nsec planned = layer_piece() / 2;
-
-    return planned > 0 && planned < ENGINE_PIECE_NS ? planned : ENGINE_PIECE_NS;
 }
 
 /* A local size for a kernel that cannot see it: the largest divisor of the width that is not too large. */
@@ -123,62 +75,63 @@ bool launch_geometry(const struct command_launch *launch, const struct translate
     if (!launch->has_local && !about->observes_local_size)
         choose_local(&ret_cut->launch, about);
     if ((!launch->has_local && about->observes_local_size) || about->n_args != launch->kernel->n_args ||
-        piece_of_launch(&ret_cut->launch, &ret_cut->piece, &ret_cut->n_groups) != 0 || ret_cut->n_groups == 0)
+        piece_of_launch(&ret_cut->launch, &ret_cut->piece, &ret_cut->shape.n_groups) != 0 ||
+        ret_cut->shape.n_groups == 0)
         return false;
-    ret_cut->group_items = launch_items(launch) / ret_cut->n_groups;
+    ret_cut->base.unit_items = launch_items(launch) / ret_cut->shape.n_groups;
+    memcpy(ret_cut->shape.local, ret_cut->launch.local, sizeof ret_cut->shape.local);
     return true;
 }
 
 /* As launch_geometry(), of a kernel that always runs rewritten. False: this launch goes as the program made it. */
-static bool rewritten_geometry(const struct command *command, struct launch_cut *ret_cut)
+static bool rewritten_geometry(const struct opencl_command *command, struct launch_cut *ret_cut)
 {
     const struct command_launch *launch = &command->u.launch;
     struct kernel_record *kernel = launch->kernel;
     const struct translate_kernel *about = atomic_load_explicit(&kernel->about, memory_order_acquire);
 
-    if (!about || command->kind != COMMAND_KERNEL || !launch_geometry(launch, about, ret_cut))
+    if (!about || !kind_of(command)->cut_by_time || !launch_geometry(launch, about, ret_cut))
         return false;
     ret_cut->variants = program_variants(kernel->program, about);
     return true;
 }
 
 /* False: as one, the driver would compile the kernel anew for this launch. */
-static bool stays_compiled(const struct command *draft)
+static bool stays_compiled(const struct opencl_command *draft)
 {
     struct launch_cut cut;
 
-    return !draft->queue->device->wide_grid || !rewritten_geometry(draft, &cut) ||
-           variant_allows_one(cut.variants, draft->queue->device, &cut);
+    return !quirks_have(&draft->queue->device->quirks, QUIRK_WIDE_GRIDS) ||
+           !rewritten_geometry(draft, &cut) ||
+           variant_allows_one(cut.variants, draft->queue->device, &cut.shape);
 }
 
-bool launch_direct(const struct command *draft)
+bool launch_direct(const struct opencl_command *draft)
 {
     const struct kernel_record *kernel = draft->u.launch.kernel;
     int64_t predicted;
 
-    if (draft->kind != COMMAND_TASK && spread_wants(draft))
-        return false;
-    if (draft->kind == COMMAND_TASK || atomic_load(&kernel->slice_state) == LAUNCH_WHOLE)
+    if (!kind_of(draft)->cut_by_time || atomic_load(&kernel->slice_state) == LAUNCH_WHOLE)
         return true;
     if (!stays_compiled(draft))
         return false;
-    if (!layer_slicing())
+    if (!policy_slicing())
         return true;
-    if (settings.slice > 0) /* how all launches run is decided with the first */
+    if (runtime.settings.slice > 0) /* how all launches run is decided with the first */
         return atomic_load(&kernel->slice_state) != LAUNCH_UNDECIDED && draft->u.launch.has_local &&
-               launch_groups(&draft->u.launch) <= (size_t)settings.slice;
-    predicted = launch_predict(kernel, launch_items(&draft->u.launch));
-    return predicted >= 0 && predicted <= piece_ns();
+               launch_groups(&draft->u.launch) <= (size_t)runtime.settings.slice;
+    predicted = meter_predict(&kernel->meter, launch_items(&draft->u.launch));
+    return predicted >= 0 && predicted <= pipe_piece_ns();
 }
 
 /* Counts a launch that is not cut, and says why: once per kernel and reason, with a name and what helps. */
 static void count_whole(struct kernel_record *kernel, enum session_counter counter)
 {
-    struct session *session = layer_session();
+    struct session *session = runtime_session();
     const char *detail = atomic_load(&kernel->why_detail);
     bool known = atomic_load(&kernel->noticed) == (int)counter;
 
-    launch_count(counter, 1);
+    runtime_count(counter, 1);
     if (!session || counter == COUNTER_UNSLICED_SMALL || counter == COUNTER_UNSLICED_OFF)
         return;
     if (known) {
@@ -196,36 +149,36 @@ _Static_assert(COUNTER_UNSLICED_OTHER - COUNTER_UNSLICED_BINARY == NOTICE_OTHER 
 /* Too long for a piece, also for the plan's. */
 static bool is_long(int64_t predicted)
 {
-    int64_t limit = layer_piece() > piece_ns() ? layer_piece() : piece_ns();
+    int64_t limit = policy_piece() > pipe_piece_ns() ? policy_piece() : pipe_piece_ns();
 
     return predicted > limit;
 }
 
 /* Of a launch that would be cut if it had the groups. */
-static enum session_counter why_as_one(const struct command *command)
+static enum session_counter why_as_one(const struct opencl_command *command)
 {
     const struct command_launch *launch = &command->u.launch;
-    int64_t predicted = launch_predict(launch->kernel, launch_items(launch));
+    int64_t predicted = meter_predict(&launch->kernel->meter, launch_items(launch));
 
-    return settings.slice <= 0 && is_long(predicted) ? COUNTER_UNSLICED_FEW : COUNTER_UNSLICED_SMALL;
+    return runtime.settings.slice <= 0 && is_long(predicted) ? COUNTER_UNSLICED_FEW : COUNTER_UNSLICED_SMALL;
 }
 
-enum session_counter launch_why_whole(const struct command *command)
+enum session_counter launch_why_whole(const struct opencl_command *command)
 {
     const struct kernel_record *kernel = command->u.launch.kernel;
 
-    if (!layer_slicing())
+    if (!policy_slicing())
         return COUNTER_UNSLICED_OFF;
-    if (command->kind == COMMAND_TASK)
+    if (!kind_of(command)->cut_by_time)
         return why_as_one(command);
     if (atomic_load(&kernel->slice_state) == LAUNCH_WHOLE)
         return (enum session_counter)atomic_load(&kernel->why_whole);
     return why_as_one(command);
 }
 
-void launch_count_direct(const struct command *draft)
+void launch_count_direct(const struct opencl_command *draft)
 {
-    launch_count(COUNTER_KERNEL_LAUNCHES, 1);
+    runtime_count(COUNTER_KERNEL_LAUNCHES, 1);
     count_whole(draft->u.launch.kernel, launch_why_whole(draft));
 }
 
@@ -240,32 +193,33 @@ static bool offsets_fit(const struct command_launch *launch, cl_uint address_bit
     return true;
 }
 
-/* Gives the driver all groups of the cut as one command; no crossing is begun. */
-static cl_int give_as_one(const struct command *command, cl_kernel kernel, struct launch_cut *cut,
+/* Gives the driver all groups of the cut as one command; no enqueue call is begun. */
+static cl_int give_as_one(const struct opencl_command *command, cl_kernel kernel, struct launch_cut *cut,
                           const size_t *global, cl_uint n, const cl_event *waits, cl_event *event)
 {
-    struct crossing *crossing = &command->queue->device->crossing;
-    struct widening_use use;
+    struct quirks_launch use;
     cl_event own = NULL;
     cl_event *made = event ? event : &own;
     cl_int code =
-        target.clSetKernelArg(kernel, command->u.launch.kernel->n_args, sizeof cut->piece, &cut->piece);
+        front.target.clSetKernelArg(kernel, command->u.launch.kernel->n_args, sizeof cut->piece, &cut->piece);
 
     if (code != CL_SUCCESS)
         return code;
-    widening_begin(command->queue, command->u.launch.kernel->name, cut->launch.work_dim, cut->launch.local,
-                   global, &use);
-    crossing_begin(crossing, false);
-    code = target.clEnqueueNDRangeKernel(command->queue->handle, kernel, cut->launch.work_dim, NULL, global,
-                                         cut->launch.local, n, waits, use.variant ? made : event);
-    crossing_end(crossing);
-    widening_end(&use, code == CL_SUCCESS && use.variant ? *made : NULL);
+    quirks_launch_begin(command->queue, command->u.launch.kernel->name, cut->launch.work_dim,
+                        cut->launch.local, global, &use);
+    quirks_call_begin(command->queue, false);
+    code =
+        front.target.clEnqueueNDRangeKernel(command->queue->handle, kernel, cut->launch.work_dim, NULL,
+                                            global, cut->launch.local, n, waits, use.variant ? made : event);
+    quirks_call_end(command->queue);
+    quirks_launch_end(&use, code == CL_SUCCESS && use.variant ? *made : NULL);
     if (own)
-        target.clReleaseEvent(own);
+        front.target.clReleaseEvent(own);
     return code;
 }
 
-bool launch_give_rewritten(const struct command *command, cl_uint n, const cl_event *waits, cl_event *event)
+bool launch_give_rewritten(const struct opencl_command *command, cl_uint n, const cl_event *waits,
+                           cl_event *event)
 {
     const struct command_launch *launch = &command->u.launch;
     const struct device_record *device = command->queue->device;
@@ -276,56 +230,55 @@ bool launch_give_rewritten(const struct command *command, cl_uint n, const cl_ev
     cl_int code;
 
     if (!rewritten_geometry(command, &cut) || !offsets_fit(launch, device->address_bits) ||
-        piece_range(&cut.piece, &cut.launch, 0, cut.n_groups, device->address_bits, global) != 0)
+        piece_range(&cut.piece, &cut.launch, 0, cut.shape.n_groups, device->address_bits, global) != 0)
         return false;
     own = kernel_take(kernel, true, launch->args ? launch->args : kernel->args, kernel->n_args, &code);
     if (!own)
         return false;
     code = give_as_one(command, own->handle, &cut, global, n, waits, event);
     if (code == CL_SUCCESS)
-        variant_ran(cut.variants, device, &cut, cut.n_groups);
+        variant_ran(cut.variants, device, &cut.shape, cut.shape.n_groups);
     kernel_give_back(kernel, true, own);
     return code == CL_SUCCESS;
 }
 
-static cl_int issue_as_one(struct command *command)
+static cl_int issue_as_one(struct opencl_command *command, cl_event *ret_event)
 {
     struct command_launch *launch = &command->u.launch;
-    struct crossing *crossing = &command->queue->device->crossing;
     struct private_kernel *own;
     cl_int code;
 
-    if (launch_give_rewritten(command, 0, NULL, &command->driver_event))
+    if (launch_give_rewritten(command, 0, NULL, ret_event))
         return CL_SUCCESS;
     own = kernel_take(launch->kernel, false, launch->args, launch->n_args, &code);
     if (!own)
         return code;
-    crossing_begin(crossing, false);
-    if (command->kind == COMMAND_TASK) {
-        code = target.clEnqueueTask(command->queue->handle, own->handle, 0, NULL, &command->driver_event);
+    quirks_call_begin(command->queue, false);
+    if (!kind_of(command)->cut_by_time) {
+        code = front.target.clEnqueueTask(command->queue->handle, own->handle, 0, NULL, ret_event);
         if (code == CL_SUCCESS)
-            launch_task_seen(command->driver_event);
+            launch_task_seen(*ret_event);
     } else {
-        code = target.clEnqueueNDRangeKernel(command->queue->handle, own->handle, launch->dim, launch->offset,
-                                             launch->global, launch->has_local ? launch->local : NULL, 0,
-                                             NULL, &command->driver_event);
+        code = front.target.clEnqueueNDRangeKernel(
+            command->queue->handle, own->handle, launch->dim, launch->offset, launch->global,
+            launch->has_local ? launch->local : NULL, 0, NULL, ret_event);
     }
-    crossing_end(crossing);
+    quirks_call_end(command->queue);
     kernel_give_back(launch->kernel, false, own); /* the driver has taken the arguments over */
     return code;
 }
 
-bool launch_decided(const struct command *command, baton_nsec until_at)
+bool launch_decided(const struct opencl_command *command, baton_nsec until_at)
 {
     const struct kernel_record *kernel = command->u.launch.kernel;
 
-    return command->kind != COMMAND_KERNEL || !layer_slicing() || !kernel->program ||
+    return !kind_of(command)->cut_by_time || !policy_slicing() || !kernel->program ||
            atomic_load(&kernel->slice_state) != LAUNCH_UNDECIDED ||
            program_decided(kernel->program, until_at);
 }
 
 /* How the launch is to be cut; false: whole, with the reason counted. */
-static bool plan_cut(struct command *command, struct launch_cut *ret_cut)
+static bool plan_cut(struct opencl_command *command, struct launch_cut *ret_cut)
 {
     struct command_launch *launch = &command->u.launch;
     struct kernel_record *kernel = launch->kernel;
@@ -335,7 +288,7 @@ static bool plan_cut(struct command *command, struct launch_cut *ret_cut)
     int64_t predicted;
     bool small;
 
-    if (command->kind == COMMAND_TASK || (!layer_slicing() && stays_compiled(command))) {
+    if (!kind_of(command)->cut_by_time || (!policy_slicing() && stays_compiled(command))) {
         count_whole(kernel, launch_why_whole(command));
         return false;
     }
@@ -356,110 +309,89 @@ static bool plan_cut(struct command *command, struct launch_cut *ret_cut)
         return false;
     }
     ret_cut->variants = program_variants(kernel->program, about);
-    ret_cut->by_time = settings.slice <= 0;
-    ret_cut->least =
-        ret_cut->by_time ? units : (uint32_t)(settings.slice < UINT32_MAX ? settings.slice : UINT32_MAX);
-    predicted = launch_predict(kernel, launch_items(launch));
-    small = ret_cut->n_groups <= ret_cut->least ||
-            (ret_cut->by_time && predicted >= 0 && predicted <= piece_ns());
-    if (small && variant_allows_one(ret_cut->variants, command->queue->device, ret_cut)) {
+    ret_cut->base.by_time = runtime.settings.slice <= 0;
+    ret_cut->base.least =
+        ret_cut->base.by_time
+            ? units
+            : (uint32_t)(runtime.settings.slice < UINT32_MAX ? runtime.settings.slice : UINT32_MAX);
+    predicted = meter_predict(&kernel->meter, launch_items(launch));
+    small = ret_cut->shape.n_groups <= ret_cut->base.least ||
+            (ret_cut->base.by_time && predicted >= 0 && predicted <= pipe_piece_ns());
+    if (small && variant_allows_one(ret_cut->variants, command->queue->device, &ret_cut->shape)) {
         count_whole(kernel, why_as_one(command));
         return false;
     }
-    ret_cut->step = small ? ret_cut->n_groups : ret_cut->least;
+    ret_cut->base.step = small ? ret_cut->shape.n_groups : ret_cut->base.least;
     return true;
 }
 
-/* The groups that fill a piece's time, as measured; 0: unknown. */
-static double fitting_groups(const struct launch_cut *cut, const struct kernel_record *kernel)
+uint64_t launch_bend_step(const struct opencl_command *command, const struct piece_cut *base, uint64_t step,
+                          double fits, uint64_t left)
 {
-    int64_t many = launch_predict(kernel, SCALE * cut->group_items); /* of SCALE groups */
+    const struct launch_cut *cut = (const struct launch_cut *)(const void *)base;
 
-    return cut->by_time && many > 0 ? (double)piece_ns() * SCALE / (double)many : 0;
+    return variant_step(cut->variants, command->queue->device, &cut->shape, (uint32_t)step, fits,
+                        (uint32_t)left);
 }
 
-/* The next piece's groups: what the measurements say fills a piece's time. */
-static uint32_t next_step(const struct launch_cut *cut, double fits)
+cl_int launch_issue_range(struct opencl_command *command, struct piece_cut *base, uint64_t first,
+                          uint64_t last, uint64_t *ret_end, cl_event *ret_event)
 {
-    if (fits <= 0)
-        return cut->step;
-    if (fits > (double)cut->step * GROWTH)
-        fits = (double)cut->step * GROWTH;
-    if (fits < cut->least)
-        return cut->least;
-    return fits < (double)UINT32_MAX ? (uint32_t)fits : UINT32_MAX;
-}
-
-static cl_int issue_piece(struct issue_pipe *pipe, cl_kernel kernel, struct launch_cut *cut, uint32_t begin,
-                          uint32_t limit, uint32_t *ret_end)
-{
-    struct command *command = pipe->command;
-    uint32_t end = limit - begin > cut->step ? begin + cut->step : limit;
-    struct widening_use use;
+    struct launch_cut *cut = (struct launch_cut *)(void *)base;
+    uint32_t begin = (uint32_t)first, limit = (uint32_t)last;
+    const struct device_record *device = command->queue->device;
+    struct quirks_launch use;
     size_t global[3];
-    cl_event event = NULL;
     cl_int code;
 
-    while (piece_range(&cut->piece, &cut->launch, begin, end, command->queue->device->address_bits, global) !=
-           0) {
-        if (end - begin == 1)
+    while (piece_range(&cut->piece, &cut->launch, begin, limit, device->address_bits, global) != 0) {
+        if (limit - begin == 1)
             return CL_OUT_OF_RESOURCES;
-        end = begin + (end - begin) / 2;
+        limit = begin + (limit - begin) / 2;
     }
-    code = target.clSetKernelArg(kernel, command->u.launch.n_args, sizeof cut->piece, &cut->piece);
-    widening_begin(command->queue, command->u.launch.kernel->name, cut->launch.work_dim, cut->launch.local,
-                   global, &use);
-    crossing_begin(&command->queue->device->crossing, false);
+    code = front.target.clSetKernelArg(cut->kernel, command->u.launch.n_args, sizeof cut->piece, &cut->piece);
+    quirks_launch_begin(command->queue, command->u.launch.kernel->name, cut->launch.work_dim,
+                        cut->launch.local, global, &use);
+    quirks_call_begin(command->queue, false);
     if (code == CL_SUCCESS)
-        code = target.clEnqueueNDRangeKernel(command->queue->handle, kernel, cut->launch.work_dim, NULL,
-                                             global, cut->launch.local, 0, NULL, &event);
-    crossing_end(&command->queue->device->crossing);
-    widening_end(&use, code == CL_SUCCESS ? event : NULL);
+        code = front.target.clEnqueueNDRangeKernel(command->queue->handle, cut->kernel, cut->launch.work_dim,
+                                                   NULL, global, cut->launch.local, 0, NULL, ret_event);
+    quirks_call_end(command->queue);
+    quirks_launch_end(&use, code == CL_SUCCESS ? *ret_event : NULL);
     if (code != CL_SUCCESS)
         return code;
-    issue_pipe_add(pipe, event, (end - begin) * cut->group_items);
-    variant_ran(cut->variants, command->queue->device, cut, end - begin);
-    launch_count(COUNTER_PIECES, 1);
-    *ret_end = end;
+    variant_ran(cut->variants, device, &cut->shape, limit - begin);
+    *ret_end = limit;
     return CL_SUCCESS;
 }
 
-cl_int launch_pieces(struct issue_pipe *pipe, cl_kernel kernel, struct launch_cut *cut,
-                     struct launch_source source)
+cl_int launch_pieces(struct piece_pipe *pipe, struct launch_cut *cut, struct piece_source source)
 {
-    const struct device_record *device = pipe->command->queue->device;
-    cl_int code = CL_SUCCESS;
+    const struct opencl_command *command = opencl_command_of(pipe->command);
+    cl_int code;
 
-    while ((source.begin < source.end || source.more) && code == CL_SUCCESS && !worker_stopping()) {
-        double fits;
-
-        issue_pipe_turn(pipe);
-        fits = fitting_groups(cut, pipe->command->u.launch.kernel);
-        cut->step =
-            variant_step(cut->variants, device, cut, next_step(cut, fits), fits, source.end - source.begin);
-        if (source.begin == source.end && !source.more(source.user, cut->step, &source.begin, &source.end))
-            break;
-        code = issue_piece(pipe, kernel, cut, source.begin, source.end, &source.begin);
-    }
+    cut->base.counter = COUNTER_PIECES;
+    code = pipe_run(pipe, &cut->base, source);
     if (code == CL_SUCCESS)
-        variant_done(cut->variants, device, cut);
+        variant_done(cut->variants, command->queue->device, &cut->shape);
     return code;
 }
 
 /* The rewritten kernel may need more registers than the program's own, and then a group of it may be too large. */
-static bool group_fits(cl_kernel kernel, const struct command *command, const struct launch_cut *cut)
+static bool group_fits(cl_kernel kernel, const struct opencl_command *command, const struct launch_cut *cut)
 {
     size_t most = 0, items = 1;
 
     for (cl_uint d = 0; d < cut->launch.work_dim; d++)
         items *= cut->launch.local[d];
-    return target.clGetKernelWorkGroupInfo(kernel, command->queue->device->handle, CL_KERNEL_WORK_GROUP_SIZE,
-                                           sizeof most, &most, NULL) != CL_SUCCESS ||
+    return front.target.clGetKernelWorkGroupInfo(kernel, command->queue->device->handle,
+                                                 CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most,
+                                                 NULL) != CL_SUCCESS ||
            items <= most;
 }
 
 /* False: not one piece was taken by the driver, so nothing of it has run. */
-static bool issue_in_pieces(struct issue_pipe *pipe, struct command *command, struct launch_cut *cut,
+static bool issue_in_pieces(struct piece_pipe *pipe, struct opencl_command *command, struct launch_cut *cut,
                             cl_int *ret_code)
 {
     struct command_launch *launch = &command->u.launch;
@@ -468,23 +400,24 @@ static bool issue_in_pieces(struct issue_pipe *pipe, struct command *command, st
     if (!own)
         return false;
     *ret_code = CL_INVALID_WORK_GROUP_SIZE;
+    cut->kernel = own->handle;
     if (group_fits(own->handle, command, cut))
-        *ret_code = launch_pieces(pipe, own->handle, cut, (struct launch_source){.end = cut->n_groups});
+        *ret_code = launch_pieces(pipe, cut, (struct piece_source){.end = cut->shape.n_groups});
     kernel_give_back(launch->kernel, true, own);
-    return *ret_code == CL_SUCCESS || command->first_event;
+    return *ret_code == CL_SUCCESS || command->base.first_mark;
 }
 
-cl_int launch_issue(struct issue_pipe *pipe, struct command *command)
+cl_int launch_issue(struct piece_pipe *pipe, struct opencl_command *command, cl_event *ret_event)
 {
     struct launch_cut cut;
     cl_int code = CL_SUCCESS;
 
-    launch_count(COUNTER_KERNEL_LAUNCHES, 1);
+    runtime_count(COUNTER_KERNEL_LAUNCHES, 1);
     if (!plan_cut(command, &cut))
-        return issue_as_one(command);
+        return issue_as_one(command, ret_event);
     if (issue_in_pieces(pipe, command, &cut, &code))
         return code;
     atomic_store(&command->u.launch.kernel->why_detail, "the driver takes no piece of it");
     count_whole(command->u.launch.kernel, COUNTER_UNSLICED_OTHER);
-    return issue_as_one(command);
+    return issue_as_one(command, ret_event);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opencl/graph/graph.h"
+#include "opencl/graph/adopt.h"
 #include "opencl/graph/issue.h"
 #include "opencl/layer.h"
 
@@ -13,10 +13,10 @@ enum { PAGE = 4096 };
 static void link_record(struct mem_record *mem, struct map_record *record)
 {
     atomic_fetch_add(&mem_root(mem)->n_mapped, 1);
-    pthread_mutex_lock(&graph_lock);
+    graph_lock();
     record->next = mem->maps;
     mem->maps = record;
-    pthread_mutex_unlock(&graph_lock);
+    graph_unlock();
 }
 
 void map_note(struct mem_record *mem, void *pointer)
@@ -72,10 +72,12 @@ struct map_record *map_defer_image(struct mem_record *mem, cl_map_flags flags, c
     record->image = true;
     memcpy(record->origin, origin, sizeof record->origin);
     memcpy(record->region, region, sizeof record->region);
-    target.clGetMemObjectInfo(mem->handle, CL_MEM_TYPE, sizeof type, &type, NULL);
-    target.clGetImageInfo(mem->handle, CL_IMAGE_ELEMENT_SIZE, sizeof record->element, &record->element, NULL);
-    target.clGetImageInfo(mem->handle, CL_IMAGE_ROW_PITCH, sizeof record->row, &record->row, NULL);
-    target.clGetImageInfo(mem->handle, CL_IMAGE_SLICE_PITCH, sizeof record->slice, &record->slice, NULL);
+    front.target.clGetMemObjectInfo(mem->handle, CL_MEM_TYPE, sizeof type, &type, NULL);
+    front.target.clGetImageInfo(mem->handle, CL_IMAGE_ELEMENT_SIZE, sizeof record->element, &record->element,
+                                NULL);
+    front.target.clGetImageInfo(mem->handle, CL_IMAGE_ROW_PITCH, sizeof record->row, &record->row, NULL);
+    front.target.clGetImageInfo(mem->handle, CL_IMAGE_SLICE_PITCH, sizeof record->slice, &record->slice,
+                                NULL);
     lines = type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
     record->rows = lines ? 1 : region[1];
     record->slices = lines ? region[1] : region[2];
@@ -95,13 +97,13 @@ struct map_record *map_take(struct mem_record *mem, const void *pointer)
 {
     struct map_record **at, *found;
 
-    pthread_mutex_lock(&graph_lock);
+    graph_lock();
     for (at = &mem->maps; *at && (*at)->pointer != pointer; at = &(*at)->next)
         ;
     found = *at;
     if (found)
         *at = found->next;
-    pthread_mutex_unlock(&graph_lock);
+    graph_unlock();
     if (found)
         atomic_fetch_sub(&mem_root(mem)->n_mapped, 1);
     return found;
@@ -123,10 +125,10 @@ cl_uint map_n_deferred(struct mem_record *mem)
 {
     cl_uint n = 0;
 
-    pthread_mutex_lock(&graph_lock);
+    graph_lock();
     for (const struct map_record *record = mem->maps; record; record = record->next)
         n += !record->driver_pointer;
-    pthread_mutex_unlock(&graph_lock);
+    graph_unlock();
     return n;
 }
 
@@ -149,40 +151,41 @@ static void copy_region(const struct map_record *record, bool back)
         }
 }
 
-cl_int map_issue(struct command *command, cl_event *ret_event)
+cl_int map_issue(struct piece_pipe *pipe, struct opencl_command *command, cl_event *ret_event)
 {
     struct map_record *record = command->u.map.record;
     cl_command_queue queue = command->queue->handle;
-    struct crossing *crossing = &command->queue->device->crossing;
     cl_int code = CL_SUCCESS;
     void *pointer;
 
-    crossing_begin(crossing, false);
+    (void)pipe;
+    quirks_call_begin(command->queue, false);
     if (record->image)
-        pointer = target.clEnqueueMapImage(queue, command->u.map.mem, CL_TRUE, record->flags, record->origin,
-                                           record->region, &record->driver_row, &record->driver_slice, 0,
-                                           NULL, ret_event, &code);
+        pointer = front.target.clEnqueueMapImage(queue, command->u.map.mem, CL_TRUE, record->flags,
+                                                 record->origin, record->region, &record->driver_row,
+                                                 &record->driver_slice, 0, NULL, ret_event, &code);
     else
-        pointer = target.clEnqueueMapBuffer(queue, command->u.map.mem, CL_TRUE, record->flags, record->offset,
-                                            record->size, 0, NULL, ret_event, &code);
-    crossing_end(crossing);
+        pointer = front.target.clEnqueueMapBuffer(queue, command->u.map.mem, CL_TRUE, record->flags,
+                                                  record->offset, record->size, 0, NULL, ret_event, &code);
+    quirks_call_end(command->queue);
     if (code != CL_SUCCESS)
         return code;
-    pthread_mutex_lock(&graph_lock);
+    graph_lock();
     record->driver_pointer = pointer;
-    pthread_mutex_unlock(&graph_lock);
+    graph_unlock();
     if (!(record->flags & CL_MAP_WRITE_INVALIDATE_REGION))
         copy_region(record, false);
     return CL_SUCCESS;
 }
 
-cl_int map_issue_unmap(struct command *command, cl_event *ret_event)
+cl_int map_issue_unmap(struct piece_pipe *pipe, struct opencl_command *command, cl_event *ret_event)
 {
     struct map_record *record = command->u.map.record;
     void *pointer = record ? record->driver_pointer : command->u.map.pointer;
-    struct command request = {
+    struct opencl_command request = {
         .kind = COMMAND_UNMAP, .queue = command->queue, .u.map = {.mem = command->u.map.mem}};
 
+    (void)pipe;
     if (record && !record->direct) {
         if (!pointer) /* the map itself failed */
             return CL_INVALID_VALUE;
@@ -193,7 +196,7 @@ cl_int map_issue_unmap(struct command *command, cl_event *ret_event)
     return issue_whole(&request, CL_FALSE, 0, NULL, ret_event);
 }
 
-void map_finished(struct command *command)
+void map_finished(struct opencl_command *command)
 {
     map_free(command->u.map.record);
     command->u.map.record = NULL;

@@ -6,6 +6,7 @@
 #ifndef OPENCL_GRAPH_MAP_H
 #define OPENCL_GRAPH_MAP_H
 
+#include "engine/pipe.h"
 #include "opencl/graph/command.h"
 #include "opencl/objects.h"
 
@@ -38,10 +39,10 @@ void map_free(struct map_record *record);
 /* Maps answered by us whose turn has not come: the driver does not count them yet. */
 cl_uint map_n_deferred(struct mem_record *mem);
 
-/* In its turn, on a worker: the driver's calls. */
-cl_int map_issue(struct command *command, cl_event *ret_event);
-cl_int map_issue_unmap(struct command *command, cl_event *ret_event);
+/* kind::issue: the driver's calls, in its turn. */
+cl_int map_issue(struct piece_pipe *pipe, struct opencl_command *command, cl_event *ret_event);
+cl_int map_issue_unmap(struct piece_pipe *pipe, struct opencl_command *command, cl_event *ret_event);
 /* The unmap is complete. */
-void map_finished(struct command *command);
+void map_finished(struct opencl_command *command);
 
 #endif

@@ -13,29 +13,26 @@
 
 enum { MAX_DEVICES = 64 };
 
-static char mark[32]; /* written once */
-static pthread_once_t mark_once = PTHREAD_ONCE_INIT;
-
 bool handed_out_wanted(void)
 {
-    return settings.slice != SETTING_OFF || settings.gpus != SETTING_OFF;
+    return runtime.settings.slice != SETTING_OFF || runtime.settings.gpus != SETTING_OFF;
 }
 
 static void make_mark(void)
 {
-    bool marks = settings.binaries != SETTING_BINARIES_KEEP && handed_out_wanted();
+    bool marks = runtime.settings.binaries != SETTING_BINARIES_KEEP && handed_out_wanted();
     char *folder = marks ? cache_folder() : NULL;
     char digits[CACHE_MARK];
 
     if (folder && cache_mark(folder, digits) == 0)
-        (void)snprintf(mark, sizeof mark, " baton-%s", digits);
+        (void)snprintf(front.mark.text, sizeof front.mark.text, " baton-%s", digits);
     free(folder);
 }
 
 const char *handed_out_mark(void)
 {
-    pthread_once(&mark_once, make_mark);
-    return mark;
+    pthread_once(&front.mark.once, make_mark);
+    return front.mark.text;
 }
 
 static void key_of(const unsigned char *binary, size_t length, char ret_key[HASH_TEXT])
@@ -102,8 +99,8 @@ void handed_out_remember(const struct program_record *program, unsigned char *co
     struct record_writer writer;
     char *folder = NULL;
 
-    if (!all_repeatable(program) || target.clGetProgramInfo(program->handle, CL_PROGRAM_BINARY_SIZES,
-                                                            sizeof sizes, sizes, NULL) != CL_SUCCESS)
+    if (!all_repeatable(program) || front.target.clGetProgramInfo(program->handle, CL_PROGRAM_BINARY_SIZES,
+                                                                  sizeof sizes, sizes, NULL) != CL_SUCCESS)
         return;
     folder = cache_folder();
     if (describe(&writer, program) == 0 && folder)
@@ -146,7 +143,7 @@ bool handed_out_refuses(const unsigned char *const binaries[], const size_t leng
 {
     bool refuses = false;
 
-    if (settings.binaries != SETTING_BINARIES_REFUSE || !handed_out_mark()[0])
+    if (runtime.settings.binaries != SETTING_BINARIES_REFUSE || !handed_out_mark()[0])
         return false; /* without a folder nothing is known, and the next build would be refused as well */
     for (size_t i = 0; i < n; i++) {
         size_t size;
@@ -171,7 +168,7 @@ static struct program_record *add_part(struct program_record *program)
         program->parts = grown;
     if (!part)
         return NULL;
-    atomic_init(&part->refs, 1);
+    object_init(&part->object, &program_class);
     part->context = program->context;
     part->mode = TRANSLATE_COMPILE;
     part->built = true;

@@ -18,6 +18,13 @@
 #include <CL/cl.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <pthread.h>
+
+/* What the driver's version ends in. In struct front (layer.h). */
+struct handed_out_mark {
+    char text[32]; /* written once */
+    pthread_once_t once;
+};
 
 struct program_record;
 

@@ -12,7 +12,7 @@
 
 struct kernel_record *kernel_find(cl_kernel handle)
 {
-    return handle_table_find(&kernels, handle);
+    return handle_table_find(&front.kernels, handle);
 }
 
 void arg_value_done(struct arg_value *arg)
@@ -20,7 +20,7 @@ void arg_value_done(struct arg_value *arg)
     if (arg->kind == ARG_BYTES && arg->size > sizeof arg->value.small)
         free(arg->value.large);
     if (arg->sampler)
-        target.clReleaseSampler(arg->sampler);
+        front.target.clReleaseSampler(arg->sampler);
     arg->sampler = NULL;
     arg->kind = ARG_UNSET;
     arg->size = 0;
@@ -54,7 +54,7 @@ bool arg_value_copy(struct arg_value *to, const struct arg_value *from)
     }
     if (!set_bytes(to, arg_value_bytes(from), from->size))
         return false;
-    if (from->sampler && target.clRetainSampler(from->sampler) == CL_SUCCESS)
+    if (from->sampler && front.target.clRetainSampler(from->sampler) == CL_SUCCESS)
         to->sampler = from->sampler;
     else
         to->sampler = sampler_in(arg_value_bytes(from), from->size);
@@ -65,7 +65,7 @@ static void free_private(struct private_kernel *list)
 {
     while (list) {
         struct private_kernel *next = list->next;
-        target.clReleaseKernel(list->handle);
+        front.target.clReleaseKernel(list->handle);
         free(list);
         list = next;
     }
@@ -73,8 +73,13 @@ static void free_private(struct private_kernel *list)
 
 void kernel_unref(struct kernel_record *kernel)
 {
-    if (atomic_fetch_sub_explicit(&kernel->refs, 1, memory_order_acq_rel) != 1)
-        return;
+    object_unref(&kernel->object);
+}
+
+static void free_kernel(struct object *object)
+{
+    struct kernel_record *kernel = (struct kernel_record *)(void *)object;
+
     free_private(kernel->idle);
     free_private(kernel->idle_sliced);
     if (kernel->program)
@@ -87,6 +92,8 @@ void kernel_unref(struct kernel_record *kernel)
     free(kernel);
 }
 
+static const struct object_class kernel_class = {.free = free_kernel};
+
 static struct kernel_record *make_record(cl_kernel handle)
 {
     struct kernel_record *record = calloc(1, sizeof *record);
@@ -95,19 +102,20 @@ static struct kernel_record *make_record(cl_kernel handle)
 
     if (!record)
         return NULL;
-    atomic_init(&record->refs, 1);
-    atomic_init(&record->app_refs, 1);
+    object_init(&record->object, &kernel_class);
     record->handle = handle;
     pthread_mutex_init(&record->lock, NULL);
-    target.clGetKernelInfo(handle, CL_KERNEL_NUM_ARGS, sizeof record->n_args, &record->n_args, NULL);
-    target.clGetKernelInfo(handle, CL_KERNEL_CONTEXT, sizeof record->context, &record->context, NULL);
-    target.clGetKernelInfo(handle, CL_KERNEL_PROGRAM, sizeof program, &program, NULL);
-    target.clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, 0, NULL, &size);
+    front.target.clGetKernelInfo(handle, CL_KERNEL_NUM_ARGS, sizeof record->n_args, &record->n_args, NULL);
+    front.target.clGetKernelInfo(handle, CL_KERNEL_CONTEXT, sizeof record->context, &record->context, NULL);
+    front.target.clGetKernelInfo(handle, CL_KERNEL_PROGRAM, sizeof program, &program, NULL);
+    front.target.clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, 0, NULL, &size);
     record->program = program_find(program);
     record->name = calloc(1, size + 1);
+    record->meter.name = record->name;
     record->args = calloc(record->n_args + KERNEL_EXEC_INFOS, sizeof *record->args);
     if (!record->name || !record->args ||
-        target.clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, size, record->name, NULL) != CL_SUCCESS) {
+        front.target.clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, size, record->name, NULL) !=
+            CL_SUCCESS) {
         kernel_unref(record);
         return NULL;
     }
@@ -116,13 +124,13 @@ static struct kernel_record *make_record(cl_kernel handle)
 
 static cl_kernel note(cl_kernel handle)
 {
-    struct kernel_record *record = handle && !layer_off() ? make_record(handle) : NULL;
+    struct kernel_record *record = handle && !runtime_off() ? make_record(handle) : NULL;
 
     if (!record)
         return handle;
     if (record->program)
         program_wanted(record->program);
-    if (!handle_table_put(&kernels, handle, record))
+    if (!handle_table_put(&front.kernels, handle, record))
         kernel_unref(record);
     return handle;
 }
@@ -130,14 +138,14 @@ static cl_kernel note(cl_kernel handle)
 CL_API_ENTRY cl_kernel CL_API_CALL entry_clCreateKernel(cl_program program, const char *name,
                                                         cl_int *ret_code)
 {
-    return note(target.clCreateKernel(program, name, ret_code));
+    return note(front.target.clCreateKernel(program, name, ret_code));
 }
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clCreateKernelsInProgram(cl_program program, cl_uint n,
                                                                cl_kernel *ret_kernels, cl_uint *ret_n)
 {
     cl_uint made = 0;
-    cl_int code = target.clCreateKernelsInProgram(program, n, ret_kernels, &made);
+    cl_int code = front.target.clCreateKernelsInProgram(program, n, ret_kernels, &made);
 
     if (ret_n && code == CL_SUCCESS)
         *ret_n = made;
@@ -148,8 +156,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clCreateKernelsInProgram(cl_program progra
 
 CL_API_ENTRY cl_kernel CL_API_CALL entry_clCloneKernel(cl_kernel source, cl_int *ret_code)
 {
-    cl_kernel handle = note(target.clCloneKernel(source, ret_code));
-    struct kernel_record *from = layer_off() ? NULL : kernel_find(source);
+    cl_kernel handle = note(front.target.clCloneKernel(source, ret_code));
+    struct kernel_record *from = runtime_off() ? NULL : kernel_find(source);
     struct kernel_record *to = handle && from ? kernel_find(handle) : NULL;
 
     for (cl_uint i = 0; to && i < to->n_args + KERNEL_EXEC_INFOS; i++)
@@ -164,37 +172,26 @@ CL_API_ENTRY cl_kernel CL_API_CALL entry_clCloneKernel(cl_kernel source, cl_int 
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clRetainKernel(cl_kernel handle)
 {
-    struct kernel_record *kernel = layer_off() ? NULL : kernel_find(handle);
-
-    if (kernel) {
-        atomic_fetch_add(&kernel->app_refs, 1);
-        kernel_unref(kernel);
-    }
-    return target.clRetainKernel(handle);
+    if (!runtime_off())
+        object_app_retain(&front.kernels, handle);
+    return front.target.clRetainKernel(handle);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseKernel(cl_kernel handle)
 {
-    struct kernel_record *kernel = layer_off() ? NULL : kernel_find(handle);
-
-    if (kernel) {
-        struct kernel_record *last =
-            atomic_fetch_sub(&kernel->app_refs, 1) == 1 ? handle_table_remove(&kernels, handle) : NULL;
-        if (last)
-            kernel_unref(last);
-        kernel_unref(kernel);
-    }
-    return target.clReleaseKernel(handle);
+    if (!runtime_off())
+        object_app_release(&front.kernels, handle);
+    return front.target.clReleaseKernel(handle);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clSetKernelArg(cl_kernel handle, cl_uint index, size_t size,
                                                      const void *value)
 {
-    cl_int code = target.clSetKernelArg(handle, index, size, value);
+    cl_int code = front.target.clSetKernelArg(handle, index, size, value);
     struct kernel_record *kernel;
     struct arg_value *arg;
 
-    if (code != CL_SUCCESS || layer_off() || !(kernel = kernel_find(handle)))
+    if (code != CL_SUCCESS || runtime_off() || !(kernel = kernel_find(handle)))
         return code;
     if (index < kernel->n_args) {
         arg = &kernel->args[index];
@@ -214,10 +211,10 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clSetKernelArg(cl_kernel handle, cl_uint i
 CL_API_ENTRY cl_int CL_API_CALL entry_clSetKernelArgSVMPointer(cl_kernel handle, cl_uint index,
                                                                const void *pointer)
 {
-    cl_int code = target.clSetKernelArgSVMPointer(handle, index, pointer);
+    cl_int code = front.target.clSetKernelArgSVMPointer(handle, index, pointer);
     struct kernel_record *kernel;
 
-    if (code != CL_SUCCESS || layer_off() || !(kernel = kernel_find(handle)))
+    if (code != CL_SUCCESS || runtime_off() || !(kernel = kernel_find(handle)))
         return code;
     if (index < kernel->n_args) {
         arg_value_done(&kernel->args[index]);
@@ -235,10 +232,10 @@ static const cl_kernel_exec_info exec_names[KERNEL_EXEC_INFOS] = {CL_KERNEL_EXEC
 CL_API_ENTRY cl_int CL_API_CALL entry_clSetKernelExecInfo(cl_kernel handle, cl_kernel_exec_info name,
                                                           size_t size, const void *value)
 {
-    cl_int code = target.clSetKernelExecInfo(handle, name, size, value);
+    cl_int code = front.target.clSetKernelExecInfo(handle, name, size, value);
     struct kernel_record *kernel;
 
-    if (code != CL_SUCCESS || layer_off() || !(kernel = kernel_find(handle)))
+    if (code != CL_SUCCESS || runtime_off() || !(kernel = kernel_find(handle)))
         return code;
     for (int i = 0; i < KERNEL_EXEC_INFOS; i++)
         if (exec_names[i] == name && !set_bytes(&kernel->args[kernel->n_args + i], value, size))
@@ -256,19 +253,19 @@ static cl_int apply(cl_kernel handle, const struct arg_value *args, cl_uint n)
         case ARG_UNSET:
             return CL_INVALID_KERNEL_ARGS;
         case ARG_BYTES:
-            code = target.clSetKernelArg(handle, i, args[i].size, arg_value_bytes(&args[i]));
+            code = front.target.clSetKernelArg(handle, i, args[i].size, arg_value_bytes(&args[i]));
             break;
         case ARG_NULL:
-            code = target.clSetKernelArg(handle, i, args[i].size, NULL);
+            code = front.target.clSetKernelArg(handle, i, args[i].size, NULL);
             break;
         case ARG_SVM:
-            code = target.clSetKernelArgSVMPointer(handle, i, args[i].value.svm);
+            code = front.target.clSetKernelArgSVMPointer(handle, i, args[i].value.svm);
             break;
         }
     for (int i = 0; i < KERNEL_EXEC_INFOS && code == CL_SUCCESS; i++)
         if (args[n + i].kind == ARG_BYTES)
-            code = target.clSetKernelExecInfo(handle, exec_names[i], args[n + i].size,
-                                              arg_value_bytes(&args[n + i]));
+            code = front.target.clSetKernelExecInfo(handle, exec_names[i], args[n + i].size,
+                                                    arg_value_bytes(&args[n + i]));
     return code;
 }
 
@@ -292,8 +289,8 @@ struct private_kernel *kernel_take(struct kernel_record *kernel, bool sliced, co
         if (sliced)
             program = program_sliced(kernel->program);
         else
-            target.clGetKernelInfo(kernel->handle, CL_KERNEL_PROGRAM, sizeof program, &program, NULL);
-        taken->handle = target.clCreateKernel(program, kernel->name, ret_code);
+            front.target.clGetKernelInfo(kernel->handle, CL_KERNEL_PROGRAM, sizeof program, &program, NULL);
+        taken->handle = front.target.clCreateKernel(program, kernel->name, ret_code);
         if (!taken->handle) {
             free(taken);
             return NULL;

@@ -7,17 +7,11 @@
 #include "opencl/entry.h"
 #include "opencl/program/handed_out.h"
 #include "opencl/layer.h"
-#include "opencl/spread/spread.h"
 #include "opencl/program/twin.h"
 
 struct program_record *program_find(cl_program handle)
 {
-    return handle_table_find(&programs, handle);
-}
-
-void program_keep(void *program)
-{
-    atomic_fetch_add_explicit(&((struct program_record *)program)->refs, 1, memory_order_relaxed);
+    return handle_table_find(&front.programs, handle);
 }
 
 char *program_text_copy(const char *text, size_t length)
@@ -68,13 +62,14 @@ static void keep_headers(struct program_record *program, cl_uint n, const cl_pro
 
 void program_unref(struct program_record *program)
 {
-    if (twin_let_go(program))
-        program_free(program);
+    object_unref(&program->object);
 }
 
-void program_free(struct program_record *program)
+static void free_program(struct object *object)
 {
-    spread_program_done(program->spread);
+    struct program_record *program = (struct program_record *)(void *)object;
+
+    front.builder.forget(program->spread);
     twin_done(program);
     for (size_t i = 0; i < program->n_parts; i++)
         program_unref(program->parts[i]);
@@ -83,21 +78,28 @@ void program_free(struct program_record *program)
     free(program->files);
     free(program->source);
     free(program->options);
+    free(program->constants);
     free(program);
 }
 
+static bool drop(struct object *object)
+{
+    return twin_let_go((struct program_record *)(void *)object);
+}
+
+const struct object_class program_class = {.free = free_program, .drop = drop};
+
 static struct program_record *note(cl_program handle, cl_context context)
 {
-    struct program_record *record = handle && !layer_off() ? calloc(1, sizeof *record) : NULL;
+    struct program_record *record = handle && !runtime_off() ? calloc(1, sizeof *record) : NULL;
 
     if (!record)
         return NULL;
-    atomic_init(&record->refs, 1);
-    atomic_init(&record->app_refs, 1);
+    object_init(&record->object, &program_class);
     record->handle = handle;
     record->context = context;
     record->why_whole = COUNTER_UNSLICED_OTHER;
-    if (!handle_table_put(&programs, handle, record)) {
+    if (!handle_table_put(&front.programs, handle, record)) {
         free(record);
         return NULL;
     }
@@ -114,7 +116,7 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithSource(cl_context c
                                                                     const char **strings,
                                                                     const size_t *lengths, cl_int *ret_code)
 {
-    cl_program handle = target.clCreateProgramWithSource(context, n, strings, lengths, ret_code);
+    cl_program handle = front.target.clCreateProgramWithSource(context, n, strings, lengths, ret_code);
     struct program_record *record = note(handle, context);
     size_t total = 0, at = 0;
 
@@ -142,11 +144,11 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBinary(cl_context c
 {
     cl_int code = CL_SUCCESS;
     cl_program handle =
-        target.clCreateProgramWithBinary(context, n, devices, lengths, binaries, ret_status, &code);
+        front.target.clCreateProgramWithBinary(context, n, devices, lengths, binaries, ret_status, &code);
     struct program_record *record;
 
-    if (handle && !layer_off() && handed_out_refuses(binaries, lengths, n, ret_status)) {
-        target.clReleaseProgram(handle);
+    if (handle && !runtime_off() && handed_out_refuses(binaries, lengths, n, ret_status)) {
+        front.target.clReleaseProgram(handle);
         handle = NULL;
         code = CL_INVALID_BINARY;
     }
@@ -161,15 +163,65 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBinary(cl_context c
     return handle;
 }
 
+/* Its twin would be another program: it runs whole. */
+static void forget_source(struct program_record *record)
+{
+    free(record->source);
+    record->source = NULL;
+    not_from_source(record, "a constant that cannot be kept");
+}
+
 CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithIL(cl_context context, const void *il,
                                                                 size_t length, cl_int *ret_code)
 {
-    cl_program handle = target.clCreateProgramWithIL(context, il, length, ret_code);
+    cl_program handle = front.target.clCreateProgramWithIL(context, il, length, ret_code);
     struct program_record *record = note(handle, context);
 
-    if (record)
+    if (!record)
+        return handle;
+    record->source = program_text_copy(il, length);
+    record->length = length;
+    if (!record->source)
         not_from_source(record, "an intermediate language");
     return handle;
+}
+
+static bool keep_constant(struct program_record *record, const struct program_constant *constant)
+{
+    struct program_constant *grown;
+
+    for (size_t i = 0; i < record->n_constants; i++)
+        if (record->constants[i].id == constant->id) {
+            record->constants[i] = *constant;
+            return true;
+        }
+    grown = realloc(record->constants, (record->n_constants + 1) * sizeof *grown);
+    if (!grown)
+        return false;
+    grown[record->n_constants++] = *constant;
+    record->constants = grown;
+    return true;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL entry_clSetProgramSpecializationConstant(cl_program program, cl_uint id,
+                                                                         size_t size, const void *value)
+{
+    struct program_record *record = runtime_off() ? NULL : program_find(program);
+    struct program_constant constant = {.id = id, .size = size};
+    cl_int code = front.target.clSetProgramSpecializationConstant
+                      ? front.target.clSetProgramSpecializationConstant(program, id, size, value)
+                      : CL_INVALID_OPERATION;
+
+    if (record && code == CL_SUCCESS && size <= sizeof constant.value) {
+        memcpy(constant.value, value, size);
+        if (!keep_constant(record, &constant))
+            forget_source(record);
+    } else if (record && code == CL_SUCCESS) {
+        forget_source(record);
+    }
+    if (record)
+        program_unref(record);
+    return code;
 }
 
 CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBuiltInKernels(cl_context context, cl_uint n,
@@ -177,7 +229,7 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBuiltInKernels(cl_c
                                                                             const char *names,
                                                                             cl_int *ret_code)
 {
-    cl_program handle = target.clCreateProgramWithBuiltInKernels(context, n, devices, names, ret_code);
+    cl_program handle = front.target.clCreateProgramWithBuiltInKernels(context, n, devices, names, ret_code);
     struct program_record *record = note(handle, context);
 
     if (record)
@@ -191,7 +243,7 @@ static void share_parts(struct program_record *record, const struct program_reco
     record->linked = old->linked;
     record->parts = old->n_parts ? calloc(old->n_parts, sizeof(struct program_record *)) : NULL;
     for (size_t i = 0; record->parts && i < old->n_parts; i++) {
-        program_keep(old->parts[i]);
+        object_ref(&old->parts[i]->object);
         record->parts[record->n_parts++] = old->parts[i];
     }
 }
@@ -204,7 +256,7 @@ static void share_parts(struct program_record *record, const struct program_reco
 static struct program_record *begin_build(cl_program handle, enum translate_mode mode, const char *options,
                                           cl_uint n_headers, const cl_program *headers, const char **names)
 {
-    struct program_record *old = layer_off() ? NULL : program_find(handle), *record = old;
+    struct program_record *old = runtime_off() ? NULL : program_find(handle), *record = old;
 
     if (!old)
         return NULL;
@@ -214,12 +266,15 @@ static struct program_record *begin_build(cl_program handle, enum translate_mode
                  old->context); /* takes the place, and the table's reference to the old one becomes ours */
         if (!record)
             return old;
-        atomic_store(&record->app_refs, atomic_load(&old->app_refs));
+        atomic_store(&record->object.app_refs, atomic_load(&old->object.app_refs));
         record->why_whole = old->why_whole;
         memcpy(record->why_detail, old->why_detail, sizeof record->why_detail);
         record->handed_out = old->handed_out;
         record->length = old->length;
         record->source = old->source ? program_text_copy(old->source, old->length) : NULL;
+        for (size_t i = 0; i < old->n_constants; i++)
+            if (!keep_constant(record, &old->constants[i]))
+                forget_source(record);
         if (old->handed_out && old->options)
             record->options = strdup(old->options);
         if (old->handed_out && old->files)
@@ -240,7 +295,7 @@ static struct program_record *begin_build(cl_program handle, enum translate_mode
 
 static void note_files(cl_program handle)
 {
-    struct program_record *record = layer_off() ? NULL : program_find(handle);
+    struct program_record *record = runtime_off() ? NULL : program_find(handle);
 
     if (record) {
         twin_note_files(record);
@@ -259,8 +314,8 @@ static void end_build(cl_program handle, cl_int code, struct program_record *old
         return;
     if (code == CL_INVALID_OPERATION) { /* kernels are attached: nothing was built */
         refused = program_find(handle);
-        if (handle_table_put(&programs, handle, old)) {
-            program_keep(old);
+        if (handle_table_put(&front.programs, handle, old)) {
+            object_ref(&old->object);
             if (refused)
                 program_unref(refused);
         }
@@ -276,7 +331,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clBuildProgram(cl_program program, cl_uint
                                                      void *data)
 {
     struct program_record *old = begin_build(program, TRANSLATE_BUILD, options, 0, NULL, NULL);
-    cl_int code = target.clBuildProgram(program, n, devices, options, notify, data);
+    cl_int code = front.target.clBuildProgram(program, n, devices, options, notify, data);
 
     end_build(program, code, old);
     return code;
@@ -288,7 +343,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clCompileProgram(
 {
     struct program_record *old = begin_build(program, TRANSLATE_COMPILE, options, n_headers, headers, names);
     cl_int code =
-        target.clCompileProgram(program, n, devices, options, n_headers, headers, names, notify, data);
+        front.target.clCompileProgram(program, n, devices, options, n_headers, headers, names, notify, data);
 
     end_build(program, code, old);
     return code;
@@ -301,7 +356,7 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clLinkProgram(cl_context context, cl_u
                                                         void *data, cl_int *ret_code)
 {
     cl_program handle =
-        target.clLinkProgram(context, n_devices, devices, options, n, inputs, notify, data, ret_code);
+        front.target.clLinkProgram(context, n_devices, devices, options, n, inputs, notify, data, ret_code);
     struct program_record *record = note(handle, context);
 
     layer_stop_at_exit();
@@ -322,37 +377,25 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clLinkProgram(cl_context context, cl_u
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clRetainProgram(cl_program handle)
 {
-    struct program_record *record = layer_off() ? NULL : program_find(handle);
-
-    if (record) {
-        atomic_fetch_add(&record->app_refs, 1);
-        program_unref(record);
-    }
-    return target.clRetainProgram(handle);
+    if (!runtime_off())
+        object_app_retain(&front.programs, handle);
+    return front.target.clRetainProgram(handle);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseProgram(cl_program handle)
 {
-    struct program_record *record = layer_off() ? NULL : program_find(handle);
-
-    if (record) {
-        /* The driver keeps the handle as long as kernels exist; the program may still ask a kernel for it and retain it. */
-        struct program_record *last =
-            atomic_fetch_sub(&record->app_refs, 1) == 1 ? handle_table_remove(&programs, handle) : NULL;
-        if (last)
-            program_unref(last);
-        program_unref(record);
-    }
-    return target.clReleaseProgram(handle);
+    if (!runtime_off())
+        object_app_release(&front.programs, handle);
+    return front.target.clReleaseProgram(handle);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clGetProgramInfo(cl_program handle, cl_program_info name, size_t room,
                                                        void *ret_value, size_t *ret_size)
 {
-    cl_int code = target.clGetProgramInfo(handle, name, room, ret_value, ret_size);
+    cl_int code = front.target.clGetProgramInfo(handle, name, room, ret_value, ret_size);
     struct program_record *record;
 
-    if (code != CL_SUCCESS || name != CL_PROGRAM_BINARIES || !ret_value || layer_off() ||
+    if (code != CL_SUCCESS || name != CL_PROGRAM_BINARIES || !ret_value || runtime_off() ||
         !handed_out_wanted() || !(record = program_find(handle)))
         return code;
     handed_out_remember(record, ret_value, room / sizeof(unsigned char *));

@@ -13,9 +13,7 @@
 #include "translate/translate.h"
 
 struct program_record *program_find(cl_program handle); /* kept; NULL: unknown */
-void program_keep(void *program);
 void program_unref(struct program_record *program);
-void program_free(struct program_record *program); /* after its last reference */
 
 /* A kernel of it exists: begin to make the twin, if pieces are wanted. Never blocks. */
 void program_wanted(struct program_record *program);

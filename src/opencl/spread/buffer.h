@@ -1,6 +1,6 @@
 /*
  * A buffer or image of the program that has been on more than one device: the coherence record with the copies that it speaks of, and the
- * moving of bytes between them. Of an image the bytes are its packed pixels, and a range is always all of them. All with spread_lock held and no engine entered; every transfer enters the engine it uses, for one
+ * moving of bytes between them. Of an image the bytes are its packed pixels, and a range is always all of them. All with the spread lock held and no engine entered; every transfer enters the engine it uses, for one
  * chunk at a time.
  */
 #ifndef OPENCL_SPREAD_BUFFER_H
@@ -24,7 +24,8 @@ struct spread_buffer {
     struct split *writer;                  /* whose partial results are in it */
     struct split *readers[BUFFER_READERS]; /* not merged yet, and would need its contents again */
     unsigned n_readers;
-    cl_int lost; /* results for it are lost with this code, and nobody has been told yet */
+    struct spread_buffer *next; /* of front.spread.buffers */
+    cl_int lost;                /* results for it are lost with this code, and nobody has been told yet */
 };
 
 /* The record of a root buffer, made when first asked for. NULL: no memory, or a buffer that has to stay at home. */
@@ -59,6 +60,16 @@ cl_int buffer_fill_home(struct spread_buffer *buffer, struct range range, const 
 cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range, const void *bytes,
                      struct command *ret_times);
 
+/* The other way, from home or a further device into memory of the program. */
+cl_int buffer_download(struct spread_buffer *buffer, int place, struct range range, void *bytes,
+                       const struct queue_record *queue, struct command *ret_times);
+
+/* These are the bytes of the range: the host's shadow is valid there, without a transfer. */
+void buffer_shadow(struct spread_buffer *buffer, struct range range, const void *bytes);
+
+/* Handles of the buffers that have records, at most `room`. Any of them may go meanwhile: mem_find(). Needs no lock. */
+size_t buffer_list(cl_mem ret_handles[], size_t room);
+
 /* Makes the bytes of a device's copy readable, until buffer_unmap(). NULL and a code on failure. */
 const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct range range,
                                 const struct queue_record *queue, cl_int *ret_code);
@@ -66,9 +77,7 @@ void buffer_unmap(struct spread_buffer *buffer, int place, const unsigned char *
                   const struct queue_record *queue);
 
 /* How many there are; readable without the lock. */
-extern atomic_uint buffer_n;
 
-/* What moving and merging has cost so far (spread_lock). */
-extern struct decision_costs buffer_costs;
+/* What moving and merging has cost so far (the spread lock). */
 
 #endif

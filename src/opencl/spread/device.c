@@ -12,12 +12,9 @@
 
 enum { PLATFORM_DEVICES = 64 };
 
-static struct further_device devices[FURTHER_MAX];
-static unsigned n_devices; /* spread_lock */
-
 struct further_device *device_at(int place)
 {
-    return &devices[place - PLACE_DEVICE];
+    return &front.spread.devices[place - PLACE_DEVICE];
 }
 
 static void make_queue(struct further_device *device, struct queue_record *queue)
@@ -25,13 +22,12 @@ static void make_queue(struct further_device *device, struct queue_record *queue
     cl_int code;
 
     queue->handle =
-        target.clCreateCommandQueue(device->context, device->handle, CL_QUEUE_PROFILING_ENABLE, &code);
+        front.target.clCreateCommandQueue(device->context, device->handle, CL_QUEUE_PROFILING_ENABLE, &code);
     device->failed = device->failed || !queue->handle;
-    atomic_init(&queue->refs, 1);
+    object_init(&queue->object, &queue_class);
     queue->context = device->context;
     queue->device = device->record;
-    queue->in_order = true;
-    list_init(&queue->commands);
+    command_queue_init(&queue->base, &device->record->base, true);
 }
 
 static void make_ready(struct further_device *device)
@@ -42,7 +38,7 @@ static void make_ready(struct further_device *device)
     if (device->context || device->failed)
         return;
     device->record = device_record_of(device->handle);
-    device->context = target.clCreateContext(properties, 1, &device->handle, NULL, NULL, &code);
+    device->context = front.target.clCreateContext(properties, 1, &device->handle, NULL, NULL, &code);
     device->failed = !device->record || !device->context;
     if (device->failed)
         return;
@@ -54,20 +50,20 @@ static struct further_device *find(cl_platform_id platform, cl_device_id handle,
 {
     struct further_device *device;
 
-    for (unsigned i = 0; i < n_devices; i++)
-        if (devices[i].handle == handle)
-            return &devices[i];
-    if (n_devices == FURTHER_MAX)
+    for (unsigned i = 0; i < front.spread.n_devices; i++)
+        if (front.spread.devices[i].handle == handle)
+            return &front.spread.devices[i];
+    if (front.spread.n_devices == FURTHER_MAX)
         return NULL;
-    device = &devices[n_devices];
+    device = &front.spread.devices[front.spread.n_devices];
     device->handle = handle;
     device->platform = platform;
-    device->place = PLACE_DEVICE + (int)n_devices;
+    device->place = PLACE_DEVICE + (int)front.spread.n_devices;
     device->number = number;
     device->tail = &device->tasks;
     pthread_mutex_init(&device->lock, NULL);
     pthread_cond_init(&device->changed, NULL);
-    n_devices++;
+    front.spread.n_devices++;
     return device;
 }
 
@@ -79,18 +75,18 @@ static cl_uint others(const struct device_record *home, cl_device_id ret_list[PL
     cl_device_type type = CL_DEVICE_TYPE_ALL;
     cl_uint n = 0, kept = 0;
 
-    if (home->engines != home->own)
+    if (home->base.engines != home->base.own)
         return 0; /* a part of a device: its other parts are not other devices */
-    target.clGetDeviceInfo(home->handle, CL_DEVICE_TYPE, sizeof type, &type, NULL);
-    if (target.clGetDeviceIDs(home->platform, type & ~(cl_device_type)CL_DEVICE_TYPE_DEFAULT,
-                              PLATFORM_DEVICES, all, &n) != CL_SUCCESS)
+    front.target.clGetDeviceInfo(home->handle, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    if (front.target.clGetDeviceIDs(home->platform, type & ~(cl_device_type)CL_DEVICE_TYPE_DEFAULT,
+                                    PLATFORM_DEVICES, all, &n) != CL_SUCCESS)
         return 0;
     for (cl_uint i = 0; i < n && i < PLATFORM_DEVICES; i++) {
         cl_bool available = CL_TRUE;
         cl_uint bits = home->address_bits;
 
-        target.clGetDeviceInfo(all[i], CL_DEVICE_AVAILABLE, sizeof available, &available, NULL);
-        target.clGetDeviceInfo(all[i], CL_DEVICE_ADDRESS_BITS, sizeof bits, &bits, NULL);
+        front.target.clGetDeviceInfo(all[i], CL_DEVICE_AVAILABLE, sizeof available, &available, NULL);
+        front.target.clGetDeviceInfo(all[i], CL_DEVICE_ADDRESS_BITS, sizeof bits, &bits, NULL);
         if (all[i] == home->handle || !available || bits != home->address_bits)
             continue;
         ret_list[kept] = all[i];
@@ -136,7 +132,7 @@ unsigned device_helpers(const struct device_record *home, unsigned n, uint64_t s
 static void *run_device(void *argument)
 {
     struct further_device *device = argument;
-    struct session *session = layer_session();
+    struct session *session = runtime_session();
 
     if (session)
         session_register_thread(session, gettid());
@@ -189,7 +185,7 @@ bool device_task_start(struct further_device *device, struct device_task *task)
     return accepted;
 }
 
-void device_task_wait(struct further_device *device, struct device_task *task, struct engine *own)
+void device_task_wait(struct further_device *device, struct device_task *task, struct device_engine *own)
 {
     struct timespec until;
 
@@ -204,7 +200,7 @@ void device_task_wait(struct further_device *device, struct device_task *task, s
         pthread_cond_timedwait(&device->changed, &device->lock, &until);
         if (!task->done) {
             pthread_mutex_unlock(&device->lock);
-            engine_flight_reap(own, false);
+            flight_reap(own, false);
             pthread_mutex_lock(&device->lock);
         }
     }
@@ -213,19 +209,20 @@ void device_task_wait(struct further_device *device, struct device_task *task, s
 
 void device_stop_all(void)
 {
-    for (unsigned i = 0; i < n_devices; i++) {
+    for (unsigned i = 0; i < front.spread.n_devices; i++) {
         bool started;
 
-        pthread_mutex_lock(&devices[i].lock);
-        devices[i].stopping = true;
-        started = devices[i].started;
-        pthread_cond_broadcast(&devices[i].changed);
-        pthread_mutex_unlock(&devices[i].lock);
+        pthread_mutex_lock(&front.spread.devices[i].lock);
+        front.spread.devices[i].stopping = true;
+        started = front.spread.devices[i].started;
+        pthread_cond_broadcast(&front.spread.devices[i].changed);
+        pthread_mutex_unlock(&front.spread.devices[i].lock);
         if (started)
-            pthread_join(devices[i].thread, NULL);
-        pthread_mutex_lock(&devices[i].lock);
-        devices[i].started = false;
-        pthread_cond_broadcast(&devices[i].changed); /* whoever waits for a task that will not run any more */
-        pthread_mutex_unlock(&devices[i].lock);
+            pthread_join(front.spread.devices[i].thread, NULL);
+        pthread_mutex_lock(&front.spread.devices[i].lock);
+        front.spread.devices[i].started = false;
+        pthread_cond_broadcast(
+            &front.spread.devices[i].changed); /* whoever waits for a task that will not run any more */
+        pthread_mutex_unlock(&front.spread.devices[i].lock);
     }
 }

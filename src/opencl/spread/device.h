@@ -23,9 +23,9 @@ struct further_device {
     struct device_record *record;
     cl_context context;
     /*
-     * In order, of that context, not in any table. Each belongs to one thread at a time, that of the device and the holder of spread_lock: a
-     * driver that runs commands inside the enqueue call deadlocks when one thread enqueues behind what another thread is running (PoCL's
-     * basic device). Nothing orders them but that each of their users waits for the end of what it enqueued.
+     * In order, of that context, not in any table. Each belongs to one thread at a time, that of the device and the holder of the spread lock: a
+     * driver that runs commands inside the enqueue call (QUIRK_RUNS_INSIDE) deadlocks when one thread enqueues behind what another
+     * thread is running. Nothing orders them but that each of their users waits for the end of what it enqueued.
      */
     struct queue_record shares, copies;
     int place;       /* PLACE_DEVICE + its index */
@@ -36,12 +36,12 @@ struct further_device {
     struct device_task *tasks, **tail;
     pthread_t thread;
     bool started, stopping;
-    bool failed; /* spread_lock: a context or queue could not be had, not tried again */
+    bool failed; /* the spread lock: a context or queue could not be had, not tried again */
 };
 
 /*
  * The devices that may help this one, ready for use: same platform, same type, whole devices; at most n, and only those whose number is
- * in the set (0: any). With spread_lock held.
+ * in the set (0: any). With the spread lock held.
  */
 unsigned device_helpers(const struct device_record *home, unsigned n, uint64_t set,
                         struct further_device *ret_devices[FURTHER_MAX]);
@@ -55,7 +55,7 @@ struct further_device *device_at(int place);
 /* Hands a task to the device's thread. False: no thread; run it yourself. */
 bool device_task_start(struct further_device *device, struct device_task *task);
 /* Waits for it; meanwhile what the program gave to `own` directly is looked after, since its worker is the one that waits. */
-void device_task_wait(struct further_device *device, struct device_task *task, struct engine *own);
+void device_task_wait(struct further_device *device, struct device_task *task, struct device_engine *own);
 
 /* At exit. */
 void device_stop_all(void);

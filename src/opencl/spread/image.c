@@ -17,20 +17,23 @@ static bool ask(cl_mem handle, struct spread_image *image)
     cl_image_desc *desc = &image->desc;
     cl_mem parent = NULL;
 
-    if (target.clGetMemObjectInfo(handle, CL_MEM_TYPE, sizeof desc->image_type, &desc->image_type, NULL) ||
-        target.clGetMemObjectInfo(handle, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, NULL) ||
-        target.clGetImageInfo(handle, CL_IMAGE_FORMAT, sizeof image->format, &image->format, NULL) ||
-        target.clGetImageInfo(handle, CL_IMAGE_ELEMENT_SIZE, sizeof image->pixel, &image->pixel, NULL) ||
-        target.clGetImageInfo(handle, CL_IMAGE_WIDTH, sizeof(size_t), &desc->image_width, NULL) ||
-        target.clGetImageInfo(handle, CL_IMAGE_HEIGHT, sizeof(size_t), &desc->image_height, NULL) ||
-        target.clGetImageInfo(handle, CL_IMAGE_DEPTH, sizeof(size_t), &desc->image_depth, NULL))
+    if (front.target.clGetMemObjectInfo(handle, CL_MEM_TYPE, sizeof desc->image_type, &desc->image_type,
+                                        NULL) ||
+        front.target.clGetMemObjectInfo(handle, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, NULL) ||
+        front.target.clGetImageInfo(handle, CL_IMAGE_FORMAT, sizeof image->format, &image->format, NULL) ||
+        front.target.clGetImageInfo(handle, CL_IMAGE_ELEMENT_SIZE, sizeof image->pixel, &image->pixel,
+                                    NULL) ||
+        front.target.clGetImageInfo(handle, CL_IMAGE_WIDTH, sizeof(size_t), &desc->image_width, NULL) ||
+        front.target.clGetImageInfo(handle, CL_IMAGE_HEIGHT, sizeof(size_t), &desc->image_height, NULL) ||
+        front.target.clGetImageInfo(handle, CL_IMAGE_DEPTH, sizeof(size_t), &desc->image_depth, NULL))
         return false;
-    if (is_array(desc->image_type) &&
-        target.clGetImageInfo(handle, CL_IMAGE_ARRAY_SIZE, sizeof(size_t), &desc->image_array_size, NULL))
+    if (is_array(desc->image_type) && front.target.clGetImageInfo(handle, CL_IMAGE_ARRAY_SIZE, sizeof(size_t),
+                                                                  &desc->image_array_size, NULL))
         return false;
-    (void)target.clGetImageInfo(handle, CL_IMAGE_NUM_MIP_LEVELS, sizeof(cl_uint), &desc->num_mip_levels,
-                                NULL);
-    (void)target.clGetImageInfo(handle, CL_IMAGE_NUM_SAMPLES, sizeof(cl_uint), &desc->num_samples, NULL);
+    (void)front.target.clGetImageInfo(handle, CL_IMAGE_NUM_MIP_LEVELS, sizeof(cl_uint), &desc->num_mip_levels,
+                                      NULL);
+    (void)front.target.clGetImageInfo(handle, CL_IMAGE_NUM_SAMPLES, sizeof(cl_uint), &desc->num_samples,
+                                      NULL);
     return !parent && desc->image_type != CL_MEM_OBJECT_IMAGE1D_BUFFER && desc->num_mip_levels <= 1 &&
            desc->num_samples <= 1;
 }
@@ -68,7 +71,7 @@ struct spread_image *image_describe(cl_mem handle)
 cl_mem image_create(const struct spread_image *image, cl_context context, cl_mem_flags flags,
                     cl_int *ret_code)
 {
-    return target.clCreateImage(
+    return front.target.clCreateImage(
         context,
         flags & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY | CL_MEM_KERNEL_READ_AND_WRITE),
         &image->format, &image->desc, NULL, ret_code);
@@ -77,7 +80,7 @@ cl_mem image_create(const struct spread_image *image, cl_context context, cl_mem
 cl_int image_transfer(const struct spread_image *image, const struct queue_record *queue, cl_mem mem,
                       bool out, unsigned char *memory, size_t chunk)
 {
-    struct engine *engine = &queue->device->engines[out ? ENGINE_COPY_OUT : ENGINE_COPY_IN];
+    struct device_engine *engine = &queue->device->base.engines[out ? ENGINE_COPY_OUT : ENGINE_COPY_IN];
     size_t row = image->region[0] * image->pixel, rows = image->region[1] * image->region[2];
     size_t most = chunk / row > 0 ? chunk / row : 1;
     cl_int code = CL_SUCCESS;
@@ -92,14 +95,14 @@ cl_int image_transfer(const struct spread_image *image, const struct queue_recor
         region[2] = 1;
         engine_enter(engine, ENGINE_ALONE);
         begin_at = clock_now();
-        crossing_begin(&queue->device->crossing, false);
-        code = out ? target.clEnqueueReadImage(queue->handle, mem, CL_TRUE, origin, region, row, 0,
-                                               memory + at * row, 0, NULL, NULL)
-                   : target.clEnqueueWriteImage(queue->handle, mem, CL_TRUE, origin, region, row, 0,
-                                                memory + at * row, 0, NULL, NULL);
-        crossing_end(&queue->device->crossing);
-        issue_report(engine, begin_at, clock_now());
-        engine_leave(engine, ENGINE_ALONE);
+        quirks_call_begin(queue, false);
+        code = out ? front.target.clEnqueueReadImage(queue->handle, mem, CL_TRUE, origin, region, row, 0,
+                                                     memory + at * row, 0, NULL, NULL)
+                   : front.target.clEnqueueWriteImage(queue->handle, mem, CL_TRUE, origin, region, row, 0,
+                                                      memory + at * row, 0, NULL, NULL);
+        quirks_call_end(queue);
+        engine_report(engine, begin_at, clock_now(), NULL);
+        engine_exit(engine, ENGINE_ALONE);
     }
     return code;
 }
@@ -111,10 +114,11 @@ cl_sampler image_sampler(cl_sampler sampler, cl_context context)
     cl_bool normalized;
     cl_int code;
 
-    if (target.clGetSamplerInfo(sampler, CL_SAMPLER_NORMALIZED_COORDS, sizeof normalized, &normalized,
-                                NULL) ||
-        target.clGetSamplerInfo(sampler, CL_SAMPLER_ADDRESSING_MODE, sizeof addressing, &addressing, NULL) ||
-        target.clGetSamplerInfo(sampler, CL_SAMPLER_FILTER_MODE, sizeof filter, &filter, NULL))
+    if (front.target.clGetSamplerInfo(sampler, CL_SAMPLER_NORMALIZED_COORDS, sizeof normalized, &normalized,
+                                      NULL) ||
+        front.target.clGetSamplerInfo(sampler, CL_SAMPLER_ADDRESSING_MODE, sizeof addressing, &addressing,
+                                      NULL) ||
+        front.target.clGetSamplerInfo(sampler, CL_SAMPLER_FILTER_MODE, sizeof filter, &filter, NULL))
         return NULL;
-    return target.clCreateSampler(context, normalized, addressing, filter, &code);
+    return front.target.clCreateSampler(context, normalized, addressing, filter, &code);
 }

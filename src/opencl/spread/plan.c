@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/policy.h"
 #include "opencl/layer.h"
 #include "spread/merge.h"
 #include "opencl/spread/split.h"
@@ -49,6 +50,29 @@ static size_t granule_of(const struct translate_arg *arg)
     return granule;
 }
 
+/* An integer argument of the launch that is planned. */
+static bool argument_value(void *data, uint32_t i, uint64_t *ret_value)
+{
+    const struct split *split = data;
+    const struct arg_value *arg = i < split->n_args ? &split->args[i] : NULL;
+    uint32_t narrow;
+
+    if (!arg || arg->kind != ARG_BYTES || (arg->size != sizeof narrow && arg->size != sizeof *ret_value))
+        return false;
+    if (arg->size == sizeof *ret_value) {
+        memcpy(ret_value, arg->value.small, sizeof *ret_value);
+        return true;
+    }
+    memcpy(&narrow, arg->value.small, sizeof narrow);
+    *ret_value = narrow;
+    return true;
+}
+
+static bool groups_apart(struct split *split, const struct translate_arg *arg)
+{
+    return arg->reach.n > 0 && reach_apart(&arg->reach, &split->cut.launch, argument_value, split);
+}
+
 static bool plan_touch(const struct touch *touch, void *data)
 {
     struct planning *planning = data;
@@ -61,17 +85,17 @@ static bool plan_touch(const struct touch *touch, void *data)
     struct split_output output = {.buffer = buffer,
                                   .range = range,
                                   .reads = touch->reads,
-                                  .own_reads = arg->own_read,
+                                  .own_reads = groups_apart(split, arg),
                                   .element = arg->own_write && one_line ? arg->element : 0,
                                   .granule =
                                       buffer && buffer->image ? buffer->image->pixel : granule_of(arg)};
 
-    planning->possible = buffer && target.clRetainMemObject(touch->mem->handle) == CL_SUCCESS;
+    planning->possible = buffer && front.target.clRetainMemObject(touch->mem->handle) == CL_SUCCESS;
     if (!planning->possible)
         return false;
     split->kept[touch->arg] = touch->mem->handle;
     split->roots[touch->arg] = buffer->root;
-    atomic_fetch_add(&buffer->root->refs, 1);
+    object_ref(&buffer->root->object);
     if (touch->writes)
         planning->possible = add_output(split, &output);
     else if (split->n_inputs < SPLIT_BUFFERS) {
@@ -147,8 +171,8 @@ static bool pieces_pay(const struct split *split)
 {
     double at_home = split->known->rates[0]; /* groups per ns; 0: never measured */
 
-    return layer_slicing() || (settings.slice == SETTING_AUTO && at_home > 0 &&
-                               split->cut.n_groups / at_home >= (double)LONG_NS);
+    return policy_slicing() || (runtime.settings.slice == SETTING_AUTO && at_home > 0 &&
+                                split->cut.shape.n_groups / at_home >= (double)LONG_NS);
 }
 
 /*
@@ -180,9 +204,9 @@ static void share_out(struct split *split)
 
     for (unsigned i = 0; i < split->n_shares; i++)
         rates[i] = split->known->rates[i == 0 ? 0 : split->shares[i].device->place - PLACE_DEVICE + 1];
-    grain = shares_grain(split->cut.n_groups, split->n_shares - first,
+    grain = shares_grain(split->cut.shape.n_groups, split->n_shares - first,
                          split->cut.launch.work_dim == 1 ? 32 : split->cut.piece.groups[0]);
-    shares_divide(split->cut.n_groups, rates + first, split->n_shares - first, grain, ends + first);
+    shares_divide(split->cut.shape.n_groups, rates + first, split->n_shares - first, grain, ends + first);
     for (unsigned i = 0; i < split->n_shares; i++) {
         struct split_share *share = &split->shares[i];
 
@@ -202,7 +226,7 @@ static void find_devices(struct split *split, const struct placement_team *team,
             split->shares[split->n_shares++].device = team->helpers[i];
 }
 
-static bool fill(struct split *split, const struct command *command)
+static bool fill(struct split *split, const struct opencl_command *command)
 {
     const struct command_launch *launch = &command->u.launch;
     struct planning planning = {split, true};
@@ -221,7 +245,7 @@ static bool fill(struct split *split, const struct command *command)
 }
 
 /* The launch and its buffers; no device yet. NULL: not to be moved, or no memory. */
-static struct split *begin(const struct command *command, const struct translate_kernel *about,
+static struct split *begin(const struct opencl_command *command, const struct translate_kernel *about,
                            struct spread_kernel *known)
 {
     struct split *split = calloc(1, sizeof *split);
@@ -229,7 +253,7 @@ static struct split *begin(const struct command *command, const struct translate
     if (!split)
         return NULL;
     split->kernel = command->u.launch.kernel;
-    atomic_fetch_add(&split->kernel->refs, 1);
+    object_ref(&split->kernel->object);
     split->about = about;
     split->known = known;
     if (!launch_geometry(&command->u.launch, about, &split->cut) || !fill(split, command)) {
@@ -239,7 +263,7 @@ static struct split *begin(const struct command *command, const struct translate
     return split;
 }
 
-struct split *split_plan_on(const struct command *command, const struct translate_kernel *about,
+struct split *split_plan_on(const struct opencl_command *command, const struct translate_kernel *about,
                             struct further_device *device)
 {
     struct kernel_record *kernel = command->u.launch.kernel;
@@ -253,7 +277,7 @@ struct split *split_plan_on(const struct command *command, const struct translat
         return NULL;
     split->n_shares = 2;
     split->shares[1].device = device;
-    split->shares[1].end = split->cut.n_groups;
+    split->shares[1].end = split->cut.shape.n_groups;
     for (unsigned i = 0; i < split->n_outputs; i++)
         split->outputs[i].element = 0; /* nothing to gather */
     return split;
@@ -278,7 +302,7 @@ static bool groups_meet(const struct split *split)
     return false;
 }
 
-struct split *split_plan(const struct command *command, const struct translate_kernel *about,
+struct split *split_plan(const struct opencl_command *command, const struct translate_kernel *about,
                          const struct placement_team *team, bool measured)
 {
     struct kernel_record *kernel = command->u.launch.kernel;
@@ -292,8 +316,8 @@ struct split *split_plan(const struct command *command, const struct translate_k
     split = begin(command, about, known);
     if (!split)
         return NULL;
-    if (split->cut.n_groups > 1 && groups_meet(split)) {
-        launch_count(COUNTER_UNSPLIT_READS_OTHERS, 1);
+    if (split->cut.shape.n_groups > 1 && groups_meet(split)) {
+        runtime_count(COUNTER_UNSPLIT_READS_OTHERS, 1);
         split_drop(split);
         return NULL;
     }
@@ -305,9 +329,9 @@ struct split *split_plan(const struct command *command, const struct translate_k
     share_out(split);
     launch.devices = split->n_shares;
     count_bytes(split, &launch);
-    split->decided =
-        measured && split->cut.n_groups > 1 && decide_split(&known->decision, &buffer_costs, &launch);
-    if (split->cut.n_groups < 2 || (measured && !split->decided)) {
+    split->decided = measured && split->cut.shape.n_groups > 1 &&
+                     decide_split(&known->decision, &front.spread.costs, &launch);
+    if (split->cut.shape.n_groups < 2 || (measured && !split->decided)) {
         split_drop(split);
         return NULL;
     }

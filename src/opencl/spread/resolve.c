@@ -39,8 +39,8 @@ static cl_int merge_chunk(struct split *split, struct split_output *output, stru
         code = merge_copies(shadow, shadow, (const void *const *)copies, split->n_shares, range_length(part),
                             output->granule, output->reads, merge_threads(), ret_writers, &at);
         took = clock_now() - begin_at;
-        growth_add(&buffer_costs.merge, range_length(part), (double)took);
-        launch_count(COUNTER_MERGE_NS, (uint64_t)took);
+        growth_add(&front.spread.costs.merge, range_length(part), (double)took);
+        runtime_count(COUNTER_MERGE_NS, (uint64_t)took);
     }
     for (unsigned i = 0; i < mapped; i++)
         buffer_unmap(buffer, i == 0 ? PLACE_HOME : split->shares[i].device->place, copies[i], queue);
@@ -64,7 +64,7 @@ static cl_int merge_output(struct split *split, struct split_output *output, str
         code = merge_chunk(split, output, part, output->writers + done / MERGE_BLOCK, queue);
     }
     output->merged = code == CL_SUCCESS;
-    launch_count(COUNTER_MERGED_BYTES, length);
+    runtime_count(COUNTER_MERGED_BYTES, length);
     return code;
 }
 
@@ -156,7 +156,7 @@ static cl_int gather(struct split *split, struct split_output *output, struct qu
         if (!output->parts[s])
             continue;
         code = buffer_fill_home(output->buffer, part, output->parts[s], queue);
-        launch_count(COUNTER_MERGED_BYTES, range_length(part));
+        runtime_count(COUNTER_MERGED_BYTES, range_length(part));
     }
     return code;
 }
@@ -229,7 +229,7 @@ cl_int split_resolve(struct split *split, struct queue_record *queue)
 
     if (code == MERGE_CONFLICT) {
         split->known->decision.never = true;
-        launch_count(COUNTER_DISAGREEMENTS, 1);
+        runtime_count(COUNTER_DISAGREEMENTS, 1);
     }
     if (code == CL_SUCCESS) {
         split->collecting = true;
@@ -260,7 +260,7 @@ cl_int split_settle(struct spread_buffer *buffer, bool for_writing, struct queue
         struct split *split = buffer->writer ? buffer->writer : buffer->readers[0];
 
         if (split->running)
-            pthread_cond_wait(&spread_changed, &spread_lock);
+            pthread_cond_wait(&front.spread.changed, &front.spread.lock);
         else
             code = split_resolve(split, queue);
     }

@@ -3,75 +3,81 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "opencl/graph/graph.h"
-#include "opencl/graph/worker.h"
+#include "opencl/graph/adopt.h"
+#include "engine/worker.h"
+#include "engine/policy.h"
 #include "opencl/layer.h"
 #include "opencl/spread/split.h"
 
 /* Pieces by time where somebody else may gain by them; else what comes at once: the whole share, or what the border gives. */
 static void set_steps(struct launch_cut *cut, const struct device_record *device)
 {
-    bool cuts = layer_slicing();
+    bool cuts = policy_slicing();
 
-    cut->by_time = cuts && settings.slice <= 0;
-    cut->least = !cuts                         ? UINT32_MAX
-                 : cut->by_time                ? device->units
-                 : settings.slice < UINT32_MAX ? (uint32_t)settings.slice
-                                               : UINT32_MAX;
-    cut->step = cut->least;
+    cut->base.by_time = cuts && runtime.settings.slice <= 0;
+    cut->base.least = !cuts                                 ? UINT32_MAX
+                      : cut->base.by_time                   ? device->units
+                      : runtime.settings.slice < UINT32_MAX ? (uint32_t)runtime.settings.slice
+                                                            : UINT32_MAX;
+    cut->base.step = cut->base.least;
 }
 
-static bool take_at_border(void *user, uint32_t step, uint32_t *ret_begin, uint32_t *ret_end)
+static bool take_at_border(void *user, uint64_t step, uint64_t *ret_begin, uint64_t *ret_end)
 {
+    uint32_t begin, end;
     struct split_share *share = user;
     size_t index = (size_t)(share - share->split->shares);
     struct border *border = &share->split->borders[index / 2];
 
     enum border_side side = index % 2 ? BORDER_HIGH : BORDER_LOW;
 
-    return border_take(border, side, step == UINT32_MAX ? border_step(border, side) : step, ret_begin,
-                       ret_end);
+    if (!border_take(border, side, step == UINT32_MAX ? border_step(border, side) : (uint32_t)step, &begin,
+                     &end))
+        return false;
+    *ret_begin = begin;
+    *ret_end = end;
+    return true;
 }
 
-static struct launch_source groups_of(struct split_share *share)
+static struct piece_source groups_of(struct split_share *share)
 {
     if (share->paired)
-        return (struct launch_source){.more = take_at_border, .user = share};
-    return (struct launch_source){share->begin, share->end, NULL, NULL};
+        return (struct piece_source){.more = take_at_border, .user = share};
+    return (struct piece_source){share->begin, share->end, NULL, NULL};
 }
 
-/* Until the last piece is over; the events are let go. */
-static cl_int run_pieces(struct issue_pipe *pipe, cl_kernel kernel, struct launch_cut cut,
-                         struct launch_source source)
+/* Until the last piece is over; the marks are dropped. */
+static cl_int run_pieces(struct piece_pipe *pipe, cl_kernel kernel, struct launch_cut cut,
+                         struct piece_source source)
 {
     struct command *command = pipe->command;
     cl_int code, status = CL_COMPLETE;
 
-    set_steps(&cut, command->queue->device);
-    code = launch_pieces(pipe, kernel, &cut, source);
-    if (command->driver_event) {
-        target.clWaitForEvents(1, &command->driver_event);
-        target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status,
-                              &status, NULL);
-        issue_event_times(command);
+    set_steps(&cut, opencl_command_of(command)->queue->device);
+    cut.kernel = kernel;
+    code = launch_pieces(pipe, &cut, source);
+    if (command->last_mark) {
+        status = runtime.ops->mark_wait(command->last_mark);
+        pipe_mark_times(command);
     }
-    issue_pipe_abandon(pipe);
-    if (command->first_event)
-        target.clReleaseEvent(command->first_event);
-    command->first_event = NULL;
+    pipe_abandon(pipe);
+    command_drop_marks(command);
     if (code == CL_SUCCESS)
         code = command->piece_status < 0 ? command->piece_status : status < 0 ? status : CL_SUCCESS;
     return code == CL_SUCCESS && worker_stopping() ? CL_OUT_OF_RESOURCES : code;
 }
 
-static void make_command(const struct split *split, struct queue_record *queue, struct command *ret_command)
+static void make_command(const struct split *split, struct queue_record *queue,
+                         struct opencl_command *ret_command)
 {
     memset(ret_command, 0, sizeof *ret_command);
     ret_command->kind = COMMAND_KERNEL;
-    ret_command->leased = true;
     ret_command->queue = queue;
     ret_command->u.launch.kernel = split->kernel;
     ret_command->u.launch.n_args = split->n_args;
+    ret_command->base.queue = &queue->base;
+    ret_command->base.leased = true;
+    ret_command->base.meter = &split->kernel->meter;
 }
 
 static cl_int set_args(const struct split *split, const struct split_share *share, cl_kernel kernel)
@@ -82,13 +88,13 @@ static cl_int set_args(const struct split *split, const struct split_share *shar
         const struct arg_value *arg = &split->args[i];
 
         if (share->mems[i])
-            code = target.clSetKernelArg(kernel, i, sizeof(cl_mem), &share->mems[i]);
+            code = front.target.clSetKernelArg(kernel, i, sizeof(cl_mem), &share->mems[i]);
         else if (share->samplers[i])
-            code = target.clSetKernelArg(kernel, i, sizeof(cl_sampler), &share->samplers[i]);
+            code = front.target.clSetKernelArg(kernel, i, sizeof(cl_sampler), &share->samplers[i]);
         else if (arg->kind == ARG_NULL)
-            code = target.clSetKernelArg(kernel, i, arg->size, NULL);
+            code = front.target.clSetKernelArg(kernel, i, arg->size, NULL);
         else
-            code = target.clSetKernelArg(kernel, i, arg->size, arg_value_bytes(arg));
+            code = front.target.clSetKernelArg(kernel, i, arg->size, arg_value_bytes(arg));
     }
     return code;
 }
@@ -98,30 +104,30 @@ static void run_share(struct device_task *task)
 {
     struct split_share *share = (struct split_share *)(void *)task;
     struct split *split = share->split;
-    struct engine *engine = &share->device->record->engines[ENGINE_EXECUTION];
+    struct device_engine *engine = &share->device->record->base.engines[ENGINE_EXECUTION];
     cl_kernel kernel = split->known->handles[share->device->place];
-    struct issue_pipe pipe;
+    struct piece_pipe pipe;
 
     share->code = set_args(split, share, kernel);
     if (share->code != CL_SUCCESS)
         return;
     make_command(split, &share->device->shares, &share->command);
-    issue_pipe_begin(&pipe, engine, &share->command);
+    pipe_begin(&pipe, engine, &share->command.base);
     engine_enter(engine, ENGINE_ALONE);
     share->began_at = clock_now();
     share->code = run_pieces(&pipe, kernel, split->cut, groups_of(share));
     share->ended_at = clock_now();
-    issue_report_run(engine, &share->command);
-    engine_leave(engine, ENGINE_ALONE);
+    pipe_report_run(engine, &share->command.base);
+    engine_exit(engine, ENGINE_ALONE);
 }
 
 /* The home share, on the program's own command: its events are the launch's. */
-static cl_int run_home(struct split *split, struct engine *engine, struct command *command)
+static cl_int run_home(struct split *split, struct device_engine *engine, struct opencl_command *command)
 {
     struct split_share *share = &split->shares[0];
     struct launch_cut cut = split->cut;
     struct private_kernel *own;
-    struct issue_pipe pipe;
+    struct piece_pipe pipe;
     cl_int code;
 
     if (share->begin == share->end)
@@ -130,32 +136,31 @@ static cl_int run_home(struct split *split, struct engine *engine, struct comman
     if (!own)
         return code;
     set_steps(&cut, command->queue->device);
-    issue_pipe_begin(&pipe, engine, command);
+    pipe_begin(&pipe, engine, &command->base);
     engine_enter(engine, ENGINE_ALONE);
-    command->issued_at = share->began_at = clock_now();
-    code = launch_pieces(&pipe, own->handle, &cut, groups_of(share));
-    if (code == CL_SUCCESS && command->driver_event) {
-        issue_pipe_finish(&pipe);
-        target.clWaitForEvents(1, &command->driver_event);
-        target.clGetEventInfo(command->driver_event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof code, &code,
-                              NULL);
-        code = command->piece_status < 0 ? command->piece_status : code < 0 ? code : CL_SUCCESS;
+    command->base.issued_at = share->began_at = clock_now();
+    cut.kernel = own->handle;
+    code = launch_pieces(&pipe, &cut, groups_of(share));
+    if (code == CL_SUCCESS && command->base.last_mark) {
+        pipe_finish(&pipe);
+        code = runtime.ops->mark_wait(command->base.last_mark);
+        code = command->base.piece_status < 0 ? command->base.piece_status : code;
     } else {
-        issue_pipe_abandon(&pipe);
+        pipe_abandon(&pipe);
     }
     share->ended_at = clock_now();
-    issue_pipe_report(&pipe);
-    engine_leave(engine, ENGINE_ALONE);
+    pipe_report(&pipe);
+    engine_exit(engine, ENGINE_ALONE);
     kernel_give_back(split->kernel, true, own);
     return code;
 }
 
 cl_int split_at_home(struct split *split, struct queue_record *queue, uint32_t begin, uint32_t end)
 {
-    struct engine *engine = &queue->device->engines[ENGINE_EXECUTION];
+    struct device_engine *engine = &queue->device->base.engines[ENGINE_EXECUTION];
     struct private_kernel *own;
-    struct issue_pipe pipe;
-    struct command command;
+    struct piece_pipe pipe;
+    struct opencl_command command;
     cl_int code;
 
     if (begin == end)
@@ -164,11 +169,11 @@ cl_int split_at_home(struct split *split, struct queue_record *queue, uint32_t b
     if (!own)
         return code;
     make_command(split, queue, &command);
-    issue_pipe_begin(&pipe, engine, &command);
+    pipe_begin(&pipe, engine, &command.base);
     engine_enter(engine, ENGINE_ALONE);
-    code = run_pieces(&pipe, own->handle, split->cut, (struct launch_source){begin, end, NULL, NULL});
-    issue_report_run(engine, &command);
-    engine_leave(engine, ENGINE_ALONE);
+    code = run_pieces(&pipe, own->handle, split->cut, (struct piece_source){begin, end, NULL, NULL});
+    pipe_report_run(engine, &command.base);
+    engine_exit(engine, ENGINE_ALONE);
     kernel_give_back(split->kernel, true, own);
     return code;
 }
@@ -199,7 +204,7 @@ static void fix_borders(struct split *split)
 }
 
 /* Without the lock: all shares at once; each holds its own engine only. Answers home's code. */
-cl_int split_run_shares(struct split *split, struct engine *engine, struct command *command)
+cl_int split_run_shares(struct split *split, struct device_engine *engine, struct opencl_command *command)
 {
     bool started[SHARES_MAX] = {false};
     baton_nsec begin_at = clock_now(), home_at;
@@ -216,13 +221,13 @@ cl_int split_run_shares(struct split *split, struct engine *engine, struct comma
         else
             share->code = CL_SUCCESS;
     }
-    graph_progress(command, CL_RUNNING);
+    graph_progress(&command->base, COMMAND_RUNNING);
     split->shares[0].code = run_home(split, engine, command);
     home_at = clock_now();
     for (unsigned s = 1; s < split->n_shares; s++)
         if (started[s])
             device_task_wait(split->shares[s].device, &split->shares[s].task, engine);
-    command->lag = clock_now() - home_at;
+    command->base.lag = clock_now() - home_at;
     split->in_shares = clock_now() - begin_at;
     fix_borders(split);
     return split->shares[0].code;

@@ -27,10 +27,10 @@ static void drop_mems(struct split *split, struct split_share *share)
 {
     for (cl_uint i = 0; share->mems && i < split->n_args; i++)
         if (share->mems[i])
-            target.clReleaseMemObject(share->mems[i]);
+            front.target.clReleaseMemObject(share->mems[i]);
     for (cl_uint i = 0; share->samplers && i < split->n_args; i++)
         if (share->samplers[i])
-            target.clReleaseSampler(share->samplers[i]);
+            front.target.clReleaseSampler(share->samplers[i]);
     free(share->mems);
     free(share->samplers);
     share->mems = NULL;
@@ -54,7 +54,7 @@ static void detach(struct split *split)
 /* What it has taught, once no more cost can come. */
 static void report(struct split *split)
 {
-    size_t items = split->cut.group_items * split->cut.n_groups;
+    size_t items = split->cut.base.unit_items * split->cut.shape.n_groups;
 
     if (split->ran && !split->useless)
         decide_ran_split(&split->known->decision, items, split->in_shares, split->spent);
@@ -76,7 +76,7 @@ void split_drop(struct split *split)
         if (split->roots[i])
             mem_unref(split->roots[i]);
         if (split->kept[i])
-            target.clReleaseMemObject(split->kept[i]);
+            front.target.clReleaseMemObject(split->kept[i]);
     }
     free(split->args);
     free(split->kept);
@@ -86,19 +86,24 @@ void split_drop(struct split *split)
 }
 
 /* Home had no part in it: the launch's times are those of the shares, from the first to begin to the last to end. */
-static void take_times(const struct split *split, struct command *command)
+static void take_times(const struct split *split, struct opencl_command *command)
 {
+    struct command *own = &command->base;
+
     for (unsigned s = 1; s < split->n_shares; s++) {
-        const struct command *there = &split->shares[s].command;
+        const struct command *there = &split->shares[s].command.base;
 
         if (!there->timed)
             continue;
-        for (int i = 0; i < 3; i++)
-            if (!command->timed || there->times[i] < command->times[i])
-                command->times[i] = there->times[i];
-        if (!command->timed || there->times[3] > command->times[3])
-            command->times[3] = there->times[3];
-        command->timed = true;
+        if (!own->timed || there->times.queued < own->times.queued)
+            own->times.queued = there->times.queued;
+        if (!own->timed || there->times.submitted < own->times.submitted)
+            own->times.submitted = there->times.submitted;
+        if (!own->timed || there->times.started < own->times.started)
+            own->times.started = there->times.started;
+        if (!own->timed || there->times.ended > own->times.ended)
+            own->times.ended = there->times.ended;
+        own->timed = true;
     }
 }
 
@@ -128,7 +133,7 @@ static bool anybody_can_look(const struct split *split)
 }
 
 /* A share that failed is lost; its groups run at home, after home's own, and nothing of its device is used. */
-static cl_int end_run(struct split *split, struct command *command, cl_int code)
+static cl_int end_run(struct split *split, struct opencl_command *command, cl_int code)
 {
     bool failed = false;
 
@@ -143,13 +148,14 @@ static cl_int end_run(struct split *split, struct command *command, cl_int code)
         split_drop(split);
         return code;
     }
-    launch_count(COUNTER_SPLIT_LAUNCHES, 1);
+    runtime_count(COUNTER_SPLIT_LAUNCHES, 1);
     if (failed || anybody_can_look(split))
         return split_resolve(split, command->queue);
     return CL_SUCCESS;
 }
 
-cl_int split_run(struct split *split, struct engine *engine, struct command *command, bool *ret_done)
+cl_int split_run(struct split *split, struct device_engine *engine, struct opencl_command *command,
+                 bool *ret_done)
 {
     baton_nsec begin_at = clock_now();
     cl_int code = split_supply(split, command->queue);
@@ -161,15 +167,15 @@ cl_int split_run(struct split *split, struct engine *engine, struct command *com
     }
     attach(split);
     split->running = true;
-    launch_count(COUNTER_KERNEL_LAUNCHES, 1);
-    pthread_mutex_unlock(&spread_lock);
+    runtime_count(COUNTER_KERNEL_LAUNCHES, 1);
+    pthread_mutex_unlock(&front.spread.lock);
     code = split_run_shares(split, engine, command);
-    if (!command->driver_event)
+    if (!command->base.last_mark)
         take_times(split, command);
-    pthread_mutex_lock(&spread_lock);
+    pthread_mutex_lock(&front.spread.lock);
     split->running = false;
-    pthread_cond_broadcast(&spread_changed);
-    command->leased = false; /* its engine has been left */
+    pthread_cond_broadcast(&front.spread.changed);
+    command->base.leased = false; /* its engine has been left */
     split->spent = clock_now() - begin_at;
     split->ran = true;
     return end_run(split, command, code);
@@ -201,7 +207,8 @@ static bool home_has_all(const struct split *split)
     return true;
 }
 
-cl_int split_run_on(struct split *split, struct engine *engine, struct command *command, bool *ret_done)
+cl_int split_run_on(struct split *split, struct device_engine *engine, struct opencl_command *command,
+                    bool *ret_done)
 {
     struct split_share *share = &split->shares[1];
     int place = share->device->place;
@@ -215,22 +222,22 @@ cl_int split_run_on(struct split *split, struct engine *engine, struct command *
     for (unsigned i = 0; i < split->n_outputs; i++)
         split->outputs[i].buffer->writer = split; /* whoever asks meanwhile waits */
     split->running = true;
-    pthread_mutex_unlock(&spread_lock);
+    pthread_mutex_unlock(&front.spread.lock);
     (void)split_run_shares(split, engine, command);
-    pthread_mutex_lock(&spread_lock);
+    pthread_mutex_lock(&front.spread.lock);
     split->running = false;
-    pthread_cond_broadcast(&spread_changed);
+    pthread_cond_broadcast(&front.spread.changed);
     code = share->code;
     *ret_done = code == CL_SUCCESS || !home_has_all(split);
     if (*ret_done) {
-        launch_count(COUNTER_KERNEL_LAUNCHES, 1);
-        launch_count(COUNTER_PLACED_LAUNCHES, 1);
+        runtime_count(COUNTER_KERNEL_LAUNCHES, 1);
+        runtime_count(COUNTER_PLACED_LAUNCHES, 1);
         take_times(split, command);
-        command->leased = false;
+        command->base.leased = false;
         if (code == CL_SUCCESS)
             code = leave_there(split, place, command->queue);
     } else { /* what the device did to its copies is void */
-        command->lag = 0;
+        command->base.lag = 0;
         for (unsigned i = 0; i < split->n_outputs; i++)
             coherence_written(&split->outputs[i].buffer->coherence, PLACE_HOME, split->outputs[i].range);
         code = CL_SUCCESS;

@@ -1,6 +1,6 @@
 /*
  * A launch on several devices, from the plan to the merged result. It lives until its results are at home, or nobody can ask for them
- * any more. All with spread_lock held unless said otherwise.
+ * any more. All with the spread lock held unless said otherwise.
  */
 #ifndef OPENCL_SPREAD_SPLIT_H
 #define OPENCL_SPREAD_SPLIT_H
@@ -21,11 +21,11 @@ struct split_share {
     struct split *split;
     struct further_device *device; /* NULL: home */
     uint32_t begin, end;           /* as planned; when all have run, as it came */
-    uint32_t least, most;   /* the groups that may come to it, [least, most): its data is there for them */
-    bool paired;            /* takes groups at a border */
-    cl_mem *mems;           /* owned array of references, by argument; NULL: not memory */
-    cl_sampler *samplers;   /* the same for samplers */
-    struct command command; /* what the pieces report to */
+    uint32_t least, most; /* the groups that may come to it, [least, most): its data is there for them */
+    bool paired;          /* takes groups at a border */
+    cl_mem *mems;         /* owned array of references, by argument; NULL: not memory */
+    cl_sampler *samplers; /* the same for samplers */
+    struct opencl_command command; /* what the pieces report to */
     cl_int code;
     baton_nsec began_at, ended_at;
 };
@@ -35,7 +35,7 @@ struct split_output {
     struct spread_buffer *buffer;
     struct range range;
     bool reads;
-    bool own_reads;    /* of each work-item, only what it writes itself */
+    bool own_reads;    /* no two groups reach the same element */
     uint32_t element;  /* each work-item writes only the element of its own id, so many bytes; 0: not known */
     size_t granule;    /* of the merge */
     uint16_t *writers; /* owned, while merging */
@@ -71,29 +71,28 @@ struct split {
     int64_t in_shares; /* of it, from the first share's beginning to the last one's end */
 };
 
-extern pthread_mutex_t spread_lock;
-extern pthread_cond_t spread_changed; /* a split stopped running */
-
 /*
  * Should and can this launch be split? A plan, with every device ready and the shares set; NULL: it runs at home. about: what the
  * translator says of the kernel. measured: only if that promises to be faster.
  */
-struct split *split_plan(const struct command *command, const struct translate_kernel *about,
+struct split *split_plan(const struct opencl_command *command, const struct translate_kernel *about,
                          const struct placement_team *team, bool measured);
 
 /*
- * Copies what the devices need, runs the shares (spread_lock is given up meanwhile) and leaves partial results; or merges them at
+ * Copies what the devices need, runs the shares (the spread lock is given up meanwhile) and leaves partial results; or merges them at
  * once where the program could look without asking. *ret_done false: nothing has run. Takes the split over.
  */
-cl_int split_run(struct split *split, struct engine *engine, struct command *command, bool *ret_done);
+cl_int split_run(struct split *split, struct device_engine *engine, struct opencl_command *command,
+                 bool *ret_done);
 
 /*
  * The whole launch on another device: a plan as above, whose only share is there. Its buffers follow it and stay, until somebody asks for them
  * elsewhere. If that device fails, it runs at home, provided that home still has what it needs; else the driver's error.
  */
-struct split *split_plan_on(const struct command *command, const struct translate_kernel *about,
+struct split *split_plan_on(const struct opencl_command *command, const struct translate_kernel *about,
                             struct further_device *device);
-cl_int split_run_on(struct split *split, struct engine *engine, struct command *command, bool *ret_done);
+cl_int split_run_on(struct split *split, struct device_engine *engine, struct opencl_command *command,
+                    bool *ret_done);
 
 /*
  * Merges at home, repeating the others' groups there if they disagree or failed, and frees. queue: one of the program's. A driver's
@@ -117,8 +116,8 @@ cl_int split_supply(struct split *split, struct queue_record *queue);
 /* The same for a launch whose only share is elsewhere. */
 cl_int split_supply_alone(struct split *split, struct queue_record *queue);
 
-/* Without spread_lock: all shares at once; each holds its own engine only. Answers home's code, the others have theirs. */
-cl_int split_run_shares(struct split *split, struct engine *engine, struct command *command);
+/* Without the spread lock: all shares at once; each holds its own engine only. Answers home's code, the others have theirs. */
+cl_int split_run_shares(struct split *split, struct device_engine *engine, struct opencl_command *command);
 void split_learn_rates(struct split *split);
 
 /* Groups [begin, end) at home, after everything. */

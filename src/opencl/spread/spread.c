@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "opencl/graph/kinds.h"
 #include "opencl/graph/launch.h"
+#include "engine/policy.h"
 #include "opencl/layer.h"
 #include "opencl/program/program.h"
 #include "opencl/spread/buffer.h"
@@ -13,25 +15,22 @@
 #include "opencl/spread/touch.h"
 #include "opencl/spread/upload.h"
 
-pthread_mutex_t spread_lock = PTHREAD_MUTEX_INITIALIZER;
-pthread_cond_t spread_changed = PTHREAD_COND_INITIALIZER;
-
 /* --- how many devices --- */
 
 /* At most so many; *ret_measured: only where measurements say that it pays. */
 static unsigned wanted_devices(uint64_t *ret_set, bool *ret_measured)
 {
-    unsigned planned = layer_gpus(ret_set);
+    unsigned planned = policy_gpus(ret_set);
 
     *ret_measured = false;
-    if (settings.gpus > 0)
-        return settings.gpus < SHARES_MAX ? (unsigned)settings.gpus : SHARES_MAX;
-    if (settings.gpus == SETTING_ALL)
+    if (runtime.settings.gpus > 0)
+        return runtime.settings.gpus < SHARES_MAX ? (unsigned)runtime.settings.gpus : SHARES_MAX;
+    if (runtime.settings.gpus == SETTING_ALL)
         return SHARES_MAX;
     if (planned > 0)
         return planned < SHARES_MAX ? planned : SHARES_MAX;
     *ret_measured = true;
-    return settings.gpus == SETTING_AUTO ? SHARES_MAX : 1;
+    return runtime.settings.gpus == SETTING_AUTO ? SHARES_MAX : 1;
 }
 
 bool spread_enabled(void)
@@ -44,7 +43,7 @@ bool spread_enabled(void)
 
 bool spread_idle(void)
 {
-    return !spread_enabled() && atomic_load_explicit(&buffer_n, memory_order_acquire) == 0;
+    return !spread_enabled() && atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) == 0;
 }
 
 /* --- before a command --- */
@@ -52,6 +51,7 @@ bool spread_idle(void)
 struct preparing {
     struct queue_record *queue;
     bool last; /* whoever hears of an error now is the one to be told */
+    bool overwrites; /* every byte of the range: what was there is not needed */
     cl_int code;
 };
 
@@ -82,6 +82,21 @@ static bool note_write(const struct touch *touch, void *unused)
     return true;
 }
 
+static cl_int make_home_valid(struct spread_buffer *buffer, const struct touch *touch,
+                              const struct preparing *preparing)
+{
+    struct range before = {0, buffer->coherence.size};
+    struct range after = {buffer->coherence.size, buffer->coherence.size};
+    cl_int code;
+
+    if (preparing->overwrites && touch->writes && !buffer->image) {
+        before.end = touch->range.begin;
+        after.begin = touch->range.end;
+    }
+    code = buffer_make_valid(buffer, PLACE_HOME, before, preparing->queue);
+    return code == CL_SUCCESS ? buffer_make_valid(buffer, PLACE_HOME, after, preparing->queue) : code;
+}
+
 static bool prepare_home(const struct touch *touch, void *data)
 {
     struct preparing *preparing = data;
@@ -95,49 +110,49 @@ static bool prepare_home(const struct touch *touch, void *data)
     if (preparing->last)
         buffer->lost = CL_SUCCESS;
     if (preparing->code == CL_SUCCESS)
-        preparing->code = buffer_make_valid(buffer, PLACE_HOME, (struct range){0, buffer->coherence.size},
-                                            preparing->queue);
+        preparing->code = make_home_valid(buffer, touch, preparing);
     return preparing->code == CL_SUCCESS && note_write(touch, NULL);
 }
 
-static const struct translate_kernel *about_of(const struct command *command)
+static const struct translate_kernel *about_of(const struct opencl_command *command)
 {
     const struct kernel_record *kernel = command->u.launch.kernel;
 
-    if (command->kind != COMMAND_KERNEL && command->kind != COMMAND_TASK)
+    if (!kind_of(command)->launch)
         return NULL;
     return twins_about(kernel->program, kernel->name);
 }
 
-static cl_int before(const struct command *command, bool last)
+static cl_int before(const struct opencl_command *command, bool last)
 {
-    struct preparing preparing = {command->queue, last, CL_SUCCESS};
+    struct preparing preparing = {command->queue, last, command->kind == COMMAND_WRITE, CL_SUCCESS};
 
     (void)touch_each(command, about_of(command), prepare_home, &preparing);
     return preparing.code;
 }
 
-bool spread_admits(const struct command *draft, bool blocking)
+bool spread_admits(const struct opencl_command *draft, bool blocking)
 {
     bool admitted;
 
-    if (upload_concerns(draft))
+    if (upload_concerns(draft) ||
+        (download_concerns(draft) && atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) > 0))
         return false;
-    if (atomic_load_explicit(&buffer_n, memory_order_acquire) == 0 ||
+    if (atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) == 0 ||
         touch_each(draft, NULL, is_tracked, NULL))
         return true;
     if (blocking) {
-        pthread_mutex_lock(&spread_lock);
+        pthread_mutex_lock(&front.spread.lock);
         admitted =
             before(draft, false) == CL_SUCCESS; /* else the worker finds the same, and its event says so */
-    } else if (pthread_mutex_trylock(&spread_lock) == 0) {
+    } else if (pthread_mutex_trylock(&front.spread.lock) == 0) {
         admitted = touch_each(draft, about_of(draft), is_quiet, NULL);
         if (admitted)
             (void)touch_each(draft, about_of(draft), note_write, NULL);
     } else {
         return false;
     }
-    pthread_mutex_unlock(&spread_lock);
+    pthread_mutex_unlock(&front.spread.lock);
     return admitted;
 }
 
@@ -146,19 +161,20 @@ bool spread_admits(const struct command *draft, bool blocking)
 /* Once: more GPUs were asked for than there are. */
 static void note_missing(struct device_record *home)
 {
-    static atomic_bool said;
     unsigned there = device_count_helpers(home) + 1;
     struct session *session;
     char detail[64];
 
-    if (settings.gpus <= (int64_t)there || atomic_load_explicit(&said, memory_order_relaxed) ||
-        atomic_exchange(&said, true) || !(session = layer_session()))
+    if (runtime.settings.gpus <= (int64_t)there ||
+        atomic_load_explicit(&front.spread.said_fewer, memory_order_relaxed) ||
+        atomic_exchange(&front.spread.said_fewer, true) || !(session = runtime_session()))
         return;
-    (void)snprintf(detail, sizeof detail, "%lld asked for, %u there", (long long)settings.gpus, there);
+    (void)snprintf(detail, sizeof detail, "%lld asked for, %u there", (long long)runtime.settings.gpus,
+                   there);
     (void)session_notice(session, NOTICE_FEWER_GPUS, "", detail);
 }
 
-bool spread_wants(const struct command *draft)
+bool spread_wants(const struct opencl_command *draft)
 {
     struct kernel_record *kernel = draft->u.launch.kernel;
     struct spread_kernel *known;
@@ -174,26 +190,26 @@ bool spread_wants(const struct command *draft)
         return true;
     if (wanted_devices(&set, &measured) < 2)
         return false;
-    if (pthread_mutex_trylock(&spread_lock) != 0)
+    if (pthread_mutex_trylock(&front.spread.lock) != 0)
         return true;
     known = twins_kernel(kernel->program, kernel->name);
     if (!known || known->decision.never ||
         (measured && !decide_worth_it(&known->decision, launch_items(&draft->u.launch))))
         wants = false;
-    pthread_mutex_unlock(&spread_lock);
+    pthread_mutex_unlock(&front.spread.lock);
     return wants;
 }
 
-bool spread_concerns(const struct command *command)
+bool spread_concerns(const struct opencl_command *command)
 {
-    if ((command->kind == COMMAND_KERNEL && spread_wants(command)) || upload_concerns(command))
+    if ((kind_of(command)->cut_by_time && spread_wants(command)) || upload_concerns(command))
         return true;
-    return atomic_load_explicit(&buffer_n, memory_order_acquire) > 0 &&
+    return atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) > 0 &&
            !touch_each(command, NULL, is_tracked, NULL);
 }
 
-static cl_int run_placed(struct engine *engine, struct command *command, const struct translate_kernel *about,
-                         bool *ret_done)
+static cl_int run_placed(struct device_engine *engine, struct opencl_command *command,
+                         const struct translate_kernel *about, bool *ret_done)
 {
     struct further_device *device = placement_device(command->queue->device);
     struct split *split = device ? split_plan_on(command, about, device) : NULL;
@@ -201,7 +217,7 @@ static cl_int run_placed(struct engine *engine, struct command *command, const s
     return split ? split_run_on(split, engine, command, ret_done) : CL_SUCCESS;
 }
 
-static struct split *plan_split(const struct command *command, const struct translate_kernel *about,
+static struct split *plan_split(const struct opencl_command *command, const struct translate_kernel *about,
                                 bool measured)
 {
     struct placement_team team;
@@ -212,7 +228,7 @@ static struct split *plan_split(const struct command *command, const struct tran
     return split_plan(command, about, &team, measured);
 }
 
-cl_int spread_issue(struct engine *engine, struct command *command, bool *ret_done)
+cl_int spread_issue(struct device_engine *engine, struct opencl_command *command, bool *ret_done)
 {
     const struct translate_kernel *about = NULL;
     struct program_reason reason;
@@ -223,9 +239,9 @@ cl_int spread_issue(struct engine *engine, struct command *command, bool *ret_do
     cl_int code = CL_SUCCESS;
 
     *ret_done = false;
-    if (command->kind == COMMAND_KERNEL && spread_wants(command)) /* waits for the twin: without the lock */
+    if (kind_of(command)->cut_by_time && spread_wants(command)) /* waits for the twin: without the lock */
         about = program_sliceable(command->u.launch.kernel->program, command->u.launch.kernel->name, &reason);
-    pthread_mutex_lock(&spread_lock);
+    pthread_mutex_lock(&front.spread.lock);
     if (about && devices > 1)
         split = plan_split(command, about, measured);
     if (split)
@@ -234,11 +250,13 @@ cl_int spread_issue(struct engine *engine, struct command *command, bool *ret_do
         code = run_placed(engine, command, about, ret_done);
     else if (upload_concerns(command))
         upload_to_chosen(command, ret_done);
+    else if (download_concerns(command))
+        download_from_there(command, ret_done);
     if (code == CL_SUCCESS && !*ret_done)
         code = before(command, true);
     if (code == CL_SUCCESS && !*ret_done && upload_concerns(command))
-        upload_to_all(command);
-    pthread_mutex_unlock(&spread_lock);
+        upload_to_home(command);
+    pthread_mutex_unlock(&front.spread.lock);
     return code;
 }
 
@@ -249,15 +267,58 @@ void spread_ran_alone(struct kernel_record *kernel, size_t items, int64_t ns)
     uint64_t set;
 
     if (wanted_devices(&set, &measured) < 2 || !measured || !kernel->program ||
-        pthread_mutex_trylock(&spread_lock) != 0)
+        pthread_mutex_trylock(&front.spread.lock) != 0)
         return;
     known = twins_kernel(kernel->program, kernel->name);
     if (known)
         decide_ran_alone(&known->decision, items, ns);
-    pthread_mutex_unlock(&spread_lock);
+    pthread_mutex_unlock(&front.spread.lock);
 }
 
 /* --- the end of things --- */
+
+enum { SAVED_MAX = 256 }; /* buffers of one job */
+
+/* What only a GPU holds of the buffer goes to the host's shadow. */
+static void save_buffer(struct mem_record *root)
+{
+    struct spread_buffer *buffer = atomic_load(&root->spread);
+    struct queue_record queue = {.context = root->context, .base.in_order = true};
+    cl_device_id device = NULL;
+
+    if (!buffer || buffer->image || buffer->writer || buffer_is_open(buffer) ||
+        buffer_missing(buffer, PLACE_HOST, (struct range){0, buffer->coherence.size}) == 0)
+        return;
+    front.target.clGetContextInfo(root->context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL);
+    queue.device = device ? device_record_of(device) : NULL;
+    queue.handle = queue.device ? front.target.clCreateCommandQueue(root->context, device,
+                                                                    CL_QUEUE_PROFILING_ENABLE, NULL)
+                                : NULL;
+    if (!queue.handle)
+        return;
+    (void)buffer_make_valid(buffer, PLACE_HOST, (struct range){0, buffer->coherence.size}, &queue);
+    front.target.clReleaseCommandQueue(queue.handle);
+}
+
+void spread_job_ends(void)
+{
+    cl_mem handles[SAVED_MAX];
+    size_t n;
+
+    if (!policy_saves_state() || atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) == 0)
+        return;
+    n = buffer_list(handles, SAVED_MAX);
+    for (size_t i = 0; i < n; i++) {
+        struct mem_record *mem = mem_find(handles[i]);
+
+        if (!mem)
+            continue;
+        pthread_mutex_lock(&front.spread.lock);
+        save_buffer(mem_root(mem));
+        pthread_mutex_unlock(&front.spread.lock);
+        mem_unref(mem);
+    }
+}
 
 void spread_job_over(void)
 {
@@ -268,23 +329,23 @@ void spread_pin(struct mem_record *root)
 {
     struct spread_buffer *buffer = atomic_load(&root->spread);
     cl_device_id device = NULL;
-    struct queue_record queue = {.context = root->context, .in_order = true};
+    struct queue_record queue = {.base.in_order = true, .context = root->context};
 
     atomic_store(&root->pinned, true);
     if (!buffer)
         return;
-    target.clGetContextInfo(root->context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL);
+    front.target.clGetContextInfo(root->context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL);
     queue.device = device ? device_record_of(device) : NULL;
-    queue.handle = queue.device
-                       ? target.clCreateCommandQueue(root->context, device, CL_QUEUE_PROFILING_ENABLE, NULL)
-                       : NULL;
+    queue.handle = queue.device ? front.target.clCreateCommandQueue(root->context, device,
+                                                                    CL_QUEUE_PROFILING_ENABLE, NULL)
+                                : NULL;
     if (!queue.handle)
         return;
-    pthread_mutex_lock(&spread_lock);
+    pthread_mutex_lock(&front.spread.lock);
     if (split_settle(buffer, true, &queue) == CL_SUCCESS)
         (void)buffer_make_valid(buffer, PLACE_HOME, (struct range){0, root->size}, &queue);
-    pthread_mutex_unlock(&spread_lock);
-    target.clReleaseCommandQueue(queue.handle);
+    pthread_mutex_unlock(&front.spread.lock);
+    front.target.clReleaseCommandQueue(queue.handle);
 }
 
 void spread_unused(struct mem_record *root)
@@ -292,16 +353,16 @@ void spread_unused(struct mem_record *root)
     struct spread_buffer *buffer = atomic_load(&root->spread);
     bool needed = false;
 
-    if (!buffer || layer_off())
+    if (!buffer || runtime_off())
         return;
-    pthread_mutex_lock(&spread_lock);
+    pthread_mutex_lock(&front.spread.lock);
     if (buffer->writer && !buffer->writer->running) {
         for (unsigned i = 0; i < buffer->writer->n_outputs; i++)
             needed = needed || atomic_load(&buffer->writer->outputs[i].buffer->root->n_held) > 0;
         if (!needed)
             split_drop(buffer->writer);
     }
-    pthread_mutex_unlock(&spread_lock);
+    pthread_mutex_unlock(&front.spread.lock);
 }
 
 void spread_forget(struct mem_record *mem)

@@ -9,14 +9,14 @@
  * Why a disagreement is harmless: home ran its own groups on its own copy, exactly as the first part of a run on one device. If the others'
  * results cannot be merged, or a device failed, they are thrown away and the rest of the groups run at home.
  *
- * Locks: spread_lock (here) is taken with none of the others held and no engine entered, and may be kept over driver calls, copies
+ * Locks: the spread lock (here) is taken with none of the others held and no engine entered, and may be kept over driver calls, copies
  * and waits for engines; under it any other lock may be taken.
  */
 #ifndef OPENCL_SPREAD_SPREAD_H
 #define OPENCL_SPREAD_SPREAD_H
 
 #include "opencl/graph/command.h"
-#include "opencl/graph/engine.h"
+#include "engine/engine.h"
 #include "opencl/objects.h"
 
 struct spread_program;
@@ -28,21 +28,27 @@ bool spread_enabled(void);
 bool spread_idle(void);
 
 /* Should this launch go to the worker, which may split it? */
-bool spread_wants(const struct command *draft);
+bool spread_wants(const struct opencl_command *draft);
 
 /*
  * On a program's thread, no engine entered: may the draft go to the driver now? A caller that blocks anyway merges and copies here what the draft
  * needs; another one is told false if there is such a thing to do, and the draft goes to the worker.
  */
-bool spread_admits(const struct command *draft, bool blocking);
+bool spread_admits(const struct opencl_command *draft, bool blocking);
 
 /* On the worker: is there anything to do for the command? Then, with no engine entered, spread_issue(). */
-bool spread_concerns(const struct command *command);
+bool spread_concerns(const struct opencl_command *command);
 /* Makes home ready for the command, or runs a launch on several devices: *ret_done, and only the event is left to be waited for. */
-cl_int spread_issue(struct engine *engine, struct command *command, bool *ret_done);
+cl_int spread_issue(struct device_engine *engine, struct opencl_command *command, bool *ret_done);
 
 /* A launch ran on its own device only, for so long. */
 void spread_ran_alone(struct kernel_record *kernel, size_t items, int64_t ns);
+
+/*
+ * A job is about to end, and nothing of it is in flight. Where state migrates through the host (`system`), what only a GPU holds is
+ * copied there, so that the next job finds it whichever GPU it gets. May block.
+ */
+void spread_job_ends(void);
 
 /* The program has waited for everything: the next launch belongs to another job. Never blocks. */
 void spread_job_over(void);

@@ -107,13 +107,14 @@ static cl_int find_mems(struct split *split, struct split_share *share)
             break;
         if (split->kept[i] == split->roots[i]->handle) {
             share->mems[i] = buffer->copies[place];
-            target.clRetainMemObject(share->mems[i]);
+            front.target.clRetainMemObject(share->mems[i]);
             continue;
         }
-        target.clGetMemObjectInfo(split->kept[i], CL_MEM_OFFSET, sizeof region.origin, &region.origin, NULL);
-        target.clGetMemObjectInfo(split->kept[i], CL_MEM_SIZE, sizeof region.size, &region.size, NULL);
-        share->mems[i] = target.clCreateSubBuffer(buffer->copies[place], CL_MEM_READ_WRITE,
-                                                  CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+        front.target.clGetMemObjectInfo(split->kept[i], CL_MEM_OFFSET, sizeof region.origin, &region.origin,
+                                        NULL);
+        front.target.clGetMemObjectInfo(split->kept[i], CL_MEM_SIZE, sizeof region.size, &region.size, NULL);
+        share->mems[i] = front.target.clCreateSubBuffer(buffer->copies[place], CL_MEM_READ_WRITE,
+                                                        CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
     }
     return code;
 }

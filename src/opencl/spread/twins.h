@@ -7,7 +7,7 @@
 #include "opencl/spread/device.h"
 #include "spread/shares.h"
 
-/* What is known of a kernel of a program, whichever kernel objects the program makes of it. spread_lock. */
+/* What is known of a kernel of a program, whichever kernel objects the program makes of it. the spread lock. */
 struct spread_kernel {
     struct spread_kernel *next;
     char *name; /* owned */

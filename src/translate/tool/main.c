@@ -1,12 +1,14 @@
 /*
- * baton-translate: reads one request (translate/record.h) from standard input, writes one answer to standard output.
- * With a file name: shows what becomes of a program (`baton-translate [-E] FILE.cl [BUILD OPTIONS]`), for people; -E stops
- * after the preprocessor.
+ * baton-translate: reads one request (translate/record.h) from standard input, writes one answer to
+ * standard output. For people: `baton-translate [-E] FILE.cl|FILE.spv [BUILD OPTIONS]` shows what
+ * becomes of a program; -E stops after the preprocessor. CUDA's PTX: baton-cut.
  *
- * Exit: 0 an answer was written (also "not translated"), 2 bad usage or request, 3 the environment failed.
+ * Exit: 0 an answer was written (also "not translated"), 1 the file was not translated, 2 bad usage
+ * or request, 3 the environment failed.
  */
 #include "translate/record.h"
 #include "translate/tool/driver.h"
+#include "translate/tool/intermediate.h"
 #include "translate/tool/report.h"
 #include "translate/tool/rewrite.h"
 #include "base/file.h"
@@ -86,7 +88,10 @@ static int read_request(struct request *request, const char *bytes, size_t lengt
     return r == 1 ? 0 : 2;
 }
 
-/* With everything that clang knows; a text that this refuses, once more with just what the device offers. */
+/*
+ * With everything that clang knows; a text that this refuses, once more with just what the device
+ * offers.
+ */
 static void parse(const struct request *request, const struct preprocessor *pp, const char *standard,
                   struct syntax *ret_syntax)
 {
@@ -109,6 +114,11 @@ static void translate(const struct request *request, bool only_preprocess, struc
     struct report *report = ret_report;
     struct options options;
 
+    if (intermediate_is(&request->source)) {
+        intermediate_translate(&request->source, request->mode, report);
+        report->options = request->options.bytes;
+        return;
+    }
     options_parse(&options, request->options.bytes ? request->options.bytes : "", request->options.length,
                   &report->refusal);
     if (report->refusal.reason[0])
@@ -204,7 +214,10 @@ static int show(int argc, char **argv)
     return write_all((const uint8_t *)report.source.bytes, report.source.length);
 }
 
-/* A hostile program may make the compiler run away: the caller bounds the time, this bounds the rest. */
+/*
+ * A hostile program may make the compiler run away: the caller bounds the time, this bounds the
+ * rest.
+ */
 static void bound_resources(void)
 {
     const struct rlimit memory = {.rlim_cur = (rlim_t)2 << 30, .rlim_max = (rlim_t)2 << 30};
@@ -245,9 +258,8 @@ int main(int argc, char **argv)
     if (argc > 1 && (argv[1][0] != '-' || !strcmp(argv[1], "-E")))
         return show(argc, argv);
     if (argc > 1 || isatty(STDIN_FILENO)) {
-        (void)fprintf(stderr,
-                      "usage: baton-translate [-E] FILE.cl [BUILD OPTIONS]   (without arguments: answers "
-                      "one request of Baton's layer)\n");
+        (void)fprintf(stderr, "usage: baton-translate [-E] FILE.cl|FILE.spv [BUILD OPTIONS]\n"
+                              "(without arguments: answers one request of Baton's libraries)\n");
         return 2;
     }
     bound_resources();

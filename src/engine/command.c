@@ -1,0 +1,71 @@
+#include "engine/command.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "engine/command_queue.h"
+#include "engine/runtime.h"
+
+void command_queue_init(struct command_queue *queue, struct engine_device *device, bool in_order)
+{
+    queue->device = device;
+    queue->in_order = in_order;
+    atomic_init(&queue->n_unissued, 0);
+    list_init(&queue->commands);
+}
+
+void command_init(struct command *command)
+{
+    atomic_init(&command->refs, 1);
+    list_init(&command->in_queue);
+    list_init(&command->in_ready);
+    command->n_waiting = 0;
+    command->failed_wait = command->issued = false;
+    command->status = command->queue ? COMMAND_QUEUED : COMMAND_SUBMITTED;
+    command->dependents = NULL;
+    command->callbacks = NULL;
+    command->waited_for = false;
+    command->first_mark = command->last_mark = NULL;
+    command->piece_status = COMMAND_COMPLETE;
+    command->timed = false;
+    command->begun = command->ended = command->resumed = command->reported = 0;
+    command->run_pieces = 0;
+    command->queued_at = clock_now();
+    command->lag = 0;
+    command->job = command->n_pieces = 0;
+    command->longest_piece = command->latest_piece = 0;
+}
+
+void command_ref(struct command *command)
+{
+    atomic_fetch_add_explicit(&command->refs, 1, memory_order_relaxed);
+}
+
+void command_drop_marks(struct command *command)
+{
+    const struct driver_ops *ops = runtime.ops;
+
+    if (command->last_mark) {
+        if (command->first_mark && ops->mark_over) /* of a piece */
+            ops->mark_over(command->last_mark);
+        ops->mark_drop(command->last_mark);
+    }
+    if (command->first_mark)
+        ops->mark_drop(command->first_mark);
+    command->first_mark = command->last_mark = NULL;
+}
+
+void command_unref(struct command *command)
+{
+    if (atomic_fetch_sub_explicit(&command->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    while (command->dependents) { /* only when never completed */
+        struct command_edge *edge = command->dependents;
+
+        command->dependents = edge->next;
+        command_unref(edge->dependent);
+        free(edge);
+    }
+    command_drop_marks(command);
+    runtime.ops->free(command);
+}

@@ -1,0 +1,129 @@
+/*
+ * One command of a program, whatever the API: a node of the graph (graph.h) that occupies an engine
+ * (engine.h) once it runs. A front embeds struct command as the first member of its own command and
+ * reaches its own part by a cast; the functions of its driver table (driver_ops.h) get the embedded
+ * part back.
+ *
+ * Life. The front fills in the fields of the first part, either in a draft on the stack that goes to
+ * the driver at once (direct.h), or in a heap object that command_init() makes a node with one
+ * reference. graph_submit() adds the graph's own reference, which lasts until the command is
+ * complete. The last command_unref() calls driver_ops::free.
+ *
+ *     QUEUED --(waits are over, a thread takes it)--> SUBMITTED --(engine entered)--> RUNNING
+ *        --> COMPLETE, or a negative code of the driver
+ *
+ * Fields of the second part belong to the engine. runtime.graph.lock guards them unless a comment
+ * says otherwise.
+ */
+#ifndef ENGINE_COMMAND_H
+#define ENGINE_COMMAND_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/nsec.h"
+#include "wire/engine_kind.h"
+
+struct command;
+struct command_queue;
+struct meter;
+
+/* Smaller is further. A negative status is the code of the driver or of the front, and is final. */
+enum command_status { COMMAND_COMPLETE, COMMAND_RUNNING, COMMAND_SUBMITTED, COMMAND_QUEUED };
+
+/*
+ * The driver's own object that says when a command, or a piece of one, is over (an event). The engine
+ * never looks inside; a front casts its handle to and from this type.
+ */
+struct mark;
+
+/* In the driver's clock, nanoseconds; 0: not known. */
+struct mark_times {
+    uint64_t queued, submitted, started, ended;
+};
+
+/* Who is told that a mark is over. Embedded; it must live until run() was called. */
+struct mark_listener {
+    void (*run)(struct mark_listener *listener, int status);
+};
+
+/*
+ * Program code that is due when a command reaches a status. A front embeds it; run() calls the
+ * program, calls worker_came_back(), gives back what the callback holds and frees it. It runs with no
+ * lock held, on any thread.
+ */
+struct command_callback {
+    struct command_callback *next;
+    int at, status; /* when it is due, and what it is told then */
+    void (*run)(struct command_callback *callback);
+};
+
+enum edge_kind {
+    EDGE_AT_ISSUE, /* over when the driver was given the other command: the driver keeps the order */
+    EDGE_AT_END,   /* over when the other command is complete, well or not */
+    EDGE_LISTED,   /* the same, and a failure is inherited */
+};
+
+struct command_edge {
+    struct command_edge *next;
+    struct command *dependent; /* a reference */
+    enum edge_kind kind;
+};
+
+struct command {
+    /* --- filled in by the front; constant from graph_submit() on --- */
+    struct command_queue *queue; /* kept alive by the front's own part; NULL: a node without work */
+    enum engine_kind engine;     /* whose worker issues it */
+    bool leased;                 /* it occupies that engine; markers do not */
+    bool barrier;                /* later commands of an out-of-order queue wait for its end */
+    bool all_before;             /* it waits for every earlier command of its queue */
+    bool next_at_end;            /* an in-order queue's next command waits for its end, not its issue */
+    bool calls_program;          /* the program's own code runs inside it and may want the program's locks */
+    int64_t predicted;           /* ns that it will run, or ENGINE_ALONE (engine.h) */
+    struct meter *meter;         /* what its run times teach; NULL: nothing (or its engine's bandwidth) */
+    size_t items;                /* that meter counts in it */
+    size_t bytes;                /* that it moves; 0: not a copy */
+
+    /* --- the engine's --- */
+    atomic_uint refs;     /* no lock */
+    struct list in_queue; /* command_queue::commands */
+    struct list in_ready; /* device_engine::ready or device_engine::issued */
+    unsigned n_waiting;
+    bool failed_wait, issued;
+    int status;
+    struct command_edge *dependents;
+    struct command_callback *callbacks;
+    struct mark_listener listener; /* of foreign marks that it waits for */
+
+    /* Of the thread that drives the engine, until the command is complete. */
+    bool waited_for;                     /* that thread waits for its end at once */
+    struct mark *first_mark, *last_mark; /* references: of the first and the newest piece */
+    int piece_status;                    /* of a piece that failed; 0: none */
+    struct mark_times times;             /* of the whole command, once it is complete and `timed` */
+    bool timed;
+    uint64_t begun, ended;      /* of pieces that are over: the first start, the last end; 0: none is */
+    uint64_t resumed, reported; /* first start since the engine was given away; end of what was reported */
+    uint32_t run_pieces;        /* that ended since then */
+    baton_nsec queued_at, issued_at;
+    int64_t lag; /* ns that other devices worked on it after this one */
+
+    /* recorder.h */
+    uint32_t job, n_pieces;
+    int64_t longest_piece; /* ns: two in a row, which are in flight together */
+    int64_t latest_piece;
+};
+
+/* Makes a heap command a node: one reference, QUEUED, nothing waits. The first part stays as it is. */
+void command_init(struct command *command);
+
+void command_ref(struct command *command);
+/* The last one frees. With no lock held, unless the caller knows that it is not the last. */
+void command_unref(struct command *command);
+
+/* Drops the references to its marks. On the thread that drives, or after the end. */
+void command_drop_marks(struct command *command);
+
+#endif

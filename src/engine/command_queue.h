@@ -1,0 +1,30 @@
+/*
+ * What the engine keeps of a queue (OpenCL) or stream (CUDA): the commands that are not complete, in
+ * the order of their submission. Embedded in the front's queue record, which outlives its commands.
+ */
+#ifndef ENGINE_COMMAND_QUEUE_H
+#define ENGINE_COMMAND_QUEUE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/list.h"
+
+struct engine_device;
+
+struct command_queue {
+    struct engine_device *device; /* for ever */
+    bool in_order;
+    atomic_uint n_unissued; /* commands in the graph that the driver has not been given; no lock */
+    struct list commands;   /* runtime.graph.lock: not yet complete, oldest first */
+};
+
+void command_queue_init(struct command_queue *queue, struct engine_device *device, bool in_order);
+
+/* The driver was given everything that was submitted: a direct call overtakes nothing of this queue. */
+static inline bool command_queue_idle(const struct command_queue *queue)
+{
+    return atomic_load_explicit(&queue->n_unissued, memory_order_acquire) == 0;
+}
+
+#endif

@@ -1,0 +1,62 @@
+#include "engine/direct.h"
+
+#include "base/clock.h"
+#include "client/lease.h"
+#include "engine/command_queue.h"
+#include "engine/engine_device.h"
+#include "engine/meter.h"
+#include "engine/runtime.h"
+
+static struct device_engine *engine_of(const struct command *draft)
+{
+    return &draft->queue->device->engines[draft->engine];
+}
+
+bool direct_enter(const struct command *draft, bool blocking)
+{
+    struct device_engine *engine = engine_of(draft);
+
+    if (!draft->leased)
+        return true;
+    if (blocking) {
+        engine_enter(engine, draft->predicted);
+        return true;
+    }
+    return flight_room(engine, draft->predicted) && engine_try_enter(engine, draft->predicted);
+}
+
+void direct_over(const struct command *draft, baton_nsec begin_at, bool alone)
+{
+    struct device_engine *engine = engine_of(draft);
+    struct lease_work work = {.kernel = draft->meter ? draft->meter->name : NULL,
+                              .size = draft->meter ? draft->items : draft->bytes,
+                              .pieces = 1};
+    baton_nsec end_at;
+
+    if (!draft->leased)
+        return;
+    end_at = clock_now();
+    engine_report(engine, begin_at, end_at, &work);
+    if (alone && !flight_any(engine))
+        engine_learn_copy(engine, draft->bytes, end_at - begin_at);
+    engine_exit(engine, draft->predicted);
+}
+
+void direct_in_flight(const struct command *draft, struct mark *mark)
+{
+    struct flight flight = {.mark = mark,
+                            .queue = draft->queue,
+                            .predicted = draft->predicted,
+                            .meter = draft->meter,
+                            .items = draft->meter ? draft->items : draft->bytes};
+
+    if (flight.meter)
+        runtime.ops->meter_keep(flight.meter);
+    flight_add(engine_of(draft), &flight);
+}
+
+void direct_leave(const struct command *draft)
+{
+    if (draft->leased)
+        engine_exit(engine_of(draft), draft->predicted);
+}

@@ -1,0 +1,37 @@
+/*
+ * Commands that a program's thread gives the driver itself, at once and without a node in the graph:
+ *
+ *     if (command_queue_idle(queue) && nothing that it waits for is pending &&
+ *         direct_enter(draft, blocking)) {
+ *             the driver's call, with a mark;
+ *             direct_given(draft, mark, blocking, begin_at);  or, if it failed, direct_failed(draft)
+ *     } else make a heap command and graph_submit() it;
+ *
+ * draft: a struct command with its first part filled in; it need not live longer than the calls.
+ */
+#ifndef ENGINE_DIRECT_H
+#define ENGINE_DIRECT_H
+
+#include <stdbool.h>
+
+#include "engine/command.h"
+#include "engine/engine.h"
+
+/*
+ * Enters the command's engine if it is leased: a thread that blocks until the end anyway waits for the
+ * lease, any other does not. False: not entered; the command must be queued.
+ */
+bool direct_enter(const struct command *draft, bool blocking);
+
+/*
+ * The driver has taken it. blocking: it is over, and the engine is left (begin_at: when the call began;
+ * alone: nothing before it was in the call's time, so that it teaches the bandwidth). Else it is in
+ * flight, and one reference to the mark is taken over.
+ */
+void direct_over(const struct command *draft, baton_nsec begin_at, bool alone);
+void direct_in_flight(const struct command *draft, struct mark *mark);
+
+/* The driver refused it, or it is a command that occupies no engine: leaves what direct_enter() entered. */
+void direct_leave(const struct command *draft);
+
+#endif

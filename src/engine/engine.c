@@ -1,0 +1,315 @@
+#include "engine/engine.h"
+
+#include <time.h>
+
+#include "base/clock.h"
+#include "client/lease.h"
+#include "engine/policy.h"
+#include "engine/runtime.h"
+#include "engine/worker.h"
+#include "wire/lease_word.h"
+
+#define GRANT_POLL_NS                                                                                        \
+    (50 * NSEC_PER_MS) /* how often a worker that waits for a grant looks whether the process ends */
+
+void engine_init(struct device_engine *engine, struct engine_device *device, enum engine_kind kind)
+{
+    engine->device = device;
+    engine->kind = kind;
+    engine->rank = ENGINE_NO_RANK;
+    pthread_mutex_init(&engine->lock, NULL);
+    pthread_cond_init(&engine->changed, NULL);
+    pthread_cond_init(&engine->work, NULL);
+    list_init(&engine->ready);
+    list_init(&engine->issued);
+    flight_init(engine);
+}
+
+struct device_engine *engine_other_way(struct device_engine *engine)
+{
+    if (engine->kind == ENGINE_EXECUTION)
+        return NULL;
+    return &engine->device->engines[engine->kind == ENGINE_COPY_IN ? ENGINE_COPY_OUT : ENGINE_COPY_IN];
+}
+
+/* --- the hold --- */
+
+bool engine_border_asked(const struct device_engine *engine)
+{
+    if (!engine->lease)
+        return false;
+    if (lease_yield_asked(engine->lease))
+        return true;
+    return lease_turn_asked(engine->lease) &&
+           clock_now() - atomic_load_explicit(&engine->held_at, memory_order_relaxed) >= LEASE_TURN_NS;
+}
+
+/* Under the lock. */
+static void hold(struct device_engine *engine, bool held)
+{
+    engine->held = held;
+    if (held)
+        atomic_store_explicit(&engine->held_at, clock_now(), memory_order_relaxed);
+}
+
+/*
+ * What somebody more urgent waits for. The analysis counts that as the longest piece of a less urgent task (B, docs/analysis.md), so a program of the plan has
+ * no more; where the plan cuts nothing of it, one command at a time.
+ */
+int64_t engine_most_in_flight(void)
+{
+    int64_t most = 2 * ENGINE_PIECE_NS;
+
+    return policy_tasked() && policy_piece() < most ? policy_piece() : most;
+}
+
+/* Under the lock: may a command of that length go to the driver beside those that are there? */
+static bool has_room(const struct device_engine *engine, int64_t ns)
+{
+    return ns == ENGINE_STAY || engine->n_ahead == 0 || !policy_tasked() ||
+           engine->ahead_ns + ns <= engine_most_in_flight();
+}
+
+/* Under the lock. */
+static void come_in(struct device_engine *engine, int64_t ns)
+{
+    engine->users++;
+    if (ns == ENGINE_STAY)
+        return;
+    engine->n_ahead++;
+    engine->ahead_ns += ns;
+}
+
+/*
+ * Under the lock: may one more come in? Not when asked to yield, nor when our turn is over. Only equals take turns: to leave
+ * for somebody less urgent would let a piece of theirs in before each command of a full pipeline, and no analysis counts that.
+ */
+static bool open_to_more(const struct device_engine *engine, int64_t ns)
+{
+    return engine->held && has_room(engine, ns) && !engine_border_asked(engine);
+}
+
+/*
+ * Under the lock, which it may unlock and lock: begins the lease if that needs no message. The copies of the other direction may have it: those that have ended and
+ * that nobody has looked at, or, if the caller waits, those that are under way now. To ask the daemon for what this very process holds would take
+ * two messages. Those that others begin meanwhile are not waited for here: they are told to take turns.
+ */
+static int try_begin(struct device_engine *engine, bool wait)
+{
+    struct device_engine *other = engine_other_way(engine);
+    int answer = engine->lease ? lease_try_begin(engine->lease) : LEASE_BEGUN;
+
+    if (answer == LEASE_BEGUN || !other || !flight_any(other))
+        return answer;
+    pthread_mutex_unlock(&engine->lock);
+    flight_settle(other, wait);
+    pthread_mutex_lock(&engine->lock);
+    return engine->held || engine->asking ? LEASE_TAKEN : lease_try_begin(engine->lease);
+}
+
+bool engine_try_enter(struct device_engine *engine, int64_t ns)
+{
+    bool entered;
+
+    pthread_mutex_lock(&engine->lock);
+    if (!engine->held && !engine->asking && try_begin(engine, false) == LEASE_BEGUN)
+        hold(engine, true);
+    entered = open_to_more(engine, ns);
+    if (entered)
+        come_in(engine, ns);
+    else if (engine->held && engine->users == 0) { /* asked to yield in the same moment */
+        hold(engine, false);
+        lease_end(engine->lease);
+    }
+    pthread_mutex_unlock(&engine->lock);
+    return entered;
+}
+
+/* With the lock held and `asking` set, after a request: sleeps until granted. False: the process ends. */
+static bool await_grant(struct device_engine *engine)
+{
+    int answer = LEASE_TIMEOUT;
+
+    pthread_mutex_unlock(&engine->lock);
+    while (answer == LEASE_TIMEOUT && !worker_stopping())
+        answer = lease_wait(engine->lease, clock_now() + GRANT_POLL_NS);
+    pthread_mutex_lock(&engine->lock);
+    engine->asking = false;
+    hold(engine, answer == LEASE_BEGUN);
+    pthread_cond_broadcast(&engine->changed);
+    return engine->held;
+}
+
+struct timespec engine_deadline(long ns)
+{
+    struct timespec at;
+
+    clock_gettime(CLOCK_REALTIME, &at);
+    at.tv_nsec += ns;
+    at.tv_sec += at.tv_nsec / NSEC_PER_SEC;
+    at.tv_nsec %= NSEC_PER_SEC;
+    return at;
+}
+
+/*
+ * The lease is taken in this process, but not by this engine: the copies of the other direction ride on it, or a batch of libbaton
+ * does. What the other direction has in flight is seen to its end here, since nobody else may come to do so; its end signals, but may come
+ * before we sleep, and nobody tells us of the end of a batch. Unlocks and locks.
+ */
+static void await_others_of_process(struct device_engine *engine)
+{
+    struct device_engine *other = engine_other_way(engine);
+    struct timespec until;
+
+    if (other && flight_any(other)) {
+        pthread_mutex_unlock(&engine->lock);
+        flight_reap(other, true);
+        pthread_mutex_lock(&engine->lock);
+        return;
+    }
+
+    until = engine_deadline(NSEC_PER_MS);
+    pthread_cond_timedwait(&engine->changed, &engine->lock, &until);
+}
+
+void engine_enter(struct device_engine *engine, int64_t ns)
+{
+    pthread_mutex_lock(&engine->lock);
+    while (!open_to_more(engine, ns) && !worker_stopping()) {
+        bool room = has_room(engine, ns);
+        int answer;
+        if (room && engine->held && engine->users == 0) { /* kept by nobody, wanted by somebody else */
+            hold(engine, false);
+            lease_end(engine->lease);
+        }
+        if (engine->flight.n &&
+            (engine->held || !room)) { /* what is in flight holds the lease, and takes the room */
+            flight_reap_locked(engine, true);
+            continue;
+        }
+        if (engine->held || engine->asking || !room) {
+            pthread_cond_wait(&engine->changed, &engine->lock); /* left, granted, or something is in flight */
+            continue;
+        }
+        answer = try_begin(engine, true);
+        if (answer != LEASE_BEGUN && (engine->held || engine->asking))
+            continue;
+        if (answer != LEASE_BEGUN)
+            answer = lease_request(engine->lease);
+        if (answer == LEASE_BEGUN) {
+            hold(engine, true);
+        } else if (answer == LEASE_ASK) {
+            engine->asking = true;
+            if (await_grant(engine))
+                break; /* ours, even if another one is asked for in the same moment: at least one piece */
+        } else {
+            await_others_of_process(engine);
+        }
+    }
+    come_in(engine, ns);
+    pthread_mutex_unlock(&engine->lock);
+}
+
+void engine_exit_locked(struct device_engine *engine, unsigned n, int64_t ns)
+{
+    engine->users -= n;
+    if (ns != ENGINE_STAY) {
+        engine->n_ahead -= n;
+        engine->ahead_ns -= ns;
+        if (policy_tasked())
+            pthread_cond_broadcast(&engine->changed); /* there is room */
+    }
+    if (engine->users == 0 && engine->held) {
+        hold(engine, false);
+        if (engine->lease)
+            lease_end(engine->lease);
+        pthread_cond_broadcast(&engine->changed);
+        if (engine_other_way(engine))
+            pthread_cond_broadcast(&engine_other_way(engine)->changed);
+    }
+}
+
+void engine_exit(struct device_engine *engine, int64_t ns)
+{
+    pthread_mutex_lock(&engine->lock);
+    engine_exit_locked(engine, 1, ns);
+    pthread_mutex_unlock(&engine->lock);
+}
+
+int64_t engine_chunk_ns(const struct device_engine *engine)
+{
+    const baton_nsec calm = 10 * NSEC_PER_SEC; /* nobody asked for so long: nobody will */
+    baton_nsec at = atomic_load_explicit(&engine->gave_way_at, memory_order_relaxed);
+
+    if (recorder_on() || policy_tasked()) /* what a profile sees and a plan counts: always short */
+        return ENGINE_PIECE_NS / 2;
+    return at && clock_now() - at < calm ? ENGINE_PIECE_NS / 2 : 6 * ENGINE_PIECE_NS;
+}
+
+/* The command that is at a border keeps its room. */
+void engine_give_way(struct device_engine *engine)
+{
+    atomic_store_explicit(&engine->gave_way_at, clock_now(), memory_order_relaxed);
+    if (worker_drives(engine))
+        worker_finish_issued(engine);
+    pthread_mutex_lock(&engine->lock);
+    if (engine->users == 1 && engine->held && engine->lease) {
+        hold(engine, false);
+        if (lease_yield(engine->lease) == LEASE_BEGUN) {
+            hold(engine, true);
+        } else {
+            engine->asking = true;
+            (void)await_grant(engine);
+        }
+        pthread_mutex_unlock(&engine->lock);
+        return;
+    }
+    engine_exit_locked(engine, 1, ENGINE_STAY);
+    pthread_mutex_unlock(&engine->lock);
+    flight_reap(engine, true);
+    engine_enter(engine, ENGINE_STAY);
+}
+
+/* --- copies, reports --- */
+
+enum { COPY_TEACHES = 512 << 10 }; /* bytes; smaller copies are mostly overhead */
+
+void engine_learn_copy(struct device_engine *engine, size_t bytes, int64_t ns)
+{
+    long long old = atomic_load_explicit(&engine->bytes_per_ms, memory_order_relaxed), fresh;
+
+    if (bytes < COPY_TEACHES || ns <= 0 || engine->kind == ENGINE_EXECUTION)
+        return;
+    fresh = (long long)((double)bytes * (double)NSEC_PER_MS / (double)ns);
+    /* By a quarter at most: a single slow chunk is the machine, three in a row are the bus. */
+    if (fresh < old)
+        fresh = fresh > old / 4 * 3 ? fresh : old / 4 * 3;
+    else if (old)
+        fresh = (old * 3 + fresh) / 4;
+    atomic_store_explicit(&engine->bytes_per_ms, fresh, memory_order_relaxed);
+}
+
+int64_t engine_predict_copy(const struct device_engine *engine, size_t bytes)
+{
+    int64_t per_ms = atomic_load_explicit(&engine->bytes_per_ms, memory_order_relaxed);
+
+    return (int64_t)((double)bytes / (double)(per_ms > 0 ? per_ms : 4000000) * 1e6);
+}
+
+void engine_report(struct device_engine *engine, baton_nsec begin_at, baton_nsec end_at,
+                   const struct lease_work *work)
+{
+    if (engine->lease)
+        lease_ran(engine->lease, begin_at, end_at, work);
+}
+
+void engine_report_driver(struct device_engine *engine, uint64_t started, uint64_t ended,
+                          const struct lease_work *work)
+{
+    baton_nsec end_at;
+
+    if (!engine->lease || ended < started)
+        return;
+    end_at = device_clock_end(&engine->device->clock, ended, clock_now());
+    lease_ran(engine->lease, end_at - (baton_nsec)(ended - started), end_at, work);
+}

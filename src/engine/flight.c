@@ -1,0 +1,281 @@
+#include "engine/flight.h"
+
+#include <time.h>
+
+#include "client/lease.h"
+#include "engine/engine.h"
+#include "engine/meter.h"
+#include "engine/runtime.h"
+
+#define ROOM_WAIT_NS (2 * NSEC_PER_MS)   /* at most, of a call that must not block */
+#define RUN_SLACK_NS (100 * NSEC_PER_US) /* commands that follow each other closer than this are one run */
+
+enum {
+    REAPED = 64, /* at once: they stand on the stack of a program's thread */
+    SPARE = 64,  /* places in the ring for threads that found room in the same moment */
+};
+
+static void on_mark(struct mark_listener *listener, int status)
+{
+    struct device_engine *engine = list_entry(listener, struct device_engine, flight.listener);
+
+    (void)status;
+    pthread_mutex_lock(&engine->lock);
+    pthread_cond_broadcast(&engine->changed);
+    pthread_mutex_unlock(&engine->lock);
+}
+
+void flight_init(struct device_engine *engine)
+{
+    engine->flight.listener.run = on_mark;
+}
+
+bool flight_any(const struct device_engine *engine)
+{
+    return atomic_load_explicit(&engine->flight.any, memory_order_relaxed) != 0;
+}
+
+/* --- under the engine's lock --- */
+
+static struct flight *entry(struct flight_ring *ring, unsigned index)
+{
+    return &ring->entries[(ring->first + index) % FLIGHT_ROOM];
+}
+
+static bool is_complete(struct mark *mark)
+{
+    return runtime.ops->mark_status(mark) <= COMMAND_COMPLETE;
+}
+
+/* How many of the oldest are complete, asking as few marks as possible. */
+static unsigned count_complete(struct flight_ring *ring)
+{
+    unsigned least = 0, most = ring->n;
+
+    if (!ring->ordered) {
+        while (least < most && is_complete(entry(ring, least)->mark))
+            least++;
+        return least;
+    }
+    if (most == 0 || is_complete(entry(ring, most - 1)->mark))
+        return most;
+    for (most--; least < most;) { /* the first `least` are, the one at `most` is not */
+        unsigned middle = least + (most - least) / 2;
+
+        if (is_complete(entry(ring, middle)->mark))
+            least = middle + 1;
+        else
+            most = middle;
+    }
+    return least;
+}
+
+/* Takes the oldest out; what they were predicted to take together. */
+static int64_t pop(struct flight_ring *ring, unsigned n, struct flight ret_flights[])
+{
+    int64_t ns = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        ret_flights[i] = *entry(ring, i);
+        ns += ret_flights[i].predicted;
+    }
+    ring->ns -= ns;
+    ring->first = (ring->first + n) % FLIGHT_ROOM;
+    ring->n -= n;
+    atomic_store_explicit(&ring->any, ring->n, memory_order_relaxed);
+    return ns;
+}
+
+/* For as many, and as much by prediction? */
+static bool has_room(const struct flight_ring *ring, int64_t predicted)
+{
+    return ring->n == 0 || (ring->n < FLIGHT_ROOM - SPARE && ring->ns + predicted <= engine_most_in_flight());
+}
+
+/* --- with no lock held --- */
+
+/* Several commands in one run have a kernel's name only if it is the same for all. */
+static struct lease_work work_of(unsigned n, const struct flight flights[])
+{
+    struct lease_work work = {.kernel = flights[0].meter ? flights[0].meter->name : NULL, .pieces = n};
+
+    for (unsigned i = 0; i < n; i++) {
+        work.size += flights[i].items;
+        if (flights[i].meter != flights[0].meter)
+            work.kernel = NULL;
+    }
+    return work;
+}
+
+/*
+ * Commands that are complete, oldest first: what follows closely is reported as one run from the first
+ * one's start to the last one's end, and the last one's own length is learnt.
+ */
+static void measure_run(struct device_engine *engine, unsigned n, const struct flight flights[])
+{
+    const struct driver_ops *ops = runtime.ops;
+    const struct flight *last = &flights[n - 1];
+    struct mark_times first, newest;
+    struct lease_work work;
+    int64_t expected = 0;
+
+    ops->mark_times(last->mark, &newest);
+    first = newest;
+    if (n > 1)
+        ops->mark_times(flights[0].mark, &first);
+    if (!first.started || !newest.started || newest.started < first.started || newest.ended < newest.started)
+        return;
+    if (last->meter) {
+        int64_t ns = (int64_t)(newest.ended - newest.started);
+
+        meter_measured(last->meter, last->items, ns);
+        if (ops->ran_alone)
+            ops->ran_alone(last->meter, last->items, ns);
+    }
+    for (unsigned i = 0; i < n; i++)
+        expected += flights[i].predicted;
+    if ((int64_t)(newest.ended - first.started) <= 2 * expected + RUN_SLACK_NS) {
+        work = work_of(n, flights);
+        engine_report_driver(engine, first.started, newest.ended, &work);
+        return;
+    }
+    for (unsigned i = 0; i < n; i++) { /* with pauses in between: each by itself */
+        ops->mark_times(flights[i].mark, &first);
+        work = work_of(1, &flights[i]);
+        engine_report_driver(engine, first.started, first.ended, &work);
+    }
+}
+
+static void dispose(struct device_engine *engine, unsigned n, const struct flight flights[])
+{
+    const struct driver_ops *ops = runtime.ops;
+
+    measure_run(engine, n, flights);
+    for (unsigned i = 0; i < n; i++) {
+        if (ops->mark_over)
+            ops->mark_over(flights[i].mark);
+        ops->mark_drop(flights[i].mark);
+        if (flights[i].meter)
+            ops->meter_drop(flights[i].meter);
+    }
+}
+
+/* --- under the engine's lock, which these unlock and lock --- */
+
+static void await_entry(struct device_engine *engine, unsigned index)
+{
+    struct mark *mark = entry(&engine->flight, index)->mark;
+
+    runtime.ops->mark_keep(mark);
+    pthread_mutex_unlock(&engine->lock);
+    (void)runtime.ops->mark_wait(mark);
+    runtime.ops->mark_drop(mark);
+    pthread_mutex_lock(&engine->lock);
+}
+
+void flight_reap_locked(struct device_engine *engine, bool wait)
+{
+    struct flight done[REAPED];
+    unsigned n;
+
+    while (engine->flight.n) {
+        n = count_complete(&engine->flight);
+        n = n < REAPED ? n : REAPED;
+        if (n) {
+            engine_exit_locked(engine, n, pop(&engine->flight, n, done));
+            pthread_mutex_unlock(&engine->lock);
+            dispose(engine, n, done);
+            pthread_mutex_lock(&engine->lock);
+        } else if (wait) {
+            await_entry(engine, 0);
+        }
+        if (!wait && n < REAPED)
+            break;
+    }
+}
+
+/*
+ * Gives the older half of the ring a moment to end. Not for ever: the caller may be a callback that the
+ * driver needs back before it goes on, or have a lock that such a callback wants.
+ */
+static void await_half(struct device_engine *engine)
+{
+    const struct driver_ops *ops = runtime.ops;
+    struct mark *mark = entry(&engine->flight, engine->flight.n / 2)->mark;
+    struct timespec until = engine_deadline(ROOM_WAIT_NS);
+    int result = 0;
+
+    ops->mark_keep(mark);
+    pthread_mutex_unlock(&engine->lock);
+    ops->mark_flush(mark);
+    (void)ops->mark_notify(mark, &engine->flight.listener);
+    pthread_mutex_lock(&engine->lock);
+    while (result == 0 && !is_complete(mark))
+        result = pthread_cond_timedwait(&engine->changed, &engine->lock, &until);
+    pthread_mutex_unlock(&engine->lock);
+    ops->mark_drop(mark);
+    pthread_mutex_lock(&engine->lock);
+}
+
+/* --- for others --- */
+
+void flight_settle(struct device_engine *engine, bool wait)
+{
+    pthread_mutex_lock(&engine->lock);
+    if (wait && engine->flight.n)
+        await_entry(engine, engine->flight.n - 1);
+    flight_reap_locked(engine, false);
+    pthread_mutex_unlock(&engine->lock);
+}
+
+void flight_reap(struct device_engine *engine, bool wait)
+{
+    if (!flight_any(engine))
+        return;
+    pthread_mutex_lock(&engine->lock);
+    flight_reap_locked(engine, wait);
+    pthread_mutex_unlock(&engine->lock);
+}
+
+bool flight_room(struct device_engine *engine, int64_t predicted)
+{
+    bool room;
+
+    if (!flight_any(engine))
+        return true;
+    pthread_mutex_lock(&engine->lock);
+    room = has_room(&engine->flight, predicted);
+    if (!room) { /* looking at marks costs more than remembering them: only when it matters */
+        flight_reap_locked(engine, false);
+        /* So many must be tiny: to wait for some is quicker than to send the next one through the worker. */
+        if (engine->flight.n >= FLIGHT_ROOM / 2) {
+            await_half(engine);
+            flight_reap_locked(engine, false);
+        }
+        room = has_room(&engine->flight, predicted);
+    }
+    pthread_mutex_unlock(&engine->lock);
+    return room;
+}
+
+void flight_add(struct device_engine *engine, const struct flight *flight)
+{
+    struct flight_ring *ring = &engine->flight;
+    bool first;
+
+    pthread_mutex_lock(&engine->lock);
+    while (ring->n == FLIGHT_ROOM) /* other threads filled it since there was room */
+        flight_reap_locked(engine, true);
+    first = ring->n == 0;
+    ring->ordered =
+        flight->queue->in_order && (first || (ring->ordered && entry(ring, 0)->queue == flight->queue));
+    *entry(ring, ring->n) = *flight;
+    ring->n++;
+    ring->ns += flight->predicted;
+    atomic_store_explicit(&ring->any, ring->n, memory_order_relaxed);
+    if (first)
+        pthread_cond_broadcast(&engine->changed); /* a thread that waits for us to leave must now reap */
+    pthread_mutex_unlock(&engine->lock);
+    if (first && engine->lease)
+        lease_arm_reaper(engine->lease, true);
+}

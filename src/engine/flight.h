@@ -1,0 +1,64 @@
+/*
+ * Commands in flight: given to the driver by program threads that did not wait for their end. A ring
+ * per engine, oldest first. Each entry stays a user of the engine (engine.h) until its mark is seen to
+ * be over; any thread may look, and leaves the engine for those that are.
+ */
+#ifndef ENGINE_FLIGHT_H
+#define ENGINE_FLIGHT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/command.h"
+#include "engine/command_queue.h"
+
+struct device_engine;
+
+enum { FLIGHT_ROOM = 256 };
+
+struct flight {
+    struct mark *mark;                 /* a reference of the ring's */
+    const struct command_queue *queue; /* only compared */
+    int64_t predicted;                 /* as the engine was entered with */
+    struct meter *meter;               /* to be measured by this mark, a reference; NULL: not measured */
+    size_t items;                      /* that meter counts in it, or bytes of a copy */
+};
+
+struct flight_ring { /* under the engine's lock */
+    struct flight entries[FLIGHT_ROOM];
+    unsigned first, n;
+    bool ordered;    /* all of one in-order queue: the newest is complete only if all are */
+    int64_t ns;      /* predicted, of the ring */
+    atomic_uint any; /* n, readable without the lock */
+    struct mark_listener listener;
+};
+
+void flight_init(struct device_engine *engine);
+
+/*
+ * Notes that the caller, which has entered, gave a command to the driver: the ring leaves the engine
+ * when the mark is over. Takes over the references to mark and meter.
+ */
+void flight_add(struct device_engine *engine, const struct flight *flight);
+
+/*
+ * Before entering for such a command: is there room in the ring? Where it is full of tiny commands,
+ * gives half of them two milliseconds to end. False: the worker must do it.
+ */
+bool flight_room(struct device_engine *engine, int64_t predicted);
+
+/* Leaves for all completed ones, oldest first; wait: for all. */
+void flight_reap(struct device_engine *engine, bool wait);
+
+/* The same, but wait: only for those that are in flight now. */
+void flight_settle(struct device_engine *engine, bool wait);
+
+/* Under the engine's lock, which it unlocks and locks. */
+void flight_reap_locked(struct device_engine *engine, bool wait);
+
+/* Is anything in flight? One atomic load. */
+bool flight_any(const struct device_engine *engine);
+
+#endif

@@ -1,0 +1,435 @@
+#include "engine/graph.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "engine/runtime.h"
+#include "engine/worker.h"
+
+/* Commands of one queue that the driver has not been given, before enqueue calls wait. */
+enum { BACKLOG = 1024 };
+
+#define THROTTLE_NS (10 * NSEC_PER_MS) /* at most, per call */
+
+void graph_init(void)
+{
+    pthread_mutex_init(&runtime.graph.lock, NULL);
+    pthread_cond_init(&runtime.graph.changed, NULL);
+}
+
+void graph_lock(void)
+{
+    pthread_mutex_lock(&runtime.graph.lock);
+}
+
+void graph_unlock(void)
+{
+    pthread_mutex_unlock(&runtime.graph.lock);
+}
+
+/* With the lock held, unlocked meanwhile. */
+static void sleep_locked(void)
+{
+    pthread_cond_wait(&runtime.graph.changed, &runtime.graph.lock);
+}
+
+void graph_wake_locked(void)
+{
+    pthread_cond_broadcast(&runtime.graph.changed);
+}
+
+static struct device_engine *engine_of(const struct command *command)
+{
+    return &command->queue->device->engines[command->engine];
+}
+
+/* --- waiting for each other --- */
+
+/* Under the lock. */
+static void wait_over(struct command *command, bool failed)
+{
+    command->failed_wait = command->failed_wait || failed;
+    if (--command->n_waiting == 0)
+        worker_ready(engine_of(command), command);
+}
+
+/* Under the lock: is there nothing (more) to wait for? */
+static bool edge_is_over(struct command *command, const struct command *other, enum edge_kind kind)
+{
+    if (other->status <= COMMAND_COMPLETE) {
+        command->failed_wait = command->failed_wait || (other->status < 0 && kind == EDGE_LISTED);
+        return true;
+    }
+    return kind == EDGE_AT_ISSUE && other->issued;
+}
+
+/* Under the lock. Without memory it waits right here, which keeps the order at the price of blocking. */
+static void wait_for(struct command *command, struct command *other, enum edge_kind kind)
+{
+    struct command_edge *edge;
+
+    while (!edge_is_over(command, other, kind)) {
+        edge = malloc(sizeof *edge);
+        if (!edge) {
+            sleep_locked();
+            continue;
+        }
+        *edge = (struct command_edge){other->dependents, command, kind};
+        other->dependents = edge;
+        command_ref(command);
+        command->n_waiting++;
+        return;
+    }
+}
+
+/* Order within the queue, under the lock: before the command is appended. */
+static void wait_for_queue(struct command *command)
+{
+    struct command_queue *queue = command->queue;
+
+    if (queue->in_order) {
+        if (!list_empty(&queue->commands)) {
+            struct command *last = list_entry(queue->commands.prev, struct command, in_queue);
+            /* The driver's queue keeps the order of what it was given; but an engine is not held while another one works. */
+            bool at_issue =
+                last->engine == command->engine || !runtime_session() || !session_online(runtime_session());
+            at_issue = at_issue && !last->next_at_end;
+            wait_for(command, last, at_issue ? EDGE_AT_ISSUE : EDGE_AT_END);
+        }
+        return;
+    }
+    list_for_each(at, &queue->commands)
+    {
+        struct command *other = list_entry(at, struct command, in_queue);
+        if (command->all_before || other->barrier)
+            wait_for(command, other, EDGE_AT_END);
+    }
+}
+
+static void on_mark(struct mark_listener *listener, int status)
+{
+    struct command *command = list_entry(listener, struct command, listener);
+
+    graph_lock();
+    wait_over(command, status < 0);
+    graph_unlock();
+    command_unref(command);
+}
+
+void graph_open(struct command *command)
+{
+    struct command_queue *queue = command->queue;
+
+    command_ref(command);   /* the graph's, until complete */
+    command->n_waiting = 1; /* keeps it from running before graph_close() */
+    command->listener.run = on_mark;
+    graph_lock();
+    runtime.graph.n_alive++;
+    wait_for_queue(command);
+    list_append(&queue->commands, &command->in_queue);
+    atomic_fetch_add(&queue->n_unissued, 1);
+    graph_unlock();
+}
+
+void graph_wait_command(struct command *command, struct command *other, enum edge_kind kind)
+{
+    graph_lock();
+    wait_for(command, other, kind);
+    graph_unlock();
+}
+
+/* Nothing to do if it is over, else the driver tells us. */
+void graph_wait_mark(struct command *command, struct mark *mark)
+{
+    const struct driver_ops *ops = runtime.ops;
+    int status = ops->mark_status(mark);
+
+    if (status <= COMMAND_COMPLETE) {
+        graph_lock(); /* what it waits for in our graph may fail meanwhile */
+        command->failed_wait = command->failed_wait || status < 0;
+        graph_unlock();
+        return;
+    }
+    ops->mark_flush(mark);
+    graph_lock();
+    command->n_waiting++;
+    graph_unlock();
+    command_ref(command);
+    if (!ops->mark_notify(mark, &command->listener)) {
+        (void)ops->mark_wait(mark);
+        on_mark(&command->listener, COMMAND_COMPLETE);
+    }
+}
+
+void graph_close(struct command *command)
+{
+    graph_lock();
+    wait_over(command, false);
+    graph_unlock();
+}
+
+void graph_submit(struct command *command, size_t n, const struct graph_wait waits[])
+{
+    graph_open(command);
+    for (size_t i = 0; i < n; i++) {
+        if (waits[i].command)
+            graph_wait_command(command, waits[i].command, waits[i].kind);
+        else
+            graph_wait_mark(command, waits[i].mark);
+    }
+    graph_close(command);
+}
+
+struct command *graph_last(struct command_queue *queue)
+{
+    struct command *last = NULL;
+
+    graph_lock();
+    if (!list_empty(&queue->commands)) {
+        last = list_entry(queue->commands.prev, struct command, in_queue);
+        command_ref(last);
+    }
+    graph_unlock();
+    return last;
+}
+
+/* --- progress --- */
+
+/* Under the lock: takes out the callbacks that are due. */
+static struct command_callback *take_callbacks(struct command *command, int status)
+{
+    struct command_callback *due = NULL, **tail = &due, **at = &command->callbacks;
+
+    while (*at) {
+        struct command_callback *callback = *at;
+        if (status >= 0 && callback->at < status) {
+            at = &callback->next;
+            continue;
+        }
+        *at = callback->next;
+        callback->next = NULL;
+        callback->status = status < 0 ? status : callback->at;
+        *tail = callback;
+        tail = &callback->next;
+    }
+    return due;
+}
+
+void graph_run_callbacks(struct command_callback *due)
+{
+    while (due) {
+        struct command_callback *next = due->next;
+
+        due->run(due);
+        due = next;
+    }
+}
+
+/* Here, or on a worker that holds nothing. */
+static void call(const struct command *command, struct command_callback *due)
+{
+    if (due && (!command->queue || !worker_call(engine_of(command), due)))
+        graph_run_callbacks(due);
+}
+
+void graph_progress(struct command *command, int status)
+{
+    struct command_callback *due;
+
+    graph_lock();
+    command->status = status;
+    due = take_callbacks(command, status);
+    graph_unlock();
+    call(command, due);
+}
+
+/* Under the lock. */
+static void release_dependents(struct command *command, bool at_issue)
+{
+    struct command_edge **at = &command->dependents;
+
+    while (*at) {
+        struct command_edge *edge = *at;
+        if (at_issue && edge->kind != EDGE_AT_ISSUE) {
+            at = &edge->next;
+            continue;
+        }
+        *at = edge->next;
+        wait_over(edge->dependent, command->status < 0 && edge->kind == EDGE_LISTED);
+        command_unref(edge->dependent); /* never the last: the graph holds one until it is complete */
+        free(edge);
+    }
+}
+
+void graph_issued(struct command *command)
+{
+    graph_lock();
+    if (!command->issued) {
+        command->issued = true;
+        atomic_fetch_sub(&command->queue->n_unissued, 1);
+        release_dependents(command, true);
+        graph_wake_locked();
+    }
+    graph_unlock();
+}
+
+/* Under the lock. */
+static void leave_queue(struct command *command)
+{
+    list_remove(&command->in_queue);
+    runtime.graph.n_alive--;
+    if (!command->issued) {
+        command->issued = true;
+        atomic_fetch_sub(&command->queue->n_unissued, 1);
+    }
+}
+
+static void end(struct command *command, int status, bool submitted)
+{
+    struct command_callback *due, *abandoned = runtime.ops->ending(command);
+
+    command_drop_marks(command); /* before the end can be seen: the program may release everything at once */
+    graph_lock();
+    if (submitted)
+        leave_queue(command);
+    command->status = status;
+    due = take_callbacks(command, status);
+    release_dependents(command, false);
+    graph_wake_locked();
+    graph_unlock();
+    runtime.ops->ended(command, status);
+    call(command, due);
+    call(command, abandoned);
+    if (submitted)
+        command_unref(command);
+}
+
+void graph_complete(struct command *command, int status)
+{
+    end(command, status, command->queue != NULL);
+}
+
+void graph_end_alone(struct command *command, int status)
+{
+    end(command, status, false);
+}
+
+/* Under the lock: until the queue's commands are over, up to the last one (NULL: all). */
+static void await(struct command_queue *queue, const struct command *last)
+{
+    while (last ? last->status > COMMAND_COMPLETE : !list_empty(&queue->commands))
+        if (!worker_help(queue, last))
+            sleep_locked();
+    worker_help_ends();
+}
+
+int graph_wait(struct command *command)
+{
+    int status;
+
+    graph_lock();
+    await(command->queue, command);
+    status = command->status;
+    graph_unlock();
+    return status;
+}
+
+void graph_wait_queue(struct command_queue *queue, bool complete)
+{
+    if (!complete && atomic_load(&queue->n_unissued) == 0)
+        return;
+    graph_lock();
+    if (complete)
+        await(queue, NULL);
+    while (!complete && atomic_load(&queue->n_unissued) > 0)
+        sleep_locked();
+    graph_unlock();
+}
+
+/* Under the lock. */
+static bool has_barrier(const struct command_queue *queue)
+{
+    list_for_each(at, &queue->commands)
+    {
+        if (list_entry(at, struct command, in_queue)->barrier)
+            return true;
+    }
+    return false;
+}
+
+void graph_wait_barriers(struct command_queue *queue)
+{
+    graph_lock();
+    while (has_barrier(queue))
+        sleep_locked();
+    graph_unlock();
+}
+
+/* Under the lock: does the oldest command wait for its engine only, so that it goes on without the program's help? */
+static bool moves_by_itself(const struct command_queue *queue)
+{
+    list_for_each(at, &queue->commands)
+    {
+        const struct command *command = list_entry(at, struct command, in_queue);
+        if (!command->issued)
+            return command->n_waiting == 0;
+    }
+    return false;
+}
+
+void graph_throttle(struct command_queue *queue)
+{
+    struct timespec until;
+    int result = 0;
+
+    if (atomic_load_explicit(&queue->n_unissued, memory_order_relaxed) <= BACKLOG)
+        return;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += THROTTLE_NS;
+    until.tv_sec += until.tv_nsec / NSEC_PER_SEC;
+    until.tv_nsec %= NSEC_PER_SEC;
+    graph_lock();
+    while (result == 0 && atomic_load(&queue->n_unissued) > BACKLOG && moves_by_itself(queue))
+        result = pthread_cond_timedwait(&runtime.graph.changed, &runtime.graph.lock, &until);
+    graph_unlock();
+}
+
+int graph_status(struct command *command)
+{
+    int status;
+
+    graph_lock();
+    status = command->status;
+    graph_unlock();
+    return status;
+}
+
+void graph_callback(struct command *command, struct command_callback *callback)
+{
+    struct command_callback **tail;
+    int status;
+
+    callback->next = NULL;
+    graph_lock();
+    status = command->status;
+    if (status > callback->at) {
+        for (tail = &command->callbacks; *tail; tail = &(*tail)->next)
+            ;
+        *tail = callback;
+        graph_unlock();
+        return;
+    }
+    graph_unlock();
+    callback->status = status < 0 ? status : callback->at;
+    graph_run_callbacks(callback);
+}
+
+bool graph_idle(void)
+{
+    bool idle;
+
+    graph_lock();
+    idle = runtime.graph.n_alive == 0;
+    graph_unlock();
+    return idle;
+}

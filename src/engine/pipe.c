@@ -1,0 +1,274 @@
+#include "engine/pipe.h"
+
+#include "base/clock.h"
+#include "client/lease.h"
+#include "engine/meter.h"
+#include "engine/policy.h"
+#include "engine/runtime.h"
+#include "engine/worker.h"
+
+enum { GROWTH = 8 }; /* a piece has at most so many times the units of the one before */
+
+int64_t pipe_piece_ns(void)
+{
+    /* The plan's is a limit that two pieces must not pass (a measured worst case, where it comes from `baton profile`). */
+    baton_nsec planned = policy_piece() / 2;
+
+    return planned > 0 && planned < ENGINE_PIECE_NS ? planned : ENGINE_PIECE_NS;
+}
+
+/* --- times --- */
+
+/* Pieces of an out-of-order queue may run in any order: the first need not begin first, nor the last end last. */
+static void widen(struct command *command, const struct mark_times *times)
+{
+    if (times->started && (!command->begun || times->started < command->begun))
+        command->begun = times->started;
+    if (times->ended > command->ended)
+        command->ended = times->ended;
+}
+
+/* The same for a piece that is over now, which also belongs to the run since the engine was last given away. */
+static void widen_run(struct command *command, const struct mark_times *times)
+{
+    widen(command, times);
+    if (!times->started || times->started < command->reported)
+        return;
+    command->run_pieces++;
+    if (!command->resumed || times->started < command->resumed)
+        command->resumed = times->started;
+}
+
+void pipe_report_run(struct device_engine *engine, struct command *command)
+{
+    struct lease_work work = {.kernel = command->meter ? command->meter->name : NULL,
+                              .size = command->meter ? command->items : command->bytes,
+                              .pieces = command->run_pieces ? command->run_pieces : 1};
+
+    if (command->resumed)
+        engine_report_driver(engine, command->resumed, command->ended, &work);
+    command->resumed = 0;
+    command->run_pieces = 0;
+    command->reported = command->ended;
+}
+
+void pipe_mark_times(struct command *command)
+{
+    struct mark_times first, last;
+
+    runtime.ops->mark_times(command->last_mark, &last);
+    first = last;
+    if (command->first_mark)
+        runtime.ops->mark_times(command->first_mark, &first);
+    runtime.ops->mark_queued(command->first_mark ? command->first_mark : command->last_mark, &first);
+    widen(command, &first);
+    widen_run(command, &last);
+    command->times = (struct mark_times){.queued = first.queued,
+                                         .submitted = first.submitted,
+                                         .started = command->begun,
+                                         .ended = command->ended + (uint64_t)command->lag};
+    command->timed = first.queued && command->times.ended >= command->times.started;
+}
+
+/* The whole command teaches its meter, or the bandwidth of its engine, only where no piece did. */
+static void measure_whole(struct device_engine *engine, struct command *command)
+{
+    int64_t ns = (int64_t)(command->times.ended - command->times.started);
+
+    if (!command->first_mark)
+        engine_learn_copy(engine, command->bytes, ns);
+    if (command->meter && command->leased && runtime.ops->ran_alone)
+        runtime.ops->ran_alone(command->meter, command->items, ns);
+    if (command->meter && !command->first_mark)
+        meter_measured(command->meter, command->items, ns);
+}
+
+void pipe_read_times(struct device_engine *engine, struct command *command)
+{
+    baton_nsec waited = command->issued_at - command->queued_at;
+
+    pipe_mark_times(command);
+    if (!command->timed)
+        return;
+    if (recorder_on())
+        recorder_queued(command);
+    if (command->leased)
+        pipe_report_run(engine, command);
+    measure_whole(engine, command);
+    /* It was queued with us before the driver saw it. */
+    if (waited > 0 && command->times.queued > (uint64_t)waited)
+        command->times.queued -= (uint64_t)waited;
+    if (runtime.ops->finished)
+        runtime.ops->finished(command);
+}
+
+int pipe_await(struct device_engine *engine, struct command *command)
+{
+    int status = runtime.ops->mark_wait(command->last_mark);
+
+    status = command->piece_status < 0 ? command->piece_status : status;
+    pipe_read_times(engine, command);
+    return status;
+}
+
+/* --- pieces --- */
+
+void pipe_begin(struct piece_pipe *pipe, struct device_engine *engine, struct command *command)
+{
+    *pipe = (struct piece_pipe){.engine = engine, .command = command};
+}
+
+/* A piece is over: its failure is the command's, its length teaches the next. */
+static void end_piece(struct piece_pipe *pipe, struct mark **mark, size_t items)
+{
+    const struct driver_ops *ops = runtime.ops;
+    struct command *command = pipe->command;
+    struct mark_times times;
+    int status;
+
+    if (!*mark)
+        return;
+    status = ops->mark_wait(*mark);
+    if (status < 0)
+        command->piece_status = status;
+    ops->mark_times(*mark, &times);
+    widen_run(command, &times);
+    if (items && times.started && times.ended >= times.started) {
+        if (command->meter)
+            meter_measured(command->meter, items, (int64_t)(times.ended - times.started));
+        else /* chunk by chunk: the whole also counts the time in which the engine was given away */
+            engine_learn_copy(pipe->engine, items, (int64_t)(times.ended - times.started));
+    }
+    if (recorder_on() && times.ended >= times.started)
+        recorder_piece(command, (int64_t)(times.ended - times.started));
+    if (ops->mark_over)
+        ops->mark_over(*mark);
+    ops->mark_drop(*mark);
+    *mark = NULL;
+}
+
+void pipe_report(struct piece_pipe *pipe)
+{
+    struct command *command = pipe->command;
+    struct mark_times times;
+
+    if (command->last_mark) {
+        (void)runtime.ops->mark_wait(command->last_mark);
+        runtime.ops->mark_times(command->last_mark, &times);
+        widen_run(command, &times);
+    }
+    pipe_report_run(pipe->engine, command);
+}
+
+void pipe_turn(struct piece_pipe *pipe)
+{
+    end_piece(pipe, &pipe->last, pipe->last_items);
+    if (pipe->command->leased && engine_border_asked(pipe->engine)) {
+        pipe_report(pipe);
+        engine_give_way(pipe->engine);
+    }
+}
+
+void pipe_add(struct piece_pipe *pipe, struct mark *mark, size_t items)
+{
+    struct command *command = pipe->command;
+
+    if (!command->first_mark) {
+        command->first_mark = mark;
+        runtime.ops->mark_keep(mark);
+    }
+    pipe->last = command->last_mark;
+    pipe->last_items = pipe->items;
+    command->last_mark = mark;
+    pipe->items = items;
+}
+
+void pipe_finish(struct piece_pipe *pipe)
+{
+    /*
+     * If the caller blocks until completion, do not also wait for the second-to-last piece: waking a
+     * waiter between pieces stalls some drivers.
+     */
+    if (pipe->command->waited_for && pipe->command->last_mark)
+        (void)runtime.ops->mark_wait(pipe->command->last_mark);
+    end_piece(pipe, &pipe->last, pipe->last_items);
+}
+
+void pipe_abandon(struct piece_pipe *pipe)
+{
+    end_piece(pipe, &pipe->last, 0);
+    end_piece(pipe, &pipe->command->last_mark, 0);
+}
+
+/* The units that fill a piece's time, as measured; 0: unknown. */
+static double fitting_units(const struct piece_cut *cut, const struct meter *meter)
+{
+    int64_t many = cut->by_time ? meter_predict(meter, METER_SCALE * cut->unit_items) : 0;
+
+    return many > 0 ? (double)pipe_piece_ns() * METER_SCALE / (double)many : 0;
+}
+
+/* The next piece's units: what the measurements say fills a piece's time. */
+static uint64_t next_step(const struct piece_cut *cut, double fits)
+{
+    if (fits <= 0)
+        return cut->step;
+    if (fits > (double)cut->step * GROWTH)
+        fits = (double)cut->step * GROWTH;
+    if (fits < (double)cut->least)
+        return cut->least;
+    return fits < (double)UINT32_MAX ? (uint64_t)fits : UINT32_MAX;
+}
+
+static int issue_piece(struct piece_pipe *pipe, struct piece_cut *cut, struct piece_source *source)
+{
+    uint64_t begin = source->begin, limit = source->end;
+    struct mark *mark = NULL;
+    int code;
+
+    limit = limit - begin > cut->step ? begin + cut->step : limit;
+    code = runtime.ops->issue_range(pipe->command, cut, begin, limit, &source->begin, &mark);
+    if (code != 0)
+        return code;
+    pipe_add(pipe, mark, (size_t)(source->begin - begin) * cut->unit_items);
+    runtime_count(cut->counter, 1);
+    return 0;
+}
+
+int pipe_run(struct piece_pipe *pipe, struct piece_cut *cut, struct piece_source source)
+{
+    const struct driver_ops *ops = runtime.ops;
+    int code = 0;
+
+    while ((source.begin < source.end || source.more) && code == 0 &&
+           (cut->to_the_end || !worker_stopping())) {
+        double fits;
+
+        pipe_turn(pipe);
+        fits = fitting_units(cut, pipe->command->meter);
+        cut->step = next_step(cut, fits);
+        if (ops->bend_step)
+            cut->step = ops->bend_step(pipe->command, cut, cut->step, fits, source.end - source.begin);
+        if (source.begin == source.end && !source.more(source.user, cut->step, &source.begin, &source.end))
+            break;
+        code = issue_piece(pipe, cut, &source);
+    }
+    return code;
+}
+
+int pipe_issue(struct device_engine *engine, struct command *command)
+{
+    struct mark *mark = NULL;
+    struct piece_pipe pipe;
+    int code;
+
+    pipe_begin(&pipe, engine, command);
+    code = runtime.ops->issue(&pipe, command, &mark);
+    if (mark)
+        command->last_mark = mark;
+    if (code != 0)
+        pipe_abandon(&pipe);
+    else
+        pipe_finish(&pipe);
+    return code;
+}

@@ -1,0 +1,79 @@
+/*
+ * A command as pieces: ranges of units (work-groups, thread blocks, bytes, rows) that the driver is
+ * given one after the other. At most two pieces are in flight; the third waits for the first. Between
+ * two pieces the engine is given away if the daemon asks.
+ *
+ * On the thread that drives the engine and has entered it. A pipe lives on that thread's stack.
+ */
+#ifndef ENGINE_PIPE_H
+#define ENGINE_PIPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client/session.h"
+#include "engine/command.h"
+#include "engine/engine.h"
+
+struct piece_pipe {
+    struct device_engine *engine;
+    struct command *command;
+    struct mark *last;        /* the piece before the newest; not yet waited for */
+    size_t last_items, items; /* of that one and of the newest; 0: not to be measured */
+};
+
+/* How a command is cut. A front embeds it beside what issue_range needs. */
+struct piece_cut {
+    uint64_t step, least;         /* units of the next piece, and of the smallest */
+    size_t unit_items;            /* items that command->meter counts, or bytes, in one unit */
+    bool by_time;                 /* steps follow the meter; else every piece has `step` units */
+    bool to_the_end;              /* go on while the process ends; else stop at the next border */
+    enum session_counter counter; /* one more per piece */
+};
+
+/* Where the units come from. */
+struct piece_source {
+    uint64_t begin, end; /* these first */
+    /* Then more, about so many; false, or NULL: there are none. Asked as late as possible, since others may take them. */
+    bool (*more)(void *user, uint64_t step, uint64_t *ret_begin, uint64_t *ret_end);
+    void *user;
+};
+
+/* The length to aim at: two pieces, as many are in flight, must not pass the plan's. */
+int64_t pipe_piece_ns(void);
+
+void pipe_begin(struct piece_pipe *pipe, struct device_engine *engine, struct command *command);
+
+/*
+ * Gives the units to the driver by driver_ops::issue_range, as pieces. What was issued last is still in
+ * flight when it returns. 0, or the first negative code: pieces before it have run or are in flight.
+ */
+int pipe_run(struct piece_pipe *pipe, struct piece_cut *cut, struct piece_source source);
+
+/* Before each piece: waits until at most one is in flight, and gives way if asked. */
+void pipe_turn(struct piece_pipe *pipe);
+/* After it. Takes over the reference to the mark. */
+void pipe_add(struct piece_pipe *pipe, struct mark *mark, size_t items);
+/* Waits for what is in flight and reports what ran since the engine was last given away. */
+void pipe_report(struct piece_pipe *pipe);
+/* After the last piece: the one before it is over too, and only the newest may be in flight. */
+void pipe_finish(struct piece_pipe *pipe);
+/* After a failure: waits for what is in flight, and drops it. */
+void pipe_abandon(struct piece_pipe *pipe);
+
+/* The whole command by driver_ops::issue, with its pipe begun and ended. */
+int pipe_issue(struct device_engine *engine, struct command *command);
+
+/* --- times --- */
+
+/* Reports what the command ran since its engine was last given away, by the times of its pieces. */
+void pipe_report_run(struct device_engine *engine, struct command *command);
+/* Fills command->times from its marks, in the driver's clock. */
+void pipe_mark_times(struct command *command);
+/* The same, and records, reports and measures: the command is over. */
+void pipe_read_times(struct device_engine *engine, struct command *command);
+/* Waits for the newest piece, then as above; the command's status. */
+int pipe_await(struct device_engine *engine, struct command *command);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * What the settings of `baton run`, the daemon and the plan say about this program, as the hot path
+ * reads it: atomic loads, no lock. Any thread.
+ */
+#ifndef ENGINE_POLICY_H
+#define ENGINE_POLICY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/nsec.h"
+
+/* Should kernels / copies be cut at all: asked for by number, or automatic and a daemon is there to gain by it. */
+bool policy_slicing(void);
+bool policy_chunking(void);
+
+/* Is the program a task of the plan? */
+bool policy_tasked(void);
+
+/* What the plan says: longest piece, bytes per chunk from or to the device. 0: nothing. */
+baton_nsec policy_piece(void);
+int64_t policy_chunk(bool out);
+/* How many GPUs the plan gives this program (0: it says nothing), and which (0: any). */
+unsigned policy_gpus(uint64_t *ret_set);
+/* Is state copied to the host at the end of every job (migration `system`)? */
+bool policy_saves_state(void);
+/* Grows with every plan that is taken; 0: none was. */
+unsigned policy_plan_number(void);
+
+#endif

@@ -1,0 +1,145 @@
+#include "engine/runtime.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "client/join.h"
+#include "client/lease.h"
+#include "engine/graph.h"
+#include "engine/worker.h"
+
+struct runtime runtime = {
+    .graph = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER},
+    .session_once = PTHREAD_ONCE_INIT,
+    .plan.lock = PTHREAD_MUTEX_INITIALIZER,
+    .recorder = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = -1},
+};
+
+static void take_plan(struct session *from)
+{
+    struct session_plan now;
+
+    pthread_mutex_lock(&runtime.plan.lock);
+    session_plan(from, &now);
+    atomic_store(&runtime.plan.slicing, now.slicing);
+    atomic_store(&runtime.plan.piece, now.piece);
+    atomic_store(&runtime.plan.chunk_in, now.chunk_in);
+    atomic_store(&runtime.plan.chunk_out, now.chunk_out);
+    atomic_store(&runtime.plan.saves_state, now.saves_state);
+    atomic_store(&runtime.plan.gpus, now.gpus);
+    atomic_store(&runtime.plan.gpu_set, now.gpu_set);
+    atomic_fetch_add(&runtime.plan.number, 1);
+    pthread_mutex_unlock(&runtime.plan.lock);
+}
+
+static void on_plan(void *user, const struct session_plan *unused)
+{
+    struct session *known = atomic_load(&runtime.session);
+
+    (void)user;
+    (void)unused;
+    if (known)
+        take_plan(known);
+}
+
+/*
+ * On the session's thread: the worker of that engine waits for what is in flight. Copies of the other
+ * direction may use the same lease.
+ */
+static void on_yield(void *user, struct lease *lease)
+{
+    (void)user;
+    for (struct engine_device *device = engine_devices(); device; device = device->next)
+        for (int kind = 0; kind < ENGINE_N; kind++)
+            if (device->engines[kind].lease == lease) {
+                worker_drain(&device->engines[kind]);
+                if (engine_other_way(&device->engines[kind]))
+                    worker_drain(engine_other_way(&device->engines[kind]));
+            }
+}
+
+/* On the program's thread. */
+static void on_job_ending(void *user)
+{
+    (void)user;
+    if (runtime.ops->job_ending)
+        runtime.ops->job_ending();
+}
+
+static void open_session(void)
+{
+    struct session_listener listener = {
+        .on_yield = on_yield, .on_plan = on_plan, .on_job_ending = on_job_ending};
+    struct session *opened = NULL;
+    int code;
+
+    listener.on_job = recorder_on() ? recorder_on_job : NULL;
+    code = session_open(&runtime.settings, &listener, &opened);
+    if (code == -ECONNREFUSED)
+        atomic_store(&runtime.refused, true);
+    atomic_store(&runtime.session, code == 0 ? opened : NULL);
+    if (code == 0)
+        take_plan(opened);
+    join_offer(code == 0 ? opened : NULL);
+}
+
+struct session *runtime_session(void)
+{
+    struct session *known = atomic_load_explicit(&runtime.session, memory_order_acquire);
+
+    if (known)
+        return known;
+    pthread_once(&runtime.session_once, open_session);
+    return atomic_load_explicit(&runtime.session, memory_order_acquire);
+}
+
+bool runtime_refused(void)
+{
+    (void)runtime_session();
+    return atomic_load(&runtime.refused);
+}
+
+void runtime_count(enum session_counter counter, uint64_t n)
+{
+    struct session *session = runtime_session();
+
+    if (session)
+        session_count(session, counter, n);
+}
+
+static void in_child(void)
+{
+    atomic_store(&runtime.passes, true);
+    graph_init(); /* another thread of the parent may have held its lock */
+}
+
+void runtime_init(const struct driver_ops *ops)
+{
+    const char *bad;
+
+    runtime.ops = ops;
+    settings_from_environment(&runtime.settings, &bad);
+    runtime.queue_everything = getenv("BATON_TEST_QUEUE") != NULL;
+    recorder_init();
+    graph_init();
+    (void)pthread_atfork(NULL, NULL, in_child);
+}
+
+void runtime_stop_at_exit(void (*handler)(void))
+{
+    if (atomic_fetch_add(&runtime.exit_handlers, 1) < RUNTIME_EXIT_HANDLERS)
+        (void)atexit(handler);
+}
+
+void runtime_stop(void)
+{
+    struct session *known = atomic_load(&runtime.session);
+
+    worker_stop_all();
+    recorder_stop();
+    if (known && runtime.settings.stats[0])
+        (void)session_write_stats(known, runtime.settings.stats);
+    if (known)
+        session_restore_threads(known);
+    atomic_store(&runtime.passes, true); /* what other handlers still call goes straight to the driver */
+}

@@ -1,0 +1,100 @@
+/*
+ * The state of the engine in one process, in one place, and its beginning and end. A front calls
+ * runtime_init() once, before any other function of this folder and before it has threads of its own.
+ *
+ *     front's initialisation: runtime_init(&ops)
+ *     first device:           engine_device_init() opens the session with the daemon
+ *     exit handler:           stop what of the front issues commands, worker_announce_stop(), stop the
+ *                             front's own threads, runtime_stop()
+ *     forked child:           runtime_off() becomes true; every entry point then calls the driver only
+ *
+ * Locks, in the order in which they may be nested: the front's records -> graph.lock -> engine locks
+ * (leaves). The session's lock may be taken under graph.lock. The recorder's lock and device clocks'
+ * are leaves.
+ */
+#ifndef ENGINE_RUNTIME_H
+#define ENGINE_RUNTIME_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "client/session.h"
+#include "client/settings.h"
+#include "engine/driver_ops.h"
+#include "engine/engine_device.h"
+#include "engine/recorder.h"
+
+struct runtime {
+    const struct driver_ops *ops; /* the following three: written once by runtime_init() */
+    struct settings settings;
+    bool queue_everything; /* tests: no command goes to the driver from the calling thread */
+
+    atomic_bool passes; /* a forked child, or the end of the process: call the driver and nothing else */
+
+    struct {
+        pthread_mutex_t lock;
+        pthread_cond_t changed;
+        unsigned n_alive; /* submitted, not complete */
+    } graph;
+
+    struct engine_device *_Atomic devices;
+    atomic_bool stopping; /* worker_announce_stop() */
+
+    struct session *_Atomic session;
+    atomic_bool refused;
+    pthread_once_t session_once;
+    atomic_uint exit_handlers;
+
+    struct {                  /* the plan as the hot path reads it: without the session's lock */
+        pthread_mutex_t lock; /* one writer at a time, so that the newest stays */
+        atomic_bool slicing;
+        atomic_bool saves_state;
+        atomic_llong piece, chunk_in, chunk_out;
+        atomic_uint gpus;
+        atomic_ullong gpu_set;
+        atomic_uint number; /* of plans taken so far */
+    } plan;
+
+    struct {
+        atomic_bool open;
+        atomic_uint number;
+    } job;
+
+    struct recorder recorder;
+};
+
+extern struct runtime runtime;
+
+/* Reads the settings from the environment. The table is borrowed for ever. */
+void runtime_init(const struct driver_ops *ops);
+
+/*
+ * The conversation with the daemon, opened when first needed (a program that only lists devices never
+ * connects). NULL: no memory or no thread, or a daemon is required and absent (then runtime_refused()).
+ */
+struct session *runtime_session(void);
+bool runtime_refused(void);
+
+/* Adds to a counter, if there is a session. */
+void runtime_count(enum session_counter counter, uint64_t n);
+
+static inline bool runtime_off(void)
+{
+    return atomic_load_explicit(&runtime.passes, memory_order_relaxed);
+}
+
+/*
+ * Registers the front's handler with atexit(): when a queue is made, and after each build. It must run
+ * before the driver's own exit handlers, the destructors of its statics included: a build of ours that
+ * is under way then would lose the compiler. Handlers run in reverse order of registration, and
+ * compilers make their statics when first used; so it is registered again after every build. At most
+ * RUNTIME_EXIT_HANDLERS times: more builds make no new statics.
+ */
+void runtime_stop_at_exit(void (*handler)(void));
+enum { RUNTIME_EXIT_HANDLERS = 64 };
+
+/* At exit, after worker_announce_stop(): joins the workers, writes records and statistics; then runtime_off(). */
+void runtime_stop(void);
+
+#endif

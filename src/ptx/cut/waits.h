@@ -1,0 +1,47 @@
+/*
+ * Which kernels wait for other blocks. Pieces of a launch run one after the other, so a block that
+ * waits for a block of a later piece would wait for ever.
+ *
+ * Waiting takes a loop. For each loop of the control-flow graph, with the loops inside it apart,
+ * the question is whether it ends without help from other blocks. Let the memory that other blocks
+ * write stand still: a loop that then ends, or never ends by its own doing, does not wait.
+ *
+ *   1. What decides about its end does not depend on sources (effect.h) read within the loop: the
+ *      loop does the same whatever other blocks do.
+ *   2. Every round passes an exit that is taken by itself after finitely many rounds:
+ *      - counted: a register moves by a constant towards a bound that does not change;
+ *      - retried: an atomic compare-and-swap on a fixed address found the value that the same
+ *        loop read there last. While memory stands still, the second round succeeds;
+ *      - ticket: an atomic addition to a fixed address has returned at least a fixed bound. The
+ *        loop itself moves the counter there.
+ *   3. Only plain loads decide, the loop has no fence, and every round moves on: it computes, from
+ *      its own value, a register that decides about the end or about the address that is read
+ *      (lists, rows, bisections). A loop that waits reads the same place again.
+ *
+ * Everything else counts as waiting. Plain loads are sources only in kernels that write global
+ * memory; another block cannot change what no block writes. Locks count as waiting, although a
+ * program that releases what it takes would end: the analysis does not prove that it does.
+ */
+#ifndef PTX_CUT_WAITS_H
+#define PTX_CUT_WAITS_H
+
+#include "ptx/cut/flow.h"
+
+enum waits_answer {
+    WAITS_NO,
+    WAITS_MAYBE,     /* *ret_source and *ret_head say where */
+    WAITS_TOO_LARGE, /* the work is beyond the budget */
+};
+
+struct waits_request {
+    const struct flow *flow;
+    const struct effect_summary *summaries;
+    bool kernel_writes; /* the kernel writes global memory: plain loads are sources */
+    bool kernel_polls;  /* the kernel has strong sources, perhaps in other routines */
+    size_t *budget;     /* steps that are left for the whole module; updated */
+};
+
+/* An enum waits_answer or -ENOMEM. Statements: what reads the source; where the loop begins. */
+int ptx_waits_find(const struct waits_request *request, size_t *ret_source, size_t *ret_head);
+
+#endif
