@@ -55,7 +55,7 @@ static void note_flight(struct cuda_command *draft, baton_nsec begin_at)
 static CUresult call_now(struct cuda_command *draft)
 {
     baton_nsec begin_at = draft->base.leased ? clock_now() : 0;
-    CUresult code = call_invoke(&draft->call);
+    CUresult code = issue_call(draft);
 
     if (!draft->base.leased)
         return code;
