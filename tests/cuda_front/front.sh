@@ -74,6 +74,24 @@ random_programs() { # PROGRAMS: in each of four ways
     verdict $? "random programs, queued, --slice 3 --chunk 256: $(tail -n 1 "$scratch/out")"
 }
 
+# As a task of a plan: no more in the driver than the plan counts, and pieces as it says.
+as_a_task() { # PROGRAMS
+    cat >"$scratch/tasks.yaml" <<'END'
+platform: {cpus: 2, gpus: 1}
+tasks:
+  - name: programs
+    period_ms: 1000
+    segments: [{cpu_ms: 1}, {copy_in_ms: 1, bytes: 1 MiB}, {kernel_ms: 20, piece_ms: 0.5}, {cpu_ms: 1}]
+END
+    "$build/baton" plan "$scratch/tasks.yaml" -o "$scratch/plan.yaml" >"$scratch/out" 2>&1
+    verdict $? "a plan: $(tail -n 1 "$scratch/out")"
+    start_daemon --plan "$scratch/plan.yaml"
+    "$build/baton" run --device cpu --task programs --stats "$scratch/stats" -- "$random" "$kernels" 7000 "$1" >"$scratch/out" 2>&1
+    verdict $? "random programs as a task of a plan: $(tail -n 1 "$scratch/out")"
+    [ "$(number n)" -gt 0 ]
+    verdict $? "their jobs are counted: $(head -c 200 "$scratch/stats")"
+}
+
 same_bytes() { # WORKLOADS
     local way
     plain "$workloads" --size small "$@" >"$scratch/plain"
@@ -158,7 +176,7 @@ all_corners() {
 start_daemon
 case ${1:-} in
 answers) answers ;;
-random) random_programs "${2:-500}" ;;
+random) random_programs "${2:-500}" && as_a_task 200 ;;
 workloads) shift && same_bytes "$@" ;;
 corners) all_corners ;;
 *) echo "usage: front.sh answers|random|workloads|corners" >&2 && exit 2 ;;

@@ -62,6 +62,7 @@ static int read_wishes(const struct cli_args *args, struct wishes *wishes)
                                   : args->n_positional ? args->positional[0]
                                                        : "");
     wishes->run.name = wishes->task.name;
+    wishes->run.device = cli_value(args, "device", NULL);
     wishes->run.jobs = (size_t)jobs;
     wishes->run.warm = (size_t)warm;
     wishes->gpus = (unsigned)gpus;
@@ -312,6 +313,7 @@ static const struct cli_option options[] = {
     {"period", 0, "MS", "the task's period; otherwise inferred from the releases, and marked so"},
     {"deadline", 0, "MS", "the task's deadline; otherwise its period"},
     {"gpus", 0, "N", "run the program again on 2, ..., N GPUs and tell the lengths (multi_ms)"},
+    {"device", 0, "cpu", "as with `baton run`: a CUDA program on CPU cores"},
     {"merge", 0, "FILE", "add this task set's tasks; may be given several times, and without a command"},
     {"output", 'o', "FILE", "where the task set goes; default NAME.yaml"},
     {0},
