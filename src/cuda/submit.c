@@ -165,8 +165,8 @@ static bool enter_after_others(struct cuda_command *draft)
 {
     struct device_engine *engine = &draft->base.queue->device->engines[draft->base.engine];
 
-    if (draft->kind != COMMAND_LAUNCH || draft->base.predicted > pipe_piece_ns() / 4 ||
-        !flight_any(engine) || engine_border_asked(engine))
+    if (draft->kind != COMMAND_LAUNCH || draft->base.predicted > pipe_piece_ns() / 4 || !flight_any(engine) ||
+        engine_border_asked(engine))
         return false;
     flight_settle(engine, true);
     return direct_enter(&draft->base, false);
