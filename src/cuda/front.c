@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/join.h"
 #include "cuda/events.h"
 #include "cuda/function.h"
 #include "cuda/genuine.h"
@@ -48,6 +49,16 @@ static void begin(void)
     runtime_stop_at_exit(at_exit); /* after the driver's own handlers were registered: it runs before them */
     atomic_store(&front.ready, true);
 }
+
+#pragma GCC visibility push(default)
+const struct join_hooks *baton_cuda_join(void)
+{
+    if (!atomic_load(&front.ready) || runtime_off())
+        return NULL;
+    (void)runtime_session();
+    return &join_hooks;
+}
+#pragma GCC visibility pop
 
 /* --- functions of the driver --- */
 

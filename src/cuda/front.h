@@ -69,6 +69,10 @@ static inline bool front_captures(void)
     return atomic_load_explicit(&front.n_capturing, memory_order_relaxed) > 0;
 }
 
+/* What libbaton.so looks for (client/join.h): one session in a process. */
+struct join_hooks;
+const struct join_hooks *baton_cuda_join(void);
+
 /* For stubs.S. */
 void *stub_resolve(unsigned index);
 void *front_drain(unsigned index);

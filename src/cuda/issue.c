@@ -42,8 +42,11 @@ bool issue_wants_cut(const struct cuda_command *draft)
 
 void issue_count_whole(const struct cuda_command *draft)
 {
+    enum session_counter why = cut_why_whole(draft);
+
     runtime_count(COUNTER_KERNEL_LAUNCHES, 1);
-    function_count_whole(draft->u.launch.function, cut_why_whole(draft));
+    /* It could be cut, but not from the calling thread. */
+    function_count_whole(draft->u.launch.function, why == COUNTER_PIECES ? COUNTER_UNSLICED_OTHER : why);
 }
 
 /* --- heap copies --- */
@@ -120,6 +123,15 @@ void issue_add_waits(struct cuda_command *command)
 
 /* --- on the thread that drives the engine --- */
 
+CUresult issue_call(const struct cuda_command *command)
+{
+    if (command->kind == COMMAND_FREE)
+        return frees_issue(&command->call);
+    if (command->kind == COMMAND_DESTROY) /* before the driver can give the handle to another stream */
+        stream_forget((CUstream)command->call.args[0]);
+    return call_invoke(&command->call);
+}
+
 /* A context that broke meanwhile refuses it; the program is told, as a driver would tell it. */
 static CUresult call_back(const struct call *call)
 {
@@ -146,13 +158,8 @@ static CUresult call_driver(struct piece_pipe *pipe, struct cuda_command *comman
         return CUDA_SUCCESS;
     case COMMAND_CALLBACK:
         return call_back(&command->call);
-    case COMMAND_FREE:
-        return frees_issue(&command->call);
-    case COMMAND_DESTROY: /* before the driver can give the handle to another stream */
-        stream_forget((CUstream)command->call.args[0]);
-        return call_invoke(&command->call);
     default:
-        return call_invoke(&command->call);
+        return issue_call(command);
     }
 }
 

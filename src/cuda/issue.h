@@ -11,6 +11,9 @@
 
 extern const struct driver_ops issue_ops;
 
+/* The driver's call, whole, and what of ours goes with it. On any thread. */
+CUresult issue_call(const struct cuda_command *command);
+
 /* Expected nanoseconds on its engine. */
 int64_t issue_predict(const struct cuda_command *draft);
 

@@ -10,6 +10,7 @@
 #include "cuda/mark.h"
 #include "cuda/validate.h"
 #include "engine/direct.h"
+#include "engine/flight.h"
 #include "engine/graph.h"
 #include "engine/inferred_job.h"
 #include "engine/runtime.h"
@@ -55,7 +56,7 @@ static void note_flight(struct cuda_command *draft, baton_nsec begin_at)
 static CUresult call_now(struct cuda_command *draft)
 {
     baton_nsec begin_at = draft->base.leased ? clock_now() : 0;
-    CUresult code = call_invoke(&draft->call);
+    CUresult code = issue_call(draft);
 
     if (!draft->base.leased)
         return code;
@@ -156,10 +157,25 @@ static CUresult hold(struct cuda_command *draft, bool blocking, const struct sub
     return returned(draft, blocking, code);
 }
 
+/*
+ * A full pipeline of short launches, and no other program wants the engine: to wait until the driver
+ * has done them is quicker than to send the next one through the worker.
+ */
+static bool enter_after_others(struct cuda_command *draft)
+{
+    struct device_engine *engine = &draft->base.queue->device->engines[draft->base.engine];
+
+    if (draft->kind != COMMAND_LAUNCH || draft->base.predicted > pipe_piece_ns() / 4 || !flight_any(engine) ||
+        engine_border_asked(engine))
+        return false;
+    flight_settle(engine, true);
+    return direct_enter(&draft->base, false);
+}
+
 static bool goes_direct(struct cuda_command *draft, bool blocking)
 {
     return !runtime.queue_everything && stream_unhindered(draft->stream) && !issue_wants_cut(draft) &&
-           direct_enter(&draft->base, blocking);
+           (direct_enter(&draft->base, blocking) || enter_after_others(draft));
 }
 
 CUresult submit(struct cuda_command *draft, bool blocking, const struct submit_copied *copied)

@@ -12,23 +12,24 @@ corners=$build/tests/cuda_front/corners
 workloads=$build/tests/workloads/workloads-cuda
 load=$build/tests/cuda_front/cuda-load
 hog=
+unset LD_LIBRARY_PATH # meson names the folders of libraries; here the programs and `baton run` find them
 # Compiled kernels stay for the next run: the compiler is most of the time.
 export BATON_CACHE_DIR=$build/tests/cuda_front/cache BATON_CUDA_CPU_ENGINES=$scratch/engines
 mkdir -p "$BATON_CACHE_DIR"
 [ "${BATON_SANITIZER:-none}" = none ] || export ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0
 
 plain() { env LD_LIBRARY_PATH="$device" "$@"; }
-baton() { "$build/baton" run --device cpu "$@"; }
+baton() { "$build/baton" run --device cpu --priority 50 "$@"; }
 
 start_hog() {
     touch "$scratch/go"
-    baton --priority 10 -- "$load" "$kernels" hog 5 "$scratch/go" >"$scratch/hog" 2>&1 &
+    "$build/baton" run --device cpu --priority 10 -- "$load" "$kernels" hog 5 "$scratch/go" >"$scratch/hog" 2>&1 &
     hog=$!
 }
 stop_hog() {
     rm -f "$scratch/go"
     wait "$hog"
-    verdict $? "the hog beside them is well"
+    verdict $? "the hog beside them is well: $(tail -n 1 "$scratch/hog")"
 }
 
 # Two of the answers are about the driver's failure injection: which call of a name fails differs, since Baton makes calls of its own.
@@ -47,7 +48,7 @@ answers() {
         contended) start_hog ;;
         no-daemon) with=(--socket "$scratch/nobody") ;;
         esac
-        "${way[@]}" "$build/baton" run --device cpu "${with[@]}" -- "$conformance" "$kernels" >"$scratch/$name" 2>/dev/null
+        "${way[@]}" "$build/baton" run --device cpu --priority 50 "${with[@]}" -- "$conformance" "$kernels" >"$scratch/$name" 2>/dev/null
         diff <(told "$scratch/plain") <(told "$scratch/$name") >"$scratch/diff"
         verdict $? "answers: $name: $(head -c 300 "$scratch/diff")"
         [ "$name" != contended ] || stop_hog
@@ -73,6 +74,24 @@ random_programs() { # PROGRAMS: in each of four ways
     verdict $? "random programs, queued, --slice 3 --chunk 256: $(tail -n 1 "$scratch/out")"
 }
 
+# As a task of a plan: no more in the driver than the plan counts, and pieces as it says.
+as_a_task() { # PROGRAMS
+    cat >"$scratch/tasks.yaml" <<'END'
+platform: {cpus: 2, gpus: 1}
+tasks:
+  - name: programs
+    period_ms: 1000
+    segments: [{cpu_ms: 1}, {copy_in_ms: 1, bytes: 1 MiB}, {kernel_ms: 20, piece_ms: 0.5}, {cpu_ms: 1}]
+END
+    "$build/baton" plan "$scratch/tasks.yaml" -o "$scratch/plan.yaml" >"$scratch/out" 2>&1
+    verdict $? "a plan: $(tail -n 1 "$scratch/out")"
+    start_daemon --plan "$scratch/plan.yaml"
+    "$build/baton" run --device cpu --task programs --stats "$scratch/stats" -- "$random" "$kernels" 7000 "$1" >"$scratch/out" 2>&1
+    verdict $? "random programs as a task of a plan: $(tail -n 1 "$scratch/out")"
+    [ "$(number n)" -gt 0 ]
+    verdict $? "their jobs are counted: $(head -c 200 "$scratch/stats")"
+}
+
 same_bytes() { # WORKLOADS
     local way
     plain "$workloads" --size small "$@" >"$scratch/plain"
@@ -86,7 +105,7 @@ same_bytes() { # WORKLOADS
     [ "$(number pieces)" -gt 0 ] && [ "$(number chunks)" -gt 0 ]
     verdict $? "they ran in pieces and chunks: $(head -c 200 "$scratch/stats")"
     start_hog
-    baton --priority 50 -- "$workloads" --size small "$@" >"$scratch/out"
+    baton -- "$workloads" --size small "$@" >"$scratch/out"
     diff "$scratch/plain" "$scratch/out" >"$scratch/diff"
     verdict $? "workloads beside a hog: $(head -c 300 "$scratch/diff")"
     stop_hog
@@ -127,7 +146,7 @@ all_corners() {
     # A program that is killed while it has the engine.
     start_hog
     victim=$hog
-    baton --priority 80 -- "$corners" "$kernels" work
+    baton -- "$corners" "$kernels" work
     verdict $? "a program beside a hog"
     kill -KILL "$victim"
     wait "$victim" 2>/dev/null
@@ -157,7 +176,7 @@ all_corners() {
 start_daemon
 case ${1:-} in
 answers) answers ;;
-random) random_programs "${2:-500}" ;;
+random) random_programs "${2:-500}" && as_a_task 200 ;;
 workloads) shift && same_bytes "$@" ;;
 corners) all_corners ;;
 *) echo "usage: front.sh answers|random|workloads|corners" >&2 && exit 2 ;;
