@@ -230,8 +230,8 @@ __global__ void ends_last_block(unsigned *count, float *part, float *out)
         *out = sum;
     }
 }
-/* Gives up after a count: what it then does is one of the results that the program allows. */
-__global__ void ends_after_a_count(volatile int *flag, int *out)
+/* Gives up after a count. In pieces it would always give up. */
+__global__ void waits_up_to_a_count(volatile int *flag, int *out)
 {
     int i = 0;
 

@@ -54,7 +54,7 @@ START_TEST(compiled_loops_get_the_verdict_of_their_names)
                       entry->detail);
         waits += is_waiting;
     }
-    ck_assert_uint_eq(waits, 14);
+    ck_assert_uint_eq(waits, 15);
     ck_assert_uint_eq(cut.n_entries, 28);
     ptx_cut_done(&cut);
     free(text);
@@ -98,7 +98,8 @@ START_TEST(every_way_to_look_at_a_flag_counts)
 }
 END_TEST
 
-#define LOOK "ld.volatile.global.u32 %r4, [%d1];\n"
+#define LOOK  "ld.volatile.global.u32 %r4, [%d1];\n"
+#define PLAIN "ld.global.u32 %r4, [%d1];\n"
 
 static const char *const waits[] = {
     /* The exit's condition is fixed; the flag decides whether the exit is reached. */
@@ -201,23 +202,35 @@ START_TEST(attacks_on_the_analysis_fail)
 }
 END_TEST
 
+/* The same loop, counted: a poll that gives up is a poll. */
+START_TEST(a_count_does_not_make_a_poll_safe)
+{
+    expect(KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\n@%p1 bra OUT;\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 "
+                  "%p2, %r2, %r1;\n@%p2 bra L;"),
+           PTX_WHOLE_WAITS);
+    expect(KERNEL("L: " PLAIN "membar.gl;\nsetp.ne.s32 %p1, %r4, 0;\n@%p1 bra OUT;\nadd.u32 %r2, %r2, 1;\n"
+                  "setp.lt.u32 %p2, %r2, %r1;\n@%p2 bra L;"),
+           PTX_WHOLE_WAITS);
+}
+END_TEST
+
 START_TEST(loops_that_end_by_themselves_are_cut)
 {
     static const char *const ends[] = {
-        /* Counted, in every form of a test. */
-        KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\n@%p1 bra OUT;\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %p2, "
+        /* Plain loads that decide beside a counter. */
+        KERNEL("L: " PLAIN "setp.ne.s32 %p1, %r4, 0;\n@%p1 bra OUT;\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %p2, "
                "%r2, %r1;\n@%p2 bra L;"),
-        KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\n@%p1 bra OUT;\nadd.s32 %r5, %r2, 4;\nsetp.ge.s32 %p2, "
+        KERNEL("L: " PLAIN "setp.ne.s32 %p1, %r4, 0;\n@%p1 bra OUT;\nadd.s32 %r5, %r2, 4;\nsetp.ge.s32 %p2, "
                "%r5, 1000;\nmov.u32 %r2, %r5;\n@!%p2 bra L;"),
-        KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\n@%p1 bra OUT;\nadd.s32 %r1, %r1, -1;\nsetp.eq.s32 %p2, "
+        KERNEL("L: " PLAIN "setp.ne.s32 %p1, %r4, 0;\n@%p1 bra OUT;\nadd.s32 %r1, %r1, -1;\nsetp.eq.s32 %p2, "
                "%r1, 0;\n@%p2 bra OUT;\nbra L;"),
-        KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\n@%p1 bra OUT;\nsub.s32 %r1, %r1, 2;\nsetp.gt.s32 "
+        KERNEL("L: " PLAIN "setp.ne.s32 %p1, %r4, 0;\n@%p1 bra OUT;\nsub.s32 %r1, %r1, 2;\nsetp.gt.s32 "
                "%p2|%p3, %r1, 0;\n@%p3 bra OUT;\nbra L;"),
-        KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\nadd.u32 %r2, %r2, 1;\nsetp.ge.u32 %p2, %r2, %r1;\n"
+        KERNEL("L: " PLAIN "setp.ne.s32 %p1, %r4, 0;\nadd.u32 %r2, %r2, 1;\nsetp.ge.u32 %p2, %r2, %r1;\n"
                "or.pred %p3, %p1, %p2;\n@%p3 bra OUT;\nbra L;"),
-        KERNEL("L: " LOOK "setp.eq.s32 %p1, %r4, 0;\nadd.u32 %r2, %r2, 1;\nsetp.lt.and.u32 %p2, %r2, %r1, "
+        KERNEL("L: " PLAIN "setp.eq.s32 %p1, %r4, 0;\nadd.u32 %r2, %r2, 1;\nsetp.lt.and.u32 %p2, %r2, %r1, "
                "%p1;\n@%p2 bra L;"),
-        KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\n@%p1 ret;\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %p2, %r2, "
+        KERNEL("L: " PLAIN "setp.ne.s32 %p1, %r4, 0;\n@%p1 ret;\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %p2, %r2, "
                "%r1;\nnot.pred %p3, %p2;\n@%p3 exit;\nbra L;"),
         /* Retried, with the value of the exchange or of a load. */
         KERNEL("L: atom.global.cas.b32 %r4, [%d1], %r2, 1;\nsetp.ne.s32 %p1, %r4, %r2;\nmov.u32 %r2, %r4;\n"
@@ -361,5 +374,5 @@ END_TEST
 
 HARNESS_MAIN("cut waits", 60, compiled_loops_get_the_verdict_of_their_names,
              every_way_to_look_at_a_flag_counts, attacks_on_the_analysis_fail,
-             loops_that_end_by_themselves_are_cut, sums_and_maxima_by_compare_and_swap_run_in_pieces,
-             work_queues_and_last_blocks_run_in_pieces)
+             a_count_does_not_make_a_poll_safe, loops_that_end_by_themselves_are_cut,
+             sums_and_maxima_by_compare_and_swap_run_in_pieces, work_queues_and_last_blocks_run_in_pieces)

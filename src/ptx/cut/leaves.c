@@ -1,4 +1,4 @@
-/* Exits that are taken by themselves: counted, retried, ticket (waits.h). */
+/* Exits that are taken by the loop's own doing: retried, ticket (waits.h). */
 #include "ptx/cut/loop.h"
 
 enum { LONGEST_CHAIN = 16, DEEPEST_CONDITION = 8 };
@@ -45,69 +45,6 @@ static bool same_register(const struct ptx_operand *a, const struct ptx_operand 
 {
     return a->kind == PTX_OP_REGISTER && b->kind == PTX_OP_REGISTER && flow_register(a) == flow_register(b) &&
            a->component == b->component;
-}
-
-/*
- * What every round adds to the register that the operand names: 0 when that is not one constant, or
- * when a definition makes the register from anything else.
- */
-static int64_t step_of(const struct loop *loop, const struct ptx_operand *counter)
-{
-    const struct ptx_operand *at = counter;
-    int64_t offset = 0;
-
-    for (unsigned i = 0; i < LONGEST_CHAIN; i++) {
-        if (!loop_step_back(loop, &at, &offset))
-            return 0;
-        if (same_register(at, counter))
-            return offset;
-    }
-    return 0;
-}
-
-/* May the comparison with a constant at the end of the type's range never hold? */
-static bool is_beyond(const struct ptx_operand *bound, enum ptx_type type, enum comparison op, int64_t step)
-{
-    unsigned bits = 8 * ptx_type_size(type);
-    bool is_signed = ptx_type_class(type) == PTX_SIGNED;
-    int64_t room = step < 0 ? -step : step;
-    int64_t value = (int64_t)bound->bits;
-
-    if (bound->kind != PTX_OP_INT || op == EQ || op == NE)
-        return false;
-    if (bits < 64) {
-        int64_t highest = (INT64_C(1) << (is_signed ? bits - 1 : bits)) - 1;
-        int64_t lowest = is_signed ? -highest - 1 : 0;
-
-        if (!is_signed)
-            value &= highest;
-        return step > 0 ? value > highest - room : value < lowest + room;
-    }
-    if (is_signed)
-        return step > 0 ? value > INT64_MAX - room : value < INT64_MIN + room;
-    return step > 0 ? bound->bits > UINT64_MAX - (uint64_t)room : bound->bits < (uint64_t)room;
-}
-
-/* The register moves towards the bound, and the loop is left when it is there. */
-static bool is_counted(const struct loop *loop, const struct ptx_operand *counter,
-                       const struct ptx_operand *bound, enum comparison op, enum ptx_type type)
-{
-    const struct ptx_operand *at = counter;
-    int64_t ignored = 0;
-
-    if (!loop_is_fixed(loop, bound))
-        return false;
-    for (unsigned i = 0; i < LONGEST_CHAIN && at->kind == PTX_OP_REGISTER; i++) {
-        int64_t step = step_of(loop, at);
-        bool goes_there = ((op == GT || op == GE) && step > 0) || ((op == LT || op == LE) && step < 0) ||
-                          (op == EQ && (step == 1 || step == -1)) || (op == NE && step != 0);
-
-        if (goes_there && step > -(1 << 30) && step < 1 << 30 && !is_beyond(bound, type, op, step))
-            return true;
-        if (!loop_step_back(loop, &at, &ignored))
-            return false;
-    }
-    return false;
 }
 
 /* The statement whose result the operand is a copy of; *ret_offset: what was added to it. */
@@ -210,14 +147,12 @@ static bool comparison_leaves(const struct loop *loop, const struct ptx_statemen
     const struct ptx_operand *a = &setp->operands[1];
     const struct ptx_operand *b = &setp->operands[2];
     enum comparison op = comparison_of(loop, setp);
-    enum ptx_type type = setp->match.types[0];
 
     if (!holds)
         op = negated(op);
     if (op == EQ && (is_retried(loop, a, b) || is_retried(loop, b, a)))
         return true;
-    return is_counted(loop, a, b, op, type) || is_counted(loop, b, a, swapped(op), type) ||
-           is_ticket(loop, a, b, op) || is_ticket(loop, b, a, swapped(op));
+    return is_ticket(loop, a, b, op) || is_ticket(loop, b, a, swapped(op));
 }
 
 static bool leaves_when(const struct loop *loop, const struct ptx_operand *predicate, bool value,

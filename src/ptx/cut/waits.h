@@ -8,8 +8,7 @@
  *
  *   1. What decides about its end does not depend on sources (effect.h) read within the loop: the
  *      loop does the same whatever other blocks do.
- *   2. Every round passes an exit that is taken by itself after finitely many rounds:
- *      - counted: a register moves by a constant towards a bound that does not change;
+ *   2. Every round passes an exit that the loop itself brings about:
  *      - retried: an atomic compare-and-swap on a fixed address found the value that the same
  *        loop read there last. While memory stands still, the second round succeeds;
  *      - ticket: an atomic addition to a fixed address has returned at least a fixed bound. The
@@ -18,7 +17,8 @@
  *      its own value, a register that decides about the end or about the address that is read
  *      (lists, rows, bisections). A loop that waits reads the same place again.
  *
- * Everything else counts as waiting. Plain loads are sources only in kernels that write global
+ * Everything else counts as waiting. So does a loop that polls until a count is reached: it ends,
+ * but a program that then reports an error would report it in every piece. Plain loads are sources only in kernels that write global
  * memory; another block cannot change what no block writes. Locks count as waiting, although a
  * program that releases what it takes would end: the analysis does not prove that it does.
  */
