@@ -70,6 +70,7 @@ static int read_wishes(const struct cli_args *args, struct wishes *wishes)
     wishes->task.name = cli_value(args, "name", wishes->default_name);
     wishes->task.of_worst_job = worst == 1;
     wishes->run.name = wishes->task.name;
+    wishes->run.device = cli_value(args, "device", NULL);
     wishes->run.jobs = (size_t)jobs;
     wishes->run.warm = (size_t)warm;
     wishes->gpus = (unsigned)gpus;
@@ -366,6 +367,7 @@ static const struct cli_option options[] = {
      "lengths are the worst of each segment (default), or those of the worst job together; the file has "
      "both"},
     {"gpus", 0, "N", "run the program again on 2, ..., N GPUs and tell the lengths (multi_ms)"},
+    {"device", 0, "cpu", "as with `baton run`: a CUDA program on CPU cores"},
     {"merge", 0, "FILE", "add this task set's tasks; may be given several times, and without a command"},
     {"output", 'o', "FILE", "where the task set goes; default NAME.yaml"},
     {0},

@@ -196,6 +196,10 @@ static void run_program(const struct profile_place *place, const struct profile_
         words[n++] = "--gpus";
         words[n++] = gpus;
     }
+    if (run->device) {
+        words[n++] = "--device";
+        words[n++] = run->device;
+    }
     words[n++] = "--";
     for (size_t i = 0; run->command[i]; i++)
         words[n++] = run->command[i];

@@ -20,6 +20,7 @@ void profile_place_done(struct profile_place *place);
 struct profile_run {
     char *const *command;
     const char *name;
+    const char *device; /* of `baton run`; NULL: not given */
     unsigned gpus;
     unsigned repeated; /* how often this run was made before */
     size_t jobs, warm; /* jobs 0: until the program ends by itself */
