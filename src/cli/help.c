@@ -48,6 +48,12 @@ void help_command(FILE *out, const struct cli_command *command)
             (void)fprintf(out, "  %-30s %s\n", left, option->help);
     }
     (void)fprintf(out, "  %-30s %s\n", "    --help", "this page");
+    if (command->takes_command)
+        (void)fprintf(out,
+                      "\nexit status: the command's own (128 + signal) once it has started; else %d where "
+                      "Baton failed,\n"
+                      "%d where the command cannot be run, %d where it is not there\n",
+                      CLI_OWN_FAILURE, CLI_CANNOT_RUN, CLI_NOT_THERE);
     if (command->example)
         (void)fprintf(out, "\nexample:\n  %s\n", command->example);
 }
