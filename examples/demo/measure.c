@@ -100,8 +100,11 @@ static void run_jobs(const struct measured *measured, struct record *record, siz
         record->misses += record->response[record->n] > deadline;
         record->wrong += !measured->is_right(measured->user);
         record->n++;
-        for (release += period; release < now_ms(); release += period)
+        release += period;
+        while (release < now_ms()) {
+            release += period;
             record->skipped++;
+        }
     }
 }
 

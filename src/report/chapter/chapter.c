@@ -127,8 +127,10 @@ static int add_span(struct chapter *chapter, const json_t *event)
     span.end = span.begin + number_of(event, "dur") / 1000;
     if (!isfinite(span.begin) || !isfinite(span.end) || span.end < span.begin)
         return 0;
+    if (span.row == CHAPTER_NONE || span.program == CHAPTER_NONE)
+        return -ENOMEM;
     more = make_room(chapter->spans, chapter->n_spans, &chapter->spans_room, sizeof *more);
-    if (!more || span.row == CHAPTER_NONE || span.program == CHAPTER_NONE)
+    if (!more)
         return -ENOMEM;
     chapter->spans = more;
     chapter->spans[chapter->n_spans++] = span;
@@ -146,8 +148,10 @@ static int add_mark(struct chapter *chapter, const json_t *event)
 
     if (!isfinite(mark.at))
         return 0;
+    if (mark.row == CHAPTER_NONE || mark.program == CHAPTER_NONE)
+        return -ENOMEM;
     more = make_room(chapter->marks, chapter->n_marks, &chapter->marks_room, sizeof *more);
-    if (!more || mark.row == CHAPTER_NONE || mark.program == CHAPTER_NONE)
+    if (!more)
         return -ENOMEM;
     chapter->marks = more;
     chapter->marks[chapter->n_marks++] = mark;
