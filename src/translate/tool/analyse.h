@@ -47,7 +47,8 @@ bool analyse_element(struct node *element, struct node *body, bool *ret_reads, b
 bool analyse_holds_ids(const struct type *type);
 
 /* analyse_own.c: the elements that work-groups reach through the parameter; n == 0 in doubt. */
-void analyse_reach(const struct syntax *syntax, struct symbol *param, struct node *body, struct reach *ret_reach);
+void analyse_reach(const struct syntax *syntax, struct symbol *param, struct node *body,
+                   struct reach *ret_reach);
 
 /* Is this name one of the atomic built-ins (1.x atom_ and atomic_, 2.0 atomic_..._explicit)? */
 bool analyse_is_atomic(const char *name);
