@@ -118,6 +118,18 @@ static void set_copy_engines(const struct server *server, struct plan_basis *bas
         plan_basis_set(basis, BASIS_COPY_ENGINES, "1 or 2");
 }
 
+/*
+ * On demand each chunk comes by two requests, from the other GPU to the host and from there; the analysis counts one, as for a peer
+ * copy, so that is not what it calls `ondemand`.
+ */
+static const char *enforced_migration(const struct server *server, unsigned gpu_cluster)
+{
+    if (!server->profile->tokens || gpu_cluster == 1)
+        return migration_name(MIGRATION_NONE);
+    return server->config.migration == MIGRATION_ON_DEMAND ? "ondemand, by way of the host"
+                                                           : migration_name(server->config.migration);
+}
+
 static void enforced_basis(const struct server *server, struct plan_basis *ret_basis)
 {
     bool tokens = server->profile->tokens;
@@ -133,10 +145,10 @@ static void enforced_basis(const struct server *server, struct plan_basis *ret_b
     plan_basis_set_count(ret_basis, BASIS_GPU_CLUSTER, gpu_cluster);
     set_copy_engines(server, ret_basis);
     plan_basis_set_count(ret_basis, BASIS_BUSES, server->config.buses);
-    plan_basis_set(ret_basis, BASIS_MIGRATION,
-                   migration_name(tokens && gpu_cluster > 1 ? server->config.migration : MIGRATION_NONE));
+    plan_basis_set(ret_basis, BASIS_MIGRATION, enforced_migration(server, gpu_cluster));
     plan_basis_set(ret_basis, BASIS_SHARED_MEMORY, "no");
-    plan_basis_set(ret_basis, BASIS_OVERHEADS, "none");
+    plan_basis_set(ret_basis, BASIS_OVERHEADS,
+                   server->config.overheads_seal[0] ? server->config.overheads_seal : "none");
 }
 
 /* ---- the plan ---- */

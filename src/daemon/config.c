@@ -468,6 +468,8 @@ static int read_admission(const struct reader *reader, struct config *config)
     int result = read_path(reader, "plan", config->plan, sizeof config->plan);
 
     if (!result)
+        result = read_path(reader, "overheads", config->overheads, sizeof config->overheads);
+    if (!result)
         result = read_path(reader, "tasks", config->tasks, sizeof config->tasks);
     if (!result)
         result = read_path(reader, "planner", config->planner, sizeof config->planner);

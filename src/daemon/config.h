@@ -76,6 +76,8 @@ struct config {
     struct config_device listed[CONFIG_MAX_DEVICES];
     size_t n_listed;
     char plan[4096];               /* path; "": none */
+    char overheads[4096];          /* path of the overhead set of this machine; "": none */
+    char overheads_seal[32];       /* what tells that set from others; filled by the host */
     char tasks[4096];              /* task set; "": none */
     enum admission_mode admission; /* of tasks of that set */
     char planner[4096];            /* the program `baton`; "": the one beside batond, else in PATH */

@@ -34,7 +34,10 @@ static uint64_t gpus_of_cluster(const struct server *server, unsigned cluster)
     return gpus;
 }
 
-/* What a plan assigns beyond the clusters that there are is a difference (claims.c); the program runs all the same. */
+/*
+ * What a plan assigns beyond the clusters that there are is a difference (claims.c); the program
+ * runs all the same.
+ */
 static unsigned planned_or_first(unsigned planned, unsigned n)
 {
     return planned < n ? planned : 0;
@@ -93,7 +96,10 @@ static baton_nsec relative_deadline(const struct peer *peer)
     return (baton_nsec)(peer->hello.deadline ? peer->hello.deadline : peer->hello.period);
 }
 
-/* Fair lateness ranks by the priority point of the analysis, which counts from the release like the deadline. */
+/*
+ * Fair lateness ranks by the priority point of the analysis, which counts from the release like the
+ * deadline.
+ */
 static baton_nsec rank_at(const struct server *server, const struct peer *peer, baton_nsec deadline_at)
 {
     const struct plan_task *task = planned(server, peer);
@@ -281,7 +287,10 @@ static void end_job(struct server *server, struct peer *peer)
     holds_push(server, (struct sched_event){.kind = SCHED_JOB_DONE, .client = peer->slot, .job = peer->slot});
 }
 
-/* A throttled job gives way at its border; what is left of it is a job of the core with a budget of its own, one period later. */
+/*
+ * A throttled job gives way at its border; what is left of it is a job of the core with a budget of
+ * its own, one period later.
+ */
 static void throttle(struct server *server, struct peer *peer)
 {
     peer->next_begins = true;
@@ -311,7 +320,9 @@ void lanes_pump(struct server *server, struct peer *peer)
     if (!holds_tokens(server) || peer->state != PEER_CLIENT)
         return;
     if (peer->engaged >= 0) {
-        /* Another engine of the same client waits in our own queue, where the core does not see it. */
+        /*
+         * Another engine of the same client waits in our own queue, where the core does not see it.
+         */
         if (peer->queue && peer->holds[peer->engaged].state == HOLD_HELD)
             (void)holds_call_in(server, peer, (unsigned)peer->engaged, LEASE_ASK_TURN);
         return;

@@ -122,9 +122,9 @@ void placement_request(struct server *server, struct peer *peer, const struct fr
 
 void placement_moved(struct server *server, struct peer *peer, const struct frame_moved *frame)
 {
-    /* State that follows the job, where the plan counts no such copies. */
-    if (holds_tokens(server) && server->config.migration == MIGRATION_NONE && attached(peer, frame->from) &&
-        attached(peer, frame->to))
+    /* State that comes from the other GPU, where the plan counts no such copies. */
+    if (holds_tokens(server) && server->config.migration != MIGRATION_ON_DEMAND &&
+        attached(peer, frame->from) && attached(peer, frame->to))
         peer->strayed = true;
     if (attached(peer, frame->to))
         moves_learn(&server->moves, place_of(peer, frame->from), peer->holds[frame->to].device, frame->bytes,

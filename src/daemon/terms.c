@@ -9,6 +9,9 @@
 
 #include "daemon/cpus.h"
 
+#define UNCUT_NS    ((uint64_t)3600 * NSEC_PER_SEC) /* no kernel takes longer ... */
+#define UNCUT_BYTES (UINT64_C(1) << 40)             /* ... and no copy is larger */
+
 /* Ceilings are for what is beneath the plan: the plan itself is the administrator's. */
 static unsigned clip(const struct server *server, const struct peer *peer, unsigned priority)
 {
@@ -54,8 +57,11 @@ static void place_by_tokens(const struct server *server, struct frame_plan *plan
 
     plan->gpus = fixed || server->config.gpu_cluster > 1 ? 1 : 0;
     plan->gpu_set = fixed ? plan->gpu_set : 0;
-    if ((plan->flags & PLAN_TASK) && !plan->piece) /* every piece is a request, and the plan counts one */
-        plan->flags &= ~PLAN_SLICING;
+    if (plan->flags & PLAN_TASK) { /* every piece is a request: what the plan counts as one is not cut */
+        plan->piece = plan->piece ? plan->piece : UNCUT_NS;
+        plan->chunk_in = plan->chunk_in ? plan->chunk_in : UNCUT_BYTES;
+        plan->chunk_out = plan->chunk_out ? plan->chunk_out : UNCUT_BYTES;
+    }
     if (server->config.gpu_cluster > 1 && server->config.migration == MIGRATION_SYSTEM)
         plan->flags |= PLAN_SAVES;
     plan->flags |= (plan->flags & PLAN_TASK) && cpus_ordered(server) ? PLAN_CPUS : 0;

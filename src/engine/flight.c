@@ -209,7 +209,8 @@ static void await_half(struct device_engine *engine)
     ops->mark_keep(mark);
     pthread_mutex_unlock(&engine->lock);
     ops->mark_flush(mark);
-    (void)ops->mark_notify(mark, &engine->flight.listener);
+    if (!ops->mark_notify(mark, &engine->flight.listener))
+        (void)ops->mark_wait(mark); /* such a driver does not call the program, which could need it back */
     pthread_mutex_lock(&engine->lock);
     while (result == 0 && !is_complete(mark))
         result = pthread_cond_timedwait(&engine->changed, &engine->lock, &until);

@@ -16,7 +16,7 @@
 
 #include "engine/runtime.h"
 #include "opencl/enqueue/command_buffer.h"
-#include "opencl/handle_table.h"
+#include "engine/handle_table.h"
 #include "opencl/program/handed_out.h"
 #include "opencl/program/twin.h"
 #include "opencl/quirks/widening.h"

@@ -1,6 +1,6 @@
 #include "opencl/object.h"
 
-#include "opencl/handle_table.h"
+#include "engine/handle_table.h"
 
 void object_init(struct object *object, const struct object_class *class)
 {

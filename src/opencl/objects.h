@@ -7,8 +7,8 @@
 #include "engine/command_queue.h"
 #include "engine/engine_device.h"
 #include "engine/meter.h"
+#include "engine/handle_table.h"
 #include "opencl/graph/opencl_command.h"
-#include "opencl/handle_table.h"
 #include "opencl/object.h"
 #include "opencl/quirks/quirks.h"
 

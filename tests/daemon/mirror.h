@@ -1,7 +1,8 @@
 /*
- * One script, two runs in virtual time. The simulator runs a random task set around the core. Then batond's server runs it: clients say by
- * frames what the simulated jobs do, and a machine with CPU clusters runs their CPU steps in the order of the levels that the
- * server gives them. Both write down every decision of their core, and every end of a job, with its instant.
+ * One script, two runs in virtual time. The simulator runs a random task set around the core. Then
+ * batond's server runs it: clients say by frames what the simulated jobs do, and a machine with CPU
+ * clusters runs their CPU steps in the order of the levels that the server gives them. Both write
+ * down every decision of their core, and every end of a job, with its instant.
  */
 #ifndef TESTS_DAEMON_MIRROR_H
 #define TESTS_DAEMON_MIRROR_H

@@ -93,7 +93,8 @@ static void put_platform(struct mirror *mirror, size_t *at, struct random_state 
             put(mirror, at, "]");
         }
         put(mirror, at,
-            ", overheads: {copies: [{direction: in, bytes: 4 KiB, us: 250}, {direction: out, bytes: 4 KiB, "
+            ", overheads: {copies: [{direction: in, bytes: 4 KiB, us: 250}, {direction: out, "
+            "bytes: 4 KiB, "
             "us: 250}, {direction: p2p, bytes: 4 KiB, us: 250}]}");
     }
     put(mirror, at, "}\ntasks:\n");
@@ -118,7 +119,10 @@ void mirror_script(struct mirror *mirror, struct random_state *random)
         (enum sched_lock_id)pick(random, 0, SCHED_LOCKS); /* SCHED_LOCKS: as the attachment needs */
     mirror->deaths = pick(random, 0, 2) == 0;
     mirror->ties = pick(random, 0, 1);
-    /* A GPU that a dead program still drains on is less attractive to the daemon; the simulator has no such guess. */
+    /*
+     * A GPU that a dead program still drains on is less attractive to the daemon; the simulator has
+     * no such guess.
+     */
     fixed = mirror->profile != PROFILE_GPUSYNC && (mirror->deaths || pick(random, 0, 1));
     put_platform(mirror, &at, random, gpus, cluster);
     for (unsigned i = 0; i < tasks; i++)

@@ -1,6 +1,7 @@
 /*
- * The served half: the server, clients that say by frames what their jobs do, and a machine that runs CPU steps by level. Timers, their
- * ranks at equal instants and the order in which decisions take effect are those of the simulator (sim/sim.c).
+ * The served half: the server, clients that say by frames what their jobs do, and a machine that
+ * runs CPU steps by level. Timers, their ranks at equal instants and the order in which decisions
+ * take effect are those of the simulator (sim/sim.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,7 +127,9 @@ static void decided(void *user, const struct sched_decision *decision)
     }
 }
 
-/* ---- CPUs: in each cluster the c highest levels run; a job keeps its CPU as long as it runs ---- */
+/*
+ * ---- CPUs: in each cluster the c highest levels run; a job keeps its CPU as long as it runs ----
+ */
 
 static bool runnable(const struct machine_world *world, const struct client *client)
 {

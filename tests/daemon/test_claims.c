@@ -205,7 +205,7 @@ static struct plan gpusync_plan(void)
     plan_basis_set(&plan.basis, BASIS_CPU_CLUSTER, "2");
     plan_basis_set(&plan.basis, BASIS_GPUS, "4");
     plan_basis_set(&plan.basis, BASIS_GPU_CLUSTER, "2");
-    plan_basis_set(&plan.basis, BASIS_MIGRATION, "ondemand");
+    plan_basis_set(&plan.basis, BASIS_MIGRATION, "system");
     return plan;
 }
 
@@ -217,6 +217,7 @@ static struct config gpusync_config(void)
     config.policy = POLICY_FAIR_LATENESS;
     config.gpu_cluster = 2;
     config.cpu_cluster = 2;
+    config.migration = MIGRATION_SYSTEM;
     config.partitioned = true;
     config.device_cores = claims_cores("4");
     config.program_cores = claims_cores("0-3");
@@ -267,7 +268,7 @@ START_TEST(each_field_of_the_basis_of_gpusync_is_compared_with_what_runs)
                                                           [BASIS_GPU_CLUSTER] = "4",
                                                           [BASIS_COPY_ENGINES] = "1",
                                                           [BASIS_BUSES] = "2",
-                                                          [BASIS_MIGRATION] = "system",
+                                                          [BASIS_MIGRATION] = "ondemand",
                                                           [BASIS_SHARED_MEMORY] = "yes",
                                                           [BASIS_OVERHEADS] = "0123456789abcdef"};
 
@@ -322,8 +323,13 @@ START_TEST(each_setting_of_gpusync_is_compared_with_the_plan)
     config.cpu_cluster = 0; /* Linux orders the programs */
     gpusync_with(&config, "donation");
     config = gpusync_config();
-    config.migration = MIGRATION_SYSTEM;
+    config.migration = MIGRATION_ON_DEMAND;
     gpusync_with(&config, "migration");
+    config.migration = MIGRATION_NONE;
+    gpusync_with(&config, "migration");
+    config = gpusync_config();
+    (void)snprintf(config.overheads_seal, sizeof config.overheads_seal, "0123456789abcdef");
+    gpusync_with(&config, "overheads");
     config = gpusync_config();
     config.program_cores = claims_cores("0-2");
     gpusync_with(&config, "cpus");

@@ -1,6 +1,6 @@
 /*
- * Under tokens (daemon/lanes.h): which GPU a job gets and when, programs on several GPUs, jobs past their budget. The server on a clock that
- * only the test moves.
+ * Under tokens (daemon/lanes.h): which GPU a job gets and when, programs on several GPUs, jobs past
+ * their budget. The server on a clock that only the test moves.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -280,7 +280,10 @@ END_TEST
 
 /* ---- several GPUs ---- */
 
-/* Another program holds the only token of GPU 1: the kernel there waits, whichever GPUs the first program opened. */
+/*
+ * Another program holds the only token of GPU 1: the kernel there waits, whichever GPUs the first
+ * program opened.
+ */
 START_TEST(every_gpu_of_a_program_is_under_a_token)
 {
     start(1, OVERRUN_OFF);
@@ -305,7 +308,10 @@ START_TEST(every_gpu_of_a_program_is_under_a_token)
 }
 END_TEST
 
-/* State that follows a job holds the copy engines of both GPUs (E3): a copy into the job's GPU waits for it. */
+/*
+ * State that follows a job holds the copy engines of both GPUs (E3): a copy into the job's GPU
+ * waits for it.
+ */
 START_TEST(a_copy_from_another_gpu_holds_both_copy_engines)
 {
     unsigned own, other;
@@ -398,7 +404,10 @@ START_TEST(a_throttled_job_goes_on_with_its_next_period)
 }
 END_TEST
 
-/* Its process is ended; the kernel of the other program waits until the GPU has drained, and nothing of it is lost. */
+/*
+ * Its process is ended; the kernel of the other program waits until the GPU has drained, and
+ * nothing of it is lost.
+ */
 START_TEST(an_ended_job_gives_its_gpu_back_when_it_has_drained)
 {
     start(1, OVERRUN_END);

@@ -1,6 +1,7 @@
 /*
- * What is simulated is what runs: random scripts of jobs, for every profile, token lock, policy and organisation into clusters, with deaths,
- * go through the simulator and through batond's server, and both decide the same at the same instants.
+ * What is simulated is what runs: random scripts of jobs, for every profile, token lock, policy and
+ * organisation into clusters, with deaths, go through the simulator and through batond's server,
+ * and both decide the same at the same instants.
  */
 #include <stdio.h>
 #include <stdlib.h>

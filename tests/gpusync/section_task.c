@@ -1,13 +1,15 @@
 /*
- * One task of a task set as a program: periodic jobs of CPU and GPU segments in order, on the fake OpenCL driver, whose script says how
- * long a copy and a work-group takes. CPU segments are work for the virtual CPUs (tests/virtual_clock/clock.h), or, without a virtual
- * clock, CPU time of this thread.
+ * One task of a task set as a program: periodic jobs of CPU and GPU segments in order, on the fake
+ * OpenCL driver, whose script says how long a copy and a work-group takes. CPU segments are work
+ * for the virtual CPUs (tests/virtual_clock/clock.h), or, without a virtual clock, CPU time of this
+ * thread.
  *
  *     section-task PERIOD_US JOBS OFFSET_US GO SEGMENTS
  *
- * SEGMENTS: cNUMBER CPU work in microseconds, kNUMBER a kernel of so many work-groups, i a copy in, o a copy out, g the job
- * needs no GPU any more; separated by commas. Nothing stays on the GPU from job to job. Waits until the file GO is there, then starts with the next full second. Prints
- * `JOBS MAX_RESPONSE_NS` at the end, and stays connected until GO is gone.
+ * SEGMENTS: cNUMBER CPU work in microseconds, kNUMBER a kernel of so many work-groups, i a copy in,
+ * o a copy out, g the job needs no GPU any more; separated by commas. Nothing stays on the GPU from
+ * job to job. Waits until the file GO is there, then starts with the next full second. Prints `JOBS
+ * MAX_RESPONSE_NS` at the end, and stays connected until GO is gone.
  */
 #include <CL/cl.h>
 #include <dlfcn.h>

@@ -7,9 +7,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "daemon/edge/loop.h"
 #include "daemon/edge/options.h"
+#include "model/overheads.h"
 #include "version.h"
+
+#define OVERHEADS_LIMIT (1 << 20) /* bytes */
 
 #define SYSTEM_CONFIG "/etc/baton/baton.yaml"
 
@@ -81,6 +85,7 @@ static int apply_options(struct config *config)
         config->idle_exit = (baton_nsec)(options.idle_exit_ms * (double)NSEC_PER_MS);
     options_make_absolute(&options, config->plan, sizeof config->plan);
     options_make_absolute(&options, config->tasks, sizeof config->tasks);
+    options_make_absolute(&options, config->overheads, sizeof config->overheads);
     options_make_absolute(&options, config->planner, sizeof config->planner);
     return 0;
 }
@@ -110,6 +115,36 @@ static int tell_file_error(int result, const char *path, const struct input_erro
     else if (result < 0)
         (void)snprintf(ret_text, size, "%.180s: %s", path, strerror(-result));
     return result == INPUT_REJECTED ? -EINVAL : result;
+}
+
+/* What tells the declared overhead set from others, as plans do. 0, or -errno with the reason in words. */
+static int seal_overheads(struct config *config, char *ret_text, size_t size)
+{
+    struct platform platform = {.has_overheads = true};
+    struct input_error error = {0};
+    struct document document;
+    struct plan_basis basis = {0};
+    struct arena arena;
+    size_t length = 0;
+    char *text = NULL;
+    int result = config->overheads[0] ? file_read(config->overheads, OVERHEADS_LIMIT, &text, &length) : 0;
+
+    if (!text)
+        return result ? tell_file_error(result, config->overheads, &error, ret_text, size) : 0;
+    arena_init(&arena, 0);
+    result = document_parse(config->overheads, text, length, &document, &error);
+    if (!result) {
+        result = overheads_read_any(&document, NULL, &arena, &platform.overheads, &error);
+        document_done(&document);
+    }
+    if (!result) {
+        plan_basis_set_overheads(&basis, &platform);
+        (void)snprintf(config->overheads_seal, sizeof config->overheads_seal, "%s",
+                       basis.values[BASIS_OVERHEADS]);
+    }
+    arena_done(&arena);
+    free(text);
+    return result ? tell_file_error(result, config->overheads, &error, ret_text, size) : 0;
 }
 
 /* 0, or -errno with the reason in words. */
@@ -289,7 +324,8 @@ int main(int argc, char *argv[])
         status = read_all_config(&loop.config);
     if (!status)
         status = apply_options(&loop.config);
-    if (!status && read_files(&loop.config, &files, text, sizeof text)) {
+    if (!status && (seal_overheads(&loop.config, text, sizeof text) ||
+                    read_files(&loop.config, &files, text, sizeof text))) {
         log_say(LOG_LEVEL_ERROR, "%s", text);
         status = 2;
     }

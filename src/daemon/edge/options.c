@@ -56,8 +56,7 @@ static void print_help(void)
         print_choices(option->code);
     }
     printf(
-        "\nBounds are claimed under the profile `priority` only: GPU clusters, lent CPU priorities and fair\n"
-        "lateness, which the analysis of gpusync counts on, are simulated, not enforced.\n\n"
+        "\nBounds of the profile gpusync need gpu_cluster, cpu_cluster and a plan in the configuration.\n\n"
         "SIGHUP (or `baton reload`) reads the configuration's user limits, the plan and the tasks again, "
         "and\n"
         "begins the log file anew. `baton start`, `stop` and `load` do the usual things without a pid.\n");

@@ -1,7 +1,7 @@
 /*
- * Threads of programs that batond orders on the CPUs (daemon/cpus.h): pinned to the cores of their cluster, under SCHED_FIFO at a level of
- * the band. What each thread was before is remembered, and put back when the program leaves the plan, when it goes, and when the
- * daemon ends.
+ * Threads of programs that batond orders on the CPUs (daemon/cpus.h): pinned to the cores of their
+ * cluster, under SCHED_FIFO at a level of the band. What each thread was before is remembered, and
+ * put back when the program leaves the plan, when it goes, and when the daemon ends.
  */
 #ifndef DAEMON_PINS_H
 #define DAEMON_PINS_H
@@ -27,8 +27,8 @@ struct pins {
 void pins_init(struct pins *pins, unsigned low);
 
 /*
- * Those of these threads that belong to the process. Level 0: back to what they were; cores are not read. 0; else -errno of
- * the first one that could not be moved, -ENOSPC: too many threads.
+ * Those of these threads that belong to the process. Level 0: back to what they were; cores are not
+ * read. 0; else -errno of the first one that could not be moved, -ENOSPC: too many threads.
  */
 int pins_order(struct pins *pins, pid_t pid, const pid_t *threads, size_t n, const struct core_set *cores,
                unsigned level);

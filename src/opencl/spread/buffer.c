@@ -146,7 +146,12 @@ static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct
 
 static size_t chunk_size(void)
 {
-    return policy_chunking() ? CHUNK : SIZE_MAX;
+    int64_t in = policy_chunk(false), out = policy_chunk(true);
+    int64_t planned = in && (!out || in < out) ? in : out;
+
+    if (!policy_chunking())
+        return SIZE_MAX;
+    return planned ? (size_t)planned : CHUNK;
 }
 
 /* Pixels lie as each driver likes; read, they are packed. */

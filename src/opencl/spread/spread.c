@@ -77,7 +77,7 @@ bool spread_idle(void)
 
 struct preparing {
     struct queue_record *queue;
-    bool last; /* the caller reports an error, so it need not be kept */
+    bool last;       /* the caller reports an error, so it need not be kept */
     bool overwrites; /* every byte of the range: what was there is not needed */
     cl_int code;
 };

@@ -1,4 +1,4 @@
-#include "cuda_cpu/driver/fatbin.h"
+#include "cuda_abi/fatbin.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #define FLAG_ZSTD       UINT64_C(0x8000)
 #define MOST_TEXT       ((uint64_t)1 << 30)
 
-enum { KIND_PTX = 1, DEVICE_ARCHITECTURE = 80, WRAPPER_LINKED = 2 };
+enum { KIND_PTX = 1, WRAPPER_LINKED = 2 };
 
 /* Of the program's data. */
 struct fatbin_wrapper {
@@ -154,16 +154,16 @@ static int expand(const struct fatbin_entry *entry, const unsigned char *payload
  * only is taken as well, the oldest of it: it is refused if it needs what the device does not have,
  * and runs otherwise.
  */
-static bool is_better(uint32_t architecture, uint32_t chosen)
+static bool is_better(uint32_t architecture, uint32_t chosen, uint32_t device)
 {
-    bool fits = architecture <= DEVICE_ARCHITECTURE, chosen_fits = chosen <= DEVICE_ARCHITECTURE;
+    bool fits = architecture <= device, chosen_fits = chosen <= device;
 
     if (fits != chosen_fits)
         return fits;
     return fits ? architecture > chosen : architecture < chosen;
 }
 
-int fatbin_ptx(const void *image, char **ret_text, size_t *ret_size)
+int fatbin_ptx(const void *image, unsigned architecture, char **ret_text, size_t *ret_size)
 {
     const unsigned char *at = image, *end, *best = NULL;
     struct fatbin_wrapper wrapper;
@@ -186,7 +186,7 @@ int fatbin_ptx(const void *image, char **ret_text, size_t *ret_size)
         if (entry.header_size < sizeof entry || entry.header_size > (size_t)(end - at) ||
             entry.size > (size_t)(end - at) - entry.header_size)
             return FATBIN_MALFORMED;
-        if (entry.kind == KIND_PTX && (!best || is_better(entry.architecture, chosen.architecture))) {
+        if (entry.kind == KIND_PTX && (!best || is_better(entry.architecture, chosen.architecture, architecture))) {
             best = at + entry.header_size;
             chosen = entry;
         }

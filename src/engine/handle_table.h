@@ -2,8 +2,8 @@
  * Handle -> record, for handles that the driver made and the program holds. Sharded, one small lock
  * per shard: two threads rarely meet, and a look-up costs a few tens of nanoseconds.
  */
-#ifndef OPENCL_HANDLE_TABLE_H
-#define OPENCL_HANDLE_TABLE_H
+#ifndef ENGINE_HANDLE_TABLE_H
+#define ENGINE_HANDLE_TABLE_H
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -3,8 +3,8 @@
  * header, and entries for several architectures, PTX or machine code, compressed or not. Only PTX
  * is of use here.
  */
-#ifndef CUDA_CPU_DRIVER_FATBIN_H
-#define CUDA_CPU_DRIVER_FATBIN_H
+#ifndef CUDA_ABI_FATBIN_H
+#define CUDA_ABI_FATBIN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,10 +24,10 @@ bool fatbin_is(const void *image);
 const void *const *fatbin_parts(const void *image);
 
 /*
- * The PTX for the device (the newest architecture up to its own, else the oldest above), as a fresh
- * text with a terminating 0, which the caller frees. 0, -ENOMEM or an answer above. The container
- * says its own size; it is trusted as far as its parts lie within it.
+ * The PTX for a device of the architecture, 80 for sm_80 (the newest up to its own, else the oldest
+ * above), as a fresh text with a terminating 0, which the caller frees. 0, -ENOMEM or an answer
+ * above. The container says its own size; it is trusted as far as its parts lie within it.
  */
-int fatbin_ptx(const void *image, char **ret_text, size_t *ret_size);
+int fatbin_ptx(const void *image, unsigned architecture, char **ret_text, size_t *ret_size);
 
 #endif
