@@ -121,7 +121,7 @@ static struct lease *open_lease(const char *socket_path, const char *name, int p
     settings.priority = priority;
     settings.require_daemon = true;
     if (session_open(&settings, NULL, ret_session) < 0 ||
-        lease_open(*ret_session, "bench:0", LEASE_EXECUTION, &lease) < 0) {
+        lease_open(*ret_session, "bench:0", ENGINE_EXECUTION, &lease) < 0) {
         (void)fprintf(stderr, "bench-daemon: no batond (set BATON_BUILD to the build folder)\n");
         exit(3);
     }

@@ -32,8 +32,8 @@ static struct table_row *find_row(struct table *table, const char *name)
 
 int table_add(struct table *table, const struct profile_log *log)
 {
-    static const char *const copies[JOB_RECORD_ENGINES] = {
-        [JOB_RECORD_COPY_IN] = "copies in", [JOB_RECORD_COPY_OUT] = "copies out"};
+    static const char *const copies[ENGINE_N] = {
+        [ENGINE_COPY_IN] = "copies in", [ENGINE_COPY_OUT] = "copies out"};
 
     for (size_t i = 0; i < log->n_commands; i++) {
         const struct job_record_command *command = &log->commands[i];

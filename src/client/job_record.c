@@ -49,10 +49,10 @@ static int parse_command(const char *line, struct job_record_command *ret_comman
                &c.pieces, &c.longest_piece, c.why, c.name, &end) != 13 ||
         end < 0 || line[end])
         return -EINVAL;
-    if (engine < 0 || engine >= JOB_RECORD_ENGINES || c.job == 0 || c.end < c.start || c.pieces == 0 ||
-        c.bytes < 0 || c.longest_piece < 0)
+    if (engine < 0 || engine >= ENGINE_N || c.job == 0 || c.end < c.start || c.pieces == 0 || c.bytes < 0 ||
+        c.longest_piece < 0)
         return -EINVAL;
-    c.engine = (enum job_record_engine)engine;
+    c.engine = (enum engine_kind)engine;
     if (strcmp(c.why, "-") == 0)
         c.why[0] = 0;
     if (strcmp(c.name, "-") == 0)

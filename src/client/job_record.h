@@ -16,17 +16,16 @@
 #include <stdint.h>
 
 #include "base/nsec.h"
+#include "wire/engine_kind.h"
 
 #define JOB_RECORD_HEADER    "baton-jobs 1\n"
 #define JOB_RECORD_LINE_SIZE 512 /* of the longest line, with its end and its 0 */
 #define JOB_RECORD_NAME_SIZE 128 /* longer names are cut */
 #define JOB_RECORD_WHY_SIZE  32
 
-enum job_record_engine { JOB_RECORD_KERNEL, JOB_RECORD_COPY_IN, JOB_RECORD_COPY_OUT, JOB_RECORD_ENGINES };
-
 struct job_record_command {
     uint32_t job; /* from 1 */
-    enum job_record_engine engine;
+    enum engine_kind engine;
     /* CLOCK_MONOTONIC: the driver's enqueue call began and ended, and the command was seen to be complete. */
     baton_nsec call_at, return_at, seen_at;
     /*

@@ -23,7 +23,7 @@
 /* One engine of a group. */
 struct join_engine {
     char device[DEVICE_NAME_SIZE];
-    enum lease_engine engine;
+    enum engine_kind engine;
 };
 
 struct join_hooks {

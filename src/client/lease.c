@@ -40,10 +40,10 @@ static void pair(struct session *session, unsigned index)
 {
     const struct protocol_lease *all = session->protocol.leases, *mine = &all[index];
 
-    if (mine->engine == FRAME_ENGINE_EXECUTION)
+    if (mine->engine == ENGINE_EXECUTION)
         return;
     for (unsigned i = 0; i < session->protocol.n_leases; i++) {
-        if (all[i].engine == FRAME_ENGINE_EXECUTION || all[i].engine == mine->engine ||
+        if (all[i].engine == ENGINE_EXECUTION || all[i].engine == mine->engine ||
             strcmp(all[i].device, mine->device) != 0)
             continue;
         session->leases[i].other = &session->leases[index];
@@ -51,8 +51,7 @@ static void pair(struct session *session, unsigned index)
     }
 }
 
-int lease_open(struct session *session, const char *device, enum lease_engine engine,
-               struct lease **ret_lease)
+int lease_open(struct session *session, const char *device, enum engine_kind engine, struct lease **ret_lease)
 {
     unsigned index = 0;
     int result;
@@ -340,7 +339,7 @@ void lease_ran(struct lease *lease, baton_nsec begin_at, baton_nsec end_at, cons
     const struct lease_work unknown = {0};
     struct session *session = lease->session;
     struct page *page = atomic_load(&session->protocol.page);
-    bool copy = session->protocol.leases[lease->index].engine != FRAME_ENGINE_EXECUTION;
+    bool copy = session->protocol.leases[lease->index].engine != ENGINE_EXECUTION;
 
     if (session_forked(session) || end_at < begin_at)
         return;

@@ -28,12 +28,7 @@
 
 #include "base/nsec.h"
 #include "client/session.h"
-
-enum lease_engine {
-    LEASE_EXECUTION, /* kernels */
-    LEASE_COPY_IN,   /* host to device (and its bus) */
-    LEASE_COPY_OUT,  /* device to host; the same engine as COPY_IN on a device with one copy engine */
-};
+#include "wire/engine_kind.h"
 
 enum lease_answer {
     LEASE_BEGUN = 0,   /* held: BUSY */
@@ -47,7 +42,7 @@ enum lease_answer {
  * engine gives the same lease. At most 32 per session: -ENOSPC. Devices that the daemon does not know are declared to it;
  * one that it refuses to manage passes through. Valid until session_close().
  */
-int lease_open(struct session *session, const char *device, enum lease_engine engine,
+int lease_open(struct session *session, const char *device, enum engine_kind engine,
                struct lease **ret_lease);
 
 /* LEASE_BEGUN (one compare-and-swap, no message), LEASE_ASK or LEASE_TAKEN. Never blocks. */

@@ -296,7 +296,7 @@ int protocol_attach(struct protocol *protocol, const char *device, uint32_t engi
     }
     if (index == PAGE_LEASES)
         return -ENOSPC;
-    if (!device_name_valid(device) || engine >= FRAME_ENGINES)
+    if (!device_name_valid(device) || engine >= ENGINE_N)
         return -EINVAL;
     lease = &protocol->leases[index];
     lease->engine = engine;

@@ -47,11 +47,11 @@ static struct engine_set engines_of(const struct server *server, unsigned device
     struct engine_set engines = {0};
     bool one = server->devices[device].copy_engines == 1;
 
-    if (kind == FRAME_ENGINE_EXECUTION)
+    if (kind == ENGINE_EXECUTION)
         engine_set_add(&engines, sched_execution_engine(server->core, device));
     else
-        engines = sched_copy_engines(server->core, device,
-                                     kind == FRAME_ENGINE_COPY_IN || one ? COPY_IN : COPY_OUT);
+        engines =
+            sched_copy_engines(server->core, device, kind == ENGINE_COPY_IN || one ? COPY_IN : COPY_OUT);
     return engines;
 }
 

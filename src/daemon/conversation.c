@@ -130,7 +130,7 @@ static int dispatch_client(struct server *server, struct peer *peer, const struc
 {
     switch (frame->type) {
     case FRAME_ATTACH:
-        if (frame->attach.index >= PAGE_LEASES || frame->attach.engine >= FRAME_ENGINES ||
+        if (frame->attach.index >= PAGE_LEASES || frame->attach.engine >= ENGINE_N ||
             peer->holds[frame->attach.index].state != HOLD_UNUSED || !device_name_valid(frame->attach.device))
             return SERVER_DROP;
         arbiter_attach(server, peer, &frame->attach);

@@ -5,7 +5,8 @@
  *     if (command_queue_idle(queue) && nothing that it waits for is pending &&
  *         direct_enter(draft, blocking)) {
  *             the driver's call, with a mark;
- *             direct_given(draft, mark, blocking, begin_at);  or, if it failed, direct_failed(draft)
+ *             then one of direct_in_flight(), direct_over() if the call has waited for the end, and
+ *             direct_leave() if the driver refused the command
  *     } else make a heap command and graph_submit() it;
  *
  * draft: a struct command with its first part filled in; it need not live longer than the calls.

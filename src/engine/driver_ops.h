@@ -128,7 +128,10 @@ struct driver_ops {
     /* References to a meter's owner, of commands in flight that no heap command keeps. */
     void (*meter_keep)(struct meter *meter);
     void (*meter_drop)(struct meter *meter);
-    /* (optional) A job is about to end, and nothing of it is in flight. On the program's thread; may block. */
+    /*
+     * (optional) A job is about to end, and nothing of it is in flight. On the program's thread;
+     * may block.
+     */
     void (*job_ending)(void);
     /* (optional) An inferred job has ended (inferred_job.h). */
     void (*job_over)(void);

@@ -20,7 +20,7 @@ void engine_device_init(struct engine_device *device, const char *name, struct e
         struct device_engine *engine = &device->own[kind];
 
         engine_init(engine, device, (enum engine_kind)kind);
-        if (!session || lease_open(session, name, (enum lease_engine)kind, &engine->lease) != 0)
+        if (!session || lease_open(session, name, engine->kind, &engine->lease) != 0)
             engine->lease = NULL;
     }
     link_device(device);

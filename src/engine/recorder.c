@@ -134,19 +134,10 @@ uint32_t recorder_enter(void)
     return job;
 }
 
-static enum job_record_engine engine_of(enum engine_kind kind)
-{
-    static const enum job_record_engine names[ENGINE_N] = {[ENGINE_EXECUTION] = JOB_RECORD_KERNEL,
-                                                           [ENGINE_COPY_IN] = JOB_RECORD_COPY_IN,
-                                                           [ENGINE_COPY_OUT] = JOB_RECORD_COPY_OUT};
-
-    return names[kind];
-}
-
 /* What is known of a command without its times. */
 static void describe(const struct command *command, struct job_record_command *ret_record)
 {
-    *ret_record = (struct job_record_command){.engine = engine_of(command->engine), .pieces = 1};
+    *ret_record = (struct job_record_command){.engine = command->engine, .pieces = 1};
     runtime.ops->describe(command, ret_record);
 }
 
@@ -226,7 +217,7 @@ void recorder_spread(struct command *command, baton_nsec begin_at)
 void recorder_copy(enum engine_kind engine, size_t bytes, baton_nsec begin_at, baton_nsec end_at)
 {
     struct job_record_command record = {.job = recorder_enter(),
-                                        .engine = engine_of(engine),
+                                        .engine = engine,
                                         .call_at = begin_at,
                                         .return_at = end_at,
                                         .seen_at = end_at,

@@ -5,9 +5,9 @@
  *
  *     front's initialisation: runtime_init(&ops)
  *     first device:           engine_device_init() opens the session with the daemon
- *     exit handler:           stop what of the front issues commands, worker_announce_stop(), stop the
- *                             front's own threads, runtime_stop()
- *     forked child:           runtime_off() becomes true; every entry point then calls the driver only
+ *     exit handler:           stop what of the front issues commands; worker_announce_stop(); stop
+ *                             the front's own threads; runtime_stop()
+ *     forked child:           runtime_off() is true, and every entry point calls the driver only
  *
  * Locks, in the order in which they may be nested: the front's records -> graph.lock -> engine
  * locks (leaves). The session's lock may be taken under graph.lock. The recorder's lock and device

@@ -149,8 +149,9 @@ static size_t find_conflict(const unsigned char *shadow, const unsigned char *co
 }
 
 /*
- * Which copies changed the block: a bit each. The comparison reads all copies and the shadow side by side, so that the memory always has several
- * streams to fetch, and asks for the next block early, since the processor's own prefetching stops at the end of a page, which is a block.
+ * Which copies changed the block: a bit each. The comparison reads all copies and the shadow side
+ * by side, so that the memory always has several streams to fetch, and asks for the next block
+ * early, since the processor's own prefetching stops at the end of a page, which is a block.
  */
 #define LINE 64u
 /* bytes: about as many lines as a core may have under way, over three streams */

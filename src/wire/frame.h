@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "wire/engine_kind.h"
+
 #define FRAME_VERSION     4u
 #define FRAME_HEADER_SIZE 8u
 #define FRAME_MAX_SIZE    2048u /* header and payload of the largest frame are below this */
@@ -49,8 +51,6 @@
 #define ABOUT_BOOSTS   4u  /* it may boost clients */
 #define ABOUT_SETTLING 8u  /* just restarted: waits for clients of its predecessor */
 #define ABOUT_AWAKE    16u /* idle cores are kept awake: a real-time program is connected */
-
-enum engine_kind { FRAME_ENGINE_EXECUTION, FRAME_ENGINE_COPY_IN, FRAME_ENGINE_COPY_OUT, FRAME_ENGINES };
 
 enum query_what {
     QUERY_DAEMON,     /* ABOUT_DAEMON */

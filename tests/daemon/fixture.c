@@ -301,7 +301,7 @@ static char obey(struct session *session, struct lease *lease, char order)
     }
 }
 
-static void puppet_main(const struct settings *settings, const char *device, enum lease_engine engine,
+static void puppet_main(const struct settings *settings, const char *device, enum engine_kind engine,
                         int orders, int answers)
 {
     struct session *session = NULL;
@@ -324,11 +324,11 @@ static void puppet_main(const struct settings *settings, const char *device, enu
 
 struct puppet puppet_start(const struct fixture *fixture, const char *name, int priority, const char *device)
 {
-    return puppet_start_on(fixture, name, priority, device, LEASE_EXECUTION);
+    return puppet_start_on(fixture, name, priority, device, ENGINE_EXECUTION);
 }
 
 struct puppet puppet_start_on(const struct fixture *fixture, const char *name, int priority,
-                              const char *device, enum lease_engine engine)
+                              const char *device, enum engine_kind engine)
 {
     struct settings settings = fixture_settings(fixture, name, priority);
     struct puppet puppet;

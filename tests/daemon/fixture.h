@@ -75,7 +75,7 @@ struct puppet {
 /* Opens a session and the execution lease of `device`. */
 struct puppet puppet_start(const struct fixture *fixture, const char *name, int priority, const char *device);
 struct puppet puppet_start_on(const struct fixture *fixture, const char *name, int priority,
-                              const char *device, enum lease_engine engine);
+                              const char *device, enum engine_kind engine);
 /* Says something, without waiting for the answer. */
 void puppet_say(struct puppet *puppet, enum puppet_order order);
 /* The answer, or 0 if none came within the limit. */

@@ -258,7 +258,7 @@ static void hear(struct machine_world *world)
             ck_assert_int_eq(frame_decode(bytes + at, n - at, &frame, &used), 0);
             if (frame.type == FRAME_PLACED)
                 world->clients[peer].placed =
-                    frame.placed.leases ? __builtin_ctz(frame.placed.leases) / FRAME_ENGINES : -1;
+                    frame.placed.leases ? __builtin_ctz(frame.placed.leases) / ENGINE_N : -1;
         }
         server_sent(world->server, peer, n);
     }
@@ -314,7 +314,7 @@ static void ask(struct machine_world *world, size_t id, unsigned gpu, enum engin
 {
     struct client *client = &world->clients[id];
 
-    client->lease = gpu * FRAME_ENGINES + engine;
+    client->lease = gpu * ENGINE_N + engine;
     client->cut = cut;
     client->piece = 0;
     client->n_pieces = cut_count(cut);
@@ -328,11 +328,11 @@ static void place(struct machine_world *world, size_t id, unsigned home)
     struct frame frame = {.type = FRAME_PLACE,
                           .place = {.number = ++client->placings,
                                     .n = 1,
-                                    .home = home == SCHED_NO_GPU ? FRAME_NO_LEASE : home * FRAME_ENGINES,
+                                    .home = home == SCHED_NO_GPU ? FRAME_NO_LEASE : home * ENGINE_N,
                                     .work = (uint64_t)client->model->program.gpu_length}};
 
     for (unsigned q = 0; q < world->model->config.gpus; q++)
-        frame.place.leases |= UINT32_C(1) << (q * FRAME_ENGINES);
+        frame.place.leases |= UINT32_C(1) << (q * ENGINE_N);
     client->placed = -1;
     say(world, id, frame);
 }
@@ -383,11 +383,11 @@ static void begin_step(struct machine_world *world, size_t id)
         settle(world);
         return;
     case STEP_COPY:
-        ask(world, id, gpu_of(world, id),
-            step->copy == COPY_IN ? FRAME_ENGINE_COPY_IN : FRAME_ENGINE_COPY_OUT, &step->cut);
+        ask(world, id, gpu_of(world, id), step->copy == COPY_IN ? ENGINE_COPY_IN : ENGINE_COPY_OUT,
+            &step->cut);
         return;
     case STEP_KERNEL:
-        ask(world, id, gpu_of(world, id), FRAME_ENGINE_EXECUTION, &step->cut);
+        ask(world, id, gpu_of(world, id), ENGINE_EXECUTION, &step->cut);
         return;
     case STEP_TOKEN:
         place(world, id, client->home);
@@ -402,7 +402,7 @@ static void begin_step(struct machine_world *world, size_t id)
         if (client->home == SCHED_NO_GPU || client->home == client->token_gpu)
             step_done(world, id);
         else
-            ask(world, id, client->home, FRAME_ENGINE_COPY_OUT, &step->cut);
+            ask(world, id, client->home, ENGINE_COPY_OUT, &step->cut);
     }
 }
 
@@ -510,9 +510,8 @@ static void connect_client(struct machine_world *world, size_t id)
     say(world, id, hello);
     say(world, id, (struct frame){.type = FRAME_THREAD, .thread = {.tid = FIRST_PID + (uint32_t)id}});
     for (unsigned q = 0; client->model->program.uses_gpu && q < world->model->config.gpus; q++) {
-        for (unsigned e = 0; e < FRAME_ENGINES; e++) {
-            struct frame frame = {.type = FRAME_ATTACH,
-                                  .attach = {.index = q * FRAME_ENGINES + e, .engine = e}};
+        for (unsigned e = 0; e < ENGINE_N; e++) {
+            struct frame frame = {.type = FRAME_ATTACH, .attach = {.index = q * ENGINE_N + e, .engine = e}};
 
             (void)snprintf(frame.attach.device, sizeof frame.attach.device, "gpu:%u", q);
             say(world, id, frame);

@@ -155,7 +155,7 @@ START_TEST(an_armed_reaper_hears_of_any_waiter_before_and_after)
     fixture_start(&fixture, PLAIN, NULL);
     settings = fixture_settings(&fixture, "busy", 90);
     ck_assert_int_eq(session_open(&settings, &listener, &session), 0);
-    ck_assert_int_eq(lease_open(session, DEVICE, LEASE_EXECUTION, &lease), 0);
+    ck_assert_int_eq(lease_open(session, DEVICE, ENGINE_EXECUTION, &lease), 0);
     humble = puppet_start(&fixture, "humble", 1, DEVICE);
     for (unsigned round = 0; round < 2; round++) {
         (void)lease_request(lease);
@@ -373,7 +373,7 @@ START_TEST(without_a_daemon_a_required_one_is_an_error_and_a_wished_one_is_not)
     settings.require_daemon = false;
     ck_assert_int_eq(session_open(&settings, NULL, &session), 0);
     ck_assert(!session_online(session));
-    ck_assert_int_eq(lease_open(session, DEVICE, LEASE_EXECUTION, &lease), 0);
+    ck_assert_int_eq(lease_open(session, DEVICE, ENGINE_EXECUTION, &lease), 0);
     ck_assert_int_eq(lease_try_begin(lease), LEASE_BEGUN);
     ck_assert_int_eq(lease_try_begin(lease), LEASE_TAKEN); /* still exclusive inside the process */
     lease_end(lease);
@@ -393,7 +393,7 @@ START_TEST(a_forked_child_passes_through_and_leaves_the_parent_alone)
     fixture_start(&fixture, PLAIN, NULL);
     settings = fixture_settings(&fixture, "parent", 50);
     ck_assert_int_eq(session_open(&settings, NULL, &session), 0);
-    ck_assert_int_eq(lease_open(session, DEVICE, LEASE_EXECUTION, &lease), 0);
+    ck_assert_int_eq(lease_open(session, DEVICE, ENGINE_EXECUTION, &lease), 0);
     ck_assert_int_eq(lease_request(lease), LEASE_ASK);
     ck_assert_int_eq(lease_wait(lease, NSEC_MAX), LEASE_BEGUN);
     child = fork();
@@ -434,7 +434,7 @@ START_TEST(a_client_whose_child_kept_the_socket_is_gone_when_it_dies)
         struct lease *lease;
 
         if (session_open(&settings, NULL, &session) < 0 ||
-            lease_open(session, DEVICE, LEASE_EXECUTION, &lease) < 0)
+            lease_open(session, DEVICE, ENGINE_EXECUTION, &lease) < 0)
             _exit(1);
         (void)lease_request(lease);
         (void)lease_wait(lease, NSEC_MAX);

@@ -52,7 +52,7 @@ static bool open_program(struct program *program, const struct settings *setting
     if (session_open(settings, NULL, &program->session) < 0)
         return false;
     for (unsigned i = 0; i < ENGINES; i++) {
-        if (lease_open(program->session, devices[i / 2], i % 2 ? LEASE_COPY_IN : LEASE_EXECUTION,
+        if (lease_open(program->session, devices[i / 2], i % 2 ? ENGINE_COPY_IN : ENGINE_EXECUTION,
                        &program->leases[i]) < 0)
             return false;
     }

@@ -466,7 +466,7 @@ static int work_without_descriptors(const struct fixture *fixture)
     int files[16];
     int status = 0;
 
-    if (session_open(&settings, NULL, &session) || lease_open(session, DEVICE, LEASE_EXECUTION, &lease))
+    if (session_open(&settings, NULL, &session) || lease_open(session, DEVICE, ENGINE_EXECUTION, &lease))
         return 2;
     (void)close_range(3, ~0U, 0);
     for (unsigned i = 0; i < 16; i++) {

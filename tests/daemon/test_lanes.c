@@ -13,8 +13,8 @@
 #define NOW     (100 * NSEC_PER_SEC)
 
 /* Leases of every client: three engines of each of four GPUs. */
-#define EXECUTION(gpu)   ((gpu)*FRAME_ENGINES + FRAME_ENGINE_EXECUTION)
-#define COPY_OUT_OF(gpu) ((gpu)*FRAME_ENGINES + FRAME_ENGINE_COPY_OUT)
+#define EXECUTION(gpu)   ((gpu)*ENGINE_N + ENGINE_EXECUTION)
+#define COPY_OUT_OF(gpu) ((gpu)*ENGINE_N + ENGINE_COPY_OUT)
 
 static struct {
     struct server *server;
@@ -163,8 +163,7 @@ static void place(unsigned peer)
 /* The GPU that the answer names; -1: no answer yet. */
 static int placed(unsigned peer)
 {
-    return scene.answered[peer] && scene.placed[peer] ? __builtin_ctz(scene.placed[peer]) / FRAME_ENGINES
-                                                      : -1;
+    return scene.answered[peer] && scene.placed[peer] ? __builtin_ctz(scene.placed[peer]) / ENGINE_N : -1;
 }
 
 static void connect_client(unsigned peer, const char *name, unsigned period_ms)
@@ -182,10 +181,10 @@ static void connect_client(unsigned peer, const char *name, unsigned period_ms)
     ck_assert_int_eq(server_accept(scene.server, &who, scene.now, &slot), 0);
     ck_assert_uint_eq(slot, peer);
     say(peer, hello);
-    for (unsigned i = 0; i < 4 * FRAME_ENGINES; i++) {
-        struct frame frame = {.type = FRAME_ATTACH, .attach = {.index = i, .engine = i % FRAME_ENGINES}};
+    for (unsigned i = 0; i < 4 * ENGINE_N; i++) {
+        struct frame frame = {.type = FRAME_ATTACH, .attach = {.index = i, .engine = i % ENGINE_N}};
 
-        (void)snprintf(frame.attach.device, sizeof frame.attach.device, "gpu:%u", i / FRAME_ENGINES);
+        (void)snprintf(frame.attach.device, sizeof frame.attach.device, "gpu:%u", i / ENGINE_N);
         say(peer, frame);
     }
 }
@@ -325,10 +324,10 @@ START_TEST(a_copy_from_another_gpu_holds_both_copy_engines)
     other = own ^ 1;
     ask(0, COPY_OUT_OF(other));
     ck_assert(has(0, COPY_OUT_OF(other)));
-    ck_assert(!server_engine_free(scene.server, own ? "gpu:1" : "gpu:0", FRAME_ENGINE_COPY_IN));
-    ck_assert(!server_engine_free(scene.server, other ? "gpu:1" : "gpu:0", FRAME_ENGINE_COPY_OUT));
+    ck_assert(!server_engine_free(scene.server, own ? "gpu:1" : "gpu:0", ENGINE_COPY_IN));
+    ck_assert(!server_engine_free(scene.server, other ? "gpu:1" : "gpu:0", ENGINE_COPY_OUT));
     give(0, COPY_OUT_OF(other), false);
-    ck_assert(server_engine_free(scene.server, own ? "gpu:1" : "gpu:0", FRAME_ENGINE_COPY_IN));
+    ck_assert(server_engine_free(scene.server, own ? "gpu:1" : "gpu:0", ENGINE_COPY_IN));
     ck_assert_uint_eq(scene.tokens, 1);
     server_free(scene.server);
 }

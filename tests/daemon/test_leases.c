@@ -42,8 +42,8 @@ static void program_start(struct program *program)
     fixture_start(&program->fixture, config, NULL);
     settings = fixture_settings(&program->fixture, "program", 50);
     ck_assert_int_eq(session_open(&settings, NULL, &program->session), 0);
-    ck_assert_int_eq(lease_open(program->session, "test:0", LEASE_COPY_IN, &program->in), 0);
-    ck_assert_int_eq(lease_open(program->session, "test:0", LEASE_COPY_OUT, &program->out), 0);
+    ck_assert_int_eq(lease_open(program->session, "test:0", ENGINE_COPY_IN, &program->in), 0);
+    ck_assert_int_eq(lease_open(program->session, "test:0", ENGINE_COPY_OUT, &program->out), 0);
     ck_assert_int_eq(lease_request(program->in), LEASE_ASK);
     ck_assert_int_eq(lease_wait(program->in, clock_now() + SOON), LEASE_BEGUN);
     lease_end(program->in);
@@ -162,7 +162,7 @@ START_TEST(a_rider_that_gave_way_is_granted_again)
 
     program_start(&program);
     ck_assert_int_eq(lease_try_begin(program.out), LEASE_BEGUN);
-    urgent = puppet_start_on(&program.fixture, "urgent", 90, "test:0", LEASE_COPY_OUT);
+    urgent = puppet_start_on(&program.fixture, "urgent", 90, "test:0", ENGINE_COPY_OUT);
     puppet_do(&urgent, PUPPET_ASK, 'A');
     while (!lease_yield_asked(program.out))
         ;
@@ -205,7 +205,7 @@ START_TEST(a_reaper_is_told_once_that_somebody_waits_and_once_that_it_is_urgent)
     fixture_start(&fixture, config, NULL);
     settings = fixture_settings(&fixture, "holder", 80);
     ck_assert_int_eq(session_open(&settings, &listener, &session), 0);
-    ck_assert_int_eq(lease_open(session, "test:0", LEASE_EXECUTION, &lease), 0);
+    ck_assert_int_eq(lease_open(session, "test:0", ENGINE_EXECUTION, &lease), 0);
     ck_assert_int_eq(lease_request(lease), LEASE_ASK);
     ck_assert_int_eq(lease_wait(lease, clock_now() + SOON), LEASE_BEGUN);
     lease_arm_reaper(lease, true);
@@ -258,7 +258,7 @@ START_TEST(a_holder_stays_boosted_until_the_last_engine_that_somebody_waits_for_
         return;
     }
     for (unsigned i = 0; i < 2; i++) {
-        ck_assert_int_eq(lease_open(session, devices[i], LEASE_EXECUTION, &leases[i]), 0);
+        ck_assert_int_eq(lease_open(session, devices[i], ENGINE_EXECUTION, &leases[i]), 0);
         ck_assert_int_eq(lease_request(leases[i]), LEASE_ASK);
         ck_assert_int_eq(lease_wait(leases[i], clock_now() + SOON), LEASE_BEGUN);
         urgent[i] = puppet_start(&fixture, "urgent", 80, devices[i]);

@@ -43,9 +43,9 @@ static void program_start(struct program *program, const char *const extra[])
     fixture_start(&program->fixture, config, extra);
     settings = fixture_settings(&program->fixture, "program", 50);
     ck_assert_int_eq(session_open(&settings, NULL, &program->session), 0);
-    ck_assert_int_eq(lease_open(program->session, DEVICE, LEASE_COPY_IN, &program->in), 0);
-    ck_assert_int_eq(lease_open(program->session, DEVICE, LEASE_COPY_OUT, &program->out), 0);
-    program->humble = puppet_start_on(&program->fixture, "humble", 10, DEVICE, LEASE_COPY_OUT);
+    ck_assert_int_eq(lease_open(program->session, DEVICE, ENGINE_COPY_IN, &program->in), 0);
+    ck_assert_int_eq(lease_open(program->session, DEVICE, ENGINE_COPY_OUT, &program->out), 0);
+    program->humble = puppet_start_on(&program->fixture, "humble", 10, DEVICE, ENGINE_COPY_OUT);
     fixture_heard(&program->fixture);
 }
 
@@ -148,7 +148,7 @@ START_TEST(an_equal_or_better_one_is_not_made_to_wait)
     program_start(&program, NULL);
     for (unsigned i = 0; i < 2; i++) {
         struct puppet other =
-            puppet_start_on(&program.fixture, "other", priorities[i], DEVICE, LEASE_COPY_OUT);
+            puppet_start_on(&program.fixture, "other", priorities[i], DEVICE, ENGINE_COPY_OUT);
 
         hold(program.in); /* it waits before the end: no lingering */
         puppet_do(&other, PUPPET_ASK, 'A');
@@ -212,7 +212,7 @@ START_TEST(it_does_not_outlive_the_daemon)
         puppet_kill(&program.humble);
         fixture_restart(&program.fixture, NULL);
         fixture_wait(is_online, &program.session, "the next daemon is found");
-        program.humble = puppet_start_on(&program.fixture, "humble", 10, DEVICE, LEASE_COPY_OUT);
+        program.humble = puppet_start_on(&program.fixture, "humble", 10, DEVICE, ENGINE_COPY_OUT);
         puppet_do(&program.humble, PUPPET_BEGIN, 'B'); /* though the clock stands still */
         puppet_do(&program.humble, PUPPET_END, 'E');
         hold(program.in);

@@ -190,8 +190,8 @@ static pid_t start_worker(const struct fixture *fixture, struct truth *truth, un
     settings = fixture_settings(fixture, "worker", 1 + (int)slot * 16);
     worker = (struct worker){.truth = truth, .slot = slot};
     if (session_open(&settings, NULL, &worker.session) < 0 ||
-        lease_open(worker.session, "test:0", LEASE_EXECUTION, &worker.leases[0]) < 0 ||
-        lease_open(worker.session, "test:1", LEASE_EXECUTION, &worker.leases[1]) < 0)
+        lease_open(worker.session, "test:0", ENGINE_EXECUTION, &worker.leases[0]) < 0 ||
+        lease_open(worker.session, "test:1", ENGINE_EXECUTION, &worker.leases[1]) < 0)
         _exit(3);
     for (unsigned i = 1; i < THREADS; i++)
         (void)pthread_create(&thread, NULL, work, &worker);

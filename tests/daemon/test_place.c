@@ -22,8 +22,8 @@ static struct program start(const struct fixture *fixture, const char *name)
     struct program program;
 
     ck_assert_int_eq(session_open(&settings, NULL, &program.session), 0);
-    ck_assert_int_eq(lease_open(program.session, "test:0", LEASE_EXECUTION, &program.leases[0]), 0);
-    ck_assert_int_eq(lease_open(program.session, "test:1", LEASE_EXECUTION, &program.leases[1]), 0);
+    ck_assert_int_eq(lease_open(program.session, "test:0", ENGINE_EXECUTION, &program.leases[0]), 0);
+    ck_assert_int_eq(lease_open(program.session, "test:1", ENGINE_EXECUTION, &program.leases[1]), 0);
     return program;
 }
 

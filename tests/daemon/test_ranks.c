@@ -100,7 +100,7 @@ static unsigned join(struct scene *scene, const char *name, uint32_t priority, u
     say(scene, peer, &(struct frame){.type = FRAME_ATTACH, .attach = {.index = EXECUTION, .device = DEVICE}});
     say(scene, peer,
         &(struct frame){.type = FRAME_ATTACH,
-                        .attach = {.index = COPY, .engine = FRAME_ENGINE_COPY_IN, .device = DEVICE}});
+                        .attach = {.index = COPY, .engine = ENGINE_COPY_IN, .device = DEVICE}});
     return peer;
 }
 

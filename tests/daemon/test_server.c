@@ -91,13 +91,13 @@ START_TEST(an_engine_comes_back_from_a_process_that_cannot_be_watched)
     say(server, peer, &request, now_at);
     ck_assert_int_eq(lease_word_state(atomic_load(&shared->leases[0].word)), LEASE_STATE_BUSY);
     ck_assert(server_lost(server, peer, now_at));
-    ck_assert(!server_engine_free(server, DEVICE, FRAME_ENGINE_EXECUTION));
+    ck_assert(!server_engine_free(server, DEVICE, ENGINE_EXECUTION));
     while (server_has(server, peer) && now_at < 4 * NSEC_PER_SEC) {
         now_at = server_next_at(server);
         server_tick(server, now_at);
     }
     ck_assert(!server_has(server, peer));
-    ck_assert(server_engine_free(server, DEVICE, FRAME_ENGINE_EXECUTION));
+    ck_assert(server_engine_free(server, DEVICE, ENGINE_EXECUTION));
     server_free(server);
 }
 END_TEST

@@ -36,7 +36,7 @@ static struct holder start(int priority, const char *profile)
     fixture_start(&holder.fixture, config, extra);
     settings = fixture_settings(&holder.fixture, "holder", priority);
     ck_assert_int_eq(session_open(&settings, NULL, &holder.session), 0);
-    ck_assert_int_eq(lease_open(holder.session, DEVICE, LEASE_EXECUTION, &holder.lease), 0);
+    ck_assert_int_eq(lease_open(holder.session, DEVICE, ENGINE_EXECUTION, &holder.lease), 0);
     return holder;
 }
 
@@ -132,8 +132,8 @@ START_TEST(copies_of_both_directions_of_one_program_take_turns_on_the_bus)
     struct holder holder = start(50, "priority");
     struct lease *in, *out;
 
-    ck_assert_int_eq(lease_open(holder.session, DEVICE, LEASE_COPY_IN, &in), 0);
-    ck_assert_int_eq(lease_open(holder.session, DEVICE, LEASE_COPY_OUT, &out), 0);
+    ck_assert_int_eq(lease_open(holder.session, DEVICE, ENGINE_COPY_IN, &in), 0);
+    ck_assert_int_eq(lease_open(holder.session, DEVICE, ENGINE_COPY_OUT, &out), 0);
     hold(in);
     ck_assert_int_eq(lease_request(out), LEASE_ASK); /* through the daemon: the lease of `in` is busy */
     fixture_wait(has_turn, in, "the other direction waits for the bus");
@@ -156,7 +156,7 @@ START_TEST(under_gpusync_a_client_takes_turns_with_itself)
     struct holder holder = start(50, "gpusync");
     struct lease *in;
 
-    ck_assert_int_eq(lease_open(holder.session, DEVICE, LEASE_COPY_IN, &in), 0);
+    ck_assert_int_eq(lease_open(holder.session, DEVICE, ENGINE_COPY_IN, &in), 0);
     hold(holder.lease);
     ck_assert(!lease_turn_asked(holder.lease));
     ck_assert_int_eq(lease_request(in),

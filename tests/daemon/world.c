@@ -49,7 +49,7 @@ static const char *device_of(unsigned lease)
 
 static unsigned engine_of(unsigned lease)
 {
-    return lease % 2 ? FRAME_ENGINE_COPY_IN : FRAME_ENGINE_EXECUTION;
+    return lease % 2 ? ENGINE_COPY_IN : ENGINE_EXECUTION;
 }
 
 /* With one bus, copies on both devices exclude each other (docs/protocols.md Q4). */

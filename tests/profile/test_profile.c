@@ -24,7 +24,7 @@ static void begin_log(struct log_text *log)
     log->used = (size_t)snprintf(log->text, sizeof log->text, "%s", JOB_RECORD_HEADER);
 }
 
-static void command(struct log_text *log, uint32_t job, enum job_record_engine engine, const char *name,
+static void command(struct log_text *log, uint32_t job, enum engine_kind engine, const char *name,
                     int64_t start_us, int64_t end_us)
 {
     struct job_record_command c = {.job = job,
@@ -35,7 +35,7 @@ static void command(struct log_text *log, uint32_t job, enum job_record_engine e
                                    .queued = start_us * US - 100 + log->skew,
                                    .start = start_us * US + log->skew,
                                    .end = end_us * US + log->skew,
-                                   .bytes = engine == JOB_RECORD_KERNEL ? 0 : 4096,
+                                   .bytes = engine == ENGINE_EXECUTION ? 0 : 4096,
                                    .pieces = 1};
 
     (void)snprintf(c.name, sizeof c.name, "%s", name);
@@ -53,9 +53,9 @@ static void job(struct log_text *log, uint32_t number, int64_t begin_us, int64_t
 /* In, kernel of so many microseconds, out; begins at begin_us with 10 us of CPU before each command and after the last. */
 static void frame(struct log_text *log, uint32_t number, int64_t begin_us, int64_t kernel_us)
 {
-    command(log, number, JOB_RECORD_COPY_IN, "", begin_us + 10, begin_us + 15);
-    command(log, number, JOB_RECORD_KERNEL, "blur", begin_us + 25, begin_us + 25 + kernel_us);
-    command(log, number, JOB_RECORD_COPY_OUT, "", begin_us + 35 + kernel_us, begin_us + 38 + kernel_us);
+    command(log, number, ENGINE_COPY_IN, "", begin_us + 10, begin_us + 15);
+    command(log, number, ENGINE_EXECUTION, "blur", begin_us + 25, begin_us + 25 + kernel_us);
+    command(log, number, ENGINE_COPY_OUT, "", begin_us + 35 + kernel_us, begin_us + 38 + kernel_us);
     job(log, number, begin_us, begin_us + 48 + kernel_us, 3);
 }
 
@@ -68,7 +68,7 @@ static void align(const struct log_text *text, size_t warm, struct profile_log *
 
 START_TEST(a_record_reads_back_as_it_was_written)
 {
-    const struct job_record_command c = {7, JOB_RECORD_COPY_OUT, 1, 2, 3, -4, 5, 6, 8, 9, 10, "small", "k"};
+    const struct job_record_command c = {7, ENGINE_COPY_OUT, 1, 2, 3, -4, 5, 6, 8, 9, 10, "small", "k"};
     const struct job_record_job j = {7, 11, 12, true, 3};
     struct job_record_command c2;
     struct job_record_job j2;
@@ -78,7 +78,7 @@ START_TEST(a_record_reads_back_as_it_was_written)
     ck_assert_int_eq(job_record_parse(line, &c2, &j2), JOB_RECORD_COMMAND);
     again[job_record_print_command(&c2, again) - 1] = 0;
     ck_assert_str_eq(line, again);
-    ck_assert(c2.job == 7 && c2.engine == JOB_RECORD_COPY_OUT && c2.call_at == 1 && c2.return_at == 2 &&
+    ck_assert(c2.job == 7 && c2.engine == ENGINE_COPY_OUT && c2.call_at == 1 && c2.return_at == 2 &&
               c2.seen_at == 3 && c2.queued == -4 && c2.start == 5 && c2.end == 6 && c2.bytes == 8 &&
               c2.pieces == 9 && c2.longest_piece == 10 && strcmp(c2.why, "small") == 0 &&
               strcmp(c2.name, "k") == 0);
@@ -252,7 +252,7 @@ START_TEST(jobs_of_another_shape_are_counted_and_not_measured)
     begin_log(&text);
     for (uint32_t i = 0; i < 9; i++)
         frame(&text, i + 1, i * 5000, 100);
-    command(&text, 10, JOB_RECORD_KERNEL, "keyframe", 45010, 49000);
+    command(&text, 10, ENGINE_EXECUTION, "keyframe", 45010, 49000);
     job(&text, 10, 45000, 49010, 1);
     align(&text, 0, &log, &task);
     ck_assert_uint_eq(task.jobs, 9);
@@ -291,7 +291,7 @@ START_TEST(a_job_that_lost_commands_is_incomplete)
 
     begin_log(&text);
     frame(&text, 1, 0, 100);
-    command(&text, 2, JOB_RECORD_KERNEL, "blur", 5010, 5020);
+    command(&text, 2, ENGINE_EXECUTION, "blur", 5010, 5020);
     job(&text, 2, 5000, 5030, 3);
     ck_assert_int_eq(profile_log_read(text.text, text.used, &log), 0);
     ck_assert_uint_eq(log.n_jobs, 1);
@@ -312,9 +312,9 @@ START_TEST(two_waits_per_period_are_one_job)
     for (uint32_t i = 0; i < 10; i++) {
         int64_t at = i * 5000;
 
-        command(&text, 2 * i + 1, JOB_RECORD_COPY_IN, "", at + 5, at + 10);
+        command(&text, 2 * i + 1, ENGINE_COPY_IN, "", at + 5, at + 10);
         job(&text, 2 * i + 1, at, at + 20, 1);
-        command(&text, 2 * i + 2, JOB_RECORD_KERNEL, "blur", at + 40, at + 90);
+        command(&text, 2 * i + 2, ENGINE_EXECUTION, "blur", at + 40, at + 90);
         job(&text, 2 * i + 2, at + 30, at + 100, 1);
     }
     align(&text, 0, &log, &task);
@@ -340,7 +340,7 @@ START_TEST(a_regular_exception_is_not_taken_for_a_wait)
     for (uint32_t i = 0; i < 40; i++) {
         int64_t at = i * 5000;
 
-        command(&text, i + 1, JOB_RECORD_KERNEL, i % 4 == 3 ? "key" : "frame", at + 10, at + 110);
+        command(&text, i + 1, ENGINE_EXECUTION, i % 4 == 3 ? "key" : "frame", at + 10, at + 110);
         job(&text, i + 1, at, at + 120, 1);
     }
     align(&text, 0, &log, &task);
@@ -360,8 +360,8 @@ START_TEST(overlapping_commands_make_a_longer_chain_never_a_shorter_one)
     baton_nsec chain = 0;
 
     begin_log(&text);
-    command(&text, 1, JOB_RECORD_KERNEL, "a", 10, 60);
-    command(&text, 1, JOB_RECORD_COPY_IN, "", 30, 80); /* 30 us beside the kernel */
+    command(&text, 1, ENGINE_EXECUTION, "a", 10, 60);
+    command(&text, 1, ENGINE_COPY_IN, "", 30, 80); /* 30 us beside the kernel */
     job(&text, 1, 0, 90, 2);
     align(&text, 0, &log, &task);
     for (size_t i = 0; i < task.n_steps; i++)
@@ -382,9 +382,9 @@ START_TEST(a_piece_is_as_long_as_the_longest_stretch_without_a_border)
     struct profile_task task;
 
     begin_log(&text);
-    command(&text, 1, JOB_RECORD_KERNEL, "a", 10, 110);
+    command(&text, 1, ENGINE_EXECUTION, "a", 10, 110);
     job(&text, 1, 0, 120, 1);
-    command(&text, 2, JOB_RECORD_KERNEL, "a", 5010, 5100);
+    command(&text, 2, ENGINE_EXECUTION, "a", 5010, 5100);
     job(&text, 2, 5000, 5110, 1);
     ck_assert_int_eq(profile_log_read(text.text, text.used, &log), 0);
     log.jobs[0].commands[0].pieces = 3;

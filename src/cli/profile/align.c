@@ -212,9 +212,9 @@ static void take_length(struct profile_step *step, baton_nsec length, bool first
 
 static void take_command(struct profile_step *step, const struct command *command, bool first)
 {
-    static const enum segment_kind kinds[JOB_RECORD_ENGINES] = {[JOB_RECORD_KERNEL] = SEGMENT_KERNEL,
-                                                                [JOB_RECORD_COPY_IN] = SEGMENT_COPY_IN,
-                                                                [JOB_RECORD_COPY_OUT] = SEGMENT_COPY_OUT};
+    static const enum segment_kind kinds[ENGINE_N] = {[ENGINE_EXECUTION] = SEGMENT_KERNEL,
+                                                      [ENGINE_COPY_IN] = SEGMENT_COPY_IN,
+                                                      [ENGINE_COPY_OUT] = SEGMENT_COPY_OUT};
     const struct job_record_command *record = command->record;
     baton_nsec length = command->end_at - command->start_at;
     baton_nsec unbroken = record->pieces > 1 ? record->longest_piece : length;

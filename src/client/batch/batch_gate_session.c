@@ -45,8 +45,9 @@ static void name_of(const struct opencl *cl, cl_device_id device, char ret_name[
 static size_t engines_of(const struct baton_batcher *batcher, const struct gate_request *request,
                          struct join_engine ret_engines[])
 {
-    static const enum lease_engine kinds[] = {
-        [GATE_EXECUTION] = LEASE_EXECUTION, [GATE_COPY_IN] = LEASE_COPY_IN, [GATE_COPY_OUT] = LEASE_COPY_OUT};
+    static const enum engine_kind kinds[] = {[GATE_EXECUTION] = ENGINE_EXECUTION,
+                                             [GATE_COPY_IN] = ENGINE_COPY_IN,
+                                             [GATE_COPY_OUT] = ENGINE_COPY_OUT};
     size_t n = 0;
 
     for (size_t e = 0; e < request->n_engines; e++) {

@@ -17,7 +17,9 @@ struct twin_text {
 /* texts: n of them, or NULL. */
 void twin_texts_free(struct twin_text *texts, size_t n);
 
-/* A program of the driver's from a rewritten text, OpenCL C or SPIR-V. NULL: the driver refuses it. */
+/*
+ * A program of the driver's from a rewritten text, OpenCL C or SPIR-V. NULL: the driver refuses it.
+ */
 cl_program twin_create(cl_context context, const char *text, size_t length);
 
 /* length bytes, which may hold a NUL, and a 0 behind them; the caller's. NULL: no memory. */

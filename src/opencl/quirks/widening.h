@@ -13,8 +13,8 @@
  * anyway. All others run together.
  *
  * A piece that waits in quirks_launch_begin() waits for pieces that the driver already has, never
- * for a lease. It holds its engine meanwhile, which no analysis counts: batond claims no bound while
- * a task computes on two such devices (daemon/claims.h). The lock is a leaf.
+ * for a lease. It holds its engine meanwhile, which no analysis counts: batond claims no bound
+ * while a task computes on two such devices (daemon/claims.h). The lock is a leaf.
  */
 #ifndef OPENCL_QUIRKS_WIDENING_H
 #define OPENCL_QUIRKS_WIDENING_H

@@ -27,7 +27,7 @@ struct spread_buffer {
     struct split *readers[BUFFER_READERS]; /* not merged yet, and would need its contents again */
     unsigned n_readers;
     struct spread_buffer *next; /* of front.spread.buffers */
-    cl_int lost; /* results for it are lost with this code, and no call has reported it yet */
+    cl_int lost;                /* results for it are lost with this code, and no call has reported it yet */
 };
 
 /*
@@ -77,7 +77,10 @@ cl_int buffer_download(struct spread_buffer *buffer, int place, struct range ran
 /* These are the bytes of the range: the host's shadow is valid there, without a transfer. */
 void buffer_shadow(struct spread_buffer *buffer, struct range range, const void *bytes);
 
-/* Handles of the buffers that have records, at most `room`. Any of them may go meanwhile: mem_find(). Needs no lock. */
+/*
+ * Handles of the buffers that have records, at most `room`. Any of them may go meanwhile:
+ * mem_find(). Needs no lock.
+ */
 size_t buffer_list(cl_mem ret_handles[], size_t room);
 
 /* Makes the bytes of a device's copy readable, until buffer_unmap(). NULL and a code on failure. */

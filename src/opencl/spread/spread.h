@@ -62,8 +62,9 @@ cl_int spread_issue(struct device_engine *engine, struct opencl_command *command
 void spread_ran_alone(struct kernel_record *kernel, size_t items, int64_t ns);
 
 /*
- * A job is about to end, and nothing of it is in flight. Where state migrates through the host (`system`), what only a GPU holds is
- * copied there, so that the next job finds it whichever GPU it gets. May block.
+ * A job is about to end, and nothing of it is in flight. Where state migrates through the host
+ * (`system`), what only a GPU holds is copied there, so that the next job finds it whichever GPU it
+ * gets. May block.
  */
 void spread_job_ends(void);
 

@@ -13,7 +13,9 @@ bool upload_concerns(const struct opencl_command *command)
            device_count_helpers(command->queue->device) > 0;
 }
 
-/* The buffer that is written or read, if it may be elsewhere than at home; *ret_range in its root. */
+/*
+ * The buffer that is written or read, if it may be elsewhere than at home; *ret_range in its root.
+ */
 static struct spread_buffer *named_buffer(const struct opencl_command *command, struct range *ret_range)
 {
     const struct command_transfer *transfer = &command->u.transfer;
@@ -79,7 +81,10 @@ void upload_to_home(const struct opencl_command *command)
     upload_to_all(command);
 }
 
-/* Where all of the range can be read at once, the job's own GPU first; PLACE_NONE: home has to be made whole. */
+/*
+ * Where all of the range can be read at once, the job's own GPU first; PLACE_NONE: home has to be
+ * made whole.
+ */
 static int readable_at(const struct spread_buffer *buffer, struct range range, int job_place)
 {
     if (coherence_valid(&buffer->coherence, job_place, range) &&

@@ -19,14 +19,16 @@ bool upload_concerns(const struct opencl_command *command);
 void upload_to_chosen(struct opencl_command *command, bool *ret_done);
 
 /*
- * Once a write to home has been noted. `any`: the same bytes go to the others; a device that does not take them gets them when it needs
- * them. Where state is saved on the host, the host has these bytes already.
+ * Once a write to home has been noted. `any`: the same bytes go to the others; a device that does
+ * not take them gets them when it needs them. Where state is saved on the host, the host has these
+ * bytes already.
  */
 void upload_to_home(const struct opencl_command *command);
 
 /*
- * A read of a program whose jobs are placed: it is served by the GPU that has the bytes, not by way of home. download_concerns() needs no
- * lock. *ret_done: the bytes are there, with the command's times; else home is made whole and read as ever.
+ * A read of a program whose jobs are placed: it is served by the GPU that has the bytes, not by way
+ * of home. download_concerns() needs no lock. *ret_done: the bytes are there, with the command's
+ * times; else home is made whole and read as ever.
  */
 bool download_concerns(const struct opencl_command *command);
 void download_from_there(struct opencl_command *command, bool *ret_done);
