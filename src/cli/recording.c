@@ -46,7 +46,8 @@ static int add_client(struct recording *recording, const struct frame_about_clie
     more = &recording->clients[recording->n_clients++];
     *more = (struct recorded_client){.client = about->client,
                                      .pid = about->pid,
-                                     .deadline = about->deadline ? about->deadline : about->period};
+                                     .deadline = about->deadline ? about->deadline : about->period,
+                                     .misses = about->counters[PAGE_COUNTER_MISSES]};
     memcpy(more->name, about->name, sizeof more->name);
     return 0;
 }

@@ -19,6 +19,7 @@
 struct recorded_client {
     uint32_t client, pid;
     uint64_t deadline; /* relative, nanoseconds; 0: none */
+    uint64_t misses;   /* since it began; 0 for one that has left */
     char name[65];
     uint64_t on[RECORDING_ENGINES / 64]; /* engines that it asked for */
 };

@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/installed.h"
 #include "cli/monitor.h"
+#include "cli/run_cuda.h"
 #include "cli/run_table.h"
 #include "cli/task_words.h"
 #include "client/session.h"
@@ -286,6 +287,8 @@ static int run(const struct cli_args *args)
     if (!result)
         result = prepare_layer(args);
     if (!result)
+        result = run_cuda_prepare(args);
+    if (!result)
         result = prepare_stats(args, &settings);
     if (!result)
         result = prepare_daemon(args, &settings);
@@ -306,13 +309,14 @@ static const struct cli_option options[] = {
 #define SETTING(kind, identifier, option, variable, value, help) {option, 0, value, help},
 #include "client/settings.def"
 #undef SETTING
+    {"device", 0, "cpu", "run a CUDA program on CPU cores, by the device that comes with Baton"},
     {"table", 0, NULL, "print launches, pieces and time of each kernel when the program has ended"},
     {NULL, 0, NULL, NULL},
 };
 
 const struct cli_command command_run = {
     .name = "run",
-    .summary = "start a program whose OpenCL work is scheduled",
+    .summary = "start a program whose OpenCL and CUDA work is scheduled",
     .arguments = "-- COMMAND...",
     .min_arguments = 1,
     .max_arguments = (size_t)-1,

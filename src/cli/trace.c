@@ -381,7 +381,8 @@ static void write_tasks(struct writing *w)
         tasks[n++] = (struct trace_task){.name = about->name,
                                          .deadline = (baton_nsec)about->deadline,
                                          .bound = (baton_nsec)about->bound,
-                                         .claimed = about->rule == RULE_MET};
+                                         .claimed = about->rule == RULE_MET,
+                                         .misses = about->misses};
     }
     for (size_t i = 0; tasks && i < recording->n_clients; i++) {
         const struct recorded_client *client = &recording->clients[i];
@@ -393,8 +394,10 @@ static void write_tasks(struct writing *w)
             tasks[n++] = (struct trace_task){.name = client->name};
         if (client->deadline)
             tasks[k].deadline = (baton_nsec)client->deadline; /* what this program was judged by */
+        if (client->misses > tasks[k].misses)
+            tasks[k].misses = client->misses;
     }
-    trace_tasks(&w->writer, tasks, tasks ? n : 0);
+    trace_tasks(&w->writer, tasks, tasks ? n : 0, recording->lost);
     free(tasks);
 }
 

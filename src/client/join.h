@@ -2,7 +2,7 @@
  * How libbaton.so, linked by a program, meets libbaton-layer.so, loaded by the OpenCL loader: each carries its own copy of
  * this folder, and there must be one session in a process. The layer answers one private question through its exported
  * clGetLayerInfo; libbaton.so looks for the layer among the loaded objects and asks. No environment variable, no further exported
- * symbol, no order of loading to keep.
+ * symbol, no order of loading to keep. The CUDA front (libbaton-cuda.so) has no such call, and answers by a function of its own.
  */
 #ifndef CLIENT_JOIN_H
 #define CLIENT_JOIN_H
@@ -15,8 +15,10 @@
 #include "wire/device_name.h"
 
 #define JOIN_LAYER_INFO 0x4BA70001u /* a cl_layer_info; the value is a `const struct join_hooks *` */
-#define JOIN_VERSION    5u
-#define JOIN_PASSED     1 /* group_take: no daemon, no other client was kept out */
+/* In libbaton-cuda.so: const struct join_hooks *(void); NULL before the program uses CUDA. */
+#define JOIN_CUDA_SYMBOL "baton_cuda_join"
+#define JOIN_VERSION     5u
+#define JOIN_PASSED      1 /* group_take: no daemon, no other client was kept out */
 
 /* One engine of a group. */
 struct join_engine {

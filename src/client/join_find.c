@@ -45,6 +45,17 @@ static const struct join_hooks *hooks_of_layer(void)
     return found && found->version == JOIN_VERSION ? found : NULL; /* the handle is kept: so is the layer */
 }
 
+/* The CUDA front stands before all other libraries; it answers once the program has used CUDA. */
+static const struct join_hooks *hooks_of_cuda(void)
+{
+    const struct join_hooks *(*ask)(void) = NULL;
+    const struct join_hooks *found;
+
+    *(void **)&ask = dlsym(RTLD_DEFAULT, JOIN_CUDA_SYMBOL);
+    found = ask ? ask() : NULL;
+    return found && found->version == JOIN_VERSION ? found : NULL;
+}
+
 /* Without the layer: a session of our own, which has no engines but keeps the statistics. */
 static const struct join_hooks *hooks_of_our_own(void)
 {
@@ -67,6 +78,8 @@ const struct join_hooks *join_find(void)
     pthread_mutex_lock(&lock);
     if (!hooks)
         hooks = hooks_of_layer();
+    if (!hooks)
+        hooks = hooks_of_cuda();
     if (!hooks)
         hooks = hooks_of_our_own();
     found = hooks;

@@ -116,6 +116,7 @@ void history_keep(struct history *history, const struct history_client *client, 
     /* Bounded although the client may still be writing: never more than a whole ring. */
     for (size_t total = 0; page && total < PAGE_RUNS; total += n) {
         n = history_read_page(page, client->client, engines, &cursor, some, 32, &lost);
+        history->forgotten += lost;
         if (n == 0)
             break;
         for (size_t i = 0; i < n; i++) {
@@ -143,6 +144,9 @@ size_t history_read_runs(const struct history *history, uid_t uid, uint64_t *cur
 {
     uint64_t at = first_left(*cursor, history->n_runs, HISTORY_RUNS, ret_lost);
     size_t taken = 0;
+
+    if (*cursor == 0) /* once per reader */
+        *ret_lost += (uint32_t)(history->forgotten < INT32_MAX ? history->forgotten : INT32_MAX);
 
     for (; at < history->n_runs && taken < n; at++) {
         if (uid == (uid_t)-1 || history->run_uids[at % HISTORY_RUNS] == uid)

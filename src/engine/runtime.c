@@ -43,8 +43,8 @@ static void on_plan(void *user, const struct session_plan *unused)
 }
 
 /*
- * On the session's thread: the worker of that engine waits for what is in flight. Copies of the other
- * direction may use the same lease.
+ * On the session's thread: the worker of that engine waits for what is in flight. Copies of the
+ * other direction may use the same lease.
  */
 static void on_yield(void *user, struct lease *lease)
 {
@@ -83,12 +83,8 @@ static void open_session(void)
     join_offer(code == 0 ? opened : NULL);
 }
 
-struct session *runtime_session(void)
+struct session *runtime_open_session(void)
 {
-    struct session *known = atomic_load_explicit(&runtime.session, memory_order_acquire);
-
-    if (known)
-        return known;
     pthread_once(&runtime.session_once, open_session);
     return atomic_load_explicit(&runtime.session, memory_order_acquire);
 }
@@ -141,5 +137,6 @@ void runtime_stop(void)
         (void)session_write_stats(known, runtime.settings.stats);
     if (known)
         session_restore_threads(known);
-    atomic_store(&runtime.passes, true); /* what other handlers still call goes straight to the driver */
+    /* what other handlers still call goes straight to the driver */
+    atomic_store(&runtime.passes, true);
 }

@@ -8,8 +8,8 @@
 #define ENTRY_POINTS(X) \
     X(clCreateContext) X(clCreateContextFromType) \
     X(clGetPlatformInfo) X(clGetDeviceInfo) \
-    X(clCreateCommandQueue) X(clCreateCommandQueueWithProperties) X(clGetCommandQueueInfo) X(clRetainCommandQueue) \
-    X(clReleaseCommandQueue) \
+    X(clCreateCommandQueue) X(clCreateCommandQueueWithProperties) X(clGetCommandQueueInfo) \
+    X(clRetainCommandQueue) X(clReleaseCommandQueue) \
     X(clCreateBuffer) X(clCreateBufferWithProperties) X(clCreateSubBuffer) \
     X(clCreateImage) X(clCreateImageWithProperties) X(clCreateImage2D) X(clCreateImage3D) X(clCreatePipe) \
     X(clCreateFromGLBuffer) X(clCreateFromGLTexture) X(clCreateFromGLTexture2D) X(clCreateFromGLTexture3D) \

@@ -1,6 +1,7 @@
 /*
- * Extension functions. The loader hands out the driver's own pointers, which would bypass the layer: one that enqueues work is
- * replaced by ours or hidden, by name; the extensions that cannot work without hidden functions are not advertised.
+ * Extension functions. The loader hands out the driver's own pointers, which would bypass the
+ * layer: one that enqueues work is replaced by ours or hidden, by name; the extensions that cannot
+ * work without hidden functions are not advertised.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,10 @@ static const char *const hidden_functions[] = {
 
 static void *ours(const char *name)
 {
-    /* Entry points asked for by name, with the suffixes under which extensions had them before they were core. */
+    /*
+     * Entry points asked for by name, with the suffixes under which extensions had them before they
+     * were core.
+     */
     static const struct {
         const char *name;
         void (*function)(void);
@@ -162,7 +166,10 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetPlatformInfo(cl_platform_id platform,
     return code;
 }
 
-/* The driver's version, with the mark that makes caches of binaries look elsewhere (program/handed_out.h). */
+/*
+ * The driver's version, with the mark that makes caches of binaries look elsewhere
+ * (program/handed_out.h).
+ */
 static cl_int answer_version(cl_device_id device, size_t room, void *ret_value, size_t *ret_size)
 {
     const char *mark = handed_out_mark();

@@ -5,9 +5,9 @@
 #include "client/join.h"
 #include "engine/worker.h"
 #include "opencl/entry.h"
-#include "opencl/driver.h"
+#include "opencl/opencl_driver.h"
 #include "opencl/objects.h"
-#include "opencl/program/program.h"
+#include "opencl/program/program_record.h"
 #include "opencl/spread/spread.h"
 
 struct front front = {

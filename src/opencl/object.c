@@ -1,26 +1,12 @@
 #include "opencl/object.h"
 
-#include "opencl/handle_table.h"
+#include "engine/handle_table.h"
 
 void object_init(struct object *object, const struct object_class *class)
 {
     object->class = class;
     atomic_init(&object->refs, 1);
     atomic_init(&object->app_refs, 1);
-}
-
-void object_ref(struct object *object)
-{
-    atomic_fetch_add_explicit(&object->refs, 1, memory_order_relaxed);
-}
-
-void object_unref(struct object *object)
-{
-    bool last = object->class->drop ? object->class->drop(object)
-                                    : atomic_fetch_sub_explicit(&object->refs, 1, memory_order_acq_rel) == 1;
-
-    if (last)
-        object->class->free(object);
 }
 
 void object_keep(void *record)

@@ -7,8 +7,8 @@
 
 #include "opencl/entry.h"
 #include "opencl/layer.h"
-#include "opencl/graph/map.h"
-#include "opencl/program/program.h"
+#include "opencl/graph/deferred_map.h"
+#include "opencl/program/program_record.h"
 #include "wire/device_name.h"
 
 static void keep_command(void *record)
@@ -213,7 +213,10 @@ CL_API_ENTRY cl_command_queue CL_API_CALL entry_clCreateCommandQueue(cl_context 
 
     if (runtime_off())
         return front.target.clCreateCommandQueue(context, device, properties, ret_code);
-    /* The driver's clock tells how long pieces take; the program's own view of the property is kept in the record. */
+    /*
+     * The driver's clock tells how long pieces take; the program's own view of the property is kept
+     * in the record.
+     */
     handle =
         front.target.clCreateCommandQueue(context, device, properties | CL_QUEUE_PROFILING_ENABLE, ret_code);
     if (!handle)
@@ -280,7 +283,10 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clRetainCommandQueue(cl_command_queue hand
     return front.target.clRetainCommandQueue(handle);
 }
 
-/* Queued commands hold references of their own to the handle, so they still run; only the program's view ends. */
+/*
+ * Queued commands hold references of their own to the handle, so they still run; only the program's
+ * view ends.
+ */
 CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseCommandQueue(cl_command_queue handle)
 {
     if (!runtime_off())

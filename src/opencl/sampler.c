@@ -1,6 +1,7 @@
 /*
- * Samplers that arguments hold. A program may release a sampler once the launch is enqueued, so what the layer keeps for later keeps it
- * alive. An argument whose bytes happen to be a sampler's handle keeps one too many for a while, which harms nobody.
+ * Samplers that arguments hold. A program may release a sampler once the launch is enqueued, so
+ * what the layer keeps for later keeps it alive. An argument whose bytes happen to be a sampler's
+ * handle keeps one too many for a while, which is harmless.
  */
 #include <stdlib.h>
 #include <string.h>

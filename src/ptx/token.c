@@ -41,9 +41,11 @@ static int hex_digit(char c)
 
 bool ptx_token_is(const struct ptx_source *source, const struct ptx_token *token, const char *text)
 {
-    size_t n = strlen(text);
+    const char *at = source->text + token->offset;
 
-    return token->length == n && memcmp(source->text + token->offset, text, n) == 0;
+    /* Most questions are answered by the first character. */
+    return token->length && *at == *text && token->length == strlen(text) &&
+           memcmp(at, text, token->length) == 0;
 }
 
 unsigned ptx_token_column(const struct ptx_source *source, const struct ptx_token *token)

@@ -5,7 +5,7 @@ void story_trace(const struct story *story, const struct story_input *input, str
 {
     struct chapter chapter;
 
-    if (chapter_read(&chapter, story, json_object_get(input->root, "traceEvents")) == 0) {
+    if (chapter_read(&chapter, story, input->root) == 0) {
         chapter_deadlines(&chapter, page);
         chapter_margins(&chapter, page);
         chapter_waits(&chapter, page);

@@ -173,9 +173,9 @@ void trace_counter(struct trace_writer *writer, unsigned group, const char *name
     (void)fprintf(writer->out, ",\"args\":{\"value\":%" PRIu64 "}}", value);
 }
 
-void trace_tasks(struct trace_writer *writer, const struct trace_task *tasks, size_t n)
+void trace_tasks(struct trace_writer *writer, const struct trace_task *tasks, size_t n, uint64_t overwritten)
 {
-    (void)fputs("\n],\"tasks\":[", writer->out);
+    (void)fprintf(writer->out, "\n],\"overwritten\":%" PRIu64 ",\"tasks\":[", overwritten);
     for (size_t i = 0; i < n; i++) {
         (void)fprintf(writer->out, "%s{\"name\":", i ? ",\n" : "\n");
         put_string(writer->out, tasks[i].name);
@@ -184,6 +184,8 @@ void trace_tasks(struct trace_writer *writer, const struct trace_task *tasks, si
         if (tasks[i].bound > 0)
             (void)fprintf(writer->out, ",\"bound_ms\":%.6f,\"bound_claimed\":%s", nsec_to_ms(tasks[i].bound),
                           tasks[i].claimed ? "true" : "false");
+        if (tasks[i].misses)
+            (void)fprintf(writer->out, ",\"misses\":%" PRIu64, tasks[i].misses);
         (void)fputc('}', writer->out);
     }
 }

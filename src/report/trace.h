@@ -90,10 +90,11 @@ struct trace_task {
     const char *name;
     baton_nsec deadline, bound; /* 0: none */
     bool claimed;               /* the bound is claimed */
+    uint64_t misses;            /* deadlines missed since it began, which may be before the trace does */
 };
 
-/* After the last event: the tasks as a list beside the events, which viewers pass over. */
-void trace_tasks(struct trace_writer *writer, const struct trace_task *tasks, size_t n);
+/* After the last event: the tasks as a list beside the events, which viewers pass over, and how many older records are lost. */
+void trace_tasks(struct trace_writer *writer, const struct trace_task *tasks, size_t n, uint64_t overwritten);
 
 void trace_end(struct trace_writer *writer);
 

@@ -193,7 +193,7 @@ static void identity_cases(void)
     MUST(cuDeviceGetUuid_v2(&other, 0));
     holds("its uuid stays", memcmp(&uuid, &other, sizeof uuid) == 0);
     holds("and is none of zeros",
-          ((const char *)&uuid)[0] || memcmp(&uuid, (const char *)&uuid + 1, sizeof uuid - 1));
+          ((const char *)&uuid)[0] || memcmp(&uuid, (const char *)&uuid + 1, sizeof uuid - 1) != 0);
 }
 
 void modules_group(void)
@@ -359,13 +359,13 @@ void values_group(void)
     holds("it did", word_at(words) == 17);
     answer("a stream waits for a word at least", CUDA_SUCCESS,
            cuStreamWaitValue32_v2(stream, (uintptr_t)flag, 5, CU_STREAM_WAIT_VALUE_GEQ));
-    *flag = 4;
+    __atomic_store_n(flag, 4, __ATOMIC_SEQ_CST);
     answer("not less", CUDA_ERROR_NOT_READY, cuStreamQuery(stream));
-    *flag = 6;
+    __atomic_store_n(flag, 6, __ATOMIC_SEQ_CST);
     answer("but more", CUDA_SUCCESS, cuStreamSynchronize(stream));
     MUST(cuStreamWaitValue32_v2(stream, (uintptr_t)flag, 8, CU_STREAM_WAIT_VALUE_AND));
     answer("a bit", CUDA_ERROR_NOT_READY, cuStreamQuery(stream));
-    *flag = 12;
+    __atomic_store_n(flag, 12, __ATOMIC_SEQ_CST);
     answer("is set", CUDA_SUCCESS, cuStreamSynchronize(stream));
     batch[0].waitValue = (CUstreamMemOpWaitValueParams){.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32,
                                                         .address = (uintptr_t)flag,
@@ -375,7 +375,7 @@ void values_group(void)
         .operation = CU_STREAM_MEM_OP_WRITE_VALUE_64, .address = words + 8, .value64 = UINT64_C(5) << 32};
     answer("several at once", CUDA_SUCCESS, cuStreamBatchMemOp_v2(stream, 2, batch, 0));
     answer("in order", CUDA_ERROR_NOT_READY, cuStreamQuery(stream));
-    *flag = 99;
+    __atomic_store_n(flag, 99, __ATOMIC_SEQ_CST);
     MUST(cuStreamSynchronize(stream));
     holds("both were done", word_at(words + 8) == 0 && word_at(words + 12) == 5);
     batch[0].operation = 77;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_cpu/driver/fatbin.h"
+#include "cuda_abi/fatbin.h"
 #include "fuzz.h"
 
 enum { HEADER = 16 };
@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bytes[7] = 0;
     memcpy(bytes + 8, &rest, sizeof rest);
     memcpy(bytes, "\x50\xed\x55\xba", 4);
-    if (fatbin_ptx(bytes, &text, &length) == 0)
+    if (fatbin_ptx(bytes, 80, &text, &length) == 0)
         free(text);
     free(bytes);
     return 0;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "containers.h"
-#include "cuda_cpu/driver/fatbin.h"
+#include "cuda_abi/fatbin.h"
 #include "cuda_cpu/driver/handles.h"
 #include "cuda_cpu/driver/inject.h"
 #include "cuda_cpu/driver/memory.h"
@@ -169,7 +169,7 @@ static void check_container(const char *text, enum container_kind kind, int expe
     size_t size = 0;
 
     ck_assert(fatbin_is(container.bytes));
-    ck_assert_int_eq(fatbin_ptx(container.bytes, &found, &size), expected);
+    ck_assert_int_eq(fatbin_ptx(container.bytes, 80, &found, &size), expected);
     if (expected == 0) {
         ck_assert_uint_eq(size, strlen(text));
         ck_assert_str_eq(found, text);
@@ -206,11 +206,11 @@ START_TEST(lz4_copies_overlap_as_its_format_says)
     memcpy(bytes + 80, packed, sizeof packed);
     bytes[32] = sizeof packed; /* compressed bytes */
     bytes[72] = 20;            /* room */
-    ck_assert_int_eq(fatbin_ptx(bytes, &found, &size), 0);
+    ck_assert_int_eq(fatbin_ptx(bytes, 80, &found, &size), 0);
     ck_assert_str_eq(found, "abcdabcdabcdabcdxyz");
     free(found);
     bytes[80 + 5] = 9; /* further back than there are bytes */
-    ck_assert_int_eq(fatbin_ptx(bytes, &found, &size), FATBIN_MALFORMED);
+    ck_assert_int_eq(fatbin_ptx(bytes, 80, &found, &size), FATBIN_MALFORMED);
     container_free(&container);
 }
 END_TEST

@@ -124,6 +124,8 @@ static const char *const waits[] = {
            "%r2, 2147483647;\n@%p2 bra L;"),
     KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\n@%p1 bra OUT;\nadd.s32 %r2, %r2, 2;\nsetp.ne.s32 %p2, "
            "%r2, %r1;\n@%p2 bra L;"),
+    KERNEL("L: " LOOK "setp.ne.s32 %p1, %r4, 0;\n@%p1 bra OUT;\nadd.u16x2 %r2, %r2, 1;\nsetp.lt.u32 "
+           "%p2, %r2, %r1;\n@%p2 bra L;"),
     /* A counter that the exit does not look at. */
     KERNEL("L: " LOOK "add.u32 %r2, %r2, 1;\nsetp.eq.s32 %p1, %r4, 0;\n@%p1 bra L;"),
     KERNEL("L: ld.global.u32 %r4, [%d1];\nadd.u32 %r2, %r2, 1;\nsetp.eq.s32 %p1, %r4, 0;\n@%p1 bra L;"),

@@ -1,5 +1,5 @@
 /*
- * Program threads that wait for queued commands and do the workers' work meanwhile (opencl/graph/worker.h), with the fake driver, every command queued: who runs what,
+ * Program threads that wait for queued commands and do the workers' work meanwhile (src/engine/worker.h), with the fake driver, every command queued: who runs what,
  * and what a waiting thread must not do. Run once with commands inside the driver's calls (`sync`) and once beside them.
  */
 #include <CL/cl.h>

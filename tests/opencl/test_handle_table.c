@@ -1,4 +1,4 @@
-#include "opencl/handle_table.h"
+#include "engine/handle_table.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

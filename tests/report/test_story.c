@@ -213,6 +213,24 @@ START_TEST(a_bound_that_is_not_claimed_is_not_broken)
 }
 END_TEST
 
+START_TEST(what_the_trace_has_forgotten_is_said)
+{
+    char *html = page_of("{\"traceEvents\": [" JOB(0, 5000, "camera") MARK(
+        5000,
+        "miss") "],\"overwritten\":77,\"tasks\":[{\"name\":\"camera\",\"deadline_ms\":4,\"misses\":3}]}");
+    char *whole = page_of("{\"traceEvents\": [" JOB(0, 5000, "camera") MARK(
+        5000,
+        "miss") "],\"overwritten\":0,\"tasks\":[{\"name\":\"camera\",\"deadline_ms\":4,\"misses\":1}]}");
+
+    ck_assert_ptr_nonnull(strstr(html, "2 more deadlines were missed before this trace begins."));
+    ck_assert_ptr_nonnull(strstr(html, "forgotten 77 older records"));
+    ck_assert_ptr_null(strstr(whole, "more deadlines"));
+    ck_assert_ptr_null(strstr(whole, "forgotten"));
+    free(html);
+    free(whole);
+}
+END_TEST
+
 START_TEST(misses_are_told_in_groups)
 {
     char *text = NULL;
@@ -288,5 +306,5 @@ END_TEST
 HARNESS_MAIN("story", 20, every_row_of_a_trace_is_drawn, what_does_not_fit_is_said, planning_is_no_job,
              percentiles_are_those_of_a_programs_statistics, the_questions_come_in_their_order,
              a_wait_is_counted_against_the_holder, a_bound_that_is_not_claimed_is_not_broken,
-             misses_are_told_in_groups, a_status_judges_only_what_is_claimed,
-             a_free_engine_has_no_unbounded_holder)
+             what_the_trace_has_forgotten_is_said, misses_are_told_in_groups,
+             a_status_judges_only_what_is_claimed, a_free_engine_has_no_unbounded_holder)

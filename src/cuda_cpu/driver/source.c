@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_cpu/driver/fatbin.h"
+#include "cuda_abi/fatbin.h"
 
 static const char mark[] = "//baton-cuda-cpu linked"; /* the number of texts and their sizes follow */
 
@@ -57,7 +57,8 @@ static CUresult read_fatbin(const void *image, struct source *ret_source)
 {
     size_t i = ret_source->n;
     size_t size;
-    int result = i < SOURCE_MOST_TEXTS ? fatbin_ptx(image, &ret_source->owned[i], &size) : FATBIN_MALFORMED;
+    int result = i < SOURCE_MOST_TEXTS ? fatbin_ptx(image, SOURCE_ARCHITECTURE, &ret_source->owned[i], &size)
+                                       : FATBIN_MALFORMED;
 
     if (result == 0) {
         ret_source->texts[i] = (struct image_text){.text = ret_source->owned[i], .size = size};

@@ -8,7 +8,7 @@
 #include "cuda_abi/driver_abi.h"
 #include "cuda_cpu/image.h"
 
-enum { SOURCE_MOST_TEXTS = 256 };
+enum { SOURCE_MOST_TEXTS = 256, SOURCE_ARCHITECTURE = 80 }; /* sm_80: the device */
 
 struct source {
     struct image_text texts[SOURCE_MOST_TEXTS]; /* into the image, or into `owned` */

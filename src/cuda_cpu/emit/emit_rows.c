@@ -26,6 +26,9 @@ struct value {
     bool is_widened; /* from 32 to 64 bits */
 };
 
+static const struct value unknown = {VALUE_OTHER, 0, false};
+static const struct value uniform_value = {VALUE_UNIFORM, 0, false};
+
 enum probe_kind { PROBE_ADDRESS, PROBE_SAME, PROBE_NOT_TAKEN, PROBE_NUMBER };
 
 /* What is asked of the first and the last thread of a row. */
@@ -62,21 +65,21 @@ static struct value value_of(const struct rows *r, const struct ptx_operand *o)
 
     switch (o->kind) {
     case PTX_OP_REGISTER:
-        return o->component || o->is_negated ? (struct value){0} : r->values[r->first[o->reg->id] + o->index];
+        return o->component || o->is_negated ? unknown : r->values[r->first[o->reg->id] + o->index];
     case PTX_OP_INT:
     case PTX_OP_F32:
     case PTX_OP_F64:
     case PTX_OP_VARIABLE:
-        return (struct value){VALUE_UNIFORM, 0, false};
+        return uniform_value;
     case PTX_OP_SPECIAL:
         if (strcmp(o->special->name, "%tid") == 0 && o->component <= 1)
             return (struct value){VALUE_STEPS, 1, false};
         for (unsigned i = 0; i < sizeof uniform / sizeof uniform[0]; i++)
             if (strcmp(o->special->name, uniform[i]) == 0)
-                return (struct value){VALUE_UNIFORM, 0, false};
-        return (struct value){0};
+                return uniform_value;
+        return unknown;
     default:
-        return (struct value){0};
+        return unknown;
     }
 }
 
@@ -85,11 +88,11 @@ static struct value sum_of(struct value a, struct value b, int sign)
     struct value sum = {VALUE_STEPS, a.step + sign * b.step, a.is_widened || b.is_widened};
 
     if (a.kind == VALUE_OTHER || b.kind == VALUE_OTHER)
-        return (struct value){0};
+        return unknown;
     if (a.kind == VALUE_UNIFORM && b.kind == VALUE_UNIFORM)
         return a;
     /* Two values that were widened could wrap at different threads. */
-    return a.kind == VALUE_STEPS && b.kind == VALUE_STEPS && sum.is_widened ? (struct value){0} : sum;
+    return a.kind == VALUE_STEPS && b.kind == VALUE_STEPS && sum.is_widened ? unknown : sum;
 }
 
 static struct value product_of(struct value a, struct value b, const struct ptx_operand *factor)
@@ -97,7 +100,7 @@ static struct value product_of(struct value a, struct value b, const struct ptx_
     if (a.kind == VALUE_UNIFORM && b.kind == VALUE_UNIFORM)
         return a;
     if (a.kind != VALUE_STEPS || factor->kind != PTX_OP_INT || factor->bits > MOST_STEP)
-        return (struct value){0};
+        return unknown;
     a.step *= (int64_t)factor->bits;
     return a;
 }
@@ -105,7 +108,7 @@ static struct value product_of(struct value a, struct value b, const struct ptx_
 static struct value widened(struct value v)
 {
     if (v.kind == VALUE_STEPS && v.is_widened)
-        return (struct value){0};
+        return unknown;
     v.is_widened = v.kind == VALUE_STEPS;
     return v;
 }
@@ -121,15 +124,15 @@ static struct value value_of_any(const struct rows *r, const struct ptx_statemen
 {
     for (unsigned i = 1; i < s->n_operands; i++)
         if (value_of(r, &s->operands[i]).kind != VALUE_UNIFORM)
-            return (struct value){0};
-    return (struct value){VALUE_UNIFORM, 0, false};
+            return unknown;
+    return uniform_value;
 }
 
 static struct value compute(const struct rows *r, const struct ptx_statement *s)
 {
     const struct ptx_operand *o = s->operands;
-    struct value a = s->n_operands > 1 ? value_of(r, &o[1]) : (struct value){0};
-    struct value b = s->n_operands > 2 ? value_of(r, &o[2]) : (struct value){0};
+    struct value a = s->n_operands > 1 ? value_of(r, &o[1]) : unknown;
+    struct value b = s->n_operands > 2 ? value_of(r, &o[2]) : unknown;
     struct value any = value_of_any(r, s);
     bool is_wide = ptx_has(r->module, s, "wide");
 
@@ -172,7 +175,7 @@ static bool look_at_comparison(struct rows *r, const struct ptx_statement *s, st
     static const char *const steady[] = {"lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"};
     enum ptx_type type = s->match.types[0];
     struct value a = value_of(r, &s->operands[1]);
-    struct value b = s->n_operands > 2 ? value_of(r, &s->operands[2]) : (struct value){0};
+    struct value b = s->n_operands > 2 ? value_of(r, &s->operands[2]) : unknown;
     bool is_steady = false;
 
     *ret_value = value_of_any(r, s);
@@ -183,7 +186,7 @@ static bool look_at_comparison(struct rows *r, const struct ptx_statement *s, st
     if (!is_steady || s->n_operands != 3 || !is_integer(type) || ptx_type_class(type) == PTX_BITS ||
         a.kind + b.kind != VALUE_UNIFORM + VALUE_STEPS || a.kind == VALUE_OTHER || b.kind == VALUE_OTHER)
         return true;
-    *ret_value = (struct value){VALUE_UNIFORM, 0, false};
+    *ret_value = uniform_value;
     return add_probe(r, (struct probe){.kind = PROBE_NUMBER,
                                        .operand = &s->operands[a.kind == VALUE_STEPS ? 1 : 2],
                                        .type = type,
@@ -268,7 +271,7 @@ static bool look_at(struct rows *r, size_t i)
         return true;
     case PTX_LOAD:
         if (s->operands[1].parts->kind == PTX_OP_VARIABLE && s->operands[0].kind == PTX_OP_REGISTER)
-            define(r, s, (struct value){VALUE_UNIFORM, 0, false});
+            define(r, s, uniform_value);
         return look_at_access(r, i, s);
     case PTX_STORE:
         return look_at_access(r, i, s);

@@ -227,15 +227,19 @@ struct replay {
     cl_command_queue queue;
     bool in_order;
     cl_event
-        fence; /* what every command waits for, out of order: the program's list, then the latest barrier; NULL: nothing */
+        /*
+         * what every command waits for, out of order: the program's list, then the latest barrier;
+         * NULL: nothing
+         */
+        fence;
     cl_event *events; /* owned: of the commands so far */
     cl_event *waits;  /* owned: room for one command's list */
     size_t n;
 };
 
 /*
- * The events that a command waits for. The queue's order says the same where it has one. A barrier without sync points waits for all before it in the buffer, and not for
- * what else is in the queue.
+ * The events that a command waits for. The queue's order says the same where it has one. A barrier
+ * without sync points waits for all before it in the buffer, and not for what else is in the queue.
  */
 static cl_uint list_waits(struct replay *replay, const struct recorded *recorded)
 {
@@ -253,7 +257,10 @@ static cl_uint list_waits(struct replay *replay, const struct recorded *recorded
     return n;
 }
 
-/* An event that is over: of a barrier that has nothing to wait for. A marker without a list would wait for all that is in the queue. */
+/*
+ * An event that is over: of a barrier that has nothing to wait for. A marker without a list would
+ * wait for all that is in the queue.
+ */
 static cl_int over_already(cl_command_queue queue, cl_event *ret_event)
 {
     cl_context context = NULL;

@@ -8,7 +8,7 @@
 #include "opencl/graph/chunk.h"
 #include "opencl/graph/issue.h"
 #include "opencl/graph/kinds.h"
-#include "opencl/graph/launch.h"
+#include "opencl/graph/kernel_launch.h"
 #include "opencl/graph/validate.h"
 #include "opencl/layer.h"
 #include "opencl/spread/spread.h"
@@ -22,7 +22,11 @@ bool submit_idle(const struct queue_record *queue)
 struct wait_list {
     bool bad, pending, failed;
     cl_uint
-        n_pass; /* events of the same in-order queue: the driver's own list takes them, so that failures are inherited */
+        /*
+         * events of the same in-order queue: the driver's own list takes them, so that failures are
+         * inherited
+         */
+        n_pass;
     cl_event pass[8];
 };
 
@@ -158,7 +162,10 @@ cl_int submit_queued(struct opencl_command *draft, cl_bool blocking, cl_uint n, 
 
 /* --- at once --- */
 
-/* Large copies of a caller that blocks anyway are cut here, without a hop to the worker. The engine has been entered. */
+/*
+ * Large copies of a caller that blocks anyway are cut here, without a hop to the worker. The engine
+ * has been entered.
+ */
 static cl_int cut_here(struct device_engine *engine, struct opencl_command *draft, cl_event *ret_event)
 {
     struct opencl_command *command = command_adopt(draft);
@@ -217,61 +224,73 @@ static cl_int issue_now(struct opencl_command *draft, cl_bool blocking, const st
     return code;
 }
 
+/* What one call asks for, and what was decided about it, once. */
+struct submission {
+    struct opencl_command *draft;
+    cl_bool blocking;
+    struct wait_list list;
+    bool spreads; /* it could concern other devices */
+    bool cut;     /* a transfer that is larger than a chunk */
+    cl_event *ret_event;
+};
+
 /* From the calling thread. False: it must be queued. */
-static bool submit_now(struct opencl_command *draft, cl_bool blocking, const struct wait_list *list, bool cut,
-                       cl_event *ret_event, cl_int *ret_code)
+static bool submit_now(struct submission *s, cl_int *ret_code)
 {
+    struct opencl_command *draft = s->draft;
     struct device_engine *engine = &draft->queue->device->base.engines[draft->base.engine];
 
     inferred_job_begins();
-    if (!spread_admits(draft, blocking) || !direct_enter(&draft->base, blocking))
+    if ((s->spreads && !spread_admits(draft, s->blocking)) || !direct_enter(&draft->base, s->blocking))
         return false;
-    if (cut) {
-        *ret_code = cut_here(engine, draft, ret_event);
+    if (s->cut) {
+        *ret_code = cut_here(engine, draft, s->ret_event);
         direct_leave(&draft->base);
     } else {
         if (kind_of(draft)->launch)
             launch_count_direct(draft);
         else if (draft->base.bytes)
-            runtime_count(COUNTER_COPIES, 1);
-        *ret_code = issue_now(draft, blocking, list, ret_event);
+            policy_count(&draft->base.policy, COUNTER_COPIES, 1);
+        *ret_code = issue_now(draft, s->blocking, &s->list, s->ret_event);
     }
-    if (blocking)
+    if (s->blocking)
         inferred_job_waited();
     return true;
 }
 
-/* Does the launch stay on its device, and whole? */
-static bool may_launch(const struct opencl_command *draft)
+/* May it go to the driver from here, if engine and lease allow it? */
+static bool may_go_now(const struct submission *s)
 {
-    return !(kind_of(draft)->cut_by_time && spread_wants(draft)) && launch_direct(draft);
+    const struct opencl_command *draft = s->draft;
+
+    if (!submit_idle(draft->queue) || s->list.pending)
+        return false;
+    if (kind_of(draft)->launch) /* stays on its device, and whole */
+        return !(s->spreads && kind_of(draft)->cut_by_time && spread_wants(draft)) && launch_direct(draft);
+    return !s->cut || (s->blocking && validate_command(draft) == CL_SUCCESS);
 }
 
 cl_int submit(struct opencl_command *draft, cl_bool blocking, cl_uint n, const cl_event *waits,
               cl_event *ret_event)
 {
+    struct submission s = {.draft = draft, .blocking = blocking, .ret_event = ret_event};
     struct queue_record *queue = draft->queue;
-    struct wait_list list;
-    bool direct, cut;
-    size_t chunk;
     cl_int code;
 
-    scan(queue, n, waits, &list);
-    if (list.bad)
+    scan(queue, n, waits, &s.list);
+    if (s.list.bad)
         return atomic_load(&queue->base.n_unissued) == 0 ? issue_whole(draft, blocking, n, waits, ret_event)
                                                          : validate_waits(queue, n, waits);
     command_prepare(draft);
-    direct = submit_idle(queue) && !list.pending && (!kind_of(draft)->launch || may_launch(draft));
-    chunk = draft->base.bytes && policy_chunking() ? chunk_size(draft) : SIZE_MAX;
-    cut = draft->base.bytes > chunk;
-    if (direct && (!cut || (blocking && validate_command(draft) == CL_SUCCESS)) &&
-        submit_now(draft, blocking, &list, cut, ret_event, &code))
+    s.spreads = spread_possible(queue->device);
+    s.cut = draft->base.bytes && draft->base.bytes > chunk_size(draft);
+    if (may_go_now(&s) && submit_now(&s, &code))
         return code;
     code = validate_command(draft);
     if (code == CL_SUCCESS)
         return submit_queued(draft, blocking, n, waits, ret_event);
     /* The driver's own answer, when asking it cannot overtake anything. */
-    return atomic_load(&queue->base.n_unissued) == 0 && !list.pending
+    return atomic_load(&queue->base.n_unissued) == 0 && !s.list.pending
                ? issue_whole(draft, blocking, n, waits, ret_event)
                : code;
 }

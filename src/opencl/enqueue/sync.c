@@ -1,4 +1,7 @@
-/* Markers, barriers, and the calls of other interfaces that we do not schedule but must not let overtake. */
+/*
+ * Markers, barriers, and the calls of other interfaces that we do not schedule but must not let
+ * overtake.
+ */
 #include "opencl/enqueue/enqueue.h"
 #include "opencl/graph/validate.h"
 
@@ -54,9 +57,10 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueWaitForEvents(cl_command_queue ha
 }
 
 /*
- * Sharing with other interfaces: the driver alone can do it, after everything before it. Waiting here keeps the order; it
- * blocks only when something was enqueued that still waits. True: the list is over and need not be passed on (a handle of ours may be
- * complete a moment later than our record of it); false: it is bad or failed, and the driver says so.
+ * Sharing with other interfaces: the driver alone can do it, after everything before it. Waiting
+ * here keeps the order; it blocks only when something was enqueued that still waits. True: the list
+ * is over and need not be passed on (a handle of ours may be complete a moment later than our
+ * record of it); false: it is bad or failed, and the driver says so.
  */
 static bool drained(struct queue_record *queue, cl_uint n, const cl_event *waits)
 {

@@ -7,7 +7,7 @@
 #include "engine/meter.h"
 #include "engine/worker.h"
 #include "opencl/graph/kinds.h"
-#include "opencl/graph/launch.h"
+#include "opencl/graph/kernel_launch.h"
 #include "opencl/layer.h"
 #include "opencl/objects.h"
 
@@ -154,6 +154,7 @@ void command_prepare(struct opencl_command *draft)
     struct command *base = &draft->base;
 
     base->queue = &draft->queue->base;
+    policy_resolve(&base->policy);
     base->engine = kind->engine;
     base->leased = kind->leased;
     base->barrier = kind->barrier;
@@ -191,7 +192,8 @@ struct opencl_command *command_adopt(const struct opencl_command *draft)
         command->u.launch.n_args = 0;
         object_ref(&command->u.launch.kernel->object);
         front.target.clRetainKernel(
-            command->u.launch.kernel->handle); /* its program is asked for when the launch is issued */
+            /* its program is asked for when the launch is issued */
+            command->u.launch.kernel->handle);
     }
     if ((kind->adopt && !kind->adopt(command)) || !keep_mems(command)) {
         command_unref(&command->base);
@@ -212,8 +214,8 @@ static void release_mem(struct command_callback *base)
 }
 
 /*
- * Takes out the memory objects that the program has let go of: to release them may run its destructor
- * callbacks, which may want a lock that a thread has which waits for the command.
+ * Takes out the memory objects that the program has let go of: to release them may run its
+ * destructor callbacks, which may want a lock that a thread has which waits for the command.
  */
 static struct command_callback *take_abandoned(struct opencl_command *command)
 {

@@ -43,13 +43,16 @@ size_t chunk_bytes_to_image(const struct opencl_command *command)
     return pixels(command->u.transfer.b, command->u.transfer.region);
 }
 
-/* GPES, Sec. V: 4 MB host to device, 512 KB device to host. Copies within the device are cut like those to it. */
+/*
+ * GPES, Sec. V: 4 MB host to device, 512 KB device to host. Copies within the device are cut like
+ * those to it.
+ */
 enum { CHUNK_IN = 4 << 20, CHUNK_OUT = 512 << 10 };
 
 /*
- * An array of one-dimensional images on the host, with a pitch for its slices. Each slice is one row,
- * so the pitch of slices tells them apart, but some drivers use the pitch of rows. Such a copy is left
- * whole.
+ * An array of one-dimensional images on the host, with a pitch for its slices. Each slice is one
+ * row, so the pitch of slices tells them apart, but some drivers use the pitch of rows. Such a copy
+ * is left whole.
  */
 static bool pitch_is_doubtful(const struct opencl_command *command)
 {
@@ -67,14 +70,16 @@ size_t chunk_size(const struct opencl_command *command)
     bool out = command->base.engine == ENGINE_COPY_OUT;
     int64_t planned;
 
-    if (!policy_chunking() || pitch_is_doubtful(command))
+    if (!command->base.policy.chunking || pitch_is_doubtful(command))
         return SIZE_MAX;
     if (runtime.settings.chunk > 0)
         return (size_t)runtime.settings.chunk;
     planned = policy_chunk(out);
     if (planned > 0) /* two are in flight, and the plan counts them as one */
         return planned > 1 ? (size_t)planned / 2 : 1;
-    /* What the bus moves in a certain time, once that is known: the time is what others wait for. */
+    /*
+     * What the bus moves in a certain time, once that is known: the time is what others wait for.
+     */
     planned = atomic_load_explicit(&engine->bytes_per_ms, memory_order_relaxed) * engine_chunk_ns(engine) /
               NSEC_PER_MS;
     if (planned > 0)
@@ -107,7 +112,10 @@ uint64_t chunk_plan_svm_fill(struct chunk_cut *cut, size_t bytes, size_t chunk)
     return plan_bytes(cut, bytes, chunk, cut->request.u.svm.pattern_size);
 }
 
-/* Pitches that were left to the driver depend on the region; a piece has another region than the whole. */
+/*
+ * Pitches that were left to the driver depend on the region; a piece has another region than the
+ * whole.
+ */
 static void fix_pitches(struct command_transfer *t, size_t width)
 {
     t->row = t->row ? t->row : width;
@@ -227,7 +235,7 @@ cl_int chunk_issue(struct piece_pipe *pipe, struct opencl_command *command, cl_e
     size_t chunk = bytes ? chunk_size(command) : SIZE_MAX;
 
     if (bytes)
-        runtime_count(COUNTER_COPIES, 1);
+        policy_count(&command->base.policy, COUNTER_COPIES, 1);
     return bytes > chunk ? issue_chunks(pipe, command, chunk)
                          : issue_whole(command, CL_FALSE, 0, NULL, ret_event);
 }

@@ -1,19 +1,20 @@
 /*
- * Transfers: how many bytes they move, how large a chunk may be, and their chunks. Functions of kinds.h
- * rows; chunk_size() and chunk_issue() are for all of them.
+ * Transfers: how many bytes they move, how large a chunk may be, and their chunks. Functions of
+ * kinds.h rows; chunk_size() and chunk_issue() are for all of them.
  */
 #ifndef OPENCL_GRAPH_CHUNK_H
 #define OPENCL_GRAPH_CHUNK_H
 
 #include "engine/pipe.h"
-#include "opencl/graph/command.h"
+#include "opencl/graph/opencl_command.h"
 
 /* A transfer that is cut: what the driver is asked for, without what the graph keeps beside it. */
 struct chunk_cut {
     struct piece_cut base;
     struct opencl_command request; /* of the whole, with every pitch said */
-    size_t rows;                   /* in a slice: units are rows, of one slice at most in a piece; 0: bytes */
-    size_t element;                /* bytes in it */
+    /* in a slice: units are rows, of one slice at most in a piece; 0: bytes */
+    size_t rows;
+    size_t element; /* bytes in it */
 };
 
 /* The largest chunk for it; SIZE_MAX: whole. */

@@ -2,7 +2,7 @@
 #ifndef OPENCL_GRAPH_GIVE_H
 #define OPENCL_GRAPH_GIVE_H
 
-#include "opencl/graph/command.h"
+#include "opencl/graph/opencl_command.h"
 
 #define GIVE(name)                                                                                           \
     cl_int give_##name(const struct opencl_command *c, cl_bool blocking, cl_uint n, const cl_event *waits,   \

@@ -1,7 +1,7 @@
 #include "opencl/graph/issue.h"
 
 #include "opencl/graph/kinds.h"
-#include "opencl/graph/launch.h"
+#include "opencl/graph/kernel_launch.h"
 #include "opencl/layer.h"
 #include "opencl/objects.h"
 

@@ -4,11 +4,12 @@
 
 #include "engine/engine.h"
 #include "engine/pipe.h"
-#include "opencl/graph/command.h"
+#include "opencl/graph/opencl_command.h"
 
 /*
- * The driver's own enqueue call for the command, with the program's kernel object while a draft. A NULL
- * event list and event are allowed. Not for COMMAND_MAP of the program's threads (enqueue/map.c).
+ * The driver's own enqueue call for the command, with the program's kernel object while a draft. A
+ * NULL event list and event are allowed. Not for COMMAND_MAP of the program's threads
+ * (enqueue/enqueue_map.c).
  */
 cl_int issue_whole(const struct opencl_command *command, cl_bool blocking, cl_uint n_waits,
                    const cl_event *waits, cl_event *ret_event);

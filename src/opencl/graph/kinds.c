@@ -4,8 +4,8 @@
 #include "opencl/graph/chunk.h"
 #include "opencl/graph/give.h"
 #include "opencl/graph/issue.h"
-#include "opencl/graph/launch.h"
-#include "opencl/graph/map.h"
+#include "opencl/graph/kernel_launch.h"
+#include "opencl/graph/deferred_map.h"
 #include "opencl/graph/uses.h"
 #include "opencl/graph/validate.h"
 
@@ -72,7 +72,7 @@ const struct kind kinds[COMMAND_KINDS] = {
         .validate = validate_image, .give = give_fill_image, .uses = uses_write_box,
         .bytes = chunk_bytes_from_image, .plan_chunks = chunk_plan_box, .chunk = chunk_box_fill, CHUNKS},
 
-    /* --- maps, migrations: graph/map.h; a map names its own type --- */
+    /* --- maps, migrations: graph/deferred_map.h; a map names its own type --- */
     [COMMAND_MAP] = {
         .type = CL_COMMAND_MAP_BUFFER, .engine = ENGINE_COPY_OUT, .leased = true, .label = "",
         .next_at_end = true, .issue = map_issue, .uses = uses_map},

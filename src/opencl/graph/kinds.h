@@ -6,7 +6,7 @@
 #define OPENCL_GRAPH_KINDS_H
 
 #include "engine/pipe.h"
-#include "opencl/graph/command.h"
+#include "opencl/graph/opencl_command.h"
 
 struct chunk_cut;
 struct translate_kernel;
@@ -57,7 +57,10 @@ struct kind {
     void (*chunk)(const struct chunk_cut *cut, size_t begin, size_t end, struct opencl_command *ret_chunk);
     /* Copies what the draft borrowed from the caller. False: no memory. NULL: nothing was. */
     bool (*adopt)(struct opencl_command *command);
-    /* Visits each memory object. about: what is known of a launch's kernel; NULL: any argument may be read and written. */
+    /*
+     * Visits each memory object. about: what is known of a launch's kernel; NULL: any argument may
+     * be read and written.
+     */
     bool (*uses)(const struct opencl_command *command, const struct translate_kernel *about, mem_visit *visit,
                  void *data);
     /* It is over, before its end can be seen. NULL: nothing to do. */

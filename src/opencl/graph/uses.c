@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "opencl/graph/map.h"
+#include "opencl/graph/deferred_map.h"
 #include "opencl/objects.h"
 #include "translate/translate.h"
 

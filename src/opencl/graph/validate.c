@@ -75,7 +75,10 @@ bool validate_host_access(cl_mem mem, bool reads, bool writes)
            !(writes && flags & CL_MEM_HOST_READ_ONLY);
 }
 
-/* Both in one buffer: how far b's byte at offset_b lies behind a's at offset. False: in different ones. */
+/*
+ * Both in one buffer: how far b's byte at offset_b lies behind a's at offset. False: in different
+ * ones.
+ */
 static bool distance(cl_mem a, size_t offset, cl_mem b, size_t offset_b, int64_t *ret_distance)
 {
     struct mem_record *from = mem_find(a), *to = mem_find(b);
@@ -153,7 +156,8 @@ cl_int validate_linear(const struct opencl_command *c)
             return CL_MEM_COPY_OVERLAP;
         return CL_SUCCESS;
     }
-    if (t->size && !validate_range(t->a, t->offset, t->size)) /* nothing at all is for the driver to judge */
+    /* nothing at all is for the driver to judge */
+    if (t->size && !validate_range(t->a, t->offset, t->size))
         return CL_INVALID_VALUE;
     if (c->kind == COMMAND_FILL)
         return is_power_of_two(t->pattern_size) && t->offset % t->pattern_size == 0 &&
@@ -180,7 +184,9 @@ static bool boxes_meet(int64_t apart, const size_t region[3], int64_t row, int64
     return false;
 }
 
-/* Within one buffer: pitches that differ are forbidden, and so is a byte that is read and written. */
+/*
+ * Within one buffer: pitches that differ are forbidden, and so is a byte that is read and written.
+ */
 static cl_int validate_copy_rect(const struct command_transfer *t)
 {
     size_t row = t->row ? t->row : t->region[0], row_b = t->row_b ? t->row_b : t->region[0];

@@ -1,11 +1,12 @@
 /*
- * What an enqueue call must refuse at once, for commands that cannot be given to the driver yet. When the queue is empty the
- * driver itself is asked; tests/conformance compares the two for every entry point.
+ * What an enqueue call must refuse at once, for commands that cannot be given to the driver yet.
+ * When the queue is empty the driver itself is asked; tests/conformance compares the two for every
+ * entry point.
  */
 #ifndef OPENCL_GRAPH_VALIDATE_H
 #define OPENCL_GRAPH_VALIDATE_H
 
-#include "opencl/graph/command.h"
+#include "opencl/graph/opencl_command.h"
 #include "opencl/objects.h"
 
 /* CL_SUCCESS or the code for the draft's own parameters. */

@@ -48,7 +48,10 @@ static void key_of(const unsigned char *binary, size_t length, char ret_key[HASH
     hash_print(digest, ret_key);
 }
 
-/* Can the text be had again? Which files were included is known only if it was noted when they were read. */
+/*
+ * Can the text be had again? Which files were included is known only if it was noted when they were
+ * read.
+ */
 static bool repeatable(const struct program_record *program)
 {
     return program->source && !program->lacks_header && (program->files || !twin_includes(program));
@@ -144,7 +147,8 @@ bool handed_out_refuses(const unsigned char *const binaries[], const size_t leng
     bool refuses = false;
 
     if (runtime.settings.binaries != SETTING_BINARIES_REFUSE || !handed_out_mark()[0])
-        return false; /* without a folder nothing is known, and the next build would be refused as well */
+        /* without a folder nothing is known, and the next build would be refused as well */
+        return false;
     for (size_t i = 0; i < n; i++) {
         size_t size;
         uint8_t *known = look_up(binaries[i], lengths[i], &size);
@@ -187,7 +191,10 @@ static bool add_header(struct program_record *part, const struct record *name)
     return grown[part->n_headers - 1].name != NULL;
 }
 
-/* One record of what describe() wrote. *at: the program or part that it belongs to. False: it makes no sense, or no memory. */
+/*
+ * One record of what describe() wrote. *at: the program or part that it belongs to. False: it makes
+ * no sense, or no memory.
+ */
 static bool take_record(struct program_record *program, struct program_record **at,
                         const struct record *record)
 {

@@ -57,7 +57,10 @@ static void describe(cl_device_id device, struct device_text *ret_text, struct t
                                             .little_endian = little == CL_TRUE};
 }
 
-/* Rewrites one source for the first device of the context (devices of one context must agree, or the build will say so). */
+/*
+ * Rewrites one source for the first device of the context (devices of one context must agree, or
+ * the build will say so).
+ */
 static int rewrite(const struct program_record *program, cl_device_id device, enum translate_mode mode,
                    struct translate_result *ret_result)
 {
@@ -83,9 +86,10 @@ static int rewrite(const struct program_record *program, cl_device_id device, en
 }
 
 /*
- * From here to the end of the build the driver's context is used, so the program keeps somebody who holds it (twin_let_go waits).
- * False: nobody needs the twin any more. The context is not retained instead: it would outlive the program's last release
- * of it, and some drivers then fail in a second context (quirks/quirks.def).
+ * From here to the end of the build the driver's context is used, so a reference to the program
+ * remains (twin_let_go waits). False: the twin is not needed any more. The context is not retained
+ * instead: it would outlive the program's last release of it, and some drivers then fail in a
+ * second context (quirks/quirks.def).
  */
 static bool begin_building(struct program_record *program)
 {
@@ -247,7 +251,7 @@ static void make(struct program_record *program)
                                       : make_built(program, &result, &has, &failure);
 
     pthread_mutex_lock(&front.builder.lock);
-    if (twin && program->abandoned) { /* while it was built: somebody waits for us to let go of it */
+    if (twin && program->abandoned) { /* while it was built: twin_let_go() waits */
         pthread_mutex_unlock(&front.builder.lock);
         front.target.clReleaseProgram(twin);
         twin = NULL;

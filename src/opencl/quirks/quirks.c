@@ -39,7 +39,8 @@ static bool begins_with_one(const char *name, const char *alternatives)
 
 void quirks_init(struct quirks *quirks, cl_device_id device)
 {
-    char about[256] = "", name[256] = "", driver[256] = ""; /* an answer that does not fit is none */
+    /* an answer that does not fit is none */
+    char about[256] = "", name[256] = "", driver[256] = "";
     unsigned major, minor, version = 0;
 
     front.target.clGetDeviceInfo(device, CL_DEVICE_VERSION, sizeof about - 1, about, NULL);

@@ -1,7 +1,7 @@
 /*
  * Driver quirks (quirks.def), looked up once per device, behind one small interface: what surrounds
- * each call that gives the driver a command. For drivers without quirks every function here is a test
- * of one bit.
+ * each call that gives the driver a command. For drivers without quirks every function here is a
+ * test of one bit.
  *
  *     quirks_launch_begin(...)        a launch or a piece of one; may wait for others in the driver
  *     quirks_call_begin(queue, ...)   any enqueue call
@@ -44,9 +44,9 @@ static inline bool quirks_have(const struct quirks *quirks, enum quirk quirk)
 const char *quirk_text(enum quirk quirk);
 
 /*
- * Around each call that gives a driver a command. alone: the driver makes it wait for others by itself.
- * In between nothing of ours is waited for. Nests: callbacks of the program may run inside the call, and
- * enqueue.
+ * Around each call that gives a driver a command. alone: the driver makes it wait for others by
+ * itself. In between nothing of ours is waited for. Nests: callbacks of the program may run inside
+ * the call, and enqueue.
  */
 void quirks_call_begin(const struct queue_record *queue, bool alone);
 void quirks_call_end(const struct queue_record *queue);
@@ -70,7 +70,10 @@ void quirks_launch_begin(const struct queue_record *queue, const char *kernel, c
 /* After quirks_call_end(). event: the launch's, retained here; NULL: the driver did not take it. */
 void quirks_launch_end(struct quirks_launch *launch, cl_event event);
 
-/* The command of this event is complete: forgets it. Any other event is passed over. Without the call it is forgotten later. */
+/*
+ * The command of this event is complete: forgets it. Any other event is passed over. Without the
+ * call it is forgotten later.
+ */
 void quirks_over(cl_event event);
 
 #endif

@@ -21,7 +21,10 @@ void variants_free(struct variants *variants, size_t n)
     free(variants);
 }
 
-/* The groups that make a wide grid; 0: this launch is not wide as a whole, or the driver does not mind. */
+/*
+ * The groups that make a wide grid; 0: this launch is not wide as a whole, or the driver does not
+ * mind.
+ */
 static uint32_t wide_groups(const struct device_record *device, const struct variant_launch *launch)
 {
     size_t width = launch->local[0];

@@ -1,10 +1,11 @@
 /*
  * QUIRK_WIDE_GRIDS: what of a rewritten kernel the driver has compiled. It compiles where a command
- * runs: once per local size, and once more for grids of VARIANT_WIDE_GRID work-items or more in a row,
- * for 30 to 70 ms each. The pieces of a first launch may all be narrower than that, although the next
- * launch, known to be short by then, goes as one and is wide. So the first launch that is wide as a
- * whole runs one wide piece, if wide pieces are short enough to be used at all; where it ran none, later
- * pieces stay narrow. Either way no later launch of the kernel with this local size compiles.
+ * runs: once per local size, and once more for grids of VARIANT_WIDE_GRID work-items or more in a
+ * row, for 30 to 70 ms each. The pieces of a first launch may all be narrower than that, although
+ * the next launch, known to be short by then, goes as one and is wide. So the first launch that is
+ * wide as a whole runs one wide piece, if wide pieces are short enough to be used at all; where it
+ * ran none, later pieces stay narrow. Either way no later launch of the kernel with this local size
+ * compiles.
  *
  * Other drivers compile when a program is built: every function here then changes nothing.
  */
@@ -19,7 +20,8 @@
 struct device_record;
 
 enum {
-    VARIANT_SHAPES = 8, /* local sizes and devices that a kernel is remembered with; then the oldest goes */
+    /* local sizes and devices that a kernel is remembered with; then the oldest goes */
+    VARIANT_SHAPES = 8,
     VARIANT_WIDE_GRID = 65536,
 };
 
@@ -48,7 +50,10 @@ struct variants {
 struct variants *variants_new(size_t n);
 void variants_free(struct variants *variants, size_t n);
 
-/* Groups of the next piece, of `left`: step, unless that would compile later on. fits: groups that fill a piece's time, 0: unknown. */
+/*
+ * Groups of the next piece, of `left`: step, unless that would compile later on. fits: groups that
+ * fill a piece's time, 0: unknown.
+ */
 uint32_t variant_step(struct variants *variants, const struct device_record *device,
                       const struct variant_launch *launch, uint32_t step, double fits, uint32_t left);
 

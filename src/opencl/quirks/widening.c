@@ -8,7 +8,10 @@
 #include "opencl/quirks/crossing.h"
 #include "opencl/quirks/quirks.h"
 
-/* The driver keeps 128 front.widening.variants and drops the one used longest ago: after so many new ones a width is no longer relied upon. */
+/*
+ * The driver keeps 128 front.widening.variants and drops the one used longest ago: after so many
+ * new ones a width is no longer relied upon.
+ */
 enum { KEPT_BY_DRIVER = 64 };
 
 struct widening {

@@ -5,13 +5,13 @@
 
 #include "base/clock.h"
 #include "opencl/graph/issue.h"
-#include "opencl/graph/launch.h"
+#include "opencl/graph/kernel_launch.h"
 #include "engine/policy.h"
 #include "opencl/layer.h"
-#include "opencl/spread/device.h"
-#include "opencl/spread/placement.h"
+#include "opencl/spread/further_device.h"
+#include "opencl/spread/spread_placement.h"
 
-/* Of one transfer between two looks at who else wants the engine: GPES, Sec. V. */
+/* Of one transfer between two looks at whether another client wants the engine: GPES, Sec. V. */
 #define CHUNK ((size_t)4 << 20)
 
 /* Buffers that the host must not read cannot be copied by us. */

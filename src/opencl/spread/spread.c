@@ -7,11 +7,11 @@
 #include "client/place.h"
 #include "engine/policy.h"
 #include "opencl/graph/kinds.h"
-#include "opencl/graph/launch.h"
+#include "opencl/graph/kernel_launch.h"
 #include "opencl/layer.h"
-#include "opencl/program/program.h"
+#include "opencl/program/program_record.h"
 #include "opencl/spread/buffer.h"
-#include "opencl/spread/placement.h"
+#include "opencl/spread/spread_placement.h"
 #include "opencl/spread/split.h"
 #include "opencl/spread/touch.h"
 #include "opencl/spread/upload.h"
@@ -34,6 +34,33 @@ static unsigned wanted_devices(uint64_t *ret_set, bool *ret_measured)
     return runtime.settings.gpus == SETTING_AUTO ? SHARES_MAX : 1;
 }
 
+/* Once: more GPUs were asked for than there are. */
+static void note_missing(struct device_record *home)
+{
+    unsigned there = device_count_helpers(home) + 1;
+    struct session *session;
+    char detail[64];
+
+    if (runtime.settings.gpus <= (int64_t)there ||
+        atomic_load_explicit(&front.spread.said_fewer, memory_order_relaxed) ||
+        atomic_exchange(&front.spread.said_fewer, true) || !(session = runtime_session()))
+        return;
+    (void)snprintf(detail, sizeof detail, "%lld asked for, %u there", (long long)runtime.settings.gpus,
+                   there);
+    (void)session_notice(session, NOTICE_FEWER_GPUS, "", detail);
+}
+
+bool spread_possible(struct device_record *device)
+{
+    int helpers = atomic_load_explicit(&device->n_helpers, memory_order_relaxed);
+
+    if (helpers < 0) {
+        helpers = (int)device_count_helpers(device);
+        note_missing(device);
+    }
+    return helpers > 0 || atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) > 0;
+}
+
 bool spread_enabled(void)
 {
     uint64_t set;
@@ -51,7 +78,7 @@ bool spread_idle(void)
 
 struct preparing {
     struct queue_record *queue;
-    bool last;       /* whoever hears of an error now is the one to be told */
+    bool last;       /* the caller reports an error, so it need not be kept */
     bool overwrites; /* every byte of the range: what was there is not needed */
     cl_int code;
 };
@@ -145,7 +172,8 @@ bool spread_admits(const struct opencl_command *draft, bool blocking)
     if (blocking) {
         pthread_mutex_lock(&front.spread.lock);
         admitted =
-            before(draft, false) == CL_SUCCESS; /* else the worker finds the same, and its event says so */
+            /* else the worker finds the same, and its event says so */
+            before(draft, false) == CL_SUCCESS;
     } else if (pthread_mutex_trylock(&front.spread.lock) == 0) {
         admitted = touch_each(draft, about_of(draft), is_quiet, NULL);
         if (admitted)
@@ -159,22 +187,6 @@ bool spread_admits(const struct opencl_command *draft, bool blocking)
 
 /* --- launches --- */
 
-/* Once: more GPUs were asked for than there are. */
-static void note_missing(struct device_record *home)
-{
-    unsigned there = device_count_helpers(home) + 1;
-    struct session *session;
-    char detail[64];
-
-    if (runtime.settings.gpus <= (int64_t)there ||
-        atomic_load_explicit(&front.spread.said_fewer, memory_order_relaxed) ||
-        atomic_exchange(&front.spread.said_fewer, true) || !(session = runtime_session()))
-        return;
-    (void)snprintf(detail, sizeof detail, "%lld asked for, %u there", (long long)runtime.settings.gpus,
-                   there);
-    (void)session_notice(session, NOTICE_FEWER_GPUS, "", detail);
-}
-
 bool spread_wants(const struct opencl_command *draft)
 {
     struct kernel_record *kernel = draft->u.launch.kernel;
@@ -184,7 +196,6 @@ bool spread_wants(const struct opencl_command *draft)
 
     if (!spread_enabled())
         return false;
-    note_missing(draft->queue->device);
     if (!kernel->program || device_count_helpers(draft->queue->device) == 0)
         return false;
     if (placement_on(draft->queue->device))
@@ -203,6 +214,8 @@ bool spread_wants(const struct opencl_command *draft)
 
 bool spread_concerns(const struct opencl_command *command)
 {
+    if (!spread_possible(command->queue->device))
+        return false;
     if ((kind_of(command)->cut_by_time && spread_wants(command)) || upload_concerns(command))
         return true;
     return atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) > 0 &&
@@ -240,7 +253,8 @@ cl_int spread_issue(struct device_engine *engine, struct opencl_command *command
     cl_int code = CL_SUCCESS;
 
     *ret_done = false;
-    if (kind_of(command)->cut_by_time && spread_wants(command)) /* waits for the twin: without the lock */
+    /* waits for the twin: without the lock */
+    if (kind_of(command)->cut_by_time && spread_wants(command))
         about = program_sliceable(command->u.launch.kernel->program, command->u.launch.kernel->name, &reason);
     pthread_mutex_lock(&front.spread.lock);
     if (about && devices > 1)

@@ -2,13 +2,14 @@
 #ifndef OPENCL_SPREAD_SPREAD_STATE_H
 #define OPENCL_SPREAD_SPREAD_STATE_H
 
-#include "opencl/spread/device.h"
-#include "opencl/spread/placement.h"
+#include "opencl/spread/further_device.h"
+#include "opencl/spread/spread_placement.h"
 #include "spread/decide.h"
 
 struct spread_state {
     pthread_mutex_t
-        lock; /* guards the following unless said otherwise; before all others, with no engine entered */
+        /* guards the following unless said otherwise; before all others, with no engine entered */
+        lock;
     pthread_cond_t changed; /* a split stopped running */
     struct further_device devices[FURTHER_MAX];
     unsigned n_devices;

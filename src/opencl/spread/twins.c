@@ -87,7 +87,8 @@ struct build {
     struct device_task task;
     atomic_uint refs; /* the program's; the thread's */
     struct further_device *device;
-    struct twin_text *texts; /* owned, n; the first text is the whole program unless it is linked from them */
+    /* owned, n; the first text is the whole program unless it is linked from them */
+    struct twin_text *texts;
     size_t n;
     char *link_options; /* owned; NULL: not linked */
     cl_program handle;  /* the result: owned until taken */
@@ -204,8 +205,9 @@ static cl_program program_on(struct spread_program *known, struct program_record
         if (now || !device_task_start(device, &build->task))
             run_build(&build->task);
         *slot = build;
-    } else if (now &&
-               !atomic_load(&build->over)) { /* the thread is at it: a second one, and whoever comes first */
+    } else if (now && !atomic_load(
+                          /* the thread is at it: make a second one; the first to finish counts */
+                          &build->over)) {
         *slot = NULL;
         build_unref(build);
         return program_on(known, program, device, true);

@@ -4,7 +4,7 @@
 
 #include "engine/policy.h"
 #include "opencl/layer.h"
-#include "opencl/spread/placement.h"
+#include "opencl/spread/spread_placement.h"
 #include "opencl/spread/split.h"
 
 bool upload_concerns(const struct opencl_command *command)

@@ -1,17 +1,21 @@
 /*
- * Writes of a program whose jobs are placed (placement.h). `chosen`: the GPU is fixed before the upload, so the bytes go there at once, not by way
- * of home. `any`: the input is replicated, home and every other device that could take the kernel, so that none has to wait for it
- * when it is granted (GPU-SPARC Sec. III-A; SOUND R6). With spread_lock held unless said otherwise.
+ * Writes of a program whose jobs are placed (placement.h). `chosen`: the GPU is fixed before the
+ * upload, so the bytes go there at once, not by way of home. `any`: the input is replicated, home
+ * and every other device that could take the kernel, so that none has to wait for it when it is
+ * granted (GPU-SPARC Sec. III-A; SOUND R6). With the spread lock held unless said otherwise.
  */
 #ifndef OPENCL_SPREAD_UPLOAD_H
 #define OPENCL_SPREAD_UPLOAD_H
 
-#include "opencl/graph/command.h"
+#include "opencl/graph/opencl_command.h"
 
 /* Is it such a write? Needs no lock. */
 bool upload_concerns(const struct opencl_command *command);
 
-/* `chosen`: *ret_done if the bytes are at the job's device, with the command's times; else the write goes to home as ever. */
+/*
+ * `chosen`: *ret_done if the bytes are at the job's device, with the command's times; else the
+ * write goes to home as ever.
+ */
 void upload_to_chosen(struct opencl_command *command, bool *ret_done);
 
 /*

@@ -276,13 +276,14 @@ static void count_marks(struct chapter *chapter)
     }
 }
 
-int chapter_read(struct chapter *chapter, const struct story *story, json_t *events)
+int chapter_read(struct chapter *chapter, const struct story *story, json_t *trace)
 {
+    json_t *events = json_object_get(trace, "traceEvents");
     int result = 0;
     size_t i;
     json_t *event;
 
-    *chapter = (struct chapter){.story = story};
+    *chapter = (struct chapter){.story = story, .overwritten = (double)count_of(trace, "overwritten")};
     for (size_t t = 0; t < story->n_tasks; t++) {
         if (program_named(chapter, story->tasks[t].name) == CHAPTER_NONE)
             return -ENOMEM;

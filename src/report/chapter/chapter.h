@@ -60,11 +60,12 @@ struct chapter {
     size_t n_spans, spans_room;
     struct chapter_mark *marks; /* by instant */
     size_t n_marks, marks_room;
-    double length; /* ms from the first event to the end of the last */
+    double length;      /* ms from the first event to the end of the last */
+    double overwritten; /* older records that the trace no longer has */
 };
 
-/* Reads the events: 0 or -ENOMEM. Events that make no sense are passed over. Free with chapter_done() either way. */
-int chapter_read(struct chapter *chapter, const struct story *story, json_t *events);
+/* Reads a trace: 0 or -ENOMEM. Events that make no sense are passed over. Free with chapter_done() either way. */
+int chapter_read(struct chapter *chapter, const struct story *story, json_t *trace);
 void chapter_done(struct chapter *chapter);
 
 /* The response that so many thousandths of the program's jobs do not exceed (nearest rank); it has jobs. */

@@ -22,6 +22,39 @@ static void count_all(const struct chapter *chapter, size_t *ret_jobs, size_t *r
     }
 }
 
+/* Misses that the programs count, but whose marks the trace no longer has. */
+static double missed_before(const struct chapter *chapter)
+{
+    double before = 0;
+
+    for (size_t i = 0; i < chapter->n_programs; i++) {
+        const struct chapter_program *program = &chapter->programs[i];
+
+        if (program->task && program->task->misses > (double)program->missed)
+            before += program->task->misses - (double)program->missed;
+    }
+    return before;
+}
+
+static void write_forgotten(const struct chapter *chapter, struct page *page)
+{
+    double before = missed_before(chapter);
+    char text[160];
+
+    if (before > 0) {
+        (void)snprintf(text, sizeof text, "%.0f more deadlines were missed before this trace begins.",
+                       before);
+        page_verdict(page, text, PAGE_BAD);
+    }
+    if (chapter->overwritten > 0) {
+        (void)snprintf(
+            text, sizeof text,
+            "The trace has forgotten %.0f older records: this page is about the newest jobs of each task.",
+            chapter->overwritten);
+        page_note(page, text);
+    }
+}
+
 static void write_verdict(const struct chapter *chapter, struct page *page)
 {
     size_t jobs;
@@ -33,7 +66,8 @@ static void write_verdict(const struct chapter *chapter, struct page *page)
     if (missed)
         (void)snprintf(text, sizeof text, "No: %zu of %zu jobs with a deadline missed it.", missed, jobs);
     else if (jobs)
-        (void)snprintf(text, sizeof text, "Yes: all %zu jobs with a deadline were in time.", jobs);
+        (void)snprintf(text, sizeof text, "Yes: all %zu jobs with a deadline in this trace were in time.",
+                       jobs);
     else
         (void)snprintf(text, sizeof text, "No program had a deadline.");
     page_verdict(page, text, missed ? PAGE_BAD : jobs ? PAGE_GOOD : PAGE_PLAIN);
@@ -222,6 +256,7 @@ void chapter_deadlines(const struct chapter *chapter, struct page *page)
 {
     page_section(page, "Did every deadline hold?", NULL);
     write_verdict(chapter, page);
+    write_forgotten(chapter, page);
     write_programs(chapter, page);
     write_late(chapter, page);
 }

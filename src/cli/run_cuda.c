@@ -1,0 +1,123 @@
+#include "cli/run_cuda.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/installed.h"
+#include "cli/needed.h"
+
+#define FRONT_NAME    "libbaton-cuda.so"
+#define DRIVER_NAME   "libcuda.so.1"
+#define CPU_DEVICE    "cuda-cpu/" DRIVER_NAME
+#define CPU_INSTALLED "baton/" CPU_DEVICE /* among the libraries of an installation */
+#define VARIABLE      "BATON_CUDA_LIBRARY"
+
+/* value, then what was there before, with a separator. 0 or -errno. */
+static int put_first(const char *variable, const char *value)
+{
+    const char *before = getenv(variable);
+    char *list = NULL;
+    int result;
+
+    if (asprintf(&list, "%s%s%s", value, before && before[0] ? ":" : "", before ? before : "") < 0)
+        return -ENOMEM;
+    result = setenv(variable, list, 1) < 0 ? -errno : 0;
+    free(list);
+    return result;
+}
+
+/* The driver's library as the dynamic loader finds it. -ENOENT: there is none. */
+static int find_driver(char ret_path[PATH_MAX])
+{
+    void *library = dlopen(DRIVER_NAME, RTLD_LAZY | RTLD_LOCAL);
+    struct link_map *map = NULL;
+    int result = -ENOENT;
+
+    if (!library)
+        return result;
+    if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map->l_name && realpath(map->l_name, ret_path))
+        result = 0;
+    (void)dlclose(library);
+    return result;
+}
+
+/* The CPU device's libraries: its driver, and the folder where its runtime stands too. */
+static int choose_cpu(const struct cli_args *args)
+{
+    char path[PATH_MAX];
+    char *slash;
+    int result = installed_find(CPU_DEVICE, path, sizeof path);
+
+    if (result)
+        result = installed_find(CPU_INSTALLED, path, sizeof path);
+    if (result)
+        return cli_fail_environment(args, result, "--device cpu: " CPU_DEVICE);
+    if (setenv(VARIABLE, path, 1) < 0)
+        return cli_fail_environment(args, errno, "environment");
+    slash = strrchr(path, '/');
+    if (slash)
+        *slash = 0;
+    result = put_first("LD_LIBRARY_PATH", path);
+    return result ? cli_fail_environment(args, result, "environment") : 0;
+}
+
+/* Sets *ret_there: a driver is known. */
+static int choose_driver(const struct cli_args *args, bool *ret_there)
+{
+    const char *given = getenv(VARIABLE);
+    char path[PATH_MAX];
+
+    *ret_there = true;
+    if (given && given[0])
+        return access(given, R_OK) == 0 ? 0 : cli_fail_environment(args, errno, VARIABLE ": %s", given);
+    if (find_driver(path) == 0)
+        return setenv(VARIABLE, path, 1) == 0 ? 0 : cli_fail_environment(args, errno, "environment");
+    *ret_there = false;
+    if (needed_by_program(args->positional[0], "libcuda.so") ||
+        needed_by_program(args->positional[0], "libcudart.so"))
+        return cli_fail_environment(args, 0,
+                                    "%s needs CUDA, and there is no CUDA driver (" DRIVER_NAME
+                                    ") here; `--device cpu` runs it on CPU cores",
+                                    args->positional[0]);
+    return 0;
+}
+
+/* The dynamic loader separates the entries of LD_PRELOAD by spaces and colons. */
+static int put_front(const struct cli_args *args, const char *front)
+{
+    const char *others = getenv("LD_PRELOAD");
+    int result;
+
+    if (strpbrk(front, " :"))
+        return cli_fail_environment(
+            args, 0, "%s: CUDA programs cannot be scheduled from a folder with a space or colon in its path",
+            front);
+    if (others && strstr(others, front))
+        return 0; /* started by a program that runs under Baton itself */
+    result = put_first("LD_PRELOAD", front);
+    return result ? cli_fail_environment(args, result, "environment") : 0;
+}
+
+int run_cuda_prepare(const struct cli_args *args)
+{
+    const char *device = cli_value(args, "device", NULL);
+    char front[PATH_MAX];
+    bool there = true;
+    int result;
+
+    if (device && strcmp(device, "cpu") != 0)
+        return cli_fail_usage(args, "--device: expected cpu, found '%s'", device);
+    result = device ? choose_cpu(args) : choose_driver(args, &there);
+    if (result || !there)
+        return result;
+    result = installed_find(FRONT_NAME, front, sizeof front);
+    if (result && !device)
+        return 0; /* built without it */
+    return result ? cli_fail_environment(args, result, FRONT_NAME) : put_front(args, front);
+}

@@ -1,0 +1,194 @@
+#include "cuda/cut.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/function.h"
+#include "cuda/genuine.h"
+#include "engine/meter.h"
+#include "engine/policy.h"
+#include "engine/runtime.h"
+
+enum {
+    CHUNK_IN = 4 << 20,    /* of a copy whose bandwidth is not known yet */
+    CHUNK_OUT = 512 << 10, /* also what measured chunks are multiples of */
+};
+
+/* A launch in pieces, and what the driver is called with for each. */
+struct launch_cut {
+    struct piece_cut base; /* the first member */
+    struct ptx_piece piece;
+    void **params; /* the program's, and the descriptor's behind them; NULL: a buffer */
+    void *buffer;
+    size_t buffer_size;
+};
+
+/* --- decisions --- */
+
+static uint64_t launch_blocks(const struct command_launch *launch)
+{
+    return (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+}
+
+/* Blocks of the smallest piece: as many as the program asks for, or as fill the device. */
+static uint64_t least_blocks(const struct cuda_command *command)
+{
+    int units = command->stream->context->device->multiprocessors;
+
+    if (runtime.settings.slice > 0)
+        return (uint64_t)runtime.settings.slice;
+    return units > 0 ? (uint64_t)units : 1;
+}
+
+enum session_counter cut_why_whole(const struct cuda_command *command)
+{
+    const struct command_launch *launch = &command->u.launch;
+    const struct function_record *function = launch->function;
+    int64_t predicted;
+
+    if (!policy_slicing())
+        return COUNTER_UNSLICED_OFF;
+    if (!function)
+        return COUNTER_UNSLICED_OTHER;
+    if (launch->whole || (!launch->buffer && !function->params_known))
+        return COUNTER_UNSLICED_CONSTRUCT;
+    if (!function->piece)
+        return function->whole;
+    predicted = meter_predict(&function->meter, command->base.items);
+    if (runtime.settings.slice <= 0 && predicted >= 0 && predicted <= pipe_piece_ns())
+        return COUNTER_UNSLICED_SMALL;
+    if (launch_blocks(launch) <= least_blocks(command))
+        return predicted > pipe_piece_ns() ? COUNTER_UNSLICED_FEW : COUNTER_UNSLICED_SMALL;
+    return COUNTER_PIECES;
+}
+
+bool cut_wants_launch(const struct cuda_command *command)
+{
+    return cut_why_whole(command) == COUNTER_PIECES;
+}
+
+size_t cut_chunk(const struct cuda_command *command)
+{
+    const struct device_engine *engine = &command->base.queue->device->engines[command->base.engine];
+    bool out = command->base.engine == ENGINE_COPY_OUT;
+    int64_t planned;
+
+    if (command->base.engine == ENGINE_EXECUTION || !policy_chunking())
+        return SIZE_MAX;
+    if (runtime.settings.chunk > 0)
+        return (size_t)runtime.settings.chunk;
+    planned = policy_chunk(out);
+    if (planned > 0) /* two are in flight, and the plan counts them as one */
+        return planned > 1 ? (size_t)planned / 2 : 1;
+    planned = atomic_load_explicit(&engine->bytes_per_ms, memory_order_relaxed) * engine_chunk_ns(engine) /
+              NSEC_PER_MS;
+    if (planned > 0)
+        return planned > CHUNK_OUT ? (size_t)planned / CHUNK_OUT * CHUNK_OUT : CHUNK_OUT;
+    return out ? CHUNK_OUT : CHUNK_IN;
+}
+
+/* --- launches --- */
+
+/* The program's arguments and room for the descriptor. False: no memory. */
+static bool extend_arguments(struct launch_cut *cut, const struct command_launch *launch)
+{
+    const struct function_record *function = launch->function;
+
+    if (launch->buffer) {
+        size_t size = function->piece_offset + sizeof cut->piece;
+
+        cut->buffer = calloc(1, size);
+        if (!cut->buffer)
+            return false;
+        memcpy(cut->buffer, launch->buffer,
+               launch->buffer_size < function->piece_offset ? launch->buffer_size : function->piece_offset);
+        cut->buffer_size = size;
+        return true;
+    }
+    cut->params = malloc((function->n_own + 1) * sizeof *cut->params);
+    if (!cut->params)
+        return false;
+    if (function->n_own)
+        memcpy(cut->params, launch->params, function->n_own * sizeof *cut->params);
+    cut->params[function->n_own] = &cut->piece;
+    return true;
+}
+
+CUresult cut_launch(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut)
+{
+    const struct command_launch *launch = &command->u.launch;
+    struct launch_cut cut = {.base = {.counter = COUNTER_PIECES}};
+    enum session_counter why = cut_why_whole(command);
+    uint32_t blocks;
+    int code;
+
+    runtime_count(COUNTER_KERNEL_LAUNCHES, 1);
+    if (why == COUNTER_PIECES && (launch->function->n_own != launch->function->n_params ||
+                                  ptx_piece_of_grid(launch->grid, &cut.piece, &blocks) != 0))
+        why = COUNTER_UNSLICED_SHAPE;
+    if (why == COUNTER_PIECES && !extend_arguments(&cut, launch))
+        why = COUNTER_UNSLICED_OTHER;
+    if (why != COUNTER_PIECES) {
+        function_count_whole(launch->function, why);
+        return call_invoke(&command->call);
+    }
+    cut.base.by_time = runtime.settings.slice <= 0;
+    cut.base.step = cut.base.least = least_blocks(command);
+    cut.base.unit_items = command->base.items / blocks;
+    *ret_cut = true;
+    code = pipe_run(pipe, &cut.base, (struct piece_source){.end = blocks});
+    free(cut.params);
+    free(cut.buffer);
+    return (CUresult)-code;
+}
+
+static CUresult launch_range(struct cuda_command *command, struct launch_cut *cut, uint64_t begin,
+                             uint64_t limit)
+{
+    const struct command_launch *launch = &command->u.launch;
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, cut->buffer, CU_LAUNCH_PARAM_BUFFER_SIZE,
+                     &cut->buffer_size, CU_LAUNCH_PARAM_END};
+
+    cut->piece.first = (uint32_t)begin;
+    if (cut->buffer)
+        memcpy((char *)cut->buffer + launch->function->piece_offset, &cut->piece, sizeof cut->piece);
+    return genuine.cuLaunchKernel(launch->function->piece, (unsigned)(limit - begin), 1, 1, launch->block[0],
+                                  launch->block[1], launch->block[2], launch->shared, command->stream->handle,
+                                  cut->params, cut->buffer ? extra : NULL);
+}
+
+/* --- copies --- */
+
+static CUresult copy_range(struct cuda_command *command, uint64_t begin, uint64_t limit)
+{
+    const struct command_copy *copy = &command->u.copy;
+    CUstream stream = command->stream->handle;
+    size_t size = (size_t)(limit - begin);
+
+    if (copy->direction == COPY_IN)
+        return genuine.cuMemcpyHtoDAsync_v2(copy->to + begin, (const void *)(copy->from + begin), size,
+                                            stream);
+    if (copy->direction == COPY_OUT)
+        return genuine.cuMemcpyDtoHAsync_v2((void *)(copy->to + begin), copy->from + begin, size, stream);
+    return genuine.cuMemcpyDtoDAsync_v2(copy->to + begin, copy->from + begin, size, stream);
+}
+
+CUresult cut_copy(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut)
+{
+    struct piece_cut cut = {.counter = COUNTER_CHUNKS, .to_the_end = true, .unit_items = 1};
+    size_t size = command->u.copy.size;
+
+    runtime_count(COUNTER_COPIES, 1);
+    cut.step = cut.least = cut_chunk(command);
+    if (size <= cut.step)
+        return call_invoke(&command->call);
+    *ret_cut = true;
+    return (CUresult)-pipe_run(pipe, &cut, (struct piece_source){.end = size});
+}
+
+CUresult cut_range(struct cuda_command *command, struct piece_cut *cut, uint64_t begin, uint64_t limit)
+{
+    if (command->kind == COMMAND_LAUNCH)
+        return launch_range(command, (struct launch_cut *)(void *)cut, begin, limit);
+    return copy_range(command, begin, limit);
+}

@@ -1,0 +1,27 @@
+/*
+ * Which launches and copies are cut, and how their pieces are given to the driver. A piece of a launch
+ * is a range of its blocks on the kernel's sibling (function.h); a chunk of a copy is a range of its
+ * bytes.
+ */
+#ifndef CUDA_CUT_H
+#define CUDA_CUT_H
+
+#include "client/session.h"
+#include "cuda/command.h"
+
+/* Should the launch go through the engine's workers, to run in pieces? */
+bool cut_wants_launch(const struct cuda_command *command);
+
+/* Why a launch runs whole; COUNTER_PIECES: it does not. */
+enum session_counter cut_why_whole(const struct cuda_command *command);
+
+/* Bytes of a chunk; SIZE_MAX: it is not cut. */
+size_t cut_chunk(const struct cuda_command *command);
+
+/* The driver's calls of one command, in pieces (*ret_cut) or whole. On the thread that drives the engine. */
+CUresult cut_launch(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut);
+CUresult cut_copy(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut);
+/* For driver_ops::issue_range. */
+CUresult cut_range(struct cuda_command *command, struct piece_cut *cut, uint64_t begin, uint64_t limit);
+
+#endif

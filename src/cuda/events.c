@@ -1,0 +1,391 @@
+#include "cuda/events.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "cuda/front.h"
+#include "cuda/genuine.h"
+#include "cuda/objects.h"
+#include "cuda/submit.h"
+#include "engine/graph.h"
+#include "engine/handle_table.h"
+#include "engine/inferred_job.h"
+#include "engine/runtime.h"
+
+struct recording {
+    atomic_uint refs;
+    CUevent event;           /* what a wait names: the program's, or `own` */
+    CUevent own;             /* NULL: none */
+    bool held, superseded;   /* events.lock */
+    struct command *command; /* a reference while held */
+};
+
+static struct {
+    struct handle_table table;  /* the program's event -> its newest recording, a reference */
+    struct handle_table owners; /* ... -> the context that it was made in */
+    pthread_mutex_t lock;
+} events = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void keep(void *recording)
+{
+    recording_keep(recording);
+}
+
+void events_init(void)
+{
+    handle_table_init(&events.table, keep);
+    handle_table_init(&events.owners, NULL);
+}
+
+void recording_keep(struct recording *recording)
+{
+    atomic_fetch_add_explicit(&recording->refs, 1, memory_order_relaxed);
+}
+
+void recording_drop(struct recording *recording)
+{
+    if (!recording || atomic_fetch_sub_explicit(&recording->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    if (recording->own)
+        (void)genuine.cuEventDestroy_v2(recording->own); /* the driver keeps what waits for it */
+    free(recording);
+}
+
+static struct recording *new_recording(CUevent event, bool held)
+{
+    struct recording *recording = calloc(1, sizeof *recording);
+
+    if (!recording)
+        return NULL;
+    atomic_init(&recording->refs, 1);
+    recording->event = event;
+    recording->held = held;
+    return recording;
+}
+
+void recording_held_by(struct recording *recording, struct command *command)
+{
+    pthread_mutex_lock(&events.lock);
+    command_ref(command);
+    recording->command = command;
+    pthread_mutex_unlock(&events.lock);
+}
+
+/* With a reference; NULL: the driver has the record, or the recording is not in the graph yet. */
+static struct command *held_command(struct recording *recording)
+{
+    struct command *command;
+
+    pthread_mutex_lock(&events.lock);
+    command = recording->held ? recording->command : NULL;
+    if (command)
+        command_ref(command);
+    pthread_mutex_unlock(&events.lock);
+    return command;
+}
+
+void recording_wait(struct recording *recording, struct command *command)
+{
+    struct command *other = held_command(recording);
+
+    if (!other)
+        return;
+    graph_wait_command(command, other, EDGE_AT_ISSUE);
+    command_unref(other);
+}
+
+/* --- under the lock --- */
+
+/* A wait that is held back needs a place that stays: an event of our own behind the program's. */
+static void move_to_own(struct recording *recording)
+{
+    CUstream stream = NULL;
+
+    if (genuine.cuEventCreate(&recording->own, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
+        recording->own = NULL;
+        return;
+    }
+    if (genuine.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS) {
+        (void)genuine.cuStreamWaitEvent(stream, recording->event, 0);
+        (void)genuine.cuEventRecord(recording->own, stream);
+        (void)genuine.cuStreamDestroy_v2(stream);
+    }
+    recording->event = recording->own;
+}
+
+/* The event's newest recording becomes this one; NULL: a record that the driver has. */
+static void replace(CUevent event, struct recording *recording)
+{
+    struct recording *old = handle_table_remove(&events.table, event);
+
+    if (old && old->held)
+        old->superseded = true;
+    else if (old && atomic_load(&old->refs) > 1)
+        move_to_own(old);
+    recording_drop(old);
+    if (!recording)
+        return;
+    recording_keep(recording);
+    if (!handle_table_put(&events.table, event, recording))
+        recording_drop(recording);
+}
+
+/* --- the driver's calls --- */
+
+static CUresult record_own(struct recording *recording, CUstream stream)
+{
+    CUresult code = CUDA_SUCCESS;
+
+    if (atomic_load(&recording->refs) <= 1) /* the command's own: no wait needs it */
+        return code;
+    code = genuine.cuEventCreate(&recording->own, CU_EVENT_DISABLE_TIMING);
+    if (code != CUDA_SUCCESS) {
+        recording->own = NULL;
+        return code;
+    }
+    recording->event = recording->own;
+    return genuine.cuEventRecord(recording->own, stream);
+}
+
+CUresult recording_issue(struct recording *recording, const struct call *call)
+{
+    struct command *command;
+    CUresult code;
+
+    pthread_mutex_lock(&events.lock);
+    code = recording->superseded ? record_own(recording, (CUstream)call->args[call->entry->stream])
+                                 : call_invoke(call);
+    recording->held = false;
+    command = recording->command;
+    recording->command = NULL;
+    pthread_mutex_unlock(&events.lock);
+    if (command)
+        command_unref(command);
+    return code;
+}
+
+CUresult recording_issue_wait(struct recording *recording, const struct call *call)
+{
+    CUresult code;
+
+    pthread_mutex_lock(&events.lock);
+    code = genuine.cuStreamWaitEvent((CUstream)call->args[0], recording->event, (unsigned)call->args[2]);
+    pthread_mutex_unlock(&events.lock);
+    return code;
+}
+
+/* --- calls of the program --- */
+
+static CUresult record_now(struct call *call, CUevent event)
+{
+    CUresult code;
+
+    pthread_mutex_lock(&events.lock);
+    replace(event, NULL);
+    code = call_invoke(call);
+    pthread_mutex_unlock(&events.lock);
+    return code;
+}
+
+static CUresult record_held(struct cuda_command *draft, CUevent event)
+{
+    struct recording *recording = new_recording(event, true);
+    struct cuda_command *command;
+
+    draft->kind = COMMAND_RECORD;
+    draft->u.recording = recording;
+    command = recording ? submit_adopt(draft, NULL) : NULL;
+    if (!command) {
+        recording_drop(recording);
+        stream_wait_turn(draft->stream);
+        return record_now(&draft->call, event);
+    }
+    recording_held_by(recording, &command->base);
+    pthread_mutex_lock(&events.lock);
+    replace(event, recording);
+    pthread_mutex_unlock(&events.lock);
+    submit_to_graph(command);
+    command_unref(&command->base);
+    recording_drop(recording);
+    return CUDA_SUCCESS;
+}
+
+CUresult route_event_create(struct call *call)
+{
+    CUresult code = call_invoke(call);
+    CUcontext owner = NULL;
+
+    if (code == CUDA_SUCCESS && genuine.cuCtxGetCurrent(&owner) == CUDA_SUCCESS && owner)
+        (void)handle_table_put(&events.owners, *(CUevent *)call->args[0], owner);
+    return code;
+}
+
+/* Is it an event that the driver will surely take? */
+static bool is_event(CUevent event)
+{
+    return event && handle_table_find(&events.owners, event);
+}
+
+/* ... and record in a stream of this context? */
+static bool is_event_of(CUevent event, const struct context_record *context)
+{
+    return event && handle_table_find(&events.owners, event) == (void *)context->handle;
+}
+
+CUresult route_event_record(struct call *call)
+{
+    CUevent event = (CUevent)call->args[0];
+    struct stream_record *stream = stream_of_call(call);
+    struct cuda_command draft;
+    CUresult code;
+
+    if (!stream)
+        return call_invoke(call);
+    if (!stream_captures(stream))
+        stream_name(stream, call);
+    if (stream_captures(stream) || front_is_whole() ||
+        (call->entry->arguments == 3 && (unsigned)call->args[2] != 0) ||
+        (!runtime.queue_everything && stream_unhindered(stream)) || !is_event_of(event, stream->context)) {
+        if (!stream_captures(stream))
+            stream_wait_turn(stream);
+        code = record_now(call, event);
+    } else {
+        submit_draft(&draft, call, stream);
+        code = record_held(&draft, event);
+    }
+    stream_drop(stream);
+    return code;
+}
+
+static CUresult wait_held(struct cuda_command *draft, struct recording *recording, CUevent event)
+{
+    struct cuda_command *command;
+
+    if (recording) {
+        recording_keep(recording);
+    } else {
+        recording = new_recording(event, false);
+        if (!recording)
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        pthread_mutex_lock(&events.lock);
+        replace(event, recording); /* so that a later record notices this wait */
+        pthread_mutex_unlock(&events.lock);
+    }
+    draft->kind = COMMAND_WAIT_EVENT;
+    draft->u.recording = recording;
+    command = submit_adopt(draft, NULL);
+    recording_drop(recording);
+    if (!command)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    submit_to_graph(command);
+    command_unref(&command->base);
+    return CUDA_SUCCESS;
+}
+
+static bool is_held(const struct recording *recording)
+{
+    bool held;
+
+    if (!recording)
+        return false;
+    pthread_mutex_lock(&events.lock);
+    held = recording->held;
+    pthread_mutex_unlock(&events.lock);
+    return held;
+}
+
+/* Until the driver has the record. */
+static void await_record(struct recording *recording)
+{
+    struct command *command = recording ? held_command(recording) : NULL;
+
+    if (!command)
+        return;
+    (void)graph_wait(command);
+    command_unref(command);
+}
+
+CUresult route_wait_event(struct call *call)
+{
+    CUevent event = (CUevent)call->args[1];
+    struct recording *recording = event ? handle_table_find(&events.table, event) : NULL;
+    struct stream_record *stream = stream_of_call(call);
+    struct cuda_command draft;
+    CUresult code;
+
+    if (!stream) {
+        recording_drop(recording);
+        return call_invoke(call);
+    }
+    if (stream_captures(stream)) {
+        code = call_invoke(call);
+    } else if (front_is_whole() || front_captures() ||
+               (!runtime.queue_everything && !is_held(recording) && stream_unhindered(stream)) ||
+               (!is_held(recording) && !is_event(event))) {
+        await_record(recording);
+        stream_wait_turn(stream);
+        stream_name(stream, call);
+        code = call_invoke(call);
+    } else {
+        submit_draft(&draft, call, stream);
+        code = wait_held(&draft, recording, event);
+    }
+    recording_drop(recording);
+    stream_drop(stream);
+    return code;
+}
+
+CUresult route_event_query(struct call *call)
+{
+    struct recording *recording =
+        call->args[0] ? handle_table_find(&events.table, (CUevent)call->args[0]) : NULL;
+    bool held = is_held(recording);
+    CUresult code = held ? CUDA_ERROR_NOT_READY : call_invoke(call);
+
+    recording_drop(recording);
+    if (code == CUDA_SUCCESS)
+        inferred_job_waited();
+    return code;
+}
+
+CUresult route_event_synchronize(struct call *call)
+{
+    struct recording *recording =
+        call->args[0] ? handle_table_find(&events.table, (CUevent)call->args[0]) : NULL;
+    CUresult code;
+
+    await_record(recording);
+    recording_drop(recording);
+    code = call_invoke(call);
+    inferred_job_waited();
+    return code;
+}
+
+CUresult route_event_elapsed(struct call *call)
+{
+    bool held = false;
+
+    for (int i = 1; i < 3; i++) {
+        struct recording *recording =
+            call->args[i] ? handle_table_find(&events.table, (CUevent)call->args[i]) : NULL;
+
+        held = held || is_held(recording);
+        recording_drop(recording);
+    }
+    return held ? CUDA_ERROR_NOT_READY : call_invoke(call);
+}
+
+CUresult route_event_destroy(struct call *call)
+{
+    CUresult code;
+
+    pthread_mutex_lock(&events.lock);
+    if (call->args[0]) {
+        replace((CUevent)call->args[0], NULL);
+        (void)handle_table_remove(&events.owners, (void *)call->args[0]);
+    }
+    code = call_invoke(call);
+    pthread_mutex_unlock(&events.lock);
+    return code;
+}

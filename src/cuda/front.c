@@ -1,0 +1,155 @@
+#include "cuda/front.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/join.h"
+#include "cuda/events.h"
+#include "cuda/function.h"
+#include "cuda/genuine.h"
+#include "cuda/issue.h"
+#include "cuda/objects.h"
+#include "engine/runtime.h"
+#include "engine/worker.h"
+
+struct front front;
+
+static pthread_once_t begun = PTHREAD_ONCE_INIT;
+static void *_Atomic genuine_at[ENTRY_N]; /* the driver's functions, as they are found */
+
+/* --- beginning and end --- */
+
+static void at_exit(void)
+{
+    if (runtime_off())
+        return;
+    worker_announce_stop();
+    runtime_stop();
+}
+
+static void say_gpus(void)
+{
+    if (runtime.settings.gpus > 1 || runtime.settings.gpus == SETTING_ALL)
+        (void)fprintf(stderr, "baton: --gpus: a CUDA program runs on the GPUs that it chooses itself; its "
+                              "kernels are not split over several yet\n");
+}
+
+static void begin(void)
+{
+    entries_init();
+    if (!genuine_open())
+        return;
+    runtime_init(&issue_ops);
+    objects_init();
+    events_init();
+    functions_init();
+    say_gpus();
+    runtime_stop_at_exit(at_exit); /* after the driver's own handlers were registered: it runs before them */
+    atomic_store(&front.ready, true);
+}
+
+#pragma GCC visibility push(default)
+const struct join_hooks *baton_cuda_join(void)
+{
+    if (!atomic_load(&front.ready) || runtime_off())
+        return NULL;
+    (void)runtime_session();
+    return &join_hooks;
+}
+#pragma GCC visibility pop
+
+/* --- functions of the driver --- */
+
+void *front_genuine(unsigned index)
+{
+    void *address = atomic_load_explicit(&genuine_at[index], memory_order_acquire);
+    const char *symbol = entry_at(index)->symbol;
+
+    if (!address && symbol && index < ENTRY_KNOWN) {
+        address = genuine_symbol(symbol);
+        atomic_store_explicit(&genuine_at[index], address, memory_order_release);
+    }
+    return address;
+}
+
+void *front_address(unsigned index)
+{
+    return stub_begin + (size_t)index * STUB_SIZE;
+}
+
+void *front_spare(int index, void *address)
+{
+    atomic_store_explicit(&genuine_at[index], address, memory_order_release);
+    return stub_begin + (size_t)index * STUB_SIZE;
+}
+
+void front_become_whole(const char *name)
+{
+    struct session *session;
+
+    atomic_fetch_add(&front.n_unknown, 1);
+    if (atomic_exchange(&front.whole, true))
+        return;
+    session = runtime_session();
+    if (session)
+        (void)session_notice(session, NOTICE_UNKNOWN_CALL, "", name);
+    objects_drain();
+}
+
+/* --- calls --- */
+
+/* There is no driver, or it lacks the name. */
+static CUresult no_driver(void)
+{
+    if (!genuine.library && !atomic_exchange(&front.said_no_cuda, true))
+        (void)fprintf(stderr, "baton: no CUDA driver (" GENUINE_NAME ") on this machine; `baton run --device "
+                              "cpu` runs CUDA programs on CPU cores\n");
+    return genuine.library ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_NO_DEVICE;
+}
+
+/*
+ * Where a stub goes from now on: names that pass, to the driver itself; names that the driver lacks,
+ * to front_call(), which says so.
+ */
+void *stub_resolve(unsigned index)
+{
+    enum treatment treatment;
+    void *target;
+
+    pthread_once(&begun, begin);
+    treatment = entry_at(index)->treatment;
+    target = front_genuine(index);
+    if (!target || treatment == TREATMENT_ROUTE)
+        target = stub_gate;
+    else if (treatment != TREATMENT_PASS)
+        target = stub_drain;
+    atomic_store_explicit(&stub_targets[index], target, memory_order_release);
+    return target;
+}
+
+void *front_drain(unsigned index)
+{
+    const struct entry *entry = entry_at(index);
+
+    if (!runtime_off()) {
+        if (entry->treatment == TREATMENT_UNKNOWN)
+            front_become_whole(entry->symbol);
+        objects_drain();
+    }
+    return front_genuine(index);
+}
+
+CUresult front_call(unsigned index, const uint64_t registers[6], const uint64_t *stack)
+{
+    struct call call = {.entry = entry_at(index), .genuine = front_genuine(index)};
+
+    if (!call.genuine)
+        return no_driver();
+    for (unsigned i = 0; i < call.entry->arguments; i++)
+        call.args[i] = i < 6 ? registers[i] : stack[i - 6];
+    if (runtime_off())
+        return call_invoke(&call);
+    return stream_is_doomed(&call) ? CUDA_ERROR_INVALID_HANDLE : call.entry->handler(&call);
+}

@@ -1,0 +1,84 @@
+/*
+ * libbaton-cuda.so: stands between a CUDA program and the genuine libcuda.so.1. It has that library's
+ * name and exports its names (stubs.S); `baton run` puts it into LD_PRELOAD, so that it is what a
+ * program's link or dlopen() of libcuda.so.1 finds. Nothing happens before the first call.
+ *
+ * The way of a call: a stub -> front_call() -> the handler that entries.def names -> a draft of a
+ * command (command.h) -> submit.h, which gives it to the driver at once, or holds it back in the
+ * engine's graph, where a worker issues it, whole or in pieces (issue.h).
+ *
+ * Handles stay the driver's own; records beside them are in objects.h, events.h and function.h.
+ *
+ * Modes. A forked child, or a process that ends, calls the driver and nothing else (runtime_off()).
+ * A process that called a name which no table knows is whole and direct: nothing is held back any
+ * more, and each routed call waits for its engine on the calling thread.
+ *
+ * Locks, in the order in which they may be nested: context records -> the engine's graph -> shards of
+ * handle tables. The locks of events and of mark pools are leaves. The driver is never called with
+ * the graph's lock held.
+ */
+#ifndef CUDA_FRONT_H
+#define CUDA_FRONT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "cuda/entries.h"
+
+struct front {
+    atomic_bool ready;      /* the engine is initialised */
+    atomic_bool whole;      /* whole and direct, for good */
+    atomic_int n_capturing; /* streams that the program captures */
+    atomic_uint n_unknown;  /* calls of names that no table knows */
+    atomic_bool said_no_cuda, said_gpus;
+};
+
+extern struct front front;
+
+/* Handlers of entries.def. */
+#define ROUTE(symbol, base, handler, arguments, stream) CUresult route_##handler(struct call *call);
+#define DRAIN(base)
+#define PASS(base)
+#define EXTRA(symbol)
+#include "cuda/entries.def"
+#undef ROUTE
+#undef DRAIN
+#undef PASS
+#undef EXTRA
+
+/* The driver's own function for an index, found once; NULL: the driver lacks it, or there is no driver. */
+void *front_genuine(unsigned index);
+
+/* What a program is given for a name: the stub, the same as by dlsym(). */
+void *front_address(unsigned index);
+
+/* The stub of a name that no table knows, whose function in the driver is at the address. */
+void *front_spare(int index, void *address);
+
+/* From now on whole and direct: a name was called that no table knows. */
+void front_become_whole(const char *name);
+
+/* Is every routed call to go to the driver at once, whole? */
+static inline bool front_is_whole(void)
+{
+    return atomic_load_explicit(&front.whole, memory_order_relaxed);
+}
+
+static inline bool front_captures(void)
+{
+    return atomic_load_explicit(&front.n_capturing, memory_order_relaxed) > 0;
+}
+
+/* What libbaton.so looks for (client/join.h): one session in a process. */
+struct join_hooks;
+const struct join_hooks *baton_cuda_join(void);
+
+/* For stubs.S. */
+void *stub_resolve(unsigned index);
+void *front_drain(unsigned index);
+CUresult front_call(unsigned index, const uint64_t registers[6], const uint64_t *stack);
+extern void *_Atomic stub_targets[ENTRY_N];
+extern char stub_begin[], stub_first[], stub_drain[], stub_gate[];
+enum { STUB_SIZE = 16 };
+
+#endif

@@ -1,0 +1,452 @@
+#include "cuda/function.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/genuine.h"
+#include "cuda_abi/fatbin.h"
+#include "engine/handle_table.h"
+#include "engine/policy.h"
+#include "engine/runtime.h"
+#include "translate/cut.h"
+
+enum { THREADS_WITHOUT_LIMIT = 1024 };
+
+struct module_record {
+    struct ptx_cut cut;
+    enum session_counter whole;        /* why nothing of it is cut, where cut says nothing */
+    struct function_record *functions; /* lock */
+    struct module_record *library;     /* a module of a library: its record */
+    void *handle;
+    struct module_record *aliases, *next; /* of a library: its modules; lock */
+    CUcontext context;                    /* that it ends with; NULL: a library */
+    struct list link;                     /* known.all; lock */
+};
+
+static struct {
+    struct handle_table modules, functions;
+    pthread_mutex_t lock; /* guards lists of functions and modules */
+    struct list all;      /* module_record::link */
+} known = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void keep_record(void *record)
+{
+    function_keep(record);
+}
+
+void functions_init(void)
+{
+    handle_table_init(&known.modules, NULL);
+    handle_table_init(&known.functions, keep_record);
+    list_init(&known.all);
+}
+
+/* --- records of kernels --- */
+
+struct function_record *function_find(const void *handle)
+{
+    return handle ? handle_table_find(&known.functions, handle) : NULL;
+}
+
+void function_keep(struct function_record *function)
+{
+    atomic_fetch_add_explicit(&function->refs, 1, memory_order_relaxed);
+}
+
+void function_drop(struct function_record *function)
+{
+    if (!function || atomic_fetch_sub_explicit(&function->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    free(function->name);
+    free(function->params);
+    free(function->why);
+    free(function);
+}
+
+int function_threads_limit(const struct function_record *function)
+{
+    return function->threads_limit;
+}
+
+uint32_t function_shared_limit(const struct function_record *function, const struct device_record *device)
+{
+    int limit = atomic_load_explicit(&function->shared_limit, memory_order_relaxed);
+
+    (void)device;
+    return limit > 0 ? (uint32_t)limit : 0;
+}
+
+static CUresult ask_param(const struct function_record *function, size_t index, size_t *offset, size_t *size)
+{
+    if (function->is_kernel)
+        return genuine.cuKernelGetParamInfo
+                   ? genuine.cuKernelGetParamInfo(function->handle, index, offset, size)
+                   : CUDA_ERROR_NOT_SUPPORTED;
+    return genuine.cuFuncGetParamInfo ? genuine.cuFuncGetParamInfo(function->handle, index, offset, size)
+                                      : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/* Until the driver says that there is no such parameter. */
+static void read_params(struct function_record *function)
+{
+    CUresult code = CUDA_SUCCESS;
+    size_t offset, size;
+
+    while (function->n_params < FUNCTION_MOST_PARAMS &&
+           (code = ask_param(function, function->n_params, &offset, &size)) == CUDA_SUCCESS) {
+        void *grown = realloc(function->params, (function->n_params + 1) * sizeof *function->params);
+
+        if (!grown)
+            return;
+        function->params = grown;
+        function->params[function->n_params++] = (struct function_param){offset, size};
+        function->bytes = offset + size > function->bytes ? offset + size : function->bytes;
+    }
+    function->params_known = code == CUDA_ERROR_INVALID_VALUE;
+}
+
+static int ask_attribute(const struct function_record *function, CUfunction_attribute attribute,
+                         CUdevice device, int otherwise)
+{
+    int value = otherwise;
+    CUresult code = function->is_kernel
+                        ? genuine.cuKernelGetAttribute(&value, attribute, function->handle, device)
+                        : genuine.cuFuncGetAttribute(&value, attribute, function->handle);
+
+    return code == CUDA_SUCCESS ? value : otherwise;
+}
+
+/* The sibling's handle, of the same kind and from the same module. */
+static void *find_piece(const struct function_record *function, void *module, const char *name)
+{
+    void *piece = NULL;
+    CUresult code;
+
+    if (function->is_kernel)
+        code = genuine.cuLibraryGetKernel((CUkernel *)&piece, module, name);
+    else
+        code = genuine.cuModuleGetFunction((CUfunction *)&piece, module, name);
+    return code == CUDA_SUCCESS ? piece : NULL;
+}
+
+/* What of the reasons that are counted this is; the sentence goes with it. */
+static enum session_counter counter_of(enum ptx_whole reason)
+{
+    switch (reason) {
+    case PTX_WHOLE_UNREADABLE:
+        return COUNTER_UNSLICED_REWRITE;
+    case PTX_WHOLE_WAITS:
+        return COUNTER_UNSLICED_WAITS;
+    default:
+        return COUNTER_UNSLICED_CONSTRUCT;
+    }
+}
+
+static void read_cut(struct function_record *function, const struct module_record *module, void *handle)
+{
+    const struct ptx_cut_entry *entry = ptx_cut_find(&module->cut, function->name);
+
+    function->whole = module->whole;
+    if (module->whole == COUNTER_UNSLICED_OTHER && module->cut.reason != PTX_CUT) {
+        function->whole = counter_of(module->cut.reason);
+        function->why = module->cut.detail ? strdup(module->cut.detail) : NULL;
+    }
+    if (!entry)
+        return;
+    if (entry->reason == PTX_CUT && module->cut.text) {
+        function->n_own = entry->n_parameters;
+        function->piece_offset = entry->piece_offset;
+        function->piece = find_piece(function, handle, entry->piece_name);
+        return;
+    }
+    if (entry->reason != PTX_CUT) {
+        function->whole = counter_of(entry->reason);
+        function->why = strdup(ptx_whole_sentence(entry->reason));
+    }
+}
+
+static struct module_record *find_module(void *handle)
+{
+    struct module_record *module = handle_table_find(&known.modules, handle);
+
+    return module && module->library ? module->library : module;
+}
+
+static void add_function(struct function_record *function, struct module_record *module)
+{
+    if (!handle_table_put(&known.functions, function->handle, function)) {
+        function_drop(function);
+        return;
+    }
+    pthread_mutex_lock(&known.lock);
+    function->next = module->functions;
+    module->functions = function;
+    pthread_mutex_unlock(&known.lock);
+}
+
+void function_found(void *handle, bool is_kernel, void *module_handle, const char *name, CUdevice device)
+{
+    struct function_record *function = function_find(handle);
+    struct module_record *module = handle_table_find(&known.modules, module_handle);
+
+    if (function || !module) {
+        function_drop(function);
+        return;
+    }
+    function = calloc(1, sizeof *function);
+    if (!function)
+        return;
+    atomic_init(&function->refs, 1);
+    atomic_init(&function->notice, -1);
+    function->handle = handle;
+    function->module = module_handle;
+    function->is_kernel = is_kernel;
+    function->name = strdup(name);
+    if (!function->name) {
+        function_drop(function);
+        return;
+    }
+    read_params(function);
+    function->threads_limit =
+        ask_attribute(function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, device, THREADS_WITHOUT_LIMIT);
+    atomic_init(&function->shared_limit,
+                ask_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, device, 0));
+    read_cut(function, module->library ? module->library : module, module_handle);
+    add_function(function, module);
+}
+
+void function_of_kernel(void *handle, void *kernel)
+{
+    struct function_record *of = function_find(kernel), *function = function_find(handle);
+    CUmodule module = NULL;
+
+    if (of && !function && genuine.cuFuncGetModule &&
+        genuine.cuFuncGetModule(&module, handle) == CUDA_SUCCESS) {
+        CUcontext context = NULL;
+        CUdevice device = 0;
+
+        (void)genuine.cuCtxGetDevice(&device);
+        (void)genuine.cuCtxGetCurrent(&context);
+        module_alias(module, of->module, context);
+        function_found(handle, false, module, of->name, device);
+    }
+    function_drop(function);
+    function_drop(of);
+}
+
+/* --- modules --- */
+
+/* The text in an image, as a fresh string; NULL: there is none, and *ret_whole says why. */
+static char *text_of(const void *image, const struct device_record *device, size_t *ret_size,
+                     enum session_counter *ret_whole)
+{
+    char *text = NULL;
+
+    *ret_whole = COUNTER_UNSLICED_BINARY;
+    if (fatbin_is(image))
+        return fatbin_ptx(image, (unsigned)device->architecture, &text, ret_size) == 0 ? text : NULL;
+    if (memcmp(image, "\177ELF", 4) == 0)
+        return NULL;
+    text = strdup(image);
+    *ret_size = text ? strlen(text) : 0;
+    return text;
+}
+
+struct module_record *module_prepare(const void *image, const struct device_record *device,
+                                     const char **ret_text)
+{
+    struct module_record *module = calloc(1, sizeof *module);
+    size_t size = 0;
+    char *text;
+
+    *ret_text = NULL;
+    if (!module)
+        return NULL;
+    module->whole = COUNTER_UNSLICED_OFF;
+    if (!policy_slicing())
+        return module;
+    text = text_of(image, device, &size, &module->whole);
+    if (!text)
+        return module;
+    module->whole = COUNTER_UNSLICED_OTHER;
+    if (translate_cut(text, size, &module->cut, NULL) == 0)
+        *ret_text = module->cut.text;
+    free(text);
+    return module;
+}
+
+void module_refused(struct module_record *module)
+{
+    ptx_cut_done(&module->cut);
+    module->cut = (struct ptx_cut){0};
+    module->whole = COUNTER_UNSLICED_DRIVER;
+}
+
+/* In the table and in the list, or not at all. */
+static bool add_module(struct module_record *module, void *handle, CUcontext context)
+{
+    module->handle = handle;
+    module->context = context;
+    if (!handle_table_put(&known.modules, handle, module))
+        return false;
+    pthread_mutex_lock(&known.lock);
+    list_append(&known.all, &module->link);
+    pthread_mutex_unlock(&known.lock);
+    return true;
+}
+
+void module_loaded(struct module_record *module, void *handle, CUcontext context)
+{
+    module_forget(handle);
+    if (!add_module(module, handle, context))
+        module_discard(module);
+}
+
+void module_discard(struct module_record *module)
+{
+    if (!module)
+        return;
+    ptx_cut_done(&module->cut);
+    free(module);
+}
+
+/* Its kernels are not known any more. */
+static void forget_functions(struct module_record *module)
+{
+    struct function_record *function;
+
+    pthread_mutex_lock(&known.lock);
+    while ((function = module->functions)) {
+        module->functions = function->next;
+        (void)handle_table_remove(&known.functions, function->handle);
+        function_drop(function);
+    }
+    pthread_mutex_unlock(&known.lock);
+}
+
+static void unlink_module(struct module_record *module)
+{
+    pthread_mutex_lock(&known.lock);
+    list_remove(&module->link);
+    pthread_mutex_unlock(&known.lock);
+}
+
+/* A library's module in one context goes, the library stays. */
+static void leave_library(struct module_record *module)
+{
+    pthread_mutex_lock(&known.lock);
+    for (struct module_record **at = &module->library->aliases; *at; at = &(*at)->next)
+        if (*at == module) {
+            *at = module->next;
+            break;
+        }
+    pthread_mutex_unlock(&known.lock);
+}
+
+void module_forget(void *handle)
+{
+    struct module_record *module = handle_table_remove(&known.modules, handle), *alias;
+
+    if (!module)
+        return;
+    while ((alias = module->aliases)) { /* nothing of a library is used while it is unloaded */
+        module->aliases = alias->next;
+        (void)handle_table_remove(&known.modules, alias->handle);
+        forget_functions(alias);
+        unlink_module(alias);
+        free(alias);
+    }
+    forget_functions(module);
+    unlink_module(module);
+    if (module->library)
+        leave_library(module);
+    module_discard(module);
+}
+
+void modules_forget_context(CUcontext context)
+{
+    void *handle;
+
+    do {
+        handle = NULL;
+        pthread_mutex_lock(&known.lock);
+        list_for_each(at, &known.all)
+        {
+            struct module_record *module = list_entry(at, struct module_record, link);
+
+            if (!handle && module->context == context)
+                handle = module->handle;
+        }
+        pthread_mutex_unlock(&known.lock);
+        if (handle)
+            module_forget(handle);
+    } while (handle);
+}
+
+void module_alias(void *handle, void *library, CUcontext context)
+{
+    struct module_record *of = handle_table_find(&known.modules, library), *module;
+
+    if (!of || handle_table_find(&known.modules, handle))
+        return;
+    module = calloc(1, sizeof *module);
+    if (!module)
+        return;
+    module->library = of;
+    if (!add_module(module, handle, context)) {
+        free(module);
+        return;
+    }
+    pthread_mutex_lock(&known.lock);
+    module->next = of->aliases;
+    of->aliases = module;
+    pthread_mutex_unlock(&known.lock);
+}
+
+unsigned module_n_pieces(void *handle)
+{
+    const struct module_record *module = find_module(handle);
+    unsigned n = 0;
+
+    if (!module || !module->cut.text)
+        return 0;
+    for (size_t i = 0; i < module->cut.n_entries; i++)
+        n += module->cut.entries[i].reason == PTX_CUT;
+    return n;
+}
+
+bool module_is_piece(void *handle, const char *name)
+{
+    const struct module_record *module = find_module(handle);
+
+    if (!module || !module->cut.text)
+        return false;
+    for (size_t i = 0; i < module->cut.n_entries; i++)
+        if (module->cut.entries[i].reason == PTX_CUT && strcmp(module->cut.entries[i].piece_name, name) == 0)
+            return true;
+    return false;
+}
+
+/* --- what runs whole --- */
+
+_Static_assert(COUNTER_UNSLICED_OTHER - COUNTER_UNSLICED_BINARY == NOTICE_OTHER - NOTICE_BINARY,
+               "both follow wire/notice.def");
+
+void function_count_whole(struct function_record *function, enum session_counter counter)
+{
+    struct session *session = runtime_session();
+    int number;
+
+    runtime_count(counter, 1);
+    if (!session || !function || counter == COUNTER_UNSLICED_SMALL || counter == COUNTER_UNSLICED_OFF)
+        return;
+    number = atomic_load(&function->notice);
+    if (number >= 0) {
+        session_notice_again(session, number);
+        return;
+    }
+    number = session_notice(session, (enum notice)(counter - COUNTER_UNSLICED_BINARY), function->name,
+                            function->why ? function->why : "");
+    atomic_store(&function->notice, number);
+}

@@ -1,0 +1,286 @@
+#include "cuda/issue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "client/job_record.h"
+#include "cuda/cut.h"
+#include "cuda/events.h"
+#include "cuda/frees.h"
+#include "cuda/function.h"
+#include "cuda/genuine.h"
+#include "cuda/mark.h"
+#include "engine/meter.h"
+#include "engine/policy.h"
+#include "engine/runtime.h"
+#include "wire/page.h"
+
+/* --- before --- */
+
+int64_t issue_predict(const struct cuda_command *draft)
+{
+    const struct device_engine *engine = &draft->base.queue->device->engines[draft->base.engine];
+    int64_t predicted;
+
+    if (!draft->base.leased)
+        return 0;
+    if (draft->base.bytes && draft->base.engine != ENGINE_EXECUTION)
+        return engine_predict_copy(engine, draft->base.bytes);
+    if (draft->base.bytes) /* within the device: some hundred gigabytes a second, or memory of a CPU */
+        return (int64_t)(draft->base.bytes / 8);
+    predicted = draft->base.meter ? meter_predict(draft->base.meter, draft->base.items) : -1;
+    return predicted < 0 ? ENGINE_ALONE : predicted;
+}
+
+bool issue_wants_cut(const struct cuda_command *draft)
+{
+    if (draft->kind == COMMAND_LAUNCH)
+        return cut_wants_launch(draft);
+    return draft->kind == COMMAND_COPY && draft->u.copy.size > cut_chunk(draft);
+}
+
+void issue_count_whole(const struct cuda_command *draft)
+{
+    enum session_counter why = cut_why_whole(draft);
+
+    runtime_count(COUNTER_KERNEL_LAUNCHES, 1);
+    /* It could be cut, but not from the calling thread. */
+    function_count_whole(draft->u.launch.function, why == COUNTER_PIECES ? COUNTER_UNSLICED_OTHER : why);
+}
+
+/* --- heap copies --- */
+
+/* Parameters one behind the other, each aligned to 16 bytes, behind the array of pointers to them. */
+static bool adopt_params(struct cuda_command *command)
+{
+    struct command_launch *launch = &command->u.launch;
+    const struct function_record *function = launch->function;
+    size_t size = (function->n_params + 1) * sizeof(void *), used;
+    void **pointers;
+
+    size = (size + 15) / 16 * 16;
+    used = size;
+    for (unsigned i = 0; i < function->n_params; i++)
+        size += (function->params[i].size + 15) / 16 * 16;
+    pointers = malloc(size);
+    if (!pointers)
+        return false;
+    for (unsigned i = 0; i < function->n_params; i++) {
+        pointers[i] = (char *)pointers + used;
+        memcpy(pointers[i], launch->params[i], function->params[i].size);
+        used += (function->params[i].size + 15) / 16 * 16;
+    }
+    command->owned = launch->params = pointers;
+    command->call.args[9] = (uint64_t)pointers;
+    return true;
+}
+
+/* An `extra` list of our own, its size and the buffer behind it. */
+static bool adopt_buffer(struct cuda_command *command)
+{
+    struct command_launch *launch = &command->u.launch;
+    struct {
+        void *extra[5];
+        size_t size;
+    } *list = malloc(sizeof *list + launch->buffer_size);
+
+    if (!list)
+        return false;
+    list->size = launch->buffer_size;
+    list->extra[0] = CU_LAUNCH_PARAM_BUFFER_POINTER;
+    list->extra[1] = list + 1;
+    list->extra[2] = CU_LAUNCH_PARAM_BUFFER_SIZE;
+    list->extra[3] = &list->size;
+    list->extra[4] = CU_LAUNCH_PARAM_END;
+    memcpy(list + 1, launch->buffer, launch->buffer_size);
+    launch->buffer = list + 1;
+    command->owned = list;
+    command->call.args[10] = (uint64_t)list;
+    return true;
+}
+
+bool issue_adopt_launch(struct cuda_command *command)
+{
+    if (command->u.launch.buffer)
+        return adopt_buffer(command);
+    return !command->u.launch.params || adopt_params(command);
+}
+
+void issue_adopted(struct cuda_command *command)
+{
+    if (command->kind == COMMAND_LAUNCH && command->u.launch.function)
+        function_keep(command->u.launch.function);
+    if (command->kind == COMMAND_RECORD || command->kind == COMMAND_WAIT_EVENT)
+        recording_keep(command->u.recording);
+}
+
+void issue_add_waits(struct cuda_command *command)
+{
+    if (command->kind == COMMAND_WAIT_EVENT)
+        recording_wait(command->u.recording, &command->base);
+}
+
+/* --- on the thread that drives the engine --- */
+
+CUresult issue_call(const struct cuda_command *command)
+{
+    if (command->kind == COMMAND_FREE)
+        return frees_issue(&command->call);
+    if (command->kind == COMMAND_DESTROY) /* before the driver can give the handle to another stream */
+        stream_forget((CUstream)command->call.args[0]);
+    return call_invoke(&command->call);
+}
+
+/* A context that broke meanwhile refuses it; the program is told, as a driver would tell it. */
+static CUresult call_back(const struct call *call)
+{
+    CUresult code = call_invoke(call);
+
+    if (code != CUDA_SUCCESS)
+        ((CUstreamCallback)call->args[1])((CUstream)call->args[0], code, (void *)call->args[2]);
+    return code;
+}
+
+static CUresult call_driver(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut)
+{
+    *ret_cut = false;
+    switch (command->kind) {
+    case COMMAND_LAUNCH:
+        return cut_launch(pipe, command, ret_cut);
+    case COMMAND_COPY:
+        return cut_copy(pipe, command, ret_cut);
+    case COMMAND_RECORD:
+        return recording_issue(command->u.recording, &command->call);
+    case COMMAND_WAIT_EVENT:
+        return recording_issue_wait(command->u.recording, &command->call);
+    case COMMAND_FENCE:
+        return CUDA_SUCCESS;
+    case COMMAND_CALLBACK:
+        return call_back(&command->call);
+    default:
+        return issue_call(command);
+    }
+}
+
+static int issue(struct piece_pipe *pipe, struct command *base, struct mark **ret_mark)
+{
+    struct cuda_command *command = command_of(base);
+    struct context_record *context = command->stream->context;
+    baton_nsec issued_at = clock_now();
+    struct context_visit visit;
+    bool cut;
+
+    context_visit_begin(context, &visit);
+    command->result = call_driver(pipe, command, &cut);
+    if (command->fence)
+        mark_fence_arm(command->fence, command->stream);
+    if (command->result == CUDA_SUCCESS && base->leased && !cut)
+        *ret_mark = mark_record(command->stream, issued_at);
+    context_visit_end(&visit);
+    if (command->result != CUDA_SUCCESS && !command->reported)
+        atomic_store(&context->late, (int)command->result);
+    return -(int)command->result;
+}
+
+static int issue_range(struct command *base, struct piece_cut *cut, uint64_t begin, uint64_t limit,
+                       uint64_t *ret_end, struct mark **ret_mark)
+{
+    struct cuda_command *command = command_of(base);
+    baton_nsec issued_at = clock_now();
+    CUresult code = cut_range(command, cut, begin, limit);
+
+    if (code != CUDA_SUCCESS)
+        return -(int)code;
+    *ret_end = limit;
+    *ret_mark = mark_record(command->stream, issued_at);
+    return *ret_mark ? 0 : -(int)CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static bool decided(struct command *command, baton_nsec until_at)
+{
+    (void)command; /* modules are rewritten when they are loaded */
+    (void)until_at;
+    return true;
+}
+
+/* --- the end --- */
+
+static struct command_callback *ending(struct command *base)
+{
+    (void)base;
+    return NULL;
+}
+
+/* A failure that no call reports: a later one does, as with a driver's own asynchronous failures. */
+static void ended(struct command *base, int status)
+{
+    struct cuda_command *command = command_of(base);
+
+    if (status < 0 && command->result == CUDA_SUCCESS)
+        command->result = (CUresult)-status;
+}
+
+static void free_command(struct command *base)
+{
+    struct cuda_command *command = command_of(base);
+
+    if (command->kind == COMMAND_LAUNCH)
+        function_drop(command->u.launch.function);
+    if (command->kind == COMMAND_RECORD || command->kind == COMMAND_WAIT_EVENT)
+        recording_drop(command->u.recording);
+    mark_drop(command->fence);
+    stream_drop(command->stream);
+    free(command->owned);
+    free(command);
+}
+
+static void describe(const struct command *base, struct job_record_command *ret_record)
+{
+    const struct cuda_command *command = (const struct cuda_command *)(const void *)base;
+    const char *name = base->engine == ENGINE_EXECUTION ? "(copy)" : "";
+
+    ret_record->bytes = (int64_t)base->bytes;
+    if (command->kind == COMMAND_LAUNCH) {
+        name = command->u.launch.function ? command->u.launch.function->name : "";
+        (void)strncpy(ret_record->why, page_counter_names[cut_why_whole(command)] + sizeof "unsliced",
+                      sizeof ret_record->why - 1);
+    }
+    (void)strncpy(ret_record->name, name, sizeof ret_record->name - 1);
+}
+
+static struct function_record *function_of(struct meter *meter)
+{
+    return (struct function_record *)(void *)meter; /* its first member */
+}
+
+static void meter_keep(struct meter *meter)
+{
+    function_keep(function_of(meter));
+}
+
+static void meter_drop(struct meter *meter)
+{
+    function_drop(function_of(meter));
+}
+
+const struct driver_ops issue_ops = {
+    .mark_status = mark_status,
+    .mark_wait = mark_wait,
+    .mark_notify = mark_notify,
+    .mark_flush = mark_flush,
+    .mark_times = mark_times,
+    .mark_queued = mark_queued,
+    .mark_keep = mark_keep,
+    .mark_drop = mark_drop,
+    .decided = decided,
+    .issue = issue,
+    .issue_range = issue_range,
+    .ending = ending,
+    .ended = ended,
+    .free = free_command,
+    .inherited_failure = -(int)CUDA_ERROR_UNKNOWN,
+    .describe = describe,
+    .meter_keep = meter_keep,
+    .meter_drop = meter_drop,
+};

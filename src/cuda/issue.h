@@ -1,0 +1,33 @@
+/*
+ * Giving a command to the driver: the front's half of driver_ops, and what is decided about a command
+ * before. A launch or copy that wants to be cut goes through the engine's workers; the cutting itself
+ * is in issue.c, on the thread that drives the engine.
+ */
+#ifndef CUDA_ISSUE_H
+#define CUDA_ISSUE_H
+
+#include "cuda/command.h"
+#include "engine/driver_ops.h"
+
+extern const struct driver_ops issue_ops;
+
+/* The driver's call, whole, and what of ours goes with it. On any thread. */
+CUresult issue_call(const struct cuda_command *command);
+
+/* Expected nanoseconds on its engine. */
+int64_t issue_predict(const struct cuda_command *draft);
+
+/* Is it longer than a piece, and can it be cut? Then the calling thread does not give it to the driver. */
+bool issue_wants_cut(const struct cuda_command *draft);
+
+/* Counts a launch that goes to the driver whole. */
+void issue_count_whole(const struct cuda_command *draft);
+
+/* For submit_adopt(): copies a launch's arguments; false: no memory. Then takes references. */
+bool issue_adopt_launch(struct cuda_command *command);
+void issue_adopted(struct cuda_command *command);
+
+/* Between graph_open() and graph_close(): waits of its own kind. */
+void issue_add_waits(struct cuda_command *command);
+
+#endif

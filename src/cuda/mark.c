@@ -1,0 +1,359 @@
+#include "cuda/mark.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "cuda/genuine.h"
+
+#define BASE_AGE_NS (1 * NSEC_PER_SEC) /* older bases are replaced: floats of milliseconds stay exact */
+
+struct mark {
+    atomic_uint refs;
+    atomic_int status; /* COMMAND_RUNNING until it is seen to be over */
+    struct context_record *context;
+    struct mark *next_free;
+    CUevent event; /* NULL: a fence */
+    baton_nsec issued_at;
+    struct mark
+        *before; /* a reference: the stream's mark before this one, until times are read; marks_lock */
+    _Atomic uint64_t ended; /* 0: not read yet */
+
+    /* Of a fence. */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct mark_listener *listener;
+};
+
+static struct mark *new_mark(struct context_record *context)
+{
+    struct mark *mark = calloc(1, sizeof *mark);
+
+    if (!mark)
+        return NULL;
+    mark->context = context;
+    pthread_mutex_init(&mark->lock, NULL);
+    pthread_cond_init(&mark->changed, NULL);
+    return mark;
+}
+
+static void reset(struct mark *mark, baton_nsec issued_at)
+{
+    atomic_store_explicit(&mark->refs, 1, memory_order_relaxed);
+    atomic_store_explicit(&mark->status, COMMAND_RUNNING, memory_order_relaxed);
+    atomic_store_explicit(&mark->ended, 0, memory_order_relaxed);
+    mark->issued_at = issued_at;
+}
+
+/* One whose event was used before, or a new one; NULL: no memory, or the driver refuses. */
+static struct mark *take_mark(struct context_record *context, baton_nsec issued_at)
+{
+    struct mark *mark;
+
+    pthread_mutex_lock(&context->marks_lock);
+    mark = context->free_marks;
+    if (mark)
+        context->free_marks = mark->next_free;
+    pthread_mutex_unlock(&context->marks_lock);
+    if (!mark)
+        mark = new_mark(context);
+    if (!mark)
+        return NULL;
+    reset(mark, issued_at);
+    if (!mark->event && genuine.cuEventCreate(&mark->event, 0) != CUDA_SUCCESS)
+        mark->event = NULL;
+    return mark;
+}
+
+/* --- times --- */
+
+/* Under marks_lock. */
+static void drop_locked(struct mark *mark)
+{
+    struct context_record *context = mark ? mark->context : NULL;
+
+    while (mark && atomic_fetch_sub(&mark->refs, 1) == 1) {
+        struct mark *before = mark->before;
+
+        mark->before = NULL;
+        mark->next_free = context->free_marks;
+        context->free_marks = mark;
+        mark = before;
+    }
+}
+
+/*
+ * The first base: an event of an idle stream of our own, so that it is over at a known instant. From
+ * then on the clock of the context's times is close to CLOCK_MONOTONIC.
+ */
+static void calibrate(struct context_record *context)
+{
+    struct mark *mark = take_mark(context, clock_now());
+    CUstream stream = NULL;
+
+    if (!mark)
+        return;
+    if (mark->event && genuine.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS &&
+        genuine.cuEventRecord(mark->event, stream) == CUDA_SUCCESS &&
+        genuine.cuEventSynchronize(mark->event) == CUDA_SUCCESS) {
+        atomic_store(&mark->ended, (uint64_t)clock_now());
+        atomic_store(&mark->status, COMMAND_COMPLETE);
+        pthread_mutex_lock(&context->marks_lock);
+        if (!context->base) {
+            mark_keep(mark);
+            context->base = mark;
+        }
+        pthread_mutex_unlock(&context->marks_lock);
+    }
+    if (stream)
+        (void)genuine.cuStreamDestroy_v2(stream);
+    mark_drop(mark);
+}
+
+/* Of a complete mark. Under marks_lock. */
+static uint64_t end_locked(struct mark *mark)
+{
+    struct context_record *context = mark->context;
+    uint64_t now = (uint64_t)clock_now(), ended = atomic_load(&mark->ended);
+    struct mark *base = context->base;
+    float ms = 0;
+
+    if (ended)
+        return ended;
+    ended = now;
+    if (base && genuine.cuEventElapsedTime(&ms, base->event, mark->event) == CUDA_SUCCESS)
+        ended = (uint64_t)((int64_t)atomic_load(&base->ended) + (int64_t)((double)ms * 1e6));
+    ended = ended > now ? now : ended; /* the clocks drift apart a little */
+    ended = ended < (uint64_t)mark->issued_at ? (uint64_t)mark->issued_at : ended;
+    atomic_store(&mark->ended, ended);
+    if (base && ended > atomic_load(&base->ended) + BASE_AGE_NS) {
+        mark_keep(mark);
+        context->base = mark;
+        drop_locked(base);
+    }
+    return ended;
+}
+
+static void read_times(struct mark *mark, struct mark_times *ret_times)
+{
+    struct context_record *context = mark->context;
+    uint64_t before;
+
+    pthread_mutex_lock(&context->marks_lock);
+    ret_times->ended = end_locked(mark);
+    if (mark->before) { /* complete: the stream came by it */
+        before = end_locked(mark->before);
+        if ((int64_t)before > mark->issued_at && before <= ret_times->ended)
+            mark->issued_at = (baton_nsec)before;
+        drop_locked(mark->before);
+        mark->before = NULL;
+    }
+    ret_times->started = (uint64_t)mark->issued_at;
+    pthread_mutex_unlock(&context->marks_lock);
+}
+
+/* The stream's newest mark is this one. */
+static void follow(struct stream_record *stream, struct mark *mark)
+{
+    struct context_record *context = stream->context;
+
+    pthread_mutex_lock(&context->marks_lock);
+    mark_keep(mark);
+    mark->before = stream->last_mark; /* that reference becomes this mark's */
+    stream->last_mark = mark;
+    if (mark->before) { /* chains have two marks at most */
+        drop_locked(mark->before->before);
+        mark->before->before = NULL;
+    }
+    pthread_mutex_unlock(&context->marks_lock);
+}
+
+struct mark *mark_record(struct stream_record *stream, baton_nsec issued_at)
+{
+    struct mark *mark;
+    CUresult code = CUDA_ERROR_UNKNOWN;
+
+    if (!stream->context->base)
+        calibrate(stream->context);
+    mark = take_mark(stream->context, issued_at);
+    if (!mark)
+        return NULL;
+    if (mark->event)
+        code = genuine.cuEventRecord(mark->event, stream->handle);
+    if (code != CUDA_SUCCESS) {
+        code = genuine.cuStreamSynchronize(stream->handle);
+        atomic_store(&mark->ended, (uint64_t)clock_now());
+        atomic_store(&mark->status, code == CUDA_SUCCESS ? COMMAND_COMPLETE : -(int)code);
+    } else {
+        follow(stream, mark);
+    }
+    return mark;
+}
+
+/* --- fences --- */
+
+static void fence_over(struct mark *mark, int status)
+{
+    struct mark_listener *listener;
+
+    pthread_mutex_lock(&mark->lock);
+    atomic_store(&mark->status, status);
+    listener = mark->listener;
+    mark->listener = NULL;
+    pthread_cond_broadcast(&mark->changed);
+    pthread_mutex_unlock(&mark->lock);
+    if (listener)
+        listener->run(listener, COMMAND_COMPLETE);
+}
+
+/* On a thread of the driver's, which must not call the driver. */
+static void on_fence(CUstream stream, CUresult code, void *user)
+{
+    (void)stream;
+    (void)code;
+    fence_over(user, COMMAND_COMPLETE);
+    mark_drop(user);
+}
+
+struct mark *mark_fence(struct stream_record *stream)
+{
+    struct mark *mark = new_mark(stream->context);
+
+    if (!mark)
+        return NULL;
+    reset(mark, clock_now());
+    return mark;
+}
+
+void mark_fence_arm(struct mark *mark, struct stream_record *stream)
+{
+    mark_keep(mark);
+    if (genuine.cuStreamAddCallback(stream->handle, on_fence, mark, 0) != CUDA_SUCCESS)
+        on_fence(NULL, CUDA_SUCCESS, mark);
+}
+
+/* --- for the engine --- */
+
+/* What an answer of the driver says about the mark. */
+static int note(struct mark *mark, CUresult code)
+{
+    int status = code == CUDA_SUCCESS           ? COMMAND_COMPLETE
+                 : code == CUDA_ERROR_NOT_READY ? COMMAND_RUNNING
+                                                : -(int)code;
+
+    if (status <= COMMAND_COMPLETE)
+        atomic_store(&mark->status, status);
+    return status;
+}
+
+int mark_status(struct mark *mark)
+{
+    int status = atomic_load(&mark->status);
+    struct context_visit visit;
+
+    if (status <= COMMAND_COMPLETE || !mark->event)
+        return status;
+    context_visit_begin(mark->context, &visit);
+    status = note(mark, genuine.cuEventQuery(mark->event));
+    context_visit_end(&visit);
+    return status;
+}
+
+int mark_wait(struct mark *mark)
+{
+    int status = atomic_load(&mark->status);
+    struct context_visit visit;
+
+    if (status <= COMMAND_COMPLETE)
+        return status;
+    if (mark->event) {
+        context_visit_begin(mark->context, &visit);
+        status = note(mark, genuine.cuEventSynchronize(mark->event));
+        context_visit_end(&visit);
+        return status;
+    }
+    pthread_mutex_lock(&mark->lock);
+    while ((status = atomic_load(&mark->status)) > COMMAND_COMPLETE)
+        pthread_cond_wait(&mark->changed, &mark->lock);
+    pthread_mutex_unlock(&mark->lock);
+    return status;
+}
+
+bool mark_notify(struct mark *mark, struct mark_listener *listener)
+{
+    bool over;
+
+    if (mark->event)
+        return false;
+    pthread_mutex_lock(&mark->lock);
+    over = atomic_load(&mark->status) <= COMMAND_COMPLETE;
+    if (!over)
+        mark->listener = listener;
+    pthread_mutex_unlock(&mark->lock);
+    if (over)
+        listener->run(listener, COMMAND_COMPLETE);
+    return true;
+}
+
+void mark_flush(struct mark *mark)
+{
+    (void)mark; /* streams begin by themselves */
+}
+
+void mark_times(struct mark *mark, struct mark_times *ret_times)
+{
+    struct context_visit visit;
+
+    *ret_times = (struct mark_times){0};
+    if (atomic_load(&mark->status) != COMMAND_COMPLETE || !mark->event)
+        return;
+    context_visit_begin(mark->context, &visit);
+    read_times(mark, ret_times);
+    context_visit_end(&visit);
+}
+
+void mark_queued(struct mark *mark, struct mark_times *ret_times)
+{
+    ret_times->queued = ret_times->submitted = (uint64_t)mark->issued_at;
+}
+
+void mark_keep(struct mark *mark)
+{
+    atomic_fetch_add_explicit(&mark->refs, 1, memory_order_relaxed);
+}
+
+static void free_mark(struct mark *mark)
+{
+    pthread_mutex_destroy(&mark->lock);
+    pthread_cond_destroy(&mark->changed);
+    free(mark);
+}
+
+void mark_drop(struct mark *mark)
+{
+    struct context_record *context;
+
+    if (!mark || atomic_fetch_sub_explicit(&mark->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    context = mark->context;
+    if (!mark->event) {
+        free_mark(mark);
+        return;
+    }
+    atomic_store(&mark->refs, 1);
+    pthread_mutex_lock(&context->marks_lock);
+    drop_locked(mark);
+    pthread_mutex_unlock(&context->marks_lock);
+}
+
+void mark_forget_context(struct context_record *context)
+{
+    struct mark *mark;
+
+    pthread_mutex_lock(&context->marks_lock);
+    context->base = NULL;
+    while ((mark = context->free_marks)) { /* their events went with the context */
+        context->free_marks = mark->next_free;
+        free_mark(mark);
+    }
+    pthread_mutex_unlock(&context->marks_lock);
+}

@@ -1,0 +1,414 @@
+#include "cuda/objects.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/session.h"
+#include "cuda/entries.h"
+#include "cuda/front.h"
+#include "cuda/function.h"
+#include "cuda/genuine.h"
+#include "cuda/mark.h"
+#include "cuda/own_stream.h"
+#include "engine/graph.h"
+#include "engine/handle_table.h"
+#include "engine/runtime.h"
+
+enum {
+    ATTRIBUTE_THREADS = 1,
+    ATTRIBUTE_BLOCK_X = 2,
+    ATTRIBUTE_GRID_X = 5,
+    ATTRIBUTE_MULTIPROCESSORS = 16,
+    ATTRIBUTE_MAJOR = 75,
+    ATTRIBUTE_MINOR = 76,
+    ATTRIBUTE_SHARED_OPT_IN = 97,
+};
+
+/* All records; locks as in front.h. */
+static struct {
+    struct device_record *devices[DEVICE_MOST];
+    pthread_mutex_t lock; /* guards devices and the making of records; before a context's lock */
+    struct handle_table contexts, streams;
+    struct list all;       /* context_record::link; lock */
+    atomic_int doomed;     /* streams that only the driver still knows */
+    atomic_uint forgotten; /* contexts so far: records of threads that are older are void */
+} objects = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void keep_stream(void *record)
+{
+    stream_keep(record);
+}
+
+void objects_init(void)
+{
+    handle_table_init(&objects.contexts, NULL);
+    handle_table_init(&objects.streams, keep_stream);
+    list_init(&objects.all);
+    own_streams_init();
+}
+
+/* --- devices --- */
+
+static void read_limits(struct device_record *device)
+{
+    int major = 0, minor = 0;
+
+    for (int i = 0; i < 3; i++) {
+        (void)genuine.cuDeviceGetAttribute(&device->grid_limit[i], ATTRIBUTE_GRID_X + i, device->device);
+        (void)genuine.cuDeviceGetAttribute(&device->block_limit[i], ATTRIBUTE_BLOCK_X + i, device->device);
+    }
+    (void)genuine.cuDeviceGetAttribute(&device->threads_limit, ATTRIBUTE_THREADS, device->device);
+    (void)genuine.cuDeviceGetAttribute(&device->shared_limit, ATTRIBUTE_SHARED_OPT_IN, device->device);
+    (void)genuine.cuDeviceGetAttribute(&device->multiprocessors, ATTRIBUTE_MULTIPROCESSORS, device->device);
+    (void)genuine.cuDeviceGetAttribute(&major, ATTRIBUTE_MAJOR, device->device);
+    (void)genuine.cuDeviceGetAttribute(&minor, ATTRIBUTE_MINOR, device->device);
+    device->architecture = 10 * major + minor;
+}
+
+/* The name that OpenCL's view of the same GPU has, too. */
+static void name_device(struct device_record *device)
+{
+    unsigned domain, bus, slot, function;
+    char id[32] = "";
+
+    if (genuine.cuDeviceGetPCIBusId(id, sizeof id, device->device) == CUDA_SUCCESS &&
+        sscanf(id, "%x:%x:%x.%x", &domain, &bus, &slot, &function) == 4)
+        device_name_pci(domain, bus, slot, function, device->name);
+    else
+        device_name_indexed("cuda", (unsigned)device->device, device->name);
+}
+
+/* Under objects.lock. */
+static struct device_record *find_device(CUdevice device)
+{
+    struct device_record *record;
+
+    if (device < 0 || device >= DEVICE_MOST)
+        return NULL;
+    record = objects.devices[device];
+    if (record)
+        return record;
+    record = calloc(1, sizeof *record);
+    if (!record)
+        return NULL;
+    record->device = device;
+    name_device(record);
+    read_limits(record);
+    engine_device_init(&record->base, record->name, NULL);
+    objects.devices[device] = record;
+    return record;
+}
+
+/* --- contexts --- */
+
+static void init_stream(struct stream_record *stream, struct context_record *context, CUstream handle,
+                        enum lane lane, bool blocking)
+{
+    stream->context = context;
+    stream->handle = handle;
+    stream->lane = lane;
+    stream->blocking = blocking;
+    atomic_init(&stream->refs, 1);
+    command_queue_init(&stream->queue, &context->device->base, true);
+}
+
+/* Under objects.lock. */
+static struct context_record *make_context(CUcontext handle)
+{
+    struct context_record *context = calloc(1, sizeof *context);
+    CUdevice device = -1;
+
+    if (!context)
+        return NULL;
+    if (genuine.cuCtxPushCurrent_v2(handle) == CUDA_SUCCESS) {
+        CUcontext popped;
+
+        if (genuine.cuCtxGetDevice(&device) != CUDA_SUCCESS)
+            device = -1;
+        (void)genuine.cuCtxPopCurrent_v2(&popped);
+    }
+    context->handle = handle;
+    context->device = find_device(device);
+    pthread_mutex_init(&context->lock, NULL);
+    pthread_mutex_init(&context->marks_lock, NULL);
+    list_init(&context->streams);
+    if (!context->device || !handle_table_put(&objects.contexts, handle, context)) {
+        free(context);
+        return NULL;
+    }
+    init_stream(&context->legacy, context, CU_STREAM_LEGACY, LANE_LEGACY, true);
+    list_append(&objects.all, &context->link);
+    return context;
+}
+
+struct context_record *context_find(CUcontext handle)
+{
+    struct context_record *context = handle_table_find(&objects.contexts, handle);
+
+    if (context)
+        return context;
+    pthread_mutex_lock(&objects.lock);
+    context = handle_table_find(&objects.contexts, handle);
+    if (!context)
+        context = make_context(handle);
+    pthread_mutex_unlock(&objects.lock);
+    return context;
+}
+
+/* The daemon boosts the threads that issue work. */
+static void register_thread(void)
+{
+    static _Thread_local bool registered;
+    struct session *session;
+
+    if (registered)
+        return;
+    registered = true;
+    session = runtime_session();
+    if (session)
+        session_register_thread(session, gettid());
+}
+
+struct context_record *context_current(void)
+{
+    static _Thread_local struct {
+        CUcontext handle;
+        struct context_record *record;
+        unsigned forgotten;
+    } last;
+    unsigned forgotten = atomic_load_explicit(&objects.forgotten, memory_order_acquire);
+    CUcontext handle = NULL;
+
+    if (genuine.cuCtxGetCurrent(&handle) != CUDA_SUCCESS || !handle)
+        return NULL;
+    if (last.record && last.handle == handle && last.forgotten == forgotten)
+        return last.record;
+    last.record = context_find(handle);
+    last.handle = handle;
+    last.forgotten = forgotten;
+    if (last.record)
+        register_thread();
+    return last.record;
+}
+
+/* --- streams --- */
+
+void stream_keep(struct stream_record *stream)
+{
+    atomic_fetch_add_explicit(&stream->refs, 1, memory_order_relaxed);
+}
+
+/* The last one takes it out of the context's list, where other threads may be looking. */
+void stream_drop(struct stream_record *stream)
+{
+    unsigned refs;
+    bool last;
+
+    if (!stream)
+        return;
+    refs = atomic_load_explicit(&stream->refs, memory_order_relaxed);
+    while (refs > 1)
+        if (atomic_compare_exchange_weak(&stream->refs, &refs, refs - 1))
+            return;
+    pthread_mutex_lock(&stream->context->lock);
+    last = atomic_fetch_sub(&stream->refs, 1) == 1;
+    if (last)
+        list_remove(&stream->link);
+    pthread_mutex_unlock(&stream->context->lock);
+    if (!last)
+        return;
+    mark_drop(stream->last_mark);
+    free(stream);
+}
+
+struct stream_record *stream_new(struct context_record *context, CUstream handle, enum lane lane,
+                                 bool blocking)
+{
+    struct stream_record *stream = calloc(1, sizeof *stream);
+
+    if (!stream)
+        return NULL;
+    init_stream(stream, context, handle, lane, blocking);
+    pthread_mutex_lock(&context->lock);
+    list_append(&context->streams, &stream->link);
+    pthread_mutex_unlock(&context->lock);
+    return stream;
+}
+
+/* A handle that is new to us. Under objects.lock. */
+static struct stream_record *make_stream(CUstream handle, CUcontext owner)
+{
+    struct context_record *context = handle_table_find(&objects.contexts, owner);
+    struct stream_record *stream;
+    unsigned flags = 0;
+
+    if (!context)
+        context = make_context(owner);
+    if (!context || genuine.cuStreamGetFlags(handle, &flags) != CUDA_SUCCESS)
+        return NULL;
+    stream = stream_new(context, handle, LANE_NAMED, !(flags & CU_STREAM_NON_BLOCKING));
+    if (!stream)
+        return NULL;
+    stream_keep(stream); /* the caller's; the table has the first */
+    stream->listed = true;
+    if (handle_table_put(&objects.streams, handle, stream))
+        return stream;
+    stream_drop(stream);
+    stream_drop(stream);
+    return NULL;
+}
+
+static struct stream_record *find_named(CUstream handle)
+{
+    struct stream_record *stream = handle_table_find(&objects.streams, handle);
+    CUcontext owner = NULL;
+
+    if (stream)
+        return stream;
+    if (!genuine.cuStreamGetCtx || genuine.cuStreamGetCtx(handle, &owner) != CUDA_SUCCESS)
+        return NULL;
+    pthread_mutex_lock(&objects.lock);
+    stream = handle_table_find(&objects.streams, handle);
+    if (!stream)
+        stream = make_stream(handle, owner);
+    pthread_mutex_unlock(&objects.lock);
+    return stream;
+}
+
+struct stream_record *stream_find(CUstream handle, bool per_thread)
+{
+    struct context_record *context;
+
+    if (handle && handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD)
+        return find_named(handle);
+    context = context_current();
+    if (!context)
+        return NULL;
+    if (handle ? handle == CU_STREAM_PER_THREAD : per_thread)
+        return own_stream(context);
+    stream_keep(&context->legacy);
+    return &context->legacy;
+}
+
+struct stream_record *stream_of_call(const struct call *call)
+{
+    const struct entry *entry = call->entry;
+    uint64_t handle = entry->stream == NO_STREAM ? 0 : call->args[entry->stream];
+
+    return stream_find((CUstream)handle, entry->form != FORM_PLAIN);
+}
+
+void stream_name(const struct stream_record *stream, struct call *call)
+{
+    if (call->entry->stream != NO_STREAM)
+        call->args[call->entry->stream] = (uint64_t)stream->handle;
+}
+
+bool stream_doom(struct stream_record *stream)
+{
+    if (atomic_exchange(&stream->destroyed, true))
+        return false;
+    atomic_fetch_add(&objects.doomed, 1);
+    return true;
+}
+
+bool stream_is_doomed(const struct call *call)
+{
+    int argument = call->entry->stream;
+    struct stream_record *stream;
+    bool doomed;
+
+    if (atomic_load_explicit(&objects.doomed, memory_order_relaxed) == 0 || argument == NO_STREAM ||
+        call->args[argument] <= (uint64_t)CU_STREAM_PER_THREAD)
+        return false;
+    stream = handle_table_find(&objects.streams, (void *)call->args[argument]);
+    doomed = stream && atomic_load(&stream->destroyed);
+    stream_drop(stream);
+    return doomed;
+}
+
+void stream_forget(CUstream handle)
+{
+    struct stream_record *stream = handle_table_remove(&objects.streams, handle);
+
+    if (stream) {
+        stream->listed = false;
+        if (atomic_load(&stream->destroyed))
+            atomic_fetch_sub(&objects.doomed, 1);
+    }
+    stream_drop(stream);
+}
+
+/* Those that the table knows; those of threads end with their threads. */
+static void forget_streams(struct context_record *context)
+{
+    CUstream handle;
+
+    do {
+        handle = NULL;
+        pthread_mutex_lock(&context->lock);
+        list_for_each(at, &context->streams)
+        {
+            struct stream_record *stream = list_entry(at, struct stream_record, link);
+
+            if (stream->lane == LANE_NAMED && stream->listed) {
+                stream->listed = false;
+                handle = stream->handle;
+                break;
+            }
+        }
+        pthread_mutex_unlock(&context->lock);
+        if (handle)
+            stream_forget(handle);
+    } while (handle);
+}
+
+void context_forget(CUcontext handle)
+{
+    struct context_record *context = handle_table_remove(&objects.contexts, handle);
+
+    if (!context)
+        return;
+    atomic_fetch_add(&objects.forgotten, 1);
+    pthread_mutex_lock(&objects.lock);
+    list_remove(&context->link);
+    pthread_mutex_unlock(&objects.lock);
+    forget_streams(context);
+    modules_forget_context(handle);
+    mark_forget_context(context);
+    /* The record itself stays: marks of other threads may still name it. Contexts are few. */
+}
+
+bool stream_captures(const struct stream_record *stream)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+
+    if (!front_captures())
+        return false;
+    if (stream->lane == LANE_PER_THREAD && genuine.cuStreamIsCapturing_ptsz)
+        return genuine.cuStreamIsCapturing_ptsz(NULL, &status) != CUDA_SUCCESS ||
+               status != CU_STREAM_CAPTURE_STATUS_NONE;
+    return genuine.cuStreamIsCapturing(stream->handle, &status) != CUDA_SUCCESS ||
+           status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+size_t objects_contexts(struct context_record **ret_contexts, size_t room)
+{
+    size_t n = 0;
+
+    pthread_mutex_lock(&objects.lock);
+    list_for_each(at, &objects.all)
+    {
+        if (n < room)
+            ret_contexts[n++] = list_entry(at, struct context_record, link);
+    }
+    pthread_mutex_unlock(&objects.lock);
+    return n;
+}
+
+unsigned objects_forgotten(void)
+{
+    return atomic_load_explicit(&objects.forgotten, memory_order_acquire);
+}

@@ -1,0 +1,135 @@
+/*
+ * What the front keeps beside the driver's devices, contexts and streams. Records are made when a
+ * call first names a handle, and forgotten when the program destroys it.
+ *
+ * A context's legacy stream is ordered against every blocking stream of the context, both ways.
+ *
+ * A thread's own default stream can only be named by that thread, so no worker could put work there.
+ * A blocking stream that the front makes for the thread stands in for it; the rules are the same. Only
+ * while the program captures the thread's own stream, calls go to that.
+ */
+#ifndef CUDA_OBJECTS_H
+#define CUDA_OBJECTS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/list.h"
+#include "cuda_abi/driver_abi.h"
+#include "engine/command_queue.h"
+#include "engine/engine_device.h"
+#include "wire/device_name.h"
+
+struct call;
+struct command;
+struct mark;
+
+enum { DEVICE_MOST = 64 };
+
+struct device_record {
+    struct engine_device base; /* the first member */
+    CUdevice device;
+    char name[DEVICE_NAME_SIZE];
+    int grid_limit[3], block_limit[3], threads_limit, shared_limit; /* of a launch */
+    int multiprocessors;
+    int architecture; /* 80: sm_80 */
+};
+
+enum lane { LANE_NAMED, LANE_LEGACY, LANE_PER_THREAD };
+
+struct stream_record {
+    struct command_queue queue; /* the first member */
+    struct context_record *context;
+    CUstream handle; /* as calls of the plain form name it, on any thread */
+    enum lane lane;
+    bool blocking;    /* ordered against the legacy stream */
+    struct list link; /* context_record::streams, but for the legacy one; until the last reference goes */
+    bool listed;      /* the table knows it */
+    atomic_bool destroyed;  /* by the program; its destruction is held back */
+    struct mark *last_mark; /* a reference: the newest; context_record::marks_lock */
+    atomic_uint refs;
+};
+
+struct context_record {
+    CUcontext handle;
+    struct device_record *device;
+    struct stream_record legacy;
+    struct list link; /* all contexts */
+
+    pthread_mutex_t lock; /* guards the following */
+    struct list streams;  /* stream_record::link */
+
+    pthread_mutex_t marks_lock; /* guards the following; a leaf */
+    struct mark *free_marks;    /* whose events may be recorded again */
+    struct mark *base;          /* what times are counted from; NULL: none yet */
+
+    atomic_int late; /* a CUresult of a command that failed after its call had returned; 0: none */
+};
+
+void objects_init(void);
+
+/* The record of the calling thread's current context; NULL: it has none, or no memory. */
+struct context_record *context_current(void);
+struct context_record *context_find(CUcontext handle);
+
+/*
+ * The stream of a call: by its argument `stream` and its form. Makes a record for a new handle. NULL:
+ * the driver does not know it, or there is no context: the driver's own answer is due. A reference of
+ * the caller's.
+ */
+struct stream_record *stream_of_call(const struct call *call);
+struct stream_record *stream_find(CUstream handle, bool per_thread);
+/* The call with its stream named by a handle that means the same on each thread. */
+void stream_name(const struct stream_record *stream, struct call *call);
+/* A record in its context's list, with one reference; NULL: no memory. */
+struct stream_record *stream_new(struct context_record *context, CUstream handle, enum lane lane,
+                                 bool blocking);
+void stream_keep(struct stream_record *stream);
+void stream_drop(struct stream_record *stream);
+
+/*
+ * The program destroys it. stream_doom: the driver does not yet, because work is held back; until then
+ * the handle is no handle for the program. False: it was destroyed before. stream_forget: the driver has.
+ */
+bool stream_doom(struct stream_record *stream);
+void stream_forget(CUstream handle);
+/* Does the call name a stream that the program has destroyed? */
+bool stream_is_doomed(const struct call *call);
+/* The same for a context and all its streams. Nothing of it is held back. */
+void context_forget(CUcontext handle);
+
+/* Is it, or may it be, in a capture? Then the call passes untouched. */
+bool stream_captures(const struct stream_record *stream);
+
+/* Is nothing held back that a call on this stream must not overtake? */
+bool stream_unhindered(struct stream_record *stream);
+/* Adds the waits of the legacy stream's rule between graph_open() and graph_close(). */
+void stream_add_waits(struct stream_record *stream, struct command *command);
+/* Waits until the driver has all that the stream's next call must not overtake. */
+void stream_wait_turn(struct stream_record *stream);
+/* Waits until all of that is complete, doing the engine's work meanwhile. */
+void stream_await(struct stream_record *stream);
+/* The same for all streams of a context, and for every context of the process. */
+void context_await(struct context_record *context);
+void objects_drain(void);
+
+/* The contexts of the process, as many as there is room for; how many contexts were forgotten so far. */
+size_t objects_contexts(struct context_record **ret_contexts, size_t room);
+unsigned objects_forgotten(void);
+
+/* The oldest late failure of the context, which is then forgotten; CUDA_SUCCESS: none. */
+CUresult context_take_late(struct context_record *context);
+
+/*
+ * Around driver calls of our own: makes the context current and keeps captures of the program from
+ * minding. Nests.
+ */
+struct context_visit {
+    bool pushed, relaxed;
+    int mode;
+};
+void context_visit_begin(struct context_record *context, struct context_visit *ret_visit);
+void context_visit_end(const struct context_visit *visit);
+
+#endif

@@ -1,0 +1,89 @@
+#include "cuda/own_stream.h"
+
+#include <stdlib.h>
+
+#include "cuda/genuine.h"
+#include "engine/runtime.h"
+
+static pthread_key_t key; /* struct own_streams of a thread */
+
+enum {
+    OWN_CONTEXTS = 8
+}; /* of one thread; a thread with more loses the oldest, which ends as with the thread */
+
+struct own_streams {
+    struct stream_record *streams[OWN_CONTEXTS]; /* references */
+    unsigned forgotten[OWN_CONTEXTS];
+    unsigned next;
+};
+
+static void end_own(struct stream_record *stream, unsigned forgotten)
+{
+    struct context_visit visit;
+
+    if (!stream)
+        return;
+    if (!runtime_off() && forgotten == objects_forgotten()) {
+        stream_wait_turn(stream);
+        context_visit_begin(stream->context, &visit);
+        (void)genuine.cuStreamDestroy_v2(stream->handle);
+        context_visit_end(&visit);
+    }
+    stream_drop(stream);
+}
+
+static void end_thread(void *data)
+{
+    struct own_streams *own = data;
+
+    for (int i = 0; i < OWN_CONTEXTS; i++)
+        end_own(own->streams[i], own->forgotten[i]);
+    free(own);
+}
+
+static struct own_streams *streams_of_thread(void)
+{
+    struct own_streams *own = pthread_getspecific(key);
+
+    if (own)
+        return own;
+    own = calloc(1, sizeof *own);
+    if (own && pthread_setspecific(key, own) != 0) {
+        free(own);
+        own = NULL;
+    }
+    return own;
+}
+
+struct stream_record *own_stream(struct context_record *context)
+{
+    unsigned forgotten = objects_forgotten();
+    struct own_streams *own = streams_of_thread();
+    struct stream_record *stream;
+    struct context_visit visit;
+    CUstream handle = NULL;
+    CUresult code;
+
+    for (int i = 0; own && i < OWN_CONTEXTS; i++)
+        if (own->streams[i] && own->streams[i]->context == context && own->forgotten[i] == forgotten) {
+            stream_keep(own->streams[i]);
+            return own->streams[i];
+        }
+    context_visit_begin(context, &visit);
+    code = own ? genuine.cuStreamCreate(&handle, 0) : CUDA_ERROR_OUT_OF_MEMORY;
+    context_visit_end(&visit);
+    stream = code == CUDA_SUCCESS ? stream_new(context, handle, LANE_PER_THREAD, true) : NULL;
+    if (!stream)
+        return NULL;
+    stream_keep(stream);
+    end_own(own->streams[own->next], own->forgotten[own->next]);
+    own->streams[own->next] = stream;
+    own->forgotten[own->next] = forgotten;
+    own->next = (own->next + 1) % OWN_CONTEXTS;
+    return stream;
+}
+
+void own_streams_init(void)
+{
+    (void)pthread_key_create(&key, end_thread);
+}

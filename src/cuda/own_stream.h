@@ -1,0 +1,15 @@
+/*
+ * Streams that stand in for threads' own default streams (objects.h): one per thread and context, made
+ * when the thread first uses its own, ended with the thread.
+ */
+#ifndef CUDA_OWN_STREAM_H
+#define CUDA_OWN_STREAM_H
+
+#include "cuda/objects.h"
+
+void own_streams_init(void);
+
+/* The calling thread's in this context, with a reference; NULL: no memory, or the driver refuses. */
+struct stream_record *own_stream(struct context_record *context);
+
+#endif

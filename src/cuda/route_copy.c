@@ -1,0 +1,261 @@
+/* Copies and fills. A call without a stream argument is synchronous, as far as CUDA says so. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cuda/front.h"
+#include "cuda/genuine.h"
+#include "cuda/submit.h"
+#include "cuda/validate.h"
+
+enum { STAGED = 64 << 10 }; /* bytes of pageable memory that a driver takes over before the call returns */
+
+static enum engine_kind engine_for(enum copy_direction direction)
+{
+    return direction == COPY_IN ? ENGINE_COPY_IN : direction == COPY_OUT ? ENGINE_COPY_OUT : ENGINE_EXECUTION;
+}
+
+static bool is_synchronous(const struct call *call)
+{
+    return call->entry->stream == NO_STREAM;
+}
+
+/*
+ * A synchronous call on the thread's own default stream names no stream, so its asynchronous twin is
+ * called on the stream that stands in. The twin's arguments are the same, and the stream is the last.
+ */
+static int twin_of(const struct entry *entry)
+{
+    static const char *const suffixes[] = {"Async_v2", "Async"};
+    const char *base = strcmp(entry->base, "cuMemcpy2DUnaligned") == 0 ? "cuMemcpy2D" : entry->base;
+    char name[64];
+
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+        int index;
+
+        (void)snprintf(name, sizeof name, "%s%s", base, suffixes[i]);
+        index = entry_find(name);
+        if (index != ENTRY_NONE && entry_at((unsigned)index)->treatment == TREATMENT_ROUTE)
+            return index;
+    }
+    return ENTRY_NONE;
+}
+
+/* False: the driver's own answer is due. */
+static bool draft_copy(struct call *call, struct cuda_command *ret_draft)
+{
+    struct stream_record *stream = stream_of_call(call);
+    int twin;
+
+    if (!stream)
+        return false;
+    submit_draft(ret_draft, call, stream);
+    if (call->entry->form != FORM_PTDS || ret_draft->captured)
+        return true;
+    twin = twin_of(call->entry);
+    if (twin == ENTRY_NONE || !front_genuine((unsigned)twin)) {
+        stream_await(stream); /* rare copies between arrays: the thread's own stream is idle otherwise */
+        (void)genuine.cuStreamSynchronize(stream->handle);
+        ret_draft->at_once = true;
+        return true;
+    }
+    ret_draft->call.entry = entry_at((unsigned)twin);
+    ret_draft->call.genuine = front_genuine((unsigned)twin);
+    stream_name(stream, &ret_draft->call);
+    ret_draft->synchronise = true;
+    return true;
+}
+
+/*
+ * Host memory of an asynchronous copy. Pinned: it is the program's business not to touch it. Pageable:
+ * a small copy to the device is taken over; any other is complete when the call returns.
+ */
+static CUresult submit_pageable(struct cuda_command *draft, const void *host, int argument)
+{
+    struct submit_copied copied = {host, draft->u.copy.size, argument};
+
+    if (draft->u.copy.direction == COPY_IN && draft->u.copy.size <= STAGED && host)
+        return submit(draft, false, &copied);
+    return submit(draft, true, NULL);
+}
+
+static CUresult copy(struct call *call, enum copy_direction direction, CUdeviceptr to, CUdeviceptr from)
+{
+    const void *host = (const void *)(direction == COPY_IN ? from : to);
+    struct cuda_command draft;
+
+    if (!draft_copy(call, &draft))
+        return call_invoke(call);
+    draft.kind = COMMAND_COPY;
+    draft.base.engine = engine_for(direction);
+    draft.base.leased = true;
+    draft.u.copy = (struct command_copy){direction, to, from, (size_t)call->args[2]};
+    draft.base.bytes = draft.u.copy.size;
+    if (is_synchronous(call)) {
+        draft.synchronise = draft.synchronise && direction != COPY_WITHIN;
+        draft.over_on_return = direction != COPY_WITHIN;
+        return submit(&draft, true, NULL);
+    }
+    if (direction == COPY_WITHIN || validate_pinned(host))
+        return submit(&draft, false, NULL);
+    draft.over_on_return = direction == COPY_OUT;
+    return submit_pageable(&draft, host, direction == COPY_IN ? 1 : 0);
+}
+
+CUresult route_copy_in(struct call *call)
+{
+    return copy(call, COPY_IN, call->args[0], call->args[1]);
+}
+
+CUresult route_copy_out(struct call *call)
+{
+    return copy(call, COPY_OUT, call->args[0], call->args[1]);
+}
+
+CUresult route_copy_within(struct call *call)
+{
+    return copy(call, COPY_WITHIN, call->args[0], call->args[1]);
+}
+
+/* Does the driver take the address for memory of a device? Managed memory counts. */
+static bool is_device(CUdeviceptr address)
+{
+    unsigned type = 0;
+
+    return genuine.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) == CUDA_SUCCESS &&
+           type == CU_MEMORYTYPE_DEVICE;
+}
+
+/* Between two host ranges a copy is the driver's own business: it goes as it is. */
+static CUresult copy_whole(struct call *call, enum engine_kind engine, size_t bytes, bool waits);
+
+CUresult route_copy_unified(struct call *call)
+{
+    bool to = is_device(call->args[0]), from = is_device(call->args[1]);
+
+    if (!to && !from)
+        return copy_whole(call, ENGINE_COPY_IN, (size_t)call->args[2], true);
+    return copy(call, to && from ? COPY_WITHIN : to ? COPY_IN : COPY_OUT, call->args[0], call->args[1]);
+}
+
+/* A copy that is not cut, from the calling thread: `waits`: host memory may be pageable. */
+static CUresult copy_whole(struct call *call, enum engine_kind engine, size_t bytes, bool waits)
+{
+    struct cuda_command draft;
+
+    if (!draft_copy(call, &draft))
+        return call_invoke(call);
+    draft.base.engine = engine;
+    draft.base.leased = true;
+    draft.base.bytes = bytes;
+    draft.at_once = draft.at_once || waits;
+    return submit(&draft, is_synchronous(call), NULL);
+}
+
+CUresult route_copy_peer(struct call *call)
+{
+    return copy_whole(call, ENGINE_COPY_OUT, (size_t)call->args[4], true);
+}
+
+CUresult route_copy_to_array(struct call *call)
+{
+    return copy_whole(call, ENGINE_COPY_IN, (size_t)call->args[3], true);
+}
+
+CUresult route_copy_from_array(struct call *call)
+{
+    return copy_whole(call, ENGINE_COPY_OUT, (size_t)call->args[3], true);
+}
+
+CUresult route_copy_arrays(struct call *call)
+{
+    return copy_whole(call, ENGINE_EXECUTION, (size_t)call->args[call->entry->arguments - 1], true);
+}
+
+static enum engine_kind engine_between(CUmemorytype to, CUmemorytype from)
+{
+    if (from == CU_MEMORYTYPE_HOST)
+        return ENGINE_COPY_IN;
+    return to == CU_MEMORYTYPE_HOST ? ENGINE_COPY_OUT : ENGINE_EXECUTION;
+}
+
+CUresult route_copy_2d(struct call *call)
+{
+    const CUDA_MEMCPY2D *about = (const CUDA_MEMCPY2D *)call->args[0];
+    struct submit_copied copied = {about, sizeof *about, 0};
+    struct cuda_command draft;
+
+    if (!about || !draft_copy(call, &draft))
+        return call_invoke(call);
+    draft.base.engine = engine_between(about->dstMemoryType, about->srcMemoryType);
+    draft.base.leased = true;
+    draft.base.bytes = about->WidthInBytes * about->Height;
+    draft.valid = !is_synchronous(call) && !stream_unhindered(draft.stream) && validate_copy_2d(about);
+    return submit(&draft, is_synchronous(call), &copied);
+}
+
+CUresult route_copy_3d(struct call *call)
+{
+    const CUDA_MEMCPY3D *about = (const CUDA_MEMCPY3D *)call->args[0];
+
+    if (!about)
+        return call_invoke(call);
+    return copy_whole(call, engine_between(about->dstMemoryType, about->srcMemoryType),
+                      about->WidthInBytes * about->Height * about->Depth, true);
+}
+
+CUresult route_copy_3d_peer(struct call *call)
+{
+    const CUDA_MEMCPY3D_PEER *about = (const CUDA_MEMCPY3D_PEER *)call->args[0];
+
+    if (!about)
+        return call_invoke(call);
+    return copy_whole(call, engine_between(about->dstMemoryType, about->srcMemoryType),
+                      about->WidthInBytes * about->Height * about->Depth, true);
+}
+
+/* --- fills --- */
+
+/* address, value, n: the bytes of an element are in the name, which only decides how far it reaches. */
+CUresult route_set(struct call *call)
+{
+    const char *digits = call->entry->symbol + sizeof "cuMemsetD" - 1;
+    size_t element = digits[0] == '8' ? 1 : digits[0] == '1' ? 2 : 4;
+    size_t bytes = (size_t)call->args[2] * element;
+    struct cuda_command draft;
+
+    if (!draft_copy(call, &draft))
+        return call_invoke(call);
+    draft.synchronise = false; /* fills do not wait */
+    draft.base.engine = ENGINE_EXECUTION;
+    draft.base.leased = true;
+    draft.base.bytes = bytes;
+    draft.valid = call->args[0] % element == 0 && bytes > 0 && !stream_unhindered(draft.stream) &&
+                  validate_device_range(call->args[0], bytes);
+    return submit(&draft, false, NULL);
+}
+
+/* address, pitch, value, width, height: the width counts elements. */
+CUresult route_set_2d(struct call *call)
+{
+    const char *digits = call->entry->symbol + sizeof "cuMemsetD2D" - 1;
+    size_t element = digits[0] == '8' ? 1 : digits[0] == '1' ? 2 : 4;
+    size_t pitch = (size_t)call->args[1], width = (size_t)call->args[3] * element;
+    size_t height = (size_t)call->args[4];
+    struct cuda_command draft;
+
+    if (!draft_copy(call, &draft))
+        return call_invoke(call);
+    draft.synchronise = false;
+    draft.base.engine = ENGINE_EXECUTION;
+    draft.base.leased = true;
+    draft.base.bytes = width * height;
+    draft.valid = call->args[0] % element == 0 && pitch % element == 0 && width > 0 && height > 0 &&
+                  width <= pitch && !stream_unhindered(draft.stream) &&
+                  validate_device_range(call->args[0], (height - 1) * pitch + width);
+    return submit(&draft, false, NULL);
+}
+
+CUresult route_prefetch(struct call *call)
+{
+    return copy_whole(call, ENGINE_COPY_IN, (size_t)call->args[1], true);
+}

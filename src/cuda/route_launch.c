@@ -1,0 +1,135 @@
+/* Launches: kernels, and graphs, which are one command each. */
+#include <string.h>
+
+#include "cuda/front.h"
+#include "cuda/function.h"
+#include "cuda/genuine.h"
+#include "cuda/submit.h"
+
+/* A parameter list in a buffer, if `extra` is one; false: something else, which only the driver knows. */
+static bool read_extra(void *const *extra, struct command_launch *launch)
+{
+    const size_t *size = NULL;
+
+    for (; extra && extra[0] != CU_LAUNCH_PARAM_END; extra += 2) {
+        if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            launch->buffer = extra[1];
+        else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+            size = extra[1];
+        else
+            return false;
+    }
+    launch->buffer_size = size ? *size : 0;
+    return !launch->buffer == !size;
+}
+
+/* The call is one of cuLaunchKernel's arguments. */
+static CUresult launch(struct call *call, bool whole)
+{
+    struct stream_record *stream = stream_of_call(call);
+    struct function_record *function;
+    struct cuda_command draft;
+    struct command_launch *about = &draft.u.launch;
+    CUresult code;
+
+    if (!stream)
+        return call_invoke(call);
+    function = function_find((void *)call->args[0]);
+    submit_draft(&draft, call, stream);
+    draft.kind = COMMAND_LAUNCH;
+    draft.base.engine = ENGINE_EXECUTION;
+    draft.base.leased = true;
+    for (int i = 0; i < 3; i++) {
+        about->grid[i] = (uint32_t)call->args[1 + i];
+        about->block[i] = (uint32_t)call->args[4 + i];
+    }
+    about->shared = (uint32_t)call->args[7];
+    about->function = function;
+    about->whole = whole;
+    about->params = (void **)call->args[9];
+    if (call->entry->arguments < 11)
+        draft.call.args[10] = 0;
+    if (!read_extra((void **)draft.call.args[10], about) || (about->params && about->buffer))
+        draft.at_once = true;
+    if (whole || !function ||
+        (!about->buffer && (!function->params_known || (function->n_params && !about->params))))
+        draft.at_once = true; /* its arguments cannot be copied */
+    draft.base.items = (size_t)about->grid[0] * about->grid[1] * about->grid[2] * about->block[0] *
+                       about->block[1] * about->block[2];
+    draft.base.meter = function ? &function->meter : NULL;
+    code = submit(&draft, false, NULL);
+    function_drop(function);
+    return code;
+}
+
+CUresult route_launch(struct call *call)
+{
+    return launch(call, false);
+}
+
+/* How many blocks are allowed is the driver's to say: it is not held back. */
+CUresult route_launch_cooperative(struct call *call)
+{
+    return launch(call, true);
+}
+
+/* Without attributes it is cuLaunchKernel with its numbers in a struct. */
+CUresult route_launch_ex(struct call *call)
+{
+    const CUlaunchConfig *config = (const CUlaunchConfig *)call->args[0];
+    bool per_thread = call->entry->form != FORM_PLAIN;
+    unsigned plain = per_thread ? ENTRY_cuLaunchKernel_ptsz : ENTRY_cuLaunchKernel;
+    struct stream_record *stream;
+    struct cuda_command draft;
+    CUlaunchConfig named;
+    struct call same;
+
+    if (!config)
+        return call_invoke(call);
+    if (config->numAttrs) {
+        stream = stream_find(config->hStream, per_thread);
+        if (!stream)
+            return call_invoke(call);
+        submit_draft(&draft, call, stream);
+        named = *config;
+        named.hStream = stream->handle;
+        if (!draft.captured)
+            draft.call.args[0] = (uint64_t)&named;
+        draft.base.engine = ENGINE_EXECUTION;
+        draft.base.leased = draft.at_once = true;
+        return submit(&draft, false, NULL);
+    }
+    same = (struct call){.entry = entry_at(plain), .genuine = front_genuine(plain)};
+    same.args[0] = call->args[1];
+    same.args[1] = config->gridDimX;
+    same.args[2] = config->gridDimY;
+    same.args[3] = config->gridDimZ;
+    same.args[4] = config->blockDimX;
+    same.args[5] = config->blockDimY;
+    same.args[6] = config->blockDimZ;
+    same.args[7] = config->sharedMemBytes;
+    same.args[8] = (uint64_t)config->hStream;
+    same.args[9] = call->args[2];
+    same.args[10] = call->args[3];
+    return launch(&same, false);
+}
+
+/* Work of unknown length and kind: whole, one hold of the execution engine, from the calling thread. */
+CUresult route_at_once(struct call *call)
+{
+    struct stream_record *stream = stream_of_call(call);
+    struct cuda_command draft;
+
+    if (!stream)
+        return call_invoke(call);
+    submit_draft(&draft, call, stream);
+    draft.base.engine = ENGINE_EXECUTION;
+    draft.base.leased = draft.at_once = true;
+    return submit(&draft, false, NULL);
+}
+
+/* Its nodes may record events and its parameters may change later: it is not held back. */
+CUresult route_graph_launch(struct call *call)
+{
+    return route_at_once(call);
+}

@@ -1,0 +1,261 @@
+/* Loading device code, and handles of kernels. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "cuda/front.h"
+#include "cuda/function.h"
+#include "cuda/genuine.h"
+#include "cuda/objects.h"
+
+#define IMAGE_LIMIT ((size_t)1 << 30)
+
+/*
+ * Loads an image as the call does, or by `data` with the rewritten text in place of the image where
+ * there is one. The first argument is where the handle goes.
+ */
+static CUresult load(struct call *call, const struct call *data, const void *image,
+                     const struct device_record *device)
+{
+    struct call rewritten = *data;
+    struct module_record *module;
+    const char *text = NULL;
+    CUcontext owner = NULL;
+    CUresult code;
+
+    if (call->entry->base[sizeof "cu" - 1] == 'M') /* a library outlives its contexts */
+        (void)genuine.cuCtxGetCurrent(&owner);
+    if (!image || !call->args[0] || !device)
+        return call_invoke(call);
+    module = module_prepare(image, device, &text);
+    rewritten.args[1] = (uint64_t)text;
+    code = call_invoke(text ? &rewritten : call);
+    if (code != CUDA_SUCCESS && text) {
+        code = call_invoke(call);
+        if (code == CUDA_SUCCESS)
+            module_refused(module);
+    }
+    if (code == CUDA_SUCCESS && module)
+        module_loaded(module, *(void **)call->args[0], owner);
+    else
+        module_discard(module);
+    return code;
+}
+
+CUresult route_module_load_data(struct call *call)
+{
+    struct context_record *context = context_current();
+
+    return load(call, call, (const void *)call->args[1], context ? context->device : NULL);
+}
+
+/* Without a context there is no architecture to choose PTX for: the library is loaded as it is. */
+CUresult route_library_load_data(struct call *call)
+{
+    return route_module_load_data(call);
+}
+
+/* From a file: as from memory, if the file can be read and something in it is rewritten. */
+static CUresult load_file(struct call *call, unsigned data_index)
+{
+    struct context_record *context = context_current();
+    struct call same = *call;
+    char *image = NULL;
+    size_t size = 0;
+    CUresult code;
+
+    if (!call->args[0] || !call->args[1] || !context || !front_genuine(data_index) ||
+        file_read((const char *)call->args[1], IMAGE_LIMIT, &image, &size) != 0)
+        return call_invoke(call);
+    same.entry = entry_at(data_index);
+    same.genuine = front_genuine(data_index);
+    code = load(call, &same, size < 64 ? NULL : image, context->device);
+    free(image);
+    return code;
+}
+
+CUresult route_module_load(struct call *call)
+{
+    return load_file(call, ENTRY_cuModuleLoadData);
+}
+
+/* A library loads its code lazily and may keep the image: files stay files. */
+CUresult route_library_load(struct call *call)
+{
+    return call_invoke(call);
+}
+
+CUresult route_module_unload(struct call *call)
+{
+    CUresult code;
+
+    objects_drain();
+    code = call_invoke(call);
+    if (code == CUDA_SUCCESS)
+        module_forget((void *)call->args[0]);
+    return code;
+}
+
+CUresult route_library_unload(struct call *call)
+{
+    return route_module_unload(call);
+}
+
+/* --- handles --- */
+
+CUresult route_module_get_function(struct call *call)
+{
+    const char *name = (const char *)call->args[2];
+    struct context_record *context;
+    CUresult code;
+
+    if (name && module_is_piece((void *)call->args[1], name))
+        return CUDA_ERROR_NOT_FOUND;
+    code = call_invoke(call);
+    context = code == CUDA_SUCCESS ? context_current() : NULL;
+    if (context)
+        function_found(*(void **)call->args[0], false, (void *)call->args[1], name, context->device->device);
+    return code;
+}
+
+CUresult route_library_get_kernel(struct call *call)
+{
+    const char *name = (const char *)call->args[2];
+    struct context_record *context;
+    CUresult code;
+
+    if (name && module_is_piece((void *)call->args[1], name))
+        return CUDA_ERROR_NOT_FOUND;
+    code = call_invoke(call);
+    context = code == CUDA_SUCCESS ? context_current() : NULL;
+    if (context)
+        function_found(*(void **)call->args[0], true, (void *)call->args[1], name, context->device->device);
+    return code;
+}
+
+static void alias(void *module, void *library)
+{
+    CUcontext context = NULL;
+
+    (void)genuine.cuCtxGetCurrent(&context);
+    module_alias(module, library, context);
+}
+
+CUresult route_library_get_module(struct call *call)
+{
+    CUresult code = call_invoke(call);
+
+    if (code == CUDA_SUCCESS)
+        alias(*(void **)call->args[0], (void *)call->args[1]);
+    return code;
+}
+
+CUresult route_kernel_get_function(struct call *call)
+{
+    CUresult code = call_invoke(call);
+
+    if (code == CUDA_SUCCESS)
+        function_of_kernel(*(void **)call->args[0], (void *)call->args[1]);
+    return code;
+}
+
+/* --- lists: without siblings --- */
+
+static CUresult count(struct call *call, void *module)
+{
+    CUresult code = call_invoke(call);
+
+    if (code == CUDA_SUCCESS)
+        *(unsigned *)call->args[0] -= module_n_pieces(module);
+    return code;
+}
+
+CUresult route_module_count(struct call *call)
+{
+    return count(call, (void *)call->args[1]);
+}
+
+CUresult route_library_count(struct call *call)
+{
+    return count(call, (void *)call->args[1]);
+}
+
+static bool is_piece(void *module, void *handle, bool is_kernel)
+{
+    const char *name = NULL;
+    CUresult code = is_kernel ? genuine.cuKernelGetName(&name, handle) : genuine.cuFuncGetName(&name, handle);
+
+    return code == CUDA_SUCCESS && name && module_is_piece(module, name);
+}
+
+/* (handles, room, module): asks for all, and leaves the siblings out. */
+static CUresult enumerate(struct call *call, bool is_kernel)
+{
+    void **handles = (void **)call->args[0];
+    unsigned room = (unsigned)call->args[1], n = 0, all;
+    void *module = (void *)call->args[2];
+    struct call same = *call;
+    CUresult code;
+
+    if (!handles || room == 0 || module_n_pieces(module) == 0)
+        return call_invoke(call);
+    all = room + module_n_pieces(module);
+    same.args[0] = (uint64_t)calloc(all, sizeof *handles);
+    same.args[1] = all;
+    if (!same.args[0])
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    code = call_invoke(&same);
+    for (unsigned i = 0; code == CUDA_SUCCESS && i < all && n < room; i++) {
+        void *handle = ((void **)same.args[0])[i];
+
+        if (handle && !is_piece(module, handle, is_kernel))
+            handles[n++] = handle;
+    }
+    free((void *)same.args[0]);
+    return code;
+}
+
+CUresult route_module_enumerate(struct call *call)
+{
+    return enumerate(call, false);
+}
+
+CUresult route_library_enumerate(struct call *call)
+{
+    return enumerate(call, true);
+}
+
+/* --- attributes: the sibling's are the kernel's --- */
+
+/* handle is the argument of that number; an attribute and its value stand where shared memory is set. */
+static CUresult set(struct call *call, int handle, int attribute)
+{
+    struct function_record *function = function_find((void *)call->args[handle]);
+    struct call same = *call;
+    CUresult code;
+
+    objects_drain(); /* launches that are held back had the old value */
+    code = call_invoke(call);
+    if (code == CUDA_SUCCESS && function) {
+        if (attribute >= 0 &&
+            (CUfunction_attribute)call->args[attribute] == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+            atomic_store(&function->shared_limit, (int)call->args[attribute + 1]);
+        same.args[handle] = (uint64_t)function->piece;
+        if (function->piece)
+            (void)call_invoke(&same);
+    }
+    function_drop(function);
+    return code;
+}
+
+/* cuFuncSetAttribute(function, attribute, value), cuFuncSetCacheConfig(function, config) */
+CUresult route_function_set(struct call *call)
+{
+    return set(call, 0, call->entry->arguments == 3 ? 1 : -1);
+}
+
+/* cuKernelSetAttribute(attribute, value, kernel, device), cuKernelSetCacheConfig(kernel, config, device) */
+CUresult route_kernel_set(struct call *call)
+{
+    return call->entry->arguments == 4 ? set(call, 2, 0) : set(call, 0, -1);
+}

@@ -1,0 +1,171 @@
+/* Calls that look at streams and contexts, wait for them, or end them. */
+#include "cuda/front.h"
+#include "cuda/genuine.h"
+#include "cuda/objects.h"
+#include "cuda/submit.h"
+#include "engine/graph.h"
+#include "engine/inferred_job.h"
+
+CUresult route_stream_query(struct call *call)
+{
+    struct stream_record *stream = stream_of_call(call);
+    CUresult code;
+
+    if (!stream)
+        return call_invoke(call);
+    if (!stream_captures(stream) && !stream_unhindered(stream)) {
+        code = CUDA_ERROR_NOT_READY;
+    } else {
+        if (!stream_captures(stream))
+            stream_name(stream, call);
+        code = call_invoke(call);
+    }
+    if (code == CUDA_SUCCESS)
+        inferred_job_waited();
+    stream_drop(stream);
+    return code;
+}
+
+/* The driver's answer, or else a failure of what was held back. */
+static CUresult answer(struct context_record *context, CUresult code)
+{
+    CUresult late = CUDA_SUCCESS;
+
+    inferred_job_waited();
+    if (code == CUDA_SUCCESS)
+        late = context_take_late(context);
+    return late != CUDA_SUCCESS ? late : code;
+}
+
+CUresult route_stream_synchronize(struct call *call)
+{
+    struct stream_record *stream = stream_of_call(call);
+    CUresult code;
+
+    if (!stream || stream_captures(stream)) {
+        stream_drop(stream);
+        return call_invoke(call);
+    }
+    stream_await(stream);
+    stream_name(stream, call);
+    code = answer(stream->context, call_invoke(call));
+    stream_drop(stream);
+    return code;
+}
+
+static CUresult destroy_now(struct call *call, CUstream handle)
+{
+    CUresult code = call_invoke(call);
+
+    if (code == CUDA_SUCCESS)
+        stream_forget(handle);
+    return code;
+}
+
+CUresult route_stream_destroy(struct call *call)
+{
+    CUstream handle = (CUstream)call->args[0];
+    struct stream_record *stream;
+    struct cuda_command draft;
+
+    if (!handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD)
+        return call_invoke(call);
+    stream = stream_of_call(call);
+    if (!stream)
+        return call_invoke(call);
+    submit_draft(&draft, call, stream);
+    if (draft.captured || front_is_whole() || stream_unhindered(stream)) {
+        stream_drop(stream);
+        return destroy_now(call, handle);
+    }
+    (void)stream_doom(stream);
+    draft.kind = COMMAND_DESTROY;
+    draft.valid = true;
+    return submit(&draft, false, NULL); /* behind what is held back */
+}
+
+/* What is held back must not become part of the capture. */
+CUresult route_capture(struct call *call)
+{
+    struct stream_record *stream = stream_of_call(call);
+    CUresult code;
+
+    if (stream)
+        stream_wait_turn(stream);
+    code = call_invoke(call);
+    if (code == CUDA_SUCCESS)
+        atomic_fetch_add(&front.n_capturing, 1);
+    stream_drop(stream);
+    return code;
+}
+
+/* An end that the driver refuses because of the wrong thread or stream leaves the capture. */
+CUresult route_capture_end(struct call *call)
+{
+    CUresult code = call_invoke(call);
+
+    if (code == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD || code == CUDA_ERROR_STREAM_CAPTURE_UNMATCHED ||
+        code == CUDA_ERROR_INVALID_VALUE || code == CUDA_ERROR_ILLEGAL_STATE ||
+        code == CUDA_ERROR_INVALID_HANDLE)
+        return code;
+    if (atomic_fetch_sub(&front.n_capturing, 1) <= 0)
+        atomic_store(&front.n_capturing, 0);
+    return code;
+}
+
+CUresult route_context_synchronize(struct call *call)
+{
+    struct context_record *context =
+        call->entry->arguments && call->args[0] ? context_find((CUcontext)call->args[0]) : context_current();
+
+    if (!context)
+        return call_invoke(call);
+    context_await(context);
+    return answer(context, call_invoke(call));
+}
+
+/* --- ends --- */
+
+CUresult route_context_end(struct call *call)
+{
+    CUresult code;
+
+    objects_drain();
+    code = call_invoke(call);
+    if (code == CUDA_SUCCESS && call->args[0])
+        context_forget((CUcontext)call->args[0]);
+    return code;
+}
+
+static bool primary_is_active(CUdevice device)
+{
+    unsigned flags = 0;
+    int active = 0;
+
+    return genuine.cuDevicePrimaryCtxGetState(device, &flags, &active) == CUDA_SUCCESS && active;
+}
+
+/* Its primary context while it is active; NULL: none. */
+static CUcontext primary_of(CUdevice device)
+{
+    CUcontext context = NULL;
+
+    if (!primary_is_active(device) || genuine.cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS)
+        return NULL;
+    (void)genuine.cuDevicePrimaryCtxRelease_v2(device);
+    return context;
+}
+
+CUresult route_primary_end(struct call *call)
+{
+    CUdevice device = (CUdevice)call->args[0];
+    CUcontext context;
+    CUresult code;
+
+    objects_drain();
+    context = primary_of(device);
+    code = call_invoke(call);
+    if (context && !primary_is_active(device))
+        context_forget(context);
+    return code;
+}

@@ -1,0 +1,166 @@
+/* What must not overtake what, and waiting for it; visits of contexts. */
+#include "cuda/front.h"
+#include "cuda/genuine.h"
+#include "cuda/objects.h"
+#include "engine/graph.h"
+
+/* Under the context's lock. */
+static struct stream_record *next_blocking(struct context_record *context, struct stream_record *after)
+{
+    struct list *at = after ? after->link.next : context->streams.next;
+
+    for (; at != &context->streams; at = at->next) {
+        struct stream_record *stream = list_entry(at, struct stream_record, link);
+
+        if (stream->blocking)
+            return stream;
+    }
+    return NULL;
+}
+
+bool stream_unhindered(struct stream_record *stream)
+{
+    struct context_record *context = stream->context;
+    bool idle = command_queue_idle(&stream->queue);
+
+    if (!idle || stream->lane != LANE_LEGACY)
+        return idle && (!stream->blocking || command_queue_idle(&context->legacy.queue));
+    if (list_empty(&context->streams))
+        return true;
+    pthread_mutex_lock(&context->lock);
+    for (struct stream_record *at = NULL; idle && (at = next_blocking(context, at));)
+        idle = command_queue_idle(&at->queue);
+    pthread_mutex_unlock(&context->lock);
+    return idle;
+}
+
+static void add_wait(struct command *command, struct stream_record *other)
+{
+    struct command *last = graph_last(&other->queue);
+
+    if (!last)
+        return;
+    graph_wait_command(command, last,
+                       last->engine == command->engine && !last->next_at_end ? EDGE_AT_ISSUE : EDGE_AT_END);
+    command_unref(last);
+}
+
+void stream_add_waits(struct stream_record *stream, struct command *command)
+{
+    struct context_record *context = stream->context;
+
+    if (stream->lane != LANE_LEGACY) {
+        if (stream->blocking)
+            add_wait(command, &context->legacy);
+        return;
+    }
+    pthread_mutex_lock(&context->lock);
+    for (struct stream_record *at = NULL; (at = next_blocking(context, at));)
+        add_wait(command, at);
+    pthread_mutex_unlock(&context->lock);
+}
+
+/* Copies references to the context's streams, as many as fit; the legacy stream is not among them. */
+static size_t copy_streams(struct context_record *context, bool blocking_only, struct stream_record **streams,
+                           size_t room)
+{
+    size_t n = 0;
+
+    pthread_mutex_lock(&context->lock);
+    list_for_each(at, &context->streams)
+    {
+        struct stream_record *stream = list_entry(at, struct stream_record, link);
+
+        if ((blocking_only && !stream->blocking) || list_empty(&stream->queue.commands) || n == room)
+            continue;
+        stream_keep(stream);
+        streams[n++] = stream;
+    }
+    pthread_mutex_unlock(&context->lock);
+    return n;
+}
+
+enum { AWAITED = 64 };
+
+/* Waits for the queues of several streams, again while there are more than fit. */
+static void await_streams(struct context_record *context, bool blocking_only, bool complete)
+{
+    struct stream_record *streams[AWAITED];
+    size_t n;
+
+    do {
+        n = copy_streams(context, blocking_only, streams, AWAITED);
+        for (size_t i = 0; i < n; i++) {
+            graph_wait_queue(&streams[i]->queue, complete);
+            stream_drop(streams[i]);
+        }
+    } while (n == AWAITED && complete);
+    graph_wait_queue(&context->legacy.queue, complete);
+}
+
+void stream_wait_turn(struct stream_record *stream)
+{
+    graph_wait_queue(&stream->queue, false);
+    if (stream->lane == LANE_LEGACY)
+        await_streams(stream->context, true, false);
+    else if (stream->blocking)
+        graph_wait_queue(&stream->context->legacy.queue, false);
+}
+
+void stream_await(struct stream_record *stream)
+{
+    if (stream->lane == LANE_LEGACY)
+        await_streams(stream->context, true, true);
+    else if (stream->blocking)
+        graph_wait_queue(&stream->context->legacy.queue, true);
+    graph_wait_queue(&stream->queue, true);
+}
+
+void context_await(struct context_record *context)
+{
+    await_streams(context, false, true);
+}
+
+void objects_drain(void)
+{
+    struct context_record *contexts[AWAITED];
+    size_t n;
+
+    if (graph_idle())
+        return;
+    n = objects_contexts(contexts, AWAITED);
+    for (size_t i = 0; i < n; i++)
+        await_streams(contexts[i], false, true);
+}
+
+CUresult context_take_late(struct context_record *context)
+{
+    return (CUresult)atomic_exchange(&context->late, CUDA_SUCCESS);
+}
+
+/* --- visits --- */
+
+void context_visit_begin(struct context_record *context, struct context_visit *ret_visit)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CUcontext current = NULL;
+
+    *ret_visit = (struct context_visit){0};
+    if (genuine.cuCtxGetCurrent(&current) != CUDA_SUCCESS || current != context->handle)
+        ret_visit->pushed = genuine.cuCtxPushCurrent_v2(context->handle) == CUDA_SUCCESS;
+    if (front_captures() && genuine.cuThreadExchangeStreamCaptureMode) {
+        ret_visit->relaxed = genuine.cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
+        ret_visit->mode = (int)mode;
+    }
+}
+
+void context_visit_end(const struct context_visit *visit)
+{
+    CUstreamCaptureMode mode = (CUstreamCaptureMode)visit->mode;
+    CUcontext popped;
+
+    if (visit->relaxed)
+        (void)genuine.cuThreadExchangeStreamCaptureMode(&mode);
+    if (visit->pushed)
+        (void)genuine.cuCtxPopCurrent_v2(&popped);
+}

@@ -1,0 +1,277 @@
+#include "cuda/submit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cuda/front.h"
+#include "cuda/genuine.h"
+#include "cuda/issue.h"
+#include "cuda/mark.h"
+#include "cuda/validate.h"
+#include "engine/direct.h"
+#include "engine/flight.h"
+#include "engine/graph.h"
+#include "engine/inferred_job.h"
+#include "engine/runtime.h"
+
+void submit_draft(struct cuda_command *ret_draft, const struct call *call, struct stream_record *stream)
+{
+    *ret_draft = (struct cuda_command){
+        .base = {.queue = &stream->queue}, .kind = COMMAND_CALL, .stream = stream, .call = *call};
+    ret_draft->captured = stream_captures(stream);
+    if (!ret_draft->captured)
+        stream_name(stream, &ret_draft->call);
+}
+
+/* --- at once --- */
+
+static void count(const struct cuda_command *draft)
+{
+    if (draft->kind == COMMAND_LAUNCH)
+        issue_count_whole(draft);
+    else if (draft->base.bytes)
+        runtime_count(COUNTER_COPIES, 1);
+}
+
+/* The driver took it and it is in flight: the engine is left when its mark is over. */
+static void note_flight(struct cuda_command *draft, baton_nsec begin_at)
+{
+    struct context_visit visit;
+    struct mark *mark;
+
+    context_visit_begin(draft->stream->context, &visit);
+    mark = mark_record(draft->stream, begin_at);
+    context_visit_end(&visit);
+    if (!mark) {
+        direct_leave(&draft->base);
+        return;
+    }
+    if (recorder_on())
+        recorder_direct(&draft->base, begin_at, mark);
+    direct_in_flight(&draft->base, mark);
+}
+
+/* The caller has entered the engine, if the command needs one. */
+static CUresult call_now(struct cuda_command *draft)
+{
+    baton_nsec begin_at = draft->base.leased ? clock_now() : 0;
+    CUresult code = issue_call(draft);
+
+    if (!draft->base.leased)
+        return code;
+    if (code == CUDA_SUCCESS && draft->synchronise)
+        code = genuine.cuStreamSynchronize(draft->stream->handle);
+    if (code != CUDA_SUCCESS) {
+        direct_leave(&draft->base);
+        return code;
+    }
+    count(draft);
+    if (!draft->over_on_return) {
+        note_flight(draft, begin_at);
+        return code;
+    }
+    if (recorder_on())
+        recorder_copy(draft->base.engine, draft->base.bytes, begin_at, clock_now());
+    direct_over(&draft->base, begin_at, true);
+    return code;
+}
+
+/* A call whose result is seen has waited for what it enqueued. */
+static CUresult returned(const struct cuda_command *draft, bool blocking, CUresult code)
+{
+    CUresult late = CUDA_SUCCESS;
+
+    if (!blocking)
+        return code;
+    inferred_job_waited();
+    if (code == CUDA_SUCCESS)
+        late = context_take_late(draft->stream->context);
+    return late != CUDA_SUCCESS ? late : code;
+}
+
+CUresult submit_at_once(struct cuda_command *draft, bool blocking)
+{
+    stream_wait_turn(draft->stream);
+    draft->base.predicted = issue_predict(draft);
+    (void)direct_enter(&draft->base, true);
+    return returned(draft, blocking, call_now(draft));
+}
+
+/* --- held back --- */
+
+/* The command's memory: the struct, then what its arguments point at. */
+struct cuda_command *submit_adopt(const struct cuda_command *draft, const struct submit_copied *copied)
+{
+    struct cuda_command *command = malloc(sizeof *command);
+
+    if (!command)
+        return NULL;
+    *command = *draft;
+    if (copied && copied->memory) {
+        command->owned = malloc(copied->size ? copied->size : 1);
+        if (!command->owned) {
+            free(command);
+            return NULL;
+        }
+        memcpy(command->owned, copied->memory, copied->size);
+        command->call.args[copied->argument] = (uint64_t)command->owned;
+        if (command->kind == COMMAND_COPY)
+            command->u.copy.from = (CUdeviceptr)command->owned;
+    } else if (draft->kind == COMMAND_LAUNCH && !issue_adopt_launch(command)) {
+        free(command);
+        return NULL;
+    }
+    command_init(&command->base);
+    stream_keep(command->stream);
+    issue_adopted(command);
+    return command;
+}
+
+void submit_to_graph(struct cuda_command *command)
+{
+    if (recorder_on() && command->base.leased)
+        command->base.job = recorder_enter();
+    graph_open(&command->base);
+    stream_add_waits(command->stream, &command->base);
+    issue_add_waits(command);
+    graph_close(&command->base);
+}
+
+static CUresult hold(struct cuda_command *draft, bool blocking, const struct submit_copied *copied)
+{
+    struct cuda_command *command = submit_adopt(draft, copied);
+    CUresult code = CUDA_SUCCESS;
+
+    if (!command)
+        return submit_at_once(draft, blocking);
+    command->reported = blocking;
+    submit_to_graph(command);
+    if (blocking) {
+        (void)graph_wait(&command->base);
+        code = command->result;
+    } else {
+        graph_throttle(command->base.queue);
+    }
+    command_unref(&command->base);
+    return returned(draft, blocking, code);
+}
+
+/*
+ * A full pipeline of short launches, and no other program wants the engine: to wait until the driver
+ * has done them is quicker than to send the next one through the worker.
+ */
+static bool enter_after_others(struct cuda_command *draft)
+{
+    struct device_engine *engine = &draft->base.queue->device->engines[draft->base.engine];
+
+    if (draft->kind != COMMAND_LAUNCH || draft->base.predicted > pipe_piece_ns() / 4 || !flight_any(engine) ||
+        engine_border_asked(engine))
+        return false;
+    flight_settle(engine, true);
+    return direct_enter(&draft->base, false);
+}
+
+static bool goes_direct(struct cuda_command *draft, bool blocking)
+{
+    return !runtime.queue_everything && stream_unhindered(draft->stream) && !issue_wants_cut(draft) &&
+           (direct_enter(&draft->base, blocking) || enter_after_others(draft));
+}
+
+CUresult submit(struct cuda_command *draft, bool blocking, const struct submit_copied *copied)
+{
+    CUresult code;
+
+    if (draft->captured) {
+        code = call_invoke(&draft->call);
+    } else {
+        if (draft->base.leased)
+            inferred_job_begins();
+        draft->base.predicted = issue_predict(draft);
+        if (front_is_whole() || draft->at_once)
+            code = submit_at_once(draft, blocking);
+        else if (goes_direct(draft, blocking))
+            code = returned(draft, blocking, call_now(draft));
+        else if (!validate_command(draft))
+            code = submit_at_once(draft, blocking);
+        else
+            code = hold(draft, blocking, copied);
+    }
+    stream_drop(draft->stream);
+    return code;
+}
+
+/* --- fences --- */
+
+/* The node behind a command that waits for the host: what follows in the stream waits for its end. */
+static bool submit_fence(struct stream_record *stream, struct mark *mark)
+{
+    struct cuda_command draft = {
+        .base = {.queue = &stream->queue, .next_at_end = true}, .kind = COMMAND_FENCE, .stream = stream};
+    struct cuda_command *command = submit_adopt(&draft, NULL);
+
+    if (!command)
+        return false;
+    graph_open(&command->base);
+    graph_wait_mark(&command->base, mark);
+    graph_close(&command->base);
+    command_unref(&command->base);
+    return true;
+}
+
+static CUresult call_fenced(struct cuda_command *draft, struct mark *mark)
+{
+    struct context_visit visit;
+    CUresult code = call_invoke(&draft->call);
+
+    if (code != CUDA_SUCCESS)
+        return code;
+    context_visit_begin(draft->stream->context, &visit);
+    mark_fence_arm(mark, draft->stream);
+    context_visit_end(&visit);
+    if (!submit_fence(draft->stream, mark))
+        (void)mark_wait(mark);
+    return code;
+}
+
+static CUresult hold_fenced(struct cuda_command *draft, const struct submit_copied *copied, struct mark *mark)
+{
+    struct cuda_command *command = submit_adopt(draft, copied);
+
+    if (!command) {
+        stream_wait_turn(draft->stream);
+        return call_fenced(draft, mark);
+    }
+    mark_keep(mark);
+    command->fence = mark;
+    submit_to_graph(command);
+    if (!submit_fence(draft->stream, mark))
+        (void)mark_wait(mark);
+    command_unref(&command->base);
+    return CUDA_SUCCESS;
+}
+
+CUresult submit_fenced(struct cuda_command *draft, const struct submit_copied *copied)
+{
+    struct stream_record *stream = draft->stream;
+    struct mark *mark = NULL;
+    CUresult code;
+
+    if (!draft->captured && !front_is_whole())
+        mark = mark_fence(stream);
+    if (!mark) {
+        if (!draft->captured)
+            stream_wait_turn(stream);
+        code = call_invoke(&draft->call);
+    } else if (!runtime.queue_everything && stream_unhindered(stream)) {
+        code = call_fenced(draft, mark);
+    } else if (!validate_command(draft)) {
+        stream_wait_turn(stream);
+        code = call_fenced(draft, mark);
+    } else {
+        code = hold_fenced(draft, copied, mark);
+    }
+    mark_drop(mark);
+    stream_drop(stream);
+    return code;
+}

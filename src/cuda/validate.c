@@ -1,0 +1,104 @@
+#include "cuda/validate.h"
+
+#include "cuda/function.h"
+#include "cuda/genuine.h"
+
+bool validate_device_range(CUdeviceptr address, size_t size)
+{
+    CUdeviceptr begin = 0;
+    size_t length = 0;
+
+    return genuine.cuMemGetAddressRange_v2(&begin, &length, address) == CUDA_SUCCESS &&
+           address - begin <= length && size <= length - (address - begin);
+}
+
+bool validate_pinned(const void *memory)
+{
+    unsigned type = 0;
+
+    return genuine.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)memory) ==
+               CUDA_SUCCESS &&
+           type == CU_MEMORYTYPE_HOST;
+}
+
+bool validate_word(CUdeviceptr address, size_t size)
+{
+    return address % size == 0 &&
+           (validate_pinned((const void *)address) || validate_device_range(address, size));
+}
+
+bool validate_managed(CUdeviceptr address)
+{
+    int managed = 0;
+
+    return genuine.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address) ==
+               CUDA_SUCCESS &&
+           managed;
+}
+
+/* One side of a copy: `height` rows of `width` bytes, `pitch` apart. */
+static bool side_is_valid(CUmemorytype type, const void *host, CUdeviceptr device, size_t x, size_t y,
+                          size_t pitch, size_t width, size_t height)
+{
+    size_t row = pitch ? pitch : width;
+
+    if (x + width > row || width == 0 || height == 0)
+        return false;
+    if (type == CU_MEMORYTYPE_HOST)
+        return host && validate_pinned((const char *)host + y * row + x);
+    return type == CU_MEMORYTYPE_DEVICE &&
+           validate_device_range(device + y * row + x, (height - 1) * row + width);
+}
+
+bool validate_copy_2d(const CUDA_MEMCPY2D *about)
+{
+    return side_is_valid(about->srcMemoryType, about->srcHost, about->srcDevice, about->srcXInBytes,
+                         about->srcY, about->srcPitch, about->WidthInBytes, about->Height) &&
+           side_is_valid(about->dstMemoryType, about->dstHost, about->dstDevice, about->dstXInBytes,
+                         about->dstY, about->dstPitch, about->WidthInBytes, about->Height);
+}
+
+static bool launch_is_valid(const struct cuda_command *command)
+{
+    const struct command_launch *launch = &command->u.launch;
+    const struct device_record *device = command->stream->context->device;
+    uint64_t threads = 1;
+
+    if (!launch->function || (!launch->params && !launch->buffer && launch->function->n_params) ||
+        (launch->buffer && launch->buffer_size < launch->function->bytes))
+        return false;
+    for (int i = 0; i < 3; i++) {
+        if (launch->grid[i] == 0 || launch->grid[i] > (uint32_t)device->grid_limit[i] ||
+            launch->block[i] == 0 || launch->block[i] > (uint32_t)device->block_limit[i])
+            return false;
+        threads *= launch->block[i];
+    }
+    return threads <= (uint64_t)function_threads_limit(launch->function) &&
+           launch->shared <= function_shared_limit(launch->function, device);
+}
+
+static bool copy_is_valid(const struct command_copy *copy)
+{
+    bool to_device = copy->direction != COPY_OUT, from_device = copy->direction != COPY_IN;
+
+    return copy->size > 0 && (to_device || copy->to) && (from_device || copy->from) &&
+           (!to_device || validate_device_range(copy->to, copy->size)) &&
+           (!from_device || validate_device_range(copy->from, copy->size));
+}
+
+bool validate_command(const struct cuda_command *command)
+{
+    switch (command->kind) {
+    case COMMAND_LAUNCH:
+        return launch_is_valid(command);
+    case COMMAND_COPY:
+        return copy_is_valid(&command->u.copy);
+    case COMMAND_CALL:
+    case COMMAND_CALLBACK:
+    case COMMAND_FREE:
+    case COMMAND_DESTROY:
+        return command->valid;
+    default:
+        return true;
+    }
+}

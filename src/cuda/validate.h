@@ -1,0 +1,27 @@
+/*
+ * Is a command surely valid, so that the driver need not be asked before the call returns? "No" only
+ * means that the call waits for its turn and gets the driver's own answer.
+ */
+#ifndef CUDA_VALIDATE_H
+#define CUDA_VALIDATE_H
+
+#include "cuda/command.h"
+
+bool validate_command(const struct cuda_command *command);
+
+/* Does a device range lie within one allocation? */
+bool validate_device_range(CUdeviceptr address, size_t size);
+
+/* Does the driver know the host range as pinned, so that copies are asynchronous? */
+bool validate_pinned(const void *memory);
+
+/* An aligned word that streams can wait for and write: of a device, or pinned. */
+bool validate_word(CUdeviceptr address, size_t size);
+
+/* Managed memory. */
+bool validate_managed(CUdeviceptr address);
+
+/* A two-dimensional copy between pitched memory of devices and pinned memory. */
+bool validate_copy_2d(const CUDA_MEMCPY2D *about);
+
+#endif

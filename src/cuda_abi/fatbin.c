@@ -1,0 +1,196 @@
+#include "cuda_abi/fatbin.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#define WRAPPER_MAGIC   UINT32_C(0x466243b1)
+#define CONTAINER_MAGIC UINT32_C(0xba55ed50)
+#define FLAG_LZ4        UINT64_C(0x2000)
+#define FLAG_ZSTD       UINT64_C(0x8000)
+#define MOST_TEXT       ((uint64_t)1 << 30)
+
+enum { KIND_PTX = 1, WRAPPER_LINKED = 2 };
+
+/* Of the program's data. */
+struct fatbin_wrapper {
+    uint32_t magic, version;
+    const void *data;
+    const void *parts; /* of WRAPPER_LINKED: containers, up to a NULL */
+};
+
+struct fatbin_header {
+    uint32_t magic;
+    uint16_t version, header_size;
+    uint64_t size; /* behind the header */
+};
+
+struct fatbin_entry {
+    uint16_t kind, version;
+    uint32_t header_size;
+    uint64_t size;       /* behind this header, with padding */
+    uint32_t compressed; /* bytes; 0: the entry is not compressed */
+    uint32_t unknown;
+    uint16_t minor, major;
+    uint32_t architecture; /* 80: sm_80 */
+    uint32_t name_offset, name_size;
+    uint64_t flags, zero;
+    uint64_t uncompressed;
+};
+
+/* Byte by byte: a text may be shorter than the number, and differs before it ends. */
+static bool begins_with(const void *image, uint32_t magic)
+{
+    const unsigned char *expected = (const unsigned char *)&magic;
+    const unsigned char *found = image;
+
+    for (size_t i = 0; i < sizeof magic; i++)
+        if (found[i] != expected[i])
+            return false;
+    return true;
+}
+
+bool fatbin_is(const void *image)
+{
+    return begins_with(image, WRAPPER_MAGIC) || begins_with(image, CONTAINER_MAGIC);
+}
+
+const void *const *fatbin_parts(const void *image)
+{
+    struct fatbin_wrapper wrapper;
+
+    if (!begins_with(image, WRAPPER_MAGIC))
+        return NULL;
+    memcpy(&wrapper, image, sizeof wrapper);
+    return wrapper.version == WRAPPER_LINKED ? wrapper.parts : NULL;
+}
+
+/* --- LZ4 blocks, as older toolkits compress --- */
+
+/* A length: 15 in the token's half is continued by bytes of 255 and one below. */
+static bool read_length(const unsigned char **at, const unsigned char *end, size_t *length)
+{
+    unsigned char byte = 255;
+
+    if (*length < 15)
+        return true;
+    while (byte == 255) {
+        if (*at == end)
+            return false;
+        byte = *(*at)++;
+        *length += byte;
+    }
+    return true;
+}
+
+static int lz4_expand(const unsigned char *from, size_t size, unsigned char *to, size_t room,
+                      size_t *ret_size)
+{
+    const unsigned char *end = from + size;
+    size_t n = 0, length, distance;
+
+    while (from < end) {
+        unsigned char token = *from++;
+
+        length = token >> 4;
+        if (!read_length(&from, end, &length) || length > (size_t)(end - from) || length > room - n)
+            return FATBIN_MALFORMED;
+        memcpy(to + n, from, length);
+        n += length;
+        from += length;
+        if (from == end) /* the last sequence has literals only */
+            break;
+        if (end - from < 2)
+            return FATBIN_MALFORMED;
+        distance = from[0] | (size_t)from[1] << 8;
+        from += 2;
+        length = token & 15;
+        if (!read_length(&from, end, &length) || !distance || distance > n || length + 4 > room - n)
+            return FATBIN_MALFORMED;
+        for (length += 4; length > 0; length--, n++)
+            to[n] = to[n - distance];
+    }
+    *ret_size = n;
+    return 0;
+}
+
+/* --- entries --- */
+
+static int expand(const struct fatbin_entry *entry, const unsigned char *payload, char **ret_text,
+                  size_t *ret_size)
+{
+    bool packed = entry->flags & (FLAG_LZ4 | FLAG_ZSTD);
+    uint64_t size = packed ? entry->uncompressed : entry->size;
+    char *text = size <= MOST_TEXT ? malloc(size + 1) : NULL;
+    size_t n = size;
+    int result = 0;
+
+    if (!text)
+        return size <= MOST_TEXT ? -ENOMEM : FATBIN_MALFORMED;
+    if (packed && entry->compressed > entry->size) {
+        result = FATBIN_MALFORMED;
+    } else if (entry->flags & FLAG_ZSTD) {
+        n = ZSTD_decompress(text, size, payload, entry->compressed);
+        result = ZSTD_isError(n) ? FATBIN_MALFORMED : 0;
+    } else if (entry->flags & FLAG_LZ4) {
+        result = lz4_expand(payload, entry->compressed, (unsigned char *)text, size, &n);
+    } else {
+        memcpy(text, payload, size);
+    }
+    if (result != 0) {
+        free(text);
+        return result;
+    }
+    text[n] = 0;
+    *ret_text = text;
+    *ret_size = strlen(text); /* padding ends in zeros */
+    return 0;
+}
+
+/*
+ * As a driver chooses: the newest architecture that is not above the device's. PTX of later ones
+ * only is taken as well, the oldest of it: it is refused if it needs what the device does not have,
+ * and runs otherwise.
+ */
+static bool is_better(uint32_t architecture, uint32_t chosen, uint32_t device)
+{
+    bool fits = architecture <= device, chosen_fits = chosen <= device;
+
+    if (fits != chosen_fits)
+        return fits;
+    return fits ? architecture > chosen : architecture < chosen;
+}
+
+int fatbin_ptx(const void *image, unsigned architecture, char **ret_text, size_t *ret_size)
+{
+    const unsigned char *at = image, *end, *best = NULL;
+    struct fatbin_wrapper wrapper;
+    struct fatbin_header header;
+    struct fatbin_entry entry, chosen = {0};
+
+    if (begins_with(image, WRAPPER_MAGIC)) {
+        memcpy(&wrapper, image, sizeof wrapper);
+        at = wrapper.data;
+    }
+    if (!at)
+        return FATBIN_MALFORMED;
+    memcpy(&header, at, sizeof header);
+    if (header.magic != CONTAINER_MAGIC || header.header_size < sizeof header || header.size > MOST_TEXT)
+        return FATBIN_MALFORMED;
+    at += header.header_size;
+    end = at + header.size;
+    while ((size_t)(end - at) >= sizeof entry) {
+        memcpy(&entry, at, sizeof entry);
+        if (entry.header_size < sizeof entry || entry.header_size > (size_t)(end - at) ||
+            entry.size > (size_t)(end - at) - entry.header_size)
+            return FATBIN_MALFORMED;
+        if (entry.kind == KIND_PTX && (!best || is_better(entry.architecture, chosen.architecture, architecture))) {
+            best = at + entry.header_size;
+            chosen = entry;
+        }
+        at += entry.header_size + entry.size;
+    }
+    return best ? expand(&chosen, best, ret_text, ret_size) : FATBIN_NO_PTX;
+}

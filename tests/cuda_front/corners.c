@@ -1,0 +1,173 @@
+/*
+ * Single situations, by name, each an ordinary program:
+ *
+ *     unknown       looks a new name up and calls it, then works on
+ *     exit          calls exit() in a host function, with work behind it
+ *     fork          works, forks, and the child runs a new program that works
+ *     reset         resets its device with work held back, and works again
+ *     garbage       loads what is no PTX, PTX that ends early, and a good module
+ *     quit          ends with a long kernel under way
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cuda_abi/driver_calls.h"
+
+static const char *kernels;
+static char text[1 << 20];
+
+static void must(CUresult code, const char *what)
+{
+    if (code == CUDA_SUCCESS)
+        return;
+    printf("%s: %d\n", what, (int)code);
+    exit(1);
+}
+
+#define MUST(call) must(call, #call)
+
+static CUdeviceptr words;
+
+/* A kernel that fills n words, launched on the default stream. */
+static void launch_fill(int n, int value)
+{
+    void *params[] = {&words, &n, &value};
+    CUfunction fill;
+    CUmodule module;
+
+    MUST(cuModuleLoadData(&module, text));
+    MUST(cuModuleGetFunction(&fill, module, "fill"));
+    MUST(cuLaunchKernel(fill, (unsigned)(n + 255) / 256, 1, 1, 256, 1, 1, 0, NULL, params, NULL));
+}
+
+/* Fills memory and reads it back: the program works. */
+static void work(void)
+{
+    int word = 0;
+
+    launch_fill(4096, 5);
+    MUST(cuMemcpyDtoH_v2(&word, words + 4095 * sizeof word, sizeof word));
+    if (word != 5) {
+        printf("a wrong word\n");
+        exit(1);
+    }
+}
+
+static void open_device(void)
+{
+    FILE *file = fopen(kernels, "r");
+    CUcontext context;
+
+    if (!file || fread(text, 1, sizeof text - 1, file) == 0)
+        exit(2);
+    (void)fclose(file);
+    MUST(cuInit(0));
+    MUST(cuDevicePrimaryCtxRetain(&context, 0));
+    MUST(cuCtxSetCurrent(context));
+    MUST(cuMemAlloc_v2(&words, 4 << 20));
+}
+
+static int unknown(void)
+{
+    CUresult (*brand_new)(int *) = NULL;
+    int value = 0;
+
+    MUST(cuGetProcAddress_v2("cuBrandNew", (void **)&brand_new, CUDA_ABI_VERSION, 0, NULL));
+    work();
+    MUST(brand_new(&value));
+    work();
+    return value == 42 ? 0 : 1;
+}
+
+static void leave(void *user)
+{
+    (void)user;
+    exit(7);
+}
+
+static int exits(void)
+{
+    work();
+    MUST(cuLaunchHostFunc(NULL, leave, NULL));
+    launch_fill(1 << 20, 6);
+    while (pause() != 0)
+        ;
+    return 1;
+}
+
+static int forks(const char *program)
+{
+    int status = 1;
+    pid_t child;
+
+    work();
+    child = fork();
+    if (child == 0) {
+        (void)execl(program, program, kernels, "work", (char *)NULL);
+        _exit(9);
+    }
+    work();
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0 ? 0 : 1;
+}
+
+static int resets(void)
+{
+    CUcontext context;
+
+    launch_fill(1 << 20, 6);
+    MUST(cuDevicePrimaryCtxReset_v2(0));
+    MUST(cuDevicePrimaryCtxRetain(&context, 0));
+    MUST(cuCtxSetCurrent(context));
+    MUST(cuMemAlloc_v2(&words, 4 << 20));
+    work();
+    return 0;
+}
+
+static int garbage(void)
+{
+    static char noise[4096] = ".version 8.0\n.target sm_80\n.address_size 64\n.entry broken( {{{";
+    CUmodule module;
+    CUresult code = cuModuleLoadData(&module, noise);
+
+    if (code != CUDA_ERROR_INVALID_PTX) {
+        printf("broken PTX: %d\n", (int)code);
+        return 1;
+    }
+    memset(noise, 'x', sizeof noise - 1);
+    if (cuModuleLoadData(&module, noise) == CUDA_SUCCESS)
+        return 1;
+    text[strlen(text) / 2] = 0;
+    code = cuModuleLoadData(&module, text);
+    printf("half a module: %d\n", (int)code);
+    open_device();
+    work();
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc == 3 ? argv[2] : "";
+
+    kernels = argc == 3 ? argv[1] : "";
+    open_device();
+    if (strcmp(what, "unknown") == 0)
+        return unknown();
+    if (strcmp(what, "exit") == 0)
+        return exits();
+    if (strcmp(what, "fork") == 0)
+        return forks(argv[0]);
+    if (strcmp(what, "reset") == 0)
+        return resets();
+    if (strcmp(what, "garbage") == 0)
+        return garbage();
+    if (strcmp(what, "quit") == 0) {
+        launch_fill(1 << 20, 6);
+        return 0;
+    }
+    work();
+    return 0;
+}

@@ -1,0 +1,184 @@
+#!/usr/bin/env bash
+# CUDA programs under Baton on the CPU device: the same answers and bytes as without it, whatever way commands take, and what happens when
+# programs or the daemon end early. usage: front.sh answers|random|workloads|corners. Ends with `N passed, N failed`.
+# shellcheck source=tests/stage.sh disable=SC1091,SC2119
+. "$(dirname "$0")/../stage.sh"
+source=$(dirname "$0")
+device=$build/cuda-cpu
+kernels=$source/../cuda_conformance/kernels.ptx
+conformance=$build/tests/cuda_conformance/cuda-conformance
+random=$build/tests/cuda_front/random-host
+corners=$build/tests/cuda_front/corners
+workloads=$build/tests/workloads/workloads-cuda
+load=$build/tests/cuda_front/cuda-load
+hog=
+unset LD_LIBRARY_PATH # meson names the folders of libraries; here the programs and `baton run` find them
+# Compiled kernels stay for the next run: the compiler is most of the time.
+export BATON_CACHE_DIR=$build/tests/cuda_front/cache BATON_CUDA_CPU_ENGINES=$scratch/engines
+mkdir -p "$BATON_CACHE_DIR"
+[ "${BATON_SANITIZER:-none}" = none ] || export ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0
+
+plain() { env LD_LIBRARY_PATH="$device" "$@"; }
+baton() { "$build/baton" run --device cpu --priority 50 "$@"; }
+
+start_hog() {
+    touch "$scratch/go"
+    "$build/baton" run --device cpu --priority 10 -- "$load" "$kernels" hog 5 "$scratch/go" >"$scratch/hog" 2>&1 &
+    hog=$!
+}
+stop_hog() {
+    rm -f "$scratch/go"
+    wait "$hog"
+    verdict $? "the hog beside them is well: $(tail -n 1 "$scratch/hog")"
+}
+
+# Two of the answers are about the driver's failure injection: which call of a name fails differs, since Baton makes calls of its own.
+told() { grep -v '^failures: each\|answers, \|passed, ' "$1"; }
+
+answers() {
+    local name
+    plain "$conformance" "$kernels" >"$scratch/plain" 2>/dev/null
+    verdict $? "answers without Baton"
+    for name in idle queued slices chunks contended no-daemon; do
+        local way=() with=()
+        case $name in
+        queued) way=(env BATON_TEST_QUEUE=1) ;;
+        slices) way=(env BATON_TEST_QUEUE=1) with=(--slice 1) ;;
+        chunks) with=(--slice 1 --chunk 4096) ;;
+        contended) start_hog ;;
+        no-daemon) with=(--socket "$scratch/nobody") ;;
+        esac
+        "${way[@]}" "$build/baton" run --device cpu --priority 50 "${with[@]}" -- "$conformance" "$kernels" >"$scratch/$name" 2>/dev/null
+        diff <(told "$scratch/plain") <(told "$scratch/$name") >"$scratch/diff"
+        verdict $? "answers: $name: $(head -c 300 "$scratch/diff")"
+        [ "$name" != contended ] || stop_hog
+    done
+}
+
+random_programs() { # PROGRAMS: in each of four ways
+    local n=$1 first=1
+    plain "$random" "$kernels" 1 "$n" >"$scratch/out"
+    verdict $? "random programs, plain: $(tail -n 1 "$scratch/out")"
+    start_hog
+    baton -- "$random" "$kernels" $first "$n" >"$scratch/out"
+    verdict $? "random programs beside a hog: $(tail -n 1 "$scratch/out")"
+    stop_hog
+    first=$((first + n))
+    env BATON_TEST_QUEUE=1 "$build/baton" run --device cpu -- "$random" "$kernels" $first "$n" >"$scratch/out"
+    verdict $? "random programs, queued: $(tail -n 1 "$scratch/out")"
+    first=$((first + n))
+    baton --slice 1 -- "$random" "$kernels" $first "$n" >"$scratch/out"
+    verdict $? "random programs, --slice 1: $(tail -n 1 "$scratch/out")"
+    first=$((first + n))
+    env BATON_TEST_QUEUE=1 "$build/baton" run --device cpu --slice 3 --chunk 256 -- "$random" "$kernels" $first "$n" >"$scratch/out"
+    verdict $? "random programs, queued, --slice 3 --chunk 256: $(tail -n 1 "$scratch/out")"
+}
+
+# As a task of a plan: no more in the driver than the plan counts, and pieces as it says.
+as_a_task() { # PROGRAMS
+    cat >"$scratch/tasks.yaml" <<'END'
+platform: {cpus: 2, gpus: 1}
+tasks:
+  - name: programs
+    period_ms: 1000
+    segments: [{cpu_ms: 1}, {copy_in_ms: 1, bytes: 1 MiB}, {kernel_ms: 20, piece_ms: 0.5}, {cpu_ms: 1}]
+END
+    "$build/baton" plan "$scratch/tasks.yaml" -o "$scratch/plan.yaml" >"$scratch/out" 2>&1
+    verdict $? "a plan: $(tail -n 1 "$scratch/out")"
+    start_daemon --plan "$scratch/plan.yaml"
+    "$build/baton" run --device cpu --task programs --stats "$scratch/stats" -- "$random" "$kernels" 7000 "$1" >"$scratch/out" 2>&1
+    verdict $? "random programs as a task of a plan: $(tail -n 1 "$scratch/out")"
+    [ "$(number n)" -gt 0 ]
+    verdict $? "their jobs are counted: $(head -c 200 "$scratch/stats")"
+}
+
+same_bytes() { # WORKLOADS
+    local way
+    plain "$workloads" --size small "$@" >"$scratch/plain"
+    verdict $? "workloads without Baton"
+    for way in "" "--slice 1" "--slice 1 --chunk 4096"; do
+        # shellcheck disable=SC2086
+        baton $way --stats "$scratch/stats" -- "$workloads" --size small "$@" >"$scratch/out"
+        diff "$scratch/plain" "$scratch/out" >"$scratch/diff"
+        verdict $? "workloads $way: $(head -c 300 "$scratch/diff")"
+    done
+    [ "$(number pieces)" -gt 0 ] && [ "$(number chunks)" -gt 0 ]
+    verdict $? "they ran in pieces and chunks: $(head -c 200 "$scratch/stats")"
+    start_hog
+    baton -- "$workloads" --size small "$@" >"$scratch/out"
+    diff "$scratch/plain" "$scratch/out" >"$scratch/diff"
+    verdict $? "workloads beside a hog: $(head -c 300 "$scratch/diff")"
+    stop_hog
+}
+
+# batond knows no client any more, and grants the engine to the next one.
+nothing_left() { # WHAT
+    for _ in $(seq 600); do
+        "$build/baton" status --json >"$scratch/status" 2>/dev/null && grep -q '"clients": *\[\]' "$scratch/status" && break
+        sleep 0.05
+    done
+    grep -q '"clients": *\[\]' "$scratch/status"
+    verdict $? "$1: leaves nothing behind: $(head -c 200 "$scratch/status")"
+    baton --require-daemon -- "$corners" "$kernels" work
+    verdict $? "$1: the next program works"
+}
+
+one_corner() { # EXPECTED_STATUS NAME
+    baton --slice 1 -- "$corners" "$kernels" "$2" >"$scratch/out" 2>&1
+    [ $? -eq "$1" ]
+    verdict $? "$2: $(tail -n 1 "$scratch/out")"
+    nothing_left "$2"
+}
+
+all_corners() {
+    local victim
+    one_corner 7 exit
+    one_corner 0 fork
+    one_corner 0 reset
+    one_corner 0 garbage
+    one_corner 0 quit
+    # A name that the table does not know.
+    env BATON_CUDA_LIBRARY="$build/tests/cuda_front/libnewer-driver.so" LD_LIBRARY_PATH="$device" "$build/baton" run \
+        --stats "$scratch/stats" -- "$corners" "$kernels" unknown
+    verdict $? "a call that the table does not know"
+    grep -q 'unknown-call' "$scratch/stats" && grep -q cuBrandNew "$scratch/stats"
+    verdict $? "is shown in the statistics"
+    # A program that is killed while it has the engine.
+    start_hog
+    victim=$hog
+    baton -- "$corners" "$kernels" work
+    verdict $? "a program beside a hog"
+    kill -KILL "$victim"
+    wait "$victim" 2>/dev/null
+    nothing_left "killed"
+    # A daemon that restarts while a program runs.
+    start_hog
+    baton -- "$random" "$kernels" 9000 200 >"$scratch/out" 2>&1 &
+    victim=$!
+    stop_daemon KILL
+    start_daemon
+    wait "$victim"
+    verdict $? "a daemon restarts under a program: $(tail -n 1 "$scratch/out")"
+    stop_hog
+    # No driver at all.
+    if ! ldconfig -p | grep -q libcuda.so.1; then
+        ! "$build/baton" run -- "$conformance" "$kernels" >"$scratch/out" 2>&1 && grep -q 'no CUDA driver' "$scratch/out" && [ "$(wc -l <"$scratch/out")" -eq 1 ]
+        verdict $? "a program that needs CUDA, and no driver: $(tail -n 1 "$scratch/out")"
+    fi
+    baton -- sh -c 'exit 5'
+    [ $? -eq 5 ]
+    verdict $? "a program that never uses CUDA"
+    baton --gpus 2 -- "$corners" "$kernels" work 2>"$scratch/out"
+    [ "$(grep -c 'not split over several' "$scratch/out")" -eq 1 ]
+    verdict $? "--gpus 2 is answered with one sentence"
+}
+
+start_daemon
+case ${1:-} in
+answers) answers ;;
+random) random_programs "${2:-500}" && as_a_task 200 ;;
+workloads) shift && same_bytes "$@" ;;
+corners) all_corners ;;
+*) echo "usage: front.sh answers|random|workloads|corners" >&2 && exit 2 ;;
+esac
+report
