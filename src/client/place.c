@@ -35,7 +35,7 @@ static bool wait_for_answer(struct session *session, uint32_t number, baton_nsec
     uint32_t generation = session->protocol.generation;
 
     while (session->protocol.state == PROTOCOL_ONLINE && session->protocol.generation == generation &&
-           session->protocol.placed.number != number) {
+           !session->leaving && session->protocol.placed.number != number) {
         if (session->protocol.flags & WELCOME_TOKENS)
             pthread_cond_wait(&session->welcomed, &session->lock);
         else if (pthread_cond_timedwait(&session->welcomed, &session->lock, &until) != 0)
@@ -77,6 +77,14 @@ int place_choose(struct session *session, struct lease *const candidates[], size
         return PLACE_PASSED;
     *ret_chosen = chosen;
     return 0;
+}
+
+void place_leave(struct session *session)
+{
+    pthread_mutex_lock(&session->lock);
+    session->leaving = true;
+    pthread_cond_broadcast(&session->welcomed);
+    pthread_mutex_unlock(&session->lock);
 }
 
 void place_end(struct session *session)

@@ -34,6 +34,9 @@ struct place_request {
 int place_choose(struct session *session, struct lease *const candidates[], size_t n,
                  const struct place_request *request, uint32_t *ret_chosen);
 
+/* The process ends: no answer is waited for any more. */
+void place_leave(struct session *session);
+
 /* The job is over; its announced work no longer counts. Never blocks. */
 void place_end(struct session *session);
 

@@ -87,7 +87,8 @@ static void tell_daemon(struct session *session, uint32_t what, baton_nsec deadl
     frame.job.number = atomic_load(&session->job_number);
     frame.job.deadline_at = deadline_at == NSEC_MAX ? 0 : (uint64_t)deadline_at;
     pthread_mutex_lock(&session->lock);
-    if (session->protocol.flags & WELCOME_JOBS) {
+    if ((session->protocol.flags & WELCOME_JOBS) &&
+        (what != JOB_GPU_OVER || (session->protocol.flags & WELCOME_TOKENS))) {
         protocol_send(&session->protocol, &frame);
         session_flush(session);
     }

@@ -1,7 +1,6 @@
-#include "daemon/config.h"
+#include "daemon/config_reader.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,14 +67,8 @@ bool config_may_run(const struct config *config, uid_t uid, const char *task)
 
 /* ---- reading: each helper answers 0 when the key is absent ---- */
 
-struct reader {
-    const struct document *document;
-    const struct node *mapping;
-    struct input_error *error;
-};
-
-static int read_unsigned(const struct reader *reader, const char *key, int64_t low, int64_t high,
-                         unsigned *ret_value)
+int config_unsigned(const struct reader *reader, const char *key, int64_t low, int64_t high,
+                    unsigned *ret_value)
 {
     const struct node *node = node_get(reader->mapping, key);
     int64_t value;
@@ -147,7 +140,7 @@ static int read_tokens(const struct reader *reader, unsigned *ret_tokens)
     const struct node *node = node_get(reader->mapping, "tokens_per_gpu");
 
     if (!node || node->kind != NODE_SCALAR || strcmp(node->text, "inf") != 0)
-        return read_unsigned(reader, "tokens_per_gpu", 1, 1024, ret_tokens);
+        return config_unsigned(reader, "tokens_per_gpu", 1, 1024, ret_tokens);
     *ret_tokens = TOKENS_UNLIMITED;
     return 0;
 }
@@ -187,19 +180,19 @@ static int read_numbers(const struct reader *reader, struct config *config)
     int result = 0;
 
     if (!result)
-        result = read_unsigned(reader, "clients", 1, CONFIG_MAX_CLIENTS, &config->clients);
+        result = config_unsigned(reader, "clients", 1, CONFIG_MAX_CLIENTS, &config->clients);
     if (!result)
-        result = read_unsigned(reader, "devices", 1, PLATFORM_MAX_GPUS, &config->devices);
+        result = config_unsigned(reader, "devices", 1, PLATFORM_MAX_GPUS, &config->devices);
     if (!result)
-        result = read_unsigned(reader, "copy_engines", 1, 2, &config->copy_engines);
+        result = config_unsigned(reader, "copy_engines", 1, 2, &config->copy_engines);
     if (!result)
-        result = read_unsigned(reader, "buses", 1, PLATFORM_MAX_GPUS, &config->buses);
+        result = config_unsigned(reader, "buses", 1, PLATFORM_MAX_GPUS, &config->buses);
     if (!result)
         result = read_tokens(reader, &config->tokens_per_gpu);
     if (!result)
-        result = read_unsigned(reader, "gpu_cluster", 1, PLATFORM_MAX_GPUS, &config->gpu_cluster);
+        result = config_unsigned(reader, "gpu_cluster", 1, PLATFORM_MAX_GPUS, &config->gpu_cluster);
     if (!result)
-        result = read_unsigned(reader, "cpu_cluster", 1, PLATFORM_MAX_CPUS, &config->cpu_cluster);
+        result = config_unsigned(reader, "cpu_cluster", 1, PLATFORM_MAX_CPUS, &config->cpu_cluster);
     if (!result)
         result = read_bool(reader, "declare", &config->declare);
     if (!result)
@@ -242,107 +235,6 @@ static int read_band(const struct reader *reader, struct config *config)
     return result;
 }
 
-static int read_limits(const struct reader *reader, struct config_user *user)
-{
-    int result = read_unsigned(reader, "ceiling", 1, 99, &user->ceiling);
-
-    return result ? result : read_unsigned(reader, "clients", 0, CONFIG_MAX_CLIENTS, &user->clients);
-}
-
-/* A user by name or number. */
-static int read_user_id(const struct reader *reader, uid_t *ret_uid)
-{
-    const struct node *node = node_get(reader->mapping, "user");
-    const struct passwd *entry;
-    const char *text;
-    char *end;
-    unsigned long uid;
-    int result;
-
-    if (!node)
-        return document_reject(reader->document, reader->mapping, reader->error, "user: NAME or number");
-    result = node_text(reader->document, node, "a user", &text, reader->error);
-    if (result)
-        return result;
-    uid = strtoul(text, &end, 10);
-    if (end != text && !*end && uid < UINT32_MAX && text[0] != '-') {
-        *ret_uid = (uid_t)uid;
-        return 0;
-    }
-    entry = getpwnam(text);
-    if (!entry)
-        return document_reject(reader->document, node, reader->error, "a user of this machine");
-    *ret_uid = entry->pw_uid;
-    return 0;
-}
-
-/* `tasks: [NAME, ...]` of a user. */
-static int read_claims(const struct reader *reader, uid_t uid, struct config *config)
-{
-    const struct node *list = node_get(reader->mapping, "tasks");
-    int result = list ? node_expect_sequence(reader->document, list, "a list of tasks", reader->error) : 0;
-
-    for (const struct node *node = list && !result ? list->first : NULL; node; node = node->next) {
-        struct config_claim *claim = &config->claims[config->n_claims];
-        const char *name;
-
-        result = node_text(reader->document, node, "a task's name", &name, reader->error);
-        if (result)
-            return result;
-        if (!*name || strlen(name) >= sizeof claim->task)
-            return document_reject(reader->document, node, reader->error, "a name of 1 to %d bytes",
-                                   CONFIG_TASK_SIZE - 1);
-        if (config->n_claims == CONFIG_MAX_CLAIMS)
-            return document_reject(reader->document, node, reader->error, "at most %d tasks of users",
-                                   CONFIG_MAX_CLAIMS);
-        claim->uid = uid;
-        memcpy(claim->task, name, strlen(name) + 1);
-        config->n_claims++;
-    }
-    return result;
-}
-
-static int read_users(const struct reader *reader, struct config *config)
-{
-    static const char *const keys[] = {"user", "ceiling", "clients", "tasks", NULL};
-    static const char *const other_keys[] = {"ceiling", "clients", NULL};
-    const struct node *others = node_get(reader->mapping, "others");
-    const struct node *users = node_get(reader->mapping, "users");
-    int result = 0;
-
-    if (others) {
-        struct reader inner = {reader->document, others, reader->error};
-
-        result = node_expect_mapping(reader->document, others, other_keys, reader->error);
-        if (!result)
-            result = read_limits(&inner, &config->others);
-    }
-    if (result || !users)
-        return result;
-    result = node_expect_sequence(reader->document, users, "a list of users", reader->error);
-    if (result)
-        return result;
-    config->n_users = config->n_claims = 0;
-    for (const struct node *node = users->first; node && !result; node = node->next) {
-        struct reader inner = {reader->document, node, reader->error};
-        struct config_user *user = &config->users[config->n_users];
-
-        if (config->n_users == CONFIG_MAX_USERS)
-            return document_reject(reader->document, node, reader->error, "at most %d users",
-                                   CONFIG_MAX_USERS);
-        *user = config->others;
-        result = node_expect_mapping(reader->document, node, keys, reader->error);
-        if (!result)
-            result = read_user_id(&inner, &user->uid);
-        if (!result)
-            result = read_limits(&inner, user);
-        if (!result)
-            result = read_claims(&inner, user->uid, config);
-        config->n_users++;
-    }
-    return result;
-}
-
 static int read_device(const struct reader *reader, struct config_device *device)
 {
     const struct node *node = node_get(reader->mapping, "name");
@@ -357,7 +249,7 @@ static int read_device(const struct reader *reader, struct config_device *device
     if (!device_name_valid(name))
         return document_reject(reader->document, node, reader->error, "a device's name: a-z 0-9 : . - _");
     memcpy(device->name, name, strlen(name) + 1);
-    result = read_unsigned(reader, "copy_engines", 1, 2, &device->copy_engines);
+    result = config_unsigned(reader, "copy_engines", 1, 2, &device->copy_engines);
     return result ? result : read_ms(reader, "drain_ms", &device->drain);
 }
 
@@ -504,7 +396,7 @@ static int read_all(const struct reader *reader, struct config *config)
     if (!result)
         result = read_band(reader, config);
     if (!result)
-        result = read_users(reader, config);
+        result = config_users(reader, config);
     if (!result)
         result = read_devices(reader, config);
     if (!result)

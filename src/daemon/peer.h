@@ -95,26 +95,26 @@ struct peer {
     enum peer_token token;
     unsigned token_gpu;                /* TOKEN_OURS: whose */
     unsigned gpu_cluster, cpu_cluster; /* as joined */
-    bool uses_gpu;                     /* as joined */
     uint32_t queue;                    /* leases that wait for the lane */
     int engaged;                       /* the lease that has it, or -1 */
-    bool gpu_over;                     /* the job said that it needs no GPU any more */
-    bool next_begins;                  /* the next job has begun before this one ended in the core */
+    uint32_t place_number, place_leases;
+    unsigned place_home; /* SCHED_NO_GPU: its data is nowhere */
+    uint64_t place_gpus;
+    baton_nsec place_migration, place_work;
     baton_nsec next_deadline_at;
     baton_nsec release_at, deadline_at, budget; /* of the present or last job */
     baton_nsec throttled_until;                 /* past its budget: no engine before; 0: it is not */
     uint64_t overruns;                          /* jobs */
+    bool uses_gpu;                              /* as joined */
+    bool gpu_over;                              /* the job said that it needs no GPU any more */
+    bool next_begins;                           /* the next job has begun before this one ended in the core */
     bool placing;                               /* its question about a GPU waits for the token */
-    uint32_t place_number, place_leases;
-    uint64_t place_gpus;
-    unsigned place_home; /* SCHED_NO_GPU: its data is nowhere */
-    baton_nsec place_migration, place_work;
+    /* It does not say where its jobs begin: CPU work before the first command is in none. */
+    bool inferred;
     /* Its threads on the CPUs (daemon/cpus.h). */
-    unsigned level; /* 0: they are as the program made them */
-    bool
-        inferred; /* it does not say itself where its jobs begin: CPU work before the first command is in none */
     bool suspended;  /* a donor that must stand still (C2) */
     bool disordered; /* its level could not be had */
+    unsigned level;  /* 0: they are as the program made them */
     baton_nsec since_at, drain_at;
     uint64_t requests, grants, yields;
     uint32_t overdue;

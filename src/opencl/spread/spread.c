@@ -4,9 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "client/place.h"
+#include "engine/policy.h"
 #include "opencl/graph/kinds.h"
 #include "opencl/graph/kernel_launch.h"
-#include "engine/policy.h"
 #include "opencl/layer.h"
 #include "opencl/program/program_record.h"
 #include "opencl/spread/buffer.h"
@@ -389,5 +390,9 @@ void spread_forget(struct mem_record *mem)
 
 void spread_stop(void)
 {
+    struct session *session = atomic_load(&runtime.session);
+
+    if (session)
+        place_leave(session); /* a worker may wait for its job's GPU */
     device_stop_all();
 }
