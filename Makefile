@@ -1,8 +1,10 @@
 # The habitual words; Meson does the work. `make test` and `make demo` set up everything on a fresh
 # Debian 12, Debian 13 or Ubuntu 24.04 (docs/install.md). BUILD may be outside of the source tree.
 BUILD ?= build
+# Names of tests or suites (`meson test --list`) for `make test`; none: all
+TESTS ?=
 
-.PHONY: all configure deps test demo bench lint asan tsan fuzz soak fresh conditions install deb clean
+.PHONY: all configure deps test demo bench lint asan tsan fuzz soak fresh conditions install deb dist clean
 
 all: deps configure
 	@ninja -C "$(BUILD)"
@@ -16,9 +18,11 @@ configure: deps
 test:
 	@tools/install-deps build test
 	@$(MAKE) --no-print-directory all
-	@tools/run-tests "$(BUILD)"
+	@tools/run-tests "$(BUILD)" $(TESTS)
 
-demo: all
+# Only what the demonstration runs is built.
+demo: configure
+	@tools/build-quietly "$(BUILD)" demo-programs
 	@tools/demo "$(BUILD)"
 
 bench: all
@@ -60,6 +64,10 @@ install: all
 
 deb: all
 	@tools/make-deb "$(BUILD)"
+
+# The release as a source archive, in $(BUILD)/dist.
+dist:
+	@tools/make-dist "$(BUILD)/dist"
 
 clean:
 	@rm -rf build build-asan build-tsan build-fuzz

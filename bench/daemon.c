@@ -163,7 +163,7 @@ static void bench_ran(struct lease *lease)
 
         for (unsigned j = 0; j < BATCH; j++) {
             (void)lease_try_begin(lease);
-            lease_ran(lease, at, at + 1);
+            lease_ran(lease, at, at + 1, NULL);
             lease_end(lease);
         }
         us[i] = us_since(at) / BATCH;

@@ -9,7 +9,7 @@ rounds=${1:-3}
 [[ $rounds =~ ^[1-9][0-9]*$ ]] || { echo "usage: bench/equals.sh [ROUNDS [N...]]" >&2; exit 2; }
 [ $# -gt 0 ] && shift
 [ $# -gt 0 ] || set -- 2 3 4 8 16 32
-scratch=$(mktemp -d)
+scratch=$(mktemp -d) || exit 1
 daemon=
 finish() {
     [ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null

@@ -1,5 +1,5 @@
 /*
- * Merging what a split kernel wrote (src/spread/merge.h) beside memcpy, both counted in bytes read plus bytes written: a merge of
+ * Merging what a split kernel wrote (src/spread/byte_merge.h) beside memcpy, both counted in bytes read plus bytes written: a merge of
  * two copies into the shadow reads three times its size and writes what was changed. Medians of 9 rounds, with the extremes;
  * both are measured in turn within a round.
  */
@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "figure.h"
-#include "spread/merge.h"
+#include "spread/byte_merge.h"
 
 enum { ROUNDS = 9 };
 

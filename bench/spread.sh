@@ -5,7 +5,7 @@
 # usage: bench/spread.sh [ROUNDS] [KIND:MIB:LAUNCHES ...]
 set -uo pipefail
 build=${BATON_BUILD:-$(cd "$(dirname "$0")/../build" && pwd)}
-scratch=$(mktemp -d)
+scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 export POCL_DEVICES="basic basic" POCL_CACHE_DIR=$scratch/pocl BATON_CACHE_DIR=$scratch/cache BATON_SOCKET=/nonexistent/baton.sock
 export BATON_TRANSLATE=$build/baton-translate

@@ -3,7 +3,7 @@
 # which prints `N passed, N failed`. Nobody listens at BATON_SOCKET until start_daemon.
 set -uo pipefail
 build=$BATON_BUILD
-scratch=$(mktemp -d)
+scratch=$(mktemp -d) || exit 1
 daemon=
 conductor=
 finish() {

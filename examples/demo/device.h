@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "measure.h"
+
 struct device {
     cl_device_id id;
     cl_context context;
@@ -25,23 +27,7 @@ cl_mem device_buffer(struct device *device, size_t bytes);
 /* Ends the program unless the code is CL_SUCCESS. */
 void device_must(cl_int code, const char *call);
 
-/* Milliseconds of CLOCK_MONOTONIC. */
-double now_ms(void);
-void sleep_until_ms(double instant);
-
-/*
- * The kernel `turn` of DEVICE_TURN takes each work-item's word so many steps along a linear congruential sequence; the
- * host gets to the same word in a few multiplications, so that every result can be checked however long the kernel runs.
- */
+/* The source of `turn` (measure.h). */
 extern const char DEVICE_TURN[];
-uint32_t turned(uint32_t word, uint32_t steps);
-
-/* Sorts the n values and answers the one at this fraction, 0..1; n > 0. */
-double quantile(double *values, size_t n, double fraction);
-
-/* The value after `--name` in argv, or the default. Ends the program with status 2 if it is missing or not a number. */
-double option(int argc, char **argv, const char *name, double otherwise);
-/* Is `--name` there? */
-bool flag(int argc, char **argv, const char *name);
 
 #endif

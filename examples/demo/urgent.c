@@ -12,7 +12,6 @@
  * every job's two times before it, and the instant of its first call (CLOCK_MONOTONIC, ms).
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "device.h"
 
@@ -26,8 +25,9 @@ struct urgent {
     uint32_t steps;
 };
 
-static void run_job(struct urgent *urgent, uint32_t seed)
+static void run_job(void *user, uint32_t seed)
 {
+    struct urgent *urgent = user;
     size_t global = ITEMS;
     size_t local = LOCAL;
     cl_command_queue queue = urgent->device.queue;
@@ -44,8 +44,10 @@ static void run_job(struct urgent *urgent, uint32_t seed)
                 "clEnqueueReadBuffer");
 }
 
-static bool is_right(const struct urgent *urgent)
+static bool is_right(void *user)
 {
+    const struct urgent *urgent = user;
+
     for (size_t i = 0; i < ITEMS; i++)
         if (urgent->out[i] != turned(urgent->in[i], urgent->steps))
             return false;
@@ -78,66 +80,6 @@ static void calibrate(struct urgent *urgent, double ms)
     printf("%.0f\n", steps < 1 ? 1 : steps);
 }
 
-struct record {
-    double *response, *call; /* from the release, from the first call; ms */
-    double *begin;           /* the instant of the first call */
-    size_t n, skipped, misses, wrong;
-};
-
-static void run_jobs(struct urgent *urgent, struct record *record, size_t most, double period,
-                     double deadline, double end)
-{
-    double release = now_ms() + period;
-
-    while (record->n < most && release < end) {
-        double begin;
-        sleep_until_ms(release);
-        begin = now_ms();
-        run_job(urgent, (uint32_t)record->n);
-        record->begin[record->n] = begin;
-        record->call[record->n] = now_ms() - begin;
-        record->response[record->n] = now_ms() - release;
-        record->misses += record->response[record->n] > deadline;
-        record->wrong += !is_right(urgent);
-        record->n++;
-        for (release += period; release < now_ms(); release += period)
-            record->skipped++;
-    }
-}
-
-static int run_periodically(struct urgent *urgent, int argc, char **argv)
-{
-    double period = option(argc, argv, "period", 10);
-    size_t most = (size_t)option(argc, argv, "jobs", 100000);
-    size_t warm = (size_t)option(argc, argv, "warm", 5);
-    struct record record = {.response = calloc(most + 1, sizeof(double)),
-                            .call = calloc(most + 1, sizeof(double)),
-                            .begin = calloc(most + 1, sizeof(double))};
-
-    if (!record.response || !record.call || !record.begin || period <= 0) {
-        fprintf(stderr, "urgent: no memory, or no period\n");
-        exit(3);
-    }
-    for (size_t i = 0; i < warm; i++)
-        run_job(urgent, (uint32_t)i);
-    run_jobs(urgent, &record, most, period, option(argc, argv, "deadline", period),
-             now_ms() + option(argc, argv, "seconds", 1e6) * 1e3);
-    for (size_t i = 0; flag(argc, argv, "list") && i < record.n; i++)
-        printf("%.4f %.4f %.4f\n", record.response[i], record.call[i], record.begin[i]);
-    if (record.n)
-        printf("jobs %zu releases %zu misses %zu p50_ms %.4f p99_ms %.4f max_ms %.4f call_p50_ms %.4f "
-               "call_p99_ms %.4f "
-               "call_max_ms %.4f wrong %zu\n",
-               record.n, record.n + record.skipped, record.misses + record.skipped,
-               quantile(record.response, record.n, 0.5), quantile(record.response, record.n, 0.99),
-               quantile(record.response, record.n, 1.0), quantile(record.call, record.n, 0.5),
-               quantile(record.call, record.n, 0.99), quantile(record.call, record.n, 1.0), record.wrong);
-    free(record.response);
-    free(record.call);
-    free(record.begin);
-    return record.wrong ? 1 : 0;
-}
-
 int main(int argc, char **argv)
 {
     static struct urgent urgent;
@@ -152,7 +94,8 @@ int main(int argc, char **argv)
     if (ms > 0)
         calibrate(&urgent, ms);
     else
-        status = run_periodically(&urgent, argc, argv);
+        status = run_periodically(
+            &(struct measured){.run_job = run_job, .is_right = is_right, .user = &urgent}, argc, argv);
     clReleaseKernel(urgent.kernel);
     clReleaseMemObject(urgent.buffer);
     device_close(&urgent.device);

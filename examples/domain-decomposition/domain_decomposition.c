@@ -258,7 +258,7 @@ static double difference(const struct half halves[2], float *field, float *scrat
 
 static int run(const char *topology)
 {
-    struct baton_batcher_config config = {.topology = topology};
+    struct baton_batcher_config config = {.size = sizeof config, .topology = topology};
     float *field = calloc((size_t)HEIGHT + 2, ROW);
     float *scratch = calloc((size_t)HEIGHT + 2, ROW);
     struct half halves[2];

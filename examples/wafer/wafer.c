@@ -222,7 +222,8 @@ static int check_report(const struct camera *camera)
 static int run(const char *topology)
 {
     double megabytes = floor(largest_image(topology, BATON_ALIGNED, 1));
-    struct baton_batcher_config config = {.topology = topology, .emulate = topology, .emulate_ratio = REDUCE};
+    struct baton_batcher_config config = {
+        .size = sizeof config, .topology = topology, .emulate = topology, .emulate_ratio = REDUCE};
     struct baton_gpu on[4];
     struct baton_stream upload[4];
     struct baton_stream report[4];

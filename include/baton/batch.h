@@ -44,6 +44,7 @@ struct baton_gpu {
 };
 
 struct baton_batcher_config {
+    size_t size;          /* sizeof(struct baton_batcher_config): a later version may have more fields */
     const char *topology; /* path of a topology file, as `baton batch calibrate` writes it */
     const struct baton_gpu *gpus;
     size_t n_gpus;

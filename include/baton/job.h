@@ -3,6 +3,8 @@
  * the moment when it waits for all of them); a program that knows better says so, and from its first call on only its own
  * words count; the statistics begin anew. Link with -lbaton. Without Baton's layer or a daemon the calls still keep the statistics.
  *
+ * Several tasks in one process: baton/task.h.
+ *
  *     for (;;) {
  *         wait_for_frame();
  *         baton_job_begin();
@@ -13,6 +15,7 @@
 #ifndef BATON_JOB_H
 #define BATON_JOB_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -25,6 +28,8 @@ extern "C" {
 
 /* What the jobs of this process have been like so far. Times in nanoseconds. */
 struct baton_job_report {
+    size_t
+        size; /* sizeof(struct baton_job_report), set by the caller: a later version may have more fields */
     uint64_t jobs, misses;
     int64_t response_p50, response_p99, response_max; /* of the last 65536 jobs; max of all */
     /* response = pending + compute occupying + copy occupying, also where engines of several GPUs work (docs/layer.md). */
@@ -45,10 +50,16 @@ BATON_API int baton_job_begin(void);
  */
 BATON_API int baton_job_begin_at(int64_t release_ns);
 
+/*
+ * The job that runs has waited for its last GPU command and goes on without a GPU. Under the profile `gpusync` its token goes to the next job
+ * now instead of at the end; the bounds of a plan count with this call for jobs that end with CPU work. 0, or -errno. Ignored when no job runs.
+ */
+BATON_API int baton_job_gpu_done(void);
+
 /* The job that runs is complete. 0, or -errno. Ignored when none runs. */
 BATON_API int baton_job_end(void);
 
-/* 0, or -errno; *ret_report is written on success only. */
+/* 0, or -errno (-EINVAL: ret_report->size is too small); *ret_report is written on success only. */
 BATON_API int baton_job_report(struct baton_job_report *ret_report);
 
 #ifdef __cplusplus

@@ -56,7 +56,7 @@ struct analysis_request {
     const unsigned *gpus; /* per task, how many GPUs its kernels use; NULL: 1 each */
 };
 
-/* One part of a bound and who is behind it (`--explain`). */
+/* One part of a bound, and the task that causes it (`--explain`). */
 struct analysis_term {
     /* "cpu", "bus", "gpu", ...: what is waited for, or executed on. Borrowed, lives for ever. */
     const char *where;

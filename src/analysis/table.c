@@ -5,7 +5,7 @@
 #include "analysis/cpu/fair_lateness.h"
 #include "analysis/gpusync/gpusync.h"
 #include "analysis/cpu/np_edf.h"
-#include "analysis/pipeline/pipeline_analysis.h"
+#include "analysis/holistic/pipeline_analysis.h"
 
 const struct analysis *const analyses[] = {
     &analysis_holistic,       &analysis_holistic_printed, &analysis_fair_lateness, &analysis_gpusync,

@@ -9,7 +9,7 @@
 
 struct arena {
     struct arena_chunk *chunks; /* owned; the newest first */
-    size_t used;                /* bytes handed out */
+    size_t used;                /* bytes allocated from it */
     size_t limit;               /* most bytes to hand out; 0: no limit */
 };
 

@@ -45,7 +45,8 @@ json_t *report_json(const struct task_set *set, const struct analysis *analysis,
             tasks,
             json_pack("{s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "name", set->tasks[i].name, "mode",
                       task->gpus > 1 ? "multi" : "single", "gpus", (int)task->gpus, "response_ms",
-                      report_ms(task->response), "deadline_ms", report_ms(set->tasks[i].deadline),
+                      report_ms(task->response), "deadline_ms",
+                      set->tasks[i].no_deadline ? json_null() : report_ms(set->tasks[i].deadline),
                       "tardiness_ms", report_ms(task->tardiness), "priority_point_ms",
                       task->has_priority_point ? json_real(nsec_to_ms(task->priority_point)) : json_null(),
                       "blocking_ms", blocking_json(result->shape, task)));
@@ -185,6 +186,10 @@ int report_table(const struct task_set *set, const struct analysis *analysis,
             printf(" %-6s", task_uses_gpu(&set->tasks[i]) && where ? where : "-");
             free(where);
         }
+        if (set->tasks[i].no_deadline) {
+            printf(" %12s %12s\n", "-", "none");
+            continue;
+        }
         print_ms(result->tasks[i].response, 12);
         print_ms(set->tasks[i].deadline, 12);
         for (size_t b = 0; b < 4 && names[b]; b++)
@@ -316,6 +321,18 @@ const struct analysis *report_find_analysis(const struct cli_args *args)
     }
     (void)cli_fail_usage(args, "no analysis is called '%s'; there are %s", name, known);
     return NULL;
+}
+
+int report_check_deadlines(const struct cli_args *args, const struct task_set *set,
+                           const struct analysis *analysis)
+{
+    for (size_t i = 0; i < set->n_tasks; i++) {
+        if (set->tasks[i].no_deadline && strncmp(analysis->name, "holistic", 8) != 0)
+            return cli_fail_usage(
+                args, "task %s has no deadline, and %s ranks tasks by deadlines; holistic takes it",
+                set->tasks[i].name, analysis->name);
+    }
+    return 0;
 }
 
 int report_input_result(const struct cli_args *args, int result, const char *path, struct input_error *error)

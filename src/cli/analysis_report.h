@@ -41,6 +41,10 @@ int report_find_task(const struct cli_args *args, const struct task_set *set, co
 const struct analysis *report_find_analysis(const struct cli_args *args);
 
 /* As cli_input_result, for errors of an analysis, which does not know the file's name. */
+/* A task without a deadline has no place in an analysis of deadline order: 0, or CLI_USAGE after telling the user. */
+int report_check_deadlines(const struct cli_args *args, const struct task_set *set,
+                           const struct analysis *analysis);
+
 int report_input_result(const struct cli_args *args, int result, const char *path, struct input_error *error);
 
 #endif

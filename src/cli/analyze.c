@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/pipeline/pipeline_analysis.h"
+#include "analysis/holistic/pipeline_analysis.h"
 #include "analysis/plan/sensitivity.h"
 #include "cli/analysis_report.h"
+#include "cli/fit/fit_report.h"
 #include "cli/task_lengths.h"
 
 /* --mode multi: all GPUs for every task that may use them; a fixed placement stays what it is. */
@@ -85,8 +86,10 @@ static int check_questions(const struct cli_args *args, const struct task_set *s
     const char *explain = cli_value(args, "explain", NULL);
     const char *scale = cli_value(args, "scale", NULL);
     size_t ignored;
-    int status = 0;
+    int status = report_check_deadlines(args, set, analysis);
 
+    if (status)
+        return status;
     if (explain && !analysis->explain)
         return cli_fail_usage(args, "%s explains nothing", analysis->name);
     if (scale && analysis != &analysis_holistic && analysis != &analysis_holistic_printed)
@@ -98,6 +101,58 @@ static int check_questions(const struct cli_args *args, const struct task_set *s
     return status;
 }
 
+/* ---- why a set does not fit ---- */
+
+struct trial {
+    const struct analysis *analysis;
+    bool multi;
+};
+
+/* The analysis of a changed set, in the same mode. */
+static int try_set(void *user, const struct task_set *set, struct analysis_result *ret_result,
+                   struct input_error *ret_error)
+{
+    const struct trial *trial = user;
+    unsigned *gpus = calloc(set->n_tasks + 1, sizeof *gpus);
+    struct analysis_request request = {.gpus = gpus};
+    int result = -ENOMEM;
+
+    if (gpus) {
+        modes_of(set, trial->multi, gpus);
+        result = trial->analysis->run(set, &request, ret_result, ret_error);
+    }
+    free(gpus);
+    return result;
+}
+
+static int try_explain(void *user, const struct task_set *set, size_t task,
+                       struct analysis_explanation *ret_explanation, struct input_error *ret_error)
+{
+    const struct trial *trial = user;
+    unsigned *gpus = calloc(set->n_tasks + 1, sizeof *gpus);
+    struct analysis_request request = {.gpus = gpus};
+    int result = -ENOMEM;
+
+    if (gpus) {
+        modes_of(set, trial->multi, gpus);
+        result = trial->analysis->explain(set, &request, task, ret_explanation, ret_error);
+    }
+    free(gpus);
+    return result;
+}
+
+/* *ret_fit is filled where the set does not fit and --explain was asked for. */
+static int find_fit(const struct cli_args *args, const struct task_set *set, const struct analysis *analysis,
+                    const struct analysis_result *result, struct fit *ret_fit)
+{
+    struct trial trial = {analysis, strcmp(cli_value(args, "mode", "single"), "multi") == 0};
+    struct fit_test test = {.user = &trial, .run = try_set, .explain = try_explain, .splits = trial.multi};
+
+    if (!cli_has(args, "explain") || analysis_outcome(set, result, NULL) == ANALYSIS_MET)
+        return 0;
+    return fit_find(&test, set, result, ret_fit);
+}
+
 static int answer(const struct cli_args *args, const struct task_set *set, const struct analysis *analysis,
                   const unsigned gpus[], size_t explained)
 {
@@ -105,6 +160,7 @@ static int answer(const struct cli_args *args, const struct task_set *set, const
     struct analysis_explanation explanation = {0};
     struct analysis_result result;
     struct input_error error = {0};
+    struct fit fit = {0};
     json_t *scale = NULL;
     int status = analysis->run(set, &request, &result, &error);
 
@@ -112,6 +168,8 @@ static int answer(const struct cli_args *args, const struct task_set *set, const
         return report_input_result(args, status, args->positional[0], &error);
     if (cli_has(args, "explain"))
         status = analysis->explain(set, &request, explained, &explanation, &error);
+    if (!status)
+        status = find_fit(args, set, analysis, &result, &fit);
     if (!status && cli_has(args, "scale"))
         status = find_scale(args, set, analysis, gpus, &scale, &error);
     if (status) {
@@ -121,6 +179,8 @@ static int answer(const struct cli_args *args, const struct task_set *set, const
 
         if (cli_has(args, "explain"))
             json_object_set_new(object, "explain", report_explanation_json(set, &explanation));
+        if (fit.tests)
+            json_object_set_new(object, "fit", fit_json(set, &fit));
         if (scale)
             json_object_set(object, "scale", scale);
         status = report_print(args, object, report_status(set, &result));
@@ -128,12 +188,15 @@ static int answer(const struct cli_args *args, const struct task_set *set, const
         status = cli_fail_environment(args, -ENOMEM, "table");
     } else {
         if (cli_has(args, "explain"))
-            report_explanation(set, explained, &result, &explanation);
+            fit_explain(set, explained, &result, &explanation, &fit);
+        else if (analysis->explain)
+            fit_hint(set, &result);
         if (scale)
             print_scale(scale);
         status = report_status(set, &result);
     }
     json_decref(scale);
+    fit_done(&fit);
     arena_done(&explanation.arena);
     analysis_result_done(&result);
     return status;
@@ -173,7 +236,11 @@ static const struct cli_option options[] = {
     {"analysis", 0, "NAME",
      "holistic (default), holistic-printed, fair-lateness, gpusync, gpusync-chains, gpusync-printed, np-edf"},
     {"mode", 0, "single|multi", "kernels on one GPU (default), or on all of them"},
-    {"explain", 0, "TASK", "every term of this task's bound with its culprit"},
+    {"explain", 0, "TASK",
+     "every term of this task's bound with its culprit; where the set does not fit, why, and what would make "
+     "it fit"},
+    {"worst", 0, "segments|job",
+     "count measured tasks by the worst of each segment, or by their worst job; default as the file does"},
     {"scale", 0, "times|TASK", "the largest factor on execution times, or the shortest period of TASK"},
     {"json", 0, NULL, "print one JSON object"},
     {0},

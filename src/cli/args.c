@@ -32,6 +32,18 @@ static const struct cli_option *find_letter(const struct cli_command *command, c
     return NULL;
 }
 
+/* Names every option that there is, which is what the user is looking for. */
+static int unknown_option(const struct cli_args *args, const char *word)
+{
+    char known[1024] = "";
+    size_t used = 0;
+
+    for (const struct cli_option *option = args->command->options;
+         option && option->name && used < sizeof known; option++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "--%s, ", option->name);
+    return cli_fail_usage(args, "unknown option '%s'; expected %s%s--help", word, known, used ? "or " : "");
+}
+
 /* One option word, and its value from the same or the next word. Advances *at past what was used. */
 static int parse_option(struct cli_args *args, int argc, char *const argv[], int *at)
 {
@@ -47,7 +59,7 @@ static int parse_option(struct cli_args *args, int argc, char *const argv[], int
     option = is_long ? find_option(args->command, name, length, &index)
                      : find_letter(args->command, *name, &index);
     if (!option)
-        return cli_fail_usage(args, "unknown option '%s'; see --help", word);
+        return unknown_option(args, word);
     if (!is_long && name[1])
         value = name + 1;
     if (!option->value && value)

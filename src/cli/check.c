@@ -1,40 +1,23 @@
 /* baton check: read a file, say what is wrong with it, or print it back. */
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/file_kind.h"
+#include "cli/installed.h"
 #include "cli/task_lengths.h"
 #include "model/overheads.h"
 #include "model/plan.h"
 #include "model/print.h"
 #include "model/task_set.h"
 #include "study/spec/spec.h"
-
-enum file_kind { FILE_TASK_SET, FILE_PLAN, FILE_OVERHEADS };
-static const char *const kind_names[] = {"task-set", "plan", "overheads"};
-
-/* What a file is can be seen from its first keys. */
-static int guess_kind(const char *path, const char *text, size_t size, enum file_kind *ret_kind,
-                      struct input_error *ret_error)
-{
-    struct document document;
-    int result = document_parse(path, text, size, &document, ret_error);
-
-    if (result)
-        return result;
-    *ret_kind = FILE_OVERHEADS;
-    if (document.root->kind == NODE_MAPPING && node_get(document.root, "platform"))
-        *ret_kind = FILE_TASK_SET;
-    else if (document.root->kind == NODE_MAPPING && node_get(document.root, "tasks"))
-        *ret_kind = node_get(document.root, "analysis") || node_get(document.root, "profile") ? FILE_PLAN
-                                                                                              : FILE_TASK_SET;
-    document_done(&document);
-    return 0;
-}
 
 static int check_task_set(const char *path, const char *text, size_t size, bool print, json_t *answer,
                           struct input_error *ret_error)
@@ -122,6 +105,57 @@ static int check_overheads(const char *path, const char *text, size_t size, bool
     return result;
 }
 
+/* The line without the name that batond puts before its own. */
+static void pass_on(FILE *from)
+{
+    char line[2048];
+
+    while (fgets(line, sizeof line, from)) {
+        const char *text = strncmp(line, "batond: ", 8) == 0 ? line + 8 : line;
+
+        (void)fputs(text, stderr);
+    }
+}
+
+/*
+ * batond's own reader knows its configuration, and the plan and the tasks that it names: `batond --check`. An exit status; what is wrong
+ * has been told.
+ */
+static int check_config(const struct cli_args *args, const char *path)
+{
+    char *words[] = {(char[]){"batond"}, (char[]){"--check"}, (char[]){"--config"}, (char *)(uintptr_t)path,
+                     NULL};
+    int ends[2];
+    int status = 0;
+    FILE *from;
+    pid_t pid;
+
+    if (strcmp(path, "-") == 0)
+        return cli_fail_usage(args, "a configuration cannot be read from standard input");
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return cli_fail_environment(args, errno, "batond");
+    pid = fork();
+    if (pid == 0) {
+        (void)dup2(ends[1], STDOUT_FILENO);
+        (void)dup2(ends[1], STDERR_FILENO);
+        installed_exec("batond", words);
+    }
+    (void)close(ends[1]);
+    from = pid > 0 ? fdopen(ends[0], "re") : NULL;
+    if (!from) {
+        (void)close(ends[0]);
+        return cli_fail_environment(args, errno, "batond");
+    }
+    if (waitpid(pid, &status, 0) < 0 || !WIFEXITED(status)) /* a few lines fit into the pipe */
+        status = CLI_ENVIRONMENT << 8;
+    if (WEXITSTATUS(status) == 127)
+        (void)cli_fail_environment(args, ENOENT, "batond");
+    else if (WEXITSTATUS(status))
+        pass_on(from);
+    (void)fclose(from);
+    return WEXITSTATUS(status) == 127 ? CLI_ENVIRONMENT : WEXITSTATUS(status);
+}
+
 static int run(const struct cli_args *args)
 {
     const char *path = args->positional[0];
@@ -139,23 +173,27 @@ static int run(const struct cli_args *args)
     if (result == -EFBIG)
         result = input_reject(&error, path, 0, 0, "a larger one", "a file of at most 64 MiB");
     if (!result)
-        result = guess_kind(path, text, size, &kind, &error);
-    answer = json_pack("{s:s, s:s}", "file", path, "kind", kind_names[kind]);
+        result = file_kind_guess(path, text, size, &kind, &error);
+    answer = json_pack("{s:s, s:s}", "file", path, "kind", file_kind_names[kind]);
     if (!result && !answer)
         result = -ENOMEM;
+    if (!result && kind == FILE_CONFIG && print)
+        result = input_reject(&error, path, 0, 0, "a configuration", "a file that can be printed back");
     if (!result && kind == FILE_TASK_SET)
         result = check_task_set(path, text, size, print, answer, &error);
     else if (!result && kind == FILE_PLAN)
         result = check_plan(path, text, size, print, answer, &error);
-    else if (!result)
+    else if (!result && kind == FILE_OVERHEADS)
         result = check_overheads(path, text, size, print, &error);
     free(text);
     result = cli_input_result(args, result, path, &error);
+    if (!result && kind == FILE_CONFIG)
+        result = check_config(args, path);
     if (!result && cli_has(args, "json")) {
         json_dumpf(answer, stdout, JSON_COMPACT);
         putchar('\n');
     } else if (!result && !print) {
-        printf("%s: a valid %s\n", path, kind_names[kind]);
+        printf("%s: a valid %s\n", path, file_kind_names[kind]);
     }
     json_decref(answer);
     return result;
@@ -169,7 +207,7 @@ static const struct cli_option options[] = {
 
 const struct cli_command command_check = {
     .name = "check",
-    .summary = "read a task set, plan or overhead set and say what is wrong with it",
+    .summary = "read a task set, plan, overhead set or baton.yaml and say what is wrong with it",
     .arguments = "FILE",
     .min_arguments = 1,
     .max_arguments = 1,

@@ -17,6 +17,14 @@ enum cli_exit {
 #undef EXIT
 };
 
+/*
+ * `baton run` and `baton profile` end with the status of the command that they start. What keeps them from
+ * starting it has a status of its own, as with env and timeout.
+ */
+#define CLI_OWN_FAILURE 125 /* Baton's: bad words, no layer, a task that is refused */
+#define CLI_CANNOT_RUN  126 /* the command is there and cannot be run */
+#define CLI_NOT_THERE   127 /* the command is not there */
+
 struct cli_option {
     const char *name; /* "analysis" for --analysis */
     char letter;      /* 'o' for -o, or 0 */

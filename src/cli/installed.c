@@ -39,3 +39,15 @@ int installed_find(const char *name, char *ret_path, size_t room)
     }
     return result ? result : -ENOENT;
 }
+
+void installed_exec(const char *name, char *const words[])
+{
+    char folder[4096], path[sizeof folder + 32];
+
+    if (installed_folder(folder, sizeof folder) == 0) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+        (void)execv(path, words);
+    }
+    (void)execvp(name, words);
+    _exit(127);
+}

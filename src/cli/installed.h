@@ -10,4 +10,7 @@ int installed_folder(char *ret_folder, size_t room);
 /* The path of such a file that can be read. 0 or -errno; -ENOENT: it is nowhere. */
 int installed_find(const char *name, char *ret_path, size_t room);
 
+/* Becomes the program of this name beside this one, else on the PATH; ends the process with 127 if there is none. */
+_Noreturn void installed_exec(const char *name, char *const words[]);
+
 #endif

@@ -50,6 +50,24 @@ static int is_group(const char *word)
     return 0;
 }
 
+static void say_unknown(const char *word)
+{
+    const char *last = "";
+    size_t length = 0;
+
+    (void)fprintf(stderr, "baton: unknown command '%s'; expected ", word);
+    for (size_t i = 0; i < cli_n_commands; i++) {
+        const char *name = cli_commands[i]->name;
+
+        if (length && strncmp(name, last, length) == 0 && name[length] == ' ')
+            continue; /* a further command of the same group */
+        (void)fprintf(stderr, "%s%.*s", i ? ", " : "", (int)strcspn(name, " "), name);
+        last = name;
+        length = name[strcspn(name, " ")] ? strcspn(name, " ") : 0;
+    }
+    (void)fprintf(stderr, " (`baton --help` explains them)\n");
+}
+
 /* --help anywhere before `--` (or before the words of a command to run). */
 static int wants_help(const struct cli_command *command, int argc, char *argv[])
 {
@@ -99,7 +117,7 @@ int main(int argc, char *argv[])
             help_list(asked ? stdout : stderr, argv[1]);
             return finish(asked ? CLI_YES : CLI_USAGE);
         }
-        (void)fprintf(stderr, "baton: unknown command '%s'; `baton --help` lists them\n", argv[1]);
+        say_unknown(argv[1]);
         return CLI_USAGE;
     }
     if (wants_help(command, argc - 1 - words, argv + 1 + words)) {
@@ -108,6 +126,6 @@ int main(int argc, char *argv[])
     }
     result = cli_args_parse(command, argc - 1 - words, argv + 1 + words, &args);
     if (result)
-        return result;
+        return command->takes_command ? CLI_OWN_FAILURE : result;
     return finish(command->run(&args));
 }

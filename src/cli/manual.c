@@ -46,29 +46,117 @@ static void put_header(const char *name, unsigned section, const char *summary, 
     (void)fputc('\n', out);
 }
 
-static void put_footer(FILE *out)
+/* Paragraphs, separated by empty lines. */
+static void put_paragraphs(const char *text, FILE *out)
 {
-    (void)fputs(".SH EXIT STATUS\n"
+    const char *end;
+
+    for (; (end = strstr(text, "\n\n")); text = end + 2) {
+        char paragraph[4096];
+
+        (void)snprintf(paragraph, sizeof paragraph, "%.*s", (int)(end - text), text);
+        put(paragraph, out);
+        (void)fputs("\n.PP\n", out);
+    }
+    put(text, out);
+    (void)fputc('\n', out);
+}
+
+static void put_footer(bool starts_program, FILE *out)
+{
+    (void)fputs(".SH EXIT STATUS\n", out);
+    if (starts_program)
+        (void)fputs("Once the command has started, its own status (128 + signal). Otherwise:\n"
+                    ".TP\n.B 125\nBaton failed: bad usage, no layer, a task that is refused\n"
+                    ".TP\n.B 126\nthe command cannot be run\n.TP\n.B 127\nthe command is not there\n",
+                    out);
+    else
+        (void)fputs(""
 #define EXIT(identifier, code, meaning) ".TP\n.B " #code "\n" meaning "\n"
 #include "cli/exits.def"
 #undef EXIT
-                ,
-                out);
+                    ,
+                    out);
 }
 
-static void put_command(const struct cli_command *command, FILE *out)
-{
-    char name[128];
+/* ---- what a page says beyond the help ---- */
 
-    (void)snprintf(name, sizeof name, "baton %s", command->name);
-    put_header(name, 1, command->summary, out);
-    (void)fputs(".SH SYNOPSIS\n.B ", out);
-    put(name, out);
-    (void)fputs(command->options ? "\n[OPTION...] " : "\n", out);
-    put(command->arguments, out);
-    (void)fputs("\n.SH DESCRIPTION\n", out);
-    put(command->summary, out);
-    (void)fputs("\n.SH OPTIONS\n", out);
+enum page_section {
+    ON_DAEMON = 1, /* speaks to batond: its socket and its configuration */
+    ON_INPUT = 2,  /* reads files of a user */
+    ON_RUN = 4,    /* every variable that a program under Baton reads */
+};
+
+struct page {
+    const char *name;
+    unsigned sections;
+    const char *description, *examples;
+};
+
+static const struct page pages[] = {
+#define PAGE(name, sections, description, examples) {name, sections, description, examples},
+#include "cli/manual_text.def"
+#undef PAGE
+};
+
+static const struct page *find_page(const char *name)
+{
+    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
+        if (strcmp(pages[i].name, name) == 0)
+            return &pages[i];
+    }
+    return NULL;
+}
+
+static void put_files(unsigned sections, FILE *out)
+{
+    if (sections & (ON_DAEMON | ON_INPUT))
+        (void)fputs(".SH FILES\n", out);
+    if (sections & ON_INPUT)
+        (void)fputs(
+            "Input files are YAML or JSON. Times are in ms; sizes in bytes or with kB, MB, GB (powers of "
+            "1000) or KiB, MiB, GiB; bandwidths in GB/s. Nothing is half-written on failure.\n",
+            out);
+    if (sections & ON_DAEMON)
+        (void)fputs(".TP\n.I $XDG_RUNTIME_DIR/baton/baton.sock\nthe user's own daemon; "
+                    "/tmp/baton\\-UID/baton.sock without that variable\n"
+                    ".TP\n.I /run/baton/baton.sock\nthe machine's\n"
+                    ".TP\n.I /etc/baton/baton.yaml\nits configuration, see\n.BR baton.yaml (5)\n",
+                    out);
+}
+
+static void put_variables(FILE *out)
+{
+    for (size_t i = 0; i < setting_n_entries; i++) {
+        (void)fprintf(out, ".TP\n.B %s\n", setting_entries[i].variable);
+        put(setting_entries[i].help, out);
+        (void)fprintf(out, "; set by baton run \\-\\-");
+        put(setting_entries[i].option, out);
+        (void)fputc('\n', out);
+    }
+}
+
+static void put_environment(unsigned sections, FILE *out)
+{
+    if (sections)
+        (void)fputs(".SH ENVIRONMENT\n", out);
+    if (sections & ON_RUN) {
+        put_variables(out);
+        (void)fputs(".TP\n.B BATON_LAYER\nanother libbaton\\-layer.so than the installed one\n"
+                    ".TP\n.B BATON_TRANSLATE\nanother baton\\-translate\n",
+                    out);
+    } else if (sections & ON_DAEMON) {
+        (void)fputs(".TP\n.B BATON_SOCKET\nthe daemon's socket, instead of the usual places; no daemon is "
+                    "started there unless you do\n",
+                    out);
+    }
+    if (sections && !(sections & (ON_RUN | ON_DAEMON)))
+        (void)fputs("None: what is computed depends on the files and options only.\n", out);
+}
+
+static void put_options(const struct cli_command *command, FILE *out)
+{
+    (void)fputs(".SH OPTIONS\n", out);
     for (const struct cli_option *option = command->options; option && option->name; option++) {
         (void)fputs(".TP\n.B ", out);
         if (option->letter)
@@ -85,13 +173,30 @@ static void put_command(const struct cli_command *command, FILE *out)
         (void)fputc('\n', out);
     }
     (void)fputs(".TP\n.B \\-\\-help\nthe help page\n", out);
-    if (command->example) {
-        (void)fputs(".SH EXAMPLE\n.nf\n", out);
-        put(command->example, out);
-        (void)fputs("\n.fi\n", out);
-    }
-    put_footer(out);
-    (void)fputs(".SH SEE ALSO\n.BR baton (1)\n", out);
+}
+
+static void put_command(const struct cli_command *command, FILE *out)
+{
+    const struct page *page = find_page(command->name);
+    char name[128];
+
+    (void)snprintf(name, sizeof name, "baton %s", command->name);
+    put_header(name, 1, command->summary, out);
+    (void)fputs(".SH SYNOPSIS\n.B ", out);
+    put(name, out);
+    (void)fputs(command->options ? "\n[OPTION...] " : "\n", out);
+    put(command->arguments, out);
+    (void)fputs("\n.SH DESCRIPTION\n", out);
+    put_paragraphs(page ? page->description : command->summary, out);
+    put_options(command, out);
+    (void)fputs(".SH EXAMPLES\n.nf\n", out);
+    put(page ? page->examples : command->example, out);
+    (void)fputs("\n.fi\n", out);
+    put_footer(command->takes_command, out);
+    put_files(page ? page->sections : 0, out);
+    put_environment(page ? page->sections : 0, out);
+    (void)fputs(".SH SEE ALSO\n.BR baton (1)", out);
+    (void)fputs(page && page->sections & ON_DAEMON ? ",\n.BR batond (8)\n" : "\n", out);
 }
 
 static int put_overview(FILE *out)
@@ -105,21 +210,15 @@ static int put_overview(FILE *out)
         put(cli_commands[i]->summary, out);
         (void)fputc('\n', out);
     }
-    put_footer(out);
+    put_footer(false, out);
     (void)fputs(".SH FILES\n"
                 "Input files are YAML or JSON. Times are in ms; sizes in bytes or with kB, MB, GB (powers of "
                 "1000) or KiB, MiB, "
                 "GiB; bandwidths in GB/s.\n"
                 ".SH ENVIRONMENT\n",
                 out);
-    for (size_t i = 0; i < setting_n_entries; i++) {
-        (void)fprintf(out, ".TP\n.B %s\n", setting_entries[i].variable);
-        put(setting_entries[i].help, out);
-        (void)fprintf(out, "; set by baton run \\-\\-");
-        put(setting_entries[i].option, out);
-        (void)fputc('\n', out);
-    }
-    (void)fputs(".SH SEE ALSO\n.BR batond (8),\n.BR baton.yaml (5)", out);
+    put_variables(out);
+    (void)fputs(".SH SEE ALSO\n.BR batond (8),\n.BR baton.yaml (5),\n.BR libbaton (3)", out);
     for (size_t i = 0; i < cli_n_commands; i++) {
         (void)fputs(",\n.BR baton\\-", out);
         for (const char *c = cli_commands[i]->name; *c; c++)
@@ -194,11 +293,19 @@ static int put_daemon(FILE *out)
         any = any || (line[0] != '\n' && !usage);
         put_help_line(line, out);
     }
-    (void)fputs(".SH FILES\n.TP\n.I /etc/baton/baton.yaml\nthe machine's configuration\n"
-                ".TP\n.I ~/.config/baton/baton.yaml\na user's own; not read for root\n"
-                ".TP\n.I /run/baton/baton.sock\nthe machine's socket\n"
-                ".SH SEE ALSO\n.BR baton (1),\n.BR baton.yaml (5)\n",
-                out);
+    (void)fputs(
+        ".SH EXAMPLES\n.nf\nbatond \\-\\-check \\-\\-config /etc/baton/baton.yaml\nbatond "
+        "\\-\\-foreground \\-\\-plan robot.plan\nsystemctl enable \\-\\-now batond.socket\n.fi\n"
+        ".SH EXIT STATUS\n.TP\n.B 0\nended as asked, or (\\-\\-check) nothing is wrong\n.TP\n.B 2\nbad "
+        "usage, configuration, plan or tasks\n.TP\n.B 3\nthe environment failed: the socket, memory, "
+        "another batond\n"
+        ".SH ENVIRONMENT\n.TP\n.B BATON_SOCKET\nwhere to listen, unless \\-\\-socket says so\n"
+        ".TP\n.B XDG_RUNTIME_DIR, XDG_CONFIG_HOME, HOME\nwhere the user's own socket and configuration are\n"
+        ".SH FILES\n.TP\n.I /etc/baton/baton.yaml\nthe machine's configuration\n"
+        ".TP\n.I ~/.config/baton/baton.yaml\na user's own; not read for root\n"
+        ".TP\n.I /run/baton/baton.sock\nthe machine's socket\n"
+        ".SH SEE ALSO\n.BR baton (1),\n.BR baton.yaml (5)\n",
+        out);
     return pclose(help) == 0 && any ? 0 : -ENOENT;
 }
 
@@ -236,6 +343,55 @@ static int put_config(FILE *out)
     return 0;
 }
 
+/* ---- libbaton(3) ---- */
+
+static int put_library(FILE *out)
+{
+    put_header("libbaton", 3, "jobs, tasks and batches for programs that share GPUs under Baton", out);
+    (void)fputs(
+        ".SH SYNOPSIS\n.nf\n.B #include <baton/job.h>\n.B #include <baton/task.h>\n.B #include "
+        "<baton/batch.h>\n"
+        ".PP\n.B cc program.c $(pkg\\-config \\-\\-cflags \\-\\-libs libbaton)\n.fi\n"
+        ".SH DESCRIPTION\nA program needs none of this to run under Baton; it says more than Baton finds "
+        "out. Results "
+        "are 0 or \\-errno, times are nanoseconds of CLOCK_MONOTONIC. A struct that may grow begins with "
+        "its\n"
+        ".IR size ,\nwhich the caller sets. Without layer and daemon the calls still keep statistics.\n"
+        ".SS Jobs of the process\n.TP\n.BI \"int baton_job_begin(void);  int baton_job_end(void);\"\n"
+        "where a job begins and ends; from the first call on only the program's own words count\n"
+        ".TP\n.BI \"int baton_job_begin_at(int64_t \" release_ns );\nthe same for a job that was released "
+        "earlier: responses, deadlines and bounds count from there. \\-EINVAL for the future, and for a "
+        "release "
+        "before the previous job's\n"
+        ".TP\n.BI \"int baton_job_report(struct baton_job_report *\" report );\njobs, misses, percentiles "
+        "and parts "
+        "of the responses so far\n"
+        ".SS Several tasks in one process\n.TP\n.BI \"int baton_task_open(const struct baton_task_options "
+        "*\" options "
+        "\", struct baton_task **\" task );\na handle with a name, period, deadline and statistics of its "
+        "own; "
+        "handles share the process's priority and plan\n"
+        ".TP\n.B baton_task_begin(), baton_task_begin_at(), baton_task_end(), baton_task_report(), "
+        "baton_task_close()\n"
+        "as above, for this task\n"
+        ".SS Batches\n.TP\n.B baton_batcher_new(), baton_batch_start(), baton_batch_wait(), "
+        "baton_batch_run(), "
+        "baton_predict()\nseveral copies and kernels over a shared interconnect as one operation whose "
+        "length is "
+        "known beforehand\n"
+        ".SH EXAMPLES\n.nf\n#include <baton/job.h>\n\nfor (;;) {\n    wait_for_frame();\n    "
+        "baton_job_begin();\n"
+        "    detect(frame);\n    baton_job_end();\n}\n.fi\n"
+        ".SH ENVIRONMENT\n.TP\n.B BATON_PERIOD, BATON_DEADLINE, BATON_WARM\nof the process's own jobs; baton "
+        "run "
+        "sets them\n"
+        ".SH FILES\n.TP\n.I /usr/include/baton/\nthe headers, which say every unit, owner and answer\n"
+        ".SH NOTES\nPython programs use the module baton (python3\\-baton).\n"
+        ".SH SEE ALSO\n.BR baton (1),\n.BR baton\\-run (1),\n.BR baton\\-batch\\-calibrate (1)\n",
+        out);
+    return 0;
+}
+
 /* ---- programs without options ---- */
 
 static int put_demo(FILE *out)
@@ -258,7 +414,7 @@ static int put_translate(FILE *out)
     put_header("baton-translate", 1, "rewrites OpenCL kernels so that they run in pieces", out);
     (void)fputs(".SH DESCRIPTION\nStarted by Baton's OpenCL layer, one program text on its standard input, "
                 "the rewritten text and "
-                "what is known of its kernels on its standard output. Nobody needs to call it. "
+                "what is known of its kernels on its standard output. "
                 "BATON_TRANSLATE names another one.\n"
                 ".SH SEE ALSO\n.BR baton (1),\n.BR baton\\-run (1)\n",
                 out);
@@ -298,6 +454,8 @@ static int run(const struct cli_args *args)
         result = write_page(folder, "batond.8", NULL, put_daemon);
     if (!result)
         result = write_page(folder, "baton.yaml.5", NULL, put_config);
+    if (!result)
+        result = write_page(folder, "libbaton.3", NULL, put_library);
     if (!result)
         result = write_page(folder, "baton-demo.1", NULL, put_demo);
     if (!result)

@@ -2,8 +2,11 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "wire/dial.h"
@@ -24,6 +27,58 @@ int monitor_find(const char *given, char ret_path[SOCKET_PATH_SIZE])
         return fd;
     close(fd);
     return 0;
+}
+
+/* What became of one candidate. */
+static void describe(const char *path, char *ret_text, size_t size)
+{
+    char unused[SOCKET_PATH_SIZE];
+    struct stat about;
+    int result;
+
+    if (stat(path, &about) < 0) {
+        (void)snprintf(ret_text, size, "%s %s", path,
+                       errno == ENOENT ? "is not there" : "cannot be looked at");
+        return;
+    }
+    result = dial(path, 0, unused);
+    if (result >= 0) {
+        close(result);
+        (void)snprintf(ret_text, size, "%s is another user's", path);
+    } else if (result == -ECONNREFUSED) {
+        (void)snprintf(ret_text, size, "%s refuses: the batond that made it has ended", path);
+    } else {
+        (void)snprintf(ret_text, size, "%s: %s", path, strerror(-result));
+    }
+}
+
+void monitor_absent_words(const char *given, int error, char *ret_text, size_t size)
+{
+    const char *named = given && given[0] ? given : getenv("BATON_SOCKET");
+    char path[SOCKET_PATH_SIZE];
+    size_t used = 0;
+
+    named = named && named[0] ? named : NULL;
+    ret_text[0] = 0;
+    for (unsigned i = 0; socket_path_candidate(named, i, path) == 0 && used < size; i++) {
+        char words[SOCKET_PATH_SIZE + 128];
+
+        describe(path, words, sizeof words);
+        used += (size_t)snprintf(ret_text + used, size - used, "%s%s", used ? "; " : "", words);
+    }
+    if (used == 0)
+        (void)snprintf(ret_text, size, "%s", strerror(-error));
+    else if (used < size)
+        (void)snprintf(ret_text + used, size - used, " (`baton start%s%s` starts one)",
+                       given && given[0] ? " --socket " : "", given && given[0] ? given : "");
+}
+
+int monitor_fail_absent(const struct cli_args *args, const char *given, int error)
+{
+    char words[1024];
+
+    monitor_absent_words(given, error, words, sizeof words);
+    return cli_fail_environment(args, 0, "no batond answers: %s", words);
 }
 
 static int receive(struct monitor *monitor, struct frame *ret_frame)

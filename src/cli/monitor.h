@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "cli/command.h"
 #include "wire/frame.h"
 #include "wire/outbox.h"
 #include "wire/socket_path.h"
@@ -27,6 +28,15 @@ int monitor_query(struct monitor *monitor, enum query_what what, uint32_t index,
 
 /* The index of the question after the one about `index` that was answered so: clients and engines may have gaps between them. */
 uint32_t monitor_next(const struct frame *answer, uint32_t index);
+
+/*
+ * Why monitor_open() or monitor_find() answered `error`: for each socket that was tried, whether it is missing, refuses or
+ * belongs to another user's process, and how a daemon is started there.
+ */
+void monitor_absent_words(const char *given, int error, char *ret_text, size_t size);
+
+/* Says that no batond answers, and why; CLI_ENVIRONMENT. */
+int monitor_fail_absent(const struct cli_args *args, const char *given, int error);
 
 /* Is anybody listening? The path of the first candidate that answers a connect; errors as above. */
 int monitor_find(const char *given, char ret_path[SOCKET_PATH_SIZE]);

@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/pipeline/pipeline_analysis.h"
+#include "analysis/holistic/pipeline_analysis.h"
 #include "analysis/plan/planner.h"
 #include "analysis/plan/sensitivity.h"
 #include "base/draft.h"
 #include "cli/analysis_report.h"
+#include "cli/fit/fit_report.h"
 #include "cli/task_lengths.h"
 #include "model/plan.h"
 
@@ -23,30 +24,32 @@ struct plan_decision {
         *mixed; /* a task whose kernels have several placements; NULL: none has. Borrowed from the set */
     struct plan_outcome outcome;
     struct analysis_explanation explanation;
+    struct fit fit; /* tests above 0: what --explain found out about a set that does not fit */
     json_t *scale;
 };
 
 static void decision_done(struct plan_decision *decision)
 {
     json_decref(decision->scale);
+    fit_done(&decision->fit);
     arena_done(&decision->explanation.arena);
     analysis_result_done(&decision->result);
     free(decision->placements);
     free(decision->pieces);
 }
 
-/* What --explain and --scale ask about the choice. */
+/* What --explain and --scale ask about the choice; args NULL: nothing. */
 static int question(const struct cli_args *args, const struct task_set *set, struct pipeline_analysis *a,
                     const unsigned char choice[], struct plan_decision *decision)
 {
-    const char *explain = cli_value(args, "explain", NULL);
+    const char *explain = args ? cli_value(args, "explain", NULL) : NULL;
     int result = 0;
 
     for (size_t i = 0; explain && i < set->n_tasks && !result; i++) {
         if (strcmp(set->tasks[i].name, explain) == 0)
             result = pipeline_analysis_explain(a, i, &decision->explanation);
     }
-    if (!result && cli_has(args, "scale")) {
+    if (!result && args && cli_has(args, "scale")) {
         uint32_t factor = 0;
 
         result = sensitivity_factor(&a->test, choice, &factor);
@@ -106,6 +109,54 @@ static int decide_single(const struct task_set *set, const struct analysis *anal
     return analysis->run(set, &request, &ret_decision->result, ret_error);
 }
 
+/* ---- why a set does not fit ---- */
+
+static int decision_open(const struct task_set *set, struct plan_decision *ret_decision)
+{
+    *ret_decision = (struct plan_decision){0};
+    ret_decision->placements = calloc(set->n_tasks + 1, sizeof *ret_decision->placements);
+    ret_decision->pieces = calloc(set->n_tasks + 1, sizeof *ret_decision->pieces);
+    return ret_decision->placements && ret_decision->pieces ? 0 : -ENOMEM;
+}
+
+/* The planner over a changed set. */
+static int try_plan(void *user, const struct task_set *set, struct analysis_result *ret_result,
+                    struct input_error *ret_error)
+{
+    const enum plan_policy *policy = user;
+    struct plan_decision decision;
+    int result = decision_open(set, &decision);
+
+    if (!result)
+        result = decide_modes(NULL, set, false, *policy, &decision, ret_error);
+    if (!result) {
+        *ret_result = decision.result;
+        decision.result = (struct analysis_result){0};
+    }
+    decision_done(&decision);
+    return result;
+}
+
+/* The bound's terms with every kernel on one GPU, placed as the file says. */
+static int try_explain(void *user, const struct task_set *set, size_t task,
+                       struct analysis_explanation *ret_explanation, struct input_error *ret_error)
+{
+    struct analysis_request request = {0};
+
+    (void)user;
+    return analysis_holistic.explain(set, &request, task, ret_explanation, ret_error);
+}
+
+static int find_fit(const struct cli_args *args, const struct task_set *set, enum plan_policy policy,
+                    struct plan_decision *decision)
+{
+    struct fit_test test = {.user = &policy, .run = try_plan, .explain = try_explain, .splits = true};
+
+    if (!cli_has(args, "explain") || decision->result.schedulable)
+        return 0;
+    return fit_find(&test, set, &decision->result, &decision->fit);
+}
+
 /* Chunks in bytes as the analysis counted them: the platform's, where copies are cut by bytes; 0 where they run whole. */
 static int64_t chunk_of(const struct task_set *set, const struct task *task, enum segment_kind kind)
 {
@@ -125,6 +176,25 @@ static int64_t chunk_of(const struct task_set *set, const struct task *task, enu
             least = bytes > 0 ? bytes : 1;
     }
     return least;
+}
+
+/* Engine time of one job. 0, no limit: copies cost what an overhead set says, or state moves with the job. */
+static baton_nsec budget_of(const struct task_set *set, const struct task *task, unsigned gpus)
+{
+    baton_nsec sum = 0;
+
+    if (set->platform.has_overheads || (task->state > 0 && set->platform.migration != MIGRATION_NONE))
+        return 0;
+    for (size_t i = 0; i < task->n_segments; i++) {
+        baton_nsec length = segment_length_on(&task->segments[i], gpus, set->platform.gpus);
+
+        if (task->segments[i].kind == SEGMENT_CPU)
+            continue;
+        if (length < 0)
+            return 0;
+        sum += length * (gpus > 1 ? (baton_nsec)gpus : 1);
+    }
+    return sum;
 }
 
 static int fill_plan(const struct task_set *set, const struct analysis *analysis,
@@ -166,7 +236,12 @@ static int fill_plan(const struct task_set *set, const struct analysis *analysis
             .chunk_in = chunk_of(set, task, SEGMENT_COPY_IN),
             .chunk_out = chunk_of(set, task, SEGMENT_COPY_OUT),
             /* A bound is claimed only where a profile enforces what it assumes, and the plan can say where every kernel runs. */
-            .bound = analysis->profile && !decision->mixed ? result->response : -1,
+            .bound = analysis->profile && !decision->mixed && !task->no_deadline ? result->response : -1,
+            .has_point = result->has_priority_point && analysis->profile,
+            .point = result->has_priority_point && analysis->profile ? result->priority_point : 0,
+            .budget = budget_of(set, task, result->gpus),
+            .until_gpu = task->n_segments && task->segments[task->n_segments - 1].kind == SEGMENT_CPU,
+            .no_deadline = task->no_deadline,
         };
     }
     *ret_plan = plan;
@@ -200,6 +275,9 @@ static int write_plan(const struct cli_args *args, const struct task_set *set,
         plan_print(&plan, draft.out);
     result = draft_finish(&draft, path, result);
     arena_done(&plan.arena);
+    if (!result && strcmp(path, "-") != 0)
+        (void)fprintf(stderr, "%s: %zu task%s; next: baton load %s, then baton run --task %s -- COMMAND\n",
+                      path, set->n_tasks, set->n_tasks == 1 ? "" : "s", path, set->tasks[0].name);
     return result ? cli_fail_environment(args, result, "%s", path) : 0;
 }
 
@@ -216,6 +294,8 @@ static int report(const struct cli_args *args, const struct task_set *set, const
         json_object_set_new(object, "policy", json_string(plan_policy_names[policy]));
         if (explain)
             json_object_set_new(object, "explain", report_explanation_json(set, &d->explanation));
+        if (d->fit.tests)
+            json_object_set_new(object, "fit", fit_json(set, &d->fit));
         if (d->scale)
             json_object_set(object, "scale", d->scale);
         return report_print(args, object, status);
@@ -228,9 +308,11 @@ static int report(const struct cli_args *args, const struct task_set *set, const
     if (!d->outcome.complete)
         printf("The search was stopped after %llu nodes: there may be a schedulable choice.\n",
                (unsigned long long)d->outcome.nodes);
+    if (!explain && analysis == &analysis_holistic)
+        fit_hint(set, &d->result);
     for (size_t i = 0; explain && i < set->n_tasks; i++) {
         if (strcmp(set->tasks[i].name, explain) == 0)
-            report_explanation(set, i, &d->result, &d->explanation);
+            fit_explain(set, i, &d->result, &d->explanation, &d->fit);
     }
     if (d->scale)
         printf("\nEvery deadline is met up to %.4f times these execution times.\n",
@@ -245,7 +327,10 @@ static int check_questions(const struct cli_args *args, const struct task_set *s
     bool pipelines = analysis == &analysis_holistic || analysis == &analysis_holistic_printed;
     const char *explain = cli_value(args, "explain", NULL);
     size_t ignored;
+    int status = report_check_deadlines(args, set, analysis);
 
+    if (status)
+        return status;
     if (cli_has(args, "json") && strcmp(cli_value(args, "output", ""), "-") == 0)
         return cli_fail_usage(args, "--json and -o - both want standard output");
     if (!pipelines && cli_has(args, "policy") && policy != POLICY_SINGLE)
@@ -264,7 +349,7 @@ static int plan_file(const struct cli_args *args, enum plan_policy policy)
     const struct analysis *analysis = report_find_analysis(args);
     const char *path = args->positional[0];
     struct input_error error = {0};
-    struct plan_decision decision = {0};
+    struct plan_decision decision;
     struct task_set set;
     bool pipelines = analysis == &analysis_holistic || analysis == &analysis_holistic_printed;
     int status;
@@ -274,17 +359,15 @@ static int plan_file(const struct cli_args *args, enum plan_policy policy)
     status = task_lengths_read(args, path, !analysis->one_copy, &set);
     if (status)
         return status;
-    status = check_questions(args, &set, analysis, policy);
-    if (status)
+    status = decision_open(&set, &decision);
+    if (!status && (status = check_questions(args, &set, analysis, policy)))
         goto out;
-    decision.placements = calloc(set.n_tasks + 1, sizeof *decision.placements);
-    decision.pieces = calloc(set.n_tasks + 1, sizeof *decision.pieces);
-    if (!decision.placements || !decision.pieces)
-        status = -ENOMEM;
-    else if (pipelines)
+    if (!status && pipelines)
         status = decide_modes(args, &set, analysis == &analysis_holistic_printed, policy, &decision, &error);
-    else
+    else if (!status)
         status = decide_single(&set, analysis, &decision, &error);
+    if (!status)
+        status = find_fit(args, &set, policy, &decision);
     if (status) {
         status = report_input_result(args, status, path, &error);
         goto out;
@@ -310,7 +393,11 @@ static const struct cli_option options[] = {
     {"policy", 0, "gema|local|global|single", "how modes and GPUs are chosen (default gema)"},
     {"analysis", 0, "NAME", "whose bounds count (default holistic); `baton analyze --help` names them"},
     {"output", 'o', "PLAN", "write the plan here, unless the set is not schedulable"},
-    {"explain", 0, "TASK", "every term of this task's bound with its culprit"},
+    {"explain", 0, "TASK",
+     "every term of this task's bound with its culprit; where the set does not fit, why, and what would make "
+     "it fit"},
+    {"worst", 0, "segments|job",
+     "count measured tasks by the worst of each segment, or by their worst job; default as the file does"},
     {"scale", 0, NULL, "the largest factor on execution times that is still schedulable with these modes"},
     {"json", 0, NULL, "print one JSON object"},
     {0},

@@ -16,6 +16,7 @@
 #include "cli/installed.h"
 #include "cli/monitor.h"
 #include "cli/run_cuda.h"
+#include "cli/run_table.h"
 #include "cli/task_words.h"
 #include "client/session.h"
 #include "client/settings.h"
@@ -166,15 +167,17 @@ static int prepare_layer(const struct cli_args *args)
 static int prepare_daemon(const struct cli_args *args, const struct settings *settings)
 {
     char path[SOCKET_PATH_SIZE];
+    char words[1024];
     int result = find_daemon(settings, path);
 
     if (result == 0)
         return setenv("BATON_SOCKET", path, 1) == 0 ? 0 : cli_fail_environment(args, errno, "environment");
+    monitor_absent_words(settings->socket, result, words, sizeof words);
     if (settings->task[0])
-        return cli_fail_environment(args, result, "no batond, and only it knows the task");
+        return cli_fail_environment(args, 0, "no batond, and only it knows the task: %s", words);
     if (settings->require_daemon)
-        return cli_fail_environment(args, result, "no batond");
-    (void)fprintf(stderr, "baton run: no batond (%s); the program runs unscheduled\n", strerror(-result));
+        return cli_fail_environment(args, 0, "no batond: %s", words);
+    (void)fprintf(stderr, "baton run: no batond: %s; the program runs unscheduled\n", words);
     return 0;
 }
 
@@ -292,12 +295,14 @@ static int run(const struct cli_args *args)
     if (!result)
         result = prepare_task(args, &settings);
     if (result)
-        return result;
+        return CLI_OWN_FAILURE;
     (void)fflush(NULL);
+    if (cli_has(args, "table") && !getenv("BATON_PROFILE"))
+        return table_run(args->positional);
     (void)execvp(args->positional[0], args->positional);
-    if (errno == ENOENT || errno == EACCES)
-        return cli_fail_usage(args, "%s: %s", args->positional[0], strerror(errno));
-    return cli_fail_environment(args, errno, "%s", args->positional[0]);
+    result = errno == ENOENT ? CLI_NOT_THERE : CLI_CANNOT_RUN;
+    (void)cli_fail_environment(args, errno, "%s", args->positional[0]);
+    return result;
 }
 
 static const struct cli_option options[] = {
@@ -305,6 +310,7 @@ static const struct cli_option options[] = {
 #include "client/settings.def"
 #undef SETTING
     {"device", 0, "cpu", "run a CUDA program on CPU cores, by the device that comes with Baton"},
+    {"table", 0, NULL, "print launches, pieces and time of each kernel when the program has ended"},
     {NULL, 0, NULL, NULL},
 };
 

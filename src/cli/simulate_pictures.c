@@ -11,7 +11,10 @@
 
 #define GANTT_MAX_BARS 3000 /* more cannot be told apart */
 
-enum trace_group { GROUP_MACHINE, GROUP_JOBS };
+enum trace_group { GROUP_MACHINE = 1, GROUP_JOBS };
+
+/* Rows are threads to a viewer, which wants their ids unique in the whole trace. */
+#define JOB_ROWS 1000000u
 
 /* The present job of a task. */
 struct drawn_job {
@@ -98,11 +101,12 @@ static void job_over(struct pictures *pictures, size_t task, uint64_t job, baton
     if (!pictures->wants_trace)
         return;
     (void)snprintf(detail, sizeof detail, "job %llu", (unsigned long long)job);
-    trace_span(&pictures->trace, GROUP_JOBS, (unsigned)task, TRACE_JOB, name, detail, drawn->release_at, at);
-    trace_mark(&pictures->trace, GROUP_JOBS, (unsigned)task, TRACE_DONE, name, detail, at);
+    trace_span(&pictures->trace, GROUP_JOBS, JOB_ROWS + (unsigned)task, TRACE_JOB, name, detail,
+               drawn->release_at, at);
+    trace_mark(&pictures->trace, GROUP_JOBS, JOB_ROWS + (unsigned)task, TRACE_DONE, name, detail, at);
     if (drawn->ran)
-        trace_arrow(&pictures->trace, ++pictures->arrows, GROUP_JOBS, (unsigned)task, drawn->release_at,
-                    GROUP_MACHINE, (unsigned)drawn->last_row, drawn->last_from_at);
+        trace_arrow(&pictures->trace, ++pictures->arrows, GROUP_JOBS, JOB_ROWS + (unsigned)task,
+                    drawn->release_at, GROUP_MACHINE, (unsigned)drawn->last_row, drawn->last_from_at);
 }
 
 static void on_mark(void *context, enum sim_mark mark, size_t row, size_t task, uint64_t job, size_t other,
@@ -127,7 +131,7 @@ static void on_mark(void *context, enum sim_mark mark, size_t row, size_t task, 
     if (!pictures->wants_trace)
         return;
     trace_mark(&pictures->trace, row == SIZE_MAX ? GROUP_JOBS : GROUP_MACHINE,
-               (unsigned)(row == SIZE_MAX ? task : row), categories[mark], name,
+               (unsigned)(row == SIZE_MAX ? JOB_ROWS + task : row), categories[mark], name,
                other == SIZE_MAX ? NULL : pictures->set->tasks[other].name, at);
 }
 
@@ -141,7 +145,7 @@ static int start_trace(struct pictures *pictures)
     for (size_t r = 0; r < pictures->n_rows; r++)
         trace_row(&pictures->trace, GROUP_MACHINE, "machine", (unsigned)r, pictures->names[r]);
     for (size_t t = 0; t < pictures->set->n_tasks; t++)
-        trace_row(&pictures->trace, GROUP_JOBS, "jobs", (unsigned)t, pictures->set->tasks[t].name);
+        trace_row(&pictures->trace, GROUP_JOBS, "jobs", JOB_ROWS + (unsigned)t, pictures->set->tasks[t].name);
     return 0;
 }
 
@@ -159,7 +163,7 @@ int pictures_new(const struct task_set *set, const struct sched_core *core, bool
     pictures->wants_trace = trace;
     pictures->wants_gantt = gantt;
     pictures->cut_at = -1;
-    pictures->observer = (struct sim_observer){pictures, on_span, on_mark};
+    pictures->observer = (struct sim_observer){.context = pictures, .span = on_span, .mark = on_mark};
     pictures->names = calloc(pictures->n_rows, sizeof *pictures->names);
     pictures->jobs = calloc(set->n_tasks, sizeof *pictures->jobs);
     pictures->bars = calloc(gantt ? GANTT_MAX_BARS : 1, sizeof *pictures->bars);

@@ -1,4 +1,4 @@
-/* baton status: who holds, who waits, and how everybody has fared. `baton reload`: read limits and plan again. */
+/* baton status: who holds, who waits, and how everybody has fared. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -352,7 +352,7 @@ static int run_status(const struct cli_args *args)
 
     if (result) {
         json_decref(status.json);
-        return cli_fail_environment(args, result, "no batond answers (`batond` starts one)");
+        return monitor_fail_absent(args, cli_value(args, "socket", NULL), result);
     }
     result = ask_all(&status);
     monitor_close(&status.monitor);
@@ -362,25 +362,6 @@ static int run_status(const struct cli_args *args)
     }
     json_decref(status.json);
     return result ? cli_fail_environment(args, result, "batond") : CLI_YES;
-}
-
-static int run_reload(const struct cli_args *args)
-{
-    struct frame question = {.type = FRAME_RELOAD};
-    struct monitor monitor;
-    struct frame answer;
-    int result = monitor_open(&monitor, cli_value(args, "socket", NULL));
-
-    if (result)
-        return cli_fail_environment(args, result, "no batond answers (`batond` starts one)");
-    result = monitor_ask(&monitor, &question, &answer);
-    monitor_close(&monitor);
-    if (result || answer.type != FRAME_DONE)
-        return cli_fail_environment(args, result ? result : EPROTO, "batond");
-    if (answer.done.reason)
-        return cli_fail_usage(args, "%s", answer.done.text);
-    printf("%s\n", answer.done.text);
-    return CLI_YES;
 }
 
 static const struct cli_option status_options[] = {
@@ -396,18 +377,4 @@ const struct cli_command command_status = {
     .options = status_options,
     .example = "baton status --json    # one object for scripts",
     .run = run_status,
-};
-
-static const struct cli_option reload_options[] = {
-    {"socket", 0, "PATH", "of the daemon; otherwise as for `baton run`"},
-    {NULL, 0, NULL, NULL},
-};
-
-const struct cli_command command_reload = {
-    .name = "reload",
-    .summary = "make batond read user limits and the plan again",
-    .arguments = "",
-    .options = reload_options,
-    .example = "baton reload    # after editing the plan that batond runs with",
-    .run = run_reload,
 };

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "makespan/ptx/ptx.h"
+#include "makespan/path/path.h"
 #include "makespan/search/grid.h"
 #include "makespan/search/solve.h"
 #include "model/segment_source.h"
@@ -96,18 +96,18 @@ static int read_ptx(const struct task_set *set, const struct segment_source *sou
                     const struct kernel_timing *timing, struct kernel *ret_kernel,
                     struct input_error *ret_error)
 {
-    struct ptx_bound bounds[SOURCE_MAX_LOOPS];
-    struct ptx_settings settings = {.bounds = bounds, .n_bounds = source->n_loops};
+    struct path_bound bounds[SOURCE_MAX_LOOPS];
+    struct path_settings settings = {.bounds = bounds, .n_bounds = source->n_loops};
     char *path = beside(set, source->ptx);
     char *text = NULL;
     size_t size = 0;
-    int result = path ? file_read(path, PTX_FILE_LIMIT, &text, &size) : -ENOMEM;
+    int result = path ? file_read(path, PATH_FILE_LIMIT, &text, &size) : -ENOMEM;
 
     for (size_t i = 0; i < source->n_loops; i++)
-        bounds[i] = (struct ptx_bound){source->loops[i].label, source->loops[i].passes};
+        bounds[i] = (struct path_bound){source->loops[i].label, source->loops[i].passes};
     kernel_weights(timing, source->units, settings.weight);
     if (!result)
-        result = ptx_read(path, text, size, source->entry, &settings, ret_kernel, ret_error);
+        result = path_read(path, text, size, source->entry, &settings, ret_kernel, ret_error);
     else if (result != -ENOMEM)
         result = reject(set, source, strerror(-result), ret_error, "a PTX file that can be read");
     free(text);
@@ -324,12 +324,70 @@ int task_lengths_compute(struct task_set *set, bool overlap, struct input_error 
     return result;
 }
 
+/* --worst: lengths of measured tasks, as the worst of each segment or as in the worst job; the file has both. */
+static int choose_worst(const struct cli_args *args, struct task_set *set)
+{
+    size_t worst = 0;
+    int status = cli_choice(args, "worst", &worst);
+
+    for (size_t i = 0; i < set->n_tasks && !status && cli_has(args, "worst"); i++) {
+        struct task *task = &set->tasks[i];
+
+        for (size_t s = 0; task->profile && s < task->profile->n_segments; s++) {
+            const struct segment_profile *about = &task->profile->segments[s];
+            struct segment *segment = &task->segments[s];
+            baton_nsec length = worst ? about->in_worst_job : about->worst;
+
+            if (!length || segment->pieces.n || segment->n_per_gpu)
+                continue;
+            segment->length = length;
+            segment->best = segment->best < length ? segment->best : length;
+        }
+        if (task->profile)
+            task->profile->of_worst_job = worst == 1;
+    }
+    return status;
+}
+
+/* Says of tasks whose lengths are those of one job that they are. */
+static int note_worst(struct task_set *set)
+{
+    const char **notes = arena_calloc(&set->arena, set->n_notes + set->n_tasks, sizeof *notes);
+    char text[256];
+
+    if (!notes)
+        return -ENOMEM;
+    for (size_t i = 0; i < set->n_notes; i++)
+        notes[i] = set->notes[i];
+    set->notes = notes;
+    for (size_t i = 0; i < set->n_tasks; i++) {
+        if (!set->tasks[i].profile || !set->tasks[i].profile->of_worst_job)
+            continue;
+        (void)snprintf(text, sizeof text,
+                       "lengths of %.64s are those of its worst measured job, not the worst of each segment",
+                       set->tasks[i].name);
+        notes[set->n_notes] = arena_strndup(&set->arena, text, strlen(text));
+        if (!notes[set->n_notes++])
+            return -ENOMEM;
+    }
+    return 0;
+}
+
 int task_lengths_read(const struct cli_args *args, const char *path, bool overlap, struct task_set *ret_set)
 {
     struct input_error error;
     int result = task_set_read_file(path, ret_set, &error);
 
+    int status = 0;
+
     if (!result && (result = task_lengths_compute(ret_set, overlap, &error)))
         task_set_done(ret_set);
-    return result ? cli_input_result(args, result, path, &error) : 0;
+    if (result)
+        return cli_input_result(args, result, path, &error);
+    status = choose_worst(args, ret_set);
+    if (!status && note_worst(ret_set) < 0)
+        status = cli_fail_environment(args, ENOMEM, "%s", path);
+    if (status)
+        task_set_done(ret_set);
+    return status;
 }

@@ -15,7 +15,9 @@
  */
 int task_lengths_compute(struct task_set *set, bool overlap, struct input_error *ret_error);
 
-/* task_set_read_file() and task_lengths_compute(); 0 with *ret_set, or the exit status after telling the user. */
+/*
+ * task_set_read_file() and task_lengths_compute(), with the lengths of measured tasks counted as --worst says, if the command has it. 0 with *ret_set, or the exit status after telling the user.
+ */
 int task_lengths_read(const struct cli_args *args, const char *path, bool overlap, struct task_set *ret_set);
 
 #endif

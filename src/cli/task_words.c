@@ -61,9 +61,10 @@ void task_difference_words(const struct frame_about_difference *about, char *ret
 
 const char *task_rule_name(uint32_t rule)
 {
-    static const char *const names[RULES] = {
-        "met",   "no-bound", "basis", "realtime", "partition", "outsider", "ceiling", "twice",
-        "whole", "changing", "stale", "period",   "affinity",  "order",    "own",     "placement"};
+    static const char *const names[RULES] = {"met",       "no-bound", "basis",    "realtime", "partition",
+                                             "outsider",  "ceiling",  "twice",    "whole",    "changing",
+                                             "stale",     "period",   "affinity", "order",    "own",
+                                             "placement", "jobs",     "overrun"};
 
     return rule < RULES ? names[rule] : "?";
 }
@@ -121,8 +122,8 @@ void task_rule_words(uint32_t rule, uint32_t who, char *ret_text, size_t size)
         break;
     case RULE_ORDER:
         (void)snprintf(ret_text, size,
-                       "model not met: there are more programs than cores, and Linux does not put client %u "
-                       "before less urgent ones (R3)",
+                       "model not met: the CPUs do not put client %u before less urgent ones: it may not be "
+                       "moved, or there are more programs than cores or levels (R3)",
                        who);
         break;
     case RULE_OWN:
@@ -136,6 +137,17 @@ void task_rule_words(uint32_t rule, uint32_t who, char *ret_text, size_t size)
         (void)snprintf(
             ret_text, size,
             "model not met: kernels of client %u do not run on the GPUs that the plan gives it (R5)", who);
+        break;
+    case RULE_JOBS:
+        (void)snprintf(
+            ret_text, size,
+            "model not met: client %u does not say where its jobs begin (baton_job_begin), so CPU work "
+            "before its first command belongs to none",
+            who);
+        break;
+    case RULE_OVERRUN:
+        (void)snprintf(ret_text, size,
+                       "model not met: client %u used more engine time than the plan gives a job (R8)", who);
         break;
     default:
         (void)snprintf(ret_text, size, "model not met");

@@ -1,7 +1,7 @@
 /*
- * baton top: a live table of devices, holders, programs and tasks. Plain ANSI on the terminal's second screen; the size is asked
- * for at every frame, so it follows the window. Without a terminal, or with --once, one frame as text. Rates count from the frame before; those of the
- * first frame, from the start of the daemon or of the program.
+ * baton top: a live table of engines, programs and what they wait for. Plain ANSI on the terminal's second screen; the size is
+ * asked for at every frame, so it follows the window. Without a terminal, or with --once, one frame as text. What a frame says is in
+ * top_frame.c.
  */
 #include <errno.h>
 #include <poll.h>
@@ -16,196 +16,134 @@
 #include "base/draft.h"
 #include "base/nsec.h"
 #include "cli/command.h"
-#include "cli/snapshot.h"
-#include "cli/task_words.h"
-#include "wire/lease_word.h"
-#include "wire/page.h"
+#include "cli/top_frame.h"
 
 #define ENTER_SCREEN "\033[?1049h\033[?25l"
-#define LEAVE_SCREEN "\033[?25h\033[?1049l"
+#define LEAVE_SCREEN "\033[0m\033[?25h\033[?1049l"
 #define HOME         "\033[H"
 #define CLEAR_LINE   "\033[K"
 #define CLEAR_BELOW  "\033[J"
 #define INTERVAL_MS  500
 #define GONE_MS      1000 /* between two attempts to find a daemon that has gone */
+#define OUTSIDE_S    5    /* between two looks through /proc */
+#define PAST         4    /* frames that rates look back: one run may last longer than one frame */
+#define TEXT_COLUMNS 160  /* of a frame that goes nowhere in particular */
 
 struct top {
     struct monitor monitor;
     bool connected;
-    const char *socket;          /* given, or NULL */
-    struct snapshot now, before; /* before.daemon.pid 0: there is none */
+    const char *socket; /* given, or NULL */
+    struct snapshot now;
+    struct snapshot past[PAST]; /* the frames before, the newest at 0; daemon.pid 0: there is none */
+    struct outsiders outsiders;
+    uint64_t looked_at; /* by batond's clock; 0: never */
+    enum top_sort sort;
+    bool reversed, help, colours;
     struct termios saved;
 };
 
 static volatile sig_atomic_t stopped, resized;
 
-static double ms(uint64_t nsec)
+static const struct snapshot *oldest(const struct top *top)
 {
-    return nsec_to_ms((baton_nsec)nsec);
+    unsigned i = PAST - 1;
+
+    while (i > 0 && !top->past[i].daemon.pid)
+        i--;
+    return &top->past[i];
 }
 
-/* ---- what a frame says ---- */
-
-/* Events per second since the frame before; in the first frame, since since_at, when the count was 0. */
-static double rate(const struct top *top, uint64_t now, uint64_t before, uint64_t since_at)
+/* One frame as text with its styles, for a screen of that size (0 rows: for none); the caller frees it. */
+static char *compose(const struct top *top, unsigned rows, unsigned columns)
 {
-    uint64_t from_at = top->before.daemon.pid ? top->before.daemon.now_at : since_at;
-    double seconds = ((double)top->now.daemon.now_at - (double)from_at) / (double)NSEC_PER_SEC;
-
-    return now >= before && seconds > 0 ? (double)(now - before) / seconds : 0;
-}
-
-/* The engine in the frame before; NULL: it was not there. */
-static const struct frame_about_engine *engine_before(const struct top *top, uint32_t index)
-{
-    for (uint32_t i = 0; i < top->before.n_engines; i++) {
-        if (top->before.engines[i].index == index)
-            return &top->before.engines[i];
-    }
-    return NULL;
-}
-
-static void print_head(const struct top *top, FILE *out)
-{
-    const struct frame_about_daemon *about = &top->now.daemon;
-    const struct frame_about_admission *admission = &top->now.admission;
-
-    (void)fprintf(out,
-                  "batond %s  pid %u  profile %s  up %.0f s  programs %u  %.0f grants/s  %.0f yields/s\n",
-                  about->version, about->pid, about->profile, ms(about->now_at - about->started_at) / 1000,
-                  about->clients, rate(top, about->grants, top->before.daemon.grants, about->started_at),
-                  rate(top, about->yields, top->before.daemon.yields, about->started_at));
-    (void)fprintf(
-        out, "real-time %s  overdue %llu  late jobs %llu  plans %llu (last %.1f ms, %llu failed)%s%s\n\n",
-        about->flags & ABOUT_REALTIME ? "yes" : "no", (unsigned long long)about->overdue,
-        (unsigned long long)admission->late, (unsigned long long)admission->plans, ms(admission->cost_last),
-        (unsigned long long)admission->failures, admission->planning ? "  planning" : "",
-        admission->stale ? "  plan is stale" : "");
-}
-
-static void print_engines(const struct top *top, FILE *out)
-{
-    (void)fprintf(out, "%-10s %-28s %-20s %-5s %7s %10s\n", "engine", "device", "held by", "lease", "waiting",
-                  "grants/s");
-    for (uint32_t i = 0; i < top->now.n_engines; i++) {
-        const struct frame_about_engine *engine = &top->now.engines[i];
-        const struct frame_about_client *holder = snapshot_client(&top->now, engine->holder);
-        const struct frame_about_engine *before = engine_before(top, engine->index);
-        bool known = engine->device < top->now.n_devices;
-        char who[96] = "-";
-
-        if (engine->holder)
-            (void)snprintf(who, sizeof who, "%u %s", engine->holder, holder ? holder->name : "");
-        (void)fprintf(out, "%-10s %-28.28s %-20.20s %-5s %7u %10.0f\n", engine->name,
-                      known ? top->now.devices[engine->device].name : "-", who,
-                      !engine->holder                            ? "-"
-                      : engine->holder_state == LEASE_STATE_BUSY ? "busy"
-                                                                 : "idle",
-                      engine->waiting,
-                      rate(top, engine->grants, before ? before->grants : 0, top->now.daemon.started_at));
-    }
-}
-
-static uint64_t since(const struct frame_about_client *now, const struct frame_about_client *before,
-                      enum page_counter counter)
-{
-    uint64_t old = before ? before->counters[counter] : 0;
-
-    return now->counters[counter] > old ? now->counters[counter] - old : 0;
-}
-
-static void print_clients(const struct top *top, FILE *out)
-{
-    (void)fprintf(out, "\n%6s %-20s %4s %-9s %8s %12s %12s %10s %7s\n", "client", "name", "prio", "state",
-                  "jobs/s", "response ms", "pending ms", "worst ms", "misses");
-    for (uint32_t i = 0; i < top->now.n_clients; i++) {
-        const struct frame_about_client *client = &top->now.clients[i];
-        const struct frame_about_client *before = snapshot_client(&top->before, client->client);
-        uint64_t jobs = since(client, before, PAGE_COUNTER_JOBS);
-
-        (void)fprintf(out, "%6u %-20.20s %4u %-9s %8.1f", client->client, client->name, client->priority,
-                      client->state == CLIENT_DRAINING ? "draining" : "connected",
-                      rate(top, client->counters[PAGE_COUNTER_JOBS],
-                           before ? before->counters[PAGE_COUNTER_JOBS] : 0, client->since_at));
-        if (jobs)
-            (void)fprintf(out, " %12.3f %12.3f",
-                          ms(since(client, before, PAGE_COUNTER_RESPONSE_NS)) / (double)jobs,
-                          ms(since(client, before, PAGE_COUNTER_PENDING_NS)) / (double)jobs);
-        else
-            (void)fprintf(out, " %12s %12s", "-", "-");
-        (void)fprintf(out, " %10.3f %7llu\n", ms(client->counters[PAGE_COUNTER_RESPONSE_MAX_NS]),
-                      (unsigned long long)client->counters[PAGE_COUNTER_MISSES]);
-    }
-}
-
-static void print_tasks(const struct top *top, FILE *out)
-{
-    char why[256];
-
-    if (top->now.n_tasks)
-        (void)fprintf(out, "\n%-20s %4s %4s %-13s %8s %10s %11s %6s  %s\n", "task", "prio", "gpus",
-                      "decision", "jobs", "worst ms", "bound ms", "over", "bound");
-    for (uint32_t i = 0; i < top->now.n_tasks; i++) {
-        const struct frame_about_task *task = &top->now.tasks[i];
-        char bound[32] = "-";
-
-        if (task->bound)
-            (void)snprintf(bound, sizeof bound, task->rule == RULE_MET ? "%.3f" : "(%.3f)", ms(task->bound));
-        task_rule_words(task->rule, task->who, why, sizeof why);
-        (void)fprintf(out, "%-20.20s %4u %4u %-13s %8llu %10.3f %11s %6llu  %s\n", task->name, task->priority,
-                      task->gpus, task_verdict_word(task->state), (unsigned long long)task->jobs,
-                      ms(task->response_max), bound, (unsigned long long)task->exceeded,
-                      task->bound ? why : "");
-    }
-}
-
-/* One frame as text, without regard to any screen; the caller frees it. */
-static char *compose(const struct top *top)
-{
+    struct top_view view = {.now = &top->now,
+                            .before = oldest(top),
+                            .outsiders = &top->outsiders,
+                            .sort = top->sort,
+                            .reversed = top->reversed,
+                            .rows = rows,
+                            .columns = columns};
     struct draft draft;
     char *text = NULL;
     size_t size;
 
     if (draft_begin(&draft) < 0)
         return NULL;
-    if (!top->connected) {
+    if (top->help)
+        top_help(&view, draft.out);
+    else if (!top->connected)
         (void)fprintf(draft.out, "no batond answers; waiting for one\n");
-    } else {
-        print_head(top, draft.out);
-        print_engines(top, draft.out);
-        print_clients(top, draft.out);
-        print_tasks(top, draft.out);
-    }
+    else
+        top_frame(&view, draft.out);
     (void)draft_take(&draft, 0, &text, &size);
     return text;
 }
 
 /* ---- the terminal ---- */
 
-/* Names come from programs: on a terminal nothing but plain characters is let through. */
-static void put_line(const char *line, size_t length, unsigned columns)
+/* A style's escape sequence, or "" for a character that is none. */
+static const char *style_of(char c)
 {
-    for (size_t i = 0; i < length && i < columns; i++)
-        (void)fputc(line[i] >= ' ' && line[i] < 127 ? line[i] : '?', stdout);
+    static const struct {
+        const char *style, *sequence;
+    } styles[] = {
+        {TOP_PLAIN, "\033[0m"}, {TOP_BOLD, "\033[1m"},   {TOP_DIM, "\033[2m"},  {TOP_GOOD, "\033[32m"},
+        {TOP_BUSY, "\033[36m"}, {TOP_BAD, "\033[1;31m"}, {TOP_HEAD, "\033[7m"},
+    };
+
+    for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++) {
+        if (styles[i].style[0] == c)
+            return styles[i].sequence;
+    }
+    return "";
 }
 
-static void draw(const char *text)
+/* A line of a frame: styles become what the terminal understands, or nothing. */
+static void put_line(const char *line, size_t length, bool colours)
+{
+    for (size_t i = 0; i < length; i++) {
+        if (line[i] < ' ')
+            (void)fputs(colours ? style_of(line[i]) : "", stdout);
+        else
+            (void)fputc(line[i], stdout);
+    }
+}
+
+static void put_keys(const struct top *top, unsigned columns)
+{
+    static const char *const names[] = {
+#define TOP_KEY(identifier, key, name, words) name,
+        TOP_SORTS(TOP_KEY)
+#undef TOP_KEY
+    };
+    char line[128];
+    int n = snprintf(line, sizeof line, "q quits  h %s  s sort: %s%s  x reverse", top->help ? "back" : "help",
+                     names[top->sort], top->reversed ? " reversed" : "");
+    size_t length = (size_t)n < columns ? (size_t)n : columns;
+
+    put_line(line, length, false);
+}
+
+static void draw(struct top *top)
 {
     struct winsize size = {.ws_row = 24, .ws_col = 80};
     unsigned row = 0;
+    char *text;
 
     (void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+    text = compose(top, size.ws_row > 1 ? size.ws_row - 1U : 1, size.ws_col);
     (void)fputs(HOME, stdout);
-    for (const char *line = text; *line && row + 1 < size.ws_row; row++) {
+    for (const char *line = text ? text : ""; *line && row + 1 < size.ws_row; row++) {
         size_t length = strcspn(line, "\n");
 
-        put_line(line, length, size.ws_col);
+        put_line(line, length, top->colours);
         (void)fputs(CLEAR_LINE "\r\n", stdout);
         line += length + (line[length] == '\n');
     }
-    put_line("q quits", 7, size.ws_col);
+    put_keys(top, size.ws_col);
     (void)fputs(CLEAR_LINE CLEAR_BELOW, stdout);
     (void)fflush(stdout);
+    free(text);
 }
 
 static void on_signal(int number)
@@ -245,8 +183,30 @@ static void close_terminal(const struct top *top)
     (void)tcsetattr(STDIN_FILENO, TCSANOW, &top->saved);
 }
 
-/* Waits for the next frame's time, a key or a new size. False: the user has had enough. */
-static bool pause_frame(int wait_ms)
+/* False: the user has had enough. */
+static bool take_key(struct top *top, char key)
+{
+    enum top_sort sort = top_sort_of(key);
+
+    if (key == 'q' || key == 3)
+        return false;
+    if (sort < TOP_SORT_N)
+        top->sort = sort;
+    else if (key == 's')
+        top->sort = (enum top_sort)((top->sort + 1) % TOP_SORT_N);
+    else if (key == 'x')
+        top->reversed = !top->reversed;
+    else if (key == 'h' || key == '?')
+        top->help = !top->help;
+    else if (key == 27 || key == ' ')
+        top->help = false;
+    return true;
+}
+
+enum pause_end { PAUSE_FRAME, PAUSE_REDRAW, PAUSE_QUIT };
+
+/* Waits for the next frame's time, a key or a new size. */
+static enum pause_end pause_frame(struct top *top, int wait_ms)
 {
     struct pollfd input = {STDIN_FILENO, POLLIN, 0};
     char keys[64];
@@ -254,14 +214,32 @@ static bool pause_frame(int wait_ms)
 
     resized = 0;
     if (poll(&input, 1, wait_ms) <= 0 || stopped)
-        return !stopped;
+        return stopped ? PAUSE_QUIT : resized ? PAUSE_REDRAW : PAUSE_FRAME;
     n = read(STDIN_FILENO, keys, sizeof keys);
     if (n == 0 && (input.revents & POLLHUP))
-        return false; /* the terminal has gone */
-    return n <= 0 || (!memchr(keys, 'q', (size_t)n) && !memchr(keys, 3, (size_t)n));
+        return PAUSE_QUIT; /* the terminal has gone */
+    for (ssize_t i = 0; i < n; i++) {
+        if (!take_key(top, keys[i]))
+            return PAUSE_QUIT;
+    }
+    return n > 0 ? PAUSE_REDRAW : PAUSE_FRAME;
 }
 
 /* ---- frames ---- */
+
+/* A look through /proc costs more than a question to the daemon. */
+static void look_outside(struct top *top)
+{
+    uint32_t clients[SNAPSHOT_CLIENTS + 1];
+
+    if (top->looked_at && top->now.daemon.now_at < top->looked_at + (uint64_t)OUTSIDE_S * NSEC_PER_SEC)
+        return;
+    for (uint32_t i = 0; i < top->now.n_clients; i++)
+        clients[i] = top->now.clients[i].pid;
+    clients[top->now.n_clients] = top->now.daemon.pid;
+    (void)outsiders_find("/proc", clients, top->now.n_clients + 1, &top->outsiders);
+    top->looked_at = top->now.daemon.now_at;
+}
 
 static int refresh(struct top *top)
 {
@@ -271,34 +249,68 @@ static int refresh(struct top *top)
         result = monitor_open(&top->monitor, top->socket);
     if (result)
         return result;
-    top->before = top->now;
+    memmove(&top->past[1], &top->past[0], (PAST - 1) * sizeof top->past[0]);
+    top->past[0] = top->now;
     result = snapshot_take(&top->now, &top->monitor);
     top->connected = result == 0;
     if (result) {
         monitor_close(&top->monitor);
         memset(&top->now, 0, sizeof top->now);
+        memset(top->past, 0, sizeof top->past);
+        top->looked_at = 0;
+    } else {
+        look_outside(top);
     }
     return result;
 }
 
 static int live(const struct cli_args *args, struct top *top, int interval_ms)
 {
+    const char *no_colour = getenv("NO_COLOR");
     int result = open_terminal(top);
+    enum pause_end end = PAUSE_FRAME;
 
     if (result)
         return cli_fail_environment(args, result, "terminal");
-    do {
-        char *text = compose(top);
-
-        if (text)
-            draw(text);
-        free(text);
-        if (!pause_frame(top->connected ? interval_ms : GONE_MS))
-            break;
-        (void)refresh(top);
-    } while (!stopped);
+    top->colours = !no_colour || !*no_colour;
+    while (end != PAUSE_QUIT && !stopped) {
+        draw(top);
+        end = pause_frame(top, top->connected ? interval_ms : GONE_MS);
+        if (end == PAUSE_FRAME)
+            (void)refresh(top);
+    }
     close_terminal(top);
     return CLI_YES;
+}
+
+/* For a script: no styles, and no rows left out. */
+static int print_once(const struct cli_args *args, const struct top *top)
+{
+    char *text = compose(top, 0, TEXT_COLUMNS);
+
+    if (!text)
+        return cli_fail_environment(args, ENOMEM, "memory");
+    for (const char *c = text; *c; c++) {
+        if (*c >= ' ' || *c == '\n')
+            (void)fputc(*c, stdout);
+    }
+    free(text);
+    return CLI_YES;
+}
+
+/* The word of --sort; TOP_SORT_N: there is no such. */
+static enum top_sort sort_named(const char *word)
+{
+    static const char *const names[] = {
+#define TOP_KEY(identifier, key, name, words) name,
+        TOP_SORTS(TOP_KEY)
+#undef TOP_KEY
+    };
+    unsigned i = 0;
+
+    while (i < TOP_SORT_N && strcmp(names[i], word) != 0)
+        i++;
+    return (enum top_sort)i;
 }
 
 static int run(const struct cli_args *args)
@@ -310,20 +322,18 @@ static int run(const struct cli_args *args)
 
     if (status)
         return status;
+    top.sort = sort_named(cli_value(args, "sort", "gpu%"));
+    if (top.sort == TOP_SORT_N)
+        return cli_fail_usage(args,
+                              "--sort: expected gpu%%, priority, name, pid, jobs, response, worst or missed");
     top.socket = cli_value(args, "socket", NULL);
     result = refresh(&top);
     if (result)
         return cli_fail_environment(args, result, "no batond answers (`batond` starts one)");
-    if (!cli_has(args, "once") && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO)) {
+    if (!cli_has(args, "once") && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO))
         status = live(args, &top, (int)interval_ms);
-    } else {
-        char *text = compose(&top);
-
-        status = text ? CLI_YES : cli_fail_environment(args, ENOMEM, "memory");
-        if (text)
-            (void)fputs(text, stdout);
-        free(text);
-    }
+    else
+        status = print_once(args, &top);
     if (top.connected)
         monitor_close(&top.monitor);
     return status;
@@ -332,6 +342,7 @@ static int run(const struct cli_args *args)
 static const struct cli_option options[] = {
     {"once", 0, NULL, "print one frame and end, as without a terminal; rates are means since the start"},
     {"interval", 0, "MS", "between two frames (default 500)"},
+    {"sort", 0, "KEY", "gpu%, priority, name, pid, jobs, response, worst or missed (default gpu%)"},
     {"socket", 0, "PATH", "of the daemon; otherwise as for `baton run`"},
     {NULL, 0, NULL, NULL},
 };
@@ -341,6 +352,6 @@ const struct cli_command command_top = {
     .summary = "watch who holds which engine, and how programs and tasks fare",
     .arguments = "",
     .options = options,
-    .example = "baton top    # q quits; `baton top --once` for a script",
+    .example = "baton top    # q quits, h helps; `baton top --once` for a script",
     .run = run,
 };

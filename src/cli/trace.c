@@ -1,287 +1,169 @@
 /*
- * baton trace: what happened lately, for Perfetto. The daemon's own decisions (queued, granted, asked to yield) come from its
- * ring, what really ran from the rings in the clients' pages, also of clients that have left.
+ * baton trace: what happened lately, for Perfetto. batond is one process of the trace, with a track per engine and its
+ * counters; each program is another under its own pid, with a track of its jobs and one per engine that it asked for.
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/draft.h"
 #include "cli/command.h"
-#include "cli/monitor.h"
-#include "cli/notices.h"
+#include "cli/recording.h"
 #include "cli/task_words.h"
 #include "report/trace.h"
 #include "wire/notice.h"
 
-#define GROUP_ENGINES 1u  /* one row per engine */
-#define GROUP_PLANNER 2u  /* what batond asked the planner */
-#define GROUP_CLIENTS 10u /* plus the client's number: its own rows per engine */
-#define JOBS_ROW      1000u
-#define MAX_ENGINES   256
-#define MAX_TASKS     256
-#define MAX_RECORDS   (1u << 20)
+/*
+ * Tracks are threads to a viewer, which wants their ids unique in the whole trace. A program's jobs have its pid, as its
+ * main thread does; the other tracks have numbers beyond any pid of Linux (2^22).
+ */
+#define ENGINE_TRACKS  5000000u
+#define CLIENT_TRACKS  10000000u
+#define CLIENT_NUMBERS 100000u
+#define TRACKS         1024u /* of one client; engines first, then the further lanes of its jobs */
 
-struct client_name {
-    uint32_t client, pid;
-    char name[65];
-    uint64_t on[MAX_ENGINES / 64]; /* the engines that it asked for */
+#define LANES 8u /* side by side, for jobs or runs of one row that overlap in time */
+
+struct lanes {
+    uint64_t ends[LANES];
+    unsigned n;
 };
 
-struct recording {
-    struct monitor monitor;
-    struct trace_record *records;
-    size_t n, room;
-    uint64_t lost;
-    struct client_name *clients;
-    size_t n_clients, clients_room;
-    char engines[MAX_ENGINES][33]; /* by their index; "": there is none */
-    char tasks[MAX_TASKS][65];
-    uint32_t n_tasks;
-    struct frame_about_notice *notices;
-    size_t n_notices;
+struct writing {
+    const struct recording *recording;
+    struct trace_writer writer;
+    uint64_t arrows;
+    uint8_t *lane;          /* by record: of a run or a job */
+    struct lanes *jobs;     /* by place in recording->clients */
+    struct lanes *engines;  /* by engine */
+    uint64_t *row_ended_at; /* by place in recording->clients x engine: waiting and holding do not overlap */
 };
 
-/* ---- collecting ---- */
-
-/* What the client in that slot should be told about. */
-static int read_notices(struct recording *recording, uint32_t slot)
+static unsigned engine_track(uint32_t engine, unsigned lane)
 {
-    struct frame_about_notice about;
-    int result;
-
-    for (uint64_t i = 0; (result = notices_ask(&recording->monitor, slot, i, &about)) == 0; i++) {
-        struct frame_about_notice *more =
-            realloc(recording->notices, (recording->n_notices + 1) * sizeof *more);
-
-        if (!more)
-            return -ENOMEM;
-        recording->notices = more;
-        recording->notices[recording->n_notices++] = about;
-    }
-    return result < 0 ? result : 0;
+    return ENGINE_TRACKS + lane * RECORDING_ENGINES + engine;
 }
 
-static int add_record(struct recording *recording, const struct trace_record *record)
+static unsigned client_track(const struct recorded_client *client, uint32_t engine)
 {
-    if (recording->n == recording->room) {
-        size_t room = recording->room ? recording->room * 2 : 4096;
-        struct trace_record *more;
-
-        if (room > MAX_RECORDS)
-            return -EFBIG;
-        more = realloc(recording->records, room * sizeof *more);
-        if (!more)
-            return -ENOMEM;
-        recording->records = more;
-        recording->room = room;
-    }
-    recording->records[recording->n++] = *record;
-    return 0;
+    return CLIENT_TRACKS + client->client % CLIENT_NUMBERS * TRACKS + engine;
 }
 
-static int add_client(struct recording *recording, const struct frame_about_client *about)
+static unsigned jobs_track(const struct recorded_client *client, unsigned lane)
 {
-    struct client_name *client;
-
-    if (recording->n_clients == recording->clients_room) {
-        size_t room = recording->clients_room ? recording->clients_room * 2 : 64;
-        struct client_name *more = realloc(recording->clients, room * sizeof *more);
-
-        if (!more)
-            return -ENOMEM;
-        recording->clients = more;
-        recording->clients_room = room;
-    }
-    client = &recording->clients[recording->n_clients++];
-    *client = (struct client_name){.client = about->client, .pid = about->pid};
-    memcpy(client->name, about->name, sizeof client->name);
-    return 0;
+    return lane == 0 ? client->pid : client_track(client, RECORDING_ENGINES + lane);
 }
 
-/* A whole ring, frame by frame. Bounded: a client that writes all the time cannot keep us here. */
-static int read_ring(struct recording *recording, enum query_what what, uint32_t index)
+/* ---- lanes ---- */
+
+/* The first lane that is free at that instant; the last one if none is. */
+static unsigned find_lane(struct lanes *lanes, uint64_t at, uint64_t end_at)
 {
-    uint64_t cursor = 0;
-    struct frame frame;
+    unsigned lane = 0;
 
-    for (unsigned round = 0; round < 4096; round++) {
-        int result = monitor_query(&recording->monitor, what, index, cursor, &frame);
+    while (lane < LANES - 1 && lanes->ends[lane] > at)
+        lane++;
+    if (lane + 1 > lanes->n)
+        lanes->n = lane + 1;
+    if (end_at > lanes->ends[lane])
+        lanes->ends[lane] = end_at;
+    return lane;
+}
 
-        if (result)
-            return result;
-        if (frame.type != FRAME_TRACE)
-            return 0;
-        for (uint32_t i = 0; i < frame.trace.n && i < 32; i++) {
-            result = add_record(recording, &frame.trace.records[i]);
-            if (result)
-                return result;
+/*
+ * Gives every run and job a lane. The clocks of drivers are compared with ours to some microseconds, so that two runs
+ * that follow each other may seem to overlap a little: then the second is drawn from the end of the first.
+ */
+static void place_records(struct writing *w)
+{
+    for (size_t i = 0; i < w->recording->n; i++) {
+        struct trace_record *record = &w->recording->records[i];
+        const struct recorded_client *client = recording_client(w->recording, record->client);
+
+        if (record->kind == RECORD_RUN && record->engine < RECORDING_ENGINES) {
+            struct lanes *lanes = &w->engines[record->engine];
+            uint64_t over = lanes->ends[0] > record->at ? lanes->ends[0] - record->at : 0;
+
+            if (over && over < record->length / 4) {
+                record->at += over;
+                record->length -= over;
+            }
+            w->lane[i] = (uint8_t)find_lane(lanes, record->at, record->at + record->length);
+        } else if (record->kind == RECORD_JOB && client) {
+            w->lane[i] = (uint8_t)find_lane(&w->jobs[client - w->recording->clients], record->at,
+                                            record->at + record->length);
         }
-        recording->lost += frame.trace.lost;
-        cursor = frame.trace.cursor;
-    }
-    return 0;
-}
-
-static int read_engines(struct recording *recording)
-{
-    struct frame frame;
-
-    for (uint32_t i = 0; i < MAX_ENGINES; i = monitor_next(&frame, i)) {
-        int result = monitor_query(&recording->monitor, QUERY_ENGINE, i, 0, &frame);
-        uint32_t index = frame.about_engine.index;
-
-        if (result || frame.type != FRAME_ABOUT_ENGINE || index < i || index >= MAX_ENGINES)
-            return result;
-        memcpy(recording->engines[index], frame.about_engine.name, sizeof recording->engines[index]);
-    }
-    return 0;
-}
-
-static int read_tasks(struct recording *recording)
-{
-    struct frame frame;
-
-    for (uint32_t i = 0; i < MAX_TASKS; i++) {
-        int result = monitor_query(&recording->monitor, QUERY_TASK, i, 0, &frame);
-
-        if (result || frame.type != FRAME_ABOUT_TASK)
-            return result;
-        memcpy(recording->tasks[i], frame.about_task.name, sizeof recording->tasks[i]);
-        recording->n_tasks = i + 1;
-    }
-    return 0;
-}
-
-static int read_clients(struct recording *recording, enum query_what what)
-{
-    uint32_t index = 0;
-    struct frame frame;
-
-    for (;;) {
-        int result = monitor_query(&recording->monitor, what, index, 0, &frame);
-
-        if (result || frame.type != FRAME_ABOUT_CLIENT)
-            return result;
-        result = add_client(recording, &frame.about_client);
-        if (!result && what == QUERY_CLIENT)
-            result = read_ring(recording, QUERY_RUNS, frame.about_client.next - 1);
-        if (!result && what == QUERY_CLIENT)
-            result = read_notices(recording, frame.about_client.next - 1);
-        if (result)
-            return result;
-        index = frame.about_client.next;
     }
 }
 
-static int by_time(const void *a, const void *b)
+/* ---- tracks ---- */
+
+static void name_lanes(struct writing *w, unsigned group, const unsigned tracks[], unsigned n,
+                       const char *name, unsigned place)
 {
-    const struct trace_record *x = a;
-    const struct trace_record *y = b;
+    char text[64];
 
-    return (x->at > y->at) - (x->at < y->at);
-}
-
-static int collect(struct recording *recording)
-{
-    int result = read_engines(recording);
-
-    if (!result)
-        result = read_tasks(recording);
-    if (!result)
-        result = read_clients(recording, QUERY_DEPARTED);
-    if (!result)
-        result = read_clients(recording, QUERY_CLIENT);
-    if (!result)
-        result = read_ring(recording, QUERY_OLD_RUNS, 0);
-    if (!result)
-        result = read_ring(recording, QUERY_TRACE, 0);
-    if (!result && recording->n)
-        qsort(recording->records, recording->n, sizeof *recording->records, by_time);
-    return result;
-}
-
-/* ---- writing ---- */
-
-static struct client_name *client_of(const struct recording *recording, uint32_t client)
-{
-    for (size_t i = 0; i < recording->n_clients; i++) {
-        if (recording->clients[i].client == client)
-            return &recording->clients[i];
-    }
-    return NULL;
-}
-
-static const char *name_of(const struct recording *recording, uint32_t client)
-{
-    const struct client_name *found = client_of(recording, client);
-
-    return found ? found->name : "?";
-}
-
-static bool is_on(const struct client_name *client, uint32_t engine)
-{
-    return client->on[engine / 64] >> engine % 64 & 1;
-}
-
-/* A program has a row for each engine that it asked for, no others. */
-static void find_rows(const struct recording *recording)
-{
-    for (size_t i = 0; i < recording->n; i++) {
-        const struct trace_record *record = &recording->records[i];
-        struct client_name *client = client_of(recording, record->client);
-
-        if (client && record->engine < MAX_ENGINES &&
-            (record->kind == RECORD_REQUEST || record->kind == RECORD_GRANT || record->kind == RECORD_YIELD ||
-             record->kind == RECORD_OVERDUE))
-            client->on[record->engine / 64] |= UINT64_C(1) << record->engine % 64;
+    for (unsigned lane = 0; lane < n; lane++) {
+        (void)snprintf(text, sizeof text, lane ? "%s (%u)" : "%s", name, lane + 1);
+        trace_track(&w->writer, group, tracks[lane], text, place + lane);
     }
 }
 
-static void write_rows(const struct recording *recording, struct trace_writer *writer)
+static void write_tracks(struct writing *w)
 {
+    const struct recording *recording = w->recording;
+    unsigned tracks[LANES];
     char name[128];
 
-    for (uint32_t e = 0; e < MAX_ENGINES; e++) {
+    trace_group(&w->writer, recording->daemon.pid, "engines", 0);
+    for (uint32_t e = 0; e < RECORDING_ENGINES; e++) {
+        for (unsigned lane = 0; lane < LANES; lane++)
+            tracks[lane] = engine_track(e, lane);
         if (recording->engines[e][0])
-            trace_row(writer, GROUP_ENGINES, "engines", e, recording->engines[e]);
+            name_lanes(w, recording->daemon.pid, tracks, w->engines[e].n ? w->engines[e].n : 1,
+                       recording->engines[e], e * LANES);
     }
     if (recording->n_tasks)
-        trace_row(writer, GROUP_PLANNER, "admission", 0, "planning");
+        trace_track(&w->writer, recording->daemon.pid, recording->daemon.pid, "planning",
+                    RECORDING_ENGINES * LANES);
     for (size_t i = 0; i < recording->n_clients; i++) {
-        const struct client_name *client = &recording->clients[i];
+        const struct recorded_client *client = &recording->clients[i];
 
         (void)snprintf(name, sizeof name, "%s (pid %u)", client->name, client->pid);
-        trace_row(writer, GROUP_CLIENTS + client->client, name, JOBS_ROW, "jobs");
-        for (uint32_t e = 0; e < MAX_ENGINES; e++) {
-            if (is_on(client, e))
-                trace_row(writer, GROUP_CLIENTS + client->client, name, e, recording->engines[e]);
+        trace_group(&w->writer, client->pid, name, 1 + (unsigned)i);
+        for (unsigned lane = 0; lane < LANES; lane++)
+            tracks[lane] = jobs_track(client, lane);
+        name_lanes(w, client->pid, tracks, w->jobs[i].n ? w->jobs[i].n : 1, "jobs", 0);
+        for (uint32_t e = 0; e < RECORDING_ENGINES; e++) {
+            if (recording_is_on(client, e))
+                trace_track(&w->writer, client->pid, client_track(client, e), recording->engines[e],
+                            LANES + e);
         }
     }
 }
 
-/* The record that ends what `from` began: the next of one of two kinds of the same client on the same engine. */
-static uint64_t ended_at(const struct recording *recording, size_t from, uint32_t kind, uint32_t other)
+/* ---- spans and marks ---- */
+
+/* Waiting for an engine, or holding it: begins no earlier than the row's span before ended. */
+static void write_wait(struct writing *w, size_t i, const struct recorded_client *client,
+                       enum trace_category category, uint64_t end_at)
 {
-    const struct trace_record *begin = &recording->records[from];
+    const struct trace_record *record = &w->recording->records[i];
+    size_t row = (size_t)(client - w->recording->clients) * RECORDING_ENGINES + record->engine;
+    uint64_t at = record->at > w->row_ended_at[row] ? record->at : w->row_ended_at[row];
 
-    for (size_t i = from + 1; i < recording->n; i++) {
-        const struct trace_record *record = &recording->records[i];
-
-        if (record->client != begin->client ||
-            (record->engine != begin->engine && record->kind != RECORD_LEAVE))
-            continue;
-        if (record->kind == kind || record->kind == other || record->kind == RECORD_LEAVE)
-            return record->at;
-    }
-    return recording->n ? recording->records[recording->n - 1].at : begin->at;
+    if (end_at < at)
+        return;
+    trace_span(&w->writer, client->pid, client_track(client, record->engine), category, client->name,
+               category == TRACE_QUEUED ? "waits" : "holds", (baton_nsec)at, (baton_nsec)end_at);
+    w->row_ended_at[row] = end_at;
 }
 
 /* A bound that was not claimed when the job ended is not broken; the mark says which rule was. */
-static void write_exceeded(const struct trace_record *record, struct trace_writer *writer, const char *task)
+static void write_exceeded(struct writing *w, const struct trace_record *record,
+                           const struct recorded_client *client)
 {
     bool claimed = record->engine == RULE_MET;
     char text[128] = "took longer than its bound";
@@ -289,98 +171,295 @@ static void write_exceeded(const struct trace_record *record, struct trace_write
     if (!claimed)
         (void)snprintf(text, sizeof text, "took longer than a bound that is not claimed (%s)",
                        task_rule_name(record->engine));
-    trace_mark(writer, GROUP_CLIENTS + record->client, JOBS_ROW, claimed ? TRACE_OVERRUN : TRACE_UNCLAIMED,
-               task, text, (baton_nsec)(record->at + record->length));
+    trace_mark(&w->writer, client->pid, jobs_track(client, 0), claimed ? TRACE_OVERRUN : TRACE_UNCLAIMED,
+               client->name, text, (baton_nsec)(record->at + record->length));
 }
 
-static void write_record(const struct recording *recording, struct trace_writer *writer, size_t i)
+static void write_run(struct writing *w, size_t i, const struct recorded_client *client)
 {
-    const struct trace_record *record = &recording->records[i];
-    const char *task = name_of(recording, record->client);
-    unsigned group = GROUP_CLIENTS + record->client;
-    baton_nsec at = (baton_nsec)record->at;
-    baton_nsec end_at = (baton_nsec)(record->at + record->length);
+    const struct trace_record *record = &w->recording->records[i];
+    const char *kernel = recording_kernel(w->recording, record);
+    const char *engine = w->recording->engines[record->engine];
+    bool copies = strchr(engine, ' '); /* "gpu0 in", "gpu0 copy"; "gpu0" executes */
 
+    trace_run(&w->writer, w->recording->daemon.pid, engine_track(record->engine, w->lane[i]), client->name,
+              &(struct trace_work){.kernel = kernel,
+                                   .items = copies ? 0 : record->size,
+                                   .bytes = copies ? record->size : 0,
+                                   .pieces = record->pieces,
+                                   .job = record->job},
+              (baton_nsec)record->at, (baton_nsec)(record->at + record->length));
+}
+
+static void write_planned(struct writing *w, const struct trace_record *record)
+{
+    trace_span(
+        &w->writer, w->recording->daemon.pid, w->recording->daemon.pid, TRACE_PLANNING,
+        record->job < w->recording->n_tasks ? w->recording->tasks[record->job].name : "after a task left",
+        task_verdict_word(record->engine), (baton_nsec)record->at, (baton_nsec)(record->at + record->length));
+}
+
+/* How late a job was that missed its deadline; the record lasts from the deadline to the completion. */
+static void write_miss(struct writing *w, const struct trace_record *record,
+                       const struct recorded_client *client)
+{
+    char text[64];
+
+    (void)snprintf(text, sizeof text, "%.3f ms late", nsec_to_ms((baton_nsec)record->length));
+    trace_mark(&w->writer, client->pid, jobs_track(client, 0), TRACE_MISS, client->name, text,
+               (baton_nsec)(record->at + record->length));
+}
+
+static void write_record(struct writing *w, size_t i)
+{
+    const struct recording *recording = w->recording;
+    const struct trace_record *record = &recording->records[i];
+    const struct recorded_client *client = recording_client(recording, record->client);
+    baton_nsec at = (baton_nsec)record->at;
+
+    if (record->kind == RECORD_PLANNED)
+        write_planned(w, record);
+    if (!client || (record->engine >= RECORDING_ENGINES && record->kind != RECORD_EXCEED))
+        return;
     switch (record->kind) {
     case RECORD_REQUEST:
-        trace_span(writer, group, record->engine, TRACE_QUEUED, task, NULL, at,
-                   (baton_nsec)ended_at(recording, i, RECORD_GRANT, RECORD_GRANT));
+        write_wait(w, i, client, TRACE_QUEUED, recording_ended_at(recording, i, RECORD_GRANT, RECORD_GRANT));
         break;
     case RECORD_GRANT:
-        trace_span(writer, group, record->engine, TRACE_GRANTED, task, NULL, at,
-                   (baton_nsec)ended_at(recording, i, RECORD_RELEASE, RECORD_TAKEN));
+        write_wait(w, i, client, TRACE_GRANTED,
+                   recording_ended_at(recording, i, RECORD_RELEASE, RECORD_TAKEN));
         break;
     case RECORD_YIELD:
-        trace_mark(writer, group, record->engine, TRACE_YIELD, task, NULL, at);
+        trace_mark(&w->writer, client->pid, client_track(client, record->engine), TRACE_YIELD, client->name,
+                   "asked to give way", at);
         break;
     case RECORD_OVERDUE:
-        trace_mark(writer, group, record->engine, TRACE_OVERDUE, task, "does not give way", at);
+        trace_mark(&w->writer, client->pid, client_track(client, record->engine), TRACE_OVERDUE, client->name,
+                   "does not give way", at);
         break;
     case RECORD_RUN:
-        trace_span(writer, GROUP_ENGINES, record->engine, TRACE_RUNNING, task, NULL, at, end_at);
+        write_run(w, i, client);
         break;
     case RECORD_JOB:
-        trace_span(writer, group, JOBS_ROW, TRACE_JOB, task, NULL, at, end_at);
+        trace_span(&w->writer, client->pid, jobs_track(client, w->lane[i]), TRACE_JOB, client->name, NULL, at,
+                   (baton_nsec)(record->at + record->length));
         break;
     case RECORD_MISS:
-        trace_mark(writer, group, JOBS_ROW, TRACE_MISS, task, NULL, at);
+        write_miss(w, record, client);
         break;
     case RECORD_EXCEED:
-        write_exceeded(record, writer, task);
-        break;
-    case RECORD_PLANNED:
-        trace_span(writer, GROUP_PLANNER, 0, TRACE_PLANNING,
-                   record->job < recording->n_tasks ? recording->tasks[record->job] : "after a task left",
-                   task_verdict_word(record->engine), at, end_at);
+        write_exceeded(w, record, client);
         break;
     default:
         break;
     }
 }
 
-/* A mark on the client's row of jobs, where the daemon heard of it first. */
-static void write_notice(const struct recording *recording, struct trace_writer *writer,
-                         const struct frame_about_notice *about)
+/* On the client's row of jobs, where the daemon heard of it first. */
+static void write_notice(struct writing *w, const struct frame_about_notice *about)
 {
+    const struct recorded_client *client = recording_client(w->recording, about->client);
     char text[640];
 
+    if (!client)
+        return;
     notice_line((enum notice)about->notice, about->kernel, about->detail, text, sizeof text);
-    trace_mark(writer, GROUP_CLIENTS + about->client, JOBS_ROW, TRACE_NOTICE,
-               name_of(recording, about->client), text, (baton_nsec)about->at);
+    trace_mark(&w->writer, client->pid, jobs_track(client, 0), TRACE_NOTICE, client->name, text,
+               (baton_nsec)about->at);
+}
+
+/* ---- arrows ---- */
+
+/* The client's first run from that instant on, of that engine and job (UINT32_MAX: any); recording->n: none until then. */
+static size_t first_run(const struct recording *recording, size_t from, uint32_t engine, uint32_t job,
+                        uint64_t until_at)
+{
+    uint32_t client = recording->records[from].client;
+
+    for (size_t i = from; i < recording->n && recording->records[i].at <= until_at; i++) {
+        const struct trace_record *record = &recording->records[i];
+
+        if (record->kind == RECORD_RUN && record->client == client && record->length > 0 &&
+            (engine == UINT32_MAX || record->engine == engine) && (job == UINT32_MAX || record->job == job))
+            return i;
+    }
+    return recording->n;
+}
+
+/* From where a program began to wait for an engine to what it ran once it had it; from a job to its first run. */
+static void write_arrow(struct writing *w, size_t i)
+{
+    const struct recording *recording = w->recording;
+    const struct trace_record *record = &recording->records[i];
+    const struct recorded_client *client = recording_client(recording, record->client);
+    unsigned from[2];
+    uint64_t granted_at;
+    size_t run = recording->n;
+
+    if (!client)
+        return;
+    if (record->kind == RECORD_JOB && record->length > 0) {
+        from[1] = jobs_track(client, w->lane[i]);
+        run = first_run(recording, i, UINT32_MAX, record->job, record->at + record->length);
+    } else if (record->kind == RECORD_REQUEST && record->engine < RECORDING_ENGINES) {
+        from[1] = client_track(client, record->engine);
+        granted_at = recording_ended_at(recording, i, RECORD_GRANT, RECORD_GRANT);
+        run = first_run(recording, i, record->engine, UINT32_MAX, granted_at + NSEC_PER_SEC);
+        if (granted_at == record->at || (run < recording->n && recording->records[run].at < granted_at))
+            run = recording->n;
+    }
+    if (run == recording->n)
+        return;
+    from[0] = client->pid;
+    trace_flow(
+        &w->writer, record->kind == RECORD_JOB ? "job" : "enqueue", ++w->arrows, from, (baton_nsec)record->at,
+        (const unsigned[]){recording->daemon.pid, engine_track(recording->records[run].engine, w->lane[run])},
+        (baton_nsec)recording->records[run].at);
+}
+
+/* ---- counters ---- */
+
+struct change {
+    uint64_t at;
+    uint32_t engine;
+    int by; /* +1 or -1 */
+};
+
+static int by_instant(const void *a, const void *b)
+{
+    const struct change *x = a;
+    const struct change *y = b;
+
+    if (x->at != y->at)
+        return x->at > y->at ? 1 : -1;
+    return (x->by > y->by) - (x->by < y->by); /* a wait that ends makes room for the next */
+}
+
+/* How many programs wait for each engine (kind RECORD_REQUEST), or how many commands run on it (RECORD_RUN). */
+static void write_counter(struct writing *w, struct change *changes, enum record_kind kind, const char *what)
+{
+    const struct recording *recording = w->recording;
+    int values[RECORDING_ENGINES] = {0};
+    char name[64];
+    size_t n = 0;
+
+    for (size_t i = 0; i < recording->n; i++) {
+        const struct trace_record *record = &recording->records[i];
+        uint64_t end_at = record->at + record->length;
+
+        if (record->kind != (uint32_t)kind || record->engine >= RECORDING_ENGINES)
+            continue;
+        if (kind == RECORD_REQUEST)
+            end_at = recording_ended_at(recording, i, RECORD_GRANT, RECORD_GRANT);
+        changes[n++] = (struct change){record->at, record->engine, 1};
+        changes[n++] = (struct change){end_at, record->engine, -1};
+    }
+    if (n)
+        qsort(changes, n, sizeof *changes, by_instant);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t engine = changes[i].engine;
+
+        values[engine] += changes[i].by;
+        (void)snprintf(name, sizeof name, "%s %s", recording->engines[engine], what);
+        trace_counter(&w->writer, recording->daemon.pid, name,
+                      (uint64_t)(values[engine] > 0 ? values[engine] : 0), (baton_nsec)changes[i].at);
+    }
+}
+
+/* ---- the file ---- */
+
+/* Tasks of the plan, then the programs with a deadline that are none; a name is told once. */
+static void write_tasks(struct writing *w)
+{
+    const struct recording *recording = w->recording;
+    struct trace_task *tasks = calloc(recording->n_tasks + recording->n_clients + 1, sizeof *tasks);
+    size_t n = 0;
+
+    for (uint32_t i = 0; tasks && i < recording->n_tasks; i++) {
+        const struct frame_about_task *about = &recording->tasks[i];
+
+        tasks[n++] = (struct trace_task){.name = about->name,
+                                         .deadline = (baton_nsec)about->deadline,
+                                         .bound = (baton_nsec)about->bound,
+                                         .claimed = about->rule == RULE_MET,
+                                         .misses = about->misses};
+    }
+    for (size_t i = 0; tasks && i < recording->n_clients; i++) {
+        const struct recorded_client *client = &recording->clients[i];
+        size_t k = 0;
+
+        while (k < n && strcmp(tasks[k].name, client->name) != 0)
+            k++;
+        if (k == n)
+            tasks[n++] = (struct trace_task){.name = client->name};
+        if (client->deadline)
+            tasks[k].deadline = (baton_nsec)client->deadline; /* what this program was judged by */
+        if (client->misses > tasks[k].misses)
+            tasks[k].misses = client->misses;
+    }
+    trace_tasks(&w->writer, tasks, tasks ? n : 0, recording->lost);
+    free(tasks);
+}
+
+static void write_events(struct writing *w, struct change *changes)
+{
+    const struct recording *recording = w->recording;
+
+    place_records(w);
+    write_tracks(w);
+    for (size_t i = 0; i < recording->n; i++)
+        write_record(w, i);
+    for (size_t i = 0; i < recording->n_notices; i++)
+        write_notice(w, &recording->notices[i]);
+    for (size_t i = 0; i < recording->n; i++)
+        write_arrow(w, i);
+    write_counter(w, changes, RECORD_REQUEST, "waiting");
+    write_counter(w, changes, RECORD_RUN, "in flight");
+    write_tasks(w);
 }
 
 static int write_file(const struct recording *recording, const char *path)
 {
-    struct trace_writer writer;
+    struct writing w = {.recording = recording,
+                        .lane = calloc(recording->n + 1, sizeof *w.lane),
+                        .jobs = calloc(recording->n_clients + 1, sizeof *w.jobs),
+                        .engines = calloc(RECORDING_ENGINES, sizeof *w.engines),
+                        .row_ended_at =
+                            calloc((recording->n_clients + 1) * RECORDING_ENGINES, sizeof *w.row_ended_at)};
+    struct change *changes = calloc(2 * recording->n + 1, sizeof *changes);
     struct draft draft;
     int result = draft_begin(&draft);
 
-    if (result)
-        return result;
-    trace_begin(&writer, draft.out);
-    find_rows(recording);
-    write_rows(recording, &writer);
-    for (size_t i = 0; i < recording->n; i++)
-        write_record(recording, &writer, i);
-    for (size_t i = 0; i < recording->n_notices; i++)
-        write_notice(recording, &writer, &recording->notices[i]);
-    trace_end(&writer);
-    return draft_finish(&draft, path, 0);
+    if (!result && (!w.lane || !w.jobs || !w.engines || !w.row_ended_at || !changes))
+        result = -ENOMEM;
+    if (!result) {
+        trace_begin(&w.writer, draft.out);
+        write_events(&w, changes);
+        trace_end(&w.writer);
+    }
+    result = draft_finish(&draft, path, result);
+    free(changes);
+    free(w.row_ended_at);
+    free(w.engines);
+    free(w.jobs);
+    free(w.lane);
+    return result;
 }
 
 static int run(const struct cli_args *args)
 {
     static struct recording recording;
     const char *path = cli_value(args, "output", NULL);
+    struct monitor monitor;
     int result;
 
     if (!path)
         return cli_fail_usage(args, "expected -o OUT.json");
-    result = monitor_open(&recording.monitor, cli_value(args, "socket", NULL));
+    result = monitor_open(&monitor, cli_value(args, "socket", NULL));
     if (result)
         return cli_fail_environment(args, result, "no batond answers (`batond` starts one)");
-    result = collect(&recording);
-    monitor_close(&recording.monitor);
+    result = recording_take(&recording, &monitor);
+    monitor_close(&monitor);
     if (result) {
         result = cli_fail_environment(args, result, "batond");
     } else {
@@ -392,9 +471,7 @@ static int run(const struct cli_args *args)
                           "%zu records, %" PRIu64 " older ones overwritten; open %s in ui.perfetto.dev\n",
                           recording.n, recording.lost, path);
     }
-    free(recording.records);
-    free(recording.clients);
-    free(recording.notices);
+    recording_done(&recording);
     return result;
 }
 
@@ -409,6 +486,6 @@ const struct cli_command command_trace = {
     .summary = "write the recent past as a trace for Perfetto",
     .arguments = "",
     .options = options,
-    .example = "baton trace -o trace.json    # a row per engine; queued, granted, running, yields, misses",
+    .example = "baton trace -o trace.json    # a track per engine and program; waits, holds, kernels, misses",
     .run = run,
 };

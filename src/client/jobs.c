@@ -52,6 +52,16 @@ static baton_nsec release_of(const struct jobs *jobs, baton_nsec at)
     return at - jobs->previous_end_at <= last_at + jobs->period - at ? last_at : at;
 }
 
+static void raise_to(baton_nsec *most, baton_nsec value)
+{
+    *most = value > *most ? value : *most;
+}
+
+void jobs_reset_worst(struct jobs *jobs)
+{
+    jobs->worst = (struct jobs_worst){0};
+}
+
 static void begin(struct jobs *jobs, baton_nsec release_at, baton_nsec grid_at, baton_nsec at)
 {
     jobs->running = true;
@@ -63,8 +73,8 @@ static void begin(struct jobs *jobs, baton_nsec release_at, baton_nsec grid_at, 
     if (jobs->period && jobs->n > 0) {
         baton_nsec jitter = llabs(at - (jobs->previous_begin_at + jobs->period));
 
-        if (jitter > jobs->jitter_max)
-            jobs->jitter_max = jitter;
+        raise_to(&jobs->jitter_max, jitter);
+        raise_to(&jobs->worst.jitter, jitter);
     }
     jobs->previous_begin_at = at;
 }
@@ -106,6 +116,8 @@ static void divide_response(struct jobs *jobs, baton_nsec at, baton_nsec respons
     jobs->compute_sum += compute;
     jobs->copy_sum += any - compute;
     jobs->pending_sum += response - any;
+    jobs->last_response = response;
+    jobs->last_pending = response - any;
 }
 
 baton_nsec jobs_deadline_at(const struct jobs *jobs)
@@ -142,14 +154,14 @@ void jobs_end(struct jobs *jobs, baton_nsec at)
     }
     if (jobs->deadline && response > jobs->deadline) {
         jobs->misses++;
-        if (response - jobs->deadline > jobs->tardiness_max)
-            jobs->tardiness_max = response - jobs->deadline;
+        raise_to(&jobs->tardiness_max, response - jobs->deadline);
+        raise_to(&jobs->worst.tardiness, response - jobs->deadline);
     }
     keep(jobs, response);
     jobs->n++;
     divide_response(jobs, at, response);
-    if (response > jobs->response_max)
-        jobs->response_max = response;
+    raise_to(&jobs->response_max, response);
+    raise_to(&jobs->worst.response, response);
     jobs->previous_end_at = at;
 }
 

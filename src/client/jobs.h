@@ -40,7 +40,11 @@ struct jobs {
     /* Sums and maxima over finished jobs: response = compute + copy + pending, of each job and so of the sums. */
     baton_nsec response_sum, compute_sum, copy_sum, pending_sum;
     baton_nsec response_max, jitter_max, tardiness_max;
-    baton_nsec *responses; /* owned; ring of JOBS_KEPT, grows as needed */
+    struct jobs_worst { /* the same maxima since jobs_reset_worst() */
+        baton_nsec response, jitter, tardiness;
+    } worst;
+    baton_nsec last_response, last_pending; /* of the newest job that counts */
+    baton_nsec *responses;                  /* owned; ring of JOBS_KEPT, grows as needed */
     size_t room;
 };
 
@@ -70,6 +74,9 @@ void jobs_ran(struct jobs *jobs, bool copy, baton_nsec begin_at, baton_nsec end_
 
 /* Ignored when none runs. */
 void jobs_end(struct jobs *jobs, baton_nsec at);
+
+/* Forgets what `worst` has seen; the maxima over all jobs stay. */
+void jobs_reset_worst(struct jobs *jobs);
 
 /* The instant by which the running job must be done; NSEC_MAX: none. */
 baton_nsec jobs_deadline_at(const struct jobs *jobs);

@@ -39,7 +39,18 @@ static int job_end(void)
 
     if (!session)
         return -ENOTCONN;
+    session_job_ending(session, true);
     session_job_end(session, true, clock_now());
+    return 0;
+}
+
+static int job_gpu_done(void)
+{
+    struct session *session = atomic_load(&offered);
+
+    if (!session)
+        return -ENOTCONN;
+    session_job_gpu_done(session);
     return 0;
 }
 
@@ -98,7 +109,7 @@ static int group_take(const struct join_engine engines[], size_t n)
     answer = open_group(session, engines, n, &group);
     if (answer)
         return session_online(session) ? answer : JOIN_PASSED;
-    /* Another thread of this process is in one of them: its command is short, and nobody tells us of its end. */
+    /* Another thread of this process is in one of them: its command is short, and no message tells us of its end. */
     while ((answer = lease_group_request(&group)) == LEASE_TAKEN)
         (void)nanosleep(&pause, NULL);
     if (answer == LEASE_ASK)
@@ -115,5 +126,11 @@ static void group_release(const struct join_engine engines[], size_t n)
         lease_group_end(&group);
 }
 
-const struct join_hooks join_hooks = {JOIN_VERSION, job_begin,  job_begin_at, job_end,
-                                      job_report,   group_take, group_release};
+const struct join_hooks join_hooks = {.version = JOIN_VERSION,
+                                      .job_begin = job_begin,
+                                      .job_begin_at = job_begin_at,
+                                      .job_gpu_done = job_gpu_done,
+                                      .job_end = job_end,
+                                      .job_report = job_report,
+                                      .group_take = group_take,
+                                      .group_release = group_release};

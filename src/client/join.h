@@ -15,10 +15,10 @@
 #include "wire/device_name.h"
 
 #define JOIN_LAYER_INFO 0x4BA70001u /* a cl_layer_info; the value is a `const struct join_hooks *` */
-#define JOIN_CUDA_SYMBOL                                                                                     \
-    "baton_cuda_join" /* const struct join_hooks *(void): NULL before the program uses CUDA */
-#define JOIN_VERSION 3u
-#define JOIN_PASSED  1 /* group_take: no daemon, nobody else was kept out */
+/* In libbaton-cuda.so: const struct join_hooks *(void); NULL before the program uses CUDA. */
+#define JOIN_CUDA_SYMBOL "baton_cuda_join"
+#define JOIN_VERSION     5u
+#define JOIN_PASSED      1 /* group_take: no daemon, no other client was kept out */
 
 /* One engine of a group. */
 struct join_engine {
@@ -30,6 +30,7 @@ struct join_hooks {
     uint32_t version; /* JOIN_VERSION */
     int (*job_begin)(void);
     int (*job_begin_at)(int64_t release_ns);
+    int (*job_gpu_done)(void);
     int (*job_end)(void);
     int (*job_report)(struct baton_job_report *ret_report);
     /*

@@ -264,7 +264,8 @@ int lease_wait(struct lease *lease, baton_nsec until_at)
             return LEASE_BEGUN;
         if (until_at != NSEC_MAX && clock_now() >= until_at)
             return LEASE_TIMEOUT;
-        if (first)
+        /* Under tokens the holder may need this very core: it runs with the waiter's rank, behind the waiter. */
+        if (first && !(session->protocol.flags & WELCOME_TOKENS))
             awake = awake_until();
         await_change(word, seen, awake, until_at);
     }
@@ -334,17 +335,25 @@ void lease_arm_reaper(struct lease *lease, bool armed)
     }
 }
 
-void lease_ran(struct lease *lease, baton_nsec begin_at, baton_nsec end_at)
+void lease_ran(struct lease *lease, baton_nsec begin_at, baton_nsec end_at, const struct lease_work *work)
 {
+    const struct lease_work unknown = {0};
     struct session *session = lease->session;
     struct page *page = atomic_load(&session->protocol.page);
     bool copy = session->protocol.leases[lease->index].engine != FRAME_ENGINE_EXECUTION;
 
     if (session_forked(session) || end_at < begin_at)
         return;
-    if (page)
-        page_ran(page, lease->index, atomic_load(&session->job_number), begin_at, end_at);
+    work = work ? work : &unknown;
     pthread_mutex_lock(&session->jobs_lock);
+    if (page)
+        page_ran(page, &(struct page_entry){.lease = lease->index,
+                                            .job = atomic_load(&session->job_number),
+                                            .begin_at = begin_at,
+                                            .end_at = end_at,
+                                            .size = work->size,
+                                            .kernel = work->kernel ? page_kernel(page, work->kernel) : 0,
+                                            .pieces = work->pieces});
     jobs_ran(&session->jobs, copy, begin_at, end_at);
     pthread_mutex_unlock(&session->jobs_lock);
 }

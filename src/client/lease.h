@@ -116,10 +116,17 @@ void lease_group_end(const struct lease_group *group);
  */
 void lease_arm_reaper(struct lease *lease, bool armed);
 
+/* What ran, for readers of traces. */
+struct lease_work {
+    const char *kernel; /* borrowed for the call; NULL: a copy, or unknown */
+    uint64_t size;      /* work-items of the whole launch, or bytes of the copy; 0: unknown */
+    uint32_t pieces;    /* of this run; 0: unknown */
+};
+
 /*
- * Records one run on the engine (driver's start and end, CLOCK_MONOTONIC) for `baton trace` and the occupying times.
- * A few stores; call it per piece or per command.
+ * Records one run on the engine (driver's start and end, CLOCK_MONOTONIC) for `baton trace` and the
+ * occupying times. A few stores; call it per piece or per command. work: NULL if it is not known.
  */
-void lease_ran(struct lease *lease, baton_nsec begin_at, baton_nsec end_at);
+void lease_ran(struct lease *lease, baton_nsec begin_at, baton_nsec end_at, const struct lease_work *work);
 
 #endif

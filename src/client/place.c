@@ -24,14 +24,21 @@ static void send_now(struct session *session, const struct frame *frame)
     session_flush(session);
 }
 
-/* lock held. True: the daemon answered this question. */
+/*
+ * lock held. True: the daemon answered this question. Under tokens the answer is the grant of the job's token, which takes as long as other
+ * jobs hold theirs; a lost connection ends the wait.
+ */
 static bool wait_for_answer(struct session *session, uint32_t number, baton_nsec patience)
 {
     baton_nsec until_at = clock_now() + (patience ? patience : ANSWER_WAIT);
     struct timespec until = {until_at / NSEC_PER_SEC, until_at % NSEC_PER_SEC};
+    uint32_t generation = session->protocol.generation;
 
-    while (session->protocol.state == PROTOCOL_ONLINE && session->protocol.placed.number != number) {
-        if (pthread_cond_timedwait(&session->welcomed, &session->lock, &until) != 0)
+    while (session->protocol.state == PROTOCOL_ONLINE && session->protocol.generation == generation &&
+           session->protocol.placed.number != number) {
+        if (session->protocol.flags & WELCOME_TOKENS)
+            pthread_cond_wait(&session->welcomed, &session->lock);
+        else if (pthread_cond_timedwait(&session->welcomed, &session->lock, &until) != 0)
             break;
     }
     return session->protocol.placed.number == number;

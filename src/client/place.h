@@ -1,6 +1,7 @@
 /*
  * Which GPU for the next job (placement `chosen`, docs/protocols.md M1)? Asked once per job, before its data is uploaded; one
- * round trip to the daemon, which knows what the others announced. For worker threads: it blocks, but never for long.
+ * round trip to the daemon, which knows what the others announced. For worker threads: it blocks. Under the profile `gpusync` until
+ * the job holds a token, which is of the GPU that is the answer; under the others never for long.
  *
  *     place_choose(session, leases, n, &request, &chosen);  ... move the data, place_moved() ...  run ...  place_end(session);
  */
@@ -14,7 +15,8 @@
 #include "client/lease.h"
 
 #define PLACE_NOWHERE SIZE_MAX
-#define PLACE_PASSED  1 /* nobody chose: no daemon, no answer in time, or it does not choose among these */
+#define PLACE_PASSED                                                                                         \
+    1 /* no choice was made: no daemon, no answer in time, or it does not choose among these */
 
 struct place_request {
     unsigned gpus;       /* how many; 0 counts as 1 */

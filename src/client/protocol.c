@@ -224,6 +224,13 @@ static int dispatch(struct protocol *protocol, const struct frame *frame)
         protocol->plan = frame->plan;
         push_event(protocol, PROTOCOL_PLANNED, 0);
         return 0;
+    case FRAME_PRIORITY:
+        protocol->told_priority = frame->priority.priority;
+        push_event(protocol, PROTOCOL_TOLD_PRIORITY, 0);
+        return 0;
+    case FRAME_RESET:
+        push_event(protocol, PROTOCOL_TOLD_RESET, 0);
+        return 0;
     case FRAME_PLACED:
         protocol->placed = frame->placed;
         push_event(protocol, PROTOCOL_PLACED, 0);

@@ -48,7 +48,9 @@ enum protocol_event_kind {
     PROTOCOL_PLANNED,
     PROTOCOL_WELCOMED,
     PROTOCOL_PLACED,
-    PROTOCOL_ANSWER, /* frame: the answer to a query (monitors) */
+    PROTOCOL_TOLD_PRIORITY, /* told_priority: a person wants this program to have it */
+    PROTOCOL_TOLD_RESET,    /* a person wants the worst values to begin anew */
+    PROTOCOL_ANSWER,        /* frame: the answer to a query (monitors) */
 };
 
 struct protocol_event {
@@ -78,6 +80,7 @@ struct protocol {
     struct page *private_page; /* borrowed */
     struct frame_plan plan;
     struct frame_placed placed; /* the latest answer to PLACE */
+    uint32_t told_priority;     /* the latest one that the daemon passed on */
     struct frame answer;        /* the latest answer to a query */
     struct protocol_lease leases[PAGE_LEASES];
     unsigned n_leases;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "client/program_name.h"
 #include "client/session_private.h"
 #include "wire/rank.h"
 
@@ -85,17 +86,12 @@ void session_flush(struct session *session)
 
 /* ---- opening and closing ---- */
 
-static void default_name(char *ret_name, size_t size)
-{
-    (void)snprintf(ret_name, size, "%s", program_invocation_short_name);
-}
-
 static void fill_hello(const struct settings *settings, struct frame_hello *hello)
 {
-    *hello = (struct frame_hello){.period = (uint64_t)settings->period};
+    *hello = (struct frame_hello){.period = (uint64_t)settings->period, .flags = HELLO_TOLD};
     hello->deadline = (uint64_t)(settings->deadline ? settings->deadline : settings->period);
     if (settings->priority == SETTING_PRIORITY_ADAPTIVE)
-        hello->flags = HELLO_ADAPTIVE;
+        hello->flags |= HELLO_ADAPTIVE;
     else
         hello->priority = settings->priority > 0 ? (uint32_t)settings->priority : standing_own();
     if (settings->period || settings->deadline || standing_rank() > 0)
@@ -111,12 +107,12 @@ static void fill_hello(const struct settings *settings, struct frame_hello *hell
     } else if (settings->name[0])
         (void)snprintf(hello->name, sizeof hello->name, "%.64s", settings->name);
     else
-        default_name(hello->name, sizeof hello->name);
+        program_name_own(hello->name, sizeof hello->name);
     if (getrandom(&hello->key, sizeof hello->key, GRND_NONBLOCK) != sizeof hello->key)
         hello->key = (uint64_t)clock_now();
 }
 
-/* The first attempt is over: welcomed, or there is nobody. */
+/* The first attempt is over: welcomed, or there is no daemon. */
 static void wait_for_welcome(struct session *session)
 {
     baton_nsec until_at = clock_now() + WELCOME_WAIT;

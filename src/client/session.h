@@ -38,20 +38,23 @@ struct session_plan {
     int64_t chunk_in, chunk_out; /* bytes */
     bool slicing;     /* false under the profiles `fifo` and `priority-whole`: run everything whole */
     bool adaptive;    /* the daemon changes this client's priority by itself */
-    bool best_effort; /* its task was not admitted: behind everybody who has a priority */
+    bool saves_state; /* migration `system`: what only a GPU holds goes to the host at the end of every job */
+    bool best_effort; /* its task was not admitted: behind every program that has a priority */
     baton_nsec bound; /* on the response time of its jobs */
 };
 
 /* Any may be NULL. */
 struct session_listener {
     /*
-     * The lease is BUSY, its reaper is armed, and somebody waits (more urgent: lease_yield_asked()). Let what is in flight
+     * The lease is BUSY, its reaper is armed, and a client waits (more urgent: lease_yield_asked()). Let what is in flight
      * drain, then lease_yield() or lease_end().
      */
     void (*on_yield)(void *user, struct lease *lease);
     void (*on_plan)(void *user, const struct session_plan *plan);
     /* A job of this process begins or has ended; on the thread that says so. number counts from 1. */
     void (*on_job)(void *user, bool begins, bool explicit_job, uint32_t number, baton_nsec at);
+    /* A job of this process is about to end, on the thread that says so; it may still use the GPU. */
+    void (*on_job_ending)(void *user);
     void *user;
 };
 
@@ -94,7 +97,10 @@ bool session_has_thread(struct session *session, pid_t tid);
 /* At exit: what session_register_thread() did to the scheduling of threads is undone, for good. */
 void session_restore_threads(struct session *session);
 
-/* What is counted; the daemon reads them from the shared page when somebody asks `baton status`. */
+/* The worst values that the daemon shows (response, jitter, tardiness) count from now on. What --stats writes is of all jobs. */
+void session_reset_worst(struct session *session);
+
+/* What is counted; the daemon reads them from the shared page when a person asks `baton status`. */
 enum session_counter {
 #define COUNTER(identifier, text) COUNTER_##identifier,
 #include "wire/counters.def"
@@ -122,6 +128,10 @@ void session_notice_again(struct session *session, int number);
 void session_job_begin(struct session *session, bool explicit_job, baton_nsec at);
 /* An explicit job whose release the program says: 0, or -EINVAL (client/jobs.h). */
 int session_job_begin_released(struct session *session, baton_nsec release_at, baton_nsec at);
+/* Call it before the end is measured: the listener may have work left for the job. Ignored when no job of this kind runs. */
+void session_job_ending(struct session *session, bool explicit_job);
+/* The running job, an explicit one, needs no GPU any more: under the profile `gpusync` its token may go. */
+void session_job_gpu_done(struct session *session);
 void session_job_end(struct session *session, bool explicit_job, baton_nsec at);
 bool session_job_running(struct session *session);
 

@@ -18,7 +18,10 @@ void session_plan_take(struct session *session)
     session_flush(session);
     pthread_mutex_unlock(&session->lock);
     session_plan(session, &plan);
-    standing_set(&session->standing, rank_level(session->plan.flags & PLAN_TASK, plan.priority));
+    if (session->plan.flags & PLAN_CPUS)
+        standing_leave(&session->standing);
+    else
+        standing_set(&session->standing, rank_level(session->plan.flags & PLAN_TASK, plan.priority));
     if (session->listener.on_plan)
         session->listener.on_plan(session->listener.user, &plan);
 }
@@ -72,5 +75,6 @@ void session_plan(const struct session *session, struct session_plan *ret_plan)
         .slicing = (plan.flags & PLAN_SLICING) != 0,
         .adaptive = (plan.flags & PLAN_ADAPTIVE) != 0,
         .best_effort = (plan.flags & PLAN_EFFORT) != 0,
+        .saves_state = (plan.flags & PLAN_SAVES) != 0,
     };
 }

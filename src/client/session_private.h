@@ -64,6 +64,7 @@ struct session {
     struct lease leases[PAGE_LEASES];
     pthread_mutex_t jobs_lock;
     struct jobs jobs;
+    _Atomic bool gpu_done; /* the running job has said that it needs no GPU any more */
     bool explicit_jobs;
     _Atomic uint32_t job_number;
     _Atomic uint64_t counters[COUNTER_N];

@@ -11,7 +11,7 @@
 #include "wire/dial.h"
 
 #define RETRY_MS 1000 /* where the socket's folder cannot be watched, or to be sure */
-#define LOOK_MS  1000 /* whether the program has closed what we wait for: nobody tells us of that */
+#define LOOK_MS  1000 /* whether the program has closed what we wait for: no event tells us of that */
 /* What a daemon that welcomes us does; one that hangs up earlier is not asked again at once. */
 #define STAYS        NSEC_PER_SEC
 #define THREAD_STACK (128 * 1024)
@@ -168,6 +168,12 @@ static void deliver(struct session *session, const struct protocol_event *event)
         pthread_mutex_lock(&session->lock);
         pthread_cond_broadcast(&session->welcomed);
         pthread_mutex_unlock(&session->lock);
+        break;
+    case PROTOCOL_TOLD_PRIORITY:
+        session_set_priority(session, session->protocol.told_priority);
+        break;
+    case PROTOCOL_TOLD_RESET:
+        session_reset_worst(session);
         break;
     case PROTOCOL_ANSWER:
         break;

@@ -66,7 +66,8 @@ void standing_set(struct standing *standing, unsigned level)
     struct sched_param parameters = {.sched_priority = fifo_of(level)};
 
     pthread_mutex_lock(&standing->lock);
-    if (standing->fifo && standing->fifo != parameters.sched_priority) {
+    if (standing->fifo && (standing->left || standing->fifo != parameters.sched_priority)) {
+        standing->left = false;
         standing->fifo = parameters.sched_priority;
         for (size_t i = 0; i < standing->n; i++) {
             if (is_ours(standing->raised[i].tid))
@@ -77,6 +78,13 @@ void standing_set(struct standing *standing, unsigned level)
     pthread_mutex_unlock(&standing->lock);
 }
 
+void standing_leave(struct standing *standing)
+{
+    pthread_mutex_lock(&standing->lock);
+    standing->left = true;
+    pthread_mutex_unlock(&standing->lock);
+}
+
 void standing_raise(struct standing *standing)
 {
     struct sched_param old = {0};
@@ -84,12 +92,12 @@ void standing_raise(struct standing *standing)
     int policy = sched_getscheduler(0);
     int kind = policy & ~SCHED_RESET_ON_FORK;
 
-    /* SCHED_IDLE and SCHED_BATCH are somebody's wish, SCHED_FIFO, SCHED_RR and SCHED_DEADLINE are at least as much. */
+    /* SCHED_IDLE and SCHED_BATCH are a user's wish, SCHED_FIFO, SCHED_RR and SCHED_DEADLINE are at least as much. */
     if (policy < 0 || kind != SCHED_OTHER || sched_getparam(0, &old) < 0)
         return;
     pthread_mutex_lock(&standing->lock);
     parameters.sched_priority = standing->fifo;
-    if (standing->fifo && standing->n < STANDING_THREADS &&
+    if (standing->fifo && !standing->left && standing->n < STANDING_THREADS &&
         sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameters) == 0) {
         standing->raised[standing->n].tid = gettid();
         standing->raised[standing->n].policy = policy;
@@ -122,9 +130,11 @@ static bool look_at(pid_t tid, struct standing_thread *ret_thread)
     struct sched_param parameters = {0};
     int policy = sched_getscheduler(tid);
 
-    if (policy < 0 || sched_getparam(tid, &parameters) < 0)
+    *ret_thread = (struct standing_thread){.tid = tid, .policy = policy};
+    if (policy < 0 || sched_getparam(tid, &parameters) < 0 ||
+        sched_getaffinity(tid, sizeof ret_thread->cores, &ret_thread->cores) < 0)
         return false;
-    *ret_thread = (struct standing_thread){tid, policy, parameters.sched_priority};
+    ret_thread->priority = parameters.sched_priority;
     return true;
 }
 
@@ -144,8 +154,10 @@ void standing_abandoned(struct standing *standing)
         struct standing_thread is;
 
         if (look_at(was->tid, &is) && is.policy == (SCHED_FIFO | SCHED_RESET_ON_FORK) &&
-            (was->policy != is.policy || was->priority != is.priority))
+            (was->policy != is.policy || was->priority != is.priority)) {
             put_back(was);
+            (void)sched_setaffinity(was->tid, sizeof was->cores, &was->cores);
+        }
     }
     pthread_mutex_unlock(&standing->lock);
 }

@@ -16,6 +16,7 @@
 #define CLIENT_STANDING_H
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -28,11 +29,13 @@
 struct standing_thread {
     pid_t tid;
     int policy, priority;
+    cpu_set_t cores;
 };
 
 struct standing {
     pthread_mutex_t lock; /* guards the following; a leaf */
     int fifo;             /* the SCHED_FIFO priority of its threads; 0: not a real-time client */
+    bool left;            /* to the daemon */
     struct standing_thread raised[STANDING_THREADS]; /* by us, and what they were before */
     size_t n;
     struct standing_thread named[STANDING_THREADS]; /* to daemons, which may raise them */
@@ -44,20 +47,22 @@ unsigned standing_priority(int policy, int realtime_priority, int nice_value);
 /* ... of the calling thread. */
 unsigned standing_own(void);
 
-/* Who runs before whom: the calling thread's real-time priority; 0: none, it shares the cores; -1: it gets what is left over. */
+/* What decides which thread runs first: the calling thread's real-time priority; 0: none, it shares the cores; -1: it gets what is left over. */
 int standing_rank(void);
 
 /* realtime: a real-time client, whose rank is this level (wire/rank.h). */
 void standing_init(struct standing *standing, bool realtime, unsigned level);
 /* A real-time client's rank is another one: its threads follow, those that were raised before too. */
 void standing_set(struct standing *standing, unsigned level);
+/* The daemon ranks the threads from now on (PLAN_CPUS), until standing_set(): those to come are not raised here. */
+void standing_leave(struct standing *standing);
 /* The calling thread issues work from now on. */
 void standing_raise(struct standing *standing);
 /* Daemons are told of this thread from now on. */
 void standing_name(struct standing *standing, pid_t tid);
-/* The daemon has gone, perhaps by force: whoever is as it left them is put back. */
+/* The daemon has gone, perhaps by force: every thread that is as it left them is put back. */
 void standing_abandoned(struct standing *standing);
-/* Everybody that still is a thread of this process back to what they were; nobody is raised any more. */
+/* Puts every thread of this process back to what it was; none is raised any more. */
 void standing_restore(struct standing *standing);
 
 #endif

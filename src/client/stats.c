@@ -42,19 +42,45 @@ static void store_jobs(struct session *session, const struct jobs *jobs)
         {COUNTER_COMPUTE_OCCUPYING_NS, (uint64_t)jobs->compute_sum},
         {COUNTER_COPY_OCCUPYING_NS, (uint64_t)jobs->copy_sum},
         {COUNTER_PENDING_NS, (uint64_t)jobs->pending_sum},
-        {COUNTER_RESPONSE_MAX_NS, (uint64_t)jobs->response_max},
-        {COUNTER_JITTER_MAX_NS, (uint64_t)jobs->jitter_max},
-        {COUNTER_TARDINESS_MAX_NS, (uint64_t)jobs->tardiness_max},
+        {COUNTER_RESPONSE_MAX_NS, (uint64_t)jobs->worst.response},
+        {COUNTER_JITTER_MAX_NS, (uint64_t)jobs->worst.jitter},
+        {COUNTER_TARDINESS_MAX_NS, (uint64_t)jobs->worst.tardiness},
     };
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         atomic_store_explicit(&session->counters[all[i].counter], all[i].value, memory_order_relaxed);
 }
 
-/* Tells the daemon, if it asked to know: policies that rank jobs need their borders. */
-static void tell_daemon(struct session *session, bool begins, baton_nsec deadline_at)
+/* Distributions, for the metrics. They count in the page, so that a new page begins at zero as its counterpart in batond does. */
+static void publish_times(struct session *session, const struct jobs *jobs)
 {
-    struct frame frame = {.type = FRAME_JOB, .job = {.begins = begins}};
+    struct page *page = atomic_load(&session->protocol.page);
+
+    if (!page)
+        return;
+    page_times_add(&page->responses, jobs->last_response);
+    page_times_add(&page->pendings, jobs->last_pending);
+}
+
+/* The inferred jobs so far were none. */
+static void forget_times(struct session *session)
+{
+    struct page *page = atomic_load(&session->protocol.page);
+
+    for (unsigned i = 0; page && i < PAGE_CLASSES; i++) {
+        atomic_store_explicit(&page->responses.classes[i], 0, memory_order_relaxed);
+        atomic_store_explicit(&page->pendings.classes[i], 0, memory_order_relaxed);
+    }
+    if (page) {
+        atomic_store_explicit(&page->responses.sum_ns, 0, memory_order_relaxed);
+        atomic_store_explicit(&page->pendings.sum_ns, 0, memory_order_relaxed);
+    }
+}
+
+/* Tells the daemon, if it asked to know: policies that rank jobs need their borders. */
+static void tell_daemon(struct session *session, uint32_t what, baton_nsec deadline_at)
+{
+    struct frame frame = {.type = FRAME_JOB, .job = {.what = what}};
 
     if (!atomic_load(&session->online))
         return;
@@ -82,6 +108,7 @@ static int begin_job(struct session *session, bool explicit_job, const baton_nse
         session->explicit_jobs = true;
         jobs_restart(&session->jobs); /* the inferred ones, one in progress included, were none */
         store_jobs(session, &session->jobs);
+        forget_times(session);
     }
     if (explicit_job == session->explicit_jobs && !session->jobs.running) {
         if (release_at)
@@ -100,7 +127,7 @@ static int begin_job(struct session *session, bool explicit_job, const baton_nse
     if (session->listener.on_job)
         session->listener.on_job(session->listener.user, true, explicit_job,
                                  atomic_load(&session->job_number), at);
-    tell_daemon(session, true, deadline_at);
+    tell_daemon(session, explicit_job ? JOB_SAID : JOB_INFERRED, deadline_at);
     return 0;
 }
 
@@ -122,9 +149,11 @@ static void record_job(struct session *session, baton_nsec release_at, baton_nse
 
     if (!page || at < release_at)
         return;
-    page_ran(page, PAGE_RUN_JOB, number, release_at, at);
+    page_ran(page, &(struct page_entry){
+                       .lease = PAGE_RUN_JOB, .job = number, .begin_at = release_at, .end_at = at});
     if (at > deadline_at)
-        page_ran(page, PAGE_RUN_MISS, number, deadline_at, at);
+        page_ran(page, &(struct page_entry){
+                           .lease = PAGE_RUN_MISS, .job = number, .begin_at = deadline_at, .end_at = at});
 }
 
 /* Never silent: a deadline missed, a bound exceeded. Answers the limit that was passed, LATE_* in the frame. */
@@ -157,21 +186,53 @@ static void tell_late(struct session *session, const struct frame *frame)
     pthread_mutex_unlock(&session->lock);
 }
 
+static bool runs(struct session *session, bool explicit_job)
+{
+    bool running;
+
+    if (session_forked(session))
+        return false;
+    pthread_mutex_lock(&session->jobs_lock);
+    running = explicit_job == session->explicit_jobs && session->jobs.running;
+    pthread_mutex_unlock(&session->jobs_lock);
+    return running;
+}
+
+void session_job_ending(struct session *session, bool explicit_job)
+{
+    if (session->listener.on_job_ending && !session->gpu_done && runs(session, explicit_job))
+        session->listener.on_job_ending(session->listener.user);
+    session->gpu_done = false;
+}
+
+void session_job_gpu_done(struct session *session)
+{
+    if (!runs(session, true))
+        return;
+    session_job_ending(session, true);
+    session->gpu_done = true;
+    tell_daemon(session, JOB_GPU_OVER, NSEC_MAX);
+}
+
 void session_job_end(struct session *session, bool explicit_job, baton_nsec at)
 {
     bool ended = false;
     bool late = false;
+    bool counts;
     struct frame frame;
 
     if (session_forked(session))
         return;
     pthread_mutex_lock(&session->jobs_lock);
     if (explicit_job == session->explicit_jobs && session->jobs.running) {
-        if (jobs_counting(&session->jobs)) {
+        counts = jobs_counting(&session->jobs);
+        if (counts) {
             record_job(session, session->jobs.release_at, jobs_deadline_at(&session->jobs), at);
             late = find_late(session, at, &frame);
         }
         jobs_end(&session->jobs, at);
+        if (counts)
+            publish_times(session, &session->jobs);
         store_jobs(session, &session->jobs);
         session_plan_border(session);
         ended = true;
@@ -185,7 +246,18 @@ void session_job_end(struct session *session, bool explicit_job, baton_nsec at)
                                  atomic_load(&session->job_number), at);
     if (late && atomic_load(&session->online))
         tell_late(session, &frame);
-    tell_daemon(session, false, NSEC_MAX);
+    tell_daemon(session, JOB_ENDS, NSEC_MAX);
+}
+
+void session_reset_worst(struct session *session)
+{
+    if (session_forked(session))
+        return;
+    pthread_mutex_lock(&session->jobs_lock);
+    jobs_reset_worst(&session->jobs);
+    store_jobs(session, &session->jobs);
+    pthread_mutex_unlock(&session->jobs_lock);
+    session_publish(session);
 }
 
 bool session_job_running(struct session *session)

@@ -12,13 +12,13 @@
 #define FLAG_ZSTD       UINT64_C(0x8000)
 #define MOST_TEXT       ((uint64_t)1 << 30)
 
-enum { KIND_PTX = 1 };
+enum { KIND_PTX = 1, WRAPPER_LINKED = 2 };
 
 /* Of the program's data. */
 struct fatbin_wrapper {
     uint32_t magic, version;
     const void *data;
-    const void *names;
+    const void *parts; /* of WRAPPER_LINKED: containers, up to a NULL */
 };
 
 struct fatbin_header {
@@ -40,12 +40,31 @@ struct fatbin_entry {
     uint64_t uncompressed;
 };
 
+/* Byte by byte: a text may be shorter than the number, and differs before it ends. */
+static bool begins_with(const void *image, uint32_t magic)
+{
+    const unsigned char *expected = (const unsigned char *)&magic;
+    const unsigned char *found = image;
+
+    for (size_t i = 0; i < sizeof magic; i++)
+        if (found[i] != expected[i])
+            return false;
+    return true;
+}
+
 bool fatbin_is(const void *image)
 {
-    uint32_t magic;
+    return begins_with(image, WRAPPER_MAGIC) || begins_with(image, CONTAINER_MAGIC);
+}
 
-    memcpy(&magic, image, sizeof magic);
-    return magic == WRAPPER_MAGIC || magic == CONTAINER_MAGIC;
+const void *const *fatbin_parts(const void *image)
+{
+    struct fatbin_wrapper wrapper;
+
+    if (!begins_with(image, WRAPPER_MAGIC))
+        return NULL;
+    memcpy(&wrapper, image, sizeof wrapper);
+    return wrapper.version == WRAPPER_LINKED ? wrapper.parts : NULL;
 }
 
 /* --- LZ4 blocks, as older toolkits compress --- */
@@ -151,8 +170,7 @@ int fatbin_ptx(const void *image, unsigned architecture, char **ret_text, size_t
     struct fatbin_header header;
     struct fatbin_entry entry, chosen = {0};
 
-    memcpy(&wrapper.magic, image, sizeof wrapper.magic);
-    if (wrapper.magic == WRAPPER_MAGIC) {
+    if (begins_with(image, WRAPPER_MAGIC)) {
         memcpy(&wrapper, image, sizeof wrapper);
         at = wrapper.data;
     }

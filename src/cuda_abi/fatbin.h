@@ -18,6 +18,12 @@ enum {
 bool fatbin_is(const void *image);
 
 /*
+ * The containers of the files that a linked program was compiled from, up to a NULL. NULL: the
+ * image is no such wrapper.
+ */
+const void *const *fatbin_parts(const void *image);
+
+/*
  * The PTX for a device of the architecture, 80 for sm_80 (the newest up to its own, else the oldest
  * above), as a fresh text with a terminating 0, which the caller frees. 0, -ENOMEM or an answer
  * above. The container says its own size; it is trusted as far as its parts lie within it.

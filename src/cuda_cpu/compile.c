@@ -23,7 +23,8 @@ enum { LARGEST_OUTPUT = 1 << 20, MEMORY_KILOBYTES = 6 << 20, SECONDS = 300 };
 static const char common_flags[] =
     "-std=gnu17 -w -fPIC -shared -fvisibility=hidden -fwrapv -fno-strict-aliasing -ffp-contract=off "
     "-fno-math-errno "
-    "-fno-trapping-math -fno-stack-protector -fstack-clash-protection -fomit-frame-pointer";
+    "-fno-trapping-math -fno-stack-protector -fstack-clash-protection -fomit-frame-pointer "
+    "-ftree-vectorize -fvect-cost-model=dynamic";
 
 /* What this processor has beyond the least of its kind. */
 static const char *processor_flags(void)

@@ -61,7 +61,8 @@ static enum cpu_status miss(struct loading *loading, const struct ptx_module *mo
 {
     struct ptx_name name = operand->routine->name;
     bool launches = name.length > 16 && memcmp(name.text, "cudaLaunchDevice", 16) == 0;
-    bool is_runtime = launches || (name.length > 19 && memcmp(name.text, "cudaGetParameterBuf", 19) == 0);
+    bool is_runtime = launches || (name.length > 19 && memcmp(name.text, "cudaGetParameterBuf", 19) == 0) ||
+                      (name.length > 3 && memcmp(name.text, "cnp", 3) == 0); /* NVIDIA's device runtime */
 
     (void)snprintf(loading->text, sizeof loading->text, "%s:%u:%u: %s%.*s", module->source.name,
                    operand->token->line, ptx_token_column(&module->source, operand->token),

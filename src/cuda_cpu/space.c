@@ -22,7 +22,7 @@ struct space {
     pthread_mutex_t lock; /* guards what follows */
     struct piece *pieces; /* by address */
     size_t n, room;
-    size_t hint; /* where to look for room first: behind the last allocation */
+    uint64_t next; /* behind the latest allocation: freed addresses are used again as late as possible */
 };
 
 int space_new(uint64_t bytes, struct space **ret_space)
@@ -89,11 +89,12 @@ static size_t find_index(const struct space *space, uint64_t address)
     return low;
 }
 
-/* The gap before piece i (or before the end of the space): does it have room? */
-static bool fits(const struct space *space, size_t i, uint64_t length, uint64_t alignment,
+/* Does the gap before piece i (or before the end of the space) have room at or above `least`? */
+static bool fits(const struct space *space, size_t i, uint64_t least, uint64_t length, uint64_t alignment,
                  uint64_t *ret_begin)
 {
-    uint64_t from = i ? space->pieces[i - 1].end : space->base + PAGE;
+    uint64_t gap = i ? space->pieces[i - 1].end : space->base + PAGE;
+    uint64_t from = gap > least ? gap : least;
     uint64_t until = i < space->n ? space->pieces[i].begin : space->base + space->size;
     uint64_t begin = round_up(from, alignment > PAGE ? alignment : PAGE);
 
@@ -104,12 +105,12 @@ static bool fits(const struct space *space, size_t i, uint64_t length, uint64_t 
 static bool find_room(const struct space *space, uint64_t length, uint64_t alignment, size_t *ret_index,
                       uint64_t *ret_begin)
 {
-    size_t start = space->hint <= space->n ? space->hint : space->n;
+    size_t start = find_index(space, space->next);
 
-    for (size_t k = 0; k <= space->n; k++) {
+    for (size_t k = 0; k <= space->n + 1; k++) {
         size_t i = (start + k) % (space->n + 1);
 
-        if (fits(space, i, length, alignment, ret_begin)) {
+        if (fits(space, i, k ? 0 : space->next, length, alignment, ret_begin)) {
             *ret_index = i;
             return true;
         }
@@ -131,7 +132,7 @@ static int insert(struct space *space, size_t index, const struct piece *piece)
     memmove(space->pieces + index + 1, space->pieces + index, (space->n - index) * sizeof *space->pieces);
     space->pieces[index] = *piece;
     space->n++;
-    space->hint = index + 1;
+    space->next = piece->end;
     return 0;
 }
 
@@ -176,7 +177,6 @@ int space_release(struct space *space, uint64_t address)
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
         memmove(space->pieces + i, space->pieces + i + 1, (space->n - i - 1) * sizeof *space->pieces);
         space->n--;
-        space->hint = i;
         r = 0;
     }
     (void)pthread_mutex_unlock(&space->lock);

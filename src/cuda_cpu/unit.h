@@ -78,6 +78,11 @@ int unit_resolve(struct unit *unit, char *text, size_t size);
 int unit_analyse(struct unit *unit);
 int unit_place_shared(struct unit *unit);
 
+/* Does the entry wait for other threads? */
+bool unit_switches(const struct unit_routine *routine);
+/* It does, but only at barriers of the whole block in its own body. */
+bool unit_is_staged(const struct unit *unit, const struct unit_routine *routine);
+
 /*
  * The shape of parameters and results: equal for functions that may be called through the same
  * prototype.

@@ -128,6 +128,9 @@ static int look_at_statement(struct unit *unit, struct unit_routine *routine, co
     case PTX_WARP:
         routine->facts |= UNIT_WARP;
         return 0;
+    case PTX_MBARRIER: /* a test lets other threads run */
+        routine->facts |= may_wait(routine->module, s) ? UNIT_WARP : 0;
+        return 0;
     case PTX_EXIT: /* from within a function, only a thread with a stack of its own can leave */
         routine->facts |= routine->routine->is_entry ? 0 : UNIT_WARP;
         return 0;
@@ -251,6 +254,41 @@ int unit_analyse(struct unit *unit)
     free(walk.state);
     free(walk.stack);
     return r;
+}
+
+bool unit_switches(const struct unit_routine *routine)
+{
+    return routine->all_facts & (UNIT_BARRIER | UNIT_WARP | UNIT_SPIN);
+}
+
+/* Barrier 0, for all threads of the block. */
+static bool is_whole(const struct ptx_module *module, const struct ptx_statement *s)
+{
+    bool reduces = ptx_has(module, s, "red");
+    const struct ptx_operand *id = &s->operands[reduces];
+
+    return !ptx_has(module, s, "arrive") && s->n_operands == (reduces ? 3 : 1) && id->kind == PTX_OP_INT &&
+           id->bits == 0;
+}
+
+bool unit_is_staged(const struct unit *unit, const struct unit_routine *routine)
+{
+    if (!routine->routine->is_entry || !(routine->facts & UNIT_BARRIER) ||
+        routine->all_facts & (UNIT_WARP | UNIT_SPIN | UNIT_WORKSPACE))
+        return false;
+    for (size_t i = 0; i < unit->n_routines && (routine->facts & UNIT_CALLS); i++)
+        if (!unit->routines[i].routine->is_entry && unit->routines[i].facts & UNIT_BARRIER)
+            return false;
+    for (size_t i = 0; i < routine->routine->n; i++) {
+        const struct ptx_statement *s = &routine->routine->statements[i];
+
+        if (s->kind != PTX_STATEMENT_OPERATION)
+            continue;
+        if (s->match.row->family == PTX_STACK ||
+            (s->match.row->family == PTX_BARRIER && !is_whole(routine->module, s)))
+            return false;
+    }
+    return true;
 }
 
 static void mark_shared(const struct ptx_operand *operand, bool *used)

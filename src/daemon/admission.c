@@ -55,10 +55,10 @@ static void answer(struct server *server, struct peer *peer, const struct task_e
     if (entry && entry->in_set >= 0) {
         const struct task *task = &server->admission.set.tasks[entry->in_set];
 
-        frame.verdict.period = (uint64_t)task->period;
-        frame.verdict.deadline = (uint64_t)task->deadline;
+        frame.verdict.period = task->no_deadline ? 0 : (uint64_t)task->period;
+        frame.verdict.deadline = task->no_deadline ? 0 : (uint64_t)task->deadline;
         frame.verdict.warm = task->profile ? (uint64_t)task->profile->warm : 0;
-    } else if (planned) { /* the plan counts on jobs that are a period apart */
+    } else if (planned && !planned->no_deadline) { /* the plan counts on jobs that are a period apart */
         frame.verdict.period = (uint64_t)planned->period;
         frame.verdict.deadline = (uint64_t)planned->deadline;
     }

@@ -69,6 +69,22 @@ static bool engine_exists(const struct server *server, engine_id engine)
     return false;
 }
 
+/* How long runs on that engine took, those of clients that have left included. */
+static uint64_t busy_of(const struct server *server, engine_id engine)
+{
+    uint64_t busy = server->tally.busy_ns[engine];
+
+    for (unsigned i = 0; i < server->config.clients; i++) {
+        const struct peer *peer = server->peers[i];
+
+        for (unsigned l = 0; peer && peer->page && l < PAGE_LEASES; l++) {
+            if (peer_engine(peer, l) == engine)
+                busy += atomic_load_explicit(&peer->page->leases[l].busy_ns, memory_order_relaxed);
+        }
+    }
+    return busy;
+}
+
 /* The first engine of a device that is there, from index on. */
 static bool about_engine(struct server *server, uint32_t index, struct frame *frame)
 {
@@ -93,8 +109,24 @@ static bool about_engine(struct server *server, uint32_t index, struct frame *fr
     about->waiting = (uint32_t)sched_core_waiting(server->core, index);
     about->grants = server->engines[index].grants;
     about->yields = server->engines[index].yields;
+    about->busy = busy_of(server, index);
     sched_engine_name(server->core, index, about->name, sizeof about->name);
     return true;
+}
+
+static void about_leases(const struct server *server, const struct peer *peer,
+                         struct frame_about_client *about)
+{
+    for (unsigned l = 0; l < PAGE_LEASES; l++) {
+        uint32_t engine = peer_engine(peer, l);
+        unsigned gpu = engine == UINT32_MAX ? SCHED_NO_GPU : sched_engine_gpu(server->core, engine);
+
+        about->waiting += peer->holds[l].state == HOLD_WAITING;
+        about->holding += engine != UINT32_MAX &&
+                          lease_word_state(atomic_load(&peer->page->leases[l].word)) == LEASE_STATE_BUSY;
+        if (gpu != SCHED_NO_GPU && engine == sched_execution_engine(server->core, gpu))
+            about->busy += atomic_load_explicit(&peer->page->leases[l].busy_ns, memory_order_relaxed);
+    }
 }
 
 /* The first client in a slot from index on. */
@@ -125,6 +157,7 @@ static bool about_client(struct server *server, uint32_t index, struct frame *fr
     about->yields = peer->yields;
     about->period = peer->hello.period;
     about->deadline = peer->hello.deadline;
+    about_leases(server, peer, about);
     for (unsigned i = 0; i < PAGE_COUNTER_N; i++)
         about->counters[i] = atomic_load(&peer->page->counters[i]);
     memcpy(about->name, peer->hello.name, sizeof about->name);
@@ -144,6 +177,8 @@ static bool about_departed(struct server *server, uint32_t index, struct frame *
     frame->about_client.pid = (uint32_t)client->pid;
     frame->about_client.uid = client->uid;
     frame->about_client.priority = client->priority;
+    frame->about_client.period = client->period;
+    frame->about_client.deadline = client->deadline;
     frame->about_client.state = CLIENT_DEPARTED;
     frame->about_client.next = index + 1;
     memcpy(frame->about_client.name, client->name, sizeof client->name);
@@ -177,7 +212,9 @@ static bool about_task(struct server *server, uint32_t index, struct frame *fram
         about->bound = task->bound > 0 ? (uint64_t)task->bound : 0;
     }
     if (entry->in_set >= 0)
-        about->deadline = (uint64_t)server->admission.set.tasks[entry->in_set].deadline;
+        about->deadline = server->admission.set.tasks[entry->in_set].no_deadline
+                              ? 0
+                              : (uint64_t)server->admission.set.tasks[entry->in_set].deadline;
     about->response_max = (uint64_t)seen.response_max;
     about->jobs = seen.jobs;
     about->misses = seen.misses;
@@ -271,6 +308,31 @@ static bool about_notice(struct server *server, const struct peer *asks, const s
     return true;
 }
 
+/* The name of a kernel, to those who may see the runs that refer to it. */
+static bool about_kernel(struct server *server, const struct peer *asks, const struct frame_query *query,
+                         struct frame *frame)
+{
+    uid_t uid = sees_all(server, asks) ? (uid_t)-1 : asks->who.uid;
+    const struct peer *peer = query->index < server->config.clients ? server->peers[query->index] : NULL;
+    const struct history_kernel *kept;
+    char name[PAGE_KERNEL] = "";
+
+    if (query->what == QUERY_OLD_KERNEL) {
+        if (query->cursor == 0 || query->cursor > server->history.n_kernels)
+            return false;
+        kept = history_kernel(&server->history, uid, query->cursor);
+        if (kept)
+            memcpy(name, kept->name, sizeof name);
+    } else if (!peer || !peer->page || (uid != (uid_t)-1 && uid != peer->who.uid) ||
+               query->cursor > PAGE_KERNELS || !page_kernel_name(peer->page, (uint32_t)query->cursor, name)) {
+        return false;
+    }
+    frame->type = FRAME_ABOUT_KERNEL;
+    frame->about_kernel.number = (uint32_t)query->cursor;
+    text(frame->about_kernel.name, sizeof frame->about_kernel.name, name);
+    return true;
+}
+
 static bool trace(struct server *server, const struct peer *asks, const struct frame_query *query,
                   struct frame *frame)
 {
@@ -323,6 +385,10 @@ void answer_query(struct server *server, struct peer *peer, const struct frame_q
         break;
     case QUERY_NOTICE:
         found = about_notice(server, peer, query, &frame);
+        break;
+    case QUERY_KERNEL:
+    case QUERY_OLD_KERNEL:
+        found = about_kernel(server, peer, query, &frame);
         break;
     case QUERY_TRACE:
     case QUERY_RUNS:

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "daemon/holds.h"
+#include "daemon/lanes.h"
 
 static void release_job(struct server *server, struct peer *peer, baton_nsec deadline_at)
 {
@@ -15,12 +16,11 @@ static void release_job(struct server *server, struct peer *peer, baton_nsec dea
                                             .deadline_at = deadline_at});
 }
 
-static void join(struct server *server, struct peer *peer, unsigned gpu_cluster)
+static void join(struct server *server, struct peer *peer)
 {
     holds_push(server, (struct sched_event){.kind = SCHED_CLIENT_JOIN,
                                             .client = peer->slot,
                                             .uses_gpu = true,
-                                            .gpu_cluster = gpu_cluster,
                                             .keeps_idle = !peer->exact});
     release_job(server, peer, NSEC_MAX);
     peer->joined = true;
@@ -29,8 +29,8 @@ static void join(struct server *server, struct peer *peer, unsigned gpu_cluster)
 void arbiter_join(struct server *server, struct peer *peer)
 {
     peer->engaged = -1;
-    if (!holds_tokens(server)) /* with tokens the first device decides about the cluster */
-        join(server, peer, 0);
+    if (!holds_tokens(server)) /* with tokens, when its clusters are known (lanes.h) */
+        join(server, peer);
     holds_run(server);
 }
 
@@ -86,20 +86,14 @@ void arbiter_attach(struct server *server, struct peer *peer, const struct frame
     unsigned device = 0;
     int result = device_find(server, frame->device, server->config.declare, &device);
 
-    if (result == 0 && holds_tokens(server)) {
-        if (!peer->joined)
-            join(server, peer, device);
-        for (unsigned i = 0; i < PAGE_LEASES && result == 0; i++) {
-            if (peer->holds[i].state != HOLD_UNUSED && peer->holds[i].device != device)
-                result = -EXDEV; /* one GPU cluster per client, and a cluster is one GPU */
-        }
-    }
     if (result < 0) {
         refused.refused.reason = (uint32_t)-result;
         peer_put(server, peer, &refused);
         peer_report(server, peer, REPORT_REFUSED, (uint64_t)-result);
         return;
     }
+    if (holds_tokens(server))
+        lanes_join(server, peer, device);
     hold->device = device;
     hold->engines = engines_of(server, device, frame->engine);
     hold->epoch = frame->epoch;
@@ -158,7 +152,7 @@ void arbiter_request(struct server *server, struct peer *peer, uint32_t index, u
     holds_call_in_engines(server, &hold->engines);
     if (holds_tokens(server)) {
         peer->queue |= UINT32_C(1) << index;
-        holds_pump(server, peer);
+        lanes_pump(server, peer);
     } else {
         holds_ask(server, peer, index);
     }
@@ -234,7 +228,7 @@ void arbiter_group(struct server *server, struct peer *peer, const struct frame_
     holds_call_in_engines(server, &engines);
     if (holds_tokens(server)) {
         peer->queue |= UINT32_C(1) << first;
-        holds_pump(server, peer);
+        lanes_pump(server, peer);
     } else {
         holds_ask(server, peer, first);
     }
@@ -258,7 +252,7 @@ void arbiter_release(struct server *server, struct peer *peer, const struct fram
     struct hold *hold = &peer->holds[frame->index];
     bool ours = (hold->state == HOLD_HELD || hold->state == HOLD_DECLARED) && hold->epoch == frame->epoch;
 
-    if (ours && hold->state == HOLD_HELD && frame->next && !hold->group) {
+    if (ours && hold->state == HOLD_HELD && frame->next && !hold->group && !lanes_throttled(server, peer)) {
         /* Q3: the next piece is queued in the same step. */
         holds_note(server, RECORD_RELEASE, peer, hold);
         holds_forget(server, peer, frame->index, HOLD_WAITING);
@@ -279,6 +273,10 @@ void arbiter_release(struct server *server, struct peer *peer, const struct fram
 
 void arbiter_priority(struct server *server, struct peer *peer, baton_nsec deadline_at)
 {
+    if (holds_tokens(server)) {
+        lanes_rerank(server, peer);
+        return;
+    }
     holds_push(server, (struct sched_event){.kind = SCHED_JOB_PRIORITY,
                                             .job = peer->slot,
                                             .admitted = peer->admitted,
@@ -292,17 +290,25 @@ void arbiter_job(struct server *server, struct peer *peer, const struct frame_jo
     baton_nsec deadline_at =
         frame->deadline_at && frame->deadline_at < NSEC_MAX ? (baton_nsec)frame->deadline_at : NSEC_MAX;
 
-    if (!peer->joined)
-        return;
-    if (frame->begins) {
-        arbiter_priority(server, peer, deadline_at);
+    if (holds_tokens(server)) {
+        if (frame->what == JOB_INFERRED ||
+            frame->what == JOB_SAID) { /* from the first that it says, only those count */
+            peer->strayed = peer->strayed && peer->inferred == (frame->what == JOB_INFERRED);
+            peer->inferred = frame->what == JOB_INFERRED;
+        }
+        if (frame->what == JOB_ENDS)
+            lanes_job_ends(server, peer);
+        else if (frame->what == JOB_GPU_OVER)
+            lanes_gpu_over(server, peer);
+        else
+            lanes_job_begins(server, peer, deadline_at);
         return;
     }
-    if (holds_tokens(server)) {
-        peer->job_over = true;
-        if (peer->engaged >= 0 && peer->holds[peer->engaged].state == HOLD_HELD)
-            (void)holds_call_in(server, peer, (unsigned)peer->engaged, LEASE_ASK_TURN);
-        holds_pump(server, peer);
+    if (!peer->joined || frame->what == JOB_GPU_OVER)
+        return;
+    if (frame->what != JOB_ENDS) {
+        arbiter_priority(server, peer, deadline_at);
+        return;
     }
     peer->placed = 0;
     /* The core refuses to end a job that still holds something; then it simply goes on as one job. */
@@ -330,6 +336,15 @@ bool arbiter_leave(struct server *server, struct peer *peer)
 {
     bool left = false;
 
+    /* X1: what waits goes at once, what it holds stays with the dead job. Elsewhere lanes drain one by one, so the core hears of them. */
+    if (holds_tokens(server) && peer->joined && !peer->gone) {
+        peer->gone = true;
+        holds_push(server, (struct sched_event){.kind = SCHED_CLIENT_GONE, .client = peer->slot});
+    } else if (peer->placed) { /* what it announced will not come */
+        peer->placed = 0;
+        holds_push(server, (struct sched_event){.kind = SCHED_PLACE, .job = peer->slot});
+    }
+
     for (unsigned i = 0; i < PAGE_LEASES; i++) {
         struct hold *hold = &peer->holds[i];
 
@@ -348,7 +363,8 @@ bool arbiter_leave(struct server *server, struct peer *peer)
     if (left)
         return false;
     if (peer->joined) {
-        holds_push(server, (struct sched_event){.kind = SCHED_CLIENT_GONE, .client = peer->slot});
+        if (!peer->gone)
+            holds_push(server, (struct sched_event){.kind = SCHED_CLIENT_GONE, .client = peer->slot});
         holds_push(server, (struct sched_event){.kind = SCHED_CLIENT_DRAINED, .client = peer->slot});
         peer->joined = false;
         holds_run(server);

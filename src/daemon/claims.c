@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/fingerprint.h"
-#include "daemon/peer.h"
+#include "daemon/cpus.h"
 
 /* ---- the list ---- */
 
@@ -68,16 +68,37 @@ struct core_set claims_program_cores(const struct server *server)
                          server->config.partitioned ? &server->config.program_cores : &machine->allowed);
 }
 
-/* Jobs come without costs, so that `fair-lateness` ranks them by deadline; who has a task has a priority, so `adaptive` ranks by that. */
+/* Fair lateness needs the plan's priority points. A program with a task has a priority, so `adaptive` ranks it by that. */
 static const char *enforced_policy(const struct server *server)
 {
     enum sched_policy_id policy = server->config.policy;
 
     if (policy == POLICY_ADAPTIVE)
         policy = POLICY_FIXED;
-    if (policy == POLICY_FAIR_LATENESS)
-        policy = POLICY_EDF;
+    for (size_t i = 0; policy == POLICY_FAIR_LATENESS && i < server->plan.n_tasks; i++) {
+        if (!server->profile->tokens || !server->plan.tasks[i].has_point)
+            policy = POLICY_EDF;
+    }
     return sched_policies[policy].name;
+}
+
+/* The core counts with the CPUs of its start, so those of now must be as many. */
+static void set_cpus(const struct server *server, struct plan_basis *basis)
+{
+    struct core_set cores = claims_program_cores(server);
+    const struct sched_config *core = sched_core_config(server->core);
+    unsigned cpus = core_set_count(&cores);
+
+    if (!server->claims.machine_known) {
+        plan_basis_set(basis, BASIS_CPUS, "unknown");
+        plan_basis_set(basis, BASIS_CPU_CLUSTER, "unknown");
+        return;
+    }
+    plan_basis_set_count(basis, BASIS_CPUS, cpus);
+    plan_basis_set_count(basis, BASIS_CPU_CLUSTER, server->profile->tokens ? core->cpu_cluster : cpus);
+    if (server->profile->tokens && core->cpus != cpus)
+        (void)snprintf(basis->values[BASIS_CPUS], PLAN_VALUE_SIZE, "%u, and %u in clusters", cpus,
+                       core->cpus);
 }
 
 static void set_copy_engines(const struct server *server, struct plan_basis *basis)
@@ -97,35 +118,37 @@ static void set_copy_engines(const struct server *server, struct plan_basis *bas
         plan_basis_set(basis, BASIS_COPY_ENGINES, "1 or 2");
 }
 
-/* Linux schedules the CPUs: batond lends no CPU priority to holders of tokens and suspends no donor. State stays on its GPU. */
+/*
+ * On demand each chunk comes by two requests, from the other GPU to the host and from there; the analysis counts one, as for a peer
+ * copy, so that is not what it calls `ondemand`.
+ */
+static const char *enforced_migration(const struct server *server, unsigned gpu_cluster)
+{
+    if (!server->profile->tokens || gpu_cluster == 1)
+        return migration_name(MIGRATION_NONE);
+    return server->config.migration == MIGRATION_ON_DEMAND ? "ondemand, by way of the host"
+                                                           : migration_name(server->config.migration);
+}
+
 static void enforced_basis(const struct server *server, struct plan_basis *ret_basis)
 {
-    struct core_set cores = claims_program_cores(server);
-    unsigned cpus = core_set_count(&cores);
+    bool tokens = server->profile->tokens;
+    unsigned gpu_cluster = tokens ? sched_core_config(server->core)->gpu_cluster : server->n_devices;
 
     *ret_basis = (struct plan_basis){0};
     plan_basis_set(ret_basis, BASIS_POLICY, enforced_policy(server));
-    plan_basis_set(ret_basis, BASIS_LOCK,
-                   server->profile->tokens ? sched_locks[server->config.lock].name : "none");
-    plan_basis_set(ret_basis, BASIS_DONATION, "none");
-    plan_basis_set_tokens(ret_basis,
-                          server->profile->tokens ? server->config.tokens_per_gpu : TOKENS_UNLIMITED);
-    if (server->claims.machine_known) {
-        plan_basis_set_count(ret_basis, BASIS_CPUS, cpus);
-        plan_basis_set_count(ret_basis, BASIS_CPU_CLUSTER, cpus);
-    } else {
-        plan_basis_set(ret_basis, BASIS_CPUS, "unknown");
-        plan_basis_set(ret_basis, BASIS_CPU_CLUSTER, "unknown");
-    }
+    plan_basis_set(ret_basis, BASIS_LOCK, tokens ? sched_locks[server->config.lock].name : "none");
+    plan_basis_set(ret_basis, BASIS_DONATION, cpus_ordered(server) ? "cpus" : "none");
+    plan_basis_set_tokens(ret_basis, tokens ? server->config.tokens_per_gpu : TOKENS_UNLIMITED);
+    set_cpus(server, ret_basis);
     plan_basis_set_count(ret_basis, BASIS_GPUS, server->n_devices);
-    plan_basis_set_count(ret_basis, BASIS_GPU_CLUSTER,
-                         server->profile->tokens ? sched_core_config(server->core)->gpu_cluster
-                                                 : server->n_devices);
+    plan_basis_set_count(ret_basis, BASIS_GPU_CLUSTER, gpu_cluster);
     set_copy_engines(server, ret_basis);
     plan_basis_set_count(ret_basis, BASIS_BUSES, server->config.buses);
-    plan_basis_set(ret_basis, BASIS_MIGRATION, migration_name(MIGRATION_NONE));
+    plan_basis_set(ret_basis, BASIS_MIGRATION, enforced_migration(server, gpu_cluster));
     plan_basis_set(ret_basis, BASIS_SHARED_MEMORY, "no");
-    plan_basis_set(ret_basis, BASIS_OVERHEADS, "none");
+    plan_basis_set(ret_basis, BASIS_OVERHEADS,
+                   server->config.overheads_seal[0] ? server->config.overheads_seal : "none");
 }
 
 /* ---- the plan ---- */
@@ -169,24 +192,67 @@ static void task_differs(struct server *server, const struct plan_task *task, co
 /* What the run time cannot do for a task, whatever the plan says. */
 static void compare_task(struct server *server, const struct plan_task *task)
 {
+    const struct sched_config *core = sched_core_config(server->core);
     char text[32];
 
-    /* A kernel waits for the GPU that was chosen before its upload; it does not start on whichever becomes free first. */
-    if (task->placement.kind == PLACEMENT_ANY && server->n_devices > 1)
+    /*
+     * A kernel waits for the GPU that was chosen before its upload; it does not start on whichever becomes free first. Under tokens both
+     * mean that the token says which GPU.
+     */
+    if (task->placement.kind == PLACEMENT_ANY && server->n_devices > 1 && !server->profile->tokens)
         task_differs(server, task, "placement", "any", "chosen: the GPU is fixed before the upload");
     if (task->placement.kind == PLACEMENT_FIXED && server->n_devices < PLATFORM_MAX_GPUS &&
         task->placement.gpus >> server->n_devices)
         task_differs(server, task, "placement", "GPUs that the plan numbers", "not all of them are here");
-    if (task->cpu_cluster) {
+    if (task->cpu_cluster >= core->cpus / core->cpu_cluster ||
+        (task->cpu_cluster && !server->profile->tokens)) {
         (void)snprintf(text, sizeof text, "%u", task->cpu_cluster);
-        task_differs(server, task, "cpu_cluster", text, "0: all cores are one cluster");
+        task_differs(server, task, "cpu_cluster", text, "not one of the clusters here");
     }
-    if (task->gpu_cluster && !server->profile->tokens) {
+    if (task->gpu_cluster * core->gpu_cluster >= server->n_devices ||
+        (task->gpu_cluster && !server->profile->tokens)) {
         (void)snprintf(text, sizeof text, "%u", task->gpu_cluster);
-        task_differs(server, task, "gpu_cluster", text, "0: all GPUs are one cluster");
+        task_differs(server, task, "gpu_cluster", text, "not one of the clusters here");
     }
-    if (task->period <= 0)
+    if (task->period <= 0 && !task->no_deadline)
         task_differs(server, task, "period_ms", "not said", "jobs that may come at any rate");
+}
+
+/* The devices of this machine's CPU. */
+static uint64_t cpu_devices(const struct server *server)
+{
+    uint64_t set = 0;
+
+    for (unsigned i = 0; i < server->n_devices; i++)
+        set |= (uint64_t)claims_is_this_cpu(server->devices[i].name) << i;
+    return set;
+}
+
+static bool has_several(uint64_t set)
+{
+    return (set & (set - 1)) != 0;
+}
+
+static const struct peer *peer_of(const struct server *server, const struct plan_task *task)
+{
+    for (unsigned i = 0; i < server->config.clients; i++) {
+        const struct peer *peer = server->peers[i];
+
+        if (peer && peer->task && !peer->reserves && !strcmp(peer->task->name, task->name) &&
+            has_several(peer->computed_on & cpu_devices(server)))
+            return peer;
+    }
+    return NULL;
+}
+
+/* Does a piece of the task wait for pieces on another device (claims_computes())? */
+static void compare_widening(struct server *server, const struct plan_task *task)
+{
+    uint64_t may = task->placement.kind == PLACEMENT_FIXED ? task->placement.gpus : UINT64_MAX;
+
+    if ((task->gpus > 1 && has_several(may & cpu_devices(server))) || peer_of(server, task))
+        task_differs(server, task, "gpus", "a piece waits for pieces of its own device only",
+                     "PoCL: a wider piece also waits for the task's pieces on other devices");
 }
 
 static void compare_plan(struct server *server)
@@ -208,8 +274,10 @@ static void compare_plan(struct server *server)
     enforced_basis(server, &here);
     for (size_t i = 0; i < PLAN_BASIS_FIELDS; i++)
         compare(server, plan_basis_keys[i], plan->basis.values[i], here.values[i]);
-    for (size_t i = 0; i < plan->n_tasks; i++)
+    for (size_t i = 0; i < plan->n_tasks; i++) {
         compare_task(server, &plan->tasks[i]);
+        compare_widening(server, &plan->tasks[i]);
+    }
     compare_seals(server);
 }
 
@@ -337,4 +405,13 @@ void claims_tick(struct server *server)
         claims_check(server);
     else if (server->claims.next_at != NSEC_MAX)
         server_arm(server, server->claims.next_at);
+}
+
+void claims_computes(struct server *server, struct peer *peer, unsigned device)
+{
+    uint64_t before = peer->computed_on;
+
+    peer->computed_on |= UINT64_C(1) << device;
+    if (peer->computed_on != before && has_several(peer->computed_on))
+        claims_check(server);
 }

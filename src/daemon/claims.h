@@ -46,6 +46,13 @@ void claims_refresh(struct server *server);
 /* The look that is due once a second; arms the next one. */
 void claims_tick(struct server *server);
 
+/*
+ * The client was granted the execution engine of this device. PoCL makes the kernels of a process anew for a wider launch, and a piece that needs this waits for
+ * pieces of the process on its other devices, with its engine held (opencl/graph/widening.h). No analysis counts that wait, so no bound is claimed while a task's process
+ * has computed on two such devices, or the plan gives a task several of them.
+ */
+void claims_computes(struct server *server, struct peer *peer, unsigned device);
+
 /* The cores that programs run on: the partition's, else all that are allowed; those of them that are online. Valid if machine_known. */
 struct core_set claims_program_cores(const struct server *server);
 

@@ -24,6 +24,9 @@ void config_init(struct config *config)
         .copy_engines = DEFAULT_COPY_ENGINES,
         .buses = DEFAULT_BUSES,
         .tokens_per_gpu = DEFAULT_TOKENS_PER_GPU,
+        .gpu_cluster = 1,
+        .migration = MIGRATION_ON_DEMAND,
+        .overrun = OVERRUN_DEMOTE,
         .declare = true,
         .probe = true,
         .settle = 250 * NSEC_PER_MS,
@@ -139,6 +142,46 @@ static int read_schedule(const struct reader *reader, struct config *config)
     return result;
 }
 
+static int read_tokens(const struct reader *reader, unsigned *ret_tokens)
+{
+    const struct node *node = node_get(reader->mapping, "tokens_per_gpu");
+
+    if (!node || node->kind != NODE_SCALAR || strcmp(node->text, "inf") != 0)
+        return read_unsigned(reader, "tokens_per_gpu", 1, 1024, ret_tokens);
+    *ret_tokens = TOKENS_UNLIMITED;
+    return 0;
+}
+
+/* What the run time can do; `p2p` needs devices of one context and is simulated only. */
+static int read_migration(const struct reader *reader, struct config *config)
+{
+    static const char *const names[] = {"none", "system", "ondemand", NULL};
+    static const enum migration ways[] = {MIGRATION_NONE, MIGRATION_SYSTEM, MIGRATION_ON_DEMAND};
+    const struct node *node = node_get(reader->mapping, "migration");
+    unsigned way = 0;
+    int result;
+
+    if (!node)
+        return 0;
+    result = node_choice(reader->document, node, "none, system or ondemand", names, &way, reader->error);
+    if (!result)
+        config->migration = ways[way];
+    return result;
+}
+
+static int read_overrun(const struct reader *reader, struct config *config)
+{
+    static const char *const modes[] = {"off", "demote", "throttle", "end", NULL};
+    const struct node *node = node_get(reader->mapping, "overrun");
+    unsigned mode = config->overrun;
+    int result = node ? node_choice(reader->document, node, "off, demote, throttle or end", modes, &mode,
+                                    reader->error)
+                      : 0;
+
+    config->overrun = (enum overrun_mode)mode;
+    return result;
+}
+
 static int read_numbers(const struct reader *reader, struct config *config)
 {
     int result = 0;
@@ -152,7 +195,11 @@ static int read_numbers(const struct reader *reader, struct config *config)
     if (!result)
         result = read_unsigned(reader, "buses", 1, PLATFORM_MAX_GPUS, &config->buses);
     if (!result)
-        result = read_unsigned(reader, "tokens_per_gpu", 1, 1024, &config->tokens_per_gpu);
+        result = read_tokens(reader, &config->tokens_per_gpu);
+    if (!result)
+        result = read_unsigned(reader, "gpu_cluster", 1, PLATFORM_MAX_GPUS, &config->gpu_cluster);
+    if (!result)
+        result = read_unsigned(reader, "cpu_cluster", 1, PLATFORM_MAX_CPUS, &config->cpu_cluster);
     if (!result)
         result = read_bool(reader, "declare", &config->declare);
     if (!result)
@@ -421,6 +468,8 @@ static int read_admission(const struct reader *reader, struct config *config)
     int result = read_path(reader, "plan", config->plan, sizeof config->plan);
 
     if (!result)
+        result = read_path(reader, "overheads", config->overheads, sizeof config->overheads);
+    if (!result)
         result = read_path(reader, "tasks", config->tasks, sizeof config->tasks);
     if (!result)
         result = read_path(reader, "planner", config->planner, sizeof config->planner);
@@ -448,6 +497,10 @@ static int read_all(const struct reader *reader, struct config *config)
         result = read_schedule(reader, config);
     if (!result)
         result = read_numbers(reader, config);
+    if (!result)
+        result = read_migration(reader, config);
+    if (!result)
+        result = read_overrun(reader, config);
     if (!result)
         result = read_band(reader, config);
     if (!result)

@@ -14,6 +14,7 @@
 #include "base/input_error.h"
 #include "base/nsec.h"
 #include "daemon/cores.h"
+#include "model/platform.h"
 #include "sched/profile.h"
 #include "wire/device_name.h"
 #include "wire/frame.h"
@@ -43,6 +44,9 @@ struct config_device {
     baton_nsec drain;      /* how long the GPU may go on after its process has ended */
 };
 
+/* What happens to a job that uses more engine time than its budget in the plan. */
+enum overrun_mode { OVERRUN_OFF, OVERRUN_DEMOTE, OVERRUN_THROTTLE, OVERRUN_END };
+
 struct config {
     enum sched_profile_id profile;
     enum sched_policy_id policy;
@@ -51,7 +55,11 @@ struct config {
     unsigned devices;      /* most devices */
     unsigned copy_engines; /* of devices that are not listed */
     unsigned buses;
-    unsigned tokens_per_gpu;
+    unsigned tokens_per_gpu;  /* TOKENS_UNLIMITED */
+    unsigned gpu_cluster;     /* GPUs per cluster, under tokens */
+    unsigned cpu_cluster;     /* cores per cluster, under tokens; 0: programs are not ordered on the CPUs */
+    enum migration migration; /* how state follows a job to another GPU of its cluster */
+    enum overrun_mode overrun;
     bool declare;                 /* clients may name devices that neither the probe nor the file knows */
     bool probe;                   /* look for devices through OpenCL */
     baton_nsec settle;            /* after an unclean end: wait this long for clients of the predecessor */
@@ -68,6 +76,8 @@ struct config {
     struct config_device listed[CONFIG_MAX_DEVICES];
     size_t n_listed;
     char plan[4096];               /* path; "": none */
+    char overheads[4096];          /* path of the overhead set of this machine; "": none */
+    char overheads_seal[32];       /* what tells that set from others; filled by the host */
     char tasks[4096];              /* task set; "": none */
     enum admission_mode admission; /* of tasks of that set */
     char planner[4096];            /* the program `baton`; "": the one beside batond, else in PATH */

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "daemon/control.h"
+#include "daemon/cpus.h"
 #include "daemon/observe.h"
 #include "wire/notice.h"
 
@@ -79,7 +81,7 @@ static int receive_hello(struct server *server, struct peer *peer, const struct 
     peer->reports_jobs = reports_jobs(server, peer);
     frame.welcome.flags = (peer->reports_jobs ? WELCOME_JOBS : 0) |
                           (server->profile->buses && server->config.buses ? WELCOME_BUS : 0) |
-                          WELCOME_NOTICES;
+                          (server->profile->tokens ? WELCOME_TOKENS : 0) | WELCOME_NOTICES;
     peer_put(server, peer, &frame);
     admission_hello(server, peer);
     peer_plan(server, peer);
@@ -91,7 +93,7 @@ static int receive_hello(struct server *server, struct peer *peer, const struct 
     return 0;
 }
 
-static void receive_thread(struct peer *peer, uint32_t tid)
+static void receive_thread(struct server *server, struct peer *peer, uint32_t tid)
 {
     for (size_t i = 0; i < peer->n_threads; i++) {
         if (peer->threads[i] == (pid_t)tid)
@@ -99,22 +101,7 @@ static void receive_thread(struct peer *peer, uint32_t tid)
     }
     if (peer->n_threads < PEER_MAX_THREADS && tid > 0 && tid <= INT32_MAX)
         peer->threads[peer->n_threads++] = (pid_t)tid;
-}
-
-/* Only the daemon's own user and root may change what holds for everybody. */
-static void receive_reload(struct server *server, struct peer *peer)
-{
-    struct frame frame = {.type = FRAME_DONE};
-
-    if (peer->who.uid != server->start.uid && peer->who.uid != 0) {
-        frame.done.reason = EPERM;
-        (void)snprintf(frame.done.text, sizeof frame.done.text, "only the daemon's own user may");
-    } else {
-        int result = server->host.reload(server->host.user, frame.done.text, sizeof frame.done.text);
-
-        frame.done.reason = (uint32_t)(result < 0 ? -result : result);
-    }
-    peer_put(server, peer, &frame);
+    cpus_renew(server, peer);
 }
 
 /* Kept as far as there is room, said once. */
@@ -177,7 +164,7 @@ static int dispatch_client(struct server *server, struct peer *peer, const struc
         peer_plan_now(server, peer);
         return 0;
     case FRAME_THREAD:
-        receive_thread(peer, frame->thread.tid);
+        receive_thread(server, peer, frame->thread.tid);
         return 0;
     case FRAME_TAKEN:
         peer_taken(server, peer, frame->taken.serial);
@@ -217,7 +204,12 @@ static int dispatch(struct server *server, struct peer *peer, const struct frame
         answer_query(server, peer, &frame->query);
         return 0;
     case FRAME_RELOAD:
-        receive_reload(server, peer);
+        control_reload(server, peer);
+        return 0;
+    case FRAME_CONTROL:
+        if (peer->state != PEER_MONITOR)
+            return SERVER_DROP;
+        control_receive(server, peer, &frame->control);
         return 0;
     case FRAME_ADMIT:
         if (peer->state != PEER_MONITOR || peer->awaits_verdict)

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "daemon/observe.h"
+#include "version.h"
 
 static void head(FILE *out, const char *name, const char *type, const char *help)
 {
@@ -57,7 +58,7 @@ static void write_engines(const struct server *server, FILE *out)
         enum engine_value value;
         const char *name, *type, *help;
     } metrics[] = {
-        {ENGINE_HELD, "baton_engine_held", "gauge", "1 while somebody holds the engine, idle or busy"},
+        {ENGINE_HELD, "baton_engine_held", "gauge", "1 while a program holds the engine, idle or busy"},
         {ENGINE_WAITING, "baton_engine_waiting", "gauge", "requests that wait for the engine"},
         {ENGINE_GRANTS, "baton_engine_grants_total", "counter", "grants of the engine"},
         {ENGINE_YIELDS, "baton_engine_yields_total", "counter", "times its holder was asked to give way"},
@@ -77,6 +78,83 @@ static void write_engines(const struct server *server, FILE *out)
             (void)fprintf(out, "} %" PRIu64 "\n", engine_value(server, e, metrics[m].value));
         }
     }
+}
+
+/* ---- what departed and connected programs did together ---- */
+
+/* The tally of departed clients, with the pages of those that are connected added. */
+static void tally_now(const struct server *server, struct tally *ret_tally)
+{
+    *ret_tally = server->tally;
+    for (unsigned i = 0; i < server->config.clients; i++) {
+        const struct peer *peer = server->peers[i];
+        struct history_engines engines;
+
+        if (!peer || !peer->page)
+            continue;
+        for (unsigned l = 0; l < PAGE_LEASES; l++)
+            engines.of_lease[l] = peer_engine(peer, l);
+        tally_keep(ret_tally, peer->hello.name, peer->page, &engines);
+    }
+}
+
+static void write_busy(const struct server *server, const struct tally *tally, FILE *out)
+{
+    head(out, "baton_engine_busy_seconds_total", "counter",
+         "Time that commands of programs ran on the engine.");
+    for (engine_id e = 0; e < sched_engines(server->core); e++) {
+        unsigned gpu = sched_engine_gpu(server->core, e);
+        char name[33];
+
+        if (gpu == SCHED_NO_GPU || gpu >= server->n_devices)
+            continue; /* runs are told of a device's engines, not of its bus */
+        sched_engine_name(server->core, e, name, sizeof name);
+        (void)fputs("baton_engine_busy_seconds_total{", out);
+        label(out, "engine", name);
+        (void)fprintf(out, "} %.9f\n", seconds(tally->busy_ns[e]));
+    }
+}
+
+static void write_histogram(FILE *out, const char *name, const char *program, const struct tally_times *times)
+{
+    uint64_t below = 0;
+
+    for (unsigned i = 0; i < PAGE_CLASSES; i++) {
+        below += times->classes[i];
+        (void)fprintf(out, "%s_bucket{", name);
+        label(out, "program", program);
+        if (i < PAGE_CLASSES - 1)
+            (void)fprintf(out, ",le=\"%g\"} %" PRIu64 "\n", seconds((uint64_t)page_class_limits[i]), below);
+        else
+            (void)fprintf(out, ",le=\"+Inf\"} %" PRIu64 "\n", below);
+    }
+    (void)fprintf(out, "%s_sum{", name);
+    label(out, "program", program);
+    (void)fprintf(out, "} %.9f\n%s_count{", seconds(times->sum_ns), name);
+    label(out, "program", program);
+    (void)fprintf(out, "} %" PRIu64 "\n", below);
+}
+
+static void write_programs(const struct tally *tally, FILE *out)
+{
+    head(out, "baton_program_response_seconds", "histogram",
+         "Response times of the jobs of all programs of this name.");
+    for (unsigned i = 0; i < tally->n; i++)
+        write_histogram(out, "baton_program_response_seconds", tally->programs[i].name,
+                        &tally->programs[i].responses);
+    head(out, "baton_program_pending_seconds", "histogram",
+         "Response times less the time on engines, of the same jobs.");
+    for (unsigned i = 0; i < tally->n; i++)
+        write_histogram(out, "baton_program_pending_seconds", tally->programs[i].name,
+                        &tally->programs[i].pendings);
+}
+
+static void write_build(FILE *out)
+{
+    head(out, "baton_build_info", "gauge", "Always 1; the version of this batond is its label.");
+    (void)fputs("baton_build_info{", out);
+    label(out, "version", BATON_VERSION);
+    (void)fputs("} 1\n", out);
 }
 
 /* ---- clients ---- */
@@ -186,8 +264,11 @@ static void write_tasks(const struct server *server, FILE *out)
 void exposition_write(const struct server *server, FILE *out)
 {
     const struct admission *admission = &server->admission;
+    struct tally tally;
     uint64_t clients = 0;
 
+    tally_now(server, &tally);
+    write_build(out);
     for (unsigned i = 0; i < server->config.clients; i++)
         clients += server->peers[i] && server->peers[i]->page;
     number(out, "baton_clients", "gauge", "programs that are connected or drain", clients);
@@ -206,6 +287,8 @@ void exposition_write(const struct server *server, FILE *out)
     head(out, "baton_planning_seconds", "gauge", "how long the last planning took");
     (void)fprintf(out, "baton_planning_seconds %.9f\n", seconds((uint64_t)admission->cost_last));
     write_engines(server, out);
+    write_busy(server, &tally, out);
+    write_programs(&tally, out);
     write_clients(server, out);
     write_tasks(server, out);
 }

@@ -1,5 +1,7 @@
 #include "daemon/history.h"
 
+#include <string.h>
+
 void history_add(struct history *history, baton_nsec at, enum record_kind kind, uint32_t client,
                  uint32_t engine)
 {
@@ -64,27 +66,61 @@ size_t history_read_page(const struct page *page, uint32_t client, const struct 
                                                      .kind = kind,
                                                      .client = client,
                                                      .engine = engine,
-                                                     .job = atomic_load(&run->job)};
+                                                     .job = atomic_load(&run->job),
+                                                     .size = atomic_load(&run->size),
+                                                     .kernel = atomic_load(&run->kernel),
+                                                     .pieces = atomic_load(&run->pieces)};
     }
     *cursor = at;
     return taken;
+}
+
+/* The number under which a departed client's kernel is kept; 0: it has no name, or there is no room. */
+static uint32_t keep_kernel(struct history *history, uid_t uid, const struct page *page, uint32_t kernel)
+{
+    char name[PAGE_KERNEL];
+
+    if (!page_kernel_name(page, kernel, name))
+        return 0;
+    for (uint32_t i = 0; i < history->n_kernels; i++) {
+        if (history->kernels[i].uid == uid && strcmp(history->kernels[i].name, name) == 0)
+            return i + 1;
+    }
+    if (history->n_kernels == HISTORY_KERNELS)
+        return 0;
+    history->kernels[history->n_kernels].uid = uid;
+    memcpy(history->kernels[history->n_kernels].name, name, sizeof name);
+    return ++history->n_kernels;
+}
+
+const struct history_kernel *history_kernel(const struct history *history, uid_t uid, uint64_t number)
+{
+    if (number == 0 || number > history->n_kernels ||
+        (uid != (uid_t)-1 && history->kernels[number - 1].uid != uid))
+        return NULL;
+    return &history->kernels[number - 1];
 }
 
 void history_keep(struct history *history, const struct history_client *client, const struct page *page,
                   const struct history_engines *engines)
 {
     struct trace_record some[32];
+    uint32_t numbers[PAGE_KERNELS + 1] = {0}; /* by the page's number: ours */
     uint64_t cursor = 0;
     uint32_t lost;
     size_t n;
 
+    for (uint32_t k = 1; page && k <= PAGE_KERNELS; k++)
+        numbers[k] = keep_kernel(history, client->uid, page, k);
     history->departed[history->n_departed++ % HISTORY_DEPARTED] = *client;
     /* Bounded although the client may still be writing: never more than a whole ring. */
     for (size_t total = 0; page && total < PAGE_RUNS; total += n) {
         n = history_read_page(page, client->client, engines, &cursor, some, 32, &lost);
+        history->forgotten += lost;
         if (n == 0)
             break;
         for (size_t i = 0; i < n; i++) {
+            some[i].kernel = some[i].kernel <= PAGE_KERNELS ? numbers[some[i].kernel] : 0;
             history->run_uids[history->n_runs % HISTORY_RUNS] = client->uid;
             history->runs[history->n_runs++ % HISTORY_RUNS] = some[i];
         }
@@ -108,6 +144,9 @@ size_t history_read_runs(const struct history *history, uid_t uid, uint64_t *cur
 {
     uint64_t at = first_left(*cursor, history->n_runs, HISTORY_RUNS, ret_lost);
     size_t taken = 0;
+
+    if (*cursor == 0) /* once per reader */
+        *ret_lost += (uint32_t)(history->forgotten < INT32_MAX ? history->forgotten : INT32_MAX);
 
     for (; at < history->n_runs && taken < n; at++) {
         if (uid == (uid_t)-1 || history->run_uids[at % HISTORY_RUNS] == uid)

@@ -16,13 +16,21 @@
 #define HISTORY_RECORDS  16384
 #define HISTORY_RUNS     16384
 #define HISTORY_DEPARTED 256
+#define HISTORY_KERNELS  1024 /* the runs of further ones are kept without a name */
 
 struct history_client {
     uint32_t client;
     pid_t pid;
     uid_t uid;
     unsigned priority;
+    uint64_t period, deadline; /* nanoseconds; 0: none */
     char name[65];
+};
+
+/* A kernel that runs of departed clients refer to. Kept per user: names are not told to other users. */
+struct history_kernel {
+    uid_t uid;
+    char name[PAGE_KERNEL];
 };
 
 struct history {
@@ -31,8 +39,11 @@ struct history {
     struct trace_record runs[HISTORY_RUNS];
     uid_t run_uids[HISTORY_RUNS];
     uint64_t n_runs;
+    uint64_t forgotten; /* runs that departed clients had overwritten in their own rings */
     struct history_client departed[HISTORY_DEPARTED];
     uint64_t n_departed;
+    struct history_kernel kernels[HISTORY_KERNELS];
+    uint32_t n_kernels;
 };
 
 void history_add(struct history *history, baton_nsec at, enum record_kind kind, uint32_t client,
@@ -56,7 +67,8 @@ void history_keep(struct history *history, const struct history_client *client, 
 
 /*
  * Up to n records from *cursor on, of the ring or of the kept runs (only those of uid; (uid_t)-1: all). Answers how many,
- * advances *cursor, and says in *ret_lost how many before it were overwritten.
+ * advances *cursor, and says in *ret_lost how many before it were overwritten; of the kept runs, also in the rings of the
+ * clients that left them.
  */
 size_t history_read(const struct history *history, uint64_t *cursor, struct trace_record *ret_records,
                     size_t n, uint32_t *ret_lost);
@@ -66,5 +78,8 @@ size_t history_read_runs(const struct history *history, uid_t uid, uint64_t *cur
 /* The same from the page of a client that is there. The page may be written meanwhile; a torn run is left out. */
 size_t history_read_page(const struct page *page, uint32_t client, const struct history_engines *engines,
                          uint64_t *cursor, struct trace_record *ret_records, size_t n, uint32_t *ret_lost);
+
+/* The kernel of this number in the kept runs; NULL: none, or another user's (uid (uid_t)-1 sees all). */
+const struct history_kernel *history_kernel(const struct history *history, uid_t uid, uint64_t number);
 
 #endif

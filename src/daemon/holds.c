@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "daemon/cpus.h"
+#include "daemon/lanes.h"
 #include "wire/rank.h"
 
 _Static_assert(LEASE_TURN_NS == SCHED_TURN_NS, "client and core agree on what a turn is (Q6)");
@@ -127,7 +129,7 @@ void holds_let_go(struct server *server, struct peer *peer, unsigned index)
     peer->holds[index].group = 0;
     if (peer->engaged == (int)index) {
         peer->engaged = -1;
-        holds_pump(server, peer);
+        lanes_pump(server, peer);
     }
 }
 
@@ -186,9 +188,10 @@ static void grant_lease(struct server *server, struct peer *peer, unsigned index
     uint64_t flags = peer->exact || hold->group ? LEASE_FLAG_WANTED : 0;
 
     hold->state = HOLD_HELD;
-    if (peer->gpu_set && !(peer->gpu_set >> hold->device & 1) &&
-        engine_set_has(&hold->engines, sched_execution_engine(server->core, hold->device)))
-        peer->strayed = true;
+    if (engine_set_has(&hold->engines, sched_execution_engine(server->core, hold->device))) {
+        peer->strayed |= peer->gpu_set && !(peer->gpu_set >> hold->device & 1);
+        claims_computes(server, peer, hold->device);
+    }
     for (engine_id e = 0; e < sched_engines(server->core); e++) {
         if (!engine_set_has(&hold->engines, e))
             continue;
@@ -219,6 +222,13 @@ static void grant(struct server *server, const struct sched_decision *decision)
         if (i == index || (group && peer->holds[i].group == group))
             grant_lease(server, peer, i);
     }
+    /* A copy from another GPU holds the job's own copy engine too: a request for that one calls this lease in. */
+    for (engine_id e = 0; !group && e < sched_engines(server->core); e++) {
+        if (engine_set_has(&decision->engines, e) && !server->holders[e]) {
+            server->holders[e] = peer;
+            server->holder_leases[e] = index;
+        }
+    }
 }
 
 /*
@@ -230,7 +240,7 @@ static void boost(struct server *server, struct peer *peer, const struct peer *w
     unsigned level = !waiter ? 1 : waiter->admitted ? RANK_LEVELS : rank_level(false, waiter->priority);
 
     level = level ? level : 1;
-    if (!peer->n_threads || level <= peer->boosted)
+    if (!peer->n_threads || level <= peer->boosted || (peer->admitted && cpus_ordered(server)))
         return;
     peer->boosted = level;
     server->host.boost(server->host.user, peer->who.pid, peer->threads, peer->n_threads, level);
@@ -265,6 +275,23 @@ static void ask_for_turn(struct server *server, const struct sched_decision *dec
         (void)holds_call_in(server, peer, index, LEASE_ASK_TURN);
 }
 
+/*
+ * A job runs with another one's priority, or with its own again. Ordered CPUs: levels follow before anything is granted. Else a holder that was
+ * asked to yield before is raised for a more urgent waiter, and under tokens every job that another one waits for (G4).
+ */
+static void inherit(struct server *server, const struct sched_decision *decision)
+{
+    struct peer *peer = server->peers[decision->job];
+
+    cpus_changed(server);
+    if (cpus_ordered(server) && peer->admitted)
+        return;
+    if (decision->as != decision->job && (peer->boosted || holds_tokens(server)))
+        boost(server, peer, server->peers[decision->as]);
+    else if (decision->as == decision->job && holds_tokens(server))
+        holds_restore(server, peer);
+}
+
 static void carry_out(struct server *server, const struct sched_decision *decision)
 {
     switch (decision->action) {
@@ -278,17 +305,26 @@ static void carry_out(struct server *server, const struct sched_decision *decisi
         ask_for_turn(server, decision);
         return;
     case SCHED_TOKEN:
-        server->peers[decision->job]->token = TOKEN_OURS;
-        holds_pump(server, server->peers[decision->job]);
+        lanes_token_granted(server, server->peers[decision->job], decision->gpu);
+        return;
+    case SCHED_ENDED:
+        lanes_job_ended(server, server->peers[decision->job]);
+        return;
+    case SCHED_OVERRUN:
+        lanes_overrun(server, server->peers[decision->job]);
         return;
     case SCHED_PLACED:
         server->peers[decision->job]->placed = decision->gpus;
         return;
-    case SCHED_EFF: /* a more urgent one waits for a holder that was asked to yield before */
-        if (server->peers[decision->job]->boosted && decision->as != decision->job)
-            boost(server, server->peers[decision->job], server->peers[decision->as]);
+    case SCHED_EFF:
+        inherit(server, decision);
         return;
-    default: /* SUSPEND, RESUME: Linux schedules the CPUs; boosting happens where a holder is asked to yield */
+    case SCHED_SUSPEND:
+    case SCHED_RESUME:
+        server->peers[decision->job]->suspended = decision->action == SCHED_SUSPEND;
+        cpus_changed(server);
+        return;
+    default:
         return;
     }
 }
@@ -314,14 +350,24 @@ void holds_run(struct server *server)
         server->queue_n--;
         if (sched_core_handle(server->core, &event, &decisions, &n) != 0)
             continue;
-        for (size_t i = 0; i < n; i++)
+        if (event.kind == SCHED_JOB_RELEASE || event.kind == SCHED_JOB_DONE ||
+            event.kind == SCHED_JOB_PRIORITY || event.kind == SCHED_CLIENT_JOIN)
+            cpus_changed(server);
+        for (size_t i = 0; i < n; i++) {
+            if (server->host.decided)
+                server->host.decided(server->host.user, &decisions[i]);
+            if (decisions[i].action == SCHED_GRANT || decisions[i].action == SCHED_TOKEN)
+                cpus_update(server); /* raise first, then grant */
             carry_out(server, &decisions[i]);
+        }
         if (event.kind == SCHED_ENGINE_REQUEST)
             flag_holders(server, &event);
+        if (event.kind == SCHED_JOB_DONE && holds_tokens(server) && server->peers[event.job])
+            lanes_job_ended(server, server->peers[event.job]);
     }
+    cpus_update(server);
+    lanes_arm(server);
 }
-
-/* ---- tokens (profile `gpusync`): one lane per client, so its engine requests go one after the other ---- */
 
 /* What the request of this lease, or of its group, names: M2 adds the bus of every copy, whatever the profile does elsewhere. */
 struct engine_set holds_wanted(const struct server *server, const struct peer *peer, unsigned index)
@@ -345,38 +391,14 @@ struct engine_set holds_wanted(const struct server *server, const struct peer *p
 
 void holds_ask(struct server *server, struct peer *peer, unsigned index)
 {
+    struct engine_set engines = holds_wanted(server, peer, index);
+
+    if (holds_tokens(server))
+        engines = lanes_engines(server, peer, index, engines);
     holds_push(server, (struct sched_event){.kind = SCHED_ENGINE_REQUEST,
                                             .job = peer->slot,
                                             .lane = lane_of(server, peer, index),
                                             .home = SCHED_NO_GPU,
                                             .batch = peer->holds[index].group != 0,
-                                            .engines = holds_wanted(server, peer, index)});
-}
-
-void holds_pump(struct server *server, struct peer *peer)
-{
-    if (!holds_tokens(server) || peer->state != PEER_CLIENT)
-        return;
-    if (peer->engaged < 0 && peer->job_over && peer->token == TOKEN_OURS) {
-        holds_push_lane(server, peer, 0, SCHED_TOKEN_RELEASE);
-        peer->token = TOKEN_NONE;
-    }
-    if (peer->engaged < 0)
-        peer->job_over = false;
-    if (!peer->queue)
-        return;
-    if (peer->token == TOKEN_NONE) {
-        peer->token = TOKEN_ASKED;
-        holds_push(server, (struct sched_event){
-                               .kind = SCHED_TOKEN_REQUEST, .job = peer->slot, .n = 1, .home = SCHED_NO_GPU});
-        return;
-    }
-    if (peer->token == TOKEN_OURS && peer->engaged < 0) {
-        peer->engaged = __builtin_ctz(peer->queue);
-        peer->queue &= peer->queue - 1;
-        holds_ask(server, peer, (unsigned)peer->engaged);
-    } else if (peer->engaged >= 0 && peer->holds[peer->engaged].state == HOLD_HELD) {
-        /* Another engine of the same client waits in our own queue, where the core does not see it. */
-        (void)holds_call_in(server, peer, (unsigned)peer->engaged, LEASE_ASK_TURN);
-    }
+                                            .engines = engines});
 }

@@ -45,7 +45,4 @@ void holds_call_in_engines(struct server *server, const struct engine_set *engin
 struct engine_set holds_wanted(const struct server *server, const struct peer *peer, unsigned index);
 void holds_ask(struct server *server, struct peer *peer, unsigned index);
 
-/* Under tokens: takes the next step of this client's lane (ask for the token, for an engine, give it back). */
-void holds_pump(struct server *server, struct peer *peer);
-
 #endif

@@ -1,5 +1,7 @@
 #include "daemon/observe.h"
 
+#include "daemon/cpus.h"
+
 #include <string.h>
 
 #define QUIET NSEC_PER_SEC /* between two reports about one client */
@@ -135,6 +137,7 @@ static bool ran_whole(const struct peer *peer)
 static bool has_the_cores(const struct server *server, const struct peer *peer)
 {
     struct core_set cores = claims_program_cores(server);
+    bool cluster = cpus_ordered(server) && cpus_of_cluster(server, peer->cpu_cluster, &cores);
     struct core_set its;
     struct core_set missing;
     struct core_set more;
@@ -143,7 +146,8 @@ static bool has_the_cores(const struct server *server, const struct peer *peer)
         return false;
     missing = core_set_without(&cores, &its);
     more = core_set_without(&its, &cores);
-    return core_set_count(&missing) == 0 && (!server->config.partitioned || core_set_count(&more) == 0);
+    return core_set_count(&missing) == 0 &&
+           (!(cluster || server->config.partitioned) || core_set_count(&more) == 0);
 }
 
 /* Does it run where the plan says? `any` is more than the run time does: a request waits for one GPU. */
@@ -151,12 +155,14 @@ static bool is_placed(const struct server *server, const struct peer *peer, cons
 {
     uint64_t there = server->n_devices < 64 ? (UINT64_C(1) << server->n_devices) - 1 : UINT64_MAX;
 
+    if (server->profile->tokens && peer->strayed)
+        return false;
     switch (task->placement.kind) {
     case PLACEMENT_FIXED:
         return !peer->strayed && !(task->placement.gpus & ~there) &&
                (unsigned)__builtin_popcountll(task->placement.gpus) == task->gpus;
     case PLACEMENT_ANY:
-        return server->n_devices < 2;
+        return server->n_devices < 2 || server->profile->tokens;
     default:
         return true;
     }
@@ -174,7 +180,7 @@ static enum model_rule client_rule(const struct server *server, const struct pee
         return RULE_OUTSIDER; /* above it interferes, below it blocks: the plan counts neither */
     if (peer->priority != task->priority)
         return RULE_CEILING;
-    if (peer->hello.period < (uint64_t)task->period)
+    if (!task->no_deadline && peer->hello.period < (uint64_t)task->period)
         return RULE_PERIOD;
     if (peer->hello.flags & HELLO_OWN)
         return RULE_OWN;
@@ -182,6 +188,10 @@ static enum model_rule client_rule(const struct server *server, const struct pee
         return RULE_AFFINITY;
     if (!is_placed(server, peer, task))
         return RULE_PLACEMENT;
+    if (server->profile->tokens && peer->inferred)
+        return RULE_JOBS;
+    if (peer->overruns)
+        return RULE_OVERRUN;
     return task->piece && ran_whole(peer) ? RULE_WHOLE : RULE_MET;
 }
 
@@ -236,6 +246,14 @@ static enum model_rule order_rule(const struct server *server, uint32_t *ret_who
     unsigned clients = 0;
     size_t n;
 
+    for (unsigned i = 0; cpus_ordered(server) && i < server->config.clients; i++) {
+        if (server->peers[i] && server->peers[i]->page && server->peers[i]->disordered) {
+            *ret_who = server->peers[i]->client;
+            return RULE_ORDER;
+        }
+    }
+    if (cpus_ordered(server))
+        return RULE_MET;
     for (unsigned i = 0; i < server->config.clients; i++)
         clients += server->peers[i] && server->peers[i]->page;
     if (clients <= core_set_count(&cores))

@@ -9,6 +9,7 @@
 #include "daemon/history.h"
 #include "daemon/moves.h"
 #include "daemon/server.h"
+#include "daemon/tally.h"
 #include "sched/core.h"
 #include "wire/frame.h"
 #include "wire/outbox.h"
@@ -49,6 +50,8 @@ enum peer_state { PEER_NONE, PEER_GREETING, PEER_CLIENT, PEER_MONITOR, PEER_DRAI
 
 enum peer_token { TOKEN_NONE, TOKEN_ASKED, TOKEN_OURS };
 
+enum peer_job { JOB_NONE, JOB_RUNS, JOB_OVER, JOB_ENDING }; /* daemon/lanes.h */
+
 struct peer {
     enum peer_state state;
     unsigned slot;
@@ -56,6 +59,7 @@ struct peer {
     struct credentials who;
     struct frame_hello hello;
     bool joined;       /* known to the core */
+    bool gone;         /* ... which knows that it has gone */
     bool exact;        /* asked to be ranked by its engine time: keeps no idle leases */
     bool reports_jobs; /* says where its jobs begin and end */
     bool realtime;     /* connected, and has deadlines or a real-time priority with Linux */
@@ -70,6 +74,7 @@ struct peer {
     bool admitted;    /* a task of the plan, in force */
     bool
         strayed; /* kernels or data beside gpu_set: an execution engine was granted there, or it opened that GPU */
+    uint64_t computed_on;         /* GPUs whose execution engine it was granted */
     unsigned boosted;             /* the level that its threads were raised to; 0: they were not */
     unsigned priority;            /* in force */
     uint32_t serial, taken;       /* of the newest terms; of those in force */
@@ -84,12 +89,32 @@ struct peer {
     struct peer *next_dirty;
     pid_t threads[PEER_MAX_THREADS];
     size_t n_threads;
-    /* Profile `gpusync`: one lane, one token, one engine at a time. */
-    enum peer_token token;
-    uint32_t queue;  /* leases that wait for the lane */
-    int engaged;     /* the lease that has it, or -1 */
-    bool job_over;   /* give the token back when the lane is free */
     uint64_t placed; /* GPUs that were chosen for its job; 0: it did not ask */
+    /* Profile `gpusync`: one lane, one token, one engine at a time (daemon/lanes.h). */
+    enum peer_job job;
+    enum peer_token token;
+    unsigned token_gpu;                /* TOKEN_OURS: whose */
+    unsigned gpu_cluster, cpu_cluster; /* as joined */
+    bool uses_gpu;                     /* as joined */
+    uint32_t queue;                    /* leases that wait for the lane */
+    int engaged;                       /* the lease that has it, or -1 */
+    bool gpu_over;                     /* the job said that it needs no GPU any more */
+    bool next_begins;                  /* the next job has begun before this one ended in the core */
+    baton_nsec next_deadline_at;
+    baton_nsec release_at, deadline_at, budget; /* of the present or last job */
+    baton_nsec throttled_until;                 /* past its budget: no engine before; 0: it is not */
+    uint64_t overruns;                          /* jobs */
+    bool placing;                               /* its question about a GPU waits for the token */
+    uint32_t place_number, place_leases;
+    uint64_t place_gpus;
+    unsigned place_home; /* SCHED_NO_GPU: its data is nowhere */
+    baton_nsec place_migration, place_work;
+    /* Its threads on the CPUs (daemon/cpus.h). */
+    unsigned level; /* 0: they are as the program made them */
+    bool
+        inferred; /* it does not say itself where its jobs begin: CPU work before the first command is in none */
+    bool suspended;  /* a donor that must stand still (C2) */
+    bool disordered; /* its level could not be had */
     baton_nsec since_at, drain_at;
     uint64_t requests, grants, yields;
     uint32_t overdue;
@@ -136,10 +161,12 @@ struct server {
     baton_nsec now_at;
     struct claims claims;
     struct history history;
+    struct tally tally;
     struct moves moves;
     uint64_t grants, yields, taken_back, drops, overdue, late;
     uint32_t reloads, declared;
     unsigned n_realtime; /* connected programs of that kind */
+    bool ranks_changed;  /* levels on the CPUs are to be found anew */
 };
 
 /* ---- server.c ---- */
@@ -187,7 +214,7 @@ void arbiter_tick(struct server *server);
 
 /* ---- placement.c ---- */
 void placement_request(struct server *server, struct peer *peer, const struct frame_place *frame);
-void placement_moved(struct server *server, const struct peer *peer, const struct frame_moved *frame);
+void placement_moved(struct server *server, struct peer *peer, const struct frame_moved *frame);
 
 /* ---- answers.c ---- */
 void answer_query(struct server *server, struct peer *peer, const struct frame_query *frame);

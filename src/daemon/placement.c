@@ -1,8 +1,10 @@
 /*
  * Which GPU for a job: the client says where its data is and how much of it would have to move, the core chooses. Among the GPUs that the plan
- * assigns to the client, if it does. Under tokens a client has one GPU, and that is the answer.
+ * assigns to the client, if it does. Under tokens the job's token
+ * says which GPU, so the answer comes when that is granted (lanes.h).
  */
 #include "daemon/holds.h"
+#include "daemon/lanes.h"
 
 static bool attached(const struct peer *peer, uint32_t lease)
 {
@@ -90,10 +92,18 @@ void placement_request(struct server *server, struct peer *peer, const struct fr
     event.cost = frame->work < (uint64_t)NSEC_PER_SEC * 3600 ? (baton_nsec)frame->work : 0;
     peer->placed = 0;
     /* Its data lies on a GPU that the plan does not give it: each job moves it, and no task set counts those copies. */
-    if (frame->n && peer->gpu_set && home != MOVES_HOST && !(peer->gpu_set >> home & 1))
+    if (frame->n && peer->gpu_set && home != MOVES_HOST && !(peer->gpu_set >> home & 1) &&
+        !holds_tokens(server))
         peer->strayed = true;
+    if (holds_tokens(server) && frame->n == 1 && gpus) {
+        peer->place_home = event.home;
+        peer->place_migration = event.migration;
+        peer->place_work = event.cost;
+        lanes_place(server, peer, frame, gpus);
+        return;
+    }
     if (holds_tokens(server)) {
-        peer->placed = gpus; /* all its leases are for one */
+        peer->placing = false; /* a job has one token, and so one GPU */
     } else if (frame->n == 0 || (unsigned)__builtin_popcountll(gpus) >= frame->n) {
         if (frame->n)
             arbiter_rejoin(server, peer);
@@ -110,8 +120,12 @@ void placement_request(struct server *server, struct peer *peer, const struct fr
     peer_put(server, peer, &answer);
 }
 
-void placement_moved(struct server *server, const struct peer *peer, const struct frame_moved *frame)
+void placement_moved(struct server *server, struct peer *peer, const struct frame_moved *frame)
 {
+    /* State that comes from the other GPU, where the plan counts no such copies. */
+    if (holds_tokens(server) && server->config.migration != MIGRATION_ON_DEMAND &&
+        attached(peer, frame->from) && attached(peer, frame->to))
+        peer->strayed = true;
     if (attached(peer, frame->to))
         moves_learn(&server->moves, place_of(peer, frame->from), peer->holds[frame->to].device, frame->bytes,
                     frame->length);

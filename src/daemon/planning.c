@@ -24,6 +24,8 @@ static int read_culprit(const struct document *document, const struct node *task
     const char *name;
 
     *ret_misses = false;
+    if (task->kind == NODE_MAPPING && deadline && is_null(deadline))
+        return 0; /* it has none to miss */
     if (task->kind != NODE_MAPPING || !node_get(task, "name") ||
         node_text(document, node_get(task, "name"), "a name", &name, &error) || strlen(name) > 64 ||
         is_null(deadline) || node_duration(document, deadline, "ms", NSEC_PER_MS, 0, &culprit.limit, &error))

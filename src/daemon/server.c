@@ -7,29 +7,46 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/peer.h"
+#include "daemon/cpus.h"
+#include "daemon/lanes.h"
 
 #define DRAIN_POLL      (2 * NSEC_PER_MS) /* how often the words of a lost peer are looked at */
 #define DRAIN_UNWATCHED NSEC_PER_SEC      /* a process that cannot be watched counts as ended after this */
 
 /* ---- start and end ---- */
 
+/* CPUs that programs run on; claims.c compares the number with the machine whenever a bound is claimed. */
+static unsigned program_cpus(const struct config *config)
+{
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (config->partitioned)
+        return core_set_count(&config->program_cores);
+    return online > 0 ? (unsigned)online : 1;
+}
+
 static int new_core(const struct config *config, struct sched_core **ret_core)
 {
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    const struct sched_profile *profile = &sched_profiles[config->profile];
+    unsigned gpu_cluster = profile->tokens ? config->gpu_cluster : 1;
+    unsigned cpus = program_cpus(config);
+    unsigned cpu_cluster = profile->tokens && config->cpu_cluster ? config->cpu_cluster : cpus;
     struct sched_config core = {
         .profile = config->profile,
         .policy = config->policy,
         .lock = config->lock,
-        .gpus = config->devices,
+        .gpus = (config->devices + gpu_cluster - 1) / gpu_cluster * gpu_cluster,
         .copy_engines = config->copy_engines,
         .buses = config->buses,
-        .gpu_cluster = 1,
+        .gpu_cluster = gpu_cluster,
         .tokens_per_gpu = config->tokens_per_gpu,
-        .cpus = cpus > 0 ? (unsigned)cpus : 1,
+        .cpus = cpus < cpu_cluster ? cpu_cluster : cpus / cpu_cluster * cpu_cluster,
+        .cpu_cluster = cpu_cluster,
+        .demote_overruns = config->overrun == OVERRUN_DEMOTE,
+        .keep_gpu = profile->tokens,
         .clients = config->clients,
         .jobs = config->clients,
-        .lanes = sched_profiles[config->profile].tokens ? 1 : PAGE_LEASES + PEER_GROUPS,
+        .lanes = profile->tokens ? 1 : PAGE_LEASES + PEER_GROUPS,
     };
 
     return sched_core_new(&core, ret_core);
@@ -96,6 +113,7 @@ void server_free(struct server *server)
             continue;
         if (peer->boosted)
             server->host.boost(server->host.user, peer->who.pid, peer->threads, peer->n_threads, 0);
+        cpus_restore(server, peer);
         free_peer(server, peer);
     }
     if (server->has_plan)
@@ -231,6 +249,11 @@ bool server_has(const struct server *server, unsigned slot)
     return server->peers[slot] != NULL;
 }
 
+bool server_has_job(const struct server *server, unsigned slot)
+{
+    return sched_core_has_job(server->core, slot);
+}
+
 unsigned server_peers(const struct server *server)
 {
     return server->n_peers;
@@ -238,13 +261,20 @@ unsigned server_peers(const struct server *server)
 
 static void depart(struct server *server, struct peer *peer)
 {
-    struct history_client kept = {peer->client, peer->who.pid, peer->who.uid, peer->priority, ""};
+    struct history_client kept = {.client = peer->client,
+                                  .pid = peer->who.pid,
+                                  .uid = peer->who.uid,
+                                  .priority = peer->priority,
+                                  .period = peer->hello.period,
+                                  .deadline = peer->hello.deadline};
     struct history_engines engines;
 
     for (unsigned i = 0; i < PAGE_LEASES; i++)
         engines.of_lease[i] = peer_engine(peer, i);
     memcpy(kept.name, peer->hello.name, sizeof kept.name);
     history_keep(&server->history, &kept, peer->page, &engines);
+    if (peer->page)
+        tally_keep(&server->tally, peer->hello.name, peer->page, &engines);
     history_add(&server->history, server->now_at, RECORD_LEAVE, peer->client, 0);
 }
 
@@ -279,6 +309,7 @@ bool server_lost(struct server *server, unsigned slot, baton_nsec now_at)
         peer->boosted = 0;
         server->host.boost(server->host.user, peer->who.pid, peer->threads, peer->n_threads, 0);
     }
+    cpus_restore(server, peer);
     if (peer->reserves && peer->who.unwatched)
         peer->exited = true;
     return try_to_end(server, peer);
@@ -360,5 +391,6 @@ void server_tick(struct server *server, baton_nsec now_at)
             tick_draining(server, server->peers[i]);
     }
     claims_tick(server);
+    lanes_tick(server);
     arbiter_tick(server);
 }

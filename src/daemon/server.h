@@ -19,6 +19,7 @@
 #include "daemon/claims.h"
 #include "daemon/config.h"
 #include "model/plan.h"
+#include "sched/core.h"
 #include "wire/frame.h"
 #include "wire/page.h"
 
@@ -40,6 +41,7 @@ enum report_kind {
     REPORT_REFUSED,   /* peer, detail: errno */
     REPORT_UNDRAINED, /* peer: its process cannot be watched; taken as drained after a wait */
     REPORT_SETTLED,   /* detail: clients that declared something busy */
+    REPORT_OVERRUN,   /* peer, name, detail: its budget in ns; a job used more engine time than that */
     REPORT_LATE, /* peer, name, detail: LATE_*, response, limit, count: since the last report about this client */
     REPORT_VERDICT,   /* name: task, detail: VERDICT_*, reason, other: culprit, response, limit, cost */
     REPORT_PLANNED,   /* cost: the running set was planned again */
@@ -73,11 +75,25 @@ struct server_host {
     void (*report)(void *user, const struct server_report *report);
     /* A peer asked to reload; writes text for it. 0 or -errno. */
     int (*reload)(void *user, char *ret_text, size_t size);
+    /* A peer asked for another plan, or (tasks) another task set, from then on; text as above. 0 or -errno; NULL: cannot. */
+    int (*load)(void *user, bool tasks, const char *path, char *ret_text, size_t size);
+    /* A peer asked the daemon to end once its answer is sent; text as above. 0 or -errno; NULL: cannot. */
+    int (*stop)(void *user, char *ret_text, size_t size);
     /* Plan this task set (text, copied; paths in it are relative to the folder of `file`); the answer comes by server_planned(), never from within. 0 or -errno. */
     int (*plan)(void *user, const char *file, const char *text, size_t size);
     /* The machine's cores now, and those that a process may run on. 0 or -errno; NULL: nothing is known about cores, no bound is claimed. */
     int (*machine)(void *user, struct machine *ret_machine);
     int (*cores_of)(void *user, pid_t pid, struct core_set *ret_cores);
+    /*
+     * Pins the threads of a process to these cores, under SCHED_FIFO at this level of the band: 1 is its lowest priority. Level 0: what they
+     * were before. 0, or -errno if that failed for one of them. NULL: programs are not ordered on the CPUs.
+     */
+    int (*order)(void *user, pid_t pid, const pid_t *threads, size_t n, const struct core_set *cores,
+                 unsigned level);
+    /* Ends the process of a peer that used more than its budget, by force. NULL: it goes on. */
+    void (*end)(void *user, unsigned peer);
+    /* Every decision of the core, in order, before it is carried out. NULL: nobody listens. */
+    void (*decided)(void *user, const struct sched_decision *decision);
     /* The real-time priority of a process's main thread with the operating system; 0: it has none; -errno. */
     int (*rank_of)(void *user, pid_t pid);
 };
@@ -159,6 +175,8 @@ void server_set_limits(struct server *server, const struct config *config, baton
 
 /* Numbers for tests and the loop. */
 unsigned server_peers(const struct server *server); /* connected or draining, monitors included */
+/* Has the core a job of this peer (a deferred end included)? */
+bool server_has_job(const struct server *server, unsigned peer);
 bool server_engine_free(const struct server *server, const char *device, unsigned engine);
 
 #endif

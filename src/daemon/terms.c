@@ -7,7 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/peer.h"
+#include "daemon/cpus.h"
+
+#define UNCUT_NS    ((uint64_t)3600 * NSEC_PER_SEC) /* no kernel takes longer ... */
+#define UNCUT_BYTES (UINT64_C(1) << 40)             /* ... and no copy is larger */
 
 /* Ceilings are for what is beneath the plan: the plan itself is the administrator's. */
 static unsigned clip(const struct server *server, const struct peer *peer, unsigned priority)
@@ -40,6 +43,30 @@ static bool is_adaptive(const struct server *server, const struct peer *peer)
            (server->config.policy == POLICY_ADAPTIVE && (peer->hello.flags & HELLO_NICE));
 }
 
+/*
+ * Under tokens a job runs on the one GPU of its token. The client asks which; where the plan leaves no choice, once. A program
+ * outside the plan stays in the cluster of the GPU that it opens.
+ */
+static void place_by_tokens(const struct server *server, struct frame_plan *plan)
+{
+    bool fixed;
+
+    if ((plan->flags & PLAN_TASK) && server->config.gpu_cluster == 1 && plan->gpu_cluster < PLATFORM_MAX_GPUS)
+        plan->gpu_set = UINT64_C(1) << plan->gpu_cluster;
+    fixed = plan->gpu_set && (plan->gpu_set & (plan->gpu_set - 1)) == 0;
+
+    plan->gpus = fixed || server->config.gpu_cluster > 1 ? 1 : 0;
+    plan->gpu_set = fixed ? plan->gpu_set : 0;
+    if (plan->flags & PLAN_TASK) { /* every piece is a request: what the plan counts as one is not cut */
+        plan->piece = plan->piece ? plan->piece : UNCUT_NS;
+        plan->chunk_in = plan->chunk_in ? plan->chunk_in : UNCUT_BYTES;
+        plan->chunk_out = plan->chunk_out ? plan->chunk_out : UNCUT_BYTES;
+    }
+    if (server->config.gpu_cluster > 1 && server->config.migration == MIGRATION_SYSTEM)
+        plan->flags |= PLAN_SAVES;
+    plan->flags |= (plan->flags & PLAN_TASK) && cpus_ordered(server) ? PLAN_CPUS : 0;
+}
+
 static struct frame_plan terms_of(const struct server *server, const struct peer *peer)
 {
     bool best_effort = is_best_effort(server, peer);
@@ -62,11 +89,15 @@ static struct frame_plan terms_of(const struct server *server, const struct peer
         plan.chunk_out = (uint64_t)task->chunk_out;
         plan.bound = task->bound > 0 ? (uint64_t)task->bound : 0;
     }
+    if (server->profile->tokens)
+        place_by_tokens(server, &plan);
     return plan;
 }
 
-static void come_into_force(struct peer *peer, const struct frame_plan *plan)
+static void come_into_force(struct server *server, struct peer *peer, const struct frame_plan *plan)
 {
+    bool was_admitted = peer->admitted;
+
     peer->priority = plan->priority;
     peer->exact = (plan->flags & PLAN_ADAPTIVE) && (peer->hello.flags & HELLO_ADAPTIVE);
     peer->admitted = (plan->flags & PLAN_TASK) != 0;
@@ -74,6 +105,8 @@ static void come_into_force(struct peer *peer, const struct frame_plan *plan)
     peer->taken = plan->serial;
     peer->strayed = peer->strayed && peer->gpu_set == plan->gpu_set;
     peer->gpu_set = plan->gpu_set;
+    if (was_admitted != peer->admitted)
+        cpus_renew(server, peer);
 }
 
 static void send_terms(struct server *server, struct peer *peer, struct frame_plan plan, bool at_border)
@@ -90,7 +123,7 @@ static void send_terms(struct server *server, struct peer *peer, struct frame_pl
 void peer_plan(struct server *server, struct peer *peer)
 {
     send_terms(server, peer, terms_of(server, peer), false);
-    come_into_force(peer, &peer->terms);
+    come_into_force(server, peer, &peer->terms);
 }
 
 void peer_plan_now(struct server *server, struct peer *peer)
@@ -125,7 +158,7 @@ void peer_taken(struct server *server, struct peer *peer, uint32_t serial)
 {
     if (serial != peer->serial || serial == peer->taken)
         return; /* an older one: the newest is under way */
-    come_into_force(peer, &peer->terms);
+    come_into_force(server, peer, &peer->terms);
     if (peer->joined)
         arbiter_priority(server, peer, NSEC_MAX);
 }

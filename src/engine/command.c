@@ -29,6 +29,7 @@ void command_init(struct command *command)
     command->piece_status = COMMAND_COMPLETE;
     command->timed = false;
     command->begun = command->ended = command->resumed = command->reported = 0;
+    command->run_pieces = 0;
     command->queued_at = clock_now();
     command->lag = 0;
     command->job = command->n_pieces = 0;

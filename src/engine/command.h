@@ -4,8 +4,8 @@
  * reaches its own part by a cast; the functions of its driver table (driver_ops.h) get the embedded
  * part back.
  *
- * Life. The front fills in the fields of the first part, either in a draft on the stack that goes to
- * the driver at once (direct.h), or in a heap object that command_init() makes a node with one
+ * Life. The front fills in the fields of the first part, either in a draft on the stack that goes
+ * to the driver at once (direct.h), or in a heap object that command_init() makes a node with one
  * reference. graph_submit() adds the graph's own reference, which lasts until the command is
  * complete. The last command_unref() calls driver_ops::free.
  *
@@ -25,6 +25,7 @@
 
 #include "base/list.h"
 #include "base/nsec.h"
+#include "engine/policy.h"
 #include "wire/engine_kind.h"
 
 struct command;
@@ -35,8 +36,8 @@ struct meter;
 enum command_status { COMMAND_COMPLETE, COMMAND_RUNNING, COMMAND_SUBMITTED, COMMAND_QUEUED };
 
 /*
- * The driver's own object that says when a command, or a piece of one, is over (an event). The engine
- * never looks inside; a front casts its handle to and from this type.
+ * The driver's own object that says when a command, or a piece of one, is over (an event). The
+ * engine never looks inside; a front casts its handle to and from this type.
  */
 struct mark;
 
@@ -45,15 +46,15 @@ struct mark_times {
     uint64_t queued, submitted, started, ended;
 };
 
-/* Who is told that a mark is over. Embedded; it must live until run() was called. */
+/* The listener for the end of a mark. Embedded; it must live until run() was called. */
 struct mark_listener {
     void (*run)(struct mark_listener *listener, int status);
 };
 
 /*
  * Program code that is due when a command reaches a status. A front embeds it; run() calls the
- * program, calls worker_came_back(), gives back what the callback holds and frees it. It runs with no
- * lock held, on any thread.
+ * program, calls worker_came_back(), gives back what the callback holds and frees it. It runs with
+ * no lock held, on any thread.
  */
 struct command_callback {
     struct command_callback *next;
@@ -62,9 +63,10 @@ struct command_callback {
 };
 
 enum edge_kind {
-    EDGE_AT_ISSUE, /* over when the driver was given the other command: the driver keeps the order */
-    EDGE_AT_END,   /* over when the other command is complete, well or not */
-    EDGE_LISTED,   /* the same, and a failure is inherited */
+    /* over when the driver was given the other command: the driver keeps the order */
+    EDGE_AT_ISSUE,
+    EDGE_AT_END, /* over when the other command is complete, well or not */
+    EDGE_LISTED, /* the same, and a failure is inherited */
 };
 
 struct command_edge {
@@ -80,12 +82,17 @@ struct command {
     bool leased;                 /* it occupies that engine; markers do not */
     bool barrier;                /* later commands of an out-of-order queue wait for its end */
     bool all_before;             /* it waits for every earlier command of its queue */
-    bool next_at_end;            /* an in-order queue's next command waits for its end, not its issue */
-    bool calls_program;          /* the program's own code runs inside it and may want the program's locks */
-    int64_t predicted;           /* ns that it will run, or ENGINE_ALONE (engine.h) */
-    struct meter *meter;         /* what its run times teach; NULL: nothing (or its engine's bandwidth) */
-    size_t items;                /* that meter counts in it */
-    size_t bytes;                /* that it moves; 0: not a copy */
+    /* an in-order queue's next command waits for its end, not its issue */
+    bool next_at_end;
+    /* the program's own code runs inside it and may want the program's locks */
+    bool calls_program;
+    int64_t predicted; /* ns that it will run, or ENGINE_ALONE (engine.h) */
+    /* what its run times teach; NULL: nothing (or its engine's bandwidth) */
+    struct meter *meter;
+    size_t items; /* that meter counts in it */
+    size_t bytes; /* that it moves; 0: not a copy */
+    /* of a draft; graph_open() and the thread that takes it up resolve it */
+    struct policy policy;
 
     /* --- the engine's --- */
     atomic_uint refs;     /* no lock */
@@ -104,8 +111,11 @@ struct command {
     int piece_status;                    /* of a piece that failed; 0: none */
     struct mark_times times;             /* of the whole command, once it is complete and `timed` */
     bool timed;
-    uint64_t begun, ended;      /* of pieces that are over: the first start, the last end; 0: none is */
-    uint64_t resumed, reported; /* first start since the engine was given away; end of what was reported */
+    /* of pieces that are over: the first start, the last end; 0: none is */
+    uint64_t begun, ended;
+    /* first start since the engine was given away; end of what was reported */
+    uint64_t resumed, reported;
+    uint32_t run_pieces; /* that ended since then */
     baton_nsec queued_at, issued_at;
     int64_t lag; /* ns that other devices worked on it after this one */
 
@@ -115,7 +125,9 @@ struct command {
     int64_t latest_piece;
 };
 
-/* Makes a heap command a node: one reference, QUEUED, nothing waits. The first part stays as it is. */
+/*
+ * Makes a heap command a node: one reference, QUEUED, nothing waits. The first part stays as it is.
+ */
 void command_init(struct command *command);
 
 void command_ref(struct command *command);

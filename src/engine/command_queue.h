@@ -1,6 +1,7 @@
 /*
- * What the engine keeps of a queue (OpenCL) or stream (CUDA): the commands that are not complete, in
- * the order of their submission. Embedded in the front's queue record, which outlives its commands.
+ * What the engine keeps of a queue (OpenCL) or stream (CUDA): the commands that are not complete,
+ * in the order of their submission. Embedded in the front's queue record, which outlives its
+ * commands.
  */
 #ifndef ENGINE_COMMAND_QUEUE_H
 #define ENGINE_COMMAND_QUEUE_H
@@ -21,7 +22,10 @@ struct command_queue {
 
 void command_queue_init(struct command_queue *queue, struct engine_device *device, bool in_order);
 
-/* The driver was given everything that was submitted: a direct call overtakes nothing of this queue. */
+/*
+ * The driver was given everything that was submitted: a direct call overtakes nothing of this
+ * queue.
+ */
 static inline bool command_queue_idle(const struct command_queue *queue)
 {
     return atomic_load_explicit(&queue->n_unissued, memory_order_acquire) == 0;

@@ -1,8 +1,9 @@
 /*
- * A driver's profiling clock against ours. Drivers count from anywhere (PoCL: CLOCK_MONOTONIC_RAW, GPUs: their own counter), traces
- * want CLOCK_MONOTONIC. When a command is seen to be over, (now - its end) is the distance of the clocks plus the time
- * it took us to see it; so the smallest distance ever seen is the best one. Clocks also drift apart: an old
- * distance may grow by DEVICE_CLOCK_PPM of its age before a longer one replaces it.
+ * A driver's profiling clock against ours. Drivers count from anywhere (CLOCK_MONOTONIC_RAW, or a
+ * GPU's own counter), traces want CLOCK_MONOTONIC. When a command is seen to be over, (now - its
+ * end) is the distance of the clocks plus the time it took us to see it; so the smallest distance
+ * ever seen is the best one. Clocks also drift apart: an old distance may grow by DEVICE_CLOCK_PPM
+ * of its age before a longer one replaces it.
  */
 #ifndef ENGINE_DEVICE_CLOCK_H
 #define ENGINE_DEVICE_CLOCK_H
@@ -13,7 +14,8 @@
 
 #include "base/nsec.h"
 
-#define DEVICE_CLOCK_PPM 500 /* the most that the kernel slews CLOCK_MONOTONIC against CLOCK_MONOTONIC_RAW */
+/* the most that the kernel slews CLOCK_MONOTONIC against CLOCK_MONOTONIC_RAW */
+#define DEVICE_CLOCK_PPM 500
 
 struct device_clock {
     pthread_mutex_t lock; /* guards the following; a leaf */
@@ -24,7 +26,10 @@ struct device_clock {
 
 void device_clock_init(struct device_clock *clock);
 
-/* A command that ended at `end` of the driver's clock was seen to be over at now_at: that end in our clock, not after now_at. */
+/*
+ * A command that ended at `end` of the driver's clock was seen to be over at now_at: that end in
+ * our clock, not after now_at.
+ */
 baton_nsec device_clock_end(struct device_clock *clock, uint64_t end, baton_nsec now_at);
 
 #endif

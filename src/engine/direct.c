@@ -1,8 +1,10 @@
 #include "engine/direct.h"
 
 #include "base/clock.h"
+#include "client/lease.h"
 #include "engine/command_queue.h"
 #include "engine/engine_device.h"
+#include "engine/meter.h"
 #include "engine/runtime.h"
 
 static struct device_engine *engine_of(const struct command *draft)
@@ -26,12 +28,15 @@ bool direct_enter(const struct command *draft, bool blocking)
 void direct_over(const struct command *draft, baton_nsec begin_at, bool alone)
 {
     struct device_engine *engine = engine_of(draft);
+    struct lease_work work = {.kernel = draft->meter ? draft->meter->name : NULL,
+                              .size = draft->meter ? draft->items : draft->bytes,
+                              .pieces = 1};
     baton_nsec end_at;
 
     if (!draft->leased)
         return;
     end_at = clock_now();
-    engine_report(engine, begin_at, end_at);
+    engine_report(engine, begin_at, end_at, &work);
     if (alone && !flight_any(engine))
         engine_learn_copy(engine, draft->bytes, end_at - begin_at);
     engine_exit(engine, draft->predicted);
@@ -43,7 +48,7 @@ void direct_in_flight(const struct command *draft, struct mark *mark)
                             .queue = draft->queue,
                             .predicted = draft->predicted,
                             .meter = draft->meter,
-                            .items = draft->items};
+                            .items = draft->meter ? draft->items : draft->bytes};
 
     if (flight.meter)
         runtime.ops->meter_keep(flight.meter);

@@ -1,10 +1,10 @@
 /*
- * The one table through which the engine reaches a GPU: the front supplies it in runtime_init(), and it
- * never changes. Entries marked (optional) may be NULL.
+ * The one table through which the engine reaches a GPU: the front supplies it in runtime_init(),
+ * and it never changes. Entries marked (optional) may be NULL.
  *
- * Threads: any, at any time. Locks: none of the engine's is held during a call, unless the entry says
- * otherwise; a front may take its own locks inside as long as it does not call graph.h, worker.h or
- * engine.h functions that block while it holds them.
+ * Threads: any, at any time. Locks: none of the engine's is held during a call, unless the entry
+ * says otherwise; a front may take its own locks inside as long as it does not call graph.h,
+ * worker.h or engine.h functions that block while it holds them.
  */
 #ifndef ENGINE_DRIVER_OPS_H
 #define ENGINE_DRIVER_OPS_H
@@ -24,33 +24,45 @@ struct piece_pipe;
 struct driver_ops {
     /* --- marks --- */
 
-    /* COMMAND_COMPLETE, a positive status, or a negative code. May be called under an engine's lock. */
+    /*
+     * COMMAND_COMPLETE, a positive status, or a negative code. May be called under an engine's
+     * lock.
+     */
     int (*mark_status)(struct mark *mark);
     /* Waits for its end; COMMAND_COMPLETE or a negative code. */
     int (*mark_wait)(struct mark *mark);
     /*
-     * Has listener->run called once the mark is over (at once if it is); the same listener may stand
-     * on several marks. False: the driver cannot, nothing will be called, and the engine waits instead.
+     * Has listener->run called once the mark is over (at once if it is); the same listener may
+     * stand on several marks. False: the driver cannot, nothing will be called, and the engine
+     * waits instead.
      */
     bool (*mark_notify)(struct mark *mark, struct mark_listener *listener);
     /* What stands in the driver's queue up to this mark begins without further calls. */
     void (*mark_flush)(struct mark *mark);
     /*
-     * Of a complete mark, in the driver's clock, 0: not known. mark_times fills in started and ended,
-     * mark_queued the other two; a driver that does not know those answers with its start. May be
-     * called under the recorder's lock.
+     * Of a complete mark, in the driver's clock, 0: not known. mark_times fills in started and
+     * ended, mark_queued the other two; a driver that does not know those answers with its start.
+     * May be called under the recorder's lock.
      */
     void (*mark_times)(struct mark *mark, struct mark_times *ret_times);
     void (*mark_queued)(struct mark *mark, struct mark_times *ret_times);
     /* References. mark_keep may be called under an engine's lock. */
     void (*mark_keep)(struct mark *mark);
     void (*mark_drop)(struct mark *mark);
-    /* (optional) It was seen to be over; before the drop. The front forgets what it noted for it. */
+    /*
+     * (optional) It was seen to be over; before the drop. The front forgets what it noted for it.
+     */
     void (*mark_over)(struct mark *mark);
 
-    /* --- giving a command to the driver: on the thread that drives its engine, which it has entered --- */
+    /*
+     * --- giving a command to the driver: on the thread that drives its engine, which it has
+     * entered ---
+     */
 
-    /* Is it known whether and how the command is cut? Waits for that until the instant; 0: asks only. No engine entered. */
+    /*
+     * Is it known whether and how the command is cut? Waits for that until the instant; 0: asks
+     * only. No engine entered.
+     */
     bool (*decided)(struct command *command, baton_nsec until_at);
     /*
      * Gives all of it to the driver: whole, with *ret_mark set to a reference, or in pieces by
@@ -58,31 +70,47 @@ struct driver_ops {
      */
     int (*issue)(struct piece_pipe *pipe, struct command *command, struct mark **ret_mark);
     /*
-     * From pipe_run(): gives units [begin, limit) of the cut to the driver, or fewer from begin on, at
-     * least one. 0 with both results set, or a negative code.
+     * From pipe_run(): gives units [begin, limit) of the cut to the driver, or fewer from begin on,
+     * at least one. 0 with both results set, or a negative code.
      */
     int (*issue_range)(struct command *command, struct piece_cut *cut, uint64_t begin, uint64_t limit,
                        uint64_t *ret_end, struct mark **ret_mark);
-    /* (optional) Another step than the one that measurements suggest; fits: units that fill a piece's time, 0: unknown. */
+    /*
+     * (optional) Another step than the one that measurements suggest; fits: units that fill a
+     * piece's time, 0: unknown.
+     */
     uint64_t (*bend_step)(const struct command *command, const struct piece_cut *cut, uint64_t step,
                           double fits, uint64_t left);
 
     /* --- several devices (all optional, together) --- */
 
-    /* May the command involve other devices? Then the engine enters nothing and calls issue_spread first. */
+    /*
+     * May the command involve other devices? Then the engine enters nothing and calls issue_spread
+     * first.
+     */
     bool (*spreads)(struct command *command);
-    /* 0 and *ret_done: all of it has run; 0 and not *ret_done: go on with issue. It enters engines itself. */
+    /*
+     * 0 and *ret_done: all of it has run; 0 and not *ret_done: go on with issue. It enters engines
+     * itself.
+     */
     int (*issue_spread)(struct device_engine *engine, struct command *command, bool *ret_done);
-    /* No command of the process can involve other devices now, so a waiting thread may drive. Under the graph's lock. */
+    /*
+     * No command of the process can involve other devices now, so a waiting thread may drive. Under
+     * the graph's lock.
+     */
     bool (*spread_idle)(void);
 
     /* --- the end of a command --- */
 
-    /* (optional) It is over and its times are read, its marks are still there, nobody has been told. */
+    /*
+     * (optional) It is over and its times are read. Its marks are still there, and the end is not
+     * visible yet.
+     */
     void (*finished)(struct command *command);
     /*
-     * Just before anybody can see the end: gives back what is needed only until it has run. Returns
-     * callbacks for what must not be given back on this thread (destructors of the program), or NULL.
+     * Just before the end becomes visible: gives back what is needed only until it has run. Returns
+     * callbacks for what must not be given back on this thread (destructors of the program), or
+     * NULL.
      */
     struct command_callback *(*ending)(struct command *command);
     /* The end is visible in the graph: tells the API's handle. Before the callbacks. */
@@ -100,6 +128,8 @@ struct driver_ops {
     /* References to a meter's owner, of commands in flight that no heap command keeps. */
     void (*meter_keep)(struct meter *meter);
     void (*meter_drop)(struct meter *meter);
+    /* (optional) A job is about to end, and nothing of it is in flight. On the program's thread; may block. */
+    void (*job_ending)(void);
     /* (optional) An inferred job has ended (inferred_job.h). */
     void (*job_over)(void);
 };

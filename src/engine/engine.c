@@ -9,8 +9,8 @@
 #include "engine/worker.h"
 #include "wire/lease_word.h"
 
-#define GRANT_POLL_NS                                                                                        \
-    (50 * NSEC_PER_MS) /* how often a worker that waits for a grant looks whether the process ends */
+/* How often a worker that waits for a grant looks whether the process ends. */
+#define GRANT_POLL_NS (50 * NSEC_PER_MS)
 
 void engine_init(struct device_engine *engine, struct engine_device *device, enum engine_kind kind)
 {
@@ -53,8 +53,9 @@ static void hold(struct device_engine *engine, bool held)
 }
 
 /*
- * What somebody more urgent waits for. The analysis counts that as the longest piece of a less urgent task (B, docs/analysis.md), so a program of the plan has
- * no more; where the plan cuts nothing of it, one command at a time.
+ * What a more urgent client waits for. The analysis counts that as the longest piece of a less
+ * urgent task (B, docs/analysis.md), so a program of the plan has no more; where the plan cuts
+ * nothing of it, one command at a time.
  */
 int64_t engine_most_in_flight(void)
 {
@@ -81,8 +82,9 @@ static void come_in(struct device_engine *engine, int64_t ns)
 }
 
 /*
- * Under the lock: may one more come in? Not when asked to yield, nor when our turn is over. Only equals take turns: to leave
- * for somebody less urgent would let a piece of theirs in before each command of a full pipeline, and no analysis counts that.
+ * Under the lock: may one more come in? Not when asked to yield, nor when our turn is over. Only
+ * equals take turns: to leave for a less urgent client would let a piece of its work in before each
+ * command of a full pipeline, and no analysis counts that.
  */
 static bool open_to_more(const struct device_engine *engine, int64_t ns)
 {
@@ -90,9 +92,11 @@ static bool open_to_more(const struct device_engine *engine, int64_t ns)
 }
 
 /*
- * Under the lock, which it may unlock and lock: begins the lease if that needs no message. The copies of the other direction may have it: those that have ended and
- * that nobody has looked at, or, if the caller waits, those that are under way now. To ask the daemon for what this very process holds would take
- * two messages. Those that others begin meanwhile are not waited for here: they are told to take turns.
+ * Under the lock, which it may unlock and lock: begins the lease if that needs no message. The
+ * copies of the other direction may have it: those that have ended and that no thread has looked
+ * at, or, if the caller waits, those that are under way now. To ask the daemon for what this very
+ * process holds would take two messages. Those that others begin meanwhile are not waited for here:
+ * they are told to take turns.
  */
 static int try_begin(struct device_engine *engine, bool wait)
 {
@@ -125,7 +129,10 @@ bool engine_try_enter(struct device_engine *engine, int64_t ns)
     return entered;
 }
 
-/* With the lock held and `asking` set, after a request: sleeps until granted. False: the process ends. */
+/*
+ * With the lock held and `asking` set, after a request: sleeps until granted. False: the process
+ * ends.
+ */
 static bool await_grant(struct device_engine *engine)
 {
     int answer = LEASE_TIMEOUT;
@@ -152,9 +159,10 @@ struct timespec engine_deadline(long ns)
 }
 
 /*
- * The lease is taken in this process, but not by this engine: the copies of the other direction ride on it, or a batch of libbaton
- * does. What the other direction has in flight is seen to its end here, since nobody else may come to do so; its end signals, but may come
- * before we sleep, and nobody tells us of the end of a batch. Unlocks and locks.
+ * The lease is taken in this process, but not by this engine: the copies of the other direction use
+ * it, or a batch of libbaton does. What the other direction has in flight is seen to its end here,
+ * since no other thread may come to do so. Its end signals, but may come before this thread sleeps,
+ * and the end of a batch is not signalled at all. Unlocks and locks.
  */
 static void await_others_of_process(struct device_engine *engine)
 {
@@ -178,7 +186,8 @@ void engine_enter(struct device_engine *engine, int64_t ns)
     while (!open_to_more(engine, ns) && !worker_stopping()) {
         bool room = has_room(engine, ns);
         int answer;
-        if (room && engine->held && engine->users == 0) { /* kept by nobody, wanted by somebody else */
+        /* unused here, wanted by another client */
+        if (room && engine->held && engine->users == 0) {
             hold(engine, false);
             lease_end(engine->lease);
         }
@@ -188,7 +197,8 @@ void engine_enter(struct device_engine *engine, int64_t ns)
             continue;
         }
         if (engine->held || engine->asking || !room) {
-            pthread_cond_wait(&engine->changed, &engine->lock); /* left, granted, or something is in flight */
+            /* left, granted, or something is in flight */
+            pthread_cond_wait(&engine->changed, &engine->lock);
             continue;
         }
         answer = try_begin(engine, true);
@@ -201,7 +211,8 @@ void engine_enter(struct device_engine *engine, int64_t ns)
         } else if (answer == LEASE_ASK) {
             engine->asking = true;
             if (await_grant(engine))
-                break; /* ours, even if another one is asked for in the same moment: at least one piece */
+                /* ours, even if another one is asked for in the same moment: at least one piece */
+                break;
         } else {
             await_others_of_process(engine);
         }
@@ -238,7 +249,7 @@ void engine_exit(struct device_engine *engine, int64_t ns)
 
 int64_t engine_chunk_ns(const struct device_engine *engine)
 {
-    const baton_nsec calm = 10 * NSEC_PER_SEC; /* nobody asked for so long: nobody will */
+    const baton_nsec calm = 10 * NSEC_PER_SEC; /* no client asked for so long: none will */
     baton_nsec at = atomic_load_explicit(&engine->gave_way_at, memory_order_relaxed);
 
     if (recorder_on() || policy_tasked()) /* what a profile sees and a plan counts: always short */
@@ -296,18 +307,20 @@ int64_t engine_predict_copy(const struct device_engine *engine, size_t bytes)
     return (int64_t)((double)bytes / (double)(per_ms > 0 ? per_ms : 4000000) * 1e6);
 }
 
-void engine_report(struct device_engine *engine, baton_nsec begin_at, baton_nsec end_at)
+void engine_report(struct device_engine *engine, baton_nsec begin_at, baton_nsec end_at,
+                   const struct lease_work *work)
 {
     if (engine->lease)
-        lease_ran(engine->lease, begin_at, end_at);
+        lease_ran(engine->lease, begin_at, end_at, work);
 }
 
-void engine_report_driver(struct device_engine *engine, uint64_t started, uint64_t ended)
+void engine_report_driver(struct device_engine *engine, uint64_t started, uint64_t ended,
+                          const struct lease_work *work)
 {
     baton_nsec end_at;
 
     if (!engine->lease || ended < started)
         return;
     end_at = device_clock_end(&engine->device->clock, ended, clock_now());
-    lease_ran(engine->lease, end_at - (baton_nsec)(ended - started), end_at);
+    lease_ran(engine->lease, end_at - (baton_nsec)(ended - started), end_at, work);
 }

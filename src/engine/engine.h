@@ -1,16 +1,16 @@
 /*
- * One engine of a device as this process uses it: the hold on its lease, what is in the driver, and the
- * commands that program threads gave the driver directly and that are in flight (flight.h). Queued
- * commands are its worker's (worker.h).
+ * One engine of a device as this process uses it: the hold on its lease, what is in the driver, and
+ * the commands that program threads gave the driver directly and that are in flight (flight.h).
+ * Queued commands are its worker's (worker.h).
  *
- * The process holds the lease as a whole; `users` counts the commands and threads on the engine. When
- * the daemon asks to yield, no new one enters, and the last to leave gives the lease back. The same
- * happens when an equal waits and the hold has lasted for a turn (LEASE_TURN_NS): a program that keeps
- * its pipeline full never leaves by itself, and its equals would wait for ever.
+ * The process holds the lease as a whole; `users` counts the commands and threads on the engine.
+ * When the daemon asks to yield, no new one enters, and the last to leave gives the lease back. The
+ * same happens when an equal waits and the hold has lasted for a turn (LEASE_TURN_NS): a program
+ * that keeps its pipeline full never leaves by itself, and its equals would wait for ever.
  *
- * A thread that enters says how long its command is predicted to run. A program of the plan has no more
- * in the driver than the plan counts, from all its threads together: a command that does not fit waits,
- * or goes to the worker.
+ * A thread that enters says how long its command is predicted to run. A program of the plan has no
+ * more in the driver than the plan counts, from all its threads together: a command that does not
+ * fit waits, or goes to the worker.
  *
  * All functions: any thread, no engine lock held; only engine_enter() and engine_give_way() block.
  */
@@ -32,11 +32,13 @@
 
 struct engine_device;
 struct lease;
+struct lease_work;
 
 #define ENGINE_PIECE_NS (500 * NSEC_PER_US) /* about how long a piece of a kernel runs */
 #define ENGINE_NO_RANK  INT_MAX
-#define ENGINE_ALONE    (2 * ENGINE_PIECE_NS) /* a command of unknown length: in a program of the plan, alone */
-#define ENGINE_STAY     INT64_C(-1)           /* no command: only to keep the engine */
+/* a command of unknown length: in a program of the plan, alone */
+#define ENGINE_ALONE (2 * ENGINE_PIECE_NS)
+#define ENGINE_STAY  INT64_C(-1) /* no command: only to keep the engine */
 
 struct device_engine {
     struct engine_device *device; /* the one that owns it */
@@ -49,7 +51,8 @@ struct device_engine {
     bool held, asking;
     unsigned n_ahead; /* commands of those users, and what they are predicted to take */
     int64_t ahead_ns;
-    atomic_llong held_at; /* when this hold began: a turn is counted from there; readable without the lock */
+    /* when this hold began: a turn is counted from there; readable without the lock */
+    atomic_llong held_at;
     struct flight_ring flight;
 
     /* runtime.graph.lock */
@@ -65,8 +68,10 @@ struct device_engine {
     struct command_callback *called; /* left to the worker */
     pthread_cond_t work;
     pthread_t thread;
-    int rank;     /* of the worker's thread as it began (client/standing.h); ENGINE_NO_RANK: it has not */
-    bool carried; /* of the thread that drives: it stays on the engine from one queued command to the next */
+    /* of the worker's thread as it began (client/standing.h); ENGINE_NO_RANK: it has not */
+    int rank;
+    /* of the thread that drives: it stays on the engine from one queued command to the next */
+    bool carried;
 
     atomic_llong bytes_per_ms; /* measured copy bandwidth; 0: unknown */
     atomic_llong gave_way_at;  /* when a more urgent client last wanted it; 0: never */
@@ -89,15 +94,21 @@ void engine_exit_locked(struct device_engine *engine, unsigned n, int64_t ns);
 /* How much a program may have in the driver, by prediction. */
 int64_t engine_most_in_flight(void);
 
-/* Is it to be left at the next border, because the daemon asks to yield or the turn is over? One atomic load where none waits. */
+/*
+ * Is it to be left at the next border, because the daemon asks to yield or the turn is over? One
+ * atomic load where none waits.
+ */
 bool engine_border_asked(const struct device_engine *engine);
-/* Between two pieces, with nothing of this thread in flight any more: gives way and waits until it may go on. */
+/*
+ * Between two pieces, with nothing of this thread in flight any more: gives way and waits until it
+ * may go on.
+ */
 void engine_give_way(struct device_engine *engine);
 
 /*
- * How long a chunk of a copy should take. Each boundary costs some 20 us, and two chunks are on their
- * way when a more urgent client comes: short ones while such clients come, long ones when none came for
- * a while.
+ * How long a chunk of a copy should take. Each boundary costs some 20 us, and two chunks are on
+ * their way when a more urgent client comes: short ones while such clients come, long ones when
+ * none came for a while.
  */
 int64_t engine_chunk_ns(const struct device_engine *engine);
 
@@ -105,12 +116,17 @@ int64_t engine_chunk_ns(const struct device_engine *engine);
 int64_t engine_predict_copy(const struct device_engine *engine, size_t bytes);
 void engine_learn_copy(struct device_engine *engine, size_t bytes, int64_t ns);
 
-/* An instant for pthread_cond_timedwait(), whose clock is not ours. ns: from now, less than a second. */
+/*
+ * An instant for pthread_cond_timedwait(), whose clock is not ours. ns: from now, less than a
+ * second.
+ */
 struct timespec engine_deadline(long ns);
 
 /* One run on the engine in our clock, for the trace and the occupying times. */
-void engine_report(struct device_engine *engine, baton_nsec begin_at, baton_nsec end_at);
+void engine_report(struct device_engine *engine, baton_nsec begin_at, baton_nsec end_at,
+                   const struct lease_work *work);
 /* The same, in the driver's clock. */
-void engine_report_driver(struct device_engine *engine, uint64_t started, uint64_t ended);
+void engine_report_driver(struct device_engine *engine, uint64_t started, uint64_t ended,
+                          const struct lease_work *work);
 
 #endif

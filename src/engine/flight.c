@@ -7,8 +7,9 @@
 #include "engine/meter.h"
 #include "engine/runtime.h"
 
-#define ROOM_WAIT_NS (2 * NSEC_PER_MS)   /* at most, of a call that must not block */
-#define RUN_SLACK_NS (100 * NSEC_PER_US) /* commands that follow each other closer than this are one run */
+#define ROOM_WAIT_NS (2 * NSEC_PER_MS) /* at most, of a call that must not block */
+/* commands that follow each other closer than this are one run */
+#define RUN_SLACK_NS (100 * NSEC_PER_US)
 
 enum {
     REAPED = 64, /* at once: they stand on the stack of a program's thread */
@@ -94,15 +95,29 @@ static bool has_room(const struct flight_ring *ring, int64_t predicted)
 
 /* --- with no lock held --- */
 
+/* Several commands in one run have a kernel's name only if it is the same for all. */
+static struct lease_work work_of(unsigned n, const struct flight flights[])
+{
+    struct lease_work work = {.kernel = flights[0].meter ? flights[0].meter->name : NULL, .pieces = n};
+
+    for (unsigned i = 0; i < n; i++) {
+        work.size += flights[i].items;
+        if (flights[i].meter != flights[0].meter)
+            work.kernel = NULL;
+    }
+    return work;
+}
+
 /*
- * Commands that are complete, oldest first: what follows closely is reported as one run from the first
- * one's start to the last one's end, and the last one's own length is learnt.
+ * Commands that are complete, oldest first: what follows closely is reported as one run from the
+ * first one's start to the last one's end, and the last one's own length is learnt.
  */
 static void measure_run(struct device_engine *engine, unsigned n, const struct flight flights[])
 {
     const struct driver_ops *ops = runtime.ops;
     const struct flight *last = &flights[n - 1];
     struct mark_times first, newest;
+    struct lease_work work;
     int64_t expected = 0;
 
     ops->mark_times(last->mark, &newest);
@@ -121,12 +136,14 @@ static void measure_run(struct device_engine *engine, unsigned n, const struct f
     for (unsigned i = 0; i < n; i++)
         expected += flights[i].predicted;
     if ((int64_t)(newest.ended - first.started) <= 2 * expected + RUN_SLACK_NS) {
-        engine_report_driver(engine, first.started, newest.ended);
+        work = work_of(n, flights);
+        engine_report_driver(engine, first.started, newest.ended, &work);
         return;
     }
     for (unsigned i = 0; i < n; i++) { /* with pauses in between: each by itself */
         ops->mark_times(flights[i].mark, &first);
-        engine_report_driver(engine, first.started, first.ended);
+        work = work_of(1, &flights[i]);
+        engine_report_driver(engine, first.started, first.ended, &work);
     }
 }
 
@@ -179,8 +196,8 @@ void flight_reap_locked(struct device_engine *engine, bool wait)
 }
 
 /*
- * Gives the older half of the ring a moment to end. Not for ever: the caller may be a callback that the
- * driver needs back before it goes on, or have a lock that such a callback wants.
+ * Gives the older half of the ring a moment to end. Not for ever: the caller may be a callback that
+ * the driver needs back before it goes on, or have a lock that such a callback wants.
  */
 static void await_half(struct device_engine *engine)
 {
@@ -232,7 +249,10 @@ bool flight_room(struct device_engine *engine, int64_t predicted)
     room = has_room(&engine->flight, predicted);
     if (!room) { /* looking at marks costs more than remembering them: only when it matters */
         flight_reap_locked(engine, false);
-        /* So many must be tiny: to wait for some is quicker than to send the next one through the worker. */
+        /*
+         * So many must be tiny: to wait for some is quicker than to send the next one through the
+         * worker.
+         */
         if (engine->flight.n >= FLIGHT_ROOM / 2) {
             await_half(engine);
             flight_reap_locked(engine, false);
@@ -259,7 +279,8 @@ void flight_add(struct device_engine *engine, const struct flight *flight)
     ring->ns += flight->predicted;
     atomic_store_explicit(&ring->any, ring->n, memory_order_relaxed);
     if (first)
-        pthread_cond_broadcast(&engine->changed); /* a thread that waits for us to leave must now reap */
+        /* a thread that waits for us to leave must now reap */
+        pthread_cond_broadcast(&engine->changed);
     pthread_mutex_unlock(&engine->lock);
     if (first && engine->lease)
         lease_arm_reaper(engine->lease, true);

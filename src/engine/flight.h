@@ -1,7 +1,7 @@
 /*
- * Commands in flight: given to the driver by program threads that did not wait for their end. A ring
- * per engine, oldest first. Each entry stays a user of the engine (engine.h) until its mark is seen to
- * be over; any thread may look, and leaves the engine for those that are.
+ * Commands in flight: given to the driver by program threads that did not wait for their end. A
+ * ring per engine, oldest first. Each entry stays a user of the engine (engine.h) until its mark is
+ * seen to be over; any thread may look, and leaves the engine for those that are.
  */
 #ifndef ENGINE_FLIGHT_H
 #define ENGINE_FLIGHT_H
@@ -22,8 +22,9 @@ struct flight {
     struct mark *mark;                 /* a reference of the ring's */
     const struct command_queue *queue; /* only compared */
     int64_t predicted;                 /* as the engine was entered with */
-    struct meter *meter;               /* to be measured by this mark, a reference; NULL: not measured */
-    size_t items;
+    /* to be measured by this mark, a reference; NULL: not measured */
+    struct meter *meter;
+    size_t items; /* that meter counts in it, or bytes of a copy */
 };
 
 struct flight_ring { /* under the engine's lock */
@@ -38,8 +39,8 @@ struct flight_ring { /* under the engine's lock */
 void flight_init(struct device_engine *engine);
 
 /*
- * Notes that the caller, which has entered, gave a command to the driver: the ring leaves the engine
- * when the mark is over. Takes over the references to mark and meter.
+ * Notes that the caller, which has entered, gave a command to the driver: the ring leaves the
+ * engine when the mark is over. Takes over the references to mark and meter.
  */
 void flight_add(struct device_engine *engine, const struct flight *flight);
 

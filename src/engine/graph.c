@@ -63,7 +63,10 @@ static bool edge_is_over(struct command *command, const struct command *other, e
     return kind == EDGE_AT_ISSUE && other->issued;
 }
 
-/* Under the lock. Without memory it waits right here, which keeps the order at the price of blocking. */
+/*
+ * Under the lock. Without memory it waits right here, which keeps the order at the price of
+ * blocking.
+ */
 static void wait_for(struct command *command, struct command *other, enum edge_kind kind)
 {
     struct command_edge *edge;
@@ -90,9 +93,11 @@ static void wait_for_queue(struct command *command)
     if (queue->in_order) {
         if (!list_empty(&queue->commands)) {
             struct command *last = list_entry(queue->commands.prev, struct command, in_queue);
-            /* The driver's queue keeps the order of what it was given; but an engine is not held while another one works. */
-            bool at_issue =
-                last->engine == command->engine || !runtime_session() || !session_online(runtime_session());
+            /*
+             * The driver's queue keeps the order of what it was given; but an engine is not held
+             * while another one works.
+             */
+            bool at_issue = last->engine == command->engine || !command->policy.online;
             at_issue = at_issue && !last->next_at_end;
             wait_for(command, last, at_issue ? EDGE_AT_ISSUE : EDGE_AT_END);
         }
@@ -123,6 +128,7 @@ void graph_open(struct command *command)
     command_ref(command);   /* the graph's, until complete */
     command->n_waiting = 1; /* keeps it from running before graph_close() */
     command->listener.run = on_mark;
+    policy_resolve(&command->policy);
     graph_lock();
     runtime.graph.n_alive++;
     wait_for_queue(command);
@@ -256,7 +262,8 @@ static void release_dependents(struct command *command, bool at_issue)
         }
         *at = edge->next;
         wait_over(edge->dependent, command->status < 0 && edge->kind == EDGE_LISTED);
-        command_unref(edge->dependent); /* never the last: the graph holds one until it is complete */
+        /* never the last: the graph holds one until it is complete */
+        command_unref(edge->dependent);
         free(edge);
     }
 }
@@ -288,7 +295,8 @@ static void end(struct command *command, int status, bool submitted)
 {
     struct command_callback *due, *abandoned = runtime.ops->ending(command);
 
-    command_drop_marks(command); /* before the end can be seen: the program may release everything at once */
+    /* before the end can be seen: the program may release everything at once */
+    command_drop_marks(command);
     graph_lock();
     if (submitted)
         leave_queue(command);
@@ -365,7 +373,10 @@ void graph_wait_barriers(struct command_queue *queue)
     graph_unlock();
 }
 
-/* Under the lock: does the oldest command wait for its engine only, so that it goes on without the program's help? */
+/*
+ * Under the lock: does the oldest command wait for its engine only, so that it goes on without the
+ * program's help?
+ */
 static bool moves_by_itself(const struct command_queue *queue)
 {
     list_for_each(at, &queue->commands)

@@ -1,11 +1,11 @@
 /*
- * The graph of commands that the driver has not been given, or whose end it has not reported, with an
- * edge for each wait. A command is ready when everything it waits for is done; then the worker of its
- * engine, or a thread that waits for it, issues it (worker.h). A failed listed wait ends it with
- * driver_ops::inherited_failure.
+ * The graph of commands that the driver has not been given, or whose end it has not reported, with
+ * an edge for each wait. A command is ready when everything it waits for is done; then the worker
+ * of its engine, or a thread that waits for it, issues it (worker.h). A failed listed wait ends it
+ * with driver_ops::inherited_failure.
  *
- * One lock, runtime.graph.lock. The driver is never called with it held; callbacks of the program run
- * with no lock at all. All functions are called without it unless their name ends in _locked.
+ * One lock, runtime.graph.lock. The driver is never called with it held; callbacks of the program
+ * run with no lock at all. All functions are called without it unless their name ends in _locked.
  */
 #ifndef ENGINE_GRAPH_H
 #define ENGINE_GRAPH_H
@@ -28,12 +28,15 @@ void graph_unlock(void);
  * graph_close(): from there on threads may run it at any moment. The graph takes a reference of its
  * own. The three calls are one thread's; others may run in between.
  *
- * graph_open: on an in-order queue the command follows the newest one (at its issue where both use one
- * engine, else at its end); on any other, the barriers, or everything if command->all_before.
+ * graph_open: on an in-order queue the command follows the newest one (at its issue where both use
+ * one engine, else at its end); on any other, the barriers, or everything if command->all_before.
  */
 void graph_open(struct command *command);
 void graph_wait_command(struct command *command, struct command *other, enum edge_kind kind);
-/* A mark that no command of the graph has. The caller's reference must last during the call. A failure is inherited. */
+/*
+ * A mark that no command of the graph has. The caller's reference must last during the call. A
+ * failure is inherited.
+ */
 void graph_wait_mark(struct command *command, struct mark *mark);
 void graph_close(struct command *command);
 
@@ -48,9 +51,9 @@ struct graph_wait {
 void graph_submit(struct command *command, size_t n, const struct graph_wait waits[]);
 
 /*
- * The newest command of the queue that is not complete, with a reference, or NULL: what a command of
- * another queue waits for to come behind everything submitted to this in-order queue so far. (CUDA's
- * legacy stream waits so for each blocking stream, and they for it.)
+ * The newest command of the queue that is not complete, with a reference, or NULL: what a command
+ * of another queue waits for to come behind everything submitted to this in-order queue so far.
+ * (CUDA's legacy stream waits so for each blocking stream, and they for it.)
  */
 struct command *graph_last(struct command_queue *queue);
 
@@ -60,7 +63,10 @@ struct command *graph_last(struct command_queue *queue);
 void graph_issued(struct command *command);
 /* COMMAND_SUBMITTED or COMMAND_RUNNING, with callbacks. */
 void graph_progress(struct command *command, int status);
-/* The end: COMMAND_COMPLETE or negative. Dependents, handle, callbacks, waiters. Also of a node without work. */
+/*
+ * The end: COMMAND_COMPLETE or negative. Dependents, handle, callbacks, waiters. Also of a node
+ * without work.
+ */
 void graph_complete(struct command *command, int status);
 /* The end of a command that was never submitted: handle, callbacks. */
 void graph_end_alone(struct command *command, int status);
@@ -72,15 +78,21 @@ void graph_wake_locked(void);
 
 /* Waits until the command is complete, driving its engine meanwhile where it may; its status. */
 int graph_wait(struct command *command);
-/* Waits until the driver has been given every command of the queue (and they are complete, if `complete`). */
+/*
+ * Waits until the driver has been given every command of the queue (and they are complete, if
+ * `complete`).
+ */
 void graph_wait_queue(struct command_queue *queue, bool complete);
-/* Until every barrier of the queue is over: what a direct call must not overtake on an out-of-order queue. */
+/*
+ * Until every barrier of the queue is over: what a direct call must not overtake on an out-of-order
+ * queue.
+ */
 void graph_wait_barriers(struct command_queue *queue);
 
 /*
- * Back-pressure, as a driver's full ring gives it: while so many commands of the queue wait for nothing
- * but their engine that memory would grow without bound, the caller waits; briefly, since it may be a
- * callback that the driver needs back.
+ * Back-pressure, as a driver's full ring gives it: while so many commands of the queue wait for
+ * nothing but their engine that memory would grow without bound, the caller waits; briefly, since
+ * it may be a callback that the driver needs back.
  */
 void graph_throttle(struct command_queue *queue);
 
@@ -93,8 +105,8 @@ bool graph_idle(void);
 /* --- callbacks --- */
 
 /*
- * Registers a callback for callback->at; or, if that status is reached, has it run here before the call
- * returns. The callback is the graph's from here on.
+ * Registers a callback for callback->at; or, if that status is reached, has it run here before the
+ * call returns. The callback is the graph's from here on.
  */
 void graph_callback(struct command *command, struct command_callback *callback);
 /* Runs them one after the other, with no lock held. */

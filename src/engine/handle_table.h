@@ -1,6 +1,6 @@
 /*
- * Handle -> record, for handles that the driver made and the program holds. Sharded, one small lock per shard: two
- * threads rarely meet, and a look-up costs a few tens of nanoseconds.
+ * Handle -> record, for handles that the driver made and the program holds. Sharded, one small lock
+ * per shard: two threads rarely meet, and a look-up costs a few tens of nanoseconds.
  */
 #ifndef ENGINE_HANDLE_TABLE_H
 #define ENGINE_HANDLE_TABLE_H
@@ -25,12 +25,16 @@ struct handle_shard {
 
 struct handle_table {
     struct handle_shard shards[HANDLE_SHARDS];
-    void (*keep)(void *record); /* called under the shard's lock before find() returns; may be NULL */
+    /* called under the shard's lock before find() returns; may be NULL */
+    void (*keep)(void *record);
 };
 
 void handle_table_init(struct handle_table *table, void (*keep)(void *record));
 
-/* False: no memory. A handle that is present gets the new record (the driver has reused the address). */
+/*
+ * False: no memory. A handle that is present gets the new record (the driver has reused the
+ * address).
+ */
 bool handle_table_put(struct handle_table *table, const void *handle, void *record);
 
 /* The record, kept; NULL: not one of ours. */

@@ -32,8 +32,10 @@ void inferred_job_waited(void)
     if (!atomic_load_explicit(&runtime.job.open, memory_order_relaxed) || !graph_idle())
         return;
     session = runtime_session();
-    if (session)
+    if (session) {
+        session_job_ending(session, false);
         session_job_end(session, false, clock_now());
+    }
     if (runtime.ops->job_over)
         runtime.ops->job_over();
     atomic_store(&runtime.job.open, false);

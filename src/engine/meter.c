@@ -17,7 +17,10 @@ void meter_measured(struct meter *meter, size_t items, int64_t ns)
     if (!items)
         return;
     fresh = fresh > 0 ? fresh : 1;
-    /* Longer at once, shorter by and by: a piece that is too long costs others more than one that is too short. */
+    /*
+     * Longer at once, shorter by and by: a piece that is too long costs others more than one that
+     * is too short.
+     */
     atomic_store_explicit(&meter->item_ns, !old || fresh > old ? fresh : (old * 3 + fresh) / 4,
                           memory_order_relaxed);
     atomic_fetch_add_explicit(&meter->n, 1, memory_order_relaxed);

@@ -12,6 +12,7 @@
 enum { METER_SCALE = 1 << 20 };
 
 struct meter {
+    const char *name;     /* of the kernel, for traces; borrowed as long as the meter lives; NULL: none */
     atomic_llong item_ns; /* nanoseconds per item, x METER_SCALE; 0: unknown */
     atomic_uint n;        /* measurements */
 };

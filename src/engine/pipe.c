@@ -1,6 +1,7 @@
 #include "engine/pipe.h"
 
 #include "base/clock.h"
+#include "client/lease.h"
 #include "engine/meter.h"
 #include "engine/policy.h"
 #include "engine/runtime.h"
@@ -10,7 +11,10 @@ enum { GROWTH = 8 }; /* a piece has at most so many times the units of the one b
 
 int64_t pipe_piece_ns(void)
 {
-    /* The plan's is a limit that two pieces must not pass (a measured worst case, where it comes from `baton profile`). */
+    /*
+     * The plan's is a limit that two pieces must not pass (a measured worst case, where it comes
+     * from `baton profile`).
+     */
     baton_nsec planned = policy_piece() / 2;
 
     return planned > 0 && planned < ENGINE_PIECE_NS ? planned : ENGINE_PIECE_NS;
@@ -18,7 +22,10 @@ int64_t pipe_piece_ns(void)
 
 /* --- times --- */
 
-/* Pieces of an out-of-order queue may run in any order: the first need not begin first, nor the last end last. */
+/*
+ * Pieces of an out-of-order queue may run in any order: the first need not begin first, nor the
+ * last end last.
+ */
 static void widen(struct command *command, const struct mark_times *times)
 {
     if (times->started && (!command->begun || times->started < command->begun))
@@ -27,20 +34,30 @@ static void widen(struct command *command, const struct mark_times *times)
         command->ended = times->ended;
 }
 
-/* The same for a piece that is over now, which also belongs to the run since the engine was last given away. */
+/*
+ * The same for a piece that is over now, which also belongs to the run since the engine was last
+ * given away.
+ */
 static void widen_run(struct command *command, const struct mark_times *times)
 {
     widen(command, times);
-    if (times->started && times->started >= command->reported &&
-        (!command->resumed || times->started < command->resumed))
+    if (!times->started || times->started < command->reported)
+        return;
+    command->run_pieces++;
+    if (!command->resumed || times->started < command->resumed)
         command->resumed = times->started;
 }
 
 void pipe_report_run(struct device_engine *engine, struct command *command)
 {
+    struct lease_work work = {.kernel = command->meter ? command->meter->name : NULL,
+                              .size = command->meter ? command->items : command->bytes,
+                              .pieces = command->run_pieces ? command->run_pieces : 1};
+
     if (command->resumed)
-        engine_report_driver(engine, command->resumed, command->ended);
+        engine_report_driver(engine, command->resumed, command->ended, &work);
     command->resumed = 0;
+    command->run_pieces = 0;
     command->reported = command->ended;
 }
 
@@ -108,6 +125,8 @@ int pipe_await(struct device_engine *engine, struct command *command)
 void pipe_begin(struct piece_pipe *pipe, struct device_engine *engine, struct command *command)
 {
     *pipe = (struct piece_pipe){.engine = engine, .command = command};
+    if (!command->policy.session) /* a front that gives pieces without submitting the command */
+        policy_resolve(&command->policy);
 }
 
 /* A piece is over: its failure is the command's, its length teaches the next. */
@@ -178,8 +197,8 @@ void pipe_add(struct piece_pipe *pipe, struct mark *mark, size_t items)
 void pipe_finish(struct piece_pipe *pipe)
 {
     /*
-     * If the caller blocks until completion, do not also wait for the second-to-last piece: waking a
-     * waiter between pieces stalls some drivers.
+     * If the caller blocks until completion, do not also wait for the second-to-last piece: waking
+     * a waiter between pieces stalls some drivers.
      */
     if (pipe->command->waited_for && pipe->command->last_mark)
         (void)runtime.ops->mark_wait(pipe->command->last_mark);
@@ -223,7 +242,7 @@ static int issue_piece(struct piece_pipe *pipe, struct piece_cut *cut, struct pi
     if (code != 0)
         return code;
     pipe_add(pipe, mark, (size_t)(source->begin - begin) * cut->unit_items);
-    runtime_count(cut->counter, 1);
+    policy_count(&pipe->command->policy, cut->counter, 1);
     return 0;
 }
 

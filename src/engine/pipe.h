@@ -1,7 +1,7 @@
 /*
  * A command as pieces: ranges of units (work-groups, thread blocks, bytes, rows) that the driver is
- * given one after the other. At most two pieces are in flight; the third waits for the first. Between
- * two pieces the engine is given away if the daemon asks.
+ * given one after the other. At most two pieces are in flight; the third waits for the first.
+ * Between two pieces the engine is given away if the daemon asks.
  *
  * On the thread that drives the engine and has entered it. A pipe lives on that thread's stack.
  */
@@ -35,7 +35,10 @@ struct piece_cut {
 /* Where the units come from. */
 struct piece_source {
     uint64_t begin, end; /* these first */
-    /* Then more, about so many; false, or NULL: there are none. Asked as late as possible, since others may take them. */
+    /*
+     * Then more, about so many; false, or NULL: there are none. Asked as late as possible, since
+     * others may take them.
+     */
     bool (*more)(void *user, uint64_t step, uint64_t *ret_begin, uint64_t *ret_end);
     void *user;
 };
@@ -46,8 +49,9 @@ int64_t pipe_piece_ns(void);
 void pipe_begin(struct piece_pipe *pipe, struct device_engine *engine, struct command *command);
 
 /*
- * Gives the units to the driver by driver_ops::issue_range, as pieces. What was issued last is still in
- * flight when it returns. 0, or the first negative code: pieces before it have run or are in flight.
+ * Gives the units to the driver by driver_ops::issue_range, as pieces. What was issued last is
+ * still in flight when it returns. 0, or the first negative code: pieces before it have run or are
+ * in flight.
  */
 int pipe_run(struct piece_pipe *pipe, struct piece_cut *cut, struct piece_source source);
 

@@ -2,25 +2,44 @@
 
 #include "engine/runtime.h"
 
-static bool cutting(int64_t setting)
+/* automatic: would it be done where no number was given? */
+static bool cutting(int64_t setting, bool automatic)
 {
-    struct session *known;
+    return setting == SETTING_AUTO ? automatic : setting > 0;
+}
 
-    if (setting != SETTING_AUTO)
-        return setting > 0;
-    known = runtime_session();
-    return known && session_online(known) &&
-           atomic_load_explicit(&runtime.plan.slicing, memory_order_relaxed);
+void policy_resolve(struct policy *ret_policy)
+{
+    struct session *session = runtime_session();
+    bool online = session && session_online(session);
+    bool automatic = online && atomic_load_explicit(&runtime.plan.slicing, memory_order_relaxed);
+
+    *ret_policy = (struct policy){.session = session,
+                                  .online = online,
+                                  .slicing = cutting(runtime.settings.slice, automatic),
+                                  .chunking = cutting(runtime.settings.chunk, automatic)};
+}
+
+void policy_count(const struct policy *policy, enum session_counter counter, uint64_t n)
+{
+    if (policy->session)
+        session_count(policy->session, counter, n);
 }
 
 bool policy_slicing(void)
 {
-    return cutting(runtime.settings.slice);
+    struct policy policy;
+
+    policy_resolve(&policy);
+    return policy.slicing;
 }
 
 bool policy_chunking(void)
 {
-    return cutting(runtime.settings.chunk);
+    struct policy policy;
+
+    policy_resolve(&policy);
+    return policy.chunking;
 }
 
 bool policy_tasked(void)
@@ -36,6 +55,11 @@ baton_nsec policy_piece(void)
 int64_t policy_chunk(bool out)
 {
     return atomic_load_explicit(out ? &runtime.plan.chunk_out : &runtime.plan.chunk_in, memory_order_relaxed);
+}
+
+bool policy_saves_state(void)
+{
+    return atomic_load_explicit(&runtime.plan.saves_state, memory_order_relaxed);
 }
 
 unsigned policy_gpus(uint64_t *ret_set)

@@ -9,8 +9,27 @@
 #include <stdint.h>
 
 #include "base/nsec.h"
+#include "client/session.h"
 
-/* Should kernels / copies be cut at all: asked for by number, or automatic and a daemon is there to gain by it. */
+/*
+ * What one command needs of it, resolved once when the command is submitted, and once more when a
+ * thread takes it up to issue it.
+ */
+struct policy {
+    struct session *session; /* NULL: none */
+    bool online;             /* a daemon is there */
+    bool slicing, chunking;  /* policy_slicing(), policy_chunking() */
+};
+
+void policy_resolve(struct policy *ret_policy);
+
+/* Adds to a counter, if there is a session. */
+void policy_count(const struct policy *policy, enum session_counter counter, uint64_t n);
+
+/*
+ * Should kernels / copies be cut at all: asked for by number, or automatic and a daemon is there to
+ * gain by it.
+ */
 bool policy_slicing(void);
 bool policy_chunking(void);
 
@@ -22,6 +41,8 @@ baton_nsec policy_piece(void);
 int64_t policy_chunk(bool out);
 /* How many GPUs the plan gives this program (0: it says nothing), and which (0: any). */
 unsigned policy_gpus(uint64_t *ret_set);
+/* Is state copied to the host at the end of every job (migration `system`)? */
+bool policy_saves_state(void);
 /* Grows with every plan that is taken; 0: none was. */
 unsigned policy_plan_number(void);
 

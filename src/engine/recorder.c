@@ -15,7 +15,10 @@ struct recorder_pending {
     struct mark *mark; /* a reference */
 };
 
-/* Under the lock. What the disk does not take is lost, and nothing follows it: half a line may stand at the end. */
+/*
+ * Under the lock. What the disk does not take is lost, and nothing follows it: half a line may
+ * stand at the end.
+ */
 static void flush(void)
 {
     size_t done = 0;

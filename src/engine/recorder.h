@@ -1,10 +1,10 @@
 /*
- * What `baton profile` wants to know: for every job of the program its commands, with the driver's own
- * times. On only when the variable BATON_PROFILE names a folder, where each process writes a file named
- * by its id; otherwise each hook is one load. Lines are appended at the end of each job
- * (client/job_record.h), so a program that crashes loses its last job at most. Memory is bounded: past
- * RECORDER_PENDING commands in flight, or RECORDER_FILE_LIMIT bytes of log, records are dropped, and
- * the reader sees that they are missing.
+ * What `baton profile` wants to know: for every job of the program its commands, with the driver's
+ * own times. On only when the variable BATON_PROFILE names a folder, where each process writes a
+ * file named by its id; otherwise each hook is one load. Lines are appended at the end of each job
+ * (client/job_record.h), so a program that crashes loses its last job at most. Memory is bounded:
+ * past RECORDER_PENDING commands in flight, or RECORDER_FILE_LIMIT bytes of log, records are
+ * dropped, and the reader sees that they are missing.
  *
  * The recorder's lock is a leaf, but for the driver's queries of complete marks. Any thread.
  */
@@ -44,7 +44,10 @@ void recorder_stop(void);
 /* struct session_listener::on_job. */
 void recorder_on_job(void *user, bool begins, bool explicit_job, uint32_t number, baton_nsec at);
 
-/* A leased command is about to be queued: counts it, and answers the job that it belongs to; 0: none runs. */
+/*
+ * A leased command is about to be queued: counts it, and answers the job that it belongs to; 0:
+ * none runs.
+ */
 uint32_t recorder_enter(void);
 
 /*
@@ -53,11 +56,17 @@ uint32_t recorder_enter(void);
  */
 void recorder_direct(const struct command *draft, baton_nsec call_at, struct mark *mark);
 
-/* One piece of a queued command is over; then the whole of it, with the driver's times in command->times. */
+/*
+ * One piece of a queued command is over; then the whole of it, with the driver's times in
+ * command->times.
+ */
 void recorder_piece(struct command *command, int64_t length);
 void recorder_queued(struct command *command);
 
-/* A launch over several devices is over, with all its copies: from then until now, on the host's clock. */
+/*
+ * A launch over several devices is over, with all its copies: from then until now, on the host's
+ * clock.
+ */
 void recorder_spread(struct command *command, baton_nsec begin_at);
 
 /* A copy that the caller waited for, without a mark (maps). */

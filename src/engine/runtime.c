@@ -25,6 +25,7 @@ static void take_plan(struct session *from)
     atomic_store(&runtime.plan.piece, now.piece);
     atomic_store(&runtime.plan.chunk_in, now.chunk_in);
     atomic_store(&runtime.plan.chunk_out, now.chunk_out);
+    atomic_store(&runtime.plan.saves_state, now.saves_state);
     atomic_store(&runtime.plan.gpus, now.gpus);
     atomic_store(&runtime.plan.gpu_set, now.gpu_set);
     atomic_fetch_add(&runtime.plan.number, 1);
@@ -42,8 +43,8 @@ static void on_plan(void *user, const struct session_plan *unused)
 }
 
 /*
- * On the session's thread: the worker of that engine waits for what is in flight. Copies of the other
- * direction may use the same lease.
+ * On the session's thread: the worker of that engine waits for what is in flight. Copies of the
+ * other direction may use the same lease.
  */
 static void on_yield(void *user, struct lease *lease)
 {
@@ -57,9 +58,18 @@ static void on_yield(void *user, struct lease *lease)
             }
 }
 
+/* On the program's thread. */
+static void on_job_ending(void *user)
+{
+    (void)user;
+    if (runtime.ops->job_ending)
+        runtime.ops->job_ending();
+}
+
 static void open_session(void)
 {
-    struct session_listener listener = {.on_yield = on_yield, .on_plan = on_plan};
+    struct session_listener listener = {
+        .on_yield = on_yield, .on_plan = on_plan, .on_job_ending = on_job_ending};
     struct session *opened = NULL;
     int code;
 
@@ -73,12 +83,8 @@ static void open_session(void)
     join_offer(code == 0 ? opened : NULL);
 }
 
-struct session *runtime_session(void)
+struct session *runtime_open_session(void)
 {
-    struct session *known = atomic_load_explicit(&runtime.session, memory_order_acquire);
-
-    if (known)
-        return known;
     pthread_once(&runtime.session_once, open_session);
     return atomic_load_explicit(&runtime.session, memory_order_acquire);
 }
@@ -131,5 +137,6 @@ void runtime_stop(void)
         (void)session_write_stats(known, runtime.settings.stats);
     if (known)
         session_restore_threads(known);
-    atomic_store(&runtime.passes, true); /* what other handlers still call goes straight to the driver */
+    /* what other handlers still call goes straight to the driver */
+    atomic_store(&runtime.passes, true);
 }

@@ -1,6 +1,7 @@
 /*
  * The state of the engine in one process, in one place, and its beginning and end. A front calls
- * runtime_init() once, before any other function of this folder and before it has threads of its own.
+ * runtime_init() once, before any other function of this folder and before it has threads of its
+ * own.
  *
  *     front's initialisation: runtime_init(&ops)
  *     first device:           engine_device_init() opens the session with the daemon
@@ -8,9 +9,9 @@
  *                             front's own threads, runtime_stop()
  *     forked child:           runtime_off() becomes true; every entry point then calls the driver only
  *
- * Locks, in the order in which they may be nested: the front's records -> graph.lock -> engine locks
- * (leaves). The session's lock may be taken under graph.lock. The recorder's lock and device clocks'
- * are leaves.
+ * Locks, in the order in which they may be nested: the front's records -> graph.lock -> engine
+ * locks (leaves). The session's lock may be taken under graph.lock. The recorder's lock and device
+ * clocks' are leaves.
  */
 #ifndef ENGINE_RUNTIME_H
 #define ENGINE_RUNTIME_H
@@ -30,7 +31,8 @@ struct runtime {
     struct settings settings;
     bool queue_everything; /* tests: no command goes to the driver from the calling thread */
 
-    atomic_bool passes; /* a forked child, or the end of the process: call the driver and nothing else */
+    /* a forked child, or the end of the process: call the driver and nothing else */
+    atomic_bool passes;
 
     struct {
         pthread_mutex_t lock;
@@ -49,6 +51,7 @@ struct runtime {
     struct {                  /* the plan as the hot path reads it: without the session's lock */
         pthread_mutex_t lock; /* one writer at a time, so that the newest stays */
         atomic_bool slicing;
+        atomic_bool saves_state;
         atomic_llong piece, chunk_in, chunk_out;
         atomic_uint gpus;
         atomic_ullong gpu_set;
@@ -68,11 +71,19 @@ extern struct runtime runtime;
 /* Reads the settings from the environment. The table is borrowed for ever. */
 void runtime_init(const struct driver_ops *ops);
 
+struct session *runtime_open_session(void);
+
 /*
- * The conversation with the daemon, opened when first needed (a program that only lists devices never
- * connects). NULL: no memory or no thread, or a daemon is required and absent (then runtime_refused()).
+ * The conversation with the daemon, opened when first needed (a program that only lists devices
+ * never connects). NULL: no memory or no thread, or a daemon is required and absent (then
+ * runtime_refused()).
  */
-struct session *runtime_session(void);
+static inline struct session *runtime_session(void)
+{
+    struct session *known = atomic_load_explicit(&runtime.session, memory_order_acquire);
+
+    return known ? known : runtime_open_session();
+}
 bool runtime_refused(void);
 
 /* Adds to a counter, if there is a session. */
@@ -84,16 +95,19 @@ static inline bool runtime_off(void)
 }
 
 /*
- * Registers the front's handler with atexit(): when a queue is made, and after each build. It must run
- * before the driver's own exit handlers, the destructors of its statics included: a build of ours that
- * is under way then would lose the compiler. Handlers run in reverse order of registration, and
- * compilers make their statics when first used; so it is registered again after every build. At most
- * RUNTIME_EXIT_HANDLERS times: more builds make no new statics.
+ * Registers the front's handler with atexit(): when a queue is made, and after each build. It must
+ * run before the driver's own exit handlers, the destructors of its statics included: a build of
+ * ours that is under way then would lose the compiler. Handlers run in reverse order of
+ * registration, and compilers make their statics when first used; so it is registered again after
+ * every build. At most RUNTIME_EXIT_HANDLERS times: more builds make no new statics.
  */
 void runtime_stop_at_exit(void (*handler)(void));
 enum { RUNTIME_EXIT_HANDLERS = 64 };
 
-/* At exit, after worker_announce_stop(): joins the workers, writes records and statistics; then runtime_off(). */
+/*
+ * At exit, after worker_announce_stop(): joins the workers, writes records and statistics; then
+ * runtime_off().
+ */
 void runtime_stop(void);
 
 #endif

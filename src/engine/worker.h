@@ -1,11 +1,12 @@
 /*
- * The worker of an engine: a thread that gives queued commands to the driver, in order, pieces and all,
- * sees them to their end, and ends for the daemon what program threads have in flight (flight.h).
- * Started when first needed.
+ * The worker of an engine: a thread that gives queued commands to the driver, in order, pieces and
+ * all, sees them to their end, and ends for the daemon what program threads have in flight
+ * (flight.h). Started when first needed.
  *
- * A program's thread that would only wait for such a command does the same in its place (worker_help):
- * each thread that need not be woken is 0.05 to 0.1 ms less before an urgent result is there. One
- * thread at a time drives an engine, for one step: one command given to the driver, or seen to its end.
+ * A program's thread that would only wait for such a command does the same in its place
+ * (worker_help): each thread that need not be woken is 0.05 to 0.1 ms less before an urgent result
+ * is there. One thread at a time drives an engine, for one step: one command given to the driver,
+ * or seen to its end.
  */
 #ifndef ENGINE_WORKER_H
 #define ENGINE_WORKER_H
@@ -21,9 +22,9 @@ void worker_ready(struct device_engine *engine, struct command *command);
 
 /*
  * With the graph's lock held, unlocked meanwhile, on a program's thread that waits for the queue's
- * commands up to `last` (NULL: for all): does one step for them. False: there is none for it now; other
- * threads do what is to be done, and it may sleep. After the last call, and before the lock is unlocked:
- * worker_help_ends().
+ * commands up to `last` (NULL: for all): does one step for them. False: there is none for it now;
+ * other threads do what is to be done, and it may sleep. After the last call, and before the lock
+ * is unlocked: worker_help_ends().
  */
 bool worker_help(const struct command_queue *queue, const struct command *last);
 void worker_help_ends(void);
@@ -37,7 +38,10 @@ bool worker_drives(const struct device_engine *engine);
  */
 bool worker_call(struct device_engine *engine, struct command_callback *due);
 
-/* The daemon wants the lease while the program computes: the worker waits for the ring, then the lease goes back. */
+/*
+ * The daemon wants the lease while the program computes: the worker waits for the ring, then the
+ * lease goes back.
+ */
 void worker_drain(struct device_engine *engine);
 
 /* On the thread that drives the engine: waits for all that was given to the driver. */
@@ -46,12 +50,15 @@ void worker_finish_issued(struct device_engine *engine);
 /* At exit, first: no engine waits for a grant any more, and pieces end at their next border. */
 void worker_announce_stop(void);
 /*
- * Then: lets the workers end at the next piece border and joins them; what is queued stays undone. A
- * worker that is in the program's own code (a callback, a native function) is left behind: that code
- * may wait for ever, for a lock of the thread that exits.
+ * Then: lets the workers end at the next piece border and joins them; what is queued stays undone.
+ * A worker that is in the program's own code (a callback, a native function) is left behind: that
+ * code may wait for ever, for a lock of the thread that exits.
  */
 void worker_stop_all(void);
-/* The program's code has come back to the thread that called it. Does not return on a worker that was left behind. */
+/*
+ * The program's code has come back to the thread that called it. Does not return on a worker that
+ * was left behind.
+ */
 void worker_came_back(void);
 bool worker_stopping(void);
 

@@ -1,7 +1,8 @@
 /*
- * What the makespan analysis is about: a kernel instruction string (Makespan, sec. III-D), the multiprocessor that runs
- * it and how many warps run it together. Every instruction takes one cycle; slower or scarcer units are expressed by
- * repeating letters first (sec. III-E, kernel_normalise).
+ * What the makespan analysis is about: a kernel instruction string (Makespan, sec. III-D), the
+ * multiprocessor that runs it and how many warps run it together. Every instruction takes one
+ * cycle; slower or scarcer units are expressed by repeating letters first (sec. III-E,
+ * kernel_normalise).
  */
 #ifndef MAKESPAN_KERNEL_H
 #define MAKESPAN_KERNEL_H
@@ -24,30 +25,35 @@ enum unit { UNIT_L, UNIT_C, UNIT_S, UNIT_D, N_UNITS };
 #define KERNEL_MAX_LATENCY      1024u
 
 /*
- * A mark on an instruction: behind it the warp waits at a barrier until every warp of its group has executed this instruction.
- * All of them may go on in the next cycle.
+ * A mark on an instruction: behind it the warp waits at a barrier until every warp of its group has
+ * executed this instruction. All of them may go on in the next cycle.
  */
 #define KERNEL_BARRIER    0x80u
 #define KERNEL_UNIT(mark) ((mark) & (KERNEL_BARRIER - 1))
 
 struct kernel {
-    uint8_t *units; /* owned; enum unit of each instruction, KERNEL_BARRIER added where a barrier follows */
+    /* owned; enum unit of each instruction, KERNEL_BARRIER added where a barrier follows */
+    uint8_t *units;
     size_t n;
 };
 
 /*
- * The question: all of it single-cycle, borrowed for as long as it is being answered. It has no barriers: parts.h cuts a kernel at its
- * barriers.
+ * The question: all of it single-cycle, borrowed for as long as it is being answered. It has no
+ * barriers: parts.h cuts a kernel at its barriers.
  */
 struct problem {
     const uint8_t *units; /* n letters without marks */
     size_t n;
     unsigned warps;
-    unsigned capacity[N_UNITS]; /* sigma_u: warps that may execute on unit u in one cycle; at least 1 */
-    unsigned issue;             /* sigma: instructions issued per cycle in all; 0: no cap */
+    /* sigma_u: warps that may execute on unit u in one cycle; at least 1 */
+    unsigned capacity[N_UNITS];
+    unsigned issue; /* sigma: instructions issued per cycle in all; 0: no cap */
 };
 
-/* How one multiprocessor differs from single-cycle units of one warp each; zeroed fields mean "as given". */
+/*
+ * How one multiprocessor differs from single-cycle units of one warp each; zeroed fields mean "as
+ * given".
+ */
 struct kernel_timing {
     unsigned latency[N_UNITS]; /* cycles an instruction takes, 0 or 1: one */
     unsigned count[N_UNITS];   /* physical units; 0: capacity[] says it */
@@ -55,8 +61,10 @@ struct kernel_timing {
 };
 
 /*
- * Reads a string such as LLCC, 2L2C or 2L/2C (blanks allowed); a slash is a barrier. A barrier before the first instruction or behind
- * another barrier has no effect. name stands for the file in an error, whose column counts characters. 0, -ENOMEM or INPUT_REJECTED: empty, an unknown letter, a count of zero or no letter after it, too long.
+ * Reads a string such as LLCC, 2L2C or 2L/2C (blanks allowed); a slash is a barrier. A barrier
+ * before the first instruction or behind another barrier has no effect. name stands for the file in
+ * an error, whose column counts characters. 0, -ENOMEM or INPUT_REJECTED: empty, an unknown letter,
+ * a count of zero or no letter after it, too long.
  */
 int kernel_parse(const char *text, size_t length, const char *name, struct kernel *ret_kernel,
                  struct input_error *ret_error);
@@ -67,14 +75,19 @@ void kernel_done(struct kernel *kernel);
 char *kernel_format(const uint8_t *units, size_t n);
 
 /*
- * Sec. III-E: each instruction on unit u is repeated latency x ceil(warp_size / count) times and the capacity becomes
- * max(1, floor(count / warp_size)); where count is 0, capacity[u] stays. Powers of two give the paper's numbers; otherwise the numbers are
- * rounded to more and slower work, which bound_cheap() covers, but no exact worst case does. A barrier stays behind the last repetition. 0, -ENOMEM or INPUT_REJECTED (too long when expanded).
+ * Sec. III-E: each instruction on unit u is repeated latency x ceil(warp_size / count) times and
+ * the capacity becomes max(1, floor(count / warp_size)); where count is 0, capacity[u] stays.
+ * Powers of two give the paper's numbers; otherwise the numbers are rounded to more and slower
+ * work, which bound_cheap() covers, but no exact worst case does. A barrier stays behind the last
+ * repetition. 0, -ENOMEM or INPUT_REJECTED (too long when expanded).
  */
 int kernel_normalise(const struct kernel *kernel, const struct kernel_timing *timing,
                      unsigned capacity[N_UNITS], struct kernel *ret_kernel, struct input_error *ret_error);
 
-/* How long one instruction before normalisation occupies its share of the multiprocessor: its repetitions / the capacity after it. */
+/*
+ * How long one instruction before normalisation occupies its share of the multiprocessor: its
+ * repetitions / the capacity after it.
+ */
 void kernel_weights(const struct kernel_timing *timing, const unsigned capacity[N_UNITS],
                     double ret_weights[N_UNITS]);
 

@@ -124,7 +124,10 @@ static size_t part_work(const struct course *course, size_t part)
     return (course->parts->begin[part + 1] - course->parts->begin[part]) * course->group_warps;
 }
 
-/* The barrier behind the group's part opens: all of its warps may go on in the cycle after the last one's. */
+/*
+ * The barrier behind the group's part opens: all of its warps may go on in the cycle after the last
+ * one's.
+ */
 static void open_barrier(struct course *course, size_t group)
 {
     uint32_t *ready = (uint32_t *)course->block + group * course->group_warps;

@@ -1,9 +1,11 @@
 /*
  * A kernel cut at its barriers.
  *
- * If all warps belong to one group, every warp begins a part in the same cycle: the one after the last warp has ended the part before. So a
- * schedule of the kernel is one schedule per part, each chosen freely, one after the other. The worst makespan of the kernel is exactly the
- * sum of the parts' worst makespans. Warps of several groups wait for their own group only, and nothing of this holds for them.
+ * If all warps belong to one group, every warp begins a part in the same cycle: the one after the
+ * last warp has ended the part before. So a schedule of the kernel is one schedule per part, each
+ * chosen freely, one after the other. The worst makespan of the kernel is exactly the sum of the
+ * parts' worst makespans. Warps of several groups wait for their own group only, and nothing of
+ * this holds for them.
  */
 #ifndef MAKESPAN_PARTS_H
 #define MAKESPAN_PARTS_H
@@ -22,7 +24,10 @@ struct parts {
     size_t n_distinct; /* parts with like[i] == i */
 };
 
-/* Cuts the kernel, which has at least one instruction. 0 or -ENOMEM; on success the caller calls parts_done(). */
+/*
+ * Cuts the kernel, which has at least one instruction. 0 or -ENOMEM; on success the caller calls
+ * parts_done().
+ */
 int parts_split(const struct kernel *kernel, struct parts *ret_parts);
 void parts_done(struct parts *parts);
 
@@ -30,8 +35,9 @@ void parts_done(struct parts *parts);
 struct problem parts_problem(const struct parts *parts, size_t part, const struct problem *whole);
 
 /*
- * schedule_evaluate() with barriers. The warps belong to `groups` groups of equally many, in the order of their numbers; groups divides
- * problem->warps. An entry whose warp waits at a barrier is put aside until the barrier opens. problem is about parts->units. 0 or -ENOMEM.
+ * schedule_evaluate() with barriers. The warps belong to `groups` groups of equally many, in the
+ * order of their numbers; groups divides problem->warps. An entry whose warp waits at a barrier is
+ * put aside until the barrier opens. problem is about parts->units. 0 or -ENOMEM.
  */
 int parts_evaluate(const struct problem *problem, const struct parts *parts, unsigned groups,
                    const uint16_t order[], uint32_t ret_cycles[], unsigned *ret_makespan);

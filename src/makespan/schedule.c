@@ -89,8 +89,9 @@ static inline void take_counted(uint64_t part[], uint64_t bit, uint8_t *taken, u
 }
 
 /*
- * One step of Fig. 4: takes the first cycle from ready[warp] on with room on the unit, and under the cap if there is one; bound_cheap() says that there is
- * one below the horizon. words and is_capped are constants where this is called, so that each case gets code of its own.
+ * One step of Fig. 4: takes the first cycle from ready[warp] on with room on the unit, and under
+ * the cap if there is one; bound_cheap() says that there is one below the horizon. words and
+ * is_capped are constants where this is called, so that each case gets code of its own.
  */
 static inline __attribute__((always_inline)) size_t insert_one(const struct slots_layout *layout, void *block,
                                                                uint16_t entry, size_t words, bool is_capped)
@@ -139,8 +140,9 @@ static inline __attribute__((always_inline)) void insert(const struct slots_layo
 }
 
 /*
- * Each step waits for the one before it, mostly for memory that was just written. Steps of different lanes do not wait for each other:
- * taking them in turns keeps the processor busy. As far as all lanes go; then each alone.
+ * Each step waits for the one before it, mostly for memory that was just written. Steps of
+ * different lanes do not wait for each other: taking them in turns keeps the processor busy. As far
+ * as all lanes go; then each alone.
  */
 static inline __attribute__((always_inline)) void insert_in_turns(const struct slots_layout *layout,
                                                                   const struct slots_lane lanes[SLOTS_LANES],
@@ -253,7 +255,10 @@ int schedule_evaluate(const struct problem *problem, const uint16_t order[], uin
     return result;
 }
 
-/* One number at *at, skipping blanks and commas before it: 0, 1 at the end, or INPUT_REJECTED via -1. */
+/*
+ * One number at *at, skipping blanks and commas before it: 0, 1 at the end, or INPUT_REJECTED via
+ * -1.
+ */
 static int read_warp(const char *text, size_t *at, unsigned *ret_warp)
 {
     unsigned value = 0;

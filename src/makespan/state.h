@@ -1,7 +1,8 @@
 /*
- * Exact states of the warps between two cycles. Warps are alike, so a state is how many of them stand before each instruction; those
- * at the end are what is missing to W. States are numbered without gaps in lexicographic order of these counts, so a number
- * *is* the state: nothing is hashed away.
+ * Exact states of the warps between two cycles. Warps are alike, so a state is how many of them
+ * stand before each instruction; those at the end are what is missing to W. States are numbered
+ * without gaps in lexicographic order of these counts, so a number *is* the state: nothing is
+ * hashed away.
  */
 #ifndef MAKESPAN_STATE_H
 #define MAKESPAN_STATE_H
@@ -17,8 +18,9 @@ typedef uint64_t state_id;
 
 struct state_space {
     const struct problem *problem; /* borrowed */
-    uint64_t *number; /* owned; [i][c]: ways to place at most c warps before instructions i, i+1, ... */
-    uint64_t *base;   /* owned; [i][c][k]: of these, those with fewer than k before i */
+    /* owned; [i][c]: ways to place at most c warps before instructions i, i+1, ... */
+    uint64_t *number;
+    uint64_t *base; /* owned; [i][c][k]: of these, those with fewer than k before i */
 };
 
 /* Answers of state_space_init(). */
@@ -31,7 +33,9 @@ void state_space_done(struct state_space *space);
 /* How many states there are. */
 uint64_t state_space_size(const struct state_space *space);
 
-/* What k warps before instruction i, out of c that are at i or later, add to the number of a state. */
+/*
+ * What k warps before instruction i, out of c that are at i or later, add to the number of a state.
+ */
 static inline uint64_t state_part(const struct state_space *space, size_t i, unsigned c, unsigned k)
 {
     size_t stride = (size_t)space->problem->warps + 1;
@@ -44,8 +48,9 @@ state_id state_number(const struct state_space *space, const uint8_t count[]);
 void state_unpack(const struct state_space *space, state_id state, uint8_t ret_count[]);
 
 /*
- * The pseudo-precedence string (warps from 0) of the schedule that passes through path[0..n_path): the first state is all warps at the
- * start, each further one a cycle later, the last all done. Writes n * W entries.
+ * The pseudo-precedence string (warps from 0) of the schedule that passes through path[0..n_path):
+ * the first state is all warps at the start, each further one a cycle later, the last all done.
+ * Writes n * W entries.
  */
 int state_path_order(const struct state_space *space, const state_id path[], size_t n_path,
                      uint16_t ret_order[]);

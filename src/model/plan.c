@@ -25,12 +25,24 @@ static int read_name(const struct document *document, const struct node *mapping
     return result;
 }
 
+static int read_until(const struct document *document, const struct node *node, struct plan_task *task,
+                      struct input_error *ret_error)
+{
+    static const char *const names[] = {"job", "gpu", NULL};
+    unsigned until = 0;
+    int result = node_choice(document, node, "job or gpu", names, &until, ret_error);
+
+    task->until_gpu = until == 1;
+    return result;
+}
+
 static int read_task(const struct document *document, const struct node *mapping, struct plan *plan,
                      struct plan_task *task, struct input_error *ret_error)
 {
     static const char *const keys[] = {"name",        "priority",    "gpus",     "placement", "gpu_cluster",
                                        "cpu_cluster", "piece_ms",    "chunk_in", "chunk_out", "bound_ms",
-                                       "period_ms",   "deadline_ms", "seal",     NULL};
+                                       "period_ms",   "deadline_ms", "point_ms", "budget_ms", "token_until",
+                                       "seal",        NULL};
     /* A plan does not carry the platform: a list of GPUs is checked only against what a set of GPUs can hold. */
     static const struct platform any = {.gpus = PLATFORM_MAX_GPUS};
     const struct node *node;
@@ -64,9 +76,21 @@ static int read_task(const struct document *document, const struct node *mapping
         result = node_duration(document, node, "a bound in ms", NSEC_PER_MS, 0, &task->bound, ret_error);
     if (!result && (node = node_get(mapping, "period_ms")))
         result = node_duration(document, node, "a period in ms", NSEC_PER_MS, 0, &task->period, ret_error);
-    if (!result && (node = node_get(mapping, "deadline_ms")))
+    node = node_get(mapping, "deadline_ms");
+    task->no_deadline = node && node->kind == NODE_SCALAR && !node->quoted && strcmp(node->text, "none") == 0;
+    if (!result && node && !task->no_deadline)
         result =
             node_duration(document, node, "a deadline in ms", NSEC_PER_MS, 0, &task->deadline, ret_error);
+    if (!result && (node = node_get(mapping, "budget_ms")))
+        result = node_duration(document, node, "a time in ms", NSEC_PER_MS, 0, &task->budget, ret_error);
+    if (!result && (node = node_get(mapping, "token_until")))
+        result = read_until(document, node, task, ret_error);
+    if (!result && (node = node_get(mapping, "point_ms")) &&
+        (node->quoted || strcmp(node->text, "null") != 0)) {
+        task->has_point = true;
+        result =
+            node_duration(document, node, "a time in ms", NSEC_PER_MS, INT64_MIN, &task->point, ret_error);
+    }
     return result;
 }
 

@@ -28,7 +28,12 @@ struct plan_task {
     int64_t chunk_in, chunk_out; /* bytes; 0: whole */
     baton_nsec bound;            /* on the response time; -1: none is claimed */
     baton_nsec period, deadline; /* 0: the plan does not say */
-    uint64_t changed;            /* bit i: plan_task_fields[i] was edited after it was sealed */
+    bool has_point;
+    baton_nsec point;  /* priority point of fair lateness, from the release; may be negative */
+    bool until_gpu;    /* a job holds its token until its last GPU segment; else until its end */
+    baton_nsec budget; /* engine time of one job, copies included; 0: the plan gives no limit */
+    bool no_deadline;  /* `deadline_ms: none`: jobs at any rate, below all tasks with a deadline */
+    uint64_t changed;  /* bit i: plan_task_fields[i] was edited after it was sealed */
 };
 
 /* The fields of a task: how a file calls each, and its value as the file has it. */

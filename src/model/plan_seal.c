@@ -66,7 +66,29 @@ static void print_period(const struct plan_task *task, FILE *out)
 
 static void print_deadline(const struct plan_task *task, FILE *out)
 {
+    if (task->no_deadline) {
+        (void)fputs("none", out);
+        return;
+    }
     print_duration(task->deadline, NSEC_PER_MS, out);
+}
+
+static void print_point(const struct plan_task *task, FILE *out)
+{
+    if (task->has_point)
+        print_duration(task->point, NSEC_PER_MS, out);
+    else
+        (void)fputs("null", out);
+}
+
+static void print_budget(const struct plan_task *task, FILE *out)
+{
+    print_duration(task->budget, NSEC_PER_MS, out);
+}
+
+static void print_until(const struct plan_task *task, FILE *out)
+{
+    (void)fputs(task->until_gpu ? "gpu" : "job", out);
 }
 
 static void print_bound(const struct plan_task *task, FILE *out)
@@ -89,6 +111,9 @@ const struct plan_task_field plan_task_fields[] = {
     {"piece_ms", print_piece},
     {"chunk_in", print_chunk_in},
     {"chunk_out", print_chunk_out},
+    {"point_ms", print_point},
+    {"budget_ms", print_budget},
+    {"token_until", print_until},
     {"bound_ms", print_bound},
 };
 const size_t plan_n_task_fields = sizeof plan_task_fields / sizeof plan_task_fields[0];

@@ -69,7 +69,7 @@ unsigned platform_gpu_clusters(const struct platform *platform);
 
 /*
  * Do tasks of that CPU cluster use the GPUs of that GPU cluster? As `attach` says; without it (GPUSync, Fig. 4) what spans NUMA nodes
- * belongs to everybody or owns everything, and inside a node the CPU clusters and GPU clusters are matched in order: CPU clusters
+ * belongs to all or owns all, and inside a node the CPU clusters and GPU clusters are matched in order: CPU clusters
  * left over own none.
  */
 bool platform_owns(const struct platform *platform, unsigned cpu_cluster, unsigned gpu_cluster);

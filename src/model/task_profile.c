@@ -7,6 +7,7 @@
 #include "model/print.h"
 
 static const char *const boundary_names[] = {"inferred", "explicit", NULL};
+static const char *const worst_names[] = {"segments", "job", NULL};
 static const char *const period_names[] = {"given", "inferred", NULL};
 
 struct profile_reader {
@@ -65,7 +66,7 @@ static int read_response(const struct profile_reader *r, struct task_profile *pr
 
 static int read_segments(const struct profile_reader *r, size_t n_segments, struct task_profile *profile)
 {
-    static const char *const keys[] = {"mean_ms", "kernel", "unsliced", NULL};
+    static const char *const keys[] = {"mean_ms", "worst_ms", "job_ms", "kernel", "unsliced", NULL};
     const struct node *list = node_get(r->mapping, "segments");
     int result;
 
@@ -86,6 +87,10 @@ static int read_segments(const struct profile_reader *r, size_t n_segments, stru
         result = node_expect_mapping(r->document, node, keys, r->error);
         if (!result)
             result = read_time(r, node, "mean_ms", &segment->mean);
+        if (!result)
+            result = read_time(r, node, "worst_ms", &segment->worst);
+        if (!result)
+            result = read_time(r, node, "job_ms", &segment->in_worst_job);
         if (!result)
             result = read_name(r, node, "kernel", &segment->kernel);
         if (!result)
@@ -110,8 +115,8 @@ int task_profile_read(const struct document *document, const struct node *mappin
                       struct arena *arena, struct task_profile **ret_profile, struct input_error *ret_error)
 {
     static const char *const keys[] = {
-        "jobs",   "warm",        "other_shapes", "other_longest_ms", "incomplete", "waits", "boundaries",
-        "period", "shortest_ms", "spread",       "response_ms",      "segments",   NULL};
+        "jobs",   "warm",        "other_shapes", "other_longest_ms", "incomplete", "waits",    "boundaries",
+        "period", "shortest_ms", "spread",       "response_ms",      "worst",      "segments", NULL};
     const struct profile_reader r = {document, mapping, arena, ret_error};
     struct task_profile *profile = arena_calloc(arena, 1, sizeof *profile);
     const struct node *spread = NULL;
@@ -132,6 +137,7 @@ int task_profile_read(const struct document *document, const struct node *mappin
         (result = read_time(&r, mapping, "shortest_ms", &profile->shortest)) ||
         (result =
              spread ? node_number(document, spread, "a spread", 0, 1e9, &profile->spread, ret_error) : 0) ||
+        (result = read_choice(&r, "worst", worst_names, &profile->of_worst_job)) ||
         (result = read_response(&r, profile)))
         return result;
     result = read_segments(&r, n_segments, profile);
@@ -163,13 +169,18 @@ void task_profile_print(const struct task_profile *profile, FILE *out)
     print_time("\n      response_ms: {best: ", profile->best, out);
     print_time(", mean: ", profile->mean, out);
     print_time(", worst: ", profile->worst, out);
-    (void)fprintf(out, "}\n      spread: %.3f\n", profile->spread);
+    (void)fprintf(out, "}\n      spread: %.3f\n      worst: %s\n", profile->spread,
+                  worst_names[profile->of_worst_job]);
     if (profile->n_segments)
         (void)fputs("      segments:\n", out);
     for (size_t i = 0; i < profile->n_segments; i++) {
         const struct segment_profile *segment = &profile->segments[i];
 
         print_time("        - {mean_ms: ", segment->mean, out);
+        if (segment->worst)
+            print_time(", worst_ms: ", segment->worst, out);
+        if (segment->in_worst_job)
+            print_time(", job_ms: ", segment->in_worst_job, out);
         if (segment->kernel) {
             (void)fputs(", kernel: ", out);
             print_quoted(segment->kernel, out);

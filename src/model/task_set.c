@@ -45,9 +45,11 @@ static int read_timing(const struct document *document, const struct node *mappi
     if (result)
         return result;
     task->deadline = task->period;
-    if ((node = node_get(mapping, "deadline_ms")))
-        result =
-            node_duration(document, node, "a deadline in ms", NSEC_PER_MS, 1, &task->deadline, ret_error);
+    node = node_get(mapping, "deadline_ms");
+    task->no_deadline = node && node->kind == NODE_SCALAR && !node->quoted && strcmp(node->text, "none") == 0;
+    if (node && !task->no_deadline)
+        result = node_duration(document, node, "a deadline in ms, or none", NSEC_PER_MS, 1, &task->deadline,
+                               ret_error);
     if (!result && (node = node_get(mapping, "priority")))
         result = node_int(document, node, "priority", 1, 99, &priority, ret_error);
     task->priority = (unsigned)priority;
@@ -136,6 +138,12 @@ static int check_tasks(const struct document *document, const struct task_set *s
             result = reject_task(document, task, owner[task->priority]->name, ret_error,
                                  "a priority that no other task has");
         owner[task->priority] = task;
+    }
+    for (unsigned priority = 1, urgent = 0; priority < 100 && !result; priority++) {
+        urgent = urgent || (owner[priority] && !owner[priority]->no_deadline);
+        if (urgent && owner[priority] && owner[priority]->no_deadline)
+            result = reject_task(document, owner[priority], "a higher one", ret_error,
+                                 "a priority below those of all tasks with a deadline, as this one has none");
     }
     return result;
 }
@@ -240,7 +248,10 @@ void task_set_print(const struct task_set *set, FILE *out)
         (void)fputs("\n    period_ms: ", out);
         print_duration(task->period, NSEC_PER_MS, out);
         (void)fputs("\n    deadline_ms: ", out);
-        print_duration(task->deadline, NSEC_PER_MS, out);
+        if (task->no_deadline)
+            (void)fputs("none", out);
+        else
+            print_duration(task->deadline, NSEC_PER_MS, out);
         if (task->priority)
             (void)fprintf(out, "\n    priority: %u", task->priority);
         (void)fputs("\n    placement: ", out);
@@ -288,7 +299,8 @@ int task_set_order(const struct task_set *set, size_t ret_order[])
     if (!ranked)
         return -ENOMEM;
     for (size_t i = 0; i < set->n_tasks; i++)
-        ranked[i] = (struct ranked){set->tasks[i].priority, set->tasks[i].deadline, i};
+        ranked[i] = (struct ranked){set->tasks[i].priority,
+                                    set->tasks[i].no_deadline ? NSEC_MAX : set->tasks[i].deadline, i};
     qsort(ranked, set->n_tasks, sizeof *ranked, by_urgency);
     for (size_t i = 0; i < set->n_tasks; i++)
         ret_order[i] = ranked[i].index;

@@ -72,6 +72,11 @@ struct segment {
 struct task {
     const char *name;
     baton_nsec period, deadline;
+    /*
+     * `deadline_ms: none`: nobody waits for its jobs, which may follow each other at any rate. It is less urgent than every task with a
+     * deadline, has no bound, and never makes a set unschedulable; the others count its pieces. `deadline` is then the period.
+     */
+    bool no_deadline;
     unsigned priority; /* 1..99, larger is more urgent; 0: not given, then deadline-monotonic */
     struct placement placement;
     struct segment *segments;

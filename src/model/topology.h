@@ -81,7 +81,7 @@ struct topology {
     bool has_loop;    /* three or more nodes in a ring: only given routes are used */
     baton_nsec setup; /* fixed cost of any batch, calibrated */
     const char
-        *origin; /* where its rates come from, one sentence for whoever reads a prediction; NULL: not said */
+        *origin; /* where its rates come from, one sentence for the reader of a prediction; NULL: not said */
     unsigned
         cores; /* of the host, where its cores both copy and run the kernels; 0: devices do that by themselves */
 };
@@ -100,7 +100,7 @@ int topology_node(const struct topology *topology, const char *name);
 
 /* Speed of one command of so many bytes, of what links and table say; between two sizes of the file on the straight line over log(bytes). 1 without `sizes`. */
 double topology_size_ratio(const struct topology *topology, double bytes);
-/* The least of them, and at most 1: for those who do not know how a copy will be cut. */
+/* The least of them, and at most 1: for callers that do not know how a copy will be cut. */
 double topology_lowest_ratio(const struct topology *topology);
 
 /* Answers of topology_find_route(), besides 0. */

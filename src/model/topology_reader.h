@@ -1,4 +1,4 @@
-/* What the files that read a topology share; nobody else includes this. */
+/* What the files that read a topology share; no other file includes this. */
 #ifndef MODEL_TOPOLOGY_READER_H
 #define MODEL_TOPOLOGY_READER_H
 

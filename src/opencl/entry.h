@@ -8,8 +8,8 @@
 #define ENTRY_POINTS(X) \
     X(clCreateContext) X(clCreateContextFromType) \
     X(clGetPlatformInfo) X(clGetDeviceInfo) \
-    X(clCreateCommandQueue) X(clCreateCommandQueueWithProperties) X(clGetCommandQueueInfo) X(clRetainCommandQueue) \
-    X(clReleaseCommandQueue) \
+    X(clCreateCommandQueue) X(clCreateCommandQueueWithProperties) X(clGetCommandQueueInfo) \
+    X(clRetainCommandQueue) X(clReleaseCommandQueue) \
     X(clCreateBuffer) X(clCreateBufferWithProperties) X(clCreateSubBuffer) \
     X(clCreateImage) X(clCreateImageWithProperties) X(clCreateImage2D) X(clCreateImage3D) X(clCreatePipe) \
     X(clCreateFromGLBuffer) X(clCreateFromGLTexture) X(clCreateFromGLTexture2D) X(clCreateFromGLTexture3D) \
@@ -17,6 +17,7 @@
     X(clRetainMemObject) X(clReleaseMemObject) X(clGetMemObjectInfo) \
     X(clCreateSampler) X(clCreateSamplerWithProperties) X(clRetainSampler) X(clReleaseSampler) \
     X(clCreateProgramWithSource) X(clCreateProgramWithBinary) X(clCreateProgramWithIL) \
+    X(clSetProgramSpecializationConstant) \
     X(clCreateProgramWithBuiltInKernels) X(clBuildProgram) X(clCompileProgram) X(clLinkProgram) \
     X(clRetainProgram) X(clReleaseProgram) X(clGetProgramInfo) \
     X(clCreateKernel) X(clCreateKernelsInProgram) X(clCloneKernel) X(clRetainKernel) X(clReleaseKernel) \

@@ -1,6 +1,7 @@
 /*
- * Extension functions. The loader hands out the driver's own pointers, which would bypass the layer: one that enqueues work is
- * replaced by ours or hidden, by name; the extensions that cannot work without hidden functions are not advertised.
+ * Extension functions. The loader hands out the driver's own pointers, which would bypass the
+ * layer: one that enqueues work is replaced by ours or hidden, by name; the extensions that cannot
+ * work without hidden functions are not advertised.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,10 @@ static const char *const hidden_functions[] = {
 
 static void *ours(const char *name)
 {
-    /* Entry points asked for by name, with the suffixes under which extensions had them before they were core. */
+    /*
+     * Entry points asked for by name, with the suffixes under which extensions had them before they
+     * were core.
+     */
     static const struct {
         const char *name;
         void (*function)(void);
@@ -87,13 +91,13 @@ static void *filter(const char *name, void *driver)
 
 CL_API_ENTRY void *CL_API_CALL entry_clGetExtensionFunctionAddress(const char *name)
 {
-    return filter(name, target.clGetExtensionFunctionAddress(name));
+    return filter(name, front.target.clGetExtensionFunctionAddress(name));
 }
 
 CL_API_ENTRY void *CL_API_CALL entry_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform,
                                                                               const char *name)
 {
-    return filter(name, target.clGetExtensionFunctionAddressForPlatform(platform, name));
+    return filter(name, front.target.clGetExtensionFunctionAddressForPlatform(platform, name));
 }
 
 static bool is_hidden(const char *name, size_t length)
@@ -152,17 +156,20 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetPlatformInfo(cl_platform_id platform,
     cl_int code;
 
     if (runtime_off() || (name != CL_PLATFORM_EXTENSIONS && !versions) ||
-        target.clGetPlatformInfo(platform, name, 0, NULL, &size) != CL_SUCCESS ||
+        front.target.clGetPlatformInfo(platform, name, 0, NULL, &size) != CL_SUCCESS ||
         !(bytes = calloc(1, size + 1)))
-        return target.clGetPlatformInfo(platform, name, room, ret_value, ret_size);
-    code = target.clGetPlatformInfo(platform, name, size, bytes, NULL);
+        return front.target.clGetPlatformInfo(platform, name, room, ret_value, ret_size);
+    code = front.target.clGetPlatformInfo(platform, name, size, bytes, NULL);
     if (code == CL_SUCCESS)
         code = answer_stripped(versions, bytes, size, room, ret_value, ret_size);
     free(bytes);
     return code;
 }
 
-/* The driver's version, with the mark that makes caches of binaries look elsewhere (program/handed_out.h). */
+/*
+ * The driver's version, with the mark that makes caches of binaries look elsewhere
+ * (program/handed_out.h).
+ */
 static cl_int answer_version(cl_device_id device, size_t room, void *ret_value, size_t *ret_size)
 {
     const char *mark = handed_out_mark();
@@ -170,10 +177,10 @@ static cl_int answer_version(cl_device_id device, size_t room, void *ret_value, 
     char *text;
     cl_int code;
 
-    if (!mark[0] || target.clGetDeviceInfo(device, CL_DRIVER_VERSION, 0, NULL, &size) != CL_SUCCESS ||
+    if (!mark[0] || front.target.clGetDeviceInfo(device, CL_DRIVER_VERSION, 0, NULL, &size) != CL_SUCCESS ||
         !(text = calloc(1, longest = size + strlen(mark) + 1)))
-        return target.clGetDeviceInfo(device, CL_DRIVER_VERSION, room, ret_value, ret_size);
-    code = target.clGetDeviceInfo(device, CL_DRIVER_VERSION, size, text, NULL);
+        return front.target.clGetDeviceInfo(device, CL_DRIVER_VERSION, room, ret_value, ret_size);
+    code = front.target.clGetDeviceInfo(device, CL_DRIVER_VERSION, size, text, NULL);
     if (code == CL_SUCCESS) {
         (void)strncat(text, mark, longest - strlen(text) - 1);
         code = info_answer(text, strlen(text) + 1, room, ret_value, ret_size);
@@ -193,9 +200,10 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetDeviceInfo(cl_device_id device, cl_de
     if (!runtime_off() && name == CL_DRIVER_VERSION)
         return answer_version(device, room, ret_value, ret_size);
     if (runtime_off() || (name != CL_DEVICE_EXTENSIONS && !versions) ||
-        target.clGetDeviceInfo(device, name, 0, NULL, &size) != CL_SUCCESS || !(bytes = calloc(1, size + 1)))
-        return target.clGetDeviceInfo(device, name, room, ret_value, ret_size);
-    code = target.clGetDeviceInfo(device, name, size, bytes, NULL);
+        front.target.clGetDeviceInfo(device, name, 0, NULL, &size) != CL_SUCCESS ||
+        !(bytes = calloc(1, size + 1)))
+        return front.target.clGetDeviceInfo(device, name, room, ret_value, ret_size);
+    code = front.target.clGetDeviceInfo(device, name, size, bytes, NULL);
     if (code == CL_SUCCESS)
         code = answer_stripped(versions, bytes, size, room, ret_value, ret_size);
     free(bytes);

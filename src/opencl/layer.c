@@ -5,14 +5,27 @@
 #include "client/join.h"
 #include "engine/worker.h"
 #include "opencl/entry.h"
-#include "opencl/graph/driver.h"
+#include "opencl/opencl_driver.h"
 #include "opencl/objects.h"
-#include "opencl/program/program.h"
+#include "opencl/program/program_record.h"
 #include "opencl/spread/spread.h"
 
-cl_icd_dispatch target;
-
-static cl_icd_dispatch table; /* what the loader calls */
+struct front front = {
+    .devices_lock = PTHREAD_MUTEX_INITIALIZER,
+    .task_type = CL_COMMAND_TASK,
+    .buffers.lock = PTHREAD_MUTEX_INITIALIZER,
+    .builder = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                .changed = PTHREAD_COND_INITIALIZER,
+                .tail = &front.builder.first,
+                .wanted_too = spread_enabled,
+                .forget = spread_program_done},
+    .mark.once = PTHREAD_ONCE_INIT,
+    .widening = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER},
+    .spread = {.lock = PTHREAD_MUTEX_INITIALIZER,
+               .changed = PTHREAD_COND_INITIALIZER,
+               .buffers_lock = PTHREAD_MUTEX_INITIALIZER,
+               .placement.job_place = PLACE_HOME},
+};
 
 /* Several are registered (engine/runtime.h); the first to run does the work. */
 static void at_exit(void)
@@ -39,7 +52,7 @@ CL_API_ENTRY cl_context CL_API_CALL entry_clCreateContext(
             *ret_code = CL_DEVICE_NOT_AVAILABLE;
         return NULL;
     }
-    return target.clCreateContext(properties, n, devices, notify, data, ret_code);
+    return front.target.clCreateContext(properties, n, devices, notify, data, ret_code);
 }
 
 CL_API_ENTRY cl_context CL_API_CALL entry_clCreateContextFromType(
@@ -51,7 +64,7 @@ CL_API_ENTRY cl_context CL_API_CALL entry_clCreateContextFromType(
             *ret_code = CL_DEVICE_NOT_AVAILABLE;
         return NULL;
     }
-    return target.clCreateContextFromType(properties, type, notify, data, ret_code);
+    return front.target.clCreateContextFromType(properties, type, notify, data, ret_code);
 }
 
 #pragma GCC visibility push(default)
@@ -67,7 +80,8 @@ CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, 
     if (name == CL_LAYER_NAME) {
         value = layer_name;
         size = sizeof layer_name;
-    } else if (name == JOIN_LAYER_INFO && target.clGetPlatformIDs) { /* libbaton.so of the same process */
+    } else if (name == JOIN_LAYER_INFO &&
+               front.target.clGetPlatformIDs) { /* libbaton.so of the same process */
         (void)runtime_session();
         value = &hooks;
         size = sizeof hooks;
@@ -80,19 +94,19 @@ CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, 
 CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *target_dispatch, cl_uint *ret_n,
                                             const cl_icd_dispatch **ret_dispatch)
 {
-    if (!target_dispatch || !ret_n || !ret_dispatch || n < sizeof target / sizeof(void *))
+    if (!target_dispatch || !ret_n || !ret_dispatch || n < sizeof front.target / sizeof(void *))
         return CL_INVALID_VALUE;
-    target = table = *target_dispatch;
+    front.target = front.table = *target_dispatch;
     runtime_init(&opencl_driver);
     objects_init();
     /* What the driver lacks stays lacking: the loader answers for it. */
 #define ENTRY_OVERRIDE(name)                                                                                 \
-    if (target.name)                                                                                         \
-        table.name = entry_##name;
+    if (front.target.name)                                                                                   \
+        front.table.name = entry_##name;
     ENTRY_POINTS(ENTRY_OVERRIDE)
 #undef ENTRY_OVERRIDE
-    *ret_n = sizeof table / sizeof(void *);
-    *ret_dispatch = &table;
+    *ret_n = sizeof front.table / sizeof(void *);
+    *ret_dispatch = &front.table;
     return CL_SUCCESS;
 }
 #pragma GCC visibility pop

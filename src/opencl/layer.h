@@ -1,12 +1,13 @@
 /*
- * libbaton-layer.so: what the loader puts between an OpenCL program and its driver. The driver's table is copied and the
- * entry points that schedule are overridden (entry.h); handles stay the driver's own, our state lives beside them
- * (handle_table.h). The way of a command: an entry point of enqueue/ makes a struct opencl_command (graph/command.h),
- * enqueue/submit.h gives it to the driver at once or to the engine (src/engine/), which calls graph/driver.c back to
- * issue it, whole or in pieces (graph/issue.h, graph/launch.h).
+ * libbaton-layer.so: what the loader puts between an OpenCL program and its driver. The driver's
+ * table is copied and the entry points that schedule are overridden (entry.h); handles stay the
+ * driver's own, our state lives beside them (handle_table.h). The way of a command: an entry point
+ * of enqueue/ makes a struct opencl_command (graph/opencl_command.h), enqueue/submit.h gives it to the
+ * driver at once or to the engine (src/engine/), which calls graph/driver.c back to issue it, whole
+ * or in pieces (graph/issue.h, graph/kernel_launch.h).
  *
- * Locks, in the order in which they may be nested: kernel / program records -> the engine's (engine/runtime.h) ->
- * handle-table shards. The driver is never called with the graph's lock held.
+ * Locks, in the order in which they may be nested: kernel / program records -> the engine's
+ * (engine/runtime.h) -> handle-table shards. The driver is never called with the graph's lock held.
  */
 #ifndef OPENCL_LAYER_H
 #define OPENCL_LAYER_H
@@ -14,10 +15,40 @@
 #include <CL/cl_icd.h>
 
 #include "engine/runtime.h"
+#include "opencl/enqueue/command_buffer.h"
+#include "engine/handle_table.h"
+#include "opencl/program/handed_out.h"
+#include "opencl/program/twin.h"
+#include "opencl/quirks/widening.h"
+#include "opencl/spread/spread_state.h"
 
-extern cl_icd_dispatch target; /* the driver, as the loader gave it to us; written once by clInitLayer */
+/* All that the layer keeps in a process, beside the engine's (engine/runtime.h). */
+struct front {
+    /* the driver, as the loader gave it to us; written once by clInitLayer */
+    cl_icd_dispatch target;
+    cl_icd_dispatch table; /* what the loader calls; the same */
 
-/* Registers the handler that stops our threads before the driver is torn down: when a queue is made, and after each build. */
+    /* of records that begin with struct object */
+    struct handle_table queues, mems, kernels, programs;
+    struct handle_table events;   /* struct opencl_command of our handles */
+    struct handle_table samplers; /* struct sampler_record */
+    pthread_mutex_t devices_lock; /* one device is made at a time */
+    struct device_record *_Atomic devices;
+
+    atomic_uint task_type; /* graph/kernel_launch.h */
+    struct command_buffers buffers;
+    struct twin_builder builder;
+    struct handed_out_mark mark;
+    struct widening_state widening;
+    struct spread_state spread;
+};
+
+extern struct front front;
+
+/*
+ * Registers the handler that stops our threads before the driver is torn down: when a queue is
+ * made, and after each build.
+ */
 void layer_stop_at_exit(void);
 
 #endif

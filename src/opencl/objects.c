@@ -7,38 +7,28 @@
 
 #include "opencl/entry.h"
 #include "opencl/layer.h"
-#include "opencl/graph/map.h"
-#include "opencl/program/program.h"
+#include "opencl/graph/deferred_map.h"
+#include "opencl/program/program_record.h"
 #include "wire/device_name.h"
 
-struct handle_table queues, mems, kernels, programs, events, samplers;
-
-static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct device_record *_Atomic devices;
-
-#define KEEP(name, type)                                                                                     \
-    static void name(void *record)                                                                           \
-    {                                                                                                        \
-        atomic_fetch_add_explicit(&((type *)record)->refs, 1, memory_order_relaxed);                         \
-    }
-KEEP(keep_queue, struct queue_record)
-KEEP(keep_mem, struct mem_record)
-KEEP(keep_kernel, struct kernel_record)
-KEEP(keep_command, struct command)
+static void keep_command(void *record)
+{
+    command_ref(&((struct opencl_command *)record)->base);
+}
 
 static void keep_sampler(void *record)
 {
-    target.clRetainSampler(((struct sampler_record *)record)->handle);
+    front.target.clRetainSampler(((struct sampler_record *)record)->handle);
 }
 
 void objects_init(void)
 {
-    handle_table_init(&queues, keep_queue);
-    handle_table_init(&mems, keep_mem);
-    handle_table_init(&kernels, keep_kernel);
-    handle_table_init(&programs, program_keep);
-    handle_table_init(&events, keep_command);
-    handle_table_init(&samplers, keep_sampler);
+    handle_table_init(&front.queues, object_keep);
+    handle_table_init(&front.mems, object_keep);
+    handle_table_init(&front.kernels, object_keep);
+    handle_table_init(&front.programs, object_keep);
+    handle_table_init(&front.events, keep_command);
+    handle_table_init(&front.samplers, keep_sampler);
 }
 
 cl_int info_answer(const void *value, size_t size, size_t room, void *ret_value, size_t *ret_size)
@@ -59,7 +49,7 @@ static unsigned index_of(cl_platform_id platform, cl_device_id device)
     cl_device_id list[64];
     cl_uint n = 0;
 
-    if (target.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 64, list, &n) != CL_SUCCESS)
+    if (front.target.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 64, list, &n) != CL_SUCCESS)
         return 0;
     for (cl_uint i = 0; i < n && i < 64; i++)
         if (list[i] == device)
@@ -72,18 +62,19 @@ static void name_of(cl_device_id device, cl_platform_id platform, char ret_name[
     char text[256] = "";
     cl_device_pci_bus_info_khr pci;
 
-    if (target.clGetDeviceInfo(device, CL_DEVICE_PCI_BUS_INFO_KHR, sizeof pci, &pci, NULL) == CL_SUCCESS) {
+    if (front.target.clGetDeviceInfo(device, CL_DEVICE_PCI_BUS_INFO_KHR, sizeof pci, &pci, NULL) ==
+        CL_SUCCESS) {
         device_name_pci(pci.pci_domain, pci.pci_bus, pci.pci_device, pci.pci_function, ret_name);
         return;
     }
-    target.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof text, text, NULL);
+    front.target.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof text, text, NULL);
     text[sizeof text - 1] = 0;
     device_name_indexed(text, index_of(platform, device), ret_name);
 }
 
 static struct device_record *find_device(cl_device_id device)
 {
-    struct device_record *record = atomic_load(&devices);
+    struct device_record *record = atomic_load(&front.devices);
 
     while (record && record->handle != device)
         record = record->next;
@@ -92,11 +83,9 @@ static struct device_record *find_device(cl_device_id device)
 
 static void link_device(struct device_record *record)
 {
-    record->next = atomic_load(&devices);
-    atomic_store(&devices, record);
+    record->next = atomic_load(&front.devices);
+    atomic_store(&front.devices, record);
 }
-
-enum { POCL_WIDE_GRID = 65536 }; /* PoCL 1.3 to 3.1: grid_width_specialization_limit is 65,535 */
 
 static void read_version(struct device_record *record)
 {
@@ -104,14 +93,14 @@ static void read_version(struct device_record *record)
     unsigned major = 0, minor = 0;
     cl_bool uneven = CL_FALSE;
 
-    target.clGetDeviceInfo(record->handle, CL_DEVICE_VERSION, sizeof text, text, NULL);
+    front.target.clGetDeviceInfo(record->handle, CL_DEVICE_VERSION, sizeof text, text, NULL);
     text[sizeof text - 1] = 0;
     if (sscanf(text, "OpenCL %u.%u", &major, &minor) != 2)
         return;
     record->empty_launches = major > 2 || (major == 2 && minor > 0);
     record->uneven_groups = major == 2;
-    if (major > 2 && target.clGetDeviceInfo(record->handle, CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT,
-                                            sizeof uneven, &uneven, NULL) == CL_SUCCESS)
+    if (major > 2 && front.target.clGetDeviceInfo(record->handle, CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT,
+                                                  sizeof uneven, &uneven, NULL) == CL_SUCCESS)
         record->uneven_groups = uneven;
 }
 
@@ -128,15 +117,17 @@ static struct device_record *make_device(cl_device_id device)
     record->units = 1;
     record->address_bits = 64;
     atomic_init(&record->n_helpers, -1);
-    crossing_init(&record->crossing, device);
-    record->wide_grid = record->crossing.needed ? POCL_WIDE_GRID : 0;
-    target.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof record->platform, &record->platform, NULL);
-    target.clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof record->units, &record->units, NULL);
-    target.clGetDeviceInfo(device, CL_DEVICE_ADDRESS_BITS, sizeof record->address_bits, &record->address_bits,
-                           NULL);
+    quirks_init(&record->quirks, device);
+    front.target.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof record->platform, &record->platform,
+                                 NULL);
+    front.target.clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof record->units, &record->units,
+                                 NULL);
+    front.target.clGetDeviceInfo(device, CL_DEVICE_ADDRESS_BITS, sizeof record->address_bits,
+                                 &record->address_bits, NULL);
     read_version(record);
     /* Sub-devices share their root's engines: that is where they compete with other programs. */
-    if (target.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL) == CL_SUCCESS &&
+    if (front.target.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL) ==
+            CL_SUCCESS &&
         parent)
         root = find_device(parent) ? find_device(parent) : make_device(parent);
     if (!root)
@@ -152,31 +143,37 @@ struct device_record *device_record_of(cl_device_id device)
 
     if (record)
         return record;
-    pthread_mutex_lock(&devices_lock);
+    pthread_mutex_lock(&front.devices_lock);
     record = find_device(device);
     if (!record)
         record = make_device(device);
-    pthread_mutex_unlock(&devices_lock);
+    pthread_mutex_unlock(&front.devices_lock);
     return record;
 }
 
 struct device_record *device_records(void)
 {
-    return atomic_load(&devices);
+    return atomic_load(&front.devices);
 }
 
 /* --- queues --- */
 
 struct queue_record *queue_find(cl_command_queue handle)
 {
-    return handle_table_find(&queues, handle);
+    return handle_table_find(&front.queues, handle);
 }
 
 void queue_unref(struct queue_record *queue)
 {
-    if (atomic_fetch_sub_explicit(&queue->refs, 1, memory_order_acq_rel) == 1)
-        free(queue);
+    object_unref(&queue->object);
 }
+
+static void free_queue(struct object *object)
+{
+    free(object);
+}
+
+const struct object_class queue_class = {.free = free_queue};
 
 static cl_command_queue note_queue(cl_command_queue handle, cl_device_id device,
                                    cl_command_queue_properties properties, const cl_queue_properties *list,
@@ -186,21 +183,21 @@ static cl_command_queue note_queue(cl_command_queue handle, cl_device_id device,
 
     if (!record)
         return handle; /* without a record everything passes through */
-    atomic_init(&record->refs, 1);
-    atomic_init(&record->app_refs, 1);
+    object_init(&record->object, &queue_class);
     record->handle = handle;
     record->properties = properties;
     record->list_size = list_size;
     if (list_size)
         memcpy(record->list, list, list_size);
-    target.clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof record->context, &record->context, NULL);
+    front.target.clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof record->context, &record->context,
+                                       NULL);
     record->device = device_record_of(device);
     if (record->device) {
         command_queue_init(&record->base, &record->device->base,
                            !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE));
         atomic_store(&record->device->has_queues, true);
     }
-    if (!record->device || !handle_table_put(&queues, handle, record))
+    if (!record->device || !handle_table_put(&front.queues, handle, record))
         free(record);
     if (runtime_session())
         session_register_thread(runtime_session(), gettid());
@@ -215,11 +212,15 @@ CL_API_ENTRY cl_command_queue CL_API_CALL entry_clCreateCommandQueue(cl_context 
     cl_command_queue handle;
 
     if (runtime_off())
-        return target.clCreateCommandQueue(context, device, properties, ret_code);
-    /* The driver's clock tells how long pieces take; the program's own view of the property is kept in the record. */
-    handle = target.clCreateCommandQueue(context, device, properties | CL_QUEUE_PROFILING_ENABLE, ret_code);
+        return front.target.clCreateCommandQueue(context, device, properties, ret_code);
+    /*
+     * The driver's clock tells how long pieces take; the program's own view of the property is kept
+     * in the record.
+     */
+    handle =
+        front.target.clCreateCommandQueue(context, device, properties | CL_QUEUE_PROFILING_ENABLE, ret_code);
     if (!handle)
-        handle = target.clCreateCommandQueue(context, device, properties, ret_code);
+        handle = front.target.clCreateCommandQueue(context, device, properties, ret_code);
     return note_queue(handle, device, properties, NULL, 0);
 }
 
@@ -249,10 +250,10 @@ CL_API_ENTRY cl_command_queue CL_API_CALL entry_clCreateCommandQueueWithProperti
     list[n] = 0;
     /* A queue for kernels that enqueue kernels is the device's own affair. */
     if (runtime_off() || wanted & CL_QUEUE_ON_DEVICE || n >= QUEUE_MAX_PROPERTIES)
-        return target.clCreateCommandQueueWithProperties(context, device, properties, ret_code);
-    handle = target.clCreateCommandQueueWithProperties(context, device, list, ret_code);
+        return front.target.clCreateCommandQueueWithProperties(context, device, properties, ret_code);
+    handle = front.target.clCreateCommandQueueWithProperties(context, device, list, ret_code);
     if (!handle)
-        handle = target.clCreateCommandQueueWithProperties(context, device, properties, ret_code);
+        handle = front.target.clCreateCommandQueueWithProperties(context, device, properties, ret_code);
     return note_queue(handle, device, wanted, properties, given * sizeof *properties);
 }
 
@@ -266,8 +267,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetCommandQueueInfo(cl_command_queue han
     cl_int code;
 
     if (!queue)
-        return target.clGetCommandQueueInfo(handle, name, room, ret_value, ret_size);
-    code = target.clGetCommandQueueInfo(handle, name, 0, NULL, NULL);
+        return front.target.clGetCommandQueueInfo(handle, name, room, ret_value, ret_size);
+    code = front.target.clGetCommandQueueInfo(handle, name, 0, NULL, NULL);
     if (code == CL_SUCCESS) /* the driver knows the name */
         code = list ? info_answer(queue->list, queue->list_size, room, ret_value, ret_size)
                     : info_answer(&queue->properties, sizeof queue->properties, room, ret_value, ret_size);
@@ -277,26 +278,18 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetCommandQueueInfo(cl_command_queue han
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clRetainCommandQueue(cl_command_queue handle)
 {
-    struct queue_record *queue = runtime_off() ? NULL : queue_find(handle);
-
-    if (queue) {
-        atomic_fetch_add(&queue->app_refs, 1);
-        queue_unref(queue);
-    }
-    return target.clRetainCommandQueue(handle);
+    if (!runtime_off())
+        object_app_retain(&front.queues, handle);
+    return front.target.clRetainCommandQueue(handle);
 }
 
-/* Queued commands hold references of their own to the handle, so they still run; only the program's view ends. */
+/*
+ * Queued commands hold references of their own to the handle, so they still run; only the program's
+ * view ends.
+ */
 CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseCommandQueue(cl_command_queue handle)
 {
-    struct queue_record *queue = runtime_off() ? NULL : queue_find(handle);
-
-    if (queue) {
-        struct queue_record *last =
-            atomic_fetch_sub(&queue->app_refs, 1) == 1 ? handle_table_remove(&queues, handle) : NULL;
-        if (last)
-            queue_unref(last);
-        queue_unref(queue);
-    }
-    return target.clReleaseCommandQueue(handle);
+    if (!runtime_off())
+        object_app_release(&front.queues, handle);
+    return front.target.clReleaseCommandQueue(handle);
 }

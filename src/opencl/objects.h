@@ -7,9 +7,10 @@
 #include "engine/command_queue.h"
 #include "engine/engine_device.h"
 #include "engine/meter.h"
-#include "opencl/graph/command.h"
-#include "opencl/graph/crossing.h"
 #include "engine/handle_table.h"
+#include "opencl/graph/opencl_command.h"
+#include "opencl/object.h"
+#include "opencl/quirks/quirks.h"
 
 struct device_record {
     struct engine_device base;
@@ -18,22 +19,23 @@ struct device_record {
     cl_platform_id platform;
     cl_uint units; /* compute units: a piece has at least so many work-groups */
     cl_uint address_bits;
-    size_t
-        wide_grid; /* work-items in a row from which on the driver compiles a kernel anew; 0: it does not */
     bool empty_launches; /* of no work-items are allowed: OpenCL 2.1 */
-    bool uneven_groups;  /* the last group of a row may be smaller, if the program was built so: OpenCL 2.0 */
-    struct crossing crossing;
+    /* the last group of a row may be smaller, if the program was built so: OpenCL 2.0 */
+    bool uneven_groups;
+    struct quirks quirks;
     atomic_int
-        n_helpers; /* other devices that could take a share of its kernels (spread/); -1: not counted yet */
-    atomic_bool has_queues;   /* the program made one */
-    atomic_uint planned_home; /* number of the plan that was found to name this device (spread/placement.h) */
+        /* other devices that could take a share of its kernels (spread/); -1: not counted yet */
+        n_helpers;
+    atomic_bool has_queues; /* the program made one */
+    /* number of the plan that was found to name this device (spread/spread_placement.h) */
+    atomic_uint planned_home;
 };
 
 enum { QUEUE_MAX_PROPERTIES = 32 };
 
 struct queue_record {
+    struct object object;
     struct command_queue base;
-    atomic_uint refs, app_refs;
     cl_command_queue handle;
     cl_context context;
     struct device_record *device;           /* for ever */
@@ -43,7 +45,7 @@ struct queue_record {
 };
 
 struct mem_record {
-    atomic_uint refs, app_refs;
+    struct object object;
     cl_mem handle;
     cl_context context;
     bool image;
@@ -54,9 +56,11 @@ struct mem_record {
     struct mem_record *root; /* of a sub-buffer: the buffer that it is a part of, a reference */
     size_t origin;           /* in it */
     /* Of a root, for its parts as well (spread/): */
-    atomic_uint n_held;                   /* handles of the program and commands that may still use it */
-    atomic_uint n_mapped;                 /* maps that the program holds */
-    atomic_bool pinned;                   /* an image lies on the same memory, or another interface uses it */
+    /* handles of the program and commands that may still use it */
+    atomic_uint n_held;
+    atomic_uint n_mapped; /* maps that the program holds */
+    /* an image lies on the same memory, or another interface uses it */
+    atomic_bool pinned;
     struct spread_buffer *_Atomic spread; /* owned; NULL: only its own device ever had it */
 };
 
@@ -68,11 +72,14 @@ static inline struct mem_record *mem_root(struct mem_record *mem)
     return mem->root ? mem->root : mem;
 }
 
-/* What clSetKernelExecInfo sets is kept behind the arguments of a kernel, of a launch too: a value each, ARG_UNSET where nothing was said. */
+/*
+ * What clSetKernelExecInfo sets is kept behind the arguments of a kernel, of a launch too: a value
+ * each, ARG_UNSET where nothing was said.
+ */
 enum { KERNEL_EXEC_INFOS = 2 };
 
 struct kernel_record {
-    atomic_uint refs, app_refs;
+    struct object object;
     cl_kernel handle;
     struct program_record *program; /* a reference; may be NULL (no record) */
     cl_context context;
@@ -84,40 +91,47 @@ struct kernel_record {
     struct private_kernel {
         struct private_kernel *next;
         cl_kernel handle;
-    } * idle, *idle_sliced; /* objects of our own to issue on; of the program, of its rewritten twin */
-    struct meter meter;     /* of work-items */
-    atomic_int why_whole;   /* enum session_counter, when it is not cut */
+        /* objects of our own to issue on; of the program, of its rewritten twin */
+    } * idle, *idle_sliced;
+    struct meter meter;             /* of work-items */
+    atomic_int why_whole;           /* enum session_counter, when it is not cut */
     const char *_Atomic why_detail; /* the program's, or a constant */
-    atomic_int noticed; /* the counter that was last said of it, and its number with the session; 0: none */
+    /* the counter that was last said of it, and its number with the session; 0: none */
+    atomic_int noticed;
     atomic_int notice;
     atomic_int slice_state; /* enum launch_state, decided once (launch.c) */
     const struct translate_kernel
         *_Atomic about; /* the program's; set: every launch runs the rewritten kernel */
 };
 
-extern struct handle_table queues, mems, kernels, programs, events, /* struct opencl_command of our handles */
-    samplers;                                                       /* struct sampler_record */
+extern const struct object_class queue_class; /* also of queues of our own */
 
 void objects_init(void);
 
 /* What an info call answers with a value of so many bytes. */
 cl_int info_answer(const void *value, size_t size, size_t room, void *ret_value, size_t *ret_size);
 
-struct device_record *device_record_of(cl_device_id device); /* made on first sight; NULL: no memory */
-struct device_record *device_records(void);                  /* all of them, by next */
+/* made on first sight; NULL: no memory */
+struct device_record *device_record_of(cl_device_id device);
+struct device_record *device_records(void); /* all of them, by next */
 
 /* Kept by find; give back. */
 struct queue_record *queue_find(cl_command_queue handle);
 void queue_unref(struct queue_record *queue);
 struct mem_record *mem_find(cl_mem handle);
 void mem_unref(struct mem_record *mem);
-/* Somebody will or may use it (again); nobody does any more: what was not merged by then never needs to be. */
+/*
+ * A handle or command may use it (again); none does any more. What was not merged by then never
+ * needs to be.
+ */
 void mem_hold(struct mem_record *mem);
 void mem_let_go(struct mem_record *mem);
 struct kernel_record *kernel_find(cl_kernel handle);
 void kernel_unref(struct kernel_record *kernel);
 
-/* As long as the program holds it; whoever is kept by a look-up is the driver's sampler, not the record. */
+/*
+ * As long as the program holds it. A look-up keeps the driver's sampler, not the record.
+ */
 struct sampler_record {
     cl_sampler handle;
     atomic_uint app_refs;
@@ -126,7 +140,10 @@ struct sampler_record {
 /* The sampler whose handle the bytes are, retained; NULL: none that we know. */
 cl_sampler sampler_in(const void *bytes, size_t size);
 
-/* A kernel object of our own with these arguments set; sliced: of the rewritten program. NULL and a code on failure. */
+/*
+ * A kernel object of our own with these arguments set; sliced: of the rewritten program. NULL and a
+ * code on failure.
+ */
 struct private_kernel *kernel_take(struct kernel_record *kernel, bool sliced, const struct arg_value *args,
                                    cl_uint n, cl_int *ret_code);
 void kernel_give_back(struct kernel_record *kernel, bool sliced, struct private_kernel *private_kernel);

@@ -1,6 +1,7 @@
 /*
- * Samplers that arguments hold. A program may release a sampler once the launch is enqueued, so what the layer keeps for later keeps it
- * alive. An argument whose bytes happen to be a sampler's handle keeps one too many for a while, which harms nobody.
+ * Samplers that arguments hold. A program may release a sampler once the launch is enqueued, so
+ * what the layer keeps for later keeps it alive. An argument whose bytes happen to be a sampler's
+ * handle keeps one too many for a while, which is harmless.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ static cl_sampler note(cl_sampler handle)
         return handle;
     record->handle = handle;
     atomic_init(&record->app_refs, 1);
-    if (!handle_table_put(&samplers, handle, record))
+    if (!handle_table_put(&front.samplers, handle, record))
         free(record);
     return handle;
 }
@@ -29,41 +30,41 @@ cl_sampler sampler_in(const void *bytes, size_t size)
     if (size != sizeof handle)
         return NULL;
     memcpy(&handle, bytes, sizeof handle);
-    return handle && handle_table_find(&samplers, handle) ? handle : NULL;
+    return handle && handle_table_find(&front.samplers, handle) ? handle : NULL;
 }
 
 CL_API_ENTRY cl_sampler CL_API_CALL entry_clCreateSampler(cl_context context, cl_bool normalized,
                                                           cl_addressing_mode addressing,
                                                           cl_filter_mode filter, cl_int *ret_code)
 {
-    return note(target.clCreateSampler(context, normalized, addressing, filter, ret_code));
+    return note(front.target.clCreateSampler(context, normalized, addressing, filter, ret_code));
 }
 
 CL_API_ENTRY cl_sampler CL_API_CALL entry_clCreateSamplerWithProperties(
     cl_context context, const cl_sampler_properties *properties, cl_int *ret_code)
 {
-    return note(target.clCreateSamplerWithProperties(context, properties, ret_code));
+    return note(front.target.clCreateSamplerWithProperties(context, properties, ret_code));
 }
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clRetainSampler(cl_sampler handle)
 {
-    struct sampler_record *record = runtime_off() ? NULL : handle_table_find(&samplers, handle);
+    struct sampler_record *record = runtime_off() ? NULL : handle_table_find(&front.samplers, handle);
 
     if (record) {
         atomic_fetch_add(&record->app_refs, 1);
-        target.clReleaseSampler(handle); /* the look-up's */
+        front.target.clReleaseSampler(handle); /* the look-up's */
     }
-    return target.clRetainSampler(handle);
+    return front.target.clRetainSampler(handle);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseSampler(cl_sampler handle)
 {
-    struct sampler_record *record = runtime_off() ? NULL : handle_table_find(&samplers, handle);
+    struct sampler_record *record = runtime_off() ? NULL : handle_table_find(&front.samplers, handle);
 
     if (record) {
         if (atomic_fetch_sub(&record->app_refs, 1) == 1)
-            free(handle_table_remove(&samplers, handle));
-        target.clReleaseSampler(handle); /* the look-up's */
+            free(handle_table_remove(&front.samplers, handle));
+        front.target.clReleaseSampler(handle); /* the look-up's */
     }
-    return target.clReleaseSampler(handle);
+    return front.target.clReleaseSampler(handle);
 }

@@ -103,15 +103,6 @@ int ptx_skip_directive(struct ptx_reader *reader)
     return ptx_at(reader, "{") ? skip_block(reader) : ptx_expect(reader, ";");
 }
 
-/* .file and .loc have no semicolon: they end with their line. */
-static void skip_line(struct ptx_reader *reader)
-{
-    uint32_t line = reader->at->line;
-
-    while (reader->at->line == line && reader->at->kind != PTX_TOKEN_END)
-        reader->at++;
-}
-
 static int read_pragma(struct ptx_reader *reader)
 {
     while (reader->at->kind == PTX_TOKEN_STRING || ptx_at(reader, ","))
@@ -138,7 +129,7 @@ static int read_one(struct ptx_reader *reader)
     enum ptx_linkage linkage = PTX_PRIVATE;
 
     if (ptx_at(reader, ".file") || ptx_at(reader, ".loc")) {
-        skip_line(reader);
+        reader->at = ptx_location_end(&reader->module->source, reader->at);
         return 0;
     }
     if (ptx_accept(reader, ".section"))

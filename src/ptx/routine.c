@@ -274,8 +274,7 @@ static int read_in_body(struct ptx_reader *reader, struct ptx_variable ***locals
     if (ptx_at(reader, ".global") || ptx_at(reader, ".const"))
         return ptx_read_variable(reader, PTX_PRIVATE, &reader->variables_end);
     if (ptx_at(reader, ".loc") || ptx_at(reader, ".file")) {
-        for (uint32_t line = reader->at->line; reader->at->line == line && reader->at->kind != PTX_TOKEN_END;)
-            reader->at++;
+        reader->at = ptx_location_end(&reader->module->source, reader->at);
         return 0;
     }
     if (ptx_accept(reader, ".pragma")) {

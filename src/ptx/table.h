@@ -20,8 +20,9 @@
 #include "ptx/type.h"
 
 enum ptx_family {
-    PTX_VALUE,   /* a function of its operands */
-    PTX_ARITH,   /* the same, of floating-point numbers: a result that is no number has no payload */
+    PTX_VALUE, /* a function of its operands */
+    /* the same, of floating-point numbers: a result that is no number has no payload */
+    PTX_ARITH,
     PTX_CARRY,   /* reads or writes the carry flag */
     PTX_SETP,    /* comparison to predicates */
     PTX_SET,     /* comparison to a register */
@@ -71,7 +72,8 @@ struct ptx_match {
     const struct ptx_row *row;
     enum ptx_type types[2]; /* T and U; PTX_NONE: the row has none */
     unsigned vector;        /* of .v2, .v4, .v8; 1 otherwise */
-    char function[64];      /* opcode, modifiers that matter and types, joined by `_`: names the function */
+    /* opcode, modifiers that matter and types, joined by `_`: names the function */
+    char function[64];
 };
 
 /*

@@ -41,9 +41,11 @@ static int hex_digit(char c)
 
 bool ptx_token_is(const struct ptx_source *source, const struct ptx_token *token, const char *text)
 {
-    size_t n = strlen(text);
+    const char *at = source->text + token->offset;
 
-    return token->length == n && memcmp(source->text + token->offset, text, n) == 0;
+    /* Most questions are answered by the first character. */
+    return token->length && *at == *text && token->length == strlen(text) &&
+           memcmp(at, text, token->length) == 0;
 }
 
 unsigned ptx_token_column(const struct ptx_source *source, const struct ptx_token *token)
@@ -70,6 +72,28 @@ int ptx_reject(const struct ptx_source *source, const struct ptx_token *token, s
                        source->text + token->offset);
     return input_reject(ret_error, source->name, token->line, ptx_token_column(source, token), found, "%s",
                         expected);
+}
+
+const struct ptx_token *ptx_location_end(const struct ptx_source *source, const struct ptx_token *token)
+{
+    for (token++;; token++) {
+        const struct ptx_token *next;
+
+        while (token->kind == PTX_TOKEN_INT || token->kind == PTX_TOKEN_STRING)
+            token++;
+        next = token + 1;
+        if (token->kind == PTX_TOKEN_END || !ptx_token_is(source, token, ","))
+            return token;
+        if (ptx_token_is(source, next, "function_name") && next[1].kind == PTX_TOKEN_WORD) {
+            token = next + 1;
+            if (ptx_token_is(source, token + 1, "+") && token[2].kind == PTX_TOKEN_INT)
+                token++;
+        } else if (ptx_token_is(source, next, "inlined_at")) {
+            token = next;
+        } else if (next->kind != PTX_TOKEN_INT) {
+            return token;
+        }
+    }
 }
 
 static char peek(const struct lexer *lexer, size_t ahead)

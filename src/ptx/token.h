@@ -50,6 +50,12 @@ int ptx_tokens(struct arena *arena, const char *name, const char *text, size_t s
 bool ptx_token_is(const struct ptx_source *source, const struct ptx_token *token, const char *text);
 unsigned ptx_token_column(const struct ptx_source *source, const struct ptx_token *token);
 
+/*
+ * The token behind a .loc or .file directive, which has no semicolon: `.loc 1 5 3`, with
+ * `, function_name NAME` and `, inlined_at 1 4 2` or without; `.file 1 "a.cu"`.
+ */
+const struct ptx_token *ptx_location_end(const struct ptx_source *source, const struct ptx_token *token);
+
 /* Fills *ret_error for this token; answers INPUT_REJECTED. */
 int ptx_reject(const struct ptx_source *source, const struct ptx_token *token, struct input_error *ret_error,
                const char *format, ...) __attribute__((format(printf, 4, 5)));

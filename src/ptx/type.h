@@ -15,7 +15,8 @@ enum ptx_type {
 
 enum ptx_class { PTX_BITS, PTX_UNSIGNED, PTX_SIGNED, PTX_FLOAT, PTX_PACKED, PTX_PREDICATE, PTX_OPAQUE };
 
-enum ptx_type ptx_type_named(const char *name, size_t length); /* without the dot; PTX_NONE: no type */
+/* without the dot; PTX_NONE: no type */
+enum ptx_type ptx_type_named(const char *name, size_t length);
 const char *ptx_type_name(enum ptx_type type);
 unsigned ptx_type_size(enum ptx_type type); /* bytes; a predicate has 1 */
 enum ptx_class ptx_type_class(enum ptx_type type);

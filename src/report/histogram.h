@@ -1,4 +1,7 @@
-/* A histogram of response times with the deadline and the bound drawn into it. */
+/*
+ * A histogram of response times, small enough to stand beside others. The axis is logarithmic, so that the body and the
+ * tail of the distribution are both seen; a single job is never too small to see. Jobs beyond the deadline are red.
+ */
 #ifndef REPORT_HISTOGRAM_H
 #define REPORT_HISTOGRAM_H
 
@@ -6,15 +9,19 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#define HISTOGRAM_WIDTH  340
+#define HISTOGRAM_HEIGHT 190
+
 struct histogram {
-    const char *title;
-    const double *values_ms; /* n of them, in any order */
+    const char *name;
+    const double *values_ms; /* n of them, ascending, n above 0 */
     size_t n;
     double deadline_ms, bound_ms; /* negative: none */
-    bool unclaimed;               /* the bound is computed, not claimed */
+    bool claimed;                 /* the bound is claimed, not only computed */
+    size_t colour;                /* of the palette */
 };
 
-/* An SVG, 760 x 220; counts on the y axis. */
+/* An SVG of that size. A limit far beyond every job is named at the edge instead of squeezing the jobs. */
 void histogram_draw(const struct histogram *histogram, FILE *out);
 
 #endif

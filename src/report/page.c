@@ -35,6 +35,32 @@ void page_section(struct page *page, const char *title, const char *text)
     }
 }
 
+void page_subsection(struct page *page, const char *title)
+{
+    (void)fputs("<h3>", page->out);
+    svg_text(title, page->out);
+    (void)fputs("</h3>\n", page->out);
+}
+
+void page_note(struct page *page, const char *text)
+{
+    (void)fputs("<p class=\"note\">", page->out);
+    svg_text(text, page->out);
+    (void)fputs("</p>\n", page->out);
+}
+
+void page_number(double value, char ret_text[32])
+{
+    double size = fabs(value);
+    int decimals = size >= 100 || value == round(value) ? 0
+                   : size >= 10                         ? 1
+                   : size >= 1                          ? 2
+                   : size >= 0.01                       ? 3
+                                                        : 4;
+
+    (void)snprintf(ret_text, 32, size < 1e12 ? "%.*f" : "%.*g", size < 1e12 ? decimals : 3, value);
+}
+
 void page_end(struct page *page)
 {
     if (page->timelines)
@@ -45,6 +71,13 @@ void page_end(struct page *page)
 static const char *tone_class(enum page_tone tone)
 {
     return tone == PAGE_GOOD ? "good" : tone == PAGE_BAD ? "bad" : "";
+}
+
+void page_verdict(struct page *page, const char *text, enum page_tone tone)
+{
+    (void)fprintf(page->out, "<p class=\"verdict %s\">", tone_class(tone));
+    svg_text(text, page->out);
+    (void)fputs("</p>\n", page->out);
 }
 
 void page_figures_begin(struct page *page)
@@ -66,11 +99,34 @@ void page_figures_end(struct page *page)
     (void)fputs("</div>\n", page->out);
 }
 
+/* A column of numbers, by its head: it is set to the right as its cells are. */
+static bool heads_numbers(const char *head)
+{
+    static const char *const counts[] = {"jobs",       "missed",           "times", "runs", "pieces",
+                                         "work-items", "of its jobs' time"};
+    size_t length = strlen(head);
+
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        if (strcmp(head, counts[i]) == 0)
+            return true;
+    }
+    return length > 4 && strcmp(head + length - 4, ", ms") == 0;
+}
+
 void page_table_begin(struct page *page, const char *const head[], size_t n)
 {
-    (void)fputs("<div class=\"wide\"><table><thead><tr>", page->out);
+    page_table_begin_aligned(page, head, NULL, n);
+}
+
+void page_table_begin_aligned(struct page *page, const char *const head[], const bool numbers[], size_t n)
+{
+    page->head = head;
+    page->n_head = n;
+    (void)fputs(n > 10 ? "<table class=\"many\"><thead><tr>" : "<table><thead><tr>", page->out);
     for (size_t i = 0; i < n; i++) {
-        (void)fputs("<th>", page->out);
+        bool number = numbers ? numbers[i] : heads_numbers(head[i]);
+
+        (void)fputs(number ? "<th class=\"number\">" : "<th>", page->out);
         svg_text(head[i], page->out);
         (void)fputs("</th>", page->out);
     }
@@ -79,16 +135,54 @@ void page_table_begin(struct page *page, const char *const head[], size_t n)
 
 void page_row_begin(struct page *page)
 {
+    page->column = 0;
     (void)fputs("<tr>", page->out);
+}
+
+/* The opening of a cell; its column's name is shown where the head is not. */
+static void open_cell(struct page *page, const char *classes)
+{
+    (void)fprintf(page->out, "<td class=\"%s\"", classes);
+    if (page->column < page->n_head) {
+        (void)fputs(" data-label=\"", page->out);
+        svg_text(page->head[page->column], page->out);
+        (void)fputc('"', page->out);
+    }
+    (void)fputc('>', page->out);
+    page->column++;
+}
+
+/* "12.3", "(12.3)", "4 %", "-". */
+static bool reads_as_number(const char *text)
+{
+    char *end;
+
+    text += *text == '(';
+    (void)strtod(text, &end);
+    return strcmp(text, "-") == 0 ||
+           (end != text && (*end == 0 || *end == '%' || *end == ')' || strcmp(end, " %") == 0));
 }
 
 void page_cell(struct page *page, const char *text, enum page_tone tone)
 {
-    char *end;
-    bool number = (strtod(text, &end), end != text && (*end == 0 || *end == '%')) || strcmp(text, "-") == 0;
+    char classes[32];
 
-    (void)fprintf(page->out, "<td class=\"%s%s\">", number ? "number " : "", tone_class(tone));
+    (void)snprintf(classes, sizeof classes, "%s%s", reads_as_number(text) ? "number " : "", tone_class(tone));
+    open_cell(page, classes);
     svg_text(text, page->out);
+    (void)fputs("</td>", page->out);
+}
+
+static void put_chip(struct page *page, size_t colour)
+{
+    (void)fprintf(page->out, "<i class=\"chip\" style=\"background:%s\"></i>", palette_colour(colour));
+}
+
+void page_name_cell(struct page *page, const char *name, size_t colour)
+{
+    open_cell(page, "name");
+    put_chip(page, colour);
+    svg_text(name, page->out);
     (void)fputs("</td>", page->out);
 }
 
@@ -99,18 +193,71 @@ void page_row_end(struct page *page)
 
 void page_table_end(struct page *page)
 {
-    (void)fputs("</tbody></table></div>\n", page->out);
+    page->head = NULL;
+    page->n_head = 0;
+    (void)fputs("</tbody></table>\n", page->out);
 }
 
 void page_picture_begin(struct page *page)
 {
-    (void)fputs("<figure class=\"wide\">\n", page->out);
+    (void)fputs("<figure>\n", page->out);
 }
 
 void page_picture_end(struct page *page)
 {
     (void)fputs("</figure>\n", page->out);
 }
+
+void page_grid_begin(struct page *page)
+{
+    (void)fputs("<div class=\"multiples\">\n", page->out);
+}
+
+void page_grid_end(struct page *page)
+{
+    (void)fputs("</div>\n", page->out);
+}
+
+/* ---- bars ---- */
+
+static const char *style_class(enum page_style style)
+{
+    static const char *const names[] = {"run", "wait", "hold", "job", "faint"};
+
+    return names[style];
+}
+
+void page_bar(struct page *page, const struct page_bar *bar)
+{
+    static const char *const kinds[] = {"deadline", "bound", "unclaimed"};
+    FILE *out = page->out;
+
+    (void)fputs("<div class=\"bar\"><b>", out);
+    if (bar->colour != PAGE_NO_COLOUR)
+        put_chip(page, bar->colour);
+    svg_text(bar->name, out);
+    (void)fputs("</b><div class=\"track\">", out);
+    for (size_t i = 0; i < bar->n_segments; i++) {
+        const struct page_segment *segment = &bar->segments[i];
+
+        (void)fprintf(out, "<i class=\"%s\" style=\"width:%.3f%%;--c:%s\" title=\"",
+                      style_class(segment->style), 100 * fmin(fmax(segment->share, 0), 1),
+                      segment->bad ? "var(--bad)" : palette_colour(segment->colour));
+        svg_text(segment->title, out);
+        (void)fputs("\"></i>", out);
+    }
+    for (size_t i = 0; i < bar->n_ticks; i++) {
+        (void)fprintf(out, "<u class=\"%s\" style=\"left:%.3f%%\" title=\"", kinds[bar->ticks[i].kind],
+                      100 * fmin(fmax(bar->ticks[i].at, 0), 1));
+        svg_text(bar->ticks[i].title, out);
+        (void)fputs("\"></u>", out);
+    }
+    (void)fputs("</div><span>", out);
+    svg_text(bar->caption, out);
+    (void)fputs("</span></div>\n", out);
+}
+
+/* ---- the timeline ---- */
 
 /* A string inside a script element: JSON, with < written so that no text can end the element. */
 static void put_script_string(FILE *out, const char *text)
@@ -129,43 +276,105 @@ static void put_script_string(FILE *out, const char *text)
     (void)fputc('"', out);
 }
 
-void page_timeline(struct page *page, const struct page_timeline *timeline)
+static void put_legend(struct page *page, const struct page_timeline *timeline)
 {
-    FILE *out = page->out;
-    unsigned id = page->timelines++;
+    static const struct {
+        enum page_style style;
+        const char *words;
+    } styles[] = {{PAGE_RUN, "runs"}, {PAGE_WAIT, "waits"}, {PAGE_HOLD, "holds"}, {PAGE_JOB, "a job"}};
 
-    (void)fprintf(out,
-                  "<div class=\"timeline\" id=\"timeline%u\"><div class=\"tools\"><button data-zoom=\"0.5\" "
-                  "aria-label=\"zoom in\">+"
-                  "</button><button data-zoom=\"2\" aria-label=\"zoom out\">&minus;</button><button "
-                  "data-zoom=\"0\">all</button>"
-                  "<span class=\"tip\">drag to move, scroll to zoom</span></div><canvas></canvas>"
-                  "<noscript>The timeline needs JavaScript; the tables below do not.</noscript>\n"
-                  "<script type=\"application/json\">{\"rows\":[",
-                  id);
-    for (size_t i = 0; i < timeline->n_rows; i++) {
-        (void)fputs(i ? "," : "", out);
-        put_script_string(out, timeline->row_names[i]);
+    (void)fputs("<div class=\"legend\">", page->out);
+    for (size_t i = 0; i < timeline->n_programs; i++) {
+        if (!timeline->programs[i].used)
+            continue;
+        (void)fputs("<span>", page->out);
+        put_chip(page, i);
+        svg_text(timeline->programs[i].name, page->out);
+        (void)fputs("</span>", page->out);
     }
-    (void)fputs("],\"colours\":[", out);
-    for (size_t i = 0; i < palette_size(); i++)
-        (void)fprintf(out, "%s\"%s\"", i ? "," : "", palette_colour(i));
+    (void)fputs("<em></em>", page->out);
+    for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++)
+        (void)fprintf(page->out, "<span><i class=\"key %s\" style=\"--c:var(--soft)\"></i>%s</span>",
+                      style_class(styles[i].style), styles[i].words);
+    (void)fputs("<span><i class=\"key asked\"></i>asked to give way</span>"
+                "<span><i class=\"key missed\">&times;</i>missed</span></div>\n",
+                page->out);
+}
+
+/* Labels repeat thousands of times: each is written once, and spans refer to it. Answers its number. */
+static size_t label_of(const char **labels, size_t *n, const char *label)
+{
+    for (size_t i = *n; i > 0; i--) {
+        if (labels[i - 1] == label || strcmp(labels[i - 1], label) == 0)
+            return i - 1;
+    }
+    labels[*n] = label;
+    return (*n)++;
+}
+
+static void put_spans(FILE *out, const struct page_timeline *timeline)
+{
+    const char **labels = calloc(timeline->n_spans + 1, sizeof *labels);
+    size_t n = 0;
+
     (void)fputs("],\"spans\":[", out);
-    for (size_t i = 0; i < timeline->n_spans; i++) {
+    for (size_t i = 0; i < timeline->n_spans && labels; i++) {
         const struct page_span *span = &timeline->spans[i];
 
-        (void)fprintf(out, "%s[%u,%.6f,%.6f,%zu,%d,", i ? ",\n" : "\n", span->row, span->begin_ms,
-                      span->end_ms, span->colour % palette_size(), span->soft);
-        put_script_string(out, span->task);
-        (void)fputc(']', out);
+        (void)fprintf(out, "%s[%u,%.4f,%.4f,%zu,%d,%zu,%llu,%llu,%d]", i ? ",\n" : "\n", span->row,
+                      span->begin_ms, span->end_ms, span->program, (int)span->style,
+                      label_of(labels, &n, span->label), (unsigned long long)span->pieces,
+                      (unsigned long long)span->size, span->bytes);
     }
+    (void)fputs("],\"labels\":[", out);
+    for (size_t i = 0; i < n; i++) {
+        (void)fputs(i ? "," : "", out);
+        put_script_string(out, labels[i]);
+    }
+    free(labels);
+}
+
+static void put_data(FILE *out, const struct page_timeline *timeline)
+{
+    (void)fprintf(out, "<script type=\"application/json\">{\"focus\":[%.4f,%.4f],\"rows\":[",
+                  timeline->focus_from_ms, timeline->focus_to_ms);
+    for (size_t i = 0; i < timeline->n_rows; i++) {
+        (void)fputs(i ? ",[" : "[", out);
+        put_script_string(out, timeline->rows[i].name);
+        (void)fprintf(out, ",%d]", timeline->rows[i].engine);
+    }
+    (void)fputs("],\"programs\":[", out);
+    for (size_t i = 0; i < timeline->n_programs; i++) {
+        (void)fputs(i ? ",[" : "[", out);
+        put_script_string(out, timeline->programs[i].name);
+        (void)fprintf(out, ",\"%s\"]", palette_colour(i));
+    }
+    put_spans(out, timeline);
     (void)fputs("],\"events\":[", out);
     for (size_t i = 0; i < timeline->n_events; i++) {
         const struct page_event *event = &timeline->events[i];
 
-        (void)fprintf(out, "%s[%u,%.6f,%d,", i ? ",\n" : "\n", event->row, event->at_ms, event->bad);
+        (void)fprintf(out, "%s[%u,%.4f,%d,", i ? ",\n" : "\n", event->row, event->at_ms, event->bad);
         put_script_string(out, event->text);
         (void)fputc(']', out);
     }
-    (void)fputs("]}</script></div>\n", out);
+    (void)fputs("]}</script>", out);
+}
+
+void page_timeline(struct page *page, const struct page_timeline *timeline)
+{
+    (void)fprintf(page->out, "<div class=\"timeline\" id=\"timeline%u\">", page->timelines++);
+    put_legend(page, timeline);
+    (void)fputs(
+        "<canvas class=\"overview\" aria-label=\"the whole trace; drag to choose what is shown "
+        "below\"></canvas>"
+        "<div class=\"tools\"><button data-zoom=\"0.5\" aria-label=\"zoom in\">+</button>"
+        "<button data-zoom=\"2\" aria-label=\"zoom out\">&minus;</button><button data-zoom=\"0\">all</button>"
+        "<button data-zoom=\"-1\">start view</button>"
+        "<span class=\"tip\">drag to move, scroll or pinch to zoom, point at a bar to read it</span></div>"
+        "<canvas class=\"rows\"></canvas>"
+        "<noscript>The timeline needs JavaScript; the tables do not.</noscript>\n",
+        page->out);
+    put_data(page->out, timeline);
+    (void)fputs("</div>\n", page->out);
 }

@@ -1,50 +1,123 @@
 /*
- * One self-contained HTML page: no network, light and dark, readable on a phone. Made from sections, tables, pictures and one
- * interactive timeline per trace. All text is escaped here.
+ * One self-contained HTML page: no network, light and dark, and no wider than a phone. Made from sections, tables, bars,
+ * pictures and one interactive timeline per trace. All text is escaped here. Red means a missed deadline, an exceeded
+ * claimed bound or a negative answer, and nothing else; programs have the palette's colours, which have no red.
  */
 #ifndef REPORT_PAGE_H
 #define REPORT_PAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/nsec.h"
 
+#define PAGE_COLUMNS   48
+#define PAGE_NO_COLOUR SIZE_MAX
+
 struct page {
     FILE *out; /* borrowed */
     unsigned timelines;
+    const char *const *head; /* of the open table, borrowed until page_table_end(); NULL: none */
+    size_t n_head, column;
 };
 
 void page_begin(struct page *page, FILE *out, const char *title, const char *subtitle);
 void page_section(struct page *page, const char *title, const char *text); /* text may be NULL */
+void page_subsection(struct page *page, const char *title);
+void page_note(struct page *page, const char *text); /* small print */
 void page_end(struct page *page);
 
 enum page_tone { PAGE_PLAIN, PAGE_GOOD, PAGE_BAD };
+
+/* An answer in words, large. */
+void page_verdict(struct page *page, const char *text, enum page_tone tone);
+
+/* Three significant digits, and never an exponent where a reader expects a number: "0.708", "12.3", "1416". */
+void page_number(double value, char ret_text[32]);
 
 /* A few large numbers at the top: "0" / "misses". */
 void page_figures_begin(struct page *page);
 void page_figure(struct page *page, const char *value, const char *label, enum page_tone tone);
 void page_figures_end(struct page *page);
 
-/* Tables: a head, then rows of cells. A cell that reads as a number is set to the right. */
+/*
+ * Tables: a head, then rows of cells. A cell that reads as a number is set to the right. On a narrow screen each row
+ * becomes a card whose cells carry their column's name, so that no table is wider than the screen.
+ */
 void page_table_begin(struct page *page, const char *const head[], size_t n);
+/* The same, where the caller knows which columns are numbers. */
+void page_table_begin_aligned(struct page *page, const char *const head[], const bool numbers[], size_t n);
 void page_row_begin(struct page *page);
 void page_cell(struct page *page, const char *text, enum page_tone tone);
+void page_name_cell(struct page *page, const char *name, size_t colour); /* a program, with its colour */
 void page_row_end(struct page *page);
 void page_table_end(struct page *page);
 
-/* A picture that somebody writes into page->out between these two. */
+/* A picture that the caller writes into page->out between these two. */
 void page_picture_begin(struct page *page);
 void page_picture_end(struct page *page);
 
-/* One bar of the timeline. Instants in ms from wherever the trace starts. */
+/* Pictures side by side, as many as fit. */
+void page_grid_begin(struct page *page);
+void page_grid_end(struct page *page);
+
+enum page_style {
+    PAGE_RUN,   /* solid: works on an engine */
+    PAGE_WAIT,  /* hatched: waits for one */
+    PAGE_HOLD,  /* thin: holds one */
+    PAGE_JOB,   /* outlined: a job from its release to its end */
+    PAGE_FAINT, /* pale: the rest */
+};
+
+/* One bar across the page, from 0 to 1. */
+struct page_segment {
+    double share;
+    size_t colour;
+    enum page_style style;
+    bool bad;          /* red, whatever its colour */
+    const char *title; /* shown as a tooltip */
+};
+
+enum page_tick_kind { PAGE_TICK_DEADLINE, PAGE_TICK_BOUND, PAGE_TICK_UNCLAIMED };
+
+struct page_tick {
+    double at; /* 0 to 1 */
+    enum page_tick_kind kind;
+    const char *title;
+};
+
+struct page_bar {
+    const char *name, *caption;
+    size_t colour; /* of the name; PAGE_NO_COLOUR: none */
+    const struct page_segment *segments;
+    size_t n_segments;
+    const struct page_tick *ticks;
+    size_t n_ticks;
+};
+
+void page_bar(struct page *page, const struct page_bar *bar);
+
+/* The timeline. Instants in ms from the trace's first event. */
+struct page_timeline_row {
+    const char *name;
+    bool engine;
+};
+
+struct page_program {
+    const char *name;
+    bool used; /* has a place in the legend */
+};
+
 struct page_span {
     unsigned row;
     double begin_ms, end_ms;
-    const char *task;
-    size_t colour;
-    bool soft; /* waiting rather than working */
+    size_t program; /* also its colour */
+    enum page_style style;
+    const char *label;
+    uint64_t pieces, size; /* 0: unknown */
+    bool bytes;            /* size is in bytes, else in work-items */
 };
 
 struct page_event {
@@ -55,15 +128,18 @@ struct page_event {
 };
 
 struct page_timeline {
-    const char *const *row_names;
+    const struct page_timeline_row *rows;
     size_t n_rows;
+    const struct page_program *programs;
+    size_t n_programs;
     const struct page_span *spans;
     size_t n_spans;
     const struct page_event *events;
     size_t n_events;
+    double focus_from_ms, focus_to_ms; /* what is shown first */
 };
 
-/* A timeline to zoom (wheel, pinch, buttons) and drag; a tooltip tells what is under the pointer. */
+/* With a legend; to zoom (wheel, pinch, buttons) and drag; a line tells what is under the pointer. */
 void page_timeline(struct page *page, const struct page_timeline *timeline);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* The index-th colour, "#rrggbb"; repeats after palette_size(). Chosen to differ for colour-blind readers too. */
+/* The index-th colour, "#rrggbb"; repeats after palette_size(). Chosen to differ for colour-blind readers too; none is red. */
 const char *palette_colour(size_t index);
 size_t palette_size(void);
 

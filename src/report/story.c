@@ -92,7 +92,13 @@ static int learn_tasks(struct story *story, const struct story_input *input)
             task->bound_ms = number(entry, "response_ms");
         else if (number(entry, "bound_ms") >= 0)
             task->bound_ms = number(entry, "bound_ms");
-        task->unclaimed = task->unclaimed || json_is_false(json_object_get(entry, "bound_claimed"));
+        if (input->kind == STORY_TRACE && number(entry, "misses") > 0)
+            task->misses = number(entry, "misses");
+        /* Where programs really ran, only batond can claim a bound; a simulation is the model itself. */
+        if (input->kind == STORY_TRACE)
+            task->unclaimed = !json_is_true(json_object_get(entry, "bound_claimed"));
+        else
+            task->unclaimed = task->unclaimed || json_is_false(json_object_get(entry, "bound_claimed"));
     }
     return 0;
 }

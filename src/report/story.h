@@ -38,6 +38,7 @@ struct story_task {
     const char *name; /* borrowed from the inputs */
     double deadline_ms, bound_ms;
     bool unclaimed; /* a daemon says that it does not claim the bound */
+    double misses;  /* since the program began, where a trace says it; else 0 */
 };
 
 struct story {

@@ -1,4 +1,5 @@
 /* The chapters that are tables: analyses, simulations, batches, makespans, a daemon's status. */
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -87,6 +88,7 @@ static void write_table(struct page *page, const json_t *entries, enum story_kin
 {
     const char *head[MAX_COLUMNS];
     const char *shown[MAX_COLUMNS];
+    bool numbers[MAX_COLUMNS];
     char words[MAX_COLUMNS][64];
     size_t left_out = 0;
     size_t n = 0;
@@ -109,8 +111,10 @@ static void write_table(struct page *page, const json_t *entries, enum story_kin
     for (size_t k = 0; k < n; k++) {
         key_words(head[k], words[k]);
         shown[k] = words[k];
+        value = json_object_get(json_array_get(entries, 0), head[k]);
+        numbers[k] = json_is_number(value) || json_is_null(value);
     }
-    page_table_begin(page, shown, n);
+    page_table_begin_aligned(page, shown, numbers, n);
     json_array_foreach(entries, i, entry)
     {
         page_row_begin(page);
@@ -241,6 +245,7 @@ void story_tables(const struct story *story, const struct story_input *input, st
 {
     static const char *const titles[] = {"Trace",    "Analysis", "Simulation", "Batch",
                                          "Makespan", "Daemon",   "Study"};
+    char title[64];
     const char *key;
     json_t *value;
 
@@ -255,7 +260,9 @@ void story_tables(const struct story *story, const struct story_input *input, st
     {
         if (!json_is_array(value) || !json_is_object(json_array_get(value, 0)))
             continue;
-        page_section(page, input->kind == STORY_STUDY ? "Ranking" : key, NULL);
+        (void)snprintf(title, sizeof title, "%s", input->kind == STORY_STUDY ? "Ranking" : key);
+        title[0] = (char)toupper((unsigned char)title[0]);
+        page_subsection(page, title);
         write_table(page, value, input->kind);
     }
 }

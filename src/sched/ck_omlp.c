@@ -233,7 +233,7 @@ static void admit(struct sched_core *core)
             if (job->ck_lane == NO_LANE || core->lanes[job->ck_lane].token != TOKEN_PARKED ||
                 job->ck_donee != SCHED_NO_JOB || job->dead)
                 continue;
-            tokens = token_cluster_of(core, cluster->jobs[i]);
+            tokens = token_cluster_of(core, job->ck_lane);
             lane = &core->lanes[job->ck_lane];
             lane->token = TOKEN_QUEUED;
             lane->ahead = sections_ahead(tokens);
@@ -251,7 +251,7 @@ static unsigned choose_gpu(struct sched_core *core, struct token_cluster *cluste
     for (unsigned i = 0; i < cluster->g; i++) {
         unsigned gpu = cluster->first_gpu + i;
 
-        if (cluster->free_tokens[i] == 0)
+        if (cluster->free_tokens[i] == 0 || !token_allowed(core, id, gpu))
             continue;
         if (gpu == own || (own == SCHED_NO_GPU && gpu == core->lanes[id].token_home))
             return gpu;

@@ -165,9 +165,18 @@ static int client_join(struct sched_core *core, const struct sched_event *event)
 {
     struct client *client = &core->clients[event->client];
 
-    if (client->used || (event->uses_gpu && event->gpu_cluster >= core->n_gpu_clusters) ||
+    if ((event->uses_gpu && event->gpu_cluster >= core->n_gpu_clusters) ||
         event->cpu_cluster >= core->n_cpu_clusters)
         return SCHED_REFUSED;
+    if (client->used) {
+        if (client->dead || client->uses_gpu || !event->uses_gpu)
+            return SCHED_REFUSED;
+        client->uses_gpu = true;
+        client->gpu_cluster = event->gpu_cluster;
+        if (core->clusters)
+            core->clusters[client->gpu_cluster].n_clients++;
+        return 0;
+    }
     *client = (struct client){
         .used = true,
         .uses_gpu = event->uses_gpu,
@@ -214,7 +223,7 @@ static void job_dies(struct sched_core *core, job_id id)
             token_leave(core, lane);
     }
     place_forget(core, id);
-    if (core->profile->tokens && core->config.lock == LOCK_CK_OMLP)
+    if (token_ck(core))
         ck_job_died(core, id);
     else if (job->engaged == 0 && job->tokens == 0)
         core_end_job(core, id);
@@ -284,7 +293,7 @@ static int job_release(struct sched_core *core, const struct sched_event *event)
     };
     policy_rank(core, event->job);
     core->clients[event->client].jobs++;
-    if (core->profile->tokens && core->config.lock == LOCK_CK_OMLP)
+    if (token_ck(core))
         ck_job_released(core, event->job);
     return 0;
 }
@@ -334,7 +343,7 @@ void core_end_job(struct sched_core *core, job_id id)
 
     assert(job->engaged == 0 && job->tokens == 0);
     place_forget(core, id);
-    if (core->profile->tokens && core->config.lock == LOCK_CK_OMLP)
+    if (token_ck(core))
         ck_forget(core, id);
     if (!job->dead)
         policy_job_done(core, id);
@@ -348,7 +357,7 @@ static int job_done(struct sched_core *core, const struct sched_event *event)
 
     if (job->engaged || job->tokens || job->ck_ended)
         return SCHED_REFUSED;
-    if (core->profile->tokens && core->config.lock == LOCK_CK_OMLP && !ck_job_done(core, event->job))
+    if (token_ck(core) && !ck_job_done(core, event->job))
         return 0;
     core_end_job(core, event->job);
     return 0;
@@ -455,7 +464,7 @@ static int handle(struct sched_core *core, const struct sched_event *event)
 int sched_core_handle(struct sched_core *core, const struct sched_event *event,
                       const struct sched_decision **ret_decisions, size_t *ret_n)
 {
-    bool ck = core->profile->tokens && core->config.lock == LOCK_CK_OMLP;
+    bool ck = token_ck(core);
     job_id left =
         event->kind >= SCHED_JOB_RELEASE && event->kind <= SCHED_ENGINE_RELEASE ? event->job : SCHED_NO_JOB;
     int result;

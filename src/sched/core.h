@@ -76,7 +76,8 @@ void sched_config_init(struct sched_config *ret_config, const struct platform *p
 
 enum sched_event_kind {
     /* Clients. */
-    SCHED_CLIENT_JOIN,    /* client, uses_gpu, gpu_cluster, cpu_cluster, keeps_idle */
+    /* client, uses_gpu, gpu_cluster, cpu_cluster, keeps_idle; again for a client that did not use GPUs: now it does */
+    SCHED_CLIENT_JOIN,
     SCHED_CLIENT_LEAVE,   /* client; refused while it has jobs */
     SCHED_CLIENT_GONE,    /* client: it died. What waits is dropped; what it holds stays held (X1) ... */
     SCHED_CLIENT_DRAINED, /* ... until the GPUs have finished its work: given on; the ids are free again */
@@ -88,7 +89,11 @@ enum sched_event_kind {
     /* job, n, gpus, home, migration, cost, occupied: choose n GPUs among gpus (placement `chosen`); gpus 0: forget the choice */
     SCHED_PLACE,
     /* Tokens; profile `gpusync` only. */
-    SCHED_TOKEN_REQUEST, /* job, lane, n, home, migration, cost: for the lanes lane .. lane + n - 1 at once (M1) */
+    /*
+     * job, lane, n, gpus, home, migration, cost: for the lanes lane .. lane + n - 1 at once (M1). gpus 0: of any GPU of the
+     * client's cluster. Else only of these, which are of one cluster; bounds do not cover a request for fewer than all its GPUs.
+     */
+    SCHED_TOKEN_REQUEST,
     SCHED_TOKEN_RELEASE, /* job, lane; a waiting request is withdrawn */
     /* Engines. */
     SCHED_ENGINE_REQUEST, /* job, lane, engines, one_of, batch, home */
@@ -116,7 +121,7 @@ struct sched_event {
     baton_nsec budget; /* engine time the job may use; 0: no limit */
     /* PLACE, TOKEN_REQUEST, ENGINE_REQUEST: */
     baton_nsec migration; /* predicted cost of running elsewhere than at home */
-    uint64_t gpus;        /* PLACE: bit q: GPU q is allowed */
+    uint64_t gpus;        /* PLACE, TOKEN_REQUEST: bit q: GPU q is allowed */
     uint64_t occupied;    /* PLACE: bit q: somebody who announced nothing works on GPU q */
     unsigned home;        /* the GPU that holds the job's data, or SCHED_NO_GPU */
     /* CLIENT_JOIN: */
@@ -206,6 +211,21 @@ size_t sched_core_waiting(const struct sched_core *core, engine_id engine);
 job_id sched_core_effective(const struct sched_core *core, job_id job);
 /* Is a above b by rank, and by release where the ranks are equal (G1)? A strict total order over the jobs that are there. */
 bool sched_core_above(const struct sched_core *core, job_id a, job_id b);
+/* A rank (G1): the tier, then the key, then the number of the release; the smaller the more urgent. */
+struct sched_rank {
+    unsigned tier;
+    int64_t key;
+    uint64_t seq;
+};
+struct sched_rank sched_core_rank(const struct sched_core *core, job_id job);
+/* The rank that a job would have if this JOB_RELEASE came next (admitted, priority, deadline_at, cost). */
+struct sched_rank sched_core_rank_of(const struct sched_core *core, const struct sched_event *release);
+static inline bool sched_rank_above(const struct sched_rank *a, const struct sched_rank *b)
+{
+    if (a->tier != b->tier)
+        return a->tier < b->tier;
+    return a->key != b->key ? a->key < b->key : a->seq < b->seq;
+}
 /* Engine time charged to the job so far. */
 baton_nsec sched_core_used(const struct sched_core *core, job_id job);
 /* How long until some holder exceeds its budget if all go on from `at`: for the caller's timer. NSEC_MAX: never. */

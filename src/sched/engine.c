@@ -438,7 +438,9 @@ static bool call_for(const struct sched_core *core, const struct engine *engine,
 
     if (core->jobs[job_of(core, engine->holder)].dead || lane->yielding || lane->batch)
         return false;
-    if (core->profile->pieces && claims_border(core, engine->queue[0], engine->holder)) {
+    /* Where engines are FIFO and every piece is a request of its own, the one that waits comes before the holder's next piece. */
+    if (core->profile->reserve ||
+        (core->profile->pieces && claims_border(core, engine->queue[0], engine->holder))) {
         *ret_call = SCHED_YIELD;
         return true;
     }

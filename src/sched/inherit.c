@@ -76,12 +76,8 @@ static lane_id pushes(const struct sched_core *core, lane_id id)
     }
     if (lane->token == TOKEN_DONOR)
         return lane->donee;
-    if (lane->token == TOKEN_QUEUED) {
-        const struct token_cluster *cluster =
-            &core->clusters[core->clients[core->jobs[job_of(core, id)].client].gpu_cluster];
-
-        return cluster->queues[lane->queue][0];
-    }
+    if (lane->token == TOKEN_QUEUED)
+        return core->clusters[lane->cluster].queues[lane->queue][0];
     return NO_LANE;
 }
 
@@ -150,7 +146,7 @@ void inherit_update(struct sched_core *core, job_id left)
         return;
     if (!core->profile->tokens) {
         update_by_queues(core, left);
-    } else if (core->config.lock == LOCK_CK_OMLP) {
+    } else if (token_ck(core)) {
         for (job_id j = 0; j < core->config.jobs; j++) {
             if (core->jobs[j].used)
                 tell(core, j, core->jobs[j].ck_donor == SCHED_NO_JOB ? j : core->jobs[j].ck_donor);

@@ -56,6 +56,8 @@ struct lane {
     unsigned ahead; /* critical sections that stood before it */
     uint64_t token_seq;
     unsigned token_home;
+    unsigned cluster;             /* of GPUs, whose tokens it asks for */
+    uint64_t token_gpus;          /* of which GPUs; 0: of any of the cluster */
     baton_nsec migration, length; /* as announced, for the choice of a queue */
     lane_id donor, donee;         /* R2DGLP: NO_LANE if none */
 };
@@ -260,7 +262,11 @@ void token_give(struct sched_core *core, lane_id lane, unsigned gpu);
 void token_emit_grants(struct sched_core *core);
 /* Where among the cluster's GPUs the lane's client must run (keep_gpu), or SCHED_NO_GPU: free choice. */
 unsigned token_own_gpu(struct sched_core *core, struct token_cluster *cluster, lane_id lane);
-struct token_cluster *token_cluster_of(struct sched_core *core, job_id job);
+struct token_cluster *token_cluster_of(struct sched_core *core, lane_id lane);
+/* Does the lane's request take a token of this GPU? */
+bool token_allowed(const struct sched_core *core, lane_id lane, unsigned gpu);
+/* Is CK-OMLP at work? With rho = infinity there is no token lock, and so no donation. */
+bool token_ck(const struct sched_core *core);
 
 /* r2dglp.c */
 void r2dglp_request(struct sched_core *core, struct token_cluster *cluster, lane_id lane);

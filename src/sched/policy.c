@@ -56,6 +56,23 @@ void policy_rank(struct sched_core *core, job_id id)
     job->key = key_of(core, job);
 }
 
+struct sched_rank sched_core_rank(const struct sched_core *core, job_id id)
+{
+    const struct job *job = &core->jobs[id];
+
+    return (struct sched_rank){job->tier, job->key, job->seq};
+}
+
+struct sched_rank sched_core_rank_of(const struct sched_core *core, const struct sched_event *event)
+{
+    const struct job job = {.admitted = event->admitted,
+                            .priority = event->priority,
+                            .deadline_at = event->deadline_at,
+                            .cost = event->cost};
+
+    return (struct sched_rank){tier_of(core, &job), key_of(core, &job), core->seq + 1};
+}
+
 /* The part of its engine time that says how long the job needs its engines. */
 static baton_nsec needed(const struct sched_core *core, const struct job *job)
 {

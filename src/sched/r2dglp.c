@@ -90,7 +90,7 @@ static unsigned legal_queue(struct sched_core *core, struct token_cluster *clust
     unsigned longest = (n - 1) / cluster->k;
     unsigned own = token_own_gpu(core, cluster, lane);
     unsigned best = UINT_MAX;
-    unsigned shortest = 0;
+    unsigned shortest = UINT_MAX;
 
     if (longest > cluster->cap - 1)
         longest = cluster->cap - 1;
@@ -99,7 +99,9 @@ static unsigned legal_queue(struct sched_core *core, struct token_cluster *clust
         baton_nsec a;
         baton_nsec b;
 
-        if (length < cluster->lengths[shortest])
+        if (!token_allowed(core, lane, cluster->first_gpu + q % cluster->g))
+            continue;
+        if (shortest == UINT_MAX || length < cluster->lengths[shortest])
             shortest = q;
         if (length > longest)
             continue;
@@ -118,8 +120,8 @@ static unsigned legal_queue(struct sched_core *core, struct token_cluster *clust
         if (a < b || (a == b && length < cluster->lengths[best]))
             best = q;
     }
-    return best == UINT_MAX ? shortest
-                            : best; /* none is legal only if a client has more requests than it registered */
+    /* None is legal only if a client has more requests than it registered, or asks for fewer than all GPUs. */
+    return best == UINT_MAX ? shortest : best;
 }
 
 static void unlink_donor(struct sched_core *core, struct token_cluster *cluster, lane_id donor)
@@ -248,6 +250,8 @@ static void steal(struct sched_core *core, struct token_cluster *cluster, unsign
             lane_id id = cluster->queues[other][i];
             bool better;
 
+            if (!token_allowed(core, id, cluster->first_gpu + q % cluster->g))
+                continue;
             if (best == NO_LANE)
                 better = true;
             else if (core->config.lock == LOCK_FIFO)

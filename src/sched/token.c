@@ -100,9 +100,20 @@ void token_reset(struct sched_core *core)
         core->cpu_clusters[i].n = 0;
 }
 
-struct token_cluster *token_cluster_of(struct sched_core *core, job_id job)
+struct token_cluster *token_cluster_of(struct sched_core *core, lane_id lane)
 {
-    return &core->clusters[core->clients[core->jobs[job].client].gpu_cluster];
+    return &core->clusters[core->lanes[lane].cluster];
+}
+
+bool token_allowed(const struct sched_core *core, lane_id lane, unsigned gpu)
+{
+    return !core->lanes[lane].token_gpus || core->lanes[lane].token_gpus >> gpu & 1;
+}
+
+bool token_ck(const struct sched_core *core)
+{
+    return core->profile->tokens && core->config.lock == LOCK_CK_OMLP &&
+           core->config.tokens_per_gpu != TOKENS_UNLIMITED;
 }
 
 /* GPUs of the cluster that some client keeps for itself. */
@@ -126,7 +137,7 @@ unsigned token_own_gpu(struct sched_core *core, struct token_cluster *cluster, l
     unsigned home = core->lanes[lane].token_home;
     uint64_t taken;
 
-    if (!core->config.keep_gpu)
+    if (!core->config.keep_gpu || core->lanes[lane].token_gpus)
         return SCHED_NO_GPU;
     if (cluster->n_clients > cluster->g) {
         client->own_gpu = SCHED_NO_GPU; /* too many for one each: shared from now on */
@@ -152,48 +163,75 @@ void token_give(struct sched_core *core, lane_id id, unsigned gpu)
     core->token_granted[core->n_token_granted++] = id;
 }
 
+static baton_nsec unlimited_cost(const struct sched_core *core, const struct lane *lane, unsigned gpu)
+{
+    return core->gpu_load[gpu] + (gpu == lane->token_home ? 0 : lane->migration);
+}
+
 /* rho = infinity: the least loaded GPU, by announced lengths. */
 static void grant_unlimited(struct sched_core *core, struct token_cluster *cluster, lane_id id)
 {
     struct lane *lane = &core->lanes[id];
     unsigned best = token_own_gpu(core, cluster, id);
+    bool own = best != SCHED_NO_GPU;
 
-    for (unsigned q = cluster->first_gpu; best == SCHED_NO_GPU && q < cluster->first_gpu + cluster->g; q++) {
-        unsigned b = q;
-
-        for (unsigned other = q + 1; other < cluster->first_gpu + cluster->g; other++) {
-            if (core->gpu_load[other] + (other == lane->token_home ? 0 : lane->migration) <
-                core->gpu_load[b] + (b == lane->token_home ? 0 : lane->migration))
-                b = other;
-        }
-        best = b;
+    for (unsigned q = cluster->first_gpu; !own && q < cluster->first_gpu + cluster->g; q++) {
+        if (token_allowed(core, id, q) &&
+            (best == SCHED_NO_GPU || unlimited_cost(core, lane, q) < unlimited_cost(core, lane, best)))
+            best = q;
     }
     core->gpu_load[best] += lane->length + 1;
     token_give(core, id, best);
+}
+
+/* The cluster that the request is about: that of its GPUs, else the client's. False: they are of several, or there are none. */
+static bool find_cluster(const struct sched_core *core, const struct sched_event *event,
+                         unsigned *ret_cluster)
+{
+    unsigned g = core->config.gpu_cluster;
+    uint64_t gpus = event->gpus;
+
+    *ret_cluster = core->clients[core->jobs[event->job].client].gpu_cluster;
+    if (!gpus)
+        return true;
+    *ret_cluster = (unsigned)__builtin_ctzll(gpus) / g;
+    return (unsigned)(63 - __builtin_clzll(gpus)) / g == *ret_cluster && *ret_cluster < core->n_gpu_clusters;
+}
+
+/* Those GPUs of the cluster that a request is limited to; 0: it takes any. */
+static uint64_t limit_of(const struct token_cluster *cluster, uint64_t gpus)
+{
+    uint64_t all = (cluster->g == 64 ? UINT64_MAX : (UINT64_C(1) << cluster->g) - 1) << cluster->first_gpu;
+
+    return (gpus & all) == all ? 0 : gpus;
 }
 
 int token_request(struct sched_core *core, const struct sched_event *event)
 {
     unsigned n = event->n ? event->n : 1;
     struct token_cluster *cluster;
+    unsigned index;
 
     if (!core->profile->tokens || !core->clients[core->jobs[event->job].client].uses_gpu ||
-        n > core->config.lanes - event->lane || (n > 1 && core->config.lock == LOCK_CK_OMLP))
+        n > core->config.lanes - event->lane || (n > 1 && token_ck(core)) ||
+        !find_cluster(core, event, &index))
         return SCHED_REFUSED;
     for (unsigned l = event->lane; l < event->lane + n; l++) {
         if (core->lanes[lane_of(core, event->job, l)].token != TOKEN_NONE)
             return SCHED_REFUSED;
     }
-    if (core->config.lock == LOCK_CK_OMLP && core->jobs[event->job].tokens)
+    if (token_ck(core) && core->jobs[event->job].tokens)
         return SCHED_REFUSED;
     core->pushes_changed = true;
-    cluster = token_cluster_of(core, event->job);
+    cluster = &core->clusters[index];
     for (unsigned l = event->lane; l < event->lane + n; l++) {
         lane_id id = lane_of(core, event->job, l);
         struct lane *lane = &core->lanes[id];
 
         lane->ahead = 0;
         lane->token_seq = core->seq++; /* M1: one event, but sub-jobs have an order among themselves */
+        lane->cluster = index;
+        lane->token_gpus = limit_of(cluster, event->gpus);
         lane->token_home = event->home;
         lane->migration = event->migration;
         lane->length = event->cost;
@@ -217,7 +255,7 @@ void token_leave(struct sched_core *core, lane_id id)
     if (!core->profile->tokens || lane->token == TOKEN_NONE)
         return;
     core->pushes_changed = true;
-    cluster = token_cluster_of(core, job_of(core, id));
+    cluster = token_cluster_of(core, id);
     if (core->config.tokens_per_gpu == TOKENS_UNLIMITED)
         core->gpu_load[lane->gpu] -= lane->length + 1;
     else if (core->config.lock == LOCK_CK_OMLP)
@@ -233,7 +271,7 @@ void token_rerank(struct sched_core *core, job_id job)
     if (!core->profile->tokens)
         return;
     core->pushes_changed = true;
-    if (core->config.lock == LOCK_CK_OMLP) {
+    if (token_ck(core)) {
         ck_rerank(core, job);
         return;
     }
@@ -241,7 +279,7 @@ void token_rerank(struct sched_core *core, job_id job)
         lane_id id = lane_of(core, job, l);
 
         if (core->lanes[id].token != TOKEN_NONE && core->config.tokens_per_gpu != TOKENS_UNLIMITED)
-            r2dglp_rerank(core, token_cluster_of(core, job), id);
+            r2dglp_rerank(core, token_cluster_of(core, id), id);
     }
 }
 
@@ -271,7 +309,7 @@ unsigned sched_core_token_bound(const struct sched_core *core, unsigned gpu_clus
         return 0;
     cluster = &core->clusters[gpu_cluster];
     n = cluster->n_clients;
-    if (core->config.lock == LOCK_CK_OMLP)
+    if (token_ck(core))
         return ceil_div(core->config.sharing_cpus, cluster->k) - 1;
     if (n <= cluster->k)
         return 0;

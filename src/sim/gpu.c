@@ -217,6 +217,11 @@ void gpu_piece_over(struct sim *sim, size_t id, unsigned index)
     if (sim->bandwidth)
         bandwidth_end(sim, id, index);
     report_span(sim, id, lane);
+    if (task->dead) {
+        if (task->engaged == 0)
+            sim_drained(sim, id);
+        return;
+    }
     event.kind = last ? SCHED_ENGINE_RELEASE : SCHED_PIECE_DONE;
     lane->done = last;
     sim_tell_core(sim, &event);

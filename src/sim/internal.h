@@ -29,6 +29,7 @@ struct sim_task {
     uint64_t number;            /* of the present or last job, from 1 */
     struct random_state random; /* releases */
     /* The present job. */
+    bool dead;     /* its process has died */
     bool active;   /* has a job in the system */
     bool deferred; /* CK-OMLP: done, but its end is not yet */
     baton_nsec release_at;
@@ -104,9 +105,15 @@ static inline uint32_t timer_tick(const struct sim *sim)
     return (uint32_t)(sim->n_tasks * (sim->lanes + 2));
 }
 
+static inline uint32_t timer_death(const struct sim *sim, size_t task)
+{
+    return timer_tick(sim) + 1 + (uint32_t)task;
+}
+
 /* sim.c */
 void sim_tell_core(struct sim *sim, struct sched_event *event); /* and carries the decisions out */
 void sim_step_done(struct sim *sim, size_t task);
+void sim_drained(struct sim *sim, size_t task); /* a dead task: the last of its pieces has ended */
 baton_nsec sim_actual(const struct sim_task *task, baton_nsec worst);
 void sim_mark(struct sim *sim, enum sim_mark mark, size_t row, size_t task, size_t other);
 

@@ -121,7 +121,7 @@ static int build(struct sim *sim, const char **ret_reason, size_t *ret_task)
     sim->config.lanes = sim->lanes;
     result = sched_core_new(&sim->config, &sim->core);
     if (!result)
-        result = timers_new(timer_tick(sim) + 1, &sim->timers);
+        result = timers_new(timer_death(sim, sim->n_tasks), &sim->timers);
     if (!result) {
         sim->todo_room = 64;
         sim->todo = calloc(sim->todo_room, sizeof *sim->todo);
@@ -200,7 +200,7 @@ static void begin_next_job(struct sim *sim, size_t id)
 {
     baton_nsec release_at = sim->tasks[id].next_release_at;
 
-    if (release_at >= sim->run->horizon)
+    if (release_at >= sim->run->horizon || sim->tasks[id].dead)
         return;
     if (sim->options.overheads)
         release_at += sim->options.set->platform.overheads.event_latency;
@@ -209,6 +209,8 @@ static void begin_next_job(struct sim *sim, size_t id)
 
 static void carry_out(struct sim *sim, const struct sched_decision *decision)
 {
+    if (sim->tasks[decision->job].dead)
+        return; /* decided before its death in the same step */
     switch (decision->action) {
     case SCHED_GRANT:
         gpu_granted(sim, decision);
@@ -246,6 +248,8 @@ void sim_tell_core(struct sim *sim, struct sched_event *event)
     assert(result == 0);
     (void)result;
     for (size_t i = 0; i < n; i++) {
+        if (sim->observer && sim->observer->decided)
+            sim->observer->decided(sim->observer->context, &decisions[i], sim->now);
         if (decisions[i].action != SCHED_EFF) {
             keep(sim, &decisions[i]);
             continue;
@@ -320,7 +324,7 @@ static void finish_job(struct sim *sim, size_t id)
     if (response > result->max_response)
         result->max_response = response;
     sim_mark(sim, SIM_COMPLETE, SIZE_MAX, id, SIZE_MAX);
-    if (response > task->task->deadline) {
+    if (response > task->task->deadline && !task->task->no_deadline) {
         result->misses++;
         sim_mark(sim, SIM_MISS, SIZE_MAX, id, SIZE_MAX);
     }
@@ -407,6 +411,32 @@ static void begin_job(struct sim *sim, size_t id)
     begin_step(sim, id);
 }
 
+/* Deaths. */
+
+void sim_drained(struct sim *sim, size_t id)
+{
+    struct sched_event event = {.kind = SCHED_CLIENT_DRAINED, .at = sim->now, .client = (client_id)id};
+
+    sim_tell_core(sim, &event);
+}
+
+static void die(struct sim *sim, size_t id)
+{
+    struct sim_task *task = &sim->tasks[id];
+    struct sched_event event = {.kind = SCHED_CLIENT_GONE, .at = sim->now, .client = (client_id)id};
+
+    task->dead = true;
+    task->active = task->deferred = false;
+    timer_disarm(&sim->timers, timer_release(sim, id));
+    if (task->delayed)
+        timer_disarm(&sim->timers, timer_cpu(sim, id));
+    cpu_suspend(sim, id, false);
+    cpu_leave(sim, id);
+    sim_tell_core(sim, &event);
+    if (task->engaged == 0)
+        sim_drained(sim, id);
+}
+
 /* Running. */
 
 static void arm_tick(struct sim *sim)
@@ -437,7 +467,7 @@ static void reset(struct sim *sim)
                                    .gpu_cluster = task->gpu_cluster,
                                    .cpu_cluster = task->cpu_cluster};
 
-        task->active = task->deferred = task->ready = task->suspended = task->delayed = false;
+        task->active = task->deferred = task->ready = task->suspended = task->delayed = task->dead = false;
         task->number = 0;
         task->engaged = 0;
         task->cpu = task->last_cpu = NO_CPU;
@@ -446,6 +476,8 @@ static void reset(struct sim *sim)
         task->next_release_at = run->offsets ? run->offsets[i] : 0;
         sim_tell_core(sim, &join);
         begin_next_job(sim, i);
+        if (run->deaths)
+            timer_arm(&sim->timers, timer_death(sim, i), run->deaths[i]);
     }
     arm_tick(sim);
 }
@@ -468,6 +500,8 @@ static void fire(struct sim *sim, uint32_t timer)
         if (sim->options.overheads)
             cpu_release_interrupt(sim, timer - lanes - sim->n_tasks);
         begin_job(sim, timer - lanes - sim->n_tasks);
+    } else if (timer > timer_tick(sim)) {
+        die(sim, timer - timer_tick(sim) - 1);
     } else {
         cpu_tick(sim);
         arm_tick(sim);
@@ -483,7 +517,7 @@ static void count_unfinished(struct sim *sim)
         baton_nsec release_at = task->release_at;
         bool there = task->active && !task->deferred;
 
-        for (; there || task->next_release_at < sim->now; there = false) {
+        for (; there || (task->next_release_at < sim->now && !task->dead); there = false) {
             if (!there) {
                 release_at = task->next_release_at;
                 task->next_release_at += gap(sim, task);
@@ -491,7 +525,7 @@ static void count_unfinished(struct sim *sim)
             result->unfinished++;
             if (sim->now - release_at > result->max_response)
                 result->max_response = sim->now - release_at;
-            result->misses += sim->now - release_at > task->task->deadline;
+            result->misses += !task->task->no_deadline && sim->now - release_at > task->task->deadline;
         }
         if (task->cpu != NO_CPU)
             cpu_leave(sim, i);

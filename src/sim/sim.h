@@ -45,6 +45,8 @@ struct sim_run {
     bool random_ties;          /* events of one instant in random order; else completions before releases */
     bool random_gpus;          /* placement `chosen`: any GPUs, instead of the core's choice */
     const baton_nsec *offsets; /* first releases by task; NULL: 0 */
+    /* When a task's process dies, by task: no job of it ends or comes any more, and a piece that runs drains. NULL: none dies. */
+    const baton_nsec *deaths;
 };
 
 enum sim_mark { SIM_RELEASE, SIM_MISS, SIM_YIELD, SIM_INHERIT, SIM_COMPLETE, SIM_SUSPEND };
@@ -58,6 +60,8 @@ struct sim_observer {
     /* row: where it was seen, SIZE_MAX: none. other: who it inherits from. */
     void (*mark)(void *context, enum sim_mark mark, size_t row, size_t task, uint64_t job, size_t other,
                  baton_nsec at);
+    /* Every decision of the core, in order; job ids are tasks. May be NULL. */
+    void (*decided)(void *context, const struct sched_decision *decision, baton_nsec at);
 };
 
 struct sim_task_result {

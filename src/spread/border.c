@@ -56,7 +56,10 @@ static uint32_t part(const struct border *border, enum border_side side, uint32_
         reach = begin < border->most ? border->most - begin : 0;
     else
         reach = end > border->least ? end - border->least : 0;
-    /* Less than two grains are left to the one who has them: by the time we had begun, so would they. */
+    /*
+     * Less than two grains are left to the neighbour: it would reach them before this side
+     * had begun.
+     */
     stolen = step > border->grain ? step : border->grain;
     stolen = stolen < rest / 2 ? stolen : rest / 2;
     stolen = stolen < reach ? stolen : reach;

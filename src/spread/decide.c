@@ -99,7 +99,10 @@ static bool by_measurement(struct decision *decision, size_t items, double one, 
         decision->lost += loss;
         return false;
     }
-    /* By the latest trial, not their median: if things have changed, the next trials follow at once. */
+    /*
+     * By the latest trial, not their median: if things have changed, the next trials follow at
+     * once.
+     */
     if (decision->pending)
         return false;
     if (latest >= DECIDE_GAIN * one)
@@ -107,7 +110,10 @@ static bool by_measurement(struct decision *decision, size_t items, double one, 
     return affordable(decision, latest - one);
 }
 
-/* By lines through two sizes at least, or measured: one size alone does not tell what is fixed and what grows. */
+/*
+ * By lines through two sizes at least, or measured: one size alone does not tell what is fixed and
+ * what grows.
+ */
 static double line_at(const struct growth *growth, size_t items)
 {
     return growth->n >= 2 || growth_known(growth, items) ? growth_at(growth, items) : -1;
@@ -126,8 +132,10 @@ static double predict(const struct decision *decision, const struct decision_cos
 }
 
 /*
- * Too little is known of this size. Trials that have begun are made: one that was disturbed tells nothing yet. A prediction may rest on such a one, too (the first
- * copies to a device, say, for which its driver was not ready): so if it speaks against several devices, it is put to the test later, when that can be paid for.
+ * Too little is known of this size. Trials that have begun are made: one that was disturbed tells
+ * nothing yet. A prediction may rest on such a one, too (the first copies to a device, say, for
+ * which its driver was not ready): so if it speaks against several devices, it is put to the test
+ * later, when that can be paid for.
  */
 static bool by_prediction(struct decision *decision, const struct decision_costs *costs,
                           const struct decision_case *launch, double one)

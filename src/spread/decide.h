@@ -1,16 +1,19 @@
 /*
- * One device or several? The decision of `--gpus auto`, per kernel, by what was measured. Pure: nanoseconds and counts in, a choice out.
+ * One device or several? The decision of `--gpus auto`, per kernel, by what was measured. Pure:
+ * nanoseconds and counts in, a choice out.
  *
- * A launch on several devices costs its shares, the copies that bring their data and the merge, which comes later but is charged to the
- * launch that made it necessary. Where launches of about the size have been tried often enough, the medians of the whole decide; for a size
- * that has not, the lines of growth.h say what each part will take.
+ * A launch on several devices costs its shares, the copies that bring their data and the merge,
+ * which comes later but is charged to the launch that made it necessary. Where launches of about
+ * the size have been tried often enough, the medians of the whole decide; for a size that has not,
+ * the lines of growth.h say what each part will take.
  *
- * What trying may cost: the way that is not the present choice is taken again only when what that will presumably lose, and all that trying
- * has lost so far, stay within DECIDE_BUDGET of the time spent on this kernel; the first trials of a size come before that, at most
- * DECIDE_TRIALS after one that warms up, and one is enough when it is hopeless.
+ * What trying may cost: the way that is not the present choice is taken again only when what that
+ * will presumably lose, and all that trying has lost so far, stay within DECIDE_BUDGET of the time
+ * spent on this kernel; the first trials of a size come before that, at most DECIDE_TRIALS after
+ * one that warms up, and one is enough when it is hopeless.
  */
-#ifndef LAYER_SPREAD_DECIDE_H
-#define LAYER_SPREAD_DECIDE_H
+#ifndef SPREAD_DECIDE_H
+#define SPREAD_DECIDE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,14 +23,16 @@
 
 enum {
     DECIDE_KNOWN =
-        GROWTH_ENOUGH, /* launches on one device, after a first that warms up, before anything is tried */
+        /* launches on one device, after a first that warms up, before anything is tried */
+    GROWTH_ENOUGH,
     DECIDE_TRIALS = GROWTH_ENOUGH, /* split launches of a size before their median counts */
     DECIDE_AGAIN = 64,             /* launches on one device at least between two trials */
     DECIDE_POWERS = 64,
 };
 
-#define DECIDE_LEAST    1000000 /* ns: a shorter launch is not worth a thought */
-#define DECIDE_GAIN     0.95 /* several must be this much better to be chosen, and only as good to stay chosen */
+#define DECIDE_LEAST 1000000 /* ns: a shorter launch is not worth a thought */
+/* several must be this much better to be chosen, and only as good to stay chosen */
+#define DECIDE_GAIN     0.95
 #define DECIDE_HOPELESS 1.5  /* so much worse than one device: no further trial */
 #define DECIDE_BUDGET   0.01 /* of the time spent on the kernel */
 
@@ -59,8 +64,10 @@ struct decision_case {
 /* ns for so many bytes; before anything is known, as at 4 GB/s. */
 double decide_bytes(const struct growth *growth, size_t bytes);
 
-/* Known well enough on one device (measured, or by the line of other sizes), and long enough, to think about several? Cheap, before
- * anything is prepared. */
+/*
+ * Known well enough on one device (measured, or by the line of other sizes), and long enough, to
+ * think about several? Cheap, before anything is prepared.
+ */
 bool decide_worth_it(const struct decision *decision, size_t items);
 
 /* True: split this launch, and report it by one of the following. */

@@ -76,8 +76,8 @@ static double median_per(const struct growth_size *place)
 }
 
 /*
- * Minimises sum ((fixed + per x - y) / y)^2: with u = 1 / y and v = x / y that is sum (fixed u + per v - 1)^2, whose normal equations
- * are two by two.
+ * Minimises sum ((fixed + per x - y) / y)^2: with u = 1 / y and v = x / y that is sum (fixed u +
+ * per v - 1)^2, whose normal equations are two by two.
  */
 bool growth_line(const struct growth *growth, double *ret_fixed, double *ret_per)
 {

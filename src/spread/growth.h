@@ -1,11 +1,12 @@
 /*
- * How long something takes over its size, learnt while running. GPU-SPARC Fig. 4: buffer write, kernel, buffer read and merge grow linearly with
- * their size, "modeled through linear regression". Per power of two of the size the latest measurements are kept, and their median
- * stands for them, so that one slow moment moves nothing and a size that is not used for a while is not forgotten.
+ * How long something takes over its size, learnt while running. GPU-SPARC Fig. 4: buffer write,
+ * kernel, buffer read and merge grow linearly with their size, "modeled through linear regression".
+ * Per power of two of the size the latest measurements are kept, and their median stands for them,
+ * so that one slow moment moves nothing and a size that is not used for a while is not forgotten.
  * Pure: sizes and nanoseconds in, nanoseconds out.
  */
-#ifndef LAYER_SPREAD_GROWTH_H
-#define LAYER_SPREAD_GROWTH_H
+#ifndef SPREAD_GROWTH_H
+#define SPREAD_GROWTH_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,9 +32,10 @@ unsigned growth_known(const struct growth *growth, size_t size);
 double growth_latest(const struct growth *growth, size_t size);
 
 /*
- * ns for that size by the line through the medians of all sizes, moved to the median of about that size where there are GROWTH_ENOUGH
- * measurements of it (least squares of the relative errors, so that small sizes count as much as large ones; never falling, never
- * negative; through the origin while one size only is known). -1: nothing is known.
+ * ns for that size by the line through the medians of all sizes, moved to the median of about that
+ * size where there are GROWTH_ENOUGH measurements of it (least squares of the relative errors, so
+ * that small sizes count as much as large ones; never falling, never negative; through the origin
+ * while one size only is known). -1: nothing is known.
  */
 double growth_at(const struct growth *growth, size_t size);
 

@@ -1,10 +1,11 @@
 /*
- * A set of bytes of one buffer as half-open ranges, sorted and apart. Pure, of fixed size, cannot fail: a set that would need more
- * than RANGES_MAX ranges forgets its smallest. So a set may say less than is true, never more. What must not be forgotten is watched
- * by the caller through ranges_tight().
+ * A set of bytes of one buffer as half-open ranges, sorted and apart. Pure, of fixed size, cannot
+ * fail: a set that would need more than RANGES_MAX ranges forgets its smallest. So a set may say
+ * less than is true, never more. What must not be forgotten is watched by the caller through
+ * ranges_tight().
  */
-#ifndef LAYER_SPREAD_RANGES_H
-#define LAYER_SPREAD_RANGES_H
+#ifndef SPREAD_RANGES_H
+#define SPREAD_RANGES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,7 +27,9 @@ void ranges_remove(struct ranges *ranges, struct range range);
 /* Is every byte of it in the set? An empty range is. */
 bool ranges_holds(const struct ranges *ranges, struct range range);
 
-/* The first part of `within` that is not (is) in the set, empty at within.end when there is none. */
+/*
+ * The first part of `within` that is not (is) in the set, empty at within.end when there is none.
+ */
 struct range ranges_first_missing(const struct ranges *ranges, struct range within);
 struct range ranges_first_held(const struct ranges *ranges, struct range within);
 

@@ -81,7 +81,7 @@ static void end_kernel(struct backwards *run, size_t i)
 }
 
 /* How many more may be under way: the host's cores, where they copy and compute. An operating system would let more of them share the cores in slices as
- * long as a copy, and who ends when would be chance: the executor holds them back as well. */
+ * long as a copy, and which ends first would be chance: the executor holds them back as well. */
 static size_t idle_cores(const struct backwards *run)
 {
     size_t cores = run->batch->topology->cores;

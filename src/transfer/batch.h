@@ -44,7 +44,7 @@ struct batch {
     struct batch_flow flows[BATCH_MAX_STREAMS];
     size_t n;
     size_t order
-        [BATCH_MAX_STREAMS]; /* flow-shop order (Johnson): who goes first where streams share an engine or a GPU */
+        [BATCH_MAX_STREAMS]; /* flow-shop order (Johnson): which goes first where streams share an engine or a GPU */
     double capacity[TOPOLOGY_MAX_LINKS]; /* by link; only those that a flow uses are set */
     double derate;                       /* what measured rates are divided by: 1 + margin */
     bool worst_case;
@@ -103,7 +103,7 @@ const struct batch_method *batch_method_find(const char *name); /* or NULL */
  */
 int batch_bound(const struct batch *batch, baton_nsec *ret_bound);
 
-/* Predicts into *ret_timeline; pacing is needed by those who execute and may be NULL. Methods that pace cut copies into chunks. 0, -ENOMEM. */
+/* Predicts into *ret_timeline; pacing is needed to execute and may be NULL. Methods that pace cut copies into chunks. 0, -ENOMEM. */
 int batch_predict(const struct batch *batch, const struct batch_method *method,
                   struct batch_timeline *ret_timeline, struct pacing *ret_pacing);
 

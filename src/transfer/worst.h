@@ -1,4 +1,4 @@
-/* How slow one transfer can get, whatever else is under way: for task sets, where nobody times the copies. */
+/* How slow one transfer can get, whatever else is under way: for task sets, where no component times the copies. */
 #ifndef TRANSFER_WORST_H
 #define TRANSFER_WORST_H
 

@@ -18,13 +18,11 @@ static const baton_nsec longest_run = 15 * (baton_nsec)1000000000;
 /* Raised whenever the same question may get another answer. */
 static const char format[] = "1";
 
-/* The program that translates, the caller's to free; NULL when it is not there. */
-static char *find_program(void)
+/* The path of the program, the caller's to free; NULL when it is not there. */
+static char *find_program(const struct ask_program *program)
 {
-    static const char *const beside[] = {"baton-translate", "../bin/baton-translate",
-                                         "../libexec/baton/baton-translate", "../../bin/baton-translate",
-                                         "../baton-translate"};
-    const char *named = secure_getenv("BATON_TRANSLATE");
+    static const char *const beside[] = {"", "../bin/", "../libexec/baton/", "../../bin/", "../"};
+    const char *named = secure_getenv(program->variable);
     const char *slash;
     Dl_info info;
 
@@ -36,8 +34,8 @@ static char *find_program(void)
     for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++) {
         char *path;
 
-        if (asprintf(&path, "%.*s%s", slash ? (int)(slash - info.dli_fname) + 1 : 0, info.dli_fname,
-                     beside[i]) < 0)
+        if (asprintf(&path, "%.*s%s%s", slash ? (int)(slash - info.dli_fname) + 1 : 0, info.dli_fname,
+                     beside[i], program->name) < 0)
             return NULL;
         if (access(path, X_OK) == 0)
             return path;
@@ -108,7 +106,8 @@ static int from_program(const char *program, const struct record_writer *questio
     }
     r = decode(context, bytes, n, false);
     if (r >= 0 && folder)
-        (void)cache_write(folder, key, bytes, n); /* a full or read-only disk only costs the next build */
+        /* a full or read-only disk only costs the next build */
+        (void)cache_write(folder, key, bytes, n);
     free(bytes);
     if (r < 0 && r != -ENOMEM) {
         *ret_failure = "translator failed";
@@ -117,21 +116,21 @@ static int from_program(const char *program, const struct record_writer *questio
     return r < 0 ? r : 0;
 }
 
-int ask_question(const struct record_writer *question, ask_decode decode, void *context,
-                 const char **ret_failure)
+int ask_question(const struct ask_program *program, const struct record_writer *question, ask_decode decode,
+                 void *context, const char **ret_failure)
 {
     char key[HASH_TEXT];
-    char *program = find_program();
+    char *path = find_program(program);
     char *folder = cache_folder();
     int r;
 
-    key_of(question, program, key);
+    key_of(question, path, key);
     r = folder ? from_cache(folder, key, decode, context) : -ENOENT;
     if (r < 0 && r != -ENOMEM) {
         *ret_failure = "translator not found";
-        r = program ? from_program(program, question, folder, key, decode, context, ret_failure) : ASK_FAILED;
+        r = path ? from_program(path, question, folder, key, decode, context, ret_failure) : ASK_FAILED;
     }
     free(folder);
-    free(program);
+    free(path);
     return r;
 }

@@ -20,7 +20,10 @@ static char *joined(const char *folder, const char *name)
     return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
 }
 
-/* Makes the folder and those above it; true when it is a folder of our own that nobody else can write. */
+/*
+ * Makes the folder and those above it; true when the folder belongs to this user and no other
+ * user can write it.
+ */
 static int make_folder(char *path)
 {
     struct stat st;
@@ -87,7 +90,10 @@ static int write_file(const char *path, const uint8_t *bytes, size_t n)
     return r;
 }
 
-/* No fsync: the entry carries its own hash, so one that a crash has cut is recognised, and a build does not wait for a disk. */
+/*
+ * No fsync: the entry carries its own hash, so one that a crash has cut is recognised, and a build
+ * does not wait for a disk.
+ */
 int cache_write(const char *folder, const char *key, const uint8_t *bytes, size_t n)
 {
     static _Atomic unsigned counter;

@@ -29,10 +29,11 @@ struct talk {
 };
 
 /*
- * The host must never see our process: neither wait() nor SIGCHLD. A process that execs always reports to its parent, so the parent
- * is a short-lived keeper of ours, started without an exit signal (only wait calls with __WCLONE know it). Both run on memory
- * of this thread, which sleeps meanwhile (CLONE_VFORK), so big hosts pay no copy of their page tables. The orphan goes to
- * init; its pidfd, in the descriptors that the keeper shares with us, is how we wait for it and kill it.
+ * The host must never see our process: neither wait() nor SIGCHLD. A process that execs always
+ * reports to its parent, so the parent is a short-lived keeper of ours, started without an exit
+ * signal (only wait calls with __WCLONE know it). Both run on memory of this thread, which sleeps
+ * meanwhile (CLONE_VFORK), so big hosts pay no copy of their page tables. The orphan goes to init;
+ * its pidfd, in the descriptors that the keeper shares with us, is how we wait for it and kill it.
  */
 enum { STACK = 64 * 1024 };
 
@@ -45,8 +46,8 @@ struct start {
 };
 
 /*
- * What runs in the two processes must not touch this one's state behind its back: system calls only (libc's sigaction and _exit do more, and
- * sanitizers take hold of both), and no instrumentation.
+ * What runs in the two processes must not touch this one's state behind its back: system calls only
+ * (libc's sigaction and _exit do more, and sanitizers take hold of both), and no instrumentation.
  */
 #if defined(__clang__)
 #define ALONE __attribute__((no_sanitize("address", "thread", "undefined"), noinline))
@@ -66,8 +67,9 @@ extern int __clone(int (*run)(void *), void *stack, int flags, void *argument, .
 ALONE static int become(void *argument)
 {
     struct start *start = argument;
-    char *argv[] = {(char *)"baton-translate", NULL};
-    const unsigned long usual[4] = {0}; /* the kernel's struct sigaction: SIG_DFL, no flags, no mask */
+    char *argv[] = {(char *)start->program, NULL};
+    /* the kernel's struct sigaction: SIG_DFL, no flags, no mask */
+    const unsigned long usual[4] = {0};
     const uint64_t none = 0;
     long null;
 
@@ -192,7 +194,10 @@ static int converse(struct talk *talk)
     return r < 0 ? r : 0;
 }
 
-/* Waits for the process, not beyond until_at. It is nobody's child but init's, unless the host itself adopts orphans. */
+/*
+ * Waits for the process, not beyond until_at. The process is a child of init, unless the host
+ * itself adopts orphans.
+ */
 static int reap(int pidfd, bool kill_it, baton_nsec until_at)
 {
     struct pollfd poll_fd = {.fd = pidfd, .events = POLLIN};

@@ -1,4 +1,4 @@
-/* One question to one short-lived process, from inside somebody else's program. */
+/* One question to one short-lived process, asked from within the application's process. */
 #ifndef TRANSLATE_CHILD_H
 #define TRANSLATE_CHILD_H
 
@@ -8,12 +8,14 @@
 #include <stdint.h>
 
 /*
- * Starts program (no arguments), sends it question[0..n) on its standard input and collects what it writes until it ends.
- * It inherits no descriptor, signal handler or mask. *ret_answer is the caller's to free.
+ * Starts program (no arguments), sends it question[0..n) on its standard input and collects what it
+ * writes until it ends. It inherits no descriptor, signal handler or mask. *ret_answer is the
+ * caller's to free.
  *
- * -ETIMEDOUT after `limit`, -EFBIG for an answer past `largest` bytes (the process is killed in both cases), -ECHILD when it
- * failed by itself and this process is who adopts orphans (*ret_status: as in waitpid, else 0: the answer tells), or
- * -errno. Never raises SIGPIPE or SIGCHLD, leaves no zombie; no wait call of the host sees the process.
+ * -ETIMEDOUT after `limit`, -EFBIG for an answer past `largest` bytes (the process is killed in
+ * both cases), -ECHILD when it failed by itself and this process adopts orphans
+ * (*ret_status: as in waitpid, else 0: the answer tells), or -errno. Never raises SIGPIPE or
+ * SIGCHLD, leaves no zombie; no wait call of the host sees the process.
  */
 int child_ask(const char *program, const uint8_t *question, size_t n, baton_nsec limit, size_t largest,
               uint8_t **ret_answer, size_t *ret_n, int *ret_status);

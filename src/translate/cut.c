@@ -34,6 +34,7 @@ static int not_cut(struct ptx_cut *ret_cut, const char *why)
 
 int translate_cut(const char *text, size_t size, struct ptx_cut *ret_cut, bool *ret_from_cache)
 {
+    static const struct ask_program program = {"baton-cut", "BATON_CUT"};
     struct answer answer = {.text = text, .size = cut_text_size(text, size), .cut = ret_cut};
     struct record_writer question;
     const char *failure;
@@ -45,7 +46,7 @@ int translate_cut(const char *text, size_t size, struct ptx_cut *ret_cut, bool *
     if (r == -EFBIG)
         r = not_cut(ret_cut, "the text is too large");
     else if (!r) {
-        r = ask_question(&question, take_answer, &answer, &failure);
+        r = ask_question(&program, &question, take_answer, &answer, &failure);
         if (r == ASK_FAILED)
             r = not_cut(ret_cut, failure);
     }

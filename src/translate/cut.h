@@ -1,8 +1,10 @@
 /*
  * Cutting CUDA kernels (ptx/cut/cut.h), seen from the application's process: looks into the disk
- * cache, else asks baton-translate in a process of its own with bounded time and memory.
+ * cache, else asks the program baton-cut in a process of its own with bounded time and memory.
  *
- * Thread-safe; keeps no state. Cache, program and environment are those of translate/translate.h.
+ * Thread-safe; keeps no state. The cache is that of translate/translate.h. The program: BATON_CUT,
+ * else `baton-cut` in the places of translate/ask.h. It is apart from baton-translate because
+ * loading clang's library alone takes 17 ms of processor time.
  */
 #ifndef TRANSLATE_CUT_H
 #define TRANSLATE_CUT_H

@@ -1,6 +1,6 @@
 /*
- * A question and an answer about cutting PTX as messages (translate/record.h). The answer holds only
- * what was added to the program's text: the process that asks has the text itself.
+ * A question and an answer about cutting PTX as messages (translate/record.h). The answer holds
+ * only what was added to the program's text: the process that asks has the text itself.
  */
 #ifndef TRANSLATE_CUT_RECORD_H
 #define TRANSLATE_CUT_RECORD_H

@@ -1,6 +1,11 @@
 #include "translate/hash.h"
 
+#include <stdbool.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
 
 static const uint32_t round_constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -17,11 +22,8 @@ static uint32_t rotate(uint32_t x, unsigned n)
     return x >> n | x << (32 - n);
 }
 
-static void compress(uint32_t state[8], const uint8_t block[64])
+static void expand(const uint8_t block[64], uint32_t w[64])
 {
-    uint32_t w[64];
-    uint32_t s[8];
-
     for (int i = 0; i < 16; i++)
         w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
                (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
@@ -31,19 +33,93 @@ static void compress(uint32_t state[8], const uint8_t block[64])
 
         w[i] = w[i - 16] + a + w[i - 7] + b;
     }
-    memcpy(s, state, sizeof s);
-    for (int i = 0; i < 64; i++) {
-        uint32_t e = rotate(s[4], 6) ^ rotate(s[4], 11) ^ rotate(s[4], 25);
-        uint32_t t1 = s[7] + e + ((s[4] & s[5]) ^ (~s[4] & s[6])) + round_constants[i] + w[i];
-        uint32_t a = rotate(s[0], 2) ^ rotate(s[0], 13) ^ rotate(s[0], 22);
-        uint32_t t2 = a + ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
+}
 
-        memmove(s + 1, s, 7 * sizeof s[0]);
-        s[4] += t1;
-        s[0] = t1 + t2;
-    }
+/* Round i. The eight variables change places: s[0] of the standard is at[-i], counted modulo 8. */
+static void one_round(uint32_t at[8], int i, uint32_t word)
+{
+    uint32_t *h = &at[(7 - i) & 7];
+    uint32_t a = at[(0 - i) & 7], b = at[(1 - i) & 7], c = at[(2 - i) & 7];
+    uint32_t e = at[(4 - i) & 7], f = at[(5 - i) & 7], g = at[(6 - i) & 7];
+
+    *h += (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + ((e & f) ^ (~e & g)) + round_constants[i] + word;
+    at[(3 - i) & 7] += *h;
+    *h += (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+}
+
+static void compress_one(uint32_t state[8], const uint8_t block[64])
+{
+    uint32_t w[64];
+    uint32_t at[8];
+
+    expand(block, w);
+    memcpy(at, state, sizeof at);
+    for (int i = 0; i < 64; i += 8)
+        for (int k = 0; k < 8; k++)
+            one_round(at, i + k, w[i + k]);
     for (int i = 0; i < 8; i++)
-        state[i] += s[i];
+        state[i] += at[i];
+}
+
+#if defined(__x86_64__)
+/* Processors since about 2017 have instructions for it: a tenth of the time. */
+static bool has_instructions(void)
+{
+    unsigned a, b, c, d;
+
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & 1U << 29;
+}
+
+__attribute__((target("sha,sse4.1"))) static void compress_fast(uint32_t state[8], const uint8_t *blocks,
+                                                                size_t n)
+{
+    const __m128i order = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+    __m128i low = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)(const void *)state), 0xb1);
+    __m128i high = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)(const void *)(state + 4)), 0x1b);
+    __m128i abef = _mm_alignr_epi8(low, high, 8);
+    __m128i cdgh = _mm_blend_epi16(high, low, 0xf0);
+
+    for (; n; n--, blocks += 64) {
+        __m128i before[2] = {abef, cdgh};
+        __m128i w[4];
+
+        for (int i = 0; i < 16; i++) {
+            __m128i *at = &w[i & 3];
+            __m128i sum;
+
+            if (i < 4)
+                *at = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(const void *)(blocks + 16 * i)),
+                                       order);
+            else
+                *at = _mm_sha256msg2_epu32(_mm_add_epi32(_mm_sha256msg1_epu32(*at, w[(i + 1) & 3]),
+                                                         _mm_alignr_epi8(w[(i + 3) & 3], w[(i + 2) & 3], 4)),
+                                           w[(i + 3) & 3]);
+            sum =
+                _mm_add_epi32(*at, _mm_loadu_si128((const __m128i *)(const void *)(round_constants + 4 * i)));
+            cdgh = _mm_sha256rnds2_epu32(cdgh, abef, sum);
+            abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(sum, 0x0e));
+        }
+        abef = _mm_add_epi32(abef, before[0]);
+        cdgh = _mm_add_epi32(cdgh, before[1]);
+    }
+    low = _mm_shuffle_epi32(abef, 0x1b);
+    high = _mm_shuffle_epi32(cdgh, 0xb1);
+    _mm_storeu_si128((__m128i *)(void *)state, _mm_blend_epi16(low, high, 0xf0));
+    _mm_storeu_si128((__m128i *)(void *)(state + 4), _mm_alignr_epi8(high, low, 8));
+}
+#endif
+
+/* Asking the processor what it has costs about as much as a few blocks. */
+static void compress(uint32_t state[8], const uint8_t *blocks, size_t n)
+{
+#if defined(__x86_64__)
+    if (n >= 32 && has_instructions()) {
+        compress_fast(state, blocks, n);
+        return;
+    }
+#endif
+    for (; n; n--, blocks += 64)
+        compress_one(state, blocks);
 }
 
 void hash_init(struct hash *hash)
@@ -58,18 +134,22 @@ void hash_init(struct hash *hash)
 void hash_add(struct hash *hash, const void *bytes, size_t n)
 {
     const uint8_t *at = bytes;
+    size_t used = hash->length % 64;
 
-    while (n) {
-        size_t used = hash->length % 64;
+    hash->length += n;
+    if (used && n) {
         size_t part = 64 - used < n ? 64 - used : n;
 
         memcpy(hash->block + used, at, part);
-        hash->length += part;
         at += part;
         n -= part;
         if (used + part == 64)
-            compress(hash->state, hash->block);
+            compress(hash->state, hash->block, 1);
     }
+    if (n >= 64)
+        compress(hash->state, at, n / 64);
+    if (n % 64)
+        memcpy(hash->block, at + n / 64 * 64, n % 64);
 }
 
 void hash_end(struct hash *hash, uint8_t ret_digest[HASH_BYTES])

@@ -53,6 +53,48 @@ static uint32_t get_number(const json_t *value, int *r)
     return (uint32_t)n;
 }
 
+/* The numbers of a list, one after the other. */
+struct numbers {
+    const json_t *list;
+    size_t next;
+    int r;
+};
+
+static uint32_t next_number(struct numbers *numbers, uint32_t least, uint32_t most)
+{
+    uint32_t n = get_number(json_array_get(numbers->list, numbers->next++), &numbers->r);
+
+    if (n < least || n > most)
+        numbers->r = -EBADMSG;
+    return numbers->r ? least : n;
+}
+
+static void decode_product(struct numbers *numbers, uint32_t least, struct reach_product *product)
+{
+    product->number = next_number(numbers, least, INT32_MAX);
+    product->n = next_number(numbers, 0, REACH_FACTORS);
+    for (uint32_t i = 0; i < product->n; i++) {
+        product->factors[i].kind = (uint8_t)next_number(numbers, 0, REACH_FACTOR_KINDS - 1);
+        product->factors[i].of = (uint16_t)next_number(numbers, 0, UINT16_MAX);
+    }
+}
+
+static int decode_reach(const json_t *list, struct reach *ret_reach)
+{
+    struct numbers numbers = {.list = list};
+
+    ret_reach->n = next_number(&numbers, 0, REACH_DIGITS);
+    for (uint32_t i = 0; i < ret_reach->n; i++) {
+        struct reach_digit *digit = &ret_reach->digits[i];
+
+        digit->kind = (uint8_t)next_number(&numbers, 0, REACH_KINDS - 1);
+        digit->dim = (uint8_t)next_number(&numbers, 0, 2);
+        decode_product(&numbers, 1, &digit->each);
+        decode_product(&numbers, 0, &digit->room);
+    }
+    return numbers.r;
+}
+
 static int decode_arg(const json_t *object, struct translate_arg *ret_arg)
 {
     const char *access = json_string_value(json_object_get(object, "access"));
@@ -68,7 +110,7 @@ static int decode_arg(const json_t *object, struct translate_arg *ret_arg)
     ret_arg->image = get_bool(object, "image", &r);
     ret_arg->sampler = get_bool(object, "sampler", &r);
     ret_arg->own_write = get_bool(object, "own_write", &r);
-    ret_arg->own_read = get_bool(object, "own_read", &r);
+    r = r < 0 ? r : decode_reach(json_object_get(object, "reach"), &ret_arg->reach);
     ret_arg->element = get_number(json_object_get(object, "element"), &r);
     ret_arg->store = get_number(json_object_get(object, "store"), &r);
     return r;

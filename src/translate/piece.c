@@ -1,6 +1,9 @@
 #include "translate/piece.h"
 
-/* Granlund and Montgomery, fig. 4.1: n / d = (t + ((n - t) >> first)) >> second with t = mul_hi(n, magic). */
+/*
+ * Granlund and Montgomery, fig. 4.1: n / d = (t + ((n - t) >> first)) >> second with t = mul_hi(n,
+ * magic).
+ */
 static uint32_t division_of(uint32_t d, uint32_t *ret_magic)
 {
     uint32_t log = 0;

@@ -1,10 +1,11 @@
 /*
  * A piece: a half-open range of a kernel's flattened work-groups, and how to launch it.
  *
- * The rewritten kernel takes one hidden argument after its own: a struct piece by value. It says what the whole launch
- * looks like and where the piece begins; the kernel decodes its group id from it. The driver sees a launch of shape
- * (n * lx, ly, lz) with the program's own local size, work_dim and no offset: PoCL 3.1 chooses code by the grid's width and
- * ignores the offset, so an offset can give wrong values, and a linear range of groups needs none.
+ * The rewritten kernel takes one hidden argument after its own: a struct piece by value. It says
+ * what the whole launch looks like and where the piece begins; the kernel decodes its group id from
+ * it. The driver sees a launch of shape (n * lx, ly, lz) with the program's own local size,
+ * work_dim and no offset: PoCL 3.1 chooses code by the grid's width and ignores the offset, so an
+ * offset can give wrong values, and a linear range of groups needs none.
  */
 #ifndef TRANSLATE_PIECE_H
 #define TRANSLATE_PIECE_H
@@ -13,10 +14,10 @@
 #include <stdint.h>
 
 /*
- * The hidden argument, byte for byte as the kernel declares it: clSetKernelArg(kernel, translate_kernel.n_args,
- * sizeof piece, &piece). Division by groups[0] and groups[1] is done by multiplication (Granlund and Montgomery,
- * "Division by Invariant Integers using Multiplication", fig. 4.1), since a division per work-item would cost more
- * than a small kernel's body.
+ * The hidden argument, byte for byte as the kernel declares it: clSetKernelArg(kernel,
+ * translate_kernel.n_args, sizeof piece, &piece). Division by groups[0] and groups[1] is done by
+ * multiplication (Granlund and Montgomery, "Division by Invariant Integers using Multiplication",
+ * fig. 4.1), since a division per work-item would cost more than a small kernel's body.
  */
 struct piece {
     uint64_t offset[3]; /* the application's global_work_offset, in work-items */
@@ -36,17 +37,22 @@ struct piece_launch {
 };
 
 enum piece_answer {
-    PIECE_NOT_UNIFORM = 1, /* global is not a multiple of local: the remainder groups differ in size */
-    PIECE_TOO_MANY,        /* 2^32 groups or more in the whole, or a launch that cannot be expressed */
+    /* global is not a multiple of local: the remainder groups differ in size */
+    PIECE_NOT_UNIFORM = 1,
+    /* 2^32 groups or more in the whole, or a launch that cannot be expressed */
+    PIECE_TOO_MANY,
 };
 
-/* Fills the descriptor of the whole launch (first = 0) and the number of groups. 0 or an enum piece_answer. */
+/*
+ * Fills the descriptor of the whole launch (first = 0) and the number of groups. 0 or an enum
+ * piece_answer.
+ */
 int piece_of_launch(const struct piece_launch *launch, struct piece *ret_piece, uint32_t *ret_n_groups);
 
 /*
- * The driver's launch for groups [begin, end), begin < end <= the number of groups: sets piece->first and the
- * global size; the offset is 0, the local size and work_dim are the application's. PIECE_TOO_MANY when n * lx
- * does not fit address_bits (the device's): cut smaller.
+ * The driver's launch for groups [begin, end), begin < end <= the number of groups: sets
+ * piece->first and the global size; the offset is 0, the local size and work_dim are the
+ * application's. PIECE_TOO_MANY when n * lx does not fit address_bits (the device's): cut smaller.
  */
 int piece_range(struct piece *piece, const struct piece_launch *launch, uint32_t begin, uint32_t end,
                 uint32_t address_bits, size_t ret_global[3]);

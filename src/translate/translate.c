@@ -121,6 +121,7 @@ static int not_translated(struct translate_result *ret_result, const char *reaso
 
 int translate_program(const struct translate_request *request, struct translate_result *ret_result)
 {
+    static const struct ask_program program = {"baton-translate", "BATON_TRANSLATE"};
     struct answer answer = {.result = ret_result};
     struct record_writer question;
     const char *failure;
@@ -129,7 +130,7 @@ int translate_program(const struct translate_request *request, struct translate_
     if (r == -EFBIG)
         r = not_translated(ret_result, "source is too large");
     else if (!r) {
-        r = ask_question(&question, take_answer, &answer, &failure);
+        r = ask_question(&program, &question, take_answer, &answer, &failure);
         r = r == ASK_FAILED ? not_translated(ret_result, failure) : r ? r : answer.r;
     }
     record_done(&question);

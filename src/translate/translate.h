@@ -1,14 +1,17 @@
 /*
- * Rewriting OpenCL C so that a kernel can run in pieces (translate/piece.h), seen from the application's process.
+ * Rewriting OpenCL C so that a kernel can run in pieces (translate/piece.h), seen from the
+ * application's process.
  *
- * translate_program() looks into a disk cache and else asks the program baton-translate, in a process of its own with
- * bounded time and memory: clang's library never enters the application. Whatever fails, the answer is
- * TRANSLATE_WHOLE with a reason, and the caller builds the application's own text, untouched.
+ * translate_program() looks into a disk cache and else asks the program baton-translate, in a
+ * process of its own with bounded time and memory: clang's library never enters the application.
+ * Whatever fails, the answer is TRANSLATE_WHOLE with a reason, and the caller builds the
+ * application's own text, untouched.
  *
- * Thread-safe; keeps no state; installs no signal handler; changes neither the working directory nor any signal mask of
- * other threads. Files: BATON_CACHE_DIR, else $XDG_CACHE_HOME/baton, else $HOME/.cache/baton (without any: no cache).
- * The program: BATON_TRANSLATE, else `baton-translate` beside the library that contains this code, else in its
- * ../bin, ../libexec/baton or ../../bin (from lib/x86_64-linux-gnu).
+ * Thread-safe; keeps no state; installs no signal handler; changes neither the working directory
+ * nor any signal mask of other threads. Files: BATON_CACHE_DIR, else $XDG_CACHE_HOME/baton, else
+ * $HOME/.cache/baton (without any: no cache). The program: BATON_TRANSLATE, else `baton-translate`
+ * beside the library that contains this code, else in its ../bin, ../libexec/baton or ../../bin
+ * (from lib/x86_64-linux-gnu).
  */
 #ifndef TRANSLATE_TRANSLATE_H
 #define TRANSLATE_TRANSLATE_H
@@ -17,13 +20,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "translate/reach.h"
+
 enum translate_answer {
     TRANSLATE_WHOLE = 1, /* not translated, ret_result->reason says why: use the original */
 };
 
 enum translate_mode {
     TRANSLATE_BUILD, /* clBuildProgram: every function the program calls is in it */
-    TRANSLATE_COMPILE, /* clCompileProgram: functions may come from, and be used by, other objects of the link */
+    /* clCompileProgram: functions may come from, and be used by, other objects of the link */
+    TRANSLATE_COMPILE,
 };
 
 /* What the driver says of a device. Strings are borrowed for the call; NULL is "". */
@@ -60,7 +66,8 @@ struct translate_request {
 
 /* What a pointer argument is used for; in doubt TRANSLATE_UNKNOWN. */
 enum translate_access {
-    TRANSLATE_VALUE,      /* not memory that groups share: scalar, struct, sampler, __local pointer */
+    /* not memory that groups share: scalar, struct, sampler, __local pointer */
+    TRANSLATE_VALUE,
     TRANSLATE_UNUSED,     /* never dereferenced */
     TRANSLATE_READ,       /* never written (also read_only images, __constant) */
     TRANSLATE_WRITE,      /* never read */
@@ -73,12 +80,16 @@ struct translate_arg {
     bool local;   /* __local: clSetKernelArg takes a size */
     bool image;   /* any image type */
     bool sampler; /* sampler_t: the value is a handle */
-    /* Proved: in a one-dimensional launch without offset, each work-item writes no element of it but the one at its own global id. */
+    /*
+     * Proved: in a one-dimensional launch without offset, each work-item writes no element of it
+     * but the one at its own global id.
+     */
     bool own_write;
-    /* Of TRANSLATE_READ_WRITE: each work-item reads no element of it but those that it writes itself (analyse_own.c). In doubt false. */
-    bool own_read;
+    /* of TRANSLATE_READ_WRITE: which elements each work-group reads and writes */
+    struct reach reach;
     uint32_t element; /* bytes of one such element, where own_write; else 0 */
-    uint32_t store;   /* bytes of the largest store through it, where every store is known; else 0 */
+    /* bytes of the largest store through it, where every store is known; else 0 */
+    uint32_t store;
 };
 
 struct translate_kernel {
@@ -87,7 +98,10 @@ struct translate_kernel {
     char *reason;             /* why not sliceable, a short phrase for statistics; "" when it is */
     bool observes_local_size; /* false: a NULL local size may be chosen by us */
     bool global_atomics;
-    /* No global atomics, SVM, pipes, printf, or pointers from memory: may be spread over several devices. */
+    /*
+     * No global atomics, SVM, pipes, printf, or pointers from memory: may be spread over several
+     * devices.
+     */
     bool splittable;
     bool writes_images;
     bool uses_printf;
@@ -99,12 +113,19 @@ struct translate_kernel {
 };
 
 struct translate_result {
-    char *source; /* the rewritten text, `length` bytes and a 0; NULL when the answer is TRANSLATE_WHOLE */
+    /* the rewritten text, `length` bytes and a 0; NULL when the answer is TRANSLATE_WHOLE */
+    char *source;
     size_t length;
-    /* To be given to the driver with `source`: without -D, -I and what else the rewriting has used up. */
+    /*
+     * To be given to the driver with `source`: without -D, -I and what else the rewriting has used
+     * up.
+     */
     char *options;
     char *reason; /* why not translated; "" when it is */
-    /* The included files: a hash and a path per line, "-" for one that was looked for in vain. Equal: the same text was included. */
+    /*
+     * The included files: a hash and a path per line, "-" for one that was looked for in vain.
+     * Equal: the same text was included.
+     */
     char *files;
     /* All kernels of the program, also those not sliceable: all take the hidden argument. */
     struct translate_kernel *kernels;
@@ -113,11 +134,13 @@ struct translate_result {
 };
 
 /*
- * Translates one program. 0: *ret_result holds the text to build instead; every kernel in it takes the hidden argument,
- * sliceable or not (one that is not must be launched as one piece of all its groups). TRANSLATE_WHOLE: *ret_result holds
- * only the reason. -ENOMEM: nothing is held. In the first two cases free with translate_result_done().
+ * Translates one program. 0: *ret_result holds the text to build instead; every kernel in it takes
+ * the hidden argument, sliceable or not (one that is not must be launched as one piece of all its
+ * groups). TRANSLATE_WHOLE: *ret_result holds only the reason. -ENOMEM: nothing is held. In the
+ * first two cases free with translate_result_done().
  *
- * If the driver refuses the rewritten text (it carries checks of what was assumed of the driver's macros), build the original.
+ * If the driver refuses the rewritten text (it carries checks of what was assumed of the driver's
+ * macros), build the original.
  */
 int translate_program(const struct translate_request *request, struct translate_result *ret_result);
 

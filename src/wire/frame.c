@@ -6,7 +6,7 @@
 /* ---- sizes ---- */
 #define SIZE_u32                        4u
 #define SIZE_u64                        8u
-#define RECORD_SIZE                     32u
+#define RECORD_SIZE                     48u
 #define FRAME(identifier, number, name) enum { PAYLOAD_##identifier = 0
 #define FIELD(type, name)               +SIZE_##type
 #define TEXT(name, size)                +(size)
@@ -100,6 +100,9 @@ static void put_record(uint8_t **at, const struct trace_record *record)
     put_u32(at, record->client);
     put_u32(at, record->engine);
     put_u32(at, record->job);
+    put_u64(at, record->size);
+    put_u32(at, record->kernel);
+    put_u32(at, record->pieces);
 }
 
 static void get_record(const uint8_t **at, struct trace_record *ret_record)
@@ -110,6 +113,9 @@ static void get_record(const uint8_t **at, struct trace_record *ret_record)
     ret_record->client = get_u32(at);
     ret_record->engine = get_u32(at);
     ret_record->job = get_u32(at);
+    ret_record->size = get_u64(at);
+    ret_record->kernel = get_u32(at);
+    ret_record->pieces = get_u32(at);
 }
 
 /* ---- one encoder and one decoder per message ---- */

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FRAME_VERSION     3u
+#define FRAME_VERSION     4u
 #define FRAME_HEADER_SIZE 8u
 #define FRAME_MAX_SIZE    2048u /* header and payload of the largest frame are below this */
 
@@ -20,17 +20,26 @@
 #define HELLO_REALTIME 8u  /* has a period or deadline, or a real-time priority with Linux */
 #define HELLO_OWN      16u /* pieces, chunks, GPUs or placement of its own, which go before the plan's */
 #define HELLO_NICE     32u /* the priority is only that of the nice value: no user chose it */
+#define HELLO_TOLD     64u /* PRIORITY and RESET from the daemon are understood */
 
 #define WELCOME_JOBS    1u /* report where jobs begin and end */
 #define WELCOME_BUS     2u /* a copy holds its device's bus, whatever its direction (docs/protocols.md Q4) */
 #define WELCOME_NOTICES 4u /* NOTICE is understood */
+#define WELCOME_TOKENS  8u /* PLACE is answered when the job's token is granted: wait for it */
+
+#define JOB_ENDS     0u
+#define JOB_INFERRED 1u /* a job begins, by the program's first command */
+#define JOB_SAID     2u /* a job begins, as the program says itself */
+#define JOB_GPU_OVER 3u /* the job that runs needs no GPU any more: its token may go */
 
 #define PLAN_SLICING  1u
 #define PLAN_ADAPTIVE 2u
-#define PLAN_TASK     8u  /* the plan names this program */
-#define PLAN_EFFORT   16u /* best effort: its task was not admitted */
-#define PLAN_BORDER   32u /* to be taken between two jobs */
-#define PLAN_LINGER   64u /* a hold may linger while only less urgent ones wait (client/linger.h) */
+#define PLAN_TASK     8u   /* the plan names this program */
+#define PLAN_EFFORT   16u  /* best effort: its task was not admitted */
+#define PLAN_BORDER   32u  /* to be taken between two jobs */
+#define PLAN_CPUS     128u /* the daemon pins and orders its threads: the client leaves them alone */
+#define PLAN_SAVES    256u /* migration `system`: state goes to the host at the end of every job */
+#define PLAN_LINGER   64u  /* a hold may linger while only less urgent ones wait (client/linger.h) */
 
 #define LATE_MISSED   1u /* its deadline */
 #define LATE_EXCEEDED 2u /* its bound */
@@ -56,16 +65,27 @@ enum query_what {
     QUERY_ADMISSION,  /* ABOUT_ADMISSION */
     QUERY_DIFFERENCE, /* index: ABOUT_DIFFERENCE */
     QUERY_NOTICE,     /* index: a slot, cursor: which of that client's notices, ABOUT_NOTICE */
+    QUERY_KERNEL,     /* index: a slot, cursor: the number of a kernel of QUERY_RUNS, ABOUT_KERNEL */
+    QUERY_OLD_KERNEL, /* cursor: the number of a kernel of QUERY_OLD_RUNS, ABOUT_KERNEL */
+};
+
+/* Of CONTROL. */
+enum control_what {
+    CONTROL_STOP,       /* end, as by SIGTERM */
+    CONTROL_LOAD_PLAN,  /* path: take this plan instead of the present one */
+    CONTROL_LOAD_TASKS, /* path: admit by this task set instead of the present one */
+    CONTROL_RESET,      /* clear the worst values seen of tasks and programs */
+    CONTROL_PRIORITY,   /* pid, priority: change a running program */
 };
 
 /* What becomes of a task that the running set does not bear. */
 enum admission_mode { ADMISSION_OFF, ADMISSION_REFUSE, ADMISSION_BEST_EFFORT };
 
 enum verdict {
-    VERDICT_NONE,        /* nobody asked */
+    VERDICT_NONE,        /* no program asked */
     VERDICT_ASKED,       /* being planned */
     VERDICT_ADMITTED,    /* by the analysis, or admission is off and the plan has it */
-    VERDICT_BEST_EFFORT, /* behind everybody who has a priority */
+    VERDICT_BEST_EFFORT, /* behind every program that has a priority */
     VERDICT_REFUSED,
     VERDICT_UNKNOWN, /* neither the plan nor the task set has it */
 };
@@ -98,6 +118,8 @@ enum model_rule {
     RULE_ORDER,     /* who: a client that less urgent tasks do not give way to on the CPUs */
     RULE_OWN,       /* who: a client whose own pieces, chunks, GPUs or placement go before the plan's */
     RULE_PLACEMENT, /* who: a client whose kernels do not run where the plan says, or cannot */
+    RULE_JOBS,      /* who: a client that does not say itself where its jobs begin */
+    RULE_OVERRUN,   /* who: a client that used more engine time than the plan gives a job */
     RULES,
 };
 
@@ -128,6 +150,9 @@ struct trace_record {
     uint32_t client;
     uint32_t engine;
     uint32_t job;
+    uint64_t size;   /* RECORD_RUN: as in struct page_run, like the next two */
+    uint32_t kernel; /* whose name QUERY_KERNEL or QUERY_OLD_KERNEL tells */
+    uint32_t pieces;
 };
 
 /* ---- the structs, one per message ---- */

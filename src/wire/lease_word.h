@@ -6,12 +6,12 @@
  *
  *            client                                  daemon
  *   IDLE  -> BUSY        begin                IDLE -> NONE            call_in: taken back
- *   BUSY  -> IDLE        end, nobody waits    BUSY -> BUSY + flags    call_in: asked
+ *   BUSY  -> IDLE        end, none waits      BUSY -> BUSY + flags    call_in: asked
  *   BUSY+ -> NONE        end, then RELEASE    NONE -> BUSY [+WANTED]  grant, after REQUEST
  *
  * A group of leases is granted with WANTED in every word, so that no member ever becomes IDLE.
  *
- * The low half changes with every transition that anybody sleeps for, so it serves as the futex word. The word is a hint:
+ * The low half changes with every transition that a thread sleeps for, so it serves as the futex word. The word is a hint:
  * the daemon keeps its own truth, and nothing a client writes here can hurt more than that client.
  */
 #ifndef WIRE_LEASE_WORD_H
@@ -26,8 +26,8 @@ typedef _Atomic uint64_t lease_word;
 enum lease_state { LEASE_STATE_NONE = 0, LEASE_STATE_IDLE = 1, LEASE_STATE_BUSY = 2 };
 
 #define LEASE_STATE_MASK      UINT64_C(3)
-#define LEASE_FLAG_YIELD      UINT64_C(4) /* somebody goes before it: give way at the next piece border */
-#define LEASE_FLAG_WANTED     UINT64_C(8) /* somebody waits: give back at the end instead of keeping it IDLE */
+#define LEASE_FLAG_YIELD      UINT64_C(4) /* a more urgent client waits: give way at the next piece border */
+#define LEASE_FLAG_WANTED     UINT64_C(8) /* a client waits: give back at the end instead of keeping it IDLE */
 #define LEASE_FLAG_TURN       UINT64_C(16) /* ... and is no less urgent: the end must come with the end of a turn */
 #define LEASE_FLAG_LEFT       UINT64_C(32) /* the client has moved to another page: sleep there */
 #define LEASE_ASK_TURN        (LEASE_FLAG_WANTED | LEASE_FLAG_TURN)
@@ -72,7 +72,7 @@ static inline bool lease_word_begin(lease_word *word, uint64_t *ret_seen)
     return false;
 }
 
-/* Client: BUSY -> IDLE without a message. False: somebody waits, use lease_word_give(). */
+/* Client: BUSY -> IDLE without a message. False: a client waits, use lease_word_give(). */
 static inline bool lease_word_keep(lease_word *word)
 {
     uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
@@ -88,7 +88,7 @@ static inline void lease_word_give(lease_word *word)
     (void)atomic_fetch_and_explicit(word, ~(LEASE_STATE_MASK | LEASE_FLAGS), memory_order_release);
 }
 
-/* Client: will not look here again. Whoever has looked already and is about to sleep finds the word changed. */
+/* Client: will not look here again. A thread that has looked already and is about to sleep finds the word changed. */
 static inline void lease_word_leave(lease_word *word)
 {
     (void)atomic_fetch_or_explicit(word, LEASE_FLAG_LEFT, memory_order_release);
@@ -103,7 +103,7 @@ static inline void lease_word_grant(lease_word *word, uint64_t flags, uint32_t g
 
 enum lease_called {
     LEASE_CALLED_BUSY,  /* held; now flagged, so a RELEASE will come */
-    LEASE_CALLED_TAKEN, /* was idle: taken back, nobody is in it */
+    LEASE_CALLED_TAKEN, /* was idle: taken back, no thread is in it */
     LEASE_CALLED_GONE,  /* the client has already given it up; its RELEASE is under way */
 };
 

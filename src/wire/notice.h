@@ -1,4 +1,4 @@
-/* The table of wire/notice.def: what is said to users about a program and its kernels, in one place for all who say it. */
+/* The table of wire/notice.def: what is said to users about a program and its kernels, in one place for every part that says it. */
 #ifndef WIRE_NOTICE_H
 #define WIRE_NOTICE_H
 

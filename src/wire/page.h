@@ -1,12 +1,14 @@
 /*
- * The page that the daemon shares with one client: lease words, counters, and a ring of what ran. The daemon makes it as a
- * memfd, seals its size, and passes it with the welcome; both sides map it writable, nobody else sees it. All fields are
- * atomic because the other side may write at any time, and only the lease words carry meaning for scheduling.
+ * The page that the daemon shares with one client: lease words, counters, distributions of job times, and a ring of
+ * what ran with the names of its kernels. The daemon makes it as a memfd, seals its size, and passes it with the
+ * welcome; both sides map it writable, no other process sees it. Fields are atomic because the other side may write at
+ * any time, and only the lease words carry meaning for scheduling.
  */
 #ifndef WIRE_PAGE_H
 #define WIRE_PAGE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +18,8 @@
 #define PAGE_LEASES   32 /* leases of one client: ten devices with three engines */
 #define PAGE_COUNTERS 64
 #define PAGE_RUNS     1024 /* a power of two */
+#define PAGE_KERNELS  64   /* names of kernels; a run of any further kernel carries no name */
+#define PAGE_KERNEL   48   /* bytes of a name with its 0; longer names are cut */
 
 /* In place of a lease's index in struct page_run: not a run but a whole job, or how far it passed its deadline. */
 #define PAGE_RUN_JOB  0x10000u
@@ -27,14 +31,34 @@
 struct page_lease {
     _Alignas(64) lease_word word; /* a cache line each: engines do not disturb one another */
     _Atomic uint32_t tell;        /* PAGE_TELL_*, written by the client */
+    _Atomic uint64_t busy_ns;     /* all runs under this lease together */
 };
 
-/* One piece or command that ran on an engine. */
+/* One command, or the pieces of one between two hand-overs of the engine. */
 struct page_run {
     _Atomic int64_t begin_at, end_at; /* CLOCK_MONOTONIC, nanoseconds */
     _Atomic uint32_t lease;           /* index of the lease, or PAGE_RUN_* */
     _Atomic uint32_t job;             /* the job's number, low half */
+    _Atomic uint64_t size;            /* work-items of the launch, or bytes of the copy; 0: unknown */
+    _Atomic uint32_t kernel;          /* 1 + index of its name in the page; 0: no kernel, or no name */
+    _Atomic uint32_t pieces;          /* how many this run has; 0: unknown */
 };
+
+/*
+ * Upper limits of the classes that response and pending times are counted in, nanoseconds; the last class has none.
+ * 1, 2, 5 per decade, from 100 us to 10 s.
+ */
+#define PAGE_CLASSES 17
+extern const int64_t page_class_limits[PAGE_CLASSES - 1];
+
+/* A distribution of times. */
+struct page_times {
+    _Atomic uint64_t classes[PAGE_CLASSES]; /* how many in each */
+    _Atomic uint64_t sum_ns;
+};
+
+/* Counts a time in the first class whose limit is not below it. */
+void page_times_add(struct page_times *times, baton_nsec time);
 
 struct page {
     uint32_t magic, version;
@@ -43,12 +67,16 @@ struct page {
     struct page_lease leases[PAGE_LEASES];
     _Atomic uint64_t counters[PAGE_COUNTERS]; /* wire/counters.def */
     _Atomic uint64_t runs_written;            /* total; the newest is runs[(runs_written - 1) % PAGE_RUNS] */
-    uint64_t unused[7];
+    _Atomic uint32_t n_kernels;               /* names that are complete; they never change */
+    uint32_t unused_half;
+    uint64_t unused[6];
     struct page_run runs[PAGE_RUNS];
+    struct page_times responses, pendings; /* of the jobs that ended while this page was in use */
+    char kernels[PAGE_KERNELS][PAGE_KERNEL];
 };
 
 #define PAGE_MAGIC   UINT32_C(0x4e544142) /* "BATN" */
-#define PAGE_VERSION 2u
+#define PAGE_VERSION 3u
 
 /* Bytes of the file and of the mapping: a whole number of 4 KiB pages. */
 #define PAGE_SIZE_BYTES ((sizeof(struct page) + 4095) / 4096 * 4096)
@@ -73,7 +101,22 @@ static inline uint32_t *page_futex(lease_word *word)
 /* Fills a fresh, zeroed page. */
 void page_init(struct page *page, uint32_t generation, uint32_t client);
 
-/* Writes one entry; any thread may at any time: slots are claimed by fetch-add. lease: an index, or PAGE_RUN_*. */
-void page_ran(struct page *page, unsigned lease, uint32_t job, baton_nsec begin_at, baton_nsec end_at);
+/* What one entry of the ring says. */
+struct page_entry {
+    unsigned lease; /* an index, or PAGE_RUN_* */
+    uint32_t job;
+    baton_nsec begin_at, end_at;
+    uint64_t size;           /* as in struct page_run */
+    uint32_t kernel, pieces; /* the same */
+};
+
+/* Writes one entry; any thread may at any time: slots are claimed by fetch-add. */
+void page_ran(struct page *page, const struct page_entry *entry);
+
+/* The number for page_run.kernel of that name, which is added if it is new. One thread at a time. 0: no room. */
+uint32_t page_kernel(struct page *page, const char *name);
+
+/* Copies the name of that number; false: there is none. The client may have written anything: the text is ended. */
+bool page_kernel_name(const struct page *page, uint32_t kernel, char ret_name[PAGE_KERNEL]);
 
 #endif

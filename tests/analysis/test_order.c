@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
-#include "analysis/pipeline/pipeline_analysis.h"
+#include "analysis/holistic/pipeline_analysis.h"
 #include "analysis/plan/planner.h"
 #include "base/random.h"
 #include "harness.h"

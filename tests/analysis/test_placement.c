@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/pipeline/pipeline_analysis.h"
+#include "analysis/holistic/pipeline_analysis.h"
 #include "analysis/plan/planner.h"
 #include "base/random.h"
 #include "harness.h"

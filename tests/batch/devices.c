@@ -58,7 +58,8 @@ struct baton_batcher *devices_batcher(struct devices *devices, enum baton_method
 {
     struct baton_gpu gpus[] = {{"GPU0", devices->context[0], devices->device[0]},
                                {"GPU1", devices->context[1], devices->device[1]}};
-    struct baton_batcher_config config = {.topology = devices->topology,
+    struct baton_batcher_config config = {.size = sizeof config,
+                                          .topology = devices->topology,
                                           .gpus = gpus,
                                           .n_gpus = 2,
                                           .method = method,

@@ -290,7 +290,7 @@ END_TEST
 START_TEST(a_bad_topology_makes_no_batcher)
 {
     struct devices devices;
-    struct baton_batcher_config config = {.topology = devices.topology};
+    struct baton_batcher_config config = {.size = sizeof config, .topology = devices.topology};
     struct baton_batcher *batcher = NULL;
     struct baton_gpu gpu = {.node = "GPU7"};
     char message[256];

@@ -1,7 +1,7 @@
 # Sourced by tests of the command line: counts cases, ends with `N passed, N failed`. Needs $BATON_BUILD.
 # shellcheck shell=bash
 baton=$BATON_BUILD/baton
-scratch=$(mktemp -d)
+scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 passed=0
 failed=0

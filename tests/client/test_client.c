@@ -7,8 +7,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "baton/job.h"
+#include "baton/task.h"
 #include "client/jobs.h"
 #include "client/lease.h"
 #include "client/session.h"
@@ -121,6 +123,29 @@ START_TEST(response_is_release_to_completion_and_pending_is_what_was_not_occupie
     jobs_end(&jobs, 200 * MS);                  /* none runs */
     ck_assert_uint_eq(jobs.n, 1);
     ck_assert_int_eq(jobs.compute_sum, 3 * MS);
+    jobs_done(&jobs);
+}
+END_TEST
+
+START_TEST(worst_values_begin_anew_and_those_of_all_jobs_stay)
+{
+    struct jobs jobs;
+
+    jobs_init(&jobs, 0, 30 * MS);
+    jobs_begin(&jobs, 0);
+    jobs_end(&jobs, 50 * MS); /* 20 ms late */
+    ck_assert_int_eq(jobs.worst.response, 50 * MS);
+    ck_assert_int_eq(jobs.worst.tardiness, 20 * MS);
+    jobs_reset_worst(&jobs);
+    ck_assert_int_eq(jobs.worst.response, 0);
+    ck_assert_int_eq(jobs.worst.tardiness, 0);
+    jobs_begin(&jobs, 100 * MS);
+    jobs_end(&jobs, 140 * MS); /* 10 ms late */
+    ck_assert_int_eq(jobs.worst.response, 40 * MS);
+    ck_assert_int_eq(jobs.worst.tardiness, 10 * MS);
+    ck_assert_int_eq(jobs.response_max, 50 * MS);
+    ck_assert_int_eq(jobs.tardiness_max, 20 * MS);
+    ck_assert_uint_eq(jobs.n, 2);
     jobs_done(&jobs);
 }
 END_TEST
@@ -645,7 +670,7 @@ END_TEST
 
 START_TEST(the_public_calls_keep_statistics_without_layer_and_daemon)
 {
-    struct baton_job_report report;
+    struct baton_job_report report = {.size = sizeof report};
 
     (void)setenv("BATON_SOCKET", "/tmp/baton-test-nobody-listens-here", 1);
     for (unsigned i = 0; i < 5; i++) {
@@ -656,11 +681,56 @@ START_TEST(the_public_calls_keep_statistics_without_layer_and_daemon)
     ck_assert_int_eq(baton_job_report(&report), 0);
     ck_assert_uint_eq(report.jobs, 5);
     ck_assert_int_ge(report.response_max, report.response_p50);
+    report.size = 8; /* not set, or of a version that never was */
+    ck_assert_int_eq(baton_job_report(&report), -EINVAL);
 }
 END_TEST
 
-HARNESS_MAIN("client", 30, settings_take_what_baton_run_takes,
+/* Two handles: jobs of one do not count for the other, also where they overlap. */
+START_TEST(task_handles_keep_statistics_of_their_own)
+{
+    struct baton_task_options options = {.size = sizeof options, .name = "a", .deadline_ns = 1};
+    struct baton_task_report report = {.size = sizeof report};
+    struct baton_task *a = NULL;
+    struct baton_task *b = NULL;
+    int64_t now = clock_now();
+
+    ck_assert_int_eq(baton_task_open(&options, &a), 0);
+    options.name = "b";
+    options.deadline_ns = INT64_MAX / 4;
+    options.warm = 1;
+    ck_assert_int_eq(baton_task_open(&options, &b), 0);
+    ck_assert_str_eq(baton_task_name(b), "b");
+    ck_assert_int_eq(baton_task_begin_at(a, now - 50 * MS), 0); /* released 50 ms ago: at least that */
+    ck_assert_int_eq(baton_task_begin(b), 0);
+    ck_assert_int_eq(baton_task_end(a), 0);
+    ck_assert_int_eq(baton_task_end(b), 0); /* warm-up */
+    ck_assert_int_eq(baton_task_begin(b), 0);
+    ck_assert_int_eq(baton_task_end(b), 0);
+    ck_assert_int_eq(baton_task_report(a, &report), 0);
+    ck_assert_uint_eq(report.jobs, 1);
+    ck_assert_uint_eq(report.misses, 1);
+    ck_assert_int_ge(report.response_max, 50 * MS);
+    ck_assert_int_eq(report.response_sum, report.response_max);
+    ck_assert_int_eq(baton_task_report(b, &report), 0);
+    ck_assert_uint_eq(report.jobs, 1);
+    ck_assert_uint_eq(report.misses, 0);
+    ck_assert_int_eq(baton_task_begin_at(b, INT64_MAX), -EINVAL); /* in the future */
+    report.size = 8;
+    ck_assert_int_eq(baton_task_report(b, &report), -EINVAL);
+    baton_task_close(a);
+    baton_task_close(b);
+    baton_task_close(NULL);
+    options.size = 0;
+    ck_assert_int_eq(baton_task_open(&options, &a), -EINVAL);
+    options = (struct baton_task_options){.size = sizeof options, .name = ""};
+    ck_assert_int_eq(baton_task_open(&options, &a), -EINVAL);
+}
+END_TEST
+
+HARNESS_MAIN("client", 30, task_handles_keep_statistics_of_their_own, settings_take_what_baton_run_takes,
              settings_refuse_nonsense_and_keep_what_they_had, a_bad_variable_is_named_and_the_rest_is_read,
+             worst_values_begin_anew_and_those_of_all_jobs_stay,
              response_is_release_to_completion_and_pending_is_what_was_not_occupied,
              engines_that_work_at_the_same_time_occupy_a_job_once,
              occupying_is_the_ticks_in_which_an_engine_works, a_job_of_many_pieces_is_counted_to_the_end,

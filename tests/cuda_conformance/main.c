@@ -177,7 +177,7 @@ struct gate gate_close(CUstream stream)
 
 void gate_open(struct gate gate)
 {
-    *gate.flag = 1;
+    __atomic_store_n(gate.flag, 1, __ATOMIC_SEQ_CST); /* the device reads it as an atomic */
 }
 
 int run_child(const char *role, const char *argument, const char *setting)

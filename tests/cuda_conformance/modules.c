@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "conformance.h"
+#include "cuda_abi/legacy_calls.h"
 #include "containers.h"
 
 static void variable_cases(CUcontext context)
@@ -152,6 +153,49 @@ static void library_cases(void)
     MUST(cuLibraryUnload(library));
 }
 
+/* Launches as they were before cuLaunchKernel. */
+static void legacy_cases(void)
+{
+    CUfunction fill = kernel("fill");
+    CUdeviceptr out = device_words(64);
+
+    answer("a block has a shape", CUDA_SUCCESS, cuFuncSetBlockShape(fill, 16, 1, 1));
+    answer("of at least one thread", CUDA_ERROR_INVALID_VALUE, cuFuncSetBlockShape(fill, 0, 1, 1));
+    answer("shared memory is set", CUDA_SUCCESS, cuFuncSetSharedSize(fill, 0));
+    answer("a parameter by address", CUDA_SUCCESS, cuParamSetv(fill, 0, &out, sizeof out));
+    answer("a word", CUDA_SUCCESS, cuParamSeti(fill, 8, 40));
+    answer("and another", CUDA_SUCCESS, cuParamSeti(fill, 12, 5));
+    answer("beyond the buffer", CUDA_ERROR_INVALID_VALUE, cuParamSeti(fill, 1 << 20, 0));
+    answer("the size of all", CUDA_SUCCESS, cuParamSetSize(fill, 16));
+    answer("the grid is launched", CUDA_SUCCESS, cuLaunchGrid(fill, 4, 1));
+    MUST(cuCtxSynchronize());
+    holds("and has its parameters",
+          word_at(out) == 5 && word_at(out + 4 * 39) == 5 && word_at(out + 4 * 40) == 0);
+    answer("an empty grid", CUDA_ERROR_INVALID_VALUE, cuLaunchGrid(fill, 0, 1));
+    answer("a profiler starts", CUDA_SUCCESS, cuProfilerStart());
+    answer("and stops", CUDA_SUCCESS, cuProfilerStop());
+}
+
+/* Names by which other processes find the same device. */
+static void identity_cases(void)
+{
+    char id[32] = "", again[32] = "";
+    CUuuid uuid, other;
+    CUdevice found = -1;
+
+    answer("a device has a place on the bus", CUDA_SUCCESS, cuDeviceGetPCIBusId(id, sizeof id, 0));
+    holds("domain, bus, device and function",
+          strlen(id) == 12 && id[4] == ':' && id[7] == ':' && id[10] == '.');
+    answer("it is found by it", CUDA_SUCCESS, cuDeviceGetByPCIBusId(&found, id));
+    holds("again", found == 0);
+    answer("room for less", CUDA_ERROR_INVALID_VALUE, cuDeviceGetPCIBusId(again, 5, 0));
+    MUST(cuDeviceGetUuid_v2(&uuid, 0));
+    MUST(cuDeviceGetUuid_v2(&other, 0));
+    holds("its uuid stays", memcmp(&uuid, &other, sizeof uuid) == 0);
+    holds("and is none of zeros",
+          ((const char *)&uuid)[0] || memcmp(&uuid, (const char *)&uuid + 1, sizeof uuid - 1) != 0);
+}
+
 void modules_group(void)
 {
     CUcontext context = context_open();
@@ -161,6 +205,8 @@ void modules_group(void)
     link_cases();
     container_cases();
     library_cases();
+    legacy_cases();
+    identity_cases();
     context_close(context);
 }
 
@@ -313,13 +359,13 @@ void values_group(void)
     holds("it did", word_at(words) == 17);
     answer("a stream waits for a word at least", CUDA_SUCCESS,
            cuStreamWaitValue32_v2(stream, (uintptr_t)flag, 5, CU_STREAM_WAIT_VALUE_GEQ));
-    *flag = 4;
+    __atomic_store_n(flag, 4, __ATOMIC_SEQ_CST);
     answer("not less", CUDA_ERROR_NOT_READY, cuStreamQuery(stream));
-    *flag = 6;
+    __atomic_store_n(flag, 6, __ATOMIC_SEQ_CST);
     answer("but more", CUDA_SUCCESS, cuStreamSynchronize(stream));
     MUST(cuStreamWaitValue32_v2(stream, (uintptr_t)flag, 8, CU_STREAM_WAIT_VALUE_AND));
     answer("a bit", CUDA_ERROR_NOT_READY, cuStreamQuery(stream));
-    *flag = 12;
+    __atomic_store_n(flag, 12, __ATOMIC_SEQ_CST);
     answer("is set", CUDA_SUCCESS, cuStreamSynchronize(stream));
     batch[0].waitValue = (CUstreamMemOpWaitValueParams){.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32,
                                                         .address = (uintptr_t)flag,
@@ -329,7 +375,7 @@ void values_group(void)
         .operation = CU_STREAM_MEM_OP_WRITE_VALUE_64, .address = words + 8, .value64 = UINT64_C(5) << 32};
     answer("several at once", CUDA_SUCCESS, cuStreamBatchMemOp_v2(stream, 2, batch, 0));
     answer("in order", CUDA_ERROR_NOT_READY, cuStreamQuery(stream));
-    *flag = 99;
+    __atomic_store_n(flag, 99, __ATOMIC_SEQ_CST);
     MUST(cuStreamSynchronize(stream));
     holds("both were done", word_at(words + 8) == 0 && word_at(words + 12) == 5);
     batch[0].operation = 77;

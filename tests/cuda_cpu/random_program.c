@@ -32,6 +32,9 @@ static int make_node(struct program *program, struct random_state *random, unsig
     if ((depth == 0 && (kind == PROGRAM_IF || kind == PROGRAM_LOOP || kind == PROGRAM_REPEAT)) ||
         (kind == PROGRAM_SHUFFLE && program->threads % 32))
         kind = PROGRAM_ASSIGN;
+    if (!program->has_warps &&
+        (kind == PROGRAM_SHUFFLE || kind == PROGRAM_VOTE || kind == PROGRAM_REDUX || kind == PROGRAM_MATCH))
+        kind = below(random, 2) ? PROGRAM_EXCHANGE : PROGRAM_COUNT_BARRIER;
     program->n++;
     program->seen |= 1U << kind;
     *node = (struct program_node){.kind = kind,
@@ -85,6 +88,7 @@ void program_make(struct program *program, struct random_state *random, unsigned
     program->number = number;
     program->threads = sizes[below(random, sizeof sizes / sizeof sizes[0])];
     program->blocks = 1 + below(random, 3);
+    program->has_warps = below(random, 2);
     program->first = make_list(program, random, 3, true, 4 + below(random, 5));
 }
 

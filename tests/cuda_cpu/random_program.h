@@ -42,6 +42,7 @@ struct program_node {
 struct program {
     unsigned number;
     unsigned threads, blocks;
+    bool has_warps; /* warp operations: such kernels run with a stack for each thread */
     struct program_node nodes[PROGRAM_MOST_NODES];
     int n, first;
     unsigned seen; /* bits of kinds */

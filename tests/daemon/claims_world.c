@@ -1,5 +1,6 @@
 #include "claims_world.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,7 @@ static int machine(void *user, struct machine *ret_machine)
 {
     (void)user;
     *ret_machine = claims_world.cores;
-    return 0;
+    return claims_world.hidden ? -EIO : 0;
 }
 
 static int cores_of(void *user, pid_t pid, struct core_set *ret_cores)
@@ -66,6 +67,26 @@ static int rank_of(void *user, pid_t pid)
     (void)user;
     ck_assert(pid >= CLIENT && pid < CLIENT + 4);
     return claims_world.ranks[pid - CLIENT];
+}
+
+static int order(void *user, pid_t pid, const pid_t *threads, size_t n, const struct core_set *cores,
+                 unsigned level)
+{
+    (void)user;
+    (void)pid;
+    (void)threads;
+    ck_assert_uint_gt(n, 0);
+    ck_assert(!level || core_set_count(cores) > 0);
+    return claims_world.order_answer;
+}
+
+static void boost(void *user, pid_t pid, const pid_t *threads, size_t n, unsigned priority)
+{
+    (void)user;
+    (void)pid;
+    (void)threads;
+    (void)n;
+    (void)priority;
 }
 
 struct core_set claims_cores(const char *text)
@@ -142,17 +163,23 @@ struct server *claims_start(const struct config *config)
     const struct server_host host = {.page_new = page_new,
                                      .page_free = page_free,
                                      .wake = wake,
+                                     .boost = boost,
+                                     .order = order,
                                      .report = report,
                                      .machine = machine,
                                      .cores_of = cores_of,
                                      .rank_of = rank_of};
-    const struct server_start begin = {
-        .generation = 1, .pid = 1, .about = ABOUT_BOOSTS, .now_at = NSEC_PER_SEC};
+    const struct server_start begin = {.generation = 1,
+                                       .pid = 1,
+                                       .settle = claims_world.settles,
+                                       .about = ABOUT_BOOSTS,
+                                       .now_at = NSEC_PER_SEC};
     struct server *server = NULL;
 
     claims_world.now_at = NSEC_PER_SEC;
     claims_world.logged[0] = 0;
     claims_world.joined = 0;
+    claims_world.order_answer = 0;
     ck_assert_int_eq(server_new(config, &host, &begin, &server), 0);
     return server;
 }
@@ -168,7 +195,7 @@ void claims_give(struct server *server, const char *text)
     plan_done(&plan);
 }
 
-static void say(struct server *server, unsigned peer, const struct frame *frame)
+void claims_say(struct server *server, unsigned peer, const struct frame *frame)
 {
     uint8_t bytes[FRAME_MAX_SIZE];
 
@@ -185,7 +212,7 @@ unsigned claims_join(struct server *server, const char *name, uint32_t flags, ba
 
     (void)snprintf(hello.hello.name, sizeof hello.hello.name, "%s", name);
     ck_assert_int_eq(server_accept(server, &who, claims_world.now_at, &peer), 0);
-    say(server, peer, &hello);
+    claims_say(server, peer, &hello);
     return peer;
 }
 
@@ -200,7 +227,7 @@ struct frame claims_ask(struct server *server, enum query_what what, uint32_t in
 
     claims_world.now_at += NSEC_PER_SEC / 4;
     server_sent(server, peer, server_pending(server, peer, &bytes));
-    say(server, peer, &query);
+    claims_say(server, peer, &query);
     ck_assert_int_eq(frame_decode(bytes, server_pending(server, peer, &bytes), &answer, &used), 0);
     (void)server_lost(server, peer, claims_world.now_at);
     return answer;

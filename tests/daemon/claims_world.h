@@ -10,9 +10,12 @@
 
 struct claims_world {
     struct machine cores;       /* of the machine */
+    bool hidden;                /* the machine does not say which */
+    bool settles;               /* the next daemon's predecessor ended without saying so */
     struct core_set of_program; /* what its programs may run on */
     int ranks[4];               /* real-time priorities of clients, in the order in which they join */
     unsigned joined;
+    int order_answer; /* of an attempt to pin and order threads */
     baton_nsec now_at;
     char logged[16384]; /* fields that were reported, one per line */
 };
@@ -31,6 +34,9 @@ struct config claims_plain_config(void);
 struct server *claims_start(const struct config *config);
 void claims_give(struct server *server, const char *plan);
 unsigned claims_join(struct server *server, const char *name, uint32_t flags, baton_nsec period);
+
+/* A client says something. */
+void claims_say(struct server *server, unsigned peer, const struct frame *frame);
 
 /* One question of a monitor, a quarter of a second after the last. */
 struct frame claims_ask(struct server *server, enum query_what what, uint32_t index);

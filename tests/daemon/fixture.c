@@ -109,18 +109,125 @@ struct settings fixture_settings(const struct fixture *fixture, const char *name
     return settings;
 }
 
-double fixture_cpu_ms(pid_t pid)
+/* Calls visit(path, data) with the folder of each thread in /proc; false: visit said so, or there is no such process. */
+static bool each_thread(pid_t pid, bool (*visit)(const char *path, void *data), void *data)
 {
-    unsigned long long nsec = 0;
-    char path[64];
+    const struct dirent *entry;
+    char path[320];
+    bool good = true;
+    DIR *threads;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    threads = opendir(path);
+    if (!threads)
+        return false;
+    while (good && (entry = readdir(threads))) {
+        (void)snprintf(path, sizeof path, "/proc/%d/task/%s", (int)pid, entry->d_name);
+        good = entry->d_name[0] == '.' || visit(path, data);
+    }
+    (void)closedir(threads);
+    return good;
+}
+
+/* Adds how often the thread was switched away. False: it does not sleep. */
+static bool sleeps(const char *path, void *data)
+{
+    unsigned long long switches;
+    char line[256], state = '?';
+    char file_path[352];
     FILE *file;
 
-    (void)snprintf(path, sizeof path, "/proc/%d/schedstat", (int)pid);
+    (void)snprintf(file_path, sizeof file_path, "%s/status", path);
+    file = fopen(file_path, "r");
+    while (file && fgets(line, sizeof line, file)) {
+        (void)sscanf(line, "State: %c", &state);
+        if (sscanf(line, "voluntary_ctxt_switches: %llu", &switches) == 1 ||
+            sscanf(line, "nonvoluntary_ctxt_switches: %llu", &switches) == 1)
+            *(unsigned long long *)data += switches;
+    }
+    if (file)
+        (void)fclose(file);
+    return state == 'S';
+}
+
+struct crowd {
+    const pid_t *pids;
+    unsigned n;
+    unsigned long long switches;
+};
+
+static bool all_sleep(const struct crowd *crowd, unsigned long long *ret_switches)
+{
+    *ret_switches = 0;
+    for (unsigned i = 0; i < crowd->n; i++)
+        if (!each_thread(crowd->pids[i], sleeps, ret_switches))
+            return false;
+    return true;
+}
+
+/* Every thread sleeps from its first look to its second, and all of these times have an instant in common. */
+static bool is_quiet(void *argument)
+{
+    struct crowd *crowd = argument;
+    unsigned long long before;
+
+    if (!all_sleep(crowd, &before))
+        return false;
+    nap();
+    return all_sleep(crowd, &crowd->switches) && crowd->switches == before;
+}
+
+unsigned long long fixture_quiet(const pid_t pids[], unsigned n)
+{
+    struct crowd crowd = {pids, n, 0};
+
+    fixture_wait(is_quiet, &crowd, "processes sleep");
+    return crowd.switches;
+}
+
+void fixture_rests(pid_t pid)
+{
+    (void)fixture_quiet(&pid, 1);
+}
+
+baton_nsec fixture_timer(pid_t pid)
+{
+    baton_nsec earliest = NSEC_MAX;
+    const struct dirent *entry;
+    char path[320], line[128];
+    DIR *files;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/fdinfo", (int)pid);
+    files = opendir(path);
+    ck_assert_ptr_nonnull(files);
+    while ((entry = readdir(files))) {
+        long long sec, nsec;
+        FILE *file;
+
+        (void)snprintf(path, sizeof path, "/proc/%d/fdinfo/%s", (int)pid, entry->d_name);
+        file = entry->d_name[0] == '.' ? NULL : fopen(path, "r");
+        while (file && fgets(line, sizeof line, file))
+            if (sscanf(line, "it_value: (%lld, %lld)", &sec, &nsec) == 2 && (sec || nsec) &&
+                sec * NSEC_PER_SEC + nsec < earliest)
+                earliest = sec * NSEC_PER_SEC + nsec;
+        if (file)
+            (void)fclose(file);
+    }
+    (void)closedir(files);
+    return earliest;
+}
+
+bool fixture_has_children(pid_t pid)
+{
+    char path[96], text[32] = "";
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
     file = fopen(path, "r");
     ck_assert_ptr_nonnull(file);
-    ck_assert_int_eq(fscanf(file, "%llu", &nsec), 1);
+    (void)!fgets(text, sizeof text, file);
     (void)fclose(file);
-    return (double)nsec / 1e6;
+    return text[0] != 0;
 }
 
 baton_nsec fixture_held_up(pid_t pid)
@@ -182,7 +289,7 @@ static char obey(struct session *session, struct lease *lease, char order)
         session_job_end(session, true, clock_now());
         return 'K';
     case PUPPET_RAN:
-        lease_ran(lease, clock_now() - NSEC_PER_MS, clock_now());
+        lease_ran(lease, clock_now() - NSEC_PER_MS, clock_now(), NULL);
         return 'R';
     case PUPPET_REGISTER:
         session_register_thread(session, gettid());
@@ -297,4 +404,12 @@ void fixture_heard(const struct fixture *fixture)
     struct puppet last = puppet_start(fixture, "last", 1, "test:0");
 
     puppet_quit(&last);
+}
+
+void puppet_silent(const struct fixture *fixture, struct puppet *puppet)
+{
+    const pid_t both[] = {fixture->daemon, puppet->pid};
+
+    (void)fixture_quiet(both, 2);
+    ck_assert_int_eq(puppet_hear(puppet, 0), 0);
 }

@@ -31,8 +31,19 @@ struct settings fixture_settings(const struct fixture *fixture, const char *name
 /* Waits until condition(argument) holds; fails the test with `what` after FIXTURE_LIMIT. */
 void fixture_wait(bool (*condition)(void *argument), void *argument, const char *what);
 
-/* Milliseconds of CPU (user and system) that a process has used. */
-double fixture_cpu_ms(pid_t pid);
+/*
+ * Returns when all threads of all these processes sleep at one instant: they have done what they were woken for, and nothing is on its way between them. A thread that spins
+ * never sleeps, and neither does one that is ready to run and has no processor, so this does not depend on speed. The answer is how often the threads
+ * were switched away so far: if a later call has the same answer, none of them has run in between.
+ */
+unsigned long long fixture_quiet(const pid_t pids[], unsigned n);
+void fixture_rests(pid_t pid); /* the same of one process */
+
+/* When the earliest timer of the process goes off, in nanoseconds from now; NSEC_MAX: none is set. */
+baton_nsec fixture_timer(pid_t pid);
+
+/* Has the process children? */
+bool fixture_has_children(pid_t pid);
 
 /* Nanoseconds that the threads of a process, all together, were ready to run and had no processor: what a busy machine took from them. A
  * thread that waits for somebody adds nothing. */
@@ -69,7 +80,9 @@ struct puppet puppet_start_on(const struct fixture *fixture, const char *name, i
 void puppet_say(struct puppet *puppet, enum puppet_order order);
 /* The answer, or 0 if none came within the limit. */
 char puppet_hear(struct puppet *puppet, baton_nsec limit);
-/* Both; fails the test unless the answer is the expected one. */
+/* The daemon has heard what the puppet said before and has answered, and the puppet still waits. */
+void puppet_silent(const struct fixture *fixture, struct puppet *puppet);
+/* Says and hears; fails the test unless the answer is the expected one. */
 void puppet_do(struct puppet *puppet, enum puppet_order order, char expected);
 void puppet_kill(struct puppet *puppet);
 void puppet_quit(struct puppet *puppet);

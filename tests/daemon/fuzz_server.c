@@ -283,8 +283,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct config config;
     struct fuzz_host host = {0};
-    struct server_host calls = {&host,  page_new, page_free, wake, boost, report,
-                                reload, plan,     NULL,      NULL, NULL};
+    struct server_host calls = {.user = &host,
+                                .page_new = page_new,
+                                .page_free = page_free,
+                                .wake = wake,
+                                .boost = boost,
+                                .report = report,
+                                .reload = reload,
+                                .plan = plan};
     struct server_start start = {.generation = 1, .pid = 1, .settle = true, .now_at = NSEC_PER_SEC};
     struct actor actors[PEERS] = {0};
     struct input input = {data, data + (size < 4096 ? size : 4096)};

@@ -241,6 +241,20 @@ static void hold_batch(struct program *program, struct truth *truth, uint32_t en
         (void)pause();
 }
 
+/* All of them are connected, have asked for what they want, and wait. */
+static void wait_for_silence(const struct fixture *fixture, const pid_t *pids, unsigned n)
+{
+    pid_t all[1 + ENGINES] = {fixture->daemon};
+
+    memcpy(&all[1], pids, n * sizeof pids[0]);
+    (void)fixture_quiet(all, 1 + n);
+}
+
+static bool has_settled(void *argument)
+{
+    return fixture_timer(((const struct fixture *)argument)->daemon) == NSEC_MAX;
+}
+
 START_TEST(death_in_the_middle_of_a_batch_returns_all_its_engines)
 {
     struct fixture fixture;
@@ -253,7 +267,7 @@ START_TEST(death_in_the_middle_of_a_batch_returns_all_its_engines)
     expect_more(&truth->batches, 1, "the batch");
     for (unsigned i = 0; i < ENGINES; i++)
         others[i] = start(&fixture, truth, 1u << i, 90, run_singles);
-    usleep(100 * 1000);
+    wait_for_silence(&fixture, others, ENGINES);
     ck_assert_uint_eq(truth->singles,
                       0); /* not even more urgent ones: a batch is never asked to yield (M2) */
     stop(holder);
@@ -349,7 +363,8 @@ START_TEST(daemon_that_dies_lets_batches_pass_and_its_successor_respects_them)
     fixture_wait(is_online, program.session,
                  "the batch's process is back"); /* in time, however busy the machine is */
     other = start(&fixture, truth, 0x2, 90, run_singles);
-    usleep(500 * 1000); /* longer than the settling: what is declared stays ours */
+    fixture_wait(has_settled, &fixture, "the daemon has settled"); /* what is declared stays ours */
+    wait_for_silence(&fixture, &other, 1);
     ck_assert(session_online(program.session));
     ck_assert_uint_eq(truth->singles, 0);
     lease_group_end(&group);

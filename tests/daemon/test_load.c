@@ -1,7 +1,7 @@
 /*
  * Random load on the real batond: processes with two threads each take turns on two devices, give way when asked, and are killed
  * at random moments; now and then the daemon is killed and started again. Shared memory keeps the truth: who really is on
- * which engine. A few seconds in `make test`, an hour in `make soak` (BATON_SOAK_SECONDS changes that).
+ * which engine. ROUNDS kills in `make test`, an hour in `make soak` (BATON_SOAK_SECONDS changes that).
  */
 #include <fcntl.h>
 #include <math.h>
@@ -27,6 +27,7 @@
 #define THREADS  2
 #define ENGINES  2
 #define PATIENCE (10 * NSEC_PER_SEC)
+#define ROUNDS   160 /* three daemons are killed in them */
 
 struct truth {
     _Atomic pid_t owner[ENGINES]; /* the thread (tid) that is on it, 0: nobody */
@@ -279,7 +280,20 @@ static void wait_for_law(const struct crew *crew, uint32_t generation)
     atomic_store(&truth->lawless, false);
 }
 
-static double seconds; /* of each part */
+/* So much must have happened for the verdict to mean something. */
+static void wait_for_events(const struct crew *crew, uint64_t holds, uint64_t yields)
+{
+    struct patience patience = patience_begin(crew);
+    struct truth *truth = crew->truth;
+
+    while (atomic_load(&truth->holds) <= holds || atomic_load(&truth->yields) <= yields) {
+        ck_assert_msg(!patience_ends(&patience), "%llu holds, %llu yields", (unsigned long long)truth->holds,
+                      (unsigned long long)truth->yields);
+        nap_ms(1);
+    }
+}
+
+static double seconds; /* of each part; 0: ROUNDS */
 
 START_TEST(random_load_with_kills_collides_nowhere_and_starves_nobody)
 {
@@ -296,7 +310,7 @@ START_TEST(random_load_with_kills_collides_nowhere_and_starves_nobody)
     fixture_start(&crew.fixture, "probe: false\nrealtime: false\nsettle_ms: 100\n", NULL);
     for (unsigned i = 0; i < WORKERS; i++)
         crew.pids[i] = start_worker(&crew.fixture, truth, i);
-    for (unsigned round = 1; clock_now() < end_at; round++) {
+    for (unsigned round = 1; seconds > 0 ? clock_now() < end_at : round <= ROUNDS; round++) {
         unsigned victim = (unsigned)random_below(&random, WORKERS);
 
         nap_ms(random_between(&random, 1, 30));
@@ -316,6 +330,7 @@ START_TEST(random_load_with_kills_collides_nowhere_and_starves_nobody)
     patience = patience_begin(&crew);
     for (unsigned i = 0; i < WORKERS; i++)
         wait_for_holds(truth, i, 1, &patience);
+    wait_for_events(&crew, 100, 10);
     for (unsigned i = 0; i < WORKERS; i++) {
         (void)kill(crew.pids[i], SIGKILL);
         (void)waitpid(crew.pids[i], NULL, 0);
@@ -328,8 +343,6 @@ START_TEST(random_load_with_kills_collides_nowhere_and_starves_nobody)
     (void)fflush(stdout); /* the figures matter also when the verdict is bad */
     ck_assert_msg(truth->collisions == 0, "%llu collisions; first: %s", (unsigned long long)truth->collisions,
                   truth->first);
-    ck_assert_uint_gt(truth->holds, 100);
-    ck_assert_uint_gt(truth->yields, 10);
     fixture_done(&crew.fixture);
 }
 END_TEST
@@ -338,7 +351,7 @@ END_TEST
 int main(void)
 {
     const char *given = getenv("BATON_SOAK_SECONDS");
-    double all = given ? strtod(given, NULL) : (double)harness_scale(4, 3600);
+    double all = given ? strtod(given, NULL) : (double)harness_scale(0, 3600);
     int parts = (int)ceil(fmax(1, all / 1200));
     Suite *suite = suite_create("load");
     TCase *cases = tcase_create("load");

@@ -8,7 +8,9 @@
 
 enum { GPUS = 3 };
 
-static const char *const names[GPUS] = {"pci:0000:01:00.0", "pci:0000:02:00.0", "pci:0000:03:00.0"};
+static const char *const pci[GPUS] = {"pci:0000:01:00.0", "pci:0000:02:00.0", "pci:0000:03:00.0"};
+/* Two devices of this machine's CPU, and a GPU. */
+static const char *const pocl[GPUS] = {"pocl:basic:0", "pocl:basic:1", "pci:0000:03:00.0"};
 
 static void say(struct server *server, unsigned peer, const struct frame *frame)
 {
@@ -18,7 +20,8 @@ static void say(struct server *server, unsigned peer, const struct frame *frame)
 }
 
 /* Three GPUs, the good plan with this placement for `eye`, and eye itself, with a lease for the execution engine of each GPU. */
-static struct server *start(struct placement placement, unsigned gpus, unsigned *ret_peer)
+static struct server *start_on(const char *const names[GPUS], struct placement placement, unsigned gpus,
+                               unsigned *ret_peer)
 {
     struct config config = claims_plain_config();
     struct server *server = claims_start(&config);
@@ -45,6 +48,11 @@ static struct server *start(struct placement placement, unsigned gpus, unsigned 
         say(server, *ret_peer, &attach);
     }
     return server;
+}
+
+static struct server *start(struct placement placement, unsigned gpus, unsigned *ret_peer)
+{
+    return start_on(pci, placement, gpus, ret_peer);
 }
 
 START_TEST(no_bound_is_claimed_for_kernels_outside_the_gpus_of_the_plan)
@@ -100,6 +108,47 @@ START_TEST(no_bound_is_claimed_for_placements_that_cannot_be_kept)
 }
 END_TEST
 
+/* On PoCL a piece may wait for a piece of the same task on another device, with its engine held: no analysis counts that. */
+START_TEST(no_bound_is_claimed_for_tasks_on_several_devices_of_pocl)
+{
+    static const struct {
+        const char *const *devices;
+        struct placement placement;
+        unsigned gpus;
+        uint64_t requested; /* bit i: the program asks for the execution engine of device i */
+        bool differs;
+    } cases[] = {
+        {pocl, {PLACEMENT_FIXED, 3}, 2, 0, true},  /* split over both */
+        {pocl, {PLACEMENT_FIXED, 5}, 2, 5, false}, /* over one of them and the GPU */
+        {pci, {PLACEMENT_FIXED, 3}, 2, 3, false},
+        {pocl, {PLACEMENT_CHOSEN, 0}, 2, 0, true},
+        {pocl, {PLACEMENT_CHOSEN, 0}, 1, 0, false},
+        {pocl, {PLACEMENT_CHOSEN, 0}, 1, 1, false},
+        {pocl, {PLACEMENT_CHOSEN, 0}, 1, 6, false},
+        {pocl, {PLACEMENT_CHOSEN, 0}, 1, 3, true}, /* the program uses both by itself */
+        {pci, {PLACEMENT_CHOSEN, 0}, 1, 7, false},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        unsigned peer;
+        struct server *server = start_on(cases[i].devices, cases[i].placement, cases[i].gpus, &peer);
+        struct frame frame;
+
+        for (unsigned gpu = 0; gpu < GPUS; gpu++) {
+            struct frame request = {.type = FRAME_REQUEST, .request = {.index = gpu, .epoch = 1}};
+
+            if (cases[i].requested >> gpu & 1)
+                say(server, peer, &request);
+        }
+        ck_assert_msg(claims_differs(server, "gpus", "eye", &frame) == cases[i].differs, "case %zu", i);
+        if (cases[i].differs)
+            claims_expect_unclaimed(server, "gpus", "eye");
+        server_free(server);
+    }
+}
+END_TEST
+
 HARNESS_MAIN("placed", 10, no_bound_is_claimed_for_data_outside_the_gpus_of_the_plan,
              no_bound_is_claimed_for_kernels_outside_the_gpus_of_the_plan,
-             no_bound_is_claimed_for_placements_that_cannot_be_kept)
+             no_bound_is_claimed_for_placements_that_cannot_be_kept,
+             no_bound_is_claimed_for_tasks_on_several_devices_of_pocl)

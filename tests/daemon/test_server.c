@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/history.h"
 #include "daemon/server.h"
 #include "harness.h"
 #include "model/plan.h"
@@ -281,7 +282,51 @@ START_TEST(a_job_is_placed_on_the_gpus_of_the_plan)
 }
 END_TEST
 
-HARNESS_MAIN("server", 10, an_engine_comes_back_from_a_process_that_cannot_be_watched,
+START_TEST(a_departed_client_leaves_runs_kernels_and_what_it_had_overwritten)
+{
+    struct history *history = calloc(1, sizeof *history);
+    struct page *page = aligned_alloc(64, PAGE_SIZE_BYTES);
+    struct history_engines engines = {0}; /* every lease is for engine 0 */
+    struct trace_record records[32];
+    uint64_t cursor = 0;
+    uint64_t lost = 0;
+    size_t total = 0;
+    size_t n;
+
+    memset(page, 0, PAGE_SIZE_BYTES);
+    page_init(page, 1, 7);
+    for (int64_t i = 0; i < PAGE_RUNS + 10; i++) /* the first ten are overwritten */
+        page_ran(page, &(struct page_entry){.lease = 0,
+                                            .begin_at = i * 10,
+                                            .end_at = i * 10 + 5,
+                                            .size = 64,
+                                            .pieces = 2,
+                                            .kernel = page_kernel(page, "turn")});
+    history_keep(history, &(struct history_client){.client = 7, .uid = 1000}, page, &engines);
+    do {
+        uint32_t before;
+
+        n = history_read_runs(history, 1000, &cursor, records, 32, &before);
+        lost += before;
+        total += n;
+        for (size_t i = 0; i < n; i++) {
+            ck_assert_uint_eq(records[i].pieces, 2);
+            ck_assert_uint_eq(records[i].size, 64);
+            ck_assert_str_eq(history_kernel(history, 1000, records[i].kernel)->name, "turn");
+        }
+    } while (n > 0);
+    ck_assert_uint_eq(total, PAGE_RUNS);
+    ck_assert_uint_eq(lost, 10);
+    ck_assert_ptr_null(history_kernel(history, 1001, 1)); /* another user's */
+    ck_assert_ptr_nonnull(history_kernel(history, (uid_t)-1, 1));
+    ck_assert_ptr_null(history_kernel(history, 1000, 2));
+    free(page);
+    free(history);
+}
+END_TEST
+
+HARNESS_MAIN("server", 10, a_departed_client_leaves_runs_kernels_and_what_it_had_overwritten,
+             an_engine_comes_back_from_a_process_that_cannot_be_watched,
              questions_about_what_does_not_exist_have_an_answer,
              a_late_job_has_the_instants_that_its_program_measured,
              a_late_job_that_cannot_be_ends_the_conversation, a_job_is_placed_on_the_gpus_of_the_plan)

@@ -1,4 +1,5 @@
 /* What holds for a client, and when: plans at job borders, ceilings at once, and whose a task is. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -103,27 +104,42 @@ START_TEST(a_lower_ceiling_does_not_wait_for_a_border)
 }
 END_TEST
 
+/* Daemon and client. The planner's answer, if there is one, has come: there is no planner, and nothing is said any more. */
+static bool is_settled(void *argument)
+{
+    const pid_t *pids = argument;
+    unsigned long long before = fixture_quiet(pids, 2);
+
+    return !fixture_has_children(pids[0]) && fixture_quiet(pids, 2) == before;
+}
+
 /* In a process of another user: the priority under this name, 200 + priority for best effort; 255: no connection. */
 static int priority_as_nobody(const struct fixture *fixture, const char *name, int priority)
 {
-    pid_t pid = fork();
-    int status = 0;
+    int told[2], status = 0;
+    pid_t pid;
+    char letter = 0;
 
+    ck_assert_int_eq(pipe2(told, O_CLOEXEC), 0);
+    pid = fork();
     if (pid == 0) {
         struct settings settings = fixture_settings(fixture, name, priority);
         struct session *session = NULL;
         struct session_plan plan;
 
         if (setgid(NOBODY) < 0 || setuid(NOBODY) < 0 || session_open(&settings, NULL, &session) < 0 ||
-            !session_online(session))
+            !session_online(session) || read(told[0], &letter, 1) != 1)
             _exit(255);
-        usleep(300 * 1000); /* the planner's answer, if there is one, has come */
         session_plan(session, &plan);
         session_close(session);
         _exit(plan.best_effort ? 200 + (int)plan.priority : (int)plan.priority);
     }
     ck_assert_int_gt(pid, 0);
+    fixture_wait(is_settled, (pid_t[]){fixture->daemon, pid}, "the planner ends");
+    ck_assert_int_eq(write(told[1], &letter, 1), 1);
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    close(told[0]);
+    close(told[1]);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 

@@ -8,7 +8,7 @@
     X(clCreateBufferWithProperties) X(clCreateCommandQueue) X(clCreateCommandQueueWithProperties) \
     X(clCreateContext) X(clCreateContextFromType) X(clCreateFromGLBuffer) X(clCreateImage) X(clCreateImageWithProperties) \
     X(clCreateKernel) X(clCreateKernelsInProgram) X(clCreateProgramWithBinary) \
-    X(clCreateProgramWithSource) X(clCreateSampler) X(clCreateSamplerWithProperties) \
+    X(clCreateProgramWithIL) X(clCreateProgramWithSource) X(clCreateSampler) X(clCreateSamplerWithProperties) \
     X(clCreateSubBuffer) X(clCreateUserEvent) X(clEnqueueAcquireGLObjects) X(clEnqueueBarrier) \
     X(clEnqueueBarrierWithWaitList) X(clEnqueueCopyBuffer) X(clEnqueueCopyBufferRect) \
     X(clEnqueueCopyBufferToImage) X(clEnqueueCopyImage) X(clEnqueueCopyImageToBuffer) \

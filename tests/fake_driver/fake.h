@@ -252,6 +252,9 @@ struct fake_range {
     cl_uint dim;
     size_t offset[3], global[3], local[3];
 };
+/* Takes over the source. */
+cl_program fake_program_new(cl_context context, char *source);
+
 const struct fake_builtin *fake_builtin_find(const char *name);
 cl_uint fake_builtin_args(const struct fake_builtin *builtin);        /* without a piece descriptor */
 const size_t *fake_builtin_local(const struct fake_builtin *builtin); /* reqd_work_group_size; 0: none */

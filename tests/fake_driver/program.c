@@ -14,7 +14,7 @@
 
 static const char binary_magic[8] = "FAKEBIN";
 
-static cl_program make_program(cl_context context, char *source)
+cl_program fake_program_new(cl_context context, char *source)
 {
     cl_program program = calloc(1, sizeof *program);
 
@@ -52,7 +52,7 @@ FAKE_API cl_program CL_API_CALL fake_clCreateProgramWithSource(cl_context contex
     source = calloc(1, total + 1);
     for (cl_uint i = 0; i < n; i++)
         strncat(source, strings[i], lengths && lengths[i] ? lengths[i] : strlen(strings[i]));
-    return make_program(context, source);
+    return fake_program_new(context, source);
 }
 
 FAKE_API cl_program CL_API_CALL fake_clCreateProgramWithBinary(cl_context context, cl_uint n,
@@ -77,7 +77,7 @@ FAKE_API cl_program CL_API_CALL fake_clCreateProgramWithBinary(cl_context contex
         size_t length = lengths[0] - sizeof binary_magic;
         char *source = calloc(1, length + 1);
         memcpy(source, binaries[0] + sizeof binary_magic, length);
-        program = make_program(context, source);
+        program = fake_program_new(context, source);
         program->from_binary = true;
     }
     if (ret_code)
@@ -294,7 +294,7 @@ FAKE_API cl_program CL_API_CALL fake_clLinkProgram(cl_context context, cl_uint n
         source = calloc(1, total);
         for (cl_uint i = 0; i < n; i++)
             strcat(strcat(source, programs[i]->source), "\n");
-        linked = make_program(context, source);
+        linked = fake_program_new(context, source);
         code = build(linked, options, true, "LinkProgram");
         if (notify)
             notify(linked, data);

@@ -107,13 +107,17 @@ def spy(*args, **more):
 pyopencl.cache._create_built_program_from_source_cached = spy
 context = cl.Context([cl.get_platforms()[0].get_devices()[0]])
 queue = cl.CommandQueue(context)
-program = cl.Program(context, "kernel void put(global int *a) { a[get_global_id(0)] = 3 * get_global_id(0); }").build()
+program = cl.Program(context, """kernel void put(global int *a, int rounds)
+{ int i = get_global_id(0); for (int k = 0; k < rounds; k++) a[i] = 3 * i + (k & a[i]); a[i] = 3 * i; }""").build()
 values = numpy.zeros(1024, numpy.int32)
 buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, values.nbytes)
-program.put(queue, (1024,), (4,), buffer)
-cl.enqueue_copy(queue, values, buffer)
+wrong = 0
+for line in sys.stdin if len(sys.argv) > 1 else [""]: # with an argument, a launch for each line
+    program.put(queue, (1024,), (4,), buffer, numpy.int32(1000))
+    cl.enqueue_copy(queue, values, buffer)
+    wrong += (values != 3 * numpy.arange(1024)).sum()
 print(seen[0])
-print((values != 3 * numpy.arange(1024)).sum(), "wrong")
+print(wrong, "wrong")
 PY
     program=/usr/bin/python3
     python() { # VARIABLE=VALUE...
@@ -131,6 +135,24 @@ PY
     expect "pyopencl, under Baton" built cut
     python OPENCL_LAYERS="$build/libbaton-layer.so" BATON_SLICE=2
     expect "pyopencl, under Baton, again" loaded cut
+
+    # Beside a program with 200 deadlines, with kernels from pyopencl's cache: every launch of 256 groups is cut into pieces of two, and gives way between them.
+    start_daemon
+    mkfifo "$scratch/lines"
+    yes >"$scratch/lines" 2>/dev/null &
+    lines=$!
+    OPENCL_LAYERS=$build/libbaton-layer.so BATON_SLICE=2 BATON_PRIORITY=10 BATON_STATS=$scratch/stats \
+        timeout 900 /usr/bin/python3 -W error "$scratch/kept.py" endless <"$scratch/lines" >"$scratch/out" 2>&1 &
+    hog=$!
+    wait_for_holder
+    OPENCL_LAYERS=$build/libbaton-layer.so BATON_PRIORITY=80 timeout 900 "$build/examples/demo/urgent" --steps 100 --period 5 --jobs 200 \
+        >"$scratch/urgent" && grep -q "jobs 200 .* wrong 0" "$scratch/urgent"
+    verdict $? "200 jobs beside pyopencl: $(cat "$scratch/urgent")"
+    kill $lines
+    wait $hog
+    expect "pyopencl beside 200 jobs" loaded cut
+    [ "$(number kernel_launches)" -gt 0 ] && [ "$(number pieces)" -eq $((128 * $(number kernel_launches))) ]
+    verdict $? "pyopencl beside 200 jobs: no launch is whole ($(number kernel_launches) launches, $(number pieces) pieces)"
 else
     echo "left out: pyopencl (not installed)"
 fi

@@ -15,19 +15,30 @@ enum { N = 1024, LOCAL = 16, ROUNDS = 3 };
 static const char source[] = "__kernel void scale(__global const int *in, __global int *out, int k) {\n"
                              "    int i = get_global_id(0); out[i] = in[i] * k + i; }\n";
 
+/* As of version 0.9.0, which the layer has. Headers of version 0.9.5 and later give these functions one more parameter. */
+typedef cl_int(CL_API_CALL *barrier_function)(cl_command_buffer_khr, cl_command_queue, cl_uint,
+                                              const cl_sync_point_khr *, cl_sync_point_khr *,
+                                              cl_mutable_command_khr *);
+typedef cl_int(CL_API_CALL *copy_function)(cl_command_buffer_khr, cl_command_queue, cl_mem, cl_mem, size_t,
+                                           size_t, size_t, cl_uint, const cl_sync_point_khr *,
+                                           cl_sync_point_khr *, cl_mutable_command_khr *);
+typedef cl_int(CL_API_CALL *fill_function)(cl_command_buffer_khr, cl_command_queue, cl_mem, const void *,
+                                           size_t, size_t, size_t, cl_uint, const cl_sync_point_khr *,
+                                           cl_sync_point_khr *, cl_mutable_command_khr *);
+
 #define FUNCTIONS(X)                                                                                         \
-    X(clCreateCommandBufferKHR)                                                                              \
-    X(clFinalizeCommandBufferKHR)                                                                            \
-    X(clRetainCommandBufferKHR)                                                                              \
-    X(clReleaseCommandBufferKHR)                                                                             \
-    X(clEnqueueCommandBufferKHR)                                                                             \
-    X(clCommandBarrierWithWaitListKHR)                                                                       \
-    X(clCommandCopyBufferKHR)                                                                                \
-    X(clCommandFillBufferKHR)                                                                                \
-    X(clCommandNDRangeKernelKHR)                                                                             \
-    X(clGetCommandBufferInfoKHR)
+    X(clCreateCommandBufferKHR, clCreateCommandBufferKHR_fn)                                                 \
+    X(clFinalizeCommandBufferKHR, clFinalizeCommandBufferKHR_fn)                                             \
+    X(clRetainCommandBufferKHR, clRetainCommandBufferKHR_fn)                                                 \
+    X(clReleaseCommandBufferKHR, clReleaseCommandBufferKHR_fn)                                               \
+    X(clEnqueueCommandBufferKHR, clEnqueueCommandBufferKHR_fn)                                               \
+    X(clCommandBarrierWithWaitListKHR, barrier_function)                                                     \
+    X(clCommandCopyBufferKHR, copy_function)                                                                 \
+    X(clCommandFillBufferKHR, fill_function)                                                                 \
+    X(clCommandNDRangeKernelKHR, clCommandNDRangeKernelKHR_fn)                                               \
+    X(clGetCommandBufferInfoKHR, clGetCommandBufferInfoKHR_fn)
 static struct {
-#define FIELD(name) name##_fn name;
+#define FIELD(name, type) type name;
     FUNCTIONS(FIELD)
 #undef FIELD
 } ext;
@@ -277,8 +288,8 @@ int main(void)
     need(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
     clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, sizeof extensions, extensions, NULL);
     check(strstr(extensions, "cl_khr_command_buffer") != NULL, "the extension is advertised");
-#define GET(name)                                                                                            \
-    ext.name = (name##_fn)(uintptr_t)clGetExtensionFunctionAddressForPlatform(platform, #name);              \
+#define GET(name, type)                                                                                      \
+    ext.name = (type)(uintptr_t)clGetExtensionFunctionAddressForPlatform(platform, #name);                   \
     check(ext.name != NULL, #name);
     FUNCTIONS(GET)
     if (failed)

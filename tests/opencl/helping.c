@@ -1,10 +1,11 @@
 /*
- * Program threads that wait for queued commands and do the workers' work meanwhile (layer/graph/worker.h), with the fake driver, every command queued: who runs what,
+ * Program threads that wait for queued commands and do the workers' work meanwhile (src/engine/worker.h), with the fake driver, every command queued: who runs what,
  * and what a waiting thread must not do. Run once with commands inside the driver's calls (`sync`) and once beside them.
  */
 #include <CL/cl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,16 +54,40 @@ static void launch(cl_command_queue queue, cl_event *ret_event)
     ck_assert_int_eq(clEnqueueNDRangeKernel(queue, cl.scale, 1, NULL, &global, NULL, 0, NULL, ret_event), 0);
 }
 
-static double now(void)
+/* How often the thread was switched away; -1: it does not sleep. */
+static long long switches_of(pid_t thread)
 {
-    struct timespec at;
+    long long n, sum = 0;
+    char path[64], line[128], state = '?';
+    FILE *file;
 
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    return (double)at.tv_sec + (double)at.tv_nsec / 1e9;
+    (void)snprintf(path, sizeof path, "/proc/self/task/%d/status", (int)thread);
+    file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file)) {
+        (void)sscanf(line, "State: %c", &state);
+        if (sscanf(line, "voluntary_ctxt_switches: %lld", &n) == 1 ||
+            sscanf(line, "nonvoluntary_ctxt_switches: %lld", &n) == 1)
+            sum += n;
+    }
+    if (file)
+        fclose(file);
+    return state == 'S' ? sum : -1;
 }
 
-/* Lines of the driver's log, and those of the calling thread. */
-static int count_lines(int *ret_mine)
+/* Until the thread sleeps, and goes on doing so: it has done what it could. */
+static void wait_until_it_sleeps(pid_t thread)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+
+    for (long long before = -1, after = -2; before < 0 || before != after;) {
+        before = switches_of(thread);
+        nanosleep(&moment, NULL);
+        after = switches_of(thread);
+    }
+}
+
+/* Lines of the driver's log that begin so, and those of the calling thread. */
+static int count_lines(const char *beginning, int *ret_mine)
 {
     FILE *log = fopen(getenv("FAKE_CL_LOG"), "r");
     char line[256];
@@ -70,13 +95,64 @@ static int count_lines(int *ret_mine)
 
     *ret_mine = 0;
     ck_assert_ptr_nonnull(log);
-    for (; fgets(line, sizeof line, log); n++)
-        *ret_mine += atoi(strrchr(line, ' ')) == (int)gettid();
+    while (fgets(line, sizeof line, log)) {
+        bool counts = strncmp(line, beginning, strlen(beginning)) == 0;
+
+        n += counts;
+        *ret_mine += counts && atoi(strrchr(line, ' ')) == (int)gettid();
+    }
     fclose(log);
     return n;
 }
 
-/* Without helping, none: a worker gives each queued command to the driver. */
+/* A callback that does not return before it is let go: the worker is in it, so that only threads that wait can give commands to the driver. */
+static struct gate {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool entered, open;
+} gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void CL_CALLBACK stay(cl_event event, cl_int status, void *data)
+{
+    (void)event;
+    (void)status;
+    (void)data;
+    pthread_mutex_lock(&gate.lock);
+    gate.entered = true;
+    pthread_cond_broadcast(&gate.changed);
+    while (!gate.open)
+        pthread_cond_wait(&gate.changed, &gate.lock);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+/* Returns when the worker of the device is in the callback. */
+static void hold_worker(void)
+{
+    cl_event start = clCreateUserEvent(cl.context, NULL), event;
+    const size_t global = N;
+
+    gate.entered = gate.open = false;
+    ck_assert_int_eq(clEnqueueNDRangeKernel(cl.queue, cl.scale, 1, NULL, &global, NULL, 1, &start, &event),
+                     0);
+    ck_assert_int_eq(clSetEventCallback(event, CL_COMPLETE, stay, NULL), 0);
+    clSetUserEventStatus(start, CL_COMPLETE); /* a callback of a command that is over is called at once */
+    pthread_mutex_lock(&gate.lock);
+    while (!gate.entered)
+        pthread_cond_wait(&gate.changed, &gate.lock);
+    pthread_mutex_unlock(&gate.lock);
+    clReleaseEvent(start);
+    clReleaseEvent(event);
+}
+
+static void release_worker(void)
+{
+    pthread_mutex_lock(&gate.lock);
+    gate.open = true;
+    pthread_cond_broadcast(&gate.changed);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+/* The worker cannot: without helping, none of them would run. */
 START_TEST(a_thread_that_waits_runs_its_commands)
 {
     enum { JOBS = 100 };
@@ -88,6 +164,7 @@ START_TEST(a_thread_that_waits_runs_its_commands)
     strcat(path, "/log");
     setenv("FAKE_CL_LOG", path, 1);
     open_device();
+    hold_worker();
     for (int job = 0; job < JOBS; job++) {
         in[0] = job;
         clEnqueueWriteBuffer(cl.queue, cl.mem, CL_FALSE, 0, sizeof in, in, 0, NULL, NULL);
@@ -96,10 +173,13 @@ START_TEST(a_thread_that_waits_runs_its_commands)
         ck_assert_int_eq(out[0], 2 * job + 1);
         ck_assert_int_eq(out[N - 1], 1);
     }
-    n = count_lines(&mine);
-    ck_assert_int_eq(n, 3 * JOBS);
+    n = count_lines("", &mine);
+    ck_assert_int_eq(n, 1 + 3 * JOBS);
+    n = count_lines("NDRangeKernel", &mine);
+    ck_assert_int_eq(n, 1 + JOBS);
     if (strstr(getenv("FAKE_CL"), "sync"))
-        ck_assert_msg(mine > JOBS / 2, "%d of %d commands", mine, n); /* the worker is faster now and then */
+        ck_assert_int_eq(mine, JOBS); /* copies have a worker of their own, which is faster now and then */
+    release_worker();
 }
 END_TEST
 
@@ -185,56 +265,48 @@ START_TEST(functions_of_the_program_are_not_run_by_the_thread_that_waits)
 }
 END_TEST
 
-static const double slow_s = 0.1; /* what the script says of a group of `empty` */
-
-static void launch_slow(cl_command_queue queue, cl_kernel slow, size_t global)
+/* One group. */
+static void launch_empty(cl_command_queue queue, cl_kernel empty, size_t global, cl_event *ret_event)
 {
-    ck_assert_int_eq(clEnqueueNDRangeKernel(queue, slow, 1, NULL, &global, &global, 0, NULL, NULL), 0);
+    ck_assert_int_eq(clEnqueueNDRangeKernel(queue, empty, 1, NULL, &global, &global, 0, NULL, ret_event), 0);
 }
 
-/* For a short launch with one behind it, ready at once, that takes long and is expected to be short: it was measured with one group of many items. */
-static double wait_before(cl_command_queue behind)
+/* A launch with another one behind it that is ready at once: who waits for the first does not run the second, and nobody else can. */
+static void wait_before(cl_command_queue behind)
 {
-    cl_kernel slow = clCreateKernel(cl.program, "empty", NULL);
-    double begin, waited;
-    cl_event event;
+    cl_kernel empty = clCreateKernel(cl.program, "empty", NULL);
+    cl_event event, later;
+    cl_int status = CL_COMPLETE;
 
-    launch_slow(behind, slow, 1024);
+    launch_empty(behind, empty, 1024,
+                 NULL); /* measured: one item is short, so that it may be in the driver beside the other */
     launch(cl.queue, NULL);
     clFinish(cl.queue);
     clFinish(behind);
-    begin = now();
-    launch(cl.queue, &event);
-    launch_slow(behind, slow, 1);
-    if (behind == cl.queue)
-        clWaitForEvents(1, &event);
-    else
-        clFinish(cl.queue);
-    waited = now() - begin;
-    clReleaseEvent(event);
-    clFinish(behind);
-    clReleaseKernel(slow);
-    ck_assert_double_ge(now() - begin, slow_s);
-    return waited;
-}
-
-/*
- * How many of ten waits are quick. Not each is: a worker that gave the first launch to the driver may give it the second before it looks at the first. Nor is each one slow
- * if the waiting thread does so: a worker may have done it all before.
- */
-static int count_quick(cl_command_queue behind)
-{
-    int quick = 0;
-
-    for (int round = 0; round < 10; round++)
-        quick += wait_before(behind) < 0.8 * slow_s;
-    return quick;
+    for (int round = 0; round < 10; round++) {
+        hold_worker();
+        launch(cl.queue, &event);
+        launch_empty(behind, empty, 1, &later);
+        if (behind == cl.queue)
+            clWaitForEvents(1, &event);
+        else
+            clFinish(cl.queue);
+        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+        ck_assert_int_eq(status, CL_COMPLETE);
+        clGetEventInfo(later, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+        ck_assert_int_eq(status, CL_QUEUED); /* the driver does not have it */
+        release_worker();
+        clFinish(behind);
+        clReleaseEvent(event);
+        clReleaseEvent(later);
+    }
+    clReleaseKernel(empty);
 }
 
 START_TEST(a_wait_ends_with_its_event)
 {
     open_device();
-    ck_assert_int_ge(count_quick(cl.queue), 4);
+    wait_before(cl.queue);
 }
 END_TEST
 
@@ -244,7 +316,7 @@ START_TEST(a_wait_ends_beside_other_queues)
 
     open_device();
     other = clCreateCommandQueueWithProperties(cl.context, cl.device, NULL, NULL);
-    ck_assert_int_ge(count_quick(other), 4);
+    wait_before(other);
     clReleaseCommandQueue(other);
 }
 END_TEST
@@ -283,32 +355,33 @@ START_TEST(threads_help_with_one_queue_and_with_several)
 }
 END_TEST
 
-static void CL_CALLBACK nap(cl_event event, cl_int status, void *data)
-{
-    struct timespec pause = {.tv_nsec = 20000000};
+static _Atomic pid_t humble; /* the thread that must not help */
 
+static void CL_CALLBACK await_humble(cl_event event, cl_int status, void *data)
+{
     (void)event;
     (void)status;
     (void)data;
-    nanosleep(&pause, NULL);
+    wait_until_it_sleeps(humble);
 }
 
-/* While the worker is in the callback, somebody else could run the second launch, which waits for the first one's end. */
+/* While the worker is in the callback, this thread could run the second launch, which waits for the first one's end. */
 static void *run_jobs_humbly(void *data)
 {
     const size_t global = N;
 
+    humble = gettid();
     for (int job = 0; job < 10; job++) {
-        cl_event gate = clCreateUserEvent(cl.context, NULL), event;
-        clEnqueueNDRangeKernel(cl.queue, cl.scale, 1, NULL, &global, NULL, 1, &gate, &event);
-        clSetEventCallback(event, CL_COMPLETE, nap, NULL);
+        cl_event start = clCreateUserEvent(cl.context, NULL), event;
+        clEnqueueNDRangeKernel(cl.queue, cl.scale, 1, NULL, &global, NULL, 1, &start, &event);
+        clSetEventCallback(event, CL_COMPLETE, await_humble, NULL);
         clEnqueueNDRangeKernel(cl.queue, cl.scale, 1, NULL, &global, NULL, 1, &event, NULL);
-        clSetUserEventStatus(gate, CL_COMPLETE);
+        clSetUserEventStatus(start, CL_COMPLETE);
         clFinish(cl.queue);
         clReleaseEvent(event);
-        clReleaseEvent(gate);
+        clReleaseEvent(start);
     }
-    (void)count_lines(data);
+    (void)count_lines("", data);
     return NULL;
 }
 
@@ -339,22 +412,27 @@ START_TEST(a_thread_of_lower_rank_does_not_help)
 }
 END_TEST
 
+static _Atomic pid_t waiting;
+
 static void *wait_long(void *unused)
 {
-    launch_slow(cl.queue, clCreateKernel(cl.program, "empty", NULL), 1);
+    waiting = gettid();
+    launch_empty(cl.queue, clCreateKernel(cl.program, "empty", NULL), 1, NULL);
     launch(cl.queue, NULL);
     clFinish(cl.queue);
     return unused;
 }
 
+/* The thread is in the driver, in a launch that takes long, or waits for it. */
 START_TEST(a_program_can_end_while_its_thread_helps)
 {
-    struct timespec pause = {.tv_nsec = 50000000};
     pthread_t thread;
 
     open_device();
     pthread_create(&thread, NULL, wait_long, NULL);
-    nanosleep(&pause, NULL);
+    while (!waiting)
+        sched_yield();
+    wait_until_it_sleeps(waiting);
     exit(0); /* of the forked case: a hang is a failure */
 }
 END_TEST

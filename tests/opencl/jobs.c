@@ -19,7 +19,7 @@ int main(void)
     const char *source = "kernel void scale(global int *a, int factor)\n"
                          "{ size_t i = get_global_id(0); a[i] = a[i] * factor + 1; }\n";
     enum { JOBS = 7, LAUNCHES = 3, N = 64 };
-    struct baton_job_report report = {0};
+    struct baton_job_report report = {.size = sizeof report};
     size_t global = N, local = 4;
     cl_int values[N] = {0}, factor = 1, code = 0;
     cl_platform_id platform;

@@ -1,10 +1,12 @@
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/profile/align.h"
 #include "cli/profile/task.h"
+#include "cli/profile/throttle.h"
 #include "harness.h"
 
 #define US NSEC_PER_US
@@ -115,6 +117,70 @@ START_TEST(a_name_cannot_end_its_line)
 
     ck_assert_ptr_eq(strchr(line, '\n'), line + n - 1);
     ck_assert_ptr_nonnull(strstr(line, "two?words?j?9"));
+}
+END_TEST
+
+/* 950 of 1000 ms: a stop lasts 50 ms. Half of that, waited between two looks by a real-time thread, is taken for one. */
+START_TEST(waits_as_long_as_a_stop_of_real_time_threads_are_throttling)
+{
+    struct throttle throttle;
+
+    throttle_init(&throttle, 950000, 1000000);
+    ck_assert_int_eq(throttle.stop, 50000 * US);
+    throttle_note(&throttle, 1, true, 70000 * US); /* before we looked */
+    throttle_note(&throttle, 1, true, 80000 * US); /* 10 ms: a more urgent thread */
+    ck_assert_int_eq(throttle.lost, 0);
+    throttle_note(&throttle, 1, true, 121000 * US); /* 41 ms */
+    ck_assert_int_eq(throttle.lost, 41000 * US);
+    throttle_note(&throttle, 2, false, 0);
+    throttle_note(&throttle, 2, false, 500000 * US); /* an ordinary thread waits as long as it has to */
+    ck_assert_int_eq(throttle.lost, 41000 * US);
+    throttle_init(&throttle, -1, 1000000); /* no limit: nothing is throttled */
+    throttle_note(&throttle, 1, true, 0);
+    throttle_note(&throttle, 1, true, 500000 * US);
+    ck_assert_int_eq(throttle.lost, 0);
+    throttle_init(&throttle, 950000, 1000000);
+    for (pid_t thread = 1; thread <= 2 * THROTTLE_THREADS; thread++)
+        throttle_note(&throttle, thread, true, 0); /* more than are watched */
+    ck_assert_uint_eq(throttle.n, THROTTLE_THREADS);
+    throttle_look(&throttle, getpid());
+}
+END_TEST
+
+START_TEST(lengths_of_the_worst_job_are_those_of_one_job)
+{
+    static struct log_text text;
+    struct profile_wish wish = {.name = "t", .period = 5000 * US, .of_worst_job = true};
+    struct profile_log log;
+    struct profile_task task;
+    struct task_set set = {0};
+    struct task made;
+
+    begin_log(&text);
+    frame(&text, 1, 0, 100);
+    frame(&text, 2, 5000, 130);
+    frame(&text, 3, 10000, 110);
+    align(&text, 0, &log, &task);
+    /* Steps of every frame but the kernel are equal (48 us in all): the worst job is the second. */
+    ck_assert_int_eq(task.steps[3].in_worst, 130 * US);
+    for (size_t i = 0; i < task.n_steps; i += 2)
+        task.steps[i].worst = 25 * US; /* as if other jobs had had the longer pauses */
+    arena_init(&set.arena, 0);
+    ck_assert_int_eq(profile_task_make(&task, 1, &wish, &set.arena, &made), 0);
+    ck_assert_int_eq(task_total(&made), task.worst); /* the job itself: 178 us */
+    ck_assert_int_eq(made.profile->segments[0].worst, 25 * US);
+    ck_assert_int_eq(made.profile->segments[0].in_worst_job, 10 * US);
+    wish.of_worst_job = false;
+    ck_assert_int_eq(profile_task_make(&task, 1, &wish, &set.arena, &made), 0);
+    ck_assert_int_eq(task_total(&made), (138 + 4 * 25) * US); /* 5 + 130 + 3 of commands, and four pauses */
+    /* What others wait for is never told shorter: a whole kernel keeps its worst length in either way. */
+    task.steps[3].worst = 200 * US;
+    wish.of_worst_job = true;
+    ck_assert_int_eq(profile_task_make(&task, 1, &wish, &set.arena, &made), 0);
+    ck_assert_int_eq(made.segments[3].length, 200 * US);
+    arena_done(&set.arena);
+    profile_task_done(&task);
+    profile_log_done(&log);
 }
 END_TEST
 
@@ -445,7 +511,9 @@ START_TEST(a_profile_that_does_not_fit_its_task_is_refused_at_its_place)
 END_TEST
 
 HARNESS_MAIN("profile", 20, a_record_reads_back_as_it_was_written, no_bytes_make_a_record_by_accident,
-             a_name_cannot_end_its_line, segments_have_the_worst_best_and_mean_of_their_jobs,
+             a_name_cannot_end_its_line, waits_as_long_as_a_stop_of_real_time_threads_are_throttling,
+             lengths_of_the_worst_job_are_those_of_one_job,
+             segments_have_the_worst_best_and_mean_of_their_jobs,
              a_driver_with_another_clock_gives_the_same_segments,
              jobs_of_another_shape_are_counted_and_not_measured, a_crash_costs_the_last_job_and_nothing_else,
              a_job_that_lost_commands_is_incomplete, two_waits_per_period_are_one_job,

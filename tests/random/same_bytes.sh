@@ -7,7 +7,7 @@ build=$BATON_BUILD
 random=$build/tests/random/random
 layer=$build/libbaton-layer.so
 fake=OCL_ICD_VENDORS=$build/tests/fake_driver/libfake-opencl.so
-scratch=$(mktemp -d)
+scratch=$(mktemp -d) || exit 1
 daemon=
 rival=
 finish() {

@@ -6,6 +6,7 @@
 #include "harness.h"
 #include "report/axis.h"
 #include "report/histogram.h"
+#include "report/palette.h"
 #include "report/svg.h"
 #include "report/trace.h"
 
@@ -118,26 +119,82 @@ START_TEST(a_trace_is_json_with_microseconds_to_the_nanosecond)
 }
 END_TEST
 
-static void draw_slowest(FILE *out)
-{
-    static const double values[] = {10, 10};
-    struct histogram histogram = {
-        .title = "", .values_ms = values, .n = 2, .deadline_ms = -1, .bound_ms = -1};
+/* 1 ms to 100 ms: the axis has two decades, so a bin is 2 / 36 of a decade wide. */
+static const double spread[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 9, 100};
 
-    histogram_draw(&histogram, out);
+static void draw_spread(FILE *out)
+{
+    histogram_draw(
+        &(struct histogram){
+            .name = "<a>", .values_ms = spread, .n = 11, .deadline_ms = 50, .bound_ms = 20, .claimed = false},
+        out);
 }
 
-START_TEST(the_slowest_job_stands_in_the_last_bar)
+static size_t count(const char *text, const char *what)
 {
-    /* The axis ends at 10, 60 bars take 680 from 60 on: the last begins at 60 + 59 * 680 / 60 = 728.7. */
-    char *text = written(draw_slowest);
+    size_t n = 0;
 
-    ck_assert_ptr_nonnull(strstr(text, "<rect x=\"728.7\""));
+    for (size_t i = 0; text[i]; i++)
+        n += strncmp(text + i, what, strlen(what)) == 0;
+    return n;
+}
+
+START_TEST(a_histogram_shows_body_and_tail)
+{
+    char *text = written(draw_spread);
+
+    /* Body of nine jobs over the whole height 144 - 40, one job each at 9 ms and 100 ms at least 3 high; only the last is late. */
+    ck_assert_ptr_nonnull(strstr(text, "height=\"104.0\""));
+    ck_assert_uint_eq(count(text, "fill=\"#c62828\""), 1);
+    ck_assert_uint_eq(count(text, palette_colour(0)), 2);
+    ck_assert_ptr_nonnull(strstr(text, "deadline 50"));
+    ck_assert_ptr_nonnull(strstr(text, "bound 20 (not claimed)"));
+    ck_assert_ptr_nonnull(strstr(text, "&lt;a&gt;"));
+    ck_assert_ptr_null(strstr(text, "nan"));
     free(text);
+}
+END_TEST
+
+static void draw_far(FILE *out)
+{
+    static const double zeros[] = {0, 0};
+
+    histogram_draw(
+        &(struct histogram){
+            .name = "a", .values_ms = spread, .n = 1, .deadline_ms = 100000, .bound_ms = 2, .claimed = true},
+        out);
+    histogram_draw(
+        &(struct histogram){.name = "b", .values_ms = zeros, .n = 2, .deadline_ms = -1, .bound_ms = -1}, out);
+}
+
+START_TEST(a_limit_far_away_is_named_at_the_edge_and_zeros_are_drawn)
+{
+    char *text = written(draw_far);
+
+    ck_assert_ptr_nonnull(strstr(text, "deadline 100000 \xe2\x86\x92"));
+    ck_assert_ptr_nonnull(strstr(text, "bound 2<"));
+    ck_assert_ptr_null(strstr(text, "nan"));
+    ck_assert_ptr_null(strstr(text, "inf"));
+    free(text);
+}
+END_TEST
+
+START_TEST(no_program_is_red)
+{
+    for (size_t i = 0; i < palette_size(); i++) {
+        unsigned rgb = (unsigned)strtoul(palette_colour(i) + 1, NULL, 16);
+        int red = (int)(rgb >> 16);
+        int green = (int)(rgb >> 8 & 255);
+        int blue = (int)(rgb & 255);
+
+        /* Red is a colour whose red part is more than twice each of the others. */
+        ck_assert_msg(red < 2 * green || red < 2 * blue, "%s", palette_colour(i));
+    }
 }
 END_TEST
 
 HARNESS_MAIN("report", 10, ticks_are_round_and_cover_the_data,
              an_axis_survives_empty_constant_and_infinite_data,
              text_in_a_picture_is_escaped_and_nan_breaks_the_line,
-             a_trace_is_json_with_microseconds_to_the_nanosecond, the_slowest_job_stands_in_the_last_bar)
+             a_trace_is_json_with_microseconds_to_the_nanosecond, a_histogram_shows_body_and_tail,
+             a_limit_far_away_is_named_at_the_edge_and_zeros_are_drawn, no_program_is_red)

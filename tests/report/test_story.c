@@ -73,21 +73,48 @@ START_TEST(what_does_not_fit_is_said)
     char *html = page_of_rows(300); /* 300 - 256 = 44, with one span each */
 
     ck_assert_ptr_nonnull(strstr(html, "Not drawn: 44 of 300 rows, 44 of 300 spans and marks."));
-    ck_assert_ptr_nonnull(strstr(html, "<b>300</b><span>jobs</span>"));
-    ck_assert_ptr_nonnull(strstr(html, "task-299.: 1 jobs")); /* every task has its histogram */
+    ck_assert_ptr_nonnull(strstr(html, "task-299.</tspan>")); /* every task has its histogram */
     free(html);
 }
 END_TEST
 
+/* The cell of that column in the row of that task of the first table; the caller frees it. */
+static char *cell_of(const char *html, const char *task, const char *column)
+{
+    char row[96];
+    char label[96];
+    const char *at;
+
+    (void)snprintf(row, sizeof row, "</i>%s</td>", task);
+    (void)snprintf(label, sizeof label, "data-label=\"%s\">", column);
+    at = strstr(html, row);
+    ck_assert_msg(at != NULL, "no row of %s", task);
+    at = strstr(at, label);
+    ck_assert_msg(at != NULL, "no column %s", column);
+    at += strlen(label);
+    return strndup(at, strcspn(at, "<"));
+}
+
+static void assert_cell(const char *html, const char *task, const char *column, const char *expected)
+{
+    char *cell = cell_of(html, task, column);
+
+    ck_assert_str_eq(cell, expected);
+    free(cell);
+}
+
+#define JOB(ts, dur, task)                                                                                   \
+    "{\"ph\":\"X\",\"pid\":12,\"tid\":1000,\"ts\":" #ts ",\"dur\":" #dur ",\"cat\":\"job\",\"name\":\"" task \
+    "\"}"
+
 START_TEST(planning_is_no_job)
 {
-    char *html = page_of(
-        "{\"traceEvents\": ["
-        "{\"ph\":\"X\",\"pid\":2,\"tid\":0,\"ts\":0,\"dur\":100000,\"cat\":\"planning\",\"name\":\"camera\"},"
-        "{\"ph\":\"X\",\"pid\":12,\"tid\":1000,\"ts\":7,\"dur\":5000,\"cat\":\"job\",\"name\":\"camera\"}]}");
+    char *html = page_of("{\"traceEvents\": ["
+                         "{\"ph\":\"X\",\"pid\":2,\"tid\":0,\"ts\":0,\"dur\":100000,\"cat\":\"planning\","
+                         "\"name\":\"camera\"}," JOB(7, 5000, "camera") "]}");
 
-    ck_assert_ptr_nonnull(strstr(html, "<b>1</b><span>jobs</span>"));
-    ck_assert_ptr_nonnull(strstr(html, "camera: 1 jobs, median 5.000, p99 5.000, worst 5.000 ms"));
+    assert_cell(html, "camera", "jobs", "1");
+    assert_cell(html, "camera", "worst, ms", "5");
     free(html);
 }
 END_TEST
@@ -105,23 +132,135 @@ START_TEST(percentiles_are_those_of_a_programs_statistics)
     (void)fputs("]}", out);
     ck_assert_int_eq(fclose(out), 0);
     html = page_of(text);
-    ck_assert_ptr_nonnull(strstr(html, "a: 100 jobs, median 50.000, p99 99.000, worst 100.000 ms"));
+    assert_cell(html, "a", "jobs", "100");
+    assert_cell(html, "a", "p50, ms", "50");
+    assert_cell(html, "a", "p99, ms", "99");
+    assert_cell(html, "a", "worst, ms", "100");
     free(text);
     free(html);
 }
 END_TEST
 
-START_TEST(a_bound_that_is_not_claimed_is_not_broken)
+START_TEST(the_questions_come_in_their_order)
+{
+    static const char *const questions[] = {"Did every deadline hold?", "How far from the bound?",
+                                            "Who waited for whom?", "Where was the time?"};
+    char *html = page_of("{\"traceEvents\": [" JOB(
+        0, 5000,
+        "a") ","
+             "{\"ph\":\"X\",\"pid\":1,\"tid\":0,\"ts\":0,\"dur\":10,\"cat\":\"queued\",\"name\":\"a\"}]}");
+    const char *last = html;
+
+    for (size_t i = 0; i < 4; i++) {
+        const char *at = strstr(last, questions[i]);
+
+        ck_assert_msg(at != NULL, "%s", questions[i]);
+        last = at;
+    }
+    free(html);
+}
+END_TEST
+
+/* One wait of 4 ms on gpu0, from 10 to 14 ms; b holds the engine from 9 to 13 ms, c holds another one all the time. */
+START_TEST(a_wait_is_counted_against_the_holder)
 {
     char *html = page_of(
         "{\"traceEvents\": ["
-        "{\"ph\":\"X\",\"pid\":12,\"tid\":1000,\"ts\":0,\"dur\":5000,\"cat\":\"job\",\"name\":\"camera\"},"
-        "{\"ph\":\"i\",\"pid\":12,\"tid\":1000,\"ts\":5000,\"cat\":\"unclaimed\",\"name\":\"unclaimed\"}]}");
+        "{\"ph\":\"M\",\"pid\":1,\"tid\":1,\"name\":\"thread_name\",\"args\":{\"name\":\"gpu0\"}},"
+        "{\"ph\":\"M\",\"pid\":2,\"tid\":2,\"name\":\"thread_name\",\"args\":{\"name\":\"gpu0\"}},"
+        "{\"ph\":\"M\",\"pid\":3,\"tid\":3,\"name\":\"thread_name\",\"args\":{\"name\":\"gpu1\"}},"
+        "{\"ph\":\"X\",\"pid\":9,\"tid\":9,\"ts\":10000,\"dur\":8000,\"cat\":\"job\",\"name\":\"a\"},"
+        "{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":10000,\"dur\":4000,\"cat\":\"queued\",\"name\":\"a\"},"
+        "{\"ph\":\"X\",\"pid\":2,\"tid\":2,\"ts\":9000,\"dur\":4000,\"cat\":\"granted\",\"name\":\"b\"},"
+        "{\"ph\":\"X\",\"pid\":3,\"tid\":3,\"ts\":0,\"dur\":40000,\"cat\":\"granted\",\"name\":\"c\"}]}");
+    const char *table = strstr(html, "Who waited for whom?");
+    char *end;
 
-    ck_assert_ptr_nonnull(strstr(html, "figure good\"><b>0</b><span>claimed bounds exceeded"));
-    ck_assert_ptr_nonnull(strstr(html, "<b>1</b><span>jobs above a bound that is not claimed"));
-    ck_assert_ptr_null(strstr(html, "figure bad"));
-    ck_assert_ptr_nonnull(strstr(html, "None: every deadline was met"));
+    ck_assert_ptr_nonnull(table);
+    end = strstr(table, "</table>");
+    ck_assert_ptr_nonnull(end);
+    *end = 0;
+    assert_cell(table, "b", "longest, ms", "3");
+    assert_cell(table, "b", "of its jobs' time", "37.5 %"); /* 3 of 8 ms */
+    ck_assert_ptr_null(strstr(table, "</i>c</td>"));
+    free(html);
+}
+END_TEST
+
+#define MARK(ts, category)                                                                                   \
+    ",{\"ph\":\"i\",\"pid\":12,\"tid\":1000,\"ts\":" #ts ",\"cat\":\"" category                              \
+    "\",\"name\":\"x\",\"args\":{\"task\":\"camera\"}}"
+
+START_TEST(a_bound_that_is_not_claimed_is_not_broken)
+{
+    char *html = page_of("{\"traceEvents\": [" JOB(0, 5000, "camera") MARK(
+        5000, "unclaimed") "],\"tasks\":[{\"name\":\"camera\",\"deadline_ms\":10,\"bound_ms\":4}]}");
+    char *claimed = page_of(
+        "{\"traceEvents\": [" JOB(0, 5000, "camera") "],\"tasks\":[{\"name\":\"camera\",\"deadline_ms\":"
+                                                     "10,\"bound_ms\":4,\"bound_claimed\":true}]}");
+
+    assert_cell(html, "camera", "bound, ms", "(4)");
+    assert_cell(html, "camera", "verdict", "every deadline met, 50 % to spare; its bound is not claimed");
+    ck_assert_ptr_null(strstr(html, "<td class=\"bad\""));
+    ck_assert_ptr_null(strstr(html, "verdict bad"));
+    ck_assert_ptr_nonnull(strstr(html, "Yes: all 1 jobs"));
+    assert_cell(claimed, "camera", "bound, ms", "4");
+    assert_cell(claimed, "camera", "verdict",
+                "every deadline met, 50 % to spare; exceeded its claimed bound");
+    ck_assert_ptr_nonnull(strstr(claimed, "<td class=\"bad\""));
+    free(html);
+    free(claimed);
+}
+END_TEST
+
+START_TEST(what_the_trace_has_forgotten_is_said)
+{
+    char *html = page_of("{\"traceEvents\": [" JOB(0, 5000, "camera") MARK(
+        5000,
+        "miss") "],\"overwritten\":77,\"tasks\":[{\"name\":\"camera\",\"deadline_ms\":4,\"misses\":3}]}");
+    char *whole = page_of("{\"traceEvents\": [" JOB(0, 5000, "camera") MARK(
+        5000,
+        "miss") "],\"overwritten\":0,\"tasks\":[{\"name\":\"camera\",\"deadline_ms\":4,\"misses\":1}]}");
+
+    ck_assert_ptr_nonnull(strstr(html, "2 more deadlines were missed before this trace begins."));
+    ck_assert_ptr_nonnull(strstr(html, "forgotten 77 older records"));
+    ck_assert_ptr_null(strstr(whole, "more deadlines"));
+    ck_assert_ptr_null(strstr(whole, "forgotten"));
+    free(html);
+    free(whole);
+}
+END_TEST
+
+START_TEST(misses_are_told_in_groups)
+{
+    char *text = NULL;
+    char *html;
+    const char *table;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    /* 100 misses, 20 ms apart from 1 s on, then one at 9 s: two groups. */
+    (void)fputs("{\"traceEvents\": [" JOB(0, 10000000, "camera"), out);
+    for (unsigned i = 0; i < 101; i++)
+        (void)fprintf(out,
+                      ",{\"ph\":\"i\",\"pid\":1,\"tid\":1,\"ts\":%u,\"cat\":\"miss\",\"name\":\"miss\","
+                      "\"args\":{\"task\":"
+                      "\"camera\",\"detail\":\"%u.500 ms late\"}}",
+                      i < 100 ? 1000000 + i * 20000 : 9000000, i % 7);
+    (void)fputs("],\"tasks\":[{\"name\":\"camera\",\"deadline_ms\":20}]}", out);
+    ck_assert_int_eq(fclose(out), 0);
+    html = page_of(text);
+    ck_assert_ptr_nonnull(strstr(html, "No: 101 of 1 jobs"));
+    table = strstr(html, "What was late, in groups");
+    ck_assert_ptr_nonnull(table);
+    assert_cell(table, "camera", "jobs", "100");
+    assert_cell(table, "camera", "when", "1000 to 2980 ms"); /* 1000 + 99 x 20 */
+    assert_cell(table, "camera", "latest by, ms", "6.50");
+    table = strstr(strstr(table, "</tr>"), "</i>camera") ? strstr(table, "2980 ms") : NULL;
+    ck_assert_ptr_nonnull(table);
+    assert_cell(table, "camera", "jobs", "1");
+    assert_cell(table, "camera", "when", "9000 ms");
+    free(text);
     free(html);
 }
 END_TEST
@@ -138,11 +277,12 @@ START_TEST(a_status_judges_only_what_is_claimed)
     char *late = page_of(STATUS("false", "60.0"));
 
     ck_assert_ptr_nonnull(strstr(unclaimed, "(10)"));
-    ck_assert_ptr_null(strstr(unclaimed, "bad\">"));
+    ck_assert_ptr_null(strstr(unclaimed, " bad\" data-label"));
     ck_assert_ptr_null(strstr(claimed, "(10)"));
-    ck_assert_ptr_nonnull(strstr(claimed, "<td class=\"number bad\">20</td>"));
-    ck_assert_ptr_nonnull(strstr(claimed, "<td class=\"number bad\">3</td>"));
-    ck_assert_ptr_nonnull(strstr(late, "<td class=\"number bad\">60</td>")); /* past its deadline */
+    ck_assert_ptr_nonnull(strstr(claimed, "<td class=\"number bad\" data-label=\"observed, ms\">20</td>"));
+    ck_assert_ptr_nonnull(strstr(claimed, "<td class=\"number bad\" data-label=\"bound exceeded\">3</td>"));
+    ck_assert_ptr_nonnull(
+        strstr(late, "<td class=\"number bad\" data-label=\"observed, ms\">60</td>")); /* past its deadline */
     free(unclaimed);
     free(claimed);
     free(late);
@@ -157,12 +297,14 @@ START_TEST(a_free_engine_has_no_unbounded_holder)
 
     ck_assert_ptr_null(strstr(status, "unbounded"));
     ck_assert_ptr_nonnull(strstr(status, ">free</td>"));
-    ck_assert_ptr_nonnull(strstr(analysis, "bad\">unbounded</td>"));
+    ck_assert_ptr_nonnull(strstr(analysis, "bad\" data-label=\"response, ms\">unbounded</td>"));
     free(status);
     free(analysis);
 }
 END_TEST
 
 HARNESS_MAIN("story", 20, every_row_of_a_trace_is_drawn, what_does_not_fit_is_said, planning_is_no_job,
-             percentiles_are_those_of_a_programs_statistics, a_bound_that_is_not_claimed_is_not_broken,
+             percentiles_are_those_of_a_programs_statistics, the_questions_come_in_their_order,
+             a_wait_is_counted_against_the_holder, a_bound_that_is_not_claimed_is_not_broken,
+             what_the_trace_has_forgotten_is_said, misses_are_told_in_groups,
              a_status_judges_only_what_is_claimed, a_free_engine_has_no_unbounded_holder)

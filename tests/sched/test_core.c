@@ -760,6 +760,89 @@ START_TEST(engines_need_a_token_of_their_gpu_under_gpusync)
 }
 END_TEST
 
+/* A program that cannot move asks for the token of its GPU: another one that is free does not help it, under any lock. */
+START_TEST(a_request_for_one_gpu_takes_no_token_of_another)
+{
+    for (unsigned lock = 0; lock < SCHED_LOCKS; lock++) {
+        struct sched_config config = small(PROFILE_GPUSYNC);
+        struct sched_event second = {
+            .kind = SCHED_TOKEN_REQUEST, .gpus = 2, .home = SCHED_NO_GPU}; /* of the second GPU */
+        struct story story;
+
+        config.lock = (enum sched_lock_id)lock;
+        story = begin(&config);
+        for (second.job = 0; second.job < 2; second.job++) {
+            release(&story, second.job, second.job, 10);
+            must(&story, second);
+            ck_assert_int_eq(decided(&story, SCHED_TOKEN, second.job), second.job == 0);
+        }
+        ck_assert_int_eq(sched_core_has_job(story.core, 1), true);
+        must(&story, (struct sched_event){.kind = SCHED_TOKEN_RELEASE, .job = 0});
+        ck_assert(decided(&story, SCHED_TOKEN, 1));
+        ck_assert_uint_eq(story.decisions[place_of(&story, SCHED_TOKEN, 1)].gpu, 1);
+        sched_core_free(story.core);
+    }
+}
+END_TEST
+
+START_TEST(without_a_token_limit_a_request_gets_the_gpu_it_names)
+{
+    struct sched_config config = small(PROFILE_GPUSYNC);
+    struct story story;
+
+    config.tokens_per_gpu = TOKENS_UNLIMITED;
+    config.lock = LOCK_CK_OMLP; /* there is no lock to donate for */
+    story = begin(&config);
+    for (job_id job = 0; job < 3; job++) {
+        release(&story, job, job, 10);
+        must(&story,
+             (struct sched_event){.kind = SCHED_TOKEN_REQUEST, .job = job, .gpus = 2, .home = SCHED_NO_GPU});
+        ck_assert_uint_eq(story.decisions[place_of(&story, SCHED_TOKEN, job)].gpu, 1);
+    }
+    sched_core_free(story.core);
+}
+END_TEST
+
+START_TEST(a_request_names_gpus_of_one_cluster)
+{
+    struct sched_config config = small(PROFILE_GPUSYNC);
+    struct story story;
+
+    config.gpu_cluster = 1;
+    story = begin(&config);
+    release(&story, 0, 0, 10);
+    ck_assert_int_eq(tell(&story, (struct sched_event){.kind = SCHED_TOKEN_REQUEST, .gpus = 3}),
+                     SCHED_REFUSED);
+    /* Not the client's own cluster, but one. */
+    must(&story, (struct sched_event){.kind = SCHED_TOKEN_REQUEST, .gpus = 2, .home = SCHED_NO_GPU});
+    ck_assert_uint_eq(story.decisions[place_of(&story, SCHED_TOKEN, 0)].gpu, 1);
+    sched_core_free(story.core);
+}
+END_TEST
+
+/* E6: every piece is a request, so a less urgent job that waits comes before the next piece of a more urgent one. */
+START_TEST(under_gpusync_a_holder_yields_at_its_border_to_whatever_waits)
+{
+    struct sched_config config = small(PROFILE_GPUSYNC);
+    struct story story;
+    engine_id engine;
+
+    config.tokens_per_gpu = 2;
+    config.gpus = 1;
+    story = begin(&config);
+    engine = sched_execution_engine(story.core, 0);
+    for (job_id job = 0; job < 2; job++) {
+        release(&story, job, job, 20 - job);
+        must(&story, (struct sched_event){.kind = SCHED_TOKEN_REQUEST, .job = job, .home = SCHED_NO_GPU});
+        ask(&story, job, 0, engine);
+    }
+    ck_assert(decided(&story, SCHED_YIELD, 0));
+    must(&story, (struct sched_event){.kind = SCHED_PIECE_DONE, .job = 0});
+    ck_assert(decided(&story, SCHED_GRANT, 1));
+    sched_core_free(story.core);
+}
+END_TEST
+
 START_TEST(a_split_job_asks_for_all_its_tokens_in_one_event)
 {
     struct sched_config config = small(PROFILE_GPUSYNC);
@@ -942,7 +1025,9 @@ HARNESS_MAIN("core", 20, capacities_are_answers, events_that_break_a_rule_are_re
              an_overrun_is_reported_once_and_costs_the_priority_if_configured,
              placing_prefers_the_home_of_the_data_until_moving_is_cheaper,
              with_no_more_clients_than_gpus_each_keeps_its_own,
-             engines_need_a_token_of_their_gpu_under_gpusync,
+             engines_need_a_token_of_their_gpu_under_gpusync, a_request_for_one_gpu_takes_no_token_of_another,
+             without_a_token_limit_a_request_gets_the_gpu_it_names, a_request_names_gpus_of_one_cluster,
+             under_gpusync_a_holder_yields_at_its_border_to_whatever_waits,
              a_split_job_asks_for_all_its_tokens_in_one_event,
              what_a_dead_client_holds_is_given_on_only_when_the_gpu_has_drained,
              a_blocked_engine_is_not_granted_until_it_is_unblocked_as_often,

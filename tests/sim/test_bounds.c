@@ -9,7 +9,7 @@
 #include "analysis/cpu/fair_lateness.h"
 #include "analysis/gpusync/gpusync.h"
 #include "analysis/gpusync/input/gpusync_task_set.h"
-#include "analysis/pipeline/pipeline_analysis.h"
+#include "analysis/holistic/pipeline_analysis.h"
 #include "generate.h"
 #include "harness.h"
 #include "sim/search.h"

@@ -80,7 +80,18 @@ static const char source_groups[] =
     "__kernel void butterfly(__global uint *a, uint far) {\n"
     "    uint i = get_global_id(0), left = i / far * 2 * far + i % far; uint x = a[left], y = a[left + "
     "far];\n"
-    "    a[left] = x + y; a[left + far] = x - y; }\n";
+    "    a[left] = x + y; a[left + far] = x - y; }\n"
+    "__kernel void column(__global uint *a, __global uint *out) {\n"
+    "    uint x = get_global_id(0), y = get_global_id(1); if (y == 0) a[x] = x * 7 + 1;\n"
+    "    out[y * get_global_size(0) + x] = a[x]; }\n"
+    "__kernel void rows(__global uint *a, __global uint *out, uint n, uint m) {\n"
+    "    uint i = get_global_id(0), at = i / n * m + i % n; if (i < n) a[at] = i * 5 + 1;\n"
+    "    out[i] = a[at]; }\n"
+    "__kernel void clamped(__global uint *a, __global uint *out) {\n"
+    "    uint i = get_global_id(0); if (i < 64) a[min(i, 63u)] = i * 3 + 1; out[i] = a[min(i, 63u)]; }\n"
+    "__kernel void shifted(__global uint *a, __global uint *out, uint h) {\n"
+    "    uint i = get_global_id(0), x = a[i + h], y = a[i]; if (i < h) a[i + h] = x * 3 + 1;\n"
+    "    if (y == 77) a[i] = 78; out[i] = y; }\n";
 
 static const char source_images[] =
     "__kernel void picture(__read_only image2d_t image, sampler_t sampler, __global uint *out, uint w) {\n"
@@ -231,6 +242,7 @@ static const struct {
     {"linked", case_linked},
     {"groups_meet", case_groups_meet},
     {"groups_apart", case_groups_apart},
+    {"groups_shared", case_groups_shared},
 };
 
 int main(int argc, char **argv)

@@ -53,5 +53,6 @@ void case_mapped_images(void);
 void case_linked(void);
 void case_groups_meet(void);
 void case_groups_apart(void);
+void case_groups_shared(void);
 
 #endif

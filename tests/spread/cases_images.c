@@ -166,7 +166,7 @@ void case_linked(void)
         "__kernel void first(__global const uint *in, __global uint *out, uint k) {\n"
         "    uint i = get_global_id(0); out[(i * 40503u) & 65535u] = twist(in[i], k) + get_group_id(0); }\n",
         "__kernel void second(__global const uint *in, __global uint *out, uint k) {\n"
-        "    uint i = get_global_id(0); out[i ^ 64] += in[i] % k + get_num_groups(0); }\n"};
+        "    uint i = get_global_id(0); out[65535 - i] += in[i] % k + get_num_groups(0); }\n"};
     static const char *const names[] = {"first", "second"};
     cl_program parts[2], whole;
     cl_mem in = filled(N, 70), out = filled(N, 71);

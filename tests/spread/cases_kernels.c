@@ -215,3 +215,36 @@ void case_groups_apart(void)
     clReleaseKernel(halves);
     clReleaseMemObject(a);
 }
+
+/* Several groups have elements in common, although each item reads and writes at one index that is made from its ids. */
+void case_groups_shared(void)
+{
+    static const struct {
+        const char *name;
+        size_t global[2];
+        cl_uint n_numbers, numbers[2];
+    } launches[] = {{"column", {LOCAL, N / LOCAL}, 0, {0}}, /* an index of one dimension in a launch of two */
+                    {"rows", {N, 1}, 2, {LOCAL, 0}},        /* i / n * m + i % n: all rows are one */
+                    {"rows", {N, 1}, 2, {N / 2, LOCAL}},    /* rows that overlap */
+                    {"clamped", {N, 1}, 0, {0}},
+                    {"shifted", {N, 1}, 1, {N / 2}}};
+
+    for (size_t i = 0; i < sizeof launches / sizeof launches[0]; i++) {
+        cl_mem a = filled(2 * N, 55), out = filled(N, 56);
+        size_t local[2] = {LOCAL, 1};
+        cl_kernel k = kernel(launches[i].name);
+
+        set_mem(k, 0, a);
+        set_mem(k, 1, out);
+        for (cl_uint n = 0; n < launches[i].n_numbers; n++)
+            set_uint(k, 2 + n, launches[i].numbers[n]);
+        check(clEnqueueNDRangeKernel(queue, k, launches[i].global[1] > 1 ? 2 : 1, NULL, launches[i].global,
+                                     local, 0, NULL, NULL),
+              launches[i].name);
+        say_mem(launches[i].name, a, 2 * N * sizeof(cl_uint));
+        say_mem(launches[i].name, out, N * sizeof(cl_uint));
+        clReleaseKernel(k);
+        clReleaseMemObject(a);
+        clReleaseMemObject(out);
+    }
+}

@@ -77,6 +77,10 @@ spread all groups_meet
 [ "$(number split_launches)" -eq 0 ] && [ "$(number reads-other-groups)" -eq 3 ]
 verdict $? "launches whose groups read what others write stay on one device ($(number reads-other-groups) of 3)"
 
+spread all groups_shared
+[ "$(number split_launches)" -eq 0 ] && [ "$(number reads-other-groups)" -eq 5 ]
+verdict $? "launches whose groups have elements in common stay on one device ($(number reads-other-groups) of 5)"
+
 # With a daemon: shares take leases of their devices' engines.
 start_daemon
 BATON_SOCKET=$scratch/socket spread 2

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "spread/merge.h"
+#include "spread/byte_merge.h"
 
 /* What merge.h says, granule by granule: 0 and the merged bytes, or MERGE_CONFLICT. */
 static int naive(unsigned char *ret_out, const unsigned char *shadow, const void *const copies[], size_t n,

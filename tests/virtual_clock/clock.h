@@ -7,6 +7,10 @@
  *
  *   VIRTUAL_CLOCK=FILE   the shared file, made by `virtual-clock FILE`
  *
+ * virtual_clock_work(NS), which programs find by its name, is work for a CPU: a thread that calls it waits until the virtual CPUs have given it so
+ * much. The CPUs are those of the threads' affinity: of all that work with the same one, as many as it has cores go on, the highest real-time
+ * priorities first. So batond's order on the CPUs decides, not the machine's speed.
+ *
  * Timed waits on conditions, timers and polls keep their length in real time: they are fallbacks, not what a test is about.
  */
 #ifndef VIRTUAL_CLOCK_H
@@ -28,6 +32,8 @@ struct virtual_sleeper {
     _Atomic uint32_t woken; /* the futex */
     _Atomic int64_t until;
     _Atomic pid_t pid;
+    _Atomic pid_t tid;    /* works: whose affinity and priority count */
+    _Atomic int64_t left; /* works: so many ns; 0: it only sleeps */
 };
 
 struct virtual_clock {

@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -114,6 +115,112 @@ static bool all_quiet(struct virtual_clock *clock)
     return true;
 }
 
+/* ---- virtual CPUs ---- */
+
+struct worker {
+    struct virtual_sleeper *sleeper;
+    cpu_set_t cores;
+    int priority;
+};
+
+static struct worker running[VIRTUAL_SLEEPERS]; /* since `accounted` */
+static size_t n_running;
+static int64_t accounted;
+
+static bool works(struct virtual_sleeper *sleeper)
+{
+    return atomic_load(&sleeper->state) == SLEEPER_WAITS && !atomic_load(&sleeper->woken) &&
+           atomic_load(&sleeper->left) > 0;
+}
+
+static bool any_works(struct virtual_clock *clock)
+{
+    for (int i = 0; i < VIRTUAL_SLEEPERS; i++)
+        if (works(&clock->sleepers[i]))
+            return true;
+    return false;
+}
+
+/* What has been given since the last time to those that ran. */
+static void account(struct virtual_clock *clock)
+{
+    int64_t now = atomic_load(&clock->now);
+
+    for (size_t i = 0; i < n_running; i++) {
+        int64_t left = atomic_load(&running[i].sleeper->left);
+
+        if (works(running[i].sleeper)) /* at least 1, until it is woken */
+            atomic_store(&running[i].sleeper->left, left > now - accounted ? left - (now - accounted) : 1);
+    }
+    accounted = now;
+}
+
+static bool look_at_worker(struct virtual_sleeper *sleeper, struct worker *ret_worker)
+{
+    struct sched_param parameters = {0};
+    pid_t tid = atomic_load(&sleeper->tid);
+
+    *ret_worker = (struct worker){.sleeper = sleeper};
+    if (!works(sleeper) || sched_getaffinity(tid, sizeof ret_worker->cores, &ret_worker->cores) < 0)
+        return false;
+    (void)sched_getparam(tid, &parameters);
+    ret_worker->priority = parameters.sched_priority;
+    return true;
+}
+
+/* Of all that work with the same cores, as many as there are cores, the highest priorities first. */
+static void schedule(struct virtual_clock *clock)
+{
+    static struct worker all[VIRTUAL_SLEEPERS];
+    size_t n = 0;
+
+    account(clock);
+    for (int i = 0; i < VIRTUAL_SLEEPERS; i++)
+        n += look_at_worker(&clock->sleepers[i], &all[n]);
+    n_running = 0;
+    for (size_t i = 0; i < n; i++) {
+        int above = 0;
+
+        for (size_t j = 0; j < n; j++)
+            above += CPU_EQUAL(&all[i].cores, &all[j].cores) &&
+                     (all[j].priority > all[i].priority || (all[j].priority == all[i].priority && j < i));
+        if (above < CPU_COUNT(&all[i].cores))
+            running[n_running++] = all[i];
+    }
+}
+
+/* When the first of them is done; INT64_MAX: none runs. */
+static int64_t work_done_at(void)
+{
+    int64_t next = INT64_MAX;
+
+    for (size_t i = 0; i < n_running; i++) {
+        int64_t done = accounted + atomic_load(&running[i].sleeper->left);
+
+        next = done < next ? done : next;
+    }
+    return next;
+}
+
+static void wake(struct virtual_sleeper *sleeper)
+{
+    atomic_store(&sleeper->woken, 1);
+    (void)syscall(SYS_futex, &sleeper->woken, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* At `now` these have had all their work. */
+static void finish_work(struct virtual_clock *clock)
+{
+    int64_t now = atomic_load(&clock->now);
+
+    for (size_t i = 0; i < n_running; i++)
+        if (works(running[i].sleeper) && accounted + atomic_load(&running[i].sleeper->left) <= now)
+            wake(running[i].sleeper);
+    account(clock);
+}
+
+/* ---- the clock ---- */
+
 /* The earliest instant that is waited for; INT64_MAX: nothing sleeps. */
 static int64_t next_instant(struct virtual_clock *clock)
 {
@@ -137,10 +244,8 @@ static void move(struct virtual_clock *clock, int64_t next)
         struct virtual_sleeper *sleeper = &clock->sleepers[i];
 
         if (atomic_load(&sleeper->state) == SLEEPER_WAITS && !atomic_load(&sleeper->woken) &&
-            atomic_load(&sleeper->until) <= atomic_load(&clock->now)) {
-            atomic_store(&sleeper->woken, 1);
-            (void)syscall(SYS_futex, &sleeper->woken, FUTEX_WAKE, 1, NULL, NULL, 0);
-        }
+            atomic_load(&sleeper->until) <= atomic_load(&clock->now))
+            wake(sleeper);
     }
 }
 
@@ -170,13 +275,20 @@ int main(int argc, char **argv)
     for (int64_t before = real_now();; before = real_now()) {
         int64_t next = next_instant(clock);
 
-        if (next == INT64_MAX)
+        if (next == INT64_MAX && !any_works(clock))
             (void)nanosleep(&rest, NULL);
         if (!all_quiet(clock)) {
             (void)nanosleep(&rest, NULL);
             continue;
         }
+        schedule(clock);
         next = next_instant(clock);
+        if (work_done_at() <= next && work_done_at() != INT64_MAX) {
+            if (atomic_load(&clock->now) < work_done_at())
+                atomic_store(&clock->now, work_done_at());
+            finish_work(clock);
+            continue;
+        }
         move(clock, next == INT64_MAX ? atomic_load(&clock->now) + real_now() - before : next);
     }
 }

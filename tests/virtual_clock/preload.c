@@ -95,20 +95,32 @@ static struct virtual_sleeper *claim(void)
     }
 }
 
-static void sleep_until(int64_t until)
+static void wait_for(int64_t until, int64_t work)
 {
-    struct virtual_sleeper *sleeper;
+    struct virtual_sleeper *sleeper = claim();
 
-    if (until <= atomic_load(&clock_file->now))
-        return;
-    sleeper = claim();
     atomic_store(&sleeper->woken, 0);
     atomic_store(&sleeper->pid, getpid());
+    atomic_store(&sleeper->tid, gettid());
     atomic_store(&sleeper->until, until);
+    atomic_store(&sleeper->left, work);
     atomic_store(&sleeper->state, SLEEPER_WAITS);
     while (!atomic_load(&sleeper->woken))
         (void)kernel(SYS_futex, (long)&sleeper->woken, FUTEX_WAIT, 0, 0, 0, 0);
     atomic_store(&sleeper->state, SLEEPER_FREE);
+}
+
+static void sleep_until(int64_t until)
+{
+    if (until > atomic_load(&clock_file->now))
+        wait_for(until, 0);
+}
+
+EXPORT void virtual_clock_work(int64_t ns);
+EXPORT void virtual_clock_work(int64_t ns)
+{
+    if (clock_file && ns > 0)
+        wait_for(INT64_MAX, ns);
 }
 
 EXPORT int clock_gettime(clockid_t which, struct timespec *ret_time)
@@ -148,15 +160,53 @@ static struct timespec real_of(const struct timespec *instant)
     return spec_of(real_now() + nanoseconds(instant) - atomic_load(&clock_file->now));
 }
 
+/*
+ * A program whose timer fires before its instant has come on the virtual clock sets it again, and again, and is never found asleep. So each
+ * time that the same instant is asked for, the real wait is at least twice as long as before, up to a second.
+ */
+static int64_t patience(int64_t instant)
+{
+    static _Atomic int64_t last;
+    static _Atomic int again;
+
+    if (atomic_exchange(&last, instant) != instant) {
+        atomic_store(&again, 0);
+        return 0;
+    }
+    return INT64_C(1000000) << (atomic_load(&again) < 10 ? atomic_fetch_add(&again, 1) : 10);
+}
+
 EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec *timer, struct itimerspec *ret_old)
 {
     struct itimerspec real = *timer;
 
     if (clock_file && (flags & TFD_TIMER_ABSTIME) && nanoseconds(&timer->it_value) > 0) {
+        int64_t instant = nanoseconds(&timer->it_value);
+        int64_t least = instant > atomic_load(&clock_file->now) ? real_now() + patience(instant) : 0;
+
         real.it_value = real_of(&timer->it_value);
+        if (nanoseconds(&real.it_value) < least)
+            real.it_value = spec_of(least);
         real.it_value.tv_nsec += real.it_value.tv_sec == 0 && real.it_value.tv_nsec == 0;
     }
     return (int)kernel(SYS_timerfd_settime, fd, flags, (long)&real, (long)ret_old, 0, 0);
+}
+
+/* The same for threads that look after something every now and then: up to 16 ms more, as long as the virtual clock stands. */
+static int64_t look_patience(void)
+{
+    static _Thread_local int64_t last;
+    static _Thread_local int again;
+    int64_t now = atomic_load(&clock_file->now);
+
+    again = now - last < 100000 ? again + (again < 4) : 0;
+    last = now;
+    return again ? INT64_C(1000000) << again : 0;
+}
+
+static struct timespec later(const struct timespec *instant, int64_t more)
+{
+    return spec_of(nanoseconds(instant) + more);
 }
 
 EXPORT int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex, clockid_t which,
@@ -184,6 +234,8 @@ EXPORT int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mu
         *(void **)&next = dlsym(RTLD_NEXT, "pthread_cond_timedwait");
     if (clock_file && until->tv_sec < long_up)
         real = real_of(until);
+    if (clock_file)
+        real = later(&real, look_patience());
     return next(condition, mutex, &real);
 }
 

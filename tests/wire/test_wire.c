@@ -1,4 +1,5 @@
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -362,11 +363,91 @@ START_TEST(the_ring_of_runs_keeps_the_newest)
     memset(page, 0, PAGE_SIZE_BYTES);
     page_init(page, 4, 9);
     for (int64_t i = 0; i < PAGE_RUNS + 10; i++)
-        page_ran(page, 2, (uint32_t)i, i * 100, i * 100 + 50);
+        page_ran(page, &(struct page_entry){
+                           .lease = 2, .job = (uint32_t)i, .begin_at = i * 100, .end_at = i * 100 + 50});
     ck_assert_uint_eq(atomic_load(&page->runs_written), PAGE_RUNS + 10);
     ck_assert_int_eq(atomic_load(&page->runs[9].begin_at), (PAGE_RUNS + 9) * 100);
     ck_assert_int_eq(atomic_load(&page->runs[10].begin_at), 1000); /* not yet overwritten */
     ck_assert_int_eq(lease_word_generation(atomic_load(&page->leases[31].word)), 4);
+    free(page);
+}
+END_TEST
+
+static struct page *fresh_page(void)
+{
+    struct page *page = aligned_alloc(64, PAGE_SIZE_BYTES);
+
+    memset(page, 0, PAGE_SIZE_BYTES);
+    page_init(page, 4, 9);
+    return page;
+}
+
+START_TEST(a_kernel_keeps_its_number_and_the_table_never_overflows)
+{
+    struct page *page = fresh_page();
+    char name[PAGE_KERNEL];
+    char longest[2 * PAGE_KERNEL];
+
+    ck_assert_uint_eq(page_kernel(page, "turn"), 1);
+    ck_assert_uint_eq(page_kernel(page, "tur"), 2); /* a prefix is another name */
+    ck_assert_uint_eq(page_kernel(page, "turn"), 1);
+    ck_assert_uint_eq(page_kernel(page, ""), 0);
+    memset(longest, 'k', sizeof longest - 1);
+    longest[sizeof longest - 1] = 0;
+    ck_assert_uint_eq(page_kernel(page, longest), 3);
+    ck_assert_uint_eq(page_kernel(page, longest), 3); /* cut the same way each time */
+    ck_assert(page_kernel_name(page, 3, name));
+    ck_assert_uint_eq(strlen(name), PAGE_KERNEL - 1);
+    for (unsigned i = 3; i < PAGE_KERNELS; i++) {
+        (void)snprintf(name, sizeof name, "kernel %u", i);
+        ck_assert_uint_eq(page_kernel(page, name), i + 1);
+    }
+    ck_assert_uint_eq(page_kernel(page, "one too many"), 0);
+    ck_assert(page_kernel_name(page, 1, name));
+    ck_assert_str_eq(name, "turn");
+    ck_assert(!page_kernel_name(page, 0, name));
+    ck_assert(!page_kernel_name(page, PAGE_KERNELS + 1, name));
+    /* A hostile client: more names than there is room for, and one without an end. */
+    atomic_store(&page->n_kernels, UINT32_MAX);
+    memset(page->kernels[1], 'x', PAGE_KERNEL);
+    ck_assert(!page_kernel_name(page, PAGE_KERNELS + 1, name));
+    ck_assert(page_kernel_name(page, 2, name));
+    ck_assert_uint_eq(strlen(name), PAGE_KERNEL - 1);
+    ck_assert_uint_eq(page_kernel(page, "turn"), 0);
+    free(page);
+}
+END_TEST
+
+START_TEST(times_are_counted_in_the_class_whose_limit_they_do_not_exceed)
+{
+    struct page_times times = {0};
+
+    page_times_add(&times, 0);
+    page_times_add(&times, 100000); /* 100 us is the first limit, and belongs to it */
+    page_times_add(&times, 100001);
+    page_times_add(&times, INT64_C(10000000000));
+    page_times_add(&times, INT64_C(10000000001));
+    ck_assert_uint_eq(atomic_load(&times.classes[0]), 2);
+    ck_assert_uint_eq(atomic_load(&times.classes[1]), 1);
+    ck_assert_uint_eq(atomic_load(&times.classes[PAGE_CLASSES - 2]), 1);
+    ck_assert_uint_eq(atomic_load(&times.classes[PAGE_CLASSES - 1]), 1);
+    ck_assert_uint_eq(atomic_load(&times.sum_ns),
+                      UINT64_C(20000200002)); /* 0 + 1e5 + 1e5+1 + 1e10 + 1e10+1 */
+    for (unsigned i = 1; i < PAGE_CLASSES - 1; i++)
+        ck_assert_int_lt(page_class_limits[i - 1], page_class_limits[i]);
+}
+END_TEST
+
+START_TEST(a_lease_sums_its_runs)
+{
+    struct page *page = fresh_page();
+
+    page_ran(page, &(struct page_entry){.lease = 2, .begin_at = 100, .end_at = 350});
+    page_ran(page, &(struct page_entry){.lease = 2, .begin_at = 400, .end_at = 450});
+    page_ran(page, &(struct page_entry){.lease = 3, .begin_at = 400, .end_at = 401});
+    page_ran(page, &(struct page_entry){.lease = PAGE_RUN_JOB, .begin_at = 0, .end_at = 1000}); /* no run */
+    ck_assert_uint_eq(atomic_load(&page->leases[2].busy_ns), 300);
+    ck_assert_uint_eq(atomic_load(&page->leases[3].busy_ns), 1);
     free(page);
 }
 END_TEST
@@ -396,11 +477,13 @@ START_TEST(every_notice_has_a_name_of_its_own_and_words)
 }
 END_TEST
 
-HARNESS_MAIN("wire", 60, every_notice_has_a_name_of_its_own_and_words,
-             a_request_is_sixteen_bytes_little_endian, a_hello_carries_its_name_padded_with_zeros,
-             what_decodes_encodes_to_the_same_bytes, every_proper_prefix_of_a_frame_is_partial,
-             a_size_that_is_not_the_types_own_is_bad, a_text_with_bytes_behind_its_end_is_bad,
-             an_outbox_refuses_what_does_not_fit_and_loses_nothing, a_lease_goes_round_without_a_message,
-             an_idle_lease_is_taken_back_and_cannot_begin, a_busy_lease_is_flagged_and_must_be_given_back,
+HARNESS_MAIN("wire", 60, a_kernel_keeps_its_number_and_the_table_never_overflows,
+             times_are_counted_in_the_class_whose_limit_they_do_not_exceed, a_lease_sums_its_runs,
+             every_notice_has_a_name_of_its_own_and_words, a_request_is_sixteen_bytes_little_endian,
+             a_hello_carries_its_name_padded_with_zeros, what_decodes_encodes_to_the_same_bytes,
+             every_proper_prefix_of_a_frame_is_partial, a_size_that_is_not_the_types_own_is_bad,
+             a_text_with_bytes_behind_its_end_is_bad, an_outbox_refuses_what_does_not_fit_and_loses_nothing,
+             a_lease_goes_round_without_a_message, an_idle_lease_is_taken_back_and_cannot_begin,
+             a_busy_lease_is_flagged_and_must_be_given_back,
              a_turn_is_a_flag_of_its_own_and_ends_with_the_hold, client_and_daemon_are_never_inside_together,
              device_names_are_stable_and_plain, the_ring_of_runs_keeps_the_newest)

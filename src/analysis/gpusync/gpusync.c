@@ -1,4 +1,7 @@
-/* The fixed point: response bounds decide who interferes, interference decides blocking, blocking decides response bounds (App. E-B). */
+/*
+ * The fixed point (App. E-B): response bounds decide which tasks interfere, interference decides
+ * blocking, and blocking decides response bounds.
+ */
 #include "analysis/gpusync/gpusync.h"
 
 #include "analysis/gpusync/gpusync_state.h"

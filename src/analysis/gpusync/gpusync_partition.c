@@ -70,7 +70,7 @@ static void to_gpu_clusters(struct gpusync_workspace *workspace)
     size_t n = state->n_gpu;
     size_t at = 0;
 
-    for (unsigned q = 0; q < system->gpu_clusters; q++) /* GPUs that nobody owns are never the least loaded */
+    for (unsigned q = 0; q < system->gpu_clusters; q++) /* a GPU without an owner is never the least loaded */
         state->load[q] = system->owners[q].n > 0 ? 0 : INFINITY;
     for (size_t k = 0; k < n; k++) {
         uint32_t i = state->gpu_by_gpu[k];

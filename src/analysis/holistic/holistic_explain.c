@@ -1,5 +1,5 @@
 /*
- * Every bound in terms that people can follow: who makes the task wait, where, and how long. The amounts of a unit sum up to the delay there;
+ * Every bound in terms that people can follow: which task makes it wait, where, and how long. The amounts of a unit sum up to the delay there;
  * what several tasks do to a shared unit is split in proportion to their work.
  */
 #include <string.h>
@@ -124,7 +124,7 @@ static baton_nsec leave_out(struct holistic_explainer *e, size_t l, size_t slots
     return sum;
 }
 
-/* Who is behind a SHARE over h->items: the number left out that bounds best. */
+/* The tasks that cause a SHARE over h->items: the number left out that bounds best. */
 static void attribute_share(struct holistic_explainer *e, unsigned units, size_t slots, baton_nsec added)
 {
     size_t best = 0;

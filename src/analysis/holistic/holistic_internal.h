@@ -1,4 +1,4 @@
-/* What the files of the sound holistic analysis share; everybody else includes analysis/holistic/holistic.h. */
+/* What the files of the sound holistic analysis share; other folders include analysis/holistic/holistic.h. */
 #ifndef ANALYSIS_HOLISTIC_INTERNAL_H
 #define ANALYSIS_HOLISTIC_INTERNAL_H
 

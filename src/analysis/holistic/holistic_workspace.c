@@ -161,7 +161,7 @@ bool holistic_narrow(void *state, size_t k, const bool out[])
     return !holistic_same_blocking(h, &before, &h->relaxed[k]);
 }
 
-/* Are all GPUs alike for everybody? If not, weights inverse to how long the kernels take on each. */
+/* Are all GPUs alike for every task? If not, weights inverse to how long the kernels take on each. */
 static void compare_gpus(struct holistic *h)
 {
     uint64_t all = h->gpus >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << h->gpus) - 1;

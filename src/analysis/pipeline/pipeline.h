@@ -61,9 +61,11 @@ struct pipeline_option {
 
 struct pipeline_task {
     baton_nsec period, deadline; /* deadline <= period */
-    size_t index;                /* in the task set it came from */
-    const char *name;            /* borrowed; may be NULL */
-    size_t first;                /* its stages are first .. first + n_stages in arrays over all stages */
+    bool
+        no_deadline; /* then both are PIPELINE_MAX_PERIOD: for more urgent tasks only its pieces count, whatever its rate */
+    size_t index;     /* in the task set it came from */
+    const char *name; /* borrowed; may be NULL */
+    size_t first;     /* its stages are first .. first + n_stages in arrays over all stages */
     size_t n_stages;
     /* The option 0 is the one in which the task runs by default: one GPU. All options have the same units. */
     struct pipeline_option *options;
@@ -104,7 +106,7 @@ int pipeline_build(const struct task_set *set, const struct pipeline_rules *rule
                    struct pipeline *ret_pipeline, struct input_error *ret_error);
 
 /*
- * Allocates n_tasks with room for n_options of n_stages[i] zeroed stages each, for those who fill a pipeline without a file (studies,
+ * Allocates n_tasks with room for n_options of n_stages[i] zeroed stages each, for callers that fill a pipeline without a file (studies,
  * tests). The caller sets the lengths and then calls pipeline_seal(). 0 or -ENOMEM.
  */
 int pipeline_allocate(struct arena *arena, size_t n_tasks, const size_t n_stages[], const size_t n_options[],

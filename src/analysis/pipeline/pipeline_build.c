@@ -75,7 +75,7 @@ static int check_task(const struct task_set *set, const struct task *task, bool 
 {
     char found[64];
 
-    if (task->deadline > task->period) {
+    if (task->deadline > task->period && !task->no_deadline) {
         (void)snprintf(found, sizeof found, "%g ms", nsec_to_ms(task->deadline));
         return reject_task(task, found, ret_error, "a deadline of at most the period");
     }
@@ -86,7 +86,7 @@ static int check_task(const struct task_set *set, const struct task *task, bool 
     for (size_t i = 0; i < task->n_segments; i++) {
         const struct segment *segment = &task->segments[i];
 
-        if (segment->length > 20 * task->period)
+        if (segment->length > 20 * (task->no_deadline ? PIPELINE_MAX_PERIOD : task->period))
             return input_reject(ret_error, "", segment->line, segment->column, "a longer one",
                                 "a segment of at most 20 periods " MODEL);
     }
@@ -383,8 +383,9 @@ static int build_task(const struct task_set *set, size_t index, const struct pip
     if (result)
         return result;
     *ret_task = (struct pipeline_task){
-        .period = task->period,
-        .deadline = task->deadline,
+        .period = task->no_deadline ? PIPELINE_MAX_PERIOD : task->period,
+        .deadline = task->no_deadline ? PIPELINE_MAX_PERIOD : task->deadline,
+        .no_deadline = task->no_deadline,
         .index = index,
         .name = task->name,
         .n_stages = task->n_segments,

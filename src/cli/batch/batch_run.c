@@ -42,7 +42,8 @@ static int open_devices(struct runner *runner)
     const struct topology *topology = &runner->input.topology;
     bool used[TOPOLOGY_MAX_NODES] = {false};
     struct baton_gpu gpus[TOPOLOGY_MAX_NODES];
-    struct baton_batcher_config config = {.gpus = gpus, .topology = runner->args->positional[0]};
+    struct baton_batcher_config config = {
+        .size = sizeof config, .gpus = gpus, .topology = runner->args->positional[0]};
     char message[600];
     int result = machine_list(runner->args, &runner->machine);
 

@@ -133,7 +133,8 @@ static int measure_setup(struct calibration *it, baton_nsec *ret_setup)
     struct baton_gpu gpus[MAX_DEVICES];
     struct baton_stream streams[MAX_DEVICES] = {{0}};
     char names[MAX_DEVICES][32];
-    struct baton_batcher_config config = {.topology = path, .gpus = gpus, .n_gpus = it->n_devices};
+    struct baton_batcher_config config = {
+        .size = sizeof config, .topology = path, .gpus = gpus, .n_gpus = it->n_devices};
     struct baton_batcher *batcher = NULL;
     char message[600] = "";
     struct draft draft = {0};

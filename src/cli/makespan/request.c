@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "cli/makespan/makespan.h"
-#include "makespan/ptx/ptx.h"
+#include "makespan/path/path.h"
 
 #define MAX_LOOPS 48
 
@@ -38,7 +38,7 @@ static int read_units(const struct cli_args *args, const char *name, unsigned mo
 }
 
 /* One --loop LABEL=N; the label is copied into labels[]. */
-static int read_loops(const struct cli_args *args, char *labels[], struct ptx_bound bounds[], size_t *ret_n)
+static int read_loops(const struct cli_args *args, char *labels[], struct path_bound bounds[], size_t *ret_n)
 {
     const char *text;
     size_t n = 0;
@@ -60,7 +60,7 @@ static int read_loops(const struct cli_args *args, char *labels[], struct ptx_bo
         labels[n] = strndup(text, (size_t)(equals - text));
         if (!labels[n])
             return cli_fail_environment(args, -ENOMEM, "--loop");
-        bounds[n] = (struct ptx_bound){.label = labels[n], .passes = passes};
+        bounds[n] = (struct path_bound){.label = labels[n], .passes = passes};
         *ret_n = n + 1;
     }
     return 0;
@@ -71,8 +71,8 @@ static int read_ptx(const struct cli_args *args, const struct makespan_request *
 {
     const char *path = cli_value(args, "ptx", NULL);
     char *labels[MAX_LOOPS] = {0};
-    struct ptx_bound bounds[MAX_LOOPS];
-    struct ptx_settings settings = {.bounds = bounds, .first_iteration = request->first_iteration};
+    struct path_bound bounds[MAX_LOOPS];
+    struct path_settings settings = {.bounds = bounds, .first_iteration = request->first_iteration};
     struct input_error error;
     char *text = NULL;
     size_t size = 0;
@@ -80,12 +80,12 @@ static int read_ptx(const struct cli_args *args, const struct makespan_request *
 
     if (result == 0) {
         kernel_weights(timing, request->problem.capacity, settings.weight);
-        result = file_read(path, PTX_FILE_LIMIT, &text, &size);
+        result = file_read(path, PATH_FILE_LIMIT, &text, &size);
         if (result == -EFBIG)
             result = input_reject(&error, path, 0, 0, "a larger one", "a file of at most 64 MiB");
         if (result == 0)
             result =
-                ptx_read(path, text, size, cli_value(args, "entry", NULL), &settings, ret_kernel, &error);
+                path_read(path, text, size, cli_value(args, "entry", NULL), &settings, ret_kernel, &error);
         result = cli_input_result(args, result, path, &error);
     }
     free(text);

@@ -202,6 +202,7 @@ static size_t most_frequent(const struct span spans[], size_t n)
 static void take_length(struct profile_step *step, baton_nsec length, bool first)
 {
     length = length > 0 ? length : 0;
+    step->latest = length;
     step->sum += length;
     if (length > step->worst)
         step->worst = length;
@@ -247,8 +248,11 @@ static void take_span(struct profile_task *task, const struct span *span, bool f
     }
     take_length(&task->steps[2 * span->n], span->end_at - busy_until, first);
     task->sum += response;
-    if (response > task->worst)
+    if (first || response > task->worst) {
         task->worst = response;
+        for (size_t i = 0; i < task->n_steps; i++)
+            task->steps[i].in_worst = task->steps[i].latest;
+    }
     if (first || response < task->best)
         task->best = response;
     task->jobs++;

@@ -21,6 +21,8 @@
 struct profile_step {
     enum segment_kind kind;
     baton_nsec worst, best, sum;
+    baton_nsec latest;    /* in the job that was taken last */
+    baton_nsec in_worst;  /* in the job with the worst response */
     int64_t bytes;        /* the most seen */
     baton_nsec piece;     /* the longest that ran without a border, where it was ever cut; else 0 */
     size_t cut;           /* in how many jobs it ran in pieces */

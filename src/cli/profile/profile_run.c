@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/monitor.h"
+#include "cli/profile/throttle.h"
 
 #define LOOK_NS       (50 * NSEC_PER_MS) /* how often the log is looked at */
 #define START_NS      (10 * NSEC_PER_SEC)
@@ -25,18 +27,6 @@
 #define LOOK_SHARE    20 /* looking at a long log takes at most about this part of a core */
 
 /* --- the place --- */
-
-static void exec_sibling(const char *name, char *const words[])
-{
-    char folder[4096], path[sizeof folder + 32];
-
-    if (installed_folder(folder, sizeof folder) == 0) {
-        (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-        (void)execv(path, words);
-    }
-    (void)execvp(name, words);
-    _exit(127);
-}
 
 static pid_t start_daemon(const char *socket)
 {
@@ -50,7 +40,7 @@ static pid_t start_daemon(const char *socket)
         (void)setpgid(0, 0); /* a Ctrl-C is for the program */
         if (silent >= 0)
             (void)dup2(silent, STDERR_FILENO);
-        exec_sibling("batond", words);
+        installed_exec("batond", words);
     }
     return pid;
 }
@@ -170,6 +160,17 @@ static bool is_enough(const char *folder, const struct profile_run *run)
 
 /* --- the program --- */
 
+/* The program starts as an ordinary one: a real-time priority that is only inherited from this shell would be throttled. */
+static void choose_standing(void)
+{
+    const struct sched_param none = {0};
+    int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+
+    if ((policy == SCHED_FIFO || policy == SCHED_RR) && sched_setscheduler(0, SCHED_OTHER, &none) == 0)
+        (void)fprintf(stderr, "baton profile: the program starts under SCHED_OTHER, not under the real-time "
+                              "priority of baton profile itself\n");
+}
+
 static void run_program(const struct profile_place *place, const struct profile_run *run, const char *folder)
 {
     size_t n = 0;
@@ -178,6 +179,7 @@ static void run_program(const struct profile_place *place, const struct profile_
 
     while (run->command[n])
         n++;
+    choose_standing();
     words = calloc(n + 16, sizeof *words);
     if (!words || setenv("BATON_PROFILE", folder, 1) < 0)
         _exit(127);
@@ -201,7 +203,7 @@ static void run_program(const struct profile_place *place, const struct profile_
     words[n++] = "--";
     for (size_t i = 0; run->command[i]; i++)
         words[n++] = run->command[i];
-    exec_sibling("baton", (char *const *)words);
+    installed_exec("baton", (char *const *)words);
 }
 
 /* Signals that end a profile reach the program, which then ends by itself, and the profile of what it did is written. */
@@ -218,16 +220,20 @@ static void block_signals(sigset_t *ret_waited, sigset_t *ret_old)
 
 /* Waits for the program, and ends it when there are jobs enough. */
 static int await_program(pid_t pid, const struct profile_run *run, const char *folder, const sigset_t *waited,
-                         bool *ret_stopped)
+                         struct profile_outcome *outcome)
 {
+    bool *ret_stopped = &outcome->stopped;
+    struct throttle throttle;
     const struct timespec look = {.tv_nsec = LOOK_NS};
     baton_nsec kill_at = NSEC_MAX;
     baton_nsec look_at = 0;
     int status = 0;
 
+    throttle_open(&throttle);
     while (waitpid(pid, &status, WNOHANG) == 0) {
         int number = sigtimedwait(waited, NULL, &look);
 
+        throttle_look(&throttle, pid);
         if (number == SIGTERM || number == SIGHUP)
             (void)kill(pid, number);
         if (run->jobs && !*ret_stopped && clock_now() >= look_at) {
@@ -243,6 +249,7 @@ static int await_program(pid_t pid, const struct profile_run *run, const char *f
         if (clock_now() > kill_at)
             (void)kill(pid, SIGKILL);
     }
+    outcome->throttled = throttle.lost;
     return status;
 }
 
@@ -257,7 +264,7 @@ int profile_run(const struct profile_place *place, const struct profile_run *run
     int status;
     int result;
 
-    (void)snprintf(folder, sizeof folder, "%s/%u", place->folder, run->gpus);
+    (void)snprintf(folder, sizeof folder, "%s/%u.%u", place->folder, run->gpus, run->repeated);
     if (mkdir(folder, 0700) < 0)
         return -errno;
     (void)fflush(NULL);
@@ -272,7 +279,7 @@ int profile_run(const struct profile_place *place, const struct profile_run *run
         (void)sigprocmask(SIG_SETMASK, &old, NULL);
         return result;
     }
-    status = await_program(pid, run, folder, &waited, &outcome.stopped);
+    status = await_program(pid, run, folder, &waited, &outcome);
     (void)sigprocmask(SIG_SETMASK, &old, NULL);
     outcome.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     if (outcome.stopped && (outcome.status == 128 + SIGTERM || outcome.status == 128 + SIGKILL))

@@ -22,12 +22,15 @@ struct profile_run {
     const char *name;
     const char *device; /* of `baton run`; NULL: not given */
     unsigned gpus;
+    unsigned repeated; /* how often this run was made before */
     size_t jobs, warm; /* jobs 0: until the program ends by itself */
 };
 
 struct profile_outcome {
-    int status;             /* exit status as a shell has it: 128 + signal */
-    bool stopped;           /* ended by us, as enough jobs were seen */
+    int status;   /* exit status as a shell has it: 128 + signal */
+    bool stopped; /* ended by us, as enough jobs were seen */
+    baton_nsec
+        throttled; /* for so long Linux stopped its real-time threads (cli/profile/throttle.h); 0: not seen */
     size_t programs;        /* processes that recorded jobs; the log is that of the busiest */
     struct profile_log log; /* the caller calls profile_log_done() */
 };

@@ -39,14 +39,25 @@ static const char *copied(struct arena *arena, const char *text)
     return *text ? arena_strndup(arena, text, strlen(text)) : NULL;
 }
 
-static int make_segment(const struct profile_task measured[], unsigned gpus, size_t i, struct arena *arena,
-                        struct segment *segment, struct segment_profile *about)
+/* What the step takes in the worst job, as far as nobody else waits for more of it. */
+static baton_nsec in_worst_job(const struct profile_step *step)
+{
+    baton_nsec least = step->kind == SEGMENT_CPU ? 0 : step->cut ? step->piece : step->worst;
+
+    return step->in_worst > least ? step->in_worst : least;
+}
+
+static int make_segment(const struct profile_task measured[], unsigned gpus, size_t i, bool of_worst_job,
+                        struct arena *arena, struct segment *segment, struct segment_profile *about)
 {
     const struct profile_step *step = &measured[0].steps[i];
+    baton_nsec length = of_worst_job ? in_worst_job(step) : step->worst;
 
+    about->worst = up(step->worst);
+    about->in_worst_job = up(in_worst_job(step));
     *segment = (struct segment){.kind = step->kind,
-                                .length = up(step->worst),
-                                .best = down(step->best),
+                                .length = up(length),
+                                .best = down(step->best < length ? step->best : length),
                                 .bytes = -1,
                                 .piece = step->piece ? up(step->piece) : 0,
                                 .gpus = 1};
@@ -97,6 +108,7 @@ static struct task_profile *make_profile(const struct profile_task *measured, co
         .waits = (int64_t)measured->waits,
         .explicit_boundaries = measured->explicit_jobs,
         .period_inferred = wish->period == 0,
+        .of_worst_job = wish->of_worst_job,
         .other_longest = up(measured->other_longest),
         .shortest = down(measured->shortest),
         .best = down(measured->best),
@@ -122,6 +134,7 @@ int profile_task_make(const struct profile_task measured[], unsigned gpus, const
             return -EXDEV;
     }
     task.deadline = wish->deadline ? wish->deadline : period;
+    task.no_deadline = wish->no_deadline;
     task.name = arena_strndup(arena, wish->name, strlen(wish->name));
     task.segments = arena_calloc(arena, measured[0].n_steps, sizeof *task.segments);
     task.profile = make_profile(&measured[0], wish, arena);
@@ -130,7 +143,7 @@ int profile_task_make(const struct profile_task measured[], unsigned gpus, const
     for (size_t i = 0; i < measured[0].n_steps && !result; i++) {
         if (is_nothing(measured, gpus, i))
             continue;
-        result = make_segment(measured, gpus, i, arena, &task.segments[task.n_segments],
+        result = make_segment(measured, gpus, i, wish->of_worst_job, arena, &task.segments[task.n_segments],
                               &task.profile->segments[task.n_segments]);
         task.n_segments++;
     }

@@ -7,7 +7,13 @@
 struct profile_wish {
     const char *name;            /* copied */
     baton_nsec period, deadline; /* 0: as inferred; the period */
+    bool no_deadline;            /* nobody waits for its jobs */
     size_t incomplete;
+    /*
+     * Lengths are those of the job with the worst response, instead of the worst of each segment. A command that ran whole keeps its
+     * worst length, and one in pieces is no shorter than its longest piece: that is what others wait for.
+     */
+    bool of_worst_job;
 };
 
 /*

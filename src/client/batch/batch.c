@@ -185,12 +185,18 @@ int batcher_new_over(const struct opencl *cl, const struct baton_batcher_config 
     return result;
 }
 
+/* The fields of the first version. */
+#define CONFIG_SIZE (offsetof(struct baton_batcher_config, emulate_ratio) + sizeof(double))
+
 int baton_batcher_new(const struct baton_batcher_config *config, struct baton_batcher **ret_batcher,
                       char *ret_message, size_t size)
 {
     const struct opencl *cl = opencl_get();
     int result;
 
+    if (config->size < CONFIG_SIZE)
+        return say(ret_message, size, -EINVAL,
+                   "expected sizeof(struct baton_batcher_config) in its field size");
     if (!cl)
         return say(ret_message, size, -ENODEV, "libOpenCL.so.1 is not there, or older than OpenCL 2.1");
     result = batcher_new_over(cl, config, ret_batcher, ret_message, size);

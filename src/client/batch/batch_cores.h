@@ -2,7 +2,7 @@
  * Which cores the workers of one batch are on. Where the host's own cores copy (a device that shares its memory), two workers that the kernel
  * happens to wake on one core share it for tens of milliseconds while another core idles: their copies take twice as long as
  * planned. So a worker that is about to copy or compute moves away from a core that another one is busy on, if there is a less busy one. And a worker that
- * waits for its planned instant waits on the core that the plan leaves to it: a sleeper that wakes up behind somebody else's copy stays there to its end, even
+ * waits for its planned instant waits on the core that the plan leaves to it: a sleeper that wakes up behind another stream's copy stays there to its end, even
  * if another core has become idle.
  */
 #ifndef CLIENT_BATCH_CORES_H
@@ -15,7 +15,7 @@
 #include "base/nsec.h"
 
 struct batch_cores {
-    cpu_set_t allowed; /* empty: unknown, and nobody is moved */
+    cpu_set_t allowed; /* empty: unknown, and no thread is moved */
     unsigned short busy[CPU_SETSIZE];
 };
 

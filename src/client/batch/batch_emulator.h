@@ -28,7 +28,7 @@ void batch_emulator_begin(struct batch_emulator *emulator, size_t stream, double
 
 /*
  * Advances to now, completions in their order. Answers when the stream will have moved `target` bytes if nothing changes: an
- * instant not after now when it has. Whoever sees its stream complete wakes the others, whose rates have changed.
+ * instant not after now when it has. The worker that sees its stream complete wakes the others, whose rates have changed.
  */
 baton_nsec batch_emulator_reaches(struct batch_emulator *emulator, size_t stream, double target,
                                   baton_nsec now);

@@ -72,7 +72,7 @@ static size_t limit_of(const struct baton_batch *batch)
     return batch->method->paces ? 0 : batch->plan.topology->cores;
 }
 
-/* Is there an idle core for this stream, and nobody who should have it first? */
+/* Is there an idle core for this stream, and no stream that should have it first? */
 static bool may_work(const struct baton_batch *batch, const struct stream_task *task)
 {
     size_t cores = limit_of(batch);
@@ -192,7 +192,7 @@ static bool run_kernel(struct baton_batch *batch, size_t stream)
     return true;
 }
 
-/* Where cores are few: goes to the planned core before anybody is busy on one, and waits for the others to be there. */
+/* Where cores are few: goes to the planned core before any worker is busy on one, and waits for the others to be there. */
 static void take_position(struct baton_batch *batch, const struct stream_task *task)
 {
     if (limit_of(batch) == 0)

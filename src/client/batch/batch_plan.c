@@ -1,4 +1,4 @@
-/* From the program's streams to a plan: check, copy what may change, predict, and say who goes first on every engine. */
+/* From the program's streams to a plan: check, copy what may change, predict, and say which stream goes first on every engine. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

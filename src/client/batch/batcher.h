@@ -21,7 +21,7 @@
 #include "client/opencl.h"
 #include "transfer/batch.h"
 
-/* Who goes first where only one may: a lane per DMA engine, per GPU's execution engine, and for all copies when they go one by one. */
+/* Which stream goes first where only one may: a lane per DMA engine, per GPU's execution engine, and for all copies when they go one by one. */
 #define LANE_EXECUTION(node) (2 * TOPOLOGY_MAX_NODES + (node))
 #define LANE_ALL             (3 * TOPOLOGY_MAX_NODES)
 #define N_LANES              (3 * TOPOLOGY_MAX_NODES + 1)
@@ -151,7 +151,7 @@ void batch_release(struct baton_batch *batch); /* gives back all OpenCL objects 
 /* Runs the batch on the batcher's workers and waits; called by the runner only. */
 void batch_execute(struct baton_batch *batch);
 void *batcher_worker(void *batcher);
-/* Marks the batch as failed, unless it is already, and wakes whoever waits in it. */
+/* Marks the batch as failed, unless it is already, and wakes the threads that wait in it. */
 void batch_fail(struct baton_batch *batch, int error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define DEVICE_ABI 2
+#define DEVICE_ABI 3
 
 struct device_thread;
 
@@ -109,6 +109,8 @@ struct device_thread {
     unsigned char *variables; /* of the image: globals and constants */
     uint64_t constants, constants_end;
     uint64_t stack_low, stack_high;
+    unsigned char *frames; /* of all threads of the block, where the entry has frames */
+    uint64_t frames_bytes;
     unsigned char *parameters;
     uint64_t parameter_bytes;
     uint64_t grid_id;
@@ -122,12 +124,20 @@ struct device_thread {
 
 struct device_entry {
     /*
-     * One thread; threads that never wait have `block`, too: all threads of t->ctaid, one after the
-     * other.
+     * One of the two. `thread` runs one thread; `block` runs all threads of t->ctaid, one after the
+     * other: none of them waits, or all wait together and have frames.
      */
     void (*thread)(struct device_thread *t, unsigned char *parameters);
     void (*block)(struct device_thread *t, unsigned char *parameters);
+    uint64_t frame_bytes; /* of a thread */
 };
+
+/* The threads of a block between two barriers. */
+struct stage {
+    uint32_t arrived, trues;           /* at the barrier that ends this stage */
+    uint32_t last_arrived, last_trues; /* at the one that began it */
+};
+#define STAGE_ENDED UINT32_MAX
 
 struct device_function {
     uint64_t address, shape;

@@ -119,7 +119,12 @@ static CUresult place(const struct side *side, const CUDA_MEMCPY3D *copy, struct
         if (!memory_find(side->address, &block) || block.kind == MEMORY_ARRAY)
             return CUDA_ERROR_INVALID_VALUE;
         return place_memory(side, copy, ret_place);
-    case CU_MEMORYTYPE_HOST:
+    case CU_MEMORYTYPE_HOST: /* not memory that the host cannot reach on a GPU */
+        if (memory_find(side->address, &block) &&
+            (block.kind == MEMORY_ARRAY || block.kind == MEMORY_DEVICE || block.kind == MEMORY_VARIABLE ||
+             block.kind == MEMORY_GRAPH))
+            return CUDA_ERROR_INVALID_VALUE;
+        return place_memory(side, copy, ret_place);
     case CU_MEMORYTYPE_UNIFIED:
         return place_memory(side, copy, ret_place);
     default:
@@ -196,7 +201,7 @@ CUresult copy_submit(const CUDA_MEMCPY3D *copy, struct stream *stream, bool wait
 {
     CUresult code;
     struct action *action = copy_action(copy, &code);
-    bool capturing = stream->capture != NULL; /* a race with the begin of a capture is the program's */
+    bool capturing = stream_captures(stream);
 
     if (!action)
         return code;

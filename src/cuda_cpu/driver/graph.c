@@ -182,7 +182,8 @@ static bool index_add(struct index_set *set, const size_t *items, size_t n)
     if (!grown)
         return false;
     set->items = grown;
-    memcpy(grown + set->n, items, n * sizeof *items);
+    if (n)
+        memcpy(grown + set->n, items, n * sizeof *items);
     set->n += n;
     return true;
 }

@@ -139,8 +139,9 @@ static CUresult library_fill(CUlibrary library, const void *image, struct module
     if (code == CUDA_SUCCESS)
         code = status_code(image_check(source.texts, source.n, &options));
     if (code == CUDA_SUCCESS) {
-        library->text = source.owned ? source.owned : strdup(image);
-        source.owned = NULL;
+        size_t size;
+
+        library->text = source.owned[0] ? source_pack(source.texts, source.n, &size) : strdup(image);
         code = library->text ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     }
     source_done(&source);

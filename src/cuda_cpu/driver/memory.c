@@ -254,6 +254,14 @@ bool memory_covers(uint64_t address, uint64_t size)
     return covered;
 }
 
+bool memory_holds(uint64_t address, uint64_t size)
+{
+    struct memory_block block;
+
+    return memory_find(address, &block) && block.kind != MEMORY_ARRAY &&
+           size <= block.address + block.size - address;
+}
+
 void memory_usage(int device, size_t *ret_used, size_t *ret_capacity)
 {
     pthread_mutex_lock(&memory.lock);

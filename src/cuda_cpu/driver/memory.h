@@ -83,6 +83,9 @@ bool memory_find(uint64_t address, struct memory_block *ret_block);
  */
 bool memory_covers(uint64_t address, uint64_t size);
 
+/* Does [address, address + size) lie within one block that a program may name by its address? */
+bool memory_holds(uint64_t address, uint64_t size);
+
 /* pool_api.c: memory of a pool was freed; it counts no longer. */
 void pool_freed(const struct memory_block *block);
 

@@ -59,6 +59,8 @@ void module_unref(CUmodule module)
 {
     if (!module || atomic_fetch_sub(&module->refs, 1) != 1)
         return;
+    for (size_t i = 0; module->functions && i < image_entries(module->image); i++)
+        free(module->functions[i].legacy);
     image_free(module->image);
     free(module->functions);
     free(module);

@@ -10,12 +10,19 @@
 #include "cuda_cpu/driver/action.h"
 #include "cuda_cpu/image.h"
 
+/* What calls older than cuLaunchKernel leave for the next launch of a function. */
+struct function_legacy {
+    unsigned block[3], shared, bytes;
+    char parameters[4096];
+};
+
 struct function {
     CUmodule module;
     const struct image_entry *entry; /* the image's */
     int most_dynamic;                /* bytes of dynamic shared memory that a launch may ask for */
     int carveout;
     int cache_config;
+    struct function_legacy *legacy; /* owned; NULL: no such call was made (legacy_api.c) */
 };
 
 struct CUmod_st {

@@ -94,7 +94,7 @@ static CUresult allocate(CUmemoryPool pool, size_t size, CUstream handle, CUdevi
         return code;
     if (!size || !ret_address)
         return CUDA_ERROR_INVALID_VALUE;
-    if (stream->capture)
+    if (stream_captures(stream))
         return graph_memory_capture(stream, pool->device, size, ret_address);
     block.context = stream->context;
     if (memory_allocate(&block, ALIGNMENT) != 0)
@@ -142,7 +142,7 @@ DRIVER_EXPORT CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle)
         code = stream_find_here(handle, &stream);
     if (code != CUDA_SUCCESS || !address)
         return code;
-    if (stream->capture)
+    if (stream_captures(stream))
         return graph_memory_capture_free(stream, address);
     if (memory_set_live(address, false)) /* a graph's: the node keeps it for its next launch */
         return CUDA_SUCCESS;

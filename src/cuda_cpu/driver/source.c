@@ -55,12 +55,14 @@ static CUresult unpack(const char *text, struct source *ret_source)
 
 static CUresult read_fatbin(const void *image, struct source *ret_source)
 {
+    size_t i = ret_source->n;
     size_t size;
-    int result = fatbin_ptx(image, SOURCE_ARCHITECTURE, &ret_source->owned, &size);
+    int result = i < SOURCE_MOST_TEXTS ? fatbin_ptx(image, SOURCE_ARCHITECTURE, &ret_source->owned[i], &size)
+                                       : FATBIN_MALFORMED;
 
     if (result == 0) {
-        ret_source->texts[0] = (struct image_text){.text = ret_source->owned, .size = size};
-        ret_source->n = 1;
+        ret_source->texts[i] = (struct image_text){.text = ret_source->owned[i], .size = size};
+        ret_source->n++;
     }
     return result == 0               ? CUDA_SUCCESS
            : result == FATBIN_NO_PTX ? CUDA_ERROR_NO_BINARY_FOR_GPU
@@ -68,15 +70,31 @@ static CUresult read_fatbin(const void *image, struct source *ret_source)
                                      : CUDA_ERROR_INVALID_IMAGE;
 }
 
+/* The PTX of each file of a program that was compiled in parts (nvcc -rdc=true): linked here. */
+static CUresult read_parts(const void *const *parts, struct source *ret_source)
+{
+    CUresult code = CUDA_SUCCESS;
+
+    for (; *parts && (code == CUDA_SUCCESS || code == CUDA_ERROR_NO_BINARY_FOR_GPU); parts++)
+        code = read_fatbin(*parts, ret_source);
+    if (code == CUDA_SUCCESS || code == CUDA_ERROR_NO_BINARY_FOR_GPU)
+        code = ret_source->n ? CUDA_SUCCESS : CUDA_ERROR_NO_BINARY_FOR_GPU;
+    if (code != CUDA_SUCCESS)
+        source_done(ret_source);
+    return code;
+}
+
 CUresult source_read(const void *image, struct source *ret_source)
 {
-    static const char elf[4] = {0x7f, 'E', 'L', 'F'};
+    static const char elf[] = "\177ELF";
 
     ret_source->n = 0;
-    ret_source->owned = NULL;
+    memset(ret_source->owned, 0, sizeof ret_source->owned);
+    if (fatbin_parts(image))
+        return read_parts(fatbin_parts(image), ret_source);
     if (fatbin_is(image))
         return read_fatbin(image, ret_source);
-    if (memcmp(image, elf, sizeof elf) == 0) /* machine code of a GPU */
+    if (strncmp(image, elf, sizeof elf - 1) == 0) /* machine code of a GPU */
         return CUDA_ERROR_NO_BINARY_FOR_GPU;
     if (strncmp(image, mark, sizeof mark - 1) == 0)
         return unpack(image, ret_source);
@@ -87,6 +105,8 @@ CUresult source_read(const void *image, struct source *ret_source)
 
 void source_done(struct source *source)
 {
-    free(source->owned);
-    source->owned = NULL;
+    for (size_t i = 0; i < SOURCE_MOST_TEXTS; i++) {
+        free(source->owned[i]);
+        source->owned[i] = NULL;
+    }
 }

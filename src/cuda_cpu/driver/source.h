@@ -13,7 +13,7 @@ enum { SOURCE_MOST_TEXTS = 256, SOURCE_ARCHITECTURE = 80 }; /* sm_80: the device
 struct source {
     struct image_text texts[SOURCE_MOST_TEXTS]; /* into the image, or into `owned` */
     size_t n;
-    char *owned; /* text that was unpacked; NULL: none */
+    char *owned[SOURCE_MOST_TEXTS]; /* by text: it was unpacked; NULL: it was not */
 };
 
 CUresult source_read(const void *image, struct source *ret_source);

@@ -219,6 +219,18 @@ CUresult stream_do(struct stream *stream, struct action *action, bool wait)
     return code;
 }
 
+bool stream_captures(struct stream *stream)
+{
+    bool does;
+
+    if (!atomic_load_explicit(&stream->context->n_capturing, memory_order_acquire))
+        return false;
+    pthread_mutex_lock(&capture_lock);
+    does = stream->capture != NULL;
+    pthread_mutex_unlock(&capture_lock);
+    return does;
+}
+
 static void spoil_of_context(struct stream *stream, void *context)
 {
     if (stream->context == context && stream->capture)

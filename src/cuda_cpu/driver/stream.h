@@ -59,4 +59,7 @@ void stream_each(void (*each)(struct stream *stream, void *data), void *data);
  */
 CUresult stream_spoil_captures(CUcontext context);
 
+/* Does the stream capture? A race with the begin or end of a capture is the program's. */
+bool stream_captures(struct stream *stream);
+
 #endif

@@ -61,7 +61,7 @@ static CUresult describe_memory(const CUDA_RESOURCE_DESC *resource, struct textu
     image->row_pitch = flat ? resource->res.linear.sizeInBytes : resource->res.pitch2D.pitchInBytes;
     image->slice_pitch = image->row_pitch * (flat ? 1 : image->height);
     if (!image->width || (!flat && !image->height) || image->row_pitch < (uint64_t)image->width * bytes ||
-        !memory_covers(image->address, image->slice_pitch))
+        !memory_holds(image->address, image->slice_pitch))
         return CUDA_ERROR_INVALID_VALUE;
     return CUDA_SUCCESS;
 }

@@ -51,15 +51,36 @@ void emit_study_registers(const struct unit_routine *routine)
     }
 }
 
-static void emit_head(const struct unit *unit, size_t index, FILE *out)
+int emit_number_registers(const struct ptx_routine *routine, size_t **ret_first, size_t *ret_n)
+{
+    size_t ids = 0;
+
+    for (const struct ptx_register *reg = routine->registers; reg; reg = reg->next)
+        if (reg->id >= ids)
+            ids = reg->id + 1;
+    *ret_first = calloc(ids + 1, sizeof **ret_first);
+    *ret_n = 0;
+    if (!*ret_first)
+        return -ENOMEM;
+    for (const struct ptx_register *reg = routine->registers; reg; reg = reg->next) {
+        (*ret_first)[reg->id] = *ret_n;
+        *ret_n += reg->count ? reg->count : 1;
+    }
+    return 0;
+}
+
+static void emit_head(const struct unit *unit, size_t index, bool is_staged, FILE *out)
 {
     const struct ptx_routine *routine = unit->routines[index].routine;
 
     if (routine->is_entry) {
         fprintf(out,
-                "DEVICE void f%zu(struct device_thread *t, unsigned char *P, const uint32_t tid_x, "
-                "const uint32_t tid_y, const uint32_t tid_z, ENTRY_FORMALS)",
-                index);
+                "DEVICE %s f%zu(struct device_thread *t, unsigned char *P, const uint32_t tid_x, "
+                "const uint32_t tid_y, const uint32_t tid_z, ENTRY_FORMALS",
+                is_staged ? "int" : "void", index);
+        if (is_staged)
+            fprintf(out, ", struct frame%zu *const F, struct stage *const S", index);
+        fputs(")", out);
         return;
     }
     fprintf(out, "static void f%zu(struct device_thread *t", index);
@@ -70,12 +91,17 @@ static void emit_head(const struct unit *unit, size_t index, FILE *out)
     fputs(")", out);
 }
 
-static void emit_registers(struct emitter *e)
+const char *emit_storage_name(enum emit_storage storage)
 {
-    static const char *const storage[] = {
+    static const char *const names[] = {
         [EMIT_U8] = "uint8_t", [EMIT_U16] = "uint16_t", [EMIT_U32] = "uint32_t", [EMIT_U64] = "uint64_t",
         [EMIT_F32] = "float",  [EMIT_F64] = "double",   [EMIT_W128] = "wide128"};
 
+    return names[storage];
+}
+
+static void emit_registers(struct emitter *e)
+{
     for (const struct ptx_register *reg = e->routine->routine->registers; reg; reg = reg->next)
         for (uint32_t i = 0; i < (reg->count ? reg->count : 1); i++) {
             enum emit_storage s = emit_storage_of(reg, i);
@@ -83,17 +109,19 @@ static void emit_registers(struct emitter *e)
             if (!(reg->used[i] & (PTX_IS_READ | PTX_IS_WRITTEN)))
                 continue;
             for (unsigned c = 1; reg->vector > 1 && c <= reg->vector; c++)
-                fprintf(e->out, "%s r%u_%u_%u = 0;\n", storage[s], reg->id, i, c);
+                fprintf(e->out, "%s r%u_%u_%u = 0;\n", emit_storage_name(s), reg->id, i, c);
             if (reg->vector == 1)
-                fprintf(e->out, s == EMIT_W128 ? "%s r%u_%u = {0, 0};\n" : "%s r%u_%u = 0;\n", storage[s],
-                        reg->id, i);
+                fprintf(e->out, s == EMIT_W128 ? "%s r%u_%u = {0, 0};\n" : "%s r%u_%u = 0;\n",
+                        emit_storage_name(s), reg->id, i);
         }
 }
 
 static void emit_variables(struct emitter *e)
 {
     for (const struct ptx_variable *v = e->routine->routine->variables; v; v = v->next)
-        if (v->space != PTX_SHARED)
+        if (e->stages && v->space == PTX_LOCAL)
+            fprintf(e->out, "unsigned char *const v%u = F->v%u;\n", v->id, v->id);
+        else if (v->space != PTX_SHARED)
             fprintf(e->out, "unsigned char v%u[%" PRIu64 "] __attribute__((aligned(%u)));\n", v->id,
                     v->size ? v->size : 1, v->alignment < 16 ? 16 : v->alignment);
 }
@@ -127,13 +155,15 @@ static void emit_body(struct emitter *e, size_t index)
 {
     const struct ptx_routine *routine = e->routine->routine;
 
-    emit_head(e->unit, index, e->out);
+    emit_head(e->unit, index, e->stages != NULL, e->out);
     if (routine->is_entry)
         fputs("\n{\n", e->out);
     else
         fputs("\n{\nENTRY_LOCALS\n", e->out);
     emit_registers(e);
     emit_variables(e);
+    if (e->stages)
+        emit_resume(e->stages, e->out);
     for (e->index = 0; e->index < routine->n; e->index++) {
         e->statement = &routine->statements[e->index];
         if (e->statement->kind == PTX_STATEMENT_LABEL)
@@ -141,7 +171,31 @@ static void emit_body(struct emitter *e, size_t index)
         else
             emit_operation(e);
     }
-    fputs("}\n\n", e->out);
+    fputs(e->stages ? "return 0;\n}\n\n" : "}\n\n", e->out);
+}
+
+/* For rows without checks: what one thread has for the probes, and the body. */
+static void emit_row_functions(struct emitter *e, const struct rows *rows, size_t index)
+{
+    static const char formals[] = "struct device_thread *t, unsigned char *P, const uint32_t tid_x, "
+                                  "const uint32_t tid_y, const uint32_t tid_z, ENTRY_FORMALS, uint64_t *A";
+    const struct ptx_routine *routine = e->routine->routine;
+
+    for (unsigned body = 0; body < 2; body++) {
+        fprintf(e->out, "DEVICE void %c%zu(%s)\n{\n", body ? 'g' : 'c', index, formals);
+        emit_registers(e);
+        e->rows = body ? rows : NULL;
+        for (e->index = 0; e->index < routine->n; e->index++) {
+            e->statement = &routine->statements[e->index];
+            if (e->statement->kind == PTX_STATEMENT_OPERATION &&
+                (body ? e->statement->match.row->family != PTX_BRANCH : emit_is_needed(rows, e->index)))
+                emit_operation(e);
+        }
+        e->rows = NULL;
+        if (!body)
+            emit_probe_values(e, rows);
+        fputs("}\n", e->out);
+    }
 }
 
 /* Does the entry take the address of a parameter? */
@@ -167,46 +221,87 @@ static void emit_parameters(const struct ptx_routine *routine, FILE *out)
                 routine->parameter_bytes, routine->parameter_bytes);
 }
 
-/* The two ways to run an entry: one thread, and all threads of a block where none of them waits. */
-static void emit_entry(const struct unit *unit, size_t index, FILE *out)
+/* A row whose first and last thread promise that no access strays runs without checks. */
+static void emit_fast_row(const struct rows *rows, size_t index, FILE *out)
+{
+    fprintf(out,
+            "{ uint64_t A[%u], B[%u];\nc%zu(t, P, 0, y, z, ENTRY_ACTUALS, A);\n"
+            "c%zu(t, P, ntid_x - 1, y, z, ENTRY_ACTUALS, B);\nif (",
+            emit_probes(rows), emit_probes(rows), index, index);
+    emit_row_condition(rows, out);
+    fprintf(
+        out,
+        ") {\nt->tid[0] = 0;\nfor (uint32_t x = 0; x < ntid_x; x++) g%zu(t, P, x, y, z, ENTRY_ACTUALS, A);\n"
+        "continue;\n} }\n",
+        index);
+}
+
+/* The loop over the threads of a block, up to what is done for each thread. */
+static void emit_loop(const struct unit_routine *routine, size_t index, const struct rows *rows,
+                      const char *each, FILE *out)
+{
+    bool needs_place = routine->all_facts & (UNIT_CALLS | UNIT_LANE);
+
+    fputs("for (uint32_t z = 0; z < ntid_z; z++)\nfor (uint32_t y = 0; y < ntid_y; y++) {\nt->tid[2] = z; "
+          "t->tid[1] = y;\n",
+          out);
+    if (rows)
+        emit_fast_row(rows, index, out);
+    fprintf(
+        out, "for (uint32_t x = 0; x < ntid_x; x++%s) {\n%st->tid[0] = x;\n%s", each[0] ? ", F++" : "", each,
+        needs_place
+            ? "t->index = (z * ntid_y + y) * ntid_x + x; t->lane = t->index & 31; t->warp = t->index >> 5;\n"
+            : "");
+}
+
+/*
+ * The ways to run an entry: one thread, or all threads of a block where none waits or all wait
+ * together.
+ */
+static void emit_entry(const struct unit *unit, size_t index, bool is_staged, const struct rows *rows,
+                       FILE *out)
 {
     const struct unit_routine *routine = &unit->routines[index];
-    bool switches = routine->all_facts & (UNIT_BARRIER | UNIT_WARP | UNIT_SPIN);
-    bool needs_place = routine->all_facts & (UNIT_CALLS | UNIT_LANE);
+    bool switches = unit_switches(routine) && !is_staged;
 
     fprintf(out, "static void %c%zu(struct device_thread *t, unsigned char *P)\n{\nENTRY_LOCALS\n",
             switches ? 't' : 'b', index);
     emit_parameters(routine->routine, out);
     if (switches) {
         fprintf(out, "f%zu(t, P, t->tid[0], t->tid[1], t->tid[2], ENTRY_ACTUALS);\n}\n", index);
-        return;
+    } else if (is_staged) {
+        fprintf(out,
+                "struct stage stage = {0}, *const S = &stage;\nuint32_t is_first = 1;\ndo {\n"
+                "struct frame%zu *F = (struct frame%zu *)t->frames;\nS->arrived = S->trues = 0;\n",
+                index, index);
+        emit_loop(routine, index, NULL, "if (is_first) F->at = 0; else if (F->at == STAGE_ENDED) continue;\n",
+                  out);
+        fprintf(out,
+                "if (!f%zu(t, P, x, y, z, ENTRY_ACTUALS, F, S)) F->at = STAGE_ENDED;\n}\n}\n"
+                "S->last_arrived = S->arrived; S->last_trues = S->trues; is_first = 0;\n"
+                "} while (S->arrived);\n}\n",
+                index);
+    } else {
+        emit_loop(routine, index, rows, "", out);
+        fprintf(out, "f%zu(t, P, x, y, z, ENTRY_ACTUALS);\n}\n}\n}\n", index);
     }
-    fprintf(
-        out,
-        "for (uint32_t z = 0; z < ntid_z; z++)\nfor (uint32_t y = 0; y < ntid_y; y++) {\nt->tid[2] = z; "
-        "t->tid[1] = y;\n"
-        "for (uint32_t x = 0; x < ntid_x; x++) {\nt->tid[0] = x;\n%sf%zu(t, P, x, y, z, "
-        "ENTRY_ACTUALS);\n}\n}\n}\n",
-        needs_place
-            ? "t->index = (z * ntid_y + y) * ntid_x + x; t->lane = t->index & 31; t->warp = t->index >> 5;\n"
-            : "",
-        index);
 }
 
-static void emit_tables(const struct unit *unit, FILE *out)
+static void emit_tables(const struct unit *unit, const bool *is_staged, FILE *out)
 {
     size_t n = 0;
 
     fputs("static const struct device_entry entries[] = {\n", out);
     for (size_t i = 0; i < unit->n_routines; i++) {
-        bool switches = unit->routines[i].all_facts & (UNIT_BARRIER | UNIT_WARP | UNIT_SPIN);
-
         if (!unit->routines[i].routine->is_entry)
             continue;
-        fprintf(out, switches ? "{t%zu, 0},\n" : "{0, b%zu},\n", i);
+        if (is_staged[i])
+            fprintf(out, "{0, b%zu, sizeof(struct frame%zu)},\n", i, i);
+        else
+            fprintf(out, unit_switches(&unit->routines[i]) ? "{t%zu, 0, 0},\n" : "{0, b%zu, 0},\n", i);
         n++;
     }
-    fputs("{0, 0}};\nstatic struct device_function functions[] = {\n", out);
+    fputs("{0, 0, 0}};\nstatic struct device_function functions[] = {\n", out);
     for (size_t i = 0; i < unit->n_functions; i++)
         fprintf(out, "{(uint64_t)f%u, UINT64_C(%" PRIu64 ")},\n", unit->functions[i],
                 unit->routines[unit->functions[i]].shape);
@@ -217,28 +312,57 @@ static void emit_tables(const struct unit *unit, FILE *out)
             n, unit->n_functions);
 }
 
+/* One routine, and for an entry how it is run. */
+static int emit_routine(const struct unit *unit, size_t index, bool *ret_staged, FILE *out)
+{
+    struct emitter e = {
+        .out = out, .unit = unit, .routine = &unit->routines[index], .module = unit->routines[index].module};
+    struct emit_check *checks;
+    struct stages *stages = NULL;
+    struct rows *rows = NULL;
+    int r = 0;
+
+    emit_study_registers(e.routine);
+    if (unit_is_staged(unit, e.routine))
+        r = emit_study_stages(e.routine, &stages);
+    else if (e.routine->routine->is_entry && !unit_switches(e.routine) &&
+             !(e.routine->all_facts & (UNIT_CALLS | UNIT_LANE)))
+        r = emit_study_rows(e.routine, &rows);
+    if (r == -ENOMEM || emit_plan_checks(e.routine, &checks) < 0) {
+        emit_free_stages(stages);
+        emit_free_rows(rows);
+        return -ENOMEM;
+    }
+    *ret_staged = stages != NULL;
+    e.stages = stages;
+    e.checks = checks;
+    if (stages)
+        emit_frame(stages, index, out);
+    emit_body(&e, index);
+    if (rows)
+        emit_row_functions(&e, rows, index);
+    if (e.routine->routine->is_entry)
+        emit_entry(unit, index, stages != NULL, rows, out);
+    free(checks);
+    emit_free_rows(rows);
+    emit_free_stages(stages);
+    return 0;
+}
+
 int emit_unit(const struct unit *unit, FILE *out)
 {
-    for (size_t i = 0; i < unit->n_routines; i++)
+    bool *is_staged = calloc(unit->n_routines + 1, sizeof *is_staged);
+    int r = is_staged ? 0 : -ENOMEM;
+
+    for (size_t i = 0; i < unit->n_routines && !r; i++)
         if (!unit->routines[i].routine->is_entry) {
-            emit_head(unit, i, out);
+            emit_head(unit, i, false, out);
             fputs(";\n", out);
         }
-    for (size_t i = 0; i < unit->n_routines; i++) {
-        struct emitter e = {
-            .out = out, .unit = unit, .routine = &unit->routines[i], .module = unit->routines[i].module};
-
-        struct emit_check *checks;
-
-        if (emit_plan_checks(e.routine, &checks) < 0)
-            return -ENOMEM;
-        e.checks = checks;
-        emit_study_registers(e.routine);
-        emit_body(&e, i);
-        free(checks);
-        if (e.routine->routine->is_entry)
-            emit_entry(unit, i, out);
-    }
-    emit_tables(unit, out);
-    return 0;
+    for (size_t i = 0; i < unit->n_routines && !r; i++)
+        r = emit_routine(unit, i, &is_staged[i], out);
+    if (!r)
+        emit_tables(unit, is_staged, out);
+    free(is_staged);
+    return r;
 }

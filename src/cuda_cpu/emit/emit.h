@@ -5,6 +5,7 @@
  *   f3    routine 3 of the unit        v12   a variable of a routine: local memory or a parameter of a call
  *   p12   a parameter of a function    r7_2  register 2 of the range that has id 7
  *   L9    the label at statement 9     G P   the image's variables, an entry's parameters
+ *   R9    behind the barrier at 9      F S   the frame of a thread, the stage of its block
  */
 #ifndef CUDA_CPU_EMIT_H
 #define CUDA_CPU_EMIT_H
@@ -34,6 +35,9 @@ struct emit_check {
     uint32_t n;          /* accesses of the group; 0: no leader */
 };
 
+struct rows;   /* emit_rows.c: a kernel whose rows of threads may run without checks */
+struct stages; /* emit_stages.c: a kernel whose threads wait only all together */
+
 struct emitter {
     FILE *out;
     const struct unit *unit;
@@ -42,11 +46,14 @@ struct emitter {
     const struct ptx_statement *statement;
     size_t index;                    /* of the statement */
     const struct emit_check *checks; /* by statement */
+    const struct rows *rows;         /* NULL: every access is checked */
+    const struct stages *stages;     /* NULL: a thread runs without returning at barriers */
     bool is_checked;                 /* the address of this statement needs no check of its own */
     unsigned closing;                /* parentheses to close at the end of an assignment */
 };
 
 const char *emit_c_type(enum ptx_type type);
+const char *emit_storage_name(enum emit_storage storage);
 enum emit_storage emit_storage_of(const struct ptx_register *reg, uint32_t index);
 /* May the register hold a result that is no number with a pattern of the processor's own? */
 bool emit_is_loose(const struct ptx_register *reg, uint32_t index);
@@ -89,6 +96,34 @@ int emit_plan_checks(const struct unit_routine *routine, struct emit_check **ret
  * needs no other check.
  */
 bool emit_group_check(struct emitter *e);
+
+/*
+ * A staged entry: which registers each barrier keeps. 0, -ENOMEM, or -E2BIG: the kernel is too
+ * large for that and runs with a stack for each thread.
+ */
+int emit_study_stages(const struct unit_routine *routine, struct stages **ret_stages);
+void emit_free_stages(struct stages *stages); /* NULL is fine */
+/* The type of a frame; the jump to where the thread stood; a barrier. */
+void emit_frame(const struct stages *stages, size_t index, FILE *out);
+void emit_resume(const struct stages *stages, FILE *out);
+void emit_stage_barrier(struct emitter *e);
+
+/*
+ * Rows without checks; *ret_rows is NULL where the kernel is none of those. 0 or -ENOMEM.
+ */
+int emit_study_rows(const struct unit_routine *routine, struct rows **ret_rows);
+void emit_free_rows(struct rows *rows); /* NULL is fine */
+/* Does the function that probes a thread need the result of statement i? */
+bool emit_is_needed(const struct rows *rows, size_t i);
+/* The pointer of this statement in a row without checks. False: it is not one of those. */
+bool emit_row_pointer(struct emitter *e, const struct ptx_operand *address);
+unsigned emit_probes(const struct rows *rows);
+/* A[...] of one thread; what A of the first and B of the last must meet. */
+void emit_probe_values(struct emitter *e, const struct rows *rows);
+void emit_row_condition(const struct rows *rows, FILE *out);
+
+/* (*ret_first)[id of a range] is the number of its first register, of n in all. 0 or -ENOMEM. */
+int emit_number_registers(const struct ptx_routine *routine, size_t **ret_first, size_t *ret_n);
 
 /* Before a body is written: what the definitions of each register are. */
 void emit_study_registers(const struct unit_routine *routine);

@@ -140,6 +140,8 @@ bool emit_group_check(struct emitter *e)
     bool is_shared = ptx_statement_space(e->module, s) == PTX_SHARED;
     unsigned bytes = ptx_type_size(s->match.types[0]) * s->match.vector;
 
+    if (e->rows)
+        return false; /* its pointer needs no check */
     if (check->leader != e->index)
         return true;
     if (check->n < 2)

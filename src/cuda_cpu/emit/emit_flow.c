@@ -60,10 +60,12 @@ void emit_flow(struct emitter *e)
         emit_indexed(e);
         break;
     case PTX_RETURN:
-        fputs("return;\n", e->out);
+        fputs(e->stages ? "return 0;\n" : "return;\n", e->out);
         break;
     case PTX_EXIT:
-        fputs(e->routine->routine->is_entry ? "return;\n" : "t->calls->exit(t); __builtin_unreachable();\n",
+        fputs(e->stages                       ? "return 0;\n"
+              : e->routine->routine->is_entry ? "return;\n"
+                                              : "t->calls->exit(t); __builtin_unreachable();\n",
               e->out);
         break;
     case PTX_TRAP:

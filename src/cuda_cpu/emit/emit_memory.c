@@ -137,7 +137,8 @@ void emit_space(struct emitter *e)
         fputs("{ const uint64_t a_ = ", e->out);
         emit_source(e, a, PTX_U64, false);
         fputs("; const uint8_t s_ = a_ - (uint64_t)SHARED_BASE < SHARED_SIZE, "
-              "l_ = a_ - t->stack_low < t->stack_high - t->stack_low, "
+              "l_ = a_ - t->stack_low < t->stack_high - t->stack_low || a_ - (uint64_t)t->frames < "
+              "t->frames_bytes, "
               "c_ = a_ - t->constants < t->constants_end - t->constants; ",
               e->out);
         emit_begin(e, &s->operands[0], PTX_PRED, false);

@@ -271,6 +271,8 @@ void emit_pointer(struct emitter *e, const struct ptx_operand *address, enum ptx
 {
     const struct ptx_operand *base = address->parts;
 
+    if (emit_row_pointer(e, address))
+        return;
     if (base->kind == PTX_OP_VARIABLE) {
         bool is_shared = base->variable->space == PTX_SHARED;
 

@@ -16,6 +16,10 @@ void emit_barrier(struct emitter *e)
     unsigned n = s->n_operands - reduces;
     bool has_count = reduces ? n == 3 : n == 2;
 
+    if (e->stages) {
+        emit_stage_barrier(e);
+        return;
+    }
     if (reduces)
         emit_begin(e, &s->operands[0], s->match.types[0] == PTX_PRED ? PTX_PRED : PTX_U32, false);
     fprintf(e->out, "t->calls->barrier(t, %s, ", kind);

@@ -99,6 +99,7 @@ struct worker {
     /* Memory of a launch, kept for the next. */
     uint64_t shared, shared_room; /* shared memory of all resident blocks */
     uint64_t parameters, parameters_room;
+    uint64_t frames, frames_room; /* of threads that wait all together */
     uint64_t workspace;
     struct fibre *fibres;
     size_t fibres_room;
@@ -167,8 +168,25 @@ static inline struct worker *exec_worker(struct device_thread *t)
     return t->worker;
 }
 
-/* Generated code runs on stacks that sanitizers know nothing of. */
+/*
+ * Generated code runs on stacks that sanitizers know nothing of. gcc and clang have different words
+ * for what is switched on.
+ */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define EXEC_THREAD_SANITIZER 1
+#endif
+#if __has_feature(address_sanitizer)
+#define EXEC_ADDRESS_SANITIZER 1
+#endif
+#endif
 #if defined(__SANITIZE_THREAD__)
+#define EXEC_THREAD_SANITIZER 1
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define EXEC_ADDRESS_SANITIZER 1
+#endif
+#if defined(EXEC_THREAD_SANITIZER)
 #define EXEC_PLAIN __attribute__((no_sanitize_thread))
 #else
 #define EXEC_PLAIN

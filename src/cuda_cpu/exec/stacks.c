@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#if defined(EXEC_ADDRESS_SANITIZER)
+#include <sanitizer/asan_interface.h>
+#endif
+
 enum { PAGE = 4096, PER_CHUNK = 64, LINE = 64 };
 
 static int add_chunk(struct worker *worker)
@@ -48,6 +52,10 @@ int exec_take_stack(struct worker *worker)
         return -1;
     stack = worker->free_stack;
     worker->free_stack = worker->stacks[stack].next_free;
+#if defined(EXEC_ADDRESS_SANITIZER) /* frames that a fault abandoned are still marked */
+    __asan_unpoison_memory_region((void *)(uintptr_t)worker->stacks[stack].low,
+                                  worker->stacks[stack].high - worker->stacks[stack].low);
+#endif
     return stack;
 }
 

@@ -38,6 +38,8 @@ void worker_free(struct worker *worker)
         (void)space_release(worker->space, worker->shared);
     if (worker->parameters)
         (void)space_release(worker->space, worker->parameters);
+    if (worker->frames)
+        (void)space_release(worker->space, worker->frames);
     (void)space_release(worker->space, worker->workspace);
     free(worker->fibres);
     free(worker->blocks);
@@ -183,6 +185,8 @@ static void launch_plain(struct worker *worker)
     fill_thread(worker, &worker->plain);
     worker->plain.stack_low = worker->stacks[stack].low;
     worker->plain.stack_high = worker->stacks[stack].high;
+    worker->plain.frames = (unsigned char *)(uintptr_t)worker->frames;
+    worker->plain.frames_bytes = worker->entry->frame_bytes * product(worker->launch->block);
     fibre_switch(&worker->host,
                  fibre_prepare(worker->stacks[stack].low, worker->stacks[stack].high, run_plain, worker));
 }
@@ -279,6 +283,7 @@ static enum cpu_status prepare(struct worker *worker, uint64_t resident)
     const struct launch *launch = worker->launch;
     size_t index = launch->entry->index;
     uint64_t stack = launch->image->stack_bytes[index] + LEAST_STACK;
+    uint64_t frames = worker->entry->frame_bytes * product(launch->block);
 
     if (launch->image->is_recursive[index])
         stack += DEEP_STACK + 64 * (uint64_t)(launch->stack_bytes ? launch->stack_bytes : 1024);
@@ -286,6 +291,7 @@ static enum cpu_status prepare(struct worker *worker, uint64_t resident)
             0 ||
         need(worker, &worker->parameters, &worker->parameters_room, launch->entry->parameter_bytes + 16) <
             0 ||
+        (frames && need(worker, &worker->frames, &worker->frames_room, frames) < 0) ||
         exec_size_stacks(worker, stack) < 0)
         return CPU_OUT_OF_MEMORY;
     if (launch->entry->parameter_bytes)

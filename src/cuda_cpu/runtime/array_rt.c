@@ -245,3 +245,85 @@ RUNTIME_EXPORT cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t object)
 {
     RUNTIME_CALL(cuSurfObjectDestroy(object));
 }
+
+/* --- questions about objects --- */
+
+static void resource_back(const CUDA_RESOURCE_DESC *about, cudaResourceDesc *ret_resource)
+{
+    memset(ret_resource, 0, sizeof *ret_resource);
+    ret_resource->resType = about->resType;
+    ret_resource->flags = about->flags;
+    if (about->resType == CU_RESOURCE_TYPE_LINEAR) {
+        ret_resource->res.linear.devPtr = (void *)(uintptr_t)about->res.linear.devPtr;
+        ret_resource->res.linear.desc =
+            format_to_channel(about->res.linear.format, about->res.linear.numChannels);
+        ret_resource->res.linear.sizeInBytes = about->res.linear.sizeInBytes;
+    } else if (about->resType == CU_RESOURCE_TYPE_PITCH2D) {
+        ret_resource->res.pitch2D.devPtr = (void *)(uintptr_t)about->res.pitch2D.devPtr;
+        ret_resource->res.pitch2D.desc =
+            format_to_channel(about->res.pitch2D.format, about->res.pitch2D.numChannels);
+        ret_resource->res.pitch2D.width = about->res.pitch2D.width;
+        ret_resource->res.pitch2D.height = about->res.pitch2D.height;
+        ret_resource->res.pitch2D.pitchInBytes = about->res.pitch2D.pitchInBytes;
+    } else {
+        ret_resource->res.array.array = about->res.array.hArray;
+    }
+}
+
+RUNTIME_EXPORT cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc *ret_resource,
+                                                            cudaTextureObject_t object)
+{
+    CUDA_RESOURCE_DESC about;
+    cudaError_t error = runtime_begin();
+
+    if (error == cudaSuccess)
+        error =
+            ret_resource ? (cudaError_t)cuTexObjectGetResourceDesc(&about, object) : cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        resource_back(&about, ret_resource);
+    return runtime_end(error);
+}
+
+RUNTIME_EXPORT cudaError_t cudaGetSurfaceObjectResourceDesc(cudaResourceDesc *ret_resource,
+                                                            cudaSurfaceObject_t object)
+{
+    CUDA_RESOURCE_DESC about;
+    cudaError_t error = runtime_begin();
+
+    if (error == cudaSuccess)
+        error =
+            ret_resource ? (cudaError_t)cuSurfObjectGetResourceDesc(&about, object) : cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        resource_back(&about, ret_resource);
+    return runtime_end(error);
+}
+
+RUNTIME_EXPORT cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc *ret_about,
+                                                           cudaTextureObject_t object)
+{
+    CUDA_TEXTURE_DESC about;
+    cudaError_t error = runtime_begin();
+
+    if (error == cudaSuccess)
+        error = ret_about ? (cudaError_t)cuTexObjectGetTextureDesc(&about, object) : cudaErrorInvalidValue;
+    if (error != cudaSuccess)
+        return runtime_end(error);
+    *ret_about = (cudaTextureDesc){.filterMode = about.filterMode,
+                                   .readMode = !(about.flags & CU_TRSF_READ_AS_INTEGER),
+                                   .sRGB = (about.flags & CU_TRSF_SRGB) != 0,
+                                   .normalizedCoords = (about.flags & CU_TRSF_NORMALIZED_COORDINATES) != 0,
+                                   .maxAnisotropy = about.maxAnisotropy,
+                                   .mipmapFilterMode = about.mipmapFilterMode,
+                                   .mipmapLevelBias = about.mipmapLevelBias,
+                                   .minMipmapLevelClamp = about.minMipmapLevelClamp,
+                                   .maxMipmapLevelClamp = about.maxMipmapLevelClamp};
+    memcpy(ret_about->addressMode, about.addressMode, sizeof about.addressMode);
+    memcpy(ret_about->borderColor, about.borderColor, sizeof about.borderColor);
+    return cudaSuccess;
+}
+
+RUNTIME_EXPORT cudaError_t cudaGetTextureObjectResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *ret_view,
+                                                                cudaTextureObject_t object)
+{
+    RUNTIME_CALL(cuTexObjectGetResourceViewDesc(ret_view, object));
+}

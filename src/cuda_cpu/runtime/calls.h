@@ -295,4 +295,108 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 cudaError_t cudaStreamWaitEvent_ptsz(cudaStream_t stream, cudaEvent_t event, unsigned int flags);
 cudaError_t cudaThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode);
 
+cudaError_t cudaDeviceGraphMemTrim(int device);
+cudaError_t cudaGetSurfaceObjectResourceDesc(cudaResourceDesc *ret_resource, cudaSurfaceObject_t object);
+cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc *ret_resource, cudaTextureObject_t object);
+cudaError_t cudaGetTextureObjectResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *ret_view,
+                                                 cudaTextureObject_t object);
+cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc *ret_about, cudaTextureObject_t object);
+cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
+                                     const cudaGraphNode_t *after, size_t n,
+                                     CUDA_MEM_ALLOC_NODE_PARAMS *about);
+cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
+                                    const cudaGraphNode_t *after, size_t n, void *address);
+cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *ret_node, cudaGraph_t graph, const cudaGraphNode_t *after,
+                                   size_t n, const cudaMemcpy3DParms *asked);
+cudaError_t cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *ret_node, cudaGraph_t graph,
+                                             const cudaGraphNode_t *after, size_t n, void *to,
+                                             const void *symbol, size_t size, size_t offset,
+                                             cudaMemcpyKind kind);
+cudaError_t cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *ret_node, cudaGraph_t graph,
+                                           const cudaGraphNode_t *after, size_t n, const void *symbol,
+                                           const void *from, size_t size, size_t offset, cudaMemcpyKind kind);
+cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *ret_graph);
+cudaError_t cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *ret_event);
+cudaError_t cudaGraphEventRecordNodeSetEvent(cudaGraphNode_t node, cudaEvent_t event);
+cudaError_t cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *ret_event);
+cudaError_t cudaGraphEventWaitNodeSetEvent(cudaGraphNode_t node, cudaEvent_t event);
+cudaError_t cudaGraphExecEventRecordNodeSetEvent(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                                 cudaEvent_t event);
+cudaError_t cudaGraphExecEventWaitNodeSetEvent(cudaGraphExec_t exec, cudaGraphNode_t node, cudaEvent_t event);
+cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t exec, unsigned long long *ret_flags);
+cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                           const cudaHostNodeParams *about);
+cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                             const cudaMemcpy3DParms *asked);
+cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGraphNode_t node, void *to,
+                                               const void *from, size_t size, cudaMemcpyKind kind);
+cudaError_t cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t exec, cudaGraphNode_t node, void *to,
+                                                       const void *symbol, size_t size, size_t offset,
+                                                       cudaMemcpyKind kind);
+cudaError_t cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                                     const void *symbol, const void *from, size_t size,
+                                                     size_t offset, cudaMemcpyKind kind);
+cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                             const cudaMemsetParams *asked);
+cudaError_t cudaGraphHostNodeGetParams(cudaGraphNode_t node, cudaHostNodeParams *ret_about);
+cudaError_t cudaGraphHostNodeSetParams(cudaGraphNode_t node, const cudaHostNodeParams *about);
+cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t *ret_exec, cudaGraph_t graph,
+                                           CUDA_GRAPH_INSTANTIATE_PARAMS *about);
+cudaError_t cudaGraphInstantiateWithParams_ptsz(cudaGraphExec_t *ret_exec, cudaGraph_t graph,
+                                                CUDA_GRAPH_INSTANTIATE_PARAMS *about);
+cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKernelNodeParams *ret_about);
+cudaError_t cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node, CUDA_MEM_ALLOC_NODE_PARAMS *ret_about);
+cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *ret_address);
+cudaError_t cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, const cudaMemcpy3DParms *asked);
+cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *to, const void *from, size_t size,
+                                           cudaMemcpyKind kind);
+cudaError_t cudaGraphMemsetNodeGetParams(cudaGraphNode_t node, cudaMemsetParams *ret_about);
+cudaError_t cudaGraphMemsetNodeSetParams(cudaGraphNode_t node, const cudaMemsetParams *asked);
+cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t *ret_node, cudaGraphNode_t origin, cudaGraph_t clone);
+cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *ret_nodes,
+                                         CUgraphEdgeData *ret_edges, size_t *n);
+cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t *ret_nodes,
+                                           CUgraphEdgeData *ret_edges, size_t *n);
+cudaError_t cudaGraphNodeGetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned int *ret_enabled);
+cudaError_t cudaGraphNodeSetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned int enabled);
+cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
+                                        const cudaGraphNode_t *to, const CUgraphEdgeData *edges, size_t n);
+cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, CUfunction_attribute attribute, int value,
+                                            int device);
+cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t *ret_kernels, unsigned int room, CUlibrary library);
+cudaError_t cudaLibraryGetGlobal(void **ret_address, size_t *ret_size, CUlibrary library, const char *name);
+cudaError_t cudaLibraryGetKernel(cudaKernel_t *ret_kernel, CUlibrary library, const char *name);
+cudaError_t cudaLibraryGetKernelCount(unsigned int *ret_n, CUlibrary library);
+cudaError_t cudaLibraryGetManaged(void **ret_address, size_t *ret_size, CUlibrary library, const char *name);
+cudaError_t cudaLibraryLoadData(CUlibrary *ret_library, const void *image, CUjit_option *jit,
+                                void **jit_values, unsigned int n_jit, void *options, void **values,
+                                unsigned int n);
+cudaError_t cudaLibraryLoadFromFile(CUlibrary *ret_library, const char *path, CUjit_option *jit,
+                                    void **jit_values, unsigned int n_jit, void *options, void **values,
+                                    unsigned int n);
+cudaError_t cudaLibraryUnload(CUlibrary library);
+cudaError_t cudaMemPoolGetAccess(int *ret_flags, cudaMemPool_t pool, CUmemLocation *location);
+cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
+                                          const cudaGraphNode_t *after, const CUgraphEdgeData *edges,
+                                          size_t n, CUstreamCaptureMode mode);
+cudaError_t cudaStreamBeginCaptureToGraph_ptsz(cudaStream_t stream, cudaGraph_t graph,
+                                               const cudaGraphNode_t *after, const CUgraphEdgeData *edges,
+                                               size_t n, CUstreamCaptureMode mode);
+cudaError_t cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from);
+cudaError_t cudaStreamCopyAttributes_ptsz(cudaStream_t to, cudaStream_t from);
+cudaError_t cudaStreamGetAttribute(cudaStream_t stream, CUlaunchAttributeID id,
+                                   CUlaunchAttributeValue *ret_value);
+cudaError_t cudaStreamGetAttribute_ptsz(cudaStream_t stream, CUlaunchAttributeID id,
+                                        CUlaunchAttributeValue *ret_value);
+cudaError_t cudaStreamSetAttribute(cudaStream_t stream, CUlaunchAttributeID id,
+                                   const CUlaunchAttributeValue *value);
+cudaError_t cudaStreamSetAttribute_ptsz(cudaStream_t stream, CUlaunchAttributeID id,
+                                        const CUlaunchAttributeValue *value);
+cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *nodes,
+                                                const CUgraphEdgeData *edges, size_t n, unsigned int flags);
+cudaError_t cudaStreamUpdateCaptureDependencies_ptsz(cudaStream_t stream, cudaGraphNode_t *nodes,
+                                                     const CUgraphEdgeData *edges, size_t n,
+                                                     unsigned int flags);
+cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path, unsigned int flags);
+
 #endif

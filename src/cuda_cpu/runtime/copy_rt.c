@@ -243,13 +243,13 @@ static size_t element_of(cudaArray_t array)
     return bytes * about.NumChannels;
 }
 
-static cudaError_t copy_3d(const cudaMemcpy3DParms *asked, cudaStream_t stream, int how)
+cudaError_t copy_3d_to_driver(const cudaMemcpy3DParms *asked, CUDA_MEMCPY3D *ret_copy)
 {
     CUDA_MEMCPY3D copy;
     size_t element;
 
     if (!asked || (asked->srcArray && asked->srcPtr.ptr) || (asked->dstArray && asked->dstPtr.ptr))
-        return runtime_end(cudaErrorInvalidValue);
+        return cudaErrorInvalidValue;
     element = element_of(asked->srcArray ? asked->srcArray : asked->dstArray);
     copy =
         (CUDA_MEMCPY3D){.srcXInBytes = asked->srcPos.x * (asked->srcArray ? element_of(asked->srcArray) : 1),
@@ -272,12 +272,36 @@ static cudaError_t copy_3d(const cudaMemcpy3DParms *asked, cudaStream_t stream, 
                         .Height = asked->extent.height ? asked->extent.height : 1,
                         .Depth = asked->extent.depth ? asked->extent.depth : 1};
     if (!types_of(asked->kind, &copy.dstMemoryType, &copy.srcMemoryType))
-        return runtime_end(cudaErrorInvalidMemcpyDirection);
+        return cudaErrorInvalidMemcpyDirection;
     if (asked->srcArray)
         copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
     if (asked->dstArray)
         copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-    return submit(&copy, stream, how);
+    *ret_copy = copy;
+    return cudaSuccess;
+}
+
+cudaError_t copy_line_to_driver(void *to, const void *from, size_t size, cudaMemcpyKind kind,
+                                CUDA_MEMCPY3D *ret_copy)
+{
+    *ret_copy = (CUDA_MEMCPY3D){.srcHost = from,
+                                .srcDevice = (uintptr_t)from,
+                                .dstHost = to,
+                                .dstDevice = (uintptr_t)to,
+                                .WidthInBytes = size,
+                                .Height = 1,
+                                .Depth = 1};
+    return types_of(kind, &ret_copy->dstMemoryType, &ret_copy->srcMemoryType)
+               ? cudaSuccess
+               : cudaErrorInvalidMemcpyDirection;
+}
+
+static cudaError_t copy_3d(const cudaMemcpy3DParms *asked, cudaStream_t stream, int how)
+{
+    CUDA_MEMCPY3D copy;
+    cudaError_t error = copy_3d_to_driver(asked, &copy);
+
+    return error == cudaSuccess ? submit(&copy, stream, how) : runtime_end(error);
 }
 
 RUNTIME_EXPORT cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms *asked)

@@ -161,40 +161,16 @@ RUNTIME_EXPORT cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec
                                 : runtime_end(error);
 }
 
-RUNTIME_EXPORT cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
-                                                  const cudaGraphNode_t *after, size_t n,
-                                                  const cudaMemsetParams *asked)
-{
-    cudaError_t error = runtime_begin();
-    CUDA_MEMSET_NODE_PARAMS about;
-    CUcontext context = NULL;
-
-    if (error == cudaSuccess && !asked)
-        error = cudaErrorInvalidValue;
-    if (error != cudaSuccess)
-        return runtime_end(error);
-    (void)cuCtxGetCurrent(&context);
-    about = (CUDA_MEMSET_NODE_PARAMS){(uintptr_t)asked->dst, asked->pitch, asked->value,
-                                      asked->elementSize,    asked->width, asked->height};
-    return runtime_end_driver(cuGraphAddMemsetNode(ret_node, graph, after, n, &about, context));
-}
-
 RUNTIME_EXPORT cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *ret_node, cudaGraph_t graph,
                                                     const cudaGraphNode_t *after, size_t n, void *to,
                                                     const void *from, size_t size, cudaMemcpyKind kind)
 {
     cudaError_t error = runtime_begin();
     CUcontext context = NULL;
-    CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
-                          .srcDevice = (uintptr_t)from,
-                          .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
-                          .dstDevice = (uintptr_t)to,
-                          .WidthInBytes = size,
-                          .Height = 1,
-                          .Depth = 1};
+    CUDA_MEMCPY3D copy;
 
-    if (error == cudaSuccess && (unsigned)kind > cudaMemcpyDefault)
-        error = cudaErrorInvalidMemcpyDirection;
+    if (error == cudaSuccess)
+        error = copy_line_to_driver(to, from, size, kind, &copy);
     if (error != cudaSuccess)
         return runtime_end(error);
     (void)cuCtxGetCurrent(&context);

@@ -75,13 +75,14 @@ static cudaStream_t own(cudaStream_t stream)
 RUNTIME_EXPORT cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,
                                               size_t shared, cudaStream_t stream)
 {
-    return launch(kernel, grid, block, arguments, shared, stream);
+    return kernel ? launch(kernel, grid, block, arguments, shared, stream) : runtime_end(registry_failure());
 }
 
 RUNTIME_EXPORT cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block,
                                                    void **arguments, size_t shared, cudaStream_t stream)
 {
-    return launch(kernel, grid, block, arguments, shared, own(stream));
+    return kernel ? launch(kernel, grid, block, arguments, shared, own(stream))
+                  : runtime_end(registry_failure());
 }
 
 /* The program may name the host function or the kernel itself. */

@@ -36,6 +36,7 @@ static struct {
     struct registry_symbol *symbols; /* sorted by host when `sorted` */
     size_t n, room;
     bool sorted;
+    cudaError_t failure; /* of the latest kernel that a compiled file asked for and did not get */
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static int by_host(const void *a, const void *b)
@@ -118,6 +119,18 @@ cudaError_t registry_kernel(const void *host, CUkernel *ret_kernel)
         *ret_kernel = symbol->kernel;
     pthread_mutex_unlock(&registry.lock);
     return error;
+}
+
+const void *registry_host(CUkernel kernel)
+{
+    const void *host = NULL;
+
+    pthread_mutex_lock(&registry.lock);
+    for (size_t i = 0; i < registry.n && !host; i++)
+        if (registry.symbols[i].is_function && registry.symbols[i].kernel == kernel)
+            host = registry.symbols[i].host;
+    pthread_mutex_unlock(&registry.lock);
+    return host;
 }
 
 cudaError_t registry_symbol(const void *host, CUdeviceptr *ret_address, size_t *ret_size)
@@ -247,7 +260,24 @@ RUNTIME_EXPORT char __cudaInitModule(void **handle)
 
 RUNTIME_EXPORT cudaError_t __cudaGetKernel(cudaKernel_t *ret_kernel, const void *host)
 {
-    return runtime_end(registry_kernel(host, ret_kernel));
+    cudaError_t error = registry_kernel(host, ret_kernel);
+
+    if (error != cudaSuccess) {
+        pthread_mutex_lock(&registry.lock);
+        registry.failure = error;
+        pthread_mutex_unlock(&registry.lock);
+    }
+    return runtime_end(error);
+}
+
+cudaError_t registry_failure(void)
+{
+    cudaError_t failure;
+
+    pthread_mutex_lock(&registry.lock);
+    failure = registry.failure;
+    pthread_mutex_unlock(&registry.lock);
+    return failure == cudaSuccess ? cudaErrorInvalidResourceHandle : failure;
 }
 
 RUNTIME_EXPORT cudaError_t cudaGetKernel(cudaKernel_t *ret_kernel, const void *host)

@@ -32,6 +32,18 @@ cudaError_t registry_kernel(const void *host, CUkernel *ret_kernel); /* cudaErro
 cudaError_t registry_symbol(const void *host, CUdeviceptr *ret_address,
                             size_t *ret_size); /* cudaErrorInvalidSymbol */
 
+/*
+ * Compiled files ask for a kernel once and ignore the answer: why a launch of no kernel is one.
+ */
+cudaError_t registry_failure(void);
+/* The host function that stands for the kernel; NULL: none. */
+const void *registry_host(CUkernel kernel);
+
+/* copy_rt.c: copies in the driver's words. */
+cudaError_t copy_3d_to_driver(const cudaMemcpy3DParms *asked, CUDA_MEMCPY3D *ret_copy);
+cudaError_t copy_line_to_driver(void *to, const void *from, size_t size, cudaMemcpyKind kind,
+                                CUDA_MEMCPY3D *ret_copy);
+
 /* array_rt.c */
 bool channel_to_format(const cudaChannelFormatDesc *about, CUarray_format *ret_format,
                        unsigned *ret_channels);

@@ -76,6 +76,20 @@ static void boost(void *user, pid_t pid, const pid_t *threads, size_t n, unsigne
     boost_threads(&((struct loop *)user)->boost, pid, threads, n, priority);
 }
 
+static int order(void *user, pid_t pid, const pid_t *threads, size_t n, const struct core_set *cores,
+                 unsigned level)
+{
+    return pins_order(&((struct loop *)user)->pins, pid, threads, n, cores, level);
+}
+
+static void end(void *user, unsigned peer)
+{
+    const struct loop *loop = user;
+
+    if (loop->connections[peer].pidfd >= 0)
+        (void)syscall(SYS_pidfd_send_signal, loop->connections[peer].pidfd, SIGKILL, NULL, 0);
+}
+
 /* Has enough been said of this kind for now? */
 static bool said_enough(struct loop *loop, enum report_kind kind)
 {
@@ -103,9 +117,9 @@ static void report(void *user, const struct server_report *what)
         return;
     }
     if (*left_out)
-        loop->log("%s (%u lines like this one were left out)", text, *left_out);
+        loop->log(words_level(what), "%s (%u lines like this one were left out)", text, *left_out);
     else
-        loop->log("%s", text);
+        loop->log(words_level(what), "%s", text);
     *left_out = 0;
 }
 
@@ -114,6 +128,25 @@ static int reload(void *user, char *ret_text, size_t size)
     struct loop *loop = user;
 
     return loop->reload(loop, ret_text, size);
+}
+
+static int load(void *user, bool tasks, const char *path, char *ret_text, size_t size)
+{
+    struct loop *loop = user;
+
+    return loop->load(loop, tasks, path, ret_text, size);
+}
+
+/* The answer still goes out: loop_run() flushes before it returns. */
+static int stop(void *user, char *ret_text, size_t size)
+{
+    struct loop *loop = user;
+
+    (void)snprintf(ret_text, size, "%s%s", loop->listener.path,
+                   loop->listener.handed ? " is systemd's: the next program that connects starts batond again"
+                                         : "");
+    loop->stop = true;
+    return 0;
 }
 
 static int plan(void *user, const char *file, const char *text, size_t size)
@@ -178,20 +211,28 @@ static void end_probe(struct loop *loop)
         if (server_add_device(loop->server, name, description) == 0)
             n++;
         else
-            loop->log("device %s is one too many (devices: %u)", name, loop->config.devices);
+            loop->log(LOG_LEVEL_WARNING, "device %s is one too many (devices: %u)", name,
+                      loop->config.devices);
     }
     probe_stop(&loop->probe);
-    loop->log("%u OpenCL device%s found", n, n == 1 ? "" : "s");
+    loop->log(LOG_LEVEL_INFO, "%u OpenCL device%s found", n, n == 1 ? "" : "s");
+}
+
+static void on_hangup(struct loop *loop)
+{
+    char text[256] = "";
+    bool done = loop->reload(loop, text, sizeof text) == 0;
+
+    loop->log(done ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "reload: %s", done ? "done" : text);
 }
 
 static void on_signal(struct loop *loop)
 {
     struct signalfd_siginfo signal_info;
-    char text[256] = "";
 
     while (read(loop->signals, &signal_info, sizeof signal_info) == (ssize_t)sizeof signal_info) {
         if (signal_info.ssi_signo == SIGHUP)
-            loop->log("reload: %s", loop->reload(loop, text, sizeof text) == 0 ? "done" : text);
+            on_hangup(loop);
         else
             loop->stop = true;
     }
@@ -257,7 +298,7 @@ static void on_timer(struct loop *loop)
     (void)!read(loop->timer, &count, sizeof count);
     loop->armed_at = NSEC_MAX - 1; /* spent: set it anew whatever comes */
     if (loop->probe.pid > 0 && clock_now() >= loop->probe_until_at) {
-        loop->log("the OpenCL probe hangs; killed");
+        loop->log(LOG_LEVEL_WARNING, "the OpenCL probe hangs; killed");
         probe_stop(&loop->probe);
     }
     if (clock_now() >= loop->planner->until_at)
@@ -368,6 +409,7 @@ void loop_run(struct loop *loop)
             if (brings_newcomers(&events[i]))
                 handle(loop, &events[i]);
     }
+    connections_flush(loop);
 }
 
 /* ---- start and end ---- */
@@ -379,8 +421,12 @@ static int start_server(struct loop *loop)
                                .page_free = page_free,
                                .wake = wake,
                                .boost = boost,
+                               .order = order,
+                               .end = end,
                                .report = report,
                                .reload = reload,
+                               .load = load,
+                               .stop = stop,
                                .plan = plan,
                                .machine = machine,
                                .cores_of = cores_of,
@@ -393,15 +439,19 @@ static int start_server(struct loop *loop)
 
     boost_init(&loop->boost, loop->config.band_low, loop->config.band_high, loop->config.realtime,
                &start.about);
+    pins_init(&loop->pins, loop->config.band_low);
     if (loop->config.realtime && !(start.about & ABOUT_REALTIME))
-        loop->log("no permission for SCHED_FIFO: order is kept, no bound is claimed (CAP_SYS_NICE)");
+        loop->log(LOG_LEVEL_WARNING,
+                  "no permission for SCHED_FIFO: order is kept, no bound is claimed (CAP_SYS_NICE)");
     awake_init(&loop->awake, loop->config.awake);
     start.about |= loop->awake.permitted ? ABOUT_AWAKE : 0;
     if (loop->config.awake && !loop->awake.permitted)
         loop->log(
+            LOG_LEVEL_WARNING,
             "no permission for /dev/cpu_dma_latency: idle cores sleep, and grants come that much later");
     if (loop->config.realtime && !(start.about & ABOUT_LOCKED))
-        loop->log("no permission to lock memory (CAP_IPC_LOCK, or a higher RLIMIT_MEMLOCK)");
+        loop->log(LOG_LEVEL_WARNING,
+                  "no permission to lock memory (CAP_IPC_LOCK, or a higher RLIMIT_MEMLOCK)");
     return server_new(&loop->config, &host, &start, &loop->server);
 }
 
@@ -451,8 +501,8 @@ static int start_metrics(struct loop *loop)
 
     if (!result)
         return loop_watch(loop, loop->metrics.fd, EPOLLIN, SOURCE_METRICS, 0);
-    loop->log("metrics: cannot listen on %s: %s%s", loop->config.metrics, strerror(-result),
-              mistake ? "" : "; there are none until batond is restarted");
+    loop->log(LOG_LEVEL_WARNING, "metrics: cannot listen on %s: %s%s", loop->config.metrics,
+              strerror(-result), mistake ? "" : "; there are none until batond is restarted");
     return mistake ? result : 0;
 }
 
@@ -495,6 +545,7 @@ void loop_done(struct loop *loop)
         planner_stop(loop->planner);
     server_free(loop->server);
     boost_done(&loop->boost);
+    pins_done(&loop->pins);
     awake_keep(&loop->awake, false);
     connections_close(loop);
     free(loop->connections);

@@ -10,8 +10,10 @@
 
 #include "daemon/edge/awake.h"
 #include "daemon/edge/boost.h"
+#include "daemon/edge/pins.h"
 #include "daemon/config.h"
 #include "daemon/edge/listener.h"
+#include "daemon/edge/log.h"
 #include "daemon/edge/metrics.h"
 #include "daemon/edge/planner.h"
 #include "daemon/edge/probe.h"
@@ -46,6 +48,7 @@ struct loop {
     struct server *server;
     struct connection *connections; /* config.clients */
     struct boost boost;
+    struct pins pins;
     struct awake awake;
     struct probe probe;
     struct metrics metrics;
@@ -60,12 +63,14 @@ struct loop {
     } said[REPORT_KINDS]; /* within a second, so that nobody can fill the log */
     bool stop;
     /* Words things for people. */
-    void (*log)(const char *format, ...) __attribute__((format(printf, 1, 2)));
+    void (*log)(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
     /* Reads configuration and plan again; text for whoever asked. */
     int (*reload)(struct loop *loop, char *ret_text, size_t size);
+    /* Takes another plan (or, tasks, another task set) from there; text likewise. */
+    int (*load)(struct loop *loop, bool tasks, const char *path, char *ret_text, size_t size);
 };
 
-/* Takes config, listener, log and reload from *loop; the rest is made here. 0 or -errno. */
+/* Takes config, listener, log, reload and load from *loop; the rest is made here. 0 or -errno. */
 int loop_init(struct loop *loop);
 
 /* Runs until SIGTERM or SIGINT, or until nobody has been there for config.idle_exit. */

@@ -1,78 +1,23 @@
 /* batond: the arbiter. Reads what it was told, opens its socket, and runs the loop. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
-#include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <syslog.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "daemon/edge/loop.h"
+#include "daemon/edge/options.h"
+#include "model/overheads.h"
 #include "version.h"
+
+#define OVERHEADS_LIMIT (1 << 20) /* bytes */
 
 #define SYSTEM_CONFIG "/etc/baton/baton.yaml"
 
-struct daemon_options {
-    const char *socket, *profile, *policy, *plan, *tasks;
-    char config[sizeof((struct config *)NULL)->plan]; /* "": the usual places */
-    char folder[sizeof((struct config *)NULL)->plan]; /* where batond was started */
-    double idle_exit_ms;
-    bool foreground, shared;
-};
-
-static struct daemon_options options = {.socket = "", .idle_exit_ms = -1};
-static bool to_syslog;
-
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/*
- * A line at once, or not at all where that would mean to wait: a reader of the log that has stopped must not stop the daemon. What can be written
- * to can be written a line of this size, pipes included.
- */
-static void say(const char *format, ...)
-{
-    struct pollfd log = {STDERR_FILENO, POLLOUT, 0};
-    char text[2048];
-    va_list arguments;
-
-    va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    if (to_syslog)
-        syslog(LOG_NOTICE, "%s", text);
-    else if (poll(&log, 1, 0) == 1 && log.revents == POLLOUT)
-        (void)dprintf(STDERR_FILENO, "batond: %s\n", text);
-}
-
-static void print_help(void)
-{
-    printf("usage: batond [--socket PATH] [--config FILE] [--profile NAME] [--policy NAME] [--plan FILE]\n"
-           "              [--tasks FILE] [--idle-exit MS] [--shared] [--foreground]\n\n"
-           "Arbitrates the engines of this machine's GPUs among programs started by `baton run`.\n\n"
-           "  --socket PATH    listen there; otherwise $BATON_SOCKET, or below $XDG_RUNTIME_DIR or /tmp\n"
-           "  --config FILE    instead of " SYSTEM_CONFIG " and ~/.config/baton/baton.yaml\n"
-           "  --profile NAME   which rules run together:\n");
-    for (size_t i = 0; i < SCHED_PROFILES; i++)
-        printf("                     %-15s %s\n", sched_profiles[i].name, sched_profiles[i].summary);
-    printf(
-        "                   bounds are claimed under `priority` only: GPU clusters, lent CPU priorities and\n"
-        "                   fair lateness, which the analysis of gpusync counts on, are simulated, not "
-        "enforced\n"
-        "  --policy NAME    how jobs are ranked:\n");
-    for (size_t i = 0; i < SCHED_POLICIES; i++)
-        printf("                     %-15s %s\n", sched_policies[i].name, sched_policies[i].summary);
-    printf(
-        "  --plan FILE      take priorities and pieces from this plan (`baton plan`)\n"
-        "  --tasks FILE     admit programs of these tasks only as far as the analysis allows (admission:)\n"
-        "  --idle-exit MS   end after so long without clients\n"
-        "  --shared         let every local user connect, not only the one who runs batond\n"
-        "  --foreground     stay, and log to standard error\n\n"
-        "SIGHUP (or `baton reload`) reads the configuration's user limits, the plan and the tasks again.\n");
-}
-
+static struct daemon_options options;
 /* ---- configuration ---- */
 
 /* 0, 2 (told) or 3 (told): exit codes. A file that need not exist may be missing. */
@@ -86,10 +31,10 @@ static int read_config(struct config *config, const char *path, bool needed)
         return 0;
     if (result == INPUT_REJECTED) {
         (void)input_error_format(&error, text, sizeof text);
-        say("%s", text);
+        log_say(LOG_LEVEL_ERROR, "%s", text);
         return 2;
     }
-    say("%s: %s", path, strerror(-result));
+    log_say(LOG_LEVEL_ERROR, "%s: %s", path, strerror(-result));
     return needed ? 2 : 3;
 }
 
@@ -113,16 +58,6 @@ static int read_all_config(struct config *config)
     return read_config(config, path, false);
 }
 
-/* batond leaves its working folder for `/`: names of files are made whole while they still mean what they meant. */
-static void make_absolute(char *path, size_t size)
-{
-    char whole[sizeof((struct config *)NULL)->plan];
-
-    if (path[0] && path[0] != '/' &&
-        (size_t)snprintf(whole, sizeof whole, "%s/%s", options.folder, path) < size)
-        (void)snprintf(path, size, "%s", whole);
-}
-
 /* The command line has the last word. */
 static int apply_options(struct config *config)
 {
@@ -131,28 +66,27 @@ static int apply_options(struct config *config)
     if (options.profile) {
         index = sched_profile_find(options.profile);
         if (index < 0) {
-            say("--profile: expected a profile, found '%s'; see --help", options.profile);
-            return 2;
+            return options_reject('p', options.profile);
         }
         config->profile = (enum sched_profile_id)index;
     }
     if (options.policy) {
         index = sched_policy_find(options.policy);
         if (index < 0) {
-            say("--policy: expected a policy, found '%s'; see --help", options.policy);
-            return 2;
+            return options_reject('y', options.policy);
         }
         config->policy = (enum sched_policy_id)index;
     }
-    if (options.plan)
+    if (options.plan[0])
         (void)snprintf(config->plan, sizeof config->plan, "%s", options.plan);
-    if (options.tasks)
+    if (options.tasks[0])
         (void)snprintf(config->tasks, sizeof config->tasks, "%s", options.tasks);
     if (options.idle_exit_ms >= 0)
         config->idle_exit = (baton_nsec)(options.idle_exit_ms * (double)NSEC_PER_MS);
-    make_absolute(config->plan, sizeof config->plan);
-    make_absolute(config->tasks, sizeof config->tasks);
-    make_absolute(config->planner, sizeof config->planner);
+    options_make_absolute(&options, config->plan, sizeof config->plan);
+    options_make_absolute(&options, config->tasks, sizeof config->tasks);
+    options_make_absolute(&options, config->overheads, sizeof config->overheads);
+    options_make_absolute(&options, config->planner, sizeof config->planner);
     return 0;
 }
 
@@ -183,6 +117,36 @@ static int tell_file_error(int result, const char *path, const struct input_erro
     return result == INPUT_REJECTED ? -EINVAL : result;
 }
 
+/* What tells the declared overhead set from others, as plans do. 0, or -errno with the reason in words. */
+static int seal_overheads(struct config *config, char *ret_text, size_t size)
+{
+    struct platform platform = {.has_overheads = true};
+    struct input_error error = {0};
+    struct document document;
+    struct plan_basis basis = {0};
+    struct arena arena;
+    size_t length = 0;
+    char *text = NULL;
+    int result = config->overheads[0] ? file_read(config->overheads, OVERHEADS_LIMIT, &text, &length) : 0;
+
+    if (!text)
+        return result ? tell_file_error(result, config->overheads, &error, ret_text, size) : 0;
+    arena_init(&arena, 0);
+    result = document_parse(config->overheads, text, length, &document, &error);
+    if (!result) {
+        result = overheads_read_any(&document, NULL, &arena, &platform.overheads, &error);
+        document_done(&document);
+    }
+    if (!result) {
+        plan_basis_set_overheads(&basis, &platform);
+        (void)snprintf(config->overheads_seal, sizeof config->overheads_seal, "%s",
+                       basis.values[BASIS_OVERHEADS]);
+    }
+    arena_done(&arena);
+    free(text);
+    return result ? tell_file_error(result, config->overheads, &error, ret_text, size) : 0;
+}
+
 /* 0, or -errno with the reason in words. */
 static int read_files(const struct config *config, struct files *ret_files, char *ret_text, size_t size)
 {
@@ -198,7 +162,8 @@ static int read_files(const struct config *config, struct files *ret_files, char
             return tell_file_error(result, config->plan, &error, ret_text, size);
     }
     if (config->tasks[0] && !profile->analysis) {
-        say("no analysis covers the profile '%s': there is no admission", profile->name);
+        log_say(LOG_LEVEL_WARNING, "no analysis covers the profile '%s': there is no admission",
+                profile->name);
     } else if (config->tasks[0]) {
         result = task_set_read_file(config->tasks, &ret_files->tasks, &error);
         ret_files->has_tasks = result == 0;
@@ -233,6 +198,7 @@ static int reload(struct loop *loop, char *ret_text, size_t size)
     struct files files;
     int result;
 
+    log_reopen();
     if (read_all_config(&fresh) || apply_options(&fresh)) {
         (void)snprintf(ret_text, size, "the configuration was rejected; see the log");
         return -EINVAL;
@@ -249,98 +215,41 @@ static int reload(struct loop *loop, char *ret_text, size_t size)
     return result;
 }
 
+/* As if batond had been started with this --plan or --tasks; a file that is refused leaves the present one in force. */
+static int load(struct loop *loop, bool tasks, const char *path, char *ret_text, size_t size)
+{
+    static char before[sizeof options.plan];
+    char *option = tasks ? options.tasks : options.plan;
+    int result;
+
+    (void)snprintf(before, sizeof before, "%s", option);
+    (void)snprintf(option, sizeof options.plan, "%s", path);
+    result = reload(loop, ret_text, size);
+    if (result)
+        (void)snprintf(option, sizeof options.plan, "%s", before);
+    else
+        (void)snprintf(ret_text, size, "%s is in force", path);
+    log_say(result ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "load: %s", ret_text);
+    return result;
+}
+
 /* What this configuration names and batond does not do: said once, at the start. */
 static void say_what_is_not_enforced(const struct config *config)
 {
-    if (sched_profiles[config->profile].tokens)
-        say("profile %s, lock %s: each GPU is a cluster of its own, and no CPU priority is lent or "
-            "suspended; "
-            "bounds of its analysis are not claimed",
-            sched_profiles[config->profile].name, sched_locks[config->lock].name);
-    if (config->policy == POLICY_FAIR_LATENESS)
-        say("policy fair-lateness: jobs come without their costs, so they are ranked as under edf");
+    if (sched_profiles[config->profile].tokens && !config->cpu_cluster)
+        log_say(
+            LOG_LEVEL_WARNING,
+            "profile %s without cpu_cluster: Linux orders the programs on the CPUs, so no bound is claimed",
+            sched_profiles[config->profile].name);
+    if (config->policy == POLICY_FAIR_LATENESS && !sched_profiles[config->profile].tokens)
+        log_say(
+            LOG_LEVEL_WARNING,
+            "policy fair-lateness under the profile %s: jobs come without their costs, so they are ranked as "
+            "under edf",
+            sched_profiles[config->profile].name);
 }
 
 /* ---- starting ---- */
-
-static int parse_options(int argc, char *argv[])
-{
-    static const struct option known[] = {
-        {"socket", required_argument, NULL, 's'},
-        {"config", required_argument, NULL, 'c'},
-        {"profile", required_argument, NULL, 'p'},
-        {"policy", required_argument, NULL, 'y'},
-        {"plan", required_argument, NULL, 'n'},
-        {"tasks", required_argument, NULL, 't'},
-        {"idle-exit", required_argument, NULL, 'i'},
-        {"shared", no_argument, NULL, 'a'},
-        {"foreground", no_argument, NULL, 'f'},
-        {"probe-devices", no_argument, NULL, 'P'},
-        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'v'},
-        {NULL, 0, NULL, 0},
-    };
-    const char *socket = getenv("BATON_SOCKET");
-    char *end;
-    int c;
-
-    if (socket)
-        options.socket = socket;
-    if (!getcwd(options.folder, sizeof options.folder))
-        (void)snprintf(options.folder, sizeof options.folder, "."); /* gone: such names fail by themselves */
-    while ((c = getopt_long(argc, argv, "", known, NULL)) != -1) {
-        switch (c) {
-        case 's':
-            options.socket = optarg;
-            break;
-        case 'c':
-            (void)snprintf(options.config, sizeof options.config, "%s", optarg);
-            make_absolute(options.config, sizeof options.config);
-            break;
-        case 'p':
-            options.profile = optarg;
-            break;
-        case 'y':
-            options.policy = optarg;
-            break;
-        case 'n':
-            options.plan = optarg;
-            break;
-        case 't':
-            options.tasks = optarg;
-            break;
-        case 'i':
-            options.idle_exit_ms = strtod(optarg, &end);
-            if (end == optarg || *end || !(options.idle_exit_ms >= 0 && options.idle_exit_ms < 1e12)) {
-                say("--idle-exit: expected milliseconds, found '%s'", optarg);
-                return 2;
-            }
-            break;
-        case 'a':
-            options.shared = true;
-            break;
-        case 'f':
-            options.foreground = true;
-            break;
-        case 'P':
-            exit(probe_main());
-        case 'h':
-            print_help();
-            exit(0);
-        case 'v':
-            printf("batond %s\n", BATON_VERSION);
-            exit(0);
-        default:
-            say("see --help");
-            return 2;
-        }
-    }
-    if (optind < argc) {
-        say("unexpected argument '%s'; see --help", argv[optind]);
-        return 2;
-    }
-    return 0;
-}
 
 /* The parent returns when the child listens, so that whoever started us can connect. */
 static int go_to_background(void)
@@ -361,8 +270,7 @@ static int go_to_background(void)
         (void)dup2(null, STDERR_FILENO);
         close(null);
     }
-    openlog("batond", LOG_PID, LOG_DAEMON);
-    to_syslog = true;
+    log_to_system();
     return 0;
 }
 
@@ -373,10 +281,10 @@ static int open_listener(struct listener *listener)
     if (result == 0)
         return 0;
     if (result == -EBUSY)
-        say("another batond listens there already");
+        log_say(LOG_LEVEL_ERROR, "another batond listens there already");
     else
-        say("cannot listen on %s: %s", options.socket[0] ? options.socket : "the user's socket",
-            strerror(-result));
+        log_say(LOG_LEVEL_ERROR, "cannot listen on %s: %s",
+                options.socket[0] ? options.socket : "the user's socket", strerror(-result));
     return 3;
 }
 
@@ -386,17 +294,17 @@ static int serve(struct loop *loop, struct files *files)
     int result = loop_init(loop);
 
     if (result < 0) {
-        say("cannot start: %s", strerror(-result));
+        log_say(LOG_LEVEL_ERROR, "cannot start: %s", strerror(-result));
         return 3;
     }
     result = use_files(loop, &loop->config, files, text, sizeof text);
     files_done(files);
     if (result) {
-        say("%s", text);
+        log_say(LOG_LEVEL_ERROR, "%s", text);
         return 2;
     }
-    say("%s listens on %s, generation %u, profile %s", BATON_VERSION, loop->listener.path,
-        loop->listener.generation, sched_profiles[loop->config.profile].name);
+    log_say(LOG_LEVEL_INFO, "%s listens on %s, generation %u, profile %s", BATON_VERSION, loop->listener.path,
+            loop->listener.generation, sched_profiles[loop->config.profile].name);
     say_what_is_not_enforced(&loop->config);
     loop_run(loop);
     return 0;
@@ -407,26 +315,32 @@ int main(int argc, char *argv[])
     static struct loop loop;
     struct files files = {0};
     char text[1024] = "";
-    int status = parse_options(argc, argv);
+    int status = options_parse(argc, argv, &options);
 
-    loop.log = say;
+    loop.log = log_say;
     loop.reload = reload;
+    loop.load = load;
     if (!status)
         status = read_all_config(&loop.config);
     if (!status)
         status = apply_options(&loop.config);
-    if (!status && read_files(&loop.config, &files, text, sizeof text)) {
-        say("%s", text);
+    if (!status && (seal_overheads(&loop.config, text, sizeof text) ||
+                    read_files(&loop.config, &files, text, sizeof text))) {
+        log_say(LOG_LEVEL_ERROR, "%s", text);
         status = 2;
     }
-    if (!status)
+    if (!status && !options.check)
         status = open_listener(&loop.listener);
-    if (status) {
+    if (status || options.check) {
+        if (!status)
+            printf("batond: the configuration is valid (profile %s%s%s%s%s)\n",
+                   sched_profiles[loop.config.profile].name, loop.config.plan[0] ? ", plan " : "",
+                   loop.config.plan, loop.config.tasks[0] ? ", tasks " : "", loop.config.tasks);
         files_done(&files);
         return status;
     }
     if (!options.foreground && !loop.listener.handed && go_to_background() < 0) {
-        say("cannot go to the background: %s", strerror(errno));
+        log_say(LOG_LEVEL_ERROR, "cannot go to the background: %s", strerror(errno));
         listener_close(&loop.listener, true);
         return 3;
     }

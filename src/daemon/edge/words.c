@@ -59,6 +59,31 @@ static void late(const struct server_report *report, char *ret_text, size_t size
         nsec_to_ms(report->limit), (unsigned long long)report->count);
 }
 
+enum log_level words_level(const struct server_report *report)
+{
+    switch (report->kind) {
+    case REPORT_SETTLED:
+    case REPORT_PLANNED:
+    case REPORT_AGREES:
+    case REPORT_NOTICE:
+    case REPORT_KINDS:
+        return LOG_LEVEL_INFO;
+    case REPORT_VERDICT:
+        return report->detail == VERDICT_ADMITTED ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING;
+    case REPORT_BAD_FRAME:
+    case REPORT_SLOW:
+    case REPORT_OVERDUE:
+    case REPORT_REFUSED:
+    case REPORT_UNDRAINED:
+    case REPORT_LATE:
+    case REPORT_UNPLANNED:
+    case REPORT_DIFFERS:
+    case REPORT_OVERRUN:
+        break;
+    }
+    return LOG_LEVEL_WARNING;
+}
+
 void words_report(const struct server_report *report, char *ret_text, size_t size)
 {
     char why[640];
@@ -89,6 +114,10 @@ void words_report(const struct server_report *report, char *ret_text, size_t siz
     case REPORT_SETTLED:
         (void)snprintf(ret_text, size, "settled; %u engines were declared busy by clients of the predecessor",
                        (unsigned)report->detail);
+        break;
+    case REPORT_OVERRUN:
+        (void)snprintf(ret_text, size, "%s: a job used more than its budget of %.3f ms engine time",
+                       report->name, nsec_to_ms((baton_nsec)report->detail));
         break;
     case REPORT_LATE:
         late(report, ret_text, size);

@@ -33,7 +33,7 @@ struct crew {
     unsigned scales; /* of the distance that a reinsertion goes: 2, 4, ... 2^scales at most */
     size_t lanes;    /* instances that a thread runs at once */
     struct instance *instances;
-    atomic_uint next; /* instance that nobody has taken yet */
+    atomic_uint next; /* instance that no thread has taken yet */
     baton_nsec began_at;
 };
 
@@ -54,14 +54,20 @@ static int note(struct instance *instance, unsigned makespan, baton_nsec after)
     return 0;
 }
 
-/* An instance under way. A thread runs a few of them at once, for that is faster (walk_go_on); they do not influence each other. */
+/*
+ * An instance under way. A thread runs a few of them at once, for that is faster (walk_go_on); they
+ * do not influence each other.
+ */
 struct anneal_lane {
     struct instance *instance;
     struct walk *walk; /* owned */
     struct random_state random;
 };
 
-/* Begins to try a neighbour at random. Reinsertion goes near or far, all scales alike; a step past either end comes back in. */
+/*
+ * Begins to try a neighbour at random. Reinsertion goes near or far, all scales alike; a step past
+ * either end comes back in.
+ */
 static void try_neighbour(const struct crew *crew, struct anneal_lane *lane)
 {
     size_t from = random_below(&lane->random, crew->length);
@@ -72,7 +78,10 @@ static void try_neighbour(const struct crew *crew, struct anneal_lane *lane)
         walk_try_swap(lane->walk, from, random_below(&lane->random, crew->length));
         return;
     }
-    /* One number for all of it: 16 bits for the scale, the highest for the direction, the distance between them. */
+    /*
+     * One number for all of it: 16 bits for the scale, the highest for the direction, the distance
+     * between them.
+     */
     bits = random_u64(&lane->random);
     distance = 1 + (bits >> 16 & ((UINT64_C(2) << ((bits & 0xffff) * crew->scales >> 16)) - 1));
     if (bits >> 63)
@@ -191,7 +200,10 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Runs the crew on n threads, this one among them. Fewer threads than asked for are no error: the work is the same. */
+/*
+ * Runs the crew on n threads, this one among them. Fewer threads than asked for are no error: the
+ * work is the same.
+ */
 static void run_threads(struct crew *crew, unsigned n)
 {
     pthread_t threads[64];

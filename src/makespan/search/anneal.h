@@ -1,9 +1,9 @@
 /*
- * Simulated annealing over pseudo-precedence strings (Makespan, sec. V to VII): what it finds is a lower bound on the worst case, with
- * the string that attains it.
+ * Simulated annealing over pseudo-precedence strings (Makespan, sec. V to VII): what it finds is a
+ * lower bound on the worst case, with the string that attains it.
  *
- * Instances are independent and each has its own stream of random numbers, so for a given seed the result does not depend on how many threads
- * ran (unless time runs out).
+ * Instances are independent and each has its own stream of random numbers, so for a given seed the
+ * result does not depend on how many threads ran (unless time runs out).
  */
 #ifndef MAKESPAN_ANNEAL_H
 #define MAKESPAN_ANNEAL_H
@@ -22,13 +22,15 @@ enum anneal_move { ANNEAL_REINSERT, ANNEAL_SWAP };
 
 struct anneal_settings {
     uint64_t iterations; /* per instance; the temperature falls linearly over them */
-    unsigned instances;  /* 1 to ANNEAL_MAX_INSTANCES; their starts take turns in the order of enum start */
-    unsigned threads;    /* 0: one per processor */
-    double temperature;  /* T0 */
+    /* 1 to ANNEAL_MAX_INSTANCES; their starts take turns in the order of enum start */
+    unsigned instances;
+    unsigned threads;   /* 0: one per processor */
+    double temperature; /* T0 */
     enum anneal_move move;
     uint64_t seed;
     baton_nsec until_at; /* 0: no limit */
-    unsigned enough;     /* stop an instance at this makespan: it is known to be the worst; 0: never */
+    /* stop an instance at this makespan: it is known to be the worst; 0: never */
+    unsigned enough;
 };
 
 /* An instance found a longer schedule than it had. */

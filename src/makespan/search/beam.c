@@ -105,8 +105,9 @@ static int by_key(const void *left, const void *right)
 }
 
 /*
- * Chooses the warps of one cycle in a random way that is biased towards the extremes: per unit the most or the least advanced first, or any. Taking
- * whoever still fits, in whatever order, is what makes it work-conserving.
+ * Chooses the warps of one cycle in a random way that is biased towards the extremes: per unit the
+ * most or the least advanced first, or any. Taking any warp that still fits, in any order, is what
+ * makes it work-conserving.
  */
 static uint32_t choose(struct beam *beam, const uint32_t position[], uint16_t ret_chosen[])
 {
@@ -251,7 +252,10 @@ static bool is_done(const struct beam *beam, const uint32_t position[])
     return true;
 }
 
-/* Cycle by cycle, until the best state of the beam is the end: everything is done, so that is the longest run. */
+/*
+ * Cycle by cycle, until the best state of the beam is the end: everything is done, so that is the
+ * longest run.
+ */
 static int run(struct beam *beam, baton_nsec until_at, uint32_t *scratch, uint16_t ret_order[])
 {
     size_t n_states = 1;

@@ -1,6 +1,7 @@
 /*
- * Good lower bounds fast: beam search. Cycle by cycle it keeps the `width` states that promise the longest run, by the relaxed table where
- * there is one and by the cheap bound of what is left otherwise, and reports the longest run that it completed.
+ * Good lower bounds fast: beam search. Cycle by cycle it keeps the `width` states that promise the
+ * longest run, by the relaxed table where there is one and by the cheap bound of what is left
+ * otherwise, and reports the longest run that it completed.
  */
 #ifndef MAKESPAN_BEAM_H
 #define MAKESPAN_BEAM_H
@@ -12,8 +13,9 @@
 #define BEAM_TIMED_OUT 1
 
 /*
- * Writes the string (n * W entries, warps from 0) of the best run found. relax may be NULL. Choices are sampled where a cycle has very many;
- * the seed makes that reproducible. 0, BEAM_TIMED_OUT (nothing written) or -ENOMEM.
+ * Writes the string (n * W entries, warps from 0) of the best run found. relax may be NULL. Choices
+ * are sampled where a cycle has very many; the seed makes that reproducible. 0, BEAM_TIMED_OUT
+ * (nothing written) or -ENOMEM.
  */
 int beam_run(const struct problem *problem, const struct relax *relax, size_t width, uint64_t seed,
              baton_nsec until_at, uint16_t ret_order[]);

@@ -7,10 +7,11 @@
 #include "makespan/kernel.h"
 
 /*
- * In every cycle the warp that ends last either executes or is kept waiting, by capacity[u] others on its unit or by `issue`
- * others in all. So the makespan is at most n plus the number of cycles the others can block:
- * n + sum_u floor((W - 1) count_u / capacity_u) when there is no cap on issue; with one, units at least as wide as the cap share
- * one pool of work that blocks `issue` at a time.
+ * In every cycle the warp that ends last either executes or is kept waiting, by capacity[u] others
+ * on its unit or by `issue` others in all. So the makespan is at most n plus the number of cycles
+ * the others can block: n + sum_u floor((W - 1) count_u / capacity_u) when there is no cap on
+ * issue; with one, units at least as wide as the cap share one pool of work that blocks `issue` at
+ * a time.
  */
 uint64_t bound_cheap(const struct problem *problem);
 
@@ -18,8 +19,9 @@ uint64_t bound_cheap(const struct problem *problem);
 uint64_t bound_blocking(const struct problem *problem, const uint64_t others[N_UNITS]);
 
 /*
- * No schedule ends sooner: the longest of one warp alone, each unit's work over its capacity, and all work over the cap.
- * For horizons and for telling how much the worst case costs; not a lower bound on the *worst* case that needs proof.
+ * No schedule ends sooner: the longest of one warp alone, each unit's work over its capacity, and
+ * all work over the cap. For horizons and for telling how much the worst case costs; not a lower
+ * bound on the *worst* case that needs proof.
  */
 uint64_t bound_least(const struct problem *problem);
 

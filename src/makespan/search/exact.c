@@ -32,7 +32,9 @@ struct exact {
     uint64_t entered, enter_most;
     baton_nsec until_at;
     uint8_t *count; /* owned; of the state being expanded */
-    /* Owned; warps further on in the same segment, those before its last instruction not counted. */
+    /*
+     * Owned; warps further on in the same segment, those before its last instruction not counted.
+     */
     uint8_t *behind;
     int stopped; /* the answer that ends the search, or 0 */
 };
@@ -122,8 +124,9 @@ static void push(struct exact *exact, state_id state, unsigned value)
 }
 
 /*
- * Chooses which warps of segment s execute: `left` of those before instructions i .. , the last instruction's share being leave[s].
- * c: warps not yet placed; arriving: warps that come to i in this cycle.
+ * Chooses which warps of segment s execute: `left` of those before instructions i .. , the last
+ * instruction's share being leave[s]. c: warps not yet placed; arriving: warps that come to i in
+ * this cycle.
  */
 static void place(struct expansion *x, size_t s, size_t i, unsigned left, unsigned c, unsigned arriving,
                   state_id state)
@@ -133,7 +136,7 @@ static void place(struct expansion *x, size_t s, size_t i, unsigned left, unsign
     size_t last = segment->begin + segment->length - 1;
     unsigned k, behind;
 
-    /* Where nobody is and nobody comes, nothing is added to the number. */
+    /* Where no warp is and none comes, nothing is added to the number. */
     while (i < last && x->count[i] == 0 && arriving == 0)
         i++;
     k = x->count[i];
@@ -156,7 +159,10 @@ static void place(struct expansion *x, size_t s, size_t i, unsigned left, unsign
     }
 }
 
-/* Chooses how many warps of each segment execute and leave; goes on where the table allows enough cycles. */
+/*
+ * Chooses how many warps of each segment execute and leave; goes on where the table allows enough
+ * cycles.
+ */
 static void spread(struct expansion *x, size_t s, unsigned c, uint64_t index, unsigned share[N_UNITS],
                    unsigned arriving)
 {
@@ -164,7 +170,7 @@ static void spread(struct expansion *x, size_t s, unsigned c, uint64_t index, un
     const struct relax_segment *segment;
     unsigned left, k, at_end;
 
-    /* A segment where nobody is and nobody comes adds nothing to the index. */
+    /* A segment where no warp is and none comes adds nothing to the index. */
     while (s < relax->n_segments && x->k[s] == 0 && arriving == 0) {
         x->execute[s] = x->leave[s] = 0;
         s++;

@@ -3,8 +3,9 @@
 #include "makespan/search/bound.h"
 
 /*
- * Cycles of a multiprocessor that executes at most `groups` groups, `chains` groups of which are followed one after the other from start to end:
- * one path of instructions each, plus what the rest of the work can block.
+ * Cycles of a multiprocessor that executes at most `groups` groups, `chains` groups of which are
+ * followed one after the other from start to end: one path of instructions each, plus what the rest
+ * of the work can block.
  */
 static uint64_t chain_bound(const struct problem *problem, const struct grid *grid, uint64_t groups,
                             uint64_t chains)
@@ -26,8 +27,9 @@ static uint64_t bound_own(const struct problem *problem, const struct grid *grid
 }
 
 /*
- * The same by the work of the others: until its last group starts, no multiprocessor has an empty place, and the least loaded of the
- * others has at most an equal share of what is left. Then at most `resident` groups remain to be ended.
+ * The same by the work of the others: until its last group starts, no multiprocessor has an empty
+ * place, and the least loaded of the others has at most an equal share of what is left. Then at
+ * most `resident` groups remain to be ended.
  */
 static uint64_t bound_others(const struct problem *problem, const struct grid *grid, uint64_t x)
 {
@@ -49,8 +51,9 @@ uint64_t grid_bound(const struct problem *problem, const struct grid *grid, uint
     if (grid->multiprocessors == 1)
         return bound_own(problem, grid, grid->groups);
     /*
-     * x is not known, so the bound is the largest over x of the smaller of the two. The one never falls with x, the other never rises: look for
-     * the last x at which the own bound is still the smaller one.
+     * x is not known, so the bound is the largest over x of the smaller of the two. The one never
+     * falls with x, the other never rises: look for the last x at which the own bound is still the
+     * smaller one.
      */
     high = grid->groups - (grid->multiprocessors - 1) * grid->resident;
     while (low < high) {

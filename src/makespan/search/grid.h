@@ -1,7 +1,8 @@
 /*
- * From one multiprocessor to a grid. A multiprocessor holds up to `resident` groups; a group gives its place back when its last warp ends,
- * and a waiting group takes the place in the next cycle, on whichever multiprocessor has one. Groups are otherwise independent. No order
- * among groups or warps is assumed, so a group may be starved while others come and go.
+ * From one multiprocessor to a grid. A multiprocessor holds up to `resident` groups; a group gives
+ * its place back when its last warp ends, and a waiting group takes the place in the next cycle, on
+ * whichever multiprocessor has one. Groups are otherwise independent. No order among groups or
+ * warps is assumed, so a group may be starved while others come and go.
  *
  * docs/makespan.md has the proof of every case.
  */
@@ -17,15 +18,16 @@
 #define GRID_MAX_MULTIPROCESSORS UINT64_C(1000000)
 
 struct grid {
-    unsigned
-        resident; /* groups on one multiprocessor at a time; divides problem->warps, which are all of theirs */
+    /* Groups on one multiprocessor at a time; divides problem->warps, which are all of theirs. */
+    unsigned resident;
     uint64_t multiprocessors;
     uint64_t groups; /* of the grid */
 };
 
 /*
- * No execution of the grid takes more cycles. upper bounds the makespan of problem->warps warps that start together on one
- * multiprocessor, in `resident` groups with their barriers. Barriers change nothing else here.
+ * No execution of the grid takes more cycles. `upper` bounds the makespan of problem->warps warps
+ * that start together on one multiprocessor, in `resident` groups with their barriers. Barriers
+ * change nothing else here.
  *   resident = 1: ceil(groups / multiprocessors) x upper.
  *   every group has a place at once: upper.
  *   else: see grid.c; arithmetic on the counts of instructions, as bound_cheap().

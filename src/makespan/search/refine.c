@@ -23,7 +23,10 @@ static unsigned pilot_bound(const struct problem *pilot, const uint8_t cuts[], b
     return bound;
 }
 
-/* The best further cut: the lowest bound for the pilot, then the smallest real table. Returns n if none improves on `bound`. */
+/*
+ * The best further cut: the lowest bound for the pilot, then the smallest real table. Returns n if
+ * none improves on `bound`.
+ */
 static size_t best_cut(const struct problem *problem, const struct problem *pilot, uint8_t cuts[],
                        size_t memory, baton_nsec until_at, unsigned *bound)
 {

@@ -25,12 +25,13 @@ struct row {
     uint64_t steps;
     uint64_t check_at; /* steps at which the limits are looked at again */
     int stopped;       /* the relax_answer that ends it, or 0 */
-    void *skipped;     /* owned; with skips: the best value after one omission, for every state of a row */
+    /* owned; with skips: the best value after one omission, for every state of a row */
+    void *skipped;
 };
 
 /*
- * Counts steps; false once a limit is exceeded. The limit on effort is checked exactly, so that it stops every table that needs more
- * and no other.
+ * Counts steps; false once a limit is exceeded. The limit on effort is checked exactly, so that it
+ * stops every table that needs more and no other.
  */
 static bool spend(struct row *row, uint64_t steps)
 {
@@ -134,8 +135,8 @@ size_t relax_size(const struct problem *problem, const uint8_t cuts[])
 }
 
 /*
- * best[i] = max(best[i], from[i]) and the closing steps of a row, for both value sizes. The loops are written so that the compiler
- * turns them into vector instructions.
+ * best[i] = max(best[i], from[i]) and the closing steps of a row, for both value sizes. The loops
+ * are written so that the compiler turns them into vector instructions.
  */
 #define DEFINE_ROW(type)                                                                                     \
     static void raise_##type(type *restrict best, const type *restrict from, size_t n)                       \
@@ -210,7 +211,10 @@ static void apply_last(struct row *row, unsigned c, uint64_t offset, unsigned e,
     }
 }
 
-/* Spreads the share of each unit over its segments from s on. c: warps not yet placed in the successor. */
+/*
+ * Spreads the share of each unit over its segments from s on. c: warps not yet placed in the
+ * successor.
+ */
 static void spread(struct row *row, size_t s, unsigned c, uint64_t offset, unsigned share[N_UNITS],
                    unsigned arriving)
 {
@@ -219,7 +223,7 @@ static void spread(struct row *row, size_t s, unsigned c, uint64_t offset, unsig
 
     if (!spend(row, 1))
         return;
-    /* A segment where nobody is and nobody comes adds nothing to the index. */
+    /* A segment where no warp is and none comes adds nothing to the index. */
     while (s + 1 < row->relax->n_segments && row->k[s] == 0 && arriving == 0)
         s++;
     segment = &row->relax->segments[s];
@@ -263,7 +267,10 @@ static void raise_skipped(struct row *row, uint64_t from, size_t n)
         raise_uint16_t(row->skipped, (uint16_t *)relax->values + from, n);
 }
 
-/* The index of the first state in the row with these coordinates; those of the last segment's w do not matter. */
+/*
+ * The index of the first state in the row with these coordinates; those of the last segment's w do
+ * not matter.
+ */
 static uint64_t row_begin(const struct relax *relax, const unsigned k[], const unsigned w[])
 {
     size_t last = relax->n_segments - 1;
@@ -278,8 +285,9 @@ static uint64_t row_begin(const struct relax *relax, const unsigned k[], const u
 }
 
 /*
- * Every way to omit one instruction but that within the last segment, which stays in the row: a warp of segment s has one instruction less there,
- * or omits its last one and enters the next segment. In the last segment w is that of the row's states, whichever it is.
+ * Every way to omit one instruction but that within the last segment, which stays in the row: a
+ * warp of segment s has one instruction less there, or omits its last one and enters the next
+ * segment. In the last segment w is that of the row's states, whichever it is.
  */
 static void try_skips(struct row *row)
 {
@@ -307,7 +315,10 @@ static void try_skips(struct row *row)
         w[s]--;
         k[s + 1]++;
         w[s + 1] += next;
-        /* Into the last segment: its w is larger by its length, its k by one, for every state of the row. */
+        /*
+         * Into the last segment: its w is larger by its length, its k by one, for every state of
+         * the row.
+         */
         raise_skipped(row, row_begin(relax, k, w) + (s + 1 == last ? next - 1 : 0), row->n);
         k[s]++;
         w[s]++;
@@ -321,8 +332,9 @@ static void try_skips(struct row *row)
 }
 
 /*
- * The row's values from the best of their successors, which stand in the row. No value exceeds the cheap bound of the start: no state that
- * can be reached from the start is followed by more cycles. So no value overflows either, though relaxed runs may be longer.
+ * The row's values from the best of their successors, which stand in the row. No value exceeds the
+ * cheap bound of the start: no state that can be reached from the start is followed by more cycles.
+ * So no value overflows either, though relaxed runs may be longer.
  */
 static void close_row(struct row *row)
 {

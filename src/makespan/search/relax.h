@@ -1,14 +1,17 @@
 /*
  * A safe upper bound for every state at once: dynamic programming on a relaxation.
  *
- * The string is cut into segments of equal letters. Of each segment a relaxed state keeps only how many warps are in it (k) and how many
- * of its instructions they have left in all (w); what is lost is how w is spread over the k warps. A relaxed step may spread it
- * anew, so it can do all that a real step can and more: the longest relaxed run is never shorter than the worst real one.
+ * The string is cut into segments of equal letters. Of each segment a relaxed state keeps only how
+ * many warps are in it (k) and how many of its instructions they have left in all (w); what is lost
+ * is how w is spread over the k warps. A relaxed step may spread it anew, so it can do all that a
+ * real step can and more: the longest relaxed run is never shorter than the worst real one.
  *
- * A relaxed run may be longer than bound_cheap(), so values stop there: every state that is reached from the start is followed by no more cycles.
+ * A relaxed run may be longer than bound_cheap(), so values stop there: every state that is reached
+ * from the start is followed by no more cycles.
  *
- * Values lie in lexicographic order of (k1, w1, k2, w2, ...), which every step decreases, so one pass fills the table; the states
- * that differ in the last w alone are neighbours in memory, and so are their successors, so a step is applied to a whole row at once.
+ * Values lie in lexicographic order of (k1, w1, k2, w2, ...), which every step decreases, so one
+ * pass fills the table; the states that differ in the last w alone are neighbours in memory, and so
+ * are their successors, so a step is applied to a whole row at once.
  */
 #ifndef MAKESPAN_RELAX_H
 #define MAKESPAN_RELAX_H
@@ -34,7 +37,8 @@ struct relax {
     struct relax_segment segments[RELAX_MAX_SEGMENTS];
     size_t n_segments;
     unsigned warps;
-    uint64_t *base; /* owned; [segment][c][k]: states of c warps before those with k of them in the segment */
+    /* owned; [segment][c][k]: states of c warps before those with k of them in the segment */
+    uint64_t *base;
     uint64_t *number; /* owned; [segment][c]: states of at most c warps from this segment on */
     uint64_t n_states;
     size_t value_size; /* 1 or 2 bytes */
@@ -54,21 +58,23 @@ struct relax_settings {
     size_t memory;       /* bytes */
     baton_nsec until_at; /* 0: no limit */
     /*
-     * Steps, 0: no limit; about 10 ns each. Whether this limit is reached depends on the problem alone, not on the machine. A problem with
-     * more warps takes more steps.
+     * Steps, 0: no limit; about 10 ns each. Whether this limit is reached depends on the problem
+     * alone, not on the machine. A problem with more warps takes more steps.
      */
     uint64_t effort;
     /*
-     * A warp may leave out any of its instructions, at no cost. Such a run may be longer than every run without omissions, so only this table
-     * bounds warps that take at most the string: a load that takes fewer cycles, a predicate that is false, a loop that ends early.
+     * A warp may leave out any of its instructions, at no cost. Such a run may be longer than every
+     * run without omissions, so only this table bounds warps that take at most the string: a load
+     * that takes fewer cycles, a predicate that is false, a loop that ends early.
      */
     bool skips;
 };
 
 /*
- * Fills the table within the limits. Besides the borders of runs of equal letters, the string is cut before instruction i where cuts[i]
- * is not 0 (NULL: nowhere): shorter segments, tighter values, more memory. Without cuts the bound never falls when warps are added. 0,
- * -ENOMEM or a relax_answer; on anything but 0 there is nothing to free.
+ * Fills the table within the limits. Besides the borders of runs of equal letters, the string is
+ * cut before instruction i where cuts[i] is not 0 (NULL: nowhere): shorter segments, tighter
+ * values, more memory. Without cuts the bound never falls when warps are added. 0, -ENOMEM or a
+ * relax_answer; on anything but 0 there is nothing to free.
  */
 int relax_build(const struct problem *problem, const uint8_t cuts[], const struct relax_settings *settings,
                 struct relax *ret_relax);
@@ -97,7 +103,10 @@ static inline uint64_t relax_number(const struct relax *relax, size_t s, unsigne
     return relax->number[s * (relax->warps + 1) + c];
 }
 
-/* Of c warps in the segments from s on, k are in s with w instructions left there: its part of the index. */
+/*
+ * Of c warps in the segments from s on, k are in s with w instructions left there: its part of the
+ * index.
+ */
 static inline uint64_t relax_part(const struct relax *relax, size_t s, unsigned c, unsigned k, unsigned w)
 {
     size_t stride = relax->warps + 1;

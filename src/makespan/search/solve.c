@@ -12,7 +12,8 @@
 #include "makespan/search/refine.h"
 #include "makespan/schedule.h"
 
-#define DIVE_EFFORT    20000  /* states to enter when looking for a long schedule rather than for a proof */
+/* states to enter when looking for a long schedule rather than for a proof */
+#define DIVE_EFFORT    20000
 #define PROOF_EFFORT   300000 /* states to enter before a tighter table is worth its time */
 #define NARROW_BEAM    100
 #define WIDE_BEAM      1000
@@ -71,7 +72,10 @@ static int try_starts(struct solver *solver)
     return 0;
 }
 
-/* Builds the table and learns its bound. Where it cannot be built, says why in result->stop and goes on without. */
+/*
+ * Builds the table and learns its bound. Where it cannot be built, says why in result->stop and
+ * goes on without.
+ */
 static int make_table(struct solver *solver, const uint8_t cuts[], size_t memory)
 {
     struct relax_settings limits = {.memory = memory, .until_at = solver->settings->until_at};
@@ -133,7 +137,9 @@ static int try_anneal(struct solver *solver)
     return offer(solver, NULL);
 }
 
-/* One target. 0: the interval got narrower, or the effort was spent; 1: a limit ended it; -errno. */
+/*
+ * One target. 0: the interval got narrower, or the effort was spent; 1: a limit ended it; -errno.
+ */
 static int try_target(struct solver *solver, struct exact *exact, const struct state_space *space,
                       state_id path[], unsigned target, uint64_t effort)
 {
@@ -159,8 +165,8 @@ static int try_target(struct solver *solver, struct exact *exact, const struct s
 }
 
 /*
- * Dives for long schedules from the bound downwards, then proves from the longest known one upwards, with the given effort for each
- * target (0: no limit).
+ * Dives for long schedules from the bound downwards, then proves from the longest known one
+ * upwards, with the given effort for each target (0: no limit).
  */
 static int search(struct solver *solver, const struct state_space *space, uint64_t effort)
 {

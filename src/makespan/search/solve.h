@@ -1,7 +1,7 @@
 /*
- * The answer for people: an interval [lower, upper] around the worst-case makespan, a string that attains lower, and whether the two are proven
- * equal. Every method reports only what it proved: lower is always the evaluated makespan of the witness, upper always a
- * safe bound.
+ * The answer for people: an interval [lower, upper] around the worst-case makespan, a string that
+ * attains lower, and whether the two are proven equal. Every method reports only what it proved:
+ * lower is always the evaluated makespan of the witness, upper always a safe bound.
  */
 #ifndef MAKESPAN_SOLVE_H
 #define MAKESPAN_SOLVE_H
@@ -20,15 +20,19 @@ enum solve_stop {
     SOLVE_NOT_STOPPED, /* the method went as far as it goes */
     SOLVE_TIME,
     SOLVE_MEMORY,
-    SOLVE_SIZE, /* the problem has more states than an exact search can number, or too many segments for a table */
+    /*
+     * the problem has more states than an exact search can number, or too many segments for a table
+     */
+    SOLVE_SIZE,
     SOLVE_GROUPS, /* several groups and barriers: only the templates and the cheap bound apply */
 };
 
 struct solve_settings {
     enum solve_method method;
-    struct anneal_settings anneal; /* used by SOLVE_ANNEAL, and by SOLVE_AUTO where a proof is out of reach */
-    baton_nsec until_at;           /* 0: no limit */
-    size_t memory;                 /* bytes for tables and what is remembered */
+    /* used by SOLVE_ANNEAL, and by SOLVE_AUTO where a proof is out of reach */
+    struct anneal_settings anneal;
+    baton_nsec until_at; /* 0: no limit */
+    size_t memory;       /* bytes for tables and what is remembered */
 };
 
 struct solve_result {
@@ -42,8 +46,8 @@ struct solve_result {
     uint16_t *witness;             /* owned; n * W entries, warps from 0 */
     struct anneal_result anneal;   /* owned; empty when no annealing ran */
     uint64_t table_states, searched_states;
-    struct solve_part *
-        parts; /* owned; the distinct parts in the order of the string; NULL: no barriers, or several groups */
+    /* Owned; the distinct parts in the order of the string; NULL: no barriers, or several groups. */
+    struct solve_part *parts;
     size_t n_parts;
 };
 
@@ -60,9 +64,11 @@ int solve(const struct problem *problem, const struct solve_settings *settings,
           struct solve_result *ret_result);
 
 /*
- * With barriers. The warps of problem, which is about parts->units, belong to `groups` groups of equally many. With one group each distinct
- * part is solved and the answer is the sum, exact if every part is: parts.h says why. The time limit is shared among the distinct parts; an
- * annealing's improvements are not kept. With several groups and a barrier: SOLVE_GROUPS. 0 or -errno.
+ * With barriers. The warps of problem, which is about parts->units, belong to `groups` groups of
+ * equally many. With one group each distinct part is solved and the answer is the sum, exact if
+ * every part is: parts.h says why. The time limit is shared among the distinct parts; an
+ * annealing's improvements are not kept. With several groups and a barrier: SOLVE_GROUPS. 0 or
+ * -errno.
  */
 int solve_parts(const struct problem *problem, const struct parts *parts, unsigned groups,
                 const struct solve_settings *settings, struct solve_result *ret_result);
@@ -70,16 +76,17 @@ int solve_parts(const struct problem *problem, const struct parts *parts, unsign
 /* An upper bound alone, at a cost that depends on the problem and not on the machine. */
 struct solve_bound {
     uint64_t upper;
-    bool
-        is_cheap; /* of at least one part only bound_cheap() is known, because a table would exceed a limit */
+    /* Of at least one part only bound_cheap() is known, because a table would exceed a limit. */
+    bool is_cheap;
 };
 
 /*
- * The least of bound_cheap() and a relaxed table for each distinct part, within settings->memory bytes for one table and settings->effort steps
- * for all of them: each distinct part has an equal share of the effort, whether or not the others need theirs. So the bound never falls when
- * warps are added. settings->until_at is 0. With several groups and a barrier: bound_cheap() of the whole.
- * The bound also holds for warps that omit instructions, unlike that of solve(), which is about the string as it is: settings->skips is
- * implied. 0 or -errno.
+ * The least of bound_cheap() and a relaxed table for each distinct part, within settings->memory
+ * bytes for one table and settings->effort steps for all of them: each distinct part has an equal
+ * share of the effort, whether or not the others need theirs. So the bound never falls when warps
+ * are added. settings->until_at is 0. With several groups and a barrier: bound_cheap() of the
+ * whole. The bound also holds for warps that omit instructions, unlike that of solve(), which is
+ * about the string as it is: settings->skips is implied. 0 or -errno.
  */
 int solve_bound(const struct problem *problem, const struct parts *parts, unsigned groups,
                 const struct relax_settings *settings, struct solve_bound *ret_bound);

@@ -1,4 +1,7 @@
-/* The four initial solutions (Makespan, sec. VI), as pseudo-precedence strings of n * W entries with warps from 0. */
+/*
+ * The four initial solutions (Makespan, sec. VI), as pseudo-precedence strings of n * W entries
+ * with warps from 0.
+ */
 #ifndef MAKESPAN_STARTS_H
 #define MAKESPAN_STARTS_H
 

@@ -13,11 +13,13 @@ struct walk {
     uint16_t *entries; /* owned */
     size_t length;
     size_t distance; /* entries between marks */
-    size_t n_marks;  /* mark i: the slots after i * distance entries; the last one after all of them */
-    void **marks;    /* [n_marks], of the string as it stands */
-    void **tried;    /* [n_marks], spare blocks; of the string being tried where it was evaluated */
-    void *work;      /* a block; the evaluation goes on in it, so that it need not wait for copies */
-    char *blocks;    /* owned; what these point into */
+    /* mark i: the slots after i * distance entries; the last one after all of them */
+    size_t n_marks;
+    void **marks; /* [n_marks], of the string as it stands */
+    void **tried; /* [n_marks], spare blocks; of the string being tried where it was evaluated */
+    /* a block; the evaluation goes on in it, so that it need not wait for copies */
+    void *work;
+    char *blocks; /* owned; what these point into */
     unsigned makespan, tried_makespan;
     size_t last; /* entry that the try changed */
     size_t first_mark;
@@ -94,7 +96,10 @@ unsigned walk_makespan(const struct walk *walk)
     return walk->makespan;
 }
 
-/* The string was changed between the entries first and last, inclusive: what is before the first is as it was. */
+/*
+ * The string was changed between the entries first and last, inclusive: what is before the first is
+ * as it was.
+ */
 static void begin(struct walk *walk, size_t first, size_t last)
 {
     walk->last = last;
@@ -155,8 +160,8 @@ unsigned walk_tried(const struct walk *walk)
 }
 
 /*
- * Moves one entry. The k-th occurrence of a warp stays its k-th instruction, so the units of its occurrences in between
- * move on by one.
+ * Moves one entry. The k-th occurrence of a warp stays its k-th instruction, so the units of its
+ * occurrences in between move on by one.
  */
 static void reinsert(struct walk *walk, size_t from, size_t to)
 {
@@ -174,7 +179,10 @@ static void reinsert(struct walk *walk, size_t from, size_t to)
     entries[to] = carried;
 }
 
-/* Puts `entry` where the entry at the other end was, its warp's units in between moving on as above. */
+/*
+ * Puts `entry` where the entry at the other end was, its warp's units in between moving on as
+ * above.
+ */
 static uint16_t carry(struct walk *walk, uint16_t entry, size_t from, size_t to)
 {
     ptrdiff_t step = from < to ? 1 : -1;

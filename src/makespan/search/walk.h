@@ -1,8 +1,10 @@
 /*
- * One walker through the space of pseudo-precedence strings: tries a neighbour and knows its makespan without evaluating it from the start.
+ * One walker through the space of pseudo-precedence strings: tries a neighbour and knows its
+ * makespan without evaluating it from the start.
  *
- * The paper re-evaluates from the first changed entry on (sec. VII). Here the occupied slots are kept at every few entries, so
- * neither is the part before the change rebuilt nor the part behind it evaluated once the slots are again what they were.
+ * The paper re-evaluates from the first changed entry on (sec. VII). Here the occupied slots are
+ * kept at every few entries, so neither is the part before the change rebuilt nor the part behind
+ * it evaluated once the slots are again what they were.
  */
 #ifndef MAKESPAN_WALK_H
 #define MAKESPAN_WALK_H
@@ -25,8 +27,8 @@ void walk_order(const struct walk *walk, uint16_t ret_order[]);
 unsigned walk_makespan(const struct walk *walk);
 
 /*
- * Begins a try: takes the entry at `from` out and puts it back so that it stands at `to`. Then walk_go_on() until it is
- * evaluated, then accept or reject.
+ * Begins a try: takes the entry at `from` out and puts it back so that it stands at `to`. Then
+ * walk_go_on() until it is evaluated, then accept or reject.
  */
 void walk_try_reinsert(struct walk *walk, size_t from, size_t to);
 
@@ -34,8 +36,9 @@ void walk_try_reinsert(struct walk *walk, size_t from, size_t to);
 void walk_try_swap(struct walk *walk, size_t one, size_t other);
 
 /*
- * Evaluates the next part of each of the tries, none of which is evaluated yet: 1 to SLOTS_LANES walks of the same problem, which do not
- * influence each other. Going on with several at once costs little more than with one.
+ * Evaluates the next part of each of the tries, none of which is evaluated yet: 1 to SLOTS_LANES
+ * walks of the same problem, which do not influence each other. Going on with several at once costs
+ * little more than with one.
  */
 void walk_go_on(struct walk *const walks[], size_t n);
 

@@ -4,27 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opencl/enqueue/enqueue.h"
 #include "opencl/entry.h"
+#include "opencl/graph/kinds.h"
 #include "opencl/layer.h"
 
-static pthread_mutex_t list_lock =
-    PTHREAD_MUTEX_INITIALIZER; /* a leaf: the list, and references taken from it */
-static struct listed {
-    struct listed *next;
+struct listed_buffer {
+    struct listed_buffer *next;
     struct command_buffer *buffer;
-} * all;
+};
 
 struct command_buffer *command_buffer_find(cl_command_buffer_khr handle)
 {
     struct command_buffer *found = NULL;
 
-    pthread_mutex_lock(&list_lock);
-    for (struct listed *node = all; node && !found; node = node->next)
+    pthread_mutex_lock(&front.buffers.lock);
+    for (struct listed_buffer *node = front.buffers.all; node && !found; node = node->next)
         if ((const void *)node->buffer == (const void *)handle)
             found = node->buffer;
     if (found)
         atomic_fetch_add(&found->refs, 1);
-    pthread_mutex_unlock(&list_lock);
+    pthread_mutex_unlock(&front.buffers.lock);
     return found;
 }
 
@@ -54,29 +54,29 @@ void command_buffer_unref(struct command_buffer *buffer)
 
 static bool enlist(struct command_buffer *buffer)
 {
-    struct listed *node = malloc(sizeof *node);
+    struct listed_buffer *node = malloc(sizeof *node);
 
     if (!node)
         return false;
     node->buffer = buffer;
-    pthread_mutex_lock(&list_lock);
-    node->next = all;
-    all = node;
-    pthread_mutex_unlock(&list_lock);
+    pthread_mutex_lock(&front.buffers.lock);
+    node->next = front.buffers.all;
+    front.buffers.all = node;
+    pthread_mutex_unlock(&front.buffers.lock);
     return true;
 }
 
 static void delist(const struct command_buffer *buffer)
 {
-    struct listed **at = &all, *node;
+    struct listed_buffer **at = &front.buffers.all, *node;
 
-    pthread_mutex_lock(&list_lock);
+    pthread_mutex_lock(&front.buffers.lock);
     while (*at && (*at)->buffer != buffer)
         at = &(*at)->next;
     node = *at;
     if (node)
         *at = node->next;
-    pthread_mutex_unlock(&list_lock);
+    pthread_mutex_unlock(&front.buffers.lock);
     free(node);
 }
 
@@ -91,10 +91,11 @@ static cl_int check_queue(cl_command_queue handle, const cl_command_buffer_prope
     if (!queue)
         return CL_INVALID_COMMAND_QUEUE;
     given = queue->properties;
-    target.clGetDeviceInfo(queue->device->handle, CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR, sizeof able,
-                           &able, NULL);
-    target.clGetDeviceInfo(queue->device->handle, CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR,
-                           sizeof required, &required, NULL);
+    front.target.clGetDeviceInfo(queue->device->handle, CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR,
+                                 sizeof able, &able, NULL);
+    front.target.clGetDeviceInfo(queue->device->handle,
+                                 CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR, sizeof required,
+                                 &required, NULL);
     if ((given & required) != required ||
         (!queue->base.in_order && !(able & CL_COMMAND_BUFFER_CAPABILITY_OUT_OF_ORDER_KHR)))
         code = CL_INCOMPATIBLE_COMMAND_QUEUE_KHR;
@@ -199,64 +200,50 @@ static bool is_pending(struct command_buffer *buffer)
     return false;
 }
 
-static cl_int replay_transfer(const struct opencl_command *c, cl_command_queue queue, cl_uint n,
-                              const cl_event *waits, cl_event *event)
-{
-    const struct command_transfer *t = &c->u.transfer;
-
-    switch (c->kind) {
-    case COMMAND_COPY:
-        return entry_clEnqueueCopyBuffer(queue, t->a, t->b, t->offset, t->offset_b, t->size, n, waits, event);
-    case COMMAND_COPY_RECT:
-        return entry_clEnqueueCopyBufferRect(queue, t->a, t->b, t->origin, t->origin_b, t->region, t->row,
-                                             t->slice, t->row_b, t->slice_b, n, waits, event);
-    case COMMAND_FILL:
-        return entry_clEnqueueFillBuffer(queue, t->a, t->pattern, t->pattern_size, t->offset, t->size, n,
-                                         waits, event);
-    case COMMAND_COPY_IMAGE:
-        return entry_clEnqueueCopyImage(queue, t->a, t->b, t->origin, t->origin_b, t->region, n, waits,
-                                        event);
-    case COMMAND_IMAGE_TO_BUFFER:
-        return entry_clEnqueueCopyImageToBuffer(queue, t->a, t->b, t->origin, t->region, t->offset, n, waits,
-                                                event);
-    case COMMAND_BUFFER_TO_IMAGE:
-        return entry_clEnqueueCopyBufferToImage(queue, t->a, t->b, t->offset, t->origin, t->region, n, waits,
-                                                event);
-    default:
-        return entry_clEnqueueFillImage(queue, t->a, t->pattern, t->origin, t->region, n, waits, event);
-    }
-}
-
-static cl_int replay_one(const struct recorded *recorded, cl_command_queue queue, cl_uint n,
+/* A recorded barrier becomes a marker: what it orders is in the lists of the others. */
+static cl_int replay_one(const struct recorded *recorded, cl_command_queue handle, cl_uint n,
                          const cl_event *waits, cl_event *event)
 {
-    const struct command_launch *l = &recorded->draft.u.launch;
+    struct opencl_command draft = recorded->draft;
+    struct kernel_record *kernel = NULL;
+    cl_int code;
 
-    if (recorded->draft.kind == COMMAND_KERNEL)
-        return entry_clEnqueueNDRangeKernel(queue, recorded->kernel, l->dim, l->offset, l->global,
-                                            l->has_local ? l->local : NULL, n, waits, event);
-    if (recorded->draft.kind == COMMAND_BARRIER)
-        return entry_clEnqueueMarkerWithWaitList(queue, n, waits, event);
-    return replay_transfer(&recorded->draft, queue, n, waits, event);
+    if (kinds[draft.kind].barrier)
+        return entry_clEnqueueMarkerWithWaitList(handle, n, waits, event);
+    draft.queue = queue_find(handle);
+    if (!draft.queue)
+        return CL_INVALID_COMMAND_QUEUE;
+    if (kinds[draft.kind].launch)
+        draft.u.launch.kernel = kernel = kernel_find(recorded->kernel);
+    code = recorded->kernel && !kernel ? CL_INVALID_KERNEL : enqueue_end(&draft, CL_FALSE, n, waits, event);
+    if (code == CL_INVALID_KERNEL && !kernel)
+        queue_unref(draft.queue);
+    if (kernel)
+        kernel_unref(kernel);
+    return code;
 }
 
 struct replay {
     cl_command_queue queue;
     bool in_order;
     cl_event
-        fence; /* what every command waits for, out of order: the program's list, then the latest barrier; NULL: nothing */
+        /*
+         * what every command waits for, out of order: the program's list, then the latest barrier;
+         * NULL: nothing
+         */
+        fence;
     cl_event *events; /* owned: of the commands so far */
     cl_event *waits;  /* owned: room for one command's list */
     size_t n;
 };
 
 /*
- * The events that a command waits for. The queue's order says the same where it has one. A barrier without sync points waits for all before it in the buffer, and not for
- * what else is in the queue.
+ * The events that a command waits for. The queue's order says the same where it has one. A barrier
+ * without sync points waits for all before it in the buffer, and not for what else is in the queue.
  */
 static cl_uint list_waits(struct replay *replay, const struct recorded *recorded)
 {
-    bool all_before = recorded->draft.kind == COMMAND_BARRIER && recorded->n_waits == 0;
+    bool all_before = kinds[recorded->draft.kind].barrier && recorded->n_waits == 0;
     cl_uint n = 0;
 
     if (replay->in_order)
@@ -270,13 +257,16 @@ static cl_uint list_waits(struct replay *replay, const struct recorded *recorded
     return n;
 }
 
-/* An event that is over: of a barrier that has nothing to wait for. A marker without a list would wait for all that is in the queue. */
+/*
+ * An event that is over: of a barrier that has nothing to wait for. A marker without a list would
+ * wait for all that is in the queue.
+ */
 static cl_int over_already(cl_command_queue queue, cl_event *ret_event)
 {
     cl_context context = NULL;
     cl_int code;
 
-    target.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+    front.target.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
     *ret_event = entry_clCreateUserEvent(context, &code);
     return code == CL_SUCCESS ? entry_clSetUserEventStatus(*ret_event, CL_COMPLETE) : code;
 }
@@ -287,7 +277,7 @@ static cl_int replay_all(const struct command_buffer *buffer, struct replay *rep
 
     for (size_t i = 0; i < buffer->n && code == CL_SUCCESS; i++) {
         const struct recorded *recorded = &buffer->list[i];
-        bool barrier = recorded->draft.kind == COMMAND_BARRIER;
+        bool barrier = kinds[recorded->draft.kind].barrier;
         cl_event *event = &replay->events[replay->n];
         cl_uint n = list_waits(replay, recorded);
 

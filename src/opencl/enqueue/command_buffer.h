@@ -1,17 +1,20 @@
 /*
- * cl_khr_command_buffer 0.9.0, done here whatever the driver's own does: commands are recorded with everything that they need, kernels with
- * their arguments, and an enqueue gives each to the layer's own entry point. So every recorded command is scheduled like one that the program
- * enqueues itself: under a lease, cut or whole, on one GPU or several. The driver's command buffers are never used; the extension is there only where the driver has it.
+ * cl_khr_command_buffer 0.9.0, done here whatever the driver's own does: commands are recorded with
+ * everything that they need, kernels with their arguments, and an enqueue gives each to the layer's
+ * own entry point. So every recorded command is scheduled like one that the program enqueues
+ * itself: under a lease, cut or whole, on one GPU or several. The driver's command buffers are
+ * never used; the extension is there only where the driver has it.
  *
- * A handle is the address of the record. The record lives until the program has released it. Its lock guards the state and the list; one that is
- * finalized does not change any more. Nothing is enqueued with the lock held: a driver may run callbacks of the program inside the call.
+ * A handle is the address of the record. The record lives until the program has released it. Its
+ * lock guards the state and the list; one that is finalized does not change any more. Nothing is
+ * enqueued with the lock held: a driver may run callbacks of the program inside the call.
  */
 #ifndef OPENCL_ENQUEUE_COMMAND_BUFFER_H
 #define OPENCL_ENQUEUE_COMMAND_BUFFER_H
 
 #include <CL/cl_ext.h>
 
-#include "opencl/graph/command.h"
+#include "opencl/graph/opencl_command.h"
 #include "opencl/objects.h"
 
 /* One recorded command. */
@@ -36,6 +39,12 @@ struct command_buffer {
     size_t n, room;
     unsigned enqueuing; /* threads that replay it at this moment */
     cl_event last;      /* a reference: the latest enqueue's; NULL: over, or never */
+};
+
+/* Those that the program holds. In struct front (layer.h). */
+struct command_buffers {
+    pthread_mutex_t lock; /* a leaf: the list, and references taken from it */
+    struct listed_buffer *all;
 };
 
 /* Kept by find; give back. NULL: not one of ours. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "opencl/enqueue/command_buffer.h"
-#include "opencl/enqueue/validate.h"
+#include "opencl/graph/validate.h"
 #include "opencl/entry.h"
 #include "opencl/layer.h"
 
@@ -80,7 +80,7 @@ static cl_int copy_kernel(struct recorded *recorded, const struct kernel_record 
     cl_program program = NULL;
     cl_int code;
 
-    target.clGetKernelInfo(from->handle, CL_KERNEL_PROGRAM, sizeof program, &program, NULL);
+    front.target.clGetKernelInfo(from->handle, CL_KERNEL_PROGRAM, sizeof program, &program, NULL);
     recorded->kernel = entry_clCreateKernel(program, from->name, &code);
     for (cl_uint i = 0; i < from->n_args && code == CL_SUCCESS; i++) {
         code = copy_argument(recorded->kernel, i, &from->args[i]);
@@ -117,10 +117,9 @@ static cl_int check_command(const struct command_buffer *buffer, struct recorded
 
     draft.queue = queue_find(buffer->queue);
     if (draft.queue) {
-        draft.context = draft.queue->context;
         if (kernel)
             draft.u.launch.kernel = kernel;
-        code = draft.kind == COMMAND_BARRIER ? CL_SUCCESS : validate_command(&draft);
+        code = validate_command(&draft);
         queue_unref(draft.queue);
     }
     if (kernel)
@@ -179,16 +178,15 @@ static cl_int record(const struct given *given, struct recorded *recorded, const
 }
 
 /* A transfer from a to b, or of a alone. */
-static cl_int record_transfer(const struct given *given, enum command_kind kind, cl_command_type type,
+static cl_int record_transfer(const struct given *given, enum command_kind kind,
                               const struct command_transfer *transfer)
 {
-    struct recorded recorded = {
-        .draft = {.kind = kind, .type = type, .base.engine = ENGINE_EXECUTION, .u.transfer = *transfer}};
+    struct recorded recorded = {.draft = {.kind = kind, .u.transfer = *transfer}};
     struct mem_record *a = transfer->a ? mem_find(transfer->a) : NULL;
     struct mem_record *b = transfer->b ? mem_find(transfer->b) : NULL;
     cl_int code;
 
-    if (!a || (!b && kind != COMMAND_FILL && kind != COMMAND_FILL_IMAGE))
+    if (!a || (!b && !transfer->pattern_size))
         code = CL_INVALID_MEM_OBJECT;
     else if (!keep_mem(&recorded, transfer->a) || (b && !keep_mem(&recorded, transfer->b))) {
         recorded_done(&recorded);
@@ -220,7 +218,7 @@ static cl_int CL_API_CALL record_copy(cl_command_buffer_khr handle, cl_command_q
 {
     struct command_transfer t = {.a = from, .b = to, .offset = offset, .offset_b = to_offset, .size = size};
 
-    return record_transfer(GIVEN, COMMAND_COPY, CL_COMMAND_COPY_BUFFER, &t);
+    return record_transfer(GIVEN, COMMAND_COPY, &t);
 }
 
 static cl_int CL_API_CALL record_copy_rect(cl_command_buffer_khr handle, cl_command_queue queue, cl_mem from,
@@ -236,7 +234,7 @@ static cl_int CL_API_CALL record_copy_rect(cl_command_buffer_khr handle, cl_comm
     copy3(t.origin, origin);
     copy3(t.origin_b, to_origin);
     copy3(t.region, region);
-    return record_transfer(GIVEN, COMMAND_COPY_RECT, CL_COMMAND_COPY_BUFFER_RECT, &t);
+    return record_transfer(GIVEN, COMMAND_COPY_RECT, &t);
 }
 
 static cl_int CL_API_CALL record_to_image(cl_command_buffer_khr handle, cl_command_queue queue, cl_mem from,
@@ -249,7 +247,7 @@ static cl_int CL_API_CALL record_to_image(cl_command_buffer_khr handle, cl_comma
         return CL_INVALID_VALUE;
     copy3(t.origin, origin);
     copy3(t.region, region);
-    return record_transfer(GIVEN, COMMAND_BUFFER_TO_IMAGE, CL_COMMAND_COPY_BUFFER_TO_IMAGE, &t);
+    return record_transfer(GIVEN, COMMAND_BUFFER_TO_IMAGE, &t);
 }
 
 static cl_int CL_API_CALL record_copy_image(cl_command_buffer_khr handle, cl_command_queue queue, cl_mem from,
@@ -263,7 +261,7 @@ static cl_int CL_API_CALL record_copy_image(cl_command_buffer_khr handle, cl_com
     copy3(t.origin, origin);
     copy3(t.origin_b, to_origin);
     copy3(t.region, region);
-    return record_transfer(GIVEN, COMMAND_COPY_IMAGE, CL_COMMAND_COPY_IMAGE, &t);
+    return record_transfer(GIVEN, COMMAND_COPY_IMAGE, &t);
 }
 
 static cl_int CL_API_CALL record_to_buffer(cl_command_buffer_khr handle, cl_command_queue queue, cl_mem image,
@@ -276,7 +274,7 @@ static cl_int CL_API_CALL record_to_buffer(cl_command_buffer_khr handle, cl_comm
         return CL_INVALID_VALUE;
     copy3(t.origin, origin);
     copy3(t.region, region);
-    return record_transfer(GIVEN, COMMAND_IMAGE_TO_BUFFER, CL_COMMAND_COPY_IMAGE_TO_BUFFER, &t);
+    return record_transfer(GIVEN, COMMAND_IMAGE_TO_BUFFER, &t);
 }
 
 static cl_int CL_API_CALL record_fill(cl_command_buffer_khr handle, cl_command_queue queue, cl_mem mem,
@@ -288,7 +286,7 @@ static cl_int CL_API_CALL record_fill(cl_command_buffer_khr handle, cl_command_q
     if (!pattern || pattern_size == 0 || pattern_size > sizeof t.pattern)
         return CL_INVALID_VALUE;
     memcpy(t.pattern, pattern, pattern_size);
-    return record_transfer(GIVEN, COMMAND_FILL, CL_COMMAND_FILL_BUFFER, &t);
+    return record_transfer(GIVEN, COMMAND_FILL, &t);
 }
 
 static cl_int CL_API_CALL record_fill_image(cl_command_buffer_khr handle, cl_command_queue queue,
@@ -301,22 +299,19 @@ static cl_int CL_API_CALL record_fill_image(cl_command_buffer_khr handle, cl_com
     if (!color || !origin || !region)
         return CL_INVALID_VALUE;
     if (image) /* four components; a depth image has one */
-        target.clGetImageInfo(image, CL_IMAGE_FORMAT, sizeof format, &format, NULL);
+        front.target.clGetImageInfo(image, CL_IMAGE_FORMAT, sizeof format, &format, NULL);
     memcpy(t.pattern, color, format.image_channel_order == CL_DEPTH ? sizeof(cl_float) : t.pattern_size);
     copy3(t.origin, origin);
     copy3(t.region, region);
-    return record_transfer(GIVEN, COMMAND_FILL_IMAGE, CL_COMMAND_FILL_IMAGE, &t);
+    return record_transfer(GIVEN, COMMAND_FILL_IMAGE, &t);
 }
 
 static cl_int CL_API_CALL record_kernel(cl_command_buffer_khr handle, cl_command_queue queue,
-                                        const cl_ndrange_kernel_command_properties_khr *properties,
+                                        const cl_properties *properties,
                                         cl_kernel kernel, cl_uint dim, const size_t *offset,
                                         const size_t *global, const size_t *local, POINTS)
 {
-    struct recorded recorded = {.draft = {.kind = COMMAND_KERNEL,
-                                          .type = CL_COMMAND_NDRANGE_KERNEL,
-                                          .base.engine = ENGINE_EXECUTION,
-                                          .base.leased = true}};
+    struct recorded recorded = {.draft = {.kind = COMMAND_KERNEL}};
     struct command_launch *launch = &recorded.draft.u.launch;
     struct kernel_record *known = kernel_find(kernel);
     cl_int code;

@@ -1,4 +1,7 @@
-/* What every enqueue entry point does first: find the queue's record, or hand the call on untouched. */
+/*
+ * What every enqueue entry point does first: find the queue's record, or hand the call on
+ * untouched.
+ */
 #ifndef OPENCL_ENQUEUE_ENQUEUE_H
 #define OPENCL_ENQUEUE_ENQUEUE_H
 
@@ -10,15 +13,18 @@
 #include "opencl/enqueue/submit.h"
 
 /*
- * Declares `queue`; a queue that is not ours (unknown, NULL, or we are a forked child) is the driver's affair: the call is
- * answered by `forward`.
+ * Declares `queue`; a queue that is not ours (unknown, NULL, or we are a forked child) is the
+ * driver's affair: the call is answered by `forward`.
  */
 #define ENQUEUE_BEGIN(handle, forward)                                                                       \
     struct queue_record *queue = runtime_off() ? NULL : queue_find(handle);                                  \
     if (!queue)                                                                                              \
     return (forward)
 
-/* A call that lacks an array it must have: the driver says what is wrong when it can be asked, else we do. */
+/*
+ * A call that lacks an array it must have: the driver says what is wrong when it can be asked, else
+ * we do.
+ */
 #define ENQUEUE_REQUIRE(condition, code, forward)                                                            \
     do {                                                                                                     \
         if (!(condition)) {                                                                                  \
@@ -33,7 +39,6 @@ static inline cl_int enqueue_end(struct opencl_command *draft, cl_bool blocking,
 {
     cl_int code;
 
-    draft->context = draft->queue->context;
     code = submit(draft, blocking, n, waits, event);
     queue_unref(draft->queue);
     return code;

@@ -4,10 +4,12 @@
 #include "engine/direct.h"
 #include "engine/inferred_job.h"
 #include "engine/policy.h"
-#include "opencl/enqueue/validate.h"
 #include "opencl/graph/adopt.h"
+#include "opencl/graph/chunk.h"
 #include "opencl/graph/issue.h"
-#include "opencl/graph/launch.h"
+#include "opencl/graph/kinds.h"
+#include "opencl/graph/kernel_launch.h"
+#include "opencl/graph/validate.h"
 #include "opencl/layer.h"
 #include "opencl/spread/spread.h"
 
@@ -20,13 +22,17 @@ bool submit_idle(const struct queue_record *queue)
 struct wait_list {
     bool bad, pending, failed;
     cl_uint
-        n_pass; /* events of the same in-order queue: the driver's own list takes them, so that failures are inherited */
+        /*
+         * events of the same in-order queue: the driver's own list takes them, so that failures are
+         * inherited
+         */
+        n_pass;
     cl_event pass[8];
 };
 
 static void scan_event(const struct queue_record *queue, cl_event event, struct wait_list *list)
 {
-    struct opencl_command *node = handle_table_find(&events, event);
+    struct opencl_command *node = handle_table_find(&front.events, event);
     cl_context context = NULL;
     cl_command_queue owner = NULL;
     cl_int status = CL_COMPLETE;
@@ -35,9 +41,10 @@ static void scan_event(const struct queue_record *queue, cl_event event, struct 
         status = graph_status(&node->base);
         context = node->context;
         command_unref(&node->base);
-    } else if (target.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
-                                     NULL) != CL_SUCCESS ||
-               target.clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS) {
+    } else if (front.target.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                                           NULL) != CL_SUCCESS ||
+               front.target.clGetEventInfo(event, CL_EVENT_CONTEXT, sizeof context, &context, NULL) !=
+                   CL_SUCCESS) {
         list->bad = true;
         return;
     }
@@ -46,7 +53,7 @@ static void scan_event(const struct queue_record *queue, cl_event event, struct 
     if (status == CL_COMPLETE)
         return;
     if (!node && status > CL_COMPLETE && queue->base.in_order && list->n_pass < 8) {
-        target.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof owner, &owner, NULL);
+        front.target.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof owner, &owner, NULL);
         if (owner == queue->handle) {
             list->pass[list->n_pass++] = event;
             return;
@@ -82,11 +89,11 @@ bool submit_drain(struct queue_record *queue, cl_uint n, const cl_event *waits)
     struct wait_list list;
 
     for (cl_uint i = 0; i < n; i++) {
-        struct opencl_command *node = handle_table_find(&events, waits[i]);
+        struct opencl_command *node = handle_table_find(&front.events, waits[i]);
         if (node && node->kind != COMMAND_USER)
             (void)graph_wait(&node->base);
         else
-            target.clWaitForEvents(1, &waits[i]);
+            front.target.clWaitForEvents(1, &waits[i]);
         if (node)
             command_unref(&node->base);
     }
@@ -105,17 +112,17 @@ static cl_int give_handle(struct opencl_command *command, cl_event *ret_event)
 {
     cl_int code = CL_SUCCESS;
 
-    command->handle = target.clCreateUserEvent(command->context, &code);
+    command->handle = front.target.clCreateUserEvent(command->context, &code);
     if (!command->handle)
         return code;
-    target.clRetainEvent(command->handle); /* ours, until complete */
+    front.target.clRetainEvent(command->handle); /* ours, until complete */
     atomic_store(&command->app_refs, 1);
     command_hold_record(command);
     command_ref(&command->base);
-    if (!handle_table_put(&events, command->handle, command)) {
+    if (!handle_table_put(&front.events, command->handle, command)) {
         command_unref(&command->base);
-        target.clReleaseEvent(command->handle);
-        target.clReleaseEvent(command->handle);
+        front.target.clReleaseEvent(command->handle);
+        front.target.clReleaseEvent(command->handle);
         command->handle = NULL;
         return CL_OUT_OF_HOST_MEMORY;
     }
@@ -155,7 +162,10 @@ cl_int submit_queued(struct opencl_command *draft, cl_bool blocking, cl_uint n, 
 
 /* --- at once --- */
 
-/* Large copies of a caller that blocks anyway are cut here, without a hop to the worker. The engine has been entered. */
+/*
+ * Large copies of a caller that blocks anyway are cut here, without a hop to the worker. The engine
+ * has been entered.
+ */
 static cl_int cut_here(struct device_engine *engine, struct opencl_command *draft, cl_event *ret_event)
 {
     struct opencl_command *command = command_adopt(draft);
@@ -198,7 +208,7 @@ static cl_int issue_now(struct opencl_command *draft, cl_bool blocking, const st
     if (code == CL_SUCCESS && keeps) {
         if (ret_event) {
             *ret_event = event;
-            target.clRetainEvent(event);
+            front.target.clRetainEvent(event);
         }
         direct_in_flight(&draft->base, mark_of(event));
         return CL_SUCCESS;
@@ -210,60 +220,77 @@ static cl_int issue_now(struct opencl_command *draft, cl_bool blocking, const st
     if (event && ret_event)
         *ret_event = event;
     else if (event)
-        target.clReleaseEvent(event);
+        front.target.clReleaseEvent(event);
     return code;
 }
 
+/* What one call asks for, and what was decided about it, once. */
+struct submission {
+    struct opencl_command *draft;
+    cl_bool blocking;
+    struct wait_list list;
+    bool spreads; /* it could concern other devices */
+    bool cut;     /* a transfer that is larger than a chunk */
+    cl_event *ret_event;
+};
+
 /* From the calling thread. False: it must be queued. */
-static bool submit_now(struct opencl_command *draft, cl_bool blocking, const struct wait_list *list, bool cut,
-                       cl_event *ret_event, cl_int *ret_code)
+static bool submit_now(struct submission *s, cl_int *ret_code)
 {
+    struct opencl_command *draft = s->draft;
     struct device_engine *engine = &draft->queue->device->base.engines[draft->base.engine];
 
     inferred_job_begins();
-    if (!spread_admits(draft, blocking) || !direct_enter(&draft->base, blocking))
+    if ((s->spreads && !spread_admits(draft, s->blocking)) || !direct_enter(&draft->base, s->blocking))
         return false;
-    if (cut) {
-        *ret_code = cut_here(engine, draft, ret_event);
+    if (s->cut) {
+        *ret_code = cut_here(engine, draft, s->ret_event);
         direct_leave(&draft->base);
     } else {
-        if (draft->kind == COMMAND_KERNEL || draft->kind == COMMAND_TASK)
+        if (kind_of(draft)->launch)
             launch_count_direct(draft);
         else if (draft->base.bytes)
-            runtime_count(COUNTER_COPIES, 1);
-        *ret_code = issue_now(draft, blocking, list, ret_event);
+            policy_count(&draft->base.policy, COUNTER_COPIES, 1);
+        *ret_code = issue_now(draft, s->blocking, &s->list, s->ret_event);
     }
-    if (blocking)
+    if (s->blocking)
         inferred_job_waited();
     return true;
+}
+
+/* May it go to the driver from here, if engine and lease allow it? */
+static bool may_go_now(const struct submission *s)
+{
+    const struct opencl_command *draft = s->draft;
+
+    if (!submit_idle(draft->queue) || s->list.pending)
+        return false;
+    if (kind_of(draft)->launch) /* stays on its device, and whole */
+        return !(s->spreads && kind_of(draft)->cut_by_time && spread_wants(draft)) && launch_direct(draft);
+    return !s->cut || (s->blocking && validate_command(draft) == CL_SUCCESS);
 }
 
 cl_int submit(struct opencl_command *draft, cl_bool blocking, cl_uint n, const cl_event *waits,
               cl_event *ret_event)
 {
+    struct submission s = {.draft = draft, .blocking = blocking, .ret_event = ret_event};
     struct queue_record *queue = draft->queue;
-    bool launch = draft->kind == COMMAND_KERNEL || draft->kind == COMMAND_TASK;
-    struct wait_list list;
-    bool direct, cut;
-    size_t chunk;
     cl_int code;
 
-    scan(queue, n, waits, &list);
-    if (list.bad)
+    scan(queue, n, waits, &s.list);
+    if (s.list.bad)
         return atomic_load(&queue->base.n_unissued) == 0 ? issue_whole(draft, blocking, n, waits, ret_event)
                                                          : validate_waits(queue, n, waits);
     command_prepare(draft);
-    direct = submit_idle(queue) && !list.pending && (!launch || launch_direct(draft));
-    chunk = draft->base.bytes && policy_chunking() ? issue_chunk(draft) : SIZE_MAX;
-    cut = draft->base.bytes > chunk;
-    if (direct && (!cut || (blocking && validate_command(draft) == CL_SUCCESS)) &&
-        submit_now(draft, blocking, &list, cut, ret_event, &code))
+    s.spreads = spread_possible(queue->device);
+    s.cut = draft->base.bytes && draft->base.bytes > chunk_size(draft);
+    if (may_go_now(&s) && submit_now(&s, &code))
         return code;
     code = validate_command(draft);
     if (code == CL_SUCCESS)
         return submit_queued(draft, blocking, n, waits, ret_event);
     /* The driver's own answer, when asking it cannot overtake anything. */
-    return atomic_load(&queue->base.n_unissued) == 0 && !list.pending
+    return atomic_load(&queue->base.n_unissued) == 0 && !s.list.pending
                ? issue_whole(draft, blocking, n, waits, ret_event)
                : code;
 }

@@ -1,16 +1,13 @@
 /* Shared virtual memory. */
 #include "opencl/enqueue/enqueue.h"
 
-#define FORWARD(name, ...) target.name(__VA_ARGS__, n, waits, event)
+#define FORWARD(name, ...) front.target.name(__VA_ARGS__, n, waits, event)
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueSVMMemcpy(cl_command_queue handle, cl_bool blocking, void *to,
                                                          const void *from, size_t size, cl_uint n,
                                                          const cl_event *waits, cl_event *event)
 {
     struct opencl_command draft = {.kind = COMMAND_SVM_MEMCPY,
-                                   .type = CL_COMMAND_SVM_MEMCPY,
-                                   .base.engine = ENGINE_COPY_IN,
-                                   .base.leased = true,
                                    .u.svm = {.to = to, .from = from, .size = size}};
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueSVMMemcpy, handle, blocking, to, from, size));
@@ -24,9 +21,6 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueSVMMemFill(cl_command_queue handl
                                                           cl_event *event)
 {
     struct opencl_command draft = {.kind = COMMAND_SVM_FILL,
-                                   .type = CL_COMMAND_SVM_MEMFILL,
-                                   .base.engine = ENGINE_EXECUTION,
-                                   .base.leased = true,
                                    .u.svm = {.to = to, .pattern_size = pattern_size, .size = size}};
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueSVMMemFill, handle, to, pattern, pattern_size, size));
@@ -42,9 +36,6 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueSVMMap(cl_command_queue handle, c
                                                       cl_uint n, const cl_event *waits, cl_event *event)
 {
     struct opencl_command draft = {.kind = COMMAND_SVM_MAP,
-                                   .type = CL_COMMAND_SVM_MAP,
-                                   .base.engine = ENGINE_COPY_OUT,
-                                   .base.leased = true,
                                    .u.svm = {.to = pointer, .size = size, .flags = flags}};
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueSVMMap, handle, blocking, flags, pointer, size));
@@ -55,11 +46,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueSVMMap(cl_command_queue handle, c
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueSVMUnmap(cl_command_queue handle, void *pointer, cl_uint n,
                                                         const cl_event *waits, cl_event *event)
 {
-    struct opencl_command draft = {.kind = COMMAND_SVM_UNMAP,
-                                   .type = CL_COMMAND_SVM_UNMAP,
-                                   .base.engine = ENGINE_COPY_IN,
-                                   .base.leased = true,
-                                   .u.svm = {.to = pointer}};
+    struct opencl_command draft = {.kind = COMMAND_SVM_UNMAP, .u.svm = {.to = pointer}};
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueSVMUnmap, handle, pointer));
     draft.queue = queue;
@@ -72,10 +59,7 @@ entry_clEnqueueSVMFree(cl_command_queue handle, cl_uint n_pointers, void *pointe
                        cl_uint n, const cl_event *waits, cl_event *event)
 {
     struct opencl_command draft = {
-        .kind = COMMAND_SVM_FREE,
-        .type = CL_COMMAND_SVM_FREE,
-        .base.engine = ENGINE_EXECUTION,
-        .u.svm = {.n = n_pointers, .pointers = pointers, .run = run, .user = user}};
+        .kind = COMMAND_SVM_FREE, .u.svm = {.n = n_pointers, .pointers = pointers, .run = run, .user = user}};
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueSVMFree, handle, n_pointers, pointers, run, user));
     draft.queue = queue;
@@ -89,9 +73,6 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueSVMMigrateMem(cl_command_queue ha
 {
     struct opencl_command draft = {
         .kind = COMMAND_SVM_MIGRATE,
-        .type = CL_COMMAND_SVM_MIGRATE_MEM,
-        .base.engine = ENGINE_COPY_IN,
-        .base.leased = true,
         .u.svm = {.n = n_pointers, .pointers = (void **)(uintptr_t)pointers, .sizes = sizes, .flags = flags}};
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueSVMMigrateMem, handle, n_pointers, pointers, sizes, flags));

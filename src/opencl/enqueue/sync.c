@@ -1,14 +1,16 @@
-/* Markers, barriers, and the calls of other interfaces that we do not schedule but must not let overtake. */
+/*
+ * Markers, barriers, and the calls of other interfaces that we do not schedule but must not let
+ * overtake.
+ */
 #include "opencl/enqueue/enqueue.h"
-#include "opencl/enqueue/validate.h"
+#include "opencl/graph/validate.h"
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueMarkerWithWaitList(cl_command_queue handle, cl_uint n,
                                                                   const cl_event *waits, cl_event *event)
 {
-    struct opencl_command draft = {
-        .kind = COMMAND_MARKER, .type = CL_COMMAND_MARKER, .base.engine = ENGINE_EXECUTION};
+    struct opencl_command draft = {.kind = COMMAND_MARKER};
 
-    ENQUEUE_BEGIN(handle, target.clEnqueueMarkerWithWaitList(handle, n, waits, event));
+    ENQUEUE_BEGIN(handle, front.target.clEnqueueMarkerWithWaitList(handle, n, waits, event));
     draft.queue = queue;
     return enqueue_end(&draft, CL_FALSE, n, waits, event);
 }
@@ -16,31 +18,28 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueMarkerWithWaitList(cl_command_que
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueBarrierWithWaitList(cl_command_queue handle, cl_uint n,
                                                                    const cl_event *waits, cl_event *event)
 {
-    struct opencl_command draft = {
-        .kind = COMMAND_BARRIER, .type = CL_COMMAND_BARRIER, .base.engine = ENGINE_EXECUTION};
+    struct opencl_command draft = {.kind = COMMAND_BARRIER};
 
-    ENQUEUE_BEGIN(handle, target.clEnqueueBarrierWithWaitList(handle, n, waits, event));
+    ENQUEUE_BEGIN(handle, front.target.clEnqueueBarrierWithWaitList(handle, n, waits, event));
     draft.queue = queue;
     return enqueue_end(&draft, CL_FALSE, n, waits, event);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueMarker(cl_command_queue handle, cl_event *event)
 {
-    struct opencl_command draft = {
-        .kind = COMMAND_MARKER, .type = CL_COMMAND_MARKER, .base.engine = ENGINE_EXECUTION};
+    struct opencl_command draft = {.kind = COMMAND_MARKER};
 
-    ENQUEUE_BEGIN(handle, target.clEnqueueMarker(handle, event));
-    ENQUEUE_REQUIRE(event, CL_INVALID_VALUE, target.clEnqueueMarker(handle, event));
+    ENQUEUE_BEGIN(handle, front.target.clEnqueueMarker(handle, event));
+    ENQUEUE_REQUIRE(event, CL_INVALID_VALUE, front.target.clEnqueueMarker(handle, event));
     draft.queue = queue;
     return enqueue_end(&draft, CL_FALSE, 0, NULL, event);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueBarrier(cl_command_queue handle)
 {
-    struct opencl_command draft = {
-        .kind = COMMAND_BARRIER, .type = CL_COMMAND_BARRIER, .base.engine = ENGINE_EXECUTION};
+    struct opencl_command draft = {.kind = COMMAND_BARRIER};
 
-    ENQUEUE_BEGIN(handle, target.clEnqueueBarrier(handle));
+    ENQUEUE_BEGIN(handle, front.target.clEnqueueBarrier(handle));
     draft.queue = queue;
     return enqueue_end(&draft, CL_FALSE, 0, NULL, NULL);
 }
@@ -49,19 +48,19 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueBarrier(cl_command_queue handle)
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueWaitForEvents(cl_command_queue handle, cl_uint n,
                                                              const cl_event *waits)
 {
-    struct opencl_command draft = {
-        .kind = COMMAND_BARRIER, .type = CL_COMMAND_BARRIER, .base.engine = ENGINE_EXECUTION};
+    struct opencl_command draft = {.kind = COMMAND_BARRIER};
 
-    ENQUEUE_BEGIN(handle, target.clEnqueueWaitForEvents(handle, n, waits));
-    ENQUEUE_REQUIRE(n && waits, CL_INVALID_VALUE, target.clEnqueueWaitForEvents(handle, n, waits));
+    ENQUEUE_BEGIN(handle, front.target.clEnqueueWaitForEvents(handle, n, waits));
+    ENQUEUE_REQUIRE(n && waits, CL_INVALID_VALUE, front.target.clEnqueueWaitForEvents(handle, n, waits));
     draft.queue = queue;
     return enqueue_end(&draft, CL_FALSE, n, waits, NULL);
 }
 
 /*
- * Sharing with other interfaces: the driver alone can do it, after everything before it. Waiting here keeps the order; it
- * blocks only when something was enqueued that still waits. True: the list is over and need not be passed on (a handle of ours may be
- * complete a moment later than our record of it); false: it is bad or failed, and the driver says so.
+ * Sharing with other interfaces: the driver alone can do it, after everything before it. Waiting
+ * here keeps the order; it blocks only when something was enqueued that still waits. True: the list
+ * is over and need not be passed on (a handle of ours may be complete a moment later than our
+ * record of it); false: it is bad or failed, and the driver says so.
  */
 static bool drained(struct queue_record *queue, cl_uint n, const cl_event *waits)
 {
@@ -79,9 +78,9 @@ static bool drained(struct queue_record *queue, cl_uint n, const cl_event *waits
                                                  const cl_mem *list, cl_uint n, const cl_event *waits,       \
                                                  cl_event *event)                                            \
     {                                                                                                        \
-        ENQUEUE_BEGIN(handle, target.name(handle, n_mems, list, n, waits, event));                           \
-        return drained(queue, n, waits) ? target.name(handle, n_mems, list, 0, NULL, event)                  \
-                                        : target.name(handle, n_mems, list, n, waits, event);                \
+        ENQUEUE_BEGIN(handle, front.target.name(handle, n_mems, list, n, waits, event));                     \
+        return drained(queue, n, waits) ? front.target.name(handle, n_mems, list, 0, NULL, event)            \
+                                        : front.target.name(handle, n_mems, list, n, waits, event);          \
     }
 
 DRAINED(clEnqueueAcquireGLObjects)

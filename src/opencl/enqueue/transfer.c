@@ -1,7 +1,7 @@
 /* Buffers: read, write, copy, fill, and their rectangular forms. */
 #include "opencl/enqueue/enqueue.h"
 
-#define FORWARD(name, ...) target.name(__VA_ARGS__, n, waits, event)
+#define FORWARD(name, ...) front.target.name(__VA_ARGS__, n, waits, event)
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueReadBuffer(cl_command_queue handle, cl_mem mem,
                                                           cl_bool blocking, size_t offset, size_t size,
@@ -9,9 +9,6 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueReadBuffer(cl_command_queue handl
                                                           cl_event *event)
 {
     struct opencl_command draft = {.kind = COMMAND_READ,
-                                   .type = CL_COMMAND_READ_BUFFER,
-                                   .base.engine = ENGINE_COPY_OUT,
-                                   .base.leased = true,
                                    .u.transfer = {.a = mem, .offset = offset, .size = size, .host = host}};
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueReadBuffer, handle, mem, blocking, offset, size, host));
@@ -26,9 +23,6 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueWriteBuffer(cl_command_queue hand
 {
     struct opencl_command draft = {
         .kind = COMMAND_WRITE,
-        .type = CL_COMMAND_WRITE_BUFFER,
-        .base.engine = ENGINE_COPY_IN,
-        .base.leased = true,
         .u.transfer = {.a = mem, .offset = offset, .size = size, .host = (void *)(uintptr_t)host}};
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueWriteBuffer, handle, mem, blocking, offset, size, host));
@@ -42,9 +36,6 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueCopyBuffer(cl_command_queue handl
 {
     struct opencl_command draft = {
         .kind = COMMAND_COPY,
-        .type = CL_COMMAND_COPY_BUFFER,
-        .base.engine = ENGINE_EXECUTION,
-        .base.leased = true,
         .u.transfer = {.a = from, .b = to, .offset = from_offset, .offset_b = to_offset, .size = size}};
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueCopyBuffer, handle, from, to, from_offset, to_offset, size));
@@ -59,9 +50,6 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueFillBuffer(cl_command_queue handl
 {
     struct opencl_command draft = {
         .kind = COMMAND_FILL,
-        .type = CL_COMMAND_FILL_BUFFER,
-        .base.engine = ENGINE_EXECUTION,
-        .base.leased = true,
         .u.transfer = {.a = mem, .offset = offset, .size = size, .pattern_size = pattern_size}};
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueFillBuffer, handle, mem, pattern, pattern_size, offset, size));
@@ -92,9 +80,6 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueReadBufferRect(cl_command_queue h
 {
     struct opencl_command draft = {
         .kind = COMMAND_READ_RECT,
-        .type = CL_COMMAND_READ_BUFFER_RECT,
-        .base.engine = ENGINE_COPY_OUT,
-        .base.leased = true,
         .u.transfer = {
             .a = mem, .host = host, .row = row, .slice = slice, .row_b = host_row, .slice_b = host_slice}};
 
@@ -114,9 +99,6 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueWriteBufferRect(
     cl_uint n, const cl_event *waits, cl_event *event)
 {
     struct opencl_command draft = {.kind = COMMAND_WRITE_RECT,
-                                   .type = CL_COMMAND_WRITE_BUFFER_RECT,
-                                   .base.engine = ENGINE_COPY_IN,
-                                   .base.leased = true,
                                    .u.transfer = {.a = mem,
                                                   .host = (void *)(uintptr_t)host,
                                                   .row = row,
@@ -143,9 +125,6 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueCopyBufferRect(cl_command_queue h
 {
     struct opencl_command draft = {
         .kind = COMMAND_COPY_RECT,
-        .type = CL_COMMAND_COPY_BUFFER_RECT,
-        .base.engine = ENGINE_EXECUTION,
-        .base.leased = true,
         .u.transfer = {
             .a = from, .b = to, .row = from_row, .slice = from_slice, .row_b = to_row, .slice_b = to_slice}};
 
@@ -165,9 +144,6 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueMigrateMemObjects(cl_command_queu
                                                                  const cl_event *waits, cl_event *event)
 {
     struct opencl_command draft = {.kind = COMMAND_MIGRATE,
-                                   .type = CL_COMMAND_MIGRATE_MEM_OBJECTS,
-                                   .base.engine = ENGINE_COPY_IN,
-                                   .base.leased = true,
                                    .u.migrate = {.n = n_mems, .mems = list, .flags = flags}};
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueMigrateMemObjects, handle, n_mems, list, flags));

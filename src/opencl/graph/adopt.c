@@ -6,12 +6,12 @@
 #include "engine/engine_device.h"
 #include "engine/meter.h"
 #include "engine/worker.h"
-#include "opencl/graph/driver.h"
-#include "opencl/graph/issue.h"
-#include "opencl/graph/launch.h"
-#include "opencl/graph/map.h"
+#include "opencl/graph/kinds.h"
+#include "opencl/graph/kernel_launch.h"
 #include "opencl/layer.h"
 #include "opencl/objects.h"
+
+/* --- what a draft borrowed --- */
 
 static bool own_blob(struct opencl_command *command, const void *bytes, size_t size)
 {
@@ -21,60 +21,65 @@ static bool own_blob(struct opencl_command *command, const void *bytes, size_t s
     return command->owned != NULL;
 }
 
-/* Copies what the draft borrowed from the caller: the caller may reuse it as soon as the call returns. */
-static bool adopt_arrays(struct opencl_command *command)
+bool adopt_native(struct opencl_command *command)
 {
     struct command_native *native = &command->u.native;
-    struct command_svm *svm = &command->u.svm;
-    size_t mem_bytes, place_bytes;
+    size_t mem_bytes = native->n * sizeof(cl_mem), place_bytes = native->n * sizeof(void *);
     char *at;
 
-    switch (command->kind) {
-    case COMMAND_NATIVE:
-        mem_bytes = native->n * sizeof(cl_mem);
-        place_bytes = native->n * sizeof(void *);
-        command->owned = at = malloc(mem_bytes + place_bytes + native->size + 1);
-        if (!at)
-            return false;
-        if (native->n) {
-            memcpy(at, native->mems, mem_bytes);
-            for (cl_uint i = 0; i < native->n; i++) {
-                /* Places point into the arguments; they move with them. */
-                const char *place = (const char *)native->places[i] - (const char *)native->args + at +
-                                    mem_bytes + place_bytes;
-                memcpy(at + mem_bytes + i * sizeof place, &place, sizeof place);
-            }
-            native->mems = (const cl_mem *)(void *)at;
-            native->places = (const void **)(void *)(at + mem_bytes);
+    command->owned = at = malloc(mem_bytes + place_bytes + native->size + 1);
+    if (!at)
+        return false;
+    if (native->n) {
+        memcpy(at, native->mems, mem_bytes);
+        for (cl_uint i = 0; i < native->n; i++) {
+            /* Places point into the arguments; they move with them. */
+            const char *place =
+                (const char *)native->places[i] - (const char *)native->args + at + mem_bytes + place_bytes;
+            memcpy(at + mem_bytes + i * sizeof place, &place, sizeof place);
         }
-        if (native->size)
-            native->args = memcpy(at + mem_bytes + place_bytes, native->args, native->size);
-        return true;
-    case COMMAND_SVM_FREE:
-        if (!own_blob(command, svm->pointers, svm->n * sizeof(void *)))
-            return false;
-        svm->pointers = command->owned;
-        return true;
-    case COMMAND_SVM_MIGRATE:
-        command->owned = at = malloc(svm->n * (sizeof *svm->pointers + sizeof *svm->sizes) + 1);
-        if (!at)
-            return false;
-        memcpy(at, svm->pointers, svm->n * sizeof *svm->pointers);
-        svm->pointers = (void **)(void *)at;
-        if (svm->sizes)
-            svm->sizes = memcpy(at + svm->n * sizeof *svm->pointers, svm->sizes, svm->n * sizeof *svm->sizes);
-        return true;
-    case COMMAND_MIGRATE:
-        if (!own_blob(command, command->u.migrate.mems, command->u.migrate.n * sizeof(cl_mem)))
-            return false;
-        command->u.migrate.mems = command->owned;
-        return true;
-    default:
-        return true;
+        native->mems = (const cl_mem *)(void *)at;
+        native->places = (const void **)(void *)(at + mem_bytes);
     }
+    if (native->size)
+        native->args = memcpy(at + mem_bytes + place_bytes, native->args, native->size);
+    return true;
 }
 
-static bool adopt_args(struct opencl_command *command)
+bool adopt_svm_free(struct opencl_command *command)
+{
+    struct command_svm *svm = &command->u.svm;
+
+    if (!own_blob(command, svm->pointers, svm->n * sizeof(void *)))
+        return false;
+    svm->pointers = command->owned;
+    return true;
+}
+
+bool adopt_svm_migrate(struct opencl_command *command)
+{
+    struct command_svm *svm = &command->u.svm;
+    char *at = malloc(svm->n * (sizeof *svm->pointers + sizeof *svm->sizes) + 1);
+
+    command->owned = at;
+    if (!at)
+        return false;
+    memcpy(at, svm->pointers, svm->n * sizeof *svm->pointers);
+    svm->pointers = (void **)(void *)at;
+    if (svm->sizes)
+        svm->sizes = memcpy(at + svm->n * sizeof *svm->pointers, svm->sizes, svm->n * sizeof *svm->sizes);
+    return true;
+}
+
+bool adopt_migrate(struct opencl_command *command)
+{
+    if (!own_blob(command, command->u.migrate.mems, command->u.migrate.n * sizeof(cl_mem)))
+        return false;
+    command->u.migrate.mems = command->owned;
+    return true;
+}
+
+bool adopt_launch(struct opencl_command *command)
 {
     struct command_launch *launch = &command->u.launch;
     const struct kernel_record *kernel = launch->kernel;
@@ -89,77 +94,46 @@ static bool adopt_args(struct opencl_command *command)
     return true;
 }
 
-/* The handle inside an argument, if the bytes are those of a memory object that we know. */
-static cl_mem mem_in(const struct arg_value *arg)
-{
-    struct mem_record *record;
-    cl_mem mem;
+/* --- memory objects --- */
 
-    if (arg->kind != ARG_BYTES || arg->size != sizeof mem)
-        return NULL;
-    memcpy(&mem, arg->value.small, sizeof mem);
-    record = mem_find(mem);
-    if (!record)
-        return NULL;
-    mem_unref(record);
-    return mem;
+static bool count_use(const struct mem_use *use, void *data)
+{
+    cl_uint *n = data;
+
+    (void)use;
+    (*n)++;
+    return true;
 }
 
-static void keep_mem(struct opencl_command *command, cl_mem mem)
+static bool keep_use(const struct mem_use *use, void *data)
 {
-    struct mem_record *record;
+    struct opencl_command *command = data;
+    struct mem_record *record = use->handle ? mem_find(use->handle) : NULL;
 
-    if (!mem || target.clRetainMemObject(mem) != CL_SUCCESS)
-        return;
-    record = mem_find(mem);
+    if (!use->handle || (use->guessed && !record) ||
+        front.target.clRetainMemObject(use->handle) != CL_SUCCESS) {
+        if (record)
+            mem_unref(record);
+        return true;
+    }
     if (record)
         mem_hold(record);
     command->records[command->n_mems] = record;
-    command->mems[command->n_mems++] = mem;
+    command->mems[command->n_mems++] = use->handle;
+    return true;
 }
 
 static bool keep_mems(struct opencl_command *command)
 {
-    const struct command_transfer *transfer = &command->u.transfer;
-    cl_uint room = command->kind == COMMAND_KERNEL || command->kind == COMMAND_TASK ? command->u.launch.n_args
-                   : command->kind == COMMAND_NATIVE                                ? command->u.native.n
-                   : command->kind == COMMAND_MIGRATE                               ? command->u.migrate.n
-                                                                                    : 2;
+    cl_uint room = 0;
 
+    (void)kind_uses(command, NULL, count_use, &room);
     command->mems = calloc(room + 1, sizeof *command->mems + sizeof *command->records);
     if (!command->mems)
         return false;
     command->records = (struct mem_record **)(void *)(command->mems + room + 1);
-    switch (command->kind) {
-    case COMMAND_KERNEL:
-    case COMMAND_TASK:
-        for (cl_uint i = 0; i < command->u.launch.n_args; i++)
-            keep_mem(command, mem_in(&command->u.launch.args[i]));
-        break;
-    case COMMAND_NATIVE:
-        for (cl_uint i = 0; i < command->u.native.n; i++)
-            keep_mem(command, command->u.native.mems[i]);
-        break;
-    case COMMAND_MIGRATE:
-        for (cl_uint i = 0; i < command->u.migrate.n; i++)
-            keep_mem(command, command->u.migrate.mems[i]);
-        break;
-    case COMMAND_MAP:
-    case COMMAND_UNMAP:
-        keep_mem(command, command->u.map.mem);
-        break;
-    default:
-        if (command->kind >= COMMAND_READ && command->kind <= COMMAND_FILL_IMAGE) {
-            keep_mem(command, transfer->a);
-            keep_mem(command, transfer->b);
-        }
-    }
+    (void)kind_uses(command, NULL, keep_use, command);
     return true;
-}
-
-static bool is_launch(const struct opencl_command *command)
-{
-    return command->kind == COMMAND_KERNEL || command->kind == COMMAND_TASK;
 }
 
 /* Nanoseconds; where nothing is known, as long as fits. */
@@ -168,7 +142,7 @@ static int64_t predict(const struct opencl_command *draft)
     const struct command *base = &draft->base;
     int64_t predicted;
 
-    if (!is_launch(draft))
+    if (!kind_of(draft)->launch)
         return engine_predict_copy(&base->queue->device->engines[base->engine], base->bytes);
     predicted = base->meter ? meter_predict(base->meter, base->items) : -1;
     return predicted < 0 ? ENGINE_ALONE : predicted;
@@ -176,22 +150,28 @@ static int64_t predict(const struct opencl_command *draft)
 
 void command_prepare(struct opencl_command *draft)
 {
+    const struct kind *kind = kind_of(draft);
     struct command *base = &draft->base;
 
     base->queue = &draft->queue->base;
-    base->barrier = draft->kind == COMMAND_BARRIER;
-    base->next_at_end = draft->kind == COMMAND_MAP || draft->kind == COMMAND_UNMAP;
-    base->calls_program = draft->kind == COMMAND_NATIVE || draft->kind == COMMAND_SVM_FREE;
-    base->meter = draft->kind == COMMAND_KERNEL ? &draft->u.launch.kernel->meter : NULL;
-    base->items = is_launch(draft) ? launch_items(&draft->u.launch) : 0;
-    base->bytes = is_launch(draft) ? 0 : issue_bytes(draft);
+    policy_resolve(&base->policy);
+    base->engine = kind->engine;
+    base->leased = kind->leased;
+    base->barrier = kind->barrier;
+    base->next_at_end = kind->next_at_end;
+    base->calls_program = kind->calls_program;
+    base->meter = kind->cut_by_time ? &draft->u.launch.kernel->meter : NULL;
+    base->items = kind->launch ? launch_items(&draft->u.launch) : 0;
+    base->bytes = kind->bytes ? kind->bytes(draft) : 0;
     base->predicted = predict(draft);
+    draft->type = draft->type ? draft->type : kind->type;
+    draft->context = draft->queue->context;
 }
 
 struct opencl_command *command_adopt(const struct opencl_command *draft)
 {
     struct opencl_command *command = malloc(sizeof *command);
-    bool launch = is_launch(draft);
+    const struct kind *kind = kind_of(draft);
 
     if (!command)
         return NULL;
@@ -204,17 +184,18 @@ struct opencl_command *command_adopt(const struct opencl_command *draft)
     atomic_init(&command->app_refs, 0);
     atomic_init(&command->record_holds, 0);
     if (command->queue) {
-        atomic_fetch_add(&command->queue->refs, 1);
-        target.clRetainCommandQueue(command->queue->handle);
+        object_ref(&command->queue->object);
+        front.target.clRetainCommandQueue(command->queue->handle);
     }
-    if (launch) {
+    if (kind->launch) {
         command->u.launch.args = NULL;
         command->u.launch.n_args = 0;
-        atomic_fetch_add(&command->u.launch.kernel->refs, 1);
-        target.clRetainKernel(
-            command->u.launch.kernel->handle); /* its program is asked for when the launch is issued */
+        object_ref(&command->u.launch.kernel->object);
+        front.target.clRetainKernel(
+            /* its program is asked for when the launch is issued */
+            command->u.launch.kernel->handle);
     }
-    if (!adopt_arrays(command) || (launch && !adopt_args(command)) || !keep_mems(command)) {
+    if ((kind->adopt && !kind->adopt(command)) || !keep_mems(command)) {
         command_unref(&command->base);
         return NULL;
     }
@@ -227,14 +208,14 @@ static void release_mem(struct command_callback *base)
 {
     struct event_callback *callback = (struct event_callback *)(void *)base;
 
-    target.clReleaseMemObject(callback->data);
+    front.target.clReleaseMemObject(callback->data);
     worker_came_back();
     free(callback);
 }
 
 /*
- * Takes out the memory objects that the program has let go of: to release them may run its destructor
- * callbacks, which may want a lock that a thread has which waits for the command.
+ * Takes out the memory objects that the program has let go of: to release them may run its
+ * destructor callbacks, which may want a lock that a thread has which waits for the command.
  */
 static struct command_callback *take_abandoned(struct opencl_command *command)
 {
@@ -243,7 +224,7 @@ static struct command_callback *take_abandoned(struct opencl_command *command)
 
     for (cl_uint i = 0; i < command->n_mems; i++) {
         struct mem_record *record = command->records[i];
-        if (!record || atomic_load(&record->app_refs) || !(callback = calloc(1, sizeof *callback)))
+        if (!record || atomic_load(&record->object.app_refs) || !(callback = calloc(1, sizeof *callback)))
             continue;
         callback->base = (struct command_callback){.next = list, .run = release_mem};
         callback->data = command->mems[i];
@@ -265,16 +246,16 @@ static void let_go(struct opencl_command *command)
             mem_unref(command->records[i]);
         }
         if (command->mems[i])
-            target.clReleaseMemObject(command->mems[i]);
+            front.target.clReleaseMemObject(command->mems[i]);
     }
     command->n_mems = 0;
-    if (is_launch(command) && command->u.launch.kernel) {
+    if (kind_of(command)->launch && command->u.launch.kernel) {
         for (cl_uint i = 0; command->u.launch.args && i < command->u.launch.n_args + KERNEL_EXEC_INFOS; i++)
             arg_value_done(&command->u.launch.args[i]);
         free(command->u.launch.args);
         command->u.launch.args = NULL;
         command->u.launch.n_args = 0;
-        target.clReleaseKernel(command->u.launch.kernel->handle);
+        front.target.clReleaseKernel(command->u.launch.kernel->handle);
         kernel_unref(command->u.launch.kernel);
         command->u.launch.kernel = NULL;
         command->base.meter = NULL;
@@ -286,8 +267,8 @@ struct command_callback *command_ending(struct command *base)
     struct opencl_command *command = opencl_command_of(base);
     struct command_callback *abandoned = take_abandoned(command);
 
-    if (command->kind == COMMAND_UNMAP)
-        map_finished(command);
+    if (kind_of(command)->over)
+        kind_of(command)->over(command);
     let_go(command);
     return abandoned;
 }
@@ -300,7 +281,7 @@ void command_free(struct command *base)
     free(command->mems);
     free(command->owned);
     if (command->queue) {
-        target.clReleaseCommandQueue(command->queue->handle);
+        front.target.clReleaseCommandQueue(command->queue->handle);
         queue_unref(command->queue);
     }
     free(command);
@@ -315,7 +296,8 @@ void command_hold_record(struct opencl_command *command)
 
 void command_drop_record(struct opencl_command *command)
 {
-    if (atomic_fetch_sub(&command->record_holds, 1) == 1 && handle_table_remove(&events, command->handle))
+    if (atomic_fetch_sub(&command->record_holds, 1) == 1 &&
+        handle_table_remove(&front.events, command->handle))
         command_unref(&command->base);
 }
 
@@ -326,22 +308,21 @@ static bool is_ordered(const struct opencl_command *command, cl_event event)
 
     if (!command->queue->base.in_order)
         return false;
-    target.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL);
+    front.target.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL);
     return queue == command->queue->handle;
 }
 
 void command_submit(struct opencl_command *command, cl_uint n_waits, const cl_event *waits)
 {
-    command->base.all_before =
-        n_waits == 0 && (command->kind == COMMAND_MARKER || command->kind == COMMAND_BARRIER);
+    command->base.all_before = n_waits == 0 && kind_of(command)->follows_all;
     graph_open(&command->base);
     for (cl_uint i = 0; i < n_waits; i++) {
-        struct opencl_command *other = handle_table_find(&events, waits[i]);
+        struct opencl_command *other = handle_table_find(&front.events, waits[i]);
 
         if (other) {
             graph_wait_command(&command->base, &other->base, EDGE_LISTED);
             command_unref(&other->base);
-        } else if (opencl_driver.mark_status(mark_of(waits[i])) < 0 || !is_ordered(command, waits[i])) {
+        } else if (runtime.ops->mark_status(mark_of(waits[i])) < 0 || !is_ordered(command, waits[i])) {
             graph_wait_mark(&command->base, mark_of(waits[i]));
         }
     }
@@ -355,7 +336,7 @@ static void run_callback(struct command_callback *base)
 
     callback->run(command->handle, base->status, callback->data);
     worker_came_back();
-    target.clReleaseEvent(command->handle);
+    front.target.clReleaseEvent(command->handle);
     command_drop_record(command);
     command_unref(&command->base);
     free(callback);
@@ -372,7 +353,7 @@ bool command_callback(struct opencl_command *command, cl_int at,
         .base = {.at = at, .run = run_callback}, .command = command, .run = run, .data = data};
     command_ref(&command->base);
     command_hold_record(command);
-    target.clRetainEvent(command->handle);
+    front.target.clRetainEvent(command->handle);
     graph_callback(&command->base, &callback->base);
     return true;
 }

@@ -4,11 +4,12 @@
 
 #include "engine/engine.h"
 #include "engine/pipe.h"
-#include "opencl/graph/command.h"
+#include "opencl/graph/opencl_command.h"
 
 /*
- * The driver's own enqueue call for the command, with the program's kernel object while a draft. A NULL
- * event list and event are allowed. Not for COMMAND_MAP of the program's threads (enqueue/map.c).
+ * The driver's own enqueue call for the command, with the program's kernel object while a draft. A
+ * NULL event list and event are allowed. Not for COMMAND_MAP of the program's threads
+ * (enqueue/enqueue_map.c).
  */
 cl_int issue_whole(const struct opencl_command *command, cl_bool blocking, cl_uint n_waits,
                    const cl_event *waits, cl_event *ret_event);
@@ -20,9 +21,7 @@ int issue_range(struct command *command, struct piece_cut *cut, uint64_t begin, 
 uint64_t issue_bend_step(const struct command *command, const struct piece_cut *cut, uint64_t step,
                          double fits, uint64_t left);
 
-/* Bytes a transfer moves; 0: not a transfer that can be cut. */
-size_t issue_bytes(const struct opencl_command *command);
-/* The largest chunk for it; SIZE_MAX: whole. */
-size_t issue_chunk(const struct opencl_command *command);
+/* kind::issue of kinds that are never cut. */
+cl_int issue_as_given(struct piece_pipe *pipe, struct opencl_command *command, cl_event *ret_event);
 
 #endif

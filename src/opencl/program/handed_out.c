@@ -13,9 +13,6 @@
 
 enum { MAX_DEVICES = 64 };
 
-static char mark[32]; /* written once */
-static pthread_once_t mark_once = PTHREAD_ONCE_INIT;
-
 bool handed_out_wanted(void)
 {
     return runtime.settings.slice != SETTING_OFF || runtime.settings.gpus != SETTING_OFF;
@@ -28,14 +25,14 @@ static void make_mark(void)
     char digits[CACHE_MARK];
 
     if (folder && cache_mark(folder, digits) == 0)
-        (void)snprintf(mark, sizeof mark, " baton-%s", digits);
+        (void)snprintf(front.mark.text, sizeof front.mark.text, " baton-%s", digits);
     free(folder);
 }
 
 const char *handed_out_mark(void)
 {
-    pthread_once(&mark_once, make_mark);
-    return mark;
+    pthread_once(&front.mark.once, make_mark);
+    return front.mark.text;
 }
 
 static void key_of(const unsigned char *binary, size_t length, char ret_key[HASH_TEXT])
@@ -51,7 +48,10 @@ static void key_of(const unsigned char *binary, size_t length, char ret_key[HASH
     hash_print(digest, ret_key);
 }
 
-/* Can the text be had again? Which files were included is known only if it was noted when they were read. */
+/*
+ * Can the text be had again? Which files were included is known only if it was noted when they were
+ * read.
+ */
 static bool repeatable(const struct program_record *program)
 {
     return program->source && !program->lacks_header && (program->files || !twin_includes(program));
@@ -102,8 +102,8 @@ void handed_out_remember(const struct program_record *program, unsigned char *co
     struct record_writer writer;
     char *folder = NULL;
 
-    if (!all_repeatable(program) || target.clGetProgramInfo(program->handle, CL_PROGRAM_BINARY_SIZES,
-                                                            sizeof sizes, sizes, NULL) != CL_SUCCESS)
+    if (!all_repeatable(program) || front.target.clGetProgramInfo(program->handle, CL_PROGRAM_BINARY_SIZES,
+                                                                  sizeof sizes, sizes, NULL) != CL_SUCCESS)
         return;
     folder = cache_folder();
     if (describe(&writer, program) == 0 && folder)
@@ -147,7 +147,8 @@ bool handed_out_refuses(const unsigned char *const binaries[], const size_t leng
     bool refuses = false;
 
     if (runtime.settings.binaries != SETTING_BINARIES_REFUSE || !handed_out_mark()[0])
-        return false; /* without a folder nothing is known, and the next build would be refused as well */
+        /* without a folder nothing is known, and the next build would be refused as well */
+        return false;
     for (size_t i = 0; i < n; i++) {
         size_t size;
         uint8_t *known = look_up(binaries[i], lengths[i], &size);
@@ -171,7 +172,7 @@ static struct program_record *add_part(struct program_record *program)
         program->parts = grown;
     if (!part)
         return NULL;
-    atomic_init(&part->refs, 1);
+    object_init(&part->object, &program_class);
     part->context = program->context;
     part->mode = TRANSLATE_COMPILE;
     part->built = true;
@@ -190,7 +191,10 @@ static bool add_header(struct program_record *part, const struct record *name)
     return grown[part->n_headers - 1].name != NULL;
 }
 
-/* One record of what describe() wrote. *at: the program or part that it belongs to. False: it makes no sense, or no memory. */
+/*
+ * One record of what describe() wrote. *at: the program or part that it belongs to. False: it makes
+ * no sense, or no memory.
+ */
 static bool take_record(struct program_record *program, struct program_record **at,
                         const struct record *record)
 {

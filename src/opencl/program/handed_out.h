@@ -1,16 +1,19 @@
 /*
- * Programs that keep compiled kernels. A kernel can be cut only if its source is known, and a binary has none.
+ * Programs that keep compiled kernels. A kernel can be cut only if its source is known, and a
+ * binary has none.
  *
- * Binaries that a program got under Baton, and loads again in this process or a later one, are known by their hash: the text
- * and options that they came from are kept in the translator's cache folder. That leaves caches that were filled without
- * Baton, or whose origin was forgotten with the folder. Frameworks name what they keep after the driver's version, as a binary
- * does not outlive an update. So the version that the program sees ends in a mark of the folder (CL_DRIVER_VERSION, "3.1
- * baton-1a2b3c4d"): the framework finds nothing under that name, builds from source once, in front of our eyes, and
- * keeps that beside what it had. No call fails.
+ * Binaries that a program got under Baton, and loads again in this process or a later one, are
+ * known by their hash: the text and options that they came from are kept in the translator's cache
+ * folder. That leaves caches that were filled without Baton, or whose origin was forgotten with the
+ * folder. Frameworks name what they keep after the driver's version, as a binary does not outlive
+ * an update. So the version that the program sees ends in a mark of the folder (CL_DRIVER_VERSION,
+ * "3.1 baton-1a2b3c4d"): the framework finds nothing under that name, builds from source once, in
+ * front of our eyes, and keeps that beside what it had. No call fails.
  *
- * A binary that is not known all the same is loaded, and its kernels run whole. It is refused (CL_INVALID_BINARY) only where the
- * user says that the program copes (--binaries refuse): nothing else proves it. That a program builds from source, or keeps
- * binaries itself, does not: hashcat does both and gives up. pyopencl goes on with a warning, which may be an error.
+ * A binary that is not known all the same is loaded, and its kernels run whole. It is refused
+ * (CL_INVALID_BINARY) only where the user says that the program copes (--binaries refuse): nothing
+ * else proves it. That a program builds from source, or keeps binaries itself, does not: hashcat
+ * does both and gives up. pyopencl goes on with a warning, which may be an error.
  */
 #ifndef OPENCL_PROGRAM_HANDED_OUT_H
 #define OPENCL_PROGRAM_HANDED_OUT_H
@@ -18,13 +21,26 @@
 #include <CL/cl.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <pthread.h>
+
+/* What the driver's version ends in. In struct front (layer.h). */
+struct handed_out_mark {
+    char text[32]; /* written once */
+    pthread_once_t once;
+};
 
 struct program_record;
 
-/* May kernels ever be cut, with or without a daemon? Binaries are remembered only then. Asks no daemon. */
+/*
+ * May kernels ever be cut, with or without a daemon? Binaries are remembered only then. Asks no
+ * daemon.
+ */
 bool handed_out_wanted(void);
 
-/* What to add to the driver's version; "" for nothing: --binaries keep, or no folder to remember anything in. */
+/*
+ * What to add to the driver's version; "" for nothing: --binaries keep, or no folder to remember
+ * anything in.
+ */
 const char *handed_out_mark(void);
 
 void handed_out_remember(const struct program_record *program, unsigned char *const binaries[], size_t n);
@@ -33,7 +49,10 @@ void handed_out_remember(const struct program_record *program, unsigned char *co
 void handed_out_find(struct program_record *program, const unsigned char *const binaries[],
                      const size_t lengths[], size_t n);
 
-/* A driver has taken these binaries. True: the program is to be told that it has not; ret_status (n or NULL) says which. */
+/*
+ * A driver has taken these binaries. True: the program is to be told that it has not; ret_status (n
+ * or NULL) says which.
+ */
 bool handed_out_refuses(const unsigned char *const binaries[], const size_t lengths[], size_t n,
                         cl_int *ret_status);
 

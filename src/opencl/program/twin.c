@@ -5,17 +5,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "opencl/graph/variant.h"
+#include "opencl/quirks/variant.h"
 #include "engine/policy.h"
 #include "opencl/layer.h"
 #include "opencl/program/handed_out.h"
-#include "opencl/spread/spread.h"
-
-pthread_mutex_t twin_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t twin_changed = PTHREAD_COND_INITIALIZER;
-static struct program_record *queued_first, **queued_tail = &queued_first;
-static pthread_t builder;
-static bool builder_runs, builder_stops;
 
 /* Strings of a device, on the builder's stack. */
 struct device_text {
@@ -24,7 +17,7 @@ struct device_text {
 
 static void ask(cl_device_id device, cl_device_info name, char *ret_text, size_t size)
 {
-    if (target.clGetDeviceInfo(device, name, size, ret_text, NULL) != CL_SUCCESS)
+    if (front.target.clGetDeviceInfo(device, name, size, ret_text, NULL) != CL_SUCCESS)
         ret_text[0] = 0;
     ret_text[size - 1] = 0;
 }
@@ -44,16 +37,16 @@ static void describe(cl_device_id device, struct device_text *ret_text, struct t
     ask(device, CL_DRIVER_VERSION, version, sizeof version);
     strcat(strcat(ret_text->driver, " "), version);
     ret_text->features[0] = 0;
-    if (target.clGetDeviceInfo(device, CL_DEVICE_OPENCL_C_FEATURES, sizeof features, features, &size) ==
+    if (front.target.clGetDeviceInfo(device, CL_DEVICE_OPENCL_C_FEATURES, sizeof features, features, &size) ==
         CL_SUCCESS)
         for (size_t i = 0;
              i < size / sizeof features[0] && at + sizeof features[0].name + 2 < sizeof ret_text->features;
              i++)
             at += (size_t)snprintf(ret_text->features + at, sizeof ret_text->features - at, "%s%s",
                                    i ? " " : "", features[i].name);
-    target.clGetDeviceInfo(device, CL_DEVICE_ADDRESS_BITS, sizeof bits, &bits, NULL);
-    target.clGetDeviceInfo(device, CL_DEVICE_IMAGE_SUPPORT, sizeof images, &images, NULL);
-    target.clGetDeviceInfo(device, CL_DEVICE_ENDIAN_LITTLE, sizeof little, &little, NULL);
+    front.target.clGetDeviceInfo(device, CL_DEVICE_ADDRESS_BITS, sizeof bits, &bits, NULL);
+    front.target.clGetDeviceInfo(device, CL_DEVICE_IMAGE_SUPPORT, sizeof images, &images, NULL);
+    front.target.clGetDeviceInfo(device, CL_DEVICE_ENDIAN_LITTLE, sizeof little, &little, NULL);
     *ret_device = (struct translate_device){.version = ret_text->version,
                                             .c_version = ret_text->c_version,
                                             .extensions = ret_text->extensions,
@@ -64,7 +57,10 @@ static void describe(cl_device_id device, struct device_text *ret_text, struct t
                                             .little_endian = little == CL_TRUE};
 }
 
-/* Rewrites one source for the first device of the context (devices of one context must agree, or the build will say so). */
+/*
+ * Rewrites one source for the first device of the context (devices of one context must agree, or
+ * the build will say so).
+ */
 static int rewrite(const struct program_record *program, cl_device_id device, enum translate_mode mode,
                    struct translate_result *ret_result)
 {
@@ -90,25 +86,28 @@ static int rewrite(const struct program_record *program, cl_device_id device, en
 }
 
 /*
- * From here to the end of the build the driver's context is used, so the program keeps somebody who holds it (twin_let_go waits).
- * False: nobody needs the twin any more. The context is not retained instead: it would outlive the program's last release
- * of it, and drivers can tell (PoCL 3.1 asserts in a second context while the first one lives on).
+ * From here to the end of the build the driver's context is used, so a reference to the program
+ * remains (twin_let_go waits). False: the twin is not needed any more. The context is not retained
+ * instead: it would outlive the program's last release of it, and some drivers then fail in a
+ * second context (quirks/quirks.def).
  */
 static bool begin_building(struct program_record *program)
 {
     bool needed;
 
-    pthread_mutex_lock(&twin_lock);
+    pthread_mutex_lock(&front.builder.lock);
     needed = program->building = !program->abandoned;
-    pthread_mutex_unlock(&twin_lock);
+    pthread_mutex_unlock(&front.builder.lock);
     return needed;
 }
 
-static cl_program create(const struct program_record *program, const struct translate_result *result)
+cl_program twin_create(cl_context context, const char *text, size_t length)
 {
-    const char *text = result->source;
+    static const uint32_t magic = 0x07230203; /* of a SPIR-V module; the rewritten one is in our byte order */
 
-    return target.clCreateProgramWithSource(program->context, 1, &text, &result->length, NULL);
+    if (length >= sizeof magic && !memcmp(text, &magic, sizeof magic))
+        return front.target.clCreateProgramWithIL(context, text, length, NULL);
+    return front.target.clCreateProgramWithSource(context, 1, &text, &length, NULL);
 }
 
 /* Why there is no twin, as far as it is known. */
@@ -129,10 +128,10 @@ static void driver_refused(struct failure *failure, cl_program twin, cl_device_i
     size_t size = 0;
     char *log = NULL;
 
-    if (target.clGetProgramBuildInfo(twin, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) == CL_SUCCESS)
+    if (front.target.clGetProgramBuildInfo(twin, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) == CL_SUCCESS)
         log = calloc(1, size + 1);
     if (log &&
-        target.clGetProgramBuildInfo(twin, device, CL_PROGRAM_BUILD_LOG, size, log, NULL) != CL_SUCCESS)
+        front.target.clGetProgramBuildInfo(twin, device, CL_PROGRAM_BUILD_LOG, size, log, NULL) != CL_SUCCESS)
         log[0] = 0;
     if (log)
         log[strcspn(log, "\n")] = 0;
@@ -160,10 +159,13 @@ static cl_program make_built(struct program_record *program, struct translate_re
                     : "");
     if (code != 0 || !begin_building(program))
         return NULL;
-    twin = create(program, ret_result);
-    if (twin && target.clBuildProgram(twin, 0, NULL, ret_result->options, NULL, NULL) != CL_SUCCESS) {
+    twin = twin_create(program->context, ret_result->source, ret_result->length);
+    for (size_t i = 0; twin && i < program->n_constants; i++)
+        (void)front.target.clSetProgramSpecializationConstant(
+            twin, program->constants[i].id, program->constants[i].size, program->constants[i].value);
+    if (twin && front.target.clBuildProgram(twin, 0, NULL, ret_result->options, NULL, NULL) != CL_SUCCESS) {
         driver_refused(ret_failure, twin, program->device);
-        target.clReleaseProgram(twin);
+        front.target.clReleaseProgram(twin);
         twin = NULL;
     }
     return twin;
@@ -219,10 +221,10 @@ static cl_program make_linked(struct program_record *program, struct translate_r
             fail(ret_failure, COUNTER_UNSLICED_REWRITE, result.reason);
         if (good) {
             fail(ret_failure, COUNTER_UNSLICED_DRIVER, "");
-            parts[n] = create(part, &result);
+            parts[n] = twin_create(part->context, result.source, result.length);
             good = parts[n] && join(ret_result, &result) &&
-                   target.clCompileProgram(parts[n], 0, NULL, result.options, 0, NULL, NULL, NULL, NULL) ==
-                       CL_SUCCESS;
+                   front.target.clCompileProgram(parts[n], 0, NULL, result.options, 0, NULL, NULL, NULL,
+                                                 NULL) == CL_SUCCESS;
             texts[n] = (struct twin_text){result.source, result.options, result.length};
             result.source = result.options = NULL;
         }
@@ -230,11 +232,11 @@ static cl_program make_linked(struct program_record *program, struct translate_r
             translate_result_done(&result);
     }
     if (good)
-        twin = target.clLinkProgram(program->context, 0, NULL, program->options, (cl_uint)program->n_parts,
-                                    parts, NULL, NULL, NULL);
+        twin = front.target.clLinkProgram(program->context, 0, NULL, program->options,
+                                          (cl_uint)program->n_parts, parts, NULL, NULL, NULL);
     for (size_t i = 0; i < n; i++)
         if (parts[i])
-            target.clReleaseProgram(parts[i]);
+            front.target.clReleaseProgram(parts[i]);
     *ret_texts = texts;
     return twin;
 }
@@ -248,12 +250,12 @@ static void make(struct program_record *program)
     cl_program twin = program->linked ? make_linked(program, &result, &texts, &has, &failure)
                                       : make_built(program, &result, &has, &failure);
 
-    pthread_mutex_lock(&twin_lock);
-    if (twin && program->abandoned) { /* while it was built: somebody waits for us to let go of it */
-        pthread_mutex_unlock(&twin_lock);
-        target.clReleaseProgram(twin);
+    pthread_mutex_lock(&front.builder.lock);
+    if (twin && program->abandoned) { /* while it was built: twin_let_go() waits */
+        pthread_mutex_unlock(&front.builder.lock);
+        front.target.clReleaseProgram(twin);
         twin = NULL;
-        pthread_mutex_lock(&twin_lock);
+        pthread_mutex_lock(&front.builder.lock);
     }
     program->building = false;
     program->twin = twin;
@@ -267,32 +269,32 @@ static void make(struct program_record *program)
     if (has)
         program->result = result;
     program->variants = twin ? variants_new(result.n_kernels) : NULL;
-    last = atomic_fetch_sub_explicit(&program->refs, 1, memory_order_acq_rel) == 1;
-    pthread_cond_broadcast(&twin_changed);
-    pthread_mutex_unlock(&twin_lock);
+    last = atomic_fetch_sub_explicit(&program->object.refs, 1, memory_order_acq_rel) == 1;
+    pthread_cond_broadcast(&front.builder.changed);
+    pthread_mutex_unlock(&front.builder.lock);
     if (last)
-        program_free(program);
+        program->object.class->free(&program->object);
 }
 
 static void *run_builder(void *unused)
 {
     (void)unused;
-    pthread_mutex_lock(&twin_lock);
-    while (!builder_stops) {
-        struct program_record *program = queued_first;
+    pthread_mutex_lock(&front.builder.lock);
+    while (!front.builder.stops) {
+        struct program_record *program = front.builder.first;
         if (!program) {
-            pthread_cond_wait(&twin_changed, &twin_lock);
+            pthread_cond_wait(&front.builder.changed, &front.builder.lock);
             continue;
         }
-        queued_first = program->next_queued;
-        if (!queued_first)
-            queued_tail = &queued_first;
+        front.builder.first = program->next_queued;
+        if (!front.builder.first)
+            front.builder.tail = &front.builder.first;
         program->state = TWIN_MAKING;
-        pthread_mutex_unlock(&twin_lock);
+        pthread_mutex_unlock(&front.builder.lock);
         make(program);
-        pthread_mutex_lock(&twin_lock);
+        pthread_mutex_lock(&front.builder.lock);
     }
-    pthread_mutex_unlock(&twin_lock);
+    pthread_mutex_unlock(&front.builder.lock);
     return NULL;
 }
 
@@ -310,7 +312,7 @@ static bool first_device(struct program_record *program)
 {
     cl_device_id devices[64];
 
-    if (target.clGetContextInfo(program->context, CL_CONTEXT_DEVICES, sizeof devices, devices, NULL) !=
+    if (front.target.clGetContextInfo(program->context, CL_CONTEXT_DEVICES, sizeof devices, devices, NULL) !=
         CL_SUCCESS)
         return false;
     program->device = devices[0];
@@ -322,7 +324,7 @@ void twin_note_files(struct program_record *program)
     struct translate_result result;
     char *files = NULL;
 
-    if ((!policy_slicing() && !spread_enabled() && !handed_out_wanted()) || program->handed_out ||
+    if ((!policy_slicing() && !front.builder.wanted_too() && !handed_out_wanted()) || program->handed_out ||
         program->lacks_header || !twin_includes(program) || !first_device(program))
         return;
     if (rewrite(program, program->device, program->mode, &result) >= 0) {
@@ -330,37 +332,37 @@ void twin_note_files(struct program_record *program)
         result.files = NULL;
         translate_result_done(&result);
     }
-    pthread_mutex_lock(&twin_lock);
+    pthread_mutex_lock(&front.builder.lock);
     if (program->state == TWIN_NONE &&
         !program->files) /* else a kernel was made by the build's own callback */
         program->files = files ? files : strdup("unknown");
     else
         free(files);
-    pthread_mutex_unlock(&twin_lock);
+    pthread_mutex_unlock(&front.builder.lock);
 }
 
 void program_wanted(struct program_record *program)
 {
-    if (!policy_slicing() && !spread_enabled())
+    if (!policy_slicing() && !front.builder.wanted_too())
         return;
-    pthread_mutex_lock(&twin_lock);
-    if (!builder_runs && !builder_stops)
-        builder_runs = pthread_create(&builder, NULL, run_builder, NULL) == 0;
-    if (program->state == TWIN_NONE && builder_runs && !builder_stops && first_device(program)) {
+    pthread_mutex_lock(&front.builder.lock);
+    if (!front.builder.runs && !front.builder.stops)
+        front.builder.runs = pthread_create(&front.builder.thread, NULL, run_builder, NULL) == 0;
+    if (program->state == TWIN_NONE && front.builder.runs && !front.builder.stops && first_device(program)) {
         program->state = TWIN_QUEUED;
         program->next_queued = NULL;
-        *queued_tail = program;
-        queued_tail = &program->next_queued;
-        program_keep(program); /* until made */
-        pthread_cond_broadcast(&twin_changed);
+        *front.builder.tail = program;
+        front.builder.tail = &program->next_queued;
+        object_ref(&program->object); /* until made */
+        pthread_cond_broadcast(&front.builder.changed);
     }
-    pthread_mutex_unlock(&twin_lock);
+    pthread_mutex_unlock(&front.builder.lock);
 }
 
-/* Under twin_lock. */
+/* Under the builder's lock. */
 static bool under_way(const struct program_record *program)
 {
-    return (program->state == TWIN_QUEUED || program->state == TWIN_MAKING) && !builder_stops;
+    return (program->state == TWIN_QUEUED || program->state == TWIN_MAKING) && !front.builder.stops;
 }
 
 bool program_decided(struct program_record *program, baton_nsec until_at)
@@ -369,11 +371,11 @@ bool program_decided(struct program_record *program, baton_nsec until_at)
     bool waits;
 
     program_wanted(program);
-    pthread_mutex_lock(&twin_lock);
+    pthread_mutex_lock(&front.builder.lock);
     while ((waits = under_way(program)))
-        if (pthread_cond_clockwait(&twin_changed, &twin_lock, CLOCK_MONOTONIC, &until) != 0)
+        if (pthread_cond_clockwait(&front.builder.changed, &front.builder.lock, CLOCK_MONOTONIC, &until) != 0)
             break;
-    pthread_mutex_unlock(&twin_lock);
+    pthread_mutex_unlock(&front.builder.lock);
     return !waits;
 }
 
@@ -386,9 +388,9 @@ const struct translate_kernel *program_sliceable(struct program_record *program,
     if (!program)
         return NULL;
     program_wanted(program);
-    pthread_mutex_lock(&twin_lock);
+    pthread_mutex_lock(&front.builder.lock);
     while (under_way(program))
-        pthread_cond_wait(&twin_changed, &twin_lock);
+        pthread_cond_wait(&front.builder.changed, &front.builder.lock);
     if (program->state == TWIN_FAILED)
         *ret_reason = (struct program_reason){program->why_whole, program->why_detail};
     if (program->state == TWIN_READY) {
@@ -401,7 +403,7 @@ const struct translate_kernel *program_sliceable(struct program_record *program,
             found = NULL;
         }
     }
-    pthread_mutex_unlock(&twin_lock);
+    pthread_mutex_unlock(&front.builder.lock);
     return found;
 }
 
@@ -419,22 +421,22 @@ bool twin_let_go(struct program_record *program)
 {
     bool last;
 
-    pthread_mutex_lock(&twin_lock);
+    pthread_mutex_lock(&front.builder.lock);
     if ((program->state == TWIN_QUEUED || program->state == TWIN_MAKING) &&
-        atomic_load(&program->refs) == 2) {
+        atomic_load(&program->object.refs) == 2) {
         program->abandoned = true; /* only the builder would be left */
         while (program->building)
-            pthread_cond_wait(&twin_changed, &twin_lock);
+            pthread_cond_wait(&front.builder.changed, &front.builder.lock);
     }
-    last = atomic_fetch_sub_explicit(&program->refs, 1, memory_order_acq_rel) == 1;
-    pthread_mutex_unlock(&twin_lock);
+    last = atomic_fetch_sub_explicit(&program->object.refs, 1, memory_order_acq_rel) == 1;
+    pthread_mutex_unlock(&front.builder.lock);
     return last;
 }
 
 void twin_done(struct program_record *program)
 {
     if (program->twin)
-        target.clReleaseProgram(program->twin);
+        front.target.clReleaseProgram(program->twin);
     variants_free(program->variants, program->has_result ? program->result.n_kernels : 0);
     program->variants = NULL;
     if (program->has_result)
@@ -449,11 +451,11 @@ void program_stop(void)
 {
     bool join_it;
 
-    pthread_mutex_lock(&twin_lock);
-    builder_stops = true;
-    join_it = builder_runs;
-    pthread_cond_broadcast(&twin_changed);
-    pthread_mutex_unlock(&twin_lock);
+    pthread_mutex_lock(&front.builder.lock);
+    front.builder.stops = true;
+    join_it = front.builder.runs;
+    pthread_cond_broadcast(&front.builder.changed);
+    pthread_mutex_unlock(&front.builder.lock);
     if (join_it)
-        pthread_join(builder, NULL);
+        pthread_join(front.builder.thread, NULL);
 }

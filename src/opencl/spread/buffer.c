@@ -1,23 +1,44 @@
 #include "opencl/spread/buffer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "opencl/graph/issue.h"
-#include "opencl/graph/launch.h"
+#include "opencl/graph/kernel_launch.h"
 #include "engine/policy.h"
 #include "opencl/layer.h"
-#include "opencl/spread/device.h"
-#include "opencl/spread/placement.h"
+#include "opencl/spread/further_device.h"
+#include "opencl/spread/spread_placement.h"
 
-/* Of one transfer between two looks at who else wants the engine: GPES, Sec. V. */
+/* Of one transfer between two looks at whether another client wants the engine: GPES, Sec. V. */
 #define CHUNK ((size_t)4 << 20)
 
 /* Buffers that the host must not read cannot be copied by us. */
 #define CLOSED_FLAGS ((cl_mem_flags)(CL_MEM_HOST_NO_ACCESS | CL_MEM_HOST_WRITE_ONLY))
 
-struct decision_costs buffer_costs;
-atomic_uint buffer_n;
+static void enlist(struct spread_buffer *buffer)
+{
+    struct spread_state *spread = &front.spread;
+
+    pthread_mutex_lock(&spread->buffers_lock);
+    buffer->next = spread->buffers;
+    spread->buffers = buffer;
+    pthread_mutex_unlock(&spread->buffers_lock);
+}
+
+static void delist(struct spread_buffer *buffer)
+{
+    struct spread_state *spread = &front.spread;
+    struct spread_buffer **at = &spread->buffers;
+
+    pthread_mutex_lock(&spread->buffers_lock);
+    while (*at && *at != buffer)
+        at = &(*at)->next;
+    if (*at)
+        *at = buffer->next;
+    pthread_mutex_unlock(&spread->buffers_lock);
+}
 
 struct spread_buffer *buffer_of(struct mem_record *root)
 {
@@ -26,7 +47,7 @@ struct spread_buffer *buffer_of(struct mem_record *root)
 
     if (buffer || atomic_load(&root->pinned) || root->flags & CLOSED_FLAGS || !root->size)
         return atomic_load(&root->pinned) ? NULL : buffer;
-    target.clGetMemObjectInfo(root->handle, CL_MEM_USES_SVM_POINTER, sizeof svm, &svm, NULL);
+    front.target.clGetMemObjectInfo(root->handle, CL_MEM_USES_SVM_POINTER, sizeof svm, &svm, NULL);
     if (svm)
         return NULL;
     buffer = calloc(1, sizeof *buffer);
@@ -39,20 +60,22 @@ struct spread_buffer *buffer_of(struct mem_record *root)
         return NULL;
     }
     coherence_init(&buffer->coherence, buffer->image ? buffer->image->bytes : root->size);
-    atomic_fetch_add(&buffer_n, 1);
+    atomic_fetch_add(&front.spread.n_buffers, 1);
+    enlist(buffer);
     atomic_store(&root->spread, buffer);
     return buffer;
 }
 
 void buffer_done(struct spread_buffer *buffer)
 {
+    delist(buffer);
     for (int place = PLACE_DEVICE; place < PLACE_MAX; place++)
         if (buffer->copies[place])
-            target.clReleaseMemObject(buffer->copies[place]);
+            front.target.clReleaseMemObject(buffer->copies[place]);
     free(buffer->host);
     free(buffer->image);
     free(buffer);
-    atomic_fetch_sub(&buffer_n, 1);
+    atomic_fetch_sub(&front.spread.n_buffers, 1);
 }
 
 struct range buffer_range(const struct spread_buffer *buffer, struct range range)
@@ -80,8 +103,8 @@ cl_int buffer_room(struct spread_buffer *buffer, int place)
         buffer->copies[place] =
             image_create(buffer->image, device_at(place)->context, buffer->root->flags, &code);
     else
-        buffer->copies[place] = target.clCreateBuffer(device_at(place)->context, CL_MEM_READ_WRITE,
-                                                      buffer->root->size, NULL, &code);
+        buffer->copies[place] = front.target.clCreateBuffer(device_at(place)->context, CL_MEM_READ_WRITE,
+                                                            buffer->root->size, NULL, &code);
     return buffer->copies[place] ? CL_SUCCESS : code;
 }
 
@@ -108,22 +131,27 @@ static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct
 
     engine_enter(engine, ENGINE_ALONE);
     begin_at = clock_now();
-    crossing_begin(&queue->device->crossing, false);
+    quirks_call_begin(queue, false);
     if (out)
-        code = target.clEnqueueReadBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part), memory,
-                                          0, NULL, NULL);
+        code = front.target.clEnqueueReadBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part),
+                                                memory, 0, NULL, NULL);
     else
-        code = target.clEnqueueWriteBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part),
-                                           memory, 0, NULL, NULL);
-    crossing_end(&queue->device->crossing);
-    engine_report(engine, begin_at, clock_now());
+        code = front.target.clEnqueueWriteBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part),
+                                                 memory, 0, NULL, NULL);
+    quirks_call_end(queue);
+    engine_report(engine, begin_at, clock_now(), NULL);
     engine_exit(engine, ENGINE_ALONE);
     return code;
 }
 
 static size_t chunk_size(void)
 {
-    return policy_chunking() ? CHUNK : SIZE_MAX;
+    int64_t in = policy_chunk(false), out = policy_chunk(true);
+    int64_t planned = in && (!out || in < out) ? in : out;
+
+    if (!policy_chunking())
+        return SIZE_MAX;
+    return planned ? (size_t)planned : CHUNK;
 }
 
 /* Pixels lie as each driver likes; read, they are packed. */
@@ -153,11 +181,11 @@ const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct 
         return read_pixels(buffer, place, home, ret_code);
     engine_enter(engine, ENGINE_ALONE);
     begin_at = clock_now();
-    crossing_begin(&queue->device->crossing, false);
-    pointer = target.clEnqueueMapBuffer(queue->handle, handle_at(buffer, place), CL_TRUE, CL_MAP_READ,
-                                        range.begin, range_length(range), 0, NULL, NULL, ret_code);
-    crossing_end(&queue->device->crossing);
-    engine_report(engine, begin_at, clock_now());
+    quirks_call_begin(queue, false);
+    pointer = front.target.clEnqueueMapBuffer(queue->handle, handle_at(buffer, place), CL_TRUE, CL_MAP_READ,
+                                              range.begin, range_length(range), 0, NULL, NULL, ret_code);
+    quirks_call_end(queue);
+    engine_report(engine, begin_at, clock_now(), NULL);
     engine_exit(engine, ENGINE_ALONE);
     return *ret_code == CL_SUCCESS ? pointer : NULL;
 }
@@ -175,13 +203,13 @@ void buffer_unmap(struct spread_buffer *buffer, int place, const unsigned char *
         free((void *)(uintptr_t)pointer);
         return;
     }
-    crossing_begin(&queue->device->crossing, false);
-    code = target.clEnqueueUnmapMemObject(queue->handle, handle_at(buffer, place), (void *)(uintptr_t)pointer,
-                                          0, NULL, &event);
-    crossing_end(&queue->device->crossing);
+    quirks_call_begin(queue, false);
+    code = front.target.clEnqueueUnmapMemObject(queue->handle, handle_at(buffer, place),
+                                                (void *)(uintptr_t)pointer, 0, NULL, &event);
+    quirks_call_end(queue);
     if (code == CL_SUCCESS) {
-        target.clWaitForEvents(1, &event);
-        target.clReleaseEvent(event);
+        front.target.clWaitForEvents(1, &event);
+        front.target.clReleaseEvent(event);
     }
 }
 
@@ -243,7 +271,7 @@ static cl_int move(struct spread_buffer *buffer, int from, int to, struct range 
     runtime_count(COUNTER_MOVED_NS, (uint64_t)took);
     if (code != CL_SUCCESS)
         return code;
-    growth_add(&buffer_costs.move, range_length(range), (double)took);
+    growth_add(&front.spread.costs.move, range_length(range), (double)took);
     placement_moved(home->device, from, to, range_length(range), took);
     return CL_SUCCESS;
 }
@@ -262,31 +290,46 @@ cl_int buffer_fill_home(struct spread_buffer *buffer, struct range range, const 
     return move(buffer, PLACE_HOST, PLACE_HOME, range, (unsigned char *)(uintptr_t)bytes, home);
 }
 
-cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range, const void *bytes,
-                     struct command *ret_times)
+/* One chunk of a stream: a transfer whose event tells its times. */
+static cl_int stream_chunk(struct spread_buffer *buffer, int place, bool out, struct range part,
+                           unsigned char *bytes, const struct queue_record *home, cl_event *ret_event)
 {
-    const struct queue_record *queue = &device_at(place)->copies;
-    struct device_engine *engine = &queue->device->base.engines[ENGINE_COPY_IN];
+    const struct queue_record *queue = queue_of(place, home);
+    struct device_engine *engine = &queue->device->base.engines[out ? ENGINE_COPY_OUT : ENGINE_COPY_IN];
+    cl_mem mem = handle_at(buffer, place);
+    baton_nsec begin_at;
+    cl_int code;
+
+    engine_enter(engine, ENGINE_ALONE);
+    begin_at = clock_now();
+    quirks_call_begin(queue, false);
+    if (out)
+        code = front.target.clEnqueueReadBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part),
+                                                bytes, 0, NULL, ret_event);
+    else
+        code = front.target.clEnqueueWriteBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part),
+                                                 bytes, 0, NULL, ret_event);
+    quirks_call_end(queue);
+    engine_report(engine, begin_at, clock_now(), NULL);
+    engine_exit(engine, ENGINE_ALONE);
+    return code;
+}
+
+static cl_int stream(struct spread_buffer *buffer, int place, bool out, struct range range,
+                     unsigned char *bytes, const struct queue_record *home, struct command *ret_times)
+{
     cl_event first = NULL, last = NULL;
     cl_int code = CL_SUCCESS;
     size_t size;
 
     for (size_t at = range.begin; at < range.end && code == CL_SUCCESS; at += size) {
         cl_event event = NULL;
-        baton_nsec begin_at;
 
         size = range.end - at < chunk_size() ? range.end - at : chunk_size();
-        engine_enter(engine, ENGINE_ALONE);
-        begin_at = clock_now();
-        crossing_begin(&queue->device->crossing, false);
-        code =
-            target.clEnqueueWriteBuffer(queue->handle, buffer->copies[place], CL_TRUE, at, size,
-                                        (const unsigned char *)bytes + (at - range.begin), 0, NULL, &event);
-        crossing_end(&queue->device->crossing);
-        engine_report(engine, begin_at, clock_now());
-        engine_exit(engine, ENGINE_ALONE);
+        code = stream_chunk(buffer, place, out, (struct range){at, at + size}, bytes + (at - range.begin),
+                            home, &event);
         if (last && last != first)
-            target.clReleaseEvent(last);
+            front.target.clReleaseEvent(last);
         last = event;
         first = first ? first : event;
     }
@@ -296,10 +339,42 @@ cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range
         ret_times->first_mark = ret_times->last_mark = NULL;
     }
     if (last && last != first)
-        target.clReleaseEvent(last);
+        front.target.clReleaseEvent(last);
     if (first)
-        target.clReleaseEvent(first);
+        front.target.clReleaseEvent(first);
     return code;
+}
+
+cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range, const void *bytes,
+                     struct command *ret_times)
+{
+    return stream(buffer, place, false, range, (unsigned char *)(uintptr_t)bytes, NULL, ret_times);
+}
+
+cl_int buffer_download(struct spread_buffer *buffer, int place, struct range range, void *bytes,
+                       const struct queue_record *home, struct command *ret_times)
+{
+    return stream(buffer, place, true, range, bytes, home, ret_times);
+}
+
+void buffer_shadow(struct spread_buffer *buffer, struct range range, const void *bytes)
+{
+    if (buffer->image || buffer_room(buffer, PLACE_HOST) != CL_SUCCESS)
+        return;
+    memcpy(buffer->host + range.begin, bytes, range_length(range));
+    coherence_copied(&buffer->coherence, PLACE_HOST, range);
+}
+
+size_t buffer_list(cl_mem ret_handles[], size_t room)
+{
+    struct spread_state *spread = &front.spread;
+    size_t n = 0;
+
+    pthread_mutex_lock(&spread->buffers_lock);
+    for (struct spread_buffer *buffer = spread->buffers; buffer && n < room; buffer = buffer->next)
+        ret_handles[n++] = buffer->root->handle;
+    pthread_mutex_unlock(&spread->buffers_lock);
+    return n;
 }
 
 cl_int buffer_make_valid(struct spread_buffer *buffer, int place, struct range range,

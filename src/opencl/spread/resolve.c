@@ -1,11 +1,11 @@
-/* Merging the results of a split launch at home, when somebody needs them. */
+/* Merging the results of a split launch at home, when they are needed. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "opencl/layer.h"
-#include "spread/merge.h"
+#include "spread/byte_merge.h"
 #include "opencl/spread/split.h"
 
 #define MERGE_CHUNK ((size_t)16 << 20) /* mapped at a time; a multiple of MERGE_BLOCK */
@@ -39,7 +39,7 @@ static cl_int merge_chunk(struct split *split, struct split_output *output, stru
         code = merge_copies(shadow, shadow, (const void *const *)copies, split->n_shares, range_length(part),
                             output->granule, output->reads, merge_threads(), ret_writers, &at);
         took = clock_now() - begin_at;
-        growth_add(&buffer_costs.merge, range_length(part), (double)took);
+        growth_add(&front.spread.costs.merge, range_length(part), (double)took);
         runtime_count(COUNTER_MERGE_NS, (uint64_t)took);
     }
     for (unsigned i = 0; i < mapped; i++)
@@ -68,7 +68,9 @@ static cl_int merge_output(struct split *split, struct split_output *output, str
     return code;
 }
 
-/* Has somebody else than the share changed the block? An image is not divided: any of its blocks. */
+/*
+ * Has another share changed the block? An image is not divided: any of its blocks.
+ */
 static bool others_changed(const struct split_output *output, unsigned share, size_t block)
 {
     size_t blocks = (range_length(output->range) + MERGE_BLOCK - 1) / MERGE_BLOCK;
@@ -79,7 +81,10 @@ static bool others_changed(const struct split_output *output, unsigned share, si
     return (writers & ~(1u << share)) != 0;
 }
 
-/* The next run of blocks, from *block on, that somebody else than the share changed (or nobody, when !changed). */
+/*
+ * The next run of blocks, from *block on, that another share changed (or none, when
+ * !changed).
+ */
 static struct range next_run(const struct split_output *output, unsigned share, bool changed, size_t *block)
 {
     size_t length = range_length(output->range), blocks = (length + MERGE_BLOCK - 1) / MERGE_BLOCK, first;
@@ -99,7 +104,9 @@ static struct range next_run(const struct split_output *output, unsigned share, 
                               (*block * MERGE_BLOCK < length ? *block * MERGE_BLOCK : length)};
 }
 
-/* The shadow is the result: home gets what others wrote; each device keeps what nobody else wrote. */
+/*
+ * The shadow is the result: home gets what others wrote; each device keeps what no other wrote.
+ */
 static cl_int spread_merged(struct split *split, struct split_output *output, struct queue_record *queue)
 {
     struct coherence *coherence = &output->buffer->coherence;
@@ -123,7 +130,10 @@ static cl_int spread_merged(struct split *split, struct split_output *output, st
 
 /* --- by knowledge --- */
 
-/* Each device wrote its own work-items' elements and nothing else. Mapped first: that may fail while home is untouched. */
+/*
+ * Each device wrote its own work-items' elements and nothing else. Mapped first: that may fail
+ * while home is untouched.
+ */
 static cl_int map_parts(struct split *split, struct split_output *output, struct queue_record *queue)
 {
     cl_int code = CL_SUCCESS;
@@ -171,7 +181,10 @@ static void note_gathered(struct split *split, struct split_output *output)
 
 /* --- all of it --- */
 
-/* Home has run its own groups on its own copy; the rest follow there, as if no other device existed. */
+/*
+ * Home has run its own groups on its own copy; the rest follow there, as if no other device
+ * existed.
+ */
 static cl_int repeat_at_home(struct split *split, struct queue_record *queue)
 {
     cl_int code = CL_SUCCESS;
@@ -186,8 +199,8 @@ static cl_int repeat_at_home(struct split *split, struct queue_record *queue)
 }
 
 /*
- * First everything that can fail or disagree without touching home: so long as home is as it was, the others' groups can be
- * repeated there.
+ * First everything that can fail or disagree without touching home: so long as home is as it was,
+ * the others' groups can be repeated there.
  */
 static cl_int compare_all(struct split *split, struct queue_record *queue)
 {
@@ -240,7 +253,8 @@ cl_int split_resolve(struct split *split, struct queue_record *queue)
     if (repeat)
         code = repeat_at_home(split, queue);
     split->spent += clock_now() - begin_at;
-    if (code != CL_SUCCESS && !repeat) /* home may hold some of it already; asked again, the rest follows */
+    /* home may hold some of it already; asked again, the rest follows */
+    if (code != CL_SUCCESS && !repeat)
         return code;
     split->useless = split->useless || repeat || code != CL_SUCCESS;
     split_drop(split);
@@ -260,7 +274,7 @@ cl_int split_settle(struct spread_buffer *buffer, bool for_writing, struct queue
         struct split *split = buffer->writer ? buffer->writer : buffer->readers[0];
 
         if (split->running)
-            pthread_cond_wait(&spread_changed, &spread_lock);
+            pthread_cond_wait(&front.spread.changed, &front.spread.lock);
         else
             code = split_resolve(split, queue);
     }

@@ -27,10 +27,10 @@ static void drop_mems(struct split *split, struct split_share *share)
 {
     for (cl_uint i = 0; share->mems && i < split->n_args; i++)
         if (share->mems[i])
-            target.clReleaseMemObject(share->mems[i]);
+            front.target.clReleaseMemObject(share->mems[i]);
     for (cl_uint i = 0; share->samplers && i < split->n_args; i++)
         if (share->samplers[i])
-            target.clReleaseSampler(share->samplers[i]);
+            front.target.clReleaseSampler(share->samplers[i]);
     free(share->mems);
     free(share->samplers);
     share->mems = NULL;
@@ -54,7 +54,7 @@ static void detach(struct split *split)
 /* What it has taught, once no more cost can come. */
 static void report(struct split *split)
 {
-    size_t items = split->cut.base.unit_items * split->cut.n_groups;
+    size_t items = split->cut.base.unit_items * split->cut.shape.n_groups;
 
     if (split->ran && !split->useless)
         decide_ran_split(&split->known->decision, items, split->in_shares, split->spent);
@@ -76,7 +76,7 @@ void split_drop(struct split *split)
         if (split->roots[i])
             mem_unref(split->roots[i]);
         if (split->kept[i])
-            target.clReleaseMemObject(split->kept[i]);
+            front.target.clReleaseMemObject(split->kept[i]);
     }
     free(split->args);
     free(split->kept);
@@ -85,7 +85,10 @@ void split_drop(struct split *split)
     free(split);
 }
 
-/* Home had no part in it: the launch's times are those of the shares, from the first to begin to the last to end. */
+/*
+ * Home had no part in it: the launch's times are those of the shares, from the first to begin to
+ * the last to end.
+ */
 static void take_times(const struct split *split, struct opencl_command *command)
 {
     struct command *own = &command->base;
@@ -132,7 +135,10 @@ static bool anybody_can_look(const struct split *split)
     return false;
 }
 
-/* A share that failed is lost; its groups run at home, after home's own, and nothing of its device is used. */
+/*
+ * A share that failed is lost; its groups run at home, after home's own, and nothing of its device
+ * is used.
+ */
 static cl_int end_run(struct split *split, struct opencl_command *command, cl_int code)
 {
     bool failed = false;
@@ -142,7 +148,8 @@ static cl_int end_run(struct split *split, struct opencl_command *command, cl_in
     split_learn_rates(split);
     split->useless = failed || code != CL_SUCCESS;
     if (code !=
-        CL_SUCCESS) { /* the driver's error is the launch's; what the buffers hold is as undefined as ever */
+        /* the driver's error is the launch's; what the buffers hold is as undefined as ever */
+        CL_SUCCESS) {
         for (unsigned i = 0; i < split->n_outputs; i++)
             coherence_merged(&split->outputs[i].buffer->coherence, PLACE_HOME, split->outputs[i].range);
         split_drop(split);
@@ -168,13 +175,13 @@ cl_int split_run(struct split *split, struct device_engine *engine, struct openc
     attach(split);
     split->running = true;
     runtime_count(COUNTER_KERNEL_LAUNCHES, 1);
-    pthread_mutex_unlock(&spread_lock);
+    pthread_mutex_unlock(&front.spread.lock);
     code = split_run_shares(split, engine, command);
     if (!command->base.last_mark)
         take_times(split, command);
-    pthread_mutex_lock(&spread_lock);
+    pthread_mutex_lock(&front.spread.lock);
     split->running = false;
-    pthread_cond_broadcast(&spread_changed);
+    pthread_cond_broadcast(&front.spread.changed);
     command->base.leased = false; /* its engine has been left */
     split->spent = clock_now() - begin_at;
     split->ran = true;
@@ -183,7 +190,10 @@ cl_int split_run(struct split *split, struct device_engine *engine, struct openc
 
 /* --- all of it elsewhere --- */
 
-/* Its results are there; home hears of them when it asks, unless the program could look without asking. */
+/*
+ * Its results are there; home hears of them when it asks, unless the program could look without
+ * asking.
+ */
 static cl_int leave_there(struct split *split, int place, struct queue_record *queue)
 {
     cl_int code = CL_SUCCESS;
@@ -198,7 +208,10 @@ static cl_int leave_there(struct split *split, int place, struct queue_record *q
     return code;
 }
 
-/* The device failed: home can do it if it still has every byte that the launch may read or leave as it is. */
+/*
+ * The device failed: home can do it if it still has every byte that the launch may read or leave as
+ * it is.
+ */
 static bool home_has_all(const struct split *split)
 {
     for (unsigned i = 0; i < split->n_outputs; i++)
@@ -220,13 +233,13 @@ cl_int split_run_on(struct split *split, struct device_engine *engine, struct op
         return CL_SUCCESS;
     }
     for (unsigned i = 0; i < split->n_outputs; i++)
-        split->outputs[i].buffer->writer = split; /* whoever asks meanwhile waits */
+        split->outputs[i].buffer->writer = split; /* a command that needs it meanwhile waits */
     split->running = true;
-    pthread_mutex_unlock(&spread_lock);
+    pthread_mutex_unlock(&front.spread.lock);
     (void)split_run_shares(split, engine, command);
-    pthread_mutex_lock(&spread_lock);
+    pthread_mutex_lock(&front.spread.lock);
     split->running = false;
-    pthread_cond_broadcast(&spread_changed);
+    pthread_cond_broadcast(&front.spread.changed);
     code = share->code;
     *ret_done = code == CL_SUCCESS || !home_has_all(split);
     if (*ret_done) {

@@ -1,15 +1,16 @@
 /*
- * A launch on several devices, from the plan to the merged result. It lives until its results are at home, or nobody can ask for them
- * any more. All with spread_lock held unless said otherwise.
+ * A launch on several devices, from the plan to the merged result. It lives until its results are
+ * at home, or no command can need them any more. All with the spread lock held unless said
+ * otherwise.
  */
 #ifndef OPENCL_SPREAD_SPLIT_H
 #define OPENCL_SPREAD_SPLIT_H
 
-#include "opencl/graph/launch.h"
+#include "opencl/graph/kernel_launch.h"
 #include "spread/border.h"
 #include "opencl/spread/buffer.h"
-#include "opencl/spread/device.h"
-#include "opencl/spread/placement.h"
+#include "opencl/spread/further_device.h"
+#include "opencl/spread/spread_placement.h"
 #include "spread/shares.h"
 #include "opencl/spread/twins.h"
 
@@ -21,10 +22,11 @@ struct split_share {
     struct split *split;
     struct further_device *device; /* NULL: home */
     uint32_t begin, end;           /* as planned; when all have run, as it came */
-    uint32_t least, most; /* the groups that may come to it, [least, most): its data is there for them */
-    bool paired;          /* takes groups at a border */
-    cl_mem *mems;         /* owned array of references, by argument; NULL: not memory */
-    cl_sampler *samplers; /* the same for samplers */
+    /* the groups that may come to it, [least, most): its data is there for them */
+    uint32_t least, most;
+    bool paired;                   /* takes groups at a border */
+    cl_mem *mems;                  /* owned array of references, by argument; NULL: not memory */
+    cl_sampler *samplers;          /* the same for samplers */
     struct opencl_command command; /* what the pieces report to */
     cl_int code;
     baton_nsec began_at, ended_at;
@@ -35,11 +37,12 @@ struct split_output {
     struct spread_buffer *buffer;
     struct range range;
     bool reads;
-    bool own_reads;    /* of each work-item, only what it writes itself */
-    uint32_t element;  /* each work-item writes only the element of its own id, so many bytes; 0: not known */
-    size_t granule;    /* of the merge */
-    uint16_t *writers; /* owned, while merging */
-    bool merged;       /* the shadow is the result */
+    bool own_reads; /* no two groups reach the same element */
+    /* each work-item writes only the element of its own id, so many bytes; 0: not known */
+    uint32_t element;
+    size_t granule;                         /* of the merge */
+    uint16_t *writers;                      /* owned, while merging */
+    bool merged;                            /* the shadow is the result */
     const unsigned char *parts[SHARES_MAX]; /* mapped, while gathering */
 };
 
@@ -49,7 +52,8 @@ struct split {
     struct spread_kernel *known;
     struct arg_value *args; /* owned */
     cl_uint n_args;
-    cl_mem *kept;              /* owned array of references by argument: alive for a repetition at home */
+    /* owned array of references by argument: alive for a repetition at home */
+    cl_mem *kept;
     struct mem_record **roots; /* owned array of references by argument */
     struct launch_cut cut;
     struct split_share shares[SHARES_MAX]; /* home first */
@@ -66,31 +70,32 @@ struct split {
     bool running;
     bool decided;      /* decide_split() said so, and waits for the report */
     bool ran, useless; /* all shares were over; their results could not be used */
-    bool collecting;   /* home has been given results of others: nothing can be repeated there any more */
+    /* home has been given results of others: nothing can be repeated there any more */
+    bool collecting;
     int64_t spent;     /* ns so far: copies, run, merge */
     int64_t in_shares; /* of it, from the first share's beginning to the last one's end */
 };
 
-extern pthread_mutex_t spread_lock;
-extern pthread_cond_t spread_changed; /* a split stopped running */
-
 /*
- * Should and can this launch be split? A plan, with every device ready and the shares set; NULL: it runs at home. about: what the
- * translator says of the kernel. measured: only if that promises to be faster.
+ * Should and can this launch be split? A plan, with every device ready and the shares set; NULL: it
+ * runs at home. about: what the translator says of the kernel. measured: only if that promises to
+ * be faster.
  */
 struct split *split_plan(const struct opencl_command *command, const struct translate_kernel *about,
                          const struct placement_team *team, bool measured);
 
 /*
- * Copies what the devices need, runs the shares (spread_lock is given up meanwhile) and leaves partial results; or merges them at
- * once where the program could look without asking. *ret_done false: nothing has run. Takes the split over.
+ * Copies what the devices need, runs the shares (the spread lock is given up meanwhile) and leaves
+ * partial results; or merges them at once where the program could look without asking. *ret_done
+ * false: nothing has run. Takes the split over.
  */
 cl_int split_run(struct split *split, struct device_engine *engine, struct opencl_command *command,
                  bool *ret_done);
 
 /*
- * The whole launch on another device: a plan as above, whose only share is there. Its buffers follow it and stay, until somebody asks for them
- * elsewhere. If that device fails, it runs at home, provided that home still has what it needs; else the driver's error.
+ * The whole launch on another device: a plan as above, whose only share is there. Its buffers
+ * follow it and stay, until a command needs them elsewhere. If that device fails, it runs at
+ * home, provided that home still has what it needs; else the driver's error.
  */
 struct split *split_plan_on(const struct opencl_command *command, const struct translate_kernel *about,
                             struct further_device *device);
@@ -98,28 +103,38 @@ cl_int split_run_on(struct split *split, struct device_engine *engine, struct op
                     bool *ret_done);
 
 /*
- * Merges at home, repeating the others' groups there if they disagree or failed, and frees. queue: one of the program's. A driver's
- * code: if home did not take the results, the split is still there, and the next one who asks tries again; if they could not be
- * repeated either, the buffers say so (lost).
+ * Merges at home, repeating the others' groups there if they disagree or failed, and frees. queue:
+ * one of the program's. A driver's code: if home did not take the results, the split is still
+ * there, and the next call tries again; if they could not be repeated either, the buffers
+ * say so (lost).
  */
 cl_int split_resolve(struct split *split, struct queue_record *queue);
 
-/* Nobody needs the results: frees. */
+/* The results are not needed: frees. */
 void split_drop(struct split *split);
 
-/* Nothing of others may be pending in it: merges what is written there, and, before a write, what was computed from it. */
+/*
+ * Nothing of others may be pending in it: merges what is written there, and, before a write, what
+ * was computed from it.
+ */
 cl_int split_settle(struct spread_buffer *buffer, bool for_writing, struct queue_record *queue);
 
 bool split_is_settled(const struct spread_buffer *buffer, bool for_writing);
 
 /* --- its steps --- */
 
-/* Everything that was pending in its buffers is merged, and every device has what its share needs. A driver's code. */
+/*
+ * Everything that was pending in its buffers is merged, and every device has what its share needs.
+ * A driver's code.
+ */
 cl_int split_supply(struct split *split, struct queue_record *queue);
 /* The same for a launch whose only share is elsewhere. */
 cl_int split_supply_alone(struct split *split, struct queue_record *queue);
 
-/* Without spread_lock: all shares at once; each holds its own engine only. Answers home's code, the others have theirs. */
+/*
+ * Without the spread lock: all shares at once; each holds its own engine only. Answers home's code,
+ * the others have theirs.
+ */
 cl_int split_run_shares(struct split *split, struct device_engine *engine, struct opencl_command *command);
 void split_learn_rates(struct split *split);
 

@@ -4,18 +4,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "opencl/graph/launch.h"
+#include "opencl/graph/kinds.h"
+#include "opencl/graph/kernel_launch.h"
 #include "engine/policy.h"
 #include "opencl/layer.h"
-#include "opencl/program/program.h"
+#include "opencl/program/program_record.h"
 #include "opencl/spread/buffer.h"
-#include "opencl/spread/placement.h"
+#include "opencl/spread/spread_placement.h"
 #include "opencl/spread/split.h"
 #include "opencl/spread/touch.h"
 #include "opencl/spread/upload.h"
-
-pthread_mutex_t spread_lock = PTHREAD_MUTEX_INITIALIZER;
-pthread_cond_t spread_changed = PTHREAD_COND_INITIALIZER;
 
 /* --- how many devices --- */
 
@@ -35,6 +33,33 @@ static unsigned wanted_devices(uint64_t *ret_set, bool *ret_measured)
     return runtime.settings.gpus == SETTING_AUTO ? SHARES_MAX : 1;
 }
 
+/* Once: more GPUs were asked for than there are. */
+static void note_missing(struct device_record *home)
+{
+    unsigned there = device_count_helpers(home) + 1;
+    struct session *session;
+    char detail[64];
+
+    if (runtime.settings.gpus <= (int64_t)there ||
+        atomic_load_explicit(&front.spread.said_fewer, memory_order_relaxed) ||
+        atomic_exchange(&front.spread.said_fewer, true) || !(session = runtime_session()))
+        return;
+    (void)snprintf(detail, sizeof detail, "%lld asked for, %u there", (long long)runtime.settings.gpus,
+                   there);
+    (void)session_notice(session, NOTICE_FEWER_GPUS, "", detail);
+}
+
+bool spread_possible(struct device_record *device)
+{
+    int helpers = atomic_load_explicit(&device->n_helpers, memory_order_relaxed);
+
+    if (helpers < 0) {
+        helpers = (int)device_count_helpers(device);
+        note_missing(device);
+    }
+    return helpers > 0 || atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) > 0;
+}
+
 bool spread_enabled(void)
 {
     uint64_t set;
@@ -45,14 +70,15 @@ bool spread_enabled(void)
 
 bool spread_idle(void)
 {
-    return !spread_enabled() && atomic_load_explicit(&buffer_n, memory_order_acquire) == 0;
+    return !spread_enabled() && atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) == 0;
 }
 
 /* --- before a command --- */
 
 struct preparing {
     struct queue_record *queue;
-    bool last; /* whoever hears of an error now is the one to be told */
+    bool last;       /* the caller reports an error, so it need not be kept */
+    bool overwrites; /* every byte of the range: what was there is not needed */
     cl_int code;
 };
 
@@ -83,6 +109,21 @@ static bool note_write(const struct touch *touch, void *unused)
     return true;
 }
 
+static cl_int make_home_valid(struct spread_buffer *buffer, const struct touch *touch,
+                              const struct preparing *preparing)
+{
+    struct range before = {0, buffer->coherence.size};
+    struct range after = {buffer->coherence.size, buffer->coherence.size};
+    cl_int code;
+
+    if (preparing->overwrites && touch->writes && !buffer->image) {
+        before.end = touch->range.begin;
+        after.begin = touch->range.end;
+    }
+    code = buffer_make_valid(buffer, PLACE_HOME, before, preparing->queue);
+    return code == CL_SUCCESS ? buffer_make_valid(buffer, PLACE_HOME, after, preparing->queue) : code;
+}
+
 static bool prepare_home(const struct touch *touch, void *data)
 {
     struct preparing *preparing = data;
@@ -96,8 +137,7 @@ static bool prepare_home(const struct touch *touch, void *data)
     if (preparing->last)
         buffer->lost = CL_SUCCESS;
     if (preparing->code == CL_SUCCESS)
-        preparing->code = buffer_make_valid(buffer, PLACE_HOME, (struct range){0, buffer->coherence.size},
-                                            preparing->queue);
+        preparing->code = make_home_valid(buffer, touch, preparing);
     return preparing->code == CL_SUCCESS && note_write(touch, NULL);
 }
 
@@ -105,14 +145,14 @@ static const struct translate_kernel *about_of(const struct opencl_command *comm
 {
     const struct kernel_record *kernel = command->u.launch.kernel;
 
-    if (command->kind != COMMAND_KERNEL && command->kind != COMMAND_TASK)
+    if (!kind_of(command)->launch)
         return NULL;
     return twins_about(kernel->program, kernel->name);
 }
 
 static cl_int before(const struct opencl_command *command, bool last)
 {
-    struct preparing preparing = {command->queue, last, CL_SUCCESS};
+    struct preparing preparing = {command->queue, last, command->kind == COMMAND_WRITE, CL_SUCCESS};
 
     (void)touch_each(command, about_of(command), prepare_home, &preparing);
     return preparing.code;
@@ -122,43 +162,29 @@ bool spread_admits(const struct opencl_command *draft, bool blocking)
 {
     bool admitted;
 
-    if (upload_concerns(draft))
+    if (upload_concerns(draft) ||
+        (download_concerns(draft) && atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) > 0))
         return false;
-    if (atomic_load_explicit(&buffer_n, memory_order_acquire) == 0 ||
+    if (atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) == 0 ||
         touch_each(draft, NULL, is_tracked, NULL))
         return true;
     if (blocking) {
-        pthread_mutex_lock(&spread_lock);
+        pthread_mutex_lock(&front.spread.lock);
         admitted =
-            before(draft, false) == CL_SUCCESS; /* else the worker finds the same, and its event says so */
-    } else if (pthread_mutex_trylock(&spread_lock) == 0) {
+            /* else the worker finds the same, and its event says so */
+            before(draft, false) == CL_SUCCESS;
+    } else if (pthread_mutex_trylock(&front.spread.lock) == 0) {
         admitted = touch_each(draft, about_of(draft), is_quiet, NULL);
         if (admitted)
             (void)touch_each(draft, about_of(draft), note_write, NULL);
     } else {
         return false;
     }
-    pthread_mutex_unlock(&spread_lock);
+    pthread_mutex_unlock(&front.spread.lock);
     return admitted;
 }
 
 /* --- launches --- */
-
-/* Once: more GPUs were asked for than there are. */
-static void note_missing(struct device_record *home)
-{
-    static atomic_bool said;
-    unsigned there = device_count_helpers(home) + 1;
-    struct session *session;
-    char detail[64];
-
-    if (runtime.settings.gpus <= (int64_t)there || atomic_load_explicit(&said, memory_order_relaxed) ||
-        atomic_exchange(&said, true) || !(session = runtime_session()))
-        return;
-    (void)snprintf(detail, sizeof detail, "%lld asked for, %u there", (long long)runtime.settings.gpus,
-                   there);
-    (void)session_notice(session, NOTICE_FEWER_GPUS, "", detail);
-}
 
 bool spread_wants(const struct opencl_command *draft)
 {
@@ -169,28 +195,29 @@ bool spread_wants(const struct opencl_command *draft)
 
     if (!spread_enabled())
         return false;
-    note_missing(draft->queue->device);
     if (!kernel->program || device_count_helpers(draft->queue->device) == 0)
         return false;
     if (placement_on(draft->queue->device))
         return true;
     if (wanted_devices(&set, &measured) < 2)
         return false;
-    if (pthread_mutex_trylock(&spread_lock) != 0)
+    if (pthread_mutex_trylock(&front.spread.lock) != 0)
         return true;
     known = twins_kernel(kernel->program, kernel->name);
     if (!known || known->decision.never ||
         (measured && !decide_worth_it(&known->decision, launch_items(&draft->u.launch))))
         wants = false;
-    pthread_mutex_unlock(&spread_lock);
+    pthread_mutex_unlock(&front.spread.lock);
     return wants;
 }
 
 bool spread_concerns(const struct opencl_command *command)
 {
-    if ((command->kind == COMMAND_KERNEL && spread_wants(command)) || upload_concerns(command))
+    if (!spread_possible(command->queue->device))
+        return false;
+    if ((kind_of(command)->cut_by_time && spread_wants(command)) || upload_concerns(command))
         return true;
-    return atomic_load_explicit(&buffer_n, memory_order_acquire) > 0 &&
+    return atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) > 0 &&
            !touch_each(command, NULL, is_tracked, NULL);
 }
 
@@ -225,9 +252,10 @@ cl_int spread_issue(struct device_engine *engine, struct opencl_command *command
     cl_int code = CL_SUCCESS;
 
     *ret_done = false;
-    if (command->kind == COMMAND_KERNEL && spread_wants(command)) /* waits for the twin: without the lock */
+    /* waits for the twin: without the lock */
+    if (kind_of(command)->cut_by_time && spread_wants(command))
         about = program_sliceable(command->u.launch.kernel->program, command->u.launch.kernel->name, &reason);
-    pthread_mutex_lock(&spread_lock);
+    pthread_mutex_lock(&front.spread.lock);
     if (about && devices > 1)
         split = plan_split(command, about, measured);
     if (split)
@@ -236,11 +264,13 @@ cl_int spread_issue(struct device_engine *engine, struct opencl_command *command
         code = run_placed(engine, command, about, ret_done);
     else if (upload_concerns(command))
         upload_to_chosen(command, ret_done);
+    else if (download_concerns(command))
+        download_from_there(command, ret_done);
     if (code == CL_SUCCESS && !*ret_done)
         code = before(command, true);
     if (code == CL_SUCCESS && !*ret_done && upload_concerns(command))
-        upload_to_all(command);
-    pthread_mutex_unlock(&spread_lock);
+        upload_to_home(command);
+    pthread_mutex_unlock(&front.spread.lock);
     return code;
 }
 
@@ -251,15 +281,58 @@ void spread_ran_alone(struct kernel_record *kernel, size_t items, int64_t ns)
     uint64_t set;
 
     if (wanted_devices(&set, &measured) < 2 || !measured || !kernel->program ||
-        pthread_mutex_trylock(&spread_lock) != 0)
+        pthread_mutex_trylock(&front.spread.lock) != 0)
         return;
     known = twins_kernel(kernel->program, kernel->name);
     if (known)
         decide_ran_alone(&known->decision, items, ns);
-    pthread_mutex_unlock(&spread_lock);
+    pthread_mutex_unlock(&front.spread.lock);
 }
 
 /* --- the end of things --- */
+
+enum { SAVED_MAX = 256 }; /* buffers of one job */
+
+/* What only a GPU holds of the buffer goes to the host's shadow. */
+static void save_buffer(struct mem_record *root)
+{
+    struct spread_buffer *buffer = atomic_load(&root->spread);
+    struct queue_record queue = {.context = root->context, .base.in_order = true};
+    cl_device_id device = NULL;
+
+    if (!buffer || buffer->image || buffer->writer || buffer_is_open(buffer) ||
+        buffer_missing(buffer, PLACE_HOST, (struct range){0, buffer->coherence.size}) == 0)
+        return;
+    front.target.clGetContextInfo(root->context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL);
+    queue.device = device ? device_record_of(device) : NULL;
+    queue.handle = queue.device ? front.target.clCreateCommandQueue(root->context, device,
+                                                                    CL_QUEUE_PROFILING_ENABLE, NULL)
+                                : NULL;
+    if (!queue.handle)
+        return;
+    (void)buffer_make_valid(buffer, PLACE_HOST, (struct range){0, buffer->coherence.size}, &queue);
+    front.target.clReleaseCommandQueue(queue.handle);
+}
+
+void spread_job_ends(void)
+{
+    cl_mem handles[SAVED_MAX];
+    size_t n;
+
+    if (!policy_saves_state() || atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) == 0)
+        return;
+    n = buffer_list(handles, SAVED_MAX);
+    for (size_t i = 0; i < n; i++) {
+        struct mem_record *mem = mem_find(handles[i]);
+
+        if (!mem)
+            continue;
+        pthread_mutex_lock(&front.spread.lock);
+        save_buffer(mem_root(mem));
+        pthread_mutex_unlock(&front.spread.lock);
+        mem_unref(mem);
+    }
+}
 
 void spread_job_over(void)
 {
@@ -275,18 +348,18 @@ void spread_pin(struct mem_record *root)
     atomic_store(&root->pinned, true);
     if (!buffer)
         return;
-    target.clGetContextInfo(root->context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL);
+    front.target.clGetContextInfo(root->context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL);
     queue.device = device ? device_record_of(device) : NULL;
-    queue.handle = queue.device
-                       ? target.clCreateCommandQueue(root->context, device, CL_QUEUE_PROFILING_ENABLE, NULL)
-                       : NULL;
+    queue.handle = queue.device ? front.target.clCreateCommandQueue(root->context, device,
+                                                                    CL_QUEUE_PROFILING_ENABLE, NULL)
+                                : NULL;
     if (!queue.handle)
         return;
-    pthread_mutex_lock(&spread_lock);
+    pthread_mutex_lock(&front.spread.lock);
     if (split_settle(buffer, true, &queue) == CL_SUCCESS)
         (void)buffer_make_valid(buffer, PLACE_HOME, (struct range){0, root->size}, &queue);
-    pthread_mutex_unlock(&spread_lock);
-    target.clReleaseCommandQueue(queue.handle);
+    pthread_mutex_unlock(&front.spread.lock);
+    front.target.clReleaseCommandQueue(queue.handle);
 }
 
 void spread_unused(struct mem_record *root)
@@ -296,14 +369,14 @@ void spread_unused(struct mem_record *root)
 
     if (!buffer || runtime_off())
         return;
-    pthread_mutex_lock(&spread_lock);
+    pthread_mutex_lock(&front.spread.lock);
     if (buffer->writer && !buffer->writer->running) {
         for (unsigned i = 0; i < buffer->writer->n_outputs; i++)
             needed = needed || atomic_load(&buffer->writer->outputs[i].buffer->root->n_held) > 0;
         if (!needed)
             split_drop(buffer->writer);
     }
-    pthread_mutex_unlock(&spread_lock);
+    pthread_mutex_unlock(&front.spread.lock);
 }
 
 void spread_forget(struct mem_record *mem)

@@ -1,25 +1,35 @@
 /*
  * One program on several devices: what the rest of the layer asks of src/opencl/spread.
  *
- * A kernel's work-groups are divided over the program's own device (home) and further ones, each with a context, program and buffers of its
- * own; results stay where they were made and are merged when somebody needs them. So every command is announced here
- * before the driver gets it: spread_admits() by a program's thread, spread_issue() by a worker. Both make home valid and note
+ * A kernel's work-groups are divided over the program's own device (home) and further ones, each
+ * with a context, program and buffers of its own; results stay where they were made and are merged
+ * when a command needs them. So every command is announced here before the driver gets it:
+ * spread_admits() by a program's thread, spread_issue() by a worker. Both make home valid and note
  * what will be written. Costs one load while no buffer has ever been shared.
  *
- * Why a disagreement is harmless: home ran its own groups on its own copy, exactly as the first part of a run on one device. If the others'
- * results cannot be merged, or a device failed, they are thrown away and the rest of the groups run at home.
+ * Why a disagreement is harmless: home ran its own groups on its own copy, exactly as the first
+ * part of a run on one device. If the others' results cannot be merged, or a device failed, they
+ * are thrown away and the rest of the groups run at home.
  *
- * Locks: spread_lock (here) is taken with none of the others held and no engine entered, and may be kept over driver calls, copies
- * and waits for engines; under it any other lock may be taken.
+ * Locks: the spread lock (here) is taken with none of the others held and no engine entered, and
+ * may be kept over driver calls, copies and waits for engines; under it any other lock may be
+ * taken.
  */
 #ifndef OPENCL_SPREAD_SPREAD_H
 #define OPENCL_SPREAD_SPREAD_H
 
-#include "opencl/graph/command.h"
+#include "opencl/graph/opencl_command.h"
 #include "engine/engine.h"
 #include "opencl/objects.h"
 
 struct spread_program;
+
+/*
+ * Could a command of this device concern another one: is there one that could help it, or memory
+ * that was ever shared? Asked once per command; where the answer is no, nothing else here need be
+ * asked.
+ */
+bool spread_possible(struct device_record *device);
 
 /* May kernels of this process run on more than one device (--gpus, the plan)? */
 bool spread_enabled(void);
@@ -31,18 +41,31 @@ bool spread_idle(void);
 bool spread_wants(const struct opencl_command *draft);
 
 /*
- * On a program's thread, no engine entered: may the draft go to the driver now? A caller that blocks anyway merges and copies here what the draft
- * needs; another one is told false if there is such a thing to do, and the draft goes to the worker.
+ * On a program's thread, no engine entered: may the draft go to the driver now? A caller that
+ * blocks anyway merges and copies here what the draft needs; another one is told false if there is
+ * such a thing to do, and the draft goes to the worker.
  */
 bool spread_admits(const struct opencl_command *draft, bool blocking);
 
-/* On the worker: is there anything to do for the command? Then, with no engine entered, spread_issue(). */
+/*
+ * On the worker: is there anything to do for the command? Then, with no engine entered,
+ * spread_issue().
+ */
 bool spread_concerns(const struct opencl_command *command);
-/* Makes home ready for the command, or runs a launch on several devices: *ret_done, and only the event is left to be waited for. */
+/*
+ * Makes home ready for the command, or runs a launch on several devices: *ret_done, and only the
+ * event is left to be waited for.
+ */
 cl_int spread_issue(struct device_engine *engine, struct opencl_command *command, bool *ret_done);
 
 /* A launch ran on its own device only, for so long. */
 void spread_ran_alone(struct kernel_record *kernel, size_t items, int64_t ns);
+
+/*
+ * A job is about to end, and nothing of it is in flight. Where state migrates through the host (`system`), what only a GPU holds is
+ * copied there, so that the next job finds it whichever GPU it gets. May block.
+ */
+void spread_job_ends(void);
 
 /* The program has waited for everything: the next launch belongs to another job. Never blocks. */
 void spread_job_over(void);

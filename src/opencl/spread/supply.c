@@ -9,7 +9,9 @@ static struct spread_buffer *nth_buffer(const struct split *split, unsigned i)
     return i < split->n_outputs ? split->outputs[i].buffer : split->inputs[i - split->n_outputs].buffer;
 }
 
-/* Everything that is pending in the buffers is merged. Again, if waiting for one let another come. */
+/*
+ * Everything that is pending in the buffers is merged. Again, if waiting for one let another come.
+ */
 static cl_int settle_all(struct split *split, struct queue_record *queue)
 {
     unsigned n = split->n_outputs + split->n_inputs, settled = 0;
@@ -27,7 +29,10 @@ static cl_int settle_all(struct split *split, struct queue_record *queue)
     return code;
 }
 
-/* What the program may have changed unseen is taken as changed; what is divided too finely is made simple. */
+/*
+ * What the program may have changed unseen is taken as changed; what is divided too finely is made
+ * simple.
+ */
 static cl_int refresh_all(struct split *split, struct queue_record *queue)
 {
     cl_int code = CL_SUCCESS;
@@ -81,7 +86,10 @@ static cl_int bring_inputs(struct split *split, struct queue_record *queue)
     return code;
 }
 
-/* The buffers of a share as the device's kernel gets them: copies of roots, or the same part of them. */
+/*
+ * The buffers of a share as the device's kernel gets them: copies of roots, or the same part of
+ * them.
+ */
 static cl_int find_mems(struct split *split, struct split_share *share)
 {
     int place = share->device->place;
@@ -107,13 +115,14 @@ static cl_int find_mems(struct split *split, struct split_share *share)
             break;
         if (split->kept[i] == split->roots[i]->handle) {
             share->mems[i] = buffer->copies[place];
-            target.clRetainMemObject(share->mems[i]);
+            front.target.clRetainMemObject(share->mems[i]);
             continue;
         }
-        target.clGetMemObjectInfo(split->kept[i], CL_MEM_OFFSET, sizeof region.origin, &region.origin, NULL);
-        target.clGetMemObjectInfo(split->kept[i], CL_MEM_SIZE, sizeof region.size, &region.size, NULL);
-        share->mems[i] = target.clCreateSubBuffer(buffer->copies[place], CL_MEM_READ_WRITE,
-                                                  CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+        front.target.clGetMemObjectInfo(split->kept[i], CL_MEM_OFFSET, sizeof region.origin, &region.origin,
+                                        NULL);
+        front.target.clGetMemObjectInfo(split->kept[i], CL_MEM_SIZE, sizeof region.size, &region.size, NULL);
+        share->mems[i] = front.target.clCreateSubBuffer(buffer->copies[place], CL_MEM_READ_WRITE,
+                                                        CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
     }
     return code;
 }

@@ -37,7 +37,7 @@ void spread_program_done(struct spread_program *program)
         program->kernels = kernel->next;
         for (int place = PLACE_DEVICE; place < PLACE_MAX; place++)
             if (kernel->handles[place])
-                target.clReleaseKernel(kernel->handles[place]);
+                front.target.clReleaseKernel(kernel->handles[place]);
         free(kernel->name);
         free(kernel);
     }
@@ -45,7 +45,7 @@ void spread_program_done(struct spread_program *program)
         if (program->builds[place])
             build_unref(program->builds[place]);
         if (program->handles[place])
-            target.clReleaseProgram(program->handles[place]);
+            front.target.clReleaseProgram(program->handles[place]);
     }
     free(program);
 }
@@ -73,10 +73,10 @@ const struct translate_kernel *twins_about(struct program_record *program, const
 {
     const struct translate_kernel *about = NULL;
 
-    pthread_mutex_lock(&twin_lock);
+    pthread_mutex_lock(&front.builder.lock);
     if (program && program->state == TWIN_READY)
         about = translate_find(&program->result, name);
-    pthread_mutex_unlock(&twin_lock);
+    pthread_mutex_unlock(&front.builder.lock);
     return about;
 }
 
@@ -87,7 +87,8 @@ struct build {
     struct device_task task;
     atomic_uint refs; /* the program's; the thread's */
     struct further_device *device;
-    struct twin_text *texts; /* owned, n; the first text is the whole program unless it is linked from them */
+    /* owned, n; the first text is the whole program unless it is linked from them */
+    struct twin_text *texts;
     size_t n;
     char *link_options; /* owned; NULL: not linked */
     cl_program handle;  /* the result: owned until taken */
@@ -99,7 +100,7 @@ static void build_unref(struct build *build)
     if (atomic_fetch_sub(&build->refs, 1) != 1)
         return;
     if (build->handle)
-        target.clReleaseProgram(build->handle);
+        front.target.clReleaseProgram(build->handle);
     twin_texts_free(build->texts, build->n);
     free(build->link_options);
     free(build);
@@ -126,7 +127,7 @@ static struct build *build_of(struct program_record *program, struct further_dev
         return NULL;
     atomic_init(&build->refs, 1);
     build->device = device;
-    pthread_mutex_lock(&twin_lock);
+    pthread_mutex_lock(&front.builder.lock);
     build->texts = calloc(program->n_parts + 1, sizeof *build->texts);
     good = build->texts && program->state == TWIN_READY && program->has_result;
     if (good && program->linked) {
@@ -138,7 +139,7 @@ static struct build *build_of(struct program_record *program, struct further_dev
     } else if (good) {
         good = add_text(build, program->result.source, program->result.length, program->result.options);
     }
-    pthread_mutex_unlock(&twin_lock);
+    pthread_mutex_unlock(&front.builder.lock);
     if (!good) {
         build_unref(build);
         return NULL;
@@ -148,18 +149,16 @@ static struct build *build_of(struct program_record *program, struct further_dev
 
 static cl_program make_one(const struct build *build, const struct twin_text *text)
 {
-    const char *source = text->source;
-    cl_program handle =
-        target.clCreateProgramWithSource(build->device->context, 1, &source, &text->length, NULL);
+    cl_program handle = twin_create(build->device->context, text->source, text->length);
     cl_int code = CL_OUT_OF_RESOURCES;
 
     if (handle && build->link_options)
-        code = target.clCompileProgram(handle, 1, &build->device->handle, text->options, 0, NULL, NULL, NULL,
-                                       NULL);
+        code = front.target.clCompileProgram(handle, 1, &build->device->handle, text->options, 0, NULL, NULL,
+                                             NULL, NULL);
     else if (handle)
-        code = target.clBuildProgram(handle, 1, &build->device->handle, text->options, NULL, NULL);
+        code = front.target.clBuildProgram(handle, 1, &build->device->handle, text->options, NULL, NULL);
     if (handle && code != CL_SUCCESS) {
-        target.clReleaseProgram(handle);
+        front.target.clReleaseProgram(handle);
         handle = NULL;
     }
     return handle;
@@ -173,10 +172,10 @@ static cl_program make_linked(const struct build *build)
     while (parts && made < build->n && (parts[made] = make_one(build, &build->texts[made])))
         made++;
     if (parts && made == build->n && made > 0)
-        handle = target.clLinkProgram(build->device->context, 1, &build->device->handle, build->link_options,
-                                      (cl_uint)made, parts, NULL, NULL, NULL);
+        handle = front.target.clLinkProgram(build->device->context, 1, &build->device->handle,
+                                            build->link_options, (cl_uint)made, parts, NULL, NULL, NULL);
     for (size_t i = 0; i < made; i++)
-        target.clReleaseProgram(parts[i]);
+        front.target.clReleaseProgram(parts[i]);
     free(parts);
     return handle;
 }
@@ -206,8 +205,9 @@ static cl_program program_on(struct spread_program *known, struct program_record
         if (now || !device_task_start(device, &build->task))
             run_build(&build->task);
         *slot = build;
-    } else if (now &&
-               !atomic_load(&build->over)) { /* the thread is at it: a second one, and whoever comes first */
+    } else if (now && !atomic_load(
+                          /* the thread is at it: make a second one; the first to finish counts */
+                          &build->over)) {
         *slot = NULL;
         build_unref(build);
         return program_on(known, program, device, true);
@@ -236,7 +236,7 @@ bool twins_ready(struct program_record *program, struct spread_kernel *kernel, s
         known->handles[place] = program_on(known, program, device, now);
     if (!known->handles[place])
         return false;
-    kernel->handles[place] = target.clCreateKernel(known->handles[place], kernel->name, NULL);
+    kernel->handles[place] = front.target.clCreateKernel(known->handles[place], kernel->name, NULL);
     kernel->failed[place] = !kernel->handles[place];
     return kernel->handles[place] != NULL;
 }

@@ -1,13 +1,19 @@
-/* Programs and kernels on further devices: the rewritten text again, built in their contexts when first needed. */
+/*
+ * Programs and kernels on further devices: the rewritten text again, built in their contexts when
+ * first needed.
+ */
 #ifndef OPENCL_SPREAD_TWINS_H
 #define OPENCL_SPREAD_TWINS_H
 
-#include "opencl/program/program.h"
+#include "opencl/program/program_record.h"
 #include "spread/decide.h"
-#include "opencl/spread/device.h"
+#include "opencl/spread/further_device.h"
 #include "spread/shares.h"
 
-/* What is known of a kernel of a program, whichever kernel objects the program makes of it. spread_lock. */
+/*
+ * What is known of a kernel of a program, whichever kernel objects the program makes of it. the
+ * spread lock.
+ */
 struct spread_kernel {
     struct spread_kernel *next;
     char *name; /* owned */
@@ -24,8 +30,8 @@ struct spread_kernel *twins_kernel(struct program_record *program, const char *n
 const struct translate_kernel *twins_about(struct program_record *program, const char *name);
 
 /*
- * Can the kernel run on that device? Builds what is missing: at once if `now`, else on the device's own thread, and the answer is
- * false until that is over.
+ * Can the kernel run on that device? Builds what is missing: at once if `now`, else on the device's
+ * own thread, and the answer is false until that is over.
  */
 bool twins_ready(struct program_record *program, struct spread_kernel *kernel, struct further_device *device,
                  bool now);

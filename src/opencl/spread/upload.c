@@ -2,8 +2,9 @@
 
 #include <string.h>
 
+#include "engine/policy.h"
 #include "opencl/layer.h"
-#include "opencl/spread/placement.h"
+#include "opencl/spread/spread_placement.h"
 #include "opencl/spread/split.h"
 
 bool upload_concerns(const struct opencl_command *command)
@@ -12,8 +13,8 @@ bool upload_concerns(const struct opencl_command *command)
            device_count_helpers(command->queue->device) > 0;
 }
 
-/* The buffer that is written, if it may be elsewhere than at home; *ret_range in its root. */
-static struct spread_buffer *written_buffer(const struct opencl_command *command, struct range *ret_range)
+/* The buffer that is written or read, if it may be elsewhere than at home; *ret_range in its root. */
+static struct spread_buffer *named_buffer(const struct opencl_command *command, struct range *ret_range)
 {
     const struct command_transfer *transfer = &command->u.transfer;
     struct mem_record *mem = mem_find(transfer->a);
@@ -36,12 +37,14 @@ void upload_to_chosen(struct opencl_command *command, bool *ret_done)
 
     *ret_done = false;
     if (placement_any() || !(device = placement_device(command->queue->device)) ||
-        !(buffer = written_buffer(command, &range)) ||
+        !(buffer = named_buffer(command, &range)) ||
         split_settle(buffer, true, command->queue) != CL_SUCCESS ||
         buffer_room(buffer, device->place) != CL_SUCCESS ||
         buffer_upload(buffer, device->place, range, command->u.transfer.host, &timed) != CL_SUCCESS)
         return;
     coherence_written(&buffer->coherence, device->place, range);
+    if (policy_saves_state())
+        buffer_shadow(buffer, range, command->u.transfer.host);
     command->base.times = timed.times;
     command->base.timed = timed.timed;
     command->base.leased = false; /* of home's engine nothing was used */
@@ -49,7 +52,7 @@ void upload_to_chosen(struct opencl_command *command, bool *ret_done)
     *ret_done = true;
 }
 
-void upload_to_all(const struct opencl_command *command)
+static void upload_to_all(const struct opencl_command *command)
 {
     struct further_device *helpers[FURTHER_MAX];
     struct spread_buffer *buffer;
@@ -57,11 +60,66 @@ void upload_to_all(const struct opencl_command *command)
     struct range range;
     unsigned n;
 
-    if (!placement_any() || !(buffer = written_buffer(command, &range)))
+    if (!placement_any() || !(buffer = named_buffer(command, &range)))
         return;
     n = placement_helpers(command->queue->device, helpers);
     for (unsigned i = 0; i < n; i++)
         if (buffer_room(buffer, helpers[i]->place) == CL_SUCCESS &&
             buffer_upload(buffer, helpers[i]->place, range, command->u.transfer.host, &timed) == CL_SUCCESS)
             coherence_copied(&buffer->coherence, helpers[i]->place, range);
+}
+
+void upload_to_home(const struct opencl_command *command)
+{
+    struct spread_buffer *buffer;
+    struct range range;
+
+    if (policy_saves_state() && (buffer = named_buffer(command, &range)))
+        buffer_shadow(buffer, range, command->u.transfer.host);
+    upload_to_all(command);
+}
+
+/* Where all of the range can be read at once, the job's own GPU first; PLACE_NONE: home has to be made whole. */
+static int readable_at(const struct spread_buffer *buffer, struct range range, int job_place)
+{
+    if (coherence_valid(&buffer->coherence, job_place, range) &&
+        (job_place != PLACE_HOME || policy_saves_state()))
+        return job_place;
+    if (coherence_valid(&buffer->coherence, PLACE_HOME, range))
+        return PLACE_NONE;
+    for (int place = PLACE_DEVICE; place < PLACE_MAX; place++)
+        if (coherence_valid(&buffer->coherence, place, range))
+            return place;
+    return PLACE_NONE;
+}
+
+bool download_concerns(const struct opencl_command *command)
+{
+    return command->kind == COMMAND_READ && placement_on(command->queue->device) &&
+           device_count_helpers(command->queue->device) > 0;
+}
+
+void download_from_there(struct opencl_command *command, bool *ret_done)
+{
+    struct command timed = {0};
+    struct spread_buffer *buffer;
+    struct range range;
+    int place;
+
+    *ret_done = false;
+    buffer = named_buffer(command, &range);
+    if (!buffer || buffer->image || buffer->lost != CL_SUCCESS ||
+        split_settle(buffer, false, command->queue) != CL_SUCCESS)
+        return;
+    place = readable_at(buffer, range, placement_last());
+    if (place == PLACE_NONE ||
+        buffer_download(buffer, place, range, command->u.transfer.host, command->queue, &timed) != CL_SUCCESS)
+        return;
+    if (policy_saves_state())
+        buffer_shadow(buffer, range, command->u.transfer.host);
+    command->base.times = timed.times;
+    command->base.timed = timed.timed;
+    command->base.leased = false; /* of home's engine nothing was used */
+    runtime_count(COUNTER_COPIES, 1);
+    *ret_done = true;
 }

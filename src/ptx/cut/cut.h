@@ -29,9 +29,10 @@ enum ptx_whole {
     PTX_N_WHOLE
 };
 
-const char *ptx_whole_name(enum ptx_whole reason);     /* for counters: "waits-for-blocks"; "" for PTX_CUT */
-const char *ptx_whole_sentence(enum ptx_whole reason); /* about the kernel, without a subject */
-const char *ptx_whole_help(enum ptx_whole reason);     /* what a user can do */
+/* For counters ("waits-for-blocks"); about the kernel; what a user can do. "" for PTX_CUT. */
+const char *ptx_whole_name(enum ptx_whole reason);
+const char *ptx_whole_sentence(enum ptx_whole reason);
+const char *ptx_whole_help(enum ptx_whole reason);
 
 struct ptx_cut_entry {
     char *name;            /* of the kernel */

@@ -56,11 +56,12 @@ bool effect_is_pure(const struct ptx_module *module, const struct ptx_statement 
     return effect_opcode_is(module, statement, opcodes, N_OF(opcodes));
 }
 
+/* With the scope of the block an access says nothing about other blocks, as a plain one. */
 static bool is_strong(const struct ptx_module *module, const struct ptx_statement *statement)
 {
     static const char *const words[] = {"volatile", "relaxed", "acquire", "acq_rel", "sc", "mmio", "cv"};
 
-    return effect_has_any(module, statement, words, N_OF(words));
+    return effect_has_any(module, statement, words, N_OF(words)) && !ptx_has(module, statement, "cta");
 }
 
 /* The first operand in brackets. */
@@ -140,7 +141,8 @@ static struct effect atomic_of(const struct ptx_module *module, const struct ptx
     }
     if (space != PTX_SHARED) {
         effect.writes_global = true;
-        effect.sources = has_result(statement) ? SOURCE_STRONG : 0;
+        if (has_result(statement))
+            effect.sources = ptx_has(module, statement, "cta") ? SOURCE_PLAIN : SOURCE_STRONG;
     }
     return effect;
 }

@@ -2,7 +2,8 @@
  * What one statement does to memory, as far as waiting for other blocks is concerned.
  *
  * A *source* is a value that another block may change while the kernel runs. It is strong when the
- * instruction is made for communication (volatile, relaxed, acquire, atomics), else plain. Memory
+ * instruction is made for communication between blocks (volatile, atomics, relaxed and acquire
+ * beyond the scope of the block), else plain. Memory
  * that only the block or the thread sees (shared, local, the parameters of calls) is no source; it
  * is a *cell*, treated as one register per space.
  */

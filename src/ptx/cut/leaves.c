@@ -197,7 +197,8 @@ static bool is_ticket(const struct loop *loop, const struct ptx_operand *taken,
 
     if ((op != GT && op != GE) || !addition || addition->match.row->family != PTX_ATOMIC ||
         !loop_is(loop, addition, "atom", "add") || addition->n_operands < 3 ||
-        ptx_type_class(addition->match.types[0]) == PTX_FLOAT)
+        ptx_type_class(addition->match.types[0]) == PTX_FLOAT ||
+        ptx_type_class(addition->match.types[0]) == PTX_PACKED)
         return false;
     return is_fixed_address(loop, &addition->operands[1]) && addition->operands[2].kind == PTX_OP_INT &&
            (int64_t)addition->operands[2].bits > 0 && addition->operands[2].bits < 1 << 30 &&

@@ -187,6 +187,20 @@ static void join_halves(const struct loop *loop, const struct halves *halves)
                 loop->scratch->moving[halves->list[i].block] = loop->id;
 }
 
+/* A fence, or time that passes, makes sense only where other blocks are expected to write. */
+static bool has_fence(const struct loop *loop, const struct ptx_block *block)
+{
+    for (size_t i = block->begin; i < block->end; i++) {
+        const struct ptx_statement *statement = &loop->flow->routine->statements[i];
+
+        if (statement->kind == PTX_STATEMENT_OPERATION &&
+            (statement->match.row->family == PTX_FENCE || statement->match.row->family == PTX_SLEEP ||
+             loop_is(loop, statement, "fence", NULL)))
+            return true;
+    }
+    return false;
+}
+
 bool loop_moves(const struct loop *loop)
 {
     struct halves halves = {.n = 0};
@@ -194,7 +208,7 @@ bool loop_moves(const struct loop *loop)
     for (size_t i = 0; i < loop->n; i++) {
         const struct ptx_block *block = &loop->flow->blocks.blocks[loop->members[i]];
 
-        if (!loop_spend(loop, 8 * (block->end - block->begin)))
+        if (!loop_spend(loop, 8 * (block->end - block->begin)) || has_fence(loop, block))
             return false;
         if (block_moves(loop, loop->members[i], &halves))
             loop->scratch->moving[loop->members[i]] = loop->id;

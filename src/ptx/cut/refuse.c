@@ -38,6 +38,8 @@ static enum ptx_whole refuse_special(const struct ptx_routine *routine, const st
 
     if (!strcmp(name, "%gridid"))
         return PTX_WHOLE_GRID_ID;
+    if (!strcmp(name, "%smid") || !strcmp(name, "%nsmid"))
+        return PTX_WHOLE_PLACEMENT;
     if (!strcmp(name, "%envreg"))
         return PTX_WHOLE_GRID_SYNC;
     if (strstr(name, "cluster"))

@@ -176,20 +176,9 @@ static const struct ptx_token *put_parameters(const struct rewrite *rewrite, con
     return close;
 }
 
-/* A location in the program's source has no semicolon: it ends with its line. */
-static const struct ptx_token *skip_location(const struct ptx_token *token, const struct ptx_token *end)
-{
-    uint32_t line = token->line;
-
-    while (token < end && token->line == line)
-        token++;
-    return token;
-}
-
 /* What stands in place of the token; false: the token stays. *ret_next: where to go on. */
 static bool put_changed(const struct rewrite *rewrite, const struct labels *labels,
-                        const struct ptx_token *token, const struct ptx_token *end,
-                        const struct ptx_token **ret_next, FILE *out)
+                        const struct ptx_token *token, const struct ptx_token **ret_next, FILE *out)
 {
     const struct ptx_source *source = &rewrite->module->source;
     struct ptx_name name = {source->text + token->offset, token->length};
@@ -203,7 +192,7 @@ static bool put_changed(const struct rewrite *rewrite, const struct labels *labe
         return true;
     }
     if (token->kind == PTX_TOKEN_DOT && ptx_token_is(source, token, ".loc")) {
-        *ret_next = skip_location(token, end);
+        *ret_next = ptx_location_end(source, token);
         return true;
     }
     if (token->kind == PTX_TOKEN_WORD && labels->n &&
@@ -223,7 +212,7 @@ static void put_body(const struct rewrite *rewrite, const struct labels *labels,
 
     for (const struct ptx_token *token = brace + 1; token < end; token = next) {
         put(rewrite, copied, token->offset, out);
-        if (!put_changed(rewrite, labels, token, end, &next, out))
+        if (!put_changed(rewrite, labels, token, &next, out))
             put(rewrite, token->offset, token->offset + token->length, out);
         copied = (next - 1)->offset + (next - 1)->length;
     }

@@ -107,25 +107,34 @@ static int follow(struct study *study, struct ptx_routine *routine, unsigned dep
     return r;
 }
 
+/* What the whole kernel does, for the analysis of each of its routines. */
+struct kernel {
+    bool writes, polls;
+};
+
 /* The verdict on the routine's own loops. */
-static int find_waits(struct study *study, const struct ptx_routine *routine, bool kernel_writes)
+static int find_waits(struct study *study, const struct ptx_routine *routine, struct kernel kernel,
+                      const struct verdict **ret_verdict)
 {
     struct study_routine *at = &study->routines[routine->user];
-    struct verdict *verdict = &at->waits[kernel_writes];
+    unsigned which = kernel.writes + 2U * kernel.polls;
+    struct verdict *verdict = &at->waits[which];
     struct waits_request request = {.flow = &at->flow,
                                     .summaries = study->summaries,
-                                    .kernel_writes = kernel_writes,
+                                    .kernel_writes = kernel.writes,
+                                    .kernel_polls = kernel.polls,
                                     .budget = &study->budget};
     size_t source = 0;
     size_t head = 0;
     int r;
 
-    if (at->has_waits[kernel_writes])
+    *ret_verdict = verdict;
+    if (at->has_waits[which])
         return 0;
-    r = waits_find(&request, &source, &head);
+    r = ptx_waits_find(&request, &source, &head);
     if (r < 0)
         return r;
-    at->has_waits[kernel_writes] = true;
+    at->has_waits[which] = true;
     if (r == WAITS_TOO_LARGE) {
         verdict_set(verdict, study->module, PTX_WHOLE_TOO_LARGE, routine->token, routine->token);
     } else if (r == WAITS_MAYBE) {
@@ -142,19 +151,21 @@ static int find_waits(struct study *study, const struct ptx_routine *routine, bo
 }
 
 /* The loops of the routine and of everything that it calls; the first verdict that is one. */
-static int find_all_waits(struct study *study, const struct ptx_routine *routine, bool kernel_writes,
+static int find_all_waits(struct study *study, const struct ptx_routine *routine, struct kernel kernel,
                           struct verdict *ret_verdict)
 {
-    int r = find_waits(study, routine, kernel_writes);
+    const struct verdict *own;
+    int r = find_waits(study, routine, kernel, &own);
 
     study->reached[routine->user] = true;
-    *ret_verdict = study->routines[routine->user].waits[kernel_writes];
+    if (!r)
+        *ret_verdict = *own;
     for (size_t i = 0; i < routine->n && !r && ret_verdict->reason == PTX_CUT; i++) {
         const struct ptx_statement *call = &routine->statements[i];
 
         if (call->kind == PTX_STATEMENT_OPERATION && call->match.row->family == PTX_CALL &&
             call->callee->routine->has_body && !study->reached[call->callee->routine->user])
-            r = find_all_waits(study, call->callee->routine, kernel_writes, ret_verdict);
+            r = find_all_waits(study, call->callee->routine, kernel, ret_verdict);
     }
     return r;
 }
@@ -177,5 +188,8 @@ int study_entry(struct study *study, struct ptx_routine *entry, struct verdict *
     if (ret_verdict->reason != PTX_CUT)
         return 0;
     memset(study->reached, 0, module->n_routines * sizeof *study->reached);
-    return find_all_waits(study, entry, study->summaries[entry->user].writes_global, ret_verdict);
+    return find_all_waits(study, entry,
+                          (struct kernel){.writes = study->summaries[entry->user].writes_global,
+                                          .polls = study->summaries[entry->user].sources & SOURCE_STRONG},
+                          ret_verdict);
 }

@@ -13,8 +13,8 @@ struct study_routine {
     bool has_flow;
     struct flow flow;
     struct verdict verdict;  /* all but loops, with what it calls */
-    bool has_waits[2];       /* [kernel_writes]: is waits[] known? */
-    struct verdict waits[2]; /* of its own loops */
+    bool has_waits[4];       /* [kernel_writes + 2 * kernel_polls]: is waits[] known? */
+    struct verdict waits[4]; /* of its own loops */
 };
 
 struct study {

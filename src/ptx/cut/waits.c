@@ -9,8 +9,7 @@ struct search {
     struct arena arena;
     struct loop_scratch scratch;
     struct ptx_blocks_search components;
-    uint8_t sources; /* of the whole routine, as far as they count */
-    size_t source;   /* a strong one, where there is any */
+    size_t source; /* a strong one of the routine, or a load from shared memory */
     size_t n_regions;
     size_t found_source, found_head;
 };
@@ -117,8 +116,8 @@ static void add_origins(struct slice *slice, uint32_t reg)
     struct loop *loop = slice->loop;
     const struct flow *flow = loop->flow;
 
-    /* Other threads of the block may have written there what they read elsewhere in the routine. */
-    if (reg == CELL_SHARED && slice->search->sources & SOURCE_STRONG)
+    /* Other threads of the block may have written there what they read elsewhere in the kernel. */
+    if (reg == CELL_SHARED && loop->request->kernel_polls)
         note(loop, SOURCE_STRONG, slice->search->source);
     for (uint32_t i = flow->def_first[reg]; i < flow->def_first[reg + 1]; i++) {
         size_t statement = flow->defs[i];
@@ -141,8 +140,11 @@ static void find_sources(struct loop *loop, const struct search *search)
     for (size_t i = 0; i < loop->n; i++) {
         const struct ptx_block *block = &loop->flow->blocks.blocks[loop->members[i]];
 
-        if (leaves_loop(loop, loop->members[i]))
+        if (leaves_loop(loop, loop->members[i])) {
             add_decision(&slice, loop->members[i]);
+            if (!slice.has_control && !loop_passes(loop, loop->members[i]))
+                add_control(&slice); /* other branches decide whether the exit is reached */
+        }
         for (size_t k = block->begin; k < block->end; k++)
             add_call(&slice, k);
     }
@@ -174,7 +176,7 @@ static bool has_source(const struct search *search, const size_t members[], size
 
         for (size_t k = block->begin; k < block->end; k++)
             if (counting(search->request, flow->effects[k].sources) ||
-                (search->sources & SOURCE_STRONG && flow->effects[k].reads >> CELL_SHARED & 1))
+                (search->request->kernel_polls && flow->effects[k].reads >> CELL_SHARED & 1))
                 return true;
     }
     return false;
@@ -252,20 +254,23 @@ static int make_scratch(struct search *search)
     return ptx_blocks_search_make(&flow->blocks, &search->arena, &search->components);
 }
 
-int waits_find(const struct waits_request *request, size_t *ret_source, size_t *ret_head)
+int ptx_waits_find(const struct waits_request *request, size_t *ret_source, size_t *ret_head)
 {
     const struct flow *flow = request->flow;
     struct search search = {.request = request};
+    bool has_strong = false;
+    bool any = false;
     int r;
 
     for (size_t i = 0; i < flow->routine->n; i++) {
-        uint8_t sources = counting(request, flow->effects[i].sources);
+        bool reads_shared = request->kernel_polls && flow->effects[i].reads >> CELL_SHARED & 1;
 
-        search.sources |= sources;
-        if (sources & SOURCE_STRONG)
+        any |= counting(request, flow->effects[i].sources) || reads_shared;
+        if (flow->effects[i].sources & SOURCE_STRONG || (reads_shared && !has_strong))
             search.source = i;
+        has_strong |= flow->effects[i].sources & SOURCE_STRONG;
     }
-    if (!search.sources)
+    if (!any)
         return WAITS_NO;
     arena_init(&search.arena, (size_t)1 << 30);
     r = make_scratch(&search);

@@ -14,9 +14,9 @@
  *        loop read there last. While memory stands still, the second round succeeds;
  *      - ticket: an atomic addition to a fixed address has returned at least a fixed bound. The
  *        loop itself moves the counter there.
- *   3. Only plain loads decide, and every round moves on: it computes, from its own value, a
- *      register that decides about the end or about the address that is read (lists, rows,
- *      bisections). A loop that waits reads the same place again.
+ *   3. Only plain loads decide, the loop has no fence, and every round moves on: it computes, from
+ *      its own value, a register that decides about the end or about the address that is read
+ *      (lists, rows, bisections). A loop that waits reads the same place again.
  *
  * Everything else counts as waiting. Plain loads are sources only in kernels that write global
  * memory; another block cannot change what no block writes. Locks count as waiting, although a
@@ -37,10 +37,11 @@ struct waits_request {
     const struct flow *flow;
     const struct effect_summary *summaries;
     bool kernel_writes; /* the kernel writes global memory: plain loads are sources */
+    bool kernel_polls;  /* the kernel has strong sources, perhaps in other routines */
     size_t *budget;     /* steps that are left for the whole module; updated */
 };
 
 /* An enum waits_answer or -ENOMEM. Statements: what reads the source; where the loop begins. */
-int waits_find(const struct waits_request *request, size_t *ret_source, size_t *ret_head);
+int ptx_waits_find(const struct waits_request *request, size_t *ret_source, size_t *ret_head);
 
 #endif

@@ -260,7 +260,7 @@ static void report(struct run *run, baton_nsec begin_at, double before, struct s
     pthread_mutex_unlock(&run->lock);
 }
 
-/* Sleeps until there is something to do for the caller; true when everybody has ended. */
+/* Sleeps until there is something to do for the caller; true when every worker has ended. */
 static bool wait_for_news(struct run *run, baton_nsec wait)
 {
     struct timespec until;

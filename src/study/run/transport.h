@@ -1,6 +1,6 @@
 /*
  * Messages between the processes of one study. The only one there is speaks MPI; it lives in a library of its own (baton-mpi.so), so that
- * nobody needs MPI to start baton. Used by one thread.
+ * baton starts without MPI. Used by one thread.
  */
 #ifndef STUDY_TRANSPORT_H
 #define STUDY_TRANSPORT_H

@@ -128,7 +128,7 @@ static int create_tables(struct store *store)
 int store_open(const char *path, bool create, struct store **ret_store)
 {
     struct store *store = calloc(1, sizeof *store);
-    /* Readers too: a run that was killed may have left a journal, which whoever opens the file rolls back. */
+    /* Readers too: a run that was killed may have left a journal, which the next process that opens the file rolls back. */
     int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
     int result;
 

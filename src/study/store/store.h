@@ -14,8 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "study/spec/spec.h"
-#include "study/run/worker.h"
+#include "study/spec/unit.h"
 
 #define STORE_OTHER 1 /* the file is another study's, or no study's */
 

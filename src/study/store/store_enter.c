@@ -1,4 +1,4 @@
-/* What a spec asks for enters the file before anything is computed, so that keys do not depend on who computes what first. */
+/* What a spec asks for enters the file before anything is computed, so that keys do not depend on which worker computes what first. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -122,7 +122,7 @@ static void look_at(struct function *function, struct node *node)
 static void look_inside(struct function *function)
 {
     if (function->kernel)
-        function->uses |= USE_IDS; /* it takes the descriptor, so whoever calls it needs one */
+        function->uses |= USE_IDS; /* it takes the descriptor, so its callers need one */
     if (!function->body)
         return;
     for (struct node *node = function->body; node; node = syntax_next(node, function->body))
@@ -132,7 +132,10 @@ static void look_inside(struct function *function)
             function->uses |= USE_PIPES;
 }
 
-/* A function does what the functions it calls do; one round per level of calls. The answer says that something was new. */
+/*
+ * A function does what the functions it calls do; one round per level of calls. The answer says
+ * that something was new.
+ */
 static bool inherit(struct function *function, enum translate_mode mode)
 {
     uint32_t uses = function->uses;
@@ -172,7 +175,10 @@ static bool recurs(struct function *function)
     return found;
 }
 
-/* The rewritten program would have variables of its own beside those of the original, which may run, too. */
+/*
+ * The rewritten program would have variables of its own beside those of the original, which may
+ * run, too.
+ */
 static void refuse_variables(struct syntax *syntax)
 {
     for (const struct node *node = syntax->root; node; node = syntax_next((struct node *)node, syntax->root))

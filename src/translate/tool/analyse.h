@@ -1,4 +1,7 @@
-/* What a kernel does that matters for running it in pieces or on several devices. Pure functions over the syntax tree. */
+/*
+ * What a kernel does that matters for running it in pieces or on several devices. Pure functions
+ * over the syntax tree.
+ */
 #ifndef TRANSLATE_TOOL_ANALYSE_H
 #define TRANSLATE_TOOL_ANALYSE_H
 
@@ -34,7 +37,10 @@ struct loop_parts analyse_parts(const struct syntax *syntax, struct node *loop);
 /* The variable at the root of a[i], s.x, *p, &a, p + 1, a; or NULL. */
 struct symbol *analyse_root(struct node *node);
 
-/* analyse_watches.c: does the loop's end depend on what others store in shared memory, plainly read? */
+/*
+ * analyse_watches.c: does the loop's end depend on what others store in shared memory, plainly
+ * read?
+ */
 bool analyse_watches(const struct syntax *syntax, struct node *loop, const struct loop_parts *parts);
 
 /* analyse_access.c */
@@ -46,8 +52,9 @@ bool analyse_element(struct node *element, struct node *body, bool *ret_reads, b
 /* An integer that holds any id of a launch of at most 2^31 items. */
 bool analyse_holds_ids(const struct type *type);
 
-/* analyse_own.c: does an item read through the parameter only elements that it writes itself? In doubt false. */
-bool analyse_own_reads(const struct syntax *syntax, struct symbol *param, struct node *body);
+/* analyse_own.c: the elements that work-groups reach through the parameter; n == 0 in doubt. */
+void analyse_reach(const struct syntax *syntax, struct symbol *param, struct node *body,
+                   struct reach *ret_reach);
 
 /* Is this name one of the atomic built-ins (1.x atom_ and atomic_, 2.0 atomic_..._explicit)? */
 bool analyse_is_atomic(const char *name);

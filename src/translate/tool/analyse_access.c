@@ -1,6 +1,7 @@
 /*
- * What is done with the memory behind a pointer argument. Every use of the pointer is followed: through + and -, casts,
- * local pointer variables and calls of the program's own functions, up to a read, a write, or something not understood.
+ * What is done with the memory behind a pointer argument. Every use of the pointer is followed:
+ * through + and -, casts, local pointer variables and calls of the program's own functions, up to a
+ * read, a write, or something not understood.
  */
 #include "translate/tool/analyse.h"
 
@@ -15,7 +16,10 @@ enum {
     DEEPEST_CALL = 12
 };
 
-/* Bytes of the largest store through the pointer that is being followed; UINT32_MAX: one of unknown size. */
+/*
+ * Bytes of the largest store through the pointer that is being followed; UINT32_MAX: one of unknown
+ * size.
+ */
 static uint32_t largest_store;
 
 static unsigned stores(uint32_t bytes)
@@ -186,7 +190,10 @@ bool analyse_holds_ids(const struct type *type)
     return false;
 }
 
-/* The expression inside parentheses and casts that keep an id's value; NULL when one of them may not. */
+/*
+ * The expression inside parentheses and casts that keep an id's value; NULL when one of them may
+ * not.
+ */
 static struct node *strip_id(struct node *node)
 {
     struct node *inner = syntax_strip(node);
@@ -232,7 +239,10 @@ static bool is_own_id(struct node *node, struct node *body)
            !strcmp(literal->op, "0");
 }
 
-/* Every use of the pointer is p[...], and wherever that is written the index is the own id, in elements of one size. */
+/*
+ * Every use of the pointer is p[...], and wherever that is written the index is the own id, in
+ * elements of one size.
+ */
 static bool writes_own(struct symbol *symbol, struct node *body, uint32_t *ret_element)
 {
     uint32_t size = 0;
@@ -293,7 +303,8 @@ static void judge(const struct syntax *syntax, struct symbol *param, struct node
         arg->own_write = writes_own(param, body, &arg->element);
     if (!arg->own_write)
         arg->element = 0;
-    arg->own_read = arg->access == TRANSLATE_READ_WRITE && analyse_own_reads(syntax, param, body);
+    if (arg->access == TRANSLATE_READ_WRITE)
+        analyse_reach(syntax, param, body, &arg->reach);
 }
 
 void analyse_arguments(const struct syntax *syntax, struct function *kernel, struct translate_arg *ret_args)

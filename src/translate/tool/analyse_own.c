@@ -1,384 +1,38 @@
 /*
- * Does a work-item read, through a pointer that the kernel also writes through, only elements that it writes itself? Then groups may run on different devices, each
- * with a copy of the buffer: none misses what another one wrote. If a group reads elements of others (u[0], a[i - 1], a[x] in a loop over all), it must
- * see their stores as one device would show them.
+ * Which elements each work-group reaches through a pointer that the kernel reads and writes
+ * (translate/reach.h), read from the text of the kernel.
  *
- * An access is p[index], or q[index] with q a pointer variable that is p + something and never changes. A read counts as the item's own if
- *   - it is part of a store to the same element (p[i] += x), or the kernel stores somewhere at an index of the same value, and
- *   - the index differs between groups: it is made from get_global_id(), get_group_id() or get_global_linear_id(), and not as id % 64;
- * or if the index stays within a window that belongs to the item: q = p + id * N, and 0 <= index < N, for a number N.
- * Equal values are recognised by equal expressions over what cannot change: parameters and variables that get one value, and counters of loops with equal
- * heads. Every store must be to an element that is read so: one to another element (o[at[id]] = x) may change what another group reads, and the merge
- * does not see that if that group leaves the element as it was. Two groups that change one element are not looked for here: the merge finds them.
+ * An access is p[index], or q[index] with q a pointer variable that is p + something and never
+ * changes; the index is what analyse_index.h can read. All accesses must agree in the digits that
+ * differ between groups, so that a group's elements lie in one pattern around one place. What only
+ * some accesses add, as in p[2 * id], p[2 * id + 1], or p[i], p[i + n], is one more digit.
+ *
+ * Anything else is not known, and such a kernel runs on one device: min(id, 63), an index from
+ * memory, a pointer that is passed to a function.
  */
 #include "translate/tool/analyse.h"
+#include "translate/tool/analyse_index.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-enum { DEEPEST = 32, MOST_ACCESSES = 256 };
+enum { MOST_ACCESSES = 256 };
 
 struct access {
     struct node *index;
     const struct symbol *through; /* the pointer variable; NULL: the parameter itself */
     uint32_t size;                /* bytes of the element */
-    bool reads, writes;
 };
 
 struct own {
-    const struct syntax *syntax;
+    struct index_text text;
     struct symbol *param;
-    struct node *body;
     struct access list[MOST_ACCESSES];
     size_t n;
 };
 
-static bool is_op(const struct node *node, const char *op)
+static bool is_plus(const struct node *node)
 {
-    return (node->kind == NODE_BINARY || node->kind == NODE_UNARY) && !strcmp(node->op, op);
-}
-
-/* The node gives the symbol another value, or lets something else do so. */
-static bool changes(struct node *node, const struct symbol *symbol)
-{
-    bool may = syntax_is_assignment(node) ||
-               (node->kind == NODE_UNARY && (!node->op[0] || !strcmp(node->op, "++") ||
-                                             !strcmp(node->op, "--") || !strcmp(node->op, "&")));
-
-    struct node *target = may ? syntax_strip(node->children) : NULL;
-
-    if (target && symbol->type.pointer) /* p[i] = x changes what it points at */
-        return target->kind == NODE_NAME && target->symbol == symbol;
-    return target && analyse_root(target) == symbol;
-}
-
-static struct node *inside_loop(const struct node *node)
-{
-    struct node *parent = node->parent;
-
-    while (parent && parent->kind != NODE_LOOP)
-        parent = parent->parent;
-    return parent;
-}
-
-/* What a variable is declared with; NULL: nothing. */
-static struct node *first_value(const struct symbol *symbol)
-{
-    struct node *value = NULL;
-
-    for (struct node *child = symbol->initial->children; child; child = child->next)
-        value = child;
-    return value;
-}
-
-/* The only value that the variable ever has; NULL: it changes, or is not known. */
-static struct node *only_value(const struct own *own, const struct symbol *symbol)
-{
-    struct node *value;
-
-    if (symbol->kind != SYMBOL_VARIABLE || !symbol->initial)
-        return NULL;
-    value = first_value(symbol);
-    for (struct node *node = own->body; node; node = syntax_next(node, own->body)) {
-        if (!changes(node, symbol))
-            continue;
-        if (value || !is_op(node, "=") || inside_loop(node) ||
-            syntax_strip(node->children)->kind != NODE_NAME)
-            return NULL;
-        value = node->children->next;
-    }
-    return value;
-}
-
-static bool never_changes(const struct own *own, const struct symbol *symbol)
-{
-    for (struct node *node = own->body; node; node = syntax_next(node, own->body))
-        if (changes(node, symbol))
-            return false;
-    return true;
-}
-
-/* The `for` whose head counts the variable and that alone changes it; NULL: none. */
-static struct node *counts(const struct own *own, const struct symbol *symbol)
-{
-    struct node *loop =
-        symbol->kind == SYMBOL_VARIABLE && symbol->initial ? inside_loop(symbol->initial) : NULL;
-    struct loop_parts parts;
-
-    if (!loop || loop->op[0] != 'f')
-        return NULL;
-    parts = analyse_parts(own->syntax, loop);
-    if (!parts.condition || !parts.advance || (parts.body && syntax_inside(symbol->initial, parts.body)))
-        return NULL;
-    for (struct node *node = own->body; node; node = syntax_next(node, own->body))
-        if (changes(node, symbol) && !syntax_inside(node, parts.advance))
-            return NULL;
-    return loop;
-}
-
-/* An integer of 32 or 64 bits inside casts to such: what the casts keep of an index. */
-static struct node *plain(struct node *node)
-{
-    struct node *inner = syntax_strip(node);
-
-    for (; node && node != inner; node = node->children)
-        if (node->type.spelling && !analyse_holds_ids(&node->type))
-            return NULL;
-    return inner && (inner->kind == NODE_LITERAL || analyse_holds_ids(&inner->type)) ? inner : NULL;
-}
-
-/* The expression itself, with variables replaced by their only value. */
-static struct node *resolve(const struct own *own, struct node *node)
-{
-    for (int depth = 0; depth < DEEPEST; depth++) {
-        struct node *value;
-
-        node = plain(node);
-        if (!node || node->kind != NODE_NAME || !node->symbol)
-            return node;
-        value = only_value(own, node->symbol);
-        if (!value)
-            return node;
-        node = value;
-    }
-    return NULL;
-}
-
-static bool same_text(const struct own *own, const struct node *a, const struct node *b)
-{
-    return a->end - a->begin == b->end - b->begin &&
-           !memcmp(own->syntax->text + a->begin, own->syntax->text + b->begin, a->end - a->begin);
-}
-
-static bool is_pure(const struct symbol *callee)
-{
-    static const char *const names[] = {"get_global_id",
-                                        "get_group_id",
-                                        "get_local_id",
-                                        "get_global_size",
-                                        "get_local_size",
-                                        "get_num_groups",
-                                        "get_work_dim",
-                                        "get_global_offset",
-                                        "get_global_linear_id",
-                                        "min",
-                                        "max",
-                                        "clamp",
-                                        "mul24",
-                                        "mad24"};
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (callee && callee->kind == SYMBOL_BUILTIN && !strcmp(names[i], callee->name))
-            return true;
-    return false;
-}
-
-static bool same(const struct own *own, struct node *a, struct node *b, int depth);
-
-static bool same_children(const struct own *own, struct node *a, struct node *b, int depth)
-{
-    struct node *x = a->children;
-    struct node *y = b->children;
-
-    for (; x && y; x = x->next, y = y->next)
-        if (!same(own, x, y, depth))
-            return false;
-    return !x && !y;
-}
-
-/* Equal expressions, with a in the first where the second has b. */
-static bool same_head(const struct own *own, struct node *first, struct node *second, const struct symbol *a,
-                      const struct symbol *b)
-{
-    struct node *x = first;
-    struct node *y = second;
-
-    for (; x && y; x = syntax_next(x, first), y = syntax_next(y, second)) {
-        bool counter = x->kind == NODE_NAME && x->symbol == a && y->symbol == b;
-        bool steady = x->symbol == y->symbol && (!x->symbol || x->symbol->kind < SYMBOL_PARAM ||
-                                                 only_value(own, x->symbol) || never_changes(own, x->symbol));
-
-        if (x->kind != y->kind || strcmp(x->op, y->op) != 0 ||
-            (x->kind == NODE_LITERAL && !same_text(own, x, y)) || x->kind == NODE_SUBSCRIPT ||
-            x->kind == NODE_MEMBER || !(counter || steady))
-            return false;
-    }
-    return !x && !y;
-}
-
-/* Two counters run through the same values: their loops have equal heads. */
-static bool same_counters(const struct own *own, const struct symbol *a, const struct symbol *b, int depth)
-{
-    struct node *first = counts(own, a);
-    struct node *second = counts(own, b);
-    struct loop_parts x;
-    struct loop_parts y;
-
-    if (!first || !second)
-        return false;
-    x = analyse_parts(own->syntax, first);
-    y = analyse_parts(own->syntax, second);
-    return first_value(a) && first_value(b) && same(own, first_value(a), first_value(b), depth) &&
-           same_head(own, x.condition, y.condition, a, b) && same_head(own, x.advance, y.advance, a, b);
-}
-
-static bool same(const struct own *own, struct node *a, struct node *b, int depth)
-{
-    a = resolve(own, a);
-    b = resolve(own, b);
-    if (!a || !b || a->kind != b->kind || depth > DEEPEST)
-        return false;
-    switch (a->kind) {
-    case NODE_LITERAL:
-        return same_text(own, a, b);
-    case NODE_NAME:
-        if (!a->symbol || !b->symbol)
-            return false;
-        if (a->symbol == b->symbol && never_changes(own, a->symbol))
-            return true;
-        return same_counters(own, a->symbol, b->symbol, depth + 1);
-    case NODE_CALL:
-        return is_pure(syntax_callee(a)) && is_pure(syntax_callee(b)) &&
-               !strcmp(syntax_callee(a)->name, syntax_callee(b)->name) &&
-               (!syntax_argument(a, 0) ||
-                same(own, syntax_argument(a, 0), syntax_argument(b, 0), depth + 1)) &&
-               (!syntax_argument(a, 1) ||
-                same(own, syntax_argument(a, 1), syntax_argument(b, 1), depth + 1)) &&
-               (!syntax_argument(a, 2) || same(own, syntax_argument(a, 2), syntax_argument(b, 2), depth + 1));
-    case NODE_BINARY:
-    case NODE_UNARY:
-        return a->op[0] && !strcmp(a->op, b->op) && !syntax_is_assignment(a) && strcmp(a->op, "++") != 0 &&
-               strcmp(a->op, "--") != 0 && !(a->kind == NODE_UNARY && a->op[0] == '*') &&
-               same_children(own, a, b, depth + 1);
-    case NODE_CONDITIONAL:
-        return same_children(own, a, b, depth + 1);
-    default:
-        return false;
-    }
-}
-
-/* A call of one of the three ids that tell groups apart. */
-static bool is_group_id(const struct node *node)
-{
-    const struct symbol *callee = node->kind == NODE_CALL ? syntax_callee(node) : NULL;
-
-    return callee && callee->kind == SYMBOL_BUILTIN &&
-           (!strcmp(callee->name, "get_global_id") || !strcmp(callee->name, "get_group_id") ||
-            !strcmp(callee->name, "get_global_linear_id"));
-}
-
-/* Made from such an id. */
-static bool tells_groups(const struct own *own, struct node *index, int depth)
-{
-    for (struct node *node = index; node && depth < DEEPEST; node = syntax_next(node, index)) {
-        struct node *value = NULL;
-
-        if (is_group_id(node))
-            return true;
-        if (node->kind == NODE_NAME && node->symbol)
-            value = only_value(own, node->symbol);
-        if (node->kind == NODE_NAME && node->symbol && !value && counts(own, node->symbol))
-            value = first_value(node->symbol);
-        if (value && tells_groups(own, value, depth + 1))
-            return true;
-    }
-    return false;
-}
-
-/* An operator that gives several ids one value. */
-static bool merges_ids(const struct node *node)
-{
-    return node->kind == NODE_BINARY && (is_op(node, "%") || is_op(node, "/") || is_op(node, "&") ||
-                                         is_op(node, "|") || is_op(node, ">>"));
-}
-
-/* All that the index has of ids went through such an operator. Sums of several parts (id / n * m + id % n, y * n + x) are taken to differ. */
-static bool merges_groups(const struct own *own, struct node *index, int depth)
-{
-    struct node *node = resolve(own, index);
-    bool left;
-
-    if (!node || node->kind != NODE_BINARY || depth >= DEEPEST || merges_ids(node))
-        return node && merges_ids(node);
-    left = tells_groups(own, node->children, 0);
-    return left != tells_groups(own, node->children->next, 0) &&
-           merges_groups(own, left ? node->children : node->children->next, depth + 1);
-}
-
-/* --- windows --- */
-
-/* A number that the text says; 0: it does not, or it is 0. */
-static uint64_t number(const struct own *own, struct node *node)
-{
-    char digits[24] = "";
-    uint64_t left;
-    uint64_t right;
-    uint64_t product;
-
-    node = resolve(own, node);
-    if (node && node->kind == NODE_BINARY && !strcmp(node->op, "*")) {
-        left = number(own, node->children);
-        right = number(own, node->children->next);
-        return __builtin_mul_overflow(left, right, &product) ? 0 : product;
-    }
-    if (!node || node->kind != NODE_LITERAL || node->end - node->begin >= sizeof digits)
-        return 0;
-    memcpy(digits, own->syntax->text + node->begin, node->end - node->begin);
-    return strtoull(digits, NULL, 0);
-}
-
-/* The expression is an id that tells groups apart, times numbers; their product, or 0. */
-static uint64_t stride(const struct own *own, struct node *node)
-{
-    uint64_t product;
-
-    node = resolve(own, node);
-    if (node && is_group_id(node))
-        return 1;
-    if (!node || node->kind != NODE_BINARY || strcmp(node->op, "*") != 0)
-        return 0;
-    if (__builtin_mul_overflow(stride(own, node->children), number(own, node->children->next), &product))
-        return 0;
-    if (!product &&
-        __builtin_mul_overflow(number(own, node->children), stride(own, node->children->next), &product))
-        return 0;
-    return product;
-}
-
-static bool is_local_id(struct node *node)
-{
-    const struct symbol *callee = node && node->kind == NODE_CALL ? syntax_callee(node) : NULL;
-
-    return callee && callee->kind == SYMBOL_BUILTIN && !strcmp(callee->name, "get_local_id");
-}
-
-/* Is 0 <= index < room sure? */
-static bool within(const struct own *own, struct node *index, uint64_t room)
-{
-    struct node *node = resolve(own, index);
-    struct node *loop;
-    struct node *test;
-    struct node *from;
-    struct node *step;
-
-    if (!node)
-        return false;
-    if (node->kind == NODE_LITERAL)
-        return number(own, node) < room && (number(own, node) || !strcmp(node->op, "0"));
-    if (is_op(node, "%") && node->kind == NODE_BINARY)
-        return strstr(node->type.spelling, "unsigned") && number(own, node->children->next) &&
-               number(own, node->children->next) <= room;
-    loop = node->kind == NODE_NAME && node->symbol ? counts(own, node->symbol) : NULL;
-    if (!loop)
-        return false;
-    test = syntax_strip(analyse_parts(own->syntax, loop).condition);
-    step = syntax_strip(analyse_parts(own->syntax, loop).advance);
-    from = first_value(node->symbol) ? resolve(own, first_value(node->symbol)) : NULL;
-    return from && (from->kind == NODE_LITERAL || is_local_id(from)) && is_op(test, "<") &&
-           plain(test->children) && plain(test->children)->symbol == node->symbol &&
-           number(own, test->children->next) && number(own, test->children->next) <= room &&
-           (is_op(step, "++") || (step->kind == NODE_COMPOUND_ASSIGN && !strcmp(step->op, "+=") &&
-                                  number(own, step->children->next)));
+    return node->kind == NODE_BINARY && !strcmp(node->op, "+");
 }
 
 /* --- accesses --- */
@@ -388,9 +42,10 @@ static bool add_access(struct own *own, struct node *name, const struct symbol *
     struct node *child;
     struct node *element = syntax_parent(name, &child);
     struct access access = {.through = through};
+    bool reads, writes;
 
     if (!element || element->kind != NODE_SUBSCRIPT || child != element->children ||
-        own->n == MOST_ACCESSES || !analyse_element(element, own->body, &access.reads, &access.writes))
+        own->n == MOST_ACCESSES || !analyse_element(element, own->text.body, &reads, &writes))
         return false;
     access.index = child->next;
     access.size = element->type.size;
@@ -400,23 +55,26 @@ static bool add_access(struct own *own, struct node *name, const struct symbol *
     return true;
 }
 
-/* The variable that is declared as this pointer plus something, and stays so; NULL: the use is another. */
+/*
+ * The variable that is declared as this pointer plus something, and stays so; NULL: the use is
+ * another.
+ */
 static const struct symbol *declared_from(const struct own *own, struct node *name)
 {
     struct node *child;
     struct node *parent = syntax_parent(name, &child);
 
-    if (parent && is_op(parent, "+") && parent->type.pointer)
+    if (parent && is_plus(parent) && parent->type.pointer)
         parent = syntax_parent(parent, &child);
     if (!parent || parent->kind != NODE_VARIABLE || !parent->symbol || !parent->symbol->type.pointer ||
-        !only_value(own, parent->symbol) || !never_changes(own, parent->symbol))
+        !index_only_value(&own->text, parent->symbol) || !index_never_changes(&own->text, parent->symbol))
         return NULL;
     return parent->symbol;
 }
 
 static bool gather(struct own *own)
 {
-    for (struct node *node = own->body; node; node = syntax_next(node, own->body)) {
+    for (struct node *node = own->text.body; node; node = syntax_next(node, own->text.body)) {
         const struct symbol *pointer;
 
         if (node->kind != NODE_NAME || node->symbol != own->param)
@@ -424,77 +82,187 @@ static bool gather(struct own *own)
         pointer = declared_from(own, node);
         if (!pointer && !add_access(own, node, NULL))
             return false;
-        for (struct node *use = own->body; pointer && use; use = syntax_next(use, own->body))
+        for (struct node *use = own->text.body; pointer && use; use = syntax_next(use, own->text.body))
             if (use->kind == NODE_NAME && use->symbol == pointer && !add_access(own, use, pointer))
                 return false;
     }
-    return never_changes(own, own->param);
+    return index_never_changes(&own->text, own->param);
 }
 
 /* What is added to the parameter in the declaration of the pointer; NULL: nothing. */
 static struct node *offset_of(const struct own *own, const struct symbol *pointer)
 {
-    struct node *value = pointer ? syntax_strip(only_value(own, pointer)) : NULL;
+    struct node *value = pointer ? syntax_strip(index_only_value(&own->text, pointer)) : NULL;
 
-    if (!value || !is_op(value, "+") || value->kind != NODE_BINARY)
+    if (!value || !is_plus(value))
         return NULL;
     return value->children->type.pointer ? value->children->next : value->children;
 }
 
-/* Every access is through one pointer, each within the window of the item or group that it belongs to. */
-static bool in_windows(const struct own *own)
-{
-    struct node *offset = own->n ? offset_of(own, own->list[0].through) : NULL;
-    uint64_t room = offset ? stride(own, offset) : 0;
-
-    for (size_t i = 0; i < own->n && room; i++)
-        if (own->list[i].through != own->list[0].through || !within(own, own->list[i].index, room))
-            room = 0;
-    return room > 0;
-}
-
-/* Do items of different groups reach different elements? */
-static bool differs(const struct own *own, const struct access *access)
+static bool read_access(const struct own *own, const struct access *access, struct sum *ret_sum)
 {
     struct node *offset = offset_of(own, access->through);
-    bool moved = offset && tells_groups(own, offset, 0);
+    struct sum index;
 
-    if (tells_groups(own, access->index, 0))
-        return moved || !merges_groups(own, access->index, 0);
-    return moved && !merges_groups(own, offset, 0);
+    *ret_sum = (struct sum){0};
+    return (!offset || index_read(&own->text, offset, ret_sum)) &&
+           index_read(&own->text, access->index, &index) && sum_add(ret_sum, &index, 1);
 }
 
-static bool is_own(const struct own *own, const struct access *read)
+/* --- the pattern of all accesses --- */
+
+struct pattern {
+    struct reach reach;
+    bool mirrored[REACH_DIGITS]; /* the digit is subtracted */
+    uint32_t n_accesses;
+    struct sum added;       /* products that are equal for all items */
+    uint32_t in[SUM_TERMS]; /* accesses that add them */
+    int64_t least, most;    /* of the numbers that are added */
+};
+
+static bool differs_between_groups(const struct reach_digit *digit)
 {
-    if (!differs(own, read))
+    return digit->kind < REACH_LOCAL_ID;
+}
+
+/*
+ * A digit that is subtracted is one that counts down: its elements differ as those of one that is
+ * added, if every access subtracts it.
+ */
+static bool digit_of(const struct term *term, struct reach_digit *ret_digit)
+{
+    bool may_be_negative = term->has_digit && differs_between_groups(&term->digit);
+    int64_t number = may_be_negative && term->number < 0 ? -term->number : term->number;
+
+    *ret_digit = term->digit;
+    ret_digit->each = (struct reach_product){.number = (uint32_t)number, .n = term->n};
+    memcpy(ret_digit->each.factors, term->factors, sizeof term->factors);
+    return number > 0 && number <= INT32_MAX;
+}
+
+/* Room for the values of both: the larger number of values, where only numbers say how many. */
+static bool widen(struct reach_digit *digit, const struct reach_digit *by)
+{
+    bool counted = digit->kind == REACH_COUNTED;
+
+    if (digit->kind != by->kind || digit->dim != by->dim || !reach_same_product(&digit->each, &by->each) ||
+        !reach_same_factors(digit->room.factors, digit->room.n, by->room.factors, by->room.n) ||
+        (!counted && digit->room.number != by->room.number))
         return false;
-    for (size_t i = 0; i < own->n && !read->writes; i++)
-        if (own->list[i].writes && own->list[i].through == read->through &&
-            same(own, own->list[i].index, read->index, 0))
-            return true;
-    return read->writes;
+    digit->room.number = by->room.number > digit->room.number ? by->room.number : digit->room.number;
+    return true;
 }
 
-/* A store to an element that the item reads as its own; to others' elements it may not store. */
-static bool stores_to_own(const struct own *own, const struct access *store)
+/*
+ * The digits of one access into those of all. It has each of them at most once, and all of those
+ * that differ between groups.
+ */
+static bool add_digits(struct pattern *pattern, const struct sum *sum)
 {
-    for (size_t i = 0; i < own->n; i++)
-        if (own->list[i].reads && own->list[i].through == store->through &&
-            same(own, own->list[i].index, store->index, 0))
-            return true;
-    return false;
+    struct reach *reach = &pattern->reach;
+    bool used[REACH_DIGITS] = {false};
+
+    for (uint32_t i = 0; i < sum->n; i++) {
+        struct reach_digit digit;
+        uint32_t k = 0;
+
+        if (!sum->terms[i].has_digit)
+            continue;
+        if (!digit_of(&sum->terms[i], &digit))
+            return false;
+        while (k < reach->n && (used[k] || pattern->mirrored[k] != (sum->terms[i].number < 0) ||
+                                !widen(&reach->digits[k], &digit)))
+            k++;
+        if (k == REACH_DIGITS || (k == reach->n && pattern->n_accesses && differs_between_groups(&digit)))
+            return false;
+        if (k == reach->n) {
+            pattern->mirrored[k] = sum->terms[i].number < 0;
+            reach->digits[reach->n++] = digit;
+        }
+        used[k] = true;
+    }
+    for (uint32_t k = 0; k < reach->n; k++)
+        if (!used[k] && differs_between_groups(&reach->digits[k]))
+            return false;
+    return true;
 }
 
-bool analyse_own_reads(const struct syntax *syntax, struct symbol *param, struct node *body)
+static bool add_product(struct pattern *pattern, const struct term *term)
 {
-    struct own own = {.syntax = syntax, .param = param, .body = body};
-    bool all = gather(&own), any = false;
+    uint32_t k = 0;
 
-    for (size_t i = 0; i < own.n; i++)
-        any |= own.list[i].reads;
-    if (all && (!any || in_windows(&own)))
-        return true;
-    for (size_t i = 0; i < own.n && all; i++)
-        all = own.list[i].reads ? is_own(&own, &own.list[i]) : stores_to_own(&own, &own.list[i]);
-    return all;
+    while (k < pattern->added.n &&
+           (!sum_same_kind(&pattern->added.terms[k], term) || pattern->added.terms[k].number != term->number))
+        k++;
+    if (k == SUM_TERMS)
+        return false;
+    if (k == pattern->added.n)
+        pattern->added.terms[pattern->added.n++] = *term;
+    pattern->in[k]++;
+    return true;
+}
+
+static bool add_to_pattern(struct pattern *pattern, const struct sum *sum)
+{
+    int64_t number = 0;
+
+    if (!add_digits(pattern, sum))
+        return false;
+    for (uint32_t i = 0; i < sum->n; i++) {
+        const struct term *term = &sum->terms[i];
+
+        if (term->has_digit)
+            continue;
+        if (term->n == 0)
+            number = term->number;
+        else if (!add_product(pattern, term))
+            return false;
+    }
+    pattern->least = number < pattern->least ? number : pattern->least;
+    pattern->most = number > pattern->most ? number : pattern->most;
+    pattern->n_accesses++;
+    return number >= -INT32_MAX && number <= INT32_MAX;
+}
+
+static bool add_counted(struct reach *reach, const struct reach_product *each, uint32_t room)
+{
+    if (reach->n == REACH_DIGITS)
+        return false;
+    reach->digits[reach->n++] =
+        (struct reach_digit){.kind = REACH_COUNTED, .each = *each, .room = {.number = room}};
+    return true;
+}
+
+/*
+ * What only some accesses add becomes a digit: none or one of a product, and the numbers from the
+ * least to the most.
+ */
+static bool add_differences(struct pattern *pattern)
+{
+    struct reach_digit digit;
+
+    for (uint32_t k = 0; k < pattern->added.n; k++)
+        if (pattern->in[k] < pattern->n_accesses &&
+            (!digit_of(&pattern->added.terms[k], &digit) || !add_counted(&pattern->reach, &digit.each, 2)))
+            return false;
+    if (pattern->most - pattern->least >= INT32_MAX)
+        return false;
+    digit.each = (struct reach_product){.number = 1};
+    return pattern->most == pattern->least ||
+           add_counted(&pattern->reach, &digit.each, (uint32_t)(pattern->most - pattern->least + 1));
+}
+
+void analyse_reach(const struct syntax *syntax, struct symbol *param, struct node *body,
+                   struct reach *ret_reach)
+{
+    struct own own = {.text = {syntax, body}, .param = param};
+    struct pattern pattern = {.least = INT64_MAX, .most = INT64_MIN};
+    bool known = gather(&own) && own.n > 0;
+
+    for (size_t i = 0; i < own.n && known; i++) {
+        struct sum sum;
+
+        known = read_access(&own, &own.list[i], &sum) && add_to_pattern(&pattern, &sum);
+    }
+    *ret_reach = known && add_differences(&pattern) ? pattern.reach : (struct reach){0};
 }

@@ -1,8 +1,9 @@
 /*
- * A kernel that waits for another group cannot be cut: the group may be in a piece that has not started. Waiting takes a
- * loop whose end depends on something another group can change while it runs: an atomic or volatile read, or plain shared
- * memory (analyse_watches.c). Everything of that shape counts as waiting, but for one idiom that ends by itself: repeat
- * compare-and-exchange until it finds the value just read.
+ * A kernel that waits for another group cannot be cut: the group may be in a piece that has not
+ * started. Waiting takes a loop whose end depends on something another group can change while it
+ * runs: an atomic or volatile read, or plain shared memory (analyse_watches.c). Everything of that
+ * shape counts as waiting, but for one idiom that ends by itself: repeat compare-and-exchange until
+ * it finds the value just read.
  */
 #include "translate/tool/analyse.h"
 
@@ -68,8 +69,9 @@ static bool declared_in(const struct symbol *variable, const struct node *branch
 }
 
 /*
- * Stands under an if, switch, ?:, && or || that such a value decides, so that the variable tells what was decided. One that is declared
- * within an `if` does not: whoever can look at it knows already.
+ * Stands under an if, switch, ?:, && or || that such a value decides, so that the variable tells
+ * what was decided. One that is declared within an `if` does not: code that can read it is
+ * under the same decision.
  */
 static bool decided(const struct node *node, const struct symbol *variable)
 {
@@ -92,7 +94,10 @@ static bool taint(struct symbol *symbol)
     return true;
 }
 
-/* What is written through a marked pointer is written to the variables whose addresses it was given. */
+/*
+ * What is written through a marked pointer is written to the variables whose addresses it was
+ * given.
+ */
 static bool taint_behind(const struct node *node, struct node *value)
 {
     const struct symbol *pointer = node->kind == NODE_VARIABLE ? node->symbol : analyse_root(node->children);
@@ -215,7 +220,10 @@ static bool gets(const struct node *node, const struct symbol *symbol, struct no
     return value;
 }
 
-/* All that the loop stores in the variable is what the exchange found or would find in memory, through one more variable at most. */
+/*
+ * All that the loop stores in the variable is what the exchange found or would find in memory,
+ * through one more variable at most.
+ */
 static bool just_read(const struct syntax *syntax, struct symbol *symbol, struct node *exchange,
                       struct node *loop, unsigned depth)
 {
@@ -238,7 +246,10 @@ static bool just_read(const struct syntax *syntax, struct symbol *symbol, struct
     return any;
 }
 
-/* do { old = *p; } while (cmpxchg(p, old, new) != old), in any of its usual spellings: ends when nobody interferes. */
+/*
+ * do { old = *p; } while (cmpxchg(p, old, new) != old), in any of its usual spellings: ends when no
+ * other work-item interferes.
+ */
 static bool is_retry(const struct syntax *syntax, struct node *condition, struct node *loop, const char *op)
 {
     struct node *test = syntax_strip(condition);
@@ -331,7 +342,10 @@ struct loop_parts analyse_parts(const struct syntax *syntax, struct node *loop)
     return parts;
 }
 
-/* for (...; i < n; i++) with nothing else that touches i: it ends by itself, whatever happens inside. */
+/*
+ * for (...; i < n; i++) with nothing else that touches i: it ends by itself, whatever happens
+ * inside.
+ */
 static bool counted(const struct loop_parts *parts)
 {
     if (!parts->condition || !parts->advance || !parts->body || depends(parts->condition))
@@ -377,7 +391,10 @@ static bool loop_waits(const struct syntax *syntax, struct node *loop)
     return !retries && analyse_watches(syntax, loop, &parts);
 }
 
-/* for (...; i < n; i++) where the test reads no memory, calls nothing, and only the advance touches what it names. */
+/*
+ * for (...; i < n; i++) where the test reads no memory, calls nothing, and only the advance touches
+ * what it names.
+ */
 static bool plainly_counted(const struct syntax *syntax, struct node *loop)
 {
     struct loop_parts parts = analyse_parts(syntax, loop);
@@ -393,9 +410,10 @@ static bool plainly_counted(const struct syntax *syntax, struct node *loop)
 }
 
 /*
- * A goto to a label before it is a loop that the tree does not show, and one into a loop enters it past its first test. A goto
- * forward skips. Where a loop holds both, the rounds of that loop must be counted, whatever is skipped: the analysis of its
- * variables follows branches, not jumps. Out of a loop, a goto is what a break is (leaves(), leaves_here()).
+ * A goto to a label before it is a loop that the tree does not show, and one into a loop enters it
+ * past its first test. A goto forward skips. Where a loop holds both, the rounds of that loop must
+ * be counted, whatever is skipped: the analysis of its variables follows branches, not jumps. Out
+ * of a loop, a goto is what a break is (leaves(), leaves_here()).
  */
 static bool goto_waits(const struct syntax *syntax, struct node *jump, struct node *body)
 {

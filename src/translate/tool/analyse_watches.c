@@ -1,8 +1,9 @@
 /*
- * Loops over plain shared memory. One that looks for another group's store has rounds in which nothing moves: the same places
- * are read again, and what decides about its end is what it was. One that walks (over rows, lists, trees, in bisections)
- * changes such a variable, by itself, on every way through a round. So a loop whose end depends on shared memory
- * counts as watching unless that can be shown.
+ * Loops over plain shared memory. One that looks for another group's store has rounds in which
+ * nothing moves: the same places are read again, and what decides about its end is what it was. One
+ * that walks (over rows, lists, trees, in bisections) changes such a variable, by itself, on every
+ * way through a round. So a loop whose end depends on shared memory counts as watching unless that
+ * can be shown.
  */
 #include "translate/tool/analyse.h"
 
@@ -48,7 +49,10 @@ static bool is_element(const struct node *node)
            (node->kind == NODE_UNARY && !strcmp(node->op, "*"));
 }
 
-/* A call that may look into shared memory: it is given a pointer to some, or an image that kernels write, too. */
+/*
+ * A call that may look into shared memory: it is given a pointer to some, or an image that kernels
+ * write, too.
+ */
 static bool call_reads(const struct node *call)
 {
     for (struct node *arg = call->children ? call->children->next : NULL; arg; arg = arg->next)
@@ -113,7 +117,8 @@ static void gather(struct rounds *r)
     for (struct node *node = r->loop; node; node = syntax_next(node, r->loop))
         n++;
     r->stores =
-        text_alloc(n, sizeof *r->stores); /* a call has its arguments as nodes: not more stores than nodes */
+        /* a call has its arguments as nodes: not more stores than nodes */
+        text_alloc(n, sizeof *r->stores);
     for (struct node *node = r->loop; node; node = syntax_next(node, r->loop))
         add_stores(r, node);
 }
@@ -138,7 +143,10 @@ static void add_names(struct variables *set, struct node *expression)
     }
 }
 
-/* The tests within the loop that decide whether `node` is reached: one after the other, NULL at the end. */
+/*
+ * The tests within the loop that decide whether `node` is reached: one after the other, NULL at the
+ * end.
+ */
 static struct node *decider(const struct rounds *r, struct node **at)
 {
     for (struct node *child = *at, *node = child->parent; child != r->loop && node;
@@ -157,7 +165,10 @@ static struct node *decider(const struct rounds *r, struct node **at)
     return NULL;
 }
 
-/* Everything that the values in the set are made from within a round; `deciding`: and what decides that they are. */
+/*
+ * Everything that the values in the set are made from within a round; `deciding`: and what decides
+ * that they are.
+ */
 static void complete(const struct rounds *r, struct variables *set, bool deciding)
 {
     for (size_t i = 0; i < set->n && !set->all; i++)
@@ -227,7 +238,10 @@ static bool named_outside_reads(const struct symbol *symbol, struct node *expres
     return false;
 }
 
-/* The variable is made from itself, and not so that what is found in shared memory can leave it as it is. */
+/*
+ * The variable is made from itself, and not so that what is found in shared memory can leave it as
+ * it is.
+ */
 static bool moves_on(const struct rounds *r, const struct store *store)
 {
     struct variables set = {0};
@@ -345,7 +359,10 @@ static bool round_moves(const struct rounds *r, struct node *test)
            (r->parts->body && moves(r, &set, r->parts->body));
 }
 
-/* Each part of the test, as `op` joins them, is reached by moving or has nothing to do with shared memory. */
+/*
+ * Each part of the test, as `op` joins them, is reached by moving or has nothing to do with shared
+ * memory.
+ */
 static bool reached(const struct rounds *r, struct node *test, const char *op, bool *moved)
 {
     struct node *inner = syntax_strip(test);

@@ -14,8 +14,8 @@ static unsigned version_of(const char *text)
 }
 
 /*
- * PoCL takes its device's version where no -cl-std is given; the specification says the highest 1.x. A wrong guess is
- * caught by the checks at the top of the result.
+ * PoCL takes its device's version where no -cl-std is given; the specification says the highest
+ * 1.x. A wrong guess is caught by the checks at the top of the result.
  */
 static unsigned language_of(const struct driver *driver, const struct options *options)
 {
@@ -69,7 +69,9 @@ const char *driver_extensions(const struct driver *driver)
     return text.bytes;
 }
 
-/* Each word of a list separated by spaces is defined: NAME as `value` (NULL: unknown), NAME=X as X. */
+/*
+ * Each word of a list separated by spaces is defined: NAME as `value` (NULL: unknown), NAME=X as X.
+ */
 static void define_words(struct preprocessor *pp, const char *words, const char *value)
 {
     while (*words) {
@@ -93,7 +95,10 @@ static void define_number(struct preprocessor *pp, const char *name, unsigned va
     macro_driver(pp, name, text_copy(text, strlen(text)));
 }
 
-/* Constants of the language (OpenCL C 6.4.3, 6.15.2.1, 6.15.4.1): defined everywhere, their text left to the driver. */
+/*
+ * Constants of the language (OpenCL C 6.4.3, 6.15.2.1, 6.15.4.1): defined everywhere, their text
+ * left to the driver.
+ */
 static void define_constants(struct preprocessor *pp)
 {
     static const char *const stems[] = {"M_E",        "M_LOG2E", "M_LOG10E", "M_LN2",  "M_LN10",

@@ -1,4 +1,7 @@
-/* The macros that a driver defines before it reads the program, as far as the device's description tells them. */
+/*
+ * The macros that a driver defines before it reads the program, as far as the device's description
+ * tells them.
+ */
 #ifndef TRANSLATE_TOOL_DRIVER_H
 #define TRANSLATE_TOOL_DRIVER_H
 
@@ -22,8 +25,9 @@ void driver_macros(struct preprocessor *pp, const struct driver *driver, const s
 const char *driver_standard(const struct driver *driver, const struct options *options);
 
 /*
- * Clang's -cl-ext for just what the device offers. Clang's own headers take the names of everything it knows (half2, queue_t),
- * and a program for a device without them may use such a name for its own.
+ * Clang's -cl-ext for just what the device offers. Clang's own headers take the names of everything
+ * it knows (half2, queue_t), and a program for a device without them may use such a name for its
+ * own.
  */
 const char *driver_extensions(const struct driver *driver);
 

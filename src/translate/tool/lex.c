@@ -3,7 +3,10 @@
 #include <ctype.h>
 #include <string.h>
 
-/* The text without its backslash-newlines, and where they were: a joined line keeps its tokens' line numbers. */
+/*
+ * The text without its backslash-newlines, and where they were: a joined line keeps its tokens'
+ * line numbers.
+ */
 struct reader {
     const char *at;
     const char *end;
@@ -65,7 +68,10 @@ static bool name_char(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '$' || (c & 0x80);
 }
 
-/* Skips white space and comments; the answer is the columns of it, *line_end says that a line ended. */
+/*
+ * Skips white space and comments; the answer is the columns of it, *line_end says that a line
+ * ended.
+ */
 static uint32_t skip_blanks(struct reader *reader, bool *line_end, struct refusal *refusal)
 {
     uint32_t blanks = 0;
@@ -112,7 +118,8 @@ static uint8_t read_quoted(struct reader *reader, char quote)
         step(reader);
     }
     if (reader->at >= reader->end || *reader->at != quote)
-        return TOKEN_OTHER; /* an apostrophe in a skipped #if group, or an error for the compiler to report */
+        /* an apostrophe in a skipped #if group, or an error for the compiler to report */
+        return TOKEN_OTHER;
     step(reader);
     return quote == '"' ? TOKEN_STRING : TOKEN_CHARACTER;
 }
@@ -160,7 +167,10 @@ static uint8_t read_token(struct reader *reader)
     return ispunct((unsigned char)c) && !strchr("@`\\", c) ? TOKEN_PUNCTUATOR : TOKEN_OTHER;
 }
 
-/* A line ends here in a way that compilers do not agree upon: \ and blanks before the line break, or a carriage return alone. */
+/*
+ * A line ends here in a way that compilers do not agree upon: \ and blanks before the line break,
+ * or a carriage return alone.
+ */
 static bool odd_line_end(const char *at, const char *end)
 {
     const char *after = at + 1;

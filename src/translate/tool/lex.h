@@ -6,7 +6,10 @@
 
 enum token_kind { TOKEN_NAME, TOKEN_NUMBER, TOKEN_STRING, TOKEN_CHARACTER, TOKEN_PUNCTUATOR, TOKEN_OTHER };
 
-/* The names that a token must not be replaced by any more (Prosser's hide set); shared, never changed. */
+/*
+ * The names that a token must not be replaced by any more (Prosser's hide set); shared, never
+ * changed.
+ */
 struct hide {
     const struct macro *macro;
     const struct hide *next;
@@ -25,7 +28,9 @@ struct token {
     uint16_t blanks; /* columns of white space before it */
     uint8_t kind;
     bool begins_line;
-    /* Came out of a macro: the text beside it in memory is not the text beside it in the program. */
+    /*
+     * Came out of a macro: the text beside it in memory is not the text beside it in the program.
+     */
     bool made;
     const struct source_file *file;
     const struct hide *hide;
@@ -33,8 +38,9 @@ struct token {
 };
 
 /*
- * Splits text[0..length) into a list (NULL when there is none); the text must stay. Comments and joined lines become
- * white space. Refuses what would change the meaning unseen: NUL bytes, trigraphs, digraphs of #, open comments.
+ * Splits text[0..length) into a list (NULL when there is none); the text must stay. Comments and
+ * joined lines become white space. Refuses what would change the meaning unseen: NUL bytes,
+ * trigraphs, digraphs of #, open comments.
  */
 struct token *lex(const char *text, size_t length, const struct source_file *file, struct refusal *refusal);
 

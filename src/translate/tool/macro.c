@@ -370,7 +370,10 @@ static struct token **append(struct token **link, struct token *list)
     return link;
 }
 
-/* What follows ##: pasted onto *last (NULL when the left side was empty), the rest appended; GNU's `, ## rest`. */
+/*
+ * What follows ##: pasted onto *last (NULL when the left side was empty), the rest appended; GNU's
+ * `, ## rest`.
+ */
 static struct token **paste_next(struct preprocessor *pp, const struct macro *macro,
                                  const struct arguments *args, const struct token *right, struct token **last,
                                  struct token **link)
@@ -403,7 +406,10 @@ static struct token *expanded_argument(struct preprocessor *pp, const struct arg
     return copy_list(pp, args->expanded[param]);
 }
 
-/* The body with its parameters replaced; its own tokens get `line`, which is what __LINE__ means in them. */
+/*
+ * The body with its parameters replaced; its own tokens get `line`, which is what __LINE__ means in
+ * them.
+ */
 static struct token *substitute(struct preprocessor *pp, const struct macro *macro,
                                 const struct arguments *args, uint32_t line)
 {

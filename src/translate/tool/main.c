@@ -1,15 +1,14 @@
 /*
  * baton-translate: reads one request (translate/record.h) from standard input, writes one answer to
- * standard output. For people, with a file name: `baton-translate [-E] FILE.cl [BUILD OPTIONS]`
- * shows what becomes of an OpenCL program (-E stops after the preprocessor), and `baton-translate
- * FILE.ptx` what becomes of a CUDA module.
+ * standard output. For people: `baton-translate [-E] FILE.cl|FILE.spv [BUILD OPTIONS]` shows what
+ * becomes of a program; -E stops after the preprocessor. CUDA's PTX: baton-cut.
  *
- * Exit: 0 an answer was written (also "not translated"), 1 nothing could be done with the file,
- * 2 bad usage or request, 3 the environment failed.
+ * Exit: 0 an answer was written (also "not translated"), 1 the file was not translated, 2 bad usage
+ * or request, 3 the environment failed.
  */
 #include "translate/record.h"
-#include "translate/tool/cut_tool.h"
 #include "translate/tool/driver.h"
+#include "translate/tool/intermediate.h"
 #include "translate/tool/report.h"
 #include "translate/tool/rewrite.h"
 #include "base/file.h"
@@ -89,7 +88,10 @@ static int read_request(struct request *request, const char *bytes, size_t lengt
     return r == 1 ? 0 : 2;
 }
 
-/* With everything that clang knows; a text that this refuses, once more with just what the device offers. */
+/*
+ * With everything that clang knows; a text that this refuses, once more with just what the device
+ * offers.
+ */
 static void parse(const struct request *request, const struct preprocessor *pp, const char *standard,
                   struct syntax *ret_syntax)
 {
@@ -112,6 +114,11 @@ static void translate(const struct request *request, bool only_preprocess, struc
     struct report *report = ret_report;
     struct options options;
 
+    if (intermediate_is(&request->source)) {
+        intermediate_translate(&request->source, request->mode, report);
+        report->options = request->options.bytes;
+        return;
+    }
     options_parse(&options, request->options.bytes ? request->options.bytes : "", request->options.length,
                   &report->refusal);
     if (report->refusal.reason[0])
@@ -196,8 +203,6 @@ static int show(int argc, char **argv)
         (void)fprintf(stderr, "baton-translate: cannot read %s\n", argc < 2 ? "nothing" : argv[1]);
         return 2;
     }
-    if (strlen(argv[1]) > 4 && !strcmp(argv[1] + strlen(argv[1]) - 4, ".ptx"))
-        return cut_tool_show(argv[1], text, length);
     text_add(&request.source, text, length);
     for (int i = 2; i < argc; i++)
         text_print(&request.options, "%s%s", i > 2 ? " " : "", argv[i]);
@@ -209,7 +214,10 @@ static int show(int argc, char **argv)
     return write_all((const uint8_t *)report.source.bytes, report.source.length);
 }
 
-/* A hostile program may make the compiler run away: the caller bounds the time, this bounds the rest. */
+/*
+ * A hostile program may make the compiler run away: the caller bounds the time, this bounds the
+ * rest.
+ */
 static void bound_resources(void)
 {
     const struct rlimit memory = {.rlim_cur = (rlim_t)2 << 30, .rlim_max = (rlim_t)2 << 30};
@@ -240,8 +248,6 @@ int main(int argc, char **argv)
     struct request request = {
         .driver = {.version = "", .c_version = "", .extensions = "", .features = "", .defines = ""}};
     struct report report = {0};
-    const char *ptx;
-    size_t ptx_size;
     size_t length;
     char *bytes;
 
@@ -252,16 +258,13 @@ int main(int argc, char **argv)
     if (argc > 1 && (argv[1][0] != '-' || !strcmp(argv[1], "-E")))
         return show(argc, argv);
     if (argc > 1 || isatty(STDIN_FILENO)) {
-        (void)fprintf(stderr, "usage: baton-translate [-E] FILE.cl [BUILD OPTIONS]\n"
-                              "       baton-translate FILE.ptx\n"
+        (void)fprintf(stderr, "usage: baton-translate [-E] FILE.cl|FILE.spv [BUILD OPTIONS]\n"
                               "(without arguments: answers one request of Baton's libraries)\n");
         return 2;
     }
     bound_resources();
     if (file_read("-", (size_t)RECORD_LARGEST + 64, &bytes, &length) < 0)
         return 3;
-    if (cut_tool_is_question((const uint8_t *)bytes, length, &ptx, &ptx_size))
-        return cut_tool_answer(ptx, ptx_size);
     if (read_request(&request, bytes, length))
         return 2;
     translate(&request, false, &report);

@@ -83,10 +83,12 @@ void options_parse(struct options *options, const char *text, size_t length, str
         } else if (!strncmp(word, "-x", 2) || !strncmp(word, "-include", 8) || !strncmp(word, "-spir", 5) ||
                    !strncmp(word, "-imacros", 8) || word[0] != '-') {
             refuse(refusal, "build option %.40s", word);
-        } else if (strcmp(word, "-g") != 0 && strcmp(word, "-w") != 0) { /* of use to nobody; below */
+            /* has no effect; below */
+        } else if (strcmp(word, "-g") != 0 && strcmp(word, "-w") != 0) {
             options->fast_relaxed_math |= !strcmp(word, "-cl-fast-relaxed-math");
             keep_word(options, word);
         }
     }
-    keep_word(options, "-w"); /* the program has had its warnings, and none of the rewriting's are errors */
+    /* the program has had its warnings, and none of the rewriting's are errors */
+    keep_word(options, "-w");
 }

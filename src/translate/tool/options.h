@@ -1,4 +1,6 @@
-/* The build options of OpenCL (clBuildProgram), as far as the rewriting needs to understand them. */
+/*
+ * The build options of OpenCL (clBuildProgram), as far as the rewriting needs to understand them.
+ */
 #ifndef TRANSLATE_TOOL_OPTIONS_H
 #define TRANSLATE_TOOL_OPTIONS_H
 

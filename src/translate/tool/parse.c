@@ -62,7 +62,10 @@ static struct symbol *enter(struct parse *parse, CXCursor cursor, enum symbol_ki
     return entry->symbol;
 }
 
-/* The address space named in the qualifiers of one value: all of the spelling, or what follows a pointer's last *. */
+/*
+ * The address space named in the qualifiers of one value: all of the spelling, or what follows a
+ * pointer's last *.
+ */
 static enum space space_in(const char *qualifiers)
 {
     static const struct {
@@ -200,7 +203,10 @@ static bool word_in(const struct syntax *syntax, uint32_t begin, uint32_t end, c
     return false;
 }
 
-/* Where the declaration that names a function at `at` begins: after the last ; or } or directive before it. */
+/*
+ * Where the declaration that names a function at `at` begins: after the last ; or } or directive
+ * before it.
+ */
 static uint32_t head_of(const struct syntax *syntax, uint32_t at)
 {
     uint32_t head = at;
@@ -302,7 +308,10 @@ static bool carries_type(enum node_kind kind, enum CXCursorKind clang)
                                         : kind == NODE_CONDITIONAL;
 }
 
-/* libclang before 17 does not tell which operator: it stands in the text before the operand, or behind the first one. */
+/*
+ * libclang before 17 does not tell which operator: it stands in the text before the operand, or
+ * behind the first one.
+ */
 static void read_operator(const struct syntax *syntax, struct node *node)
 {
     const struct node *first = node->children;
@@ -361,7 +370,8 @@ static void fill(struct parse *parse, CXCursor cursor, struct node *node)
     if (carries_type(node->kind, kind))
         node->type = type_of(clang_getCursorType(cursor));
     switch (node->kind) {
-    case NODE_LITERAL: /* a one-digit literal keeps its digit: indices of dimensions are told apart by it */
+    /* a one-digit literal keeps its digit: indices of dimensions are told apart by it */
+    case NODE_LITERAL:
         if (node->in_text && node->end == node->begin + 1)
             node->op[0] = parse->syntax->text[node->begin];
         break;
@@ -400,7 +410,8 @@ static enum CXChildVisitResult visit_child(CXCursor cursor, CXCursor parent, CXC
 
     (void)parent;
     if (clang_getCursorKind(cursor) == CXCursor_TypeRef)
-        return CXChildVisit_Continue; /* a name in a cast or a declaration, no part of the expression */
+        /* a name in a cast or a declaration, no part of the expression */
+        return CXChildVisit_Continue;
     if (visit->depth > DEEPEST) {
         refuse(&parse->syntax->refusal, "nested too deeply");
         return CXChildVisit_Break;

@@ -140,7 +140,10 @@ static bool included_once(const struct preprocessor *pp, const char *path)
     return pp->once.bytes && strstr(pp->once.bytes, line.bytes);
 }
 
-/* Some drivers look into the working folder before all others (PoCL does), some never: both must find this text. */
+/*
+ * Some drivers look into the working folder before all others (PoCL does), some never: both must
+ * find this text.
+ */
 static void check_here(struct preprocessor *pp, const char *name, const char *text, size_t length)
 {
     size_t n;
@@ -156,7 +159,10 @@ static void check_here(struct preprocessor *pp, const char *name, const char *te
     free(here);
 }
 
-/* Looks for folder/name; what was not there is noted too, since a later file of that name would be found first. */
+/*
+ * Looks for folder/name; what was not there is noted too, since a later file of that name would be
+ * found first.
+ */
 static struct token *try_file(struct preprocessor *pp, const char *folder, const char *name,
                               const struct token *where, bool searched)
 {
@@ -266,7 +272,10 @@ static void pragma(struct preprocessor *pp, struct token *line, const struct tok
     write_line(pp, "pragma", line, where->line);
 }
 
-/* Handles the directive at `hash`, among the arguments of macro `within` where given; the answer is what to read next. */
+/*
+ * Handles the directive at `hash`, among the arguments of macro `within` where given; the answer is
+ * what to read next.
+ */
 static struct token *directive(struct preprocessor *pp, struct token *hash, const struct macro *within)
 {
     struct token *name = hash->next;
@@ -311,7 +320,8 @@ static struct token *directive(struct preprocessor *pp, struct token *hash, cons
 
 struct token *preprocess_next(struct preprocessor *pp, struct token *at, const struct macro *within)
 {
-    while (at && !pp->refusal.reason[0] && !at->made) { /* what macros have made is text, and wanted */
+    /* what macros have made is text, and wanted */
+    while (at && !pp->refusal.reason[0] && !at->made) {
         if (at->begins_line && token_is(at, "#"))
             at = directive(pp, at, within);
         else if (keeping(pp))

@@ -1,11 +1,12 @@
 /*
  * A C99 preprocessor for OpenCL C that leaves the driver its own macros.
  *
- * The driver preprocesses the rewritten text once more, so a macro that only the driver knows is left as it is and
- * gets the driver's own value. Only conditions force an assumption: `#ifdef X` with an X that the program did not define is
- * decided from what the device says of itself (extensions, versions), and every such decision is written down as a check at
- * the top of the result (`#ifdef X` / `#error`). A driver that disagrees refuses the text, and the original is built instead: a
- * wrong guess costs a build, never a wrong kernel.
+ * The driver preprocesses the rewritten text once more, so a macro that only the driver knows is
+ * left as it is and gets the driver's own value. Only conditions force an assumption: `#ifdef X`
+ * with an X that the program did not define is decided from what the device says of itself
+ * (extensions, versions), and every such decision is written down as a check at the top of the
+ * result (`#ifdef X` / `#error`). A driver that disagrees refuses the text, and the original is
+ * built instead: a wrong guess costs a build, never a wrong kernel.
  */
 #ifndef TRANSLATE_TOOL_PREPROCESS_H
 #define TRANSLATE_TOOL_PREPROCESS_H
@@ -67,11 +68,17 @@ struct preprocessor {
 struct macro *macro_find(struct preprocessor *pp, const struct token *name);
 struct macro *macro_enter(struct preprocessor *pp, const char *name, size_t length);
 void macro_define(struct preprocessor *pp, struct token *name); /* a #define's tokens after it */
-void macro_driver(struct preprocessor *pp, const char *name, const char *value); /* NULL: MACRO_OPAQUE */
-void macro_option(struct preprocessor *pp, const char *definition);              /* -D's NAME or NAME=VALUE */
-bool macro_is_defined(struct preprocessor *pp, const struct token *name);        /* notes the assumption */
+/* NULL: MACRO_OPAQUE */
+void macro_driver(struct preprocessor *pp, const char *name, const char *value);
+/* -D's NAME or NAME=VALUE */
+void macro_option(struct preprocessor *pp, const char *definition);
+/* notes the assumption */
+bool macro_is_defined(struct preprocessor *pp, const struct token *name);
 
-/* Replaces the macro at *at, if there is one, by its expansion, to be looked at again; false when there is none. */
+/*
+ * Replaces the macro at *at, if there is one, by its expansion, to be looked at again; false when
+ * there is none.
+ */
 bool macro_expand(struct preprocessor *pp, struct token **at);
 
 /* The tokens of one line, fully expanded; stops at the first that begins a line. */
@@ -81,8 +88,9 @@ struct token *macro_expand_line(struct preprocessor *pp, struct token *line);
 bool condition_holds(struct preprocessor *pp, struct token *line, uint32_t at_line);
 
 /*
- * preprocess.c: the token to be read at `at` or after it: directives are obeyed and what an #if leaves out is passed over; NULL at the end.
- * Among the arguments of a macro (`within`; else NULL) conditionals are the only directives, as clang allows; others are refused.
+ * preprocess.c: the token to be read at `at` or after it: directives are obeyed and what an #if
+ * leaves out is passed over; NULL at the end. Among the arguments of a macro (`within`; else NULL)
+ * conditionals are the only directives, as clang allows; others are refused.
  */
 struct token *preprocess_next(struct preprocessor *pp, struct token *at, const struct macro *within);
 

@@ -7,8 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Text from the program may be anything; JSON takes UTF-8 only. */
-static json_t *plain_string(const char *text)
+json_t *report_string(const char *text)
 {
     char *copy = text_copy(text, strlen(text));
 
@@ -18,15 +17,48 @@ static json_t *plain_string(const char *text)
     return json_string(copy);
 }
 
-static json_t *argument_object(const struct translate_arg *arg)
+static void append(json_t *list, uint32_t number)
 {
-    return json_pack("{s:s, s:b, s:b, s:b, s:b, s:b, s:I, s:I}", "access", metadata_access_name(arg->access),
-                     "local", arg->local, "image", arg->image, "sampler", arg->sampler, "own_write",
-                     arg->own_write, "own_read", arg->own_read, "element", (json_int_t)arg->element, "store",
-                     (json_int_t)arg->store);
+    json_array_append_new(list, json_integer((json_int_t)number));
 }
 
-/* reqd_work_group_size(x, y, z) among the words before the kernel's name; a null when it is not three plain numbers. */
+static void append_product(json_t *list, const struct reach_product *product)
+{
+    append(list, product->number);
+    append(list, product->n);
+    for (uint32_t i = 0; i < product->n; i++) {
+        append(list, product->factors[i].kind);
+        append(list, product->factors[i].of);
+    }
+}
+
+/* As numbers, one after the other; metadata.c reads them back. */
+static json_t *reach_list(const struct reach *reach)
+{
+    json_t *list = json_array();
+
+    append(list, reach->n);
+    for (uint32_t i = 0; i < reach->n; i++) {
+        append(list, reach->digits[i].kind);
+        append(list, reach->digits[i].dim);
+        append_product(list, &reach->digits[i].each);
+        append_product(list, &reach->digits[i].room);
+    }
+    return list;
+}
+
+json_t *report_argument(const struct translate_arg *arg)
+{
+    return json_pack("{s:s, s:b, s:b, s:b, s:b, s:o, s:I, s:I}", "access", metadata_access_name(arg->access),
+                     "local", arg->local, "image", arg->image, "sampler", arg->sampler, "own_write",
+                     arg->own_write, "reach", reach_list(&arg->reach), "element", (json_int_t)arg->element,
+                     "store", (json_int_t)arg->store);
+}
+
+/*
+ * reqd_work_group_size(x, y, z) among the words before the kernel's name; a null when it is not
+ * three plain numbers.
+ */
 static json_t *required_size(const struct syntax *syntax, const struct function *kernel)
 {
     char *head = text_copy(syntax->text + kernel->head, kernel->body->at - kernel->head);
@@ -48,30 +80,31 @@ static json_t *kernel_object(const struct syntax *syntax, struct function *kerne
 
     analyse_arguments(syntax, kernel, args);
     for (uint32_t i = 0; i < kernel->n_params; i++)
-        json_array_append_new(list, argument_object(&args[i]));
-    return json_pack(
-        "{s:o, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:o, s:o}", "name", plain_string(kernel->symbol->name),
-        "sliceable", !kernel->obstacle, "reason", kernel->obstacle ? kernel->obstacle : "",
-        "observes_local_size", (kernel->uses & USE_LOCAL_SIZE) || kernel->obstacle, "global_atomics",
-        (kernel->uses & USE_GLOBAL_ATOMICS) != 0, "splittable",
-        !(kernel->uses & unsplittable) && !kernel->obstacle, "writes_images",
-        (kernel->uses & USE_IMAGE_WRITES) != 0, "printf", (kernel->uses & USE_PRINTF) != 0, "pipes",
-        (kernel->uses & USE_PIPES) != 0, "reqd_local", required_size(syntax, kernel), "args", list);
+        json_array_append_new(list, report_argument(&args[i]));
+    return json_pack("{s:o, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:o, s:o}", "name",
+                     report_string(kernel->symbol->name), "sliceable", !kernel->obstacle, "reason",
+                     kernel->obstacle ? kernel->obstacle : "", "observes_local_size",
+                     (kernel->uses & USE_LOCAL_SIZE) || kernel->obstacle, "global_atomics",
+                     (kernel->uses & USE_GLOBAL_ATOMICS) != 0, "splittable",
+                     !(kernel->uses & unsplittable) && !kernel->obstacle, "writes_images",
+                     (kernel->uses & USE_IMAGE_WRITES) != 0, "printf", (kernel->uses & USE_PRINTF) != 0,
+                     "pipes", (kernel->uses & USE_PIPES) != 0, "reqd_local", required_size(syntax, kernel),
+                     "args", list);
 }
 
 char *report_json(const struct report *report)
 {
     bool translated = !report->refusal.reason[0];
-    json_t *kernels = json_array();
+    json_t *kernels = report->kernels ? report->kernels : json_array();
     json_t *root;
     char *text;
 
-    for (struct function *f = report->syntax.functions; f && translated; f = f->next)
+    for (struct function *f = report->syntax.functions; f && translated && !report->kernels; f = f->next)
         if (f->kernel && f->defined)
             json_array_append_new(kernels, kernel_object(&report->syntax, f));
     root = json_pack("{s:b, s:o, s:o, s:o}", "translated", translated, "reason",
-                     plain_string(report->refusal.reason), "options",
-                     plain_string(report->options ? report->options : ""), "kernels", kernels);
+                     report_string(report->refusal.reason), "options",
+                     report_string(report->options ? report->options : ""), "kernels", kernels);
     text = root ? json_dumps(root, JSON_COMPACT) : NULL;
     if (!text)
         _exit(TEXT_EXIT_MEMORY);

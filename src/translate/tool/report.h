@@ -1,16 +1,29 @@
-/* The answer of baton-translate: metadata as JSON (read by translate/metadata.c) beside the text. */
+/*
+ * The answer of baton-translate: metadata as JSON (read by translate/metadata.c) beside the text.
+ */
 #ifndef TRANSLATE_TOOL_REPORT_H
 #define TRANSLATE_TOOL_REPORT_H
 
+#include <jansson.h>
+
 #include "translate/tool/syntax.h"
+#include "translate/translate.h"
 
 struct report {
     struct refusal refusal; /* empty: translated */
     struct syntax syntax;
+    /* of a program that has no syntax (intermediate.h); NULL: they are in the syntax */
+    json_t *kernels;
     struct text source;
     struct text dependencies;
     const char *options; /* left for the driver */
 };
+
+/* Any text of a program as JSON, which takes UTF-8 only. */
+json_t *report_string(const char *text);
+
+/* An argument of a kernel, as metadata.c reads it. */
+json_t *report_argument(const struct translate_arg *arg);
 
 /* {"translated","reason","options","kernels":[...]} */
 char *report_json(const struct report *report);

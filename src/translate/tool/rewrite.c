@@ -212,7 +212,10 @@ static bool tells_function(const struct rewriting *r, size_t at, size_t end)
     return word_is(r->syntax, at, end, "__PRETTY_FUNCTION__");
 }
 
-/* No use of such a built-in may be left: one that the tree does not show would silently answer for the piece. */
+/*
+ * No use of such a built-in may be left: one that the tree does not show would silently answer for
+ * the piece.
+ */
 static void check_all_replaced(struct rewriting *r)
 {
     size_t found = 0;
@@ -237,8 +240,10 @@ static void choose_prefix(struct rewriting *r)
         (void)snprintf(r->prefix, sizeof r->prefix, "baton%u_", i);
 }
 
-/* The text of struct piece and of the built-ins' replacements; @ stands for the prefix. Dimensions past the third are the
- * driver's own affair: it is asked. */
+/*
+ * The text of struct piece and of the built-ins' replacements; @ stands for the prefix. Dimensions
+ * past the third are the driver's own affair: it is asked.
+ */
 static const char prelude[] =
     "struct @piece { ulong offset[3]; uint groups[3]; uint first; uint magic[2]; uint work_dim; uint shift; "
     "};\n"

@@ -5,8 +5,9 @@
 #include "translate/tool/analyse.h"
 
 /*
- * Appends to out: what the rewritten program needs ahead of it, and its text with every kernel taking the hidden argument.
- * Needs analyse() to have run. Refuses what it cannot rewrite for certain.
+ * Appends to out: what the rewritten program needs ahead of it, and its text with every kernel
+ * taking the hidden argument. Needs analyse() to have run. Refuses what it cannot rewrite for
+ * certain.
  */
 void rewrite(struct syntax *syntax, enum translate_mode mode, struct text *out);
 

@@ -1,6 +1,6 @@
 /*
- * The program's syntax tree, copied out of libclang into plain structs, so that rewriting and analysis are pure
- * functions over it. Offsets are bytes of the preprocessed text.
+ * The program's syntax tree, copied out of libclang into plain structs, so that rewriting and
+ * analysis are pure functions over it. Offsets are bytes of the preprocessed text.
  */
 #ifndef TRANSLATE_TOOL_SYNTAX_H
 #define TRANSLATE_TOOL_SYNTAX_H
@@ -8,7 +8,8 @@
 #include "translate/tool/text.h"
 
 enum node_kind {
-    NODE_OTHER, /* implicit and explicit casts, literals, blocks of statements: only their children matter */
+    /* implicit and explicit casts, literals, blocks of statements: only their children matter */
+    NODE_OTHER,
     NODE_PAREN,
     NODE_FUNCTION,
     NODE_PARAM,
@@ -107,13 +108,15 @@ struct syntax {
 };
 
 /*
- * Parses with the options of the language: standard as in -cl-std (NULL: the compiler's default), pointer width, and the
- * extensions as in clang's -cl-ext (NULL: all that clang knows).
+ * Parses with the options of the language: standard as in -cl-std (NULL: the compiler's default),
+ * pointer width, and the extensions as in clang's -cl-ext (NULL: all that clang knows).
  */
 void syntax_parse(struct syntax *syntax, const char *text, size_t length, const char *standard,
                   unsigned address_bits, const char *extensions);
 
-/* The nearest ancestor that is no parenthesis or cast, and through *ret_child its child on the way. */
+/*
+ * The nearest ancestor that is no parenthesis or cast, and through *ret_child its child on the way.
+ */
 struct node *syntax_parent(struct node *node, struct node **ret_child);
 
 /* The expression inside parentheses and casts. */
@@ -125,7 +128,10 @@ struct symbol *syntax_callee(const struct node *call);
 /* Argument i of a call, or NULL. */
 struct node *syntax_argument(const struct node *call, unsigned i);
 
-/* What a pointer argument points at, before it was cast to what the callee takes; SPACE_GENERIC in doubt. */
+/*
+ * What a pointer argument points at, before it was cast to what the callee takes; SPACE_GENERIC in
+ * doubt.
+ */
 enum space syntax_points_at(struct node *argument);
 
 /* Pre-order walk: the node after `node` within `top`, or NULL. */
@@ -135,7 +141,10 @@ bool syntax_inside(const struct node *node, const struct node *ancestor);
 
 bool syntax_is_assignment(const struct node *node);
 
-/* The next word, punctuator or literal at or after offset; *ret_end behind it. Quoted text is one. The answer is its begin. */
+/*
+ * The next word, punctuator or literal at or after offset; *ret_end behind it. Quoted text is one.
+ * The answer is its begin.
+ */
 size_t syntax_token(const struct syntax *syntax, size_t offset, size_t *ret_end);
 
 /* The offset of the `)` that closes the `(` at open; 0 when there is none. */

@@ -1,7 +1,8 @@
 /*
- * What every part of baton-translate stands on: memory that lives as long as the process, growing texts, and the one way
- * to give up. The process answers one request and ends, so nothing is freed; a request that needs too much memory ends it
- * with TEXT_EXIT_MEMORY, which the caller reports as a reason.
+ * What every part of baton-translate stands on: memory that lives as long as the process, growing
+ * texts, and the one way to give up. The process answers one request and ends, so nothing is freed;
+ * a request that needs too much memory ends it with TEXT_EXIT_MEMORY, which the caller reports as a
+ * reason.
  */
 #ifndef TRANSLATE_TOOL_TEXT_H
 #define TRANSLATE_TOOL_TEXT_H

@@ -24,7 +24,8 @@ double gpusync_r2dglp_direct(const struct gpusync_workspace *workspace, unsigned
     const struct gpusync_state *state = workspace->state;
     const struct gpu_cluster *cluster = &state->gpu_clusters[q];
     double left = token_sections(state->system, cluster);
-    /* Nobody donates while there are no more tasks than CPUs: then one queue decides, and each other task is in it at most once. */
+    /* No job donates while there are no more tasks than CPUs: one queue decides, with each other
+     * task in it at most once. */
     bool once = state->options->tight && cluster->end - cluster->first <= state->system->cluster_cpus;
     double sum = 0;
 

@@ -1,5 +1,5 @@
 /*
- * The machine as GPUSync's analysis wants it: clusters and who owns which GPUs, tokens, and overheads in microseconds. Derived
+ * The machine as GPUSync's analysis wants it: clusters, the owners of GPUs, tokens, and overheads in microseconds. Derived
  * once from a platform; read only afterwards.
  */
 #ifndef ANALYSIS_GPUSYNC_SYSTEM_H

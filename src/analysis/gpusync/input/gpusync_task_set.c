@@ -99,7 +99,7 @@ static void load_kernel(struct gpusync_workspace *workspace, const struct segmen
 }
 
 /*
- * A fixed placement is part of the model only if it means a whole GPU cluster, or one GPU whose tasks share it with nobody: tokens
+ * A fixed placement is part of the model only if it means a whole GPU cluster, or one GPU that no other task uses: tokens
  * are pooled over a cluster, so a task that insists on one GPU of several may wait while tokens of the others lie idle.
  */
 static int place(struct gpusync_task *loaded, const struct gpusync_system *system, const struct task *task,

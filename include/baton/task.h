@@ -1,0 +1,70 @@
+/*
+ * Several tasks in one process. baton_job_begin() and baton_job_end() are about the process as a whole, which is what the daemon
+ * schedules; a process that does the work of several tasks (composed ROS 2 nodes, a server with one thread per camera) opens a handle
+ * for each, with its own period, deadline and statistics. Handles of one process share its place with the daemon: its priority, its
+ * leases and its plan. A task that needs a priority of its own needs a process of its own.
+ *
+ *     struct baton_task_options options = {.size = sizeof options, .name = "camera", .period_ns = 33000000};
+ *     struct baton_task *task;
+ *
+ *     baton_task_open(&options, &task);
+ *     for (;;) {
+ *         wait_for_frame();
+ *         baton_task_begin(task);
+ *         detect(frame);
+ *         baton_task_end(task);
+ *     }
+ *
+ * Results are 0 or -errno. A handle may be used from any thread; its jobs follow each other, those of different handles may overlap.
+ */
+#ifndef BATON_TASK_H
+#define BATON_TASK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef BATON_API
+#define BATON_API __attribute__((visibility("default")))
+#endif
+
+struct baton_task; /* opaque */
+
+struct baton_task_options {
+    size_t size;         /* sizeof(struct baton_task_options): a later version may have more fields */
+    const char *name;    /* copied; at most 64 characters */
+    int64_t period_ns;   /* 0: none, then neither jitter nor misses without a deadline */
+    int64_t deadline_ns; /* relative to the release; 0: the period */
+    uint64_t warm;       /* so many jobs at the start count nowhere */
+};
+
+struct baton_task_report {
+    size_t size; /* sizeof(struct baton_task_report), set by the caller */
+    uint64_t jobs, misses;
+    int64_t response_p50, response_p99, response_max; /* ns; percentiles of the last 65536 jobs */
+    int64_t response_sum;
+    int64_t jitter_max, tardiness_max; /* 0 without a period; without a deadline */
+};
+
+/* -EINVAL: a size that is too small, no name or a longer one, a negative time. -ENOMEM. */
+BATON_API int baton_task_open(const struct baton_task_options *options, struct baton_task **ret_task);
+BATON_API void baton_task_close(struct baton_task *task); /* NULL is accepted */
+
+BATON_API const char *baton_task_name(const struct baton_task *task);
+
+/* As baton_job_begin(), baton_job_begin_at() and baton_job_end(), for this task. */
+BATON_API int baton_task_begin(struct baton_task *task);
+BATON_API int baton_task_begin_at(struct baton_task *task, int64_t release_ns);
+BATON_API int baton_task_end(struct baton_task *task);
+
+/* -EINVAL: ret_report->size is too small. */
+BATON_API int baton_task_report(struct baton_task *task, struct baton_task_report *ret_report);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,153 @@
+#include "daemon/cpus.h"
+
+#include "daemon/lanes.h"
+
+#define LOWEST 1u /* the level of donors that stand still */
+
+bool cpus_ordered(const struct server *server)
+{
+    return server->profile->tokens && server->config.cpu_cluster && server->host.order &&
+           (server->start.about & ABOUT_BOOSTS);
+}
+
+bool cpus_of_cluster(const struct server *server, unsigned cluster, struct core_set *ret_cores)
+{
+    struct core_set programs = claims_program_cores(server);
+    unsigned c = sched_core_config(server->core)->cpu_cluster;
+    unsigned seen = 0;
+
+    *ret_cores = (struct core_set){{0}};
+    for (unsigned core = 0; core < CORES_MAX; core++) {
+        if (!core_set_has(&programs, core))
+            continue;
+        if (seen / c == cluster)
+            core_set_add(ret_cores, core);
+        seen++;
+    }
+    return server->claims.machine_known && core_set_count(ret_cores) == c;
+}
+
+void cpus_changed(struct server *server)
+{
+    server->ranks_changed = true;
+}
+
+/* ---- levels ---- */
+
+struct place {
+    struct peer *peer;
+    struct sched_rank rank;
+};
+
+static bool takes_part(const struct peer *peer)
+{
+    return peer && peer->state == PEER_CLIENT && peer->admitted && peer->joined && peer->n_threads;
+}
+
+static struct sched_rank rank_of(const struct server *server, const struct peer *peer)
+{
+    if (sched_core_has_job(server->core, peer->slot))
+        return sched_core_rank(server->core, sched_core_effective(server->core, peer->slot));
+    return sched_core_rank_of(server->core,
+                              &(struct sched_event){.admitted = true,
+                                                    .priority = peer->priority,
+                                                    .deadline_at = lanes_next_rank_at(server, peer)});
+}
+
+/* Is a before b? Of two with one lent rank, the job that it belongs to. */
+static bool stands_before(const struct server *server, const struct place *a, const struct place *b)
+{
+    bool same = a->rank.seq == b->rank.seq && a->rank.key == b->rank.key && a->rank.tier == b->rank.tier;
+
+    if (!same)
+        return sched_rank_above(&a->rank, &b->rank);
+    if (!sched_core_has_job(server->core, a->peer->slot) || !sched_core_has_job(server->core, b->peer->slot))
+        return a->peer->slot < b->peer->slot;
+    return sched_core_above(server->core, a->peer->slot, b->peer->slot);
+}
+
+static size_t sort_cluster(const struct server *server, unsigned cluster,
+                           struct place ret_places[ADMISSION_TASKS])
+{
+    size_t n = 0;
+
+    for (unsigned i = 0; i < server->config.clients && n < ADMISSION_TASKS; i++) {
+        struct place place = {.peer = server->peers[i]};
+        size_t at = n;
+
+        if (!takes_part(place.peer) || place.peer->cpu_cluster != cluster)
+            continue;
+        place.rank = rank_of(server, place.peer);
+        while (at > 0 && stands_before(server, &place, &ret_places[at - 1])) {
+            ret_places[at] = ret_places[at - 1];
+            at--;
+        }
+        ret_places[at] = place;
+        n++;
+    }
+    return n;
+}
+
+static void set_level(struct server *server, struct peer *peer, unsigned level, const struct core_set *cores)
+{
+    if (peer->level == level)
+        return;
+    peer->level = level;
+    peer->disordered = server->host.order(server->host.user, peer->who.pid, peer->threads, peer->n_threads,
+                                          cores, level) < 0;
+}
+
+static void order_cluster(struct server *server, unsigned cluster)
+{
+    unsigned levels = server->config.band_high - server->config.band_low + 1;
+    struct place places[ADMISSION_TASKS];
+    size_t n = sort_cluster(server, cluster, places);
+    struct core_set cores;
+
+    if (!cpus_of_cluster(server, cluster, &cores))
+        return;
+    for (size_t i = 0; i < n;
+         i++) { /* raised ones first: a holder never waits for the one that it is raised above */
+        struct peer *peer = places[i].peer;
+        bool room = i + 1 < levels;
+
+        set_level(server, peer, peer->suspended || !room ? LOWEST : levels - (unsigned)i, &cores);
+        if (!room && !peer->suspended)
+            peer->disordered = true;
+    }
+}
+
+void cpus_update(struct server *server)
+{
+    const struct sched_config *config = sched_core_config(server->core);
+
+    if (!server->ranks_changed)
+        return;
+    server->ranks_changed = false;
+    if (!cpus_ordered(server))
+        return;
+    for (unsigned i = 0; i < config->cpus / config->cpu_cluster; i++)
+        order_cluster(server, i);
+}
+
+void cpus_renew(struct server *server, struct peer *peer)
+{
+    if (!cpus_ordered(server))
+        return;
+    if (!peer->admitted)
+        cpus_restore(server, peer);
+    peer->level = 0;
+    cpus_changed(server);
+    cpus_update(server);
+}
+
+void cpus_restore(struct server *server, struct peer *peer)
+{
+    struct core_set all = {{0}};
+
+    if (!peer->level)
+        return;
+    peer->level = 0;
+    peer->disordered = false;
+    (void)server->host.order(server->host.user, peer->who.pid, peer->threads, peer->n_threads, &all, 0);
+}

@@ -1,0 +1,39 @@
+/*
+ * Threads of programs that batond orders on the CPUs (daemon/cpus.h): pinned to the cores of their
+ * cluster, under SCHED_FIFO at a level of the band. What each thread was before is remembered, and
+ * put back when the program leaves the plan, when it goes, and when the daemon ends.
+ */
+#ifndef DAEMON_PINS_H
+#define DAEMON_PINS_H
+
+#include <sched.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "daemon/cores.h"
+
+#define PINS_THREADS 512 /* of all programs */
+
+struct pins {
+    unsigned low; /* the SCHED_FIFO priority of level 1 */
+    struct {
+        pid_t pid, tid;
+        int policy, priority;
+        cpu_set_t cores;
+    } pinned[PINS_THREADS];
+    size_t n;
+};
+
+void pins_init(struct pins *pins, unsigned low);
+
+/*
+ * Those of these threads that belong to the process. Level 0: back to what they were; cores are not
+ * read. 0; else -errno of the first one that could not be moved, -ENOSPC: too many threads.
+ */
+int pins_order(struct pins *pins, pid_t pid, const pid_t *threads, size_t n, const struct core_set *cores,
+               unsigned level);
+
+/* All back to what they were. */
+void pins_done(struct pins *pins);
+
+#endif

@@ -1,0 +1,452 @@
+#include "daemon/lanes.h"
+
+#include "daemon/holds.h"
+
+/* ---- joining ---- */
+
+static unsigned clusters_of_gpus(const struct server *server)
+{
+    const struct sched_config *config = sched_core_config(server->core);
+
+    return config->gpus / config->gpu_cluster;
+}
+
+static unsigned clusters_of_cpus(const struct server *server)
+{
+    const struct sched_config *config = sched_core_config(server->core);
+
+    return config->cpus / config->cpu_cluster;
+}
+
+static unsigned gpu_cluster_of(const struct server *server, unsigned gpu)
+{
+    return gpu / sched_core_config(server->core)->gpu_cluster;
+}
+
+/* The GPUs of a cluster that are there. */
+static uint64_t gpus_of_cluster(const struct server *server, unsigned cluster)
+{
+    unsigned g = sched_core_config(server->core)->gpu_cluster;
+    uint64_t gpus = 0;
+
+    for (unsigned q = cluster * g; q < (cluster + 1) * g && q < server->n_devices; q++)
+        gpus |= UINT64_C(1) << q;
+    return gpus;
+}
+
+/*
+ * What a plan assigns beyond the clusters that there are is a difference (claims.c); the program
+ * runs all the same.
+ */
+static unsigned planned_or_first(unsigned planned, unsigned n)
+{
+    return planned < n ? planned : 0;
+}
+
+static void push_join(struct server *server, struct peer *peer, bool uses_gpu)
+{
+    peer->joined = true;
+    peer->uses_gpu = uses_gpu;
+    holds_push(server, (struct sched_event){.kind = SCHED_CLIENT_JOIN,
+                                            .client = peer->slot,
+                                            .uses_gpu = uses_gpu,
+                                            .gpu_cluster = peer->gpu_cluster,
+                                            .cpu_cluster = peer->cpu_cluster,
+                                            .keeps_idle = !peer->exact});
+}
+
+void lanes_join(struct server *server, struct peer *peer, unsigned gpu)
+{
+    if (peer->joined && (peer->uses_gpu || gpu == SCHED_NO_GPU))
+        return;
+    if (!peer->joined)
+        peer->cpu_cluster = planned_or_first(peer->terms.cpu_cluster, clusters_of_cpus(server));
+    if (peer->admitted)
+        peer->gpu_cluster = planned_or_first(peer->terms.gpu_cluster, clusters_of_gpus(server));
+    else if (gpu != SCHED_NO_GPU)
+        peer->gpu_cluster = gpu_cluster_of(server, gpu);
+    push_join(server, peer, gpu != SCHED_NO_GPU);
+}
+
+/* Between two jobs: has the plan moved the client to other clusters? */
+static void join_again(struct server *server, struct peer *peer)
+{
+    unsigned gpu_cluster = planned_or_first(peer->terms.gpu_cluster, clusters_of_gpus(server));
+    unsigned cpu_cluster = planned_or_first(peer->terms.cpu_cluster, clusters_of_cpus(server));
+
+    if (!peer->admitted || peer->taken != peer->serial ||
+        (gpu_cluster == peer->gpu_cluster && cpu_cluster == peer->cpu_cluster))
+        return;
+    holds_push(server, (struct sched_event){.kind = SCHED_CLIENT_LEAVE, .client = peer->slot});
+    peer->gpu_cluster = gpu_cluster;
+    peer->cpu_cluster = cpu_cluster;
+    push_join(server, peer, peer->uses_gpu);
+}
+
+/* ---- jobs ---- */
+
+static const struct plan_task *planned(const struct server *server, const struct peer *peer)
+{
+    return peer->admitted && server->has_plan ? plan_find(&server->plan, peer->hello.name) : NULL;
+}
+
+/* The client's own; its deadlines are counted from releases with it. */
+static baton_nsec relative_deadline(const struct peer *peer)
+{
+    return (baton_nsec)(peer->hello.deadline ? peer->hello.deadline : peer->hello.period);
+}
+
+/*
+ * Fair lateness ranks by the priority point of the analysis, which counts from the release like the
+ * deadline.
+ */
+static baton_nsec rank_at(const struct server *server, const struct peer *peer, baton_nsec deadline_at)
+{
+    const struct plan_task *task = planned(server, peer);
+
+    if (!task || !task->has_point || deadline_at == NSEC_MAX || !relative_deadline(peer) ||
+        server->config.policy != POLICY_FAIR_LATENESS)
+        return deadline_at;
+    return deadline_at - relative_deadline(peer) + task->point;
+}
+
+baton_nsec lanes_next_rank_at(const struct server *server, const struct peer *peer)
+{
+    baton_nsec release_at =
+        peer->release_at ? peer->release_at + (baton_nsec)peer->hello.period : server->now_at;
+
+    return relative_deadline(peer) ? rank_at(server, peer, release_at + relative_deadline(peer)) : NSEC_MAX;
+}
+
+static void release(struct server *server, struct peer *peer, baton_nsec deadline_at)
+{
+    const struct plan_task *task = planned(server, peer);
+
+    lanes_join(server, peer, SCHED_NO_GPU);
+    join_again(server, peer);
+    peer->job = JOB_RUNS;
+    peer->gpu_over = false;
+    peer->next_begins = false;
+    peer->throttled_until = 0;
+    peer->deadline_at = deadline_at;
+    peer->release_at = deadline_at == NSEC_MAX || !relative_deadline(peer)
+                           ? server->now_at
+                           : deadline_at - relative_deadline(peer);
+    peer->budget = task && server->config.overrun != OVERRUN_OFF ? task->budget : 0;
+    holds_push(server, (struct sched_event){.kind = SCHED_JOB_RELEASE,
+                                            .client = peer->slot,
+                                            .job = peer->slot,
+                                            .admitted = peer->admitted,
+                                            .priority = peer->priority,
+                                            .deadline_at = rank_at(server, peer, deadline_at),
+                                            .budget = peer->budget});
+}
+
+void lanes_rerank(struct server *server, struct peer *peer)
+{
+    holds_push(server, (struct sched_event){.kind = SCHED_JOB_PRIORITY,
+                                            .job = peer->slot,
+                                            .admitted = peer->admitted,
+                                            .priority = peer->priority,
+                                            .deadline_at = rank_at(server, peer, peer->deadline_at)});
+    holds_run(server);
+}
+
+void lanes_job_begins(struct server *server, struct peer *peer, baton_nsec deadline_at)
+{
+    if (peer->job == JOB_NONE) {
+        release(server, peer, deadline_at);
+        holds_run(server);
+    } else if (peer->job == JOB_RUNS) { /* its first request came before it said so */
+        peer->deadline_at = deadline_at;
+        lanes_rerank(server, peer);
+    } else {
+        peer->next_begins = true;
+        peer->next_deadline_at = deadline_at;
+    }
+}
+
+/* A token that is kept beyond the last GPU segment is longer held than the analysis counts. */
+static void check_section(const struct server *server, struct peer *peer)
+{
+    const struct plan_task *task = planned(server, peer);
+
+    if (task && task->until_gpu && peer->token != TOKEN_NONE)
+        peer->strayed = true;
+}
+
+void lanes_gpu_over(struct server *server, struct peer *peer)
+{
+    if (peer->job != JOB_RUNS || peer->next_begins)
+        return;
+    peer->gpu_over = true;
+    peer->placing = false;
+    if (peer->engaged >= 0 && peer->holds[peer->engaged].state == HOLD_HELD)
+        (void)holds_call_in(server, peer, (unsigned)peer->engaged, LEASE_ASK_TURN);
+    lanes_pump(server, peer);
+    holds_run(server);
+}
+
+void lanes_job_ends(struct server *server, struct peer *peer)
+{
+    peer->placing = false;
+    if (peer->next_begins) {
+        peer->next_begins = false; /* that one is over already, and asked for nothing */
+        return;
+    }
+    if (peer->job != JOB_RUNS)
+        return;
+    check_section(server, peer);
+    peer->job = JOB_OVER;
+    if (peer->engaged >= 0 && peer->holds[peer->engaged].state == HOLD_HELD)
+        (void)holds_call_in(server, peer, (unsigned)peer->engaged, LEASE_ASK_TURN);
+    lanes_pump(server, peer);
+    holds_run(server);
+}
+
+void lanes_job_ended(struct server *server, struct peer *peer)
+{
+    if (sched_core_has_job(server->core, peer->slot)) /* deferred: SCHED_ENDED follows */
+        return;
+    peer->job = JOB_NONE;
+    if (peer->state != PEER_CLIENT)
+        return;
+    if (peer->next_begins && !lanes_throttled(server, peer))
+        release(server, peer, peer->next_deadline_at);
+    lanes_pump(server, peer);
+}
+
+/* ---- tokens ---- */
+
+bool lanes_throttled(const struct server *server, const struct peer *peer)
+{
+    return peer->throttled_until > server->now_at;
+}
+
+static void give_token_back(struct server *server, struct peer *peer)
+{
+    if (peer->token == TOKEN_NONE)
+        return;
+    peer->token = TOKEN_NONE;
+    holds_push(server,
+               (struct sched_event){.kind = SCHED_TOKEN_RELEASE, .client = peer->slot, .job = peer->slot});
+}
+
+static void ask_for_token(struct server *server, struct peer *peer, uint64_t gpus, unsigned home,
+                          baton_nsec migration)
+{
+    uint64_t cluster = gpus_of_cluster(server, gpu_cluster_of(server, (unsigned)__builtin_ctzll(gpus)));
+
+    peer->token = TOKEN_ASKED;
+    holds_push(server, (struct sched_event){.kind = SCHED_TOKEN_REQUEST,
+                                            .job = peer->slot,
+                                            .n = 1,
+                                            .gpus = gpus & cluster,
+                                            .home = home,
+                                            .migration = migration,
+                                            .cost = peer->place_work});
+}
+
+/* Is this copy from a GPU of the token's cluster, by which state follows the job? */
+static bool is_peer_copy(const struct server *server, const struct peer *peer, unsigned lease)
+{
+    const struct hold *hold = &peer->holds[lease];
+
+    return !hold->group && hold->device != peer->token_gpu &&
+           gpu_cluster_of(server, hold->device) == gpu_cluster_of(server, peer->token_gpu) &&
+           !engine_set_has(&hold->engines, sched_execution_engine(server->core, hold->device));
+}
+
+struct engine_set lanes_engines(const struct server *server, const struct peer *peer, unsigned lease,
+                                struct engine_set engines)
+{
+    if (is_peer_copy(server, peer, lease))
+        engine_set_add(&engines, sched_copy_engine(server->core, peer->token_gpu, COPY_IN));
+    return engines;
+}
+
+/* The next lease that the token allows for, or -1. */
+static int next_lease(const struct server *server, const struct peer *peer)
+{
+    for (unsigned i = 0; i < PAGE_LEASES; i++) {
+        if ((peer->queue >> i & 1) && (peer->holds[i].device == peer->token_gpu || peer->holds[i].group))
+            return (int)i;
+    }
+    for (unsigned i = 0; i < PAGE_LEASES; i++) {
+        if ((peer->queue >> i & 1) && is_peer_copy(server, peer, i))
+            return (int)i;
+    }
+    return -1;
+}
+
+/* Everything that the job held is free: it ends. */
+static void end_job(struct server *server, struct peer *peer)
+{
+    give_token_back(server, peer);
+    peer->job = JOB_ENDING;
+    holds_push(server, (struct sched_event){.kind = SCHED_JOB_DONE, .client = peer->slot, .job = peer->slot});
+}
+
+/*
+ * A throttled job gives way at its border; what is left of it is a job of the core with a budget of
+ * its own, one period later.
+ */
+static void throttle(struct server *server, struct peer *peer)
+{
+    peer->next_begins = true;
+    peer->next_deadline_at = peer->deadline_at;
+    end_job(server, peer);
+}
+
+static void ask_for_engine(struct server *server, struct peer *peer)
+{
+    int next = next_lease(server, peer);
+
+    if (next < 0) { /* only engines of other GPUs are wanted */
+        unsigned device = peer->holds[__builtin_ctz(peer->queue)].device;
+
+        peer->strayed = true;
+        give_token_back(server, peer);
+        ask_for_token(server, peer, UINT64_C(1) << device, device, 0);
+        return;
+    }
+    peer->engaged = next;
+    peer->queue &= ~(UINT32_C(1) << next);
+    holds_ask(server, peer, (unsigned)next);
+}
+
+void lanes_pump(struct server *server, struct peer *peer)
+{
+    if (!holds_tokens(server) || peer->state != PEER_CLIENT)
+        return;
+    if (peer->engaged >= 0) {
+        /*
+         * Another engine of the same client waits in our own queue, where the core does not see it.
+         */
+        if (peer->queue && peer->holds[peer->engaged].state == HOLD_HELD)
+            (void)holds_call_in(server, peer, (unsigned)peer->engaged, LEASE_ASK_TURN);
+        return;
+    }
+    if (peer->job == JOB_OVER)
+        end_job(server, peer);
+    else if (peer->job == JOB_RUNS && lanes_throttled(server, peer))
+        throttle(server, peer);
+    if (peer->job == JOB_RUNS && peer->gpu_over) {
+        give_token_back(server, peer);
+        peer->strayed |= peer->queue != 0; /* a second critical section, which the analysis does not count */
+    }
+    if (peer->job == JOB_ENDING || !peer->queue || lanes_throttled(server, peer))
+        return;
+    if (peer->job == JOB_NONE)
+        release(server, peer, NSEC_MAX); /* a program that says nothing about its jobs */
+    if (peer->token == TOKEN_NONE) {
+        unsigned device = peer->holds[__builtin_ctz(peer->queue)].device;
+
+        ask_for_token(server, peer, UINT64_C(1) << device, device, 0);
+    } else if (peer->token == TOKEN_OURS) {
+        ask_for_engine(server, peer);
+    }
+}
+
+/* ---- which GPU ---- */
+
+static void answer_placing(struct server *server, struct peer *peer)
+{
+    struct frame answer = {.type = FRAME_PLACED, .placed = {.number = peer->place_number}};
+    uint64_t gpu = UINT64_C(1) << peer->token_gpu;
+
+    if (!peer->placing)
+        return;
+    peer->placing = false;
+    peer->placed = gpu & peer->place_gpus;
+    for (unsigned i = 0; i < PAGE_LEASES && peer->placed && !answer.placed.leases; i++) {
+        if ((peer->place_leases >> i & 1) && peer->holds[i].state != HOLD_UNUSED &&
+            peer->holds[i].device == peer->token_gpu)
+            answer.placed.leases = UINT32_C(1) << i;
+    }
+    if (peer->place_home != peer->token_gpu)
+        answer.placed.migration = (uint64_t)peer->place_migration;
+    peer_put(server, peer, &answer);
+}
+
+void lanes_token_granted(struct server *server, struct peer *peer, unsigned gpu)
+{
+    peer->token = TOKEN_OURS;
+    peer->token_gpu = gpu;
+    answer_placing(server, peer);
+    lanes_pump(server, peer);
+}
+
+void lanes_place(struct server *server, struct peer *peer, const struct frame_place *frame, uint64_t gpus)
+{
+    uint64_t cluster = gpus & gpus_of_cluster(server, peer->gpu_cluster);
+
+    peer->place_number = frame->number;
+    peer->place_leases = frame->leases;
+    peer->place_gpus = cluster ? cluster : gpus;
+    peer->placing = true;
+    if (peer->job == JOB_NONE)
+        release(server, peer, NSEC_MAX);
+    if (peer->token == TOKEN_OURS && (peer->place_gpus >> peer->token_gpu & 1)) {
+        answer_placing(server, peer);
+    } else if (peer->token == TOKEN_NONE && peer->job == JOB_RUNS && peer->place_gpus) {
+        ask_for_token(server, peer, peer->place_gpus, peer->place_home, peer->place_migration);
+    } else if (peer->token != TOKEN_ASKED || !peer->place_gpus) {
+        peer->place_gpus = 0; /* not now, or not among these: the client goes on where it is */
+        answer_placing(server, peer);
+    }
+    holds_run(server);
+}
+
+/* ---- budgets ---- */
+
+void lanes_overrun(struct server *server, struct peer *peer)
+{
+    peer->overruns++;
+    peer_report(server, peer, REPORT_OVERRUN, (uint64_t)peer->budget);
+    if (server->config.overrun == OVERRUN_THROTTLE && peer->hello.period) {
+        baton_nsec next_at = peer->release_at + (baton_nsec)peer->hello.period;
+
+        while (next_at <= server->now_at)
+            next_at += (baton_nsec)peer->hello.period;
+        peer->throttled_until = next_at;
+        server_arm(server, next_at);
+        if (peer->engaged >= 0 && peer->holds[peer->engaged].state == HOLD_HELD)
+            (void)holds_call_in(server, peer, (unsigned)peer->engaged, LEASE_FLAGS);
+    } else if (server->config.overrun == OVERRUN_END && server->host.end) {
+        server->host.end(server->host.user, peer->slot);
+    }
+}
+
+void lanes_tick(struct server *server)
+{
+    if (!holds_tokens(server))
+        return;
+    for (unsigned i = 0; i < server->config.clients; i++) {
+        struct peer *peer = server->peers[i];
+
+        if (!peer || !peer->throttled_until)
+            continue;
+        if (lanes_throttled(server, peer)) {
+            server_arm(server, peer->throttled_until);
+            continue;
+        }
+        peer->throttled_until = 0;
+        if (peer->job == JOB_NONE && peer->next_begins)
+            release(server, peer, peer->next_deadline_at);
+        lanes_pump(server, peer);
+    }
+    holds_push(server, (struct sched_event){.kind = SCHED_TICK});
+    holds_run(server);
+}
+
+void lanes_arm(struct server *server)
+{
+    baton_nsec next;
+
+    if (!holds_tokens(server) || !server->has_plan || server->config.overrun == OVERRUN_OFF)
+        return;
+    next = sched_core_next_overrun(server->core, server->now_at);
+    if (next != NSEC_MAX)
+        server_arm(server, server->now_at + next);
+}

@@ -1,0 +1,45 @@
+/*
+ * One step for an engine: one command given to the driver, or seen to its end. One thread at a time
+ * drives an engine: its worker, or a program's thread that waits (worker.h).
+ */
+#ifndef ENGINE_STEP_H
+#define ENGINE_STEP_H
+
+#include <stdbool.h>
+
+#include "engine/command.h"
+#include "engine/command_queue.h"
+#include "engine/engine.h"
+
+/* What the calling thread does for engines. */
+struct step_thread {
+    struct device_engine *driving;       /* it is at a step for this one */
+    struct device_engine *serving;       /* it is the worker of this one */
+    const struct engine_device *helping; /* it waits for a queue of this device, and helps */
+    int rank;                            /* while it helps (client/standing.h) */
+    bool registered;                     /* the daemon can boost it */
+};
+
+extern _Thread_local struct step_thread step_thread;
+
+/* Which commands a program's thread waits for. A worker has none: it takes all. */
+struct helper_wait {
+    const struct command_queue *queue;
+    const struct command *last; /* NULL: all of the queue */
+};
+
+/*
+ * With the graph's lock held, unlocked meanwhile: does the next thing that is to be done for the
+ * engine. False: nothing, for this thread. wait: NULL on a worker.
+ */
+bool step_run(struct device_engine *engine, const struct helper_wait *wait);
+
+/* With the graph's lock held. */
+bool step_has_work(const struct device_engine *engine);
+/* The same, on a thread that helps: what it will not do itself is the workers'. */
+void step_wake_workers(void);
+
+/* Leaves the engine that was kept from one queued command to the next. */
+void step_drop_carried(struct device_engine *engine);
+
+#endif

@@ -1,0 +1,209 @@
+/* Map and unmap (map.h). */
+#include "base/clock.h"
+#include "engine/inferred_job.h"
+#include "opencl/enqueue/enqueue.h"
+#include "opencl/graph/validate.h"
+#include "opencl/graph/adopt.h"
+#include "opencl/graph/issue.h"
+#include "opencl/graph/deferred_map.h"
+#include "opencl/spread/spread.h"
+
+static void *answer(void *pointer, cl_int code, cl_int *ret_code)
+{
+    if (ret_code)
+        *ret_code = code;
+    return code == CL_SUCCESS ? pointer : NULL;
+}
+
+/*
+ * A map that the driver may run at once, or whose caller waits for it anyway. True: the engine has
+ * been entered. The list has been waited for then; only a bad one goes on to the driver, which says
+ * what is wrong with it.
+ */
+static bool at_once(struct queue_record *queue, cl_mem mem, cl_map_flags flags, cl_bool blocking, cl_uint *n,
+                    const cl_event **waits)
+{
+    struct device_engine *engine = &queue->device->base.engines[ENGINE_COPY_OUT];
+    struct map_record about = {.flags = flags, .size = SIZE_MAX};
+    struct opencl_command draft = {
+        .kind = COMMAND_MAP, .queue = queue, .u.map = {.record = &about, .mem = mem}};
+
+    if (validate_waits(queue, *n, *waits) != CL_SUCCESS) {
+        if (atomic_load(&queue->base.n_unissued) > 0)
+            return false;
+        engine_enter(engine, ENGINE_ALONE);
+        return true;
+    }
+    if (!submit_unhindered(queue, *n, *waits)) {
+        if (!blocking || !submit_drain(queue, *n, *waits))
+            return false;
+    }
+    if (!spread_admits(&draft, blocking))
+        return false;
+    if (blocking)
+        engine_enter(engine, ENGINE_ALONE);
+    else if (!engine_try_enter(engine, ENGINE_ALONE))
+        return false;
+    *n = 0;
+    *waits = NULL;
+    inferred_job_begins();
+    return true;
+}
+
+static void after(struct queue_record *queue, struct mem_record *mem, cl_int code, void *pointer,
+                  cl_bool blocking, baton_nsec begin_at)
+{
+    if (recorder_on() && code == CL_SUCCESS)
+        recorder_copy(ENGINE_COPY_OUT, mem ? mem->size : 0, begin_at, clock_now());
+    engine_exit(&queue->device->base.engines[ENGINE_COPY_OUT], ENGINE_ALONE);
+    if (code == CL_SUCCESS && mem)
+        map_note(mem, pointer);
+    if (blocking)
+        inferred_job_waited();
+}
+
+static cl_int validate_access(cl_mem mem, cl_map_flags flags)
+{
+    return validate_host_access(mem, flags & CL_MAP_READ,
+                                flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION))
+               ? CL_SUCCESS
+               : CL_INVALID_OPERATION;
+}
+
+/* Puts the deferred map into the graph. Takes the record over. */
+static void *defer(struct queue_record *queue, struct mem_record *mem, struct map_record *record,
+                   cl_command_type type, cl_bool blocking, cl_uint n, const cl_event *waits, cl_event *event,
+                   cl_int *ret_code)
+{
+    struct opencl_command draft = {
+        .kind = COMMAND_MAP, .type = type, .queue = queue, .u.map = {.record = record, .mem = mem->handle}};
+    void *pointer = record ? record->pointer : NULL;
+    cl_int code = CL_OUT_OF_HOST_MEMORY;
+
+    if (record) {
+        command_prepare(&draft);
+        code = submit_queued(&draft, blocking, n, waits, event);
+    }
+    if (record && code != CL_SUCCESS)
+        map_free(map_take(mem, pointer));
+    return answer(pointer, code, ret_code);
+}
+
+CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle, cl_mem buffer,
+                                                        cl_bool blocking, cl_map_flags flags, size_t offset,
+                                                        size_t size, cl_uint n, const cl_event *waits,
+                                                        cl_event *event, cl_int *ret_code)
+{
+    struct queue_record *queue = runtime_off() ? NULL : queue_find(handle);
+    struct mem_record *mem = queue ? mem_find(buffer) : NULL;
+    baton_nsec begin_at;
+    cl_int code = CL_SUCCESS;
+    void *pointer;
+
+    if (!queue)
+        return front.target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event,
+                                               ret_code);
+    if (at_once(queue, buffer, flags, blocking, &n, &waits)) {
+        begin_at = recorder_on() ? clock_now() : 0;
+        quirks_call_begin(queue, false);
+        pointer = front.target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits,
+                                                  event, &code);
+        quirks_call_end(queue);
+        after(queue, mem, code, pointer, blocking, begin_at);
+        pointer = answer(pointer, code, ret_code);
+    } else if ((code = validate_mem(queue, buffer, false)) || (code = validate_waits(queue, n, waits)) ||
+               (code = validate_range(buffer, offset, size) ? CL_SUCCESS : CL_INVALID_VALUE) ||
+               (code = validate_access(buffer, flags))) {
+        pointer = answer(NULL, code, ret_code);
+    } else {
+        pointer = defer(queue, mem, map_defer_buffer(mem, flags, offset, size), CL_COMMAND_MAP_BUFFER,
+                        blocking, n, waits, event, ret_code);
+    }
+    if (mem)
+        mem_unref(mem);
+    queue_unref(queue);
+    return pointer;
+}
+
+CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, cl_mem image,
+                                                       cl_bool blocking, cl_map_flags flags,
+                                                       const size_t *origin, const size_t *region,
+                                                       size_t *ret_row, size_t *ret_slice, cl_uint n,
+                                                       const cl_event *waits, cl_event *event,
+                                                       cl_int *ret_code)
+{
+    struct queue_record *queue = runtime_off() ? NULL : queue_find(handle);
+    struct mem_record *mem = queue ? mem_find(image) : NULL;
+    struct map_record *record;
+    baton_nsec begin_at;
+    cl_int code = CL_SUCCESS;
+    void *pointer;
+
+    if (!queue)
+        return front.target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row,
+                                              ret_slice, n, waits, event, ret_code);
+    if (at_once(queue, image, flags, blocking, &n, &waits)) {
+        begin_at = recorder_on() ? clock_now() : 0;
+        quirks_call_begin(queue, false);
+        pointer = front.target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row,
+                                                 ret_slice, n, waits, event, &code);
+        quirks_call_end(queue);
+        after(queue, mem, code, pointer, blocking, begin_at);
+        pointer = answer(pointer, code, ret_code);
+    } else if ((code = validate_mem(queue, image, true)) || (code = validate_waits(queue, n, waits)) ||
+               (code = ret_row ? validate_region(image, origin, region) : CL_INVALID_VALUE) ||
+               (code = validate_access(image, flags))) {
+        pointer = answer(NULL, code, ret_code);
+    } else {
+        record = map_defer_image(mem, flags, origin, region);
+        if (record) {
+            *ret_row = record->row;
+            if (ret_slice)
+                *ret_slice = record->slice;
+        }
+        pointer = defer(queue, mem, record, CL_COMMAND_MAP_IMAGE, blocking, n, waits, event, ret_code);
+    }
+    if (mem)
+        mem_unref(mem);
+    queue_unref(queue);
+    return pointer;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueUnmapMemObject(cl_command_queue handle, cl_mem object,
+                                                              void *pointer, cl_uint n, const cl_event *waits,
+                                                              cl_event *event)
+{
+    struct opencl_command draft = {.kind = COMMAND_UNMAP, .u.map = {.mem = object, .pointer = pointer}};
+    struct mem_record *mem;
+    struct map_record *record;
+    cl_int code;
+
+    ENQUEUE_BEGIN(handle, front.target.clEnqueueUnmapMemObject(handle, object, pointer, n, waits, event));
+    mem = mem_find(object);
+    ENQUEUE_REQUIRE(mem, CL_INVALID_MEM_OBJECT,
+                    front.target.clEnqueueUnmapMemObject(handle, object, pointer, n, waits, event));
+    record = map_take(mem, pointer);
+    draft.queue = queue;
+    code = validate_waits(queue, n, waits);
+    if ((!record || record->direct) && submit_unhindered(queue, n, waits) &&
+        spread_admits(&draft, CL_FALSE)) {
+        /*
+         * Waits that are over are not passed on: our record of one may be complete a moment before
+         * the driver's handle is.
+         */
+        code = issue_whole(&draft, CL_FALSE, code ? n : 0, code ? waits : NULL, event);
+        if (code == CL_SUCCESS)
+            map_free(record);
+    } else if (code == CL_SUCCESS) {
+        draft.u.map.record = record;
+        command_prepare(&draft);
+        code = !record                          ? CL_INVALID_VALUE
+               : mem->context != queue->context ? CL_INVALID_CONTEXT
+                                                : submit_queued(&draft, CL_FALSE, n, waits, event);
+    }
+    if (code != CL_SUCCESS && record)
+        map_put_back(mem, record);
+    mem_unref(mem);
+    queue_unref(queue);
+    return code;
+}

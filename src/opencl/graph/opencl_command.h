@@ -1,0 +1,172 @@
+/*
+ * One enqueued command of OpenCL, and also the node that a user event is in the graph: the engine's
+ * part first (engine/command.h), then what the driver's call needs. The entry points make it on the
+ * stack as a draft; enqueue/submit.h copies it to the heap only when it cannot go to the driver at
+ * once.
+ */
+#ifndef OPENCL_GRAPH_COMMAND_H
+#define OPENCL_GRAPH_COMMAND_H
+
+#include <CL/cl_icd.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/command.h"
+
+/* Rows of kinds.h. Their order means nothing. */
+enum command_kind {
+    COMMAND_USER, /* a user event of the program: a node without work */
+    COMMAND_READ,
+    COMMAND_WRITE,
+    COMMAND_COPY,
+    COMMAND_FILL,
+    COMMAND_READ_RECT,
+    COMMAND_WRITE_RECT,
+    COMMAND_COPY_RECT,
+    COMMAND_READ_IMAGE,
+    COMMAND_WRITE_IMAGE,
+    COMMAND_COPY_IMAGE,
+    COMMAND_IMAGE_TO_BUFFER,
+    COMMAND_BUFFER_TO_IMAGE,
+    COMMAND_FILL_IMAGE,
+    COMMAND_MAP, /* deferred: see map.h */
+    COMMAND_UNMAP,
+    COMMAND_MIGRATE,
+    COMMAND_KERNEL,
+    COMMAND_TASK,
+    COMMAND_NATIVE,
+    COMMAND_MARKER,
+    COMMAND_BARRIER,
+    COMMAND_SVM_MEMCPY,
+    COMMAND_SVM_FILL,
+    COMMAND_SVM_MAP,
+    COMMAND_SVM_UNMAP,
+    COMMAND_SVM_FREE,
+    COMMAND_SVM_MIGRATE,
+    COMMAND_KINDS
+};
+
+struct queue_record;
+struct kernel_record;
+struct map_record;
+struct mem_record;
+
+/* Arguments of a launch as they were at the enqueue call. */
+struct arg_value {
+    size_t size;
+    /* NULL: a size without a value */
+    enum arg_kind { ARG_UNSET, ARG_BYTES, ARG_NULL, ARG_SVM } kind;
+    union {
+        unsigned char small[32];
+        unsigned char *large; /* owned, when size > 32 */
+        const void *svm;
+    } value;
+    cl_sampler sampler; /* a reference, in what is kept for a launch: the value is its handle */
+};
+
+struct command_launch {
+    struct kernel_record *kernel; /* a reference, once the command is on the heap */
+    cl_uint dim;
+    bool has_local;
+    size_t offset[3], global[3], local[3];
+    struct arg_value *args; /* owned: n_args, and KERNEL_EXEC_INFOS behind; NULL while a draft */
+    cl_uint n_args;
+};
+
+struct command_transfer { /* read, write, copy, fill, and their rect and image forms */
+    cl_mem a, b;          /* the object; for copies from a to b */
+    size_t offset, offset_b, size;
+    void *host;
+    size_t origin[3], origin_b[3], region[3];
+    size_t row, slice, row_b, slice_b; /* a and b, or device and host */
+    unsigned char pattern[128];
+    size_t pattern_size;
+};
+
+struct command_native {
+    void(CL_CALLBACK *run)(void *);
+    void *args; /* the program's while a draft, then owned */
+    size_t size;
+    cl_uint n;
+    const cl_mem *mems;
+    const void **places;
+};
+
+struct command_svm {
+    void *to;
+    const void *from;
+    size_t size;
+    unsigned char pattern[128];
+    size_t pattern_size;
+    cl_map_flags flags;
+    cl_uint n;
+    void **pointers;
+    const size_t *sizes;
+    void(CL_CALLBACK *run)(cl_command_queue, cl_uint, void *[], void *);
+    void *user;
+};
+
+/*
+ * A callback of the program on an event of ours, or a memory object to be released between two
+ * commands.
+ */
+struct event_callback {
+    struct command_callback base;
+    /* references to it, its record and its handle; NULL: of no event */
+    struct opencl_command *command;
+    void(CL_CALLBACK *run)(cl_event, cl_int, void *);
+    void *data;
+};
+
+struct opencl_command {
+    struct command base;
+    enum command_kind kind;
+    cl_command_type type;
+    /* base.queue's record; NULL: a user event; a reference once on the heap */
+    struct queue_record *queue;
+    cl_context context;
+    union {
+        struct command_transfer transfer;
+        struct command_launch launch;
+        struct command_native native;
+        struct command_svm svm;
+        struct {
+            cl_uint n;
+            const cl_mem *mems;
+            cl_mem_migration_flags flags;
+        } migrate;
+        struct {
+            struct map_record *record; /* owned by the map until unmapped */
+            cl_mem mem;
+            void *pointer;
+        } map;
+    } u;
+    /* From here on: heap only. */
+    void *owned;                 /* freed with the command */
+    cl_mem *mems;                /* owned array of references, held until done */
+    struct mem_record **records; /* of the same, in the same memory; NULL where there is none */
+    cl_uint n_mems;
+    cl_event handle;      /* the program's, a user event of its context; NULL: it wanted none */
+    atomic_uint app_refs; /* of handle */
+    /* those, and callbacks that have not returned: the handle is known as long */
+    atomic_uint record_holds;
+};
+
+static inline struct opencl_command *opencl_command_of(struct command *command)
+{
+    return (struct opencl_command *)(void *)command;
+}
+
+/* The driver's events are the engine's marks. */
+static inline struct mark *mark_of(cl_event event)
+{
+    return (struct mark *)(void *)event;
+}
+
+static inline cl_event event_of(struct mark *mark)
+{
+    return (cl_event)(void *)mark;
+}
+
+#endif

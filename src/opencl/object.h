@@ -1,0 +1,61 @@
+/*
+ * What every record of a program's object begins with: queues, memory, kernels, programs. Two
+ * counts. `refs` are the record's own: one for its place in the table (handle_table.h), one per
+ * look-up, one per command that uses it. `app_refs` are the program's, as clRetain and clRelease
+ * count them; at the last one the record leaves its table, and it lives on while `refs` remain.
+ */
+#ifndef OPENCL_OBJECT_H
+#define OPENCL_OBJECT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct handle_table;
+struct object;
+
+struct object_class {
+    /* Frees the record. */
+    void (*free)(struct object *object);
+    /* Drops one reference; true if it was the last. NULL: nothing but the count. */
+    bool (*drop)(struct object *object);
+    /*
+     * The program has given up its last reference, and the record has left its table. NULL: nothing
+     * to do.
+     */
+    void (*released)(struct object *object);
+};
+
+/* The first member of each record. */
+struct object {
+    const struct object_class *class;
+    atomic_uint refs, app_refs;
+};
+
+/* One reference of each kind. */
+void object_init(struct object *object, const struct object_class *class);
+
+static inline void object_ref(struct object *object)
+{
+    atomic_fetch_add_explicit(&object->refs, 1, memory_order_relaxed);
+}
+
+static inline void object_unref(struct object *object)
+{
+    bool last = object->class->drop ? object->class->drop(object)
+                                    : atomic_fetch_sub_explicit(&object->refs, 1, memory_order_acq_rel) == 1;
+
+    if (last)
+        object->class->free(object);
+}
+
+/* handle_table::keep of tables of such records. */
+void object_keep(void *record);
+
+/*
+ * The program retains or releases the handle. Does nothing for handles that the table does not
+ * know.
+ */
+void object_app_retain(struct handle_table *table, const void *handle);
+void object_app_release(struct handle_table *table, const void *handle);
+
+#endif

@@ -1,0 +1,79 @@
+/*
+ * Driver quirks (quirks.def), looked up once per device, behind one small interface: what surrounds
+ * each call that gives the driver a command. For drivers without quirks every function here is a
+ * test of one bit.
+ *
+ *     quirks_launch_begin(...)        a launch or a piece of one; may wait for others in the driver
+ *     quirks_call_begin(queue, ...)   any enqueue call
+ *     the driver's call
+ *     quirks_call_end(queue)
+ *     quirks_launch_end(...)
+ *     quirks_over(event)              once it is complete
+ */
+#ifndef OPENCL_QUIRKS_QUIRKS_H
+#define OPENCL_QUIRKS_QUIRKS_H
+
+#include <CL/cl_icd.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct queue_record;
+
+enum quirk {
+#define QUIRK(identifier, driver, from, until, devices, what) QUIRK_##identifier,
+#include "opencl/quirks/quirks.def"
+#undef QUIRK
+    QUIRK_N
+};
+
+/* Of one device. */
+struct quirks {
+    unsigned has;                   /* a bit per quirk; written once */
+    pthread_rwlock_t crossing_lock; /* QUIRK_ENQUEUE_ALONE */
+};
+
+void quirks_init(struct quirks *quirks, cl_device_id device);
+
+static inline bool quirks_have(const struct quirks *quirks, enum quirk quirk)
+{
+    return quirks->has >> quirk & 1;
+}
+
+/* What the quirk is, in a sentence. */
+const char *quirk_text(enum quirk quirk);
+
+/*
+ * Around each call that gives a driver a command. alone: the driver makes it wait for others by
+ * itself. In between nothing of ours is waited for. Nests: callbacks of the program may run inside
+ * the call, and enqueue.
+ */
+void quirks_call_begin(const struct queue_record *queue, bool alone);
+void quirks_call_end(const struct queue_record *queue);
+
+/*
+ * Must a blocking call be made without blocking, and its end be waited for outside of the call? A
+ * thread that waits inside keeps others from enqueuing alone, and the end may wait for those.
+ */
+bool quirks_wait_outside(const struct queue_record *queue);
+
+/* One launch, or piece of one, on its way to the driver. */
+struct quirks_launch {
+    struct widening *variant; /* NULL: nothing to mind; else the driver's event is needed */
+    const struct queue_record *queue;
+    bool widest; /* wider than all before it */
+};
+
+/* Before quirks_call_begin(): waits until it may. dim values of local and global count. */
+void quirks_launch_begin(const struct queue_record *queue, const char *kernel, cl_uint dim,
+                         const size_t *local, const size_t *global, struct quirks_launch *ret_launch);
+/* After quirks_call_end(). event: the launch's, retained here; NULL: the driver did not take it. */
+void quirks_launch_end(struct quirks_launch *launch, cl_event event);
+
+/*
+ * The command of this event is complete: forgets it. Any other event is passed over. Without the
+ * call it is forgotten later.
+ */
+void quirks_over(cl_event event);
+
+#endif

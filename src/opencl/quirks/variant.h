@@ -1,0 +1,70 @@
+/*
+ * QUIRK_WIDE_GRIDS: what of a rewritten kernel the driver has compiled. It compiles where a command
+ * runs: once per local size, and once more for grids of VARIANT_WIDE_GRID work-items or more in a
+ * row, for 30 to 70 ms each. The pieces of a first launch may all be narrower than that, although
+ * the next launch, known to be short by then, goes as one and is wide. So the first launch that is
+ * wide as a whole runs one wide piece, if wide pieces are short enough to be used at all; where it
+ * ran none, later pieces stay narrow. Either way no later launch of the kernel with this local size
+ * compiles.
+ *
+ * Other drivers compile when a program is built: every function here then changes nothing.
+ */
+#ifndef OPENCL_QUIRKS_VARIANT_H
+#define OPENCL_QUIRKS_VARIANT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct device_record;
+
+enum {
+    /* local sizes and devices that a kernel is remembered with; then the oldest goes */
+    VARIANT_SHAPES = 8,
+    VARIANT_WIDE_GRID = 65536,
+};
+
+/* A launch as the driver would see it whole. */
+struct variant_launch {
+    size_t local[3];
+    uint32_t n_groups;
+};
+
+/* Of one kernel of a program, whatever objects of it there are. All zero: nothing known. */
+struct variants {
+    struct variant {
+        const struct device_record *device; /* NULL: free */
+        size_t local[3];
+        enum variant_state {
+            VARIANT_NEW,    /* no launch that is wide as a whole has ended yet */
+            VARIANT_NARROW, /* the first such launch ran no wide piece */
+            VARIANT_WIDE,   /* compiled for both */
+        } state;
+    } shapes[VARIANT_SHAPES];
+    unsigned oldest;
+    pthread_mutex_t lock;
+};
+
+/* n of them. NULL: no memory; every function here then does nothing. */
+struct variants *variants_new(size_t n);
+void variants_free(struct variants *variants, size_t n);
+
+/*
+ * Groups of the next piece, of `left`: step, unless that would compile later on. fits: groups that
+ * fill a piece's time, 0: unknown.
+ */
+uint32_t variant_step(struct variants *variants, const struct device_record *device,
+                      const struct variant_launch *launch, uint32_t step, double fits, uint32_t left);
+
+/* A piece of so many groups was given to the driver; the whole launch was. */
+void variant_ran(struct variants *variants, const struct device_record *device,
+                 const struct variant_launch *launch, uint32_t groups);
+void variant_done(struct variants *variants, const struct device_record *device,
+                  const struct variant_launch *launch);
+
+/* May the launch go as one? */
+bool variant_allows_one(struct variants *variants, const struct device_record *device,
+                        const struct variant_launch *launch);
+
+#endif

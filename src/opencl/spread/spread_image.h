@@ -1,0 +1,39 @@
+/*
+ * Images on further devices: the same image again in their contexts, and its pixels as packed bytes
+ * (rows and slices without padding), in which it is copied and merged. An image is moved whole: its
+ * coherence record never divides it.
+ */
+#ifndef OPENCL_SPREAD_IMAGE_H
+#define OPENCL_SPREAD_IMAGE_H
+
+#include "opencl/objects.h"
+
+struct spread_image {
+    cl_image_format format;
+    cl_image_desc desc;
+    size_t region[3]; /* all of it, as a transfer says it */
+    size_t pixel;     /* bytes: a power of two */
+    size_t bytes;     /* of all pixels */
+};
+
+/*
+ * NULL: no memory, or not an image that can stand alone (one on a buffer or on another image, with
+ * mip levels or samples).
+ */
+struct spread_image *image_describe(cl_mem handle);
+
+/* The same in another context, with the program's own access flags. NULL and a code on failure. */
+cl_mem image_create(const struct spread_image *image, cl_context context, cl_mem_flags flags,
+                    cl_int *ret_code);
+
+/*
+ * All pixels between the image and memory of the host, in rows of at most `chunk` bytes together
+ * (one row at least), each with the engine entered for it. A driver's code.
+ */
+cl_int image_transfer(const struct spread_image *image, const struct queue_record *queue, cl_mem mem,
+                      bool out, unsigned char *memory, size_t chunk);
+
+/* A sampler like the one given, in another context; NULL on failure. */
+cl_sampler image_sampler(cl_sampler sampler, cl_context context);
+
+#endif

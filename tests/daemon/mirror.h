@@ -1,0 +1,47 @@
+/*
+ * One script, two runs in virtual time. The simulator runs a random task set around the core. Then
+ * batond's server runs it: clients say by frames what the simulated jobs do, and a machine with CPU
+ * clusters runs their CPU steps in the order of the levels that the server gives them. Both write
+ * down every decision of their core, and every end of a job, with its instant.
+ */
+#ifndef TESTS_DAEMON_MIRROR_H
+#define TESTS_DAEMON_MIRROR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sched/core.h"
+
+#define MIRROR_END 1000 /* beside enum sched_action: a job has ended */
+
+struct mirror_record {
+    baton_nsec at;
+    int what; /* enum sched_action, MIRROR_END */
+    unsigned job, as, gpu;
+    struct engine_set engines;
+};
+
+struct mirror_stream {
+    struct mirror_record *records;
+    size_t n, room;
+};
+
+struct mirror {
+    char text[8192]; /* the task set */
+    enum sched_profile_id profile;
+    enum sched_policy_id policy;
+    enum sched_lock_id lock;
+    bool deaths, ties;
+    uint64_t seed;
+    struct mirror_stream simulated, served;
+    /* What the script reached. */
+    size_t tokens, grants, inherited, suspended, yields, ended, died, peer_copies, completed;
+    char failure[512]; /* "": both runs are the same */
+};
+
+/* Makes the script of this seed, runs it twice and compares. False: see failure. */
+bool mirror_run(struct mirror *mirror, uint64_t seed);
+void mirror_done(struct mirror *mirror);
+
+#endif

@@ -1,0 +1,160 @@
+/*
+ * One task of a task set as a program: periodic jobs of CPU and GPU segments in order, on the fake
+ * OpenCL driver, whose script says how long a copy and a work-group takes. CPU segments are work
+ * for the virtual CPUs (tests/virtual_clock/clock.h), or, without a virtual clock, CPU time of this
+ * thread.
+ *
+ *     section-task PERIOD_US JOBS OFFSET_US GO SEGMENTS
+ *
+ * SEGMENTS: cNUMBER CPU work in microseconds, kNUMBER a kernel of so many work-groups, i a copy in,
+ * o a copy out, g the job needs no GPU any more; separated by commas. Nothing stays on the GPU from
+ * job to job. Waits until the file GO is there, then starts with the next full second. Prints `JOBS
+ * MAX_RESPONSE_NS` at the end, and stays connected until GO is gone.
+ */
+#include <CL/cl.h>
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "baton/job.h"
+
+#define SECOND INT64_C(1000000000)
+#define LOCAL  16u
+
+static cl_command_queue queue;
+static cl_kernel kernel;
+static cl_mem buffer;
+static cl_uint bytes[1024];
+static void (*virtual_work)(int64_t ns);
+
+static void must(cl_int code, const char *what)
+{
+    if (code == CL_SUCCESS)
+        return;
+    (void)fprintf(stderr, "%s: %d\n", what, code);
+    exit(2);
+}
+
+static int64_t now_of(clockid_t which)
+{
+    struct timespec now;
+
+    (void)clock_gettime(which, &now);
+    return now.tv_sec * SECOND + now.tv_nsec;
+}
+
+static void sleep_until(int64_t at)
+{
+    struct timespec until = {at / SECOND, at % SECOND};
+
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) != 0) {
+    }
+}
+
+static void work(int64_t us)
+{
+    int64_t end = now_of(CLOCK_THREAD_CPUTIME_ID) + us * 1000;
+
+    if (virtual_work)
+        virtual_work(us * 1000);
+    while (!virtual_work && now_of(CLOCK_THREAD_CPUTIME_ID) < end) {
+    }
+}
+
+static void launch(size_t groups)
+{
+    size_t global = groups * LOCAL, local = LOCAL;
+
+    must(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL), "launch");
+    must(clFinish(queue), "finish");
+}
+
+static void set_up(void)
+{
+    const char *text = "kernel void empty(void) { }\n";
+    cl_platform_id platform;
+    cl_device_id device;
+    cl_context context;
+    cl_program program;
+    cl_int code;
+
+    must(clGetPlatformIDs(1, &platform, NULL), "platform");
+    must(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "device");
+    context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
+    must(code, "context");
+    queue = clCreateCommandQueueWithProperties(context, device, NULL, &code);
+    must(code, "queue");
+    program = clCreateProgramWithSource(context, 1, &text, NULL, &code);
+    must(code, "program");
+    must(clBuildProgram(program, 1, &device, "", NULL, NULL), "build");
+    kernel = clCreateKernel(program, "empty", &code);
+    must(code, "kernel");
+    buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof bytes, NULL, &code);
+    must(code, "buffer");
+}
+
+static void segment(const char *text)
+{
+    switch (text[0]) {
+    case 'c':
+        work(strtoll(text + 1, NULL, 10));
+        break;
+    case 'k':
+        launch(strtoul(text + 1, NULL, 10));
+        break;
+    case 'i':
+        must(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, sizeof bytes, bytes, 0, NULL, NULL), "write");
+        break;
+    case 'o':
+        must(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof bytes, bytes, 0, NULL, NULL), "read");
+        break;
+    default:
+        (void)baton_job_gpu_done();
+        break;
+    }
+}
+
+static void run_segments(const char *segments)
+{
+    for (const char *at = segments; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        segment(at);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int64_t period = argc == 6 ? strtoll(argv[1], NULL, 10) * 1000 : 0;
+    int64_t release_at, most = 0;
+    unsigned jobs = argc == 6 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
+
+    if (!jobs)
+        return 2;
+    *(void **)&virtual_work = dlsym(RTLD_DEFAULT, "virtual_clock_work");
+    set_up();
+    run_segments(argv[5]); /* what is made once is made now */
+    (void)printf("ready\n");
+    (void)fflush(stdout);
+    while (access(argv[4], F_OK) != 0)
+        sleep_until(now_of(CLOCK_MONOTONIC) + SECOND / 100);
+    release_at = (now_of(CLOCK_MONOTONIC) / SECOND + 2) * SECOND + strtoll(argv[3], NULL, 10) * 1000;
+    for (unsigned i = 0; i < jobs; i++, release_at += period) {
+        int64_t response;
+
+        sleep_until(release_at);
+        (void)baton_job_begin_at(release_at);
+        run_segments(argv[5]);
+        response = now_of(CLOCK_MONOTONIC) - release_at;
+        (void)baton_job_end();
+        most = response > most ? response : most;
+    }
+    (void)printf("%u %lld\n", jobs, (long long)most);
+    (void)fflush(stdout);
+    while (access(argv[4], F_OK) == 0)
+        sleep_until(now_of(CLOCK_MONOTONIC) + SECOND / 100);
+    return 0;
+}
