@@ -101,6 +101,16 @@ static struct device_record *find_device(CUdevice device)
     return record;
 }
 
+struct device_record *device_find(CUdevice device)
+{
+    struct device_record *record;
+
+    pthread_mutex_lock(&objects.lock);
+    record = find_device(device);
+    pthread_mutex_unlock(&objects.lock);
+    return record;
+}
+
 /* --- contexts --- */
 
 static void init_stream(struct stream_record *stream, struct context_record *context, CUstream handle,

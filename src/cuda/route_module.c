@@ -49,10 +49,12 @@ CUresult route_module_load_data(struct call *call)
     return load(call, call, (const void *)call->args[1], context ? context->device : NULL);
 }
 
-/* Without a context there is no architecture to choose PTX for: the library is loaded as it is. */
+/* A library may be loaded before there is a context: PTX is chosen for the first device then. */
 CUresult route_library_load_data(struct call *call)
 {
-    return route_module_load_data(call);
+    struct context_record *context = context_current();
+
+    return load(call, call, (const void *)call->args[1], context ? context->device : device_find(0));
 }
 
 /* From a file: as from memory, if the file can be read and something in it is rewritten. */

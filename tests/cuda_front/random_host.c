@@ -345,7 +345,7 @@ static void op_new_stream(int lane)
 {
     CUevent event = world.events[pick(N_EVENTS)];
 
-    if (lane < NAMED)
+    if (lane < NAMED || lane >= N_LANES)
         return;
     MUST(cuEventRecord(event, world.lanes[lane]));
     MUST(cuStreamDestroy_v2(world.lanes[lane]));
