@@ -186,7 +186,8 @@ int fatbin_ptx(const void *image, unsigned architecture, char **ret_text, size_t
         if (entry.header_size < sizeof entry || entry.header_size > (size_t)(end - at) ||
             entry.size > (size_t)(end - at) - entry.header_size)
             return FATBIN_MALFORMED;
-        if (entry.kind == KIND_PTX && (!best || is_better(entry.architecture, chosen.architecture, architecture))) {
+        if (entry.kind == KIND_PTX &&
+            (!best || is_better(entry.architecture, chosen.architecture, architecture))) {
             best = at + entry.header_size;
             chosen = entry;
         }
