@@ -103,16 +103,16 @@ static void check_opencl(struct doctor_report *report)
     json_decref(probe);
 }
 
-/* Whether `program` rewrites a kernel that needs libclang and clang's OpenCL headers. */
-static bool rewrites(const char *program)
+/* Whether `program` rewrites the text. */
+static bool rewrites(const char *program, const char *text)
 {
-    static const char kernel[] = "__kernel void k(__global float4 *a) { a[get_global_id(0)] = sqrt(a[0]); }";
+    ssize_t length = (ssize_t)strlen(text);
     int source = memfd_create("kernel", MFD_CLOEXEC);
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     int status = 1;
     pid_t child = -1;
 
-    if (source >= 0 && nowhere >= 0 && write(source, kernel, sizeof kernel - 1) == sizeof kernel - 1 &&
+    if (source >= 0 && nowhere >= 0 && write(source, text, (size_t)length) == length &&
         lseek(source, 0, SEEK_SET) == 0)
         child = fork();
     if (child == 0) {
@@ -128,14 +128,32 @@ static bool rewrites(const char *program)
     return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+static void check_cutting(struct doctor_report *report)
+{
+    static const char module[] =
+        ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n";
+    const char *program = getenv("BATON_CUT");
+    char path[PATH_MAX];
+
+    if (!program && installed_find("baton-cut", path, sizeof path) == 0)
+        program = path;
+    if (program && rewrites(program, module))
+        find(report, WORKS, "CUDA kernels", "baton-cut cuts them into pieces", NULL);
+    else
+        find(report, LIMITED, "CUDA kernels", "baton-cut does not run here: CUDA kernels stay whole",
+             "install Baton completely");
+}
+
 static void check_rewriting(struct doctor_report *report)
 {
+    /* This kernel needs libclang and clang's OpenCL headers. */
+    static const char kernel[] = "__kernel void k(__global float4 *a) { a[get_global_id(0)] = sqrt(a[0]); }";
     const char *program = getenv("BATON_TRANSLATE");
     char path[PATH_MAX];
 
     if (!program && installed_find("baton-translate", path, sizeof path) == 0)
         program = path;
-    if (program && rewrites(program))
+    if (program && rewrites(program, kernel))
         find(report, WORKS, "kernel rewriting", "baton-translate cuts kernels into pieces", NULL);
     else
         find(report, LIMITED, "kernel rewriting", "baton-translate does not run here: kernels stay whole",
@@ -313,6 +331,7 @@ static int run(const struct cli_args *args)
         return cli_fail_environment(args, ENOMEM, "cannot report");
     check_opencl(&report);
     check_rewriting(&report);
+    check_cutting(&report);
     check_real_time(&report);
     check_socket_folder(&report);
     check_daemon(&report);
