@@ -183,7 +183,7 @@ static void schedule(struct virtual_clock *clock)
 
         for (size_t j = 0; j < n; j++)
             above += CPU_EQUAL(&all[i].cores, &all[j].cores) &&
-                     (all[j].priority > all[i].priority || (all[j].priority == all[i].priority && j < i));
+                     (all[j].priority > all[i].priority || (j < i && all[j].priority == all[i].priority));
         if (above < CPU_COUNT(&all[i].cores))
             running[n_running++] = all[i];
     }
