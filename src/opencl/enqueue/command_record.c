@@ -307,9 +307,9 @@ static cl_int CL_API_CALL record_fill_image(cl_command_buffer_khr handle, cl_com
 }
 
 static cl_int CL_API_CALL record_kernel(cl_command_buffer_khr handle, cl_command_queue queue,
-                                        const cl_properties *properties,
-                                        cl_kernel kernel, cl_uint dim, const size_t *offset,
-                                        const size_t *global, const size_t *local, POINTS)
+                                        const cl_properties *properties, cl_kernel kernel, cl_uint dim,
+                                        const size_t *offset, const size_t *global, const size_t *local,
+                                        POINTS)
 {
     struct recorded recorded = {.draft = {.kind = COMMAND_KERNEL}};
     struct command_launch *launch = &recorded.draft.u.launch;
