@@ -95,27 +95,27 @@ struct command {
     struct policy policy;
 
     /* --- the engine's --- */
-    atomic_uint refs;     /* no lock */
+    atomic_uint refs; /* no lock */
+    unsigned n_waiting;
+    int status;
+    bool failed_wait, issued;
     struct list in_queue; /* command_queue::commands */
     struct list in_ready; /* device_engine::ready or device_engine::issued */
-    unsigned n_waiting;
-    bool failed_wait, issued;
-    int status;
     struct command_edge *dependents;
     struct command_callback *callbacks;
     struct mark_listener listener; /* of foreign marks that it waits for */
 
     /* Of the thread that drives the engine, until the command is complete. */
     bool waited_for;                     /* that thread waits for its end at once */
-    struct mark *first_mark, *last_mark; /* references: of the first and the newest piece */
+    bool timed;                          /* `times` is known */
     int piece_status;                    /* of a piece that failed; 0: none */
-    struct mark_times times;             /* of the whole command, once it is complete and `timed` */
-    bool timed;
+    uint32_t run_pieces;                 /* that ended since the engine was given away */
+    struct mark *first_mark, *last_mark; /* references: of the first and the newest piece */
+    struct mark_times times;             /* of the whole command, once it is complete */
     /* of pieces that are over: the first start, the last end; 0: none is */
     uint64_t begun, ended;
     /* first start since the engine was given away; end of what was reported */
     uint64_t resumed, reported;
-    uint32_t run_pieces; /* that ended since then */
     baton_nsec queued_at, issued_at;
     int64_t lag; /* ns that other devices worked on it after this one */
 

@@ -40,31 +40,31 @@ struct program_record {
     size_t length;
     char *options; /* owned; of the latest build, compile or link */
     enum translate_mode mode;
+    bool built, linked;
+    bool handed_out;                    /* a binary, but its source is known */
+    bool lacks_header;                  /* a header is not from source: the compile cannot be repeated */
     struct program_constant *constants; /* owned */
     size_t n_constants;
-    bool built, linked;
-    bool handed_out; /* a binary, but its source is known */
     /* owned, with their names and texts: given to the latest compile */
     struct translate_header *headers;
     size_t n_headers;
-    char *files;       /* owned: translate_result.files as of the build; NULL: none are included */
-    bool lacks_header; /* one of them is not from source: the compile cannot be repeated */
+    char *files; /* owned: translate_result.files as of the build; NULL: none are included */
     struct program_record **parts; /* owned references: what it was linked from */
     size_t n_parts;
 
     /* twin_builder::lock */
     enum twin_state state;
-    cl_program twin; /* a reference of ours */
-    struct translate_result result;
+    enum session_counter why_whole;
     bool has_result;
+    bool building, abandoned; /* the builder uses the context; only the builder holds the record */
+    cl_program twin;          /* a reference of ours */
+    struct translate_result result;
     /* owned: one per kernel of the result; NULL: no memory, or no twin */
     struct variants *variants;
     struct twin_text *texts; /* owned: of the parts of a linked twin, n_parts of them */
-    enum session_counter why_whole;
-    char why_detail[160]; /* what the translator or the driver said of it */
+    char why_detail[160];    /* what the translator or the driver said of it */
     struct program_record *next_queued;
-    cl_device_id device;      /* that it is rewritten for */
-    bool building, abandoned; /* the builder uses the context; only the builder holds the record */
+    cl_device_id device; /* that it is rewritten for */
 
     struct spread_program
         *_Atomic spread; /* owned: the same on further devices, and what was learnt of its kernels */
