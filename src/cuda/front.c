@@ -29,6 +29,11 @@ static void at_exit(void)
     runtime_stop();
 }
 
+void front_stop_first(void)
+{
+    runtime_stop_at_exit(at_exit);
+}
+
 static void say_gpus(void)
 {
     if (runtime.settings.gpus > 1 || runtime.settings.gpus == SETTING_ALL)
@@ -46,7 +51,7 @@ static void begin(void)
     events_init();
     functions_init();
     say_gpus();
-    runtime_stop_at_exit(at_exit); /* after the driver's own handlers were registered: it runs before them */
+    front_stop_first();
     atomic_store(&front.ready, true);
 }
 
