@@ -24,6 +24,7 @@ enum command_kind {
     COMMAND_CALLBACK,   /* cuStreamAddCallback: it is called even if the driver refuses it later */
     COMMAND_FREE,       /* cuMemFreeAsync */
     COMMAND_DESTROY,    /* cuStreamDestroy */
+    COMMAND_GRAPH,      /* cuGraphLaunch */
     COMMAND_FENCE,      /* nothing: what comes behind waits for its end */
 };
 

@@ -318,6 +318,8 @@ CUresult route_wait_event(struct call *call)
         recording_drop(recording);
         return call_invoke(call);
     }
+    if (!recording && front_holds_graphs())
+        objects_drain();
     if (stream_captures(stream)) {
         code = call_invoke(call);
     } else if (front_is_whole() || front_captures() ||
@@ -340,7 +342,7 @@ CUresult route_event_query(struct call *call)
 {
     struct recording *recording =
         call->args[0] ? handle_table_find(&events.table, (CUevent)call->args[0]) : NULL;
-    bool held = is_held(recording);
+    bool held = is_held(recording) || front_holds_graphs();
     CUresult code = held ? CUDA_ERROR_NOT_READY : call_invoke(call);
 
     recording_drop(recording);
@@ -357,6 +359,8 @@ CUresult route_event_synchronize(struct call *call)
 
     await_record(recording);
     recording_drop(recording);
+    if (front_holds_graphs())
+        objects_drain();
     code = call_invoke(call);
     inferred_job_waited();
     return code;
@@ -366,6 +370,8 @@ CUresult route_event_elapsed(struct call *call)
 {
     bool held = false;
 
+    if (front_holds_graphs())
+        objects_drain();
     for (int i = 1; i < 3; i++) {
         struct recording *recording =
             call->args[i] ? handle_table_find(&events.table, (CUevent)call->args[i]) : NULL;

@@ -26,10 +26,11 @@
 #include "cuda/entries.h"
 
 struct front {
-    atomic_bool ready;      /* the engine is initialised */
-    atomic_bool whole;      /* whole and direct, for good */
-    atomic_int n_capturing; /* streams that the program captures */
-    atomic_uint n_unknown;  /* calls of names that no table knows */
+    atomic_bool ready;        /* the engine is initialised */
+    atomic_bool whole;        /* whole and direct, for good */
+    atomic_int n_capturing;   /* streams that the program captures */
+    atomic_int n_held_graphs; /* graph launches that are held back: any event may be recorded by them */
+    atomic_uint n_unknown;    /* calls of names that no table knows */
     atomic_bool said_no_cuda, said_gpus;
 };
 
@@ -64,10 +65,21 @@ static inline bool front_is_whole(void)
     return atomic_load_explicit(&front.whole, memory_order_relaxed);
 }
 
+static inline bool front_holds_graphs(void)
+{
+    return atomic_load_explicit(&front.n_held_graphs, memory_order_relaxed) > 0;
+}
+
 static inline bool front_captures(void)
 {
     return atomic_load_explicit(&front.n_capturing, memory_order_relaxed) > 0;
 }
+
+/*
+ * Registers our exit handler once more, so that it runs before those that the driver has registered
+ * so far: drivers do so when they are initialised and when a context is made.
+ */
+void front_stop_first(void);
 
 /* What libbaton.so looks for (client/join.h): one session in a process. */
 struct join_hooks;

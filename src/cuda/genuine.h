@@ -37,6 +37,7 @@
     F(cuFuncGetModule)                                                                                       \
     F(cuFuncGetName)                                                                                         \
     F(cuFuncGetParamInfo)                                                                                    \
+    F(cuGraphExecGetFlags)                                                                                   \
     F(cuKernelGetAttribute)                                                                                  \
     F(cuKernelGetName)                                                                                       \
     F(cuKernelGetParamInfo)                                                                                  \

@@ -8,6 +8,7 @@
 #include "cuda/cut.h"
 #include "cuda/events.h"
 #include "cuda/frees.h"
+#include "cuda/front.h"
 #include "cuda/function.h"
 #include "cuda/genuine.h"
 #include "cuda/mark.h"
@@ -142,6 +143,14 @@ static CUresult call_back(const struct call *call)
     return code;
 }
 
+static CUresult launch_graph(const struct call *call)
+{
+    CUresult code = call_invoke(call);
+
+    atomic_fetch_sub(&front.n_held_graphs, 1);
+    return code;
+}
+
 static CUresult call_driver(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut)
 {
     *ret_cut = false;
@@ -158,6 +167,8 @@ static CUresult call_driver(struct piece_pipe *pipe, struct cuda_command *comman
         return CUDA_SUCCESS;
     case COMMAND_CALLBACK:
         return call_back(&command->call);
+    case COMMAND_GRAPH:
+        return launch_graph(&command->call);
     default:
         return issue_call(command);
     }

@@ -150,6 +150,7 @@ static struct context_record *make_context(CUcontext handle)
     }
     init_stream(&context->legacy, context, CU_STREAM_LEGACY, LANE_LEGACY, true);
     list_append(&objects.all, &context->link);
+    front_stop_first();
     return context;
 }
 

@@ -193,12 +193,59 @@ CUresult route_copy_2d(struct call *call)
     return submit(&draft, is_synchronous(call), &copied);
 }
 
+/* Where one side of such a copy begins, if it is linear memory; 0: an array. */
+static CUdeviceptr side_begin(CUmemorytype type, const void *host, CUdeviceptr device, size_t offset)
+{
+    if (type == CU_MEMORYTYPE_HOST)
+        return host ? (CUdeviceptr)host + offset : 0;
+    return type != CU_MEMORYTYPE_ARRAY && device ? device + offset : 0;
+}
+
+/* A copy of one row is a linear one, as the runtime library likes to say it: then it is cut as such. */
+static CUresult copy_row(struct call *call, const CUDA_MEMCPY3D *about, CUdeviceptr to, CUdeviceptr from)
+{
+    static const int indices[3][2][2] = {
+        {{ENTRY_cuMemcpyHtoD_v2, ENTRY_cuMemcpyHtoD_v2_ptds},
+         {ENTRY_cuMemcpyHtoDAsync_v2, ENTRY_cuMemcpyHtoDAsync_v2_ptsz}},
+        {{ENTRY_cuMemcpyDtoH_v2, ENTRY_cuMemcpyDtoH_v2_ptds},
+         {ENTRY_cuMemcpyDtoHAsync_v2, ENTRY_cuMemcpyDtoHAsync_v2_ptsz}},
+        {{ENTRY_cuMemcpyDtoD_v2, ENTRY_cuMemcpyDtoD_v2_ptds},
+         {ENTRY_cuMemcpyDtoDAsync_v2, ENTRY_cuMemcpyDtoDAsync_v2_ptsz}},
+    };
+    bool to_host = about->dstMemoryType == CU_MEMORYTYPE_HOST;
+    enum copy_direction direction = about->srcMemoryType == CU_MEMORYTYPE_HOST ? COPY_IN
+                                    : to_host                                  ? COPY_OUT
+                                                                               : COPY_WITHIN;
+    unsigned index = (unsigned)indices[direction][!is_synchronous(call)][call->entry->form != FORM_PLAIN];
+    struct call linear = {.entry = entry_at(index), .genuine = front_genuine(index)};
+
+    linear.args[0] = to;
+    linear.args[1] = from;
+    linear.args[2] = about->WidthInBytes;
+    linear.args[3] = is_synchronous(call) ? 0 : call->args[1];
+    return copy(&linear, direction, to, from);
+}
+
+/* Is it one row between linear memory, not both of the host? */
+static bool is_row(const CUDA_MEMCPY3D *about)
+{
+    return about->Height == 1 && about->Depth == 1 && about->WidthInBytes > 0 &&
+           about->srcMemoryType != CU_MEMORYTYPE_UNIFIED && about->dstMemoryType != CU_MEMORYTYPE_UNIFIED &&
+           !(about->srcMemoryType == CU_MEMORYTYPE_HOST && about->dstMemoryType == CU_MEMORYTYPE_HOST) &&
+           about->srcY == 0 && about->srcZ == 0 && about->dstY == 0 && about->dstZ == 0;
+}
+
 CUresult route_copy_3d(struct call *call)
 {
     const CUDA_MEMCPY3D *about = (const CUDA_MEMCPY3D *)call->args[0];
+    CUdeviceptr to, from;
 
     if (!about)
         return call_invoke(call);
+    to = side_begin(about->dstMemoryType, about->dstHost, about->dstDevice, about->dstXInBytes);
+    from = side_begin(about->srcMemoryType, about->srcHost, about->srcDevice, about->srcXInBytes);
+    if (is_row(about) && to && from && !front_captures())
+        return copy_row(call, about, to, from);
     return copy_whole(call, engine_between(about->dstMemoryType, about->srcMemoryType),
                       about->WidthInBytes * about->Height * about->Depth, true);
 }

@@ -128,8 +128,24 @@ CUresult route_at_once(struct call *call)
     return submit(&draft, false, NULL);
 }
 
-/* Its nodes may record events and its parameters may change later: it is not held back. */
+/*
+ * One command. Its nodes may record events and its parameters may change later, so it is held back
+ * only behind what it must not overtake, not for the engine.
+ */
 CUresult route_graph_launch(struct call *call)
 {
-    return route_at_once(call);
+    struct stream_record *stream = stream_of_call(call);
+    struct cuda_command draft;
+    uint64_t flags;
+
+    if (!stream)
+        return call_invoke(call);
+    submit_draft(&draft, call, stream);
+    draft.kind = COMMAND_GRAPH;
+    draft.base.engine = ENGINE_EXECUTION;
+    draft.base.leased = true;
+    draft.at_once = stream_unhindered(stream);
+    draft.valid = call->args[0] && genuine.cuGraphExecGetFlags &&
+                  genuine.cuGraphExecGetFlags((CUgraphExec)call->args[0], &flags) == CUDA_SUCCESS;
+    return submit(&draft, false, NULL);
 }

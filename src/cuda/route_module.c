@@ -35,6 +35,7 @@ static CUresult load(struct call *call, const struct call *data, const void *ima
         if (code == CUDA_SUCCESS)
             module_refused(module);
     }
+    front_stop_first();
     if (code == CUDA_SUCCESS && module)
         module_loaded(module, *(void **)call->args[0], owner);
     else

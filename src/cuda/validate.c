@@ -97,6 +97,7 @@ bool validate_command(const struct cuda_command *command)
     case COMMAND_CALLBACK:
     case COMMAND_FREE:
     case COMMAND_DESTROY:
+    case COMMAND_GRAPH:
         return command->valid;
     default:
         return true;

@@ -6,6 +6,7 @@
  *     fork          works, forks, and the child runs a new program that works
  *     reset         resets its device with work held back, and works again
  *     garbage       loads what is no PTX, PTX that ends early, and a good module
+ *     graph         launches a graph behind a gate that it opens later, and asks for an event of the graph
  *     quit          ends with a long kernel under way
  */
 #include <dlfcn.h>
@@ -135,6 +136,35 @@ static int resets(void)
     return 0;
 }
 
+static int graphs(void)
+{
+    unsigned *gate = NULL;
+    CUgraphExec exec;
+    CUgraphNode node;
+    CUgraph graph;
+    CUevent event;
+    CUresult early;
+    int word = 0;
+
+    MUST(cuMemHostAlloc((void **)&gate, sizeof *gate, CU_MEMHOSTALLOC_DEVICEMAP));
+    *gate = 0;
+    MUST(cuEventCreate(&event, 0));
+    MUST(cuEventRecord(event, NULL));
+    MUST(cuEventSynchronize(event));
+    MUST(cuGraphCreate(&graph, 0));
+    MUST(cuGraphAddEventRecordNode(&node, graph, NULL, 0, event));
+    MUST(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    MUST(cuStreamWaitValue32_v2(NULL, (CUdeviceptr)(uintptr_t)gate, 1, CU_STREAM_WAIT_VALUE_EQ));
+    launch_fill(4096, 8);
+    MUST(cuGraphLaunch(exec, NULL));
+    early = cuEventQuery(event); /* the record of the graph, not the one before */
+    *gate = 1;
+    MUST(cuEventSynchronize(event));
+    MUST(cuMemcpyDtoH_v2(&word, words, sizeof word));
+    MUST(cuGraphExecDestroy(exec));
+    return early == CUDA_ERROR_NOT_READY && word == 8 ? 0 : 1;
+}
+
 static int garbage(void)
 {
     static char noise[4096] = ".version 8.0\n.target sm_80\n.address_size 64\n.entry broken( {{{";
@@ -170,6 +200,8 @@ int main(int argc, char **argv)
         return forks(argv[0]);
     if (strcmp(what, "reset") == 0)
         return resets();
+    if (strcmp(what, "graph") == 0)
+        return graphs();
     if (strcmp(what, "garbage") == 0)
         return garbage();
     if (strcmp(what, "quit") == 0) {

@@ -136,6 +136,7 @@ all_corners() {
     one_corner 0 fork
     one_corner 0 reset
     one_corner 0 garbage
+    one_corner 0 graph
     one_corner 0 quit
     # A name that the table does not know.
     env BATON_CUDA_LIBRARY="$build/tests/cuda_front/libnewer-driver.so" LD_LIBRARY_PATH="$device" "$build/baton" run \
