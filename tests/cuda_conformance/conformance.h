@@ -94,8 +94,10 @@ void values_group(void);
 void devices_group(void);
 void processes_group(void);
 void failures_group(void);
+void visible_group(void);
 
 int processes_child(const char *role, const char *argument);
 int failures_child(const char *argument);
+int visible_child(const char *expected);
 
 #endif

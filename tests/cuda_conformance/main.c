@@ -44,6 +44,7 @@ const struct group groups[] = {
     {"devices", devices_group},
     {"processes", processes_group},
     {"failures", failures_group},
+    {"visible devices", visible_group},
 };
 const unsigned n_groups = sizeof groups / sizeof groups[0];
 

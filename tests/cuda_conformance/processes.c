@@ -170,7 +170,9 @@ int processes_child(const char *role, const char *argument)
 
 int child_main(const char *role, const char *argument)
 {
-    return strcmp(role, "failures") == 0 ? failures_child(argument) : processes_child(role, argument);
+    return strcmp(role, "failures") == 0  ? failures_child(argument)
+           : strcmp(role, "visible") == 0 ? visible_child(argument)
+                                          : processes_child(role, argument);
 }
 
 /* --- the group --- */
