@@ -95,9 +95,11 @@ void devices_group(void);
 void processes_group(void);
 void failures_group(void);
 void visible_group(void);
+void hostile_group(void);
 
 int processes_child(const char *role, const char *argument);
 int failures_child(const char *argument);
 int visible_child(const char *expected);
+int hostile_child(const char *role, const char *argument); /* large, cycle, compiler */
 
 #endif

@@ -45,6 +45,7 @@ const struct group groups[] = {
     {"processes", processes_group},
     {"failures", failures_group},
     {"visible devices", visible_group},
+    {"hostile text", hostile_group},
 };
 const unsigned n_groups = sizeof groups / sizeof groups[0];
 
