@@ -354,7 +354,8 @@ int ptx_tokens(struct arena *arena, const char *name, const char *text, size_t s
         return input_reject(ret_error, name, 0, 0, "more", "at most %d bytes of PTX", PTX_LARGEST);
     r = expect_version(&lexer);
     while (!r && !(r = skip(&lexer)) && lexer.at < size)
-        r = lex_one(&lexer);
+        r = lexer.source.n < PTX_MOST_TOKENS ? lex_one(&lexer)
+                                             : refuse(&lexer, 1, "fewer words, numbers and marks");
     if (!r && !push(&lexer, PTX_TOKEN_END))
         r = -ENOMEM;
     if (!r) {

@@ -12,7 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PTX_LARGEST = 64 << 20 }; /* bytes of a text */
+enum {
+    PTX_LARGEST = 64 << 20,    /* bytes of a text */
+    PTX_MOST_TOKENS = 24 << 20 /* of a text: nvcc writes about three bytes for each */
+};
 
 enum ptx_token_kind {
     PTX_TOKEN_END,

@@ -61,6 +61,7 @@ int run_child(const char *role, const char *argument, const char *setting);
 struct group {
     const char *name;
     void (*run)(void);
+    bool alone; /* of this device without a layer, and long: runs only when --only names it */
 };
 extern const struct group groups[];
 extern const unsigned n_groups;
@@ -94,8 +95,14 @@ void values_group(void);
 void devices_group(void);
 void processes_group(void);
 void failures_group(void);
+void visible_group(void);
+void hostile_group(void);
+void unsupported_group(void);
 
 int processes_child(const char *role, const char *argument);
 int failures_child(const char *argument);
+int unsupported_child(void);
+int visible_child(const char *expected);
+int hostile_child(const char *role, const char *argument); /* large, cycle, compiler */
 
 #endif

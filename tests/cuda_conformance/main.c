@@ -18,32 +18,35 @@ static struct {
 } program;
 
 const struct group groups[] = {
-    {"streams", streams_group},
-    {"events", events_group},
-    {"callbacks", callbacks_group},
-    {"threads", threads_group},
-    {"capture", capture_group},
-    {"capture errors", capture_errors_group},
-    {"graphs", graphs_group},
-    {"graph changes", graph_changes_group},
-    {"graph memory", graph_memory_group},
-    {"arguments", arguments_group},
-    {"handles", handles_group},
-    {"contexts", contexts_group},
-    {"launches", launches_group},
-    {"faults", faults_group},
-    {"memory", memory_group},
-    {"pointers", pointers_group},
-    {"copies", copies_group},
-    {"arrays", arrays_group},
-    {"pools", pools_group},
-    {"modules", modules_group},
-    {"images", images_group},
-    {"names", names_group},
-    {"values", values_group},
-    {"devices", devices_group},
-    {"processes", processes_group},
-    {"failures", failures_group},
+    {"streams", streams_group, false},
+    {"events", events_group, false},
+    {"callbacks", callbacks_group, false},
+    {"threads", threads_group, false},
+    {"capture", capture_group, false},
+    {"capture errors", capture_errors_group, false},
+    {"graphs", graphs_group, false},
+    {"graph changes", graph_changes_group, false},
+    {"graph memory", graph_memory_group, false},
+    {"arguments", arguments_group, false},
+    {"handles", handles_group, false},
+    {"contexts", contexts_group, false},
+    {"launches", launches_group, false},
+    {"faults", faults_group, false},
+    {"memory", memory_group, false},
+    {"pointers", pointers_group, false},
+    {"copies", copies_group, false},
+    {"arrays", arrays_group, false},
+    {"pools", pools_group, false},
+    {"modules", modules_group, false},
+    {"images", images_group, false},
+    {"names", names_group, false},
+    {"values", values_group, false},
+    {"devices", devices_group, false},
+    {"processes", processes_group, false},
+    {"failures", failures_group, false},
+    {"visible devices", visible_group, true},
+    {"hostile text", hostile_group, true},
+    {"unsupported", unsupported_group, true},
 };
 const unsigned n_groups = sizeof groups / sizeof groups[0];
 
@@ -208,7 +211,7 @@ static int run_groups(const char *only)
 {
     MUST(cuInit(0));
     for (unsigned i = 0; i < n_groups; i++) {
-        if (only && strcmp(only, groups[i].name) != 0)
+        if (only ? strcmp(only, groups[i].name) != 0 : groups[i].alone)
             continue;
         group_begins(groups[i].name);
         groups[i].run();

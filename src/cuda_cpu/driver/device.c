@@ -6,9 +6,8 @@
 #include "cuda_cpu/driver/driver.h"
 #include "cuda_abi/driver_calls.h"
 #include "cuda_cpu/driver/memory.h"
+#include "cuda_cpu/driver/visible.h"
 #include "cuda_cpu/launch.h"
-
-enum { DRIVER_PCI_BUS = 0xb0 }; /* device n is 0000:b0+n:00.0: no PCI bus of a small machine is there */
 
 static bool is_device(CUdevice device)
 {
@@ -55,7 +54,7 @@ DRIVER_EXPORT CUresult cuDeviceGetName(char *ret_name, int room, CUdevice device
         return code;
     if (room <= 0)
         return CUDA_ERROR_INVALID_VALUE;
-    snprintf(ret_name, (size_t)room, "Baton CPU device %d", device);
+    snprintf(ret_name, (size_t)room, "Baton CPU device %u", driver.machine_devices[device]);
     return CUDA_SUCCESS;
 }
 
@@ -65,9 +64,7 @@ DRIVER_EXPORT CUresult cuDeviceGetUuid(CUuuid *ret_uuid, CUdevice device)
 
     if (code != CUDA_SUCCESS)
         return code;
-    memcpy(ret_uuid->bytes, "baton-cuda-cpu", 14);
-    ret_uuid->bytes[14] = 0;
-    ret_uuid->bytes[15] = (char)device;
+    visible_uuid(driver.machine_devices[device], ret_uuid->bytes);
     return CUDA_SUCCESS;
 }
 
@@ -141,7 +138,7 @@ DRIVER_EXPORT CUresult cuDeviceGetPCIBusId(char *ret_id, int room, CUdevice devi
         return code;
     if (room < 13)
         return CUDA_ERROR_INVALID_VALUE;
-    snprintf(ret_id, (size_t)room, "0000:%02X:00.0", (unsigned)(DRIVER_PCI_BUS + device));
+    snprintf(ret_id, (size_t)room, "0000:%02X:00.0", VISIBLE_PCI_BUS + driver.machine_devices[device]);
     return CUDA_SUCCESS;
 }
 
@@ -157,10 +154,12 @@ DRIVER_EXPORT CUresult cuDeviceGetByPCIBusId(CUdevice *ret_device, const char *i
     if (sscanf(id, "%x:%x:%x.%x", &domain, &bus, &slot, &function) < 3 &&
         (domain = 0, sscanf(id, "%x:%x.%x", &bus, &slot, &function) < 2))
         return CUDA_ERROR_INVALID_VALUE;
-    if (domain || slot || function || bus < DRIVER_PCI_BUS || bus - DRIVER_PCI_BUS >= driver.n_devices)
-        return CUDA_ERROR_INVALID_DEVICE;
-    *ret_device = (CUdevice)(bus - DRIVER_PCI_BUS);
-    return CUDA_SUCCESS;
+    for (unsigned i = 0; i < driver.n_devices && !domain && !slot && !function; i++)
+        if (bus == VISIBLE_PCI_BUS + driver.machine_devices[i]) {
+            *ret_device = (CUdevice)i;
+            return CUDA_SUCCESS;
+        }
+    return CUDA_ERROR_INVALID_DEVICE;
 }
 
 DRIVER_EXPORT CUresult cuDeviceCanAccessPeer(int *ret_can, CUdevice device, CUdevice peer)

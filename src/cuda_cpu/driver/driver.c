@@ -8,6 +8,7 @@
 #include "cuda_abi/driver_calls.h"
 #include "cuda_cpu/driver/inject.h"
 #include "cuda_cpu/driver/memory.h"
+#include "cuda_cpu/driver/visible.h"
 
 struct driver driver = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -74,19 +75,21 @@ static CUresult open_devices(void)
 {
     unsigned long devices = 1, megabytes = 4096;
     struct space *space;
+    unsigned n;
 
     if (!read_number("BATON_CUDA_CPU_DEVICES", 0, ARRIVAL_DEVICES, &devices) ||
         !read_number("BATON_CUDA_CPU_MEMORY_MB", 16, 1 << 20, &megabytes))
         return CUDA_ERROR_INVALID_VALUE;
-    if (devices == 0)
+    n = visible_read(getenv("CUDA_VISIBLE_DEVICES"), (unsigned)devices, driver.machine_devices);
+    if (n == 0)
         return CUDA_ERROR_NO_DEVICE;
-    if (space_new((uint64_t)(devices + 1) * megabytes << 22, &space) < 0)
+    if (space_new((uint64_t)(n + 1) * megabytes << 22, &space) < 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    if (work_open((unsigned)devices) < 0) {
+    if (work_open(driver.machine_devices, n) < 0) {
         space_free(space);
         return CUDA_ERROR_OPERATING_SYSTEM;
     }
-    driver.n_devices = (unsigned)devices;
+    driver.n_devices = n;
     driver.device_bytes = (size_t)megabytes << 20;
     memory_open(space, driver.n_devices, driver.device_bytes);
     return CUDA_SUCCESS;

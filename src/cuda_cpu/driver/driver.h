@@ -54,9 +54,10 @@ struct CUctx_st {
 /* The one state of the driver API. */
 extern struct driver {
     pthread_mutex_t lock;
-    atomic_int state; /* enum driver_state */
-    unsigned n_devices;
-    size_t device_bytes; /* memory of each */
+    atomic_int state;                          /* enum driver_state */
+    unsigned n_devices;                        /* that the program sees */
+    unsigned machine_devices[ARRIVAL_DEVICES]; /* which of the machine each is: visible.h */
+    size_t device_bytes;                       /* memory of each */
     struct CUctx_st *primary[ARRIVAL_DEVICES];
     unsigned primary_refs[ARRIVAL_DEVICES];
     unsigned primary_flags[ARRIVAL_DEVICES];

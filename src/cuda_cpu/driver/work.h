@@ -96,8 +96,11 @@ struct work {
     baton_nsec begin_at, end_at;
 };
 
-/* Starts nothing; threads are started when first needed. 0 or -errno. */
-int work_open(unsigned n_devices);
+/*
+ * Starts nothing; threads are started when first needed. machine_devices: which device of the
+ * machine each of the n_devices is. 0 or -errno.
+ */
+int work_open(const unsigned machine_devices[], unsigned n_devices);
 /*
  * Ends all threads; the operation that each is at is ended early, what is queued is dropped. At
  * exit.

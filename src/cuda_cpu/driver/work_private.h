@@ -14,7 +14,7 @@ struct work_edge {
 
 /* One thread and the operations that are ready for it. */
 struct work_queue {
-    int device; /* -1: the host's */
+    int device; /* of the machine (visible.h); -1: the host's */
     enum work_engine engine;
     struct list ready;
     atomic_uint n_ready;

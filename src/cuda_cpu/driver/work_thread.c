@@ -217,7 +217,7 @@ static void queue_init(struct work_queue *queue, int device, enum work_engine en
     pthread_cond_init(&queue->wake, NULL);
 }
 
-int work_open(unsigned n_devices)
+int work_open(const unsigned machine_devices[], unsigned n_devices)
 {
     int result = arrival_open(&work_machine.arrival);
 
@@ -226,7 +226,8 @@ int work_open(unsigned n_devices)
     work_machine.n_devices = n_devices;
     for (unsigned device = 0; device < n_devices; device++)
         for (int engine = 0; engine < WORK_ENGINES; engine++)
-            queue_init(&work_machine.engines[device][engine], (int)device, (enum work_engine)engine);
+            queue_init(&work_machine.engines[device][engine], (int)machine_devices[device],
+                       (enum work_engine)engine);
     queue_init(&work_machine.host, -1, WORK_HOST);
     queue_init(&work_machine.poll, -1, WORK_POLL);
     return 0;
