@@ -7,7 +7,7 @@
 
 #include "spirv/module.h"
 
-enum { SPIRV_NO_BLOCK = UINT32_MAX };
+#define SPIRV_NO_BLOCK UINT32_MAX
 
 struct spirv_flow_block {
     uint32_t label;       /* id */
