@@ -432,6 +432,9 @@ CUresult cuStreamGetCaptureInfo_v3_ptsz(CUstream handle, CUstreamCaptureStatus *
                                         size_t *ret_n);
 CUresult cuStreamGetCtx(CUstream handle, CUcontext *ret_context);
 CUresult cuStreamGetCtx_ptsz(CUstream handle, CUcontext *ret_context);
+/* ret_green: a CUgreenCtx */
+CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext *ret_context, void **ret_green);
+CUresult cuStreamGetCtx_v2_ptsz(CUstream handle, CUcontext *ret_context, void **ret_green);
 CUresult cuStreamGetDevice(CUstream handle, CUdevice *ret_device);
 CUresult cuStreamGetDevice_ptsz(CUstream handle, CUdevice *ret_device);
 CUresult cuStreamGetFlags(CUstream handle, unsigned int *ret_flags);
