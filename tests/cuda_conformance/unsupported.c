@@ -53,7 +53,10 @@ static bool answers_twice(void *address)
     CUresult (*call)(void);
 
     memcpy(&call, &address, sizeof call);
-    return call() == CUDA_ERROR_NOT_SUPPORTED && call() == CUDA_ERROR_NOT_SUPPORTED;
+    for (unsigned i = 0; i < 2; i++)
+        if (call() != CUDA_ERROR_NOT_SUPPORTED)
+            return false;
+    return true;
 }
 
 /* Lines of the text that begin with the library's name and then have exactly this name. */
