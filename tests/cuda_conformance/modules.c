@@ -158,6 +158,7 @@ static void legacy_cases(void)
 {
     CUfunction fill = kernel("fill");
     CUdeviceptr out = device_words(64);
+    int config = 9;
 
     answer("a block has a shape", CUDA_SUCCESS, cuFuncSetBlockShape(fill, 16, 1, 1));
     answer("of at least one thread", CUDA_ERROR_INVALID_VALUE, cuFuncSetBlockShape(fill, 0, 1, 1));
@@ -172,6 +173,11 @@ static void legacy_cases(void)
     holds("and has its parameters",
           word_at(out) == 5 && word_at(out + 4 * 39) == 5 && word_at(out + 4 * 40) == 0);
     answer("an empty grid", CUDA_ERROR_INVALID_VALUE, cuLaunchGrid(fill, 0, 1));
+    answer("the width of a bank", CUDA_SUCCESS, cuCtxSetSharedMemConfig(2));
+    answer("is kept", CUDA_SUCCESS, cuCtxGetSharedMemConfig(&config));
+    holds("as it was set", config == 2);
+    answer("no such width", CUDA_ERROR_INVALID_VALUE, cuCtxSetSharedMemConfig(3));
+    answer("a kernel's", CUDA_SUCCESS, cuFuncSetSharedMemConfig(fill, 1));
     answer("a profiler starts", CUDA_SUCCESS, cuProfilerStart());
     answer("and stops", CUDA_SUCCESS, cuProfilerStop());
 }

@@ -51,7 +51,8 @@ static void between_cases(void)
 static void question_cases(CUcontext context)
 {
     CUstream stream;
-    CUcontext found;
+    CUcontext found, again = NULL;
+    void *green = &found;
     CUlaunchAttributeValue value;
     unsigned flags = 9;
     unsigned long long id = 0, other_id = 0;
@@ -67,6 +68,8 @@ static void question_cases(CUcontext context)
     answer("flags", CUDA_SUCCESS, cuStreamGetFlags(stream, &flags));
     holds("are those it was made with", flags == CU_STREAM_NON_BLOCKING);
     answer("context", CUDA_SUCCESS, cuStreamGetCtx(stream, &found));
+    answer("context, and that it is not green", CUDA_SUCCESS, cuStreamGetCtx_v2(stream, &again, &green));
+    holds("the same, and none", again == found && !green);
     holds("is the current one", found == context);
     answer("id", CUDA_SUCCESS, cuStreamGetId(stream, &id));
     answer("id of the legacy stream", CUDA_SUCCESS, cuStreamGetId(NULL, &other_id));

@@ -122,6 +122,31 @@ DRIVER_EXPORT CUresult cuCtxGetCacheConfig(int *ret_config)
     return CUDA_SUCCESS;
 }
 
+/* The width of a bank: default, four bytes, eight bytes. Kept and otherwise without effect. */
+DRIVER_EXPORT CUresult cuCtxSetSharedMemConfig(int config)
+{
+    CUresult code = api_enter(__func__, API_CONTEXT);
+
+    if (code != CUDA_SUCCESS)
+        return code;
+    if (config < 0 || config > 2)
+        return CUDA_ERROR_INVALID_VALUE;
+    context_current()->shared_config = config;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_EXPORT CUresult cuCtxGetSharedMemConfig(int *ret_config)
+{
+    CUresult code = api_enter(__func__, API_CONTEXT);
+
+    if (code != CUDA_SUCCESS)
+        return code;
+    if (!ret_config)
+        return CUDA_ERROR_INVALID_VALUE;
+    *ret_config = context_current()->shared_config;
+    return CUDA_SUCCESS;
+}
+
 DRIVER_EXPORT CUresult cuCtxResetPersistingL2Cache(void)
 {
     return api_enter(__func__, API_CONTEXT);

@@ -235,6 +235,11 @@ DRIVER_EXPORT CUresult cuStreamGetCtx_ptsz(CUstream handle, CUcontext *ret_conte
     return cuStreamGetCtx(own(handle), ret_context);
 }
 
+DRIVER_EXPORT CUresult cuStreamGetCtx_v2_ptsz(CUstream handle, CUcontext *ret_context, void **ret_green)
+{
+    return cuStreamGetCtx_v2(own(handle), ret_context, ret_green);
+}
+
 DRIVER_EXPORT CUresult cuStreamGetDevice_ptsz(CUstream handle, CUdevice *ret_device)
 {
     return cuStreamGetDevice(own(handle), ret_device);

@@ -114,6 +114,14 @@ DRIVER_EXPORT CUresult cuFuncSetCacheConfig(CUfunction handle, int config)
     return code;
 }
 
+DRIVER_EXPORT CUresult cuFuncSetSharedMemConfig(CUfunction handle, int config)
+{
+    struct function *function = NULL;
+    CUresult code = find(__func__, handle, &function);
+
+    return code == CUDA_SUCCESS && (config < 0 || config > 2) ? CUDA_ERROR_INVALID_VALUE : code;
+}
+
 DRIVER_EXPORT CUresult cuFuncGetModule(CUmodule *ret_module, CUfunction handle)
 {
     struct function *function = NULL;

@@ -191,6 +191,20 @@ DRIVER_EXPORT CUresult cuStreamGetCtx(CUstream handle, CUcontext *ret_context)
     return code;
 }
 
+/* There are no green contexts: a stream is of an ordinary one. */
+DRIVER_EXPORT CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext *ret_context, void **ret_green)
+{
+    struct stream *stream = NULL;
+    CUresult code = find_to_ask(__func__, handle, ret_context, &stream);
+
+    if (code != CUDA_SUCCESS)
+        return code;
+    *ret_context = stream->context;
+    if (ret_green)
+        *ret_green = NULL;
+    return CUDA_SUCCESS;
+}
+
 DRIVER_EXPORT CUresult cuStreamGetDevice(CUstream handle, CUdevice *ret_device)
 {
     struct stream *stream = NULL;

@@ -12,7 +12,7 @@ void visible_uuid(unsigned device, char ret_bytes[VISIBLE_UUID_BYTES])
 {
     memset(ret_bytes, 0, VISIBLE_UUID_BYTES);
     ret_bytes[0] = (char)(VISIBLE_PCI_BUS + device);
-    memcpy(ret_bytes + 1, "baton-cuda-cpu", 14);
+    strcpy(ret_bytes + 1, "baton-cuda-cpu"); /* 14 letters and the last byte */
 }
 
 /* GPU-b0626174-6f6e-... */
