@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Programs that come as SPIR-V compute the same and run in pieces, on the fake driver. Ends with `N passed, N failed`.
+# Programs that come as SPIR-V compute the same and run in pieces, on the fake driver and on the system's if it takes SPIR-V
+# (PoCL 6 does). Ends with `N passed, N failed`.
 # shellcheck source=tests/stage.sh
 . "$(dirname "$0")/../stage.sh"
 export OCL_ICD_VENDORS=$build/tests/fake_driver/libfake-opencl.so
@@ -30,4 +31,13 @@ run "whole" OPENCL_LAYERS="$build/libbaton-layer.so" BATON_SLICE=off
 run "through the graph" OPENCL_LAYERS="$build/libbaton-layer.so" BATON_SLICE=2 BATON_TEST_QUEUE=1
 run "with a driver that refuses the rewritten module" OPENCL_LAYERS="$build/libbaton-layer.so" BATON_SLICE=2 \
     FAKE_CL='fail CreateProgramWithIL 2 -44'
+
+unset OCL_ICD_VENDORS
+POCL_DEVICES=basic timeout 900 "$program" "$module" >"$scratch/out" 2>&1
+if [ $? -eq 77 ]; then
+    echo "the system's driver takes no SPIR-V: not tried there"
+else
+    run "on the system's driver" POCL_DEVICES=basic OPENCL_LAYERS="$build/libbaton-layer.so" BATON_SLICE=1
+    holds "each group is a piece there" "s['pieces'] == 36 and s['unsliced'] == {}"
+fi
 report
