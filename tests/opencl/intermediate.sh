@@ -11,7 +11,7 @@ run() { # WAY VARIABLE=VALUE...
     local way=$1
     shift
     rm -f "$scratch/stats"
-    BATON_STATS=$scratch/stats env "$@" timeout 900 "$program" "$module" >"$scratch/out" 2>&1
+    BATON_STATS=$scratch/stats env "$@" timeout 900 "$program" "$module" anyway >"$scratch/out" 2>&1
     verdict $? "$way: $(tr '\n' ' ' <"$scratch/out")"
 }
 
