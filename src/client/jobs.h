@@ -7,11 +7,11 @@
  * A job's response lasts from its release to its end. Its release is, in this order:
  * - the instant that the program states: baton_job_begin_at();
  * - with period p, the last of the instants `begin of the previous job + k p` not after its own
- *   begin, if the previous job was still running then: the job queued behind it. If its begin is
- *   nearer to the next of these instants than to the end of that job, the program has skipped the
- *   release and waited for the next one. "Upon a deadline miss, the application releases a new job
- *   while starting a new period at the moment" (GPU-SPARC, Sec. V), so the instants count from each
- *   begin anew;
+ *   begin. This holds if the previous job was still running then: the job queued behind it. A begin
+ *   nearer to the next of these instants than to the end of that job means that the program skipped
+ *   the release. It then waited for the next one. "Upon a deadline miss, the application releases a
+ *   new job while starting a new period at the moment" (GPU-SPARC, Sec. V), so the instants count
+ *   from each begin anew;
  * - else the instant at which it begins. An idle program that begins late (a relative sleep, a
  *   sensor, a new phase) released its job late; the difference from the period is its jitter.
  *

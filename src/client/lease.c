@@ -3,14 +3,14 @@
  * I of the other direction. Why this is safe: while O's command is in flight, I's word is BUSY,
  * which keeps other clients away.
  *
- * - O begins to use I under the session's lock, while O's own word is NONE, O has no request under
- *   way and the daemon manages I's word. From then on O's word stays NONE: only a request for O
- *   could change it, and lease_request() answers TAKEN while O uses I. So one command holds one of
- *   the two words, and the daemon knows which client holds the bus.
+ * - O begins to use I under the session's lock. At that time O's word is NONE, O has no request
+ *   under way, and the daemon manages I's word. From then on O's word stays NONE: only a request
+ *   for O could change it, and lease_request() answers TAKEN while O uses I. So one command holds
+ *   one of the two words, and the daemon knows which client holds the bus.
  * - The connection is lost, or the daemon refuses the device: every word moves to the private page,
  *   I's as BUSY and O's as IDLE. Another thread could now begin on O's word. A thread that begins
- *   reads `via` afterwards and leaves again if it is set. This suffices: the move happens under
- *   the lock after O began to use I, and that thread read the word after the move.
+ *   reads `via` afterwards and leaves again if it is set. This suffices: the move happens under the
+ *   lock after O began to use I, and that thread read the word after the move.
  * - A new daemon: I is declared busy, O attached as free. The end of O's command gives I back, like
  *   the end of any declared hold.
  * - O's command ends: `via` is cleared first, then I's word is kept or given back. In between,
@@ -223,9 +223,9 @@ void lease_sleep(lease_word *word, uint64_t seen, baton_nsec until_at)
 
 /*
  * Until when a waiter stays awake. A holder that is asked to yield does so after one or two pieces,
- * which takes about that long, and a sleeping thread wakes up to 0.1 ms late in a virtual machine.
- * Only threads with a real-time policy stay awake: for them a core is worth it, and other threads
- * wait longer anyway. With only one core the holder and the daemon need that core.
+ * which takes about that long. A sleeping thread wakes up to 0.1 ms late in a virtual machine. Only
+ * threads with a real-time policy stay awake: for them a core is worth it, and other threads wait
+ * longer anyway. With only one core the holder and the daemon need that core.
  */
 static baton_nsec awake_until(void)
 {

@@ -8,7 +8,7 @@
  *
  * While offline or greeting, every lease is free: its word lives in a private page, and this side
  * acts as the daemon on it. When a lease moves between pages, the old word is called in as by a
- * daemon, so that no thread can begin or end on it without a message. A lease that is BUSY then
+ * daemon. After that no thread can begin or end on it without a message. A lease that is BUSY then
  * stays BUSY in the new page. After a welcome it is declared to the daemon, which grants nothing on
  * that engine until the lease is released. After a loss the old word is given up when the work has
  * drained, because a daemon that still lives reserves the engine until then.

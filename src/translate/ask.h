@@ -15,8 +15,8 @@ enum ask_answer {
 };
 
 /*
- * A program. It is the path in the environment variable, or the file of this name beside the
- * library that contains this code, or in its ../bin, ../libexec/baton or ../../bin (from
+ * A program. It is the path in the environment variable. Else it is the file of this name beside
+ * the library that contains this code, or in its ../bin, ../libexec/baton or ../../bin (from
  * lib/x86_64-linux-gnu).
  */
 struct ask_program {

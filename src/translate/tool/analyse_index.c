@@ -120,7 +120,7 @@ static struct node *resolve(const struct index_text *text, struct node *node)
 
 static bool read_at(const struct index_text *text, struct node *node, int depth, struct sum *ret_sum);
 
-/* Digits, with a suffix of an integer. */
+/* An integer literal, perhaps with a suffix. */
 static bool read_literal(const struct index_text *text, const struct node *node, int64_t *ret_number)
 {
     char digits[24] = "";

@@ -140,7 +140,9 @@ static bool digit_of(const struct term *term, struct reach_digit *ret_digit)
     return number > 0 && number <= INT32_MAX;
 }
 
-/* Widens a digit for the values of both: the larger number of values, if both are plain numbers. */
+/*
+ * Widens a digit to the values of both. Only counted digits may differ in their number of values.
+ */
 static bool widen(struct reach_digit *digit, const struct reach_digit *by)
 {
     bool counted = digit->kind == REACH_COUNTED;

@@ -408,10 +408,10 @@ static bool plainly_counted(const struct syntax *syntax, struct node *loop)
 }
 
 /*
- * A goto to an earlier label is a loop that the tree does not show, and a goto into a loop enters
- * it past its first test. A goto forward skips. If a loop contains both, its rounds must be
- * counted, whatever is skipped: the analysis of its variables follows branches, not jumps. A goto
- * out of a loop is like a break (leaves(), leaves_here()).
+ * A goto to an earlier label is a loop that the tree does not show. A goto into a loop enters it
+ * past its first test. A goto forward skips. If a loop contains both, its rounds must be counted,
+ * whatever is skipped: the analysis of its variables follows branches, not jumps. A goto out of a
+ * loop is like a break (leaves(), leaves_here()).
  */
 static bool goto_waits(const struct syntax *syntax, struct node *jump, struct node *body)
 {
