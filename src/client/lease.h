@@ -6,7 +6,7 @@
  *   IDLE ----------------> BUSY -----------------> IDLE --------------------> NONE
  *                           |  a client waits: WANTED   reclaimed, no message  |
  *                           |  no less urgent: TURN too                        |
- *                           |  more urgent: YIELD too                          | lease_request: message
+ *                           |  more urgent: YIELD too                          | lease_request
  *                           +-- lease_end / lease_yield: message --> NONE ---->+--> BUSY (granted)
  *
  * The process has one hold of a lease at a time: BUSY also keeps the other threads of the process
