@@ -1,12 +1,15 @@
 /*
- * Batch operations: several streams of copies and kernels over a shared interconnect, executed as one operation whose length is
- * known beforehand (Verner, Mendelson, Schuster: Batch Method for Efficient Resource Sharing in Real-time Multi-GPU Systems).
+ * Batch operations: several streams of copies and kernels over a shared interconnect, executed as
+ * one operation whose length is known beforehand (Verner, Mendelson, Schuster: Batch Method for
+ * Efficient Resource Sharing in Real-time Multi-GPU Systems).
  *
- * A batcher owns the queues of a set of OpenCL devices and runs batches in the order in which they were started, one at a time.
- * To the program a batch is atomic: nothing of it counts until it has ended, and nothing of the next one begins before.
- * The interconnect must not be used by anything else meanwhile; with a Baton daemon the batch asks for it.
+ * A batcher owns the queues of a set of OpenCL devices and runs batches one at a time, in the order
+ * in which they were started. To the program a batch is atomic: no result counts until the batch
+ * has ended, and the next batch begins only then. Nothing else may use the interconnect meanwhile;
+ * with a Baton daemon the batch asks for it.
  *
- * Results are 0 or -errno. All functions may be called from any thread. Nothing is printed, no signal is touched.
+ * Results are 0 or -errno. All functions may be called from any thread. They print nothing and
+ * change no signal.
  */
 #ifndef BATON_BATCH_H
 #define BATON_BATCH_H
@@ -50,16 +53,17 @@ struct baton_batcher_config {
     size_t n_gpus;
     enum baton_method method;
     /*
-     * Emulation, for machines whose devices share the host's memory: path of a topology to whose links copies are slowed down,
-     * or NULL. Kernels then take at least their predicted time. One byte copied stands for emulate_ratio bytes (0 means 1).
+     * Emulation, for machines whose devices share the host's memory: path of a topology to whose
+     * links copies are slowed down, or NULL. Kernels then take at least their predicted time. One
+     * byte copied stands for emulate_ratio bytes (0 means 1).
      */
     const char *emulate;
     double emulate_ratio;
 };
 
 /*
- * Makes a batcher. On failure *ret_message (size bytes, may be NULL) says why in one line: -EINVAL for a bad topology or
- * configuration, -ENODEV when OpenCL refuses, -ENOMEM.
+ * Makes a batcher. On failure *ret_message (size bytes, may be NULL) says why in one line: -EINVAL
+ * for a bad topology or configuration, -ENODEV when OpenCL refuses, -ENOMEM.
  */
 BATON_API int baton_batcher_new(const struct baton_batcher_config *config, struct baton_batcher **ret_batcher,
                                 char *ret_message, size_t size);
@@ -67,16 +71,21 @@ BATON_API int baton_batcher_new(const struct baton_batcher_config *config, struc
 /* Waits for all batches, then frees. Handles of batches stay valid. NULL is accepted. */
 BATON_API void baton_batcher_free(struct baton_batcher *batcher);
 
-/* Where a copy begins or ends: a node of the topology and, on a GPU, a buffer of its context; in host memory, a pointer. */
+/*
+ * Where a copy begins or ends: a node of the topology and, on a GPU, a buffer of its context; in
+ * host memory, a pointer.
+ */
 struct baton_place {
     const char *node; /* NULL: no copy */
     cl_mem buffer;    /* GPU; retained until the batch has ended */
     size_t offset;    /* into the buffer */
-    /* Host memory; the program keeps it valid, and unread or unwritten, until the batch has ended. */
+    /*
+     * Host memory; the program keeps it valid, and unread or unwritten, until the batch has ended.
+     */
     void *host;
 };
 
-/* One argument, as clSetKernelArg takes it; copied when the batch is started. */
+/* One argument, as for clSetKernelArg; copied when the batch is started. */
 struct baton_arg {
     size_t size;
     const void *value;
@@ -101,8 +110,9 @@ struct baton_stream {
 };
 
 /*
- * Starts a batch of 1 to 64 streams behind those started before; the array is copied. -EINVAL, -ENOMEM. What is wrong with a single
- * stream (no route, bad arguments) is reported by the batch itself, so that the message can name it.
+ * Starts a batch of 1 to 64 streams after those started before; the array is copied. -EINVAL,
+ * -ENOMEM. The batch itself reports an error of a single stream (no route, bad arguments), so that
+ * the message can name it.
  */
 BATON_API int baton_batch_start(struct baton_batcher *batcher, const struct baton_stream streams[], size_t n,
                                 struct baton_batch **ret_batch);
@@ -111,12 +121,16 @@ BATON_API int baton_batch_start(struct baton_batcher *batcher, const struct bato
 BATON_API int baton_batch_query(struct baton_batch *batch);
 
 /*
- * Waits for the end. 0; -EIO when OpenCL failed, -EINVAL when a stream was wrong, else what the daemon answered. Then
- * no stream counts: buffers keep their identity, what they hold is undefined for the batch's destinations, and the next batch runs.
+ * Waits for the end. 0; -EIO when OpenCL failed; -EINVAL when a stream was wrong; else the daemon's
+ * error. After an error no stream counts: the contents of the batch's destinations are undefined,
+ * the buffers stay valid, and the next batch runs.
  */
 BATON_API int baton_batch_wait(struct baton_batch *batch);
 
-/* One line that names the stream that failed and why; "" if none did. Valid until the batch is freed; call after the wait. */
+/*
+ * One line that names the stream that failed and why; "" if none did. Valid until the batch is
+ * freed; call it after the wait.
+ */
 BATON_API const char *baton_batch_message(struct baton_batch *batch);
 
 /* Waits for the end, then frees. NULL is accepted. */
@@ -139,23 +153,26 @@ BATON_API int baton_batch_stream(struct baton_batch *batch, size_t stream, struc
                                  struct baton_times *ret_measured);
 
 /*
- * How long a batch would take, without running it: only nodes, sizes and predicted_ms are used, so buffers and kernels may be NULL
- * (a stream has a kernel when predicted_ms is above 0). -EINVAL, -ENOMEM.
+ * Predicts the length of a batch without running it. Only nodes, sizes and predicted_ms are used,
+ * so buffers and kernels may be NULL (a stream has a kernel when predicted_ms is above 0). -EINVAL,
+ * -ENOMEM.
  */
 BATON_API int baton_batch_predict(struct baton_batcher *batcher, const struct baton_stream streams[],
                                   size_t n, int64_t *ret_length, int64_t *ret_bound);
 
 /*
- * Predictions alone need no device: the same without a batcher. With worst_case the lowest measured bandwidths are used, lowered by
- * margin (0.05: 5 %). ret_times (n entries) and ret_bound may be NULL; ret_message as for baton_batcher_new().
+ * Predictions alone need no device: the same without a batcher. With worst_case, the lowest
+ * measured bandwidths are used, lowered by margin (0.05: 5 %). ret_times (n entries) and ret_bound
+ * may be NULL; ret_message as for baton_batcher_new().
  */
 BATON_API int baton_predict(const char *topology, enum baton_method method, int worst_case, double margin,
                             const struct baton_stream streams[], size_t n, struct baton_times ret_times[],
                             int64_t *ret_length, int64_t *ret_bound, char *ret_message, size_t size);
 
 /*
- * Host memory that the driver has pinned for the device of that GPU, where it can: copies from and to it run at full speed.
- * NULL without memory. Freed by baton_host_free(), at the latest before the batcher is.
+ * Host memory that the driver has pinned for the device of that GPU, if it can: copies from and to
+ * it run at full speed. NULL without memory. Free it with baton_host_free() before the batcher is
+ * freed.
  */
 BATON_API void *baton_host_alloc(struct baton_batcher *batcher, const char *node, size_t bytes);
 BATON_API void baton_host_free(struct baton_batcher *batcher, void *host);

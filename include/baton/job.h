@@ -1,7 +1,8 @@
 /*
- * Say where your jobs begin and end. Without these calls Baton infers jobs from the OpenCL commands (first command on an idle process, to
- * the moment when it waits for all of them); a program that knows better says so, and from its first call on only its own
- * words count; the statistics begin anew. Link with -lbaton. Without Baton's layer or a daemon the calls still keep the statistics.
+ * Reports where jobs begin and end. Without these calls Baton infers jobs from the OpenCL commands:
+ * from the first command of an idle process to the moment when it waits for all of them. From a
+ * program's first call on, only the jobs that it reports count, and the statistics begin anew. Link
+ * with -lbaton. Without Baton's layer or a daemon the calls still keep the statistics.
  *
  * Several tasks in one process: baton/task.h.
  *
@@ -26,37 +27,43 @@ extern "C" {
 #define BATON_API __attribute__((visibility("default")))
 #endif
 
-/* What the jobs of this process have been like so far. Times in nanoseconds. */
+/* Statistics of the jobs of this process so far. Times in nanoseconds. */
 struct baton_job_report {
     size_t
         size; /* sizeof(struct baton_job_report), set by the caller: a later version may have more fields */
     uint64_t jobs, misses;
     int64_t response_p50, response_p99, response_max; /* of the last 65536 jobs; max of all */
-    /* response = pending + compute occupying + copy occupying, also where engines of several GPUs work (docs/layer.md). */
+    /*
+     * response = pending + compute occupying + copy occupying, also where engines of several GPUs
+     * work (docs/layer.md).
+     */
     int64_t response_sum, pending_sum;
     int64_t compute_occupying_sum, copy_occupying_sum;
     int64_t jitter_max, tardiness_max; /* 0 without a period; without a deadline */
 };
 
 /*
- * A job begins now and was released now; with `baton run --period`, one that queued behind the previous job was released
- * when its period began (docs/layer.md, "Jobs"). 0, or -errno. Ignored while one runs.
+ * A job begins now and was released now. With `baton run --period`, a job that queued behind the
+ * previous one was released when its period began (docs/layer.md, "Jobs"). 0, or -errno. Ignored
+ * while a job runs.
  */
 BATON_API int baton_job_begin(void);
 
 /*
- * The same for a job that was released at release_ns, nanoseconds of CLOCK_MONOTONIC: response times, deadlines and bounds count from
- * there, in this process and in the daemon. -EINVAL: that is after now, or before the release of the previous job.
+ * The same for a job that was released at release_ns, nanoseconds of CLOCK_MONOTONIC. Response
+ * times, deadlines and bounds count from there, in this process and in the daemon. -EINVAL:
+ * release_ns is after now, or before the release of the previous job.
  */
 BATON_API int baton_job_begin_at(int64_t release_ns);
 
 /*
- * The job that runs has waited for its last GPU command and goes on without a GPU. Under the profile `gpusync` its token goes to the next job
- * now instead of at the end; the bounds of a plan count with this call for jobs that end with CPU work. 0, or -errno. Ignored when no job runs.
+ * The running job has waited for its last GPU command and continues without a GPU. Under the
+ * profile `gpusync` its token goes to the next job now instead of at the end. A plan's bounds
+ * assume this call for jobs that end with CPU work. 0, or -errno. Ignored while no job runs.
  */
 BATON_API int baton_job_gpu_done(void);
 
-/* The job that runs is complete. 0, or -errno. Ignored when none runs. */
+/* The running job is complete. 0, or -errno. Ignored while no job runs. */
 BATON_API int baton_job_end(void);
 
 /* 0, or -errno (-EINVAL: ret_report->size is too small); *ret_report is written on success only. */

@@ -1,10 +1,12 @@
 /*
- * Several tasks in one process. baton_job_begin() and baton_job_end() are about the process as a whole, which is what the daemon
- * schedules; a process that does the work of several tasks (composed ROS 2 nodes, a server with one thread per camera) opens a handle
- * for each, with its own period, deadline and statistics. Handles of one process share its place with the daemon: its priority, its
- * leases and its plan. A task that needs a priority of its own needs a process of its own.
+ * Several tasks in one process. baton_job_begin() and baton_job_end() concern the process as a
+ * whole, which is what the daemon schedules. A process that does the work of several tasks
+ * (composed ROS 2 nodes, a server with one thread per camera) opens a handle for each, with its own
+ * period, deadline and statistics. The handles share the process's priority, leases and plan. A
+ * task that needs a priority of its own needs a process of its own.
  *
- *     struct baton_task_options options = {.size = sizeof options, .name = "camera", .period_ns = 33000000};
+ *     struct baton_task_options options = {
+ *         .size = sizeof options, .name = "camera", .period_ns = 33000000};
  *     struct baton_task *task;
  *
  *     baton_task_open(&options, &task);
@@ -15,7 +17,8 @@
  *         baton_task_end(task);
  *     }
  *
- * Results are 0 or -errno. A handle may be used from any thread; its jobs follow each other, those of different handles may overlap.
+ * Results are 0 or -errno. A handle may be used from any thread. Jobs of one handle follow each
+ * other; those of different handles may overlap.
  */
 #ifndef BATON_TASK_H
 #define BATON_TASK_H
@@ -36,9 +39,9 @@ struct baton_task; /* opaque */
 struct baton_task_options {
     size_t size;         /* sizeof(struct baton_task_options): a later version may have more fields */
     const char *name;    /* copied; at most 64 characters */
-    int64_t period_ns;   /* 0: none, then neither jitter nor misses without a deadline */
+    int64_t period_ns;   /* 0: none; then there is no jitter, and no miss without a deadline */
     int64_t deadline_ns; /* relative to the release; 0: the period */
-    uint64_t warm;       /* so many jobs at the start count nowhere */
+    uint64_t warm;       /* the first jobs, which are not counted */
 };
 
 struct baton_task_report {
@@ -49,7 +52,7 @@ struct baton_task_report {
     int64_t jitter_max, tardiness_max; /* 0 without a period; without a deadline */
 };
 
-/* -EINVAL: a size that is too small, no name or a longer one, a negative time. -ENOMEM. */
+/* -EINVAL: a size that is too small, no name or one that is too long, a negative time. -ENOMEM. */
 BATON_API int baton_task_open(const struct baton_task_options *options, struct baton_task **ret_task);
 BATON_API void baton_task_close(struct baton_task *task); /* NULL is accepted */
 

@@ -1,4 +1,4 @@
-/* include/baton/job.h: speaks to the session of this process. */
+/* Implements include/baton/job.h on the session of this process. */
 #include "baton/job.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ int baton_job_end(void)
     return found ? found->job_end() : -ENOMEM;
 }
 
-/* The fields of the first version: a caller that knows fewer has not set the size. */
+/* The fields of the first version. A smaller size means that the caller did not set it. */
 #define REPORT_SIZE (offsetof(struct baton_job_report, tardiness_max) + sizeof(int64_t))
 
 int baton_job_report(struct baton_job_report *ret_report)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Names are C identifiers and host names of files at worst; what could end a line or a word does not get through. */
+/* Kernel names are C identifiers. Any character that could end a word or a line becomes '?'. */
 static void clean(const char *from, size_t size, char *ret_text)
 {
     size_t n = 0;

@@ -1,4 +1,7 @@
-/* include/baton/task.h: one `struct jobs` per handle, under its own lock. No session: a handle speaks to nobody. */
+/*
+ * Implements include/baton/task.h: one `struct jobs` per handle, under its own lock. A handle has
+ * no session and sends nothing.
+ */
 #include "baton/task.h"
 
 #include <errno.h>
@@ -17,7 +20,7 @@ struct baton_task {
     struct jobs jobs; /* guarded by lock */
 };
 
-/* The fields of the first version: a caller that knows fewer is none of ours. */
+/* The fields of the first version. A smaller size is an error of the caller. */
 #define OPTIONS_SIZE (offsetof(struct baton_task_options, warm) + sizeof(uint64_t))
 #define REPORT_SIZE  (offsetof(struct baton_task_report, tardiness_max) + sizeof(int64_t))
 

@@ -38,7 +38,7 @@ bool jobs_counting(const struct jobs *jobs)
     return jobs->warm == 0;
 }
 
-/* The release of a job that begins now, where the program does not say it. */
+/* The release of a job that begins now and whose release the program does not state. */
 static baton_nsec release_of(const struct jobs *jobs, baton_nsec at)
 {
     baton_nsec last_at;
@@ -48,7 +48,10 @@ static baton_nsec release_of(const struct jobs *jobs, baton_nsec at)
     last_at = jobs->grid_at + (at - jobs->grid_at) / jobs->period * jobs->period;
     if (jobs->previous_end_at <= last_at)
         return at;
-    /* Nearer to the next release than to that end: the program has waited for it, and woke a little early this time. */
+    /*
+     * The begin is nearer to the next release than to the previous end: the program waited for that
+     * release and woke a little early.
+     */
     return at - jobs->previous_end_at <= last_at + jobs->period - at ? last_at : at;
 }
 
@@ -104,7 +107,10 @@ void jobs_ran(struct jobs *jobs, bool copy, baton_nsec begin_at, baton_nsec end_
         occupied_add(&jobs->compute, begin_at, end_at);
 }
 
-/* Adds response = compute + copy + pending of the job that ends. Neither is negative, whatever the clocks of drivers say. */
+/*
+ * Adds response = compute + copy + pending of the job that ends. No part is negative, whatever the
+ * driver's clock says.
+ */
 static void divide_response(struct jobs *jobs, baton_nsec at, baton_nsec response)
 {
     baton_nsec any = occupied_until(&jobs->any, at);
@@ -125,7 +131,7 @@ baton_nsec jobs_deadline_at(const struct jobs *jobs)
     return jobs->running && jobs->deadline ? jobs->release_at + jobs->deadline : NSEC_MAX;
 }
 
-/* Without memory for more, the ring simply stays as small as it is. */
+/* Without memory for more, the ring keeps its size. */
 static void keep(struct jobs *jobs, baton_nsec response)
 {
     if (jobs->n >= jobs->room && jobs->room < JOBS_KEPT) {

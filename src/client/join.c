@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "client/session_private.h"
 
-#define TAKEN_PAUSE (200 * 1000) /* nanoseconds between two looks at a lease that this process is in */
+#define TAKEN_PAUSE (200 * 1000) /* nanoseconds between two attempts to get a used lease */
 
 static struct session *_Atomic offered;
 
@@ -109,7 +109,10 @@ static int group_take(const struct join_engine engines[], size_t n)
     answer = open_group(session, engines, n, &group);
     if (answer)
         return session_online(session) ? answer : JOIN_PASSED;
-    /* Another thread of this process is in one of them: its command is short, and no message tells us of its end. */
+    /*
+     * Another thread of this process uses one of the leases. Its command is short, and no message
+     * reports its end.
+     */
     while ((answer = lease_group_request(&group)) == LEASE_TAKEN)
         (void)nanosleep(&pause, NULL);
     if (answer == LEASE_ASK)

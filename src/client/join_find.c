@@ -1,4 +1,4 @@
-/* Finds the session of this process: the layer's, or one of its own. */
+/* Finds the session of this process: the layer's, or else one that libbaton opens. */
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const struct join_hooks *hooks; /* guarded by lock */
 
-/* Keeps the path of the layer, if it is loaded. */
+/* Stores the path of the layer if this object is the layer. */
 static int look_at_object(struct dl_phdr_info *info, size_t size, void *ret_path)
 {
     const char *name = info->dlpi_name ? info->dlpi_name : "";
@@ -42,10 +42,13 @@ static const struct join_hooks *hooks_of_layer(void)
     *(void **)&ask = dlsym(layer, "clGetLayerInfo");
     if (!ask || ask(JOIN_LAYER_INFO, sizeof(void *), (void *)&found, NULL) != 0)
         found = NULL;
-    return found && found->version == JOIN_VERSION ? found : NULL; /* the handle is kept: so is the layer */
+    return found && found->version == JOIN_VERSION ? found : NULL; /* keeps the layer loaded */
 }
 
-/* The CUDA front stands before all other libraries; it answers once the program has used CUDA. */
+/*
+ * The CUDA front comes before all other libraries in symbol lookup. It answers once the program has
+ * used CUDA.
+ */
 static const struct join_hooks *hooks_of_cuda(void)
 {
     const struct join_hooks *(*ask)(void) = NULL;
@@ -56,7 +59,7 @@ static const struct join_hooks *hooks_of_cuda(void)
     return found && found->version == JOIN_VERSION ? found : NULL;
 }
 
-/* Without the layer: a session of our own, which has no engines but keeps the statistics. */
+/* Without the layer: libbaton's own session, which has no engines but keeps the statistics. */
 static const struct join_hooks *hooks_of_our_own(void)
 {
     struct session *session = NULL;

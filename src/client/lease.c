@@ -1,18 +1,25 @@
 /*
- * Why riding is safe. Say O rides on I: O's command is in flight, and what keeps others away is that I's word is BUSY.
+ * Copies of one device in both directions share one bus, so a copy in direction O may use the lease
+ * I of the other direction. Why this is safe: while O's command is in flight, I's word is BUSY,
+ * which keeps other clients away.
  *
- * - O begins to ride under the session's lock, while O's own word is NONE, no request of O is under way and I's word is the daemon's. From then
- *   on O's word stays NONE: nothing but a request of O could change it, and lease_request() answers TAKEN while O rides. So at any time
- *   one of the two words is held, by one command, and the daemon knows who holds the bus.
- * - The connection is lost, or the device refused: every word moves to the private page, I's as BUSY (carried over), O's as IDLE. O's
- *   word could now be begun by somebody else. Whoever begins looks at `rides` afterwards, and leaves again if it is set: the move
- *   happens under the lock, after O began to ride, and the word that was begun was read after the move.
- * - A new daemon: I is declared busy, O attached as free. The rider's end gives I back, as the end of any declared hold.
- * - The rider ends: `rides` is cleared first, then I's word is kept or given. In between, somebody may ask the daemon for O; it calls I in, and
- *   the end takes the slow path. Whoever only tries finds I BUSY and asks.
- * - The rider yields: I is given back and asked for again, so the grant is I's; lease_wait() waits there.
- * - A group that names either of them waits for the rider like for any holder.
- * - A forked child never gets here: everything answers before it touches `rides`.
+ * - O begins to use I under the session's lock. At that time O's word is NONE, O has no request
+ *   under way, and the daemon manages I's word. From then on O's word stays NONE: only a request
+ *   for O could change it, and lease_request() answers TAKEN while O uses I. So one command holds
+ *   one of the two words, and the daemon knows which client holds the bus.
+ * - The connection is lost, or the daemon refuses the device: every word moves to the private page,
+ *   I's as BUSY and O's as IDLE. Another thread could now begin on O's word. A thread that begins
+ *   reads `via` afterwards and leaves again if it is set. This suffices: the move happens under the
+ *   lock after O began to use I, and that thread read the word after the move.
+ * - A new daemon: I is declared busy, O attached as free. The end of O's command gives I back, like
+ *   the end of any declared hold.
+ * - O's command ends: `via` is cleared first, then I's word is kept or given back. In between,
+ *   another thread may ask the daemon for O. The daemon then flags I, and the end takes the slow
+ *   path. A thread that only tries finds I BUSY and asks the daemon.
+ * - O's command yields: I is given back and requested again, so the grant is for I; lease_wait()
+ *   waits there.
+ * - A group that names either lease waits for O's command as for any holder.
+ * - A forked child never gets here: every function returns before it touches `via`.
  */
 #include "client/lease.h"
 
@@ -27,15 +34,15 @@
 #include "base/clock.h"
 #include "client/lease_private.h"
 
-/* The lease whose word is held when this one is. */
-static struct lease *ridden(const struct lease *lease)
+/* The lease whose word is held while this lease is in use. */
+static struct lease *held_lease(const struct lease *lease)
 {
-    struct lease *rides = atomic_load_explicit(&lease->rides, memory_order_relaxed);
+    struct lease *via = atomic_load_explicit(&lease->via, memory_order_relaxed);
 
-    return rides ? rides : (struct lease *)lease;
+    return via ? via : (struct lease *)lease;
 }
 
-/* Under the lock: both directions of one device know each other. */
+/* Under the lock: links the two copy directions of one device. */
 static void pair(struct session *session, unsigned index)
 {
     const struct protocol_lease *all = session->protocol.leases, *mine = &all[index];
@@ -85,31 +92,34 @@ static bool nest(struct lease *lease)
 
 /* ---- begin and end ---- */
 
-/* Under the lock: may the lease ride on the other one, if that is idle? */
-static bool may_ride(const struct lease *lease)
+/* Under the lock: may this lease use the other direction's lease, if that one is idle? */
+static bool may_use_other(const struct lease *lease)
 {
     const struct protocol *protocol = &lease->session->protocol;
 
     return protocol->state == PROTOCOL_ONLINE && (protocol->flags & WELCOME_BUS) &&
            atomic_load(&protocol->leases[lease->other->index].shared) &&
-           !protocol->leases[lease->index].asked && !lease_rides(lease) &&
+           !protocol->leases[lease->index].asked && !lease_uses_other(lease) &&
            lease_word_state(atomic_load(lease_word_of(lease))) == LEASE_STATE_NONE;
 }
 
-/* Under the lock: begins on the idle lease of the other direction, or where that lingers: it holds the same bus. */
-static bool ride(struct lease *lease)
+/*
+ * Under the lock: begins on the other direction's lease, which is idle or lingers and holds the
+ * same bus.
+ */
+static bool use_other(struct lease *lease)
 {
     uint64_t seen;
 
-    if (!lease->other || !may_ride(lease))
+    if (!lease->other || !may_use_other(lease))
         return false;
     if (!lease_linger_resume(lease->other) && !lease_word_begin(lease_word_of(lease->other), &seen))
         return false;
-    atomic_store(&lease->rides, lease->other);
+    atomic_store(&lease->via, lease->other);
     return true;
 }
 
-/* Begins what this process holds in some other way. */
+/* Begins on what this process holds already: a lingering hold or the other direction's lease. */
 static bool begin_held(struct lease *lease)
 {
     struct session *session = lease->session;
@@ -118,13 +128,15 @@ static bool begin_held(struct lease *lease)
     if (!lease->other && !atomic_load(&lease->lingers))
         return false;
     pthread_mutex_lock(&session->lock);
-    begun = lease_linger_resume(lease) || ride(lease);
+    begun = lease_linger_resume(lease) || use_other(lease);
     session_flush(session);
     pthread_mutex_unlock(&session->lock);
     return begun;
 }
 
-/* The end of a hold of this very word, by itself or by a rider. */
+/*
+ * Ends the hold of this word. user: the lease that used it, itself or that of the other direction.
+ */
 static void end_word(struct lease *lease, struct lease *user)
 {
     struct session *session = lease->session;
@@ -145,9 +157,9 @@ int lease_try_begin(struct lease *lease)
     if (session_forked(lease->session))
         return LEASE_BEGUN;
     if (lease_word_begin(lease_word_of(lease), &seen)) {
-        if (!lease_rides(lease))
+        if (!lease_uses_other(lease))
             return LEASE_BEGUN;
-        end_word(lease, lease); /* the rider has outlived its connection */
+        end_word(lease, lease); /* a command that outlived its connection */
         return LEASE_TAKEN;
     }
     if (nest(lease))
@@ -156,15 +168,15 @@ int lease_try_begin(struct lease *lease)
         return LEASE_TAKEN;
     if (begin_held(lease))
         return LEASE_BEGUN;
-    return lease_rides(lease) ? LEASE_TAKEN : LEASE_ASK;
+    return lease_uses_other(lease) ? LEASE_TAKEN : LEASE_ASK;
 }
 
-void lease_want_back(struct lease *lease)
+void lease_reclaim(struct lease *lease)
 {
     lease_word *word = lease_word_of(lease);
     uint64_t seen = atomic_load(word);
 
-    if (lease->other && atomic_load(&lease->other->rides) == lease &&
+    if (lease->other && atomic_load(&lease->other->via) == lease &&
         lease_word_state(seen) == LEASE_STATE_BUSY)
         (void)atomic_compare_exchange_strong(word, &seen, seen | LEASE_ASK_TURN);
 }
@@ -174,9 +186,10 @@ static int ask_for(struct lease *lease)
 {
     int answer;
 
-    if (lease_rides(lease))
+    if (lease_uses_other(lease))
         return LEASE_TAKEN;
-    if (lease_linger_resume(lease) || (lease->other && atomic_load(&lease->other->lingers) && ride(lease)))
+    if (lease_linger_resume(lease) ||
+        (lease->other && atomic_load(&lease->other->lingers) && use_other(lease)))
         return LEASE_BEGUN;
     answer = protocol_request(&lease->session->protocol, lease->index);
     if (answer == LEASE_ASK)
@@ -194,7 +207,7 @@ int lease_request(struct lease *lease)
     pthread_mutex_lock(&session->lock);
     answer = ask_for(lease);
     if (answer == LEASE_TAKEN)
-        lease_want_back(lease);
+        lease_reclaim(lease);
     session_flush(session);
     pthread_mutex_unlock(&session->lock);
     return answer;
@@ -209,9 +222,10 @@ void lease_sleep(lease_word *word, uint64_t seen, baton_nsec until_at)
 }
 
 /*
- * Until when a waiter stays awake: a holder that is asked to yield does so after a piece or two, about that long; and a sleeper wakes late, by 0.1 ms in a
- * virtual machine. Only threads with a real-time policy: they said that they are worth a core, and others wait longer than that anyway. Not where
- * there is only one core, which the holder and the daemon need.
+ * Until when a waiter stays awake. A holder that is asked to yield does so after one or two pieces,
+ * which takes about that long. A sleeping thread wakes up to 0.1 ms late in a virtual machine. Only
+ * threads with a real-time policy stay awake: for them a core is worth it, and other threads wait
+ * longer anyway. With only one core the holder and the daemon need that core.
  */
 static baton_nsec awake_until(void)
 {
@@ -230,7 +244,7 @@ static baton_nsec awake_until(void)
     return atomic_load_explicit(&n_cores, memory_order_relaxed) > 1 ? clock_now() + NSEC_PER_MS : 0;
 }
 
-/* Awake, or asleep: until the word is another one, or perhaps earlier. */
+/* Awake or asleep: until the word differs from `seen`, or perhaps earlier. */
 static void await_change(lease_word *word, uint64_t seen, baton_nsec awake_until_at, baton_nsec until_at)
 {
     while (atomic_load_explicit(word, memory_order_relaxed) == seen) {
@@ -248,7 +262,7 @@ int lease_wait(struct lease *lease, baton_nsec until_at)
 
     if (session_forked(session))
         return LEASE_BEGUN;
-    lease = ridden(lease);
+    lease = held_lease(lease);
     for (bool first = true;; first = false) {
         lease_word *word;
         uint64_t seen;
@@ -263,7 +277,10 @@ int lease_wait(struct lease *lease, baton_nsec until_at)
             return LEASE_BEGUN;
         if (until_at != NSEC_MAX && clock_now() >= until_at)
             return LEASE_TIMEOUT;
-        /* Under tokens the holder may need this very core: it runs with the waiter's rank, behind the waiter. */
+        /*
+         * Under tokens the holder may need this very core: it runs with the waiter's rank, behind
+         * the waiter.
+         */
         if (first && !(session->protocol.flags & WELCOME_TOKENS))
             awake = awake_until();
         await_change(word, seen, awake, until_at);
@@ -272,21 +289,21 @@ int lease_wait(struct lease *lease, baton_nsec until_at)
 
 bool lease_yield_asked(const struct lease *lease)
 {
-    lease = ridden(lease);
+    lease = held_lease(lease);
     return !session_forked(lease->session) && !lease_grouped(lease) &&
            (atomic_load_explicit(lease_word_of(lease), memory_order_relaxed) & LEASE_FLAG_YIELD);
 }
 
 bool lease_turn_asked(const struct lease *lease)
 {
-    lease = ridden(lease);
+    lease = held_lease(lease);
     return !session_forked(lease->session) && !lease_grouped(lease) &&
            (atomic_load_explicit(lease_word_of(lease), memory_order_relaxed) & LEASE_FLAG_TURN);
 }
 
 bool lease_wanted(const struct lease *lease)
 {
-    lease = ridden(lease);
+    lease = held_lease(lease);
     return !session_forked(lease->session) && !lease_grouped(lease) &&
            (atomic_load_explicit(lease_word_of(lease), memory_order_relaxed) & LEASE_FLAGS);
 }
@@ -298,7 +315,7 @@ int lease_yield(struct lease *lease)
 
     if (session_forked(session))
         return LEASE_BEGUN;
-    lease = ridden(lease);
+    lease = held_lease(lease);
     pthread_mutex_lock(&session->lock);
     answer = protocol_yield(&session->protocol, lease->index);
     session_flush(session);
@@ -310,12 +327,12 @@ int lease_yield(struct lease *lease)
 
 void lease_end(struct lease *lease)
 {
-    struct lease *held = ridden(lease);
+    struct lease *held = held_lease(lease);
 
     if (session_forked(lease->session))
         return;
     if (held != lease)
-        atomic_store(&lease->rides, NULL);
+        atomic_store(&lease->via, NULL);
     end_word(held, lease);
 }
 
@@ -325,9 +342,12 @@ void lease_arm_reaper(struct lease *lease, bool armed)
 
     if (session_forked(session))
         return;
-    lease = ridden(lease);
+    lease = held_lease(lease);
     protocol_tell(&session->protocol, lease->index, PAGE_TELL_YIELD, armed);
-    /* The daemon looks at `tell` after it has flagged the word, we look at the word after we have set `tell`: one of us sees it. */
+    /*
+     * The daemon flags the word, then reads `tell`; the client sets `tell`, then reads the word. At
+     * least one of them sees the other's write.
+     */
     if (armed && !lease_grouped(lease) && (atomic_load(lease_word_of(lease)) & LEASE_FLAGS)) {
         (void)atomic_fetch_or(&session->local_yields, UINT32_C(1) << lease->index);
         session_wake(session);

@@ -8,7 +8,7 @@ void lease_group_add(struct lease_group *group, const struct lease *lease)
     group->leases |= UINT32_C(1) << lease->index;
 }
 
-/* Those whose holders compute while the driver works, and whom only the reaper brings to an end. */
+/* The leases whose holders compute while the driver works. Only the reaper ends such holds. */
 static uint32_t with_reaper(const struct session *session, uint32_t leases)
 {
     uint32_t armed = 0;
@@ -32,10 +32,13 @@ static void call_reaper(struct session *session, uint32_t leases)
     session_wake(session);
 }
 
-/* Under the lock: the leases that members of the group ride on, asked back. Nothing lingers any more. */
-static uint32_t want_riders_back(struct session *session, uint32_t leases)
+/*
+ * Under the lock: reclaims the leases of the other direction that members of the group use. Ends
+ * all lingering holds of the group.
+ */
+static uint32_t reclaim_others(struct session *session, uint32_t leases)
 {
-    uint32_t ridden_on = 0;
+    uint32_t others = 0;
 
     for (; leases; leases &= leases - 1) {
         struct lease *lease = &session->leases[__builtin_ctz(leases)];
@@ -43,32 +46,32 @@ static uint32_t want_riders_back(struct session *session, uint32_t leases)
         lease_linger_end(lease);
         if (lease->other)
             lease_linger_end(lease->other);
-        if (!lease_rides(lease))
+        if (!lease_uses_other(lease))
             continue;
-        lease_want_back(lease->other);
-        ridden_on |= UINT32_C(1) << lease->other->index;
+        lease_reclaim(lease->other);
+        others |= UINT32_C(1) << lease->other->index;
     }
-    return ridden_on;
+    return others;
 }
 
 int lease_group_request(const struct lease_group *group)
 {
     struct session *session = group->session;
-    uint32_t ridden_on;
+    uint32_t others;
     unsigned waiting;
     int answer;
 
     if (session_forked(session))
         return LEASE_BEGUN;
     pthread_mutex_lock(&session->lock);
-    ridden_on = want_riders_back(session, group->leases);
-    answer = ridden_on ? LEASE_TAKEN : protocol_group_request(&session->protocol, group->leases);
+    others = reclaim_others(session, group->leases);
+    answer = others ? LEASE_TAKEN : protocol_group_request(&session->protocol, group->leases);
     if (answer == LEASE_BEGUN)
         (void)protocol_group_granted(&session->protocol, group->leases, &waiting);
     session_flush(session);
     pthread_mutex_unlock(&session->lock);
     if (answer == LEASE_TAKEN)
-        call_reaper(session, group->leases | ridden_on); /* delivered for those that are flagged */
+        call_reaper(session, group->leases | others); /* delivered for the leases that are flagged */
     return answer;
 }
 
@@ -90,7 +93,7 @@ int lease_group_wait(const struct lease_group *group, baton_nsec until_at)
         if (!granted) {
             word = lease_word_of(&session->leases[waiting]);
             seen = atomic_load(word);
-            /* Looked at after the word was read, so that the sleep cannot miss its grant. */
+            /* Read after the word, so that the sleep cannot miss the grant. */
             granted = protocol_group_granted(&session->protocol, group->leases, &again);
             if (again != waiting)
                 word = NULL;

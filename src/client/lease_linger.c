@@ -1,12 +1,16 @@
 /*
- * A hold that lingers is BUSY and nobody's. Why that is safe:
+ * A lingering hold is BUSY although no thread uses it. Why this is safe:
  *
- * - `lingers` is set by whoever ended the hold and cleared by whoever begins it again or gives it back, all under the session's lock: once.
- * - It ends by itself, by the session's alarm, which is set under the same lock, and at most LINGER_MOST after it began.
- * - Somebody who is no less urgent comes: the daemon flags the word and tells, because it was asked to; the session's thread gives it back.
- * - The connection is lost: the word is carried over as BUSY and flagged, so the next to come ends it, the alarm otherwise. A new daemon
- *   is told that it is busy, and the flags, set from the beginning, end it.
- * - A group of the same process ends it first.
+ * - `lingers` is set by the thread that ends the hold. It is cleared, once, by the thread that
+ *   begins the hold again or gives it back. Both happen under the session's lock.
+ * - The hold ends by the session's alarm, which is set under the same lock, at most LINGER_MOST
+ *   after it began to linger.
+ * - A client arrives that is no less urgent: the daemon flags the word and, as requested, sends a
+ *   frame. The session's thread gives the lease back.
+ * - The connection is lost: the word moves to the private page as BUSY and flagged, so the next
+ *   user ends the hold, or else the alarm. A new daemon is told that the lease is busy, and the
+ *   flags, which are set from the beginning, end the hold.
+ * - A group of the same process ends the hold first.
  */
 #include <sys/timerfd.h>
 
@@ -33,8 +37,8 @@ static void set_alarm(const struct session *session)
     (void)timerfd_settime(session->alarm, TFD_TIMER_ABSTIME, &alarm, NULL);
 }
 
-/* Whoever lingers is begun by the caller, or ended. */
-static void linger_no_more(struct lease *lease)
+/* Under the lock: the lingering hold becomes the caller's, to use or to end. */
+static void take_lingering(struct lease *lease)
 {
     atomic_store(&lease->lingers, false);
     if (!lease->was_told)
@@ -46,7 +50,7 @@ void lease_linger_end(struct lease *lease)
 {
     if (!atomic_load(&lease->lingers))
         return;
-    linger_no_more(lease);
+    take_lingering(lease);
     protocol_end(&lease->session->protocol, lease->index);
 }
 
@@ -68,7 +72,10 @@ bool lease_linger_begin(struct lease *lease, struct lease *user)
     lease->was_told = (atomic_load(&protocol->leases[lease->index].tell) & PAGE_TELL_YIELD) != 0;
     atomic_store(&lease->lingers, true);
     set_alarm(lease->session);
-    /* As in lease_arm_reaper(): the daemon flags, then looks whether to tell; we ask to be told, then look at the flags. */
+    /*
+     * As in lease_arm_reaper(): the daemon flags the word, then reads `tell`; the client sets
+     * `tell`, then reads the flags.
+     */
     protocol_tell(protocol, lease->index, PAGE_TELL_YIELD, true);
     if (called(lease))
         lease_linger_end(lease);
@@ -93,7 +100,7 @@ bool lease_linger_resume(struct lease *lease)
         return false;
     }
     lease_linger_back(lease);
-    linger_no_more(lease);
+    take_lingering(lease);
     return true;
 }
 

@@ -1,6 +1,6 @@
 #include "client/linger.h"
 
-#define AWAKE (50 * NSEC_PER_US) /* calls, threads that wake up: what comes on top of the time away */
+#define AWAKE (50 * NSEC_PER_US) /* added to the expected absence: calls, and threads that wake up */
 
 static baton_nsec least(baton_nsec a, baton_nsec b)
 {
@@ -13,7 +13,10 @@ void linger_left(struct lingering *linger, baton_nsec now_at)
     linger->promised = 0;
 }
 
-/* The shorter of the last two: where a program copies two things in a row, every second time is a long one. */
+/*
+ * The shorter of the last two absences: if a program copies two things in a row, every second
+ * absence is a long one.
+ */
 static baton_nsec expected(const struct lingering *linger)
 {
     if (!linger->away[1])
@@ -47,7 +50,7 @@ void linger_back(struct lingering *linger, baton_nsec now_at)
 
     if (!linger->left_at)
         return;
-    linger->spent -= linger->promised - least(linger->promised, away); /* not needed */
+    linger->spent -= linger->promised - least(linger->promised, away); /* the part that was not needed */
     linger->away[1] = linger->away[0];
     linger->away[0] = away > 0 ? away : 1;
     linger->left_at = 0;

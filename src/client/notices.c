@@ -1,4 +1,4 @@
-/* What the user of the program should know: kept for --stats, told to every daemon once. */
+/* Notices of this program: kept for --stats, sent once to every daemon. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ void session_send_notice(struct session *session, int i)
         protocol_send(&session->protocol, &frame);
 }
 
-/* Under the lock: its number, -1 when it is not there. */
+/* Under the lock: the number of the notice, or -1 if it is not stored. */
 static int find(const struct session *session, enum notice notice, const char *kernel)
 {
     for (int i = 0; i < session->n_notices; i++)
@@ -53,7 +53,10 @@ void session_notice_again(struct session *session, int number)
         (void)atomic_fetch_add_explicit(&session->notices[number].launches, 1, memory_order_relaxed);
 }
 
-/* Names of kernels are C identifiers, but what a driver or the translator says may hold anything. */
+/*
+ * Kernel names are C identifiers, but text from a driver or the translator may contain any
+ * character.
+ */
 static void print_text(FILE *out, const char *text)
 {
     (void)fputc('"', out);

@@ -35,7 +35,7 @@ void occupied_add(struct occupied *occupied, baton_nsec begin_at, baton_nsec end
     at = occupied->n;
     while (at > 0 && occupied->spans[at - 1].begin_at > begin_at)
         at--;
-    /* Its place is `at`; those that it touches become part of it. */
+    /* The new span belongs at `at`; spans that touch it are merged with it. */
     if (at > 0 && occupied->spans[at - 1].end_at >= begin_at) {
         at--;
         begin_at = occupied->spans[at].begin_at;

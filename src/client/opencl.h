@@ -1,6 +1,6 @@
 /*
- * The OpenCL functions that the client library uses, found at run time: programs that link libbaton start where there is no OpenCL,
- * and tests put failing functions in their place.
+ * The OpenCL functions that the client library uses, found at run time. So a program that links
+ * libbaton also starts without OpenCL, and tests can replace the functions by failing ones.
  */
 #ifndef CLIENT_OPENCL_H
 #define CLIENT_OPENCL_H
@@ -45,7 +45,10 @@ struct opencl {
 #undef OPENCL_MEMBER
 };
 
-/* The loader's functions, found once; NULL where there is no loader or it lacks one of them. Never unloaded. */
+/*
+ * The loader's functions, found once. NULL if there is no loader or it lacks one of them. Never
+ * unloaded.
+ */
 const struct opencl *opencl_get(void);
 
 /* "CL_OUT_OF_RESOURCES", or "an unknown OpenCL error". */

@@ -5,10 +5,9 @@
 #include "base/clock.h"
 #include "client/session_private.h"
 
-#define ANSWER_WAIT                                                                                          \
-    (20 * NSEC_PER_MS) /* a round trip takes some 50 us; a daemon that is slower decides nothing */
+#define ANSWER_WAIT (20 * NSEC_PER_MS) /* a round trip takes about 50 us; a slower answer is ignored */
 
-/* Home first, then the others in order. */
+/* The home GPU first, then the others in order. */
 static uint32_t first_choice(size_t n, size_t home, unsigned gpus)
 {
     uint32_t chosen = home < n ? UINT32_C(1) << home : 0;
@@ -25,8 +24,8 @@ static void send_now(struct session *session, const struct frame *frame)
 }
 
 /*
- * lock held. True: the daemon answered this question. Under tokens the answer is the grant of the job's token, which takes as long as other
- * jobs hold theirs; a lost connection ends the wait.
+ * Lock held. True: the daemon answered this question. Under tokens the answer is the grant of the
+ * job's token, which may take as long as other jobs hold theirs. A lost connection ends the wait.
  */
 static bool wait_for_answer(struct session *session, uint32_t number, baton_nsec patience)
 {
@@ -64,7 +63,7 @@ int place_choose(struct session *session, struct lease *const candidates[], size
     frame.place.bytes = request->bytes;
     frame.place.work = (uint64_t)request->work;
     pthread_mutex_lock(&session->lock);
-    if (++session->placings == 0) /* 0 is the number of no question */
+    if (++session->placings == 0) /* 0 is not a valid question number */
         session->placings = 1;
     frame.place.number = session->placings;
     send_now(session, &frame);

@@ -17,7 +17,7 @@ static void push_event(struct protocol *protocol, enum protocol_event_kind kind,
     unsigned at;
 
     if (protocol->events_n == PROTOCOL_MAX_EVENTS) {
-        protocol->broken = true; /* more news than the bytes of one read can carry: not our daemon */
+        protocol->broken = true; /* more events than the bytes of one read can hold: the peer is not batond */
         return;
     }
     at = (protocol->events_begin + protocol->events_n++) % PROTOCOL_MAX_EVENTS;
@@ -84,8 +84,8 @@ static void send_request(struct protocol *protocol, unsigned index)
 /* ---- from one page to another ---- */
 
 /*
- * The lease's word is another one from now on. What runs is flagged there from the beginning, so no daemon will tell whoever keeps it in
- * flight that it is wanted: that is said here.
+ * Makes `word` the current word of the lease. A busy hold is flagged there from the beginning, so
+ * no daemon will send a frame that the lease is wanted. The event is queued here instead.
  */
 static void move(struct protocol *protocol, unsigned index, lease_word *word, bool busy)
 {
@@ -100,11 +100,12 @@ static void move(struct protocol *protocol, unsigned index, lease_word *word, bo
     }
 }
 
-/* ---- playing the daemon on a word that has none ---- */
+/* ---- acting as the daemon on a word without one ---- */
 
 /*
- * From the daemon's page to the private one. What runs stays BUSY there, flagged so that its end takes the slow path and
- * gives up the old word too; what was asked for is granted; the rest is idle.
+ * From the daemon's page to the private one. A running hold stays BUSY there, flagged so that its
+ * end takes the slow path and gives the old word up too. A requested lease is granted; the others
+ * are idle.
  */
 static void free_lease(struct protocol *protocol, unsigned index)
 {
@@ -123,7 +124,7 @@ static void free_lease(struct protocol *protocol, unsigned index)
 void protocol_lost(struct protocol *protocol)
 {
     protocol->state = PROTOCOL_OFFLINE;
-    protocol->plan.flags &= ~PLAN_LINGER; /* until the next daemon says so, too */
+    protocol->plan.flags &= ~PLAN_LINGER; /* until the next daemon allows it */
     outbox_init(&protocol->in);
     outbox_init(&protocol->out);
     for (unsigned i = 0; i < protocol->n_leases; i++) {
@@ -131,10 +132,10 @@ void protocol_lost(struct protocol *protocol)
             free_lease(protocol, i);
         protocol->leases[i].refused = false;
     }
-    protocol->broken = false; /* so is what was */
+    protocol->broken = false; /* the outbox, now empty, may have overflowed */
 }
 
-/* ---- being welcomed ---- */
+/* ---- after a welcome ---- */
 
 static void attach(struct protocol *protocol, unsigned index)
 {
@@ -150,7 +151,7 @@ static void attach(struct protocol *protocol, unsigned index)
         lease_word_grant(&place->word, LEASE_FLAGS, protocol->generation, lease->epoch);
     atomic_store(&lease->shared, place);
     move(protocol, index, &place->word, busy);
-    lease->ghost = NULL; /* the declaration takes its place */
+    lease->ghost = NULL; /* the declaration replaces it */
     lease->declared = busy;
     lease->refused = false;
     frame.attach.index = index;
@@ -198,7 +199,7 @@ static int refused(struct protocol *protocol, const struct frame_refused *frame)
         return 0;
     lease->refused = true;
     free_lease(protocol, frame->index);
-    lease->ghost = NULL; /* the daemon keeps nothing for us there */
+    lease->ghost = NULL; /* the daemon reserves nothing for this client there */
     return 0;
 }
 
@@ -248,7 +249,7 @@ static int dispatch(struct protocol *protocol, const struct frame *frame)
         protocol->answer = *frame;
         push_event(protocol, PROTOCOL_ANSWER, 0);
         return 0;
-    default: /* ERROR included: the daemon is about to hang up */
+    default: /* ERROR included: the daemon is about to close the connection */
         return -EPROTO;
     }
 }
@@ -368,7 +369,7 @@ int protocol_yield(struct protocol *protocol, unsigned index)
     assert(!lease->asked);
     if (lease->grouped || !managed(protocol, lease) || !(seen & LEASE_FLAGS))
         return LEASE_BEGUN;
-    if (lease_word_state(seen) != LEASE_STATE_BUSY) { /* who takes back what is in use is not our daemon */
+    if (lease_word_state(seen) != LEASE_STATE_BUSY) { /* reclaims a lease in use: not batond */
         protocol->broken = true;
         return LEASE_BEGUN;
     }
@@ -378,7 +379,10 @@ int protocol_yield(struct protocol *protocol, unsigned index)
     return LEASE_ASK;
 }
 
-/* The end of a hold on a word without a daemon: idle again, and the old daemon's word is given up too. */
+/*
+ * Ends a hold on a word without a daemon: the word is idle again, and the lost daemon's word is
+ * given up too.
+ */
 static void end_private(struct protocol_lease *lease)
 {
     if (lease->ghost)
@@ -413,7 +417,10 @@ bool protocol_granted(struct protocol *protocol, unsigned index)
 
 /* ---- groups ---- */
 
-/* Takes what is idle, so that no other thread can begin. False: somebody is in one; *ret_begun are those taken. */
+/*
+ * Takes the idle leases, so that no other thread can begin on them. False: a thread uses one of
+ * them; *ret_begun are those taken.
+ */
 static bool take_idle(struct protocol *protocol, uint32_t leases, uint32_t *ret_begun)
 {
     *ret_begun = 0;
@@ -425,7 +432,10 @@ static bool take_idle(struct protocol *protocol, uint32_t leases, uint32_t *ret_
         if (!lease->asked && lease_word_begin(lease->word, &seen)) {
             *ret_begun |= UINT32_C(1) << index;
         } else if (lease->asked || lease_word_state(seen) == LEASE_STATE_BUSY) {
-            /* As the daemon would: its end takes the slow path, and whoever keeps it in flight is told to reap. */
+            /*
+             * Flags the word as the daemon would: the end takes the slow path, and the reaper is
+             * told.
+             */
             if (!lease->asked && !lease->grouped)
                 (void)atomic_compare_exchange_strong(lease->word, &seen, seen | LEASE_ASK_TURN);
             return false;

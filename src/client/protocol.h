@@ -1,18 +1,21 @@
 /*
- * The client's half of the conversation with batond: bytes in, bytes and lease words out. Pure: no socket, no clock, no
- * thread, no lock. client/session.c runs it over a real socket under the session's lock; tests/daemon/test_histories.c
- * runs many of them against the server in one process.
+ * The client's half of the conversation with batond: bytes in, bytes and lease words out. Pure: no
+ * socket, no clock, no thread, no lock. client/session.c runs it over a real socket under the
+ * session's lock; tests/daemon/test_histories.c runs many instances against the server in one
+ * process.
  *
  *     OFFLINE --connected--> GREETING --WELCOME--> ONLINE --lost--> OFFLINE
  *
- * Offline (and greeting) every lease is free: its word lives in a private page, and this side plays the daemon on it.
- * Whenever a lease moves between pages, the old word is called in as a daemon would, so that it can no longer begin or end
- * quietly; what turns out to be BUSY is carried over. On a welcome it is declared to the daemon, which grants nothing on
- * that engine until it is released. On a loss the old word is given up when the work has drained, since the daemon, if it
- * lives, keeps the engine for us until then.
+ * While offline or greeting, every lease is free: its word lives in a private page, and this side
+ * acts as the daemon on it. When a lease moves between pages, the old word is called in as by a
+ * daemon. After that no thread can begin or end on it without a message. A lease that is BUSY then
+ * stays BUSY in the new page. After a welcome it is declared to the daemon, which grants nothing on
+ * that engine until the lease is released. After a loss the old word is given up when the work has
+ * drained, because a daemon that still lives reserves the engine until then.
  *
- * The two fast paths, lease_word_begin() and lease_word_keep() on *lease->word, may run at any time in other threads; every
- * function here copes with that. A word that is no longer current is left flagged, so both fast paths fail on it.
+ * The two fast paths, lease_word_begin() and lease_word_keep() on *lease->word, may run at any time
+ * in other threads; every function here allows for that. A word that has been replaced stays
+ * flagged, so both fast paths fail on it.
  */
 #ifndef CLIENT_PROTOCOL_H
 #define CLIENT_PROTOCOL_H
@@ -29,10 +32,10 @@
 enum protocol_state { PROTOCOL_OFFLINE, PROTOCOL_GREETING, PROTOCOL_ONLINE };
 
 struct protocol_lease {
-    lease_word *_Atomic word; /* the current one; old ones stay mapped */
+    lease_word *_Atomic word; /* the current word; replaced ones stay mapped */
     lease_word *ghost; /* of a lost connection: BUSY until the work that began there has drained; or NULL */
     struct page_lease *_Atomic shared; /* the daemon's, where `tell` is written; NULL: private */
-    _Atomic uint32_t tell;             /* PAGE_TELL_*, as it stands in every page to come */
+    _Atomic uint32_t tell;             /* PAGE_TELL_*, copied to every new page */
     char device[DEVICE_NAME_SIZE];
     uint32_t engine;      /* enum engine_kind */
     uint32_t epoch;       /* of the latest request */
@@ -40,7 +43,7 @@ struct protocol_lease {
     bool declared;        /* the hold began before this daemon knew of it */
     bool refused;         /* the daemon does not manage it */
     _Atomic bool grouped; /* held by a batch; changes under the session's lock */
-    bool nested;          /* ... and a command of this process, which the batch consists of, is in it */
+    bool nested;          /* ... and a command of the batch, from this process, uses it */
 };
 
 enum protocol_event_kind {
@@ -48,8 +51,8 @@ enum protocol_event_kind {
     PROTOCOL_PLANNED,
     PROTOCOL_WELCOMED,
     PROTOCOL_PLACED,
-    PROTOCOL_TOLD_PRIORITY, /* told_priority: a person wants this program to have it */
-    PROTOCOL_TOLD_RESET,    /* a person wants the worst values to begin anew */
+    PROTOCOL_TOLD_PRIORITY, /* told_priority: a person sets this program's priority */
+    PROTOCOL_TOLD_RESET,    /* a person resets the worst values */
     PROTOCOL_ANSWER,        /* frame: the answer to a query (monitors) */
 };
 
@@ -58,12 +61,15 @@ struct protocol_event {
     unsigned lease;
 };
 
-/* What the machine asks of its surroundings. */
+/* What the protocol needs from its caller. */
 struct protocol_host {
     void *user;
-    /* The page that came with the welcome, mapped; NULL if there is none or it is not size bytes. Stays valid for good. */
+    /*
+     * The page that came with the welcome, mapped. NULL if there is none or its size differs. Never
+     * unmapped.
+     */
     struct page *(*page)(void *user, size_t size);
-    /* Somebody may sleep on this word. */
+    /* Wakes the threads that may sleep on this word. */
     void (*wake)(void *user, lease_word *word);
 };
 
@@ -89,24 +95,26 @@ struct protocol {
     unsigned events_begin, events_n;
 };
 
-/* private_page: zeroed, owned by the caller, outlives the machine. hello->version and generation are filled in here;
- * hello->key tells the sessions of one process apart. */
+/*
+ * private_page: zeroed, owned by the caller, outlives the protocol. Sets hello->version and
+ * hello->generation. hello->key tells the sessions of one process apart.
+ */
 void protocol_init(struct protocol *protocol, const struct frame_hello *hello, struct page *private_page,
                    const struct protocol_host *host);
 
-/* A connection stands: greets. */
+/* The connection is established: sends HELLO. */
 void protocol_connected(struct protocol *protocol);
 
 /* Bytes arrived. 0, or -EPROTO: drop the connection. */
 int protocol_receive(struct protocol *protocol, const uint8_t *bytes, size_t n);
 
-/* The connection is gone: every lease is free from now on, and every request is granted. */
+/* The connection is lost: every lease becomes free, and every request is granted. */
 void protocol_lost(struct protocol *protocol);
 
 /* The next event, or false. */
 bool protocol_event(struct protocol *protocol, struct protocol_event *ret_event);
 
-/* The lease for an engine; the same index when asked again. -ENOSPC. */
+/* The lease for an engine; the same index when asked again. -ENOSPC: no more leases. */
 int protocol_attach(struct protocol *protocol, const char *device, uint32_t engine, unsigned *ret_index);
 
 /* Answers as in client/lease.h: LEASE_BEGUN, LEASE_ASK, LEASE_TAKEN. */
@@ -115,28 +123,41 @@ int protocol_yield(struct protocol *protocol, unsigned index);
 void protocol_end(struct protocol *protocol, unsigned index);
 
 /*
- * Groups: bit i of leases is lease i. LEASE_BEGUN: all are held (nobody manages them). LEASE_ASK: one request is under way.
- * LEASE_TAKEN: another hold or request of this process is on one of them; nothing has changed, but it is asked to hurry.
+ * Groups: bit i of leases is lease i. LEASE_BEGUN: all are held, because no daemon manages them.
+ * LEASE_ASK: one request is under way. LEASE_TAKEN: this process has another hold of or request for
+ * one of them; nothing has changed, but that hold is flagged to end soon.
  */
 int protocol_group_request(struct protocol *protocol, uint32_t leases);
 
-/* Has the whole group been granted? A member in *ret_waiting otherwise. From then on its leases can be nested. */
+/*
+ * Has the whole group been granted? If not, *ret_waiting is a member that has not. Once granted,
+ * commands can nest in its leases.
+ */
 bool protocol_group_granted(struct protocol *protocol, uint32_t leases, unsigned *ret_waiting);
 
-/* Ends the group. A lease that a command is still in becomes that command's own; they are answered as a set. */
+/*
+ * Ends the group. A lease that a command still uses becomes that command's own; the answer is the
+ * set of these leases.
+ */
 uint32_t protocol_group_end(struct protocol *protocol, uint32_t leases);
 
-/* A command within the group begins (false: another one is in it, or it is not a group's) and ends. */
+/*
+ * A command within the group begins and ends. False: another command uses the lease, or the lease
+ * is not in a group.
+ */
 bool protocol_nest(struct protocol *protocol, unsigned index);
 bool protocol_unnest(struct protocol *protocol, unsigned index);
 
-/* Asks (or no longer asks) for a frame when these happen, PAGE_TELL_*. May be called without the lock. */
+/*
+ * Requests (or stops requesting) a frame when these happen, PAGE_TELL_*. May be called without the
+ * lock.
+ */
 void protocol_tell(struct protocol *protocol, unsigned index, uint32_t what, bool on);
 
-/* Has the request been granted? Takes the grant: true once. */
+/* Has the request been granted? Takes the grant: true only once. */
 bool protocol_granted(struct protocol *protocol, unsigned index);
 
-/* Queues a frame for the daemon if online; a lost one is said again by the next welcome where it matters. */
+/* Queues a frame for the daemon if online. Whatever matters is repeated after the next welcome. */
 void protocol_send(struct protocol *protocol, const struct frame *frame);
 
 #endif

@@ -20,10 +20,10 @@
 #include "client/session_private.h"
 #include "wire/rank.h"
 
-#define WELCOME_WAIT (2 * NSEC_PER_SEC) /* of a daemon that is there; one that is absent is not waited for */
+#define WELCOME_WAIT (2 * NSEC_PER_SEC) /* for a daemon that listens; an absent daemon causes no wait */
 #define GOODBYE_WAIT (100 * NSEC_PER_MS)
 
-/* ---- what the protocol machine asks for ---- */
+/* ---- callbacks of the protocol ---- */
 
 static struct page *map_page(void *user, size_t size)
 {
@@ -51,7 +51,7 @@ static void wake_word(void *user, lease_word *word)
     (void)syscall(SYS_futex, page_futex(word), FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-/* ---- small things ---- */
+/* ---- helpers ---- */
 
 bool session_forked(const struct session *session)
 {
@@ -75,7 +75,7 @@ void session_flush(struct session *session)
         if (n < 0) {
             if (errno != EAGAIN)
                 session->protocol.broken = true;
-            session_wake(session); /* the thread waits for room, or hangs up */
+            session_wake(session); /* the thread waits for room, or closes the connection */
             return;
         }
         outbox_drop(&session->protocol.out, (size_t)n);
@@ -112,7 +112,7 @@ static void fill_hello(const struct settings *settings, struct frame_hello *hell
         hello->key = (uint64_t)clock_now();
 }
 
-/* The first attempt is over: welcomed, or there is no daemon. */
+/* Until the first attempt is over: welcomed, or there is no daemon. */
 static void wait_for_welcome(struct session *session)
 {
     baton_nsec until_at = clock_now() + WELCOME_WAIT;
@@ -207,7 +207,7 @@ int session_open(const struct settings *settings, const struct session_listener 
     return 0;
 }
 
-/* Waits, briefly, until the daemon has hung up: then no grant can follow. */
+/* Waits a short time until the daemon has closed the connection: no grant can follow then. */
 static void say_goodbye(struct session *session)
 {
     struct frame frame = {.type = FRAME_GOODBYE};
@@ -245,7 +245,7 @@ void session_close(struct session *session)
     free_session(session);
 }
 
-/* ---- questions and wishes ---- */
+/* ---- queries and requests ---- */
 
 bool session_online(const struct session *session)
 {

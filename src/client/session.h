@@ -1,15 +1,16 @@
 /*
- * A process's conversation with batond. It never blocks the application: opening waits a short, bounded time for the
- * daemon's welcome, everything else is asynchronous. Without a daemon (absent, dead, refusing) every lease is simply free
- * ("pass through"), and the session's own thread reconnects when a daemon appears.
+ * A process's conversation with batond. It never blocks the application: opening waits a short,
+ * bounded time for the daemon's welcome, everything else is asynchronous. Without a daemon (absent,
+ * dead, refusing) every lease is free ("pass through"), and the session's thread reconnects when a
+ * daemon appears.
  *
- * One thread per session, all signals blocked: it reads the socket, and it is the reaper: it sleeps until the daemon
- * wants something back. Callbacks run on it, with no lock held; they may call everything in session.h and lease.h but
- * session_close().
+ * Each session has one thread, with all signals blocked. It reads the socket. It is also the
+ * reaper: it sleeps until the daemon wants a lease back. Callbacks run on it, with no lock held;
+ * they may call everything in session.h and lease.h but session_close().
  *
- * fork: the child's session answers "pass through" for ever and sends nothing (it shares the parent's socket). This is
- * detected by a page that the kernel wipes in the child, so it needs no atfork handler and one load per use. exec'ed programs
- * open their own.
+ * fork: the child's session answers "pass through" for ever and sends nothing, because it shares
+ * the parent's socket. A page that the kernel wipes in the child reveals the fork, so this needs no
+ * atfork handler and one load per use. exec'ed programs open their own session.
  *
  * All functions are thread-safe.
  */
@@ -28,7 +29,10 @@
 struct session;
 struct lease;
 
-/* What the loaded plan says about this program, pushed by the daemon when it changes. 0: not said. */
+/*
+ * What the loaded plan says about this program. The daemon sends it when it changes. 0: not
+ * specified.
+ */
 struct session_plan {
     unsigned priority; /* effective, after the user's ceiling */
     unsigned gpus;
@@ -38,7 +42,7 @@ struct session_plan {
     int64_t chunk_in, chunk_out; /* bytes */
     bool slicing;     /* false under the profiles `fifo` and `priority-whole`: run everything whole */
     bool adaptive;    /* the daemon changes this client's priority by itself */
-    bool saves_state; /* migration `system`: what only a GPU holds goes to the host at the end of every job */
+    bool saves_state; /* migration `system`: GPU-only data goes to the host at each job end */
     bool best_effort; /* its task was not admitted: behind every program that has a priority */
     baton_nsec bound; /* on the response time of its jobs */
 };
@@ -46,28 +50,38 @@ struct session_plan {
 /* Any may be NULL. */
 struct session_listener {
     /*
-     * The lease is BUSY, its reaper is armed, and a client waits (more urgent: lease_yield_asked()). Let what is in flight
-     * drain, then lease_yield() or lease_end().
+     * The lease is BUSY, its reaper is armed, and a client waits (more urgent:
+     * lease_yield_asked()). The callee lets what is in flight drain, then calls lease_yield() or
+     * lease_end().
      */
     void (*on_yield)(void *user, struct lease *lease);
     void (*on_plan)(void *user, const struct session_plan *plan);
-    /* A job of this process begins or has ended; on the thread that says so. number counts from 1. */
+    /*
+     * A job of this process begins or has ended; on the thread that reports it. number counts from
+     * 1.
+     */
     void (*on_job)(void *user, bool begins, bool explicit_job, uint32_t number, baton_nsec at);
-    /* A job of this process is about to end, on the thread that says so; it may still use the GPU. */
+    /*
+     * A job of this process is about to end, on the thread that reports it; it may still use the
+     * GPU.
+     */
     void (*on_job_ending)(void *user);
     void *user;
 };
 
 /*
- * Connects and starts the thread. settings are copied; listener may be NULL and is copied. Waits for the
- * welcome of a daemon that listens, at most about 2 s: on a busy machine it may take a while, and passing through meanwhile would
- * collide with others. Without a daemon, at once: 0 (passing through), or -ECONNREFUSED if settings->require_daemon. -ENOMEM, -EAGAIN (no
- * thread).
+ * Connects and starts the thread. settings and listener are copied; listener may be NULL. Waits for
+ * the welcome of a daemon that listens, at most about 2 s: on a busy machine it may take long, and
+ * passing through meanwhile would collide with other clients. Returns at once without a daemon: 0
+ * (passing through), or -ECONNREFUSED if settings->require_daemon. -ENOMEM, -EAGAIN (no thread).
  */
 int session_open(const struct settings *settings, const struct session_listener *listener,
                  struct session **ret_session);
 
-/* Says goodbye, gives every lease back, joins the thread. Leases opened on it are gone. NULL is allowed. */
+/*
+ * Sends GOODBYE, gives every lease back, joins the thread. Leases opened on it are invalid. NULL is
+ * allowed.
+ */
 void session_close(struct session *session);
 
 /* Welcomed by a daemon, and not a forked child. */
@@ -79,28 +93,38 @@ bool session_forked(const struct session *session);
 /* The daemon's generation; 0 before the first welcome. */
 uint32_t session_generation(const struct session *session);
 
-/* The plan in force, or defaults (slicing, priority 0) before the first welcome. A new one waits for the end of the running job. */
+/*
+ * The plan in force, or defaults (slicing, priority 0) before the first welcome. A new plan waits
+ * for the end of the running job.
+ */
 void session_plan(const struct session *session, struct session_plan *ret_plan);
 
-/* Asks for another base priority, 1..99; the daemon clips it to the user's ceiling and answers with a plan. */
+/*
+ * Asks for another base priority, 1..99; the daemon clips it to the user's ceiling and answers with
+ * a plan.
+ */
 void session_set_priority(struct session *session, unsigned priority);
 
 /*
- * Call it on each thread that issues work (the one that opens the session is registered): a real-time client's threads get their
- * standing (client/standing.h), and the daemon may boost them while the process holds an engine. It
- * remembers at most 16 threads of a client.
+ * Call it on each thread that issues work; the thread that opens the session is registered already.
+ * Threads of a real-time client get their scheduling with the operating system (client/standing.h),
+ * and the daemon may boost them while the process holds an engine. The daemon remembers at most 16
+ * threads of a client.
  */
 void session_register_thread(struct session *session, pid_t tid);
 
 bool session_has_thread(struct session *session, pid_t tid);
 
-/* At exit: what session_register_thread() did to the scheduling of threads is undone, for good. */
+/* At exit: undoes what session_register_thread() did to the scheduling of threads, for good. */
 void session_restore_threads(struct session *session);
 
-/* The worst values that the daemon shows (response, jitter, tardiness) count from now on. What --stats writes is of all jobs. */
+/*
+ * The worst values that the daemon shows (response, jitter, tardiness) count from now on. --stats
+ * still covers all jobs.
+ */
 void session_reset_worst(struct session *session);
 
-/* What is counted; the daemon reads them from the shared page when a person asks `baton status`. */
+/* What is counted. The daemon reads the counters from the shared page for `baton status`. */
 enum session_counter {
 #define COUNTER(identifier, text) COUNTER_##identifier,
 #include "wire/counters.def"
@@ -113,35 +137,44 @@ void session_count(struct session *session, enum session_counter counter, uint64
 uint64_t session_counter(const struct session *session, enum session_counter counter);
 
 /*
- * Something that the user should know (wire/notice.h) about the kernel of that name ("": about the program), for `--stats` and, once, for the daemon.
- * detail: what is known besides, "": nothing. The answer is its number for session_notice_again(), which counts one more launch
- * of the kind; -1: there are too many to keep.
+ * Stores a notice (wire/notice.h) about the kernel of that name ("": about the program), for
+ * `--stats` and, once, for the daemon. detail: further facts, or "". Answers its number for
+ * session_notice_again(), which counts one more launch of the kind; -1: there are too many to keep.
  */
 int session_notice(struct session *session, enum notice notice, const char *kernel, const char *detail);
 void session_notice_again(struct session *session, int number);
 
 /*
- * Jobs (client/jobs.h). Explicit ones, said by the program itself, switch the inferred ones of the layer off for good, and the
- * statistics begin anew with the first of them. Instants are of CLOCK_MONOTONIC: release and end are measured here, once, and the
- * statistics, the trace and the daemon all use these two numbers.
+ * Jobs (client/jobs.h). The first job that the program itself reports switches inferred jobs off
+ * for good, and the statistics begin anew. Instants are of CLOCK_MONOTONIC. Release and end are
+ * measured here, once; the statistics, the trace and the daemon all use these two numbers.
  */
 void session_job_begin(struct session *session, bool explicit_job, baton_nsec at);
-/* An explicit job whose release the program says: 0, or -EINVAL (client/jobs.h). */
+/* An explicit job whose release the program states: 0, or -EINVAL (client/jobs.h). */
 int session_job_begin_released(struct session *session, baton_nsec release_at, baton_nsec at);
-/* Call it before the end is measured: the listener may have work left for the job. Ignored when no job of this kind runs. */
+/*
+ * Call it before the end is measured: the listener may have work left for the job. Ignored while no
+ * job of this kind runs.
+ */
 void session_job_ending(struct session *session, bool explicit_job);
-/* The running job, an explicit one, needs no GPU any more: under the profile `gpusync` its token may go. */
+/*
+ * The running job, an explicit one, has finished with the GPU: under the profile `gpusync` it may
+ * lose its token.
+ */
 void session_job_gpu_done(struct session *session);
 void session_job_end(struct session *session, bool explicit_job, baton_nsec at);
 bool session_job_running(struct session *session);
 
 /*
- * Writes the object of `--stats` (docs/layer.md) to path, whole or not at all; 0 or -errno. session: NULL for a program that has
- * not used any, with every key and nothing counted.
+ * Writes the object of `--stats` (docs/layer.md) to path, whole or not at all; 0 or -errno.
+ * session: NULL for a program that has not used Baton; then every key is there with nothing
+ * counted.
  */
 int session_write_stats(struct session *session, const char *path);
 
-/* Copies the counters to the shared page. Jobs do it at their end; call it also before long waits. */
+/*
+ * Copies the counters to the shared page. Jobs do so at their end; call it also before long waits.
+ */
 void session_publish(struct session *session);
 
 #endif

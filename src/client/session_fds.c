@@ -1,7 +1,9 @@
 /*
- * The session's descriptors live in a process that is not ours: programs close every descriptor that they do not know (daemons at their start, closefrom()), and
- * the numbers are then given to files of theirs. So nothing is read, written or closed here unless it is certain to be ours: timers take calls that the
- * kernel refuses for anything else, and a socket is known by its inode. What was closed is made anew, and the daemon dialled again.
+ * The session's descriptors live in another program's process. Some programs close every descriptor
+ * that they do not know (daemons at their start, closefrom()), and the kernel then reuses the
+ * numbers for their files. So nothing here reads, writes or closes a descriptor unless it certainly
+ * belongs to the session. Timers take calls that the kernel refuses for any other file, and a
+ * socket is known by its inode. A closed descriptor is replaced, and the daemon is dialled again.
  */
 #include <errno.h>
 #include <sys/stat.h>
@@ -85,7 +87,7 @@ void session_renew(struct session *session)
         return;
     pthread_mutex_lock(&session->lock);
     (void)session_make_timers(session);
-    for (unsigned i = 0; i < session->protocol.n_leases; i++) /* their alarm has gone with the timer */
+    for (unsigned i = 0; i < session->protocol.n_leases; i++) /* their alarm is lost */
         lease_linger_end(&session->leases[i]);
     session_flush(session);
     pthread_mutex_unlock(&session->lock);

@@ -1,6 +1,7 @@
 /*
- * The plan of a session: what the daemon pushed last, and what is in force. A plan that says so is taken between two jobs: at once
- * when none runs, else right after the running one, on the session's thread; then the daemon is told, and changes the priority.
+ * The plan of a session: the newest from the daemon, and the one in force. A plan marked
+ * PLAN_BORDER comes into force between two jobs. If no job runs, that is at once; else right after
+ * the running job, on the session's thread. Then the daemon is told, and changes the priority.
  */
 #include "client/session_private.h"
 #include "wire/rank.h"
@@ -58,7 +59,7 @@ void session_plan(const struct session *session, struct session_plan *ret_plan)
 
     if (!session_forked(session)) {
         pthread_mutex_lock(&mutable->lock);
-        /* One that need not wait for a border is in force as soon as it is there. */
+        /* A plan without PLAN_BORDER is in force as soon as it arrives. */
         plan = session->protocol.plan.flags & PLAN_BORDER ? session->plan : session->protocol.plan;
         pthread_mutex_unlock(&mutable->lock);
     }

@@ -1,6 +1,7 @@
 /*
- * The session's state, shared by session.c (opening, closing, questions), session_thread.c (socket and reaper), lease*.c, plan.c,
- * place.c, join.c and stats.c (jobs and counters).
+ * The session's state, shared by session.c (opening, closing, queries), session_thread.c (socket
+ * and reaper), session_plan.c, session_fds.c, lease*.c, place.c, join.c, notices.c and stats.c
+ * (jobs and counters).
  */
 #ifndef CLIENT_SESSION_PRIVATE_H
 #define CLIENT_SESSION_PRIVATE_H
@@ -23,21 +24,21 @@
 struct lease {
     struct session *session;
     unsigned index;
-    struct lease *other;         /* the copies of the same device in the other direction; NULL: none */
-    struct lease *_Atomic rides; /* held by way of this one (lease.h) */
-    struct lingering linger;     /* this and the following: session's lock */
-    _Atomic bool lingers;        /* held by nobody, until ... */
+    struct lease *other;       /* the copy lease of the same device in the other direction; NULL: none */
+    struct lease *_Atomic via; /* the other direction's lease, while this one uses it (lease.h) */
+    struct lingering linger;   /* this and the following: under the session's lock */
+    _Atomic bool lingers;      /* BUSY without a user, until ... */
     baton_nsec lingers_until;
-    bool was_told; /* ... and the reaper was armed before that */
+    bool was_told; /* ... and the reaper was armed before */
 };
 
 /*
- * Locks: `lock` guards protocol, socket and plan; `jobs_lock` guards jobs. Neither is held while the other is taken, nor
- * during callbacks. Nothing blocks while holding them.
+ * Locks: `lock` guards protocol, socket and plan; `jobs_lock` guards jobs. No thread holds both,
+ * nor either of them during callbacks. Nothing blocks while holding them.
  */
 struct session {
     pthread_mutex_t lock;
-    pthread_cond_t welcomed; /* or lost, or answered: look again */
+    pthread_cond_t welcomed; /* signalled on a welcome, a loss or an answer: waiters check again */
     pthread_t thread;
     struct settings settings;
     struct session_listener listener;
@@ -48,24 +49,24 @@ struct session {
     ino_t socket_inode;
     baton_nsec dialled_at; /* when it was connected */
     _Atomic int wake;      /* timerfd: the thread has something to do */
-    int alarm;             /* timerfd: a hold has lingered long enough */
+    int alarm;             /* timerfd: a lingering hold is due */
     int page_fd;           /* came with the last bytes; -1: none */
     bool stop;
-    pid_t threads[SESSION_THREADS]; /* registered; told again to every new daemon */
+    pid_t threads[SESSION_THREADS]; /* registered; reported to every new daemon */
     size_t n_threads;
     struct standing standing;
     struct frame_plan plan; /* in force; protocol.plan is the newest */
-    bool plan_waits;        /* jobs_lock: the newest is to be taken when the running job has ended ... */
-    _Atomic bool plan_due;  /* ... which it has */
+    bool plan_waits;        /* jobs_lock: the newest plan waits for the end of the running job ... */
+    _Atomic bool plan_due;  /* ... and that job has ended */
     _Atomic uint64_t bound; /* of the plan in force; 0: none */
     uint32_t placings;      /* PLACE questions asked so far */
     _Atomic bool online;
-    _Atomic uint32_t local_yields; /* leases whose reaper was armed when YIELD already stood */
+    _Atomic uint32_t local_yields; /* leases whose reaper was armed when YIELD was already set */
     struct lease leases[PAGE_LEASES];
     pthread_mutex_t jobs_lock;
     struct jobs jobs;
-    bool leaving;          /* lock: the process ends, so no answer about a GPU is waited for */
-    _Atomic bool gpu_done; /* the running job has said that it needs no GPU any more */
+    bool leaving;          /* lock: the process ends, so no wait for a placement */
+    _Atomic bool gpu_done; /* the running job has reported that it is done with the GPU */
     bool explicit_jobs;
     _Atomic uint32_t job_number;
     _Atomic uint64_t counters[COUNTER_N];
@@ -77,45 +78,57 @@ struct session {
     uint64_t notices_left_out; /* session's lock */
 };
 
-/* Lock held: tells a daemon that wants to know of notice number i. */
+/* Lock held: sends notice number i to a daemon that understands notices. */
 void session_send_notice(struct session *session, int i);
 
-/* The list of notices as JSON, with its key. */
+/* Prints the list of notices as JSON, with its key. */
 void session_print_notices(struct session *session, FILE *out);
 
-/* Starts the session's thread: it connects, converses, reconnects and delivers until `stop`. 0 or -EAGAIN. */
+/*
+ * Starts the session's thread: it connects, talks to the daemon, reconnects and calls back until
+ * `stop`. 0 or -EAGAIN.
+ */
 int session_start_thread(struct session *session);
 
 /* Sends what is queued; lock held. Never blocks. */
 void session_flush(struct session *session);
 
-/* On the session's thread: a plan has come; the newest comes into force. */
+/*
+ * On the session's thread: a plan has arrived. Brings the newest into force, or lets it wait for
+ * the border.
+ */
 void session_plan_came(struct session *session);
 void session_plan_take(struct session *session);
 
-/* A job ended (jobs_lock held): is it time for a plan that waits? */
+/* A job ended (jobs_lock held): has a waiting plan become due? */
 void session_plan_border(struct session *session);
 
-/* On the session's thread: ends holds that have lingered long enough; ends this one if somebody no less urgent waits (false: it does not linger). */
+/*
+ * On the session's thread. lease_linger_due() ends holds that have lingered long enough. The other
+ * ends this hold if a client waits that is no less urgent; false: the hold does not linger.
+ */
 void lease_linger_due(struct session *session);
 bool lease_linger_called(struct lease *lease);
 
-/* ---- session_fds.c: descriptors that the program may have closed, or taken the numbers of ---- */
+/* ---- session_fds.c: descriptors that the program may have closed ---- */
 
-/* Makes the thread look around. */
+/* Wakes the session's thread. */
 void session_wake(struct session *session);
-/* On the session's thread: that was heard. True: the alarm is due. */
+/* On the session's thread: clears the wake-up. True: the alarm is due. */
 bool session_heard(struct session *session);
 
-/* The socket is this one; is it still; it is no more. Lock held. */
+/* Sets, checks and drops the session's socket. Lock held. */
 void session_take_socket(struct session *session, int fd);
 bool session_has_socket(const struct session *session);
 void session_drop_socket(struct session *session);
 
-/* Those of both timers that are not there. 0 or -errno. */
+/* Makes those of the two timers that do not exist. 0 or -errno. */
 int session_make_timers(struct session *session);
 void session_drop_timers(struct session *session);
-/* On the session's thread, now and then: the same while others use them. */
+/*
+ * On the session's thread, from time to time: replaces timers that the program has closed, while
+ * other threads use them.
+ */
 void session_renew(struct session *session);
 
 #endif

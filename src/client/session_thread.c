@@ -10,9 +10,12 @@
 #include "client/session_private.h"
 #include "wire/dial.h"
 
-#define RETRY_MS 1000 /* where the socket's folder cannot be watched, or to be sure */
-#define LOOK_MS  1000 /* whether the program has closed what we wait for: no event tells us of that */
-/* What a daemon that welcomes us does; one that hangs up earlier is not asked again at once. */
+#define RETRY_MS 1000 /* for a folder that cannot be watched, or for a missed event */
+#define LOOK_MS  1000 /* between checks for closed descriptors, which no event reports */
+/*
+ * How long a daemon that welcomes a client keeps the connection. One that closes it earlier is not
+ * asked again at once.
+ */
 #define STAYS        NSEC_PER_SEC
 #define THREAD_STACK (128 * 1024)
 
@@ -33,7 +36,7 @@ static void try_to_connect(struct session *session)
     pthread_mutex_unlock(&session->lock);
 }
 
-/* Whatever appears in a folder where a daemon's socket may be. */
+/* Watches for any new file in a folder where a daemon's socket may be. */
 static void watch_folders(int watch, const char *given)
 {
     char path[SOCKET_PATH_SIZE];
@@ -43,7 +46,7 @@ static void watch_folders(int watch, const char *given)
         char *slash;
 
         if (result)
-            continue; /* too long for a socket: none can be there */
+            continue; /* too long for a socket's path, so no daemon listens there */
         slash = strrchr(path, '/');
         if (slash && slash != path)
             *slash = 0;
@@ -51,7 +54,10 @@ static void watch_folders(int watch, const char *given)
     }
 }
 
-/* Whatever the thread was woken for by others of this process is heard; what has lingered long enough ends. */
+/*
+ * Clears the wake-ups from other threads of this process, and ends holds that have lingered long
+ * enough.
+ */
 static void heard(struct session *session)
 {
     if (session_heard(session))
@@ -68,14 +74,16 @@ static void wait_for_daemon(struct session *session)
         watch_folders(watch, session->settings.socket);
     (void)poll(fds, watch >= 0 ? 3 : 2, RETRY_MS);
     heard(session);
-    if (watch >= 0 &&
-        inotify_add_watch(watch, "/", IN_DELETE_SELF) >= 0) /* it is still ours: no other kind takes that */
+    if (watch >= 0 && inotify_add_watch(watch, "/", IN_DELETE_SELF) >= 0) /* any other file refuses this */
         close(watch);
 }
 
 /* ---- the thread ---- */
 
-/* False: the daemon did not welcome us, or did not mean it; it is not asked again at once. */
+/*
+ * False: the daemon sent no welcome, or closed the connection soon after it. It is not asked again
+ * at once.
+ */
 static bool hang_up(struct session *session)
 {
     bool stayed = clock_now() - session->dialled_at >= STAYS;
@@ -90,12 +98,15 @@ static bool hang_up(struct session *session)
     protocol_lost(&session->protocol);
     pthread_cond_broadcast(&session->welcomed);
     pthread_mutex_unlock(&session->lock);
-    heard(session); /* that the connection is broken */
+    heard(session); /* the connection is broken */
     standing_abandoned(&session->standing);
     return was_online && stayed;
 }
 
-/* The room for one has, by its alignment, room for two: whatever has come is ours to close. The last one may be the page. */
+/*
+ * By its alignment the buffer for one descriptor has room for two. The session must close all that
+ * arrive; the last may be the page.
+ */
 static void take_descriptors(struct session *session, const struct cmsghdr *part)
 {
     size_t n = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -130,7 +141,7 @@ static ssize_t receive(struct session *session, uint8_t *bytes, size_t room)
     return n;
 }
 
-/* What a new daemon must know besides the leases. */
+/* Sends what a new daemon must know besides the leases. */
 static void introduce(struct session *session)
 {
     pthread_mutex_lock(&session->lock);
@@ -203,7 +214,7 @@ static void deliver_all(struct session *session)
     }
 }
 
-/* Reads what there is; false: the connection is gone. */
+/* Reads what has arrived; false: the connection is lost. */
 static bool read_socket(struct session *session)
 {
     uint8_t bytes[4096];
@@ -228,7 +239,7 @@ static bool read_socket(struct session *session)
     }
 }
 
-/* One round on a connection; false: it is gone. */
+/* One round on a connection; false: the connection is lost. */
 static bool converse(struct session *session)
 {
     struct pollfd fds[3] = {
@@ -266,7 +277,7 @@ static void *thread_main(void *argument)
 {
     struct session *session = argument;
 
-    session_register_thread(session, gettid()); /* the reaper: holders give way through it */
+    session_register_thread(session, gettid()); /* the reaper: holders yield through it */
     while (!stopping(session)) {
         session_renew(session);
         if (session->socket < 0)

@@ -178,7 +178,7 @@ void settings_init(struct settings *settings)
     settings->slice = SETTING_AUTO;
     settings->chunk = SETTING_AUTO;
     settings->warm = SETTING_AUTO;
-    settings->gpus = SETTING_OFF; /* not given: what the plan says, else one */
+    settings->gpus = SETTING_OFF; /* not given: as the plan says, else one */
 }
 
 void settings_from_environment(struct settings *ret_settings, const char **ret_bad)

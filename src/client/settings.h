@@ -1,6 +1,6 @@
 /*
- * What a user may say about one program: read from BATON_* variables, which `baton run` sets from its options of the
- * same names. The table is client/settings.def.
+ * What a user may set for one program: read from BATON_* variables, which `baton run` sets from its
+ * options of the same names. The table is client/settings.def.
  */
 #ifndef CLIENT_SETTINGS_H
 #define CLIENT_SETTINGS_H
@@ -25,16 +25,16 @@
 /* Values of PLACEMENT settings: which GPU a job of a program for one device runs on. */
 enum setting_placement {
     SETTING_PLACEMENT_UNSET,  /* as the plan says; without one: fixed */
-    SETTING_PLACEMENT_FIXED,  /* the one that the program chose */
+    SETTING_PLACEMENT_FIXED,  /* the GPU that the program chose */
     SETTING_PLACEMENT_CHOSEN, /* the daemon's choice, per job */
-    SETTING_PLACEMENT_ANY,    /* whichever is free when a kernel begins */
+    SETTING_PLACEMENT_ANY,    /* any GPU that is free when a kernel begins */
 };
 
-/* Values of BINARIES settings: programs from binaries whose source is not known run whole. */
+/* Values of BINARIES settings. Programs made from binaries without a known source run whole. */
 enum setting_binaries {
-    SETTING_BINARIES_AUTO, /* the driver's version carries a mark, so that caches of binaries are built anew */
+    SETTING_BINARIES_AUTO,   /* marks the driver's version, so that caches of binaries are rebuilt */
     SETTING_BINARIES_KEEP,   /* as without Baton */
-    SETTING_BINARIES_REFUSE, /* besides the mark: CL_INVALID_BINARY */
+    SETTING_BINARIES_REFUSE, /* also answers CL_INVALID_BINARY */
 };
 
 struct settings {
@@ -65,15 +65,19 @@ struct setting_entry {
 extern const struct setting_entry setting_entries[];
 extern const size_t setting_n_entries;
 
-/* Every setting at its default: auto, not given, false; gpus SETTING_OFF: the plan decides, else one. */
+/*
+ * Every setting at its default: auto, not given, false; gpus SETTING_OFF: the plan decides, else
+ * one.
+ */
 void settings_init(struct settings *settings);
 
-/* Takes one value over. 0, or -EINVAL (unknown name or not such a value; settings are unchanged). */
+/* Sets one value. 0, or -EINVAL (unknown name or invalid value; settings are unchanged). */
 int settings_set(struct settings *settings, const char *name, const char *text);
 
 /*
- * Reads the environment. A variable with a bad value keeps its default and is named in *ret_bad (borrowed from the table;
- * NULL: all good): a program must not fail because of a typing error that `baton run` would have refused.
+ * Reads the environment. A variable with a bad value keeps its default and is named in *ret_bad
+ * (borrowed from the table; NULL: none). A program must not fail because of a typing error that
+ * `baton run` would have refused.
  */
 void settings_from_environment(struct settings *ret_settings, const char **ret_bad);
 

@@ -92,7 +92,10 @@ void standing_raise(struct standing *standing)
     int policy = sched_getscheduler(0);
     int kind = policy & ~SCHED_RESET_ON_FORK;
 
-    /* SCHED_IDLE and SCHED_BATCH are a user's wish, SCHED_FIFO, SCHED_RR and SCHED_DEADLINE are at least as much. */
+    /*
+     * A user chose SCHED_IDLE or SCHED_BATCH deliberately. SCHED_FIFO, SCHED_RR and SCHED_DEADLINE
+     * already rank at least as high.
+     */
     if (policy < 0 || kind != SCHED_OTHER || sched_getparam(0, &old) < 0)
         return;
     pthread_mutex_lock(&standing->lock);
@@ -107,7 +110,10 @@ void standing_raise(struct standing *standing)
     pthread_mutex_unlock(&standing->lock);
 }
 
-/* Only the privileged may take SCHED_RESET_ON_FORK off again; for the others the rest is what matters. */
+/*
+ * Only a privileged thread may clear SCHED_RESET_ON_FORK. For others the flag stays, and the policy
+ * and priority are restored.
+ */
 static void put_back(const struct standing_thread *thread)
 {
     struct sched_param old = {.sched_priority = thread->priority};

@@ -51,7 +51,10 @@ static void store_jobs(struct session *session, const struct jobs *jobs)
         atomic_store_explicit(&session->counters[all[i].counter], all[i].value, memory_order_relaxed);
 }
 
-/* Distributions, for the metrics. They count in the page, so that a new page begins at zero as its counterpart in batond does. */
+/*
+ * Distributions, for the metrics. They count in the page, so that a new page begins at zero like
+ * its counterpart in batond.
+ */
 static void publish_times(struct session *session, const struct jobs *jobs)
 {
     struct page *page = atomic_load(&session->protocol.page);
@@ -62,7 +65,7 @@ static void publish_times(struct session *session, const struct jobs *jobs)
     page_times_add(&page->pendings, jobs->last_pending);
 }
 
-/* The inferred jobs so far were none. */
+/* Clears what inferred jobs have counted. */
 static void forget_times(struct session *session)
 {
     struct page *page = atomic_load(&session->protocol.page);
@@ -77,7 +80,7 @@ static void forget_times(struct session *session)
     }
 }
 
-/* Tells the daemon, if it asked to know: policies that rank jobs need their borders. */
+/* Tells the daemon, if it asked for jobs: policies that rank jobs need their borders. */
 static void tell_daemon(struct session *session, uint32_t what, baton_nsec deadline_at)
 {
     struct frame frame = {.type = FRAME_JOB, .job = {.what = what}};
@@ -95,7 +98,7 @@ static void tell_daemon(struct session *session, uint32_t what, baton_nsec deadl
     pthread_mutex_unlock(&session->lock);
 }
 
-/* release_at: said by the program; NULL: not. */
+/* release_at: the release that the program states; NULL: not stated. */
 static int begin_job(struct session *session, bool explicit_job, const baton_nsec *release_at, baton_nsec at)
 {
     baton_nsec deadline_at = NSEC_MAX;
@@ -107,7 +110,7 @@ static int begin_job(struct session *session, bool explicit_job, const baton_nse
     pthread_mutex_lock(&session->jobs_lock);
     if (explicit_job && !session->explicit_jobs) {
         session->explicit_jobs = true;
-        jobs_restart(&session->jobs); /* the inferred ones, one in progress included, were none */
+        jobs_restart(&session->jobs); /* the inferred jobs, including one in progress, do not count */
         store_jobs(session, &session->jobs);
         forget_times(session);
     }
@@ -157,7 +160,10 @@ static void record_job(struct session *session, baton_nsec release_at, baton_nse
                            .lease = PAGE_RUN_MISS, .job = number, .begin_at = deadline_at, .end_at = at});
 }
 
-/* Never silent: a deadline missed, a bound exceeded. Answers the limit that was passed, LATE_* in the frame. */
+/*
+ * A missed deadline or an exceeded bound is always reported. Answers whether a limit was passed;
+ * the frame has LATE_*.
+ */
 static bool find_late(const struct session *session, baton_nsec at, struct frame *ret_frame)
 {
     const struct jobs *jobs = &session->jobs;

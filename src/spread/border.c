@@ -24,7 +24,7 @@ void border_init(struct border *border, uint32_t begin, uint32_t nominal, uint32
     border->grain = grain ? grain : 1;
 }
 
-/* How many of the groups [begin, end) belong to the side's own part. */
+/* How many of the groups [begin, end) belong to this side's own part. */
 static uint32_t own_part(const struct border *border, enum border_side side, uint32_t begin, uint32_t end)
 {
     uint32_t from = side == BORDER_LOW ? begin : border->nominal;
@@ -44,7 +44,7 @@ uint32_t border_step(const struct border *border, enum border_side side)
     return half > least ? half : least ? least : 1;
 }
 
-/* How many of the groups [begin, end) that are left the side takes. */
+/* How many of the remaining groups [begin, end) this side takes. */
 static uint32_t part(const struct border *border, enum border_side side, uint32_t begin, uint32_t end,
                      uint32_t step)
 {
@@ -57,8 +57,8 @@ static uint32_t part(const struct border *border, enum border_side side, uint32_
     else
         reach = end > border->least ? end - border->least : 0;
     /*
-     * Less than two grains are left to the neighbour: it would reach them before this side
-     * had begun.
+     * Less than two grains are left of the neighbour's part: the neighbour would reach them before
+     * this side begins.
      */
     stolen = step > border->grain ? step : border->grain;
     stolen = stolen < rest / 2 ? stolen : rest / 2;

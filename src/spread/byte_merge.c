@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define THREAD_BYTES ((size_t)1 << 20) /* a thread for less than this costs more than it gains */
+#define THREAD_BYTES ((size_t)1 << 20) /* a thread for fewer bytes costs more than it gains */
 #define MAX_THREADS  64
 
 struct part {
@@ -19,9 +19,8 @@ struct part {
 };
 
 /*
- * Two writers' changes in one. A granule that both changed to different values makes the answer
- * nonzero. Without a branch, so that the compiler makes vectors of it; the memory may be aligned to
- * anything.
+ * Joins the changes of two writers. The answer is nonzero if both changed a granule to different
+ * values. Has no branch, so that the compiler can vectorise it; the memory may have any alignment.
  */
 #define JOIN(type)                                                                                           \
     static inline __attribute__((always_inline)) bool join_##type(                                           \
@@ -56,7 +55,7 @@ static uint64_t word_at(const unsigned char *bytes, size_t word)
     return value;
 }
 
-/* The same for granules of several words: the granule as a whole was changed or not. */
+/* The same for granules of several words: a granule counts as changed as a whole. */
 static inline __attribute__((always_inline)) bool
 join_wide(unsigned char *restrict merged, const unsigned char *restrict shadow,
           const unsigned char *restrict first, const unsigned char *restrict second, size_t n, size_t words)
@@ -98,8 +97,8 @@ static inline __attribute__((always_inline)) bool join(unsigned char *merged, co
 }
 
 /*
- * Several writers in one block. The last granule may be cut off: it is judged in memory of our own,
- * padded.
+ * Several writers in one block. A granule that is cut off at the end is checked in a padded local
+ * copy.
  */
 static inline __attribute__((always_inline)) bool unite(unsigned char merged[MERGE_BLOCK],
                                                         const unsigned char *shadow,
@@ -112,7 +111,7 @@ static inline __attribute__((always_inline)) bool unite(unsigned char merged[MER
     const unsigned char *first = writers[0];
     bool conflict = false;
 
-    /* from one block into the other in turn, so that it ends in `merged` */
+    /* alternates between the two blocks, so that the result ends in `merged` */
     for (size_t w = 1; w < n; w++) {
         unsigned char *into = turns[(n - w) % 2];
 
@@ -129,7 +128,10 @@ static inline __attribute__((always_inline)) bool unite(unsigned char merged[MER
     return !conflict;
 }
 
-/* Where in a block there is a conflict, slowly; `bytes`: nowhere. apart: as for merge_copies(). */
+/*
+ * Finds the conflict in a block by a slow scan; `bytes`: there is none. apart: as for
+ * merge_copies().
+ */
 static size_t find_conflict(const unsigned char *shadow, const unsigned char *const writers[], size_t n,
                             size_t bytes, size_t granule, bool apart)
 {
@@ -149,12 +151,12 @@ static size_t find_conflict(const unsigned char *shadow, const unsigned char *co
 }
 
 /*
- * Which copies changed the block: a bit each. The comparison reads all copies and the shadow side
- * by side, so that the memory always has several streams to fetch, and asks for the next block
- * early, since the processor's own prefetching stops at the end of a page, which is a block.
+ * Which copies changed the block: one bit each. The comparison reads all copies and the shadow
+ * together, so that the memory has several streams to fetch. It prefetches the next block early,
+ * because the processor's own prefetching stops at the end of a page, which is a block.
  */
 #define LINE 64u
-/* bytes: about as many lines as a core may have under way, over three streams */
+/* bytes: about as many lines as a core can have in flight, over three streams */
 #define AHEAD 1024u
 
 typedef uint64_t vector __attribute__((vector_size(32), aligned(1), may_alias));
@@ -187,7 +189,7 @@ static inline __attribute__((always_inline)) unsigned compare_two(const unsigned
     return writers;
 }
 
-/* The same loops for each instruction set; the widest that the processor has is used. */
+/* The same loops for each instruction set; the widest that the processor supports is used. */
 struct way {
     unsigned (*compare)(const unsigned char *shadow, const unsigned char *first, const unsigned char *second,
                         size_t bytes);
@@ -222,7 +224,7 @@ static const struct way *fastest(void)
     return &way_plain;
 }
 
-/* Two at a time; an odd one is compared twice. */
+/* Compares two copies at a time; the last of an odd number is compared twice. */
 static unsigned find_writers(const struct part *part, const struct way *way, size_t at, size_t bytes)
 {
     const unsigned char *shadow = part->shadow + at;
@@ -238,9 +240,9 @@ static unsigned find_writers(const struct part *part, const struct way *way, siz
 }
 
 /*
- * Block by block. Shares of a split kernel mostly write apart from each other, so nearly every
- * block has one writer at most: a fast comparison and a copy, or no copy at all where the output
- * already is that writer's.
+ * Works block by block. Shares of a split kernel mostly write to different places, so nearly every
+ * block has at most one writer. Such a block needs a fast comparison and a copy, or no copy if the
+ * output is that writer's own.
  */
 static void merge_part(struct part *part)
 {
@@ -310,7 +312,7 @@ int merge_copies(void *ret_out, const void *shadow, const void *const copies[], 
                                  .apart = apart,
                                  .conflict_at = SIZE_MAX};
         memcpy(parts[p].copies, copies, n * sizeof copies[0]);
-        /* The last part is ours; a part whose thread cannot be had is ours as well. */
+        /* The calling thread does the last part, and any part whose thread cannot be created. */
         if (p + 1 < n_parts)
             started[p] = pthread_create(&ids[p], NULL, merge_thread, &parts[p]) == 0;
     }

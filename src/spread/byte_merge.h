@@ -1,17 +1,17 @@
 /*
- * Merging what a split kernel wrote (GPU-SPARC Sec. III-B, "correct data collection"). Every device
+ * Merges what a split kernel wrote (GPU-SPARC Sec. III-B, "correct data collection"). Every device
  * started from the same bytes, the shadow, and ran its share of the work-groups on its own copy. A
  * byte that differs from the shadow was written; a byte that no device changed stays. Pure code
- * over memory: no OpenCL here.
+ * over memory, without OpenCL.
  *
  * Why a granule. A device that stores an element may change only some of its bytes. If two devices
  * stored different values into one element, merging byte by byte could mix them into a value that
  * neither wrote. So a conflict is judged per granule: two devices that both changed a granule and
- * do not agree on all of it are a conflict, even where their bytes do not overlap. A granule at
- * least as large as the largest store of the kernel is therefore safe; a larger one can only report
- * a conflict that is none, and then the kernel runs on one device. (A store of the value that was
- * there already is no change: then the other device's value wins, which is one of the two that one
- * device could have left.)
+ * differ in it are a conflict, even if their changed bytes do not overlap. A granule at least as
+ * large as the kernel's largest store is therefore safe. A larger one can only report a false
+ * conflict, and then the kernel runs on one device. Storing the value that was there already is no
+ * change. Then the other device's value wins, which is one of the two that a single device could
+ * have left.
  */
 #ifndef SPREAD_MERGE_H
 #define SPREAD_MERGE_H
@@ -24,18 +24,19 @@
 #define MERGE_CONFLICT    1
 #define MERGE_MAX_COPIES  16
 #define MERGE_MAX_GRANULE 128
-/* bytes judged at a time: stays in the first cache; a multiple of every granule */
+/* bytes checked at a time: fits the first-level cache; a multiple of every granule */
 #define MERGE_BLOCK 4096u
 
 /*
  * Combines n copies (2 .. MERGE_MAX_COPIES) of size bytes with the shadow into ret_out, which may
  * be one of the copies or the shadow itself but must not overlap them otherwise. granule: a power
- * of two, 1 .. MERGE_MAX_GRANULE, counted from the beginning of the buffers. apart: two copies that
- * both changed a granule are a conflict even where they agree, because the writers also read it:
- * one device would have shown the second of them what the first wrote. threads: how many to use at
- * most; small merges use one. ret_writers, unless NULL, gets a bit per copy that changed the block,
- * for each block of MERGE_BLOCK bytes. 0, or MERGE_CONFLICT with *ret_at the offset of one such
- * granule.
+ * of two, 1 .. MERGE_MAX_GRANULE, counted from the beginning of the buffers.
+ *
+ * apart: two copies that both changed a granule are a conflict even if they agree, because the
+ * writers also read it. On one device the second writer would have seen what the first wrote.
+ * threads: the most to use; small merges use one. ret_writers, unless NULL, gets for each block of
+ * MERGE_BLOCK bytes one bit per copy that changed it. 0, or MERGE_CONFLICT with *ret_at the offset
+ * of one such granule.
  */
 int merge_copies(void *ret_out, const void *shadow, const void *const copies[], size_t n, size_t size,
                  size_t granule, bool apart, unsigned threads, uint16_t *ret_writers, size_t *ret_at);

@@ -24,7 +24,7 @@ int coherence_next_copy(const struct coherence *coherence, int to, struct range 
         struct range part = {missing.end, missing.end}, held;
 
         for (int i = 0; i < PLACE_MAX; i++) {
-            /* The two preferred places swap their numbers' order; the devices follow. */
+            /* The two preferred places come first, in this order; then the devices. */
             int place = i < 2 ? preferred[i] : i;
 
             if (place == to)

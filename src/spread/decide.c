@@ -17,7 +17,7 @@ double decide_bytes(const struct growth *growth, size_t bytes)
     return ns >= 0 ? ns : (double)bytes / UNKNOWN_SPEED;
 }
 
-/* Of this size, or by the line through two others at least. */
+/* Measured for this size, or predicted by the line through at least two other sizes. */
 static bool known_alone(const struct decision *decision, size_t items)
 {
     return growth_known(&decision->one, items) >= DECIDE_KNOWN ||
@@ -30,7 +30,7 @@ bool decide_worth_it(const struct decision *decision, size_t items)
            growth_at(&decision->one, items) >= DECIDE_LEAST;
 }
 
-/* --- what happened --- */
+/* --- reports --- */
 
 void decide_ran_alone(struct decision *decision, size_t items, int64_t ns)
 {
@@ -64,9 +64,9 @@ void decide_void(struct decision *decision, size_t items)
     decision->rest[power_of(items)] = DECIDE_AGAIN;
 }
 
-/* --- what to do --- */
+/* --- decisions --- */
 
-/* Launches on one device until the loss is within the budget. */
+/* Chooses one device until the loss is within the budget. */
 static void rest(struct decision *decision, size_t items, double loss, double one)
 {
     double missing = (decision->lost + loss) / DECIDE_BUDGET - decision->spent;
@@ -82,7 +82,10 @@ static bool affordable(const struct decision *decision, double loss)
     return loss <= 0 || decision->lost + loss <= DECIDE_BUDGET * decision->spent;
 }
 
-/* Both ways are known for this size: the better one, with hysteresis; now and then the other. */
+/*
+ * Both ways are measured for this size: chooses the better one, with hysteresis, and from time to
+ * time tries the other.
+ */
 static bool by_measurement(struct decision *decision, size_t items, double one, double several)
 {
     uint64_t bit = UINT64_C(1) << power_of(items);
@@ -92,7 +95,7 @@ static bool by_measurement(struct decision *decision, size_t items, double one, 
         decision->chosen &= ~bit;
     else if (several < DECIDE_GAIN * one)
         decision->chosen |= bit;
-    if (decision->chosen & bit) { /* charged now: its report may come after further launches */
+    if (decision->chosen & bit) { /* charged now, because its report may come after further launches */
         loss = fmax(one - several, DECIDE_BUDGET * several);
         if (!affordable(decision, loss))
             return true;
@@ -100,8 +103,7 @@ static bool by_measurement(struct decision *decision, size_t items, double one, 
         return false;
     }
     /*
-     * By the latest trial, not their median: if things have changed, the next trials follow at
-     * once.
+     * Uses the latest trial, not the median: after a change, the next trials follow at once.
      */
     if (decision->pending)
         return false;
@@ -111,15 +113,15 @@ static bool by_measurement(struct decision *decision, size_t items, double one, 
 }
 
 /*
- * By lines through two sizes at least, or measured: one size alone does not tell what is fixed and
- * what grows.
+ * By measurement, or by a line through at least two sizes: one size alone does not separate the
+ * fixed part from the growing part.
  */
 static double line_at(const struct growth *growth, size_t items)
 {
     return growth->n >= 2 || growth_known(growth, items) ? growth_at(growth, items) : -1;
 }
 
-/* The parts of a split launch; or the line of whole ones, if that is worse. */
+/* The sum of the parts of a split launch, or the line of whole launches if that is worse. */
 static double predict(const struct decision *decision, const struct decision_costs *costs,
                       const struct decision_case *launch, double one)
 {
@@ -132,10 +134,10 @@ static double predict(const struct decision *decision, const struct decision_cos
 }
 
 /*
- * Too little is known of this size. Trials that have begun are made: one that was disturbed tells
- * nothing yet. A prediction may rest on such a one, too (the first copies to a device, say, for
- * which its driver was not ready): so if it speaks against several devices, it is put to the test
- * later, when that can be paid for.
+ * Too little is known about this size. Trials that have begun are completed, because a single
+ * disturbed trial tells nothing. A prediction may also rest on a disturbed measurement, such as the
+ * first copies to a device whose driver was not ready. So a prediction against several devices is
+ * tested later, when the budget allows it.
  */
 static bool by_prediction(struct decision *decision, const struct decision_costs *costs,
                           const struct decision_case *launch, double one)

@@ -76,7 +76,7 @@ static double median_per(const struct growth_size *place)
 }
 
 /*
- * Minimises sum ((fixed + per x - y) / y)^2: with u = 1 / y and v = x / y that is sum (fixed u +
+ * Minimises sum ((fixed + per x - y) / y)^2. With u = 1 / y and v = x / y that is sum (fixed u +
  * per v - 1)^2, whose normal equations are two by two.
  */
 bool growth_line(const struct growth *growth, double *ret_fixed, double *ret_per)
@@ -106,7 +106,7 @@ bool growth_line(const struct growth *growth, double *ret_fixed, double *ret_per
         return true;
     }
     *ret_per = (v_sum * uu - u_sum * uv) / determinant;
-    if (*ret_per < 0) { /* level */
+    if (*ret_per < 0) { /* constant */
         *ret_per = 0;
         *ret_fixed = u_sum / uu;
     }
@@ -121,7 +121,7 @@ double growth_at(const struct growth *growth, size_t size)
     if (!growth_line(growth, &fixed, &per))
         return -1;
     line = fixed + per * (double)size;
-    if (place && place->n >= GROWTH_ENOUGH) /* its level is the median's, its slope the line's */
+    if (place && place->n >= GROWTH_ENOUGH) /* takes its level from the median and its slope from the line */
         line *= median_per(place) * place->size / (fixed + per * place->size);
     return line;
 }

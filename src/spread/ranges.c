@@ -8,7 +8,7 @@ static void take_out(struct ranges *ranges, unsigned first, unsigned n)
     ranges->n -= n;
 }
 
-/* Puts one in at its place; without room the smallest goes, be it the new one. */
+/* Inserts a range at its place; without room the smallest is dropped, which may be the new one. */
 static void put_in(struct ranges *ranges, unsigned at, struct range range)
 {
     if (ranges->n == RANGES_MAX) {

@@ -1,7 +1,7 @@
 /*
- * A set of bytes of one buffer as half-open ranges, sorted and apart. Pure, of fixed size, cannot
- * fail: a set that would need more than RANGES_MAX ranges forgets its smallest. So a set may say
- * less than is true, never more. What must not be forgotten is watched by the caller through
+ * A set of bytes of one buffer as half-open ranges, sorted and disjoint. Pure, of fixed size,
+ * cannot fail: a set that would need more than RANGES_MAX ranges drops its smallest. So a set may
+ * contain less than is true, never more. A caller that must not lose a range watches
  * ranges_tight().
  */
 #ifndef SPREAD_RANGES_H
@@ -24,16 +24,16 @@ struct ranges {
 void ranges_add(struct ranges *ranges, struct range range);
 void ranges_remove(struct ranges *ranges, struct range range);
 
-/* Is every byte of it in the set? An empty range is. */
+/* Is every byte of the range in the set? True for an empty range. */
 bool ranges_holds(const struct ranges *ranges, struct range range);
 
 /*
- * The first part of `within` that is not (is) in the set, empty at within.end when there is none.
+ * The first part of `within` that is not (is) in the set; empty at within.end if there is none.
  */
 struct range ranges_first_missing(const struct ranges *ranges, struct range within);
 struct range ranges_first_held(const struct ranges *ranges, struct range within);
 
-/* More than half of the room is used: time to make the set simple again. */
+/* More than half of the room is used: the caller should simplify the set. */
 bool ranges_tight(const struct ranges *ranges);
 
 size_t ranges_bytes(const struct ranges *ranges);

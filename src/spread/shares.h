@@ -1,4 +1,6 @@
-/* Dividing a kernel's work-groups over devices, in proportion to how fast each has been. Pure. */
+/*
+ * Divides a kernel's work-groups among devices, in proportion to the measured speed of each. Pure.
+ */
 #ifndef SPREAD_SHARES_H
 #define SPREAD_SHARES_H
 
@@ -7,22 +9,21 @@
 enum { SHARES_MAX = 16 };
 
 /*
- * Borders between shares are multiples of `wanted` where there are groups enough, so that
- * neighbours do not share a cache line of output; else of 1.
+ * Borders between shares are multiples of `wanted` if there are enough groups, so that neighbours
+ * do not share a cache line of output; else of 1.
  */
 uint32_t shares_grain(uint32_t n_groups, unsigned n, uint32_t wanted);
 
 /*
  * Device i gets groups [ret_ends[i - 1], ret_ends[i]), with ret_ends[-1] = 0 and ret_ends[n - 1] =
- * n_groups: every group exactly once. rates: work-groups per unit of time, 0 for one never measured
- * (it counts as fast as the average of the others). Borders are multiples of `grain`; a share may
- * be empty.
+ * n_groups: every group exactly once. rates: work-groups per unit of time. 0: never measured, which
+ * counts as the average of the others. Borders are multiples of `grain`; a share may be empty.
  */
 void shares_divide(uint32_t n_groups, const double rates[], unsigned n, uint32_t grain, uint32_t ret_ends[]);
 
 /*
- * A new measurement of `groups` in `ns` joins the rate: half of it is new, so that a device that
- * slows down is noticed.
+ * Combines the rate with a new measurement of `groups` in `ns`, which counts for one half, so that
+ * a device that slows down is noticed soon.
  */
 double shares_rate(double old, uint32_t groups, int64_t ns);
 

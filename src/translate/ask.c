@@ -15,10 +15,10 @@
 
 static const baton_nsec longest_run = 15 * (baton_nsec)1000000000;
 
-/* Raised whenever the same question may get another answer. */
+/* Increased whenever the same question may get a different answer. */
 static const char format[] = "1";
 
-/* The path of the program, the caller's to free; NULL when it is not there. */
+/* The path of the program, for the caller to free; NULL if there is no such program. */
 static char *find_program(const struct ask_program *program)
 {
     static const char *const beside[] = {"", "../bin/", "../libexec/baton/", "../../bin/", "../"};
@@ -44,7 +44,7 @@ static char *find_program(const struct ask_program *program)
     return NULL;
 }
 
-/* The entry's name: the question, and the program that would answer it. */
+/* The entry's name: a hash of the question and of the program that would answer it. */
 static void key_of(const struct record_writer *question, const char *program, char ret_key[HASH_TEXT])
 {
     uint8_t digest[HASH_BYTES];
@@ -106,7 +106,7 @@ static int from_program(const char *program, const struct record_writer *questio
     }
     r = decode(context, bytes, n, false);
     if (r >= 0 && folder)
-        /* a full or read-only disk only costs the next build */
+        /* if the disk is full or read-only, only the next build is slower */
         (void)cache_write(folder, key, bytes, n);
     free(bytes);
     if (r < 0 && r != -ENOMEM) {

@@ -21,8 +21,8 @@ static char *joined(const char *folder, const char *name)
 }
 
 /*
- * Makes the folder and those above it; true when the folder belongs to this user and no other
- * user can write it.
+ * Makes the folder and its parents. True if the folder belongs to this user and no other user can
+ * write to it.
  */
 static int make_folder(char *path)
 {
@@ -91,8 +91,8 @@ static int write_file(const char *path, const uint8_t *bytes, size_t n)
 }
 
 /*
- * No fsync: the entry carries its own hash, so one that a crash has cut is recognised, and a build
- * does not wait for a disk.
+ * No fsync: the entry contains its own hash, so one that a crash has truncated is recognised, and a
+ * build does not wait for a disk.
  */
 int cache_write(const char *folder, const char *key, const uint8_t *bytes, size_t n)
 {
@@ -159,7 +159,7 @@ int cache_mark(const char *folder, char ret_mark[CACHE_MARK])
         (void)snprintf(fresh, sizeof fresh, "%08x", (unsigned)random);
         (void)unlink(temporary);
         if (write_file(temporary, (const uint8_t *)fresh, CACHE_MARK - 1) == 0)
-            (void)link(temporary, path); /* one that was made meanwhile stays */
+            (void)link(temporary, path); /* an entry that was made meanwhile stays */
         (void)unlink(temporary);
         free(temporary);
         r = read_mark(folder, ret_mark);
@@ -190,7 +190,7 @@ void cache_prune(const char *folder, size_t most)
     const struct dirent *entry;
     size_t n = 0;
 
-    while (dir && (entry = readdir(dir))) { /* NOLINT(concurrency-mt-unsafe): a stream of our own */
+    while (dir && (entry = readdir(dir))) { /* NOLINT(concurrency-mt-unsafe): the stream is local */
         struct aged *more = (n & (n + 1)) ? list : realloc(list, (2 * n + 2) * sizeof *list);
         struct stat st;
 

@@ -29,11 +29,12 @@ struct talk {
 };
 
 /*
- * The host must never see our process: neither wait() nor SIGCHLD. A process that execs always
- * reports to its parent, so the parent is a short-lived keeper of ours, started without an exit
- * signal (only wait calls with __WCLONE know it). Both run on memory of this thread, which sleeps
- * meanwhile (CLONE_VFORK), so big hosts pay no copy of their page tables. The orphan goes to init;
- * its pidfd, in the descriptors that the keeper shares with us, is how we wait for it and kill it.
+ * The host program must never notice this child: neither by wait() nor by SIGCHLD. A process that
+ * execs always reports to its parent. So its parent is a short-lived keeper process, started
+ * without an exit signal (only wait calls with __WCLONE see it). Both run on memory of this thread,
+ * which sleeps meanwhile (CLONE_VFORK), so a large host pays no copy of its page tables. The orphan
+ * becomes a child of init. Its pidfd, in the descriptors that the keeper shares with this process,
+ * is used to wait for it and to kill it.
  */
 enum { STACK = 64 * 1024 };
 
@@ -46,8 +47,8 @@ struct start {
 };
 
 /*
- * What runs in the two processes must not touch this one's state behind its back: system calls only
- * (libc's sigaction and _exit do more, and sanitizers take hold of both), and no instrumentation.
+ * The code that runs in the two processes must not change this one's state. It uses system calls
+ * only (libc's sigaction and _exit do more, and sanitizers intercept both), and no instrumentation.
  */
 #if defined(__clang__)
 #define ALONE __attribute__((no_sanitize("address", "thread", "undefined"), noinline))
@@ -55,7 +56,7 @@ struct start {
 #define ALONE __attribute__((no_sanitize_address, no_sanitize_thread, no_sanitize_undefined, noinline))
 #endif
 
-/* TSan takes every clone for a fork; libc's other name of it passes by. */
+/* TSan treats every clone as a fork; libc's other name for it is not intercepted. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 extern int __clone(int (*run)(void *), void *stack, int flags, void *argument, ...);
@@ -63,7 +64,7 @@ extern int __clone(int (*run)(void *), void *stack, int flags, void *argument, .
 #endif
 #endif
 
-/* In the process to be: everything as a fresh program expects it. */
+/* In the new process: sets up the state that a fresh program expects. */
 ALONE static int become(void *argument)
 {
     struct start *start = argument;
@@ -99,7 +100,7 @@ ALONE static int keep(void *argument)
     return 0;
 }
 
-/* 0: it runs, and *ret_pidfd is its. */
+/* 0: the process runs, and *ret_pidfd refers to it. */
 static int spawn(const char *program, int fd, int *ret_pidfd)
 {
     struct start start = {.program = program, .fd = fd, .pidfd = -1};
@@ -111,7 +112,7 @@ static int spawn(const char *program, int fd, int *ret_pidfd)
         mmap(NULL, 2 * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (start.stack == MAP_FAILED)
         return -ENOMEM;
-    /* No handler of the host may run in a process that shares its memory. */
+    /* No handler of the host may run in a process that shares the host's memory. */
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     keeper = clone(keep, start.stack + (size_t)2 * STACK, CLONE_VM | CLONE_VFORK | CLONE_FILES, &start);
@@ -140,7 +141,7 @@ static int send_some(struct talk *talk)
     return 0;
 }
 
-/* 1 at the end. */
+/* 1 at the end of the answer. */
 static int receive_some(struct talk *talk)
 {
     ssize_t n;
@@ -185,7 +186,7 @@ static int converse(struct talk *talk)
         if (poll_fd.revents & POLLOUT)
             r = send_some(talk);
         if (r == -EPIPE || r == -ECONNRESET) {
-            talk->left = 0; /* it has stopped reading; what it wrote may still be told */
+            talk->left = 0; /* the process has stopped reading; its answer may still come */
             r = 0;
         }
         if (!r && (poll_fd.revents & (POLLIN | POLLHUP | POLLERR)))
@@ -214,7 +215,7 @@ static int reap(int pidfd, bool kill_it, baton_nsec until_at)
         (void)pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
     while (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED) < 0)
         if (errno != EINTR)
-            return 0; /* ECHILD: init takes it */
+            return 0; /* ECHILD: init reaps it */
     return info.si_code == CLD_EXITED ? (info.si_status & 0xff) << 8 : info.si_status & 0x7f;
 }
 

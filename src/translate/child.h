@@ -9,12 +9,12 @@
 
 /*
  * Starts program (no arguments), sends it question[0..n) on its standard input and collects what it
- * writes until it ends. It inherits no descriptor, signal handler or mask. *ret_answer is the
- * caller's to free.
+ * writes until it ends. It inherits no descriptor, signal handler or mask. The caller frees
+ * *ret_answer.
  *
  * -ETIMEDOUT after `limit`, -EFBIG for an answer past `largest` bytes (the process is killed in
- * both cases), -ECHILD when it failed by itself and this process adopts orphans
- * (*ret_status: as in waitpid, else 0: the answer tells), or -errno. Never raises SIGPIPE or
+ * both cases). -ECHILD if it failed by itself and this process adopts orphans (*ret_status: as in
+ * waitpid; else 0, and only the answer shows a failure). Otherwise -errno. Never raises SIGPIPE or
  * SIGCHLD, leaves no zombie; no wait call of the host sees the process.
  */
 int child_ask(const char *program, const uint8_t *question, size_t n, baton_nsec limit, size_t largest,

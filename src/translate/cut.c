@@ -21,7 +21,7 @@ static int take_answer(void *context, const uint8_t *bytes, size_t n, bool from_
     return r;
 }
 
-/* A refusal for reasons of the environment: not kept in the cache. */
+/* A refusal because of the environment: not kept in the cache. */
 static int not_cut(struct ptx_cut *ret_cut, const char *why)
 {
     struct ptx_cut cut = {.reason = PTX_WHOLE_TRANSLATOR, .detail = strdup(why)};

@@ -1,9 +1,9 @@
 /*
- * Cutting CUDA kernels (ptx/cut/cut.h), seen from the application's process: looks into the disk
- * cache, else asks the program baton-cut in a process of its own with bounded time and memory.
+ * Cuts CUDA kernels (ptx/cut/cut.h) on behalf of the application's process: looks into the disk
+ * cache, else asks the program baton-cut in a separate process with bounded time and memory.
  *
  * Thread-safe; keeps no state. The cache is that of translate/translate.h. The program: BATON_CUT,
- * else `baton-cut` in the places of translate/ask.h. It is apart from baton-translate because
+ * else `baton-cut` in the places of translate/ask.h. It is separate from baton-translate because
  * loading clang's library alone takes 17 ms of processor time.
  */
 #ifndef TRANSLATE_CUT_H
@@ -12,9 +12,9 @@
 #include "ptx/cut/cut.h"
 
 /*
- * Cuts text[0..size). 0: *ret_cut is the answer, which the caller frees with ptx_cut_done().
- * Whatever fails in the environment, the answer holds no entry, and its reason and detail say why.
- * -ENOMEM: nothing is held. *ret_from_cache may be NULL.
+ * Cuts text[0..size). 0: *ret_cut is the answer, which the caller frees with ptx_cut_done(). If the
+ * environment fails, the answer has no entry, and its reason and detail say why. -ENOMEM: nothing
+ * is held. *ret_from_cache may be NULL.
  */
 int translate_cut(const char *text, size_t size, struct ptx_cut *ret_cut, bool *ret_from_cache);
 

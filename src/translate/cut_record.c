@@ -72,7 +72,7 @@ static int get_numbers(const struct record *record, uint32_t ret_numbers[], size
     return ret_numbers[0] < PTX_N_WHOLE ? 0 : -EBADMSG;
 }
 
-/* A string that is not there yet. */
+/* Stores a string that has not been set yet. */
 static int get_string(const struct record *record, char **ret_text)
 {
     char *text;
@@ -157,7 +157,7 @@ static int get_record(struct decoder *decoder, const struct record *record)
     return -EBADMSG;
 }
 
-/* Every string is there; siblings exist if and only if there is a text with them. */
+/* Every string is set, and siblings exist if and only if there is a text with them. */
 static int check(const struct ptx_cut *cut)
 {
     bool any = false;

@@ -35,7 +35,7 @@ static void expand(const uint8_t block[64], uint32_t w[64])
     }
 }
 
-/* Round i. The eight variables change places: s[0] of the standard is at[-i], counted modulo 8. */
+/* Round i. The eight variables rotate: s[0] of the standard is at[-i], counted modulo 8. */
 static void one_round(uint32_t at[8], int i, uint32_t word)
 {
     uint32_t *h = &at[(7 - i) & 7];
@@ -62,7 +62,7 @@ static void compress_one(uint32_t state[8], const uint8_t block[64])
 }
 
 #if defined(__x86_64__)
-/* Processors since about 2017 have instructions for it: a tenth of the time. */
+/* Processors since about 2017 have instructions for SHA-256, which take a tenth of the time. */
 static bool has_instructions(void)
 {
     unsigned a, b, c, d;
@@ -109,7 +109,7 @@ __attribute__((target("sha,sse4.1"))) static void compress_fast(uint32_t state[8
 }
 #endif
 
-/* Asking the processor what it has costs about as much as a few blocks. */
+/* Asking the processor for its features costs about as much as a few blocks. */
 static void compress(uint32_t state[8], const uint8_t *blocks, size_t n)
 {
 #if defined(__x86_64__)

@@ -17,7 +17,7 @@ const char *metadata_access_name(enum translate_access access)
     return access_names[access];
 }
 
-/* Fetches members strictly: a missing or mistyped one makes *r -EBADMSG. */
+/* Reads members strictly: a missing or mistyped member sets *r to -EBADMSG. */
 static bool get_bool(const json_t *object, const char *name, int *r)
 {
     const json_t *value = json_object_get(object, name);
@@ -53,7 +53,7 @@ static uint32_t get_number(const json_t *value, int *r)
     return (uint32_t)n;
 }
 
-/* The numbers of a list, one after the other. */
+/* Reads the numbers of a list one after the other. */
 struct numbers {
     const json_t *list;
     size_t next;

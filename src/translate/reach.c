@@ -3,8 +3,8 @@
 #include <stddef.h>
 
 /*
- * Elements are numbered in 32 bits by many kernels: nothing is proved of launches that could
- * overflow them.
+ * Many kernels number elements in 32 bits, so nothing is proved for launches that could overflow
+ * them.
  */
 #define MOST ((uint64_t)INT32_MAX)
 
@@ -89,7 +89,7 @@ static uint64_t room_of(const struct reach_digit *digit, const struct piece_laun
     }
 }
 
-/* A quotient tells groups apart together with the rest of the same division. */
+/* A quotient distinguishes groups only together with the rest of the same division. */
 static bool has_rest(const struct reach *reach, const struct reach_digit *quotient)
 {
     for (uint32_t i = 0; i < reach->n; i++) {
@@ -102,7 +102,7 @@ static bool has_rest(const struct reach *reach, const struct reach_digit *quotie
     return false;
 }
 
-/* Has every dimension with several groups a digit that differs between them? */
+/* Does every dimension with several groups have a digit that differs between them? */
 static bool tells_groups(const struct reach *reach, const struct piece_launch *launch)
 {
     for (uint32_t d = 0; d < launch->work_dim; d++) {

@@ -1,14 +1,18 @@
 /*
- * Which elements of a buffer each work-group of a kernel reaches, and whether two groups of a launch can reach the same one. Groups may run on different devices,
- * each with a copy of a buffer that the kernel reads and writes, only if they cannot: otherwise one group misses what another one stored.
+ * Which elements of a buffer each work-group of a kernel reaches, and whether two groups of a
+ * launch can reach the same one. Groups may run on different devices, each with a copy of a buffer
+ * that the kernel reads and writes, only if they cannot. Otherwise one group would miss what
+ * another group stored.
  *
  * The translator (tool/analyse_own.c) reads every access to the buffer as
  *
  *   element = a value that is equal for all work-items + each_0 * digit_0 + each_1 * digit_1 + ...
  *
- * A digit is an id of the launch, or a value that the work-item counts through; `each` and the number of values of a digit are products of numbers, kernel
- * arguments and sizes of the launch. So the question is answered per launch, when all of these are known: as in a positional number system, the
- * elements of different digits differ if each_k > the sum of each_j * (room_j - 1) over all digits below k.
+ * A digit is an id of the launch, or a value that the work-item counts through. `each` and the
+ * number of values of a digit are products of numbers, kernel arguments and sizes of the launch. So
+ * the question is answered per launch, when all of these are known. As in a positional number
+ * system, the elements of different digits differ if each_k > the sum of each_j * (room_j - 1) over
+ * all digits below k.
  *
  * Pure, no allocation.
  */
@@ -49,7 +53,7 @@ enum reach_kind {
     REACH_REST,      /* global id of `dim` % room */
     REACH_LOCAL_ID,
     REACH_COUNTED, /* 0 .. room - 1, in any order */
-    REACH_ENDLESS, /* 0 .. a limit that is not known */
+    REACH_ENDLESS, /* 0 .. an unknown limit */
     REACH_KINDS
 };
 
@@ -60,7 +64,7 @@ struct reach_digit {
     struct reach_product room; /* of REACH_COUNTED, REACH_QUOTIENT and REACH_REST */
 };
 
-/* n == 0: not known. */
+/* n == 0: unknown. */
 struct reach {
     uint32_t n;
     struct reach_digit digits[REACH_DIGITS];
@@ -70,11 +74,11 @@ bool reach_same_factors(const struct reach_factor *a, uint32_t n_a, const struct
                         uint32_t n_b);
 bool reach_same_product(const struct reach_product *a, const struct reach_product *b);
 
-/* The value of an integer argument of the launch, as unsigned. False: it has none. */
+/* The value of an integer argument of the launch, as unsigned. False: there is no such value. */
 typedef bool (*reach_value)(void *user, uint32_t argument, uint64_t *ret_value);
 
 /*
- * Do different groups of this launch reach different elements? In doubt false; true for a launch of
+ * Do different groups of this launch reach different elements? False in doubt; true for a launch of
  * one group.
  */
 bool reach_apart(const struct reach *reach, const struct piece_launch *launch, reach_value value, void *user);

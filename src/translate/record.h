@@ -1,7 +1,7 @@
 /*
- * Tagged byte strings in one message: what goes to baton-translate and comes back, and what a cache
- * entry holds. A message ends with its own SHA-256, so one that was cut or damaged anywhere is
- * recognised as a whole. Pure functions over bytes.
+ * Tagged byte strings in one message: the requests to baton-translate, its answers, and the cache
+ * entries. A message ends with its own SHA-256, so any truncation or damage is recognised. Pure
+ * functions over bytes.
  */
 #ifndef TRANSLATE_RECORD_H
 #define TRANSLATE_RECORD_H
@@ -30,12 +30,12 @@ struct record {
     size_t length;
 };
 
-/* 0 when bytes[0..n) is a whole message; -EBADMSG otherwise. */
+/* 0 if bytes[0..n) is a whole message; -EBADMSG otherwise. */
 int record_check(const uint8_t *bytes, size_t n);
 
 /*
- * The records of a message that record_check() accepted, one by one; *position begins at 0. 0 while
- * there is one, 1 at the end, -EBADMSG when the lengths make no sense.
+ * The records of a message that record_check() accepted, one by one; *position begins at 0. 0 for a
+ * record, 1 at the end, -EBADMSG if the lengths are inconsistent.
  */
 int record_next(const uint8_t *bytes, size_t n, size_t *position, struct record *ret_record);
 

@@ -35,8 +35,8 @@ static int encode(const struct translate_request *request, struct record_writer 
         add_string(writer, "hdrn", request->headers[i].name);
         record_add(writer, "hdrt", request->headers[i].text, request->headers[i].length);
     }
-    if (request->n_headers ||
-        (request->options && strstr(request->options, "-I"))) { /* what is found depends on it */
+    /* The working folder decides which file is found. */
+    if (request->n_headers || (request->options && strstr(request->options, "-I"))) {
         char *folder = getcwd(NULL, 0);
 
         add_string(writer, "cwd ", folder);
@@ -47,7 +47,7 @@ static int encode(const struct translate_request *request, struct record_writer 
     return record_finish(writer);
 }
 
-/* The files that the answer was made from are as they were; those that were missing still are. */
+/* The files from which the answer was made have not changed; those that were missing still are. */
 static bool same_files(const char *deps, size_t n)
 {
     const char *end = deps + n;
@@ -85,7 +85,7 @@ struct answer {
     int r; /* of metadata_decode() */
 };
 
-/* An answer of the cache counts only while the files that it was made from are the same. */
+/* An answer from the cache counts only while the files from which it was made are the same. */
 static int take_answer(void *context, const uint8_t *bytes, size_t n, bool from_cache)
 {
     struct answer *answer = context;
@@ -106,7 +106,7 @@ static int take_answer(void *context, const uint8_t *bytes, size_t n, bool from_
     return 0;
 }
 
-/* A refusal for reasons of the environment: not kept in the cache. */
+/* A refusal because of the environment: not kept in the cache. */
 static int not_translated(struct translate_result *ret_result, const char *reason)
 {
     struct translate_result result = {.reason = strdup(reason), .options = strdup(""), .files = strdup("")};

@@ -1,11 +1,11 @@
 /*
- * Rewriting OpenCL C so that a kernel can run in pieces (translate/piece.h), seen from the
+ * Rewrites OpenCL C so that a kernel can run in pieces (translate/piece.h), on behalf of the
  * application's process.
  *
- * translate_program() looks into a disk cache and else asks the program baton-translate, in a
- * process of its own with bounded time and memory: clang's library never enters the application.
- * Whatever fails, the answer is TRANSLATE_WHOLE with a reason, and the caller builds the
- * application's own text, untouched.
+ * translate_program() looks into a disk cache, else asks the program baton-translate in a separate
+ * process with bounded time and memory: clang's library never enters the application. If anything
+ * fails, the answer is TRANSLATE_WHOLE with a reason, and the caller builds the application's own
+ * text, unchanged.
  *
  * Thread-safe; keeps no state; installs no signal handler; changes neither the working directory
  * nor any signal mask of other threads. Files: BATON_CACHE_DIR, else $XDG_CACHE_HOME/baton, else
@@ -23,18 +23,18 @@
 #include "translate/reach.h"
 
 enum translate_answer {
-    TRANSLATE_WHOLE = 1, /* not translated, ret_result->reason says why: use the original */
+    TRANSLATE_WHOLE = 1, /* not translated, for ret_result->reason: use the original */
 };
 
 enum translate_mode {
-    TRANSLATE_BUILD, /* clBuildProgram: every function the program calls is in it */
+    TRANSLATE_BUILD, /* clBuildProgram: the program contains every function that it calls */
     /* clCompileProgram: functions may come from, and be used by, other objects of the link */
     TRANSLATE_COMPILE,
 };
 
-/* What the driver says of a device. Strings are borrowed for the call; NULL is "". */
+/* What the driver reports about a device. Strings are borrowed for the call; NULL is "". */
 struct translate_device {
-    const char *version;    /* CL_DEVICE_VERSION, e.g. "OpenCL 3.0 PoCL HSTR: ...": whose habits to expect */
+    const char *version;    /* CL_DEVICE_VERSION, e.g. "OpenCL 3.0 PoCL HSTR: ...": identifies the driver */
     const char *c_version;  /* CL_DEVICE_OPENCL_C_VERSION, e.g. "OpenCL C 1.2 PoCL" */
     const char *extensions; /* CL_DEVICE_EXTENSIONS, separated by spaces */
     const char *features;   /* names of CL_DEVICE_OPENCL_C_FEATURES (3.0), separated by spaces */
@@ -64,7 +64,7 @@ struct translate_request {
     struct translate_device device;
 };
 
-/* What a pointer argument is used for; in doubt TRANSLATE_UNKNOWN. */
+/* How a pointer argument is used; in doubt TRANSLATE_UNKNOWN. */
 enum translate_access {
     /* not memory that groups share: scalar, struct, sampler, __local pointer */
     TRANSLATE_VALUE,
@@ -81,22 +81,22 @@ struct translate_arg {
     bool image;   /* any image type */
     bool sampler; /* sampler_t: the value is a handle */
     /*
-     * Proved: in a one-dimensional launch without offset, each work-item writes no element of it
-     * but the one at its own global id.
+     * Proved: in a one-dimensional launch without offset, each work-item writes only the element at
+     * its own global id.
      */
     bool own_write;
     /* of TRANSLATE_READ_WRITE: which elements each work-group reads and writes */
     struct reach reach;
-    uint32_t element; /* bytes of one such element, where own_write; else 0 */
-    /* bytes of the largest store through it, where every store is known; else 0 */
+    uint32_t element; /* bytes of one such element, if own_write; else 0 */
+    /* bytes of the largest store through it, if every store is known; else 0 */
     uint32_t store;
 };
 
 struct translate_kernel {
     char *name;
     bool sliceable;           /* pieces are indistinguishable from the whole */
-    char *reason;             /* why not sliceable, a short phrase for statistics; "" when it is */
-    bool observes_local_size; /* false: a NULL local size may be chosen by us */
+    char *reason;             /* why not sliceable, a short phrase for statistics; "" if it is */
+    bool observes_local_size; /* false: Baton may choose a local size given as NULL */
     bool global_atomics;
     /*
      * No global atomics, SVM, pipes, printf, or pointers from memory: may be spread over several
@@ -107,24 +107,24 @@ struct translate_kernel {
     bool uses_printf;
     bool uses_pipes;
     bool reqd_local_given;
-    uint32_t reqd_local[3]; /* reqd_work_group_size, where given */
+    uint32_t reqd_local[3]; /* reqd_work_group_size, if given */
     uint32_t n_args;        /* the application's; the hidden argument has this index */
     struct translate_arg *args;
 };
 
 struct translate_result {
-    /* the rewritten text, `length` bytes and a 0; NULL when the answer is TRANSLATE_WHOLE */
+    /* the rewritten text, `length` bytes and a 0; NULL if the answer is TRANSLATE_WHOLE */
     char *source;
     size_t length;
     /*
-     * To be given to the driver with `source`: without -D, -I and what else the rewriting has used
-     * up.
+     * For the driver, with `source`: without -D, -I and other options that the rewriting has
+     * already applied.
      */
     char *options;
-    char *reason; /* why not translated; "" when it is */
+    char *reason; /* why not translated; "" if it is */
     /*
-     * The included files: a hash and a path per line, "-" for one that was looked for in vain.
-     * Equal: the same text was included.
+     * The included files: a hash and a path per line, "-" for a file that was not found. Equal: the
+     * same text was included.
      */
     char *files;
     /* All kernels of the program, also those not sliceable: all take the hidden argument. */
@@ -134,13 +134,13 @@ struct translate_result {
 };
 
 /*
- * Translates one program. 0: *ret_result holds the text to build instead; every kernel in it takes
- * the hidden argument, sliceable or not (one that is not must be launched as one piece of all its
- * groups). TRANSLATE_WHOLE: *ret_result holds only the reason. -ENOMEM: nothing is held. In the
- * first two cases free with translate_result_done().
+ * Translates one program. 0: *ret_result holds the text to build instead. Every kernel in it takes
+ * the hidden argument; one that is not sliceable must be launched as one piece of all its groups.
+ * TRANSLATE_WHOLE: *ret_result holds only the reason. -ENOMEM: nothing is held. In the first two
+ * cases free it with translate_result_done().
  *
- * If the driver refuses the rewritten text (it carries checks of what was assumed of the driver's
- * macros), build the original.
+ * If the driver refuses the rewritten text, build the original: the text checks what was assumed
+ * about the driver's macros.
  */
 int translate_program(const struct translate_request *request, struct translate_result *ret_result);
 

@@ -1,6 +1,6 @@
 /*
- * The stable name of a device, the same in every process: by PCI address where there is one, else by platform and
- * index. The daemon's probe and the layer both make it here.
+ * The stable name of a device, the same in every process: by PCI address if it has one, else by
+ * platform and index. The daemon's probe and the fronts both make it here.
  */
 #ifndef WIRE_DEVICE_NAME_H
 #define WIRE_DEVICE_NAME_H
@@ -15,8 +15,9 @@ void device_name_pci(unsigned domain, unsigned bus, unsigned device, unsigned fu
                      char ret_name[DEVICE_NAME_SIZE]);
 
 /*
- * "portable-computing-language:0": the platform's name in lower case, everything but letters and digits as single dashes, cut
- * to fit, and the device's index among that platform's devices (CL_DEVICE_TYPE_ALL, in the driver's order).
+ * "portable-computing-language:0": the platform's name in lower case and the device's index.
+ * Everything but letters and digits becomes a single dash, and the name is cut to fit. The index
+ * counts that platform's devices (CL_DEVICE_TYPE_ALL, in the driver's order).
  */
 void device_name_indexed(const char *platform, unsigned index, char ret_name[DEVICE_NAME_SIZE]);
 

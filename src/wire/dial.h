@@ -1,17 +1,21 @@
-/* Connecting to batond: the one place that decides where to look (wire/socket_path.h) and whom to believe. */
+/*
+ * Connects to batond. Only this module decides where to look (wire/socket_path.h) and which
+ * listener to trust.
+ */
 #ifndef WIRE_DIAL_H
 #define WIRE_DIAL_H
 
 #include "wire/socket_path.h"
 
 /*
- * Connects to the first candidate where a daemon listens that may be believed. A socket that the caller named (given) is believed. One
- * that was only found is believed if its listener runs as root or as us: in a folder that all may write to, any user can
- * put a socket where ours would be.
+ * Connects to the first candidate where a trusted daemon listens. A socket that the caller named
+ * (given) is trusted. A socket that was only found is trusted if its listener runs as root or as
+ * this user: in a folder that all may write to, any user can put a socket at this user's path.
  *
- * given: a socket's path, or NULL or "" for the user's own, then the system's. flags: SOCK_NONBLOCK or 0; the descriptor is always
- * close-on-exec. Returns the descriptor (the caller's) and writes *ret_path; else -errno: -ECONNREFUSED, no daemon listens
- * anywhere; -EPERM, a process does, but not one to believe; -ENAMETOOLONG.
+ * given: a socket's path, or NULL or "" for the user's own, then the system's. flags: SOCK_NONBLOCK
+ * or 0; the descriptor is always close-on-exec. Returns the descriptor, owned by the caller, and
+ * writes *ret_path; else -errno. -ECONNREFUSED: no daemon listens anywhere. -EPERM: only an
+ * untrusted process listens. -ENAMETOOLONG.
  */
 int dial(const char *given, int flags, char ret_path[SOCKET_PATH_SIZE]);
 

@@ -1,4 +1,7 @@
-/* The engines of a device: what a lease covers, and what a command occupies. The numbers travel in frames. */
+/*
+ * The engines of a device: what a lease covers, and what a command occupies. The numbers are part
+ * of the frames.
+ */
 #ifndef WIRE_ENGINE_KIND_H
 #define WIRE_ENGINE_KIND_H
 

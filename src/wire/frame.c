@@ -66,7 +66,7 @@ static uint64_t get_u64(const uint8_t **at)
     return low | (uint64_t)get_u32(at) << 32;
 }
 
-/* Texts travel in exactly `size` bytes: the characters, then zeros and nothing but zeros. */
+/* A text takes exactly `size` bytes: the characters, then only zeros. */
 static void put_text(uint8_t **at, const char *text, size_t size)
 {
     size_t length = strnlen(text, size);

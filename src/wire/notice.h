@@ -1,4 +1,6 @@
-/* The table of wire/notice.def: what is said to users about a program and its kernels, in one place for every part that says it. */
+/*
+ * The table of wire/notice.def. Every part of Baton that shows a notice takes its words from here.
+ */
 #ifndef WIRE_NOTICE_H
 #define WIRE_NOTICE_H
 
@@ -17,7 +19,7 @@ enum notice {
 struct notice_words {
     const char *name;     /* "few-groups" */
     const char *sentence; /* its subject is the kernel, or the program */
-    const char *advice;   /* what helps */
+    const char *advice;   /* what the user can do */
     bool whole;           /* about a kernel that is not cut */
 };
 

@@ -1,6 +1,7 @@
 /*
- * Bytes on their way: what was encoded and not yet sent, or received and not yet decoded. A fixed ring-less buffer, so a peer
- * that does not read (or sends endless halves of frames) costs this much memory and no more.
+ * A buffer of bytes that are encoded but not yet sent, or received but not yet decoded. Its size is
+ * fixed, so a peer that does not read, or that sends endless parts of frames, costs no more memory
+ * than this.
  */
 #ifndef WIRE_OUTBOX_H
 #define WIRE_OUTBOX_H
@@ -25,10 +26,10 @@ int outbox_put(struct outbox *outbox, const struct frame *frame);
 /* Appends up to n raw bytes; answers how many fitted. */
 size_t outbox_append(struct outbox *outbox, const uint8_t *bytes, size_t n);
 
-/* How many bytes wait, and where. */
+/* How many bytes wait, and where they are. */
 size_t outbox_pending(const struct outbox *outbox, const uint8_t **ret_bytes);
 
-/* The first n of them are done with. */
+/* Removes the first n bytes. */
 void outbox_drop(struct outbox *outbox, size_t n);
 
 #endif

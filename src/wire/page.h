@@ -1,8 +1,9 @@
 /*
- * The page that the daemon shares with one client: lease words, counters, distributions of job times, and a ring of
- * what ran with the names of its kernels. The daemon makes it as a memfd, seals its size, and passes it with the
- * welcome; both sides map it writable, no other process sees it. Fields are atomic because the other side may write at
- * any time, and only the lease words carry meaning for scheduling.
+ * The page that the daemon shares with one client: lease words, counters, distributions of job
+ * times, and a ring of runs with the names of their kernels. The daemon makes it as a memfd, seals
+ * its size, and passes it with the welcome. Both sides map it writable; no other process sees it.
+ * Fields are atomic because the other side may write at any time. Only the lease words matter for
+ * scheduling.
  */
 #ifndef WIRE_PAGE_H
 #define WIRE_PAGE_H
@@ -18,35 +19,38 @@
 #define PAGE_LEASES   32 /* leases of one client: ten devices with three engines */
 #define PAGE_COUNTERS 64
 #define PAGE_RUNS     1024 /* a power of two */
-#define PAGE_KERNELS  64   /* names of kernels; a run of any further kernel carries no name */
+#define PAGE_KERNELS  64   /* names of kernels; a run of any further kernel has no name */
 #define PAGE_KERNEL   48   /* bytes of a name with its 0; longer names are cut */
 
-/* In place of a lease's index in struct page_run: not a run but a whole job, or how far it passed its deadline. */
+/*
+ * Instead of a lease's index in struct page_run: the entry is a whole job, or how far it passed its
+ * deadline.
+ */
 #define PAGE_RUN_JOB  0x10000u
 #define PAGE_RUN_MISS 0x10001u
 
-/* What the client asks to be told by frame, besides the word itself. */
+/* Events for which the client requests a frame, besides the flag in the word. */
 #define PAGE_TELL_YIELD 2u
 
 struct page_lease {
-    _Alignas(64) lease_word word; /* a cache line each: engines do not disturb one another */
+    _Alignas(64) lease_word word; /* a cache line each, so that engines do not share one */
     _Atomic uint32_t tell;        /* PAGE_TELL_*, written by the client */
-    _Atomic uint64_t busy_ns;     /* all runs under this lease together */
+    _Atomic uint64_t busy_ns;     /* length of all runs under this lease */
 };
 
-/* One command, or the pieces of one between two hand-overs of the engine. */
+/* One command, or those of its pieces that ran in one hold. */
 struct page_run {
     _Atomic int64_t begin_at, end_at; /* CLOCK_MONOTONIC, nanoseconds */
     _Atomic uint32_t lease;           /* index of the lease, or PAGE_RUN_* */
     _Atomic uint32_t job;             /* the job's number, low half */
     _Atomic uint64_t size;            /* work-items of the launch, or bytes of the copy; 0: unknown */
     _Atomic uint32_t kernel;          /* 1 + index of its name in the page; 0: no kernel, or no name */
-    _Atomic uint32_t pieces;          /* how many this run has; 0: unknown */
+    _Atomic uint32_t pieces;          /* number of pieces in this run; 0: unknown */
 };
 
 /*
- * Upper limits of the classes that response and pending times are counted in, nanoseconds; the last class has none.
- * 1, 2, 5 per decade, from 100 us to 10 s.
+ * Upper limits, in nanoseconds, of the classes in which response and pending times are counted; the
+ * last class has none. 1, 2, 5 per decade, from 100 us to 10 s.
  */
 #define PAGE_CLASSES 17
 extern const int64_t page_class_limits[PAGE_CLASSES - 1];
@@ -92,7 +96,10 @@ _Static_assert(PAGE_COUNTER_N <= PAGE_COUNTERS, "more counters than the page has
 /* The names of wire/counters.def, in order. */
 extern const char *const page_counter_names[PAGE_COUNTER_N];
 
-/* The low half of a word, which a futex can wait on (little-endian machines only, as all of Debian's with OpenCL). */
+/*
+ * The low half of a word, which a futex can wait on (little-endian machines only, as all of
+ * Debian's with OpenCL).
+ */
 static inline uint32_t *page_futex(lease_word *word)
 {
     return (uint32_t *)(void *)word;
@@ -101,7 +108,7 @@ static inline uint32_t *page_futex(lease_word *word)
 /* Fills a fresh, zeroed page. */
 void page_init(struct page *page, uint32_t generation, uint32_t client);
 
-/* What one entry of the ring says. */
+/* One entry of the ring. */
 struct page_entry {
     unsigned lease; /* an index, or PAGE_RUN_* */
     uint32_t job;
@@ -110,13 +117,19 @@ struct page_entry {
     uint32_t kernel, pieces; /* the same */
 };
 
-/* Writes one entry; any thread may at any time: slots are claimed by fetch-add. */
+/* Writes one entry. Any thread may call it at any time: fetch-add claims the slots. */
 void page_ran(struct page *page, const struct page_entry *entry);
 
-/* The number for page_run.kernel of that name, which is added if it is new. One thread at a time. 0: no room. */
+/*
+ * The number of that name for page_run.kernel; adds the name if it is new. One thread at a time. 0:
+ * no room.
+ */
 uint32_t page_kernel(struct page *page, const char *name);
 
-/* Copies the name of that number; false: there is none. The client may have written anything: the text is ended. */
+/*
+ * Copies the name of that number; false: there is none. The client may have written any bytes, so
+ * the text is terminated here.
+ */
 bool page_kernel_name(const struct page *page, uint32_t kernel, char ret_name[PAGE_KERNEL]);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Where batond listens. BATON_SOCKET names it; otherwise each user has one of their own, below XDG_RUNTIME_DIR or in
- * /tmp/baton-UID, and the machine may have one for all.
+ * Where batond listens. BATON_SOCKET names the socket. Otherwise each user has one, below
+ * XDG_RUNTIME_DIR or in /tmp/baton-UID, and the machine may have one for all users.
  */
 #ifndef WIRE_SOCKET_PATH_H
 #define WIRE_SOCKET_PATH_H
@@ -14,7 +14,10 @@
 /* The user's own; -ENAMETOOLONG. */
 int socket_path_own(char ret_path[SOCKET_PATH_SIZE]);
 
-/* The candidate number `index` (0, 1, ...) in the order in which a client tries them; -ENOENT past the last. */
+/*
+ * The candidate number `index` (0, 1, ...) in the order in which a client tries them; -ENOENT past
+ * the last.
+ */
 int socket_path_candidate(const char *given, unsigned index, char ret_path[SOCKET_PATH_SIZE]);
 
 #endif

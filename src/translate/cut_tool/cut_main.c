@@ -1,7 +1,8 @@
 /*
  * baton-cut: reads one question about a PTX text (translate/cut_record.h) from standard input,
- * writes one answer to standard output. For people: `baton-cut FILE.ptx` writes the rewritten module
- * to standard output and a line for each kernel to standard error; `--why` leaves the module out.
+ * writes one answer to standard output. For people: `baton-cut FILE.ptx` writes the rewritten
+ * module to standard output and a line for each kernel to standard error; `--why` leaves the module
+ * out.
  *
  * Exit: 0 an answer was written, 1 no kernel of the file could be cut, 2 bad usage or question, 3
  * the environment failed, 4 no memory.
@@ -16,7 +17,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { EXIT_MEMORY = 4 }; /* translate/ask.c knows it */
+enum { EXIT_MEMORY = 4 }; /* translate/ask.c uses the same number */
 
 static int write_all(const void *bytes, size_t n)
 {
@@ -91,14 +92,17 @@ static int show(const char *path, bool only_why)
     return r;
 }
 
-/* A hostile text may take any amount: the caller bounds the time, this bounds the rest. */
+/*
+ * A hostile text may need any amount of resources: the caller bounds the time, this bounds the
+ * rest.
+ */
 static void bound_resources(void)
 {
     const struct rlimit memory = {.rlim_cur = (rlim_t)2 << 30, .rlim_max = (rlim_t)2 << 30};
     const struct rlimit seconds = {.rlim_cur = 10, .rlim_max = 10};
     const struct rlimit none = {0};
 
-#if !defined(BATON_SANITIZED) /* whose shadow memory needs terabytes of addresses */
+#if !defined(BATON_SANITIZED) /* their shadow memory needs terabytes of addresses */
     (void)setrlimit(RLIMIT_AS, &memory);
 #else
     (void)memory;

@@ -41,7 +41,7 @@ static const struct {
                 {"commit_", USE_PIPES},
                 {"get_pipe", USE_PIPES}};
 
-/* Compiler built-ins that say nothing about where a work-item is; any other might. */
+/* Compiler built-ins that reveal nothing about the position of a work-item; any other might. */
 static bool harmless_builtin(const char *name)
 {
     static const char *const names[] = {
@@ -74,7 +74,7 @@ static void builtin_call(struct function *function, struct node *call, const cha
             function->uses |= builtins[i].uses;
 }
 
-/* An lvalue that reads a pointer out of shared memory. */
+/* An lvalue that reads a pointer from shared memory. */
 static bool loads_pointer(const struct node *node)
 {
     bool lvalue = node->kind == NODE_SUBSCRIPT || node->kind == NODE_MEMBER ||
@@ -122,7 +122,7 @@ static void look_at(struct function *function, struct node *node)
 static void look_inside(struct function *function)
 {
     if (function->kernel)
-        function->uses |= USE_IDS; /* it takes the descriptor, so its callers need one */
+        function->uses |= USE_IDS; /* the function takes the descriptor, so its callers need one */
     if (!function->body)
         return;
     for (struct node *node = function->body; node; node = syntax_next(node, function->body))
@@ -133,8 +133,8 @@ static void look_inside(struct function *function)
 }
 
 /*
- * A function does what the functions it calls do; one round per level of calls. The answer says
- * that something was new.
+ * A function has the uses of the functions that it calls; one round per level of calls. True:
+ * something was added.
  */
 static bool inherit(struct function *function, enum translate_mode mode)
 {
@@ -156,7 +156,10 @@ static bool inherit(struct function *function, enum translate_mode mode)
     return uses != function->uses || obstacle != function->obstacle;
 }
 
-/* Calls itself, perhaps through others: a loop that the tree does not show as one. */
+/*
+ * Does the function call itself, perhaps through others? That is a loop that the tree does not
+ * show.
+ */
 static bool recurs(struct function *function)
 {
     bool found = false;
@@ -176,8 +179,8 @@ static bool recurs(struct function *function)
 }
 
 /*
- * The rewritten program would have variables of its own beside those of the original, which may
- * run, too.
+ * The rewritten program would have its own variables beside those of the original, which may run
+ * too.
  */
 static void refuse_variables(struct syntax *syntax)
 {

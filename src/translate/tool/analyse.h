@@ -1,6 +1,6 @@
 /*
- * What a kernel does that matters for running it in pieces or on several devices. Pure functions
- * over the syntax tree.
+ * The properties of a kernel that matter for running it in pieces or on several devices. Pure
+ * functions over the syntax tree.
  */
 #ifndef TRANSLATE_TOOL_ANALYSE_H
 #define TRANSLATE_TOOL_ANALYSE_H
@@ -9,8 +9,8 @@
 #include "translate/translate.h"
 
 enum use {
-    USE_IDS = 1 << 0,            /* a built-in whose answer a piece would change */
-    USE_LOCAL_SIZE = 1 << 1,     /* can tell how the launch is cut into groups */
+    USE_IDS = 1 << 0,            /* a built-in whose answer would differ in a piece */
+    USE_LOCAL_SIZE = 1 << 1,     /* can observe how the launch is cut into groups */
     USE_GLOBAL_ATOMICS = 1 << 2, /* or atomics on memory that is not certainly local */
     USE_VOLATILE = 1 << 3,       /* volatile memory that is not certainly private or local */
     USE_PRINTF = 1 << 4,
@@ -22,10 +22,13 @@ enum use {
 /* Fills uses, obstacle and access of all functions. */
 void analyse(struct syntax *syntax, enum translate_mode mode);
 
-/* analyse_waits.c: can it wait for another group? Needs `uses` of everything it calls. */
+/*
+ * analyse_waits.c: can the function wait for another group? Needs `uses` of everything that it
+ * calls.
+ */
 bool analyse_waits(const struct syntax *syntax, struct function *function);
 
-/* The parts of a loop; NULL where missing. */
+/* The parts of a loop; NULL if missing. */
 struct loop_parts {
     struct node *condition;
     struct node *advance; /* what a `for` does after each round */
@@ -38,15 +41,15 @@ struct loop_parts analyse_parts(const struct syntax *syntax, struct node *loop);
 struct symbol *analyse_root(struct node *node);
 
 /*
- * analyse_watches.c: does the loop's end depend on what others store in shared memory, plainly
- * read?
+ * analyse_watches.c: does the end of the loop depend on what other groups store in shared memory,
+ * read without atomics?
  */
 bool analyse_watches(const struct syntax *syntax, struct node *loop, const struct loop_parts *parts);
 
 /* analyse_access.c */
 void analyse_arguments(const struct syntax *syntax, struct function *kernel, struct translate_arg *ret_args);
 
-/* What is done with p[i], or an element like it. False: not known, or its address is used. */
+/* How p[i], or an element like it, is used. False: unknown, or its address is used. */
 bool analyse_element(struct node *element, struct node *body, bool *ret_reads, bool *ret_writes);
 
 /* An integer that holds any id of a launch of at most 2^31 items. */

@@ -1,7 +1,7 @@
 /*
- * What is done with the memory behind a pointer argument. Every use of the pointer is followed:
- * through + and -, casts, local pointer variables and calls of the program's own functions, up to a
- * read, a write, or something not understood.
+ * How the memory behind a pointer argument is used. Every use of the pointer is followed: through +
+ * and -, casts, local pointer variables and calls of the program's own functions. It ends at a
+ * read, a write, or something unknown.
  */
 #include "translate/tool/analyse.h"
 
@@ -12,13 +12,13 @@ enum {
     READS = 1,
     WRITES = 2,
     LOST = 4,
-    BEYOND = 8, /* an element's address is used: with it more than that element can be reached */
+    BEYOND = 8, /* an element's address is used, which can reach more than that element */
     DEEPEST_CALL = 12
 };
 
 /*
- * Bytes of the largest store through the pointer that is being followed; UINT32_MAX: one of unknown
- * size.
+ * Bytes of the largest store through the pointer that is being followed; UINT32_MAX: one has an
+ * unknown size.
  */
 static uint32_t largest_store;
 
@@ -63,7 +63,7 @@ static unsigned argument_use(struct node *call, const struct node *argument, uns
     return argument->type.pointee_const ? READS : LOST;
 }
 
-/* The pointer value of `node` goes into its parent. */
+/* The pointer value of `node` is used by its parent. */
 static unsigned pointer_use(struct node *node, struct node *body, unsigned depth)
 {
     struct node *child;
@@ -109,7 +109,7 @@ static unsigned pointer_use(struct node *node, struct node *body, unsigned depth
         return argument_use(parent, child, depth);
     case NODE_SIZEOF:
         return 0;
-    case NODE_OTHER: /* a statement: nothing is done with it, unless it gives ({ ... }) its value */
+    case NODE_OTHER: /* a statement: the value is unused, unless it is the value of ({ ... }) */
         return parent->type.spelling ||
                        (parent->parent && parent->parent->kind == NODE_OTHER && parent->parent->type.spelling)
                    ? LOST
@@ -157,7 +157,7 @@ static unsigned pointer_uses(struct symbol *symbol, struct node *body, unsigned 
     if (depth > DEEPEST_CALL)
         return LOST;
     if (symbol->visiting)
-        return 0; /* pointers that are exchanged: being counted already */
+        return 0; /* pointers that are exchanged: already counted */
     symbol->visiting = true;
     for (struct node *node = body; node && !(uses & LOST); node = syntax_next(node, body))
         if (node->kind == NODE_NAME && node->symbol == symbol)
@@ -191,8 +191,7 @@ bool analyse_holds_ids(const struct type *type)
 }
 
 /*
- * The expression inside parentheses and casts that keep an id's value; NULL when one of them may
- * not.
+ * The expression inside parentheses and casts that keep an id's value; NULL if one of them may not.
  */
 static struct node *strip_id(struct node *node)
 {
@@ -204,7 +203,7 @@ static struct node *strip_id(struct node *node)
     return inner && analyse_holds_ids(&inner->type) ? inner : NULL;
 }
 
-/* The node is get_global_id(0), or a variable that holds it and nothing else ever. */
+/* The node is get_global_id(0), or a variable that never holds anything else. */
 static bool is_own_id(struct node *node, struct node *body)
 {
     const struct symbol *callee;
@@ -240,8 +239,8 @@ static bool is_own_id(struct node *node, struct node *body)
 }
 
 /*
- * Every use of the pointer is p[...], and wherever that is written the index is the own id, in
- * elements of one size.
+ * Every use of the pointer is p[...]. Wherever it is written, the index is the work-item's own id,
+ * in elements of one size.
  */
 static bool writes_own(struct symbol *symbol, struct node *body, uint32_t *ret_element)
 {

@@ -11,7 +11,7 @@ static bool is_op(const struct node *node, const char *op)
     return (node->kind == NODE_BINARY || node->kind == NODE_UNARY) && !strcmp(node->op, op);
 }
 
-/* The node gives the symbol another value, or lets something else do so. */
+/* The node gives the symbol another value, or allows other code to do so. */
 static bool changes(struct node *node, const struct symbol *symbol)
 {
     bool may = syntax_is_assignment(node) ||
@@ -20,7 +20,7 @@ static bool changes(struct node *node, const struct symbol *symbol)
 
     struct node *target = may ? syntax_strip(node->children) : NULL;
 
-    if (target && symbol->type.pointer) /* p[i] = x changes what it points at */
+    if (target && symbol->type.pointer) /* p[i] = x changes what p points at */
         return target->kind == NODE_NAME && target->symbol == symbol;
     return target && analyse_root(target) == symbol;
 }
@@ -34,7 +34,7 @@ static struct node *inside_loop(const struct node *node)
     return parent;
 }
 
-/* What a variable is declared with; NULL: nothing. */
+/* The value with which a variable is declared; NULL: none. */
 static struct node *first_value(const struct symbol *symbol)
 {
     struct node *value = NULL;
@@ -70,7 +70,7 @@ bool index_never_changes(const struct index_text *text, const struct symbol *sym
     return true;
 }
 
-/* The `for` whose head counts the variable and that alone changes it; NULL: none. */
+/* The `for` whose head counts the variable, if only that head changes it; NULL: none. */
 static struct node *counts(const struct index_text *text, const struct symbol *symbol)
 {
     struct node *loop =
@@ -88,7 +88,7 @@ static struct node *counts(const struct index_text *text, const struct symbol *s
     return loop;
 }
 
-/* An integer of 32 or 64 bits inside casts to such: what the casts keep of an index. */
+/* An integer of 32 or 64 bits inside casts to such types, which keep an index's value. */
 static struct node *plain(struct node *node)
 {
     struct node *inner = syntax_strip(node);
@@ -120,7 +120,7 @@ static struct node *resolve(const struct index_text *text, struct node *node)
 
 static bool read_at(const struct index_text *text, struct node *node, int depth, struct sum *ret_sum);
 
-/* Digits, and what says that they are an integer. */
+/* An integer literal, perhaps with a suffix. */
 static bool read_literal(const struct index_text *text, const struct node *node, int64_t *ret_number)
 {
     char digits[24] = "";
@@ -188,8 +188,8 @@ static bool read_step(const struct index_text *text, struct node *step, int dept
 }
 
 /*
- * A counter that begins at 0 or more and stays below a product, or one that begins anywhere and
- * grows by a product.
+ * A counter that begins at 0 or more and stays below a product, or a counter that begins anywhere
+ * and grows by a product.
  */
 static bool read_counter(const struct index_text *text, const struct symbol *symbol, int depth,
                          struct sum *ret_sum)
@@ -235,7 +235,7 @@ static bool read_name(const struct index_text *text, const struct symbol *symbol
     return true;
 }
 
-/* An id of one dimension, as it is. */
+/* The id of one dimension, without a change. */
 static bool is_global_id(const struct sum *sum)
 {
     const struct term *term = &sum->terms[0];
@@ -245,7 +245,7 @@ static bool is_global_id(const struct sum *sum)
 }
 
 /*
- * id / n and id % n are digits of the id; the rest of another division, and lower bits, are values
+ * id / n and id % n are digits of the id. The rest of another division, and lower bits, are values
  * below a limit.
  */
 static bool read_division(const struct index_text *text, struct node *node, int depth, struct sum *ret_sum)

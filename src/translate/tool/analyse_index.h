@@ -1,8 +1,8 @@
 /*
  * The index of an access, read from the text of a kernel as a sum of products (sum.h): of numbers,
  * kernel parameters that never change, sizes of the launch, and digits. A digit is an id, a counter
- * of a `for`, or a part of a division. Variables that get one value stand for it. Pure functions
- * over the syntax tree.
+ * of a `for`, or a part of a division. A variable that gets only one value is replaced by it. Pure
+ * functions over the syntax tree.
  */
 #ifndef TRANSLATE_TOOL_ANALYSE_INDEX_H
 #define TRANSLATE_TOOL_ANALYSE_INDEX_H
@@ -15,10 +15,10 @@ struct index_text {
     struct node *body; /* of the kernel */
 };
 
-/* False: it is something else, or too long. */
+/* False: the index has another form, or is too long. */
 bool index_read(const struct index_text *text, struct node *node, struct sum *ret_sum);
 
-/* The only value that the variable ever has; NULL: it changes, or is not known. */
+/* The only value that the variable ever has; NULL: it changes, or is unknown. */
 struct node *index_only_value(const struct index_text *text, const struct symbol *symbol);
 
 /* Nothing in the kernel gives the variable or parameter another value. */

@@ -3,11 +3,11 @@
  * (translate/reach.h), read from the text of the kernel.
  *
  * An access is p[index], or q[index] with q a pointer variable that is p + something and never
- * changes; the index is what analyse_index.h can read. All accesses must agree in the digits that
- * differ between groups, so that a group's elements lie in one pattern around one place. What only
+ * changes. The index is what analyse_index.h can read. All accesses must agree in the digits that
+ * differ between groups, so that a group's elements form one pattern around one place. What only
  * some accesses add, as in p[2 * id], p[2 * id + 1], or p[i], p[i + n], is one more digit.
  *
- * Anything else is not known, and such a kernel runs on one device: min(id, 63), an index from
+ * Anything else is unknown, and such a kernel runs on one device: min(id, 63), an index from
  * memory, a pointer that is passed to a function.
  */
 #include "translate/tool/analyse.h"
@@ -50,13 +50,13 @@ static bool add_access(struct own *own, struct node *name, const struct symbol *
     access.index = child->next;
     access.size = element->type.size;
     if (!access.size || access.size != (own->n ? own->list[0].size : access.size))
-        return false; /* elements of another size lie elsewhere */
+        return false; /* elements of another size have other places */
     own->list[own->n++] = access;
     return true;
 }
 
 /*
- * The variable that is declared as this pointer plus something, and stays so; NULL: the use is
+ * The variable that is declared as this pointer plus something and never changes; NULL: the use is
  * another.
  */
 static const struct symbol *declared_from(const struct own *own, struct node *name)
@@ -126,8 +126,8 @@ static bool differs_between_groups(const struct reach_digit *digit)
 }
 
 /*
- * A digit that is subtracted is one that counts down: its elements differ as those of one that is
- * added, if every access subtracts it.
+ * A digit that is subtracted counts down. Its elements differ like those of an added digit, if
+ * every access subtracts it.
  */
 static bool digit_of(const struct term *term, struct reach_digit *ret_digit)
 {
@@ -140,7 +140,9 @@ static bool digit_of(const struct term *term, struct reach_digit *ret_digit)
     return number > 0 && number <= INT32_MAX;
 }
 
-/* Room for the values of both: the larger number of values, where only numbers say how many. */
+/*
+ * Widens a digit to the values of both. Only counted digits may differ in their number of values.
+ */
 static bool widen(struct reach_digit *digit, const struct reach_digit *by)
 {
     bool counted = digit->kind == REACH_COUNTED;
@@ -154,8 +156,8 @@ static bool widen(struct reach_digit *digit, const struct reach_digit *by)
 }
 
 /*
- * The digits of one access into those of all. It has each of them at most once, and all of those
- * that differ between groups.
+ * Adds the digits of one access to those of all. An access has each digit at most once, and all
+ * digits that differ between groups.
  */
 static bool add_digits(struct pattern *pattern, const struct sum *sum)
 {
@@ -234,8 +236,8 @@ static bool add_counted(struct reach *reach, const struct reach_product *each, u
 }
 
 /*
- * What only some accesses add becomes a digit: none or one of a product, and the numbers from the
- * least to the most.
+ * What only some accesses add becomes a digit: a product taken zero times or once, and the numbers
+ * from the least to the most.
  */
 static bool add_differences(struct pattern *pattern)
 {

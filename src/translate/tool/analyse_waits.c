@@ -1,9 +1,9 @@
 /*
- * A kernel that waits for another group cannot be cut: the group may be in a piece that has not
- * started. Waiting takes a loop whose end depends on something another group can change while it
- * runs: an atomic or volatile read, or plain shared memory (analyse_watches.c). Everything of that
- * shape counts as waiting, but for one idiom that ends by itself: repeat compare-and-exchange until
- * it finds the value just read.
+ * A kernel that waits for another group cannot be cut: that group may be in a piece that has not
+ * started. Waiting takes a loop whose end depends on something that another group can change while
+ * the loop runs: an atomic or volatile read, or plain shared memory (analyse_watches.c). Every loop
+ * of this form counts as waiting, with one exception that ends by itself: repeat
+ * compare-and-exchange until it finds the value just read.
  */
 #include "translate/tool/analyse.h"
 
@@ -14,7 +14,7 @@ static bool shared(enum space space)
     return space == SPACE_GLOBAL || space == SPACE_GENERIC;
 }
 
-/* This very node is a value that another group may have changed. */
+/* This node itself is a value that another group may have changed. */
 static bool is_source(const struct node *node)
 {
     const struct symbol *callee;
@@ -69,9 +69,9 @@ static bool declared_in(const struct symbol *variable, const struct node *branch
 }
 
 /*
- * Stands under an if, switch, ?:, && or || that such a value decides, so that the variable tells
- * what was decided. One that is declared within an `if` does not: code that can read it is
- * under the same decision.
+ * Is the node under an if, switch, ?:, && or || that such a value decides? Then the variable
+ * reveals the decision. A variable that is declared within an `if` does not: all code that can read
+ * it is under the same decision.
  */
 static bool decided(const struct node *node, const struct symbol *variable)
 {
@@ -95,8 +95,7 @@ static bool taint(struct symbol *symbol)
 }
 
 /*
- * What is written through a marked pointer is written to the variables whose addresses it was
- * given.
+ * A write through a marked pointer is a write to the variables whose addresses it was given.
  */
 static bool taint_behind(const struct node *node, struct node *value)
 {
@@ -108,7 +107,7 @@ static bool taint_behind(const struct node *node, struct node *value)
     return taint(analyse_root(value));
 }
 
-/* A function that reads such values may write them to whatever it is given the address of. */
+/* A function that reads such values may write them to any variable whose address it gets. */
 static bool taint_arguments(struct node *call)
 {
     bool changed = false;
@@ -123,7 +122,7 @@ static bool taint_arguments(struct node *call)
     return changed;
 }
 
-/* Marks what a statement stores from such values, or because of them. True when a mark was new. */
+/* Marks what a statement stores from such values, or because of them. True if a mark was new. */
 static bool taint_from(struct node *node)
 {
     struct node *value = node->children;
@@ -168,7 +167,7 @@ static struct symbol *variable_of(struct node *node)
     return node && node->kind == NODE_NAME ? node->symbol : NULL;
 }
 
-/* The same text but for blanks, as in a[i] and a[ i ]. */
+/* The same text except for blanks, as in a[i] and a[ i ]. */
 static bool same_text(const struct syntax *syntax, const struct node *a, const struct node *b)
 {
     size_t x = a->begin;
@@ -189,7 +188,7 @@ static bool same_text(const struct syntax *syntax, const struct node *a, const s
     return a->in_text && b->in_text && x >= a->end && y >= b->end;
 }
 
-/* The value is what stands where the pointer points: *p, p[0] for p; x for &x. */
+/* The value is the target of the pointer: *p, p[0] for p; x for &x. */
 static bool read_from(const struct syntax *syntax, struct node *value, struct node *pointer)
 {
     const struct node *read = syntax_strip(value);
@@ -221,8 +220,8 @@ static bool gets(const struct node *node, const struct symbol *symbol, struct no
 }
 
 /*
- * All that the loop stores in the variable is what the exchange found or would find in memory,
- * through one more variable at most.
+ * The loop stores in the variable only what the exchange found or would find in memory, through at
+ * most one more variable.
  */
 static bool just_read(const struct syntax *syntax, struct symbol *symbol, struct node *exchange,
                       struct node *loop, unsigned depth)
@@ -247,8 +246,8 @@ static bool just_read(const struct syntax *syntax, struct symbol *symbol, struct
 }
 
 /*
- * do { old = *p; } while (cmpxchg(p, old, new) != old), in any of its usual spellings: ends when no
- * other work-item interferes.
+ * do { old = *p; } while (cmpxchg(p, old, new) != old), in any of its usual spellings. It ends when
+ * no other work-item interferes.
  */
 static bool is_retry(const struct syntax *syntax, struct node *condition, struct node *loop, const char *op)
 {
@@ -296,7 +295,7 @@ static bool leaves(struct node *branch)
     return false;
 }
 
-/* libclang leaves out what is missing from a `for`, so its semicolons tell which part is which. */
+/* libclang omits missing parts of a `for`, so its semicolons show which part is which. */
 static void for_parts(const struct syntax *syntax, struct node *loop, struct loop_parts *parts)
 {
     size_t semicolons[2] = {0, 0};
@@ -343,8 +342,7 @@ struct loop_parts analyse_parts(const struct syntax *syntax, struct node *loop)
 }
 
 /*
- * for (...; i < n; i++) with nothing else that touches i: it ends by itself, whatever happens
- * inside.
+ * for (...; i < n; i++) where nothing else changes i: it ends by itself, whatever its body does.
  */
 static bool counted(const struct loop_parts *parts)
 {
@@ -357,7 +355,7 @@ static bool counted(const struct loop_parts *parts)
     return false;
 }
 
-/* Every round comes past this statement of the loop's body. */
+/* Every round passes this statement of the loop's body. */
 static bool always_reached(const struct node *statement, const struct loop_parts *parts, struct node *loop)
 {
     for (struct node *node = loop; node; node = syntax_next(node, loop))
@@ -375,7 +373,7 @@ static bool loop_waits(const struct syntax *syntax, struct node *loop)
     bool ends = counted(&parts);
 
     if (fixed && fixed->kind == NODE_LITERAL && !strcmp(fixed->op, "0"))
-        return false; /* do { ... } while (0) is no loop */
+        return false; /* do { ... } while (0) is not a loop */
     if (!ends && !endless && depends(fixed) && !retries)
         return true;
     for (struct node *node = loop; node && !ends; node = syntax_next(node, loop)) {
@@ -392,8 +390,8 @@ static bool loop_waits(const struct syntax *syntax, struct node *loop)
 }
 
 /*
- * for (...; i < n; i++) where the test reads no memory, calls nothing, and only the advance touches
- * what it names.
+ * for (...; i < n; i++) where the test reads no memory and calls nothing, and only the advance
+ * changes the variables that it names.
  */
 static bool plainly_counted(const struct syntax *syntax, struct node *loop)
 {
@@ -410,10 +408,10 @@ static bool plainly_counted(const struct syntax *syntax, struct node *loop)
 }
 
 /*
- * A goto to a label before it is a loop that the tree does not show, and one into a loop enters it
- * past its first test. A goto forward skips. Where a loop holds both, the rounds of that loop must
- * be counted, whatever is skipped: the analysis of its variables follows branches, not jumps. Out
- * of a loop, a goto is what a break is (leaves(), leaves_here()).
+ * A goto to an earlier label is a loop that the tree does not show. A goto into a loop enters it
+ * past its first test. A goto forward skips. If a loop contains both, its rounds must be counted,
+ * whatever is skipped: the analysis of its variables follows branches, not jumps. A goto out of a
+ * loop is like a break (leaves(), leaves_here()).
  */
 static bool goto_waits(const struct syntax *syntax, struct node *jump, struct node *body)
 {

@@ -1,9 +1,9 @@
 /*
- * Loops over plain shared memory. One that looks for another group's store has rounds in which
- * nothing moves: the same places are read again, and what decides about its end is what it was. One
- * that walks (over rows, lists, trees, in bisections) changes such a variable, by itself, on every
- * way through a round. So a loop whose end depends on shared memory counts as watching unless that
- * can be shown.
+ * Loops over plain shared memory. A loop that waits for another group's store has rounds in which
+ * nothing changes: it reads the same places again, and the values that decide its end stay the
+ * same. A loop that walks (over rows, lists, trees, in bisections) changes such a variable by
+ * itself, on every path through a round. So a loop whose end depends on shared memory counts as
+ * watching unless that can be shown.
  */
 #include "translate/tool/analyse.h"
 
@@ -16,7 +16,7 @@ struct store {
     struct symbol *target;
     struct node *node;
     struct node *value; /* NULL: ++ or -- */
-    bool adds;          /* to what it was: +=, ++ */
+    bool adds;          /* to the old value: +=, ++ */
 };
 
 struct rounds {
@@ -50,8 +50,7 @@ static bool is_element(const struct node *node)
 }
 
 /*
- * A call that may look into shared memory: it is given a pointer to some, or an image that kernels
- * write, too.
+ * A call that may read shared memory: it gets a pointer to it, or an image that kernels also write.
  */
 static bool call_reads(const struct node *call)
 {
@@ -62,7 +61,7 @@ static bool call_reads(const struct node *call)
     return false;
 }
 
-/* This very node takes a value out of shared memory. */
+/* This node itself reads a value from shared memory. */
 static bool is_read(const struct node *node)
 {
     if (node->kind == NODE_CALL)
@@ -77,7 +76,7 @@ static void add_store(struct rounds *r, const struct store *store)
         r->stores[r->n_stores++] = *store;
 }
 
-/* What a call is handed the address of, it may change. */
+/* A call may change every variable whose address it gets. */
 static void add_call(struct rounds *r, struct node *call)
 {
     for (struct node *arg = call->children ? call->children->next : NULL; arg; arg = arg->next)
@@ -117,7 +116,7 @@ static void gather(struct rounds *r)
     for (struct node *node = r->loop; node; node = syntax_next(node, r->loop))
         n++;
     r->stores =
-        /* a call has its arguments as nodes: not more stores than nodes */
+        /* a call's arguments are nodes, so there are no more stores than nodes */
         text_alloc(n, sizeof *r->stores);
     for (struct node *node = r->loop; node; node = syntax_next(node, r->loop))
         add_stores(r, node);
@@ -144,8 +143,7 @@ static void add_names(struct variables *set, struct node *expression)
 }
 
 /*
- * The tests within the loop that decide whether `node` is reached: one after the other, NULL at the
- * end.
+ * The tests within the loop that decide whether `node` is reached: one after the other, then NULL.
  */
 static struct node *decider(const struct rounds *r, struct node **at)
 {
@@ -166,8 +164,8 @@ static struct node *decider(const struct rounds *r, struct node **at)
 }
 
 /*
- * Everything that the values in the set are made from within a round; `deciding`: and what decides
- * that they are.
+ * Adds everything from which the values in the set are made within a round. `deciding`: also what
+ * decides whether they are made.
  */
 static void complete(const struct rounds *r, struct variables *set, bool deciding)
 {
@@ -193,7 +191,7 @@ static bool reads(struct node *expression)
     return false;
 }
 
-/* The expression's value depends on shared memory that is read in the loop. */
+/* Does the expression's value depend on shared memory that is read in the loop? */
 static bool looks(const struct rounds *r, struct node *expression)
 {
     struct variables set = {0};
@@ -222,7 +220,7 @@ static bool is_float(const struct symbol *symbol)
     return strstr(symbol->type.spelling, "float") || strstr(symbol->type.spelling, "double");
 }
 
-/* Named in the expression, but not only as a place to read shared memory at. */
+/* Named in the expression, but not only as a place at which shared memory is read. */
 static bool named_outside_reads(const struct symbol *symbol, struct node *expression)
 {
     for (struct node *node = expression; node; node = syntax_next(node, expression)) {
@@ -239,8 +237,7 @@ static bool named_outside_reads(const struct symbol *symbol, struct node *expres
 }
 
 /*
- * The variable is made from itself, and not so that what is found in shared memory can leave it as
- * it is.
+ * The variable is made from itself, and no value from shared memory can leave it unchanged.
  */
 static bool moves_on(const struct rounds *r, const struct store *store)
 {
@@ -271,7 +268,7 @@ static bool leaves_here(const struct rounds *r, const struct node *jump)
     return node == r->loop;
 }
 
-/* Holds a jump of this kind ("c": continue; "": any) out of this round. */
+/* Contains a jump of this kind ("c": continue; "": any) out of this round. */
 static bool jumps(const struct rounds *r, struct node *top, const char *kind)
 {
     for (struct node *node = top; node; node = syntax_next(node, top))
@@ -296,13 +293,16 @@ static bool ends_loop(const struct rounds *r, const struct node *branch)
 
 static bool moves(const struct rounds *r, const struct variables *set, struct node *node);
 
-/* A branch after which the round goes on has moved; one that ends the loop need not. */
+/*
+ * A branch after which the round continues has changed a variable of the set; one that ends the
+ * loop need not.
+ */
 static bool branch_moves(const struct rounds *r, const struct variables *set, struct node *branch)
 {
     return ends_loop(r, branch) || moves(r, set, branch);
 }
 
-/* In order: a `continue` on the way must not skip what moves. */
+/* In order: a `continue` on the path must not skip the change. */
 static bool children_move(const struct rounds *r, const struct variables *set, struct node *node)
 {
     for (struct node *child = node->children; child; child = child->next) {
@@ -318,7 +318,7 @@ static bool children_move(const struct rounds *r, const struct variables *set, s
     return false;
 }
 
-/* Every way through `node` moves a variable of the set. */
+/* Every path through `node` changes a variable of the set. */
 static bool moves(const struct rounds *r, const struct variables *set, struct node *node)
 {
     struct node *first = node->children;
@@ -332,7 +332,7 @@ static bool moves(const struct rounds *r, const struct variables *set, struct no
     case NODE_CONDITIONAL:
         return (first && moves(r, set, first)) ||
                (second && second->next && branch_moves(r, set, second) && branch_moves(r, set, second->next));
-    case NODE_LOOP: /* its body may be passed by */
+    case NODE_LOOP: /* its body may be skipped */
         return node->op[0] == 'd' ? children_move(r, set, node)
                                   : node->op[0] == 'w' && first && moves(r, set, first);
     case NODE_SWITCH:
@@ -360,7 +360,7 @@ static bool round_moves(const struct rounds *r, struct node *test)
 }
 
 /*
- * Each part of the test, as `op` joins them, is reached by moving or has nothing to do with shared
+ * Each part of the test, as `op` joins them, is reached after a change or does not depend on shared
  * memory.
  */
 static bool reached(const struct rounds *r, struct node *test, const char *op, bool *moved)
@@ -378,7 +378,7 @@ static bool reached(const struct rounds *r, struct node *test, const char *op, b
     return !looks(r, inner);
 }
 
-/* The loop ends by itself through this `if`, which stands where every round passes. */
+/* The loop ends by itself through this `if`, which every round passes. */
 static bool way_out(const struct rounds *r, struct node *branch)
 {
     struct node *test = branch->children;

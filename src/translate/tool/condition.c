@@ -85,7 +85,7 @@ static struct value name(struct condition *c)
         return (struct value){.v = 1};
     if (token_is(token, "defined") || (macro && macro->state == MACRO_OPAQUE))
         return fail(c);
-    (void)macro_is_defined(c->pp, token); /* not a macro, so 0: to be checked in the driver */
+    (void)macro_is_defined(c->pp, token); /* not a macro, so 0: the driver must confirm that */
     return (struct value){.v = 0};
 }
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "OpenCL C 1.2 PoCL", "OpenCL 3.0 ..." or "CL1.2": 120 or 300; 0 when there is no number. */
+/* "OpenCL C 1.2 PoCL", "OpenCL 3.0 ..." or "CL1.2": 120 or 300; 0 if there is no number. */
 static unsigned version_of(const char *text)
 {
     unsigned major;
@@ -14,8 +14,8 @@ static unsigned version_of(const char *text)
 }
 
 /*
- * PoCL takes its device's version where no -cl-std is given; the specification says the highest
- * 1.x. A wrong guess is caught by the checks at the top of the result.
+ * Without -cl-std, PoCL takes its device's version; the specification says the highest 1.x. The
+ * checks at the top of the result detect a wrong guess.
  */
 static unsigned language_of(const struct driver *driver, const struct options *options)
 {
@@ -39,7 +39,7 @@ const char *driver_standard(const struct driver *driver, const struct options *o
                             : "CL1.2";
 }
 
-/* Every word that is a plain name, switched on. */
+/* Enables every word that is a plain name. */
 static void allow_words(struct text *text, const char *words)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
@@ -60,7 +60,9 @@ const char *driver_extensions(const struct driver *driver)
     text_print(&text, "-cl-ext=-all");
     allow_words(&text, driver->extensions);
     allow_words(&text, driver->features);
-    /* Clang insists that an extension and the feature of OpenCL 3.0 with the same meaning agree. */
+    /*
+     * Clang requires that an extension and the feature of OpenCL 3.0 with the same meaning agree.
+     */
     if (strstr(driver->extensions, "cl_khr_fp64") || strstr(driver->features, "__opencl_c_fp64"))
         text_print(&text, ",+cl_khr_fp64,+__opencl_c_fp64");
     if (strstr(driver->extensions, "cl_khr_3d_image_writes") ||
@@ -70,7 +72,7 @@ const char *driver_extensions(const struct driver *driver)
 }
 
 /*
- * Each word of a list separated by spaces is defined: NAME as `value` (NULL: unknown), NAME=X as X.
+ * Defines each word of a list separated by spaces: NAME as `value` (NULL: unknown), NAME=X as X.
  */
 static void define_words(struct preprocessor *pp, const char *words, const char *value)
 {
@@ -96,8 +98,8 @@ static void define_number(struct preprocessor *pp, const char *name, unsigned va
 }
 
 /*
- * Constants of the language (OpenCL C 6.4.3, 6.15.2.1, 6.15.4.1): defined everywhere, their text
- * left to the driver.
+ * Constants of the language (OpenCL C 6.4.3, 6.15.2.1, 6.15.4.1): defined everywhere; the driver
+ * knows their text.
  */
 static void define_constants(struct preprocessor *pp)
 {

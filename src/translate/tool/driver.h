@@ -1,6 +1,6 @@
 /*
  * The macros that a driver defines before it reads the program, as far as the device's description
- * tells them.
+ * shows them.
  */
 #ifndef TRANSLATE_TOOL_DRIVER_H
 #define TRANSLATE_TOOL_DRIVER_H
@@ -9,7 +9,7 @@
 #include "translate/tool/preprocess.h"
 
 struct driver {
-    const char *version;    /* CL_DEVICE_VERSION: also tells whose habits to expect */
+    const char *version;    /* CL_DEVICE_VERSION: also identifies the driver */
     const char *c_version;  /* CL_DEVICE_OPENCL_C_VERSION */
     const char *extensions; /* each list separated by spaces */
     const char *features;
@@ -21,13 +21,13 @@ struct driver {
 
 void driver_macros(struct preprocessor *pp, const struct driver *driver, const struct options *options);
 
-/* The language version to parse with: the -cl-std given, or what the driver takes without one. */
+/* The language version for parsing: the given -cl-std, or the driver's default. */
 const char *driver_standard(const struct driver *driver, const struct options *options);
 
 /*
- * Clang's -cl-ext for just what the device offers. Clang's own headers take the names of everything
- * it knows (half2, queue_t), and a program for a device without them may use such a name for its
- * own.
+ * Clang's -cl-ext for exactly what the device offers. Clang's own headers use the names of
+ * everything that clang knows (half2, queue_t). A program for a device without them may use such a
+ * name for its own purposes.
  */
 const char *driver_extensions(const struct driver *driver);
 

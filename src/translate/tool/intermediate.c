@@ -12,7 +12,7 @@ bool intermediate_is(const struct text *source)
     return source->bytes && spirv_is(source->bytes, source->length);
 }
 
-/* Memory that the kernel gets is read, written or both: a module does not say which. */
+/* The kernel reads, writes or does both with memory arguments: a module does not say which. */
 static json_t *argument_object(enum spirv_argument argument)
 {
     bool shared = argument == SPIRV_MEMORY || argument == SPIRV_IMAGE;

@@ -1,6 +1,6 @@
 /*
- * Programs that come as SPIR-V instead of OpenCL C (clCreateProgramWithIL): rewritten by src/spirv,
- * answered in the same form as rewritten source.
+ * Programs that come as SPIR-V instead of OpenCL C (clCreateProgramWithIL). src/spirv rewrites
+ * them; the answer has the same form as for rewritten source.
  */
 #ifndef TRANSLATE_TOOL_INTERMEDIATE_H
 #define TRANSLATE_TOOL_INTERMEDIATE_H

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /*
- * The text without its backslash-newlines, and where they were: a joined line keeps its tokens'
+ * The text without its backslash-newlines, and their places: the tokens of a joined line keep their
  * line numbers.
  */
 struct reader {
@@ -69,8 +69,7 @@ static bool name_char(char c)
 }
 
 /*
- * Skips white space and comments; the answer is the columns of it, *line_end says that a line
- * ended.
+ * Skips white space and comments and answers their columns; *line_end: a line ended.
  */
 static uint32_t skip_blanks(struct reader *reader, bool *line_end, struct refusal *refusal)
 {
@@ -168,7 +167,7 @@ static uint8_t read_token(struct reader *reader)
 }
 
 /*
- * A line ends here in a way that compilers do not agree upon: \ and blanks before the line break,
+ * A line ends here in a way that compilers treat differently: \ and blanks before the line break,
  * or a carriage return alone.
  */
 static bool odd_line_end(const char *at, const char *end)

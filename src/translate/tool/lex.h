@@ -7,8 +7,7 @@
 enum token_kind { TOKEN_NAME, TOKEN_NUMBER, TOKEN_STRING, TOKEN_CHARACTER, TOKEN_PUNCTUATOR, TOKEN_OTHER };
 
 /*
- * The names that a token must not be replaced by any more (Prosser's hide set); shared, never
- * changed.
+ * The macros that must not replace a token again (Prosser's hide set); shared, never changed.
  */
 struct hide {
     const struct macro *macro;
@@ -29,7 +28,7 @@ struct token {
     uint8_t kind;
     bool begins_line;
     /*
-     * Came out of a macro: the text beside it in memory is not the text beside it in the program.
+     * Made by a macro: its neighbour in memory is not its neighbour in the program.
      */
     bool made;
     const struct source_file *file;
@@ -38,9 +37,9 @@ struct token {
 };
 
 /*
- * Splits text[0..length) into a list (NULL when there is none); the text must stay. Comments and
- * joined lines become white space. Refuses what would change the meaning unseen: NUL bytes,
- * trigraphs, digraphs of #, open comments.
+ * Splits text[0..length) into a list (NULL if there is no token); the text must stay valid.
+ * Comments and joined lines become white space. Refuses what would silently change the meaning: NUL
+ * bytes, trigraphs, digraphs of #, open comments.
  */
 struct token *lex(const char *text, size_t length, const struct source_file *file, struct refusal *refusal);
 

@@ -371,8 +371,8 @@ static struct token **append(struct token **link, struct token *list)
 }
 
 /*
- * What follows ##: pasted onto *last (NULL when the left side was empty), the rest appended; GNU's
- * `, ## rest`.
+ * What follows ## is pasted onto *last (NULL if the left side was empty), and the rest appended.
+ * Also GNU's `, ## rest`.
  */
 static struct token **paste_next(struct preprocessor *pp, const struct macro *macro,
                                  const struct arguments *args, const struct token *right, struct token **last,
@@ -384,7 +384,7 @@ static struct token **paste_next(struct preprocessor *pp, const struct macro *ma
     if (param >= 0 && macro->variadic && (uint32_t)param == macro->n_params - 1 && *last &&
         token_is(*last, ",")) {
         if (!list && args->n < macro->n_params) {
-            *last = NULL; /* no variable arguments at all: the comma goes too */
+            *last = NULL; /* no variable arguments at all: the comma is dropped too */
             return last;
         }
         return append(link, list);
@@ -407,8 +407,8 @@ static struct token *expanded_argument(struct preprocessor *pp, const struct arg
 }
 
 /*
- * The body with its parameters replaced; its own tokens get `line`, which is what __LINE__ means in
- * them.
+ * The body with its parameters replaced. Its own tokens get `line`, which is the value of __LINE__
+ * in them.
  */
 static struct token *substitute(struct preprocessor *pp, const struct macro *macro,
                                 const struct arguments *args, uint32_t line)
@@ -445,7 +445,7 @@ static struct token *substitute(struct preprocessor *pp, const struct macro *mac
     return first;
 }
 
-/* They would tell the rewritten text from the original. */
+/* Such macros would reveal the rewritten text to the program. */
 static void refuse_telltales(struct preprocessor *pp, const struct token *token)
 {
     static const char *const names[] = {"__FILE__", "__FILE_NAME__",     "__BASE_FILE__", "__DATE__",

@@ -1,7 +1,7 @@
 /*
  * baton-translate: reads one request (translate/record.h) from standard input, writes one answer to
- * standard output. For people: `baton-translate [-E] FILE.cl|FILE.spv [BUILD OPTIONS]` shows what
- * becomes of a program; -E stops after the preprocessor. CUDA's PTX: baton-cut.
+ * standard output. For people: `baton-translate [-E] FILE.cl|FILE.spv [BUILD OPTIONS]` shows the
+ * rewritten program; -E stops after the preprocessor. For CUDA's PTX see baton-cut.
  *
  * Exit: 0 an answer was written (also "not translated"), 1 the file was not translated, 2 bad usage
  * or request, 3 the environment failed.
@@ -89,7 +89,7 @@ static int read_request(struct request *request, const char *bytes, size_t lengt
 }
 
 /*
- * With everything that clang knows; a text that this refuses, once more with just what the device
+ * Parses with everything that clang knows. If that fails, parses again with only what the device
  * offers.
  */
 static void parse(const struct request *request, const struct preprocessor *pp, const char *standard,
@@ -215,8 +215,8 @@ static int show(int argc, char **argv)
 }
 
 /*
- * A hostile program may make the compiler run away: the caller bounds the time, this bounds the
- * rest.
+ * A hostile program may make the compiler use any resources: the caller bounds the time, this
+ * bounds the rest.
  */
 static void bound_resources(void)
 {
@@ -225,7 +225,7 @@ static void bound_resources(void)
     const struct rlimit none = {0};
 
 #if !defined(__SANITIZE_ADDRESS__) &&                                                                        \
-    !defined(BATON_SANITIZED) /* whose shadow memory needs terabytes of addresses */
+    !defined(BATON_SANITIZED) /* their shadow memory needs terabytes of addresses */
     (void)setrlimit(RLIMIT_AS, &memory);
 #else
     (void)memory;
@@ -235,7 +235,10 @@ static void bound_resources(void)
 }
 
 #if defined(BATON_SANITIZED)
-/* One request a process: nothing is freed before it ends, and an answer must not fail for that. */
+/*
+ * One request a process: nothing is freed before it ends, and an answer must not fail because of
+ * that.
+ */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {

@@ -30,7 +30,7 @@ static char *next_word(const char **at, const char *end, struct refusal *refusal
     return word.bytes;
 }
 
-/* The value of an option that is glued to it or the next word. */
+/* The value of an option, attached to it or in the next word. */
 static const char *value_of(const char *word, size_t skip, const char **at, const char *end,
                             struct refusal *refusal)
 {
@@ -64,7 +64,7 @@ void options_parse(struct options *options, const char *text, size_t length, str
             refuse(refusal, "build options beyond ASCII");
     if (memmem(text, length, "-D", 2) &&
         (memchr(text, '"', length) || memchr(text, '\'', length) || memchr(text, '\\', length)))
-        refuse(refusal, "build options with quotes"); /* drivers differ in what they make of them */
+        refuse(refusal, "build options with quotes"); /* drivers treat them differently */
     while (!refusal->reason[0] && (word = next_word(&at, end, refusal))) {
         if (!strncmp(word, "-D", 2)) {
             options->defines[options->n_defines++] = value_of(word, 2, &at, end, refusal);
@@ -89,6 +89,6 @@ void options_parse(struct options *options, const char *text, size_t length, str
             keep_word(options, word);
         }
     }
-    /* the program has had its warnings, and none of the rewriting's are errors */
+    /* the program has shown its warnings, and none of the rewriting's are errors */
     keep_word(options, "-w");
 }

@@ -16,7 +16,7 @@ struct options {
     struct text rest; /* everything else, for the driver */
 };
 
-/* Refuses what changes the meaning of the text in ways unknown here. */
+/* Refuses options that change the meaning of the text in unknown ways. */
 void options_parse(struct options *options, const char *text, size_t length, struct refusal *refusal);
 
 #endif

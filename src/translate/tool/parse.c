@@ -1,4 +1,4 @@
-/* The only file that speaks to libclang. */
+/* The only file that calls libclang. */
 #include "translate/tool/syntax.h"
 
 #include <clang-c/Index.h>
@@ -22,7 +22,7 @@ struct parse {
     struct function **last;
 };
 
-/* What the visitor carries: the node whose children it is shown. */
+/* The visitor's state: the node whose children it sees. */
 struct visit {
     struct parse *parse;
     struct node *parent;
@@ -63,7 +63,7 @@ static struct symbol *enter(struct parse *parse, CXCursor cursor, enum symbol_ki
 }
 
 /*
- * The address space named in the qualifiers of one value: all of the spelling, or what follows a
+ * The address space named in the qualifiers of one value: the whole spelling, or the part after a
  * pointer's last *.
  */
 static enum space space_in(const char *qualifiers)
@@ -88,7 +88,7 @@ static bool is_array(CXType type)
            type.kind == CXType_VariableArray;
 }
 
-/* Of a pointer, or of an array (which may hold pointers): what stands behind the last *. */
+/* Of a pointer, or of an array (which may hold pointers): the text after the last *. */
 static const char *own_qualifiers(CXType type, const char *spelling)
 {
     const char *star = strrchr(spelling, '*');
@@ -123,7 +123,7 @@ static struct type type_of(CXType raw)
     return result;
 }
 
-/* `int p[4]` as a parameter is a pointer, but libclang shows it as it was written. */
+/* `int p[4]` as a parameter is a pointer, but libclang shows it as written. */
 static struct type type_of_param(CXType raw)
 {
     CXType type = clang_getCanonicalType(raw);
@@ -204,8 +204,8 @@ static bool word_in(const struct syntax *syntax, uint32_t begin, uint32_t end, c
 }
 
 /*
- * Where the declaration that names a function at `at` begins: after the last ; or } or directive
- * before it.
+ * Where the declaration of the function whose name is at `at` begins: after the last ; or } or
+ * directive before it.
  */
 static uint32_t head_of(const struct syntax *syntax, uint32_t at)
 {
@@ -309,8 +309,8 @@ static bool carries_type(enum node_kind kind, enum CXCursorKind clang)
 }
 
 /*
- * libclang before 17 does not tell which operator: it stands in the text before the operand, or
- * behind the first one.
+ * libclang before 17 does not report the operator: it is in the text before the operand, or after
+ * the first one.
  */
 static void read_operator(const struct syntax *syntax, struct node *node)
 {
@@ -346,7 +346,7 @@ static enum CXChildVisitResult visit_label(CXCursor cursor, CXCursor parent, CXC
     return CXChildVisit_Break;
 }
 
-/* Where the label of a goto stands; 0: not in the program's text, or computed. */
+/* The place of a goto's label; 0: not in the program's text, or computed. */
 static uint32_t label_of(struct parse *parse, CXCursor jump)
 {
     CXCursor label = clang_getNullCursor();
@@ -370,7 +370,7 @@ static void fill(struct parse *parse, CXCursor cursor, struct node *node)
     if (carries_type(node->kind, kind))
         node->type = type_of(clang_getCursorType(cursor));
     switch (node->kind) {
-    /* a one-digit literal keeps its digit: indices of dimensions are told apart by it */
+    /* a one-digit literal keeps its digit, which identifies a dimension */
     case NODE_LITERAL:
         if (node->in_text && node->end == node->begin + 1)
             node->op[0] = parse->syntax->text[node->begin];

@@ -1,4 +1,4 @@
-/* Directives, included files, and the text that comes out. */
+/* Directives, included files, and the resulting text. */
 #include "translate/tool/preprocess.h"
 #include "translate/hash.h"
 #include "base/file.h"
@@ -18,7 +18,7 @@ struct group {
     bool had_else;
 };
 
-/* Joining them would make another token. */
+/* Would the two tokens, joined, become another token? */
 static bool would_merge(const struct token *left, const struct token *right)
 {
     bool prefix = left->kind == TOKEN_NAME && (right->kind == TOKEN_STRING || right->kind == TOKEN_CHARACTER);
@@ -60,7 +60,7 @@ static void write_token(struct preprocessor *pp, const struct token *token)
     pp->last = token;
 }
 
-/* Gives the compiler a directive as it stands, on a line of its own. */
+/* Passes a directive unchanged to the compiler, on its own line. */
 static void write_line(struct preprocessor *pp, const char *directive, const struct token *tokens,
                        uint32_t line)
 {
@@ -88,7 +88,7 @@ static void open_group(struct preprocessor *pp, bool holds)
     pp->n_groups++;
 }
 
-/* #if, #ifdef, #ifndef, #elif, #else, #endif; false when it is none of them. */
+/* #if, #ifdef, #ifndef, #elif, #else, #endif; false for any other. */
 static bool conditional(struct preprocessor *pp, const struct token *name, struct token *line)
 {
     struct group *group = pp->n_groups ? &pp->groups[pp->n_groups - 1] : NULL;
@@ -141,8 +141,8 @@ static bool included_once(const struct preprocessor *pp, const char *path)
 }
 
 /*
- * Some drivers look into the working folder before all others (PoCL does), some never: both must
- * find this text.
+ * Some drivers search the working folder before all others (PoCL does), some never: both must find
+ * this text.
  */
 static void check_here(struct preprocessor *pp, const char *name, const char *text, size_t length)
 {
@@ -160,7 +160,7 @@ static void check_here(struct preprocessor *pp, const char *name, const char *te
 }
 
 /*
- * Looks for folder/name; what was not there is noted too, since a later file of that name would be
+ * Looks for folder/name. A missing file is recorded too, because a later file of that name would be
  * found first.
  */
 static struct token *try_file(struct preprocessor *pp, const char *folder, const char *name,
@@ -192,7 +192,7 @@ static struct token *try_file(struct preprocessor *pp, const char *folder, const
     return lex(text, length, file, &pp->refusal);
 }
 
-/* The tokens of the included file, NULL also when it is empty. */
+/* The tokens of the included file; NULL also if it is empty. */
 static struct token *find_include(struct preprocessor *pp, const struct token *where, const char *name,
                                   bool quoted)
 {
@@ -255,7 +255,10 @@ static void undefine(struct preprocessor *pp, const struct token *line, uint32_t
     write_line(pp, "undef ", line, at); /* it may be a macro of the driver */
 }
 
-/* Pragmas reach the compiler; the tokens after OPENCL and unroll may be macros, as in clang. */
+/*
+ * Pragmas are passed to the compiler. The tokens after OPENCL and unroll may be macros, as in
+ * clang.
+ */
 static void pragma(struct preprocessor *pp, struct token *line, const struct token *where)
 {
     if (token_is(line, "once")) {
@@ -273,8 +276,8 @@ static void pragma(struct preprocessor *pp, struct token *line, const struct tok
 }
 
 /*
- * Handles the directive at `hash`, among the arguments of macro `within` where given; the answer is
- * what to read next.
+ * Handles the directive at `hash`, among the arguments of macro `within` if given. Answers the
+ * token to read next.
  */
 static struct token *directive(struct preprocessor *pp, struct token *hash, const struct macro *within)
 {
@@ -320,7 +323,7 @@ static struct token *directive(struct preprocessor *pp, struct token *hash, cons
 
 struct token *preprocess_next(struct preprocessor *pp, struct token *at, const struct macro *within)
 {
-    /* what macros have made is text, and wanted */
+    /* tokens made by macros are text and are kept */
     while (at && !pp->refusal.reason[0] && !at->made) {
         if (at->begins_line && token_is(at, "#"))
             at = directive(pp, at, within);

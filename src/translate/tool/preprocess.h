@@ -1,12 +1,12 @@
 /*
- * A C99 preprocessor for OpenCL C that leaves the driver its own macros.
+ * A C99 preprocessor for OpenCL C that leaves the driver's own macros to the driver.
  *
- * The driver preprocesses the rewritten text once more, so a macro that only the driver knows is
- * left as it is and gets the driver's own value. Only conditions force an assumption: `#ifdef X`
- * with an X that the program did not define is decided from what the device says of itself
- * (extensions, versions), and every such decision is written down as a check at the top of the
- * result (`#ifdef X` / `#error`). A driver that disagrees refuses the text, and the original is
- * built instead: a wrong guess costs a build, never a wrong kernel.
+ * The driver preprocesses the rewritten text once more, so a macro that only the driver knows stays
+ * unchanged and gets the driver's own value. Only conditions force an assumption. `#ifdef X` with
+ * an X that the program did not define is decided from what the device reports (extensions,
+ * versions). Every such decision becomes a check at the top of the result (`#ifdef X` / `#error`).
+ * A driver that disagrees refuses the text, and the original is built instead: a wrong guess costs
+ * a build, never a wrong kernel.
  */
 #ifndef TRANSLATE_TOOL_PREPROCESS_H
 #define TRANSLATE_TOOL_PREPROCESS_H
@@ -16,8 +16,8 @@
 enum macro_state {
     MACRO_USER,      /* defined by the program or by -D */
     MACRO_VALUE,     /* the driver's, value known */
-    MACRO_OPAQUE,    /* the driver's, defined, value left to it */
-    MACRO_ABSENT,    /* tested and not known: assumed undefined */
+    MACRO_OPAQUE,    /* the driver's, defined, value unknown here */
+    MACRO_ABSENT,    /* tested and unknown: assumed undefined */
     MACRO_UNDEFINED, /* #undef by the program */
 };
 
@@ -27,7 +27,7 @@ struct macro {
     enum macro_state state;
     bool function;
     bool variadic; /* the last parameter takes the rest */
-    bool noted;    /* that it is defined, or is not, has been assumed */
+    bool noted;    /* an assumption that it is, or is not, defined was recorded */
     bool noted_value;
     struct token *params;
     uint32_t n_params;
@@ -54,10 +54,10 @@ struct preprocessor {
     struct refusal refusal;
     struct text out;
     struct text guards;
-    /* A line per file looked for: its hash or `-` when it was absent, a space, its path. */
+    /* One line per file that was searched: its hash or `-` if it was absent, a space, its path. */
     struct text dependencies;
     struct text once;         /* paths of files with #pragma once, each between line breaks */
-    bool renumbered;          /* the program has used #line: __LINE__ is no longer known */
+    bool renumbered;          /* the program has used #line: __LINE__ is unknown */
     uint32_t counter;         /* __COUNTER__ */
     size_t made;              /* tokens made by macros, bounded */
     uint32_t line;            /* of the output, as the compiler counts it */
@@ -72,12 +72,12 @@ void macro_define(struct preprocessor *pp, struct token *name); /* a #define's t
 void macro_driver(struct preprocessor *pp, const char *name, const char *value);
 /* -D's NAME or NAME=VALUE */
 void macro_option(struct preprocessor *pp, const char *definition);
-/* notes the assumption */
+/* records the assumption */
 bool macro_is_defined(struct preprocessor *pp, const struct token *name);
 
 /*
- * Replaces the macro at *at, if there is one, by its expansion, to be looked at again; false when
- * there is none.
+ * Replaces the macro at *at by its expansion, which is to be examined again; false if there is no
+ * macro.
  */
 bool macro_expand(struct preprocessor *pp, struct token **at);
 
@@ -88,13 +88,13 @@ struct token *macro_expand_line(struct preprocessor *pp, struct token *line);
 bool condition_holds(struct preprocessor *pp, struct token *line, uint32_t at_line);
 
 /*
- * preprocess.c: the token to be read at `at` or after it: directives are obeyed and what an #if
- * leaves out is passed over; NULL at the end. Among the arguments of a macro (`within`; else NULL)
- * conditionals are the only directives, as clang allows; others are refused.
+ * preprocess.c: the token to read at `at` or after it; NULL at the end. Directives are executed,
+ * and text that an #if excludes is skipped. Among the arguments of a macro (`within`; else NULL)
+ * only conditionals are allowed, as in clang; other directives are refused.
  */
 struct token *preprocess_next(struct preprocessor *pp, struct token *at, const struct macro *within);
 
-/* Preprocesses the program's text into pp->out; a reason in pp->refusal when it cannot be done. */
+/* Preprocesses the program's text into pp->out; on failure pp->refusal has the reason. */
 void preprocess(struct preprocessor *pp, const char *text, size_t length);
 
 #endif

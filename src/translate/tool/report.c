@@ -56,8 +56,8 @@ json_t *report_argument(const struct translate_arg *arg)
 }
 
 /*
- * reqd_work_group_size(x, y, z) among the words before the kernel's name; a null when it is not
- * three plain numbers.
+ * reqd_work_group_size(x, y, z) among the words before the kernel's name; a null if it is not three
+ * plain numbers.
  */
 static json_t *required_size(const struct syntax *syntax, const struct function *kernel)
 {

@@ -12,14 +12,14 @@
 struct report {
     struct refusal refusal; /* empty: translated */
     struct syntax syntax;
-    /* of a program that has no syntax (intermediate.h); NULL: they are in the syntax */
+    /* of a program without a syntax tree (intermediate.h); NULL: the syntax has them */
     json_t *kernels;
     struct text source;
     struct text dependencies;
     const char *options; /* left for the driver */
 };
 
-/* Any text of a program as JSON, which takes UTF-8 only. */
+/* Any text of a program as JSON, which allows only UTF-8. */
 json_t *report_string(const char *text);
 
 /* An argument of a kernel, as metadata.c reads it. */

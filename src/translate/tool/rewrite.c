@@ -8,13 +8,13 @@ struct edit {
     size_t at;
     size_t remove;
     const char *text;
-    size_t order; /* edits at one place stay in the order in which they were made */
+    size_t order; /* edits at one place keep the order in which they were made */
 };
 
 struct rewriting {
     struct syntax *syntax;
     enum translate_mode mode;
-    char prefix[24]; /* of every name that is added; no name of the program begins so */
+    char prefix[24]; /* of every added name; no name of the program begins with it */
     struct edit *edits;
     size_t n_edits;
     size_t room;
@@ -69,7 +69,7 @@ static const char *format_name(const struct rewriting *r, const char *before, co
     return text.bytes;
 }
 
-/* The ( that follows a function's name; 0, with a refusal, when something else does. */
+/* The ( after a function's name; 0, with a refusal, if something else follows. */
 static size_t opening(struct rewriting *r, size_t name, size_t *ret_name_end)
 {
     size_t end;
@@ -100,7 +100,7 @@ static bool renamed(const struct rewriting *r, const struct function *function)
     return r->mode == TRANSLATE_COMPILE && !function->kernel && !function->internal;
 }
 
-/* A declaration gets one more parameter. */
+/* Adds one parameter to a declaration. */
 static void edit_declaration(struct rewriting *r, const struct function *function, size_t name)
 {
     size_t name_end;
@@ -132,7 +132,10 @@ static const struct function *function_around(const struct node *node)
     return node ? node->symbol->function : NULL;
 }
 
-/* The call of a built-in becomes a call of ours, with the descriptor first. */
+/*
+ * Replaces the call of a built-in by a call of the rewritten one, with the descriptor as its first
+ * argument.
+ */
 static void edit_builtin(struct rewriting *r, const struct node *name, const struct function *around)
 {
     size_t name_end;
@@ -148,7 +151,7 @@ static void edit_builtin(struct rewriting *r, const struct node *name, const str
     r->n_virtual++;
 }
 
-/* The call of a function that takes the descriptor: as its last argument. */
+/* Adds the descriptor as the last argument to the call of a function that takes it. */
 static void edit_call(struct rewriting *r, const struct node *name, const struct function *callee,
                       const struct function *around)
 {
@@ -203,7 +206,10 @@ static bool word_is(const struct syntax *syntax, size_t at, size_t end, const ch
     return strlen(word) == end - at && !memcmp(syntax->text + at, word, end - at);
 }
 
-/* A function's name, or its parameters, in a string of the program: rewriting would show there. */
+/*
+ * A string of the program contains a function's name or its parameters: the rewriting would be
+ * visible there.
+ */
 static bool tells_function(const struct rewriting *r, size_t at, size_t end)
 {
     if (r->mode == TRANSLATE_COMPILE &&
@@ -213,7 +219,7 @@ static bool tells_function(const struct rewriting *r, size_t at, size_t end)
 }
 
 /*
- * No use of such a built-in may be left: one that the tree does not show would silently answer for
+ * No use of such a built-in may remain: one that the tree does not show would silently answer for
  * the piece.
  */
 static void check_all_replaced(struct rewriting *r)
@@ -242,7 +248,7 @@ static void choose_prefix(struct rewriting *r)
 
 /*
  * The text of struct piece and of the built-ins' replacements; @ stands for the prefix. Dimensions
- * past the third are the driver's own affair: it is asked.
+ * past the third are left to the driver's built-in.
  */
 static const char prelude[] =
     "struct @piece { ulong offset[3]; uint groups[3]; uint first; uint magic[2]; uint work_dim; uint shift; "

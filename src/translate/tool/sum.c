@@ -14,8 +14,8 @@ bool sum_same_kind(const struct term *a, const struct term *b)
 }
 
 /*
- * Digits that an item counts through differ from each other, however much they look alike: those of
- * ids are one value.
+ * Digits that a work-item counts through are independent, even if they look alike; digits of the
+ * same id are one value.
  */
 static bool is_counted(const struct term *term)
 {

@@ -1,7 +1,7 @@
 /*
- * Sums of products, in which analyse_own.c writes down the index of an access: number * factors *
- * digit, with the factors and digits of translate/reach.h. Pure; a function answers false when the
- * result does not fit, and then leaves its output in any state.
+ * Sums of products, in which analyse_own.c expresses the index of an access: number * factors *
+ * digit, with the factors and digits of translate/reach.h. Pure. A function answers false if the
+ * result does not fit; its output is then undefined.
  */
 #ifndef TRANSLATE_TOOL_SUM_H
 #define TRANSLATE_TOOL_SUM_H
@@ -20,11 +20,11 @@ struct term {
 
 struct sum {
     uint32_t n;
-    /* no number is 0; no two are of a kind, except those that count */
+    /* no number is 0; no two terms are of one kind, except those that count */
     struct term terms[SUM_TERMS];
 };
 
-/* Equal but for the number. */
+/* Equal except for the number. */
 bool sum_same_kind(const struct term *a, const struct term *b);
 
 bool sum_add_term(struct sum *sum, struct term term);

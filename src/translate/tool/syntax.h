@@ -1,5 +1,5 @@
 /*
- * The program's syntax tree, copied out of libclang into plain structs, so that rewriting and
+ * The program's syntax tree, copied from libclang into plain structs, so that rewriting and
  * analysis are pure functions over it. Offsets are bytes of the preprocessed text.
  */
 #ifndef TRANSLATE_TOOL_SYNTAX_H
@@ -54,7 +54,7 @@ struct symbol {
     const char *name;
     struct type type;
     uint32_t index;            /* of a parameter */
-    struct function *function; /* SYMBOL_FUNCTION: itself; SYMBOL_PARAM: the one it belongs to */
+    struct function *function; /* SYMBOL_FUNCTION: itself; SYMBOL_PARAM: the function it belongs to */
     struct node *initial;      /* SYMBOL_VARIABLE: its declaration */
     bool tainted;              /* analysis: may hold a value that another group has changed */
     bool visiting;             /* analysis: its uses are being followed */
@@ -115,7 +115,7 @@ void syntax_parse(struct syntax *syntax, const char *text, size_t length, const 
                   unsigned address_bits, const char *extensions);
 
 /*
- * The nearest ancestor that is no parenthesis or cast, and through *ret_child its child on the way.
+ * The nearest ancestor that is no parenthesis or cast. *ret_child is its child on the way.
  */
 struct node *syntax_parent(struct node *node, struct node **ret_child);
 
@@ -129,8 +129,8 @@ struct symbol *syntax_callee(const struct node *call);
 struct node *syntax_argument(const struct node *call, unsigned i);
 
 /*
- * What a pointer argument points at, before it was cast to what the callee takes; SPACE_GENERIC in
- * doubt.
+ * The space that a pointer argument points at, before the cast to the callee's type; SPACE_GENERIC
+ * in doubt.
  */
 enum space syntax_points_at(struct node *argument);
 
@@ -142,12 +142,12 @@ bool syntax_inside(const struct node *node, const struct node *ancestor);
 bool syntax_is_assignment(const struct node *node);
 
 /*
- * The next word, punctuator or literal at or after offset; *ret_end behind it. Quoted text is one.
- * The answer is its begin.
+ * The next word, punctuator or literal at or after offset; *ret_end is its end. Quoted text is one
+ * token. Answers its begin.
  */
 size_t syntax_token(const struct syntax *syntax, size_t offset, size_t *ret_end);
 
-/* The offset of the `)` that closes the `(` at open; 0 when there is none. */
+/* The offset of the `)` that closes the `(` at open; 0 if there is none. */
 size_t syntax_closing(const struct syntax *syntax, size_t open);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * What every part of baton-translate stands on: memory that lives as long as the process, growing
- * texts, and the one way to give up. The process answers one request and ends, so nothing is freed;
- * a request that needs too much memory ends it with TEXT_EXIT_MEMORY, which the caller reports as a
- * reason.
+ * The basis of every part of baton-translate: memory that lives as long as the process, growing
+ * texts, and the one way to refuse a request. The process answers one request and ends, so nothing
+ * is freed. A request that needs too much memory ends it with TEXT_EXIT_MEMORY, which the caller
+ * reports as a reason.
  */
 #ifndef TRANSLATE_TOOL_TEXT_H
 #define TRANSLATE_TOOL_TEXT_H
@@ -28,7 +28,7 @@ struct text {
 void text_add(struct text *text, const char *bytes, size_t n);
 void text_print(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Why the request cannot be translated: the first reason given stays. */
+/* Why the request cannot be translated: the first reason is kept. */
 struct refusal {
     char reason[200];
 };
