@@ -63,7 +63,7 @@ struct analysis_term {
     /* "own", "from" a more urgent task, "blocking by" a less urgent one, "self", "slack" (bound by nothing): borrowed likewise. */
     const char *why;
     size_t segment; /* index in the task; ANALYSIS_JOB: several segments of the job together */
-    size_t culprit; /* index of a task in the set; the task itself for "own" and "self" */
+    size_t cause;   /* index of a task in the set; the task itself for "own" and "self" */
     baton_nsec amount;
 };
 

@@ -244,11 +244,11 @@ static void print_group(const struct task_set *set, size_t task, const struct an
 
         if (!waits_with(term, head))
             continue;
-        if (term->culprit == task)
+        if (term->cause == task)
             printf("%s %.3f for its own other pieces", separator, nsec_to_ms(term->amount));
         else
             printf("%s %.3f %s %s", separator, nsec_to_ms(term->amount), term->why,
-                   set->tasks[term->culprit].name);
+                   set->tasks[term->cause].name);
         separator = ",";
     }
     putchar('\n');
@@ -290,7 +290,7 @@ json_t *report_explanation_json(const struct task_set *set, const struct analysi
             terms,
             json_pack("{s:s, s:s, s:o, s:s, s:o}", "where", term->where, "why", term->why, "segment",
                       term->segment == ANALYSIS_JOB ? json_null() : json_integer((json_int_t)term->segment),
-                      "task", set->tasks[term->culprit].name, "ms", report_ms(term->amount)));
+                      "task", set->tasks[term->cause].name, "ms", report_ms(term->amount)));
     }
     return terms;
 }

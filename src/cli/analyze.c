@@ -237,7 +237,7 @@ static const struct cli_option options[] = {
      "holistic (default), holistic-printed, fair-lateness, gpusync, gpusync-chains, gpusync-printed, np-edf"},
     {"mode", 0, "single|multi", "kernels on one GPU (default), or on all of them"},
     {"explain", 0, "TASK",
-     "every term of this task's bound with its culprit; where the set does not fit, why, and what would make "
+     "every term of this task's bound with its cause; where the set does not fit, why, and what would make "
      "it fit"},
     {"worst", 0, "segments|job",
      "count measured tasks by the worst of each segment, or by their worst job; default as the file does"},

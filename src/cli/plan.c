@@ -394,7 +394,7 @@ static const struct cli_option options[] = {
     {"analysis", 0, "NAME", "whose bounds count (default holistic); `baton analyze --help` names them"},
     {"output", 'o', "PLAN", "write the plan here, unless the set is not schedulable"},
     {"explain", 0, "TASK",
-     "every term of this task's bound with its culprit; where the set does not fit, why, and what would make "
+     "every term of this task's bound with its cause; where the set does not fit, why, and what would make "
      "it fit"},
     {"worst", 0, "segments|job",
      "count measured tasks by the worst of each segment, or by their worst job; default as the file does"},

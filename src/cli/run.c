@@ -226,7 +226,7 @@ static int heed_verdict(const struct cli_args *args, const struct settings *sett
     char why[256];
     int result;
 
-    task_reason_words(verdict->reason, verdict->culprit, verdict->response, verdict->limit, why, sizeof why);
+    task_reason_words(verdict->reason, verdict->cause, verdict->response, verdict->limit, why, sizeof why);
     switch (verdict->verdict) {
     case VERDICT_UNKNOWN:
         return unknown_task(args, monitor, settings->task);

@@ -86,7 +86,7 @@ static json_t *task_json(const struct frame_about_task *about)
     char rule[256];
     json_t *task;
 
-    task_reason_words(about->reason, about->culprit, about->culprit_response, about->culprit_limit, why,
+    task_reason_words(about->reason, about->cause, about->cause_response, about->cause_limit, why,
                       sizeof why);
     task_rule_words(about->rule, about->who, rule, sizeof rule);
     task = json_pack("{s:s, s:s, s:o, s:i, s:b, s:i, s:i, s:i, s:i}", "name", about->name, "decision",
@@ -189,7 +189,7 @@ static void print_task(const struct frame_about_task *about)
            task_verdict_word(about->state), (unsigned long long)about->jobs,
            (unsigned long long)about->misses, observed, bound, (unsigned long long)about->exceeded);
     if (has_reason(about)) {
-        task_reason_words(about->reason, about->culprit, about->culprit_response, about->culprit_limit, why,
+        task_reason_words(about->reason, about->cause, about->cause_response, about->cause_limit, why,
                           sizeof why);
         printf("       %s (%.1f ms of planning)\n", why, ms(about->cost));
     }

@@ -263,7 +263,7 @@ static int compute_copies(struct task_set *set, const struct segment_source *fir
     static const struct batch_options options = {.worst_case = true};
     struct routes *routes = calloc(1, sizeof *routes);
     char *path = beside(set, first->topology);
-    size_t culprit = 0;
+    size_t unresolved = 0;
     int result = routes && path ? topology_read_file(path, &routes->topology, ret_error) : -ENOMEM;
 
     if (result) {
@@ -283,10 +283,10 @@ static int compute_copies(struct task_set *set, const struct segment_source *fir
         }
     }
     if (!result) {
-        result =
-            batch_resolve(&routes->topology, routes->streams, routes->n, &options, &routes->batch, &culprit);
+        result = batch_resolve(&routes->topology, routes->streams, routes->n, &options, &routes->batch,
+                               &unresolved);
         if (result > 0)
-            result = reject(set, routes->segments[culprit]->source, "none, or several equally short ones",
+            result = reject(set, routes->segments[unresolved]->source, "none, or several equally short ones",
                             ret_error, "a route between these nodes");
     }
     for (size_t i = 0; i < routes->n && !result; i++)

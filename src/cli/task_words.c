@@ -17,18 +17,18 @@ const char *task_verdict_word(uint32_t verdict)
     return verdict < sizeof words / sizeof words[0] ? words[verdict] : "?";
 }
 
-void task_reason_words(uint32_t reason, const char *culprit, uint64_t response, uint64_t limit,
-                       char *ret_text, size_t size)
+void task_reason_words(uint32_t reason, const char *cause, uint64_t response, uint64_t limit, char *ret_text,
+                       size_t size)
 {
     switch (reason) {
     case REASON_DEADLINE:
         if (response)
-            (void)snprintf(ret_text, size, "%s would take %.3f ms at worst, its deadline is %.3f ms", culprit,
+            (void)snprintf(ret_text, size, "%s would take %.3f ms at worst, its deadline is %.3f ms", cause,
                            ms(response), ms(limit));
         else
             (void)snprintf(ret_text, size,
                            "beside the tasks that run, %s cannot be shown to meet its deadline of %.3f ms",
-                           culprit, ms(limit));
+                           cause, ms(limit));
         break;
     case REASON_RUNNING:
         (void)snprintf(ret_text, size, "it runs already, and a task runs once");
@@ -44,7 +44,7 @@ void task_reason_words(uint32_t reason, const char *culprit, uint64_t response, 
         break;
     case REASON_TARDY:
         (void)snprintf(ret_text, size,
-                       "bounded tardiness: %s may take %.3f ms, later than its deadline of %.3f ms", culprit,
+                       "bounded tardiness: %s may take %.3f ms, later than its deadline of %.3f ms", cause,
                        ms(response), ms(limit));
         break;
     default:

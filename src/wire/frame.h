@@ -92,12 +92,12 @@ enum verdict {
 
 enum reason {
     REASON_NONE,
-    REASON_DEADLINE,    /* culprit, response, limit: it would miss its deadline */
+    REASON_DEADLINE,    /* cause, response, limit: it would miss its deadline */
     REASON_RUNNING = 3, /* it runs already; the numbers are those of FRAME_VERSION 3, which has no 2 */
     REASON_PLANNER,     /* the planner failed */
     REASON_TIME,        /* the planner was too slow */
     REASON_USER,        /* it belongs to another user */
-    REASON_TARDY,       /* admitted, but only bounded: culprit, response, limit */
+    REASON_TARDY,       /* admitted, but only bounded: cause, response, limit */
 };
 
 /* Why a bound is not claimed: what of the model does not hold on this machine now. */

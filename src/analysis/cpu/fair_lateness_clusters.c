@@ -62,7 +62,7 @@ struct cluster_question {
     struct analysis_explanation *explanation; /* its arena is initialised; filled where the task is bounded */
 };
 
-/* R of the question's task, which is members[self] of the cluster, by culprit. 0 or -ENOMEM. */
+/* R of the question's task, which is members[self] of the cluster, by cause. 0 or -ENOMEM. */
 static int explain_response(const struct cluster_question *question, const struct fair_lateness *lateness,
                             const size_t members[], size_t self)
 {
@@ -81,10 +81,10 @@ static int explain_response(const struct cluster_question *question, const struc
         struct analysis_term term = {.where = behind ? "CPU, behind earlier priority points" : "CPU",
                                      .why = "from",
                                      .segment = ANALYSIS_JOB,
-                                     .culprit = members[behind ? earliest : k],
+                                     .cause = members[behind ? earliest : k],
                                      .amount = (baton_nsec)((behind ? ahead : parts[k]) * NSEC_PER_US)};
 
-        if (term.amount > 0 && term.culprit != question->task)
+        if (term.amount > 0 && term.cause != question->task)
             e->terms[e->n_terms++] = term;
     }
     for (size_t t = 0; t < e->n_terms; t++)
@@ -93,7 +93,7 @@ static int explain_response(const struct cluster_question *question, const struc
     e->terms[e->n_terms++] = (struct analysis_term){.where = "CPU",
                                                     .why = "own",
                                                     .segment = ANALYSIS_JOB,
-                                                    .culprit = question->task,
+                                                    .cause = question->task,
                                                     .amount = plain_nsec(lateness->response[self]) - given};
     e->bounded = true;
     return 0;

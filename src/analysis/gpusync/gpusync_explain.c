@@ -15,10 +15,10 @@ struct explainer {
     baton_nsec given;
 };
 
-static void add(struct explainer *e, const char *where, const char *why, size_t culprit, baton_nsec amount)
+static void add(struct explainer *e, const char *where, const char *why, size_t cause, baton_nsec amount)
 {
     e->explanation->terms[e->explanation->n_terms++] = (struct analysis_term){
-        .where = where, .why = why, .segment = ANALYSIS_JOB, .culprit = culprit, .amount = amount};
+        .where = where, .why = why, .segment = ANALYSIS_JOB, .cause = cause, .amount = amount};
     e->given += amount;
 }
 

@@ -6,7 +6,7 @@
 
 /*
  * The terms of task i's bound after gpusync_analyse() answered GPUSYNC_BOUNDED with the same system and options: waiting for tokens, engines, a
- * donee, interrupts and the CPU by culprit, and what is its own (overheads and rounding included). They sum up to the bound. 0 or -ENOMEM;
+ * donee, interrupts and the CPU by cause, and what is its own (overheads and rounding included). They sum up to the bound. 0 or -ENOMEM;
  * memory is of explanation->arena, which the caller has initialised.
  */
 int gpusync_explain(struct gpusync_workspace *workspace, size_t i, struct analysis_explanation *explanation);

@@ -37,19 +37,19 @@ const baton_nsec *holistic_delays(const struct holistic *holistic, size_t task);
  * How the bound of one task comes about, for people. The bound is the finish of stage `job_stages` - 1 by the job-level analysis (or 0 if
  * none was better), plus the stage-level delays of the stages after it.
  */
-enum holistic_cause {
-    CAUSE_OWN,          /* its own execution */
-    CAUSE_INTERFERENCE, /* work of a more urgent task */
-    CAUSE_BLOCKING,     /* a piece of a less urgent task that had started */
-    CAUSE_SELF,         /* further sub-kernels of its own that find no GPU free, and what rounding adds */
+enum holistic_why {
+    WHY_OWN,          /* its own execution */
+    WHY_INTERFERENCE, /* work of a more urgent task */
+    WHY_BLOCKING,     /* a piece of a less urgent task that had started */
+    WHY_SELF,         /* further sub-kernels of its own that find no GPU free, and what rounding adds */
 };
 
 struct holistic_term {
     size_t stage; /* the stage that waits; HOLISTIC_JOB: all stages of the job-level part that use the unit */
-    size_t culprit;    /* task (pipeline order) of the interfering or blocking work */
+    size_t cause; /* task (pipeline order) of the interfering or blocking work */
     baton_nsec amount; /* its part of the bound */
     enum pipeline_unit unit;
-    enum holistic_cause cause;
+    enum holistic_why why;
 };
 
 #define HOLISTIC_JOB ((size_t)-1)

@@ -14,11 +14,11 @@ struct holistic_explainer {
 };
 
 static void add_term(struct holistic_explainer *e, enum pipeline_unit unit, size_t stage,
-                     enum holistic_cause cause, size_t culprit, baton_nsec amount)
+                     enum holistic_why why, size_t cause, baton_nsec amount)
 {
     if (amount > 0 && e->n < e->max)
         e->terms[e->n++] = (struct holistic_term){
-            .stage = stage, .culprit = culprit, .amount = amount, .unit = unit, .cause = cause};
+            .stage = stage, .cause = cause, .amount = amount, .unit = unit, .why = why};
 }
 
 /* Splits `total` in proportion to h->raw (by task; those above interfere, those below block) and clears it. */
@@ -37,14 +37,14 @@ static void split(struct holistic_explainer *e, enum pipeline_unit unit, size_t 
 
         amount = least(amount, total - given);
         given += amount;
-        add_term(e, unit, stage, k < i ? CAUSE_INTERFERENCE : k > i ? CAUSE_BLOCKING : CAUSE_SELF, k, amount);
+        add_term(e, unit, stage, k < i ? WHY_INTERFERENCE : k > i ? WHY_BLOCKING : WHY_SELF, k, amount);
     }
     /* What rounding left over. */
     if (given < total && e->n > 0 && sum > 0 && e->terms[e->n - 1].unit == unit &&
         e->terms[e->n - 1].stage == stage)
         e->terms[e->n - 1].amount += total - given;
     else
-        add_term(e, unit, stage, CAUSE_SELF, i, total - given);
+        add_term(e, unit, stage, WHY_SELF, i, total - given);
     memset(h->raw, 0, n * sizeof h->raw[0]);
 }
 
@@ -208,7 +208,7 @@ static void explain_stage(struct holistic_explainer *e, size_t j)
         }
     }
     split(e, stage->unit, j, delay - stage->length);
-    add_term(e, stage->unit, j, CAUSE_OWN, e->v.task, stage->length);
+    add_term(e, stage->unit, j, WHY_OWN, e->v.task, stage->length);
 }
 
 /* The delays of the prefix on one unit by the job-level analysis, y ticks from the release. */
@@ -258,7 +258,7 @@ bool holistic_explain(struct holistic *h, size_t task, struct holistic_term ret_
         const struct stage *stage = &e.v.option->stages[j];
 
         job_add_stage(h, &e.v, stage, stage_delay(h, &e.v, stage));
-        add_term(&e, stage->unit, j, CAUSE_OWN, task, stage->length);
+        add_term(&e, stage->unit, j, WHY_OWN, task, stage->length);
     }
     for (int unit = 0; unit < PIPELINE_UNITS && job > 0; unit++) {
         if (e.v.delay[unit] > 0)

@@ -85,7 +85,7 @@ static int sound_waits(struct pipeline_analysis *a, size_t i, baton_nsec waits[]
         return -ENOMEM;
     if (holistic_explain(a->holistic, i, terms, max, &n, &job)) {
         for (size_t t = 0; t < n; t++) {
-            if (terms[t].cause != CAUSE_OWN)
+            if (terms[t].why != WHY_OWN)
                 waits[terms[t].unit] += terms[t].amount;
         }
     }
@@ -193,7 +193,7 @@ int pipeline_analysis_explain(struct pipeline_analysis *a, size_t task,
                               struct analysis_explanation *ret_explanation)
 {
     static const char *const units[] = {"cpu", "bus", "gpu"};
-    static const char *const causes[] = {"own", "from", "blocking by", "self"};
+    static const char *const whys[] = {"own", "from", "blocking by", "self"};
     size_t i = pipeline_analysis_rank(a, task);
     size_t max = (a->pipeline.tasks[i].n_stages + PIPELINE_UNITS) * (a->pipeline.n_tasks + 2);
     struct analysis_explanation e = {0};
@@ -212,9 +212,9 @@ int pipeline_analysis_explain(struct pipeline_analysis *a, size_t task,
     for (size_t t = 0; t < e.n_terms; t++)
         e.terms[t] = (struct analysis_term){
             .where = units[terms[t].unit],
-            .why = causes[terms[t].cause],
+            .why = whys[terms[t].why],
             .segment = terms[t].stage == HOLISTIC_JOB ? ANALYSIS_JOB : terms[t].stage,
-            .culprit = a->pipeline.tasks[terms[t].culprit].index,
+            .cause = a->pipeline.tasks[terms[t].cause].index,
             .amount = terms[t].amount,
         };
     *ret_explanation = e;

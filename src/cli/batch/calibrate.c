@@ -51,7 +51,7 @@ static int compute_graph(struct calibration *it)
         size_t active[MAX_ROUTES];
         double rates[MAX_ROUTES];
         struct batch batch;
-        size_t culprit;
+        size_t unresolved;
         size_t n = 0;
 
         for (size_t r = 0; r < it->n_routes; r++) {
@@ -68,7 +68,7 @@ static int compute_graph(struct calibration *it)
                                                      .bytes = 1,
                                                      .gpu = -1};
         }
-        if (batch_resolve(&it->topology, streams, n, NULL, &batch, &culprit))
+        if (batch_resolve(&it->topology, streams, n, NULL, &batch, &unresolved))
             return cli_fail_environment(it->args, -EIO, "the graph of the result");
         for (size_t i = 0; i < n; i++)
             active[i] = i;
