@@ -126,7 +126,7 @@ void report_json_placements(const struct task_set *set, const struct placement *
     }
 }
 
-/* The answer in words, what it rests on, and whether anything enforces that. */
+/* The answer in words, the assumptions behind it, and whether a profile enforces them. */
 static void print_verdict(const struct task_set *set, const struct analysis *analysis,
                           const struct analysis_result *result)
 {
@@ -214,7 +214,7 @@ static bool is_slack(const struct analysis_term *term)
     return strcmp(term->why, "slack") == 0;
 }
 
-/* Does it stand in a group of its own kind: waiting for the same thing in the same segment? */
+/* Does the term belong to the group: the same unit in the same segment? */
 static bool waits_with(const struct analysis_term *term, const struct analysis_term *head)
 {
     return !is_own(term) && !is_slack(term) && term->segment == head->segment &&

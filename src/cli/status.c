@@ -1,4 +1,4 @@
-/* baton status: who holds, who waits, and how everybody has fared. */
+/* baton status: which clients hold and wait, and the statistics of every client. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -72,7 +72,7 @@ static json_t *ms_or_null(uint64_t nsec)
     return nsec ? json_real(ms(nsec)) : json_null();
 }
 
-/* Is there more to say than that it was admitted? */
+/* Is there a reason to print besides the admission? */
 static bool has_reason(const struct frame_about_task *about)
 {
     return about->state == VERDICT_REFUSED || about->state == VERDICT_BEST_EFFORT ||
@@ -280,7 +280,7 @@ static void show_task(struct status *status, const struct frame *frame, json_t *
     (void)status;
 }
 
-/* What keeps every bound of the plan from being claimed, field by field. */
+/* The differences because of which no bound of the plan is claimed, field by field. */
 static void show_difference(struct status *status, const struct frame *frame, json_t *list)
 {
     const struct frame_about_difference *about = &frame->about_difference;

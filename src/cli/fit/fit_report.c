@@ -5,9 +5,9 @@
 
 #include "cli/analysis_report.h"
 
-#define MAX_CAUSES 4 /* that are named */
+#define MAX_CAUSES 4 /* that are printed */
 
-/* What one task adds at one place: the terms of all segments together. */
+/* What one task adds on one unit, over all segments. */
 struct cause {
     size_t task;
     const char *where, *why;
@@ -28,7 +28,7 @@ static struct cause *find_cause(struct cause causes[], size_t *n, size_t max,
     return &causes[(*n)++];
 }
 
-/* The other tasks behind the bound, the largest part first. How many. */
+/* The other tasks behind the bound, the largest part first. Answers their number. */
 static size_t list_causes(const struct fit *fit, struct cause ret[MAX_CAUSES])
 {
     struct cause all[64];
@@ -65,7 +65,10 @@ static baton_nsec own_time(const struct fit *fit)
     return own;
 }
 
-/* What of the cause is in the way there: the longest unbroken stretch of a less urgent task, the work of a more urgent one. */
+/*
+ * What delays the task there: the longest uncut span of a less urgent task, or the work of a more
+ * urgent one.
+ */
 static void print_cause(const struct task_set *set, const struct cause *cause)
 {
     const struct task *task = &set->tasks[cause->task];
@@ -94,7 +97,7 @@ static void print_cause(const struct task_set *set, const struct cause *cause)
                blocks ? "runs and cannot be stopped at once" : "is more urgent", cause->where);
 }
 
-/* Of a task that has no bound whatever its period: which kind of engine has more to do than there is time. */
+/* For a task without a bound at any period: which kind of engine is overloaded. */
 static void print_load(const struct task_set *set, const struct fit *fit)
 {
     static const char *const units[] = {"cpu", "bus", "gpu"};
