@@ -42,10 +42,10 @@ static baton_nsec predict(const struct subject *subject, const struct batch_meth
     struct batch_timeline timeline;
     struct batch batch;
     baton_nsec bound = 0;
-    size_t culprit;
+    size_t unresolved;
 
     if (batch_resolve(subject->topology, subject->file->streams, subject->file->n_streams, NULL, &batch,
-                      &culprit))
+                      &unresolved))
         return -1;
     if (!method)
         return batch_bound(&batch, &bound) ? -1 : bound;

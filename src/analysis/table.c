@@ -1,4 +1,6 @@
-/* All analyses by name. One line each: the command line, its help and plans follow. */
+/*
+ * All analyses by name, one line each. The command line, its help and plans derive from this table.
+ */
 #include <string.h>
 
 #include "analysis/analysis.h"

@@ -126,7 +126,7 @@ void report_json_placements(const struct task_set *set, const struct placement *
     }
 }
 
-/* The answer in words, what it rests on, and whether anything enforces that. */
+/* The answer in words, the assumptions behind it, and whether a profile enforces them. */
 static void print_verdict(const struct task_set *set, const struct analysis *analysis,
                           const struct analysis_result *result)
 {
@@ -214,7 +214,7 @@ static bool is_slack(const struct analysis_term *term)
     return strcmp(term->why, "slack") == 0;
 }
 
-/* Does it stand in a group of its own kind: waiting for the same thing in the same segment? */
+/* Does the term belong to the group: the same unit in the same segment? */
 static bool waits_with(const struct analysis_term *term, const struct analysis_term *head)
 {
     return !is_own(term) && !is_slack(term) && term->segment == head->segment &&
@@ -244,11 +244,11 @@ static void print_group(const struct task_set *set, size_t task, const struct an
 
         if (!waits_with(term, head))
             continue;
-        if (term->culprit == task)
+        if (term->cause == task)
             printf("%s %.3f for its own other pieces", separator, nsec_to_ms(term->amount));
         else
             printf("%s %.3f %s %s", separator, nsec_to_ms(term->amount), term->why,
-                   set->tasks[term->culprit].name);
+                   set->tasks[term->cause].name);
         separator = ",";
     }
     putchar('\n');
@@ -290,7 +290,7 @@ json_t *report_explanation_json(const struct task_set *set, const struct analysi
             terms,
             json_pack("{s:s, s:s, s:o, s:s, s:o}", "where", term->where, "why", term->why, "segment",
                       term->segment == ANALYSIS_JOB ? json_null() : json_integer((json_int_t)term->segment),
-                      "task", set->tasks[term->culprit].name, "ms", report_ms(term->amount)));
+                      "task", set->tasks[term->cause].name, "ms", report_ms(term->amount)));
     }
     return terms;
 }

@@ -1,4 +1,4 @@
-/* What `baton analyze` and `baton plan` print: a table for people, one object for scripts. */
+/* The output of `baton analyze` and `baton plan`: a table for people, one object for scripts. */
 #ifndef CLI_ANALYSIS_REPORT_H
 #define CLI_ANALYSIS_REPORT_H
 
@@ -11,37 +11,51 @@
 /* Nanoseconds as a number of ms; ANALYSIS_UNBOUNDED as null. */
 json_t *report_ms(baton_nsec duration);
 
-/* {"analysis", "schedulable", "deadlines_met", "verdict", "tasks": [...]}; NULL without memory. */
+/*
+ * {"analysis", "schedulable", "deadlines_met", "verdict", "tasks": [...]}; NULL when memory is
+ * short.
+ */
 json_t *report_json(const struct task_set *set, const struct analysis *analysis,
                     const struct analysis_result *result);
 
-/* Adds to each task of such an object that uses a GPU "placement": "any", "chosen", or the list of its GPUs. */
+/*
+ * Adds "placement" to each task of such an object that uses a GPU: "any", "chosen", or the list of
+ * its GPUs.
+ */
 void report_json_placements(const struct task_set *set, const struct placement *placements, json_t *object);
 
-/* The table: one line per task in order of urgency, and the verdict. placements by task, or NULL. */
+/*
+ *  The table: one line per task in order of urgency, and the verdict. placements by task, or NULL.
+ */
 int report_table(const struct task_set *set, const struct analysis *analysis,
                  const struct analysis_result *result, const struct placement *placements);
 
-/* The terms of one bound, grouped by what is waited for; the explanation as JSON. */
+/* The terms of one bound, grouped by the unit that the task waits for; and the same as JSON. */
 void report_explanation(const struct task_set *set, size_t task, const struct analysis_result *result,
                         const struct analysis_explanation *explanation);
 json_t *report_explanation_json(const struct task_set *set, const struct analysis_explanation *explanation);
 
-/* CLI_YES: every deadline is met; CLI_TARDY: bounded, but later; CLI_NO. */
+/* CLI_YES: every deadline is met. CLI_TARDY: bounded, but some job may be late. CLI_NO: neither. */
 int report_status(const struct task_set *set, const struct analysis_result *result);
 
-/* Prints the object on one line and drops it; the exit status that fits (`otherwise` unless there was no memory). */
+/*
+ * Prints the object on one line and releases it. The exit status: `otherwise`, unless memory was
+ * short.
+ */
 int report_print(const struct cli_args *args, json_t *object, int otherwise);
 
-/* Index of the task of this name; CLI_USAGE after telling the user. */
+/* Index of the task of this name; CLI_USAGE after a message to the user. */
 int report_find_task(const struct cli_args *args, const struct task_set *set, const char *name,
                      size_t *ret_task);
 
-/* The analysis that --analysis names, or NULL after telling the user what there is. */
+/* The analysis that --analysis names; NULL after a message that lists the analyses. */
 const struct analysis *report_find_analysis(const struct cli_args *args);
 
-/* As cli_input_result, for errors of an analysis, which does not know the file's name. */
-/* A task without a deadline has no place in an analysis of deadline order: 0, or CLI_USAGE after telling the user. */
+/* Like cli_input_result, for errors of an analysis, which does not know the file's name. */
+/*
+ * An analysis of deadline order cannot handle a task without a deadline: 0, or CLI_USAGE after a
+ * message.
+ */
 int report_check_deadlines(const struct cli_args *args, const struct task_set *set,
                            const struct analysis *analysis);
 

@@ -1,4 +1,4 @@
-/* baton analyze: response-time bounds of a task set, and what is behind them. */
+/* baton analyze: response-time bounds of a task set, and their causes. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "cli/fit/fit_report.h"
 #include "cli/task_lengths.h"
 
-/* --mode multi: all GPUs for every task that may use them; a fixed placement stays what it is. */
+/* --mode multi: all GPUs for every task that may use them; fixed placements stay. */
 static void modes_of(const struct task_set *set, bool multi, unsigned gpus[])
 {
     for (size_t i = 0; i < set->n_tasks; i++) {
@@ -79,7 +79,7 @@ static void print_scale(const json_t *scale)
                json_string_value(json_object_get(scale, "what")));
 }
 
-/* What cannot be asked of this analysis, or of this set. */
+/* Rejects questions that this analysis or this set cannot answer. */
 static int check_questions(const struct cli_args *args, const struct task_set *set,
                            const struct analysis *analysis, size_t *ret_explained)
 {
@@ -141,7 +141,7 @@ static int try_explain(void *user, const struct task_set *set, size_t task,
     return result;
 }
 
-/* *ret_fit is filled where the set does not fit and --explain was asked for. */
+/* Fills *ret_fit if the set does not fit and --explain is given. */
 static int find_fit(const struct cli_args *args, const struct task_set *set, const struct analysis *analysis,
                     const struct analysis_result *result, struct fit *ret_fit)
 {
@@ -237,7 +237,7 @@ static const struct cli_option options[] = {
      "holistic (default), holistic-printed, fair-lateness, gpusync, gpusync-chains, gpusync-printed, np-edf"},
     {"mode", 0, "single|multi", "kernels on one GPU (default), or on all of them"},
     {"explain", 0, "TASK",
-     "every term of this task's bound with its culprit; where the set does not fit, why, and what would make "
+     "every term of this task's bound with its cause; where the set does not fit, why, and what would make "
      "it fit"},
     {"worst", 0, "segments|job",
      "count measured tasks by the worst of each segment, or by their worst job; default as the file does"},

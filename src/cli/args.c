@@ -32,7 +32,7 @@ static const struct cli_option *find_letter(const struct cli_command *command, c
     return NULL;
 }
 
-/* Names every option that there is, which is what the user is looking for. */
+/* Lists every option of the command, because the user is looking for one of them. */
 static int unknown_option(const struct cli_args *args, const char *word)
 {
     char known[1024] = "";
@@ -44,7 +44,7 @@ static int unknown_option(const struct cli_args *args, const char *word)
     return cli_fail_usage(args, "unknown option '%s'; expected %s%s--help", word, known, used ? "or " : "");
 }
 
-/* One option word, and its value from the same or the next word. Advances *at past what was used. */
+/* One option and its value, from the same or the next word. Advances *at past the words used. */
 static int parse_option(struct cli_args *args, int argc, char *const argv[], int *at)
 {
     const char *word = argv[*at];
@@ -236,7 +236,10 @@ int cli_input_result(const struct cli_args *args, int result, const char *path,
         return 0;
     if (result == INPUT_REJECTED)
         return cli_fail_input(error);
-    /* A file that the user named and that is not there is bad usage; no memory or a failing disk is not. */
+    /*
+     * A missing or unreadable file that the user named is bad usage. Short memory or a failing disk
+     * is not.
+     */
     if (result == -ENOENT || result == -EISDIR || result == -EACCES || result == -ENOTDIR)
         return cli_fail_usage(args, "%s: %s", path, strerror(-result));
     return cli_fail_environment(args, result, "%s", path);

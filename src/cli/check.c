@@ -1,4 +1,4 @@
-/* baton check: read a file, say what is wrong with it, or print it back. */
+/* baton check: reads a file, and reports its first error or prints it back. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -54,7 +54,7 @@ static int check_plan(const char *path, const char *text, size_t size, bool prin
     return 0;
 }
 
-/* All the sets that `baton measure` writes. */
+/* Checks all overhead sets of a file that `baton measure` wrote. */
 static int check_sets(const struct document *document, struct arena *arena, bool print,
                       struct input_error *ret_error)
 {
@@ -105,7 +105,7 @@ static int check_overheads(const char *path, const char *text, size_t size, bool
     return result;
 }
 
-/* The line without the name that batond puts before its own. */
+/* Prints the line without batond's prefix. */
 static void pass_on(FILE *from)
 {
     char line[2048];
@@ -118,8 +118,8 @@ static void pass_on(FILE *from)
 }
 
 /*
- * batond's own reader knows its configuration, and the plan and the tasks that it names: `batond --check`. An exit status; what is wrong
- * has been told.
+ * batond's own reader knows its configuration, and the plan and tasks that it names (`batond
+ * --check`). The exit status, after errors have been printed.
  */
 static int check_config(const struct cli_args *args, const char *path)
 {
@@ -146,7 +146,7 @@ static int check_config(const struct cli_args *args, const char *path)
         (void)close(ends[0]);
         return cli_fail_environment(args, errno, "batond");
     }
-    if (waitpid(pid, &status, 0) < 0 || !WIFEXITED(status)) /* a few lines fit into the pipe */
+    if (waitpid(pid, &status, 0) < 0 || !WIFEXITED(status)) /* the pipe holds the few lines */
         status = CLI_ENVIRONMENT << 8;
     if (WEXITSTATUS(status) == 127)
         (void)cli_fail_environment(args, ENOENT, "batond");

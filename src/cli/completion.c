@@ -1,6 +1,7 @@
 /*
- * baton completion: completion scripts for bash, zsh and fish, from the tables of commands and of batond's options. A placeholder says what
- * comes after an option: words between bars are choices, FILE, PATH and FOLDER a file, the rest anything.
+ * baton completion: completion scripts for bash, zsh and fish, from the tables of commands and of
+ * batond's options. A placeholder says what follows an option: words between bars are choices;
+ * FILE, PATH and FOLDER mean a file; others mean any word.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ static const struct cli_option daemon_options[] = {
 
 /* ---- what a placeholder means ---- */
 
-/* A word in capitals, or a range, stands for something else; any other is a choice. */
+/* A word in capitals, or a range, is a placeholder; any other word is a choice. */
 static bool is_choice(const char *word, size_t length)
 {
     return length > 0 && islower((unsigned char)word[0]);
@@ -34,7 +35,7 @@ static bool is_file(const struct cli_option *option)
             strcmp(value, "PLAN") == 0 || strcmp(value, "FOLDER") == 0);
 }
 
-/* The choices, each behind the separator but the first; how many. */
+/* Prints the choices with the separator between them. Answers their number. */
 static size_t print_choices(const struct cli_option *option)
 {
     size_t n = 0;
@@ -72,7 +73,7 @@ static size_t first_length(const char *name)
     return strcspn(name, " ");
 }
 
-/* Is this the first command of its group, or none of a group? */
+/* Is this command the first of its group, or in no group? */
 static bool begins_group(size_t i)
 {
     size_t length = first_length(cli_commands[i]->name);
@@ -91,7 +92,7 @@ static bool in_group(const struct cli_command *command, const char *group, size_
     return strncmp(command->name, group, length) == 0 && command->name[length] == ' ';
 }
 
-/* Text inside of single quotes, with what the shell's own syntax would misread taken out. */
+/* Text inside single quotes, without characters that the shell would misread. */
 static void put_quoted(const char *text, const char *quote, const char *escaped)
 {
     for (; *text; text++) {
@@ -106,7 +107,10 @@ static void put_quoted(const char *text, const char *quote, const char *escaped)
 
 /* ---- bash ---- */
 
-/* `'analyze --mode') words="single multi";;` for each option with choices, and files for those that take one. */
+/*
+ * `'analyze --mode') words="single multi";;` for each option with choices, and files for options
+ * that take one.
+ */
 static void bash_values(const char *name, const struct cli_option *options)
 {
     for (const struct cli_option *option = options; option && option->name; option++) {

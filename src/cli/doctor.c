@@ -1,4 +1,4 @@
-/* baton doctor: what works here, and what to do about what does not. */
+/* baton doctor: what works on this machine, and how to fix what does not. */
 #include <errno.h>
 #include <jansson.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "cli/probe.h"
 #include "wire/socket_path.h"
 
-/* One line of the answer. Essential findings decide the exit status. */
+/* One line of the report. Essential findings decide the exit status. */
 enum finding { WORKS, LIMITED, BROKEN };
 
 struct doctor_report {
@@ -161,7 +161,7 @@ static void check_rewriting(struct doctor_report *report)
              "(libclang-common-N-dev)");
 }
 
-/* Tries it in a child, since asking the limits does not tell what a container allows. */
+/* Tries it in a child, because the limits do not show what a container allows. */
 static bool may_use_fifo(void)
 {
     pid_t child = fork();
@@ -195,7 +195,10 @@ static void check_real_time(struct doctor_report *report)
              "give the user a memlock limit of 65536 KiB or more");
 }
 
-/* Could batond make its socket there? The folder itself, or the one above it where batond makes the last. */
+/*
+ * Could batond create its socket there? Looks at the folder, or at its parent if batond would
+ * create the folder.
+ */
 static bool is_usable(const char *path, char ret_folder[SOCKET_PATH_SIZE])
 {
     for (unsigned up = 0; up < 2; up++) {
@@ -215,7 +218,7 @@ static bool is_usable(const char *path, char ret_folder[SOCKET_PATH_SIZE])
     return false;
 }
 
-/* Where this user's batond would listen; $BATON_SOCKET names another place. */
+/* Where this user's batond listens; $BATON_SOCKET overrides. */
 static void check_socket_folder(struct doctor_report *report)
 {
     const char *given = getenv("BATON_SOCKET");
@@ -245,7 +248,7 @@ static void check_socket_folder(struct doctor_report *report)
     }
 }
 
-/* The daemon that programs would meet, as they look for it. */
+/* The daemon that a program would connect to, found in the same way. */
 static void check_daemon(struct doctor_report *report)
 {
     const char *given = getenv("BATON_SOCKET");

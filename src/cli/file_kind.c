@@ -8,7 +8,7 @@
 
 const char *const file_kind_names[FILE_KINDS] = {"task-set", "plan", "overheads", "configuration"};
 
-/* A configuration of batond has its keys, of which `tasks` names a file and `plan` too. */
+/* A configuration of batond has batond's keys; its `tasks` and `plan` name files. */
 static bool is_config(const struct node *root)
 {
     static const char *const keys[] = {

@@ -1,4 +1,4 @@
-/* What a file is, seen from its first keys: for commands that take several kinds. */
+/* Guesses the kind of a file from its first keys, for commands that accept several kinds. */
 #ifndef CLI_FILE_KIND_H
 #define CLI_FILE_KIND_H
 
@@ -8,9 +8,10 @@
 
 enum file_kind { FILE_TASK_SET, FILE_PLAN, FILE_OVERHEADS, FILE_CONFIG, FILE_KINDS };
 
-extern const char *const file_kind_names[FILE_KINDS]; /* "task-set", "plan", "overheads", "configuration" */
+/* "task-set", "plan", "overheads", "configuration" */
+extern const char *const file_kind_names[FILE_KINDS];
 
-/* Bytes in memory; path stands for the file in messages. 0, INPUT_REJECTED or -errno. */
+/* The bytes are in memory; path names the file in messages. 0, INPUT_REJECTED or -errno. */
 int file_kind_guess(const char *path, const char *text, size_t size, enum file_kind *ret_kind,
                     struct input_error *ret_error);
 

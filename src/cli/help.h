@@ -6,7 +6,7 @@
 
 #include "cli/command.h"
 
-/* All commands, or those whose name begins with the word group. */
+/* All commands, or those with a name that begins with the word group. */
 void help_list(FILE *out, const char *group);
 
 /* One command: usage, options, example. */

@@ -1,4 +1,4 @@
-/* baton: everything a person types. Finds the sub-command in the table and runs it. */
+/* baton: the command-line tool. Finds the sub-command in the table and runs it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +17,10 @@ const struct cli_command *const cli_commands[] = {
 };
 const size_t cli_n_commands = sizeof cli_commands / sizeof cli_commands[0];
 
-/* The command that argv begins with, the longer name first; *ret_words is how many words its name takes. */
+/*
+ * The command at the start of argv; longer names take precedence. *ret_words is the number of words
+ * in its name.
+ */
 static const struct cli_command *find_command(int argc, char *argv[], int *ret_words)
 {
     char two[128] = "";
@@ -60,7 +63,7 @@ static void say_unknown(const char *word)
         const char *name = cli_commands[i]->name;
 
         if (length && strncmp(name, last, length) == 0 && name[length] == ' ')
-            continue; /* a further command of the same group */
+            continue; /* another command of the same group */
         (void)fprintf(stderr, "%s%.*s", i ? ", " : "", (int)strcspn(name, " "), name);
         last = name;
         length = name[strcspn(name, " ")] ? strcspn(name, " ") : 0;
@@ -80,7 +83,7 @@ static int wants_help(const struct cli_command *command, int argc, char *argv[])
     return 0;
 }
 
-/* Standard output on a full disk fails late: only now is the answer known to have arrived. */
+/* Writing to a full disk fails late: only now is it certain that the answer was written. */
 static int finish(int status)
 {
     if (fflush(stdout) != 0 || ferror(stdout)) {

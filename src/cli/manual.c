@@ -1,6 +1,7 @@
 /*
- * baton manual: the manual pages, made from the tables that parse: the commands and their options, batond's own help, and the keys of
- * its configuration file. The build installs them.
+ * baton manual: the manual pages, generated from the tables that the parsers use: the commands and
+ * their options, batond's own help, and the keys of its configuration file. The build installs
+ * them.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -15,7 +16,10 @@
 #include "model/defaults.h"
 #include "version.h"
 
-/* Text for troff: backslashes and dashes are themselves, and no line begins with a control character. */
+/*
+ * Escapes text for troff: backslashes and dashes stay literal, and no line begins with a control
+ * character.
+ */
 static void put(const char *text, FILE *out)
 {
     bool line_start = true;
@@ -82,8 +86,8 @@ static void put_footer(bool starts_program, FILE *out)
 /* ---- what a page says beyond the help ---- */
 
 enum page_section {
-    ON_DAEMON = 1, /* speaks to batond: its socket and its configuration */
-    ON_INPUT = 2,  /* reads files of a user */
+    ON_DAEMON = 1, /* talks to batond: socket and configuration */
+    ON_INPUT = 2,  /* reads a user's files */
     ON_RUN = 4,    /* every variable that a program under Baton reads */
 };
 
@@ -421,7 +425,7 @@ static int put_translate(FILE *out)
     return 0;
 }
 
-/* One page into FOLDER/NAME, whole or not at all. */
+/* Writes one page to FOLDER/NAME, completely or not at all. */
 static int write_page(const char *folder, const char *name, const struct cli_command *command,
                       int (*special)(FILE *))
 {

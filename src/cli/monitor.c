@@ -13,7 +13,7 @@
 
 #define ANSWER_MS 5000
 
-/* As dial() does it, where $BATON_SOCKET names the socket if given does not. */
+/* Connects as dial() does; $BATON_SOCKET names the socket if `given` does not. */
 static int connect_first(const char *given, char ret_path[SOCKET_PATH_SIZE])
 {
     return dial(given && given[0] ? given : getenv("BATON_SOCKET"), 0, ret_path);
@@ -29,7 +29,7 @@ int monitor_find(const char *given, char ret_path[SOCKET_PATH_SIZE])
     return 0;
 }
 
-/* What became of one candidate. */
+/* Why one candidate did not answer. */
 static void describe(const char *path, char *ret_text, size_t size)
 {
     char unused[SOCKET_PATH_SIZE];

@@ -1,4 +1,7 @@
-/* A connection to batond that only asks questions: `baton status`, `trace`, `reload`. Blocks, with a limit on every answer. */
+/*
+ * A connection to batond that only asks questions: `baton status`, `trace`, `reload`. Calls block;
+ * every answer has a time limit.
+ */
 #ifndef CLI_MONITOR_H
 #define CLI_MONITOR_H
 
@@ -14,10 +17,13 @@ struct monitor {
     struct outbox in;
     char path[SOCKET_PATH_SIZE];
     uint32_t generation;
-    int answer_ms; /* how long an answer may take */
+    int answer_ms; /* time limit of an answer */
 };
 
-/* given: a socket's path, or NULL or "" for $BATON_SOCKET, then the user's own, then the system's. Errors as wire/dial.h says. */
+/*
+ * given: a socket's path; NULL or "" means $BATON_SOCKET, then the user's own, then the system's.
+ * Errors as in wire/dial.h.
+ */
 int monitor_open(struct monitor *monitor, const char *given);
 void monitor_close(struct monitor *monitor);
 
@@ -26,19 +32,24 @@ int monitor_ask(struct monitor *monitor, const struct frame *question, struct fr
 int monitor_query(struct monitor *monitor, enum query_what what, uint32_t index, uint64_t cursor,
                   struct frame *ret_answer);
 
-/* The index of the question after the one about `index` that was answered so: clients and engines may have gaps between them. */
+/*
+ * The index to ask for next, after this answer to the question about `index`: clients and engines
+ * may have gaps between them.
+ */
 uint32_t monitor_next(const struct frame *answer, uint32_t index);
 
 /*
- * Why monitor_open() or monitor_find() answered `error`: for each socket that was tried, whether it is missing, refuses or
- * belongs to another user's process, and how a daemon is started there.
+ * Explains why monitor_open() or monitor_find() answered `error`: for each socket tried, whether it
+ * is missing, refuses, or belongs to another user's process, and how to start a daemon there.
  */
 void monitor_absent_words(const char *given, int error, char *ret_text, size_t size);
 
-/* Says that no batond answers, and why; CLI_ENVIRONMENT. */
+/* Prints that no batond answers, and why; CLI_ENVIRONMENT. */
 int monitor_fail_absent(const struct cli_args *args, const char *given, int error);
 
-/* Is anybody listening? The path of the first candidate that answers a connect; errors as above. */
+/*
+ * Does a daemon listen? The path of the first candidate that accepts a connection; errors as above.
+ */
 int monitor_find(const char *given, char ret_path[SOCKET_PATH_SIZE]);
 
 #endif

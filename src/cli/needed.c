@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file in memory; everything in it is read through at(), which knows its end. */
+/* A file in memory. All reads go through at(), which checks the file's end. */
 struct image {
     const unsigned char *bytes;
     size_t size;
@@ -22,7 +22,7 @@ static const void *at(const struct image *image, uint64_t offset, uint64_t size)
     return offset <= image->size && size <= image->size - offset ? image->bytes + offset : NULL;
 }
 
-/* The place in the file of an address; 0: it is in no part that is loaded. */
+/* The file offset of an address; 0: it is in no loaded segment. */
 static uint64_t offset_of(const struct image *image, const Elf64_Ehdr *header, uint64_t address)
 {
     for (unsigned i = 0; i < header->e_phnum; i++) {
@@ -42,7 +42,10 @@ static bool name_begins(const struct image *image, uint64_t offset, const char *
     return name && strncmp(name, library, strlen(library)) == 0;
 }
 
-/* The dynamic section: strings first, since names may stand before their table is named. */
+/*
+ * The dynamic section. The string table comes first, because names may precede the entry that
+ * locates it.
+ */
 static bool names(const struct image *image, const Elf64_Ehdr *header, const Elf64_Phdr *dynamic,
                   const char *library)
 {

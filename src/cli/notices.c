@@ -5,7 +5,7 @@
 #include "wire/notice.h"
 #include "wire/page.h"
 
-enum { MOST = 64 }; /* more than batond keeps of a client */
+enum { MOST = 64 }; /* more than batond keeps per client */
 
 int notices_ask(struct monitor *monitor, uint32_t slot, uint64_t number, struct frame_about_notice *ret_about)
 {

@@ -1,4 +1,4 @@
-/* What a client's user should know (wire/notice.h), as `baton status` and `baton trace` show it. */
+/* Notices of a client (wire/notice.h), as `baton status` and `baton trace` print them. */
 #ifndef CLI_NOTICES_H
 #define CLI_NOTICES_H
 
@@ -6,14 +6,17 @@
 
 #include "cli/monitor.h"
 
-/* What the client in that slot was said to do, one after the other: 0, 1 when there is no further one, -errno. */
+/* The client's notices by number: 0, 1 past the last, or -errno. */
 int notices_ask(struct monitor *monitor, uint32_t slot, uint64_t number,
                 struct frame_about_notice *ret_about);
 
-/* Below the client's line: how many launches ran whole and why, the kernels, and what helps. 0 or -errno. */
+/*
+ * Below the client's line: how many launches ran whole and why, the kernels, and a remedy. 0 or
+ * -errno.
+ */
 int notices_print(struct monitor *monitor, const struct frame_about_client *client);
 
-/* The same as a list; NULL: it cannot be had. */
+/* The same as a list; NULL: it is not available. */
 json_t *notices_json(struct monitor *monitor, const struct frame_about_client *client);
 
 #endif

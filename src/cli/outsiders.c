@@ -10,11 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_FILES 4096 /* of one process; more are not looked at */
+#define MAX_FILES 4096 /* per process; further ones are ignored */
 
 bool outsiders_is_gpu(const char *path)
 {
-    /* NVIDIA's GPUs (not nvidiactl, nvidia-uvm or nvidia-modeset, which idle tools open too), DRM's render nodes, AMD's compute, Mali, Adreno. */
+    /*
+     * NVIDIA's GPUs, DRM's render nodes, AMD's compute, Mali, Adreno. nvidiactl, nvidia-uvm and
+     * nvidia-modeset are absent because idle tools open them too.
+     */
     static const char *const numbered[] = {"/dev/nvidia", "/dev/dri/renderD", "/dev/mali"};
     static const char *const named[] = {"/dev/kfd", "/dev/kgsl-3d0"};
 
@@ -31,7 +34,7 @@ bool outsiders_is_gpu(const char *path)
     return false;
 }
 
-/* Looks at the open files of one process: 1 if one is a GPU's, else 0 or -errno. */
+/* Inspects the open files of one process: 1 if one belongs to a GPU, else 0 or -errno. */
 static int look_at(int process, struct outsider *outsider)
 {
     int fd = openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

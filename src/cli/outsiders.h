@@ -1,7 +1,8 @@
 /*
- * Programs outside of Baton that have a GPU's device file open: they use the GPU without asking batond, and no schedule
- * accounts for them. Found in /proc, as far as the system lets the caller see: another user's open files are visible to
- * root only. A GPU that is no device file (PoCL, the CUDA device of this project) has no outsiders that could be seen.
+ * Programs outside of Baton that have a GPU's device file open. They use the GPU without asking
+ * batond, and no schedule accounts for them. They are found in /proc, as far as the caller may
+ * look: only root sees the open files of other users. A GPU without a device file (PoCL, the CUDA
+ * device of this project) has no visible outsiders.
  */
 #ifndef CLI_OUTSIDERS_H
 #define CLI_OUTSIDERS_H
@@ -21,7 +22,7 @@ struct outsider {
 struct outsiders {
     struct outsider all[OUTSIDERS_MAX];
     size_t n;
-    size_t more;  /* that found no room */
+    size_t more;  /* that did not fit */
     bool partial; /* open files of some processes could not be read */
 };
 
@@ -29,8 +30,8 @@ struct outsiders {
 bool outsiders_is_gpu(const char *path);
 
 /*
- * Looks through `proc` (the system's: "/proc") for programs that are none of these processes. 0 or -errno; processes
- * that end meanwhile are passed over.
+ * Searches `proc` (the system's: "/proc") for programs that are not among `clients`. 0 or -errno;
+ * processes that end meanwhile are skipped.
  */
 int outsiders_find(const char *proc, const uint32_t *clients, size_t n_clients,
                    struct outsiders *ret_outsiders);

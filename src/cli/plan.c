@@ -1,4 +1,7 @@
-/* baton plan: modes, placements and priorities for a task set, as a table, an object, or a plan file. */
+/*
+ *  baton plan: modes, placements and priorities for a task set, as a table, an object, or a plan
+ *  file.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,16 +18,15 @@
 
 #define MAX_NODES 200000 /* of a search: half a minute at 20 tasks, then "not decided" */
 
-/* What was decided, whichever analysis decided it. By task of the set. */
+/* The decision, independent of the analysis. By task of the set. */
 struct plan_decision {
     struct analysis_result result;
     struct placement *placements;
     baton_nsec *pieces; /* longest kernel piece; 0: whole */
-    const char
-        *mixed; /* a task whose kernels have several placements; NULL: none has. Borrowed from the set */
+    const char *mixed;  /* a task with kernels of several placements, borrowed; NULL: none */
     struct plan_outcome outcome;
     struct analysis_explanation explanation;
-    struct fit fit; /* tests above 0: what --explain found out about a set that does not fit */
+    struct fit fit; /* tests > 0: the findings of --explain about a set that does not fit */
     json_t *scale;
 };
 
@@ -38,7 +40,7 @@ static void decision_done(struct plan_decision *decision)
     free(decision->pieces);
 }
 
-/* What --explain and --scale ask about the choice; args NULL: nothing. */
+/* The questions of --explain and --scale about the choice; args NULL: none. */
 static int question(const struct cli_args *args, const struct task_set *set, struct pipeline_analysis *a,
                     const unsigned char choice[], struct plan_decision *decision)
 {
@@ -97,7 +99,7 @@ out:
     return result;
 }
 
-/* Other analyses know one mode only: every kernel on one GPU, placed as the file says. */
+/* Other analyses support one mode only: every kernel on one GPU, placed as in the file. */
 static int decide_single(const struct task_set *set, const struct analysis *analysis,
                          struct plan_decision *ret_decision, struct input_error *ret_error)
 {
@@ -137,7 +139,7 @@ static int try_plan(void *user, const struct task_set *set, struct analysis_resu
     return result;
 }
 
-/* The bound's terms with every kernel on one GPU, placed as the file says. */
+/* The bound's terms with every kernel on one GPU, placed as in the file. */
 static int try_explain(void *user, const struct task_set *set, size_t task,
                        struct analysis_explanation *ret_explanation, struct input_error *ret_error)
 {
@@ -157,7 +159,10 @@ static int find_fit(const struct cli_args *args, const struct task_set *set, enu
     return fit_find(&test, set, &decision->result, &decision->fit);
 }
 
-/* Chunks in bytes as the analysis counted them: the platform's, where copies are cut by bytes; 0 where they run whole. */
+/*
+ * Chunk size in bytes as the analysis counts it: the platform's if copies are cut by bytes; 0 if
+ * they run whole.
+ */
 static int64_t chunk_of(const struct task_set *set, const struct task *task, enum segment_kind kind)
 {
     int64_t chunk = kind == SEGMENT_COPY_IN ? set->platform.chunk_in : set->platform.chunk_out;
@@ -178,7 +183,10 @@ static int64_t chunk_of(const struct task_set *set, const struct task *task, enu
     return least;
 }
 
-/* Engine time of one job. 0, no limit: copies cost what an overhead set says, or state moves with the job. */
+/*
+ * Engine time of one job. 0: no limit, because an overhead set gives the cost of copies, or state
+ * moves with the job.
+ */
 static baton_nsec budget_of(const struct task_set *set, const struct task *task, unsigned gpus)
 {
     baton_nsec sum = 0;
@@ -235,7 +243,10 @@ static int fill_plan(const struct task_set *set, const struct analysis *analysis
             .piece = decision->pieces[order[rank]],
             .chunk_in = chunk_of(set, task, SEGMENT_COPY_IN),
             .chunk_out = chunk_of(set, task, SEGMENT_COPY_OUT),
-            /* A bound is claimed only where a profile enforces what it assumes, and the plan can say where every kernel runs. */
+            /*
+             * A bound is claimed only if a profile enforces its assumptions and the plan can
+             * express the placement of every kernel.
+             */
             .bound = analysis->profile && !decision->mixed && !task->no_deadline ? result->response : -1,
             .has_point = result->has_priority_point && analysis->profile,
             .point = result->has_priority_point && analysis->profile ? result->priority_point : 0,
@@ -300,7 +311,7 @@ static int report(const struct cli_args *args, const struct task_set *set, const
             json_object_set(object, "scale", d->scale);
         return report_print(args, object, status);
     }
-    /* The plan itself went to standard output. */
+    /* The plan itself is on standard output. */
     if (d->result.schedulable && strcmp(cli_value(args, "output", ""), "-") == 0)
         return status;
     if (report_table(set, analysis, &d->result, d->placements))
@@ -320,7 +331,7 @@ static int report(const struct cli_args *args, const struct task_set *set, const
     return status;
 }
 
-/* What cannot be asked of this analysis, or of this set. */
+/* Rejects questions that this analysis or this set cannot answer. */
 static int check_questions(const struct cli_args *args, const struct task_set *set,
                            const struct analysis *analysis, enum plan_policy policy)
 {
@@ -394,7 +405,7 @@ static const struct cli_option options[] = {
     {"analysis", 0, "NAME", "whose bounds count (default holistic); `baton analyze --help` names them"},
     {"output", 'o', "PLAN", "write the plan here, unless the set is not schedulable"},
     {"explain", 0, "TASK",
-     "every term of this task's bound with its culprit; where the set does not fit, why, and what would make "
+     "every term of this task's bound with its cause; where the set does not fit, why, and what would make "
      "it fit"},
     {"worst", 0, "segments|job",
      "count measured tasks by the worst of each segment, or by their worst job; default as the file does"},

@@ -18,13 +18,13 @@
 #define MAX_PLATFORMS    16
 #define MAX_DEVICES      64
 #define NV_ASYNC_ENGINES                                                                                     \
-    0x4007 /* CL_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT_NV: copy engines, where the driver says */
+    0x4007 /* CL_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT_NV: copy engines, if the driver reports them */
 
-/* CL_ICDL_VERSION and CL_ICDL_NAME of cl_khr_icd's loader query, which Debian's headers do not name. */
+/* CL_ICDL_VERSION and CL_ICDL_NAME of cl_khr_icd's loader query; Debian's headers lack them. */
 #define LOADER_VERSION 2
 #define LOADER_NAME    3
 
-/* The loader's functions, found at run time so that `baton` starts where there is no OpenCL at all. */
+/* The loader's functions, resolved at run time so that `baton` starts without OpenCL. */
 struct loader {
     void *handle;
     cl_int(CL_API_CALL *get_platforms)(cl_uint, cl_platform_id *, cl_uint *);
@@ -45,7 +45,7 @@ static bool loader_open(struct loader *loader)
     return loader->get_platforms && loader->get_platform && loader->get_devices && loader->get_device;
 }
 
-/* What the loader calls itself, through the query that both ocl-icd and Khronos' loader answer. */
+/* The loader's name, by the query that both ocl-icd and Khronos' loader answer. */
 static void name_loader(const struct loader *loader, char *ret_name, size_t size)
 {
     cl_int(CL_API_CALL * get_info)(cl_uint, size_t, void *, size_t *) = NULL;
@@ -107,7 +107,7 @@ static json_t *platform_answer(const struct loader *loader, cl_platform_id platf
     return json_pack("{s:s, s:s, s:o}", "name", name, "version", version, "devices", list);
 }
 
-/* Is a file mapped into this process? Only that shows that the loader honoured OPENCL_LAYERS. */
+/* Is a file mapped into this process? Nothing else shows that the loader honoured OPENCL_LAYERS. */
 static bool is_mapped(const char *path)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -123,7 +123,7 @@ static bool is_mapped(const char *path)
     return found;
 }
 
-/* In the child: look, and write one JSON text to fd. */
+/* In the child: looks around and writes one JSON text to fd. */
 static void look(const char *layer, int fd)
 {
     struct loader loader = {0};

@@ -8,7 +8,10 @@
 
 #define MAX_RECORDS (1u << 20)
 
-/* Room for one element more in an array that doubles: the array, or NULL without memory. */
+/*
+ * Makes room for one more element in an array that doubles. The array, or NULL when memory is
+ * short.
+ */
 static void *make_room(void *array, size_t n, size_t *room, size_t size)
 {
     void *more = array;
@@ -52,7 +55,10 @@ static int add_client(struct recording *recording, const struct frame_about_clie
     return 0;
 }
 
-/* A whole ring, frame by frame. Bounded, so that a client that writes all the time cannot keep us here. */
+/*
+ * Reads a whole ring, frame by frame. The loop is bounded, so that a client that writes all the
+ * time cannot prolong it.
+ */
 static int read_ring(struct recording *recording, struct monitor *monitor, enum query_what what,
                      uint32_t index)
 {
@@ -77,7 +83,7 @@ static int read_ring(struct recording *recording, struct monitor *monitor, enum 
     return 0;
 }
 
-/* The kernels that the records from `first` on refer to: their numbers become ours. */
+/* Adds the kernels that the records from `first` on refer to, and renumbers them. */
 static int read_kernels(struct recording *recording, struct monitor *monitor, enum query_what what,
                         uint32_t index, size_t first)
 {
@@ -106,7 +112,7 @@ static int read_kernels(struct recording *recording, struct monitor *monitor, en
     return result;
 }
 
-/* The names come after the runs: a client writes a name before the first run that refers to it. */
+/* Names are read after the runs: a client writes a name before the first run that refers to it. */
 static int read_runs(struct recording *recording, struct monitor *monitor, bool departed, uint32_t slot)
 {
     size_t first = recording->n;
@@ -116,7 +122,7 @@ static int read_runs(struct recording *recording, struct monitor *monitor, bool 
                   : read_kernels(recording, monitor, departed ? QUERY_OLD_KERNEL : QUERY_KERNEL, slot, first);
 }
 
-/* What the user of the client in that slot should know. */
+/* The notices of the client in that slot. */
 static int read_notices(struct recording *recording, struct monitor *monitor, uint32_t slot)
 {
     struct frame_about_notice about;
@@ -197,7 +203,10 @@ static int by_time(const void *a, const void *b)
     return (x->size > y->size) - (x->size < y->size);
 }
 
-/* Decisions of one instant keep the daemon's order: only runs have a size, so it can hold their place. */
+/*
+ * Numbers the decisions, so that those of one instant keep the daemon's order. Only runs use the
+ * size field, so it is free here.
+ */
 static void number_decisions(struct recording *recording)
 {
     for (size_t i = 0; i < recording->n; i++) {

@@ -1,7 +1,8 @@
 /*
- * What happened lately, as batond and the clients' pages have it: collected for `baton trace`. The daemon's own decisions
- * (queued, granted, asked to yield) come from its ring; what ran comes from the rings in the clients' pages, also of
- * clients that have left. The recording owns everything in it. One thread.
+ * Recent events, as batond and the clients' pages hold them, collected for `baton trace`. The
+ * daemon's decisions (queued, granted, asked to yield) come from its ring. Runs come from the rings
+ * in the clients' pages, also of clients that have left. The recording owns everything in it. One
+ * thread uses it.
  */
 #ifndef CLI_RECORDING_H
 #define CLI_RECORDING_H
@@ -19,19 +20,19 @@
 struct recorded_client {
     uint32_t client, pid;
     uint64_t deadline; /* relative, nanoseconds; 0: none */
-    uint64_t misses;   /* since it began; 0 for one that has left */
+    uint64_t misses;   /* since it began; 0 for a client that has left */
     char name[65];
-    uint64_t on[RECORDING_ENGINES / 64]; /* engines that it asked for */
+    uint64_t on[RECORDING_ENGINES / 64]; /* engines that the client asked for */
 };
 
 struct recording {
     struct frame_about_daemon daemon;
-    struct trace_record *records; /* by time; kernel is 1 + an index of `kernels`, 0: no name */
+    struct trace_record *records; /* by time; kernel is 1 + an index into `kernels`, 0: no name */
     size_t n, room;
     uint64_t lost; /* older records that were overwritten */
     struct recorded_client *clients;
     size_t n_clients, clients_room;
-    char engines[RECORDING_ENGINES][33]; /* by their index; "": there is none */
+    char engines[RECORDING_ENGINES][33]; /* by index; "": there is none */
     struct frame_about_task tasks[RECORDING_TASKS];
     uint32_t n_tasks;
     char (*kernels)[PAGE_KERNEL];
@@ -40,7 +41,7 @@ struct recording {
     size_t n_notices;
 };
 
-/* Asks for all of it: 0 or -errno. The recording is to be freed with recording_done() either way. */
+/* Asks for everything: 0 or -errno. The caller calls recording_done() in both cases. */
 int recording_take(struct recording *recording, struct monitor *monitor);
 void recording_done(struct recording *recording);
 
@@ -55,8 +56,8 @@ const char *recording_kernel(const struct recording *recording, const struct tra
 bool recording_is_on(const struct recorded_client *client, uint32_t engine);
 
 /*
- * When what records[from] began was over: the instant of the next record of one of two kinds, of the same client on the
- * same engine, or of the client's departure; else of the last record.
+ * When the activity that records[from] began was over. That is the next record of one of two kinds
+ * of the same client on the same engine, the client's departure, or else the last record.
  */
 uint64_t recording_ended_at(const struct recording *recording, size_t from, uint32_t kind, uint32_t other);
 

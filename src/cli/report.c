@@ -1,4 +1,4 @@
-/* baton report: results of other commands as one HTML page. */
+/* baton report: the results of other commands as one HTML page. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "cli/report_sources.h"
 #include "report/story.h"
 
-/* Everything that was named, each by its kind. */
+/* Collects every source that the user named, each by its kind. */
 static int collect(const struct cli_args *args, struct story *story)
 {
     struct input_error error;

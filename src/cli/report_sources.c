@@ -12,13 +12,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CHARTS      "6" /* of a study's curves; `baton study plot` draws them all */
+#define CHARTS      "6" /* curves of a study; `baton study plot` draws them all */
 #define FOLDER_SIZE 64
 #define PATH_SIZE   (FOLDER_SIZE + 300)
 
 bool report_is_database(const char *path)
 {
-    static const char magic[] = "SQLite format 3"; /* with its 0 */
+    static const char magic[] = "SQLite format 3"; /* including its final 0 */
     char begin[sizeof magic] = "";
     FILE *file = fopen(path, "rbe");
     bool database = false;
@@ -51,7 +51,10 @@ static void close_folder(const char *folder)
     (void)nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Runs this program with other words, its output to a file; its exit status. What it complains about, the user sees. */
+/*
+ * Runs this program with other words and its output in a file. Answers its exit status; the user
+ * sees its messages.
+ */
 static int ask(const char *const words[], const char *output)
 {
     pid_t pid;
@@ -87,7 +90,7 @@ static int add_picture(const struct cli_args *args, struct story *story, const c
     return cli_input_result(args, story_add_picture(story, path, shown, &error), shown, &error);
 }
 
-/* The charts that `baton study plot` left, in the order of their names. */
+/* The charts that `baton study plot` wrote, in order of name. */
 static int add_charts(const struct cli_args *args, const char *folder, const char *shown, struct story *story)
 {
     struct dirent **entries = NULL;
@@ -124,7 +127,7 @@ int report_add_study(const struct cli_args *args, const char *path, struct story
     result = ask(
         (const char *const[]){"baton", "study", "plot", "--db", path, "-o", charts, "--limit", CHARTS, NULL},
         said);
-    /* A study of planning policies has curves but no ranking: then there is only the one. */
+    /* A study of planning policies has curves but no ranking: then only the curves are added. */
     if (!result &&
         ask((const char *const[]){"baton", "study", "rank", "--db", path, "--json", NULL}, ranks) == 0)
         result = add(args, story, ranks, path);

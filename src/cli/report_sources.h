@@ -1,4 +1,7 @@
-/* What `baton report` collects before it tells the story: from a daemon that runs, from the database of a study. */
+/*
+ * What `baton report` collects before it builds the page: from a running daemon, from the database
+ * of a study.
+ */
 #ifndef CLI_REPORT_SOURCES_H
 #define CLI_REPORT_SOURCES_H
 
@@ -11,9 +14,10 @@
 bool report_is_database(const char *path);
 
 /*
- * Adds the ranking and the curves of a study; or the trace and the state of the daemon at socket (NULL: the usual one). Both ask
- * other sub-commands of this very program, so a page tells what `baton study`, `trace` and `status` tell. 0, or an exit status after
- * telling the user.
+ * The first adds the ranking and the curves of a study. The second adds the trace and the state of
+ * the daemon at socket (NULL: the usual one). Both call other sub-commands of this program, so the
+ * page agrees with `baton study`, `trace` and `status`. 0, or an exit status after a message to the
+ * user.
  */
 int report_add_study(const struct cli_args *args, const char *path, struct story *story);
 int report_add_daemon(const struct cli_args *args, const char *socket, struct story *story);

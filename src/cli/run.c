@@ -1,6 +1,7 @@
 /*
- * baton run: starts a program under Baton. Everything it says goes into BATON_* variables, so children inherit it; then this
- * process becomes the program, so its exit status, signals and terminal are its own.
+ * baton run: starts a program under Baton. All settings go into BATON_* variables, so children
+ * inherit them. Then this process executes the program, so the exit status, signals and terminal
+ * are the program's own.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,7 +23,7 @@
 #include "client/settings.h"
 
 #define LAYER_NAME   "libbaton-layer.so"
-#define IDLE_EXIT_MS "60000" /* a daemon that was started for one program does not stay for ever */
+#define IDLE_EXIT_MS "60000" /* a daemon that was started for one program ends when idle */
 #define PATH_SIZE    4096
 #define VERDICT_MS   120000 /* the daemon limits its planner; this is for a daemon that hangs */
 
@@ -42,7 +43,10 @@ static void run_daemon(void)
     char folder[PATH_SIZE - 16];
     char path[PATH_SIZE];
 
-    /* It outlives us: whoever waits for the end of a pipe, or for a lock, that we were handed must not wait for it. */
+    /*
+     * The daemon outlives this process. A process that waits for the end of a pipe, or for a lock,
+     * of ours must not wait for the daemon.
+     */
     (void)close_range(3, ~0U, 0);
     if (installed_folder(folder, sizeof folder) == 0) {
         (void)snprintf(path, sizeof path, "%s/batond", folder);
@@ -52,7 +56,10 @@ static void run_daemon(void)
     _exit(127);
 }
 
-/* batond returns when it listens. One that lost a race against another just ends; the winner is found. */
+/*
+ * batond returns once it listens. If another daemon was faster, this one ends and the other is
+ * found.
+ */
 static int start_daemon(char ret_path[SOCKET_PATH_SIZE])
 {
     pid_t pid = fork();
@@ -80,7 +87,7 @@ static int find_daemon(const struct settings *settings, char ret_path[SOCKET_PAT
     return start_daemon(ret_path);
 }
 
-/* Each option goes through the same parser as its variable will, so that the program never sees a bad one. */
+/* Each option passes the parser of its variable, so that the program never sees an invalid one. */
 static int read_options(const struct cli_args *args, struct settings *settings)
 {
     settings_init(settings);
@@ -100,7 +107,10 @@ static int read_options(const struct cli_args *args, struct settings *settings)
     return 0;
 }
 
-/* An object with every key, so that readers find a file even if the program never touches OpenCL. */
+/*
+ * Writes an object with every key, so that readers find a file even if the program never uses
+ * OpenCL.
+ */
 static int prepare_stats(const struct cli_args *args, const struct settings *settings)
 {
     char *absolute = NULL;
@@ -111,7 +121,7 @@ static int prepare_stats(const struct cli_args *args, const struct settings *set
     result = session_write_stats(NULL, settings->stats);
     if (result)
         return cli_fail_environment(args, result, "%s", settings->stats);
-    /* The program may change its folder before it exits. */
+    /* The program may change its working folder before it exits. */
     absolute = realpath(settings->stats, NULL);
     result = absolute && setenv("BATON_STATS", absolute, 1) == 0 ? 0 : errno;
     free(absolute);
@@ -130,7 +140,10 @@ static bool listed(const char *list, const char *path)
     return false;
 }
 
-/* The OpenCL loader passes over a layer that it cannot load without a word, and the program would run unscheduled: look first. */
+/*
+ * The OpenCL loader silently skips a layer that it cannot load, and the program would run
+ * unscheduled. Check first.
+ */
 static int prove_layer(const struct cli_args *args, const char *layer)
 {
     void *library = dlopen(layer, RTLD_NOW | RTLD_LOCAL);
@@ -158,7 +171,7 @@ static int prepare_layer(const struct cli_args *args)
         return result;
     if (asprintf(&list, "%s%s%s", layer, others && others[0] ? ":" : "", others ? others : "") < 0)
         return cli_fail_environment(args, ENOMEM, "environment");
-    /* A program started by a program under `baton run` must not get the layer twice. */
+    /* A program started under `baton run` by another such program must not get the layer twice. */
     result = listed(others, layer) ? 0 : setenv("OPENCL_LAYERS", list, 1);
     free(list);
     return result < 0 ? cli_fail_environment(args, errno, "environment") : 0;
@@ -203,7 +216,7 @@ static int unknown_task(const struct cli_args *args, struct monitor *monitor, co
     return cli_fail_usage(args, "--task: expected a task of the plan (%s), found '%s'", known, task);
 }
 
-/* What the task's entry says about its jobs, unless the command line says otherwise. */
+/* Takes over what the task's entry says about its jobs, unless the command line overrides it. */
 static int take_times(const struct settings *settings, const struct frame_verdict *verdict)
 {
     char text[64];
@@ -226,7 +239,7 @@ static int heed_verdict(const struct cli_args *args, const struct settings *sett
     char why[256];
     int result;
 
-    task_reason_words(verdict->reason, verdict->culprit, verdict->response, verdict->limit, why, sizeof why);
+    task_reason_words(verdict->reason, verdict->cause, verdict->response, verdict->limit, why, sizeof why);
     switch (verdict->verdict) {
     case VERDICT_UNKNOWN:
         return unknown_task(args, monitor, settings->task);
@@ -248,8 +261,8 @@ static int heed_verdict(const struct cli_args *args, const struct settings *sett
 }
 
 /*
- * Asks batond whether this process may become a program of the task. The place is kept for as long as the process lives, which
- * will be the program's life.
+ * Asks batond whether this process may become a program of the task. The place is kept while this
+ * process lives, which becomes the program's lifetime.
  */
 static int prepare_task(const struct cli_args *args, const struct settings *settings)
 {

@@ -18,7 +18,7 @@
 #define CPU_INSTALLED "baton/" CPU_DEVICE /* among the libraries of an installation */
 #define VARIABLE      "BATON_CUDA_LIBRARY"
 
-/* value, then what was there before, with a separator. 0 or -errno. */
+/* Prepends the value, with a separator, to the variable. 0 or -errno. */
 static int put_first(const char *variable, const char *value)
 {
     const char *before = getenv(variable);
@@ -47,7 +47,7 @@ static int find_driver(char ret_path[PATH_MAX])
     return result;
 }
 
-/* The CPU device's libraries: its driver, and the folder where its runtime stands too. */
+/* The CPU device's libraries: its driver, and the folder that also holds its runtime. */
 static int choose_cpu(const struct cli_args *args)
 {
     char path[PATH_MAX];
@@ -99,7 +99,7 @@ static int put_front(const struct cli_args *args, const char *front)
             args, 0, "%s: CUDA programs cannot be scheduled from a folder with a space or colon in its path",
             front);
     if (others && strstr(others, front))
-        return 0; /* started by a program that runs under Baton itself */
+        return 0; /* started by a program that itself runs under Baton */
     result = put_first("LD_PRELOAD", front);
     return result ? cli_fail_environment(args, result, "environment") : 0;
 }
@@ -118,6 +118,6 @@ int run_cuda_prepare(const struct cli_args *args)
         return result;
     result = installed_find(FRONT_NAME, front, sizeof front);
     if (result && !device)
-        return 0; /* built without it */
+        return 0; /* built without CUDA */
     return result ? cli_fail_environment(args, result, FRONT_NAME) : put_front(args, front);
 }

@@ -98,7 +98,10 @@ static void pass_on(int number)
         (void)kill((pid_t)program, number);
 }
 
-/* The terminal's signals reach the program by themselves; those that are sent to us are meant for it. */
+/*
+ * The program receives the terminal's signals directly. Signals sent to this process are passed on
+ * to it.
+ */
 static void stay_beside(void)
 {
     static const int ignored[] = {SIGINT, SIGQUIT};
@@ -113,7 +116,7 @@ static void stay_beside(void)
         (void)sigaction(passed[i], &action, NULL);
 }
 
-/* Reads and removes what the program's processes have left. */
+/* Reads and removes the logs of the program's processes. */
 static int read_folder(const char *folder, struct table *table)
 {
     DIR *listing = opendir(folder);

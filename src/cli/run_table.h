@@ -1,6 +1,7 @@
 /*
- * `baton run --table`: a short table per kernel when the program has ended. The layer's recorder (the one of `baton profile`) writes the
- * program's commands into a private folder; this process stays beside the program, reads them at its end, and ends with its status.
+ * `baton run --table`: a short table per kernel after the program has ended. The layer's recorder
+ * (also used by `baton profile`) writes the program's commands into a private folder. This process
+ * waits for the program, reads the commands, and ends with the program's status.
  */
 #ifndef CLI_RUN_TABLE_H
 #define CLI_RUN_TABLE_H
@@ -22,13 +23,16 @@ struct table {
     size_t n;
 };
 
-/* Adds the commands of a log, also those whose job has not ended. 0 or -ENOMEM. */
+/* Adds the commands of a log, including those of unfinished jobs. 0 or -ENOMEM. */
 int table_add(struct table *table, const struct profile_log *log);
-/* The row with most time first. */
+/* The row with the most time comes first. */
 void table_print(struct table *table, FILE *out);
 void table_done(struct table *table);
 
-/* Starts the command, waits for it and prints to standard error. The exit status: the command's, 125, 126 or 127. */
+/*
+ *  Starts the command, waits for it and prints to standard error. The exit status: the command's,
+ *  125, 126 or 127.
+ */
 int table_run(char *const command[]);
 
 #endif

@@ -1,4 +1,7 @@
-/* baton stop, load, reload, reset, priority: what a person asks of a running batond. One question, one DONE (src/daemon/control.h). */
+/*
+ * baton stop, load, reload, reset, priority: requests to a running batond. One question, one DONE
+ * (src/daemon/control.h).
+ */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -14,9 +17,9 @@
 #include "cli/monitor.h"
 #include "model/task_set.h"
 
-#define STOP_NS (10 * NSEC_PER_SEC) /* until a daemon that said that it ends has ended */
+#define STOP_NS (10 * NSEC_PER_SEC) /* how long a daemon may take to end after it said so */
 
-/* Asks; writes what the daemon said. 0, or an exit status after telling the user. */
+/* Asks, and prints the daemon's answer. 0, or an exit status after a message to the user. */
 static int ask(const struct cli_args *args, const struct frame *question, struct frame *ret_answer)
 {
     const char *socket = cli_value(args, "socket", NULL);
@@ -27,7 +30,7 @@ static int ask(const struct cli_args *args, const struct frame *question, struct
         return monitor_fail_absent(args, socket, result);
     result = monitor_ask(&monitor, question, ret_answer);
     monitor_close(&monitor);
-    /* A daemon of an older version drops whom it does not understand. */
+    /* A daemon of an older version disconnects a client with an unknown request. */
     if (result == -ECONNRESET && question->type == FRAME_CONTROL)
         return cli_fail_environment(args, 0, "batond on %s does not know this command; restart it",
                                     monitor.path);
@@ -59,7 +62,10 @@ static int run_reset(const struct cli_args *args)
                          &(const struct frame){.type = FRAME_CONTROL, .control = {.what = CONTROL_RESET}});
 }
 
-/* Returns when nobody listens any more, so that the next `baton start` does not meet the old daemon. */
+/*
+ * Returns when no daemon listens any more, so that the next `baton start` does not find the old
+ * one.
+ */
 static int run_stop(const struct cli_args *args)
 {
     const struct timespec pause = {.tv_nsec = 10 * NSEC_PER_MS};
@@ -74,7 +80,8 @@ static int run_stop(const struct cli_args *args)
     status = status ? monitor_fail_absent(args, socket, status) : ask(args, &question, &answer);
     if (status)
         return status;
-    if (strcmp(answer.done.text, path) == 0) { /* else the socket stays: it is systemd's */
+    /* otherwise the socket stays, because it is systemd's */
+    if (strcmp(answer.done.text, path) == 0) {
         while (monitor_find(path, unused) == 0 && clock_now() < until)
             (void)nanosleep(&pause, NULL);
     }

@@ -1,6 +1,6 @@
 /*
- * baton start: starts batond in the background, with a log that can be found again. batond returns when it listens, so that what follows
- * on the command line can connect.
+ * baton start: starts batond in the background, with a log at a known place. batond returns once it
+ * listens, so that the next command can connect.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "cli/installed.h"
 #include "cli/monitor.h"
 
-#define SYSTEM_LOG "/dev/log" /* where syslog(3) writes to, and the journal listens */
+#define SYSTEM_LOG "/dev/log" /* where syslog(3) writes and the journal listens */
 #define MAX_WORDS  48
 
 static const struct cli_option options[] = {
@@ -28,7 +28,10 @@ static const struct cli_option options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-/* Where a daemon without a system log writes: beside its socket. "": there is a system log, or --log was given. */
+/*
+ * Where a daemon without a system log writes: beside its socket. "": there is a system log, or
+ * --log is given.
+ */
 static int choose_log(const struct cli_args *args, char *ret_path, size_t size)
 {
     const char *named = cli_value(args, "socket", getenv("BATON_SOCKET"));
@@ -49,7 +52,10 @@ static int choose_log(const struct cli_args *args, char *ret_path, size_t size)
     slash = strrchr(path, '/');
     if (slash)
         *slash = 0;
-    /* batond makes the folder of a user's own socket, private, when it opens it: the log comes before that. */
+    /*
+     * batond creates the private folder of a user's own socket when it opens it, but the log is
+     * needed earlier.
+     */
     if (slash && mkdir(path, 0700) < 0 && errno != EEXIST)
         return -errno;
     (void)snprintf(ret_path, size, "%s/batond.log", slash ? path : ".");
@@ -76,7 +82,10 @@ static _Noreturn void become_daemon(const struct cli_args *args, const char *log
         words[n++] = (char *)(uintptr_t)log;
     }
     words[n] = NULL;
-    /* It outlives us: what waits for the end of a pipe or a lock that we were handed must not wait for it. */
+    /*
+     * The daemon outlives this process. A process that waits for the end of a pipe, or for a lock,
+     * of ours must not wait for the daemon.
+     */
     (void)close_range(3, ~0U, 0);
     installed_exec("batond", words);
 }
@@ -98,7 +107,7 @@ static int start(const struct cli_args *args, const char *log)
         return 0;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
         return cli_fail_environment(args, ENOENT, "batond");
-    /* batond has said why. */
+    /* batond has printed the reason. */
     return WIFEXITED(status) && WEXITSTATUS(status) == CLI_USAGE ? CLI_USAGE : CLI_ENVIRONMENT;
 }
 
@@ -109,7 +118,7 @@ static void print_found(const struct monitor *monitor, uint32_t pid, const char 
         printf("its log: %s\n", log[0] ? log : "the system's (journalctl -t batond)");
 }
 
-/* Who listens there, if anybody does: its pid, or 0. */
+/* The pid of the daemon that listens there; 0: none does. */
 static uint32_t find_running(const char *socket, struct monitor *monitor)
 {
     struct frame answer;

@@ -1,4 +1,7 @@
-/* baton simulate: run a task set in virtual time, by the rules that batond enforces, and say how it went. */
+/*
+ * baton simulate: runs a task set in virtual time by the rules that batond enforces, and reports
+ * the outcome.
+ */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -14,13 +17,13 @@
 #include "sim/sim.h"
 #include "sim/times.h"
 
-#define DEFAULT_PERIODS  20  /* horizon: so many of the longest period */
+#define DEFAULT_PERIODS  20  /* horizon: this many of the longest period */
 #define DEFAULT_SEARCHES 200 /* runs of an adversarial search */
 #define MAX_HORIZON_MS   1e9
 
 enum release { RELEASE_PERIODIC, RELEASE_SPORADIC, RELEASE_ADVERSARIAL };
 
-/* Everything a run needs, to be freed together. */
+/* Everything a run needs; freed together. */
 struct simulation {
     struct task_set set;
     struct plan plan;
@@ -144,7 +147,10 @@ static int read_numbers(const struct cli_args *args, struct simulation *simulati
     return 0;
 }
 
-/* Names from the tables of sched/profile.h; what is not given follows from the plan, then from the profile. */
+/*
+ * Names from the tables of sched/profile.h. Rules that are not given follow from the plan, then
+ * from the profile.
+ */
 static int read_rules(const struct cli_args *args, struct simulation *simulation)
 {
     const char *profile =
@@ -220,7 +226,7 @@ static int make_sim(const struct cli_args *args, struct simulation *simulation)
     return 0;
 }
 
-/* Runs; an adversarial search ends with its worst run, which is the one drawn. */
+/* Runs. An adversarial search ends with its worst run, which is the one drawn. */
 static int run_it(const struct cli_args *args, struct simulation *simulation)
 {
     const char *trace = cli_value(args, "trace", NULL);

@@ -9,14 +9,14 @@
 #include "report/svg.h"
 #include "report/trace.h"
 
-#define GANTT_MAX_BARS 3000 /* more cannot be told apart */
+#define GANTT_MAX_BARS 3000 /* more cannot be distinguished */
 
 enum trace_group { GROUP_MACHINE = 1, GROUP_JOBS };
 
-/* Rows are threads to a viewer, which wants their ids unique in the whole trace. */
+/* A viewer treats rows as threads and needs ids that are unique in the whole trace. */
 #define JOB_ROWS 1000000u
 
-/* The present job of a task. */
+/* The current job of a task. */
 struct drawn_job {
     baton_nsec release_at;
     size_t last_row;
@@ -42,7 +42,7 @@ struct pictures {
     size_t n_bars;
     struct svg_mark *marks;
     size_t n_marks;
-    baton_nsec cut_at; /* the first bar that was left out, or -1 */
+    baton_nsec cut_at; /* the first bar left out, or -1 */
 };
 
 static void add_bar(struct pictures *pictures, size_t row, size_t task, baton_nsec from_at, baton_nsec to_at,

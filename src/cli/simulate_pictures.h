@@ -9,14 +9,17 @@
 
 struct pictures;
 
-/* trace and gantt: whether each is wanted. 0 or -ENOMEM. */
+/* trace and gantt say which are wanted. 0 or -ENOMEM. */
 int pictures_new(const struct task_set *set, const struct sched_core *core, bool trace, bool gantt,
                  struct pictures **ret_pictures);
 void pictures_free(struct pictures *pictures);
 
 const struct sim_observer *pictures_observer(struct pictures *pictures);
 
-/* After the run: writes each file whole or not at all (0 or -errno); gantt may stop early: *ret_cut_at, else -1. */
+/*
+ * After the run: each writes its file completely or not at all (0 or -errno). gantt may stop early
+ * at *ret_cut_at, else -1.
+ */
 int pictures_write_trace(struct pictures *pictures, const char *path);
 int pictures_write_gantt(struct pictures *pictures, const char *path, baton_nsec end_at,
                          baton_nsec *ret_cut_at);

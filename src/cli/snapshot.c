@@ -11,7 +11,7 @@ static int one(struct monitor *monitor, enum query_what what, enum frame_type ty
     return result ? result : ret_frame->type == type ? 0 : -EPROTO;
 }
 
-/* Keeps an answer; false: it was the last, or there is no room for more. */
+/* Keeps an answer. False: it was the last one, or there is no more room. */
 static bool keep(struct snapshot *snapshot, const struct frame *frame)
 {
     switch (frame->type) {

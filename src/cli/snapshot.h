@@ -1,4 +1,4 @@
-/* Everything that batond knows at one moment, for `baton top`. */
+/* Everything that batond knows at one instant, for `baton top`. */
 #ifndef CLI_SNAPSHOT_H
 #define CLI_SNAPSHOT_H
 
@@ -8,7 +8,7 @@
 
 #define SNAPSHOT_DEVICES 64
 #define SNAPSHOT_ENGINES 256
-#define SNAPSHOT_CLIENTS 256 /* the first so many; `daemon.clients` says how many there are */
+#define SNAPSHOT_CLIENTS 256 /* the first of them; `daemon.clients` is the total */
 #define SNAPSHOT_TASKS   256
 
 struct snapshot {
@@ -21,7 +21,7 @@ struct snapshot {
     uint32_t n_devices, n_engines, n_clients, n_tasks;
 };
 
-/* Asks for all of it; 0 or -errno. */
+/* Asks for everything; 0 or -errno. */
 int snapshot_take(struct snapshot *ret_snapshot, struct monitor *monitor);
 
 /* The client of this number, or NULL. */

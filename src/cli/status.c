@@ -1,4 +1,4 @@
-/* baton status: who holds, who waits, and how everybody has fared. */
+/* baton status: which clients hold and wait, and the statistics of every client. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -72,7 +72,7 @@ static json_t *ms_or_null(uint64_t nsec)
     return nsec ? json_real(ms(nsec)) : json_null();
 }
 
-/* Is there more to say than that it was admitted? */
+/* Is there a reason to print besides the admission? */
 static bool has_reason(const struct frame_about_task *about)
 {
     return about->state == VERDICT_REFUSED || about->state == VERDICT_BEST_EFFORT ||
@@ -86,7 +86,7 @@ static json_t *task_json(const struct frame_about_task *about)
     char rule[256];
     json_t *task;
 
-    task_reason_words(about->reason, about->culprit, about->culprit_response, about->culprit_limit, why,
+    task_reason_words(about->reason, about->cause, about->cause_response, about->cause_limit, why,
                       sizeof why);
     task_rule_words(about->rule, about->who, rule, sizeof rule);
     task = json_pack("{s:s, s:s, s:o, s:i, s:b, s:i, s:i, s:i, s:i}", "name", about->name, "decision",
@@ -189,7 +189,7 @@ static void print_task(const struct frame_about_task *about)
            task_verdict_word(about->state), (unsigned long long)about->jobs,
            (unsigned long long)about->misses, observed, bound, (unsigned long long)about->exceeded);
     if (has_reason(about)) {
-        task_reason_words(about->reason, about->culprit, about->culprit_response, about->culprit_limit, why,
+        task_reason_words(about->reason, about->cause, about->cause_response, about->cause_limit, why,
                           sizeof why);
         printf("       %s (%.1f ms of planning)\n", why, ms(about->cost));
     }
@@ -280,7 +280,7 @@ static void show_task(struct status *status, const struct frame *frame, json_t *
     (void)status;
 }
 
-/* What keeps every bound of the plan from being claimed, field by field. */
+/* The differences because of which no bound of the plan is claimed, field by field. */
 static void show_difference(struct status *status, const struct frame *frame, json_t *list)
 {
     const struct frame_about_difference *about = &frame->about_difference;

@@ -17,8 +17,9 @@
 #define LONGEST      1e16 /* ns, as in files */
 #define TABLE_MEMORY ((size_t)256 << 20)
 /*
- * Steps for the tables of all kernels of a set together: about half a second. A number of steps rather than a time, so that a set has the same
- * bounds on every machine and at any load. Each computed length has an equal share, so that no kernel's bound depends on another's cost.
+ * Steps for the tables of all kernels of a set together: about half a second. The limit counts
+ * steps, not time, so that a set has the same bounds on every machine and at any load. Each
+ * computed length has an equal share, so that no kernel's bound depends on another's cost.
  */
 #define TABLE_EFFORT ((uint64_t)50000000)
 
@@ -28,7 +29,7 @@ static int reject(const struct task_set *set, const struct segment_source *sourc
     return input_reject(ret_error, set->name, source->line, source->column, found, "%s", expected);
 }
 
-/* Adds the sentence to a list that has room for it, unless it is there. 0 or -ENOMEM. */
+/* Adds the sentence to a list with room for it, unless it is already there. 0 or -ENOMEM. */
 static int add_sentence(struct task_set *set, const char **list, size_t *n, const char *sentence)
 {
     for (size_t i = 0; i < *n; i++) {
@@ -39,7 +40,7 @@ static int add_sentence(struct task_set *set, const char **list, size_t *n, cons
     return list[(*n)++] ? 0 : -ENOMEM;
 }
 
-/* One sentence more that answers have to say. 0 or -ENOMEM. */
+/* Adds a condition that answers have to state. 0 or -ENOMEM. */
 __attribute__((format(printf, 2, 3))) static int rests_on(struct task_set *set, const char *format, ...)
 {
     char sentence[512];
@@ -51,7 +52,7 @@ __attribute__((format(printf, 2, 3))) static int rests_on(struct task_set *set, 
     return add_sentence(set, set->conditions, &set->n_conditions, sentence);
 }
 
-/* What the user is told about the kernel's length: a bound that is safe, but may be far from the worst case. */
+/* Tells the user that the kernel's length is a safe bound, but may be far above the worst case. */
 static int note_cheap(struct task_set *set, const struct task *task, const char *code)
 {
     char sentence[512];
@@ -63,7 +64,7 @@ static int note_cheap(struct task_set *set, const struct task *task, const char 
     return add_sentence(set, set->notes, &set->n_notes, sentence);
 }
 
-/* A path in the set's file, which is relative to its folder; the caller frees it. */
+/* Resolves a path in the set's file, relative to the file's folder; the caller frees it. */
 static char *beside(const struct task_set *set, const char *path)
 {
     char *copy = strdup(set->name);
@@ -115,7 +116,7 @@ static int read_ptx(const struct task_set *set, const struct segment_source *sou
     return result;
 }
 
-/* The instruction string with its barriers, normalised for the machine; capacities as well. */
+/* The instruction string with its barriers, normalised for the machine, and the capacities. */
 static int read_code(const struct task_set *set, const struct segment_source *source, struct problem *problem,
                      struct kernel *ret_kernel, struct input_error *ret_error)
 {
@@ -136,7 +137,7 @@ static int read_code(const struct task_set *set, const struct segment_source *so
     return result;
 }
 
-/* Cycles of the whole grid, at most. effort: steps for tables. */
+/* Upper bound on the cycles of the whole grid. effort: steps for tables. */
 static int bound_cycles(const struct task_set *set, const struct segment_source *source, uint64_t effort,
                         uint64_t *ret_cycles, bool *ret_is_cheap, struct input_error *ret_error)
 {
@@ -225,7 +226,7 @@ static int add_route(const struct task_set *set, struct routes *routes, size_t t
     return 0;
 }
 
-/* Is there one GPU only that its copies can go to or come from? */
+/* Can its copies use only one GPU? */
 static bool pinned_to_one(const struct task *task)
 {
     return task->placement.kind == PLACEMENT_FIXED &&
@@ -256,14 +257,14 @@ static int compute_copy(struct task_set *set, const struct routes *routes, size_
                           source->from, source->to);
 }
 
-/* All open copies over the topology that `first` names. */
+/* Computes all open copies over the topology that `first` names. */
 static int compute_copies(struct task_set *set, const struct segment_source *first, bool overlap,
                           struct input_error *ret_error)
 {
     static const struct batch_options options = {.worst_case = true};
     struct routes *routes = calloc(1, sizeof *routes);
     char *path = beside(set, first->topology);
-    size_t culprit = 0;
+    size_t unresolved = 0;
     int result = routes && path ? topology_read_file(path, &routes->topology, ret_error) : -ENOMEM;
 
     if (result) {
@@ -283,10 +284,10 @@ static int compute_copies(struct task_set *set, const struct segment_source *fir
         }
     }
     if (!result) {
-        result =
-            batch_resolve(&routes->topology, routes->streams, routes->n, &options, &routes->batch, &culprit);
+        result = batch_resolve(&routes->topology, routes->streams, routes->n, &options, &routes->batch,
+                               &unresolved);
         if (result > 0)
-            result = reject(set, routes->segments[culprit]->source, "none, or several equally short ones",
+            result = reject(set, routes->segments[unresolved]->source, "none, or several equally short ones",
                             ret_error, "a route between these nodes");
     }
     for (size_t i = 0; i < routes->n && !result; i++)
@@ -324,7 +325,10 @@ int task_lengths_compute(struct task_set *set, bool overlap, struct input_error 
     return result;
 }
 
-/* --worst: lengths of measured tasks, as the worst of each segment or as in the worst job; the file has both. */
+/*
+ * --worst: the lengths of measured tasks are the worst of each segment, or those of the worst job;
+ * the file has both.
+ */
 static int choose_worst(const struct cli_args *args, struct task_set *set)
 {
     size_t worst = 0;
@@ -349,7 +353,7 @@ static int choose_worst(const struct cli_args *args, struct task_set *set)
     return status;
 }
 
-/* Says of tasks whose lengths are those of one job that they are. */
+/* Adds a note for tasks with the lengths of one job. */
 static int note_worst(struct task_set *set)
 {
     const char **notes = arena_calloc(&set->arena, set->n_notes + set->n_tasks, sizeof *notes);

@@ -10,11 +10,17 @@
 /* "admitted", "best effort", "refused", ... */
 const char *task_verdict_word(uint32_t verdict);
 
-/* Why, as one sentence without its full stop: "lidar would take 41.2 ms at worst, its deadline is 33 ms". */
-void task_reason_words(uint32_t reason, const char *culprit, uint64_t response, uint64_t limit,
-                       char *ret_text, size_t size);
+/*
+ * The reason, as one sentence without a full stop: "lidar would take 41.2 ms at worst, its deadline
+ * is 33 ms".
+ */
+void task_reason_words(uint32_t reason, const char *cause, uint64_t response, uint64_t limit, char *ret_text,
+                       size_t size);
 
-/* A rule of the model: its name for scripts ("partition"), and the sentence; who as in ABOUT_TASK. */
+/*
+ * A rule of the model: its name for scripts ("partition"), and its sentence about the client `who`
+ * (as in ABOUT_TASK).
+ */
 const char *task_rule_name(uint32_t rule);
 void task_rule_words(uint32_t rule, uint32_t who, char *ret_text, size_t size);
 

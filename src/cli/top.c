@@ -1,7 +1,7 @@
 /*
- * baton top: a live table of engines, programs and what they wait for. Plain ANSI on the terminal's second screen; the size is
- * asked for at every frame, so it follows the window. Without a terminal, or with --once, one frame as text. What a frame says is in
- * top_frame.c.
+ * baton top: a live table of engines, programs and what they wait for. Plain ANSI on the terminal's
+ * alternate screen. The size is read for every frame, so the table follows the window. Without a
+ * terminal, or with --once, it prints one frame as text. top_frame.c writes the frame.
  */
 #include <errno.h>
 #include <poll.h>
@@ -24,17 +24,19 @@
 #define CLEAR_LINE   "\033[K"
 #define CLEAR_BELOW  "\033[J"
 #define INTERVAL_MS  500
-#define GONE_MS      1000 /* between two attempts to find a daemon that has gone */
-#define OUTSIDE_S    5    /* between two looks through /proc */
-#define PAST         4    /* frames that rates look back: one run may last longer than one frame */
-#define TEXT_COLUMNS 160  /* of a frame that goes nowhere in particular */
+#define GONE_MS      1000 /* between two attempts to find a daemon that has ended */
+#define OUTSIDE_S    5    /* seconds between two searches of /proc */
+/* previous frames over which rates are computed: one run may outlast a frame */
+#define PAST         4
+#define TEXT_COLUMNS 160 /* columns of a frame without a terminal */
 
 struct top {
     struct monitor monitor;
     bool connected;
     const char *socket; /* given, or NULL */
     struct snapshot now;
-    struct snapshot past[PAST]; /* the frames before, the newest at 0; daemon.pid 0: there is none */
+    /* the previous frames, the newest at 0; daemon.pid 0: there is none */
+    struct snapshot past[PAST];
     struct outsiders outsiders;
     uint64_t looked_at; /* by batond's clock; 0: never */
     enum top_sort sort;
@@ -53,7 +55,10 @@ static const struct snapshot *oldest(const struct top *top)
     return &top->past[i];
 }
 
-/* One frame as text with its styles, for a screen of that size (0 rows: for none); the caller frees it. */
+/*
+ * One frame as text with its styles, for a screen of that size (0 rows: no limit); the caller frees
+ * it.
+ */
 static char *compose(const struct top *top, unsigned rows, unsigned columns)
 {
     struct top_view view = {.now = &top->now,
@@ -81,7 +86,7 @@ static char *compose(const struct top *top, unsigned rows, unsigned columns)
 
 /* ---- the terminal ---- */
 
-/* A style's escape sequence, or "" for a character that is none. */
+/* The escape sequence of a style; "" for any other character. */
 static const char *style_of(char c)
 {
     static const struct {
@@ -98,7 +103,7 @@ static const char *style_of(char c)
     return "";
 }
 
-/* A line of a frame: styles become what the terminal understands, or nothing. */
+/* Prints a line of a frame: styles become escape sequences, or nothing. */
 static void put_line(const char *line, size_t length, bool colours)
 {
     for (size_t i = 0; i < length; i++) {
@@ -183,7 +188,7 @@ static void close_terminal(const struct top *top)
     (void)tcsetattr(STDIN_FILENO, TCSANOW, &top->saved);
 }
 
-/* False: the user has had enough. */
+/* False: the user wants to quit. */
 static bool take_key(struct top *top, char key)
 {
     enum top_sort sort = top_sort_of(key);
@@ -205,7 +210,7 @@ static bool take_key(struct top *top, char key)
 
 enum pause_end { PAUSE_FRAME, PAUSE_REDRAW, PAUSE_QUIT };
 
-/* Waits for the next frame's time, a key or a new size. */
+/* Waits until the next frame is due, a key is pressed or the size changes. */
 static enum pause_end pause_frame(struct top *top, int wait_ms)
 {
     struct pollfd input = {STDIN_FILENO, POLLIN, 0};
@@ -217,7 +222,7 @@ static enum pause_end pause_frame(struct top *top, int wait_ms)
         return stopped ? PAUSE_QUIT : resized ? PAUSE_REDRAW : PAUSE_FRAME;
     n = read(STDIN_FILENO, keys, sizeof keys);
     if (n == 0 && (input.revents & POLLHUP))
-        return PAUSE_QUIT; /* the terminal has gone */
+        return PAUSE_QUIT; /* the terminal is closed */
     for (ssize_t i = 0; i < n; i++) {
         if (!take_key(top, keys[i]))
             return PAUSE_QUIT;
@@ -227,7 +232,7 @@ static enum pause_end pause_frame(struct top *top, int wait_ms)
 
 /* ---- frames ---- */
 
-/* A look through /proc costs more than a question to the daemon. */
+/* Searching /proc costs more than asking the daemon. */
 static void look_outside(struct top *top)
 {
     uint32_t clients[SNAPSHOT_CLIENTS + 1];
@@ -283,7 +288,7 @@ static int live(const struct cli_args *args, struct top *top, int interval_ms)
     return CLI_YES;
 }
 
-/* For a script: no styles, and no rows left out. */
+/* For a script: no styles, and every row. */
 static int print_once(const struct cli_args *args, const struct top *top)
 {
     char *text = compose(top, 0, TEXT_COLUMNS);
@@ -298,7 +303,7 @@ static int print_once(const struct cli_args *args, const struct top *top)
     return CLI_YES;
 }
 
-/* The word of --sort; TOP_SORT_N: there is no such. */
+/* The sort named by --sort; TOP_SORT_N: unknown. */
 static enum top_sort sort_named(const char *word)
 {
     static const char *const names[] = {

@@ -46,7 +46,7 @@ static void number(double value, char ret_text[16])
         (void)snprintf(ret_text, 16, "%.*f", decimals, value);
 }
 
-/* Names come from programs: nothing but printable ASCII is let through. */
+/* Names come from programs, so only printable ASCII passes. */
 static void plain(const char *name, size_t size, char *ret_text)
 {
     size_t n = 0;
@@ -102,7 +102,7 @@ static unsigned rows_left(const struct screen *screen)
 
 /* ---- rates ---- */
 
-/* Seconds between the two frames; with one frame, since then. */
+/* Seconds between the two frames; with one frame, since that instant. */
 static double seconds_since(const struct top_view *view, uint64_t since_at)
 {
     uint64_t from_at = view->before->daemon.pid ? view->before->daemon.now_at : since_at;
@@ -117,7 +117,9 @@ static double rate(const struct top_view *view, uint64_t now, uint64_t before, u
     return now >= before && seconds > 0 ? (double)(now - before) / seconds : 0;
 }
 
-/* Runs are counted when they end, so that a long one may bring more than the time since the frame before. */
+/*
+ * A run is counted when it ends, so a long run may add more than the time since the previous frame.
+ */
 static double share(const struct top_view *view, uint64_t now, uint64_t before, uint64_t since_at)
 {
     return fmin(rate(view, now, before, since_at) / (double)NSEC_PER_SEC, 1);
@@ -152,7 +154,7 @@ static const struct frame_about_engine *engine_before(const struct top_view *vie
     return NULL;
 }
 
-/* "[|||||||     ]" of so many columns. */
+/* "[|||||||     ]" of `width` columns. */
 static void put_bar(double filled, unsigned width, char *ret_text)
 {
     unsigned n = (unsigned)lround(filled * width);
@@ -188,7 +190,7 @@ static void put_engine(struct screen *screen, const struct frame_about_engine *e
     put_line(screen, line);
 }
 
-/* Where rows are scarce, engines that nothing uses are left out first, then the rest beyond `room`. */
+/* If rows are scarce, unused engines are left out first, then the rest beyond `room`. */
 static void put_engines(struct screen *screen, unsigned room)
 {
     const struct snapshot *now = screen->view->now;
@@ -200,7 +202,8 @@ static void put_engines(struct screen *screen, unsigned room)
         const struct frame_about_engine *engine = &now->engines[i];
         bool idle = !engine->grants && !engine->holder && !engine->waiting && strchr(engine->name, ' ');
         bool bus =
-            strncmp(engine->name, "bus", 3) == 0; /* held together with a copy engine, which says more */
+            /* held together with a copy engine, which is more specific */
+            strncmp(engine->name, "bus", 3) == 0;
 
         if (bus || (idle && now->n_engines > room))
             continue;
@@ -221,7 +224,7 @@ static void put_engines(struct screen *screen, unsigned room)
 
 struct row {
     const struct frame_about_client *client;
-    const struct frame_about_task *task; /* NULL: it is none */
+    const struct frame_about_task *task; /* NULL: it belongs to no task */
     double gpu, jobs;
     double response, worst; /* ms; negative: none ended */
     uint64_t misses;
@@ -261,7 +264,7 @@ static void fill_row(const struct top_view *view, const struct frame_about_clien
         .misses = client->counters[PAGE_COUNTER_MISSES]};
 }
 
-/* What the rows are sorted by: the value of a row; larger comes first, except for names and ids. */
+/* The sort value of a row. Larger values come first, except for names and ids. */
 static double value_of(const struct row *row, enum top_sort sort)
 {
     switch (sort) {
@@ -285,7 +288,7 @@ static double value_of(const struct row *row, enum top_sort sort)
     }
 }
 
-/* Does a come before b? Equal ones keep the order of their numbers. */
+/* Does a come before b? Equal rows keep the order of their numbers. */
 static bool before_in(const struct top_view *view, const struct row *a, const struct row *b)
 {
     double x = value_of(a, view->sort);
@@ -314,7 +317,7 @@ static unsigned name_width(const struct top_view *view)
     return view->columns > 80 ? 10 + (view->columns - 80 < 20 ? view->columns - 80 : 20) : 10;
 }
 
-/* What it does now, and the bound: in brackets where it is not claimed. */
+/* What the program does now, and its bound: in brackets if it is not claimed. */
 static void put_program(struct screen *screen, const struct row *row)
 {
     const struct frame_about_client *client = row->client;
@@ -434,10 +437,14 @@ void top_frame(const struct top_view *view, FILE *out)
     for (uint32_t i = 0; i < view->now->n_engines; i++)
         engines += strncmp(view->now->engines[i].name, "bus", 3) != 0;
     put_head(&screen);
-    if (!view->rows) { /* text without an end */
+    if (!view->rows) { /* text without a limit */
         put_engines(&screen, engines);
         put_programs(&screen, UINT32_MAX);
-    } else { /* programs first: engines get a third of the rows, outsiders what programs leave, but one row at least */
+        /*
+     * programs first: engines get a third of the rows, outsiders what programs leave, but at least
+     * one row
+     */
+    } else {
         room = view->rows / 3 > 1 ? view->rows / 3 : 1;
         if (view->rows > 3)
             put_engines(&screen, engines < room ? engines : room);

@@ -1,8 +1,8 @@
 /*
- * What `baton top` shows, as text of at most so many rows and columns. Pure: from snapshots and settings to text. Styles
- * stand in the text as single control characters (TOP_*), which the caller turns into what its terminal understands, or
- * drops; everything else in it is printable ASCII. Rates are between two snapshots; with only one, they are means
- * since the daemon or the program started.
+ * What `baton top` shows, as text of limited rows and columns. Pure: snapshots and settings in,
+ * text out. Styles are single control characters (TOP_*) in the text. The caller replaces them by
+ * escape sequences of its terminal, or drops them. All other characters are printable ASCII. Rates
+ * are between two snapshots; with only one, they are means since the daemon or the program started.
  */
 #ifndef CLI_TOP_FRAME_H
 #define CLI_TOP_FRAME_H
@@ -18,7 +18,7 @@
 #define TOP_DIM   "\003"
 #define TOP_GOOD  "\004"
 #define TOP_BUSY  "\005"
-#define TOP_BAD   "\006" /* a missed deadline, an exceeded bound, a holder that does not give way */
+#define TOP_BAD   "\006" /* a missed deadline, an exceeded bound, a holder that does not yield */
 #define TOP_HEAD  "\016"
 
 /* TOP_KEY(identifier, key, name, what it sorts by) */
@@ -44,7 +44,7 @@ struct top_view {
     const struct outsiders *outsiders;
     enum top_sort sort;
     bool reversed;
-    unsigned rows, columns; /* 0 rows: as many as it takes */
+    unsigned rows, columns; /* 0 rows: unlimited */
 };
 
 /* The sort of that key, or TOP_SORT_N. */
@@ -53,7 +53,7 @@ enum top_sort top_sort_of(char key);
 /* Writes the frame: one line per row, each ended with a newline. */
 void top_frame(const struct top_view *view, FILE *out);
 
-/* Writes the page of help likewise. */
+/* Writes the help page in the same way. */
 void top_help(const struct top_view *view, FILE *out);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * baton trace: what happened lately, for Perfetto. batond is one process of the trace, with a track per engine and its
- * counters; each program is another under its own pid, with a track of its jobs and one per engine that it asked for.
+ * baton trace: recent events, for Perfetto. batond is one process of the trace, with a track per
+ * engine and its counters. Each program is another process under its own pid, with a track for its
+ * jobs and one per engine that it asked for.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,15 +17,16 @@
 #include "wire/notice.h"
 
 /*
- * Tracks are threads to a viewer, which wants their ids unique in the whole trace. A program's jobs have its pid, as its
- * main thread does; the other tracks have numbers beyond any pid of Linux (2^22).
+ * A viewer treats tracks as threads and needs ids that are unique in the whole trace. A program's
+ * jobs have its pid, like its main thread. The other tracks have numbers beyond any pid of Linux
+ * (2^22).
  */
 #define ENGINE_TRACKS  5000000u
 #define CLIENT_TRACKS  10000000u
 #define CLIENT_NUMBERS 100000u
-#define TRACKS         1024u /* of one client; engines first, then the further lanes of its jobs */
+#define TRACKS         1024u /* per client; engines first, then the further lanes of its jobs */
 
-#define LANES 8u /* side by side, for jobs or runs of one row that overlap in time */
+#define LANES 8u /* parallel lanes for overlapping jobs or runs of one row */
 
 struct lanes {
     uint64_t ends[LANES];
@@ -38,7 +40,7 @@ struct writing {
     uint8_t *lane;          /* by record: of a run or a job */
     struct lanes *jobs;     /* by place in recording->clients */
     struct lanes *engines;  /* by engine */
-    uint64_t *row_ended_at; /* by place in recording->clients x engine: waiting and holding do not overlap */
+    uint64_t *row_ended_at; /* by place in recording->clients x engine: of the last span */
 };
 
 static unsigned engine_track(uint32_t engine, unsigned lane)
@@ -73,8 +75,9 @@ static unsigned find_lane(struct lanes *lanes, uint64_t at, uint64_t end_at)
 }
 
 /*
- * Gives every run and job a lane. The clocks of drivers are compared with ours to some microseconds, so that two runs
- * that follow each other may seem to overlap a little: then the second is drawn from the end of the first.
+ * Gives every run and job a lane. Drivers' clocks are converted with an error of some microseconds,
+ * so that consecutive runs may seem to overlap slightly. The second is then drawn from the end of
+ * the first.
  */
 static void place_records(struct writing *w)
 {
@@ -146,7 +149,7 @@ static void write_tracks(struct writing *w)
 
 /* ---- spans and marks ---- */
 
-/* Waiting for an engine, or holding it: begins no earlier than the row's span before ended. */
+/* Waiting for an engine, or holding it; never overlaps the previous span of the row. */
 static void write_wait(struct writing *w, size_t i, const struct recorded_client *client,
                        enum trace_category category, uint64_t end_at)
 {
@@ -161,7 +164,7 @@ static void write_wait(struct writing *w, size_t i, const struct recorded_client
     w->row_ended_at[row] = end_at;
 }
 
-/* A bound that was not claimed when the job ended is not broken; the mark says which rule was. */
+/* A bound that was not claimed when the job ended is not broken; the mark names the rule. */
 static void write_exceeded(struct writing *w, const struct trace_record *record,
                            const struct recorded_client *client)
 {
@@ -199,7 +202,7 @@ static void write_planned(struct writing *w, const struct trace_record *record)
         task_verdict_word(record->engine), (baton_nsec)record->at, (baton_nsec)(record->at + record->length));
 }
 
-/* How late a job was that missed its deadline; the record lasts from the deadline to the completion. */
+/* How late the job was; the record spans from the deadline to the completion. */
 static void write_miss(struct writing *w, const struct trace_record *record,
                        const struct recorded_client *client)
 {
@@ -255,7 +258,7 @@ static void write_record(struct writing *w, size_t i)
     }
 }
 
-/* On the client's row of jobs, where the daemon heard of it first. */
+/* On the client's row of jobs, at the instant when the daemon first received the notice. */
 static void write_notice(struct writing *w, const struct frame_about_notice *about)
 {
     const struct recorded_client *client = recording_client(w->recording, about->client);
@@ -270,7 +273,10 @@ static void write_notice(struct writing *w, const struct frame_about_notice *abo
 
 /* ---- arrows ---- */
 
-/* The client's first run from that instant on, of that engine and job (UINT32_MAX: any); recording->n: none until then. */
+/*
+ * The client's first run at or after that instant, of that engine and job (UINT32_MAX: any);
+ * recording->n: none.
+ */
 static size_t first_run(const struct recording *recording, size_t from, uint32_t engine, uint32_t job,
                         uint64_t until_at)
 {
@@ -286,7 +292,7 @@ static size_t first_run(const struct recording *recording, size_t from, uint32_t
     return recording->n;
 }
 
-/* From where a program began to wait for an engine to what it ran once it had it; from a job to its first run. */
+/* An arrow from the begin of a wait to the run that follows, or from a job to its first run. */
 static void write_arrow(struct writing *w, size_t i)
 {
     const struct recording *recording = w->recording;
@@ -335,7 +341,7 @@ static int by_instant(const void *a, const void *b)
     return (x->by > y->by) - (x->by < y->by); /* a wait that ends makes room for the next */
 }
 
-/* How many programs wait for each engine (kind RECORD_REQUEST), or how many commands run on it (RECORD_RUN). */
+/* How many programs wait for each engine (RECORD_REQUEST), or commands run on it (RECORD_RUN). */
 static void write_counter(struct writing *w, struct change *changes, enum record_kind kind, const char *what)
 {
     const struct recording *recording = w->recording;
@@ -368,7 +374,7 @@ static void write_counter(struct writing *w, struct change *changes, enum record
 
 /* ---- the file ---- */
 
-/* Tasks of the plan, then the programs with a deadline that are none; a name is told once. */
+/* The tasks of the plan, then other programs with a deadline; each name occurs once. */
 static void write_tasks(struct writing *w)
 {
     const struct recording *recording = w->recording;
@@ -393,7 +399,7 @@ static void write_tasks(struct writing *w)
         if (k == n)
             tasks[n++] = (struct trace_task){.name = client->name};
         if (client->deadline)
-            tasks[k].deadline = (baton_nsec)client->deadline; /* what this program was judged by */
+            tasks[k].deadline = (baton_nsec)client->deadline;
         if (client->misses > tasks[k].misses)
             tasks[k].misses = client->misses;
     }

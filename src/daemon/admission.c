@@ -51,7 +51,7 @@ static void answer(struct server *server, struct peer *peer, const struct task_e
     frame.verdict.response = (uint64_t)decision->response;
     frame.verdict.limit = (uint64_t)decision->limit;
     frame.verdict.cost = (uint64_t)decision->cost;
-    memcpy(frame.verdict.culprit, decision->culprit, sizeof frame.verdict.culprit);
+    memcpy(frame.verdict.cause, decision->cause, sizeof frame.verdict.cause);
     if (entry && entry->in_set >= 0) {
         const struct task *task = &server->admission.set.tasks[entry->in_set];
 
@@ -75,7 +75,7 @@ static void decide(struct server *server, struct task_entry *entry, const struct
 {
     struct server_report report = {.kind = REPORT_VERDICT,
                                    .name = entry->name,
-                                   .other = decision->culprit,
+                                   .other = decision->cause,
                                    .detail = decision->verdict,
                                    .reason = decision->reason,
                                    .response = decision->response,
@@ -225,7 +225,7 @@ static void rejected(struct server *server, struct decision *decision)
     struct admission *admission = &server->admission;
     struct server_report report = {.kind = REPORT_UNPLANNED,
                                    .reason = decision->reason,
-                                   .other = decision->culprit,
+                                   .other = decision->cause,
                                    .response = decision->response,
                                    .limit = decision->limit,
                                    .cost = decision->cost};

@@ -30,8 +30,8 @@
 struct decision {
     enum verdict verdict;
     enum reason reason;
-    char culprit[65];
-    baton_nsec response, limit; /* of the culprit; response 0: unbounded */
+    char cause[65];
+    baton_nsec response, limit; /* of the cause; response 0: unbounded */
     baton_nsec cost;            /* of planning */
 };
 

@@ -219,11 +219,11 @@ static bool about_task(struct server *server, uint32_t index, struct frame *fram
     about->jobs = seen.jobs;
     about->misses = seen.misses;
     about->exceeded = entry->exceeded;
-    about->culprit_response = (uint64_t)entry->decision.response;
-    about->culprit_limit = (uint64_t)entry->decision.limit;
+    about->cause_response = (uint64_t)entry->decision.response;
+    about->cause_limit = (uint64_t)entry->decision.limit;
     about->cost = (uint64_t)entry->decision.cost;
     text(about->name, sizeof about->name, entry->name);
-    text(about->culprit, sizeof about->culprit, entry->decision.culprit);
+    text(about->cause, sizeof about->cause, entry->decision.cause);
     return true;
 }
 

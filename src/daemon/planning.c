@@ -14,13 +14,13 @@ static bool is_null(const struct node *node)
 }
 
 /* One task of the object: does it miss its deadline? Then *decision names it. */
-static int read_culprit(const struct document *document, const struct node *task, bool bounded_is_enough,
-                        struct decision *decision, bool *ret_misses)
+static int read_late(const struct document *document, const struct node *task, bool bounded_is_enough,
+                     struct decision *decision, bool *ret_misses)
 {
     const struct node *response = node_get(task, "response_ms");
     const struct node *deadline = node_get(task, "deadline_ms");
     struct input_error error;
-    struct decision culprit = *decision;
+    struct decision late = *decision;
     const char *name;
 
     *ret_misses = false;
@@ -28,23 +28,22 @@ static int read_culprit(const struct document *document, const struct node *task
         return 0; /* it has none to miss */
     if (task->kind != NODE_MAPPING || !node_get(task, "name") ||
         node_text(document, node_get(task, "name"), "a name", &name, &error) || strlen(name) > 64 ||
-        is_null(deadline) || node_duration(document, deadline, "ms", NSEC_PER_MS, 0, &culprit.limit, &error))
+        is_null(deadline) || node_duration(document, deadline, "ms", NSEC_PER_MS, 0, &late.limit, &error))
         return PLANNING_FAILED;
-    culprit.response = 0;
-    if (!is_null(response) &&
-        node_duration(document, response, "ms", NSEC_PER_MS, 0, &culprit.response, &error))
+    late.response = 0;
+    if (!is_null(response) && node_duration(document, response, "ms", NSEC_PER_MS, 0, &late.response, &error))
         return PLANNING_FAILED;
-    if (!is_null(response) && (bounded_is_enough || culprit.response <= culprit.limit))
+    if (!is_null(response) && (bounded_is_enough || late.response <= late.limit))
         return 0;
     *ret_misses = true;
-    memcpy(culprit.culprit, name, strlen(name) + 1);
-    *decision = culprit;
+    memcpy(late.cause, name, strlen(name) + 1);
+    *decision = late;
     return 0;
 }
 
 /* Finds the task that misses its deadline; bounded_is_enough: that has no bound. PLANNING_REJECTED with it, or PLANNING_FAILED. */
-static int find_culprit(const struct document *document, bool bounded_is_enough, const char *about,
-                        struct decision *decision)
+static int find_late(const struct document *document, bool bounded_is_enough, const char *about,
+                     struct decision *decision)
 {
     bool mapping = document->root->kind == NODE_MAPPING;
     const struct node *tasks = mapping ? node_get(document->root, "tasks") : NULL;
@@ -54,13 +53,13 @@ static int find_culprit(const struct document *document, bool bounded_is_enough,
     if (!tasks || node_expect_sequence(document, tasks, "tasks", &error))
         return PLANNING_FAILED;
     for (const struct node *task = tasks->first; task; task = task->next) {
-        struct decision culprit = *decision;
+        struct decision late = *decision;
         bool misses;
 
-        if (read_culprit(document, task, bounded_is_enough, &culprit, &misses))
+        if (read_late(document, task, bounded_is_enough, &late, &misses))
             return PLANNING_FAILED;
-        if (misses && (!found || strcmp(culprit.culprit, about) == 0)) {
-            *decision = culprit;
+        if (misses && (!found || strcmp(late.cause, about) == 0)) {
+            *decision = late;
             found = true;
         }
     }
@@ -81,7 +80,7 @@ static int read_object(const struct planning *planning, const char *about, struc
     analysis = document.root->kind == NODE_MAPPING ? node_get(document.root, "analysis") : NULL;
     soft = planning->status == NOT_SCHEDULABLE && analysis && analysis->text &&
            strncmp(analysis->text, "holistic", 8) != 0;
-    result = find_culprit(&document, soft, about, decision);
+    result = find_late(&document, soft, about, decision);
     decision->reason = planning->status == TARDY ? REASON_TARDY : REASON_DEADLINE;
     document_done(&document);
     return result;

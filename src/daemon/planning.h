@@ -6,7 +6,7 @@
 #include "daemon/server.h"
 #include "model/plan.h"
 
-#define PLANNING_REJECTED 1 /* not schedulable: the culprit is in the decision */
+#define PLANNING_REJECTED 1 /* not schedulable: the cause is in the decision */
 #define PLANNING_FAILED   2 /* no answer that makes sense */
 
 /*

@@ -43,9 +43,9 @@ enum report_kind {
     REPORT_SETTLED,   /* detail: clients that declared something busy */
     REPORT_OVERRUN,   /* peer, name, detail: its budget in ns; a job used more engine time than that */
     REPORT_LATE, /* peer, name, detail: LATE_*, response, limit, count: since the last report about this client */
-    REPORT_VERDICT,   /* name: task, detail: VERDICT_*, reason, other: culprit, response, limit, cost */
+    REPORT_VERDICT,   /* name: task, detail: VERDICT_*, reason, other: cause, response, limit, cost */
     REPORT_PLANNED,   /* cost: the running set was planned again */
-    REPORT_UNPLANNED, /* reason, cost, other: culprit: it could not be; the plan stays */
+    REPORT_UNPLANNED, /* reason, cost, other: cause: it could not be; the plan stays */
     REPORT_DIFFERS,   /* difference: between the plan and what runs here; no bound is claimed */
     REPORT_AGREES,    /* the last difference has gone */
     REPORT_NOTICE,    /* peer, name, detail: enum notice, other: kernel, more: what is known of it */

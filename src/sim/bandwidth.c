@@ -51,7 +51,7 @@ int bandwidth_new(struct sim *sim, const char **ret_reason)
     const struct topology *topology = sim->options.topology;
     struct batch_stream streams[BATCH_MAX_STREAMS] = {0};
     struct bandwidth *bandwidth;
-    size_t culprit;
+    size_t unresolved;
     int result;
 
     *ret_reason = "the topology has no route between host memory and each GPU";
@@ -72,7 +72,7 @@ int bandwidth_new(struct sim *sim, const char **ret_reason)
     if (!bandwidth)
         return -ENOMEM;
     result =
-        batch_resolve(topology, streams, (size_t)sim->config.gpus * 2, NULL, &bandwidth->batch, &culprit);
+        batch_resolve(topology, streams, (size_t)sim->config.gpus * 2, NULL, &bandwidth->batch, &unresolved);
     if (result) {
         free(bandwidth);
         return result > 0 ? SIM_UNSUPPORTED : result;

@@ -122,11 +122,11 @@ static void sort_flows(struct batch *batch)
 }
 
 int batch_resolve(const struct topology *topology, const struct batch_stream streams[], size_t n,
-                  const struct batch_options *options, struct batch *ret_batch, size_t *ret_culprit)
+                  const struct batch_options *options, struct batch *ret_batch, size_t *ret_unresolved)
 {
     struct batch *batch = ret_batch;
 
-    *ret_culprit = 0;
+    *ret_unresolved = 0;
     if (n == 0 || n > BATCH_MAX_STREAMS)
         return BATCH_TOO_MANY;
     *batch = (struct batch){.topology = topology, .n = n};
@@ -141,7 +141,7 @@ int batch_resolve(const struct topology *topology, const struct batch_stream str
         *flow = (struct batch_flow){.name = stream->name, .kernel = (double)stream->kernel};
         flow->gpu = stream->kernel > 0 ? stream->gpu : -1;
         flow->from = flow->to = flow->stage = flow->pair = -1;
-        *ret_culprit = i;
+        *ret_unresolved = i;
         if (stream->bytes < 0 || stream->kernel < 0 || (stream->bytes == 0 && stream->kernel == 0) ||
             (stream->kernel > 0 && (stream->gpu < 0 || topology->nodes[stream->gpu].role != ROLE_GPU ||
                                     (stream->bytes > 0 && stream->to != stream->gpu))))

@@ -58,14 +58,14 @@ struct batch_options {
 
 /* Answers of batch_resolve(), besides 0. */
 enum {
-    BATCH_NO_ROUTE = 1,   /* no route, or several equally short ones, for the copy of *ret_culprit */
+    BATCH_NO_ROUTE = 1,   /* no route, or several equally short ones, for the copy of *ret_unresolved */
     BATCH_BAD_STREAM = 2, /* a stream with neither copy nor kernel, or a kernel away from the copy's end */
     BATCH_TOO_MANY = 3,   /* no stream, or more than BATCH_MAX_STREAMS */
 };
 
 /* Finds routes, engines and capacities. options may be NULL. Names and topology stay borrowed by *ret_batch. */
 int batch_resolve(const struct topology *topology, const struct batch_stream streams[], size_t n,
-                  const struct batch_options *options, struct batch *ret_batch, size_t *ret_culprit);
+                  const struct batch_options *options, struct batch *ret_batch, size_t *ret_unresolved);
 
 /* From the start of the batch, set-up included. Without a copy both its times are the kernel's begin; without a kernel the copy's end. */
 struct stream_times {

@@ -93,12 +93,12 @@ enum verdict {
 
 enum reason {
     REASON_NONE,
-    REASON_DEADLINE,    /* culprit: the task that would miss its deadline; its response and limit */
+    REASON_DEADLINE,    /* cause: the task that would miss its deadline; its response and limit */
     REASON_RUNNING = 3, /* runs already; the numbers are those of FRAME_VERSION 3, which has no 2 */
     REASON_PLANNER,     /* the planner failed */
     REASON_TIME,        /* the planner was too slow */
     REASON_USER,        /* it belongs to another user */
-    REASON_TARDY,       /* admitted, but only with bounded tardiness: culprit, response, limit */
+    REASON_TARDY,       /* admitted, but only with bounded tardiness: cause, response, limit */
 };
 
 /* Why a bound is not claimed: the part of the model that does not hold on this machine now. */

@@ -218,8 +218,8 @@ START_TEST(explanations_add_up)
             for (size_t t = 0; t < n; t++) {
                 sum += terms[t].amount;
                 ck_assert_int_gt(terms[t].amount, 0);
-                ck_assert(terms[t].cause != CAUSE_INTERFERENCE || terms[t].culprit < i);
-                ck_assert(terms[t].cause != CAUSE_BLOCKING || terms[t].culprit > i);
+                ck_assert(terms[t].why != WHY_INTERFERENCE || terms[t].cause < i);
+                ck_assert(terms[t].why != WHY_BLOCKING || terms[t].cause > i);
             }
             ck_assert_msg(sum == responses[i], "seed 34, set %zu, task %zu: %ld of %ld explained", s, i,
                           (long)sum, (long)responses[i]);

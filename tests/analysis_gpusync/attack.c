@@ -103,7 +103,7 @@ static void attack(const struct task_set *set, const struct gpusync_workspace *w
     const char *reason = "";
     struct sim_search search;
     struct sim *sim = NULL;
-    size_t culprit;
+    size_t refused;
 
     for (size_t i = 0; i < set->n_tasks; i++) {
         const struct gpusync_terms *terms = &workspace->terms[i];
@@ -115,7 +115,7 @@ static void attack(const struct task_set *set, const struct gpusync_workspace *w
                                       .bound = -1};
         points[i] = (baton_nsec)(terms->point * 1000);
     }
-    ck_assert_msg(sim_new(&options, &sim, &reason, &culprit) == 0, "%s\n%s", reason, text);
+    ck_assert_msg(sim_new(&options, &sim, &reason, &refused) == 0, "%s\n%s", reason, text);
     ck_assert_int_eq(sim_search(sim, RUNS, 200 * NSEC_PER_MS, seed, &search), 0);
     for (size_t i = 0; i < set->n_tasks; i++) {
         baton_nsec bound = (baton_nsec)(workspace->terms[i].response * 1000) + 1;

@@ -251,7 +251,7 @@ START_TEST(explanations_add_up_to_the_bound)
             for (size_t t = 0; t < e.n_terms; t++) {
                 sum += e.terms[t].amount;
                 ck_assert_int_gt(e.terms[t].amount, 0);
-                ck_assert_uint_lt(e.terms[t].culprit, set.n_tasks);
+                ck_assert_uint_lt(e.terms[t].cause, set.n_tasks);
                 for (size_t p = 0; p < 4; p++)
                     if (strcmp(e.terms[t].where, places[p]) == 0)
                         by_place[p] += e.terms[t].amount;

@@ -14,9 +14,10 @@ static void predict_all(const struct topology *topology, const struct batch_file
 {
     struct batch batch;
     baton_nsec bound;
-    size_t culprit;
+    size_t unresolved;
 
-    if (batch_resolve(topology, file->streams, file->n_streams, NULL, &batch, &culprit) != 0 || batch.n > 8)
+    if (batch_resolve(topology, file->streams, file->n_streams, NULL, &batch, &unresolved) != 0 ||
+        batch.n > 8)
         return;
     if (batch_bound(&batch, &bound) != 0)
         abort();

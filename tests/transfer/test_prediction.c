@@ -18,14 +18,14 @@ struct fixture {
 static void load_text(struct fixture *fixture, const char *topology, const char *streams)
 {
     struct input_error error = {0};
-    size_t culprit;
+    size_t unresolved;
 
     ck_assert_int_eq(topology_read("topology", topology, strlen(topology), &fixture->topology, &error), 0);
     ck_assert_msg(batch_read("batch", streams, strlen(streams), &fixture->topology, &fixture->file, &error) ==
                       0,
                   "expected %s, found %s", error.expected, error.found);
     ck_assert_int_eq(batch_resolve(&fixture->topology, fixture->file.streams, fixture->file.n_streams, NULL,
-                                   &fixture->batch, &culprit),
+                                   &fixture->batch, &unresolved),
                      0);
 }
 
@@ -33,14 +33,14 @@ static void load_example(struct fixture *fixture, const char *topology, const ch
 {
     char path[4200];
     struct input_error error = {0};
-    size_t culprit;
+    size_t unresolved;
 
     (void)snprintf(path, sizeof path, "%s/%s.yaml", harness_data("../examples/topologies"), topology);
     ck_assert_int_eq(topology_read_file(path, &fixture->topology, &error), 0);
     (void)snprintf(path, sizeof path, "%s/%s.yaml", harness_data("../examples/batches"), batch);
     ck_assert_int_eq(batch_read_file(path, &fixture->topology, &fixture->file, &error), 0);
     ck_assert_int_eq(batch_resolve(&fixture->topology, fixture->file.streams, fixture->file.n_streams, NULL,
-                                   &fixture->batch, &culprit),
+                                   &fixture->batch, &unresolved),
                      0);
 }
 
@@ -310,17 +310,17 @@ END_TEST
 START_TEST(worst_cases_use_the_lowest_bandwidths_and_the_margin)
 {
     struct fixture fixture;
-    size_t culprit;
+    size_t unresolved;
 
     load_text(&fixture, "setup_ms: 1\nlinks: [{from: MEM0, to: GPU0, gbps: 8, lowest_gbps: 4}]",
               "streams: [{from: MEM0, to: GPU0, bytes: 80 MB}]");
     ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), 11, 1e-3);
     ck_assert_double_eq_tol(bound_ms(&fixture), 11, 1e-3);
     batch_resolve(&fixture.topology, fixture.file.streams, 1, &(struct batch_options){.worst_case = true},
-                  &fixture.batch, &culprit);
+                  &fixture.batch, &unresolved);
     ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), 21, 1e-3);
     batch_resolve(&fixture.topology, fixture.file.streams, 1,
-                  &(struct batch_options){.worst_case = true, .margin = 0.25}, &fixture.batch, &culprit);
+                  &(struct batch_options){.worst_case = true, .margin = 0.25}, &fixture.batch, &unresolved);
     ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), 26.25, 1e-3);
     done(&fixture);
 }

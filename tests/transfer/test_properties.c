@@ -59,7 +59,7 @@ static void make_case(uint64_t seed, struct random_case *ret_case)
     struct random_state random;
     struct topology *topology = &ret_case->topology;
     int memory;
-    size_t culprit;
+    size_t unresolved;
 
     random_init(&random, seed, 5);
     make_topology(&random, topology);
@@ -93,7 +93,7 @@ static void make_case(uint64_t seed, struct random_case *ret_case)
         }
     }
     ck_assert_int_eq(
-        batch_resolve(topology, ret_case->streams, ret_case->n, NULL, &ret_case->batch, &culprit), 0);
+        batch_resolve(topology, ret_case->streams, ret_case->n, NULL, &ret_case->batch, &unresolved), 0);
 }
 
 /* Every flow crosses a full link on which nobody is faster, and no link carries more than it can. */

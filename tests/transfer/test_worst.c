@@ -40,7 +40,7 @@ START_TEST(no_set_of_transfers_is_slower_and_some_are_as_slow)
         struct batch_stream streams[7];
         size_t owner[7];
         size_t n = 1 + random_below(&random, 7);
-        size_t culprit;
+        size_t unresolved;
         static struct batch batch;
 
         random_topology(&random, &topology);
@@ -53,7 +53,7 @@ START_TEST(no_set_of_transfers_is_slower_and_some_are_as_slow)
                 .name = "s", .from = in ? memory : gpu, .to = in ? gpu : memory, .bytes = 1 << 20, .gpu = -1};
             owner[i] = random_below(&random, 4);
         }
-        ck_assert_int_eq(batch_resolve(&topology, streams, n, &options, &batch, &culprit), 0);
+        ck_assert_int_eq(batch_resolve(&topology, streams, n, &options, &batch, &unresolved), 0);
         for (size_t self = 0; self < n; self++) {
             double worst = worst_rate(&batch, self, owner);
             double slowest = 1e9;

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* sum U and Y; says whether a bound exists at all. */
+/* Computes sum U and Y, and whether a bound exists at all. */
 static int measure(struct fair_lateness *cluster, double *ret_lowest)
 {
     double share = (double)(cluster->cpus - 1) / cluster->cpus;
@@ -28,8 +28,8 @@ static int measure(struct fair_lateness *cluster, double *ret_lowest)
 }
 
 /*
- * The take largest of slope[i] + utilisation[i] * s: their sums of slope and utilisation. Replacing the smallest of those
- * kept makes a pass O(n) for the few CPUs of a cluster.
+ * Sums of slope and utilisation over the `take` largest slope[i] + utilisation[i] * s. Each
+ * candidate replaces the smallest value kept, so a pass is O(n) for the few CPUs of a cluster.
  */
 static void largest(const struct fair_lateness *cluster, size_t take, double s, double *ret_slopes,
                     double *ret_utilisations)
@@ -64,8 +64,9 @@ static void largest(const struct fair_lateness *cluster, size_t take, double s, 
 }
 
 /*
- * M is the maximum of finitely many lines with negative slope, so convex and falling: Newton from the left meets the root
- * exactly, in as many steps as there are different choices of the largest on the way.
+ * M is the maximum of finitely many lines with negative slope, so M is convex and decreasing.
+ * Newton's method from the left therefore reaches the root exactly. It takes one step per different
+ * choice of the largest terms.
  */
 static double root(const struct fair_lateness *cluster, double base)
 {

@@ -1,11 +1,14 @@
-/* `fair-lateness` over a task-set file: tasks go to CPU clusters by worst fit, decreasing utilisation; then each cluster for itself. */
+/*
+ * `fair-lateness` over a task-set file. Tasks go to CPU clusters by worst fit in order of
+ * decreasing utilisation; each cluster is then tested by itself.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "analysis/cpu/fair_lateness.h"
 #include "analysis/cpu/plain_cost.h"
 
-/* By task, us. */
+/* By task, in us. */
 struct columns {
     double *cost, *period, *deadline, *utilisation;
     size_t *cluster, *order;
@@ -56,13 +59,14 @@ static void assign(struct columns *columns, size_t n, double load[], size_t clus
     }
 }
 
-/* The task to be explained (`--explain`), and where to. */
+/* The task to explain (`--explain`) and where its terms go. */
 struct cluster_question {
     size_t task;
-    struct analysis_explanation *explanation; /* its arena is initialised; filled where the task is bounded */
+    /* its arena is initialised; filled where the task is bounded */
+    struct analysis_explanation *explanation;
 };
 
-/* R of the question's task, which is members[self] of the cluster, by culprit. 0 or -ENOMEM. */
+/* Splits R of the question's task, members[self] of the cluster, by cause. 0 or -ENOMEM. */
 static int explain_response(const struct cluster_question *question, const struct fair_lateness *lateness,
                             const size_t members[], size_t self)
 {
@@ -81,25 +85,28 @@ static int explain_response(const struct cluster_question *question, const struc
         struct analysis_term term = {.where = behind ? "CPU, behind earlier priority points" : "CPU",
                                      .why = "from",
                                      .segment = ANALYSIS_JOB,
-                                     .culprit = members[behind ? earliest : k],
+                                     .cause = members[behind ? earliest : k],
                                      .amount = (baton_nsec)((behind ? ahead : parts[k]) * NSEC_PER_US)};
 
-        if (term.amount > 0 && term.culprit != question->task)
+        if (term.amount > 0 && term.cause != question->task)
             e->terms[e->n_terms++] = term;
     }
     for (size_t t = 0; t < e->n_terms; t++)
         given += e->terms[t].amount;
-    /* The rest, what rounding left over included. */
+    /* The rest, including rounding. */
     e->terms[e->n_terms++] = (struct analysis_term){.where = "CPU",
                                                     .why = "own",
                                                     .segment = ANALYSIS_JOB,
-                                                    .culprit = question->task,
+                                                    .cause = question->task,
                                                     .amount = plain_nsec(lateness->response[self]) - given};
     e->bounded = true;
     return 0;
 }
 
-/* Test and publish one cluster; members and the arrays of lateness have room for all tasks. */
+/*
+ * Tests one cluster and publishes its results. members and the arrays of lateness have room for all
+ * tasks.
+ */
 static int test_cluster(const struct columns *columns, size_t n, size_t x, struct fair_lateness *lateness,
                         double *room, size_t members[], const struct cluster_question *question,
                         struct analysis_result *result)

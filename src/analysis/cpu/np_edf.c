@@ -21,8 +21,8 @@ static wide greatest_common_divisor(wide a, wide b)
 }
 
 /*
- * sum C/T <= 1, exactly while the common denominator fits 128 bits. Where it does not, each further term is rounded up to the
- * denominator reached, so a set that exceeds 1 is never accepted.
+ * sum C/T <= 1, exact while the common denominator fits in 128 bits. Beyond that, each further term
+ * is rounded up to the denominator reached, so a set that exceeds 1 is never accepted.
  */
 static bool utilisation_at_most_one(const struct np_edf_task tasks[], size_t n)
 {
@@ -34,13 +34,14 @@ static bool utilisation_at_most_one(const struct np_edf_task tasks[], size_t n)
         wide period = (wide)tasks[i].period;
         wide factor = period / greatest_common_divisor(denominator, period);
 
-        assert(factor > 0); /* periods are */
+        assert(factor > 0); /* because periods are */
         if (denominator <= ((wide)1 << 62) / factor) {
             denominator *= factor;
             numerator *= factor;
             numerator += cost * (denominator / period);
         } else {
-            if (denominator < (wide)1 << 61) { /* too coarse to round in: refine by a power of two first */
+            /* too coarse for rounding: refine by a power of two first */
+            if (denominator < (wide)1 << 61) {
                 wide refine = ((wide)1 << 62) / denominator;
 
                 denominator *= refine;
@@ -54,7 +55,7 @@ static bool utilisation_at_most_one(const struct np_edf_task tasks[], size_t n)
     return true;
 }
 
-/* C_i + sum_{j before i in order} floor((L-1)/T_j) C_j, cut at the largest duration. */
+/* C_i + sum_{j before i in order} floor((L-1)/T_j) C_j, limited to the largest duration. */
 static baton_nsec demand_in(const struct np_edf_task tasks[], const size_t order[], size_t position,
                             baton_nsec window)
 {
@@ -69,9 +70,9 @@ static baton_nsec demand_in(const struct np_edf_task tasks[], const size_t order
 }
 
 /*
- * Condition 2 for one task, from the largest window down. The demand never falls with L, so demand(L) <= L settles all of
- * [demand(L), L] at once and the search goes on below it (as Zhang and Burns' QPA does for preemptive EDF); each step passes
- * at least one step of the demand.
+ * Condition 2 for one task, from the largest window down. The demand never decreases with L, so
+ * demand(L) <= L decides all of [demand(L), L] at once, and the search continues below (as in Zhang
+ * and Burns' QPA for preemptive EDF). Each iteration passes at least one step of the demand.
  */
 static bool blocking_holds_for(const struct np_edf_task tasks[], const size_t order[], size_t position,
                                baton_nsec *ret_window, baton_nsec *ret_demand)
@@ -180,7 +181,8 @@ static int run(const struct task_set *set, const struct analysis_request *reques
     result.schedulable = test.utilisation_holds && test.blocking_holds;
     if (!result.schedulable)
         result.reason = reason_of(&result, set, &test);
-    for (size_t i = 0; i < set->n_tasks; i++) { /* the test bounds responses by deadlines, no closer */
+    /* the test bounds responses by deadlines and no more tightly */
+    for (size_t i = 0; i < set->n_tasks; i++) {
         result.tasks[i].response = result.schedulable ? tasks[i].period : ANALYSIS_UNBOUNDED;
         result.tasks[i].tardiness = result.schedulable ? 0 : ANALYSIS_UNBOUNDED;
     }
@@ -189,9 +191,11 @@ static int run(const struct task_set *set, const struct analysis_request *reques
 }
 
 /*
- * Why every job of a task ends within its period T in a schedulable set: what can run in a window of T before its deadline. Its own C; jobs of
- * others with a deadline inside, floor(T / T_j) C_j; and the rest of the longest job with a later deadline, which had started a tick
- * before. Condition 2 for that job's task in the window T + 1 (condition 1, if there is none) says that they fit; what is left of T is slack.
+ * Shows why every job of a task ends within its period T in a schedulable set: lists what can run
+ * in a window of T before its deadline. The window holds its own C, and floor(T / T_j) C_j for jobs
+ * of other tasks with a deadline inside it. It also holds the rest of the longest job with a later
+ * deadline, which started one tick earlier. All of these fit by condition 2 for that job's task in
+ * the window T + 1, or by condition 1 if there is no such job. What remains of T is slack.
  */
 static void explain_window(const struct np_edf_task tasks[], size_t n, size_t self,
                            struct analysis_explanation *e)

@@ -23,12 +23,13 @@ void gpusync_group_by_cpu(struct gpusync_workspace *workspace)
             first[workspace->terms[i].cpu_cluster + 2]++;
     for (unsigned x = 2; x <= clusters + 1; x++)
         first[x] += first[x - 1];
-    for (size_t i = 0; i < workspace->n; i++) /* moves first[x + 1] from the start to the end of cluster x */
+    /* moves first[x + 1] from the start to the end of cluster x */
+    for (size_t i = 0; i < workspace->n; i++)
         if (workspace->terms[i].cpu_cluster != GPUSYNC_UNPLACED)
             state->by_cpu[first[workspace->terms[i].cpu_cluster + 1]++] = (uint32_t)i;
 }
 
-/* b of every task for the r of now; it never shrinks from round to round. */
+/* Computes b of every task from the current r. b never shrinks from round to round. */
 void gpusync_block(struct gpusync_workspace *workspace)
 {
     struct gpusync_state *state = workspace->state;
@@ -58,7 +59,10 @@ void gpusync_block(struct gpusync_workspace *workspace)
     }
 }
 
-/* What interrupts take from the CPUs on which those run that a job of cluster x waits for. */
+/*
+ * CPU time that interrupts take on the CPUs of the token holders for which a job of cluster x
+ * waits.
+ */
 static double stolen_from_holders(const struct gpusync_workspace *workspace, unsigned x)
 {
     const struct gpusync_system *system = workspace->state->system;
@@ -70,7 +74,7 @@ static double stolen_from_holders(const struct gpusync_workspace *workspace, uns
     return most;
 }
 
-/* C of the tasks of one CPU cluster, then fair lateness on them. */
+/* Computes C of the tasks of one CPU cluster, then applies fair lateness to them. */
 static int bound_cluster(struct gpusync_workspace *workspace, unsigned x)
 {
     struct gpusync_state *state = workspace->state;
@@ -103,12 +107,12 @@ static int bound_cluster(struct gpusync_workspace *workspace, unsigned x)
     cluster->total = lateness.total;
     cluster->s = lateness.s;
     if (cluster->stolen >= 1 &&
-        cluster->n > 0) /* interrupts take a whole CPU: the divisions above mean nothing */
+        cluster->n > 0) /* interrupts take a whole CPU, so the divisions above are meaningless */
         cluster->answer = FAIR_LATENESS_OVERUTILISED;
     return cluster->answer;
 }
 
-/* Results of one cluster into the terms; true if some r grew. */
+/* Copies the results of one cluster into the terms; true if some r grew. */
 static bool publish(struct gpusync_workspace *workspace, unsigned x)
 {
     struct gpusync_state *state = workspace->state;
@@ -135,7 +139,7 @@ static bool publish(struct gpusync_workspace *workspace, unsigned x)
     return grew;
 }
 
-/* One round; GPUSYNC_BOUNDED with *ret_grew, or why not. */
+/* One round. GPUSYNC_BOUNDED with *ret_grew set, or the reason for rejecting. */
 static int turn(struct gpusync_workspace *workspace, bool *ret_grew)
 {
     struct gpusync_state *state = workspace->state;
@@ -159,7 +163,7 @@ static int turn(struct gpusync_workspace *workspace, bool *ret_grew)
     return answer;
 }
 
-/* Takes over the grown r; their GPU clusters need new blocking. */
+/* Adopts the grown r; the blocking of their GPU clusters must be computed again. */
 static void grow(struct gpusync_workspace *workspace)
 {
     struct gpusync_state *state = workspace->state;
@@ -175,7 +179,10 @@ static void grow(struct gpusync_workspace *workspace)
     }
 }
 
-/* Some task alone, or all together, exceed the machine whatever the partition: e' >= e, p' <= p. */
+/*
+ * One task alone, or all tasks together, exceed the machine under every partition: e' >= e, p' <=
+ * p.
+ */
 static int hopeless(const struct gpusync_workspace *workspace, const struct gpusync_system *system)
 {
     double total = 0;

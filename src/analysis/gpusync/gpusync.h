@@ -1,16 +1,18 @@
 /*
- * GPUSync (Elliott and Anderson, "Exploring the Multitude of Real-Time Multi-GPU Configurations", RTSS 2014, with its appendices):
- * is every response time bounded when jobs take a GPU token, then engine locks, under clustered fair-lateness scheduling?
- * docs/gpusync.md says how each open question of the paper is decided and proves what the sound variant adds.
+ * GPUSync (Elliott and Anderson, "Exploring the Multitude of Real-Time Multi-GPU Configurations",
+ * RTSS 2014, with its appendices). It decides whether every response time is bounded when jobs take
+ * a GPU token, then engine locks, under clustered fair-lateness scheduling. docs/gpusync.md says
+ * how each open question of the paper is decided, and proves what the sound variant adds.
  *
- * Made for hot loops: a workspace is allocated once, a set is loaded into it and tested without allocation. Times are
- * microseconds in doubles (Table III's unit).
+ * For hot loops: a workspace is allocated once; a set is loaded into it and tested without
+ * allocation. Times are microseconds in doubles, the unit of Table III.
  *
  *     struct gpusync_workspace *workspace;  gpusync_workspace_new(&limits, &workspace);
  *     gpusync_load(workspace, &system, jobs, n);
- *     if (gpusync_analyse(workspace, &system, &gpusync_sound) == GPUSYNC_BOUNDED) ... workspace->terms[i].response ...
+ *     if (gpusync_analyse(workspace, &system, &gpusync_sound) == GPUSYNC_BOUNDED)
+ *         ... workspace->terms[i].response ...
  *
- * One thread per workspace; systems and options are read only.
+ * One thread uses a workspace; systems and options are read only.
  */
 #ifndef ANALYSIS_GPUSYNC_H
 #define ANALYSIS_GPUSYNC_H
@@ -24,26 +26,38 @@
 
 /* How long a job may wait for copy engines when migrations are peer to peer (App. E-B2). */
 enum gpusync_peer_bound {
-    PEER_EQUATION_6, /* every request behind rho g - 1 others: as printed, sound */
-    PEER_EQUATION_9, /* as printed for two copy engines: optimistic when the peer chunk is the longest */
-    PEER_MIGRATIONS, /* long chains are bought by the number of migrations: sound, never above equation 6 */
-    PEER_CHAINS, /* integer program over the chains that the lock queues allow (copy_chains.h): tightest */
-    PEER_CHAINS_PRINTED, /* the same over Table VIII; for rho 3, g 2 only, elsewhere as PEER_CHAINS */
+    PEER_EQUATION_6, /* every request waits for rho g - 1 others: as printed, sound */
+    /* as printed for two copy engines: optimistic when the peer chunk is the longest */
+    PEER_EQUATION_9,
+    /* the number of migrations limits the long chains: sound, never above equation 6 */
+    PEER_MIGRATIONS,
+    /* integer program over the chains that the lock queues allow (copy_chains.h): tightest */
+    PEER_CHAINS,
+    /* the same over Table VIII; for rho 3, g 2 only, elsewhere as PEER_CHAINS */
+    PEER_CHAINS_PRINTED,
 };
 
 struct gpusync_options {
-    /* Own interrupt halves, critical sections that contain them: what equations (17), (20), (24) and K leave out. */
+    /*
+     * Adds own interrupt halves and critical sections that contain them: equations (17), (20), (24)
+     * and K omit these.
+     */
     bool sound;
-    /* FIFO caps: at most one request of each other task ahead of each of mine (docs/gpusync.md). */
+    /*
+     * FIFO caps: at most one request of each other task is ahead of each own request
+     * (docs/gpusync.md).
+     */
     bool tight;
-    bool dilate;   /* interrupts also stretch blocking: b is divided by 1 - u_tick - u_irq like e */
-    bool few_rule; /* |T^G| <= g: every task has a GPU of its own, whether or not the run time pins it */
-    bool decide;   /* stop at the first reason to reject; terms are then incomplete */
+    /* interrupts also lengthen blocking: b is divided by 1 - u_tick - u_irq, like e */
+    bool dilate;
+    /* |T^G| <= g: every task has a GPU of its own, even if the run time does not pin it */
+    bool few_rule;
+    bool decide; /* stop at the first reason to reject; the terms are then incomplete */
     enum gpusync_peer_bound peer;
 };
 
 extern const struct gpusync_options gpusync_sound;   /* the default: sound, tight, dilated */
-extern const struct gpusync_options gpusync_printed; /* as printed with errata fixed */
+extern const struct gpusync_options gpusync_printed; /* as printed, errata corrected */
 
 enum gpusync_answer {
     GPUSYNC_BOUNDED = 0,
@@ -55,7 +69,7 @@ enum gpusync_answer {
 #define GPUSYNC_MAX_ROUNDS 1000
 #define GPUSYNC_NOWHERE    UINT32_MAX /* the GPU cluster of a CPU-only task */
 
-/* A job as studies make them: one critical section, kernels of equal length. */
+/* A job as studies generate it: one critical section, kernels of equal length. */
 struct gpusync_job {
     double period, deadline;
     double cpu;       /* e^cpu, critical included */
@@ -65,7 +79,7 @@ struct gpusync_job {
     int64_t bytes_in, bytes_out, state;
 };
 
-/* Engine operations of a job; state ones only where migration needs them. */
+/* Engine operations of a job. The state operations exist only where migration needs them. */
 enum gpusync_operation {
     OPERATION_KERNEL,
     OPERATION_IN,
@@ -76,7 +90,7 @@ enum gpusync_operation {
     OPERATION_KINDS,
 };
 
-/* count requests of this length by each job of a task. */
+/* Each job of a task makes `count` requests of this length. */
 struct gpusync_request {
     double length;
     double count;
@@ -84,7 +98,7 @@ struct gpusync_request {
     enum gpusync_operation kind;
 };
 
-/* What is known of a task before partitioning. */
+/* What is known about a task before partitioning. */
 struct gpusync_task {
     double period, deadline, cpu, critical;
     double count[OPERATION_KINDS];  /* N^K, N^I, ... */
@@ -93,18 +107,18 @@ struct gpusync_task {
     double xmit;                    /* all copies */
     double utilisation, gpu_utilisation;
     uint32_t forced_cluster; /* GPU cluster given by the file; GPUSYNC_NOWHERE: worst fit */
-    bool pinned;             /* has a GPU of its own, kept by the run time: pinned_gpu */
+    bool pinned;             /* has a GPU of its own (pinned_gpu), which the run time guarantees */
     uint32_t pinned_gpu;
     bool uses_gpu;
 };
 
-/* Every term of one task, for people and for tests. Durations are us. */
+/* Every term of one task, for reports and tests. Durations are us. */
 struct gpusync_terms {
     uint32_t gpu_cluster; /* GPUSYNC_NOWHERE: none */
     uint32_t cpu_cluster;
     bool few_rule;
     double tokens;     /* rho in effect */
-    double engines;    /* y: operations that one GPU may have under way */
+    double engines;    /* y: operations that one GPU may have in progress */
     double operations; /* eta */
     double xmit, utilisation, gpu_utilisation;
     double execution_blocking, copy_blocking;
@@ -141,8 +155,8 @@ struct gpusync_workspace {
 };
 
 struct gpusync_limits {
-    size_t tasks,
-        requests; /* requests: sum over tasks of different (operation, length); 8 a job suffices for gpusync_job */
+    size_t tasks;
+    size_t requests; /* different (operation, length) of each task, summed; gpusync_job: 8 */
     unsigned cpu_clusters, gpu_clusters;
 };
 
@@ -150,13 +164,14 @@ int gpusync_workspace_new(const struct gpusync_limits *limits, struct gpusync_wo
 void gpusync_workspace_free(struct gpusync_workspace *workspace);
 
 /*
- * Puts jobs[0..n) into the workspace: chunks and their costs (they depend on the system's chunk sizes, copy tables and migration only, so one
- * load serves all systems that agree on these). n is within the limits.
+ * Loads jobs[0..n) into the workspace as chunks with their costs. These depend only on the system's
+ * chunk sizes, copy tables and migration, so one load serves all systems that agree on them. n is
+ * within the limits.
  */
 void gpusync_load(struct gpusync_workspace *workspace, const struct gpusync_system *system,
                   const struct gpusync_job jobs[], size_t n);
 
-/* Whether a set loaded for one system can be tested on the other as it is. */
+/* Whether a set loaded for one system can be tested on the other without loading it again. */
 bool gpusync_loads_alike(const struct gpusync_system *a, const struct gpusync_system *b);
 
 /* Partitions in three phases and iterates to the fixed point; an enum gpusync_answer. */

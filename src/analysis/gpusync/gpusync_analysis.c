@@ -50,7 +50,7 @@ static void publish(const struct gpusync_workspace *workspace, struct analysis_r
     }
 }
 
-/* The answers of one analysis: a result, or the terms of one task's bound. */
+/* What one call asks for: a result, or the terms of one task's bound. */
 struct question {
     struct analysis_result *result;
     struct analysis_explanation *explanation; /* NULL: the result */
@@ -92,7 +92,7 @@ static int load_and_analyse(const struct task_set *set, const struct gpusync_opt
     return r;
 }
 
-/* Split kernels have no bound here. */
+/* This analysis has no bound for split kernels. */
 static int check_modes(const struct task_set *set, const struct analysis_request *request,
                        struct input_error *ret_error)
 {
@@ -144,7 +144,10 @@ static int explain(const struct task_set *set, const struct analysis_request *re
     return 0;
 }
 
-/* Clustered fair lateness; tokens by R2DGLP, or by CK-OMLP where CPU clusters share GPUs; holders run with what they inherit. */
+/*
+ * Clustered fair lateness. Tokens follow the R2DGLP, or the CK-OMLP where CPU clusters share GPUs.
+ * Holders run at their inherited priority.
+ */
 static void basis(const struct task_set *set, struct plan_basis *ret_basis)
 {
     const struct platform *platform = &set->platform;
@@ -171,7 +174,7 @@ static void basis(const struct task_set *set, struct plan_basis *ret_basis)
 static const struct gpusync_options chains = {
     .sound = true, .tight = true, .dilate = true, .peer = PEER_CHAINS};
 
-/* The two questions of the table for one set of options. */
+/* The two entry points of the table for one set of options. */
 #define ENTRY(name, options)                                                                                 \
     static int run_##name(const struct task_set *set, const struct analysis_request *request,                \
                           struct analysis_result *ret_result, struct input_error *ret_error)                 \

@@ -15,14 +15,17 @@ struct explainer {
     baton_nsec given;
 };
 
-static void add(struct explainer *e, const char *where, const char *why, size_t culprit, baton_nsec amount)
+static void add(struct explainer *e, const char *where, const char *why, size_t cause, baton_nsec amount)
 {
     e->explanation->terms[e->explanation->n_terms++] = (struct analysis_term){
-        .where = where, .why = why, .segment = ANALYSIS_JOB, .culprit = culprit, .amount = amount};
+        .where = where, .why = why, .segment = ANALYSIS_JOB, .cause = cause, .amount = amount};
     e->given += amount;
 }
 
-/* One term for each share of another task, scaled so that all shares together are worth total; clears them. */
+/*
+ * Adds one term for each share of another task, scaled so that the shares sum up to total; clears
+ * the shares.
+ */
 static void add_shares(struct explainer *e, const char *where, const char *why, double total)
 {
     double sum = 0;
@@ -59,7 +62,10 @@ static void explain_locks(struct explainer *e)
     add_shares(e, "copy engines", "blocking by", terms->copy_blocking);
 }
 
-/* The donee with the longest span; b never shrinks from round to round, so it may be charged more than its span of now. */
+/*
+ * The donee with the longest span. b never shrinks from round to round, so the term may exceed the
+ * donee's current span.
+ */
 static void explain_donation(struct explainer *e)
 {
     struct gpusync_workspace *workspace = e->workspace;
@@ -101,7 +107,7 @@ static void explain_interrupts(struct explainer *e)
     add_shares(e, "GPU interrupts", "from", total);
 }
 
-/* What fair lateness says about R - C. */
+/* The terms of R - C by fair lateness. */
 static void explain_cpu(struct explainer *e, double parts[])
 {
     struct gpusync_workspace *workspace = e->workspace;
@@ -141,7 +147,7 @@ int gpusync_explain(struct gpusync_workspace *workspace, size_t i, struct analys
     struct explainer e = {.workspace = workspace, .i = i, .explanation = explanation};
     double *parts = arena_calloc(&explanation->arena, workspace->n + 1, sizeof parts[0]);
 
-    /* Seven groups at most name each task once; one term is its own. */
+    /* At most seven groups name each task once; one term is the task's own. */
     explanation->terms =
         arena_calloc(&explanation->arena, 7 * workspace->n + 1, sizeof explanation->terms[0]);
     e.shares = arena_calloc(&explanation->arena, workspace->n + 1, sizeof e.shares[0]);

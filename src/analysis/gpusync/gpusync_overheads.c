@@ -1,7 +1,8 @@
 /*
- * Overheads (GPUSync App. F): preemption-centric accounting after Brandenburg, eqs. (15), (16), (27), with GPU interrupts (20)-(26).
- * (23) charges the token lock once a job, not once an operation; (25) builds on (23). In the sound variant a job also pays for its own
- * bottom halves (y instead of y - 1) and its own top halves.
+ * Overheads (GPUSync App. F): preemption-centric accounting after Brandenburg, eqs. (15), (16),
+ * (27), with GPU interrupts (20)-(26). (23) charges the token lock once per job, not once per
+ * operation; (25) builds on (23). In the sound variant a job also pays for its own bottom halves (y
+ * instead of y - 1) and its own top halves.
  */
 #include "analysis/gpusync/gpusync_state.h"
 
@@ -27,7 +28,7 @@ void gpusync_overheads_prepare(struct gpusync_workspace *workspace)
     }
 }
 
-/* Two doubles at a time, which every 64-bit machine has. */
+/* Two doubles at a time: every 64-bit machine has such registers. */
 typedef double lanes __attribute__((vector_size(16)));
 typedef int64_t lane_masks __attribute__((vector_size(16)));
 
@@ -50,9 +51,10 @@ static double hits_one_by_one(const struct gpusync_state *state, double horizon,
 }
 
 /*
- * Operations of members[first..end) while a job is pending for horizon: sum of eta_j ceil((horizon + r_j)/p_j). Divisions are most of
- * the cost of a test, so products with 1/p_j replace them; only where a product comes as close to a whole number as rounding could
- * have moved it (2e-15 of it: three roundings of 1.1e-16 each) the range is counted again with divisions.
+ * Operations of members[first..end) while a job is pending for horizon: sum of eta_j ceil((horizon
+ * + r_j)/p_j). Divisions dominate the cost of a test, so products with 1/p_j replace them. A
+ * product may be wrong only within 2e-15 of a whole number (three roundings of 1.1e-16 each). If
+ * any product is that close, the range is counted again with divisions.
  */
 static double hits_in(const struct gpusync_state *state, double horizon, size_t first, size_t end)
 {
@@ -77,7 +79,10 @@ static double hits_in(const struct gpusync_state *state, double horizon, size_t 
     return sum[0] + sum[1] + hits_one_by_one(state, horizon, k, end);
 }
 
-/* (24): operations of all tasks on GPUs of this CPU cluster, while a job of i is pending; sound: and its own. */
+/*
+ * (24): operations of all tasks on GPUs of this CPU cluster while a job of i is pending; sound:
+ * including its own.
+ */
 static double interrupts(const struct gpusync_workspace *workspace, unsigned x, size_t i)
 {
     const struct gpusync_state *state = workspace->state;

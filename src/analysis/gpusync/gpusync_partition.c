@@ -1,7 +1,8 @@
 /*
- * Which task goes where (GPUSync Sec. V): worst fit by decreasing utilisation, in three phases. GPU tasks to GPU clusters, then to the CPU
- * clusters that own them, then CPU-only tasks to what is left, blocking of the GPU tasks counted. No phase rejects: the test
- * that follows decides.
+ * Partitioning (GPUSync Sec. V): worst fit by decreasing utilisation, in three phases. GPU tasks go
+ * to GPU clusters, then to the CPU clusters that own them. CPU-only tasks go to the remaining
+ * capacity, with the blocking of the GPU tasks counted. No phase rejects a set: the test that
+ * follows decides.
  */
 #include "analysis/gpusync/gpusync_state.h"
 
@@ -70,7 +71,8 @@ static void to_gpu_clusters(struct gpusync_workspace *workspace)
     size_t n = state->n_gpu;
     size_t at = 0;
 
-    for (unsigned q = 0; q < system->gpu_clusters; q++) /* a GPU without an owner is never the least loaded */
+    /* a GPU without an owner must never be the least loaded */
+    for (unsigned q = 0; q < system->gpu_clusters; q++)
         state->load[q] = system->owners[q].n > 0 ? 0 : INFINITY;
     for (size_t k = 0; k < n; k++) {
         uint32_t i = state->gpu_by_gpu[k];
@@ -113,7 +115,8 @@ static void to_owners(struct gpusync_workspace *workspace)
     struct gpusync_state *state = workspace->state;
     const uint32_t *order = state->gpu_by_all;
 
-    if (few_anywhere(state)) { /* those have no state to carry: their utilisation fell */
+    /* tasks of such clusters carry no state, so their utilisation is lower */
+    if (few_anywhere(state)) {
         for (size_t k = 0; k < state->n_gpu; k++) {
             state->order[k] = state->gpu_by_all[k];
             state->key[state->order[k]] = workspace->terms[state->order[k]].utilisation;
@@ -137,7 +140,10 @@ static void to_owners(struct gpusync_workspace *workspace)
     }
 }
 
-/* Phase 3, after the blocking of the GPU tasks alone. Nothing to choose in a single cluster. */
+/*
+ * Phase 3, after computing the blocking of the GPU tasks alone. With a single cluster there is no
+ * choice.
+ */
 static void to_what_is_left(struct gpusync_workspace *workspace)
 {
     struct gpusync_state *state = workspace->state;

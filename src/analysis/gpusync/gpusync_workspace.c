@@ -1,4 +1,7 @@
-/* The memory of the GPUSync analysis: everything is taken once, from one arena, so that testing a set allocates nothing. */
+/*
+ * The memory of the GPUSync analysis. All of it is taken once, from one arena, so that testing a
+ * set allocates nothing.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -87,7 +90,7 @@ int gpusync_workspace_new(const struct gpusync_limits *limits, struct gpusync_wo
     if (!memory)
         return -ENOMEM;
     arena_init(&memory->arena, 0);
-    /* An empty set and a machine without GPUs are sets and machines too. */
+    /* An empty set and a machine without GPUs are valid input. */
     memory->state.limits = (struct gpusync_limits){.tasks = limits->tasks + 1,
                                                    .requests = limits->requests + 1,
                                                    .cpu_clusters = limits->cpu_clusters + 1,

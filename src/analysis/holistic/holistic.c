@@ -1,9 +1,12 @@
 /*
- * The sound holistic analysis, the walk: in priority order, each task's stages, its finish offsets, and its loads for those
- * below. One pass is enough because bounds never depend on the responses of less urgent tasks, only on the length of their pieces.
+ * The sound holistic analysis visits the tasks in priority order. For each task it computes the
+ * stages' delays, the finish offsets, and the loads that less urgent tasks see. One pass is enough:
+ * a bound depends on less urgent tasks only through the length of their pieces, not through their
+ * responses.
  *
- * Results are kept with what they were computed from: the options and finish offsets of all more urgent tasks, the own option, and
- * the blocking from below. A run recomputes a task only if one of these changed.
+ * Each result is kept with its inputs: the options and finish offsets of all more urgent tasks, the
+ * task's own option, and the blocking by less urgent tasks. A run recomputes a task only if one of
+ * these changed.
  */
 #include "analysis/holistic/holistic.h"
 
@@ -11,14 +14,14 @@
 
 #include "analysis/holistic/holistic_internal.h"
 
-/* Merges two descending lists, the 2m largest kept. */
+/* Merges two descending lists and keeps the 2m largest. */
 static void merge_lanes(const struct holistic *h, const baton_nsec *a, const baton_nsec *b, baton_nsec ret[])
 {
     for (unsigned lane = 0; lane < 2 * h->gpus; lane++)
         ret[lane] = *a >= *b ? *a++ : *b++;
 }
 
-/* Takes a task into the blocking of all above it. */
+/* Adds a task to the blocking of all more urgent tasks. */
 static void add_below(const struct holistic *h, const struct blocking *from, const struct blocking *task,
                       struct blocking *ret)
 {
@@ -40,7 +43,9 @@ static void look_below(struct holistic *h, const struct mode_run *run)
                   &h->below[k - 1]);
 }
 
-/* One window of y ticks from the release: execution and delays of the prefix. Never decreases in y. */
+/*
+ * One window of y ticks from the release: execution and delays of the prefix. Never decreases in y.
+ */
 static baton_nsec job_window(struct holistic *h, const struct victim *v, baton_nsec y)
 {
     baton_nsec sum = v->executed;
@@ -52,7 +57,10 @@ static baton_nsec job_window(struct holistic *h, const struct victim *v, baton_n
     return sum;
 }
 
-/* F_j: the lesser of F_{j-1} + w_j and the job-level fixed point, which is looked for from *y upwards. */
+/*
+ * F_j: the lesser of F_{j-1} + w_j and the job-level fixed point. The search for the fixed point
+ * starts at *y.
+ */
 static baton_nsec finish_of(struct holistic *h, const struct victim *v, baton_nsec by_stage, baton_nsec *y)
 {
     baton_nsec limit = least(by_stage, v->cap + 1);
@@ -83,7 +91,7 @@ void holistic_begin(struct holistic *h, size_t i, unsigned char o, baton_nsec ca
     memset(h->gpu_part, 0, i * sizeof h->gpu_part[0]);
 }
 
-/* The response of task i in an option; fills its delays and finishes. */
+/* The response of task i in an option. Fills its delays and finishes. */
 static baton_nsec respond(struct holistic *h, size_t i, unsigned char o, baton_nsec cap)
 {
     const struct pipeline_task *task = &h->pipeline->tasks[i];
@@ -103,7 +111,10 @@ static baton_nsec respond(struct holistic *h, size_t i, unsigned char o, baton_n
         delays[j] = stage_delay(h, &v, stage);
         job_add_stage(h, &v, stage, delays[j]);
         finish = least(finish + delays[j], MODE_UNBOUNDED);
-        /* The job-level fixed point of a longer prefix is at least the shorter one's plus the stage. */
+        /*
+         * The job-level fixed point of a longer prefix is at least that of the shorter one plus the
+         * stage.
+         */
         y += stage->length;
         finishes[j] = finish_of(h, &v, finish, &y);
         h->by_job[task->first + j] = finishes[j] < finish;
@@ -114,7 +125,7 @@ static baton_nsec respond(struct holistic *h, size_t i, unsigned char o, baton_n
     return finish;
 }
 
-/* Makes the task's loads from its finishes; answers whether they are not what they were. */
+/* Computes the task's loads from its finishes. Answers whether they changed. */
 static bool publish(struct holistic *h, size_t i, unsigned char o, bool bounded, unsigned cap)
 {
     const struct pipeline_task *task = &h->pipeline->tasks[i];
@@ -129,7 +140,10 @@ static bool publish(struct holistic *h, size_t i, unsigned char o, bool bounded,
     for (size_t j = 0; j < task->n_stages; j++) {
         const struct stage *stage = &stages[j];
         struct load *load = &h->loads[stage->unit][at[stage->unit]++];
-        /* Unbounded but asked to go on: the cap stands for it, a heuristic value. */
+        /*
+         * Without a bound the caller may still ask to go on: the cap replaces the finish, as a
+         * heuristic value.
+         */
         baton_nsec finish = bounded ? h->finishes[task->first + j] : task->period * cap;
         baton_nsec jitter = most(0, arrival - best);
         baton_nsec span = most(stage->length, finish - best);
@@ -154,7 +168,7 @@ static bool publish(struct holistic *h, size_t i, unsigned char o, bool bounded,
     return changed;
 }
 
-/* No response needs to be known beyond what stops the run. */
+/* No response needs to be known beyond the value that stops the run. */
 static baton_nsec cap_of(const struct mode_run *run, const struct pipeline_task *task)
 {
     baton_nsec cap = task->period * run->cap;
@@ -195,7 +209,7 @@ static size_t holistic_run(void *state, const struct mode_run *run, baton_nsec r
             bounded = response < MODE_UNBOUNDED;
             h->rounded[i] = h->cut;
             if (!bounded && run->limit) {
-                /* Beyond the limit, or beyond the cap: either way it stops here. */
+                /* Beyond the limit or beyond the cap: the run stops here in both cases. */
                 ret_responses[i] = task->period * run->cap;
                 for (size_t k = i; k < h->pipeline->n_tasks; k++)
                     h->known[k] = false;
@@ -211,7 +225,7 @@ static size_t holistic_run(void *state, const struct mode_run *run, baton_nsec r
         }
         ret_responses[i] = h->responses[i];
         if (mode_run_stops(run, ret_responses[i], task->deadline) || ret_responses[i] >= MODE_UNBOUNDED) {
-            /* What is known about the tasks below was computed from other loads, if these changed. */
+            /* If these loads changed, the results of less urgent tasks are stale. */
             for (size_t k = i + 1; k < h->pipeline->n_tasks && changed; k++)
                 h->known[k] = false;
             return i + 1;
@@ -223,8 +237,9 @@ static size_t holistic_run(void *state, const struct mode_run *run, baton_nsec r
 }
 
 /*
- * The loads of a task that is not chosen yet become one load per unit, of the length that all its options demand at least, without
- * jitter or carry-in: for every option and every window the real loads are at least that (plan_search.c has the proof).
+ * Replaces the loads of a task that is not chosen yet by one load per unit, without jitter or
+ * carry-in. Its length is the least demand over all options. The real loads are at least that for
+ * every option and window (plan_search.c has the proof).
  */
 static void publish_demand(struct holistic *h, size_t k)
 {
@@ -258,8 +273,9 @@ static void publish_demand(struct holistic *h, size_t k)
 }
 
 /*
- * Is the response at most the deadline, by one of its two simplest bounds: the sum of the stages' delays, or the window of the whole job,
- * which is a bound as soon as nothing more fits in?
+ * Is the response at most the deadline by one of the two simplest bounds? They are the sum of the
+ * stages' delays, and the window of the whole job. The window is a bound as soon as no further work
+ * fits in.
  */
 static bool clearly_in_time(struct holistic *h, size_t i, unsigned char o, baton_nsec deadline)
 {

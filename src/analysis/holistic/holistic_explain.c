@@ -1,6 +1,7 @@
 /*
- * Every bound in terms that people can follow: which task makes it wait, where, and how long. The amounts of a unit sum up to the delay there;
- * what several tasks do to a shared unit is split in proportion to their work.
+ * Splits every bound into terms: which task causes the wait, on which unit, and how long. The
+ * amounts of a unit sum up to the delay there. The delay by several tasks on a shared unit is split
+ * in proportion to their work.
  */
 #include <string.h>
 
@@ -14,14 +15,17 @@ struct holistic_explainer {
 };
 
 static void add_term(struct holistic_explainer *e, enum pipeline_unit unit, size_t stage,
-                     enum holistic_cause cause, size_t culprit, baton_nsec amount)
+                     enum holistic_why why, size_t cause, baton_nsec amount)
 {
     if (amount > 0 && e->n < e->max)
         e->terms[e->n++] = (struct holistic_term){
-            .stage = stage, .culprit = culprit, .amount = amount, .unit = unit, .cause = cause};
+            .stage = stage, .cause = cause, .amount = amount, .unit = unit, .why = why};
 }
 
-/* Splits `total` in proportion to h->raw (by task; those above interfere, those below block) and clears it. */
+/*
+ * Splits `total` in proportion to h->raw (by task; more urgent tasks interfere, less urgent ones
+ * block) and clears h->raw.
+ */
 static void split(struct holistic_explainer *e, enum pipeline_unit unit, size_t stage, baton_nsec total)
 {
     struct holistic *h = e->h;
@@ -37,18 +41,18 @@ static void split(struct holistic_explainer *e, enum pipeline_unit unit, size_t 
 
         amount = least(amount, total - given);
         given += amount;
-        add_term(e, unit, stage, k < i ? CAUSE_INTERFERENCE : k > i ? CAUSE_BLOCKING : CAUSE_SELF, k, amount);
+        add_term(e, unit, stage, k < i ? WHY_INTERFERENCE : k > i ? WHY_BLOCKING : WHY_SELF, k, amount);
     }
-    /* What rounding left over. */
+    /* The remainder of rounding. */
     if (given < total && e->n > 0 && sum > 0 && e->terms[e->n - 1].unit == unit &&
         e->terms[e->n - 1].stage == stage)
         e->terms[e->n - 1].amount += total - given;
     else
-        add_term(e, unit, stage, CAUSE_SELF, i, total - given);
+        add_term(e, unit, stage, WHY_SELF, i, total - given);
     memset(h->raw, 0, n * sizeof h->raw[0]);
 }
 
-/* The task below whose lane is the rank-th longest (any of them where lanes are equal). */
+/* The less urgent task with the rank-th longest lane (any of them when lanes are equal). */
 static size_t task_of_lane(const struct holistic_explainer *e, baton_nsec piece)
 {
     const struct holistic *h = e->h;
@@ -64,7 +68,7 @@ static size_t task_of_lane(const struct holistic_explainer *e, baton_nsec piece)
     return e->v.task;
 }
 
-/* The task below with a piece of this length on the bus or on a GPU. */
+/* The less urgent task with a piece of this length on the bus or on a GPU. */
 static size_t blocker_of(const struct holistic_explainer *e, enum pipeline_unit unit, unsigned gpu,
                          baton_nsec piece)
 {
@@ -90,7 +94,9 @@ static void give(struct holistic_explainer *e, size_t item, baton_nsec amount)
     e->h->raw[owner] += amount;
 }
 
-/* Work of the items outside the l that fill units of their own, extras of the `slots` largest. */
+/*
+ * Work of the items outside the l that fill units of their own, and extras of the `slots` largest.
+ */
 static baton_nsec leave_out(struct holistic_explainer *e, size_t l, size_t slots, bool attribute)
 {
     const struct share_items *items = &e->h->items;
@@ -124,7 +130,10 @@ static baton_nsec leave_out(struct holistic_explainer *e, size_t l, size_t slots
     return sum;
 }
 
-/* The tasks that cause a SHARE over h->items: the number left out that bounds best. */
+/*
+ * The tasks that cause a SHARE over h->items, for the number of items left out that gives the best
+ * bound.
+ */
 static void attribute_share(struct holistic_explainer *e, unsigned units, size_t slots, baton_nsec added)
 {
     size_t best = 0;
@@ -151,7 +160,7 @@ static void attribute_unit(struct holistic_explainer *e, enum pipeline_unit unit
         e->h->raw[blocker_of(e, unit, gpu, blocking)] += blocking;
 }
 
-/* Bus, or the GPU that makes a pinned stage wait longest. */
+/* The bus, or the GPU on which a pinned stage waits longest. */
 static void attribute_queue(struct holistic_explainer *e, const struct stage *stage)
 {
     baton_nsec window = 0;
@@ -179,7 +188,10 @@ static void attribute_queue(struct holistic_explainer *e, const struct stage *st
     attribute_unit(e, stage->unit, at, blocking, window);
 }
 
-/* A kernel that may start anywhere: its wait for a GPU, and what overtakes it between pieces. */
+/*
+ * A kernel that may start anywhere: its wait for a GPU, and the work that overtakes it between
+ * pieces.
+ */
 static void attribute_any(struct holistic_explainer *e, const struct stage *stage, baton_nsec delay)
 {
     baton_nsec window;
@@ -208,7 +220,7 @@ static void explain_stage(struct holistic_explainer *e, size_t j)
         }
     }
     split(e, stage->unit, j, delay - stage->length);
-    add_term(e, stage->unit, j, CAUSE_OWN, e->v.task, stage->length);
+    add_term(e, stage->unit, j, WHY_OWN, e->v.task, stage->length);
 }
 
 /* The delays of the prefix on one unit by the job-level analysis, y ticks from the release. */
@@ -258,7 +270,7 @@ bool holistic_explain(struct holistic *h, size_t task, struct holistic_term ret_
         const struct stage *stage = &e.v.option->stages[j];
 
         job_add_stage(h, &e.v, stage, stage_delay(h, &e.v, stage));
-        add_term(&e, stage->unit, j, CAUSE_OWN, task, stage->length);
+        add_term(&e, stage->unit, j, WHY_OWN, task, stage->length);
     }
     for (int unit = 0; unit < PIPELINE_UNITS && job > 0; unit++) {
         if (e.v.delay[unit] > 0)

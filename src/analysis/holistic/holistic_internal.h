@@ -1,4 +1,7 @@
-/* What the files of the sound holistic analysis share; other folders include analysis/holistic/holistic.h. */
+/*
+ * Shared by the files of the sound holistic analysis. Other folders include
+ * analysis/holistic/holistic.h.
+ */
 #ifndef ANALYSIS_HOLISTIC_INTERNAL_H
 #define ANALYSIS_HOLISTIC_INTERNAL_H
 
@@ -6,12 +9,12 @@
 
 #define HOLISTIC_LANES (2 * PIPELINE_MAX_GPUS)
 
-/* A stage of a more urgent task as its victims see it. */
+/* A stage of a more urgent task as less urgent tasks see it. */
 struct load {
     baton_nsec length; /* C of one lane */
-    /* C of one lane where work is spread over all GPUs; more than length only in a demand. */
+    /* C of one lane where work is spread over all GPUs; exceeds length only in a demand. */
     baton_nsec spread;
-    baton_nsec jitter; /* J = A - b: how much later than the earliest its arrival can be */
+    baton_nsec jitter; /* J = A - b: latest minus earliest arrival */
     baton_nsec span;   /* S = F - b */
     baton_nsec period;
     double frequency; /* 1 / period */
@@ -22,31 +25,41 @@ struct load {
     bool whole; /* one piece */
 };
 
-/* What less urgent tasks (or the task itself, earlier) can have started. */
+/* Pieces that less urgent tasks, or an earlier job of the task itself, may have started. */
 struct blocking {
     baton_nsec bus;
-    baton_nsec gpu[PIPELINE_MAX_GPUS];   /* by GPU: the longest piece that may run there */
-    baton_nsec lane[HOLISTIC_LANES];     /* the longest piece of each lane, longest first, 2m of them */
+    baton_nsec gpu[PIPELINE_MAX_GPUS]; /* by GPU: the longest piece that may run there */
+    /* the longest piece of each lane, longest first, 2m of them */
+    baton_nsec lane[HOLISTIC_LANES];
     baton_nsec weighted[HOLISTIC_LANES]; /* the same by weight, where GPUs are unequal */
 };
 
-/* What a task demands of each unit in every one of its options: for bounds that hold whatever is chosen. None is above the period. */
+/*
+ * What a task demands of each unit in every option, for bounds that hold under all choices. No
+ * demand exceeds the period.
+ */
 struct demand {
-    baton_nsec length[PIPELINE_UNITS];         /* sum of C over its stages there; GPUs: of all lanes */
-    struct gpu_cost on_gpu[PIPELINE_MAX_GPUS]; /* length: on that GPU alone; 0 where some option avoids it */
+    /* sum of C over its stages there; GPUs: of all lanes */
+    baton_nsec length[PIPELINE_UNITS];
+    /* length: on that GPU alone; 0 where some option avoids it */
+    struct gpu_cost on_gpu[PIPELINE_MAX_GPUS];
 };
 
-/* Items of SHARE: sequential activities with work in the window and extra work if they were active at its beginning. */
+/*
+ * Items of SHARE: sequential activities with work in the window, and extra work if they were active
+ * when it began.
+ */
 struct share_items {
     baton_nsec *base, *extra;
-    size_t *owner; /* the task whose work it is, or OWNER_BELOW + lane, or OWNER_SELF: for explanations */
+    /* the task that owns the work, or OWNER_BELOW + lane, or OWNER_SELF: for explanations */
+    size_t *owner;
     size_t n;
 };
 
 #define OWNER_BELOW ((size_t)1 << 32)
 #define OWNER_SELF  ((size_t)1 << 33)
 
-/* The state of the task under analysis while its stages are walked. */
+/* The state of the task under analysis while its stages are visited. */
 struct victim {
     size_t task;
     const struct pipeline_option *option;
@@ -58,7 +71,7 @@ struct victim {
     baton_nsec bus_blocking;
     size_t kernels;
     bool all_any_whole, all_pinned, any_sliced;
-    baton_nsec any_slots;    /* of the m longest lp pieces + (K - 1) C */
+    baton_nsec any_slots;    /* of the m longest less urgent pieces + (K - 1) C */
     baton_nsec gpu_blocking; /* of blk_l */
     uint64_t relevant;       /* GPUs its kernels may use */
 };
@@ -76,8 +89,8 @@ struct holistic {
     const struct pipeline *pipeline;
     size_t max_options;
     unsigned cpus, gpus;
-    bool uniform; /* GPUs are alike and every kernel may run on each: looking at one is enough */
-    /* Of unequal GPUs, fixed per pipeline so that bounds stay monotone. */
+    bool uniform; /* all GPUs are alike and every kernel may run on each: one GPU represents all */
+    /* For unequal GPUs; fixed per pipeline so that bounds stay monotone. */
     unsigned weights[PIPELINE_MAX_GPUS], weight_sum;
 
     struct load *loads[PIPELINE_UNITS];
@@ -88,22 +101,26 @@ struct holistic {
     struct demand *demands;        /* by task: the least over its options */
     struct blocking *below;        /* by task: of all less urgent ones */
 
-    /* Results, and what they were computed from. */
+    /* Results and their inputs. */
     baton_nsec *delays, *finishes; /* by stage */
     bool *by_job;                  /* by stage: finishes[] is the job-level bound */
     baton_nsec *responses;
     unsigned char *choice;
     struct blocking *seen; /* the blocking that responses[] was computed with */
     bool *known;
-    bool *is_demand; /* its loads are its demand, see holistic_hopeful */
-    /* The iteration was cut short: the response is not the least fixed point but on the side asked for. */
+    bool *is_demand; /* its loads are its demand; see holistic_hopeful */
+    /*
+     * The iteration stopped early: the response is not the least fixed point, but errs on the
+     * requested side.
+     */
     bool *rounded;
     unsigned cap;
-    bool lower; /* results are to be lower bounds of the bounds (nodes of a search), not upper ones */
-    bool cut;   /* set when an iteration was cut short */
+    bool lower; /* results are to be lower bounds of the bounds (search nodes), not upper bounds */
+    bool cut;   /* set when an iteration stopped early */
 
     struct memo memo_bus, memo_any, memo_pinned, memo_cpu;
-    baton_nsec *bus_part, *bus_once; /* by task: sum over the prefix of NC_k(X_l), and of the last stage */
+    /* by task: sum over the prefix of NC_k(X_l), and of the last stage */
+    baton_nsec *bus_part, *bus_once;
     baton_nsec *gpu_part, *gpu_once;
     struct share_items items;
     baton_nsec *raw; /* holistic_explain.c: parts of a delay by task */
@@ -126,8 +143,8 @@ static inline baton_nsec ceil_div(baton_nsec a, baton_nsec b)
 }
 
 /*
- * floor(n / period) without a division or a branch, exact; *ret_rest is the remainder. |n| < 2^53, so the product is off by less than one
- * and its integral part by one at most.
+ * floor(n / period) without a division or a branch, exact; *ret_rest is the remainder. |n| < 2^53,
+ * so the product is off by less than one and its integral part by at most one.
  */
 static inline baton_nsec load_periods(const struct load *load, baton_nsec n, baton_nsec *ret_rest)
 {
@@ -140,8 +157,9 @@ static inline baton_nsec load_periods(const struct load *load, baton_nsec n, bat
 }
 
 /*
- * NC(x): work of instances that arrive in a window of x ticks. An arrival in [t0, t0 + x) has its release in [t0 - A, t0 + x - b): x + J
- * ticks, at least a period apart; the last has at most x + J - nT ticks left.
+ * NC(x): work of instances that arrive in a window of x ticks. An arrival in [t0, t0 + x) has its
+ * release in [t0 - A, t0 + x - b). These x + J ticks hold releases at least a period apart; the
+ * last instance has at most x + J - nT ticks left.
  */
 static inline baton_nsec load_arriving(const struct load *load, baton_nsec length, baton_nsec x)
 {
@@ -155,8 +173,9 @@ static inline baton_nsec load_arriving(const struct load *load, baton_nsec lengt
 }
 
 /*
- * CI(x): work of instances active in it, one carried in allowed: worst when the first ends as late as it may with all of
- * its work inside, and the others follow at the period.
+ * CI(x): work of instances active in the window, of which one may be carried in. The worst case:
+ * the first instance ends as late as possible with all its work inside, and the others follow at
+ * the period.
  */
 static inline baton_nsec load_active(const struct load *load, baton_nsec length, baton_nsec x)
 {
@@ -182,10 +201,11 @@ static inline baton_nsec load_length_on(const struct load *load, unsigned gpu)
 }
 
 /*
- * Fixed points of functions with slopes (a window that grows by a tick may hold a tick more of work) can creep. After ITERATIONS_EXACT steps
- * results are rounded up to a grid, 2^-11 of the period below it and 2^-5 above, where they only compare hopeless choices: the rounded
- * function is as monotone, so its least fixed point is a valid bound, above the exact one by little. Where a lower bound
- * is asked for, the present iterate is one.
+ * The least fixed point of a function with slopes can take many small steps: a window that grows by
+ * one tick may hold one more tick of work. After ITERATIONS_EXACT steps results are rounded up to a
+ * grid of 2^-11 of the period. Above the period, where values only compare hopeless choices, the
+ * grid is 2^-5. The rounded function is monotone too, so its least fixed point is a valid bound
+ * slightly above the exact one. When a lower bound is requested, the current iterate is one.
  */
 #define ITERATIONS_EXACT 48
 
@@ -225,11 +245,16 @@ static inline void share_add(struct share_items *items, size_t owner, baton_nsec
     items->extra[items->n++] = extra;
 }
 
-/* holistic_stage.c: each answers the wait of a stage (w = wait + last piece), MODE_UNBOUNDED beyond the cap. */
+/*
+ *  holistic_stage.c: each answers the wait of a stage (w = wait + last piece), MODE_UNBOUNDED
+ *  beyond the cap.
+ */
 baton_nsec stage_delay(struct holistic *h, const struct victim *victim, const struct stage *stage);
 void stage_cpu_items(struct holistic *h, size_t task, baton_nsec x);
 void stage_gpu_items(struct holistic *h, size_t task, baton_nsec x);
-/* With the items it was computed from left in h->items; wait_of's own window comes back in *ret_window. */
+/*
+ * Leaves the items it was computed from in h->items; *ret_window is the window that wait_of used.
+ */
 baton_nsec stage_any_wait(struct holistic *h, const struct victim *victim, baton_nsec added,
                           baton_nsec *ret_window);
 void stage_any_items(struct holistic *h, const struct victim *victim, const struct blocking *own,
@@ -240,7 +265,10 @@ baton_nsec stage_work_on(const struct holistic *h, size_t k, enum pipeline_unit 
                          baton_nsec x);
 baton_nsec top_lanes(const struct blocking *blocking, unsigned m);
 
-/* holistic_workspace.c: what a task may block with in an option; equality over the GPUs there are; mode_test_class.narrow */
+/*
+ * holistic_workspace.c: what a task may block with in an option; equality over the existing GPUs;
+ * mode_test_class.narrow
+ */
 struct blocking *holistic_summary(const struct holistic *h, size_t task, size_t option);
 bool holistic_same_blocking(const struct holistic *h, const struct blocking *a, const struct blocking *b);
 bool holistic_narrow(void *state, size_t task, const bool out[]);

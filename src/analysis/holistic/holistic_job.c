@@ -1,10 +1,14 @@
 /*
- * Job-level bounds (docs/analysis.md, "the whole job"): the windows of a job's stages are disjoint parts of one window of y ticks from its release, and
- * foreign work done in y ticks is bounded once, not once per stage. Less urgent work still blocks once per stage.
+ * Job-level bounds (docs/analysis.md, "the whole job"). The windows of a job's stages are disjoint
+ * parts of one window of y ticks from its release. Work of other tasks in y ticks is therefore
+ * bounded once, not once per stage. Less urgent work still blocks once per stage.
  */
 #include "analysis/holistic/holistic_internal.h"
 
-/* The prefix grows by one stage whose stage-level delay is known; h->bus_once / gpu_once are those of this stage. */
+/*
+ * Extends the prefix by one stage with a known stage-level delay; h->bus_once and gpu_once belong
+ * to this stage.
+ */
 void job_add_stage(struct holistic *h, struct victim *v, const struct stage *stage, baton_nsec delay)
 {
     v->executed += stage->length;
@@ -39,7 +43,10 @@ void job_add_stage(struct holistic *h, struct victim *v, const struct stage *sta
     }
 }
 
-/* Task k on the bus: its work in y ticks, or what can arrive in the windows of the prefix's copies, whichever is less. */
+/*
+ * Task k on the bus: the lesser of its work in y ticks and what can arrive in the windows of the
+ * prefix's copies.
+ */
 baton_nsec job_bus_of(const struct holistic *h, size_t k, baton_nsec y)
 {
     baton_nsec work = 0;
@@ -55,7 +62,10 @@ baton_nsec job_bus_of(const struct holistic *h, size_t k, baton_nsec y)
     return least(work + extra, h->bus_part[k]);
 }
 
-/* The longest the load can be on a GPU that the victim may wait for; 0: never there. */
+/*
+ * The longest length of the load on a GPU that the analysed task may wait for; 0: it never runs on
+ * one.
+ */
 static baton_nsec relevant_length(const struct holistic *h, const struct victim *v, const struct load *load)
 {
     baton_nsec longest = 0;
@@ -72,9 +82,10 @@ static baton_nsec relevant_length(const struct holistic *h, const struct victim 
 }
 
 /*
- * Task k on the GPUs, some stage pinned or sliced. Sub-kernels on several GPUs can delay two victim stages through two GPUs only if
- * the instance is active across the gap between them; in each gap at most one instance of k is: (G - 1) g_k. Not so if
- * the victim's kernels all use the same one GPU.
+ * Task k on the GPUs, when some stage is pinned or sliced. Sub-kernels on several GPUs can delay
+ * two stages through two GPUs only if the instance is active across the gap between those stages.
+ * At most one instance of k is active in each gap, which adds (G - 1) g_k. The term is absent when
+ * all kernels of the analysed task use the same single GPU.
  */
 baton_nsec job_gpu_of(const struct holistic *h, const struct victim *v, size_t k, baton_nsec y)
 {

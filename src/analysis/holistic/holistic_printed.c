@@ -84,7 +84,7 @@ void holistic_printed_free(struct holistic_printed *h)
     free(h);
 }
 
-/* alpha: what the stage costs its victims. */
+/* alpha: what the stage costs less urgent tasks. */
 static baton_nsec alpha(const struct pipeline_task *task, size_t option, size_t p)
 {
     const struct stage *stage = &task->options[option].stages[p];
@@ -92,7 +92,7 @@ static baton_nsec alpha(const struct pipeline_task *task, size_t option, size_t 
     return stage->unit == UNIT_GPU ? task->options[0].stages[p].length : stage->length;
 }
 
-/* The stages of one unit in ascending length, by insertion: there are few. */
+/* The stages of one unit in ascending length. Insertion sort is enough for so few. */
 static void sort_stages(const struct pipeline_task *task, size_t option, enum pipeline_unit unit,
                         struct sorted_stage sorted[])
 {
@@ -119,7 +119,7 @@ static struct sorted_stage *sorted_of(const struct holistic_printed *h, size_t k
     return h->sorted + at;
 }
 
-/* The least over the options that are not out; out NULL: none is. */
+/* The least over the options that are not out; out may be NULL: no option is. */
 static baton_nsec least_over(const struct pipeline_task *task, const baton_nsec by_option[], const bool out[])
 {
     baton_nsec least = MODE_UNBOUNDED;
@@ -200,7 +200,7 @@ static void look_below(struct holistic_printed *h, const struct mode_run *run)
     }
 }
 
-/* ceil(a / b) where the sum is shared by b units. */
+/* ceil(a / b): b units share the sum. */
 static inline baton_nsec divided(baton_nsec a, unsigned b)
 {
     return b == 1 ? a : (a + (baton_nsec)b - 1) / (baton_nsec)b;
@@ -223,8 +223,9 @@ static inline baton_nsec instances(const struct interferer *interferer, baton_ns
 }
 
 /*
- * All stages of task i on one unit. Interference is a step function of w that rises where w passes next[k]; the least fixed point of a
- * longer stage is not below that of a shorter one, so the sweep never goes back.
+ * All stages of task i on one unit. Interference is a step function of w that rises where w passes
+ * next[k]. The least fixed point of a longer stage is not below that of a shorter one, so the sweep
+ * never goes back.
  */
 static void sweep(struct holistic_printed *h, size_t i, size_t option, int unit, baton_nsec cap,
                   baton_nsec delays[])
@@ -278,7 +279,7 @@ static baton_nsec respond(struct holistic_printed *h, size_t i, size_t option, b
     return response;
 }
 
-/* Makes the task's interference from its delays; answers whether it is not what it was. */
+/* Computes the task's interference from its delays. Answers whether it changed. */
 static bool publish(struct holistic_printed *h, size_t i, unsigned char o)
 {
     const struct pipeline_task *task = &h->pipeline->tasks[i];
@@ -302,7 +303,7 @@ static bool publish(struct holistic_printed *h, size_t i, unsigned char o)
     return changed;
 }
 
-/* No w needs to be known beyond what stops the run. */
+/* No w needs to be known beyond the value that stops the run. */
 static baton_nsec cap_of(const struct mode_run *run, baton_nsec deadline)
 {
     baton_nsec cap = deadline * run->cap;
@@ -364,8 +365,8 @@ static size_t printed_run(void *state, const struct mode_run *run, baton_nsec re
 }
 
 /*
- * A task that is not chosen yet interferes at least like one stage per unit without jitter, of the least total length:
- * sum_p ceil((J_p + w) / T) alpha_p >= ceil(w / T) sum_p alpha_p.
+ * A task that is not chosen yet interferes at least like one stage per unit without jitter, of the
+ * least total length: sum_p ceil((J_p + w) / T) alpha_p >= ceil(w / T) sum_p alpha_p.
  */
 static void publish_demand(struct holistic_printed *h, size_t k)
 {

@@ -1,16 +1,19 @@
 /*
- * SHARE: how long m units can be kept busy by sequential activities.
+ * SHARE: how long sequential activities can keep m units busy.
  *
- * Each item is sequential: at most d of work in d ticks. It has `base` work and up to `extra` more if it was active when the window began,
- * which at most `slots` items were. Suppose all m units are busy with items (and `added` further work) for d ticks. For
- * every set E of l < m items: E fills at most l units, so the other items do (m - l) d of work, hence
+ * Each item is sequential: at most d of work in d ticks. It has `base` work, and up to `extra` more
+ * if it was active when the window began. At most `slots` items were. Suppose all m units are busy
+ * with items (and `added` further work) for d ticks. Take any set E of l < m items. E fills at most
+ * l units, so the other items do (m - l) d of work, hence
  *     (m - l) d <= added + sum_{not E} base + (the `slots` largest extras not in E).
- * SHARE is the least right-hand side, over l and E. It is 0 when fewer than m items compete.
+ * SHARE is the least right-hand side over l and E. It is 0 when fewer than m items compete.
  *
- * The least over E exactly, in O(m^2 n): the sum of the s largest of some numbers is min over t >= 0 of s t + sum max(0, extra - t),
- * reached where t is the s-th largest. So min_E = min_t [s t + sum_{not E} (base + max(0, extra - t))] with E the l largest
- * terms, and the s-th largest extra outside E has rank s .. s + l among all: m values of t are enough. Being a minimum of
- * functions that never decrease in base and extra, SHARE never decreases either (the planner's pruning relies on that).
+ * The least over E is computed exactly in O(m^2 n). The sum of the s largest of some numbers is the
+ * minimum over t >= 0 of s t + sum max(0, extra - t), reached where t is the s-th largest. So min_E
+ * = min_t [s t + sum_{not E} (base + max(0, extra - t))] with E the l largest terms. The s-th
+ * largest extra outside E has rank s .. s + l among all, so m values of t are enough. SHARE is a
+ * minimum of functions that never decrease in base and extra. It therefore never decreases either,
+ * and the planner's pruning relies on that.
  */
 #include <assert.h>
 
@@ -67,7 +70,7 @@ baton_nsec share(const struct share_items *items, unsigned units, size_t slots, 
         return 0;
     for (size_t i = 0; i < items->n; i++)
         positive += items->extra[i] > 0;
-    /* Beyond 64 units granting every extra is close enough, and as monotone. */
+    /* Beyond 64 units every extra is granted. The bound is slightly larger and still monotone. */
     if (positive <= slots || slots + units > HOLISTIC_LANES)
         return share_above(items, units, added, 0);
     ranks = slots + units;

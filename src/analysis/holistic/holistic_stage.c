@@ -1,11 +1,11 @@
 /*
- * Stage-level bounds: how long one stage takes from its arrival to its end, whatever happened before (docs/analysis.md, "one
- * stage"). Each is the least fixed point of a function that never decreases, reached by iterating upwards; any x with f(x) <= x is
- * a valid bound.
+ * Stage-level bounds: how long one stage takes from its arrival to its end, independent of earlier
+ * events (docs/analysis.md, "one stage"). Each bound is the least fixed point of a function that
+ * never decreases, reached by iterating upwards. Any x with f(x) <= x is a valid bound.
  */
 #include "analysis/holistic/holistic_internal.h"
 
-/* Work that arrives in x ticks for the bus, or for one GPU, from task k. */
+/* Work of task k that arrives in x ticks for the bus or for one GPU. */
 baton_nsec stage_work_on(const struct holistic *h, size_t k, enum pipeline_unit unit, unsigned gpu,
                          baton_nsec x)
 {
@@ -16,7 +16,10 @@ baton_nsec stage_work_on(const struct holistic *h, size_t k, enum pipeline_unit 
         if (unit == UNIT_BUS)
             sum += load_arriving(load, load->length, x);
         else if (load->eligible >> gpu & 1)
-            /* All K sub-kernels of a kernel that may start anywhere may come here, one after the other. */
+            /*
+             * All K sub-kernels of a kernel that may start anywhere may run on this GPU, one after
+             * the other.
+             */
             sum += (load->any ? load->lanes : 1) * load_arriving(load, load_length_on(load, gpu), x);
     }
     return sum;
@@ -32,7 +35,7 @@ static baton_nsec all_work_on(const struct holistic *h, size_t task, enum pipeli
     return least(sum, MODE_UNBOUNDED);
 }
 
-/* The same with every instance that arrives in full; x > 0. */
+/* The same, counting every arriving instance in full; x > 0. */
 static baton_nsec all_jobs_on(const struct holistic *h, size_t task, enum pipeline_unit unit, unsigned gpu,
                               baton_nsec x)
 {
@@ -54,11 +57,13 @@ static baton_nsec all_jobs_on(const struct holistic *h, size_t task, enum pipeli
 }
 
 /*
- * x = blocking + rest + NC(x + 1): a request that arrives at the very instant of the start still wins.
+ * x = blocking + rest + NC(x + 1): a request that arrives at the very instant of the start still
+ * goes first.
  *
- * Iterated with whole instances instead of the part of the last one that fits: the least fixed point is the same, and is reached in steps of
- * whole executions instead of ticks. For if at the least fixed point x an instance that arrives a ticks into the window counted
- * only x + 1 - a, all others would sum up to A <= a - 1, and a - 1 < x would satisfy the inequality already.
+ * The iteration counts whole instances instead of the part of the last one that fits. The least
+ * fixed point is the same, and the steps are whole executions instead of ticks. Proof: suppose that
+ * at the least fixed point x an instance that arrives a ticks into the window counts only x + 1 -
+ * a. Then all other instances sum up to A <= a - 1, and a - 1 < x already satisfies the inequality.
  */
 static baton_nsec start_after(const struct holistic *h, const struct victim *v, enum pipeline_unit unit,
                               unsigned gpu, baton_nsec blocking, baton_nsec rest)
@@ -77,10 +82,11 @@ static baton_nsec start_after(const struct holistic *h, const struct victim *v, 
 }
 
 /*
- * One unit with pieces (Davis et al. 2007, with jitter). Let t0 be the latest instant up to the arrival t with no more urgent request pending
- * for or running on the unit just before. From t0 to the start of the last piece the unit starts only more urgent work and
- * own pieces; just before t0 one foreign piece may be running: of a less urgent task, or of the task itself. The
- * latter has to end before t, so only what it lets pile up counts. rest = C - c_n.
+ * One unit with pieces (Davis et al. 2007, with jitter). Let t0 be the latest instant up to the
+ * arrival t such that no more urgent request is pending or running on the unit just before t0. From
+ * t0 to the start of the last piece the unit starts only more urgent work and own pieces. Just
+ * before t0 one other piece may be running: of a less urgent task, or of the task itself. An own
+ * piece ends before t, so only the work that accumulates during it counts. rest = C - c_n.
  */
 baton_nsec stage_unit_wait(const struct holistic *h, const struct victim *v, enum pipeline_unit unit,
                            unsigned gpu, baton_nsec rest, baton_nsec *ret_window, baton_nsec *ret_blocking)
@@ -115,7 +121,10 @@ static baton_nsec unit_wait(const struct holistic *h, const struct victim *v, en
     return stage_unit_wait(h, v, unit, gpu, rest, ret_window, &blocking);
 }
 
-/* How much each task's work that arrives in the stage's window can be: the job-level bound counts it at most once per stage. */
+/*
+ * The most work of each task that can arrive in the stage's window. The job-level bound counts it
+ * at most once per stage.
+ */
 static void note_parts(const struct holistic *h, const struct victim *v, enum pipeline_unit unit,
                        unsigned gpu, baton_nsec window, baton_nsec once[])
 {
@@ -140,7 +149,10 @@ static baton_nsec bus_delay(struct holistic *h, const struct victim *v, const st
     return least(h->memo_bus.wait + stage->last, MODE_UNBOUNDED);
 }
 
-/* PIN and DYN: the slowest of the GPUs it may have to wait for; nothing is divided by m. */
+/*
+ * PIN and DYN: the slowest of the GPUs that the stage may have to wait for. No work is divided by
+ * m.
+ */
 static baton_nsec pinned_delay(struct holistic *h, const struct victim *v, const struct stage *stage)
 {
     baton_nsec delay = 0;
@@ -171,7 +183,10 @@ static baton_nsec pinned_delay(struct holistic *h, const struct victim *v, const
     return delay;
 }
 
-/* Items of the CPUs in a window of x: work of each more urgent task, and what one carried-in stage adds. */
+/*
+ * Items of the CPUs in a window of x: the work of each more urgent task, and the extra of one
+ * carried-in stage.
+ */
 void stage_cpu_items(struct holistic *h, size_t task, baton_nsec x)
 {
     h->items.n = 0;
@@ -192,15 +207,16 @@ void stage_cpu_items(struct holistic *h, size_t task, baton_nsec x)
 }
 
 /*
- * CPUs (Guan et al. 2009): let t0 be the earliest instant such that all CPUs run more urgent work from t0 to the arrival. Just before t0
- * one does not, so at most m - 1 of those tasks are active there.
+ * CPUs (Guan et al. 2009). Let t0 be the earliest instant such that all CPUs run more urgent work
+ * from t0 to the arrival. Just before t0 some CPU does not, so at most m - 1 of those tasks are
+ * active then.
  */
 static baton_nsec cpu_delay(struct holistic *h, const struct victim *v, const struct stage *stage)
 {
     struct iteration iteration = iteration_begin(h, v);
     baton_nsec w = stage->length;
 
-    /* w grows at least as fast as C, so the bound of a shorter stage tells where to begin. */
+    /* w grows at least as fast as C, so the iteration can start at the bound of a shorter stage. */
     if (h->memo_cpu.valid && h->memo_cpu.key <= stage->length)
         w = h->memo_cpu.wait + stage->length - h->memo_cpu.key;
     for (;;) {
@@ -230,7 +246,8 @@ static void add_lanes(struct holistic *h, size_t k, baton_nsec x)
     for (unsigned lane = 0; lane < lanes; lane++) {
         baton_nsec base = 0;
         baton_nsec extra_any = 0;
-        baton_nsec extra_held = 0; /* pinned or paused: may wait for its own GPU while others are free */
+        /* pinned or paused: it may wait for its own GPU while others are free */
+        baton_nsec extra_held = 0;
 
         for (const struct load *load = begin; load < end; load++) {
             baton_nsec arriving;
@@ -272,7 +289,7 @@ baton_nsec top_lanes(const struct blocking *blocking, unsigned m)
     return sum;
 }
 
-/* The heaviest a lane of the load can weigh on any GPU. */
+/* The largest weight of a lane of the load on any GPU. */
 static baton_nsec weighted(const struct holistic *h, const struct load *load)
 {
     baton_nsec heaviest = 0;
@@ -285,8 +302,9 @@ static baton_nsec weighted(const struct holistic *h, const struct load *load)
 }
 
 /*
- * Unequal GPUs: while all are busy, sum_q v_q busy_q = x sum_q v_q, and a lane on q adds v_q C(q) at most: the sum of the heaviest is
- * a second bound on the wait. The m largest of what may have been running before, plus every held lane.
+ * Unequal GPUs. While all are busy, sum_q v_q busy_q = x sum_q v_q, and a lane on q adds at most
+ * v_q C(q). The sum of the heaviest lanes is therefore a second bound on the wait. It counts the m
+ * largest lanes that may have been running before, plus every held lane.
  */
 static baton_nsec weighted_wait(struct holistic *h, const struct victim *v, const struct blocking *own,
                                 baton_nsec added, baton_nsec x)
@@ -306,7 +324,10 @@ static baton_nsec weighted_wait(struct holistic *h, const struct victim *v, cons
             baton_nsec n = load_periods(load, x + load->jitter - 1, &rest) + 1;
 
             sum = least(sum + n * heavy * load->lanes, MODE_UNBOUNDED);
-            /* Instances active in the window are released in an open interval of x + S: one is carried in only if more fit. */
+            /*
+             * Instances active in the window are released in an open interval of x + S. One of them
+             * is carried in only if more than n fit.
+             */
             if (load_periods(load, x + load->span - 1, &rest) + 1 <= n)
                 continue;
             if (!load->any || !load->whole)
@@ -325,9 +346,9 @@ static baton_nsec weighted_wait(struct holistic *h, const struct victim *v, cons
         if (own)
             share_add(&h->items, OWNER_SELF, 0, own->weighted[lane]);
     }
-    /* One unit that takes the whole of the work: SHARE only sums up the m largest extras. */
+    /* A single unit does all the work here, so SHARE only sums up the m largest extras. */
     sum = least(sum, MODE_UNBOUNDED / 2) + share(&h->items, 1, h->gpus, 0);
-    return ceil_div(sum + added * 100, h->weight_sum); /* no weight is above 100 */
+    return ceil_div(sum + added * 100, h->weight_sum); /* every weight is at most 100 */
 }
 
 void stage_any_items(struct holistic *h, const struct victim *v, const struct blocking *own, baton_nsec x)
@@ -338,7 +359,7 @@ void stage_any_items(struct holistic *h, const struct victim *v, const struct bl
         add_blockers(h, own, OWNER_SELF);
 }
 
-/* D(x): delay of an ANY kernel until its last lane starts, work counted over a window of x. */
+/* D(x): delay of an ANY kernel until its last lane starts, with work counted over a window of x. */
 static baton_nsec any_busy(struct holistic *h, const struct victim *v, const struct blocking *own,
                            baton_nsec added, baton_nsec x)
 {
@@ -350,8 +371,9 @@ static baton_nsec any_busy(struct holistic *h, const struct victim *v, const str
 }
 
 /*
- * Least x = busy(x + 1) with only less urgent blockers; if own earlier work may have been running and lets more pile up, the delay
- * that follows from that longer window, without the own work itself: it ends before the arrival.
+ * The least x = busy(x + 1) with only less urgent blockers. Own earlier work may also have been
+ * running and may let more work accumulate. The delay then follows from that longer window, without
+ * the own work itself, because it ends before the arrival.
  */
 static baton_nsec wait_of(struct holistic *h, const struct victim *v,
                           baton_nsec (*busy)(struct holistic *h, const struct victim *v,
@@ -376,7 +398,7 @@ static baton_nsec wait_of(struct holistic *h, const struct victim *v,
             break;
         }
     }
-    /* Of the two windows the longer bounds more, since busy() never decreases. */
+    /* The longer of the two windows bounds more, because busy() never decreases. */
     *ret_window = x + 1;
     return x > wait ? most(wait, busy(h, v, NULL, added, x + 1)) : wait;
 }
@@ -387,7 +409,9 @@ baton_nsec stage_any_wait(struct holistic *h, const struct victim *v, baton_nsec
     return wait_of(h, v, any_busy, added, ret_window);
 }
 
-/* Phase 2 of a sliced ANY kernel: started on q, it is overtaken only by what arrives later, undivided. */
+/*
+ * Phase 2 of a sliced ANY kernel: after its start on q, only later arrivals overtake it, undivided.
+ */
 static baton_nsec resumed(struct holistic *h, const struct victim *v, const struct stage *stage)
 {
     baton_nsec worst = 0;
@@ -405,8 +429,9 @@ static baton_nsec resumed(struct holistic *h, const struct victim *v, const stru
 }
 
 /*
- * Both phases in one window: an instance delays either phase, so its work counts once, undivided. A pinned kernel with several lanes
- * counts twice: one lane on the victim's GPU, the others while all GPUs are busy. `added` is C - c_n.
+ * Both phases in one window. An instance delays one of the phases, so its work counts once,
+ * undivided. A pinned kernel with several lanes counts twice: one lane on the GPU of the analysed
+ * task, the others while all GPUs are busy. `added` is C - c_n.
  */
 static baton_nsec combined_busy(struct holistic *h, const struct victim *v, const struct blocking *own,
                                 baton_nsec added, baton_nsec x)

@@ -1,4 +1,7 @@
-/* The workspace of the sound analysis: made once, and what a pipeline fixes whatever is chosen. */
+/*
+ * The workspace of the sound analysis: its memory, and the values that a pipeline fixes under all
+ * choices.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,7 +124,7 @@ bool holistic_same_blocking(const struct holistic *h, const struct blocking *a, 
            (!h->weight_sum || memcmp(a->weighted, b->weighted, 2 * h->gpus * sizeof a->lane[0]) == 0);
 }
 
-/* Elementwise minima of what two options of a task may block with and demand. */
+/* Elementwise minima of what two options of a task demand and may block with. */
 static void relax(const struct holistic *h, const struct blocking *blocking, const struct demand *demand,
                   struct blocking *relaxed, struct demand *least_demand)
 {
@@ -138,7 +141,7 @@ static void relax(const struct holistic *h, const struct blocking *blocking, con
         least_demand->length[unit] = least(least_demand->length[unit], demand->length[unit]);
 }
 
-/* What the options of a task that are not out have in common. out: NULL, none is. */
+/* What the remaining options of a task have in common. out: NULL when no option is out. */
 bool holistic_narrow(void *state, size_t k, const bool out[])
 {
     struct holistic *h = state;
@@ -161,7 +164,10 @@ bool holistic_narrow(void *state, size_t k, const bool out[])
     return !holistic_same_blocking(h, &before, &h->relaxed[k]);
 }
 
-/* Are all GPUs alike for every task? If not, weights inverse to how long the kernels take on each. */
+/*
+ * Are all GPUs alike for every task? If not, sets weights inverse to the kernels' lengths on each
+ * GPU.
+ */
 static void compare_gpus(struct holistic *h)
 {
     uint64_t all = h->gpus >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << h->gpus) - 1;

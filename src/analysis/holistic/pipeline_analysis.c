@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The printed analysis knows one GPU or all of them, all alike. */
+/* The printed analysis supports one GPU or all of them, and only identical GPUs. */
 static int check_printed(const struct pipeline *pipeline, const struct task_set *set,
                          struct input_error *ret_error)
 {
@@ -73,7 +73,7 @@ void pipeline_analysis_done(struct pipeline_analysis *analysis)
     *analysis = (struct pipeline_analysis){0};
 }
 
-/* Waiting time per unit, from the terms of the explanation. */
+/* Waiting time per unit, summed from the terms of the explanation. */
 static int sound_waits(struct pipeline_analysis *a, size_t i, baton_nsec waits[])
 {
     size_t max = (a->pipeline.tasks[i].n_stages + PIPELINE_UNITS) * (a->pipeline.n_tasks + 2);
@@ -85,7 +85,7 @@ static int sound_waits(struct pipeline_analysis *a, size_t i, baton_nsec waits[]
         return -ENOMEM;
     if (holistic_explain(a->holistic, i, terms, max, &n, &job)) {
         for (size_t t = 0; t < n; t++) {
-            if (terms[t].cause != CAUSE_OWN)
+            if (terms[t].why != WHY_OWN)
                 waits[terms[t].unit] += terms[t].amount;
         }
     }
@@ -103,7 +103,9 @@ static void printed_waits(const struct pipeline_analysis *a, size_t i, unsigned 
         waits[stages[p].unit] += delays[p] - stages[p].length;
 }
 
-/* A response that the analysis cannot vouch for: beyond the period (sound), or stopped at the cap (printed). */
+/*
+ * False when the response is no bound: beyond the period (sound), or stopped at the cap (printed).
+ */
 static bool is_bounded(const struct pipeline_analysis *a, size_t i)
 {
     const struct pipeline_task *task = &a->pipeline.tasks[i];
@@ -193,7 +195,7 @@ int pipeline_analysis_explain(struct pipeline_analysis *a, size_t task,
                               struct analysis_explanation *ret_explanation)
 {
     static const char *const units[] = {"cpu", "bus", "gpu"};
-    static const char *const causes[] = {"own", "from", "blocking by", "self"};
+    static const char *const whys[] = {"own", "from", "blocking by", "self"};
     size_t i = pipeline_analysis_rank(a, task);
     size_t max = (a->pipeline.tasks[i].n_stages + PIPELINE_UNITS) * (a->pipeline.n_tasks + 2);
     struct analysis_explanation e = {0};
@@ -212,16 +214,19 @@ int pipeline_analysis_explain(struct pipeline_analysis *a, size_t task,
     for (size_t t = 0; t < e.n_terms; t++)
         e.terms[t] = (struct analysis_term){
             .where = units[terms[t].unit],
-            .why = causes[terms[t].cause],
+            .why = whys[terms[t].why],
             .segment = terms[t].stage == HOLISTIC_JOB ? ANALYSIS_JOB : terms[t].stage,
-            .culprit = a->pipeline.tasks[terms[t].culprit].index,
+            .cause = a->pipeline.tasks[terms[t].cause].index,
             .amount = terms[t].amount,
         };
     *ret_explanation = e;
     return 0;
 }
 
-/* Opens the pipeline with the modes of the request and fills the result of its only choice; the caller closes it. */
+/*
+ * Opens the pipeline with the modes of the request and fills the result of its only choice. The
+ * caller closes it.
+ */
 static int open_request(const struct task_set *set, bool printed, const struct analysis_request *request,
                         struct pipeline_analysis *ret_analysis, struct analysis_result *ret_result,
                         struct input_error *ret_error)
@@ -287,8 +292,9 @@ static int run_printed(const struct task_set *set, const struct analysis_request
 }
 
 /*
- * Fixed priorities without tokens, all CPUs and all GPUs as one cluster each (pipeline_build() rejects anything else). Lengths
- * cover the overheads. State stays where it is: a task that keeps some has one GPU.
+ * Fixed priorities without tokens; all CPUs are one cluster and all GPUs are one (pipeline_build()
+ * rejects other layouts). Lengths cover the overheads. State never moves: a task that keeps state
+ * has one GPU.
  */
 static void basis_sound(const struct task_set *set, struct plan_basis *ret_basis)
 {

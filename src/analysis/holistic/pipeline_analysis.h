@@ -1,6 +1,7 @@
 /*
- * `holistic` and `holistic-printed` over a task set: the pipeline, a workspace and the test in one object, for callers that want more than
- * the verdict of analysis.run (planning, explanations, sensitivity).
+ * `holistic` and `holistic-printed` over a task set: the pipeline, a workspace and the test in one
+ * object. For callers that need more than the verdict of analysis.run: planning, explanations,
+ * sensitivity.
  */
 #ifndef ANALYSIS_PIPELINE_ANALYSIS_H
 #define ANALYSIS_PIPELINE_ANALYSIS_H
@@ -21,25 +22,29 @@ struct pipeline_analysis {
 };
 
 /*
- * Builds the pipeline of the set. 0 (the caller calls pipeline_analysis_done), INPUT_REJECTED where the set does not meet the model,
- * -ENOMEM.
+ * Builds the pipeline of the set. 0 (the caller calls pipeline_analysis_done), INPUT_REJECTED when
+ * the set does not meet the model, or -ENOMEM.
  */
 int pipeline_analysis_open(const struct task_set *set, bool printed, const struct pipeline_rules *rules,
                            struct pipeline_analysis *ret_analysis, struct input_error *ret_error);
 void pipeline_analysis_done(struct pipeline_analysis *analysis);
 
 /*
- * Responses under the choice (by task of the pipeline) as results by index in the set. After the first task without a bound none is
- * claimed for the less urgent ones: the sound analysis assumes that every job ends before the next one. 0 or -ENOMEM.
+ * Responses under the choice (by task of the pipeline) as results by index in the set. No bound is
+ * claimed for tasks after the first unbounded one: the sound analysis assumes that every job ends
+ * before the next release. 0 or -ENOMEM.
  */
 int pipeline_analysis_result(struct pipeline_analysis *analysis, const unsigned char choice[],
                              struct analysis_result *ret_result);
 
-/* The terms of the bound of one task (index in the set) after pipeline_analysis_result(). Sound analysis only. 0 or -ENOMEM. */
+/*
+ *  The terms of the bound of one task (index in the set) after pipeline_analysis_result(). Sound
+ *  analysis only. 0 or -ENOMEM.
+ */
 int pipeline_analysis_explain(struct pipeline_analysis *analysis, size_t task,
                               struct analysis_explanation *ret_explanation);
 
-/* Where a task of the set stands in the pipeline. */
+/* The position of a task of the set in the pipeline. */
 size_t pipeline_analysis_rank(const struct pipeline_analysis *analysis, size_t task);
 
 extern const struct analysis analysis_holistic;

@@ -1,7 +1,7 @@
 /*
- * A schedulability test that planners can drive: responses are computed in priority order, those of a task depend on the options
- * chosen for more urgent tasks (all of their work) and for less urgent ones (only the longest piece that may block).
- * holistic.h and holistic_printed.h provide one each.
+ * A schedulability test that planners can drive. Responses are computed in priority order. A
+ * response depends on the options of more urgent tasks (all of their work) and of less urgent tasks
+ * (only the longest piece that may block). holistic.h and holistic_printed.h provide one test each.
  */
 #ifndef ANALYSIS_MODE_TEST_H
 #define ANALYSIS_MODE_TEST_H
@@ -25,12 +25,16 @@ int mode_ratio_compare(struct mode_ratio a, struct mode_ratio b);
 
 struct mode_run {
     const unsigned char *choice; /* per task: its option; read for tasks < n_fixed */
-    /* Tasks from here on are not chosen yet: only what they do in every option (see narrow) is counted. */
+    /*
+     * Tasks from this one on are not chosen yet: only what they do in every option counts (see
+     * narrow).
+     */
     size_t n_fixed;
     size_t n_run; /* tasks 0 .. n_run - 1 are tested; at most n_fixed */
     /*
-     * Responses beyond cap periods count as MODE_UNBOUNDED (as the cap itself if cap > 1, so that a planner can compare hopeless
-     * choices; such values, and those of less urgent tasks, bound nothing).
+     * Responses beyond cap periods count as MODE_UNBOUNDED. If cap > 1 they count as the cap
+     * itself, so that a planner can compare hopeless choices. Such values, and those of less urgent
+     * tasks, are no bounds.
      */
     unsigned cap;
     /* Stop early: */
@@ -38,25 +42,27 @@ struct mode_run {
     const struct mode_ratio *limit; /* at the first R/D that is not below it; NULL: none */
 };
 
-/* Is this response what the run is to stop at? */
+/* Does the run stop at this response? */
 bool mode_run_stops(const struct mode_run *run, baton_nsec response, baton_nsec deadline);
 
 struct mode_test_class {
     const char *name;
-    /* Takes up a pipeline (borrowed until the next call) and forgets all results. */
+    /* Attaches a pipeline (borrowed until the next call) and forgets all results. */
     void (*attach)(void *state, const struct pipeline *pipeline);
     /*
-     * Tests and fills ret_responses[0 .. returned); returned < n_run only when stopped early, then its last entry is the one that stopped it.
+     * Tests and fills ret_responses[0 .. returned). returned < n_run only after an early stop; its
+     * last entry is then the response that stopped the run.
      */
     size_t (*run)(void *state, const struct mode_run *run, baton_nsec ret_responses[]);
     /*
-     * False: whatever is chosen for the tasks from n_fixed on, `task` misses its deadline in `option`. Needs a previous run with the same
-     * choice for the first n_fixed tasks.
+     * False: `task` misses its deadline in `option` under every choice for the tasks from n_fixed
+     * on. Needs a previous run with the same choice for the first n_fixed tasks.
      */
     bool (*hopeful)(void *state, const struct mode_run *run, size_t task, unsigned char option);
     /*
-     * From now on, where `task` is not chosen yet, only the options with out[option] false are thought of (at least one). attach() forgets it.
-     * Answers whether that may change anything for more urgent tasks.
+     * While `task` is not chosen, consider only its options with out[option] false (at least one)
+     * from now on. attach() forgets it. Answers whether the results of more urgent tasks may
+     * change.
      */
     bool (*narrow)(void *state, size_t task, const bool out[]);
 };

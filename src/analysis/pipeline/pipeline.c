@@ -1,4 +1,7 @@
-/* Pipelines that are filled by code: room for everything at once, and what follows from the stages. */
+/*
+ * Pipelines that code fills in: one allocation for everything, and the values that follow from the
+ * stages.
+ */
 #include "analysis/pipeline/pipeline.h"
 
 #include <errno.h>

@@ -1,8 +1,9 @@
 /*
- * A task set as the pipeline analyses see it (GPU-SPARC Sec. IV-A): tasks in priority order, each a sequence of stages on the CPUs,
- * the bus or the GPUs, in one or several *options* (on how many GPUs, placed how). Flat and built once: planners try
- * thousands of choices of options on the same pipeline without allocating. Durations are nanoseconds, or ticks of the
- * caller's choice: nothing here depends on the unit.
+ * A task set as the pipeline analyses see it (GPU-SPARC Sec. IV-A): tasks in priority order. Each
+ * task is a sequence of stages on the CPUs, the bus or the GPUs, in one or several *options* (how
+ * many GPUs, which placement). The structure is flat and built once: planners try thousands of
+ * choices of options on it without allocating. Durations are nanoseconds, or ticks of the caller's
+ * choice: nothing here depends on the unit.
  */
 #ifndef ANALYSIS_PIPELINE_H
 #define ANALYSIS_PIPELINE_H
@@ -18,8 +19,8 @@
 
 #define PIPELINE_MAX_GPUS    PLATFORM_MAX_GPUS
 #define PIPELINE_MAX_OPTIONS 200
-#define PIPELINE_SET_GPUS                                                                                    \
-    6 /* 2^6 sets: with more GPUs, tasks on one GPU are assigned, others are `chosen` or `any` */
+/* 2^6 sets. With more GPUs only tasks on one GPU are assigned; others are `chosen` or `any`. */
+#define PIPELINE_SET_GPUS 6
 /* Longer periods could overflow a sum of work (in nanoseconds: 1,000 s). */
 #define PIPELINE_MAX_PERIOD ((baton_nsec)1000 * NSEC_PER_SEC)
 
@@ -32,16 +33,19 @@ struct gpu_cost {
 
 /* One stage in one option. CPU stages and copies have lanes = 1 and eligible = 0. */
 struct stage {
-    baton_nsec length;              /* C: worst case of one lane; the longest over the eligible GPUs */
-    baton_nsec best;                /* best case of the stage; 0 unknown */
-    baton_nsec piece;               /* s: longest piece (the longest over the eligible GPUs) */
-    baton_nsec last;                /* c_n: the last piece; smaller is the safe direction */
-    uint64_t eligible;              /* kernels: bit q, may run on GPU q */
-    const struct gpu_cost *per_gpu; /* by GPU; NULL: all alike. Borrowed from the pipeline's arena */
-    unsigned lanes;                 /* K sub-kernels */
+    /* C: worst case of one lane; the longest over the eligible GPUs */
+    baton_nsec length;
+    baton_nsec best;   /* best case of the stage; 0 unknown */
+    baton_nsec piece;  /* s: longest piece (the longest over the eligible GPUs) */
+    baton_nsec last;   /* c_n: the last piece; a smaller value is safe */
+    uint64_t eligible; /* kernels: bit q, may run on GPU q */
+    /* by GPU; NULL: all alike. Borrowed from the pipeline's arena */
+    const struct gpu_cost *per_gpu;
+    unsigned lanes; /* K sub-kernels */
     enum pipeline_unit unit;
-    bool any; /* each lane starts on any free GPU (ANY); else one lane per GPU, queued there (PIN, DYN) */
-    bool assigned; /* `eligible` is the set that the option assigns, not one that the file fixes */
+    /* each lane starts on any free GPU (ANY); else one lane per GPU, queued there (PIN, DYN) */
+    bool any;
+    bool assigned; /* `eligible` is the set that the option assigns, not one fixed by the file */
     bool sliced;   /* more than one piece */
 };
 
@@ -52,22 +56,27 @@ struct pipeline_option {
     baton_nsec total;     /* sum of lengths */
     bool assigned;        /* the planner's own set of GPUs: placement.gpus */
     /*
-     * `chosen`, and the task has an assigned option for every set of as many GPUs. Each of these is at least as good for every task
-     * (docs/analysis.md), so a planner need not look here.
+     * The placement is `chosen`, and the task has an assigned option for every set of as many GPUs.
+     * Each of these is at least as good for every task (docs/analysis.md), so a planner can skip
+     * this option.
      */
     bool dominated;
-    bool mixed; /* its kernels are placed in more than one way: no plan can say so */
+    bool mixed; /* its kernels have different placements: no plan can express that */
 };
 
 struct pipeline_task {
     baton_nsec period, deadline; /* deadline <= period */
     bool
-        no_deadline; /* then both are PIPELINE_MAX_PERIOD: for more urgent tasks only its pieces count, whatever its rate */
-    size_t index;     /* in the task set it came from */
+        /*
+         * period and deadline are then PIPELINE_MAX_PERIOD: only its pieces delay more urgent
+         * tasks, at any rate
+         */
+        no_deadline;
+    size_t index;     /* in the original task set */
     const char *name; /* borrowed; may be NULL */
     size_t first;     /* its stages are first .. first + n_stages in arrays over all stages */
     size_t n_stages;
-    /* The option 0 is the one in which the task runs by default: one GPU. All options have the same units. */
+    /* Option 0 is the default: one GPU. All options have the same units. */
     struct pipeline_option *options;
     size_t n_options;
 };
@@ -79,45 +88,53 @@ struct pipeline {
 };
 
 /*
- * How pipeline_build makes options. A task whose kernels have a fixed set of GPUs, or that has no kernel, keeps what the file says.
+ * How pipeline_build makes options. A task without kernels, or with kernels on a fixed set of GPUs,
+ * keeps the placement of the file.
  */
 struct pipeline_rules {
-    /* By task of the set: exactly one option, so many GPUs, placed as the file says; NULL: see below. */
+    /*
+     * By task of the set: exactly one option, on this number of GPUs, placed as in the file. NULL:
+     * see below.
+     */
     const unsigned *gpus;
-    /* One option on one GPU and, where lengths are given, one on all; placed as the file says. */
+    /* One option on one GPU and, if lengths are given, one on all; placed as in the file. */
     bool one_or_all;
-    bool every_number; /* an option for each number of GPUs with lengths given */
-    /* `any` and `chosen` both; going from `chosen` to `any` pays the replicated upload. */
+    bool every_number; /* an option for each number of GPUs that has lengths */
+    /* Both `any` and `chosen`; changing from `chosen` to `any` costs the replicated upload. */
     bool choose_placement;
     /*
-     * The planner assigns GPUs: also one option for each GPU, and for K GPUs one for each set of K while the platform has at most
-     * PIPELINE_SET_GPUS. Sets that the file fixes stay as they are. `any` is no option, because the run time starts no kernel
-     * on whichever GPU is free: its plans could not be kept.
+     * The planner assigns GPUs. Adds one option for each GPU, and for K GPUs one for each set of K
+     * while the platform has at most PIPELINE_SET_GPUS. Sets fixed by the file stay. `any` is no
+     * option: the run time does not start kernels on whichever GPU is free, so no plan could keep
+     * it.
      */
     bool assign;
     bool whole; /* pieces are ignored: every stage is one non-preemptive piece (holistic-printed) */
 };
 
 /*
- * Builds the pipeline in arena. INPUT_REJECTED where the pipeline model is not met (docs/analysis.md): a deadline beyond the period,
- * several buses, clusters, state that jobs would have to move between GPUs, a mode without lengths. -ENOMEM.
+ * Builds the pipeline in arena. INPUT_REJECTED when the set does not meet the pipeline model
+ * (docs/analysis.md): a deadline beyond the period, several buses, clusters, state that jobs would
+ * have to move between GPUs, or a mode without lengths. -ENOMEM.
  */
 int pipeline_build(const struct task_set *set, const struct pipeline_rules *rules, struct arena *arena,
                    struct pipeline *ret_pipeline, struct input_error *ret_error);
 
 /*
- * Allocates n_tasks with room for n_options of n_stages[i] zeroed stages each, for callers that fill a pipeline without a file (studies,
- * tests). The caller sets the lengths and then calls pipeline_seal(). 0 or -ENOMEM.
+ * Allocates n_tasks with room for n_options of n_stages[i] zeroed stages each. For callers that
+ * fill a pipeline without a file (studies, tests). The caller sets the lengths and then calls
+ * pipeline_seal(). 0 or -ENOMEM.
  */
 int pipeline_allocate(struct arena *arena, size_t n_tasks, const size_t n_stages[], const size_t n_options[],
                       struct pipeline *ret_pipeline);
 
 /*
- * Numbers the stages of each unit through all tasks: those of task k are first[unit][k] .. first[unit][k + 1]; n_tasks + 1 entries per unit.
+ * Numbers the stages of each unit across all tasks. Those of task k are first[unit][k] ..
+ * first[unit][k + 1]; n_tasks + 1 entries per unit.
  */
 void pipeline_number_stages(const struct pipeline *pipeline, size_t *const first[PIPELINE_UNITS]);
 
-/* Sets what follows from the stages: totals, first, sliced. */
+/* Computes what follows from the stages: totals, first, sliced. */
 void pipeline_seal(struct pipeline *pipeline);
 
 #endif

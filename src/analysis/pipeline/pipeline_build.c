@@ -1,4 +1,7 @@
-/* From a task set to a pipeline: order, options, and the rules of the model that a file can break. */
+/*
+ * Builds a pipeline from a task set: order, options, and checks of the model's rules that a file
+ * can break.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +12,7 @@
 /* One way to run a task: the mode, and where its kernels may start. */
 struct variant {
     unsigned gpus;
-    bool moved; /* placed otherwise than the file says: kind applies instead */
+    bool moved; /* placed differently from the file: kind applies instead */
     enum placement_kind kind;
     uint64_t set; /* of PLACEMENT_FIXED */
 };
@@ -36,7 +39,7 @@ static bool has_kernel(const struct task *task)
     return false;
 }
 
-/* Has it a kernel of placement `any`? */
+/* Does the task have a kernel of placement `any`? */
 static bool movable_anywhere(const struct task *task)
 {
     for (size_t i = 0; i < task->n_segments; i++) {
@@ -47,7 +50,7 @@ static bool movable_anywhere(const struct task *task)
     return false;
 }
 
-/* Do all its kernels have a fixed set of GPUs? */
+/* Do all kernels of the task have a fixed set of GPUs? */
 static bool is_fixed(const struct task *task)
 {
     for (size_t i = 0; i < task->n_segments; i++) {
@@ -58,7 +61,7 @@ static bool is_fixed(const struct task *task)
     return true;
 }
 
-/* State on a GPU, and jobs that may run on another one. */
+/* The task keeps state on a GPU, and its jobs may run on another one. */
 static bool keeps_moving_state(const struct task_set *set, const struct task *task)
 {
     return task->state > 0 && set->platform.gpus > 1 && has_kernel(task) && !is_fixed(task);
@@ -129,7 +132,10 @@ static struct gpu_cost cut(baton_nsec length, baton_nsec piece)
     return (struct gpu_cost){length, piece, length - (n - 1) * piece};
 }
 
-/* The pieces of a segment of this length: the explicit ones if it is the length they were given for, else cut like them. */
+/*
+ * The pieces of a segment of this length: the explicit ones if they were given for this length,
+ * else a cut into pieces of the same size.
+ */
 static struct gpu_cost segment_cost(const struct platform *platform, const struct segment *segment,
                                     baton_nsec length)
 {
@@ -164,7 +170,7 @@ static int per_gpu_costs(const struct task_set *set, const struct segment *segme
     return 0;
 }
 
-/* Fills one stage; > 0: the task cannot run so (INPUT_REJECTED with the reason). */
+/* Fills one stage. > 0: the task cannot run this way (INPUT_REJECTED with the reason). */
 static int fill_stage(const struct task_set *set, const struct task *task, const struct segment *segment,
                       const struct variant *variant, bool whole, struct arena *arena, struct stage *stage,
                       struct input_error *ret_error)
@@ -194,7 +200,7 @@ static int fill_stage(const struct task_set *set, const struct task *task, const
         .lanes = 1,
     };
     if (stage->unit == UNIT_CPU)
-        stage->piece = stage->last = length; /* preemptive anyway */
+        stage->piece = stage->last = length; /* CPU stages are preemptive */
     if (segment->kind != SEGMENT_KERNEL)
         return 0;
     stage->lanes = one ? segment->gpus : variant->gpus;
@@ -216,7 +222,10 @@ static int fill_stage(const struct task_set *set, const struct task *task, const
     return 0;
 }
 
-/* Where all kernels have the same place, that is the option's, whatever the task's entry says; else a plan cannot say it. */
+/*
+ * If all kernels share a placement, it becomes the option's, even if the task's entry differs.
+ * Otherwise a plan cannot express it.
+ */
 static void describe_placement(const struct task_set *set, const struct task *task,
                                struct pipeline_option *option)
 {
@@ -266,7 +275,7 @@ static int fill_option(const struct task_set *set, const struct task *task, cons
     return 0;
 }
 
-/* On how many GPUs a kernel runs that the planner may place, when its task is on one. */
+/* How many GPUs a kernel uses that the planner may place, when its task is on one. */
 static unsigned lanes_alone(const struct task *task)
 {
     unsigned lanes = 1;
@@ -282,8 +291,8 @@ static unsigned lanes_alone(const struct task *task)
 }
 
 /*
- * Adds every set of so many GPUs for a task in this mode, or none: the sets of a task stay closed under a renaming of GPUs,
- * which plan_symmetry.h relies on.
+ * Adds every set of `lanes` GPUs for a task in this mode, or none. The sets of a task stay closed
+ * under a renaming of GPUs, which plan_symmetry.h relies on.
  */
 static size_t list_sets(const struct task_set *set, unsigned mode, unsigned lanes, size_t n,
                         struct variant ret_variants[PIPELINE_MAX_OPTIONS])
@@ -301,14 +310,17 @@ static size_t list_sets(const struct task_set *set, unsigned mode, unsigned lane
     return n;
 }
 
-/* As the file says; where the planner assigns GPUs, `any` is read as `chosen`: no plan has it. */
+/*
+ * The placement of the file. When the planner assigns GPUs, `any` is read as `chosen`, because no
+ * plan has `any`.
+ */
 static struct variant dispatched(const struct task *task, const struct pipeline_rules *rules, unsigned gpus)
 {
     return (struct variant){
         .gpus = gpus, .moved = rules->assign && movable_anywhere(task), .kind = PLACEMENT_CHOSEN};
 }
 
-/* All variants worth trying, the default first. */
+/* All variants worth trying; the default comes first. */
 static size_t list_variants(const struct task_set *set, size_t index, const struct pipeline_rules *rules,
                             struct variant ret_variants[PIPELINE_MAX_OPTIONS])
 {
@@ -331,7 +343,10 @@ static size_t list_variants(const struct task_set *set, size_t index, const stru
     if (!movable)
         return n;
     for (unsigned k = rules->every_number ? 2 : gpus; k <= gpus && k > 1; k++) {
-        /* On all GPUs `any` and `chosen` differ only in that `any` lanes may pile up on one GPU: never better. */
+        /*
+         * On all GPUs `any` differs from `chosen` only in that `any` lanes may queue on one GPU,
+         * which is never better.
+         */
         if (both)
             ret_variants[n++] = (struct variant){.gpus = k, .moved = true, .kind = PLACEMENT_CHOSEN};
         else
@@ -347,7 +362,10 @@ static size_t list_variants(const struct task_set *set, size_t index, const stru
     return n;
 }
 
-/* `any` and `chosen` let jobs of a task that keeps state on its GPU go elsewhere: it has assigned options only. */
+/*
+ * `any` and `chosen` let jobs move to another GPU. A task that keeps state on its GPU therefore has
+ * assigned options only.
+ */
 static void drop_moving(struct pipeline_task *task)
 {
     size_t n = 0;
@@ -412,7 +430,7 @@ static int build_task(const struct task_set *set, size_t index, const struct pip
             return reject_state(task, ret_error);
     }
     mark_dominated(ret_task);
-    /* *ret_error still says why the last variant does not work. */
+    /* *ret_error still holds the reason against the last variant. */
     return ret_task->n_options ? 0 : INPUT_REJECTED;
 }
 

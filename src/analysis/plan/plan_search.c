@@ -1,44 +1,55 @@
 /*
- * GLOBAL by branch and bound: options are fixed in priority order, the most urgent task first. Every node knows which options of the other
- * tasks are *left*; three tests take options out, and refute the node when a task has none left:
+ * GLOBAL by branch and bound: options are fixed in priority order, the most urgent task first.
+ * Every node knows which options of the other tasks are *left*; three tests take options out, and
+ * refute the node when a task has none left:
  *
- *   (1) run: the response of a task i <= d with the options of 0 .. i as fixed, less urgent fixed tasks blocking as chosen, and tasks
- *       > d blocking with the elementwise least over the options left (the longest piece on the bus, on each GPU, of each lane).
- *   (2) own: the response of a task t > d in each of its options, where a task between d and t that is not fixed interferes with one
- *       load per unit: the least total length over its options left, without jitter or carry-in. Too long: the option is out.
- *   (3) blocking: with one option alone left to t, is (1) or (2) too long for a task i < t (in all options left to it)? Then it is
- *       out. Asked for the task fixed last, and at the root for all pairs.
+ *   (1) run: the response of a task i <= d with the options of 0 .. i as fixed, less urgent fixed
+ *       tasks blocking as chosen, and tasks > d blocking with the elementwise least over the
+ *       options left (the longest piece on the bus, on each GPU, of each lane).
+ *   (2) own: the response of a task t > d in each of its options, where a task between d and t that
+ *       is not fixed interferes with one load per unit: the least total length over its options
+ *       left, without jitter or carry-in. Too long: the option is out.
+ *   (3) blocking: with one option alone left to t, is (1) or (2) too long for a task i < t (in all
+ *       options left to it)? Then it is out. Asked for the task fixed last, and at the root for all
+ *       pairs.
  *
  * Options out make the least over the others larger, so all is asked again until nothing changes.
  *
- * Claim: every schedulable completion of a node has only options that are left. So a node with a task that has none has no such completion.
+ * Claim: every schedulable completion of a node has only options that are left. So a node with a
+ * task that has none has no such completion.
  *
- * Proof. By induction over the options in the order in which they are taken out: let a schedulable completion have only options
- * left so far. In it the response of i (of t, in the option that the completion gives it) is at least the value computed by the test, shown
- * below; so that value is at most the deadline, and the test takes out no option of the completion; in (3) if the completion has t
- * in that option, it is one of those with that option alone left. (Where an iteration is cut short, a node takes an iterate below the least fixed
- * point, a leaf a point above it: all the more.)
+ * Proof. By induction over the options in the order in which they are taken out: let a schedulable
+ * completion have only options left so far. In it the response of i (of t, in the option that the
+ * completion gives it) is at least the value computed by the test, shown below; so that value is at
+ * most the deadline, and the test takes out no option of the completion; in (3) if the completion
+ * has t in that option, it is one of those with that option alone left. (Where an iteration is cut
+ * short, a node takes an iterate below the least fixed point, a leaf a point above it: all the
+ * more.)
  *
- * A response is a composition of least fixed points of functions that never decrease in: blocking lengths; each load's
- * length, jitter and span; the more urgent tasks' finish bounds (which are responses themselves). Sums, minima, maxima, top-k sums,
- * SHARE (a minimum of such, see holistic_share.c), floor and ceiling of those, NC and CI are all non-decreasing, and so is the
- * least fixed point of a non-decreasing function in its parameters; a response beyond the cap counts as infinite, which keeps
- * the order. In priority order: the first task's only difference between node and completion is the blocking, which
- * is least elementwise in the node (the k-th longest of a union of lists is monotone in each list). Each further task sees
- * finish bounds of more urgent tasks that are not larger, and blocking that is not larger.
+ * A response is a composition of least fixed points of functions that never decrease in: blocking
+ * lengths; each load's length, jitter and span; the more urgent tasks' finish bounds (which are
+ * responses themselves). Sums, minima, maxima, top-k sums, SHARE (a minimum of such, see
+ * holistic_share.c), floor and ceiling of those, NC and CI are all non-decreasing, and so is the
+ * least fixed point of a non-decreasing function in its parameters; a response beyond the cap
+ * counts as infinite, which keeps the order. In priority order: the first task's only difference
+ * between node and completion is the blocking, which is least elementwise in the node (the k-th
+ * longest of a union of lists is monotone in each list). Each further task sees finish bounds of
+ * more urgent tasks that are not larger, and blocking that is not larger.
  *
- * In (2) a task not fixed interferes in the completion with stages p of total length at least the demand of its unit:
- * sum_p NC_p(x) >= NC(x) of one load of length sum_p C_p without jitter, because NC grows with jitter and
- * sum_p min(C_p, z) >= min(sum_p C_p, z); extras are >= 0; a demand is at most the period, so it has no extra itself; every
- * stage counts at least once on each GPU where the demand counts; gap terms are >= 0. Where work is spread over all GPUs (SHARE), the
- * demand is one item with the work of all lanes, the completion has one item per lane with at least that sum. One item instead of several
- * with the same sum never raises SHARE: take the set E that is best for the several. If no lane is in E, the same E does for the one;
- * if j >= 1 lanes are, exchange them for the one item: E has j - 1 items less, what is outside E is not more, and it is
- * divided by j - 1 units more. For the printed test sum_p ceil((J_p + w) / T) alpha_p >= ceil(w / T) sum_p alpha_p. The weights for
- * unequal GPUs are the same for all options.  QED
+ * In (2) a task not fixed interferes in the completion with stages p of total length at least the
+ * demand of its unit: sum_p NC_p(x) >= NC(x) of one load of length sum_p C_p without jitter,
+ * because NC grows with jitter and sum_p min(C_p, z) >= min(sum_p C_p, z); extras are >= 0; a
+ * demand is at most the period, so it has no extra itself; every stage counts at least once on each
+ * GPU where the demand counts; gap terms are >= 0. Where work is spread over all GPUs (SHARE), the
+ * demand is one item with the work of all lanes, the completion has one item per lane with at least
+ * that sum. One item instead of several with the same sum never raises SHARE: take the set E that
+ * is best for the several. If no lane is in E, the same E does for the one; if j >= 1 lanes are,
+ * exchange them for the one item: E has j - 1 items less, what is outside E is not more, and it is
+ * divided by j - 1 units more. For the printed test sum_p ceil((J_p + w) / T) alpha_p >= ceil(w /
+ * T) sum_p alpha_p. The weights for unequal GPUs are the same for all options.  QED
  *
- * Of options that a renaming of GPUs turns into each other (plan_symmetry.h), a node looks at the first only. Options that
- * are barred count as out from the beginning.
+ * Of options that a renaming of GPUs turns into each other (plan_symmetry.h), a node looks at the
+ * first only. Options that are barred count as out from the beginning.
  *
  * tests/analysis/test_planner.c compares with all choices.
  */
@@ -52,7 +63,7 @@ static bool *options_of(const struct planner *planner, size_t t)
     return planner->out + t * PIPELINE_MAX_OPTIONS;
 }
 
-/* Takes an option out, until undo(). False: it was the last one of its task. */
+/* Takes an option out until undo(). False: it was the last option of its task. */
 static bool refute(struct planner *planner, const struct mode_test *test, size_t t, size_t option)
 {
     options_of(planner, t)[option] = true;
@@ -64,7 +75,7 @@ static bool refute(struct planner *planner, const struct mode_test *test, size_t
     return true;
 }
 
-/* Puts everything back that was taken out since n_refuted was `mark`. */
+/* Restores all options taken out since n_refuted was `mark`. */
 static void undo(struct planner *planner, const struct mode_test *test, size_t mark)
 {
     while (planner->n_refuted > mark) {
@@ -84,7 +95,7 @@ static bool hopeful(struct planner *planner, const struct mode_test *test, const
     return test->class->hopeful(test->state, run, t, (unsigned char)option);
 }
 
-/* Test (2) on every option of t that is left. Answers -1: none survives; else how many were taken out. */
+/* Test (2) on every remaining option of t. Answers the number taken out, or -1 if none survives. */
 static int filter_own(struct planner *planner, const struct mode_test *test, const struct mode_run *run,
                       size_t t)
 {
@@ -100,7 +111,7 @@ static int filter_own(struct planner *planner, const struct mode_test *test, con
     return out;
 }
 
-/* Does some option of task i survive test (2)? If i is fixed, its own. */
+/* Does some option of task i survive test (2)? If i is fixed, does its own? */
 static bool any_hope(struct planner *planner, const struct mode_test *test, const struct mode_run *run,
                      size_t i)
 {
@@ -113,7 +124,7 @@ static bool any_hope(struct planner *planner, const struct mode_test *test, cons
     return false;
 }
 
-/* Test (3): options of t that would block task i for too long. Answers as filter_own. */
+/* Test (3): takes out options of t that block task i for too long. Answers as filter_own. */
 static int filter_blocking(struct planner *planner, const struct mode_test *test, const struct mode_run *run,
                            size_t t, size_t i)
 {
@@ -146,7 +157,7 @@ static int filter(struct planner *planner, const struct mode_test *test, const s
     size_t doubtful = planner->doubtful;
     int out = 0;
 
-    /* The task that refuted last is the likeliest to refute again. */
+    /* The task that refuted the last node is the likeliest to refute this one. */
     for (size_t step = run->n_fixed; step <= n; step++) {
         size_t t = step == run->n_fixed ? doubtful : step - 1;
         int more;
@@ -158,7 +169,7 @@ static int filter(struct planner *planner, const struct mode_test *test, const s
             return -1;
         out += more;
     }
-    /* Whom can the others block? The task fixed last; at the root, any. */
+    /* Which task can the others newly block? The task fixed last; at the root, every task. */
     for (size_t i = run->n_fixed ? run->n_fixed - 1 : 0; i < (run->n_fixed ? run->n_fixed : n); i++) {
         for (size_t t = i + 1; t < n; t++) {
             int more = filter_blocking(planner, test, run, t, i);
@@ -171,7 +182,10 @@ static int filter(struct planner *planner, const struct mode_test *test, const s
     return out;
 }
 
-/* Is the node with the first n_fixed options of trial refuted? If not, options that cannot be part of a schedulable completion are out. */
+/*
+ * Is the node with the first n_fixed options of trial refuted? If not, options that are part of no
+ * schedulable completion are out.
+ */
 static bool refuted(struct planner *planner, const struct mode_test *test, size_t n_fixed)
 {
     const struct pipeline *pipeline = test->pipeline;

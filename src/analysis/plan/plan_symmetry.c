@@ -46,14 +46,14 @@ void plan_symmetry_assign(struct gpu_cells *cells, uint64_t set)
     for (unsigned q = 0; q < cells->gpus; q++) {
         unsigned first = 0;
 
-        /* A cell is named after its first GPU. */
+        /* The first GPU of a cell gives the cell its number. */
         while (before[first] != before[q] || (set >> first & 1) != (set >> q & 1))
             first++;
         cells->cell[q] = (unsigned char)first;
     }
 }
 
-/* As many GPUs of each cell? */
+/* Do both sets have the same number of GPUs in each cell? */
 static bool same_counts(const struct gpu_cells *cells, uint64_t a, uint64_t b)
 {
     int more[PIPELINE_MAX_GPUS] = {0};

@@ -5,7 +5,7 @@
 
 #include "analysis/plan/plan_search.h"
 
-#define GEMA_NODES 200 /* of the search for a start of GEMA */
+#define GEMA_NODES 200 /* limit of the search for a start of GEMA */
 
 const char *const plan_policy_names[] = {"gema", "local", "global", "single", NULL};
 
@@ -44,15 +44,15 @@ void planner_free(struct planner *planner)
     free(planner);
 }
 
-/* Which options a policy, or a part of it, thinks of. */
+/* Which options a policy, or a part of it, considers. */
 enum options {
     OPTIONS_ALL,
-    OPTIONS_SINGLE, /* one GPU: as the file says, or assigned */
+    OPTIONS_SINGLE, /* one GPU: as in the file, or assigned */
     OPTIONS_LOCAL,  /* the mode in which the task is shortest by itself, assigned or not */
-    OPTIONS_PLAIN,  /* none that is assigned, as far as there are others */
+    OPTIONS_PLAIN,  /* no assigned option, if there are others */
 };
 
-/* The first of the shortest. */
+/* The shortest option; the first on ties. */
 static size_t shortest(const struct pipeline_task *task)
 {
     size_t best = 0;
@@ -64,7 +64,7 @@ static size_t shortest(const struct pipeline_task *task)
     return best;
 }
 
-/* Options that are not assigned stand before the others. */
+/* Options that are not assigned precede the others. */
 static size_t n_plain(const struct pipeline_task *task)
 {
     size_t n = 0;
@@ -124,7 +124,7 @@ bool planner_improves(struct planner *planner, const struct mode_test *test, con
     return true;
 }
 
-/* The best step from here: *ret_task and *ret_option; false: every option was taken. */
+/* The best next step: *ret_task and *ret_option. False: every option has been taken. */
 static bool find_step(struct planner *planner, const struct mode_test *test, unsigned char choice[],
                       struct mode_ratio *ret_best, size_t *ret_task, unsigned char *ret_option)
 {
@@ -153,10 +153,11 @@ static bool find_step(struct planner *planner, const struct mode_test *test, uns
 }
 
 /*
- * GEMA (Algorithm 1, line 19 read as M := M + {t*}), with more than two options: every step tries all options that were not yet taken by
- * their task and takes the one with the least Z, ties to the lowest task, then option. Each option is taken at most once,
- * so it ends; with two options per task it is the paper's algorithm. A trial is cut as soon as some R/D is not below the
- * best Z so far: it could not win.
+ * GEMA (Algorithm 1, line 19 read as M := M + {t*}), with more than two options. Every step tries
+ * all options that their task has not taken yet. It takes the one with the least Z, ties to the
+ * lowest task, then option. Each option is taken at most once, so the loop ends. With two options
+ * per task it is the paper's algorithm. A trial stops as soon as some R/D is not below the best Z
+ * so far, because it cannot win.
  */
 static bool climb(struct planner *planner, const struct mode_test *test, unsigned char choice[])
 {
@@ -181,9 +182,10 @@ static bool climb(struct planner *planner, const struct mode_test *test, unsigne
 }
 
 /*
- * The paper's start is every task in single mode. With two options per task that is all there is to it; with more, the way from there can be
- * a dead end, and it is tried again from every task in its option 1, 2, ... (its last where it has fewer). A task that has
- * assigned options only begins with its first.
+ * The paper starts with every task in single mode. With two options per task that start suffices.
+ * With more options the steps from there can fail, so further attempts start with every task in its
+ * option 1, 2, ... (its last if it has fewer). A task that has only assigned options starts with
+ * its first.
  */
 static bool climb_plain(struct planner *planner, const struct mode_test *test, unsigned char choice[])
 {
@@ -208,9 +210,10 @@ static bool climb_plain(struct planner *planner, const struct mode_test *test, u
 }
 
 /*
- * Where GPUs are assigned, the start is every task on one GPU, each assigned to one: as SINGLE finds it, with little patience. From there
- * steps change modes and GPUs alike; then the same from tasks that fill up one GPU after the other. The paper's way without assigned
- * GPUs comes last, so that assigning never loses a set.
+ * When GPUs are assigned, GEMA starts with every task on one GPU, as SINGLE finds it within a small
+ * node limit. Steps from there change modes and GPUs alike. The second attempt starts with tasks
+ * that fill one GPU after the other. The paper's start without assigned GPUs comes last, so that
+ * assigning never loses a set.
  */
 static bool choose_gema(struct planner *planner, const struct mode_test *test, unsigned char choice[])
 {
@@ -220,7 +223,7 @@ static bool choose_gema(struct planner *planner, const struct mode_test *test, u
         think_of(planner, pipeline, OPTIONS_SINGLE);
         if (planner_place(planner, test, GEMA_NODES, choice))
             return true;
-        planner->outcome->complete = true; /* GEMA does not claim to know */
+        planner->outcome->complete = true; /* GEMA makes no claim of completeness */
         think_of(planner, pipeline, OPTIONS_ALL);
         if (climb(planner, test, choice))
             return true;
@@ -236,7 +239,10 @@ static bool choose_gema(struct planner *planner, const struct mode_test *test, u
     return true;
 }
 
-/* Exact: where the root of the search is not refuted, GEMA finds most that there is to find; then the search begins. */
+/*
+ * Exact. Unless the root of the search is refuted, GEMA runs first, because it finds most
+ * schedulable choices; then the search begins.
+ */
 static bool choose_global(struct planner *planner, const struct mode_test *test, uint64_t max_nodes,
                           unsigned char choice[])
 {

@@ -1,14 +1,16 @@
 /*
- * Which GPUs for tasks whose modes are decided: bin packing, with the response-time test as the size of a bin. Tasks are placed in the order
- * of priority, because a task's response depends on the less urgent ones only by the length of their pieces: what is placed
- * later never adds to it. Spreading out (the shortest response) leaves each GPU room; filling up (the longest response that meets the deadline)
- * leaves one GPU whole for a long task. What both miss is left to the search.
+ * Assigns GPUs to tasks with decided modes: bin packing, with the response-time test in place of a
+ * bin's size. Tasks are placed in order of priority. A response depends on less urgent tasks only
+ * through the length of their pieces, so later placements add no more than that. Taking the
+ * shortest response spreads the tasks and leaves room on each GPU. Taking the longest response that
+ * meets the deadline keeps one GPU free for a long task. Sets that both orders miss are left to the
+ * search.
  */
 #include <string.h>
 
 #include "analysis/plan/plan_search.h"
 
-/* Is this response the better one? */
+/* Is this response better than the best so far? */
 static bool is_better(baton_nsec response, baton_nsec best, baton_nsec deadline, bool tight)
 {
     if (tight && response <= deadline && best <= deadline)
@@ -16,7 +18,7 @@ static bool is_better(baton_nsec response, baton_nsec best, baton_nsec deadline,
     return response < best;
 }
 
-/* The option of task i, with those of more urgent tasks as chosen. */
+/* The option of task i, given the choices of more urgent tasks. */
 static unsigned char fit_task(struct planner *planner, const struct mode_test *test, size_t i, bool tight,
                               unsigned char choice[])
 {
@@ -50,7 +52,7 @@ bool planner_fit(struct planner *planner, const struct mode_test *test, bool tig
     return plan_search_verdict(planner, test, ret_choice, PLANNER_CAP);
 }
 
-/* Is there anything to decide? If not, ret_choice is what there is. */
+/* Is any decision left? If not, ret_choice is the only choice. */
 static bool is_open(const struct planner *planner, const struct pipeline *pipeline,
                     unsigned char ret_choice[])
 {

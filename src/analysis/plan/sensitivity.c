@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* A copy of the pipeline in which only the chosen options remain, to be changed. */
+/* A copy of the pipeline that keeps only the chosen options, for modification. */
 static int copy_chosen(struct arena *arena, const struct pipeline *from, const unsigned char choice[],
                        struct pipeline *ret_copy)
 {
@@ -15,7 +15,7 @@ static int copy_chosen(struct arena *arena, const struct pipeline *from, const u
         struct pipeline_task *task = &ret_copy->tasks[i];
 
         *task = from->tasks[i];
-        /* The printed analysis looks at single mode too: option 0 stays in front. */
+        /* The printed analysis also reads single mode, so option 0 stays first. */
         task->n_options = choice[i] ? 2 : 1;
         task->options = arena_calloc(arena, 2, sizeof task->options[0]);
         if (!task->options)
@@ -44,7 +44,10 @@ static int copy_chosen(struct arena *arena, const struct pipeline *from, const u
     return 0;
 }
 
-/* Rounded up; a sum of scaled pieces is not below the scaled sum, so the last piece is what remains. */
+/*
+ * Rounded up. A sum of scaled pieces is not below the scaled sum, so the last piece is the
+ * remainder.
+ */
 static baton_nsec scaled(baton_nsec length, uint32_t factor)
 {
     __extension__ typedef unsigned __int128 wide;
@@ -96,7 +99,7 @@ static bool meets(const struct mode_test *test, const struct pipeline *pipeline,
                       responses[n - 1] <= pipeline->tasks[n - 1].deadline);
 }
 
-/* What both searches need: the copy, its choice (0 or 1 per task), room for responses. */
+/* Shared by both searches: the copy, its choice (0 or 1 per task), and room for responses. */
 struct bench {
     struct arena arena;
     struct pipeline copy;
@@ -128,7 +131,7 @@ static void tear_down(const struct mode_test *test, struct bench *bench)
 
 int sensitivity_factor(const struct mode_test *test, const unsigned char choice[], uint32_t *ret_factor)
 {
-    uint32_t low = 0; /* schedulable, or nothing is */
+    uint32_t low = 0; /* schedulable, or no factor is */
     uint32_t high = SENSITIVITY_MAX + 1;
     struct bench bench;
     int result = set_up(test, choice, &bench);

@@ -1,6 +1,6 @@
 /*
- * How far a set is from the edge, by bisection: bounds never shrink when executions get longer or a period shorter, so
- * the schedulable side is an interval.
+ * How far a set is from its limit, by bisection. Bounds never shrink when executions get longer or
+ * a period gets shorter, so the schedulable side is an interval.
  */
 #ifndef ANALYSIS_SENSITIVITY_H
 #define ANALYSIS_SENSITIVITY_H
@@ -11,14 +11,16 @@
 #define SENSITIVITY_MAX (SENSITIVITY_ONE * 1000)
 
 /*
- * The largest factor (in units of 1 / SENSITIVITY_ONE, at most SENSITIVITY_MAX) on all execution times with which every deadline is met under
- * the choice; 0: none. Leaves the test attached to its own pipeline. 0 or -ENOMEM.
+ * The largest factor on all execution times with which every deadline is met under the choice. In
+ * units of 1 / SENSITIVITY_ONE, at most SENSITIVITY_MAX; 0: none. Leaves the test attached to its
+ * own pipeline. 0 or -ENOMEM.
  */
 int sensitivity_factor(const struct mode_test *test, const unsigned char choice[], uint32_t *ret_factor);
 
 /*
- * The shortest period of one task (its deadline follows where it was equal, and is cut to the period otherwise; priorities stay) with which
- * every deadline is met; -1: not even at its present period. 0 or -ENOMEM.
+ * The shortest period of one task with which every deadline is met; -1: not even its present
+ * period. The task's deadline follows where it equals the period, and is cut to the period
+ * otherwise; priorities stay. 0 or -ENOMEM.
  */
 int sensitivity_period(const struct mode_test *test, const unsigned char choice[], size_t task,
                        baton_nsec *ret_period);

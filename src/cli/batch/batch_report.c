@@ -10,7 +10,7 @@ int batch_input_read(const struct cli_args *args, struct batch_input *ret_input)
     struct input_error error;
     double percent = 0;
     size_t method = 0;
-    size_t culprit;
+    size_t unresolved;
     int result;
 
     *input = (struct batch_input){0};
@@ -29,8 +29,8 @@ int batch_input_read(const struct cli_args *args, struct batch_input *ret_input)
         cli_input_result(args, batch_read_file(args->positional[1], &input->topology, &input->file, &error),
                          args->positional[1], &error);
     if (!result && batch_resolve(&input->topology, input->file.streams, input->file.n_streams, &options,
-                                 &input->batch, &culprit))
-        result = cli_fail_usage(args, "%s: stream %zu cannot be resolved", args->positional[1], culprit);
+                                 &input->batch, &unresolved))
+        result = cli_fail_usage(args, "%s: stream %zu cannot be resolved", args->positional[1], unresolved);
     if (result)
         batch_input_done(input);
     return result;

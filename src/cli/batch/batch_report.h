@@ -1,4 +1,4 @@
-/* How `baton batch` shows a timeline: as JSON, as a table, as a picture. */
+/* How `baton batch` presents a timeline: as JSON, as a table, as a picture. */
 #ifndef CLI_BATCH_REPORT_H
 #define CLI_BATCH_REPORT_H
 
@@ -16,7 +16,10 @@ struct batch_input {
     const struct batch_method *method;
 };
 
-/* Reads TOPOLOGY and BATCH (the two positional arguments) with --method, --worst-case, --margin. 0, or an exit status after telling the user. */
+/*
+ * Reads TOPOLOGY and BATCH, the two positional arguments, with --method, --worst-case and --margin.
+ * 0, or an exit status after a message to the user.
+ */
 int batch_input_read(const struct cli_args *args, struct batch_input *ret_input);
 void batch_input_done(struct batch_input *input);
 

@@ -1,4 +1,7 @@
-/* baton batch run: execute a batch on the OpenCL devices, and put what was predicted beside what was measured. */
+/*
+ * baton batch run: executes a batch on the OpenCL devices and prints predicted beside measured
+ * times.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,12 +15,12 @@
 #include "client/batch/batch_gate.h"
 
 #define MAX_REPEAT 10000
-#define MAX_SETS   64 /* of memory that runs take turns on */
+#define MAX_SETS   64 /* sets of memory that runs alternate between */
 
 /* What one batch works on. */
 struct memory_set {
     struct baton_stream streams[BATCH_MAX_STREAMS];
-    void *plain[2 * BATCH_MAX_STREAMS]; /* owned: host memory of copies that no GPU takes part in */
+    void *plain[2 * BATCH_MAX_STREAMS]; /* owned: host memory of copies without a GPU */
     size_t n_plain;
 };
 
@@ -26,7 +29,7 @@ struct runner {
     struct batch_input input;
     struct batch_machine machine;
     struct baton_batcher *batcher;
-    struct memory_set *sets; /* owned; used in turns */
+    struct memory_set *sets; /* owned; runs alternate between them */
     size_t n_sets, next_set;
     double ratio;
     bool emulates;
@@ -34,7 +37,7 @@ struct runner {
     struct batch_timeline *runs; /* owned; measured, one per repetition */
     struct batch_timeline predicted;
     baton_nsec bound;
-    size_t granted; /* batches that took the daemon's gate, the one that warms up included */
+    size_t granted; /* batches that got a grant of the daemon, the warm-up included */
 };
 
 static int open_devices(struct runner *runner)
@@ -82,7 +85,7 @@ static int open_devices(struct runner *runner)
     return result ? cli_fail_environment(runner->args, result, "%s", message) : 0;
 }
 
-/* Writes the whole buffer: pages that nobody has written are all the same page of zeros, and read too fast. */
+/* Writes the whole buffer. Unwritten pages all map to one page of zeros and are read too fast. */
 static cl_int touch_buffer(struct runner *runner, const struct machine_device *device, cl_mem buffer,
                            size_t bytes)
 {
@@ -104,7 +107,10 @@ static cl_int touch_buffer(struct runner *runner, const struct machine_device *d
     return error;
 }
 
-/* Memory at one end of a copy, written once so that no page is touched for the first time in a measured run. */
+/*
+ * Memory at one end of a copy. It is written once, so that no measured run touches a page for the
+ * first time.
+ */
 static cl_int make_place(struct runner *runner, struct memory_set *set, int node, int peer, size_t bytes,
                          struct baton_place *ret_place)
 {
@@ -147,7 +153,10 @@ static int make_streams(struct runner *runner, struct memory_set *set)
         }
         if (!error && flow->kernel > 0) {
             int device = nodes[flow->gpu].device;
-            /* Emulated GPUs have no core of their own: the batcher waits for the rest of the time. */
+            /*
+             * Emulated GPUs have no core of their own, so the batcher waits for the rest of the
+             * time.
+             */
             baton_nsec length = runner->emulates ? 0 : (baton_nsec)flow->kernel;
 
             stream->to.node = nodes[flow->gpu].name;
@@ -167,9 +176,10 @@ static int make_streams(struct runner *runner, struct memory_set *set)
 }
 
 /*
- * Where the host's cores copy, small blocks are copied twice as fast when a cache still holds them from the run before, which is neither how a batch
- * meets its data nor how calibration measures. So the runs take turns on as many sets of memory as the caches cannot hold; few runs too, as making the
- * sets leaves the last ones in the caches.
+ * When the host's cores copy, a small block that is still in a cache is copied twice as fast.
+ * Neither a real batch nor calibration finds its data in a cache. Runs therefore alternate between
+ * more sets of memory than the caches can hold. This holds for a small number of runs too, because
+ * making the sets leaves the last ones in the caches.
  */
 static size_t count_sets(const struct runner *runner)
 {
@@ -180,7 +190,8 @@ static size_t count_sets(const struct runner *runner)
         return 1;
     for (size_t i = 0; i < runner->input.batch.n; i++)
         bytes +=
-            (double)runner->input.file.streams[i].bytes; /* large copies bypass the caches where they write */
+            /* large copies bypass the caches when they write */
+            (double)runner->input.file.streams[i].bytes;
     return (size_t)fmin(MAX_SETS, ceil(2 * (double)cache / bytes));
 }
 
@@ -202,7 +213,7 @@ static struct stream_times times_of(const struct baton_times *times)
     return (struct stream_times){times->copy_begin, times->copy_end, times->kernel_begin, times->kernel_end};
 }
 
-/* One batch; its measured timeline. The first also says what was predicted. */
+/* Runs one batch and answers its measured timeline. The first run also stores the prediction. */
 static int run_once(struct runner *runner, struct batch_timeline *ret_measured)
 {
     size_t n = runner->input.batch.n;
@@ -266,7 +277,7 @@ static void total_errors(const struct runner *runner, double *ret_median, double
     free(errors);
 }
 
-/* How long a stream takes from its begin to its end, as Table 2 of the paper counts. */
+/* How long a stream takes from begin to end, as in Table 2 of the paper. */
 static baton_nsec stream_length(const struct stream_times *times)
 {
     return times->kernel_end - times->copy_begin;
@@ -378,7 +389,7 @@ static int run_all(struct runner *runner)
     if (!result && batch_bound(&runner->input.batch, &runner->bound))
         result = cli_fail_environment(runner->args, -ENOMEM, "the bound");
     if (!result)
-        result = run_once(runner, &runner->runs[0]); /* warms up: thrown away */
+        result = run_once(runner, &runner->runs[0]); /* the warm-up run is discarded */
     for (size_t r = 0; r < runner->repeat && !result; r++)
         result = run_once(runner, &runner->runs[r]);
     if (result)

@@ -1,6 +1,7 @@
 /*
- * baton batch calibrate: measure every route alone and in combination, and write a topology whose links reproduce them as far as a
- * graph can, with a look-up table for where it cannot (Batch, sec. 4.1 and 4.4).
+ * baton batch calibrate: measures every route alone and in combination, and writes a topology. The
+ * links reproduce the measurements as far as a graph can; a look-up table covers the rest (Batch,
+ * sec. 4.1 and 4.4).
  */
 #include <errno.h>
 #include <math.h>
@@ -26,7 +27,7 @@ int calibration_compare_double(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* The result, and read back, which also checks it. */
+/* Writes the result and reads it back, which also checks it. */
 static int make_result(struct calibration *it, baton_nsec setup, struct draft *draft)
 {
     struct input_error error;
@@ -42,7 +43,7 @@ static int make_result(struct calibration *it, baton_nsec setup, struct draft *d
     return cli_input_result(it->args, result, "the result", &error);
 }
 
-/* What the graph alone says of every combination. */
+/* The prediction of the graph alone for every combination. */
 static int compute_graph(struct calibration *it)
 {
     for (size_t c = 0; c < it->n_combinations; c++) {
@@ -51,7 +52,7 @@ static int compute_graph(struct calibration *it)
         size_t active[MAX_ROUTES];
         double rates[MAX_ROUTES];
         struct batch batch;
-        size_t culprit;
+        size_t unresolved;
         size_t n = 0;
 
         for (size_t r = 0; r < it->n_routes; r++) {
@@ -68,7 +69,7 @@ static int compute_graph(struct calibration *it)
                                                      .bytes = 1,
                                                      .gpu = -1};
         }
-        if (batch_resolve(&it->topology, streams, n, NULL, &batch, &culprit))
+        if (batch_resolve(&it->topology, streams, n, NULL, &batch, &unresolved))
             return cli_fail_environment(it->args, -EIO, "the graph of the result");
         for (size_t i = 0; i < n; i++)
             active[i] = i;
@@ -80,7 +81,7 @@ static int compute_graph(struct calibration *it)
     return 0;
 }
 
-/* One batch in which there is next to nothing to do: a page up and an empty kernel on every device. */
+/* A batch with almost no work: one page up and an empty kernel on every device. */
 static void fill_nearly_nothing(struct calibration *it, char names[][32], struct baton_gpu gpus[],
                                 struct baton_stream streams[])
 {
@@ -126,7 +127,7 @@ static int run_setups(struct calibration *it, struct baton_batcher *batcher,
     return 0;
 }
 
-/* How long such a batch takes, over the topology as far as it is known. */
+/* How long such a batch takes on the topology known so far. */
 static int measure_setup(struct calibration *it, baton_nsec *ret_setup)
 {
     char path[] = "/tmp/baton-calibrate-XXXXXX";
@@ -183,7 +184,7 @@ static int open_routes(struct calibration *it)
     return 0;
 }
 
-/* Writes the topology, and says how it compares with what was there and with its own graph. */
+/* Writes the topology, and prints how it compares with the old file and with its own graph. */
 static int finish(struct calibration *it, baton_nsec setup, const char *path)
 {
     struct draft draft = {0};
@@ -221,7 +222,7 @@ static int calibrate(struct calibration *it, const char *path)
     return result ? result : finish(it, setup, path);
 }
 
-/* Blocks that no cache of the host holds: 64 MiB, or twice the largest cache. */
+/* A block size that no cache of the host holds: 64 MiB, or twice the largest cache. */
 static int64_t default_bytes(void)
 {
     const int64_t least = (int64_t)64 << 20;

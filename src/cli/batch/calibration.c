@@ -28,7 +28,7 @@ static double sum(const double values[], size_t n)
     return total;
 }
 
-/* The most that was measured in one direction: what the host's side of the interconnect carries. */
+/* The highest throughput measured in one direction: the capacity of the host's side. */
 static double shared_capacity(const struct calibration *it, bool out, bool lowest)
 {
     double most = 0;
@@ -140,7 +140,7 @@ static void note_change(struct calibration *it, double before, double now, const
     }
 }
 
-/* The largest change of any link against the file that is about to be replaced. */
+/* The largest change of any link against the file to be replaced. */
 void calibration_compare(struct calibration *it, const char *path)
 {
     struct topology old;

@@ -1,4 +1,4 @@
-/* What `baton batch calibrate` measures, and how it is shown and written. */
+/* What `baton batch calibrate` measures, and how it is printed and written. */
 #ifndef CLI_BATCH_CALIBRATION_H
 #define CLI_BATCH_CALIBRATION_H
 
@@ -19,7 +19,7 @@ struct combination {
     double median[MAX_ROUTES]; /* GB/s, by ascending bit */
     double lowest[MAX_ROUTES];
     size_t n;
-    double graph; /* what the graph says of the sum */
+    double graph; /* what the graph predicts for the sum */
 };
 
 struct calibration {
@@ -29,24 +29,28 @@ struct calibration {
     struct measured_route routes[MAX_ROUTES];
     struct combination combinations[MAX_COMBINATIONS];
     size_t n_combinations;
-    struct topology_size sizes[MAX_SIZES]; /* how fast single commands are, of those of `bytes` */
+    /* speed of single commands, relative to those of `bytes` */
+    struct topology_size sizes[MAX_SIZES];
     size_t n_sizes;
-    size_t n_samples, n_disturbed; /* of combinations; how many of them were disturbed by other programs */
+    size_t n_samples, n_disturbed; /* of combinations; how many of them other programs disturbed */
     size_t repeat;
     baton_nsec window;
     int64_t bytes;
-    struct topology topology; /* the result, read back */
-    double change;            /* percent against the file that was there; NAN: none */
+    struct topology topology; /* the result, after reading it back */
+    double change;            /* percent against the old file; NAN: there was none */
     char changed[64];
 };
 
 /* Bits of all routes in one direction. */
 uint64_t calibration_direction(size_t n_routes, bool out);
 
-/* The host's cores where all devices are made of them; 0: not so. */
+/* The host's cores if all devices run on them; otherwise 0. */
 size_t calibration_cores(const struct calibration *it);
 
-/* sample.c: fills combinations; fills sizes. 0, or an exit status after telling the user. */
+/*
+ * sample.c: the first fills combinations, the second sizes. 0, or an exit status after a message to
+ * the user.
+ */
 int calibration_measure_combinations(struct calibration *it);
 int calibration_measure_sizes(struct calibration *it);
 
@@ -55,7 +59,7 @@ int calibration_compare_double(const void *a, const void *b);
 /* The topology as YAML. */
 void calibration_write(const struct calibration *it, baton_nsec setup, FILE *out);
 
-/* Notes the largest change of any link against the file that is about to be replaced. */
+/* Records the largest change of any link against the file to be replaced. */
 void calibration_compare(struct calibration *it, const char *path);
 
 /* Graph against measured throughput for each direction and for both (Batch, sec. 4.4). */

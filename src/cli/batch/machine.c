@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 
-/* A chain of multiplications that no compiler shortens: its length is the number of rounds. */
+/* A chain of multiplications that no compiler can shorten; the number of rounds is its length. */
 static const char spin_source[] = "__kernel void spin(__global uint *out, ulong rounds)\n"
                                   "{\n"
                                   "    uint x = (uint)get_global_id(0) + (uint)rounds;\n"
@@ -78,7 +78,10 @@ static cl_kernel make_kernel(const struct batch_machine *machine, size_t index, 
     return kernel;
 }
 
-/* Rounds per nanosecond: the fastest of a few probes, as disturbances only slow them down. 0: OpenCL refused. */
+/*
+ * Rounds per nanosecond: the fastest of a few probes, because disturbances only slow them down. 0:
+ * OpenCL failed.
+ */
 static double measure_spin(const struct batch_machine *machine, size_t index)
 {
     const struct opencl *cl = machine->cl;

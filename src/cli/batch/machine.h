@@ -1,4 +1,7 @@
-/* The OpenCL devices that `baton batch run` and `calibrate` work on: one context each, and a kernel that lasts as long as one wants. */
+/*
+ * The OpenCL devices of `baton batch run` and `calibrate`: one context each, and a kernel of
+ * adjustable length.
+ */
 #ifndef CLI_BATCH_MACHINE_H
 #define CLI_BATCH_MACHINE_H
 
@@ -11,7 +14,7 @@
 struct machine_device {
     cl_device_id device;
     char name[128];
-    cl_context context; /* made by machine_open_device(), as are those that follow */
+    cl_context context; /* set by machine_open_device(), like the members that follow */
     cl_program program;
     cl_mem scratch;
     double spins_per_ns;
@@ -23,14 +26,19 @@ struct batch_machine {
     size_t n;
 };
 
-/* Lists all devices of all platforms in their order. 0, or CLI_ENVIRONMENT after telling the user. */
+/*
+ * Lists all devices of all platforms in their order. 0, or CLI_ENVIRONMENT after a message to the
+ * user.
+ */
 int machine_list(const struct cli_args *args, struct batch_machine *ret_machine);
 void machine_done(struct batch_machine *machine);
 
-/* Makes the context and the kernel of one device, and measures how fast it spins. As above. */
+/* Creates the context and the kernel of one device, and measures its speed. Results as above. */
 int machine_open_device(const struct cli_args *args, struct batch_machine *machine, size_t device);
 
-/* A kernel that runs for about `length` on the device; the caller releases it. NULL: OpenCL refused. */
+/*
+ * A kernel that runs for about `length` on the device; the caller releases it. NULL: OpenCL failed.
+ */
 cl_kernel machine_kernel(const struct batch_machine *machine, size_t device, baton_nsec length);
 
 #endif

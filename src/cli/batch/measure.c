@@ -9,7 +9,7 @@
 #include "client/batch/batch_cores.h"
 
 #define MAX_STAMPS 65536
-#define DISTURBED  0.03 /* of the window spent waiting for a core */
+#define DISTURBED  0.03 /* part of the window spent waiting for a core */
 
 cl_int measured_route_init(struct measured_route *route, const struct batch_machine *machine, size_t device,
                            bool out, size_t bytes)
@@ -55,13 +55,17 @@ void measured_route_done(struct measured_route *route, const struct batch_machin
     *route = (struct measured_route){0};
 }
 
-/* Where the threads of one measurement wait until all of them are there, or until it is called off. */
+/*
+ * A barrier for the threads of one measurement. Threads wait until all have arrived or the
+ * measurement is cancelled.
+ */
 struct measure_start {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     enum { START_WAIT, START_GO, START_CALLED_OFF } state;
-    size_t missing;      /* threads whose first block is not there yet */
-    baton_nsec begin_at; /* when the last of them was: from here on all are under way; 0: not yet */
+    size_t missing; /* threads that have not finished their first block */
+    /* when the last thread finished its first block: all threads copy from then on; 0: not yet */
+    baton_nsec begin_at;
     struct batch_cores cores;
 };
 
@@ -70,14 +74,17 @@ struct meter {
     struct measured_route *route;
     struct measure_start *start;
     baton_nsec window;  /* counted from start->begin_at */
-    baton_nsec *stamps; /* when each block was there */
+    baton_nsec *stamps; /* when each block was complete */
     size_t n_stamps;
-    baton_nsec waited; /* for a core, while it copied */
+    baton_nsec waited; /* for a core, while copying */
     cl_int error;
     pthread_t thread;
 };
 
-/* The whole block in one command, as a batch copies it, or in pieces: libraries copy large blocks by other means than small ones. */
+/*
+ * Copies the block in one command, as a batch does, or in pieces: libraries copy large and small
+ * blocks by different methods.
+ */
 static cl_int copy_block(const struct meter *meter)
 {
     const struct measured_route *route = meter->route;
@@ -96,7 +103,10 @@ static cl_int copy_block(const struct meter *meter)
     return error;
 }
 
-/* After a block: counts the first one, and says whether the common window is still open. A failed thread never holds up the others. */
+/*
+ * After a block: counts a thread's first one, and answers whether the common window is still open.
+ * A failed thread never delays the others.
+ */
 static bool goes_on(struct meter *meter, baton_nsec now)
 {
     struct measure_start *start = meter->start;
@@ -110,7 +120,10 @@ static bool goes_on(struct meter *meter, baton_nsec now)
     return more;
 }
 
-/* How long the calling thread has been ready to run and did not: the second number that the kernel keeps there. 0 where it does not. */
+/*
+ * How long the calling thread was ready but not running: the second number of the kernel's
+ * schedstat. 0 if the kernel does not record it.
+ */
 static baton_nsec time_without_core(void)
 {
     FILE *file = fopen("/proc/thread-self/schedstat", "re");
@@ -154,7 +167,7 @@ static void *run_meter(void *argument)
     return NULL;
 }
 
-/* Blocks per nanosecond between two instants, the first and the last counted by their share. */
+/* Blocks per nanosecond between two instants; the first and the last block count in part. */
 static double blocks_between(const struct meter *meter, baton_nsec begin, baton_nsec end)
 {
     double blocks = 0;
@@ -179,12 +192,16 @@ static cl_int collect(const struct meter meters[], size_t n, baton_nsec begin, d
         ret_gbps[i] =
             blocks_between(&meters[i], begin, begin + meters[i].window) * (double)meters[i].route->bytes;
         if (ret_gbps[i] <= 0)
-            return CL_OUT_OF_RESOURCES; /* more blocks than MAX_STAMPS before the others had begun */
+            /* more than MAX_STAMPS blocks before the other threads began */
+            return CL_OUT_OF_RESOURCES;
     }
     return CL_SUCCESS;
 }
 
-/* Runs all meters from one common start. False: not all threads could be made, and none has measured. */
+/*
+ * Runs all meters from one common start. False: some thread could not be created, and none has
+ * measured.
+ */
 static bool run_meters(struct meter meters[], size_t n, struct measure_start *start)
 {
     size_t made = 0;

@@ -1,4 +1,7 @@
-/* baton batch predict: when each stream of a batch begins and ends, and how early any method could end it. */
+/*
+ * baton batch predict: when each stream of a batch begins and ends, and the earliest end that any
+ * method allows.
+ */
 #include <stdio.h>
 
 #include "cli/batch/batch_report.h"

@@ -1,4 +1,7 @@
-/* What `baton batch calibrate` measures: every combination of routes, and how fast single commands are by their size. */
+/*
+ * The measurements of `baton batch calibrate`: every combination of routes, and the speed of single
+ * commands by size.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,10 +10,10 @@
 
 #include "cli/batch/calibration.h"
 
-#define ALL_SUBSETS 4 /* up to so many routes every combination is measured */
-#define TRIES       3 /* for each sample, when other programs disturb */
+#define ALL_SUBSETS 4 /* with at most this many routes every combination is measured */
+#define TRIES       3 /* per sample, when other programs disturb it */
 #define SIZE_REPEAT 9 /* measurements of one size */
-#define ENOUGH      3 /* undisturbed samples, and the disturbed ones do not count */
+#define ENOUGH      3 /* with this many undisturbed samples, disturbed ones are ignored */
 
 static void add_combination(struct calibration *it, uint64_t routes)
 {
@@ -24,7 +27,7 @@ static void add_combination(struct calibration *it, uint64_t routes)
     it->combinations[it->n_combinations++].n = (size_t)__builtin_popcountll(routes);
 }
 
-/* All subsets of few routes; of many, each alone, each pair, each direction, and all. */
+/* All subsets of few routes. Of many routes: each alone, each pair, each direction, and all. */
 static void choose_combinations(struct calibration *it)
 {
     uint64_t all = (UINT64_C(1) << it->n_routes) - 1;
@@ -55,13 +58,16 @@ static void show_progress(const struct calibration *it, size_t done, size_t all)
     shown = percent;
 }
 
-/* The samples of one combination: undisturbed ones from the front, disturbed ones from the back as long as there is room. */
+/*
+ * The samples of one combination: undisturbed ones from the front, disturbed ones from the back
+ * while there is room.
+ */
 struct samples {
     double (*gbps)[MAX_ROUTES]; /* repeat of them */
     size_t n_good, n_bad;
 };
 
-/* One more sample, the routes taking turns in who starts first. */
+/* Takes one more sample; the routes take turns in starting first. */
 static cl_int take_sample(struct calibration *it, struct combination *combination, struct samples *samples)
 {
     struct measured_route *together[MAX_ROUTES];
@@ -94,13 +100,16 @@ static cl_int take_sample(struct calibration *it, struct combination *combinatio
     return CL_SUCCESS;
 }
 
-/* Does sample r count? Disturbed ones only where there are too few others. */
+/* Does sample r count? Disturbed samples count only if there are too few others. */
 static bool counts(const struct calibration *it, const struct samples *samples, size_t r)
 {
     return r < samples->n_good || (samples->n_good < ENOUGH && r + samples->n_bad >= it->repeat);
 }
 
-/* How far the slowest route of a combination falls behind its own average, in the median: a batch ends when its slowest copy ends. */
+/*
+ * How far the slowest route of a combination falls behind the average route, in the median. A batch
+ * ends when its slowest copy ends.
+ */
 static double lag_of_slowest(const struct calibration *it, const struct combination *combination,
                              const struct samples *samples, const double average[])
 {
@@ -119,8 +128,10 @@ static double lag_of_slowest(const struct calibration *it, const struct combinat
     return lags[n / 2];
 }
 
-/* The median of the sum, shared out as it was on average: whoever has a core for himself when there are too few is chance. Where each has
- * one, the median of the slowest. */
+/*
+ * The median of the sum, divided among the routes as on average: with too few cores, chance decides
+ * which route has a core of its own. With enough cores, the median of the slowest route.
+ */
 static void conclude(const struct calibration *it, struct combination *combination,
                      const struct samples *samples)
 {
@@ -151,7 +162,10 @@ static void conclude(const struct calibration *it, struct combination *combinati
     }
 }
 
-/* Every combination in turns, so that a disturbance does not hit all samples of one; those that were disturbed again. */
+/*
+ * Samples the combinations in turn, so that one disturbance does not affect all samples of a
+ * combination. Disturbed samples are repeated.
+ */
 static cl_int take_samples(struct calibration *it, struct samples samples[])
 {
     size_t all = it->n_combinations * it->repeat;
@@ -201,8 +215,9 @@ int calibration_measure_combinations(struct calibration *it)
 }
 
 /*
- * How fast a command of this size is, of one of it->bytes: both alone and in turns, the median of their ratios. The commands go through the whole block,
- * so that no cache holds what they copy.
+ * The speed of a command of this size relative to one of it->bytes: both run alone and in turn, and
+ * the median of the ratios counts. The commands walk through the whole block, so that no cache
+ * holds what they copy.
  */
 static cl_int measure_size(struct calibration *it, double bytes, double *ret_ratio)
 {
@@ -251,7 +266,9 @@ int calibration_measure_sizes(struct calibration *it)
         error = add_size(it, it->n_sizes, bytes);
     if (!error)
         error = add_size(it, it->n_sizes, (double)it->bytes);
-    /* Libraries switch from one way of copying to another at some size: look for it where the speed changes. */
+    /*
+     * Libraries change their copy method at some size: look for that size where the speed changes.
+     */
     for (size_t k = 0; k + 1 < it->n_sizes && !error;) {
         double below = it->sizes[k].bytes;
         double above = it->sizes[k + 1].bytes;

@@ -54,7 +54,7 @@ bool fit_accepts(const struct fit_test *test, const struct task_set *set, struct
     return accepted;
 }
 
-/* The task's bound in this set; ANALYSIS_UNBOUNDED also where the test cannot take the set. */
+/* The task's bound in this set; ANALYSIS_UNBOUNDED also if the test rejects the set as input. */
 static baton_nsec response_of(const struct fit_test *test, const struct task_set *set, size_t task,
                               struct fit *fit)
 {
@@ -70,7 +70,7 @@ static baton_nsec response_of(const struct fit_test *test, const struct task_set
     return response;
 }
 
-/* Explicit priorities in the present order, so that a longer deadline changes nothing else. */
+/* Sets explicit priorities in the present order, so that a longer deadline changes no order. */
 static int keep_priorities(const struct task_set *set, struct fit_draft *draft)
 {
     size_t *order = calloc(set->n_tasks + 1, sizeof *order);
@@ -99,7 +99,7 @@ static int find_task(const struct task_set *set, const struct analysis_result *r
     return error;
 }
 
-/* Stretches the task until it has a bound. */
+/* Lengthens the task's period and deadline until it has a bound. */
 static void stretch(const struct fit_test *test, struct fit_draft *draft, struct fit *fit)
 {
     struct task *task = &draft->tasks[fit->task];
@@ -112,7 +112,10 @@ static void stretch(const struct fit_test *test, struct fit_draft *draft, struct
     }
 }
 
-/* Cuts the task off after its first segment, its second, ...: the first bound that is too late names the segment. */
+/*
+ * Truncates the task after its first segment, its second, and so on. The first bound that is too
+ * late names the segment.
+ */
 static void find_segment(const struct fit_test *test, struct fit_draft *draft, baton_nsec deadline,
                          struct fit *fit)
 {
@@ -154,7 +157,8 @@ int fit_find(const struct fit_test *test, const struct task_set *set, const stru
             find_segment(test, &draft, set->tasks[fit.task].deadline, &fit);
         if (fit.response != ANALYSIS_UNBOUNDED && test->explain &&
             test->explain(test->user, &draft.set, fit.task, &fit.explanation, &error) != 0)
-            fit.explanation = (struct analysis_explanation){0}; /* the bound stands without its terms */
+            /* the bound remains valid without its terms */
+            fit.explanation = (struct analysis_explanation){0};
         status = fit_find_changes(test, set, &fit);
     }
     fit_draft_done(&draft);

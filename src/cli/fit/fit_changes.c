@@ -1,4 +1,7 @@
-/* Changes of a set, each tried before it is reported: shorter pieces, longer periods, another GPU, one program less. */
+/*
+ * Changes of a set, each tested before it is reported: shorter pieces, longer periods, another GPU,
+ * one program less.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +10,7 @@
 #include "cli/fit/fit.h"
 
 #define STEPS       7 /* of a bisection: 1/128 of the interval */
-#define MORE_GPUS   7 /* at most so many more */
+#define MORE_GPUS   7 /* additional GPUs to try */
 #define PER_KIND    3 /* suggestions */
 #define LEAST_PIECE (NSEC_PER_MS / 50)
 
@@ -23,7 +26,7 @@ static void add(struct search *s, struct fit_change change)
         s->fit->changes[s->fit->n_changes++] = change;
 }
 
-/* A round number for a person: three digits, down or up. */
+/* A round number for the user: three digits, rounded down or up. */
 static baton_nsec rounded(baton_nsec value, bool up)
 {
     baton_nsec unit = 1;
@@ -78,8 +81,8 @@ static bool holds(struct search *s, const struct fit_change *change)
 }
 
 /*
- * change->to holds, `fails` does not: moves change->to towards `fails` while it holds, and then to a round number that was
- * tried too.
+ * change->to is accepted, `fails` is not. Moves change->to towards `fails` while the test accepts
+ * it, then to a round number that is tested too.
  */
 static void refine(struct search *s, struct fit_change *change, baton_nsec fails)
 {
@@ -100,7 +103,7 @@ static void refine(struct search *s, struct fit_change *change, baton_nsec fails
         change->to = trial.to;
 }
 
-/* The longest unbroken stretch of the task on a GPU or the bus that a `piece_ms` can cut; 0: none. */
+/* The longest uncut span of the task on a GPU or the bus that `piece_ms` can cut; 0: none. */
 static baton_nsec longest_piece(const struct task_set *set, const struct task *task)
 {
     baton_nsec longest = 0;
@@ -141,7 +144,7 @@ static void try_pieces(struct search *s)
     }
 }
 
-/* The failing task first: its own period is what its owner can change. */
+/* The failing task comes first: its user can change its own period. */
 static void try_periods(struct search *s)
 {
     size_t found = 0;
@@ -184,7 +187,10 @@ static void try_gpus(struct search *s)
         for (size_t k = 0; k < s->set->tasks[i].n_segments; k++) {
             const struct segment *segment = &s->set->tasks[i].segments[k];
 
-            /* Lengths that the file tells for each GPU, or for all of them, say nothing about one more. */
+            /*
+             * Lengths that the file gives for each GPU, or for all of them, do not apply to one
+             * more GPU.
+             */
             if (segment->n_per_gpu || (s->test->splits && segment->n_multi && !segment->multi_is_list))
                 gpus = PLATFORM_MAX_GPUS;
         }

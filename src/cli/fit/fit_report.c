@@ -5,45 +5,45 @@
 
 #include "cli/analysis_report.h"
 
-#define MAX_CULPRITS 4 /* that are named */
+#define MAX_CAUSES 4 /* that are printed */
 
-/* What one task adds at one place: the terms of all segments together. */
-struct culprit {
+/* What one task adds on one unit, over all segments. */
+struct cause {
     size_t task;
     const char *where, *why;
     baton_nsec amount;
 };
 
-static struct culprit *find_culprit(struct culprit culprits[], size_t *n, size_t max,
-                                    const struct analysis_term *term)
+static struct cause *find_cause(struct cause causes[], size_t *n, size_t max,
+                                const struct analysis_term *term)
 {
     for (size_t i = 0; i < *n; i++) {
-        if (culprits[i].task == term->culprit && strcmp(culprits[i].where, term->where) == 0 &&
-            strcmp(culprits[i].why, term->why) == 0)
-            return &culprits[i];
+        if (causes[i].task == term->cause && strcmp(causes[i].where, term->where) == 0 &&
+            strcmp(causes[i].why, term->why) == 0)
+            return &causes[i];
     }
     if (*n == max)
         return NULL;
-    culprits[*n] = (struct culprit){term->culprit, term->where, term->why, 0};
-    return &culprits[(*n)++];
+    causes[*n] = (struct cause){term->cause, term->where, term->why, 0};
+    return &causes[(*n)++];
 }
 
-/* The other tasks behind the bound, the largest part first. How many. */
-static size_t list_culprits(const struct fit *fit, struct culprit ret[MAX_CULPRITS])
+/* The other tasks behind the bound, the largest part first. Answers their number. */
+static size_t list_causes(const struct fit *fit, struct cause ret[MAX_CAUSES])
 {
-    struct culprit all[64];
+    struct cause all[64];
     size_t n = 0;
     size_t kept;
 
     for (size_t t = 0; t < fit->explanation.n_terms; t++) {
         const struct analysis_term *term = &fit->explanation.terms[t];
-        struct culprit *culprit =
-            term->culprit == fit->task ? NULL : find_culprit(all, &n, sizeof all / sizeof all[0], term);
+        struct cause *cause =
+            term->cause == fit->task ? NULL : find_cause(all, &n, sizeof all / sizeof all[0], term);
 
-        if (culprit)
-            culprit->amount += term->amount;
+        if (cause)
+            cause->amount += term->amount;
     }
-    for (kept = 0; kept < n && kept < MAX_CULPRITS; kept++) {
+    for (kept = 0; kept < n && kept < MAX_CAUSES; kept++) {
         size_t largest = kept;
 
         for (size_t i = kept; i < n; i++)
@@ -59,18 +59,21 @@ static baton_nsec own_time(const struct fit *fit)
     baton_nsec own = 0;
 
     for (size_t t = 0; t < fit->explanation.n_terms; t++) {
-        if (fit->explanation.terms[t].culprit == fit->task)
+        if (fit->explanation.terms[t].cause == fit->task)
             own += fit->explanation.terms[t].amount;
     }
     return own;
 }
 
-/* What of the culprit is in the way there: the longest unbroken stretch of a less urgent task, the work of a more urgent one. */
-static void print_culprit(const struct task_set *set, const struct culprit *culprit)
+/*
+ * What delays the task there: the longest uncut span of a less urgent task, or the work of a more
+ * urgent one.
+ */
+static void print_cause(const struct task_set *set, const struct cause *cause)
 {
-    const struct task *task = &set->tasks[culprit->task];
-    bool blocks = strcmp(culprit->why, "blocking by") == 0;
-    bool bus = strcmp(culprit->where, "bus") == 0;
+    const struct task *task = &set->tasks[cause->task];
+    bool blocks = strcmp(cause->why, "blocking by") == 0;
+    bool bus = strcmp(cause->where, "bus") == 0;
     size_t longest = task->n_segments;
     baton_nsec most = 0;
 
@@ -87,14 +90,14 @@ static void print_culprit(const struct task_set *set, const struct culprit *culp
     }
     if (longest < task->n_segments)
         printf("    %.3f ms for %s, which has the %s (segment %zu, %s: %.3f ms without a border)\n",
-               nsec_to_ms(culprit->amount), task->name, culprit->where, longest + 1,
+               nsec_to_ms(cause->amount), task->name, cause->where, longest + 1,
                segment_kind_name(task->segments[longest].kind), nsec_to_ms(most));
     else
-        printf("    %.3f ms for %s, which %s on the %s\n", nsec_to_ms(culprit->amount), task->name,
-               blocks ? "runs and cannot be stopped at once" : "is more urgent", culprit->where);
+        printf("    %.3f ms for %s, which %s on the %s\n", nsec_to_ms(cause->amount), task->name,
+               blocks ? "runs and cannot be stopped at once" : "is more urgent", cause->where);
 }
 
-/* Of a task that has no bound whatever its period: which kind of engine has more to do than there is time. */
+/* For a task without a bound at any period: which kind of engine is overloaded. */
 static void print_load(const struct task_set *set, const struct fit *fit)
 {
     static const char *const units[] = {"cpu", "bus", "gpu"};
@@ -148,8 +151,8 @@ static void print_change(const struct task_set *set, const struct fit_change *ch
 void fit_print(const struct task_set *set, const struct fit *fit)
 {
     const struct task *task = &set->tasks[fit->task];
-    struct culprit culprits[MAX_CULPRITS];
-    size_t n = list_culprits(fit, culprits);
+    struct cause causes[MAX_CAUSES];
+    size_t n = list_causes(fit, causes);
 
     putchar('\n');
     if (fit->response == ANALYSIS_UNBOUNDED) {
@@ -166,7 +169,7 @@ void fit_print(const struct task_set *set, const struct fit *fit)
         if (fit->explanation.n_terms)
             printf("  %.3f ms are its own; it waits up to\n", nsec_to_ms(own_time(fit)));
         for (size_t i = 0; i < n; i++)
-            print_culprit(set, &culprits[i]);
+            print_cause(set, &causes[i]);
     }
     if (fit->n_changes)
         printf("Each of these changes alone makes every deadline hold (the changed set was analysed):\n");
@@ -224,16 +227,15 @@ json_t *fit_json(const struct task_set *set, const struct fit *fit)
 {
     const struct task *task = &set->tasks[fit->task];
     bool bounded = fit->response != ANALYSIS_UNBOUNDED;
-    struct culprit culprits[MAX_CULPRITS];
-    size_t n = list_culprits(fit, culprits);
+    struct cause causes[MAX_CAUSES];
+    size_t n = list_causes(fit, causes);
     json_t *in_the_way = json_array();
     json_t *changes = json_array();
 
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(in_the_way,
-                              json_pack("{s:s, s:s, s:s, s:o}", "task", set->tasks[culprits[i].task].name,
-                                        "where", culprits[i].where, "why", culprits[i].why, "ms",
-                                        report_ms(culprits[i].amount)));
+        json_array_append_new(in_the_way, json_pack("{s:s, s:s, s:s, s:o}", "task",
+                                                    set->tasks[causes[i].task].name, "where", causes[i].where,
+                                                    "why", causes[i].why, "ms", report_ms(causes[i].amount)));
     for (size_t i = 0; i < fit->n_changes; i++)
         json_array_append_new(changes, change_json(set, &fit->changes[i]));
     return json_pack("{s:s, s:o, s:o, s:o, s:o, s:s?, s:o, s:o, s:o}", "task", task->name, "bound_ms",

@@ -1,4 +1,7 @@
-/* What the parts of `baton makespan` share: the request as read from the command line, and its printing. */
+/*
+ * Shared by the parts of `baton makespan`: the request as read from the command line, and its
+ * printing.
+ */
 #ifndef CLI_MAKESPAN_H
 #define CLI_MAKESPAN_H
 
@@ -11,22 +14,25 @@
 #include "makespan/search/solve.h"
 
 struct makespan_request {
-    char *given;            /* owned; the string as given, or as read from PTX */
+    char *given;            /* owned; the original string, from the option or from PTX */
     struct kernel kernel;   /* owned; normalised, with its barriers */
-    struct parts parts;     /* owned; kernel cut at them */
+    struct parts parts;     /* owned; kernel cut at its barriers */
     struct problem problem; /* borrows parts */
-    double clock_mhz;       /* 0: no time asked for */
+    double clock_mhz;       /* 0: no time requested */
     struct grid grid;       /* grid.resident divides problem.warps */
-    bool loads_hit;         /* no latency was given for L: the paper's optimistic assumption */
+    bool loads_hit;         /* no latency given for L: the paper's optimistic assumption */
     bool is_ptx;            /* the string is one path of several */
     bool first_iteration;
 };
 
-/* Fills *ret_request from the options; 0 or the exit status. The warps may still be 0 (with --evaluate). */
+/*
+ * Fills *ret_request from the options; 0 or the exit status. The number of warps may still be 0
+ * (with --evaluate).
+ */
 int makespan_request_read(const struct cli_args *args, struct makespan_request *ret_request);
 void makespan_request_done(struct makespan_request *request);
 
-/* Prints the answer for people, or as JSON with --json; 0 or the exit status. */
+/* Prints the answer as text, or as JSON with --json; 0 or the exit status. */
 int makespan_print(const struct cli_args *args, const struct makespan_request *request,
                    const struct solve_result *result, double seconds);
 

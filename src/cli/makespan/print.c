@@ -1,4 +1,4 @@
-/* baton makespan: the answer, for people and as JSON. */
+/* baton makespan: the answer as text and as JSON. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -24,11 +24,11 @@ static const char *assumption(const struct makespan_request *request)
                                 "bound covers faster ones)";
 }
 
-/* What a string from PTX assumes besides. */
+/* The additional assumption for a string from PTX. */
 static const char *const path_assumption =
     "all threads of all warps take the heaviest path (each instruction weighs its cycles / its units)";
 
-/* What barriers assume; NULL: there are none. */
+/* The assumption about barriers; NULL: there are none. */
 static const char *barrier_assumption(const struct makespan_request *request)
 {
     if (request->parts.n_parts == 1)
@@ -53,7 +53,7 @@ static char *format_order(const uint16_t order[], size_t n)
     return text;
 }
 
-/* Of the whole grid, at most. */
+/* Upper bound on the cycles of the whole grid. */
 static uint64_t grid_cycles(const struct makespan_request *request, const struct solve_result *result)
 {
     return grid_bound(&request->problem, &request->grid, result->upper);
@@ -188,7 +188,10 @@ static void print_parts(const struct makespan_request *request, const struct sol
         printf("            and %zu other parts\n", result->n_parts - MOST_PARTS_SHOWN);
 }
 
-/* The interval. A string from PTX is one path, and with --first-iteration not even a long one: the words say so. */
+/*
+ * The interval. A string from PTX is only one path, and with --first-iteration not even a long one:
+ * the text says so.
+ */
 static void print_interval(const struct makespan_request *request, const struct solve_result *result)
 {
     const char *what = request->first_iteration ? "one pass  " : "worst case";
@@ -267,7 +270,7 @@ int makespan_print(const struct cli_args *args, const struct makespan_request *r
     return status;
 }
 
-/* One instance's stairs, carried on to the end of the run. */
+/* One instance's steps, extended to the end of the run. */
 static size_t fill_series(const struct anneal_result *anneal, size_t first, double seconds, double x[],
                           double y[])
 {

@@ -1,4 +1,4 @@
-/* baton makespan: from options to a problem. */
+/* baton makespan: turns options into a problem. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define MAX_LOOPS 48
 
-/* Reads L=1,C=4 into values[], each from 1 to most. */
+/* Reads L=1,C=4 into values[]; each is from 1 to most. */
 static int read_units(const struct cli_args *args, const char *name, unsigned most, unsigned values[N_UNITS])
 {
     const char *text;
@@ -160,7 +160,7 @@ static int read_timing(const struct cli_args *args, struct kernel_timing *timing
     return 0;
 }
 
-/* From the string as given to the problem that is analysed. */
+/* Turns the original string into the problem to analyse. */
 static int normalise(const struct cli_args *args, struct makespan_request *request,
                      const struct kernel_timing *timing, const struct kernel *kernel)
 {

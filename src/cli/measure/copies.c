@@ -33,7 +33,10 @@ static cl_device_id first_device(const struct opencl *cl)
     return NULL;
 }
 
-/* Drivers set up queues and allocate memory in the first copy; the largest one, each way, leaves nothing of that to the samples. */
+/*
+ * Drivers set up queues and allocate memory in the first copy. Copying the largest size in each
+ * direction keeps that out of the samples.
+ */
 static int warm_up(struct measured_device *device)
 {
     double us;

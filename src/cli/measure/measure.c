@@ -1,4 +1,4 @@
-/* baton measure: the overhead sets of this machine, as far as user space can see them. */
+/* baton measure: the overhead sets of this machine, as far as user space can measure them. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -138,7 +138,7 @@ static void print_table(const struct measurement *measurement)
     measure_caveats(measurement, "", stdout);
 }
 
-/* What writer puts into memory, as a file. */
+/* Writes the output of writer to a file. */
 static int write_with(void (*writer)(const struct measurement *measurement, FILE *out),
                       const struct measurement *measurement, const char *path)
 {

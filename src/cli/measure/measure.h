@@ -1,4 +1,4 @@
-/* What `baton measure` found, and how it is written down. */
+/* The results of `baton measure`, and how they are written. */
 #ifndef CLI_MEASURE_H
 #define CLI_MEASURE_H
 
@@ -37,14 +37,16 @@ struct measure_stats {
     double mean, most;
 };
 
-/* 0 and 0 where there are no samples. */
+/* 0 and 0 without samples. */
 struct measure_stats measure_stats(const struct measure_samples *samples);
 
-/* AC/I, AC/L, WC/I, WC/L as studies read them: average and largest; idle, and loaded with copies. */
+/*
+ *  AC/I, AC/L, WC/I, WC/L as studies read them: average and largest; idle, and loaded with copies.
+ */
 void measure_write_yaml(const struct measurement *measurement, FILE *out);
-/* Histograms and tails as one page. */
+/* Histograms and tails on one page. */
 void measure_write_page(const struct measurement *measurement, FILE *out);
-/* What cannot be seen from here, one line each behind the prefix. */
+/* What user space cannot measure, one line each after the prefix. */
 void measure_caveats(const struct measurement *measurement, const char *prefix, FILE *out);
 
 #endif

@@ -13,9 +13,10 @@
 
 #include "base/clock.h"
 
-#define SWEEP_BYTES  ((size_t)16 << 20) /* beyond the last-level cache of most machines */
-#define GAP_LIMIT    2                  /* us: a longer step of the clock is somebody else's time */
-#define GAP_SECONDS  1                  /* at most so long for the gaps */
+#define SWEEP_BYTES ((size_t)16 << 20) /* exceeds the last-level cache of most machines */
+/* us: a longer gap between clock readings means that the thread did not run */
+#define GAP_LIMIT    2
+#define GAP_SECONDS  1 /* limit for observing gaps */
 #define TIMER_PERIOD (200 * NSEC_PER_US)
 #define LINE         64
 
@@ -36,7 +37,7 @@ static void pin(int cpu)
     (void)pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }
 
-/* The index-th CPU that this process may use; the last where there are fewer. */
+/* The index-th CPU that this process may use; the last one if there are fewer. */
 static int usable_cpu(const cpu_set_t *allowed, int index)
 {
     int last = 0;
@@ -106,7 +107,7 @@ static void *wake_and_answer(void *context)
     return NULL;
 }
 
-/* Yields that came back after the partner had its turn took two switches. */
+/* A yield that returns after the partner ran took two switches. */
 static int sample_switches(struct partner *partner, size_t n, double ret_us[], size_t *ret_n)
 {
     baton_nsec end_at = clock_now() + GAP_SECONDS * NSEC_PER_SEC;
@@ -200,7 +201,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Takes the median of plain yields off the switches. */
+/* Subtracts the median of plain yields from the switches. */
 static int sample_net_switches(struct partner *partner, size_t n, double ret_us[], size_t *ret_n)
 {
     double plain[64];

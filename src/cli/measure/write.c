@@ -111,7 +111,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How many samples are longer than x, on a logarithmic scale (as the paper's Fig. 10). */
+/* How many samples are longer than x, on a logarithmic scale (as in the paper's Fig. 10). */
 static void draw_tail(const struct measurement *measurement, int probe, FILE *out)
 {
     static double x[MEASURE_CONDITIONS][TAIL_POINTS];
@@ -131,7 +131,7 @@ static void draw_tail(const struct measurement *measurement, int probe, FILE *ou
         if (n < 2)
             continue;
         qsort(samples->us, samples->n, sizeof samples->us[0], ascending);
-        for (size_t i = 0; i < n; i++) { /* denser towards the end, where it matters */
+        for (size_t i = 0; i < n; i++) { /* denser towards the end of the tail */
             double left = pow((double)samples->n, 1 - (double)i / (double)(n - 1));
             size_t at = samples->n - (size_t)fmax(1, left);
 
@@ -145,7 +145,7 @@ static void draw_tail(const struct measurement *measurement, int probe, FILE *ou
         svg_chart(&chart, out);
 }
 
-/* Counts per bin up to the 99.5th percentile of the worst condition; what lies beyond is in the tail. */
+/* Counts per bin up to the 99.5th percentile of the worst condition; the tail shows the rest. */
 static void draw_histogram(const struct measurement *measurement, int probe, FILE *out)
 {
     static double x[BINS];

@@ -4,9 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STANDS_OUT 4 /* a pause so many times the others' ends a job of several waits */
+#define STANDS_OUT 4 /* a pause longer than the others by this factor ends a job of several waits */
 
-/* A job as the aligner sees it: one or several recorded ones, its commands by their start, in one clock. */
+/*
+ * A job as the aligner sees it: one or several recorded jobs, with commands in order of start, on
+ * one clock.
+ */
 struct span {
     baton_nsec begin_at, end_at;
     struct command {
@@ -15,7 +18,7 @@ struct span {
     } * commands; /* borrowed from the pool */
     size_t n;
     size_t shape;      /* index of the first span of the same shape */
-    size_t next_shape; /* of such a first one: index of the next shape's; 0: the last */
+    size_t next_shape; /* for a first span: index of the next shape's first span; 0: the last */
 };
 
 int64_t profile_clock_offset(const struct job_record_command commands[], size_t n)
@@ -94,7 +97,10 @@ static bool same_shape(const struct span *a, const struct span *b)
     return true;
 }
 
-/* Gives every span the index of the first that does the same. Few shapes are expected; many cost time, not correctness. */
+/*
+ * Gives every span the index of the first span of the same shape. Few shapes are expected; many
+ * cost time, not correctness.
+ */
 static void find_shapes(struct span spans[], size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -103,7 +109,7 @@ static void find_shapes(struct span spans[], size_t n)
         spans[i].next_shape = 0;
         while (!same_shape(&spans[i], &spans[j]) && spans[j].next_shape)
             j = spans[j].next_shape;
-        if (same_shape(&spans[i], &spans[j])) { /* itself, for the first one */
+        if (same_shape(&spans[i], &spans[j])) { /* the first span refers to itself */
             spans[i].shape = j;
         } else {
             spans[i].shape = i;
@@ -112,7 +118,7 @@ static void find_shapes(struct span spans[], size_t n)
     }
 }
 
-/* Do at least nine of ten spans look like the one k later? */
+/* Do at least nine of ten spans have the shape of the span k later? */
 static bool repeats(const struct span spans[], size_t n, size_t k)
 {
     size_t same = 0;
@@ -124,7 +130,7 @@ static bool repeats(const struct span spans[], size_t n, size_t k)
     return same * 10 >= (n - k) * 9;
 }
 
-/* The phase whose pause before it stands out from those of the other phases; k: none does. */
+/* The phase that follows a pause much longer than those of the other phases; k: there is none. */
 static size_t find_phase(const struct span spans[], size_t n, size_t k, baton_nsec scratch[])
 {
     baton_nsec pauses[PROFILE_MAX_WAITS] = {0};
@@ -148,8 +154,9 @@ static size_t find_phase(const struct span spans[], size_t n, size_t k, baton_ns
 }
 
 /*
- * Joins spans of several waits to one each; the new number of spans. The commands of neighbours stand one behind the other in the
- * pool. What stands before the first whole one and after the last is left out.
+ * Joins the spans of several waits into one each. Answers the new number of spans. The commands of
+ * neighbours are adjacent in the pool. Spans before the first complete group and after the last are
+ * dropped.
  */
 static size_t join_waits(struct span spans[], size_t n, baton_nsec scratch[], size_t *ret_waits)
 {
@@ -231,7 +238,7 @@ static void take_command(struct profile_step *step, const struct command *comman
         step->piece = unbroken;
 }
 
-/* One job into the steps: a pause, a command, a pause, ..., a pause. */
+/* Adds one job to the steps: a pause, a command, a pause, ..., a pause. */
 static void take_span(struct profile_task *task, const struct span *span, bool first)
 {
     baton_nsec busy_until = span->begin_at;
@@ -320,7 +327,8 @@ int profile_align(const struct profile_log *log, size_t warm, struct profile_tas
     if (!result && n <= warm)
         result = -ENODATA;
     if (!result) {
-        find_shapes(spans + warm, n - warm); /* indices from the first that counts */
+        /* indices count from the first span after the warm-up */
+        find_shapes(spans + warm, n - warm);
         find_period(spans + warm, n - warm, scratch, &task);
         result = measure(spans + warm, n - warm, &task);
     }

@@ -20,12 +20,12 @@ static int by_begin(const void *a, const void *b)
     return (x->job.begin_at > y->job.begin_at) - (x->job.begin_at < y->job.begin_at);
 }
 
-/* Room for one more; 0 or -ENOMEM. */
+/* Makes room for one more; 0 or -ENOMEM. */
 static int grow(void **array, size_t n, size_t size)
 {
     void *more;
 
-    if (n & (n - 1)) /* grown at powers of two */
+    if (n & (n - 1)) /* grows at powers of two */
         return 0;
     more = reallocarray(*array, n ? 2 * n : 1, size);
     if (!more)
@@ -42,7 +42,8 @@ static int take_line(struct profile_log *log, const char *line)
     int result = 0;
 
     if (strncmp(line, JOB_RECORD_HEADER, sizeof JOB_RECORD_HEADER - 2) == 0) {
-        log->n_jobs = log->n_commands = 0; /* the process became another program: that one counts */
+        /* the process executed another program: only that one counts */
+        log->n_jobs = log->n_commands = 0;
     } else if (kind == JOB_RECORD_COMMAND) {
         result = grow((void **)&log->commands, log->n_commands, sizeof *log->commands);
         if (!result)
@@ -67,7 +68,7 @@ static int take_lines(struct profile_log *log, const char *text, const char *end
         size_t length = (size_t)((stop ? stop : end) - text);
 
         if (!stop || length >= sizeof line) {
-            log->torn++; /* the last one, cut short: its number might be cut too */
+            log->torn++; /* the last line is incomplete, so its number may be too */
         } else {
             memcpy(line, text, length);
             line[length] = 0;

@@ -1,4 +1,7 @@
-/* The log of a profiled program (client/job_record.h), as jobs with their commands. Pure code over text. */
+/*
+ *  The log of a profiled program (client/job_record.h), as jobs with their commands. Pure code over
+ *  text.
+ */
 #ifndef CLI_PROFILE_LOG_H
 #define CLI_PROFILE_LOG_H
 
@@ -10,15 +13,16 @@
 
 struct profile_job {
     struct job_record_job job;
-    struct job_record_command *commands; /* borrowed from the log's commands, as they stand in it */
+    struct job_record_command *commands; /* borrowed from the log's commands, in its order */
     size_t n_commands;
 };
 
 struct profile_log {
-    struct profile_job *jobs; /* owned; only whole ones, in the order of their begin */
+    struct profile_job *jobs; /* owned; only complete ones, in the order of their begin */
     size_t n_jobs;
-    size_t incomplete;                   /* jobs that lost commands */
-    size_t torn;                         /* lines that are none: a crash, or another program's words */
+    size_t incomplete; /* jobs that lost commands */
+    /* lines that are no records: after a crash, or output of another program */
+    size_t torn;
     struct job_record_command *commands; /* owned; by job */
     size_t n_commands;
 };

@@ -1,7 +1,7 @@
 /*
- * baton profile: runs an unmodified program by itself, finds its jobs, and writes what it needs as a task of a task set. The
- * program runs under the layer and a daemon of its own (run.c); the layer leaves a log of its jobs, from which
- * log.c, align.c and task.c make the task.
+ * baton profile: runs an unmodified program by itself, finds its jobs, and writes its needs as a
+ * task of a task set. The program runs under the layer and a daemon of its own (profile_run.c). The
+ * layer records its jobs in a log; log.c, align.c and task.c turn the log into the task.
  */
 #include <errno.h>
 #include <sched.h>
@@ -20,8 +20,9 @@
 #define MAX_MERGED 64
 #define MAX_GPUS   16
 #define FEW_JOBS   30
-#define MAX_RUNS   3           /* of a program that is throttled */
-#define LONG_WHOLE NSEC_PER_MS /* a kernel that runs whole for longer is worth a word: others wait for it */
+#define MAX_RUNS   3 /* of a program that Linux throttles */
+/* a kernel that runs whole for longer is reported, because other programs wait for it */
+#define LONG_WHOLE NSEC_PER_MS
 
 struct wishes {
     struct profile_run run;
@@ -126,7 +127,7 @@ static double mean_ms(const struct profile_task *task)
     return nsec_to_ms(task->sum) / (double)task->jobs;
 }
 
-/* The two ways to count, where they differ. */
+/* Both ways to count the worst case, if they differ. */
 static void say_worst(const struct wishes *wishes, const struct profile_task *task)
 {
     baton_nsec sum = 0;
@@ -238,7 +239,7 @@ static int write_set(const struct cli_args *args, const struct wishes *wishes, c
 
 /* --- the runs --- */
 
-/* A run that real-time throttling has falsified is made again; what remains is told. 0 or -errno. */
+/* Repeats a run that real-time throttling falsified, and reports what remains. 0 or -errno. */
 static int run_unthrottled(const struct profile_place *place, struct wishes *wishes,
                            struct profile_outcome *ret_outcome)
 {
@@ -263,7 +264,7 @@ static int run_unthrottled(const struct profile_place *place, struct wishes *wis
     return result;
 }
 
-/* One run per number of GPUs. *ret_status is the program's, of the first run that fails. */
+/* One run per number of GPUs. *ret_status is the program's status in the first run that fails. */
 static int measure(const struct cli_args *args, struct wishes *wishes, struct profile_outcome outcomes[],
                    struct profile_task tasks[], int *ret_status)
 {
@@ -279,7 +280,7 @@ static int measure(const struct cli_args *args, struct wishes *wishes, struct pr
         if (result == 0)
             result = profile_align(&outcomes[k].log, wishes->run.warm, &tasks[k]);
         if (result == -ENODATA && *ret_status) {
-            result = 0; /* why it has no jobs: it failed, and run() says so */
+            result = 0; /* it has no jobs because it failed; run() reports that */
         } else if (result == -ENODATA) {
             (void)fprintf(
                 stderr, "baton profile: expected more than %zu jobs on OpenCL, found %zu; nothing written\n",

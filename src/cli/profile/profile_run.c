@@ -20,11 +20,11 @@
 #include "cli/monitor.h"
 #include "cli/profile/throttle.h"
 
-#define LOOK_NS       (50 * NSEC_PER_MS) /* how often the log is looked at */
+#define LOOK_NS       (50 * NSEC_PER_MS) /* interval between two looks at the log */
 #define START_NS      (10 * NSEC_PER_SEC)
-#define PATIENCE_NS   (5 * NSEC_PER_SEC) /* between asking the program to end and ending it */
+#define PATIENCE_NS   (5 * NSEC_PER_SEC) /* between asking the program to end and killing it */
 #define LOG_PATH_SIZE 512
-#define LOOK_SHARE    20 /* looking at a long log takes at most about this part of a core */
+#define LOOK_SHARE    20 /* looking at a long log takes about one part in this many of a core */
 
 /* --- the place --- */
 
@@ -37,7 +37,7 @@ static pid_t start_daemon(const char *socket)
                                (char *)(uintptr_t)socket, NULL};
         int silent = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
-        (void)setpgid(0, 0); /* a Ctrl-C is for the program */
+        (void)setpgid(0, 0); /* Ctrl-C is meant for the program */
         if (silent >= 0)
             (void)dup2(silent, STDERR_FILENO);
         installed_exec("batond", words);
@@ -91,7 +91,7 @@ int profile_place_open(struct profile_place *ret_place)
 
 /* --- the logs --- */
 
-/* The log with most jobs among those in the folder. 0, -ENODATA or -errno. */
+/* The log with the most jobs in the folder. 0, -ENODATA or -errno. */
 static int read_logs(const char *folder, size_t *ret_programs, struct profile_log *ret_log)
 {
     struct profile_log best = {0};
@@ -116,7 +116,7 @@ static int read_logs(const char *folder, size_t *ret_programs, struct profile_lo
             break;
         result = profile_log_read(text, size, &log);
         free(text);
-        if (result == -EPROTO) { /* died before its first line was whole */
+        if (result == -EPROTO) { /* it died before its first line was complete */
             result = 0;
             continue;
         }
@@ -140,7 +140,7 @@ static int read_logs(const char *folder, size_t *ret_programs, struct profile_lo
     return 0;
 }
 
-/* Are there so many jobs to measure by now? */
+/* Does the log hold enough jobs to measure? */
 static bool is_enough(const char *folder, const struct profile_run *run)
 {
     struct profile_task task;
@@ -160,7 +160,10 @@ static bool is_enough(const char *folder, const struct profile_run *run)
 
 /* --- the program --- */
 
-/* The program starts as an ordinary one: a real-time priority that is only inherited from this shell would be throttled. */
+/*
+ * The program starts with ordinary scheduling: Linux would throttle a real-time priority inherited
+ * from the shell.
+ */
 static void choose_standing(void)
 {
     const struct sched_param none = {0};
@@ -206,19 +209,22 @@ static void run_program(const struct profile_place *place, const struct profile_
     installed_exec("baton", (char *const *)words);
 }
 
-/* Signals that end a profile reach the program, which then ends by itself, and the profile of what it did is written. */
+/*
+ * Signals that end a profile are passed to the program. The program ends by itself, and the profile
+ * of its work is written.
+ */
 static void block_signals(sigset_t *ret_waited, sigset_t *ret_old)
 {
     sigemptyset(ret_waited);
     sigaddset(ret_waited, SIGCHLD);
     sigaddset(ret_waited, SIGTERM);
     sigaddset(ret_waited, SIGHUP);
-    sigaddset(ret_waited, SIGINT); /* of a terminal: the program gets it by itself */
+    sigaddset(ret_waited, SIGINT); /* from a terminal the program receives it directly */
     sigaddset(ret_waited, SIGQUIT);
     (void)sigprocmask(SIG_BLOCK, ret_waited, ret_old);
 }
 
-/* Waits for the program, and ends it when there are jobs enough. */
+/* Waits for the program, and ends it when there are enough jobs. */
 static int await_program(pid_t pid, const struct profile_run *run, const char *folder, const sigset_t *waited,
                          struct profile_outcome *outcome)
 {
@@ -283,7 +289,7 @@ int profile_run(const struct profile_place *place, const struct profile_run *run
     (void)sigprocmask(SIG_SETMASK, &old, NULL);
     outcome.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     if (outcome.stopped && (outcome.status == 128 + SIGTERM || outcome.status == 128 + SIGKILL))
-        outcome.status = 0; /* as asked */
+        outcome.status = 0; /* as requested */
     result = read_logs(folder, &outcome.programs, &outcome.log);
     if (result == 0 || result == -ENODATA)
         *ret_outcome = outcome;

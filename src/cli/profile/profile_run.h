@@ -1,4 +1,4 @@
-/* Runs a program by itself under a daemon of its own, and brings its log back. */
+/* Runs a program by itself under a daemon of its own, and reads its log. */
 #ifndef CLI_PROFILE_RUN_H
 #define CLI_PROFILE_RUN_H
 
@@ -12,9 +12,12 @@ struct profile_place {
     pid_t daemon;
 };
 
-/* Makes the folder and starts batond in it. 0 or -errno; after success profile_place_done(). */
+/*
+ * Creates the folder and starts batond in it. 0 or -errno; after success the caller calls
+ * profile_place_done().
+ */
 int profile_place_open(struct profile_place *ret_place);
-/* Stops the daemon, removes everything. */
+/* Stops the daemon and removes everything. */
 void profile_place_done(struct profile_place *place);
 
 struct profile_run {
@@ -22,20 +25,21 @@ struct profile_run {
     const char *name;
     const char *device; /* of `baton run`; NULL: not given */
     unsigned gpus;
-    unsigned repeated; /* how often this run was made before */
+    unsigned repeated; /* how often this run has been repeated */
     size_t jobs, warm; /* jobs 0: until the program ends by itself */
 };
 
 struct profile_outcome {
-    int status;   /* exit status as a shell has it: 128 + signal */
-    bool stopped; /* ended by us, as enough jobs were seen */
+    int status;   /* exit status as a shell reports it: 128 + signal */
+    bool stopped; /* ended by the profiler after enough jobs */
     baton_nsec
-        throttled; /* for so long Linux stopped its real-time threads (cli/profile/throttle.h); 0: not seen */
-    size_t programs;        /* processes that recorded jobs; the log is that of the busiest */
+        /* how long Linux stopped its real-time threads (cli/profile/throttle.h); 0: no stop seen */
+        throttled;
+    size_t programs;        /* processes that recorded jobs; the log belongs to the busiest */
     struct profile_log log; /* the caller calls profile_log_done() */
 };
 
-/* 0 or -errno; -ENODATA: the program ended (ret_outcome->status is valid) and there is no job. */
+/* 0 or -errno; -ENODATA: the program ended (ret_outcome->status is valid) without a job. */
 int profile_run(const struct profile_place *place, const struct profile_run *run,
                 struct profile_outcome *ret_outcome);
 

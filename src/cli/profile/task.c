@@ -39,7 +39,7 @@ static const char *copied(struct arena *arena, const char *text)
     return *text ? arena_strndup(arena, text, strlen(text)) : NULL;
 }
 
-/* What the step takes in the worst job, as far as nobody else waits for more of it. */
+/* The length of the step in the worst job, but no less than what other tasks wait for. */
 static baton_nsec in_worst_job(const struct profile_step *step)
 {
     baton_nsec least = step->kind == SEGMENT_CPU ? 0 : step->cut ? step->piece : step->worst;
@@ -71,7 +71,7 @@ static int make_segment(const struct profile_task measured[], unsigned gpus, siz
     return make_multi(measured, gpus, i, arena, segment);
 }
 
-/* A pause that was never longer than nothing is no segment; on any number of GPUs. */
+/* A pause that is always zero, on any number of GPUs, is no segment. */
 static bool is_nothing(const struct profile_task measured[], unsigned gpus, size_t i)
 {
     for (unsigned k = 0; k < gpus; k++) {
@@ -162,7 +162,7 @@ static struct task *find_task(struct task *tasks, size_t n, const char *name)
     return NULL;
 }
 
-/* A file gives priorities to all its tasks or to none. */
+/* A file gives priorities to all of its tasks or to none. */
 static void settle_priorities(struct task_set *set)
 {
     bool all = true;

@@ -39,7 +39,8 @@ void throttle_note(struct throttle *throttle, pid_t thread, bool realtime, baton
         i++;
     if (i == THROTTLE_THREADS)
         return;
-    if (i == throttle->n) { /* what it waited before is not known to have been as real-time */
+    /* how long it waited before is unknown: it may not have been real-time then */
+    if (i == throttle->n) {
         throttle->seen[throttle->n++].thread = thread;
     } else if (realtime && throttle->stop && waited - throttle->seen[i].waited >= throttle->stop / 2) {
         throttle->lost += waited - throttle->seen[i].waited;

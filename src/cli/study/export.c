@@ -20,7 +20,7 @@ static const char gema_query[] =
     "SELECT ts_util, dependent, analysis, policy, sched, tested, schedulable FROM gema_results"
     " ORDER BY dependent, ts_util, analysis, policy";
 
-/* RFC 4180: quoted where it holds a comma, a quote or a line end. */
+/* RFC 4180: quotes a field that holds a comma, a quote or a line end. */
 static void put_field(const char *text, FILE *out)
 {
     if (!strpbrk(text, ",\"\r\n")) {

@@ -1,4 +1,4 @@
-/* baton study merge: shards become one database. */
+/* baton study merge: joins shards into one database. */
 #include <stdio.h>
 
 #include "cli/study/study.h"

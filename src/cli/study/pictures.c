@@ -38,7 +38,10 @@ static int read_curve(struct curves *curves, const char *name, sqlite3_stmt *sta
     return step == SQLITE_DONE ? 0 : -EIO;
 }
 
-/* What a curve of task sets counts: gpusync accepts bounded response times, GPU-SPARC's policies look at deadlines. */
+/*
+ * What a curve of task sets counts: gpusync accepts bounded response times, GPU-SPARC's policies
+ * check deadlines.
+ */
 #define BOUNDED_SETS "fraction with every response bounded"
 #define MET_SETS     "fraction that meets every deadline"
 
@@ -71,7 +74,7 @@ void study_scene_title(const struct study_scene *scene, char ret_title[], size_t
                    scene->names[PARAMETER_STATE], 100 * scene->gpu_share);
 }
 
-/* Marks the best of each group that differs in rho only; all of them where there are few. */
+/* Marks the best of each group that differs only in rho; all of them if there are few. */
 static int choose(struct store *store, const struct ranking *ranking, const struct rank_table *table,
                   bool ret_chosen[STUDY_MAX_CONFIGURATIONS])
 {
@@ -177,7 +180,7 @@ void study_draw_ranks(const struct ranking *ranking, const struct rank_table *ta
     (void)fputs("</svg>\n", out);
 }
 
-/* Fig. 7 varies utilisation, Fig. 8 the share of dependent kernels: x is what varies. */
+/* Fig. 7 varies utilisation, Fig. 8 the share of dependent kernels. The one that varies is x. */
 static int gema_varies(struct store *store, bool *ret_utilisation)
 {
     sqlite3_stmt *statement;

@@ -21,8 +21,8 @@ struct study_scene {
 void study_scene_title(const struct study_scene *scene, char ret_title[], size_t size);
 
 /*
- * Its curves: of every group of configurations that differ in rho only the one that ranks best (as the paper's Fig. 8), or all where there are
- * few. 0 or -errno.
+ * The curves of a scene: the best of every group of configurations that differ only in rho (as in
+ * the paper's Fig. 8), or all if there are few. 0 or -errno.
  */
 int study_draw_curves(struct store *store, const struct ranking *ranking, const struct study_scene *scene,
                       FILE *out);

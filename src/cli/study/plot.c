@@ -21,8 +21,7 @@ struct album {
     size_t pictures;
 };
 
-/* Writes the SVG as a file of its own and into the page. */
-/* What was drawn, as result says, goes to the page and into a file of its own. Ends the drawing. */
+/* Ends the drawing. If result is 0, adds it to the page and writes it to a file of its own. */
 static int add_picture(struct album *album, const char *name, struct draft *drawing, int result)
 {
     char path[4096];
@@ -131,7 +130,7 @@ static bool wanted(const struct study_scene *scene, const char *where)
     return true;
 }
 
-/* Every term of --where has a known key. */
+/* Checks that every term of --where has a known key. */
 static int check_where(const struct cli_args *args, const char *where)
 {
     char text[512];

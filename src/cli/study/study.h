@@ -1,4 +1,4 @@
-/* What the study commands share. */
+/* Shared by the study commands. */
 #ifndef CLI_STUDY_H
 #define CLI_STUDY_H
 
@@ -10,10 +10,10 @@
         "db", 0, "FILE", "the database of results (SQLite; required)"                                        \
     }
 
-/* Opens --db for reading; 0, or the exit status after telling the user. */
+/* Opens --db for reading; 0, or the exit status after a message to the user. */
 int study_open(const struct cli_args *args, struct store **ret_store);
 
-/* Tells why a call on the store failed; the exit status. path: of the file. */
+/* Prints why a call on the store failed; the exit status. path names the file. */
 int study_fail(const struct cli_args *args, int result, const char *path, const struct store *store);
 
 #endif

@@ -1,4 +1,4 @@
-/* baton study run: works a study off, alone, as a shard, or under mpirun. */
+/* baton study run: runs a study alone, as a shard, or under mpirun. */
 #include <errno.h>
 #include <jansson.h>
 #include <signal.h>
@@ -26,7 +26,8 @@ static void catch_signals(void)
 
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file-size limit is a full disk, not a reason to die */
+    /* at a file-size limit the write must fail as on a full disk, not kill the process */
+    (void)signal(SIGXFSZ, SIG_IGN);
 }
 
 /* "i/n", i from 0. */

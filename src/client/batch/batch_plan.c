@@ -170,15 +170,15 @@ static int plan_stream(struct baton_batch *batch, const struct baton_stream *str
 static int resolve(struct baton_batch *batch, const struct topology *topology, struct batch *ret_batch)
 {
     size_t n = batch->plan.n;
-    size_t culprit;
-    int result = batch_resolve(topology, batch->models, n, NULL, ret_batch, &culprit);
+    size_t unresolved;
+    int result = batch_resolve(topology, batch->models, n, NULL, ret_batch, &unresolved);
 
     if (result == BATCH_NO_ROUTE)
         batch_fail(batch, -EINVAL, "stream '%s': the topology has no single route for its copy",
-                   batch->streams[culprit].name);
+                   batch->streams[unresolved].name);
     else if (result)
         batch_fail(batch, -EINVAL, "stream '%s': its kernel is not where its copy ends",
-                   batch->streams[culprit].name);
+                   batch->streams[unresolved].name);
     return result ? -EINVAL : 0;
 }
 
@@ -190,11 +190,11 @@ static int prepare_emulator(struct baton_batch *batch, const struct baton_stream
     char message[200];
     int result = batch_models(&batch->batcher->emulated, streams, batch->plan.n, batch->ratio, models,
                               message, sizeof message);
-    size_t culprit;
+    size_t unresolved;
 
     if (!result &&
-        batch_resolve(&batch->batcher->emulated, models, batch->plan.n, NULL, &emulated, &culprit)) {
-        (void)snprintf(message, sizeof message, "stream '%s': no route", batch->streams[culprit].name);
+        batch_resolve(&batch->batcher->emulated, models, batch->plan.n, NULL, &emulated, &unresolved)) {
+        (void)snprintf(message, sizeof message, "stream '%s': no route", batch->streams[unresolved].name);
         result = -EINVAL;
     }
     if (result) {

@@ -13,7 +13,7 @@ static int predict(const struct topology *topology, const struct batch_method *m
     struct batch_stream models[BATCH_MAX_STREAMS];
     struct batch_timeline timeline;
     struct batch batch;
-    size_t culprit;
+    size_t unresolved;
     int result;
 
     if (!streams || n == 0 || n > BATCH_MAX_STREAMS) {
@@ -23,9 +23,9 @@ static int predict(const struct topology *topology, const struct batch_method *m
     result = batch_models(topology, streams, n, ratio, models, message, size);
     if (result)
         return result;
-    if (batch_resolve(topology, models, n, options, &batch, &culprit)) {
+    if (batch_resolve(topology, models, n, options, &batch, &unresolved)) {
         (void)snprintf(message, size, "stream %zu: no single route, or its kernel is not where its copy ends",
-                       culprit);
+                       unresolved);
         return -EINVAL;
     }
     result = batch_predict(&batch, method, &timeline, NULL);

@@ -8,8 +8,8 @@ static double smaller(double a, double b)
 }
 
 /*
- * Longest first over all clusters at once: the limits per task, per cluster and in all are nested, so the first that fit are the
- * worst that can happen.
+ * The longest requests come first, over all clusters at once. The limits per task, per cluster and
+ * in total are nested, so the first requests that fit are the worst case.
  */
 double ck_omlp_direct(const struct ck_omlp *lock, size_t i, double requests, double shares[])
 {

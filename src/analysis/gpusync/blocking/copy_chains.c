@@ -30,7 +30,10 @@ static void put(struct chain_writer *writer, unsigned in, unsigned out, unsigned
     writer->chains[writer->n++] = (struct copy_chain){.count = {in, out, peer}};
 }
 
-/* With so many peer copies: up to in and out others, but no more than room together; only the largest pairs. */
+/*
+ * Chains with `peer` peer copies: up to `in` and `out` other requests, at most `room` together.
+ * Writes only maximal pairs.
+ */
 static void put_pairs(struct chain_writer *writer, unsigned peer, unsigned in, unsigned out, unsigned room)
 {
     in = smaller(in, room);
@@ -42,7 +45,10 @@ static void put_pairs(struct chain_writer *writer, unsigned peer, unsigned in, u
     }
 }
 
-/* Limits of a chain with this many peer copies, for g = 2 (docs/gpusync.md, "Chains"). a: my GPU, b: the other. */
+/*
+ * Limits of a chain with this many peer copies for g = 2 (docs/gpusync.md, "Chains"). a is the GPU
+ * of the waiting request, b the other one.
+ */
 static void two_gpus(struct chain_writer *writer, enum copy_request own, unsigned rho, unsigned others)
 {
     unsigned most = own == COPY_REQUEST_OUT ? rho : rho - 1;
@@ -51,10 +57,17 @@ static void two_gpus(struct chain_writer *writer, enum copy_request own, unsigne
         unsigned room = others - peer;
 
         switch (own) {
-        case COPY_REQUEST_IN: /* in_a: copies in or pulls of a's holders; a pull brings out_b: copies out of b's holders */
+        /*
+         * in_a: copies in or pulls by holders of a; a pull adds out_b: copies out by holders of b
+         */
+        case COPY_REQUEST_IN:
             put_pairs(writer, peer, rho - 1 - peer, peer > 0 ? rho : 0, room);
             break;
-        case COPY_REQUEST_OUT: /* out_a: copies out of a's holders, pulls of b's; a pull brings in_b: copies in of b's */
+        /*
+         * out_a: copies out by holders of a, pulls by those of b; a pull adds in_b: copies in by
+         * those of b
+         */
+        case COPY_REQUEST_OUT:
             put_pairs(writer, peer, peer > 0 ? rho - peer : 0, rho - 1, room);
             break;
         default: /* both in_a and out_b from the start */
@@ -64,7 +77,10 @@ static void two_gpus(struct chain_writer *writer, enum copy_request own, unsigne
     }
 }
 
-/* More GPUs: one peer copy may connect everything; without any, only my GPU (and the source of my own) counts. */
+/*
+ * More than two GPUs: one peer copy may connect all of them. Without peer copies only the GPU of
+ * the request counts, and the source of its own pull.
+ */
 static void many_gpus(struct chain_writer *writer, enum copy_request own, unsigned rho, unsigned others)
 {
     put_pairs(writer, 0, own == COPY_REQUEST_OUT ? 0 : rho - 1,
@@ -89,7 +105,7 @@ size_t copy_chains_list(enum copy_request own, unsigned tokens, unsigned gpus, u
 
 size_t copy_chains_printed(enum copy_request own, struct copy_chain ret_chains[])
 {
-    /* The longest rows for each number of M; the shorter ones of Table VIII are parts of these. */
+    /* The longest rows of Table VIII for each number of M; its shorter rows are parts of these. */
     static const char *const inbound[] = {"II",    "IOOOM", "IIIMM", "IIOMM", "IOOMM", "OOOMM",
                                           "IIMMM", "IOMMM", "OOMMM", "IMMMM", "OMMMM"};
     static const char *const outbound[] = {"OO",    "IIOOM", "IOOMM", "OOOMM", "IIMMM",
@@ -98,7 +114,7 @@ size_t copy_chains_printed(enum copy_request own, struct copy_chain ret_chains[]
     size_t n =
         own == COPY_REQUEST_IN ? sizeof inbound / sizeof inbound[0] : sizeof outbound / sizeof outbound[0];
 
-    if (own == COPY_REQUEST_PEER) /* the table has no column for it */
+    if (own == COPY_REQUEST_PEER) /* the table has no such column */
         return 0;
     for (size_t k = 0; k < n; k++) {
         ret_chains[k] = (struct copy_chain){0};
@@ -118,9 +134,10 @@ bool copy_chains_available(void)
 }
 
 /*
- * Columns: x_c, how many of my requests chain c delays; y_s, how many requests of supply s are in chains. Rows: my requests per kind;
- * per kind of theirs, places in chains against requests in them (equal for peer copies, since a chain needs its peer copies to
- * reach the rest); per other task its limit. All whole numbers.
+ * Columns: x_c, how many own requests chain c delays; y_s, how many requests of supply s are in
+ * chains. Rows: own requests per kind; per kind of other requests, places in chains against
+ * requests in them; per other task its limit. Places and requests are equal for peer copies,
+ * because a chain needs its peer copies to reach the rest. All variables are whole numbers.
  */
 struct chain_program {
     const struct copy_chains_problem *problem;
@@ -164,7 +181,8 @@ static void add_chains(struct chain_program *program)
 static void add_supplies(struct chain_program *program)
 {
     const struct copy_chains_problem *problem = program->problem;
-    size_t *first = calloc(problem->n_supplies + 1, sizeof first[0]); /* row of a task, by its first supply */
+    /* row of a task, by its first supply */
+    size_t *first = calloc(problem->n_supplies + 1, sizeof first[0]);
 
     for (size_t s = 0; s < problem->n_supplies; s++) {
         const struct copy_supply *supply = &problem->supplies[s];
@@ -178,7 +196,7 @@ static void add_supplies(struct chain_program *program)
         glp_set_obj_coef(program->lp, column, supply->length);
         enter(program, 4 + (int)supply->kind, column, 1);
         if (!first || isinf(problem->per_task))
-            continue; /* without the limit the answer is larger: still safe */
+            continue; /* a missing limit makes the answer larger, which is safe */
         for (size_t t = 0; t <= s && first[s] == 0; t++)
             if (problem->supplies[t].task == supply->task)
                 first[s] = t < s ? first[t] : (size_t)glp_add_rows(program->lp, 1);

@@ -1,4 +1,7 @@
-/* b^CE by integer program (copy_chains.h), for the tasks of a GPU cluster. It allocates: for single answers, not for studies. */
+/*
+ * b^CE of the tasks of a GPU cluster by integer program (copy_chains.h). This code allocates: it is
+ * for single answers, not for studies.
+ */
 #include "analysis/gpusync/gpusync_state.h"
 
 #include <math.h>
@@ -17,7 +20,7 @@ static enum copy_request request_kind(enum gpusync_operation kind)
     return kind == OPERATION_IN ? COPY_REQUEST_IN : COPY_REQUEST_OUT;
 }
 
-/* The chains for each kind of my requests; false if there are too many to list. */
+/* The chains for each kind of own request; false when there are too many to list. */
 static bool list_chains(const struct gpusync_state *state, const struct gpu_cluster *cluster,
                         struct chain_tables *tables, struct copy_chains_problem *problem)
 {

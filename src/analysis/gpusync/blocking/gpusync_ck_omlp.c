@@ -1,4 +1,4 @@
-/* Token blocking where CPU clusters share a GPU cluster: the CK-OMLP with one request a job. */
+/* Token blocking where CPU clusters share a GPU cluster: the CK-OMLP with one request per job. */
 #include "analysis/gpusync/gpusync_state.h"
 
 #include <math.h>

@@ -1,10 +1,12 @@
 /*
- * Waiting for engine locks (GPUSync App. E-B1 to B3): b^EE and b^CE of every GPU task, and K, its longest token critical section.
+ * Waiting for engine locks (GPUSync App. E-B1 to B3): b^EE and b^CE of every GPU task, and K, its
+ * longest token critical section.
  *
- * A bound is the sum of the v longest interfering requests, v = (requests ahead of one of mine) * (my requests), where task
- * j offers tif(i,j) times what one of its jobs does. With FIFO caps it offers at most as many as I have requests: each of my requests
- * finds at most one of j's before it (docs/gpusync.md, "One request ahead"). Total, per task and per length are nested limits, so
- * taking the longest first is optimal.
+ * A bound is the sum of the v longest interfering requests, v = (requests ahead of one own request)
+ * * (own requests). Task j offers tif(i,j) times the requests of one of its jobs. With FIFO caps
+ * task j offers at most as many requests as task i makes, because each own request finds at most
+ * one of j's ahead (docs/gpusync.md, "One request ahead"). The limits in total, per task and per
+ * length are nested, so taking the longest requests first is optimal.
  */
 #include "analysis/gpusync/gpusync_state.h"
 
@@ -20,7 +22,9 @@ static double at_most(double a, double b)
     return a < b ? a : b;
 }
 
-/* All tasks of the cluster have GPUs of their own, by the rule or because the run time pins them (D9). */
+/*
+ * Every task of the cluster has a GPU of its own, by the rule or because the run time pins it (D9).
+ */
 static bool few_tasks(const struct gpusync_workspace *workspace, const struct gpu_cluster *cluster)
 {
     const struct gpusync_state *state = workspace->state;
@@ -52,7 +56,11 @@ static void prepare_cluster(struct gpusync_workspace *workspace, unsigned q)
     cluster->alone = cluster->tokens - 1;
     cluster->anywhere = cluster->tokens * system->cluster_gpus - 1;
     if (system
-            ->shared) { /* CK-OMLP: at most M incomplete token requests, so at most M - 1 others hold a token */
+            /*
+             * CK-OMLP: at most M token requests are incomplete, so at most M - 1 other tasks hold a
+             * token
+             */
+            ->shared) {
         cluster->alone = at_most(cluster->alone, gpusync_sharing_cpus(system, q) - 1.0);
         cluster->anywhere = at_most(cluster->anywhere, gpusync_sharing_cpus(system, q) - 1.0);
     }
@@ -71,7 +79,7 @@ static void prepare_cluster(struct gpusync_workspace *workspace, unsigned q)
         for (int kind = 0; kind < OPERATION_KINDS; kind++)
             if (kind < OPERATION_STATE_IN || !cluster->few)
                 terms->operations += task->count[kind];
-        if (cluster->few) { /* nothing migrates, so phase 2 sees the task without its state */
+        if (cluster->few) { /* no state migrates, so phase 2 sees the task without its state */
             double state_length = terms->xmit - task->length[OPERATION_IN] - task->length[OPERATION_OUT];
 
             terms->xmit -= state_length;
@@ -81,7 +89,7 @@ static void prepare_cluster(struct gpusync_workspace *workspace, unsigned q)
     }
 }
 
-/* Sorts one loaded list into the clusters; it stays longest first within each. */
+/* Distributes one loaded list over the clusters; each part stays sorted, longest first. */
 static void distribute(struct gpusync_workspace *workspace, enum gpusync_list list)
 {
     struct gpusync_state *state = workspace->state;
@@ -125,7 +133,7 @@ void gpusync_engines_prepare(struct gpusync_workspace *workspace)
     }
 }
 
-/* Which requests count: how many in all, and how many of each other task. */
+/* Which requests count: how many in total, and how many of each other task. */
 struct places {
     double budget, cap;
 };
@@ -135,7 +143,10 @@ static struct places places(const struct gpusync_state *state, double budget, do
     return (struct places){.budget = budget, .cap = state->options->tight ? requests : INFINITY};
 }
 
-/* The longest requests of others that find a place. Adds each task's part to shares, if given. */
+/*
+ * The longest requests of other tasks within the limits. Adds each task's part to shares unless
+ * shares is NULL.
+ */
 static double longest(struct gpusync_workspace *workspace, const struct gpu_cluster *cluster,
                       enum gpusync_list list, size_t i, struct places places, double shares[])
 {
@@ -165,7 +176,10 @@ static double longest(struct gpusync_workspace *workspace, const struct gpu_clus
     return sum;
 }
 
-/* Peer copies that others may make while a job of i is pending: each feeds one chain. */
+/*
+ * Peer copies that other tasks may make while a job of i is pending; each peer copy extends one
+ * chain.
+ */
 static double foreign_migrations(const struct gpusync_workspace *workspace, const struct gpu_cluster *cluster,
                                  size_t i)
 {
@@ -182,7 +196,10 @@ static double foreign_migrations(const struct gpusync_workspace *workspace, cons
     return sum;
 }
 
-/* Def. 17: how many long chains must be removed, longest first, until no peer copy is left; clamped to my requests. */
+/*
+ * Def. 17: how many long chains must be removed, longest first, until no peer copy is left. Limited
+ * to the number of own requests.
+ */
 static double long_chains_printed(const struct gpusync_workspace *workspace,
                                   const struct gpu_cluster *cluster, size_t i, double requests)
 {

@@ -1,6 +1,6 @@
 /*
- * Token blocking under the R2DGLP, where one CPU cluster owns the GPU cluster (GPUSync App. E-B4, eq. (14)): a request waits
- * for at most N^TCX token critical sections of others.
+ * Token blocking under the R2DGLP, where one CPU cluster owns the GPU cluster (GPUSync App. E-B4,
+ * eq. (14)). A request waits for at most N^TCX token critical sections of other tasks.
  */
 #include "analysis/gpusync/gpusync_state.h"
 
@@ -24,8 +24,10 @@ double gpusync_r2dglp_direct(const struct gpusync_workspace *workspace, unsigned
     const struct gpusync_state *state = workspace->state;
     const struct gpu_cluster *cluster = &state->gpu_clusters[q];
     double left = token_sections(state->system, cluster);
-    /* No job donates while there are no more tasks than CPUs: one queue decides, with each other
-     * task in it at most once. */
+    /*
+     * No job donates while there are no more tasks than CPUs. One queue then decides, and each
+     * other task is in it at most once.
+     */
     bool once = state->options->tight && cluster->end - cluster->first <= state->system->cluster_cpus;
     double sum = 0;
 

@@ -1,8 +1,9 @@
 /*
- * The 39 configurations of GPUSync's Table IV on its machine: two NUMA nodes of six CPUs and four GPUs, two copy engines per GPU, chunks of
- * 1 MiB. CPU organisation P (12 clusters), C (2) or G (1), crossed with 13 GPU organisations: P (8 clusters, no migration) with
- * rho 1, 2, 3, infinity; C (4 pairs) with system-memory or peer-to-peer migration and rho 1, 2, 3; G (1 cluster, system memory) with rho
- * 1, 2, 3.
+ * The 39 configurations of GPUSync's Table IV on its machine: two NUMA nodes of six CPUs and four
+ * GPUs, two copy engines per GPU, chunks of 1 MiB. The CPU organisation is P (12 clusters), C (2)
+ * or G (1). It is combined with 13 GPU organisations: P (8 clusters, no migration) with rho 1, 2,
+ * 3, infinity; C (4 pairs) with system-memory or peer-to-peer migration and rho 1, 2, 3; G (1
+ * cluster, system memory) with rho 1, 2, 3.
  */
 #ifndef ANALYSIS_GPUSYNC_CONFIGURATIONS_H
 #define ANALYSIS_GPUSYNC_CONFIGURATIONS_H
@@ -21,7 +22,10 @@ struct gpusync_configuration {
 /* In the order above; the array is static. */
 const struct gpusync_configuration *gpusync_configurations(void);
 
-/* The platform of one, with this overhead set (its copy tables are borrowed). Global CPU scheduling wants interleaved copy costs. */
+/*
+ * The platform of one configuration with this overhead set, whose copy tables are borrowed. Global
+ * CPU scheduling needs interleaved copy costs.
+ */
 void gpusync_configuration_platform(const struct gpusync_configuration *configuration,
                                     const struct overheads *overheads, struct platform *ret_platform);
 

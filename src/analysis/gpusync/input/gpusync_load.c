@@ -1,4 +1,7 @@
-/* Jobs into requests: chunks and their costs (GPUSync Sec. III-B, App. B), and the lists of requests, longest first. */
+/*
+ * Turns jobs into requests: chunks and their costs (GPUSync Sec. III-B, App. B), and the lists of
+ * requests, longest first.
+ */
 #include "analysis/gpusync/input/gpusync_load.h"
 
 #include <string.h>
@@ -48,7 +51,10 @@ void gpusync_load_request(struct gpusync_workspace *workspace, enum gpusync_oper
     append(state, LIST_COPIES, &request);
 }
 
-/* bytes in chunks: full ones at the chunk's cost, the last at the cost of its own size. */
+/*
+ * Cuts bytes into chunks: full chunks at the chunk's cost, the last one at the cost of its own
+ * size.
+ */
 static void load_copy(struct gpusync_workspace *workspace, const struct gpusync_system *system,
                       enum gpusync_operation kind, enum copy_direction direction, int64_t bytes,
                       int64_t chunk)
@@ -85,7 +91,8 @@ void gpusync_load_state(struct gpusync_workspace *workspace, const struct gpusyn
     case MIGRATION_P2P:
         load_copy(workspace, system, OPERATION_STATE_PEER, COPY_P2P, bytes, system->chunk_in);
         break;
-    case MIGRATION_ON_DEMAND: /* off the other GPU, then onto this one: both reach a foreign GPU's queues, as peer copies do */
+    /* off the other GPU, then onto this one: both use a foreign GPU's queues, as peer copies do */
+    case MIGRATION_ON_DEMAND:
         load_copy(workspace, system, OPERATION_STATE_PEER, COPY_OUT, bytes, system->chunk_out);
         load_copy(workspace, system, OPERATION_STATE_PEER, COPY_IN, bytes, system->chunk_in);
         break;
@@ -106,8 +113,9 @@ struct gpusync_task *gpusync_load_task(struct gpusync_workspace *workspace, doub
 }
 
 /*
- * Longest first, in place. Studies make almost all copies equally long, so that insertion finds short lists in order; long lists
- * are first sorted over wide gaps (Shell, with Ciura's gaps).
+ * Sorts in place, longest first. In studies almost all copies are equally long, so insertion meets
+ * short lists nearly sorted. Long lists are first sorted over wide gaps (Shell sort with Ciura's
+ * gaps).
  */
 static void sort_requests(struct gpusync_request *requests, size_t n)
 {
@@ -128,7 +136,10 @@ static void sort_requests(struct gpusync_request *requests, size_t n)
     }
 }
 
-/* What partitioning starts from does not depend on the configuration: u^gpu, u and the orders by them (Sec. V). */
+/*
+ * The input of partitioning that does not depend on the configuration: u^gpu, u and the orders by
+ * them (Sec. V).
+ */
 static void measure(struct gpusync_workspace *workspace)
 {
     struct gpusync_state *state = workspace->state;

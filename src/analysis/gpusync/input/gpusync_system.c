@@ -7,7 +7,7 @@ static double to_us(baton_nsec time)
     return (double)time / (double)NSEC_PER_US;
 }
 
-/* The owners of one GPU cluster, in the order of the file where it lists them. */
+/* The owners of one GPU cluster, in the file's order if the file lists them. */
 static int find_owners(const struct platform *platform, struct arena *arena, unsigned gpu_cluster,
                        struct cluster_list *ret_owners)
 {
@@ -35,7 +35,7 @@ static bool owns(const struct cluster_list *owners, unsigned cluster)
     return false;
 }
 
-/* The other way round: which GPU clusters raise interrupts in a CPU cluster. */
+/* The inverse: which GPU clusters raise interrupts in a CPU cluster. */
 static int invert(const struct gpusync_system *system, struct arena *arena, struct gpusync_ranges *attached)
 {
     for (unsigned x = 0; x < system->cpu_clusters; x++) {

@@ -1,6 +1,6 @@
 /*
- * The machine as GPUSync's analysis wants it: clusters, the owners of GPUs, tokens, and overheads in microseconds. Derived
- * once from a platform; read only afterwards.
+ * The machine as GPUSync's analysis needs it: clusters, the owners of GPUs, tokens, and overheads
+ * in microseconds. It is derived once from a platform and read only afterwards.
  */
 #ifndef ANALYSIS_GPUSYNC_SYSTEM_H
 #define ANALYSIS_GPUSYNC_SYSTEM_H
@@ -35,7 +35,8 @@ struct gpusync_system {
     unsigned copy_engines;
     enum migration migration;
     int64_t chunk_in, chunk_out;
-    bool shared;                           /* some GPU cluster has several owners: CK-OMLP; else R2DGLP */
+    /* some GPU cluster has several owners: CK-OMLP; else R2DGLP */
+    bool shared;
     const struct cluster_list *owners;     /* per GPU cluster, its CPU clusters */
     const struct gpusync_ranges *attached; /* per CPU cluster, its GPU clusters */
     /* Overheads, us: */
@@ -44,11 +45,14 @@ struct gpusync_system {
     struct gpusync_copy_table copies[COPY_DIRECTIONS];
 };
 
-/* Memory comes from arena; platform may go afterwards. 0 or -ENOMEM. */
+/* Memory comes from arena; the platform may be freed afterwards. 0 or -ENOMEM. */
 int gpusync_system_init(const struct platform *platform, struct arena *arena,
                         struct gpusync_system *ret_system);
 
-/* Cost of one copy, linear between entries, below the smallest its cost, above the largest proportional; 0 bytes or no table: 0. */
+/*
+ * Cost of one copy, linear between entries. Below the smallest entry it is that entry's cost, above
+ * the largest it is proportional. 0 for 0 bytes or without a table.
+ */
 double gpusync_copy_cost(const struct gpusync_system *system, enum copy_direction direction, int64_t bytes);
 
 /* CPUs that share GPU cluster q: M. */

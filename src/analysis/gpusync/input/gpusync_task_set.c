@@ -36,7 +36,7 @@ static int reject(const struct task *task, const struct segment *segment, struct
                         segment ? segment->column : task->column, found, "%s", expected);
 }
 
-/* As one request per piece; without pieces, one request. */
+/* One request per piece; without pieces, one request. */
 static void load_by_length(struct gpusync_workspace *workspace, enum gpusync_operation kind,
                            const struct segment *segment)
 {
@@ -54,7 +54,10 @@ static void load_by_length(struct gpusync_workspace *workspace, enum gpusync_ope
     }
 }
 
-/* Sizes count where the machine has copy costs for them; otherwise the given time, cut into the same chunks. */
+/*
+ * Uses sizes if the machine has copy costs for them; otherwise the given time, cut into the same
+ * number of chunks.
+ */
 static void load_copy(struct gpusync_workspace *workspace, const struct gpusync_system *system,
                       const struct segment *segment)
 {
@@ -79,7 +82,10 @@ static void load_copy(struct gpusync_workspace *workspace, const struct gpusync_
     }
 }
 
-/* GPUs differ: as many pieces as anywhere, each as long as the longest anywhere. */
+/*
+ * For GPUs that differ: the largest number of pieces on any GPU, each as long as the longest piece
+ * on any GPU.
+ */
 static void load_kernel(struct gpusync_workspace *workspace, const struct segment *segment)
 {
     baton_nsec longest = 0;
@@ -99,8 +105,9 @@ static void load_kernel(struct gpusync_workspace *workspace, const struct segmen
 }
 
 /*
- * A fixed placement is part of the model only if it means a whole GPU cluster, or one GPU that no other task uses: tokens
- * are pooled over a cluster, so a task that insists on one GPU of several may wait while tokens of the others lie idle.
+ * The model covers a fixed placement only on a whole GPU cluster, or on one GPU that no other task
+ * uses. Tokens are pooled over a cluster. A task fixed to one GPU of several could therefore wait
+ * while tokens of the other GPUs are unused.
  */
 static int place(struct gpusync_task *loaded, const struct gpusync_system *system, const struct task *task,
                  const struct placement *placement, const struct segment *segment,
@@ -160,7 +167,10 @@ static int load_segments(struct gpusync_workspace *workspace, const struct gpusy
     return 0;
 }
 
-/* e^cpu, and of it q^cpu: what lies between the first and the last GPU segment, plus what the file adds. */
+/*
+ * e^cpu, and q^cpu as part of it: the CPU time between the first and the last GPU segment, plus
+ * what the file adds.
+ */
 static void measure_cpu(const struct task *task, double *ret_cpu, double *ret_critical)
 {
     size_t first = task->n_segments;
@@ -191,7 +201,7 @@ static int load_state(struct gpusync_workspace *workspace, const struct gpusync_
     bool enough = system->migration == MIGRATION_P2P ? system->copies[COPY_P2P].n > 0 : in && out;
 
     if (task->state <= 0 || pinned || system->cluster_gpus == 1)
-        return 0; /* a GPU of its own: state stays there */
+        return 0; /* it has a GPU of its own, so its state stays there */
     if (system->migration == MIGRATION_NONE)
         return reject(task, NULL, ret_error, "migration: none",
                       "migration: system, p2p or ondemand (or gpu_cluster: 1) for a task with state");
@@ -202,7 +212,10 @@ static int load_state(struct gpusync_workspace *workspace, const struct gpusync_
     return 0;
 }
 
-/* Pinned tasks are covered only if every GPU of their cluster has at most one task, itself pinned (or clusters are single GPUs). */
+/*
+ * The model covers pinned tasks only if every GPU of their cluster has at most one task, itself
+ * pinned, or if clusters are single GPUs.
+ */
 static int check_pinned(const struct gpusync_workspace *workspace, const struct gpusync_system *system,
                         const struct task_set *set, struct input_error *ret_error)
 {
@@ -222,7 +235,7 @@ static int check_pinned(const struct gpusync_workspace *workspace, const struct 
     return 0;
 }
 
-/* Whether the GPU cluster, or any if none is forced, belongs to a CPU cluster. */
+/* Whether the forced GPU cluster belongs to a CPU cluster; if none is forced, whether any does. */
 static bool owned(const struct gpusync_system *system, uint32_t forced)
 {
     if (forced != GPUSYNC_NOWHERE)
