@@ -25,7 +25,7 @@ static int read_culprit(const struct document *document, const struct node *task
 
     *ret_misses = false;
     if (task->kind == NODE_MAPPING && deadline && is_null(deadline))
-        return 0; /* it has none to miss */
+        return 0; /* it has no deadline to miss */
     if (task->kind != NODE_MAPPING || !node_get(task, "name") ||
         node_text(document, node_get(task, "name"), "a name", &name, &error) || strlen(name) > 64 ||
         is_null(deadline) || node_duration(document, deadline, "ms", NSEC_PER_MS, 0, &culprit.limit, &error))
@@ -42,7 +42,10 @@ static int read_culprit(const struct document *document, const struct node *task
     return 0;
 }
 
-/* Finds the task that misses its deadline; bounded_is_enough: that has no bound. PLANNING_REJECTED with it, or PLANNING_FAILED. */
+/*
+ * Finds the task that misses its deadline; bounded_is_enough: that has no bound. PLANNING_REJECTED
+ * with it, or PLANNING_FAILED.
+ */
 static int find_culprit(const struct document *document, bool bounded_is_enough, const char *about,
                         struct decision *decision)
 {
@@ -67,7 +70,9 @@ static int find_culprit(const struct document *document, bool bounded_is_enough,
     return found ? PLANNING_REJECTED : PLANNING_FAILED;
 }
 
-/* Soft analyses reject what has no bound; the others what misses a deadline. */
+/*
+ * Soft analyses reject a task without a bound; the others reject a task that misses its deadline.
+ */
 static int read_object(const struct planning *planning, const char *about, struct decision *decision)
 {
     struct input_error error;
