@@ -58,7 +58,8 @@ static void answer(struct server *server, struct peer *peer, const struct task_e
         frame.verdict.period = task->no_deadline ? 0 : (uint64_t)task->period;
         frame.verdict.deadline = task->no_deadline ? 0 : (uint64_t)task->deadline;
         frame.verdict.warm = task->profile ? (uint64_t)task->profile->warm : 0;
-    } else if (planned && !planned->no_deadline) { /* the plan counts on jobs that are a period apart */
+        /* the plan assumes that jobs are a period apart */
+    } else if (planned && !planned->no_deadline) {
         frame.verdict.period = (uint64_t)planned->period;
         frame.verdict.deadline = (uint64_t)planned->deadline;
     }
@@ -70,7 +71,10 @@ static void answer(struct server *server, struct peer *peer, const struct task_e
     peer_put(server, peer, &frame);
 }
 
-/* The decision about a task: kept, recorded, said to whoever waits and to its clients. */
+/*
+ * The decision about a task: kept, recorded, and reported to the waiting clients and to the task's
+ * clients.
+ */
 static void decide(struct server *server, struct task_entry *entry, const struct decision *decision)
 {
     struct server_report report = {.kind = REPORT_VERDICT,
@@ -111,7 +115,7 @@ static bool in_question(const struct admission *admission, unsigned i)
     return admission->question[i / 64] >> i % 64 & 1;
 }
 
-/* The running set, and the candidate; false: it is empty. */
+/* Collects the running set and the candidate; false: there is none. */
 static bool form_question(struct admission *admission)
 {
     bool any = false;
@@ -129,7 +133,7 @@ static bool form_question(struct admission *admission)
     return any;
 }
 
-/* The question as a task set of its own, as text; NULL without memory. */
+/* The question as a task set of its own, as text; NULL: no memory. */
 static char *question_text(const struct admission *admission, size_t *ret_size)
 {
     struct task_set part = {.platform = admission->set.platform};
@@ -193,7 +197,7 @@ static void unanswered(struct server *server, enum reason reason, baton_nsec cos
         decide(server, &admission->entries[admission->candidate], &decision);
         return;
     }
-    admission->stale = true; /* kept: what is in force was planned for more than what runs now */
+    admission->stale = true; /* kept: the plan in force covers more tasks than run now */
     server->host.report(server->host.user, &report);
 }
 
@@ -275,7 +279,7 @@ void server_planned(struct server *server, const struct planning *planning, bato
     admission->cost_last = planning->cost;
     if (planning->cost > admission->cost_max)
         admission->cost_max = planning->cost;
-    /* Whoever it was about may have gone, or asked under another task set. */
+    /* The task of the question may have left, or the task set may have changed. */
     if (admission->candidate >= 0 &&
         admission->entries[admission->candidate].decision.verdict != VERDICT_ASKED) {
         admission->changed = true;
@@ -300,7 +304,7 @@ void server_planned(struct server *server, const struct planning *planning, bato
     admission_pump(server);
 }
 
-/* ---- who comes and goes ---- */
+/* ---- clients come and go ---- */
 
 static void join(struct peer *peer, struct task_entry *entry)
 {
@@ -323,7 +327,7 @@ void admission_hello(struct server *server, struct peer *peer)
 
     if (!entry)
         return;
-    /* A task that another user claims, or runs, is that user's. */
+    /* A task that another user claims or runs belongs to that user. */
     if (!config_may_run(&server->config, peer->who.uid, entry->name) ||
         (admission_applies(server, entry) && entry->members && entry->uid != peer->who.uid)) {
         peer->foreign = true;
@@ -407,7 +411,7 @@ int server_set_tasks(struct server *server, struct task_set *set, const char *pa
     }
     (void)snprintf(admission->path, sizeof admission->path, "%s", set ? path : "");
     admission->changed = true;
-    /* What runs is asked about anew, in the order in which it came. */
+    /* Asks about the running tasks again, in the order in which they came. */
     for (unsigned i = 0; i < admission->n; i++) {
         struct task_entry *entry = &admission->entries[i];
 

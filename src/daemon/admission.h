@@ -1,16 +1,18 @@
 /*
- * Which tasks run, and whether they may: the running set against the analysis. Pure: planning itself is the host's (it
- * starts `baton plan`, this program links no analysis) and its answer comes back by server_planned().
+ * Admission of tasks: decides by the analysis which tasks of the running set are admitted. Pure.
+ * The host does the planning: it starts `baton plan`, since batond links no analysis.
+ * server_planned() brings the answer back.
  *
  *          ADMIT or HELLO            answer: schedulable
  *   NONE ----------------> ASKED ------------------------> ADMITTED
  *     ^                      | not schedulable, no answer      |
  *     |                      v                                 |
  *     |              REFUSED or BEST_EFFORT                    |
- *     +---------- the last process of it has gone -------------+      and the rest is planned again
+ *     +-------- the task's last process has gone --------------+
+ *               (the other tasks are planned again)
  *
- * One question is under way at a time; a task that asks meanwhile waits its turn. While nothing is known, and whenever the
- * planner fails, the plan in force stays in force.
+ * One question is under way at a time; a task that asks meanwhile waits. Until there is an answer,
+ * and whenever the planner fails, the plan in force stays in force.
  */
 #ifndef DAEMON_ADMISSION_H
 #define DAEMON_ADMISSION_H
@@ -23,7 +25,7 @@
 #include "model/task_set.h"
 #include "wire/frame.h"
 
-#define ADMISSION_TASKS    256 /* names that plans and task sets ever brought */
+#define ADMISSION_TASKS    256 /* names that plans and task sets may bring in all */
 #define ADMISSION_SET_SIZE 99  /* tasks of a set: a plan has 99 priorities */
 
 /* Why a task is in the state that it is in. */
@@ -39,10 +41,10 @@ struct task_entry {
     char name[65];
     int in_set; /* index in the task set; -1: only a plan named it */
     struct decision decision;
-    unsigned members; /* processes that are it, or reserve it (peer::task) */
-    uid_t uid;        /* whose, while it has members */
-    uint64_t order;   /* who asked first */
-    /* What was seen of clients that have left. */
+    unsigned members; /* processes that run the task, or reserve it (peer::task) */
+    uid_t uid;        /* the user of those processes */
+    uint64_t order;   /* smaller: asked earlier */
+    /* Observed of clients that have left. */
     baton_nsec response_max;
     uint64_t jobs, misses;
     uint64_t exceeded; /* of all */
@@ -56,10 +58,12 @@ struct admission {
     unsigned n;
     uint64_t orders;
     bool planning;
-    uint64_t question[ADMISSION_TASKS / 64]; /* entries that the question under way is about */
-    int candidate;                           /* the one that it decides about; -1: none, a task has left */
-    bool changed;                            /* the running set is no longer the one that was planned */
-    bool stale;                              /* ... and planning it failed */
+    uint64_t question[ADMISSION_TASKS / 64]; /* entries that the question under way covers */
+    /* the task that the question decides about; -1: none, a task has left */
+    int candidate;
+    /* the running set is no longer the one that was planned */
+    bool changed;
+    bool stale; /* ... and planning it failed */
     uint64_t plans, failures, rejected;
     baton_nsec cost_last, cost_max;
 };
@@ -70,10 +74,10 @@ struct peer;
 /* The entry of this name; make: a new one if there is room. NULL: none. */
 struct task_entry *admission_find(struct server *server, const char *name, bool make);
 
-/* Is this entry subject to the analysis? */
+/* Does the analysis cover this entry? */
 bool admission_applies(const struct server *server, const struct task_entry *entry);
 
-/* A client said its name; a process reserves a task; a peer goes. */
+/* A client said its name; a process reserves a task; a client leaves. */
 void admission_hello(struct server *server, struct peer *peer);
 void admission_admit(struct server *server, struct peer *peer, const char *name);
 void admission_leave(struct server *server, struct peer *peer);

@@ -1,4 +1,7 @@
-/* What `baton status` and `baton trace` ask, one frame per question. Numbers of other users are public, as in ps; their runs are not. */
+/*
+ * Answers to `baton status` and `baton trace`, one frame per question. All users see the numbers of
+ * all clients, as in ps; runs are shown to their own user only.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -55,7 +58,7 @@ static bool about_device(struct server *server, uint32_t index, struct frame *fr
     return true;
 }
 
-/* The core has room for devices that are not there. */
+/* The core has room for more devices than there are. */
 static bool engine_exists(const struct server *server, engine_id engine)
 {
     unsigned gpu = sched_engine_gpu(server->core, engine);
@@ -69,7 +72,7 @@ static bool engine_exists(const struct server *server, engine_id engine)
     return false;
 }
 
-/* How long runs on that engine took, those of clients that have left included. */
+/* How long runs on that engine took, including runs of clients that have left. */
 static uint64_t busy_of(const struct server *server, engine_id engine)
 {
     uint64_t busy = server->tally.busy_ns[engine];
@@ -85,7 +88,7 @@ static uint64_t busy_of(const struct server *server, engine_id engine)
     return busy;
 }
 
-/* The first engine of a device that is there, from index on. */
+/* The first engine of a known device, from index on. */
 static bool about_engine(struct server *server, uint32_t index, struct frame *frame)
 {
     struct frame_about_engine *about = &frame->about_engine;
@@ -308,7 +311,7 @@ static bool about_notice(struct server *server, const struct peer *asks, const s
     return true;
 }
 
-/* The name of a kernel, to those who may see the runs that refer to it. */
+/* The name of a kernel, for users that may see the runs of the kernel. */
 static bool about_kernel(struct server *server, const struct peer *asks, const struct frame_query *query,
                          struct frame *frame)
 {

@@ -1,4 +1,4 @@
-/* What clients say about leases, groups and jobs, as events for the core. */
+/* Turns the clients' messages about leases, groups and jobs into events for the core. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -29,7 +29,8 @@ static void join(struct server *server, struct peer *peer)
 void arbiter_join(struct server *server, struct peer *peer)
 {
     peer->engaged = -1;
-    if (!holds_tokens(server)) /* with tokens, when its clusters are known (lanes.h) */
+    /* with tokens, the client joins when its clusters are known (lanes.h) */
+    if (!holds_tokens(server))
         join(server, peer);
     holds_run(server);
 }
@@ -56,8 +57,9 @@ static struct engine_set engines_of(const struct server *server, unsigned device
 }
 
 /*
- * A process that lost its connection and came back declares every lease anew. Each declaration takes the place of what was
- * kept for the lost connection on those engines; until here that one kept them.
+ * A process that lost its connection and came back declares every lease anew. Until then the lost
+ * connection keeps its engines. Each declaration replaces the hold of the lost connection on the
+ * declared engines.
  */
 static void take_over(struct server *server, const struct peer *peer, const struct hold *declared)
 {
@@ -107,7 +109,7 @@ void arbiter_attach(struct server *server, struct peer *peer, const struct frame
     holds_run(server);
 }
 
-/* Is the client in this hold? One that it merely keeps is none (M3). */
+/* Is the client in this hold? A lease that it merely keeps does not count (M3). */
 static bool in_use(const struct peer *peer, unsigned index)
 {
     const struct hold *hold = &peer->holds[index];
@@ -118,13 +120,14 @@ static bool in_use(const struct peer *peer, unsigned index)
 }
 
 /*
- * A client that does not report its jobs would otherwise have one job for ever: `adaptive` would take it for a long one, and where
- * ties go by release (G1) it would be ahead of all that connected later.
+ * A client that does not report its jobs would otherwise have one job for ever. `adaptive` would
+ * take that job for a long one. Where ties go by release (G1), it would be ahead of all clients
+ * that connected later.
  */
 void arbiter_rejoin(struct server *server, struct peer *peer)
 {
     if (peer->reports_jobs || peer->placed || holds_tokens(server))
-        return; /* a placed job is one until it says that it is over */
+        return; /* a placed job lasts until the client says that it has ended */
     for (unsigned i = 0; i < PAGE_LEASES; i++) {
         if (in_use(peer, i))
             return;
@@ -137,7 +140,7 @@ void arbiter_request(struct server *server, struct peer *peer, uint32_t index, u
     struct hold *hold = &peer->holds[index];
 
     peer->requests++;
-    if (hold->state == HOLD_HELD) /* only a confused client asks for what it holds */
+    if (hold->state == HOLD_HELD) /* only a faulty client asks for what it holds */
         holds_let_go(server, peer, index);
     if (hold->state == HOLD_DECLARED) {
         hold->state = HOLD_FREE;
@@ -159,7 +162,7 @@ void arbiter_request(struct server *server, struct peer *peer, uint32_t index, u
     holds_run(server);
 }
 
-/* Takes a request that waits back. */
+/* Withdraws a waiting request. */
 static void withdraw(struct server *server, struct peer *peer, unsigned index)
 {
     peer->queue &= ~(UINT32_C(1) << index);
@@ -169,7 +172,7 @@ static void withdraw(struct server *server, struct peer *peer, unsigned index)
     peer->holds[index].group = 0;
 }
 
-/* A number that none of the client's groups has. */
+/* A number that no group of the client has. */
 static unsigned unused_group(const struct peer *peer)
 {
     uint64_t used = 0;
@@ -179,7 +182,7 @@ static unsigned unused_group(const struct peer *peer)
     return (unsigned)__builtin_ctzll(~(used | 1));
 }
 
-/* The client holds none of these any more: what we know of them is over. */
+/* The client holds none of these engines: forgets the holds. */
 static void give_up(struct server *server, struct peer *peer, unsigned index)
 {
     struct hold *hold = &peer->holds[index];
@@ -190,7 +193,8 @@ static void give_up(struct server *server, struct peer *peer, unsigned index)
     } else if (hold->state == HOLD_DECLARED) {
         hold->state = HOLD_FREE;
         block(server, &hold->engines, SCHED_ENGINE_UNBLOCK);
-    } else if (hold->state == HOLD_WAITING) { /* only a confused client asks for what it already waits for */
+        /* only a faulty client asks for what it already waits for */
+    } else if (hold->state == HOLD_WAITING) {
         withdraw(server, peer, index);
     }
 }
@@ -203,7 +207,7 @@ void arbiter_group(struct server *server, struct peer *peer, const struct frame_
     unsigned first;
 
     for (unsigned i = 0; i < PAGE_LEASES; i++) {
-        /* What was refused passes through; the answer is under way. */
+        /* A refused request needs nothing more here; its answer is already queued. */
         if (!(frame->leases >> i & 1) || peer->holds[i].state == HOLD_UNUSED)
             continue;
         members |= UINT32_C(1) << i;
@@ -214,7 +218,7 @@ void arbiter_group(struct server *server, struct peer *peer, const struct frame_
     peer->requests++;
     arbiter_rejoin(server, peer);
     group = unused_group(peer);
-    assert(group <= PEER_GROUPS); /* the others have a lease each, and none of these */
+    assert(group <= PEER_GROUPS); /* each other group has a lease of its own, so a number is left */
     for (uint32_t rest = members; rest; rest &= rest - 1) {
         struct hold *hold = &peer->holds[__builtin_ctz(rest)];
 
@@ -292,7 +296,7 @@ void arbiter_job(struct server *server, struct peer *peer, const struct frame_jo
 
     if (holds_tokens(server)) {
         if (frame->what == JOB_INFERRED ||
-            frame->what == JOB_SAID) { /* from the first that it says, only those count */
+            frame->what == JOB_SAID) { /* once a client reports jobs, only reported jobs count */
             peer->strayed = peer->strayed && peer->inferred == (frame->what == JOB_INFERRED);
             peer->inferred = frame->what == JOB_INFERRED;
         }
@@ -311,15 +315,15 @@ void arbiter_job(struct server *server, struct peer *peer, const struct frame_jo
         return;
     }
     peer->placed = 0;
-    /* The core refuses to end a job that still holds something; then it simply goes on as one job. */
+    /* The core refuses to end a job that still holds something; then the job goes on. */
     holds_push(server, (struct sched_event){.kind = SCHED_JOB_DONE, .job = peer->slot});
     release_job(server, peer, NSEC_MAX);
     holds_run(server);
 }
 
 /*
- * Is the GPU done with what this hold stood for? The word is called in, not merely read: a process that lives on and has not
- * noticed yet that it was dropped must not begin again on an idle word that we have stopped believing in.
+ * Has the GPU finished the work of this hold? The lease is called in, not merely read. A live
+ * process that has not yet noticed its lost connection must not begin again on an idle word.
  */
 static bool drained(const struct server *server, const struct peer *peer, unsigned index)
 {
@@ -336,11 +340,14 @@ bool arbiter_leave(struct server *server, struct peer *peer)
 {
     bool left = false;
 
-    /* X1: what waits goes at once, what it holds stays with the dead job. Elsewhere lanes drain one by one, so the core hears of them. */
+    /*
+     * X1: waiting requests go at once; what the client holds stays with the dead job. Elsewhere
+     * lanes drain one by one, so the core is told of each.
+     */
     if (holds_tokens(server) && peer->joined && !peer->gone) {
         peer->gone = true;
         holds_push(server, (struct sched_event){.kind = SCHED_CLIENT_GONE, .client = peer->slot});
-    } else if (peer->placed) { /* what it announced will not come */
+    } else if (peer->placed) { /* the work that it announced will not come */
         peer->placed = 0;
         holds_push(server, (struct sched_event){.kind = SCHED_PLACE, .job = peer->slot});
     }
@@ -382,7 +389,7 @@ void arbiter_settle(struct server *server, bool settled)
     holds_run(server);
 }
 
-/* Reports holders that do not give way, and arms the next look. */
+/* Reports holders that do not give way in time, and arms the next look. */
 void arbiter_tick(struct server *server)
 {
     for (engine_id e = 0; e < sched_engines(server->core); e++) {
@@ -396,7 +403,7 @@ void arbiter_tick(struct server *server)
             continue;
         }
         hold->overdue = true;
-        /* A boost is for the way to the next border, not for as long as one likes. */
+        /* A boost lasts until the next border is due, not for ever. */
         holds_restore(server, peer);
         peer->overdue++;
         server->overdue++;

@@ -11,7 +11,7 @@
 
 static struct difference *add(struct server *server, const char *field)
 {
-    static struct difference beyond; /* of no use, but written like the others */
+    static struct difference beyond; /* takes the differences beyond CLAIMS_MAX; never read */
     struct claims *claims = &server->claims;
     struct difference *difference = claims->n < CLAIMS_MAX ? &claims->differences[claims->n++] : &beyond;
 
@@ -68,7 +68,10 @@ struct core_set claims_program_cores(const struct server *server)
                          server->config.partitioned ? &server->config.program_cores : &machine->allowed);
 }
 
-/* Fair lateness needs the plan's priority points. A program with a task has a priority, so `adaptive` ranks it by that. */
+/*
+ * Fair lateness needs the plan's priority points. `adaptive` ranks a program with a task by its
+ * priority.
+ */
 static const char *enforced_policy(const struct server *server)
 {
     enum sched_policy_id policy = server->config.policy;
@@ -82,7 +85,7 @@ static const char *enforced_policy(const struct server *server)
     return sched_policies[policy].name;
 }
 
-/* The core counts with the CPUs of its start, so those of now must be as many. */
+/* The core counts with the number of CPUs at its start, so the number now must be the same. */
 static void set_cpus(const struct server *server, struct plan_basis *basis)
 {
     struct core_set cores = claims_program_cores(server);
@@ -119,8 +122,8 @@ static void set_copy_engines(const struct server *server, struct plan_basis *bas
 }
 
 /*
- * On demand each chunk comes by two requests, from the other GPU to the host and from there; the analysis counts one, as for a peer
- * copy, so that is not what it calls `ondemand`.
+ * On demand, each chunk takes two requests: from the other GPU to the host, and from the host. The
+ * analysis counts one, as for a peer copy, so this is not the `ondemand` of the analysis.
  */
 static const char *enforced_migration(const struct server *server, unsigned gpu_cluster)
 {
@@ -153,7 +156,7 @@ static void enforced_basis(const struct server *server, struct plan_basis *ret_b
 
 /* ---- the plan ---- */
 
-/* Fields that are no longer what `baton plan` wrote. */
+/* Fields that differ from what `baton plan` wrote. */
 static void compare_seals(struct server *server)
 {
     const struct plan *plan = &server->plan;
@@ -189,15 +192,15 @@ static void task_differs(struct server *server, const struct plan_task *task, co
     found(difference, "%s", here);
 }
 
-/* What the run time cannot do for a task, whatever the plan says. */
+/* What the run time cannot do for a task, whatever the plan asks for. */
 static void compare_task(struct server *server, const struct plan_task *task)
 {
     const struct sched_config *core = sched_core_config(server->core);
     char text[32];
 
     /*
-     * A kernel waits for the GPU that was chosen before its upload; it does not start on whichever becomes free first. Under tokens both
-     * mean that the token says which GPU.
+     * A kernel waits for the GPU that was chosen before its upload, and does not start on the first
+     * free one. Under tokens the token decides the GPU for both placements.
      */
     if (task->placement.kind == PLACEMENT_ANY && server->n_devices > 1 && !server->profile->tokens)
         task_differs(server, task, "placement", "any", "chosen: the GPU is fixed before the upload");
@@ -218,7 +221,7 @@ static void compare_task(struct server *server, const struct plan_task *task)
         task_differs(server, task, "period_ms", "not said", "jobs that may come at any rate");
 }
 
-/* The devices of this machine's CPU. */
+/* The devices that are this machine's CPU. */
 static uint64_t cpu_devices(const struct server *server)
 {
     uint64_t set = 0;
@@ -337,7 +340,7 @@ static void look(struct server *server)
         server->host.machine && server->host.machine(server->host.user, &claims->machine) == 0;
 }
 
-/* ---- saying so ---- */
+/* ---- reporting ---- */
 
 static uint64_t fingerprint_of(const struct claims *claims)
 {

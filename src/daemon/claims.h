@@ -1,10 +1,12 @@
 /*
- * Is the system that the plan's analysis assumes the one that runs? Compares every field of the plan with what this daemon enforces
- * and with the machine, and keeps each difference. While there is one, no bound of the plan is claimed: interference and
- * blocking make every bound rest on the whole plan.
+ * Does the running system match the assumptions of the plan's analysis? Compares every field of the
+ * plan with what this daemon enforces and with the machine, and keeps each difference. While there
+ * is a difference, no bound of the plan is claimed: through interference and blocking, every bound
+ * rests on the whole plan.
  *
- * The comparison is made anew when the plan or the devices change, once a second while a plan is in force, and before a claim is reported
- * (unless the last look is less than CLAIMS_FRESH old). A core that goes and comes back between two looks is not noticed.
+ * The comparison is repeated when the plan or the devices change, once a second while a plan is in
+ * force, and before a claim is reported (unless the last one is less than CLAIMS_FRESH old). A core
+ * that goes offline and comes back between two comparisons is not noticed.
  */
 #ifndef DAEMON_CLAIMS_H
 #define DAEMON_CLAIMS_H
@@ -15,15 +17,15 @@
 #include "base/nsec.h"
 #include "daemon/cores.h"
 
-#define CLAIMS_MAX   64 /* differences that are kept; more are as bad as these */
+#define CLAIMS_MAX   64 /* differences that are kept; further ones are dropped */
 #define CLAIMS_FRESH (10 * NSEC_PER_MS)
 #define CLAIMS_EVERY NSEC_PER_SEC
 
 struct difference {
     char field[33];   /* key of the plan or of batond's configuration */
-    char task[65];    /* whose field; "": the plan's */
-    char planned[65]; /* what the bounds rest on */
-    char found[97];   /* what there is */
+    char task[65];    /* the task of the field; "": the field is the plan's own */
+    char planned[65]; /* the value that the bounds rest on */
+    char found[97];   /* the value here */
 };
 
 struct claims {
@@ -31,29 +33,37 @@ struct claims {
     unsigned n;
     bool machine_known;
     struct machine machine;
-    baton_nsec looked_at; /* at the machine; 0: never */
-    baton_nsec next_at;   /* when a look is due; NSEC_MAX: no plan is in force */
-    uint64_t reported;    /* fingerprint of the differences that were reported last; 0: none were */
+    baton_nsec looked_at; /* when the machine was last read; 0: never */
+    baton_nsec next_at;   /* when the next comparison is due; NSEC_MAX: no plan is in force */
+    uint64_t reported;    /* fingerprint of the differences in the last report; 0: none */
 };
 
 struct server;
 struct peer;
 
-/* Looks and compares; reports each difference when any of them is new, and the end of the last one. */
+/*
+ * Reads the machine and compares. Reports all differences when one is new, and reports when the
+ * last one is gone.
+ */
 void claims_check(struct server *server);
-/* The same, unless that was done within CLAIMS_FRESH. */
+/* The same, unless it was done within CLAIMS_FRESH. */
 void claims_refresh(struct server *server);
-/* The look that is due once a second; arms the next one. */
+/* The comparison that is due once a second; arms the next one. */
 void claims_tick(struct server *server);
 
 /*
- * The client was granted the execution engine of this device. PoCL makes the kernels of a process anew for a wider launch, and a piece that needs this waits for
- * pieces of the process on its other devices, with its engine held (opencl/graph/widening.h). No analysis counts that wait, so no bound is claimed while a task's process
- * has computed on two such devices, or the plan gives a task several of them.
+ * The client was granted the execution engine of this device. PoCL compiles the kernels of a
+ * process again for a wider launch. A piece that needs this holds its engine while it waits for the
+ * process's pieces on other devices (opencl/graph/widening.h). No analysis counts that wait. So no
+ * bound is claimed while a task's process has computed on two such devices, or the plan gives a
+ * task several of them.
  */
 void claims_computes(struct server *server, struct peer *peer, unsigned device);
 
-/* The cores that programs run on: the partition's, else all that are allowed; those of them that are online. Valid if machine_known. */
+/*
+ * The online cores that programs run on: the partition's, else all that are allowed. Valid if
+ * machine_known.
+ */
 struct core_set claims_program_cores(const struct server *server);
 
 /* Are this device's "GPUs" cores of this machine (PoCL)? */

@@ -16,7 +16,7 @@ void config_init(struct config *config)
 {
     *config = (struct config){
         .profile = (enum sched_profile_id)sched_profile_find(DEFAULT_PROFILE),
-        .policy = POLICY_ADAPTIVE, /* is DEFAULT_POLICY for every program that has a priority */
+        .policy = POLICY_ADAPTIVE, /* like DEFAULT_POLICY for every program that has a priority */
         .lock = (enum sched_lock_id)sched_lock_find(DEFAULT_LOCK),
         .clients = 512,
         .devices = 8,
@@ -145,7 +145,7 @@ static int read_tokens(const struct reader *reader, unsigned *ret_tokens)
     return 0;
 }
 
-/* What the run time can do; `p2p` needs devices of one context and is simulated only. */
+/* What the run time supports; `p2p` needs devices of one context and is simulated only. */
 static int read_migration(const struct reader *reader, struct config *config)
 {
     static const char *const names[] = {"none", "system", "ondemand", NULL};
@@ -301,8 +301,8 @@ static int read_path(const struct reader *reader, const char *key, char *ret_pat
 }
 
 /*
- * `partition: {devices: [0], programs: [1, 2]}`: cores. Only declared here; the person who declares it also sets it up, and
- * daemon/claims.c compares it with the machine.
+ * `partition: {devices: [0], programs: [1, 2]}`: cores. The administrator sets the partition up;
+ * batond only reads the declaration. daemon/claims.c compares it with the machine.
  */
 static int read_partition(const struct reader *reader, struct config *config)
 {
@@ -341,7 +341,7 @@ static int read_partition(const struct reader *reader, struct config *config)
     return result;
 }
 
-/* Local only: a socket, or a port that other machines cannot reach. */
+/* Local only: a socket path, or a port that other machines cannot reach. */
 static int read_metrics(const struct reader *reader, struct config *config)
 {
     const struct node *node = node_get(reader->mapping, "metrics");

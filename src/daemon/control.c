@@ -42,7 +42,10 @@ static bool is_told(const struct peer *peer)
     return peer && peer->state == PEER_CLIENT && !peer->drop && (peer->hello.flags & HELLO_TOLD);
 }
 
-/* Programs show their own worst values, so each is told; those of departed programs are kept with their task. */
+/*
+ * Each client is told, since programs show their own worst values. The values of departed programs
+ * are kept with their task.
+ */
 static int reset(struct server *server, struct frame *answer)
 {
     const struct frame frame = {.type = FRAME_RESET};
@@ -57,7 +60,7 @@ static int reset(struct server *server, struct frame *answer)
         }
     }
     (void)snprintf(answer->done.text, sizeof answer->done.text,
-                   "worst values begin anew for %u program%s and all tasks", n, n == 1 ? "" : "s");
+                   "worst values are reset for %u program%s and all tasks", n, n == 1 ? "" : "s");
     return 0;
 }
 
@@ -75,7 +78,7 @@ static int set_priority(struct server *server, const struct peer *asker, struct 
     peer->hello.flags &= ~(HELLO_ADAPTIVE | HELLO_NICE);
     peer_plan_now(server, peer);
     if (is_told(peer))
-        peer_put(server, peer, &told); /* it says so again when it meets another daemon */
+        peer_put(server, peer, &told); /* the client repeats its priority to the next daemon */
     (void)snprintf(answer->done.text, sizeof answer->done.text, "%.64s (pid %d): priority %u%s",
                    peer->hello.name, (int)peer->who.pid, peer->priority,
                    peer->priority < priority ? ", the user's ceiling" : "");
@@ -111,8 +114,9 @@ void control_reload(struct server *server, struct peer *peer)
     struct frame answer = {.type = FRAME_DONE};
 
     answer_with(server, peer, &answer,
-                is_owner(server, peer) ? reload(server, &answer)
-                                       : refuse(&answer, -EPERM, "only the daemon's own user may"));
+                is_owner(server, peer)
+                    ? reload(server, &answer)
+                    : refuse(&answer, -EPERM, "only the daemon's own user and root may do this"));
 }
 
 void control_receive(struct server *server, struct peer *peer, const struct frame_control *control)
@@ -121,7 +125,7 @@ void control_receive(struct server *server, struct peer *peer, const struct fram
     int result = -ENOSYS;
 
     if (control->what != CONTROL_PRIORITY && !is_owner(server, peer)) {
-        result = refuse(&answer, -EPERM, "only the daemon's own user may");
+        result = refuse(&answer, -EPERM, "only the daemon's own user and root may do this");
     } else {
         switch ((enum control_what)control->what) {
         case CONTROL_STOP:
@@ -138,7 +142,7 @@ void control_receive(struct server *server, struct peer *peer, const struct fram
             result = find_and_set(server, peer, control, &answer);
             break;
         default:
-            result = refuse(&answer, -ENOSYS, "this daemon does not know what is asked");
+            result = refuse(&answer, -ENOSYS, "this daemon does not know the request");
             break;
         }
     }

@@ -1,9 +1,10 @@
 /*
- * What a person asks of a running daemon (CONTROL): `baton stop`, `load`, `reset`, `priority`. Every answer is one DONE.
+ * Commands for a running daemon (CONTROL): `baton stop`, `load`, `reset`, `priority`. Every answer
+ * is one DONE.
  *
- * Stopping, loading and resetting change what holds for everybody: only the daemon's own user and root may. A program's priority may
- * be changed by the user that it belongs to as well; that user's ceiling holds as if the program had asked itself. The priority of a
- * task of the plan is the plan's.
+ * Stopping, loading and resetting affect all clients: only the daemon's own user and root may do
+ * so. The user that a program belongs to may also change the program's priority. That user's
+ * ceiling applies, as if the program had asked itself. The plan decides the priority of its tasks.
  */
 #ifndef DAEMON_CONTROL_H
 #define DAEMON_CONTROL_H

@@ -1,4 +1,7 @@
-/* Bytes from a peer: frames, who may send which, and where each goes. */
+/*
+ * Bytes from a client: splits them into frames, checks that the client may send each, and passes
+ * each on.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +11,7 @@
 #include "daemon/observe.h"
 #include "wire/notice.h"
 
-/* Bytes of the character that begins here; 0: none does, or one that steers terminals. */
+/* Bytes of the character that begins here; 0: it is invalid, or a terminal control character. */
 static size_t character(const unsigned char *at)
 {
     static const struct {
@@ -32,7 +35,7 @@ static size_t character(const unsigned char *at)
     return 0;
 }
 
-/* Names are shown to people, in logs, in JSON: whatever a client sends, they are one line of UTF-8. */
+/* Names appear in logs and in JSON: whatever a client sends, a name becomes one line of UTF-8. */
 static void make_printable(char *name)
 {
     size_t n;
@@ -104,7 +107,7 @@ static void receive_thread(struct server *server, struct peer *peer, uint32_t ti
     cpus_renew(server, peer);
 }
 
-/* Kept as far as there is room, said once. */
+/* Keeps the notice if there is room, and reports it once. */
 static int receive_notice(struct server *server, struct peer *peer, const struct frame_notice *frame)
 {
     struct peer_notice *kept;
@@ -139,7 +142,7 @@ static int dispatch_client(struct server *server, struct peer *peer, const struc
         if (frame->request.index >= PAGE_LEASES)
             return SERVER_DROP;
         if (peer->holds[frame->request.index].state !=
-            HOLD_UNUSED) /* else: refused, the answer is under way */
+            HOLD_UNUSED) /* otherwise it was refused, and the answer is queued */
             arbiter_request(server, peer, frame->request.index, frame->request.epoch);
         return 0;
     case FRAME_RELEASE:

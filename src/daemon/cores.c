@@ -32,7 +32,7 @@ struct core_set core_set_without(const struct core_set *a, const struct core_set
     return rest;
 }
 
-/* A core's number at *at, which moves behind it. */
+/* Reads a core's number at *at, and moves *at behind it. */
 static int parse_core(const char **at, unsigned *ret_core)
 {
     char *end;

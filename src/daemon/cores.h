@@ -1,4 +1,7 @@
-/* Sets of this machine's cores, as the kernel lists them ("0-1,4"), and what batond knows about them. Pure. */
+/*
+ * Sets of this machine's cores, as the kernel lists them ("0-1,4"), and what batond knows about
+ * them. Pure.
+ */
 #ifndef DAEMON_CORES_H
 #define DAEMON_CORES_H
 
@@ -12,12 +15,12 @@ struct core_set {
     uint64_t bits[CORES_MAX / 64];
 };
 
-/* The machine's cores at one moment. */
+/* The machine's cores at one instant. */
 struct machine {
-    struct core_set online;  /* the kernel runs threads there */
+    struct core_set online;  /* cores that are online */
     struct core_set allowed; /* batond itself may run there: its affinity and its cpuset */
-    struct core_set
-        isolated; /* kept free of everything that does not name them (isolcpus, isolated cpusets) */
+    /* cores that run only threads which name them (isolcpus, isolated cpusets) */
+    struct core_set isolated;
 };
 
 static inline bool core_set_has(const struct core_set *set, unsigned core)
@@ -34,7 +37,10 @@ unsigned core_set_count(const struct core_set *set);
 struct core_set core_set_both(const struct core_set *a, const struct core_set *b);
 struct core_set core_set_without(const struct core_set *a, const struct core_set *b);
 
-/* Reads "0-1,4" up to the end of the line; an empty list is an empty set. 0, or -EINVAL for what is no list of cores. */
+/*
+ * Reads "0-1,4" up to the end of the line; an empty list is an empty set. 0, or -EINVAL: not a list
+ * of cores.
+ */
 int core_set_parse(const char *text, struct core_set *ret_set);
 
 /* Writes the set as such a list, cut off at size; "none" when it is empty. */

@@ -2,7 +2,7 @@
 
 #include "daemon/lanes.h"
 
-#define LOWEST 1u /* the level of donors that stand still */
+#define LOWEST 1u /* the level of suspended donors */
 
 bool cpus_ordered(const struct server *server)
 {
@@ -54,7 +54,7 @@ static struct sched_rank rank_of(const struct server *server, const struct peer 
                                                     .deadline_at = lanes_next_rank_at(server, peer)});
 }
 
-/* Is a before b? Of two with one lent rank, the job that it belongs to. */
+/* Is a before b? If both run with one rank, the job that owns the rank is first. */
 static bool stands_before(const struct server *server, const struct place *a, const struct place *b)
 {
     bool same = a->rank.seq == b->rank.seq && a->rank.key == b->rank.key && a->rank.tier == b->rank.tier;
@@ -107,7 +107,8 @@ static void order_cluster(struct server *server, unsigned cluster)
     if (!cpus_of_cluster(server, cluster, &cores))
         return;
     for (size_t i = 0; i < n;
-         i++) { /* raised ones first: a holder never waits for the one that it is raised above */
+         /* raised programs first: a holder never waits for the program that lends it a rank */
+         i++) {
         struct peer *peer = places[i].peer;
         bool room = i + 1 < levels;
 

@@ -1,5 +1,5 @@
 /*
- * The CPUs under a profile with tokens and `cpu_cluster:`. Programs of the plan are pinned to the
+ * The CPUs under a profile with tokens and `cpu_cluster:`. The plan's programs are pinned to the
  * cores of their CPU cluster and run under SCHED_FIFO. This file decides which level each one has;
  * the host carries it out.
  *
@@ -10,8 +10,8 @@
  * program has the rank of its next job if that comes one period after the last, so that its release
  * is noticed in time.
  *
- * A program that the host could not move, or more programs in a cluster than levels, has
- * `disordered` set: no bound is claimed then.
+ * If the host cannot move a program, or a cluster has more programs than levels, `disordered` is
+ * set and no bound is claimed.
  */
 #ifndef DAEMON_CPUS_H
 #define DAEMON_CPUS_H
@@ -22,18 +22,18 @@
 bool cpus_ordered(const struct server *server);
 
 /*
- * The cores of a cluster: the program cores in ascending order, so many for each cluster; false:
- * there are not enough.
+ * The cores of a cluster: the program cores in ascending order, the same number for each cluster.
+ * False: there are not enough.
  */
 bool cpus_of_cluster(const struct server *server, unsigned cluster, struct core_set *ret_cores);
 
-/* Ranks have changed: levels follow before the next grant. */
+/* Ranks have changed: levels must follow before the next grant. */
 void cpus_changed(struct server *server);
-void cpus_update(struct server *server); /* if they have */
+void cpus_update(struct server *server); /* does nothing unless ranks have changed */
 
 /* A thread was named, or the plan moved the program. */
 void cpus_renew(struct server *server, struct peer *peer);
-/* The program leaves the plan, or the daemon: it is what it was before. */
+/* The program leaves the plan or the daemon: its threads get back their earlier standing. */
 void cpus_restore(struct server *server, struct peer *peer);
 
 #endif

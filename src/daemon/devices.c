@@ -1,4 +1,7 @@
-/* The GPUs that this daemon knows: found by the probe, named in the configuration, or declared by clients. */
+/*
+ * The GPUs that this daemon knows: found by the probe, named in the configuration, or declared by
+ * clients.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -16,7 +16,7 @@ static void number(FILE *out, const char *name, const char *type, const char *he
     (void)fprintf(out, "%s %" PRIu64 "\n", name, value);
 }
 
-/* A client chooses its name: it must not be able to forge a line, or to make the text something else than UTF-8. */
+/* A client chooses its name. The name must not forge a line or make the text invalid UTF-8. */
 static void label(FILE *out, const char *key, const char *text)
 {
     (void)fprintf(out, "%s=\"", key);
@@ -71,7 +71,7 @@ static void write_engines(const struct server *server, FILE *out)
             char name[33];
 
             if (gpu != SCHED_NO_GPU && gpu >= server->n_devices)
-                continue; /* room for devices that are not there */
+                continue; /* room for a device that does not exist */
             sched_engine_name(server->core, e, name, sizeof name);
             (void)fprintf(out, "%s{", metrics[m].name);
             label(out, "engine", name);
@@ -80,7 +80,7 @@ static void write_engines(const struct server *server, FILE *out)
     }
 }
 
-/* ---- what departed and connected programs did together ---- */
+/* ---- departed and connected programs together ---- */
 
 /* The tally of departed clients, with the pages of those that are connected added. */
 static void tally_now(const struct server *server, struct tally *ret_tally)
@@ -107,7 +107,7 @@ static void write_busy(const struct server *server, const struct tally *tally, F
         char name[33];
 
         if (gpu == SCHED_NO_GPU || gpu >= server->n_devices)
-            continue; /* runs are told of a device's engines, not of its bus */
+            continue; /* runs are counted for a device's engines, not for its bus */
         sched_engine_name(server->core, e, name, sizeof name);
         (void)fputs("baton_engine_busy_seconds_total{", out);
         label(out, "engine", name);

@@ -6,7 +6,7 @@
 
 #include "daemon/server.h"
 
-/* Writes all of them. Names that clients gave are escaped. */
+/* Writes all metrics. Names that clients gave are escaped. */
 void exposition_write(const struct server *server, FILE *out);
 
 #endif

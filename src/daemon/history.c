@@ -28,7 +28,7 @@ void history_add_planned(struct history *history, baton_nsec at, baton_nsec leng
                               .job = task};
 }
 
-/* Where reading may begin: everything older than `room` entries has been overwritten. */
+/* Where reading may begin: entries older than `room` have been overwritten. */
 static uint64_t first_left(uint64_t cursor, uint64_t written, uint64_t room, uint32_t *ret_lost)
 {
     uint64_t oldest = written > room ? written - room : 0;
@@ -75,7 +75,7 @@ size_t history_read_page(const struct page *page, uint32_t client, const struct 
     return taken;
 }
 
-/* The number under which a departed client's kernel is kept; 0: it has no name, or there is no room. */
+/* The number of a departed client's kernel; 0: it has no name, or there is no room. */
 static uint32_t keep_kernel(struct history *history, uid_t uid, const struct page *page, uint32_t kernel)
 {
     char name[PAGE_KERNEL];
@@ -105,7 +105,7 @@ void history_keep(struct history *history, const struct history_client *client, 
                   const struct history_engines *engines)
 {
     struct trace_record some[32];
-    uint32_t numbers[PAGE_KERNELS + 1] = {0}; /* by the page's number: ours */
+    uint32_t numbers[PAGE_KERNELS + 1] = {0}; /* history's number by the page's number */
     uint64_t cursor = 0;
     uint32_t lost;
     size_t n;
@@ -113,7 +113,7 @@ void history_keep(struct history *history, const struct history_client *client, 
     for (uint32_t k = 1; page && k <= PAGE_KERNELS; k++)
         numbers[k] = keep_kernel(history, client->uid, page, k);
     history->departed[history->n_departed++ % HISTORY_DEPARTED] = *client;
-    /* Bounded although the client may still be writing: never more than a whole ring. */
+    /* Bounded although the client may still be writing: at most one whole ring. */
     for (size_t total = 0; page && total < PAGE_RUNS; total += n) {
         n = history_read_page(page, client->client, engines, &cursor, some, 32, &lost);
         history->forgotten += lost;

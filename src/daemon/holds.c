@@ -22,7 +22,7 @@ static unsigned lane_of(const struct server *server, const struct peer *peer, un
     return group ? PAGE_LEASES + group - 1 : index;
 }
 
-/* The first lease on a lane; PAGE_LEASES: the group has been given up meanwhile. */
+/* The first lease on a lane; PAGE_LEASES: none, the group was released meanwhile. */
 static unsigned lease_of(const struct server *server, const struct peer *peer, unsigned lane)
 {
     unsigned index = 0;
@@ -86,7 +86,7 @@ void holds_restore(struct server *server, struct peer *peer)
     server->host.boost(server->host.user, peer->who.pid, peer->threads, peer->n_threads, 0);
 }
 
-/* The hold is over, as far as our own books go. */
+/* The hold is over in the daemon's own records. */
 void holds_forget(struct server *server, struct peer *peer, unsigned index, enum hold_state next)
 {
     struct hold *hold = &peer->holds[index];
@@ -119,7 +119,8 @@ void holds_let_go(struct server *server, struct peer *peer, unsigned index)
     unsigned other = companion(peer, index);
 
     holds_forget(server, peer, index, HOLD_FREE);
-    if (other < PAGE_LEASES) { /* the core knows the group as one request, until the last one goes */
+    /* the core knows the group as one request, until its last lease goes */
+    if (other < PAGE_LEASES) {
         peer->holds[index].group = 0;
         if (peer->engaged == (int)index)
             peer->engaged = (int)other;
@@ -134,8 +135,9 @@ void holds_let_go(struct server *server, struct peer *peer, unsigned index)
 }
 
 /*
- * A client whose work is in flight while its threads do something else asked to be told when somebody waits. Looked at after
- * the word was flagged; the client looks at the word after asking, so one of us sees it.
+ * A client with work in flight may sleep, and then asks to be told when another client waits. The
+ * daemon sets the flag, then reads the request; the client writes the request, then reads the
+ * flag. So at least one side sees the other.
  */
 static void tell_wanted(struct server *server, struct peer *peer, unsigned index, uint64_t flags)
 {
@@ -163,7 +165,7 @@ bool holds_call_in(struct server *server, struct peer *peer, unsigned index, uin
         server->taken_back++;
         holds_note(server, RECORD_TAKEN, peer, hold);
         break;
-    case LEASE_CALLED_GONE: /* its RELEASE is under way and will find that we know */
+    case LEASE_CALLED_GONE: /* its RELEASE is under way and will find the hold over */
         holds_note(server, RECORD_RELEASE, peer, hold);
         break;
     }
@@ -212,7 +214,7 @@ static void grant(struct server *server, const struct sched_decision *decision)
     unsigned index = lease_of(server, peer, decision->lane);
     unsigned group;
 
-    /* Withdrawn meanwhile; the core's copy of that is in the queue. */
+    /* Withdrawn meanwhile; the core's release event is in the queue. */
     if (index == PAGE_LEASES || peer->holds[index].state != HOLD_WAITING)
         return;
     server->grants++;
@@ -222,7 +224,10 @@ static void grant(struct server *server, const struct sched_decision *decision)
         if (i == index || (group && peer->holds[i].group == group))
             grant_lease(server, peer, i);
     }
-    /* A copy from another GPU holds the job's own copy engine too: a request for that one calls this lease in. */
+    /*
+     * A copy from another GPU also holds the job's own copy engine, so a request for that engine
+     * calls this lease in.
+     */
     for (engine_id e = 0; !group && e < sched_engines(server->core); e++) {
         if (engine_set_has(&decision->engines, e) && !server->holders[e]) {
             server->holders[e] = peer;
@@ -232,8 +237,9 @@ static void grant(struct server *server, const struct sched_decision *decision)
 }
 
 /*
- * Raises the holder's threads on the waiter's behalf. For a task of the plan to the top of the band, so that no other CPU work delays a border that the
- * analysis counts. For any other program to that program's own level, which is below every task of the plan.
+ * Raises the holder's threads for a waiting client. For a task of the plan they go to the top of
+ * the band, so that no other CPU work delays a border that the analysis counts. For any other
+ * program they go to that program's own level, which is below every task of the plan.
  */
 static void boost(struct server *server, struct peer *peer, const struct peer *waiter)
 {
@@ -246,7 +252,7 @@ static void boost(struct server *server, struct peer *peer, const struct peer *w
     server->host.boost(server->host.user, peer->who.pid, peer->threads, peer->n_threads, level);
 }
 
-/* Boost first, then ask: otherwise the holder may be kept from its piece border by others. */
+/* Boosts first, then asks: otherwise other programs may keep the holder from its border. */
 static void ask_to_yield(struct server *server, const struct sched_decision *decision)
 {
     struct peer *peer = server->peers[decision->job];
@@ -265,7 +271,7 @@ static void ask_to_yield(struct server *server, const struct sched_decision *dec
     (void)holds_call_in(server, peer, index, LEASE_FLAGS);
 }
 
-/* An equal waits: what the holder may still begin without asking ends with its turn (Q6). */
+/* An equal waits: work that the holder may begin without asking ends with its turn (Q6). */
 static void ask_for_turn(struct server *server, const struct sched_decision *decision)
 {
     struct peer *peer = server->peers[decision->job];
@@ -276,8 +282,9 @@ static void ask_for_turn(struct server *server, const struct sched_decision *dec
 }
 
 /*
- * A job runs with another one's priority, or with its own again. Ordered CPUs: levels follow before anything is granted. Else a holder that was
- * asked to yield before is raised for a more urgent waiter, and under tokens every job that another one waits for (G4).
+ * A job runs with another job's priority, or with its own again. With ordered CPUs, levels follow
+ * before anything is granted. Otherwise a holder that was asked to yield is raised for a more
+ * urgent waiting client. Under tokens, so is every job that another job waits for (G4).
  */
 static void inherit(struct server *server, const struct sched_decision *decision)
 {
@@ -329,7 +336,10 @@ static void carry_out(struct server *server, const struct sched_decision *decisi
     }
 }
 
-/* A request that was not granted: whoever got its engines while it stood in our own queue must know that somebody waits. */
+/*
+ * A request was not granted. A client that got its engines while the request was in the daemon's
+ * queue must learn that a client waits.
+ */
 static void flag_holders(struct server *server, const struct sched_event *event)
 {
     const struct peer *peer = server->peers[event->job];
@@ -369,7 +379,10 @@ void holds_run(struct server *server)
     lanes_arm(server);
 }
 
-/* What the request of this lease, or of its group, names: M2 adds the bus of every copy, whatever the profile does elsewhere. */
+/*
+ * The engines that the request of this lease, or of its group, names. M2 adds the bus of every
+ * copy, also where the profile does not arbitrate buses.
+ */
 struct engine_set holds_wanted(const struct server *server, const struct peer *peer, unsigned index)
 {
     struct engine_set engines = peer->holds[index].engines;

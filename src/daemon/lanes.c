@@ -23,7 +23,7 @@ static unsigned gpu_cluster_of(const struct server *server, unsigned gpu)
     return gpu / sched_core_config(server->core)->gpu_cluster;
 }
 
-/* The GPUs of a cluster that are there. */
+/* The GPUs of a cluster that exist. */
 static uint64_t gpus_of_cluster(const struct server *server, unsigned cluster)
 {
     unsigned g = sched_core_config(server->core)->gpu_cluster;
@@ -35,8 +35,8 @@ static uint64_t gpus_of_cluster(const struct server *server, unsigned cluster)
 }
 
 /*
- * What a plan assigns beyond the clusters that there are is a difference (claims.c); the program
- * runs all the same.
+ * If the plan assigns clusters that do not exist, that is a difference (claims.c); the program runs
+ * all the same.
  */
 static unsigned planned_or_first(unsigned planned, unsigned n)
 {
@@ -90,15 +90,15 @@ static const struct plan_task *planned(const struct server *server, const struct
     return peer->admitted && server->has_plan ? plan_find(&server->plan, peer->hello.name) : NULL;
 }
 
-/* The client's own; its deadlines are counted from releases with it. */
+/* The deadline that the client announced, else its period: counted from the release. */
 static baton_nsec relative_deadline(const struct peer *peer)
 {
     return (baton_nsec)(peer->hello.deadline ? peer->hello.deadline : peer->hello.period);
 }
 
 /*
- * Fair lateness ranks by the priority point of the analysis, which counts from the release like the
- * deadline.
+ * Fair lateness ranks by the priority point of the analysis, which counts from the release, like
+ * the deadline.
  */
 static baton_nsec rank_at(const struct server *server, const struct peer *peer, baton_nsec deadline_at)
 {
@@ -157,7 +157,8 @@ void lanes_job_begins(struct server *server, struct peer *peer, baton_nsec deadl
     if (peer->job == JOB_NONE) {
         release(server, peer, deadline_at);
         holds_run(server);
-    } else if (peer->job == JOB_RUNS) { /* its first request came before it said so */
+        /* the first request came before the client reported the job */
+    } else if (peer->job == JOB_RUNS) {
         peer->deadline_at = deadline_at;
         lanes_rerank(server, peer);
     } else {
@@ -166,7 +167,7 @@ void lanes_job_begins(struct server *server, struct peer *peer, baton_nsec deadl
     }
 }
 
-/* A token that is kept beyond the last GPU segment is longer held than the analysis counts. */
+/* A token that is kept beyond the last GPU segment is held longer than the analysis counts. */
 static void check_section(const struct server *server, struct peer *peer)
 {
     const struct plan_task *task = planned(server, peer);
@@ -191,7 +192,7 @@ void lanes_job_ends(struct server *server, struct peer *peer)
 {
     peer->placing = false;
     if (peer->next_begins) {
-        peer->next_begins = false; /* that one is over already, and asked for nothing */
+        peer->next_begins = false; /* the next job is over already, and asked for nothing */
         return;
     }
     if (peer->job != JOB_RUNS)
@@ -247,7 +248,7 @@ static void ask_for_token(struct server *server, struct peer *peer, uint64_t gpu
                                             .cost = peer->place_work});
 }
 
-/* Is this copy from a GPU of the token's cluster, by which state follows the job? */
+/* Does this copy move the job's state from another GPU of the token's cluster? */
 static bool is_peer_copy(const struct server *server, const struct peer *peer, unsigned lease)
 {
     const struct hold *hold = &peer->holds[lease];
@@ -265,7 +266,7 @@ struct engine_set lanes_engines(const struct server *server, const struct peer *
     return engines;
 }
 
-/* The next lease that the token allows for, or -1. */
+/* The next waiting lease that the token covers, or -1. */
 static int next_lease(const struct server *server, const struct peer *peer)
 {
     for (unsigned i = 0; i < PAGE_LEASES; i++) {
@@ -279,7 +280,7 @@ static int next_lease(const struct server *server, const struct peer *peer)
     return -1;
 }
 
-/* Everything that the job held is free: it ends. */
+/* The job holds nothing any more: it ends. */
 static void end_job(struct server *server, struct peer *peer)
 {
     give_token_back(server, peer);
@@ -288,8 +289,8 @@ static void end_job(struct server *server, struct peer *peer)
 }
 
 /*
- * A throttled job gives way at its border; what is left of it is a job of the core with a budget of
- * its own, one period later.
+ * A throttled job gives way at its border. One period later the rest of it becomes a job of the
+ * core with a budget of its own.
  */
 static void throttle(struct server *server, struct peer *peer)
 {
@@ -302,7 +303,7 @@ static void ask_for_engine(struct server *server, struct peer *peer)
 {
     int next = next_lease(server, peer);
 
-    if (next < 0) { /* only engines of other GPUs are wanted */
+    if (next < 0) { /* every waiting lease wants an engine of another GPU */
         unsigned device = peer->holds[__builtin_ctz(peer->queue)].device;
 
         peer->strayed = true;
@@ -321,7 +322,8 @@ void lanes_pump(struct server *server, struct peer *peer)
         return;
     if (peer->engaged >= 0) {
         /*
-         * Another engine of the same client waits in our own queue, where the core does not see it.
+         * Another engine request of the same client waits in the daemon's queue, where the core
+         * does not see it.
          */
         if (peer->queue && peer->holds[peer->engaged].state == HOLD_HELD)
             (void)holds_call_in(server, peer, (unsigned)peer->engaged, LEASE_ASK_TURN);
@@ -333,12 +335,13 @@ void lanes_pump(struct server *server, struct peer *peer)
         throttle(server, peer);
     if (peer->job == JOB_RUNS && peer->gpu_over) {
         give_token_back(server, peer);
-        peer->strayed |= peer->queue != 0; /* a second critical section, which the analysis does not count */
+        /* a second critical section, which the analysis does not count */
+        peer->strayed |= peer->queue != 0;
     }
     if (peer->job == JOB_ENDING || !peer->queue || lanes_throttled(server, peer))
         return;
     if (peer->job == JOB_NONE)
-        release(server, peer, NSEC_MAX); /* a program that says nothing about its jobs */
+        release(server, peer, NSEC_MAX); /* the program does not report its jobs */
     if (peer->token == TOKEN_NONE) {
         unsigned device = peer->holds[__builtin_ctz(peer->queue)].device;
 
@@ -392,7 +395,7 @@ void lanes_place(struct server *server, struct peer *peer, const struct frame_pl
     } else if (peer->token == TOKEN_NONE && peer->job == JOB_RUNS && peer->place_gpus) {
         ask_for_token(server, peer, peer->place_gpus, peer->place_home, peer->place_migration);
     } else if (peer->token != TOKEN_ASKED || !peer->place_gpus) {
-        peer->place_gpus = 0; /* not now, or not among these: the client goes on where it is */
+        peer->place_gpus = 0; /* not now, or none of these GPUs: the client goes on where it is */
         answer_placing(server, peer);
     }
     holds_run(server);

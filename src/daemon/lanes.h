@@ -8,19 +8,19 @@
  *      +--- the core has ended the job (CK-OMLP defers the end of a donor, C5) <----------+
  *
  *   TOKEN_NONE --PLACE, or a request for an engine--> TOKEN_ASKED --SCHED_TOKEN--> TOKEN_OURS
- *   TOKEN_OURS --the job ends, or needs no GPU any more--> TOKEN_NONE
+ *   TOKEN_OURS --the job ends, or no longer needs a GPU--> TOKEN_NONE
  *
- * The token is of one GPU, which is told to the client (PLACED); its engine requests name that
- * GPU's engines. A client that asks for an engine of another GPU instead (a kernel that only runs
- * where the program opened it, a program with queues on several GPUs) exchanges the token for one
- * of that GPU while it holds no engine. So every GPU that a program uses is under a token. No
- * analysis counts the exchange: the client has strayed, and no bound is claimed. The exception is a
- * copy from a GPU of the same cluster, by which state follows a job: it holds that copy engine and
- * the job's own one, as a peer copy does (E3, M4).
+ * A token belongs to one GPU. The client learns which (PLACED), and its engine requests name that
+ * GPU's engines. Some clients ask for an engine of another GPU: a kernel may run only where the
+ * program opened it, or a program may have queues on several GPUs. Such a client exchanges the
+ * token for one of that GPU while it holds no engine. So every GPU that a program uses is under a
+ * token. No analysis counts the exchange: the client has strayed, and no bound is claimed. A copy
+ * that moves a job's state from a GPU of the same cluster needs no exchange. It holds that GPU's
+ * copy engine and the job's own, as a peer copy does (E3, M4).
  *
- * A job past its budget (config.overrun): demoted by the core; or throttled: at its next border it
- * gives the token back, and goes on with a new budget one period after its release; or ended: the
- * host ends the process, and its GPU work drains as after any death.
+ * A job past its budget is treated as config.overrun says. Demoted: the core lowers its rank.
+ * Throttled: it gives the token back at its next border, and goes on with a new budget one period
+ * after its release. Ended: the host ends the process, and its GPU work drains as after any death.
  */
 #ifndef DAEMON_LANES_H
 #define DAEMON_LANES_H
@@ -28,20 +28,20 @@
 #include "daemon/peer.h"
 
 /*
- * A client joins the core, with its first GPU (gpu) or its first job (SCHED_NO_GPU): in the clusters
- * that the plan gives it, else in the cluster of that GPU.
+ * A client joins the core, with its first GPU (gpu) or its first job (SCHED_NO_GPU): in the
+ * clusters that the plan gives it, else in the cluster of that GPU.
  */
 void lanes_join(struct server *server, struct peer *peer, unsigned gpu);
 
 void lanes_job_begins(struct server *server, struct peer *peer, baton_nsec deadline_at);
 void lanes_job_ends(struct server *server, struct peer *peer);
-/* The job needs no GPU any more: its token goes when its engine is free. */
+/* The job needs no GPU any more: its token is released when its engine is free. */
 void lanes_gpu_over(struct server *server, struct peer *peer);
 /* The client's priority or place in the plan has changed. */
 void lanes_rerank(struct server *server, struct peer *peer);
 /*
- * By what instant the client's next job is ranked, if it comes one period after the last; NSEC_MAX:
- * by none.
+ * The instant that ranks the client's next job, if that job comes one period after the last;
+ * NSEC_MAX: none.
  */
 baton_nsec lanes_next_rank_at(const struct server *server, const struct peer *peer);
 /* The core handled JOB_DONE, or ended a deferred job. */
@@ -51,20 +51,20 @@ void lanes_job_ended(struct server *server, struct peer *peer);
 void lanes_place(struct server *server, struct peer *peer, const struct frame_place *frame, uint64_t gpus);
 void lanes_token_granted(struct server *server, struct peer *peer, unsigned gpu);
 
-/* Takes the next step: ask for the token, for an engine, give it back, end the job. */
+/* Takes the next step: asks for the token or an engine, gives the token back, or ends the job. */
 void lanes_pump(struct server *server, struct peer *peer);
 
 /* The engines of a request, which may be a copy from another GPU of the cluster. */
 struct engine_set lanes_engines(const struct server *server, const struct peer *peer, unsigned lease,
                                 struct engine_set engines);
 
-/* SCHED_OVERRUN: the job has used its budget up. */
+/* SCHED_OVERRUN: the job has used up its budget. */
 void lanes_overrun(struct server *server, struct peer *peer);
-/* Has its job used its budget up, and the next one is not due? */
+/* Has the job used up its budget, and is its next budget not yet due? */
 bool lanes_throttled(const struct server *server, const struct peer *peer);
 /*
- * Throttled jobs whose next budget is due go on; arms the next look, and the instant of the next
- * overrun.
+ * Throttled jobs go on when their next budget is due. Arms the next look, and the instant of the
+ * next overrun.
  */
 void lanes_tick(struct server *server);
 void lanes_arm(struct server *server);

@@ -1,9 +1,10 @@
 #include "daemon/moves.h"
 
-#define UNKNOWN_RATE 250u          /* picoseconds per byte */
-#define LEAST_BYTES  (64u * 1024u) /* below this the set-up dominates, and says nothing about bytes */
-#define MOST_BYTES   (UINT64_C(1) << 40)
-#define MOST_RATE    (1000u * 1000u) /* 1 MB/s: slower than any bus */
+#define UNKNOWN_RATE 250u /* picoseconds per byte */
+/* below this the set-up time dominates, so the time tells nothing about bytes */
+#define LEAST_BYTES (64u * 1024u)
+#define MOST_BYTES  (UINT64_C(1) << 40)
+#define MOST_RATE   (1000u * 1000u) /* 1 MB/s: slower than any bus */
 
 static uint32_t rate_of(const struct moves *moves, unsigned from, unsigned to)
 {
@@ -29,7 +30,8 @@ void moves_learn(struct moves *moves, unsigned from, unsigned to, uint64_t bytes
     seen = length * 1000 / bytes;
     if (seen > MOST_RATE)
         seen = MOST_RATE;
-    if (seen > (uint64_t)old * 9) /* an eighth of the difference: at most twice the old */
+    /* an eighth of the difference: the result is at most twice the old value */
+    if (seen > (uint64_t)old * 9)
         seen = (uint64_t)old * 9;
     old = (uint32_t)(((uint64_t)old * 7 + seen + 4) / 8);
     moves->rates[from][to] = old ? old : 1;

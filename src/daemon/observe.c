@@ -5,10 +5,10 @@
 #include <string.h>
 
 #define QUIET NSEC_PER_SEC /* between two reports about one client */
-#define AHEAD                                                                                                \
-    NSEC_PER_SEC /* a job may end after the turn's clock was read; what ends later still is on no clock of ours */
+/* a job may end after the clock of this turn was read; a later end is not believed */
+#define AHEAD NSEC_PER_SEC
 
-/* ---- what was seen ---- */
+/* ---- observations ---- */
 
 static uint64_t counter(const struct peer *peer, enum page_counter which)
 {
@@ -16,8 +16,9 @@ static uint64_t counter(const struct peer *peer, enum page_counter which)
 }
 
 /*
- * The numbers of the program's own statistics, which measures each job once. What a client writes concerns its own task only; what
- * cannot be is cut to what can: a job that took longer than the machine has been up, more misses than jobs.
+ * The numbers come from the program's own statistics, which measure each job once. What a client
+ * writes concerns its own task only. Impossible values are cut to possible ones, such as a job
+ * longer than the machine's uptime, or more misses than jobs.
  */
 static void add(struct observation *seen, const struct peer *peer, baton_nsec now_at)
 {
@@ -58,7 +59,10 @@ void observe_departed(struct task_entry *entry, const struct peer *peer, baton_n
     entry->misses = seen.misses;
 }
 
-/* Counted for its task, and kept for the trace with the rule that was broken then, if one was. */
+/*
+ * Counts the job for its task, and keeps it for the trace with the rule that was broken then, if
+ * any.
+ */
 static void exceeded(struct server *server, struct peer *peer, const struct frame_late *frame)
 {
     enum model_rule rule = RULE_NO_BOUND;
@@ -133,7 +137,10 @@ static bool ran_whole(const struct peer *peer)
     return false;
 }
 
-/* May it run on all the cores that the model gives the programs, and, where others are the devices', on no other? */
+/*
+ * May the client run on all cores that the model gives programs, and, in a partition, on no device
+ * core?
+ */
 static bool has_the_cores(const struct server *server, const struct peer *peer)
 {
     struct core_set cores = claims_program_cores(server);
@@ -150,7 +157,10 @@ static bool has_the_cores(const struct server *server, const struct peer *peer)
            (!(cluster || server->config.partitioned) || core_set_count(&more) == 0);
 }
 
-/* Does it run where the plan says? `any` is more than the run time does: a request waits for one GPU. */
+/*
+ * Does the client run where the plan assigns it? `any` promises more than the run time does: a
+ * request waits for one GPU.
+ */
 static bool is_placed(const struct server *server, const struct peer *peer, const struct plan_task *task)
 {
     uint64_t there = server->n_devices < 64 ? (UINT64_C(1) << server->n_devices) - 1 : UINT64_MAX;
@@ -168,7 +178,7 @@ static bool is_placed(const struct server *server, const struct peer *peer, cons
     }
 }
 
-/* What one client does to the bounds. */
+/* The rule that one client breaks, if any. */
 static enum model_rule client_rule(const struct server *server, const struct peer *peer)
 {
     const struct plan_task *task =
@@ -176,8 +186,9 @@ static enum model_rule client_rule(const struct server *server, const struct pee
 
     if (peer->taken != peer->serial)
         return RULE_CHANGING;
+    /* a client above the task interferes, one below it blocks: the plan counts neither */
     if (!task)
-        return RULE_OUTSIDER; /* above it interferes, below it blocks: the plan counts neither */
+        return RULE_OUTSIDER;
     if (peer->priority != task->priority)
         return RULE_CEILING;
     if (!task->no_deadline && peer->hello.period < (uint64_t)task->period)
@@ -213,10 +224,13 @@ static enum model_rule twice_rule(const struct server *server, uint32_t *ret_who
 struct ranked_peer {
     const struct peer *peer;
     unsigned planned; /* its priority in the plan */
-    int rank;         /* with Linux */
+    int rank;         /* its real-time priority with Linux */
 };
 
-/* Clients of the plan; one that is raised while it gives way says nothing about its own rank. */
+/*
+ * The clients of the plan. A client that is boosted while it gives way does not show its own
+ * priority.
+ */
 static size_t ranked_clients(const struct server *server, struct ranked_peer ret_ranked[ADMISSION_TASKS])
 {
     size_t n = 0;
@@ -238,7 +252,10 @@ static size_t ranked_clients(const struct server *server, struct ranked_peer ret
     return n;
 }
 
-/* Linux schedules the CPUs: with more programs than cores, the more urgent must have the higher real-time priority (R3). */
+/*
+ * Linux schedules the CPUs: with more programs than cores, a more urgent program needs a higher
+ * real-time priority (R3).
+ */
 static enum model_rule order_rule(const struct server *server, uint32_t *ret_who)
 {
     struct core_set cores = claims_program_cores(server);

@@ -1,4 +1,7 @@
-/* Observed against bound: what was seen of a task, and whether its bound is claimed here and now (docs/analysis.md, "Model not met"; docs/daemon.md). */
+/*
+ * Observations against bounds: what was observed of a task, and whether its bound is claimed now
+ * (docs/analysis.md, "Model not met"; docs/daemon.md).
+ */
 #ifndef DAEMON_OBSERVE_H
 #define DAEMON_OBSERVE_H
 
@@ -9,15 +12,18 @@ struct observation {
     uint64_t jobs, misses;
 };
 
-/* Of the task's clients, those that have left included. */
+/* Observed of the task's clients, including those that have left. */
 struct observation observe_task(const struct server *server, const struct task_entry *entry);
 
-/* Whether this task's bound is claimed: RULE_MET, or the first rule that is broken and by whom (client or device). */
+/*
+ * Is this task's bound claimed? RULE_MET, or the first broken rule and the client or device that
+ * breaks it.
+ */
 enum model_rule observe_rule(const struct server *server, const struct task_entry *entry, uint32_t *ret_who);
 
 /*
- * A client says that a job was late, with the job's instants as its own statistics have them. 0; SERVER_DROP for what cannot be: a job that
- * ends before its release, or that was within the limit.
+ * A client reports a late job, with the job's instants from its own statistics. 0, or SERVER_DROP
+ * for an impossible report: a job that ends before its release, or that was within the limit.
  */
 int observe_late(struct server *server, struct peer *peer, const struct frame_late *frame);
 

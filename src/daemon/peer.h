@@ -1,6 +1,7 @@
 /*
- * The server's state, shared by server.c (peers and time), conversation.c (frames), terms.c (what holds for a client), arbiter.c
- * and holds.c (leases and decisions), devices.c and answers.c (questions).
+ * The server's state, shared by server.c (peers and time), conversation.c (frames), terms.c
+ * (priority and place of a client), arbiter.c and holds.c (leases and decisions), devices.c and
+ * answers.c (questions).
  */
 #ifndef DAEMON_PEER_H
 #define DAEMON_PEER_H
@@ -16,11 +17,12 @@
 
 #define PEER_MAX_THREADS 16
 #define PEER_MAX_NOTICES 32
-#define PEER_GROUPS      PAGE_LEASES /* at once: every one has at least one lease */
-#define SERVER_QUEUE     1024 /* events that follow from decisions; each hold causes at most two at a time */
+#define PEER_GROUPS      PAGE_LEASES /* at once: every group has at least one lease */
+/* events that follow from decisions; each hold causes at most two at a time */
+#define SERVER_QUEUE 1024
 
 /*
- * The daemon's truth about one lease.
+ * The state of one lease in the daemon.
  *
  *   UNUSED -ATTACH-> FREE -REQUEST-> WAITING -grant-> HELD -RELEASE, taken back, gone-> FREE
  *             |                         ^               | RELEASE with next
@@ -31,7 +33,7 @@ enum hold_state {
     HOLD_FREE,
     HOLD_WAITING,
     HOLD_HELD,
-    HOLD_DECLARED, /* busy since before this daemon: its engines are blocked until it is released */
+    HOLD_DECLARED, /* busy since before this daemon: its engines are blocked until its release */
 };
 
 struct hold {
@@ -39,11 +41,11 @@ struct hold {
     uint32_t epoch;
     unsigned device;
     struct engine_set engines;
-    /* 0: alone; else the leases with the same number here are one request, on a lane of their own. */
+    /* 0: alone; leases with the same other number are one request, on a lane of their own. */
     unsigned group;
     baton_nsec yield_at; /* when it was asked to give way; 0: it was not */
     bool overdue;
-    uint64_t told; /* LEASE_FLAG_* that the client was told of by frame */
+    uint64_t told; /* LEASE_FLAG_* that the client was told by frame */
 };
 
 enum peer_state { PEER_NONE, PEER_GREETING, PEER_CLIENT, PEER_MONITOR, PEER_DRAINING };
@@ -55,34 +57,34 @@ enum peer_job { JOB_NONE, JOB_RUNS, JOB_OVER, JOB_ENDING }; /* daemon/lanes.h */
 struct peer {
     enum peer_state state;
     unsigned slot;
-    uint32_t client; /* number for people, never used again */
+    uint32_t client; /* shown to users, never used again */
     struct credentials who;
     struct frame_hello hello;
     bool joined;       /* known to the core */
-    bool gone;         /* ... which knows that it has gone */
+    bool gone;         /* the core was told that it has gone */
     bool exact;        /* asked to be ranked by its engine time: keeps no idle leases */
     bool reports_jobs; /* says where its jobs begin and end */
     bool realtime;     /* connected, and has deadlines or a real-time priority with Linux */
     bool best_effort;  /* in force */
     bool foreign;      /* its name is a task that another user runs */
-    bool reserves;     /* a process that will become the task's; until it ends */
+    bool reserves;     /* a process that holds the task's place until a program runs it */
     bool awaits_verdict;
-    bool connected;   /* its end has not been seen */
-    bool exited;      /* the process is gone */
-    bool finished;    /* said goodbye: nothing of it runs */
+    bool connected;   /* the end of its connection has not been seen */
+    bool exited;      /* its process has ended */
+    bool finished;    /* said goodbye: none of its work runs */
     bool dirty, drop; /* has output; is to be dropped */
     bool admitted;    /* a task of the plan, in force */
-    bool
-        strayed; /* kernels or data beside gpu_set: an execution engine was granted there, or it opened that GPU */
+    /* used a GPU outside gpu_set: was granted an execution engine there, or opened that GPU */
+    bool strayed;
     uint64_t computed_on;         /* GPUs whose execution engine it was granted */
     unsigned boosted;             /* the level that its threads were raised to; 0: they were not */
     unsigned priority;            /* in force */
-    uint32_t serial, taken;       /* of the newest terms; of those in force */
-    struct frame_plan terms;      /* the newest, in force once they were taken */
-    struct task_entry *task;      /* that it is, or reserves; NULL: none */
+    uint32_t serial, taken;       /* of the newest terms; of the terms in force */
+    struct frame_plan terms;      /* the newest; in force once the client has taken them */
+    struct task_entry *task;      /* the task that it runs or reserves; NULL: none */
     uint64_t gpu_set;             /* in force: GPUs that the plan assigns to it; 0: none */
     uint64_t late, late_reported; /* jobs */
-    baton_nsec late_at;           /* when that was reported; 0: never */
+    baton_nsec late_at;           /* when the last report was made; 0: never */
     struct page *page;
     struct hold holds[PAGE_LEASES];
     struct outbox in, out;
@@ -93,33 +95,38 @@ struct peer {
     /* Profile `gpusync`: one lane, one token, one engine at a time (daemon/lanes.h). */
     enum peer_job job;
     enum peer_token token;
-    unsigned token_gpu;                /* TOKEN_OURS: whose */
+    unsigned token_gpu;                /* TOKEN_OURS: the token's GPU */
     unsigned gpu_cluster, cpu_cluster; /* as joined */
     uint32_t queue;                    /* leases that wait for the lane */
-    int engaged;                       /* the lease that has it, or -1 */
+    int engaged;                       /* the lease that has the lane, or -1 */
     uint32_t place_number, place_leases;
-    unsigned place_home; /* SCHED_NO_GPU: its data is nowhere */
+    unsigned place_home; /* SCHED_NO_GPU: its data is on no GPU */
     uint64_t place_gpus;
     baton_nsec place_migration, place_work;
     baton_nsec next_deadline_at;
     baton_nsec release_at, deadline_at, budget; /* of the present or last job */
-    baton_nsec throttled_until;                 /* past its budget: no engine before; 0: it is not */
-    uint64_t overruns;                          /* jobs */
-    bool uses_gpu;                              /* as joined */
-    bool gpu_over;                              /* the job said that it needs no GPU any more */
-    bool next_begins;                           /* the next job has begun before this one ended in the core */
-    bool placing;                               /* its question about a GPU waits for the token */
-    /* It does not say where its jobs begin: CPU work before the first command is in none. */
+    /* past its budget: gets no engine before; 0: it is not throttled */
+    baton_nsec throttled_until;
+    uint64_t overruns; /* jobs */
+    bool uses_gpu;     /* as joined */
+    bool gpu_over;     /* the job reported that it needs no more GPU */
+    /* the next job has begun before this one ended in the core */
+    bool next_begins;
+    bool placing; /* its question about a GPU waits for the token */
+    /*
+     * The client does not report where jobs begin: CPU work before the first command belongs to no
+     * job.
+     */
     bool inferred;
     /* Its threads on the CPUs (daemon/cpus.h). */
-    bool suspended;  /* a donor that must stand still (C2) */
-    bool disordered; /* its level could not be had */
-    unsigned level;  /* 0: they are as the program made them */
+    bool suspended;  /* a donor that must not run (C2) */
+    bool disordered; /* the host could not set its level */
+    unsigned level;  /* 0: the threads have the program's own standing */
     baton_nsec since_at, drain_at;
     uint64_t requests, grants, yields;
     uint32_t overdue;
     struct peer_notice {
-        struct frame_notice said; /* printable */
+        struct frame_notice said; /* as printable text */
         baton_nsec at;
     } notices[PEER_MAX_NOTICES];
     unsigned n_notices;
@@ -144,7 +151,7 @@ struct server {
     uint32_t next_client;
     struct device devices[PLATFORM_MAX_GPUS];
     unsigned n_devices;
-    struct peer *holders[SCHED_MAX_ENGINES];   /* who holds each engine ... */
+    struct peer *holders[SCHED_MAX_ENGINES];   /* the client that holds each engine ... */
     unsigned holder_leases[SCHED_MAX_ENGINES]; /* ... and by which lease */
     struct {
         uint64_t grants, yields;
@@ -165,31 +172,39 @@ struct server {
     struct moves moves;
     uint64_t grants, yields, taken_back, drops, overdue, late;
     uint32_t reloads, declared;
-    unsigned n_realtime; /* connected programs of that kind */
-    bool ranks_changed;  /* levels on the CPUs are to be found anew */
+    unsigned n_realtime; /* connected programs with deadlines or a real-time priority */
+    bool ranks_changed;  /* levels on the CPUs must be computed again */
 };
 
 /* ---- server.c ---- */
 void peer_put(struct server *server, struct peer *peer, const struct frame *frame);
 void peer_drop(struct server *server, struct peer *peer, enum report_kind report, uint64_t detail);
 void peer_report(struct server *server, const struct peer *peer, enum report_kind report, uint64_t detail);
-void peer_dirty(struct server *server, struct peer *peer);     /* it has output, or is to be dropped */
-bool same_session(const struct peer *a, const struct peer *b); /* an earlier connection of the same one */
-/* Connections that this session had before: nothing more is granted to them, and what they hold waits for declarations. */
+/* it has output, or is to be dropped */
+void peer_dirty(struct server *server, struct peer *peer);
+/* is one an earlier connection of the other's session? */
+bool same_session(const struct peer *a, const struct peer *b);
+/*
+ * Earlier connections of this session: nothing more is granted to them, and their holds wait for
+ * declarations.
+ */
 void peer_replace_earlier(struct server *server, struct peer *peer);
-void server_arm(struct server *server, baton_nsec at); /* wants a tick by then */
+void server_arm(struct server *server, baton_nsec at); /* asks for a tick by then */
 
 /* ---- devices.c ---- */
 int device_find(struct server *server, const char *name, bool declare, unsigned *ret_device);
 
 /* ---- terms.c ---- */
-void peer_plan(struct server *server, struct peer *peer);       /* says what holds for it from now on */
-void peer_plan_now(struct server *server, struct peer *peer);   /* ... and for what it waits for already */
-void peer_plan_again(struct server *server, struct peer *peer); /* says what will, if that has changed */
+/* tells the client its terms from now on */
+void peer_plan(struct server *server, struct peer *peer);
+/* ... and applies them to its waiting requests */
+void peer_plan_now(struct server *server, struct peer *peer);
+/* tells the client its next terms, if they have changed */
+void peer_plan_again(struct server *server, struct peer *peer);
 void peer_taken(struct server *server, struct peer *peer, uint32_t serial);
 
 /* ---- observe.c ---- */
-/* Keeps what was seen of it. */
+/* Keeps what was observed of the client. */
 void observe_departed(struct task_entry *entry, const struct peer *peer, baton_nsec now_at);
 
 /* ---- holds.c ---- */
@@ -205,9 +220,15 @@ void arbiter_group(struct server *server, struct peer *peer, const struct frame_
 void arbiter_group_release(struct server *server, struct peer *peer, const struct frame_group_release *frame);
 void arbiter_priority(struct server *server, struct peer *peer, baton_nsec deadline_at);
 void arbiter_job(struct server *server, struct peer *peer, const struct frame_job *frame);
-/* It awaits nothing and is in nothing: what it asks for next is its next job, if it does not report jobs. */
+/*
+ * The client holds and awaits nothing. If it does not report jobs, its next request begins its next
+ * job.
+ */
 void arbiter_rejoin(struct server *server, struct peer *peer);
-/* Takes everything back that is not running. True: nothing is left, the peer is out of the core. */
+/*
+ * Takes back everything that does not run. True: nothing is left, and the client is out of the
+ * core.
+ */
 bool arbiter_leave(struct server *server, struct peer *peer);
 void arbiter_settle(struct server *server, bool settled);
 void arbiter_tick(struct server *server);

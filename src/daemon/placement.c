@@ -1,7 +1,7 @@
 /*
- * Which GPU for a job: the client says where its data is and how much of it would have to move, the core chooses. Among the GPUs that the plan
- * assigns to the client, if it does. Under tokens the job's token
- * says which GPU, so the answer comes when that is granted (lanes.h).
+ * Which GPU a job gets. The client says where its data is and how much of it would have to move;
+ * the core chooses, among the GPUs of the plan if the plan assigns some. Under tokens the job's
+ * token decides the GPU, so the answer comes with the grant of the token (lanes.h).
  */
 #include "daemon/holds.h"
 #include "daemon/lanes.h"
@@ -38,7 +38,7 @@ static uint32_t leases_of(const struct peer *peer, uint32_t leases, uint64_t gpu
     return found;
 }
 
-/* GPUs that others work on who announced nothing: their load is not in the core's sums. */
+/* GPUs that other clients use without an announcement: their load is not in the core's sums. */
 static uint64_t occupied(const struct server *server, const struct peer *peer)
 {
     uint64_t gpus = 0;
@@ -55,13 +55,13 @@ static uint64_t occupied(const struct server *server, const struct peer *peer)
     return gpus;
 }
 
-/* The data's place as the predictor calls it. */
+/* The data's place in the terms of the predictor. */
 static unsigned place_of(const struct peer *peer, uint32_t lease)
 {
     return attached(peer, lease) ? peer->holds[lease].device : MOVES_HOST;
 }
 
-/* The core adds one cost for every GPU that is not home; the dearest of them is the careful guess. */
+/* The core adds one cost for every GPU except home, so take the most expensive one. */
 static baton_nsec migration(const struct server *server, const struct frame_place *frame, unsigned home,
                             uint64_t gpus)
 {
@@ -91,7 +91,10 @@ void placement_request(struct server *server, struct peer *peer, const struct fr
 
     event.cost = frame->work < (uint64_t)NSEC_PER_SEC * 3600 ? (baton_nsec)frame->work : 0;
     peer->placed = 0;
-    /* Its data lies on a GPU that the plan does not give it: each job moves it, and no task set counts those copies. */
+    /*
+     * The client's data is on a GPU that the plan does not assign: each job moves it, and no task
+     * set counts those copies.
+     */
     if (frame->n && peer->gpu_set && home != MOVES_HOST && !(peer->gpu_set >> home & 1) &&
         !holds_tokens(server))
         peer->strayed = true;
@@ -122,7 +125,7 @@ void placement_request(struct server *server, struct peer *peer, const struct fr
 
 void placement_moved(struct server *server, struct peer *peer, const struct frame_moved *frame)
 {
-    /* State that comes from the other GPU, where the plan counts no such copies. */
+    /* State that comes from another GPU, where the plan counts no such copies. */
     if (holds_tokens(server) && server->config.migration != MIGRATION_ON_DEMAND &&
         attached(peer, frame->from) && attached(peer, frame->to))
         peer->strayed = true;

@@ -25,7 +25,7 @@ static int read_late(const struct document *document, const struct node *task, b
 
     *ret_misses = false;
     if (task->kind == NODE_MAPPING && deadline && is_null(deadline))
-        return 0; /* it has none to miss */
+        return 0; /* it has no deadline to miss */
     if (task->kind != NODE_MAPPING || !node_get(task, "name") ||
         node_text(document, node_get(task, "name"), "a name", &name, &error) || strlen(name) > 64 ||
         is_null(deadline) || node_duration(document, deadline, "ms", NSEC_PER_MS, 0, &late.limit, &error))
@@ -66,7 +66,9 @@ static int find_late(const struct document *document, bool bounded_is_enough, co
     return found ? PLANNING_REJECTED : PLANNING_FAILED;
 }
 
-/* Soft analyses reject what has no bound; the others what misses a deadline. */
+/*
+ * Soft analyses reject a task without a bound; the others reject a task that misses its deadline.
+ */
 static int read_object(const struct planning *planning, const char *about, struct decision *decision)
 {
     struct input_error error;

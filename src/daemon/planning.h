@@ -1,4 +1,7 @@
-/* What `baton plan --json -o PIPE` said about a question: an object on its standard output, the plan on the pipe. */
+/*
+ * Reads the answer of `baton plan --json -o PIPE`: an object on its standard output, the plan on
+ * the pipe.
+ */
 #ifndef DAEMON_PLANNING_H
 #define DAEMON_PLANNING_H
 
@@ -10,8 +13,9 @@
 #define PLANNING_FAILED   2 /* no answer that makes sense */
 
 /*
- * about: the task in question; of several that miss their deadlines it is named first. 0: schedulable, *ret_plan to be
- * freed by plan_done(); with REASON_TARDY in the decision where response times are bounded, but not every deadline is met.
+ * about: the task in question; of several tasks that miss their deadlines, it is named first. 0:
+ * schedulable, *ret_plan is to be freed by plan_done(). The decision has REASON_TARDY if response
+ * times are bounded, but not every deadline is met.
  */
 int planning_read(const struct planning *planning, const char *about, struct plan *ret_plan,
                   struct decision *decision);

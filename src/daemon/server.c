@@ -10,12 +10,16 @@
 #include "daemon/cpus.h"
 #include "daemon/lanes.h"
 
-#define DRAIN_POLL      (2 * NSEC_PER_MS) /* how often the words of a lost peer are looked at */
-#define DRAIN_UNWATCHED NSEC_PER_SEC      /* a process that cannot be watched counts as ended after this */
+#define DRAIN_POLL (2 * NSEC_PER_MS) /* how often the lease words of a lost client are read */
+/* a process that cannot be watched counts as ended after this time */
+#define DRAIN_UNWATCHED NSEC_PER_SEC
 
 /* ---- start and end ---- */
 
-/* CPUs that programs run on; claims.c compares the number with the machine whenever a bound is claimed. */
+/*
+ * The CPUs that programs run on; claims.c compares their number with the machine whenever a bound
+ * is claimed.
+ */
 static unsigned program_cpus(const struct config *config)
 {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -105,7 +109,7 @@ void server_free(struct server *server)
 {
     if (!server)
         return;
-    server->config.admission = ADMISSION_OFF; /* nobody is left to plan for */
+    server->config.admission = ADMISSION_OFF; /* no task set is left to plan for */
     for (unsigned i = 0; server->peers && i < server->config.clients; i++) {
         struct peer *peer = server->peers[i];
 
@@ -278,7 +282,7 @@ static void depart(struct server *server, struct peer *peer)
     history_add(&server->history, server->now_at, RECORD_LEAVE, peer->client, 0);
 }
 
-/* Takes back what can be taken back; frees the peer once nothing is left. True: it lives on. */
+/* Takes back what it can; frees the peer once nothing is left. True: the peer stays. */
 static bool try_to_end(struct server *server, struct peer *peer)
 {
     if (!arbiter_leave(server, peer)) {
@@ -339,7 +343,10 @@ bool same_session(const struct peer *a, const struct peer *b)
            a->hello.key == b->hello.key;
 }
 
-/* Connections that this session had before: nothing more is granted to them, and what they hold waits for declarations. */
+/*
+ * Earlier connections of this session: nothing more is granted to them, and their holds wait for
+ * declarations.
+ */
 void peer_replace_earlier(struct server *server, struct peer *peer)
 {
     for (unsigned i = 0; i < server->config.clients; i++) {

@@ -1,11 +1,14 @@
 /*
- * batond without its edges: connections as byte buffers, time as an argument, pages as memory that the host provides.
- * Reads no clock, opens nothing, blocks never. daemon/edge/loop.c runs it over epoll; tests run it against simulated clients.
+ * batond without its edges: connections as byte buffers, time as an argument, pages as memory that
+ * the host provides. Reads no clock, opens no file, never blocks. daemon/edge/loop.c runs it over
+ * epoll; tests run it against simulated clients.
  *
- *     bytes --> peers (server.c) --> leases (arbiter.c) --> sched/core --> decisions --> lease words, frames, boosts
+ *     bytes --> peers (server.c) --> leases (arbiter.c) --> sched/core
+ *     --> decisions --> lease words, frames, boosts
  *
- * Peers are known by their slot. A peer whose connection is lost while it holds something stays as a draining one until
- * its process has ended (server_exited) or its words say that it is done.
+ * Peers are known by their slot. A peer that loses its connection while it holds something stays
+ * and drains. It goes when its process has ended (server_exited), or when its lease words say that
+ * it is done.
  */
 #ifndef DAEMON_SERVER_H
 #define DAEMON_SERVER_H
@@ -25,15 +28,15 @@
 
 struct server;
 
-/* Who is at the other end, from the kernel. */
+/* The process at the other end, as the kernel reports it. */
 struct credentials {
     pid_t pid;
     uid_t uid;
     gid_t gid;
-    bool unwatched; /* nobody will say when the process has ended */
+    bool unwatched; /* the end of the process will not be reported */
 };
 
-/* Something that a person should know; the host words it. */
+/* An event that a user should know; the host puts it into words. */
 enum report_kind {
     REPORT_BAD_FRAME, /* peer: dropped for bytes that make no sense */
     REPORT_SLOW,      /* peer: dropped because it does not read */
@@ -62,39 +65,55 @@ struct server_report {
     const struct difference *difference; /* borrowed likewise */
 };
 
-/* What the server asks of its surroundings. */
+/* What the server needs from its host. */
 struct server_host {
     void *user;
-    /* A zeroed page for this peer, shared with nobody else yet; -errno. */
+    /* A zeroed page for this peer, not yet shared; -errno. */
     int (*page_new)(void *user, unsigned peer, struct page **ret_page);
     void (*page_free)(void *user, unsigned peer, struct page *page);
-    /* Somebody may sleep on this word. */
+    /* Wakes the thread that may sleep on this word. */
     void (*wake)(void *user, lease_word *word);
-    /* Raise (priority 1..99 of Baton) or restore (0) the threads of a peer. */
+    /* Raises (priority 1..99 of Baton) or restores (0) the threads of a peer. */
     void (*boost)(void *user, pid_t pid, const pid_t *threads, size_t n, unsigned priority);
     void (*report)(void *user, const struct server_report *report);
     /* A peer asked to reload; writes text for it. 0 or -errno. */
     int (*reload)(void *user, char *ret_text, size_t size);
-    /* A peer asked for another plan, or (tasks) another task set, from then on; text as above. 0 or -errno; NULL: cannot. */
+    /*
+     * A peer asked for another plan, or (tasks) another task set; text as above. 0 or -errno; NULL:
+     * not supported.
+     */
     int (*load)(void *user, bool tasks, const char *path, char *ret_text, size_t size);
-    /* A peer asked the daemon to end once its answer is sent; text as above. 0 or -errno; NULL: cannot. */
+    /*
+     * A peer asked the daemon to end once its answer is sent; text as above. 0 or -errno; NULL: not
+     * supported.
+     */
     int (*stop)(void *user, char *ret_text, size_t size);
-    /* Plan this task set (text, copied; paths in it are relative to the folder of `file`); the answer comes by server_planned(), never from within. 0 or -errno. */
+    /*
+     * Plans this task set (text, copied; paths in it are relative to the folder of `file`).
+     * server_planned() brings the answer, after this call has returned. 0 or -errno.
+     */
     int (*plan)(void *user, const char *file, const char *text, size_t size);
-    /* The machine's cores now, and those that a process may run on. 0 or -errno; NULL: nothing is known about cores, no bound is claimed. */
+    /*
+     * The machine's cores now, and those that a process may run on. 0 or -errno; NULL: cores are
+     * unknown, so no bound is claimed.
+     */
     int (*machine)(void *user, struct machine *ret_machine);
     int (*cores_of)(void *user, pid_t pid, struct core_set *ret_cores);
     /*
-     * Pins the threads of a process to these cores, under SCHED_FIFO at this level of the band: 1 is its lowest priority. Level 0: what they
-     * were before. 0, or -errno if that failed for one of them. NULL: programs are not ordered on the CPUs.
+     * Pins the threads of a process to these cores, under SCHED_FIFO at this level of the band;
+     * level 1 is the lowest priority. Level 0: restores them. 0, or -errno if one of them failed.
+     * NULL: programs are not ordered on the CPUs.
      */
     int (*order)(void *user, pid_t pid, const pid_t *threads, size_t n, const struct core_set *cores,
                  unsigned level);
-    /* Ends the process of a peer that used more than its budget, by force. NULL: it goes on. */
+    /* Kills the process of a peer that used more than its budget. NULL: the process goes on. */
     void (*end)(void *user, unsigned peer);
-    /* Every decision of the core, in order, before it is carried out. NULL: nobody listens. */
+    /* Every decision of the core, in order, before it is carried out. NULL: not reported. */
     void (*decided)(void *user, const struct sched_decision *decision);
-    /* The real-time priority of a process's main thread with the operating system; 0: it has none; -errno. */
+    /*
+     * The real-time priority of a process's main thread with the operating system; 0: it has none;
+     * -errno.
+     */
     int (*rank_of)(void *user, pid_t pid);
 };
 
@@ -102,15 +121,16 @@ struct server_start {
     uint32_t generation;
     pid_t pid;
     uid_t uid;
-    bool settle;    /* the predecessor ended without saying so */
+    bool settle;    /* the predecessor did not end in order */
     uint32_t about; /* ABOUT_REALTIME, ABOUT_LOCKED, ABOUT_BOOSTS, ABOUT_AWAKE: what is permitted */
     baton_nsec now_at;
 };
 
-#define SERVER_DROP 1 /* close this connection after sending what is pending, then call server_lost() */
+/* close this connection after sending the pending output, then call server_lost() */
+#define SERVER_DROP 1
 #define SERVER_BUSY 2 /* too many connections, of this user or of all */
 
-/* config is copied. -EINVAL, -ENOMEM. */
+/* config is copied. 0, -EINVAL or -ENOMEM. */
 int server_new(const struct config *config, const struct server_host *host, const struct server_start *start,
                struct server **ret_server);
 void server_free(struct server *server);
@@ -126,22 +146,27 @@ int server_receive(struct server *server, unsigned peer, const uint8_t *bytes, s
 size_t server_pending(const struct server *server, unsigned peer, const uint8_t **ret_bytes);
 void server_sent(struct server *server, unsigned peer, size_t n);
 
-/* The next peer that something was queued for since it was last named, or must be dropped; false: none. */
+/* The next peer with new output, or that must be dropped; false: none. */
 bool server_next_dirty(struct server *server, unsigned *ret_peer, bool *ret_drop);
 
-/* The connection is gone. The slot may live on, draining: then exit must be watched for. True: it lives on. */
+/*
+ * The connection is lost. True: the slot stays in use and drains, and the caller watches for the
+ * process's end.
+ */
 bool server_lost(struct server *server, unsigned peer, baton_nsec now_at);
 
-/* The peer's process has ended; also while connected (a child may have kept the socket open). */
+/* The peer's process has ended; also while connected (a child may keep the socket open). */
 void server_exited(struct server *server, unsigned peer, baton_nsec now_at);
 
 /* Is this slot in use (connected or draining)? */
 bool server_has(const struct server *server, unsigned peer);
 
-/* Is a program connected that has deadlines: a period, a task, or a real-time priority with Linux? */
+/*
+ * Is a program connected that has deadlines: a period, a task, or a real-time priority with Linux?
+ */
 bool server_has_realtime(const struct server *server);
 
-/* Looks at the machine anew before bounds are reported by other ways than a query (metrics). */
+/* Reads the machine again, before bounds are reported other than by a query (metrics). */
 void server_look(struct server *server, baton_nsec now_at);
 
 /* When server_tick() wants to be called; NSEC_MAX: not before the next event. */
@@ -151,18 +176,22 @@ void server_tick(struct server *server, baton_nsec now_at);
 /* A device found by the probe; 0 or -ENOSPC. */
 int server_add_device(struct server *server, const char *name, const char *description);
 
-/* Takes the plan over (copied; NULL: none) and tells every client what changed for it. path is for status. */
+/*
+ * Puts the plan (copied; NULL: none) into force and tells every client what changed for it. path is
+ * for status.
+ */
 int server_set_plan(struct server *server, const struct plan *plan, const char *path, baton_nsec now_at);
 
 /*
- * The tasks that admission is about; *set is taken over on success (NULL: none), path is for status. What runs already is asked about.
- * -E2BIG: more tasks than a plan has priorities; -ENOSPC: more names than were ever to be expected.
+ * The tasks that admission covers. On success *set is taken over (NULL: none); path is for status.
+ * Running tasks are asked about again. -E2BIG: more tasks than a plan has priorities; -ENOSPC: too
+ * many names.
  */
 int server_set_tasks(struct server *server, struct task_set *set, const char *path, baton_nsec now_at);
 
-/* What became of a question (server_host::plan). */
+/* The result of a question (server_host::plan). */
 struct planning {
-    bool late;                 /* it was stopped: it took too long */
+    bool late;                 /* stopped because it took too long */
     int status;                /* exit status of the planner; -1: it did not end by itself */
     const char *object, *plan; /* what it wrote, borrowed */
     size_t object_size, plan_size;
@@ -170,12 +199,15 @@ struct planning {
 };
 void server_planned(struct server *server, const struct planning *planning, baton_nsec now_at);
 
-/* Limits of users from a configuration that was read again; everything else needs a restart. */
+/*
+ * Takes the limits of users from a configuration that was read again; all other settings need a
+ * restart.
+ */
 void server_set_limits(struct server *server, const struct config *config, baton_nsec now_at);
 
 /* Numbers for tests and the loop. */
 unsigned server_peers(const struct server *server); /* connected or draining, monitors included */
-/* Has the core a job of this peer (a deferred end included)? */
+/* Does the core have a job of this peer (a deferred end included)? */
 bool server_has_job(const struct server *server, unsigned peer);
 bool server_engine_free(const struct server *server, const char *device, unsigned engine);
 

@@ -1,7 +1,8 @@
 /*
- * What clients that have left leave behind for the metrics: how long each engine was busy, and the distributions of
- * response and pending times per program name. Counters of a connected client are in its page; the two together never
- * decrease. Fixed memory: programs beyond TALLY_PROGRAMS names are counted together, under TALLY_OTHERS.
+ * Metrics of clients that have left: how long each engine was busy, and the distributions of
+ * response and pending times per program name. A connected client's counters are in its page; the
+ * sum of both never decreases. Fixed memory: programs beyond TALLY_PROGRAMS names are counted
+ * together, under TALLY_OTHERS.
  */
 #ifndef DAEMON_TALLY_H
 #define DAEMON_TALLY_H
@@ -29,7 +30,7 @@ struct tally {
     uint64_t busy_ns[SCHED_MAX_ENGINES];
 };
 
-/* Adds what is in the page of a client of that name. */
+/* Adds the counters in the page of a client of that name. */
 void tally_keep(struct tally *tally, const char *name, const struct page *page,
                 const struct history_engines *engines);
 

@@ -1,7 +1,8 @@
 /*
- * What holds for a client: what the plan says about it, or else its priority under the user's ceiling. A change is sent with a
- * number and comes into force when the client says that it took it, between two jobs (R10: a request that waits while its priority
- * changes is covered by no bound). A lower ceiling does not wait.
+ * The terms of a client: its place in the plan, or else its priority under the user's ceiling. A
+ * change is sent with a number and comes into force when the client takes it, between two jobs
+ * (R10: no bound covers a request whose priority changes while it waits). A lower ceiling comes
+ * into force at once.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #define UNCUT_NS    ((uint64_t)3600 * NSEC_PER_SEC) /* no kernel takes longer ... */
 #define UNCUT_BYTES (UINT64_C(1) << 40)             /* ... and no copy is larger */
 
-/* Ceilings are for what is beneath the plan: the plan itself is the administrator's. */
+/* Ceilings limit programs outside the plan: the administrator makes the plan. */
 static unsigned clip(const struct server *server, const struct peer *peer, unsigned priority)
 {
     struct config_user limits = config_user(&server->config, peer->who.uid, server->start.uid);
@@ -20,7 +21,7 @@ static unsigned clip(const struct server *server, const struct peer *peer, unsig
     return priority > limits.ceiling ? limits.ceiling : priority;
 }
 
-/* Did the analysis, or another user's claim, leave this client without its task's place in the plan? */
+/* Has the analysis, or another user's claim, denied this client its task's place in the plan? */
 static bool is_best_effort(const struct server *server, const struct peer *peer)
 {
     return peer->foreign ||
@@ -28,15 +29,18 @@ static bool is_best_effort(const struct server *server, const struct peer *peer)
 }
 
 /*
- * May its holds linger? No analysis counts that, so nobody's where there is a plan; and where a policy ranks programs by the time they take, that
- * must be what they use.
+ * A hold may linger only when no plan is in force, because no analysis accounts for it. A policy
+ * that ranks programs by engine time also forbids it: held time must be used time.
  */
 static bool may_linger(const struct server *server, bool adaptive)
 {
     return server->profile->pieces && !server->has_plan && !adaptive;
 }
 
-/* Is its rank left to the policy? It asked for that, or chose no priority and has no deadlines. */
+/*
+ * Does the policy choose its rank? Yes if the client asked for that, or has neither a priority nor
+ * deadlines.
+ */
 static bool is_adaptive(const struct server *server, const struct peer *peer)
 {
     return (peer->hello.flags & HELLO_ADAPTIVE) ||
@@ -44,8 +48,8 @@ static bool is_adaptive(const struct server *server, const struct peer *peer)
 }
 
 /*
- * Under tokens a job runs on the one GPU of its token. The client asks which; where the plan leaves no choice, once. A program
- * outside the plan stays in the cluster of the GPU that it opens.
+ * Under tokens a job runs on the one GPU of its token. The client asks which; if the plan leaves no
+ * choice, it asks once. A program outside the plan stays in the cluster of the GPU that it opens.
  */
 static void place_by_tokens(const struct server *server, struct frame_plan *plan)
 {
@@ -57,7 +61,8 @@ static void place_by_tokens(const struct server *server, struct frame_plan *plan
 
     plan->gpus = fixed || server->config.gpu_cluster > 1 ? 1 : 0;
     plan->gpu_set = fixed ? plan->gpu_set : 0;
-    if (plan->flags & PLAN_TASK) { /* every piece is a request: what the plan counts as one is not cut */
+    /* every piece is a request, so what the plan counts as one piece is not cut */
+    if (plan->flags & PLAN_TASK) {
         plan->piece = plan->piece ? plan->piece : UNCUT_NS;
         plan->chunk_in = plan->chunk_in ? plan->chunk_in : UNCUT_BYTES;
         plan->chunk_out = plan->chunk_out ? plan->chunk_out : UNCUT_BYTES;
@@ -133,7 +138,7 @@ void peer_plan_now(struct server *server, struct peer *peer)
         arbiter_priority(server, peer, NSEC_MAX);
 }
 
-/* As the client would see them. */
+/* The terms as the client sees them. */
 static bool same_terms(const struct frame_plan *a, const struct frame_plan *b)
 {
     uint8_t bytes[2][FRAME_MAX_SIZE];
@@ -157,7 +162,7 @@ void peer_plan_again(struct server *server, struct peer *peer)
 void peer_taken(struct server *server, struct peer *peer, uint32_t serial)
 {
     if (serial != peer->serial || serial == peer->taken)
-        return; /* an older one: the newest is under way */
+        return; /* older terms: the newest are under way */
     come_into_force(server, peer, &peer->terms);
     if (peer->joined)
         arbiter_priority(server, peer, NSEC_MAX);
@@ -220,14 +225,16 @@ int server_set_plan(struct server *server, const struct plan *plan, const char *
 
         if (!peer || peer->state != PEER_CLIENT)
             continue;
-        if (!peer->task && !peer->foreign) /* this plan may be the first to name it */
+        if (!peer->task && !peer->foreign) /* this plan may be the first to name the task */
             admission_hello(server, peer);
         peer_plan_again(server, peer);
     }
     return 0;
 }
 
-/* After a change of whose tasks are whose: a client loses its task, or gets one that was another user's. */
+/*
+ * The owners of tasks have changed: a client loses its task, or gets one that was another user's.
+ */
 static void claim_again(struct server *server, struct peer *peer)
 {
     bool may = config_may_run(&server->config, peer->who.uid, peer->hello.name);

@@ -1,13 +1,17 @@
 /*
- * CK-OMLP for a GPU cluster that several CPU clusters share (rules C1..C7). Of each CPU cluster at most c requests are incomplete at any
- * time, each issued by one of its c highest pending jobs or kept there by a donor:
+ * CK-OMLP for a GPU cluster that several CPU clusters share (rules C1..C7). In each CPU cluster at
+ * most c requests are incomplete at any time. Each belongs to one of the cluster's c highest
+ * pending jobs, or a donor keeps it among them:
  *
- *                 among the c highest of its CPU cluster, no donor (C3)       head of KQ, a token is free
- *   asked: PARKED ----------------------------------------------> QUEUED ----------------------------> HELD --> released
+ *           among the c highest of its
+ *           CPU cluster, no donor (C3)           head of KQ, a token is free
+ *   PARKED ----------------------------> QUEUED ----------------------------> HELD --> released
  *
- *   a job d released among the c highest displaces x (C1):   x has an incomplete request -> d becomes x's donor
- *                                                            x is a donor -> d takes over its donee, x is free again
- *   donor: lends its priority; must not run while its donee is ready (C2); its end waits for the donation's end (C5)
+ *   A job d released among the c highest displaces x (C1):
+ *     x has an incomplete request -> d becomes x's donor
+ *     x is a donor                -> d takes over x's donee, and x is free again
+ *   A donor lends its priority. It must not run while its donee is ready (C2), and its end waits
+ *   for the end of the donation (C5).
  *
  * A donation ends with the donee's request, or when the donee is among the c highest again.
  */
@@ -46,7 +50,7 @@ static void pending_remove(struct sched_core *core, job_id job)
     }
 }
 
-/* Among the c highest pending jobs of its CPU cluster? */
+/* Is the job among the c highest pending jobs of its CPU cluster? */
 static bool in_top(struct sched_core *core, job_id job)
 {
     const struct cpu_cluster *cluster = cpus_of(core, job);
@@ -116,7 +120,7 @@ void ck_forget(struct sched_core *core, job_id id)
     pending_remove(core, id);
 }
 
-/* C3: parked first; ck_recheck() admits it if it may be. */
+/* C3: a request is parked first; ck_recheck() admits it when the rules allow. */
 void ck_request(struct sched_core *core, struct token_cluster *cluster, lane_id id)
 {
     (void)cluster;
@@ -157,7 +161,7 @@ void ck_rerank(struct sched_core *core, job_id id)
 {
     pending_remove(core, id);
     pending_insert(core, id);
-    core->died = true; /* links may not fit the new order: repair as after a death */
+    core->died = true; /* the new order may not fit the donations: repair them as after a death */
 }
 
 /* C6(i). */
@@ -170,7 +174,7 @@ static void end_needless_donations(struct sched_core *core)
     }
 }
 
-/* C6(ii): every incomplete request below the c highest has a donor again. */
+/* C6(ii): every incomplete request below the c highest gets a donor again. */
 static void replace_lost_donors(struct sched_core *core)
 {
     for (unsigned x = 0; x < core->n_cpu_clusters; x++) {
@@ -194,7 +198,7 @@ static void replace_lost_donors(struct sched_core *core)
     }
 }
 
-/* C6(iii): jobs that are done and no longer donors leave. */
+/* C6(iii): jobs that are done and donate no longer leave. */
 static bool end_deferred(struct sched_core *core)
 {
     bool any = false;
@@ -209,7 +213,10 @@ static bool end_deferred(struct sched_core *core)
     return any;
 }
 
-/* Critical sections that must end before the next in KQ holds a token: k of them end side by side. */
+/*
+ * How many critical sections must end before the next request of KQ holds a token; k end in
+ * parallel.
+ */
 static unsigned sections_ahead(const struct token_cluster *cluster)
 {
     for (unsigned i = 0; i < cluster->g; i++) {
@@ -219,7 +226,7 @@ static unsigned sections_ahead(const struct token_cluster *cluster)
     return cluster->lengths[0] / cluster->k + 1;
 }
 
-/* C6(iv), the highest first. */
+/* C6(iv): the highest request first. */
 static void admit(struct sched_core *core)
 {
     for (unsigned x = 0; x < core->n_cpu_clusters; x++) {
@@ -242,7 +249,10 @@ static void admit(struct sched_core *core)
     }
 }
 
-/* Which free token for this lane: its own GPU's, at home, then that of the GPU with most free (A2). */
+/*
+ * Chooses a free token for this lane: of the client's own GPU, else at home, else of the GPU with
+ * the most free tokens (A2).
+ */
 static unsigned choose_gpu(struct sched_core *core, struct token_cluster *cluster, lane_id id)
 {
     unsigned own = token_own_gpu(core, cluster, id);
@@ -292,7 +302,7 @@ void ck_recheck(struct sched_core *core)
     grant_heads(core);
 }
 
-/* C2: a donor stands still while its donee is ready: holds a token and no engine. */
+/* C2: a donor is suspended while its donee is ready, that is, holds a token and no engine. */
 void ck_emit_suspensions(struct sched_core *core)
 {
     for (job_id j = 0; j < core->config.jobs; j++) {

@@ -76,7 +76,10 @@ static int allocate(struct sched_core *core)
     core->reached = calloc(jobs, sizeof *core->reached);
     core->reached_before = calloc(jobs, sizeof *core->reached_before);
     core->reached_in = calloc(jobs, sizeof *core->reached_in);
-    /* At most: per job EFF, OVERRUN, SUSPEND or RESUME, ENDED, PLACED; a token per lane; a grant and a call per engine. */
+    /*
+     * The most decisions of one event. Per job: EFF, OVERRUN, SUSPEND or RESUME, ENDED, PLACED. Per
+     * lane: a token. Per engine: a grant and a call.
+     */
     core->decisions = calloc(6 * jobs + lanes + 2 * (size_t)core->n_engines + 2, sizeof *core->decisions);
     if (!core->clients || !core->jobs || !core->lanes || !core->engines || !core->gpu_load ||
         !core->granted || !core->token_granted || !core->best || !core->decisions || !core->reached ||
@@ -209,7 +212,7 @@ static int client_leave(struct sched_core *core, const struct sched_event *event
     return 0;
 }
 
-/* A job of a dead client: what waits goes, what it holds stays (X1). */
+/* A job of a dead client: its waiting requests are dropped, what it holds stays held (X1). */
 static void job_dies(struct sched_core *core, job_id id)
 {
     struct job *job = &core->jobs[id];
@@ -313,7 +316,7 @@ static int job_priority(struct sched_core *core, const struct sched_event *event
     return 0;
 }
 
-/* Under a token lock jobs say where they end: donations and places in queues belong to one job. */
+/* Donations and queue places belong to one job, so under a token lock clients report job ends. */
 static int job_next(struct sched_core *core, const struct sched_event *event)
 {
     struct job *job = &core->jobs[event->job];

@@ -1,15 +1,20 @@
 /*
  * Engine queues. One request of one lane:
  *
- *            ENGINE_REQUEST               granted: first eligible,             ENGINE_RELEASE
- *   NONE ---------------------> WAITS ----- all its engines free ----> HOLDS -----------------> NONE
- *                                 ^                                      |
- *                                 +------- PIECE_DONE and overtaken -----+      (withdrawn or dead: WAITS -> NONE)
+ *          ENGINE_REQUEST          granted: first eligible,         ENGINE_RELEASE
+ *   NONE ------------------> WAITS --- all its engines free ---> HOLDS --------------> NONE
+ *                             ^                                    |
+ *                             +----- PIECE_DONE and overtaken -----+
+ *   NONE <-- withdrawn, or the client is dead -- WAITS
  *
- * A queue is ordered by rank, equals by what they were served (profiles `priority`, `priority-whole`), or by arrival (`gpusync`, `fifo`). A request stands in the
- * queue of every engine it names: a group (E1) needs all of them, a one_of request (Q1) takes the first that is free. Requests
- * that reserve (E2: all of `gpusync`; elsewhere batches, M2) keep the engines they wait for from those behind them; all
- * queues follow one total order, so the first reserving request gets its engines as their holders finish: no deadlock (E5).
+ * The profiles `priority` and `priority-whole` order a queue by rank, and equals by the engine time
+ * that they were served. `gpusync` and `fifo` order it by arrival. A request stands in the queue of
+ * every engine that it names. A group (E1) needs all of them, a one_of request (Q1) takes the first
+ * free one.
+ *
+ * A request that reserves (E2: all of `gpusync`; elsewhere batches, M2) keeps the engines that it
+ * waits for from the requests behind it. All queues follow one total order. So the first reserving
+ * request gets its engines as their holders finish, and no deadlock is possible (E5).
  */
 #include "sched/internal.h"
 
@@ -97,7 +102,7 @@ static void dequeue(struct sched_core *core, lane_id id)
     core->n_reserving -= reserves(core, id);
 }
 
-/* Is the engine kept for somebody before the lane in its queue (E2)? */
+/* Is the engine kept for a lane that stands before this one in its queue (E2)? */
 static bool reserved_against(const struct sched_core *core, engine_id id, lane_id lane)
 {
     const struct engine *engine = &core->engines[id];
@@ -121,7 +126,10 @@ static bool may_start_all(const struct sched_core *core, lane_id id)
     return true;
 }
 
-/* The best free engine for a one_of request: at home, then where nobody waits to resume, then the lowest (A2). */
+/*
+ * The best free engine for a one_of request: at home, then one where no lane waits to resume, then
+ * the lowest (A2).
+ */
 static engine_id choose_engine(const struct sched_core *core, lane_id id)
 {
     const struct lane *lane = &core->lanes[id];
@@ -171,7 +179,7 @@ static bool try_start(struct sched_core *core, lane_id id)
         dequeue(core, id);
         lane->engines = (struct engine_set){0};
         engine_set_add(&lane->engines, target);
-        lane->one_of = false; /* a started kernel stays where it is (Q3) */
+        lane->one_of = false; /* a kernel that has started stays on its engine (Q3) */
     } else {
         if (!may_start_all(core, id))
             return false;
@@ -181,7 +189,10 @@ static bool try_start(struct sched_core *core, lane_id id)
     return true;
 }
 
-/* Q1: offers the free engines among these to those who wait for them, the best first over all of them together. */
+/*
+ * Q1: offers the free engines among these to the lanes that wait for them, in one order over all
+ * these engines.
+ */
 static void dispatch(struct sched_core *core, const struct engine_set *freed)
 {
     engine_set_each(core, freed, e) core->engines[e].at = 0;
@@ -216,7 +227,7 @@ static bool set_is_empty(const struct sched_core *core, const struct engine_set 
     return any == 0;
 }
 
-/* Does the set name an engine that is not there? */
+/* Does the set name an engine that does not exist? */
 static bool names_unknown(const struct sched_core *core, const struct engine_set *set)
 {
     for (unsigned w = 0; w < SCHED_MAX_ENGINES / 64; w++) {
@@ -228,7 +239,10 @@ static bool names_unknown(const struct sched_core *core, const struct engine_set
     return false;
 }
 
-/* E3: what a lane may ask for under a token: its execution engine, its copy engine, or that and a peer's. */
+/*
+ * E3: under a token a lane may ask for its execution engine, its copy engine, or its copy engine
+ * and a peer's.
+ */
 static bool allowed_under_token(const struct sched_core *core, const struct lane *lane,
                                 const struct sched_event *event)
 {
@@ -284,7 +298,10 @@ int engine_request(struct sched_core *core, const struct sched_event *event)
     return 0;
 }
 
-/* Nobody who waits for its engines stands before it, and none of them is blocked: it may simply go on. */
+/*
+ * May the lane simply go on? Yes if no lane that waits for its engines stands before it, and none
+ * of them is blocked.
+ */
 static bool may_go_on(const struct sched_core *core, lane_id id)
 {
     engine_set_each(core, &core->lanes[id].engines, e)
@@ -308,7 +325,10 @@ int engine_piece_done(struct sched_core *core, lane_id id)
     policy_charge(core, id);
     share_leave(core, id);
     lane->started = true;
-    /* FIFO engines, and equals: every piece is a request of its own, behind those that came before. */
+    /*
+     * Under FIFO, and among equals, every piece is a request of its own, behind the requests that
+     * came before.
+     */
     if (core->profile->reserve || share_equals(core, job, job))
         lane->seq = core->seq;
     if (lane->batch || (!core->profile->pieces && !core->profile->reserve) || may_go_on(core, id)) {
@@ -317,7 +337,7 @@ int engine_piece_done(struct sched_core *core, lane_id id)
         engine_set_each(core, &held, e) engine_set_add(&core->touched, e);
         return 0;
     }
-    /* Q3: the next piece is queued in this same step, before anybody else is granted. */
+    /* Q3: the next piece is queued in this same step, before another lane is granted. */
     engine_set_each(core, &held, e) core->engines[e].holder = NO_LANE;
     enqueue(core, id);
     dispatch(core, &held);
@@ -411,8 +431,9 @@ void engine_emit_grants(struct sched_core *core)
 }
 
 /*
- * Q6: an equal waits. A holder that always has more to do never releases its engines by itself; with an equal behind it, it takes
- * turns. Where order is arrival, the waiter came before whatever the holder would ask for next.
+ * Q6: an equal waits. A holder that always has more work never releases its engines by itself, so
+ * it takes turns with the equal. Where the order is arrival, the waiting request came before any
+ * request that the holder makes next.
  */
 static bool claims_turn(const struct sched_core *core, lane_id waiter, lane_id holder)
 {
@@ -420,7 +441,10 @@ static bool claims_turn(const struct sched_core *core, lane_id waiter, lane_id h
            rank_compare(&core->jobs[job_of(core, holder)], &core->jobs[job_of(core, waiter)]) >= 0;
 }
 
-/* Must the holder give way at the next border? To whom is above it (Q2), and to an equal that it is a turn ahead of (Q6). */
+/*
+ * Must the holder give way at the next border? Yes to a lane above it (Q2), and to an equal that it
+ * is a turn ahead of (Q6).
+ */
 static bool claims_border(const struct sched_core *core, lane_id waiter, lane_id holder)
 {
     const struct job *x = &core->jobs[job_of(core, waiter)];
@@ -431,14 +455,19 @@ static bool claims_border(const struct sched_core *core, lane_id waiter, lane_id
     return x->client != y->client && share_ahead(&core->lanes[holder], &core->lanes[waiter]) >= SCHED_TURN_NS;
 }
 
-/* What the holder is to be told about the head of the queue and has not been told since its grant. */
+/*
+ * What the holder must be told about the head of the queue, and has not been told since its grant.
+ */
 static bool call_for(const struct sched_core *core, const struct engine *engine, enum sched_action *ret_call)
 {
     const struct lane *lane = &core->lanes[engine->holder];
 
     if (core->jobs[job_of(core, engine->holder)].dead || lane->yielding || lane->batch)
         return false;
-    /* Where engines are FIFO and every piece is a request of its own, the one that waits comes before the holder's next piece. */
+    /*
+     * Where engines are FIFO and every piece is a request of its own, the waiting lane comes before
+     * the holder's next piece.
+     */
     if (core->profile->reserve ||
         (core->profile->pieces && claims_border(core, engine->queue[0], engine->holder))) {
         *ret_call = SCHED_YIELD;
@@ -448,7 +477,10 @@ static bool call_for(const struct sched_core *core, const struct engine *engine,
     return !lane->turned && claims_turn(core, engine->queue[0], engine->holder);
 }
 
-/* Q2: the holder of a touched engine that the head of its queue outranks is asked to yield, once per grant. Q6 likewise. */
+/*
+ * Q2: if the head of its queue outranks the holder of a touched engine, the holder is asked to
+ * yield, once per grant. Q6 likewise.
+ */
 void engine_emit_calls(struct sched_core *core)
 {
     engine_set_each(core, &core->touched, e)
@@ -461,7 +493,7 @@ void engine_emit_calls(struct sched_core *core)
         if (engine->holder == NO_LANE || engine->n == 0 || !call_for(core, engine, &call))
             continue;
         lane = &core->lanes[engine->holder];
-        lane->turned = true; /* who gives way at a border needs no turn */
+        lane->turned = true; /* a lane that gives way at a border needs no turn */
         lane->yielding |= call == SCHED_YIELD;
         decision = core_decide(core, call, job_of(core, engine->holder));
         decision->lane = engine->holder % core->config.lanes;

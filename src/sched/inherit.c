@@ -1,12 +1,16 @@
 /*
- * Who runs with whose priority (G4). Under engine queues by priority a holder runs with that of the best who waits for one of its
- * engines. Under `gpusync` every waiting request pushes exactly one other:
+ * Which job runs with the priority of which other job (G4). With engine queues by priority, a
+ * holder runs with the best priority among the jobs that wait for one of its engines. Under
+ * `gpusync` every waiting request pushes exactly one other request:
  *
  *     waits for engines -> the first in the queue of one engine that it does not head (E4)
- *     in an FQ, not its head -> the head of that FQ;   donor -> its donee;   parked, ready or running -> nobody
+ *     in an FQ, not its head -> the head of that FQ
+ *     donor -> its donee
+ *     parked, ready or running -> none
  *
- * and a job runs with the best of all whose chain reaches it. Chains are acyclic: all queues follow the order of events. Under CK-OMLP
- * a donee runs with its donor's priority, and holders need no more than that (P1).
+ * and a job runs with the best priority among the jobs whose chains reach it. Chains are acyclic:
+ * all queues follow the order of events. Under CK-OMLP a donee runs with its donor's priority, and
+ * holders need no more than that (P1).
  */
 #include "sched/internal.h"
 
@@ -21,7 +25,7 @@ static void tell(struct sched_core *core, job_id id, job_id as)
         core_decide(core, SCHED_EFF, id)->as = as;
 }
 
-/* The best of the job and those who wait for what its lanes hold. */
+/* The best of the job and the jobs that wait for what its lanes hold. */
 static job_id pushed_by_queues(const struct sched_core *core, job_id id)
 {
     job_id best = id;
@@ -72,7 +76,7 @@ static lane_id pushes(const struct sched_core *core, lane_id id)
             if (engine->queue[0] != id)
                 return engine->queue[0];
         }
-        return NO_LANE; /* heads all its queues: an engine is blocked */
+        return NO_LANE; /* it heads all its queues, so an engine is blocked */
     }
     if (lane->token == TOKEN_DONOR)
         return lane->donee;
@@ -81,7 +85,7 @@ static lane_id pushes(const struct sched_core *core, lane_id id)
     return NO_LANE;
 }
 
-/* Follows the chain of a waiting lane and leaves its job's claim on everybody it reaches. */
+/* Follows the chain of a waiting lane, and notes its job for every job that the chain reaches. */
 static void push_chain(struct sched_core *core, lane_id waiter)
 {
     const struct job *pusher = &core->jobs[job_of(core, waiter)];
@@ -99,7 +103,7 @@ static void push_chain(struct sched_core *core, lane_id waiter)
     }
 }
 
-/* Every lane that waits stands in some queue: of an engine, of tokens, or among the donors. */
+/* Every waiting lane stands in a queue: of an engine, of tokens, or among the donors. */
 static void push_all(struct sched_core *core)
 {
     for (engine_id e = 0; e < core->n_engines; e++) {
@@ -120,7 +124,10 @@ static void push_all(struct sched_core *core)
     }
 }
 
-/* Tells those who are reached, and those who were before and are no longer. */
+/*
+ * Reports to the jobs that a chain reaches now, and to those that one reached before and none
+ * reaches now.
+ */
 static void update_by_chains(struct sched_core *core)
 {
     size_t n_before = core->n_reached;

@@ -1,10 +1,15 @@
 /*
- * The state behind sched/core.h, shared by the files of this folder only. Each file owns one concern:
- *   core.c     events to their handlers, tables of clients and jobs     policy.c  how jobs are ranked, budgets
- *   engine.c   engine queues, grants, yields (Q1..Q4, E1..E5, M2)        place.c   choice of GPUs (A1, A2)
- *   token.c    which lock serves an event                               inherit.c who runs with whose priority (G4)
- *   r2dglp.c   R1..R10 and FIFO k-exclusion                             ck_omlp.c C1..C7
+ * The state behind sched/core.h, shared by the files of this folder only. Each file owns one
+ * concern:
+ *   core.c     events to their handlers, tables of clients and jobs
+ *   policy.c   how jobs are ranked, budgets
+ *   engine.c   engine queues, grants, yields (Q1..Q4, E1..E5, M2)
  *   share.c    how equals share engines (Q6, Q8)
+ *   place.c    choice of GPUs (A1, A2)
+ *   inherit.c  inherited priorities (G4)
+ *   token.c    which lock serves an event
+ *   r2dglp.c   R1..R10 and FIFO k-exclusion
+ *   ck_omlp.c  C1..C7
  */
 #ifndef SCHED_INTERNAL_H
 #define SCHED_INTERNAL_H
@@ -20,19 +25,20 @@ enum engine_state { ENGINE_NONE, ENGINE_WAITS, ENGINE_HOLDS };
 enum token_state {
     TOKEN_NONE,
     TOKEN_PARKED, /* R2DGLP: in PQ. CK-OMLP: asked for, but not yet a request (C3) */
-    TOKEN_DONOR,  /* R2DGLP: lends its priority to a request in a queue */
+    TOKEN_DONOR,  /* R2DGLP: lends its priority to a queued request */
     TOKEN_QUEUED, /* in FQ (not its head) or KQ */
     TOKEN_HELD,
 };
 
-/* Of a lane, among its equals; the rule is in share.c. */
+/* Share of a lane among its equals; share.c has the rule. */
 struct share {
-    baton_nsec
-        tag; /* engine time served among equals, as of the request; grows while it holds and an equal waits */
-    baton_nsec level;      /* never below where its equals stood when it came; for those who come after it */
-    baton_nsec lead;       /* `adaptive`: added to the tag, the longer the job the more */
-    baton_nsec served;     /* of the tag: by this hold */
-    baton_nsec charged_at; /* contended: served time before this was added */
+    /* engine time served among equals at the request; grows while it holds and an equal waits */
+    baton_nsec tag;
+    /* never below the level of its equals when it came; for lanes that come later */
+    baton_nsec level;
+    baton_nsec lead;       /* `adaptive`: added to the tag; grows with the length of the job */
+    baton_nsec served;     /* the part of the tag that this hold added */
+    baton_nsec charged_at; /* contended: served time is in the tag up to this instant */
     bool contended;        /* an equal of another client waits for one of its engines */
 };
 
@@ -40,29 +46,29 @@ struct lane {
     /* Engines. */
     enum engine_state state;
     bool one_of, batch;
-    bool started;  /* at least one piece ran: stays on its engines (Q3) */
+    bool started;  /* at least one piece ran: the lane stays on its engines (Q3) */
     bool yielding; /* was asked to yield since its last grant */
-    bool turned;   /* was told since then that an equal waits (Q6) */
+    bool turned;   /* was told since its last grant that an equal waits (Q6) */
     struct share share;
     unsigned home;
     engine_id target;          /* one_of: the engine that was granted */
-    uint64_t seq;              /* number of the event of the request: FIFO order, and ties */
-    struct engine_set engines; /* asked for; once granted: held */
-    baton_nsec charged_at;     /* engine time before this was charged to the job */
+    uint64_t seq;              /* number of the request's event: FIFO order, and ties */
+    struct engine_set engines; /* the engines asked for; once granted: held */
+    baton_nsec charged_at;     /* engine time is charged to the job up to this instant */
     /* Token. */
     enum token_state token;
     unsigned queue; /* QUEUED, HELD: replica; the index of its FQ */
-    unsigned gpu;   /* HELD: whose token */
-    unsigned ahead; /* critical sections that stood before it */
+    unsigned gpu;   /* HELD: the GPU of the token */
+    unsigned ahead; /* critical sections that were ahead of it */
     uint64_t token_seq;
     unsigned token_home;
-    unsigned cluster;             /* of GPUs, whose tokens it asks for */
-    uint64_t token_gpus;          /* of which GPUs; 0: of any of the cluster */
+    unsigned cluster;             /* the GPU cluster whose tokens it asks for */
+    uint64_t token_gpus;          /* the GPUs whose tokens it takes; 0: any of the cluster */
     baton_nsec migration, length; /* as announced, for the choice of a queue */
     lane_id donor, donee;         /* R2DGLP: NO_LANE if none */
 };
 
-/* Whom a job can never overtake, whatever its priority (G1). */
+/* The tiers of ranks: a job never overtakes one of a smaller tier, whatever its priority (G1). */
 enum tier {
     TIER_ADMITTED, /* a task of the plan */
     TIER_OTHERS,
@@ -79,18 +85,18 @@ struct job {
     enum tier tier;       /* rank: first this, the smaller the more urgent ... */
     int64_t key;          /* ... then this: base priority, the smaller the more urgent */
     uint64_t seq;         /* ties: the number of its release */
-    job_id as;            /* whose priority it was last told to run with */
+    job_id as;            /* the job whose priority it was last told to run with */
     unsigned engaged;     /* lanes that hold or await an engine */
     unsigned tokens;      /* lanes that hold or await a token */
     baton_nsec spent;     /* engine time */
-    baton_nsec contended; /* the part of it in which an equal waited */
+    baton_nsec contended; /* the part of it during which an equal waited */
     bool overrun;
     uint64_t placed; /* GPUs chosen by PLACE */
-    baton_nsec load; /* what it adds to the load of each of them */
+    baton_nsec load; /* what it adds to the load of each of those GPUs */
     /* CK-OMLP. */
     job_id ck_donor, ck_donee;
     lane_id ck_lane; /* of its token request */
-    bool ck_ended;   /* done, but a donor still: leaves later (C5) */
+    bool ck_ended;   /* done, but still a donor: leaves later (C5) */
     bool ck_suspended;
 };
 
@@ -101,10 +107,10 @@ struct client {
     unsigned own_gpu; /* the GPU it keeps for itself (keep_gpu), or SCHED_NO_GPU */
     bool keeps_idle;
     bool has_average;
-    baton_nsec average; /* engine time of its jobs, moving */
-    bool has_shared;    /* has been served among equals */
-    baton_nsec served;  /* engine time among equals; only differences matter */
-    baton_nsec last;    /* of it, by the last hold */
+    baton_nsec average; /* moving average of its jobs' engine time */
+    bool has_shared;    /* has been served beside an equal */
+    baton_nsec served;  /* engine time served beside equals; only differences matter */
+    baton_nsec last;    /* the part of it that the last hold added */
 };
 
 struct engine {
@@ -123,9 +129,10 @@ struct token_cluster {
     unsigned in_queues;
     lane_id **queues; /* k queues; entry 0 holds the replica */
     unsigned *lengths;
-    lane_id *incomplete; /* every request from TOKEN_REQUEST to its release, the highest base first */
+    /* every request from TOKEN_REQUEST to its release, the highest base priority first */
+    lane_id *incomplete;
     unsigned n_incomplete;
-    lane_id *parked; /* PQ, the highest base first */
+    lane_id *parked; /* PQ, the highest base priority first */
     unsigned n_parked;
     unsigned n_donors;
     /* CK-OMLP: queues[0] is KQ without holders; free tokens per GPU of the cluster. */
@@ -162,8 +169,11 @@ struct sched_core {
     size_t n_token_granted;
     struct engine_set touched; /* engines whose holder or queue changed */
     bool died;                 /* a client died: repairs are due (R8, C6) */
-    bool pushes_changed;       /* who waits for whom may have changed (G4) */
-    /* Of inherit.c: jobs that some chain reaches now and reached before, by whom best, and in which event that was found. */
+    bool pushes_changed;       /* the waits that decide about inheritance may have changed (G4) */
+    /*
+     * Of inherit.c: for each job the best job whose chain reaches it, now and before, and the event
+     * that found it.
+     */
     job_id *best, *reached, *reached_before;
     uint64_t *reached_in;
     size_t n_reached;
@@ -181,7 +191,7 @@ static inline lane_id lane_of(const struct sched_core *core, job_id job, unsigne
     return job * core->config.lanes + lane;
 }
 
-/* G1: the rank. The only place that compares ranks. Negative: a is more urgent; 0: equals. */
+/* G1: the rank. No other code compares ranks. Negative: a is more urgent; 0: equals. */
 static inline int rank_compare(const struct job *a, const struct job *b)
 {
     if (a->tier != b->tier)
@@ -198,8 +208,9 @@ static inline bool job_above(const struct job *a, const struct job *b)
 }
 
 /*
- * The same over lanes. Those of one job, and equals outside the plan, by the number of their token request: a program that
- * does not say where its jobs end has one job for ever, and must not stand before its equals for that.
+ * The same over lanes. Lanes of one job, and equals outside the plan, are ordered by the number of
+ * their token request. A program that does not say where its jobs end has one job for ever; its
+ * early release must not put it before its equals.
  */
 static inline bool token_above(const struct sched_core *core, lane_id a, lane_id b)
 {
@@ -223,7 +234,8 @@ struct sched_decision *core_decide(struct sched_core *core, enum sched_action ac
 /* engine.c */
 int engine_request(struct sched_core *core, const struct sched_event *event);
 int engine_piece_done(struct sched_core *core, lane_id lane);
-void engine_leave(struct sched_core *core, lane_id lane); /* release, or withdraw what waits */
+/* releases, or withdraws a waiting request */
+void engine_leave(struct sched_core *core, lane_id lane);
 void engine_block(struct sched_core *core, engine_id engine);
 int engine_unblock(struct sched_core *core, engine_id engine);
 void engine_rerank(struct sched_core *core, job_id job); /* its key has changed */
@@ -235,16 +247,20 @@ void policy_rank(struct sched_core *core, job_id job); /* sets its key */
 void policy_charge(struct sched_core *core, lane_id lane);
 void policy_job_done(struct sched_core *core, job_id job);
 void policy_tick(struct sched_core *core);
-/* How long its jobs are known to take, for `adaptive`; 0: nothing is known. */
+/* How long the client's jobs are known to take, for `adaptive`; 0: unknown. */
 baton_nsec policy_length(const struct sched_core *core, const struct job *job, baton_nsec since_charged);
 
 /* share.c */
 bool share_equals(const struct sched_core *core, const struct job *a, const struct job *b);
 void share_enter(struct sched_core *core, lane_id lane);  /* before it is put into queues */
-void share_charge(struct sched_core *core, lane_id lane); /* a holder, up to now */
-void share_leave(struct sched_core *core, lane_id lane);  /* a hold ends, or its piece */
-void share_update(struct sched_core *core); /* after the event: for which holders do equals wait now? */
-/* Of two equals: what one has been served beyond the other, so that the other stands before it where that is positive. */
+void share_charge(struct sched_core *core, lane_id lane); /* charges a holder up to now */
+void share_leave(struct sched_core *core, lane_id lane);  /* a hold or its piece ends */
+/* after the event: finds the holders that an equal waits for */
+void share_update(struct sched_core *core);
+/*
+ * Of two equals: how much more engine time one has been served than the other. If positive, the
+ * other stands before it.
+ */
 baton_nsec share_ahead(const struct lane *lane, const struct lane *other);
 
 /* place.c */
@@ -256,16 +272,20 @@ int token_new(struct sched_core *core);
 void token_free(struct sched_core *core);
 void token_reset(struct sched_core *core);
 int token_request(struct sched_core *core, const struct sched_event *event);
-void token_leave(struct sched_core *core, lane_id lane); /* release, or withdraw what waits */
+/* releases, or withdraws a waiting request */
+void token_leave(struct sched_core *core, lane_id lane);
 void token_rerank(struct sched_core *core, job_id job);
 void token_give(struct sched_core *core, lane_id lane, unsigned gpu);
 void token_emit_grants(struct sched_core *core);
-/* Where among the cluster's GPUs the lane's client must run (keep_gpu), or SCHED_NO_GPU: free choice. */
+/*
+ * The index of the GPU in the cluster where the lane's client must run (keep_gpu); SCHED_NO_GPU:
+ * free choice.
+ */
 unsigned token_own_gpu(struct sched_core *core, struct token_cluster *cluster, lane_id lane);
 struct token_cluster *token_cluster_of(struct sched_core *core, lane_id lane);
 /* Does the lane's request take a token of this GPU? */
 bool token_allowed(const struct sched_core *core, lane_id lane, unsigned gpu);
-/* Is CK-OMLP at work? With rho = infinity there is no token lock, and so no donation. */
+/* Does CK-OMLP apply? With rho = infinity there is no token lock, and so no donation. */
 bool token_ck(const struct sched_core *core);
 
 /* r2dglp.c */
@@ -286,10 +306,10 @@ void ck_emit_suspensions(struct sched_core *core);
 void ck_rerank(struct sched_core *core, job_id job);
 
 /* core.c */
-void core_end_job(struct sched_core *core, job_id job); /* it holds nothing: forget it */
+void core_end_job(struct sched_core *core, job_id job); /* forgets a job that holds nothing */
 
 /* inherit.c */
 void inherit_update(struct sched_core *core,
-                    job_id left); /* left: a job that may have let go of everything, or SCHED_NO_JOB */
+                    job_id left); /* left: a job that may hold nothing any more, or SCHED_NO_JOB */
 
 #endif

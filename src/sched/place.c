@@ -1,6 +1,7 @@
 /*
- * Choice of GPUs for placement `chosen`: before the upload, so that the data goes where the kernel will run. Any choice keeps the
- * bound (it counts as if all chose the same GPU); this one prefers the GPU that holds the data, then the least announced work.
+ * Choice of GPUs for placement `chosen`. It is made before the upload, so that the data goes where
+ * the kernel runs. Any choice keeps the bound, which counts as if all jobs chose the same GPU. This
+ * choice prefers the GPU that holds the data, then the GPU with the least announced work.
  */
 #include <assert.h>
 
@@ -19,7 +20,7 @@ static baton_nsec estimate(const struct sched_core *core, const struct sched_eve
     return cost;
 }
 
-/* The GPU of the mask with the least estimate; ties: home, then the lowest. */
+/* The GPU of the mask with the smallest estimate; ties: home, then the lowest. */
 static unsigned best_gpu(const struct sched_core *core, const struct sched_event *event, uint64_t allowed)
 {
     unsigned best = SCHED_NO_GPU;
@@ -50,7 +51,7 @@ int place_job(struct sched_core *core, const struct sched_event *event)
     for (unsigned i = 0; i < n; i++) {
         unsigned gpu = best_gpu(core, event, allowed & ~chosen);
 
-        assert(gpu < core->config.gpus); /* n GPUs are allowed */
+        assert(gpu < core->config.gpus); /* the caller checked that n GPUs are allowed */
         chosen |= UINT64_C(1) << gpu;
     }
     job->placed = chosen;

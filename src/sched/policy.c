@@ -1,9 +1,10 @@
 /*
- * How jobs are ranked, and what happens to one that uses more engine time than it was given.
+ * How jobs are ranked, and what happens to a job that uses more engine time than its budget.
  *
- * A rank is a tier and a key, the smaller the more urgent (G1). It is fixed from the release of a job on, with one exception: an
- * overrun that costs the priority. A key is what the policy says. `adaptive` gives all jobs without a priority one key: they are
- * equals (share.c), and the shorter ones go first among them because they have less to be served (GPES).
+ * A rank is a tier and a key, a smaller one is more urgent (G1). It is fixed from the release of a
+ * job on, except that an overrun may demote the job. The policy chooses the key. `adaptive` gives
+ * all jobs without a priority one key, so they are equals (share.c). Among them shorter jobs go
+ * first, because they need less engine time (GPES).
  */
 #include "sched/internal.h"
 
@@ -73,7 +74,7 @@ struct sched_rank sched_core_rank_of(const struct sched_core *core, const struct
     return (struct sched_rank){tier_of(core, &job), key_of(core, &job), core->seq + 1};
 }
 
-/* The part of its engine time that says how long the job needs its engines. */
+/* The part of the job's engine time that tells how long it needs its engines. */
 static baton_nsec needed(const struct sched_core *core, const struct job *job)
 {
     return core->clients[job->client].keeps_idle ? job->contended : job->spent;
@@ -110,7 +111,7 @@ void policy_job_done(struct sched_core *core, job_id id)
     baton_nsec length = needed(core, &core->jobs[id]);
 
     if (client->keeps_idle && length == 0)
-        return; /* no equal waited: nothing was learned */
+        return; /* no equal waited, so the time tells nothing */
     client->average =
         client->has_average ? client->average + (length - client->average) / ADAPTIVE_SMOOTHING : length;
     client->has_average = true;
@@ -145,7 +146,9 @@ baton_nsec sched_core_next_overrun(const struct sched_core *core, baton_nsec at)
         job = &core->jobs[job_of(core, holder)];
         if (!job->budget || job->overrun)
             continue;
-        /* Several lanes may run at once: each uses the budget up, so share what is left among them. */
+        /*
+         * Several lanes may run at once, and each uses the budget: divide what is left among them.
+         */
         left = (job->budget - job->spent - (at - core->lanes[holder].charged_at)) /
                    (job->engaged ? job->engaged : 1) +
                1;

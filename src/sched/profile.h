@@ -1,6 +1,7 @@
 /*
- * The tables of what can be chosen: profiles (which rules run together and which analysis covers them), job policies, token
- * locks. Command-line names, configuration values and help derive from them; a new entry is one line here and one file.
+ * The tables of what can be chosen: profiles (which rules run together and which analysis covers
+ * them), job policies, token locks. Command-line names, configuration values and help derive from
+ * them; a new entry is one line here and one file.
  */
 #ifndef SCHED_PROFILE_H
 #define SCHED_PROFILE_H
@@ -19,14 +20,15 @@ enum sched_profile_id {
 struct sched_profile {
     const char *name;    /* "priority": in plans, --profile, configuration */
     const char *summary; /* one line for help */
-    const char *
-        analysis; /* whose bounds assume these rules; NULL: none. daemon/claims.c says whether they are kept */
+    /* its bounds assume these rules; NULL: none. daemon/claims.c checks that the rules hold */
+    const char *analysis;
     bool by_priority; /* engine queues by priority; else by arrival */
     bool pieces;      /* holders are asked to yield at piece borders */
     bool tokens;      /* engines only under a token */
-    bool reserve;     /* the head of an engine's queue keeps it even while it waits for another engine (E2) */
-    bool buses;       /* a copy holds its bus too (Q4) */
-    bool inherit;     /* waiters push holders (EFF) */
+    /* the head of an engine's queue keeps it even while it waits for another engine (E2) */
+    bool reserve;
+    bool buses;   /* a copy holds its bus too (Q4) */
+    bool inherit; /* a waiting job lends its priority to the holder (EFF) */
 };
 
 enum sched_policy_id {
@@ -52,7 +54,10 @@ extern const struct sched_profile sched_profiles[SCHED_PROFILES];
 extern const struct sched_policy sched_policies[SCHED_POLICIES];
 extern const struct sched_lock sched_locks[SCHED_LOCKS];
 
-/* The same names for a command line's help, which wants one literal; a test compares them with the tables. */
+/*
+ * The same names as one literal, for the help of a command line; a test compares them with the
+ * tables.
+ */
 #define SCHED_PROFILE_NAMES "priority|gpusync|fifo|priority-whole"
 #define SCHED_POLICY_NAMES  "fixed|edf|fair-lateness|fifo|adaptive"
 #define SCHED_LOCK_NAMES    "r2dglp|ck-omlp|fifo"

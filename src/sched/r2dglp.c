@@ -1,18 +1,20 @@
 /*
- * R2DGLP, the replica-request donation lock (GPUSync Sec. III; rules R1..R10), and FIFO k-exclusion, which is the same with queues
- * of any length (F1). One request:
+ * R2DGLP, the replica-request donation lock (GPUSync Sec. III; rules R1..R10), and FIFO
+ * k-exclusion, which is the same lock with queues of any length (F1). One request:
  *
- *               a slot is free (R1)                              head of its queue, or stolen (R6)
- *   request ------------------------> QUEUED (FQ[q]) ----------------------------------------------> HELD --> released
+ *               a slot is free (R1)                       head of its queue, or stolen (R6)
+ *   request ------------------------> QUEUED (FQ[q]) ------------------------> HELD --> released
  *      |                                   ^   ^
  *      | all F slots taken,                |   | a slot became free (R5)
  *      | among the c highest (R2)          |   |
- *      +-----------------------> DONOR ----+   |         A donor lends its priority to one FQ entry, its donee; it takes the
- *      |                           | ^         |         donee's slot when that leaves (R5a).
+ *      +-----------------------> DONOR ----+   |
+ *      |                           | ^         |
  *      | otherwise                 v | R3, R8  |
- *      +------------------------> PARKED (PQ) -+         R5(b): the mover is the head of PQ if it is above the highest donee,
- *                                                        else that donee's donor. NOT simply the highest donor: the published
- *                                                        rule breaks the bound.
+ *      +------------------------> PARKED (PQ) -+
+ *
+ * A donor lends its priority to one FQ entry, its donee. The donor takes the donee's slot when the
+ * donee leaves (R5a). R5(b): the head of PQ moves into a free slot if it is above the highest
+ * donee, else that donee's donor does. To move the highest donor, as published, breaks the bound.
  */
 #include <limits.h>
 #include <string.h>
@@ -45,7 +47,7 @@ static bool array_remove(lane_id *array, unsigned *n, lane_id lane)
     return false;
 }
 
-/* Among the c highest incomplete requests? */
+/* Is the request among the c highest incomplete ones? */
 static bool in_top(const struct sched_core *core, const struct token_cluster *cluster, lane_id lane)
 {
     unsigned c = core->config.cpu_cluster;
@@ -66,7 +68,7 @@ static unsigned position(const struct sched_core *core, const struct token_clust
     return i;
 }
 
-/* What the lane would wait and pay in queue q, as far as announced. */
+/* The waiting time and migration cost of the lane in queue q, as far as announced. */
 static baton_nsec estimate(const struct sched_core *core, const struct token_cluster *cluster, lane_id lane,
                            unsigned q)
 {
@@ -81,8 +83,9 @@ static baton_nsec estimate(const struct sched_core *core, const struct token_clu
 }
 
 /*
- * A1: a queue no longer than L; inside that set the choice is free. Idle ones first, then the cheapest, then the shortest. A client
- * that keeps a GPU for itself looks at that GPU's queues first.
+ * A1: a queue no longer than L is legal, and among the legal ones the choice is free. Idle queues
+ * come first, then the cheapest, then the shortest. A client that keeps a GPU for itself prefers
+ * the queues of that GPU.
  */
 static unsigned legal_queue(struct sched_core *core, struct token_cluster *cluster, lane_id lane)
 {
@@ -120,7 +123,10 @@ static unsigned legal_queue(struct sched_core *core, struct token_cluster *clust
         if (a < b || (a == b && length < cluster->lengths[best]))
             best = q;
     }
-    /* None is legal only if a client has more requests than it registered, or asks for fewer than all GPUs. */
+    /*
+     * No queue is legal only if a client has more requests than it registered, or excludes GPUs of
+     * its cluster.
+     */
     return best == UINT_MAX ? shortest : best;
 }
 
@@ -144,7 +150,7 @@ static void append(struct sched_core *core, struct token_cluster *cluster, lane_
         token_give(core, id, cluster->first_gpu + q % cluster->g);
 }
 
-/* Moves a request from wherever it waits into a legal queue. */
+/* Moves a waiting request into a legal queue. */
 static void put(struct sched_core *core, struct token_cluster *cluster, lane_id id)
 {
     struct lane *lane = &core->lanes[id];
@@ -162,7 +168,7 @@ static void park(struct sched_core *core, struct token_cluster *cluster, lane_id
     sorted_insert(core, cluster->parked, &cluster->n_parked, id);
 }
 
-/* R3: a donor that has fallen out of the top, or NO_LANE. */
+/* R3: a donor that is no longer among the c highest, or NO_LANE. */
 static lane_id fallen_donor(const struct sched_core *core, const struct token_cluster *cluster)
 {
     for (unsigned i = cluster->n_incomplete; i-- > 0;) {
@@ -174,7 +180,7 @@ static lane_id fallen_donor(const struct sched_core *core, const struct token_cl
     return NO_LANE;
 }
 
-/* R3: the lowest queue entry outside the top that has no donor, or NO_LANE. */
+/* R3: the lowest queue entry outside the c highest that has no donor, or NO_LANE. */
 static lane_id free_donee(const struct sched_core *core, const struct token_cluster *cluster)
 {
     for (unsigned i = cluster->n_incomplete; i-- > 0;) {
@@ -188,7 +194,7 @@ static lane_id free_donee(const struct sched_core *core, const struct token_clus
     return NO_LANE;
 }
 
-/* R3. False: there is nobody to donate to. */
+/* R3. False: no queue entry can take a donation. */
 static bool donate(struct sched_core *core, struct token_cluster *cluster, lane_id id)
 {
     lane_id fallen = fallen_donor(core, cluster);
@@ -220,7 +226,7 @@ void r2dglp_request(struct sched_core *core, struct token_cluster *cluster, lane
         park(core, cluster, id); /* R2 */
 }
 
-/* R5(b): who takes a free slot that no donor has a claim to, or NO_LANE. */
+/* R5(b): the lane that takes a free slot which no donor has a claim to, or NO_LANE. */
 static lane_id mover(const struct sched_core *core, const struct token_cluster *cluster)
 {
     lane_id first_parked = cluster->n_parked ? cluster->parked[0] : NO_LANE;
@@ -239,7 +245,10 @@ static lane_id mover(const struct sched_core *core, const struct token_cluster *
     return first_parked;
 }
 
-/* R6: an idle replica takes one waiter of another queue: the highest effective priority, under FIFO k-exclusion the oldest (F2). */
+/*
+ * R6: an idle replica takes one waiting request of another queue: the one of the highest effective
+ * priority, under FIFO k-exclusion the oldest (F2).
+ */
 static void steal(struct sched_core *core, struct token_cluster *cluster, unsigned q)
 {
     lane_id best = NO_LANE;

@@ -1,24 +1,32 @@
 /*
- * How equals share engines (Q6). Equals are jobs of the same rank outside the plan; tasks of the plan have unique priorities, and where
- * two of them tie, release order decides. The rule is to serve the least served first, by engine time:
+ * How equals share engines (Q6). Equals are jobs of the same rank outside the plan. Tasks of the
+ * plan have unique priorities; where two of them tie, release order decides. The least served equal
+ * goes first, measured by engine time:
  *
- *   tag    what a client has been served among equals. It grows by the engine time of its holds, but only while an equal of another
- *          client waits for one of the engines: what nobody wants costs nothing, and an engine that is merely kept is not used.
- *   level  max(tag, the lowest level among its equals when the request came). The lowest level never falls while anybody is there.
+ *   tag    What a client has been served among equals. It grows by the engine time of the client's
+ *          holds, but only while an equal of another client waits for one of the engines. So time
+ *          on an engine that no equal wants is free, and so is an engine that is kept unused.
+ *   level  max(tag, the lowest level among its equals when the request came). The lowest level
+ *          never falls while an equal holds or waits.
  *
- * A request that comes while equals hold or await its engines, at the lowest level L among them, gets
+ * Consider a request that comes while equals hold or await its engines. With L the lowest level
+ * among them and T = SCHED_TURN_NS, the request gets
  *
- *   tag = served so far, but at least L - T and at most L + the client's last hold;   tag = L if it never met an equal before
+ *   tag = served so far, but at least L - T and at most L + the client's last hold;
+ *   tag = L if the client never met an equal before
  *
- * with T = SCHED_TURN_NS. The lower limit is what an absent client can save up, the upper one is the debt that it keeps. The smallest tag goes
- * first, ties by arrival. A holder leaves after a turn of T, at the next border (SCHED_TURN), and at the very next border when it is T or
- * more ahead of the first that waits (SCHED_YIELD).
+ * The lower limit is what an absent client can save up, the upper limit is the debt that it keeps.
+ * The smallest tag goes first, ties by arrival. A holder leaves after a turn of T, at the next
+ * border (SCHED_TURN). A holder that is T or more ahead of the first waiting equal leaves at the
+ * very next border (SCHED_YIELD).
  *
- * Bound. Let X be the longest stretch between two borders, n the equals that contend for one engine. A hold lasts T + X at most while an
- * equal waits, so a request's tag is at most L + T + X. All tags beside it are at least L - T, now and later, since the lowest level
- * never falls. An equal is granted before the request only while its tag is not larger, so it gets at most
- * (L + T + X) - (L - T) + (T + X) = 3 T + 2 X of engine time in between, and the request waits for at most (n - 1)(3 T + 2 X), and for
- * what outranks it. `adaptive` (Q8) adds the length of a job to its tag, SCHED_LEAD_NS at most, and allows for as much more debt:
+ * Bound. Let X be the longest time between two borders, and n the number of equals that contend for
+ * one engine. A hold lasts at most T + X while an equal waits, so a request's tag is at most
+ * L + T + X. All tags beside it are at least L - T, now and later, since the lowest level never
+ * falls. An equal is granted before the request only while its tag is not larger. So each equal
+ * gets at most (L + T + X) - (L - T) + (T + X) = 3 T + 2 X of engine time before the request. The
+ * request waits for at most (n - 1)(3 T + 2 X), and for the jobs that outrank it. `adaptive` (Q8)
+ * adds the length of a job to its tag, SCHED_LEAD_NS at most, and allows as much more debt:
  * (n - 1)(3 T + 2 X + 2 SCHED_LEAD_NS).
  */
 #include "sched/internal.h"
@@ -33,7 +41,7 @@ static baton_nsec most(baton_nsec a, baton_nsec b)
     return a > b ? a : b;
 }
 
-/* Do jobs of its rank share by time at all? */
+/* Do jobs of this rank share engines by time? */
 static bool shares(const struct sched_core *core, const struct job *job)
 {
     return core->profile->by_priority && core->config.policy != POLICY_FIFO && job->tier != TIER_ADMITTED;
@@ -59,8 +67,8 @@ static bool rivals(const struct sched_core *core, lane_id a, lane_id b)
 }
 
 /*
- * Q8: short jobs first, among those that no priority tells apart. Where the jobs of a client that does not report them begin and end is a
- * guess, so a turn is all that they can lead by.
+ * Q8: short jobs first, among jobs of equal priority. If a client does not report its jobs, their
+ * begins and ends are a guess. So the lead of such a job is at most one turn.
  */
 static baton_nsec lead_of(const struct sched_core *core, lane_id id)
 {
@@ -94,7 +102,10 @@ void share_charge(struct sched_core *core, lane_id id)
     lane->share.lead = lead_of(core, id);
 }
 
-/* The lowest level among the equals that hold or await one of its engines; NSEC_MAX: there are none. */
+/*
+ * The lowest level among the equals that hold or await one of the lane's engines; NSEC_MAX: there
+ * are none.
+ */
 static baton_nsec lowest_level(struct sched_core *core, lane_id id)
 {
     baton_nsec lowest = NSEC_MAX;
@@ -119,7 +130,9 @@ static baton_nsec lowest_level(struct sched_core *core, lane_id id)
     return lowest;
 }
 
-/* What a client may have been served beyond the least served one, by this rule alone. */
+/*
+ * How much more than the least served client this client may have been served, by this rule alone.
+ */
 static baton_nsec most_debt(const struct sched_core *core, const struct client *client)
 {
     return client->last + (core->config.policy == POLICY_ADAPTIVE ? SCHED_LEAD_NS : 0);

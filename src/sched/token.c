@@ -1,6 +1,7 @@
 /*
- * Tokens: the outer lock of the profile `gpusync`. This file keeps what all locks share (set-up, choice of a GPU of one's own,
- * grants); R2DGLP and FIFO k-exclusion are in r2dglp.c, CK-OMLP is in ck_omlp.c. With rho = infinity every request is granted at once.
+ * Tokens: the outer lock of the profile `gpusync`. This file has what all locks share: set-up,
+ * clients that keep a GPU, grants. R2DGLP and FIFO k-exclusion are in r2dglp.c, CK-OMLP is in
+ * ck_omlp.c. With rho = infinity every request is granted at once.
  */
 #include <errno.h>
 #include <limits.h>
@@ -116,7 +117,7 @@ bool token_ck(const struct sched_core *core)
            core->config.tokens_per_gpu != TOKENS_UNLIMITED;
 }
 
-/* GPUs of the cluster that some client keeps for itself. */
+/* GPUs of the cluster that a client keeps for itself. */
 static uint64_t taken_gpus(const struct sched_core *core, unsigned gpu_cluster)
 {
     uint64_t taken = 0;
@@ -140,7 +141,7 @@ unsigned token_own_gpu(struct sched_core *core, struct token_cluster *cluster, l
     if (!core->config.keep_gpu || core->lanes[lane].token_gpus)
         return SCHED_NO_GPU;
     if (cluster->n_clients > cluster->g) {
-        client->own_gpu = SCHED_NO_GPU; /* too many for one each: shared from now on */
+        client->own_gpu = SCHED_NO_GPU; /* more clients than GPUs: they share from now on */
         return SCHED_NO_GPU;
     }
     if (client->own_gpu != SCHED_NO_GPU)
@@ -184,7 +185,10 @@ static void grant_unlimited(struct sched_core *core, struct token_cluster *clust
     token_give(core, id, best);
 }
 
-/* The cluster that the request is about: that of its GPUs, else the client's. False: they are of several, or there are none. */
+/*
+ * The cluster of the request: that of its GPUs, else the client's. False: the GPUs are of several
+ * clusters, or do not exist.
+ */
 static bool find_cluster(const struct sched_core *core, const struct sched_event *event,
                          unsigned *ret_cluster)
 {
@@ -198,7 +202,7 @@ static bool find_cluster(const struct sched_core *core, const struct sched_event
     return (unsigned)(63 - __builtin_clzll(gpus)) / g == *ret_cluster && *ret_cluster < core->n_gpu_clusters;
 }
 
-/* Those GPUs of the cluster that a request is limited to; 0: it takes any. */
+/* The GPUs of the cluster that the request is limited to; 0: it takes any. */
 static uint64_t limit_of(const struct token_cluster *cluster, uint64_t gpus)
 {
     uint64_t all = (cluster->g == 64 ? UINT64_MAX : (UINT64_C(1) << cluster->g) - 1) << cluster->first_gpu;
@@ -229,7 +233,8 @@ int token_request(struct sched_core *core, const struct sched_event *event)
         struct lane *lane = &core->lanes[id];
 
         lane->ahead = 0;
-        lane->token_seq = core->seq++; /* M1: one event, but sub-jobs have an order among themselves */
+        /* M1: one event, but its sub-jobs are ordered among themselves */
+        lane->token_seq = core->seq++;
         lane->cluster = index;
         lane->token_gpus = limit_of(cluster, event->gpus);
         lane->token_home = event->home;

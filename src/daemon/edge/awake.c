@@ -27,7 +27,8 @@ void awake_keep(struct awake *awake, bool keep)
 {
     if (keep && awake->permitted && awake->fd < 0) {
         awake->fd = demand();
-        awake->permitted = awake->fd >= 0; /* it will not change its mind: not asked again with every event */
+        /* the answer does not change, so do not ask again with every event */
+        awake->permitted = awake->fd >= 0;
     } else if (!keep && awake->fd >= 0) {
         close(awake->fd);
         awake->fd = -1;

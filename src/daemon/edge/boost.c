@@ -23,7 +23,9 @@ void boost_init(struct boost *boost, unsigned low, unsigned high, bool wanted, u
         boost->permitted = true;
         *ret_about |= ABOUT_REALTIME | ABOUT_BOOSTS;
     }
-    /* With a limit on locked memory, locking future pages too would make later clients' pages fail. */
+    /*
+     * With a limit on locked memory, locking future pages too would make later clients' pages fail.
+     */
     if (geteuid() == 0 || (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY))
         flags |= MCL_FUTURE;
     if (mlockall(flags) == 0)
@@ -31,8 +33,9 @@ void boost_init(struct boost *boost, unsigned low, unsigned high, bool wanted, u
 }
 
 /*
- * The kernel answers only for threads that exist; that it is a thread of this very process we must see for ourselves. No signal is sent, and that one may not send any
- * is said only of a thread that is there. A look into /proc would say the same: ten times as slowly, while somebody urgent waits.
+ * Is this a thread of that process? tgkill() checks both. Signal 0 sends nothing, and EPERM also
+ * proves that the thread exists. /proc would answer the same more slowly, while an urgent client
+ * waits.
  */
 static bool belongs(pid_t pid, pid_t tid)
 {
@@ -64,7 +67,7 @@ static void raise_one(struct boost *boost, pid_t pid, pid_t tid, int priority)
         boost->n++;
 }
 
-/* The number of a thread that has ended may be another's by now. */
+/* The number of a thread that has ended may belong to another thread now. */
 static void restore_at(struct boost *boost, size_t at)
 {
     struct sched_param old = {.sched_priority = boost->raised[at].priority};

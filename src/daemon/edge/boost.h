@@ -1,6 +1,7 @@
 /*
- * Real-time standing: the daemon's own, and that of clients that hold what others wait for. Every change
- * is remembered and undone: at release, when the client goes, when the daemon ends.
+ * Real-time priorities: the daemon's own, and those of clients that hold what other clients wait
+ * for. Every change is remembered and undone: at release, when the client leaves, and when the
+ * daemon ends.
  */
 #ifndef DAEMON_BOOST_H
 #define DAEMON_BOOST_H
@@ -10,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define BOOST_THREADS 512 /* boosted at one time, of all clients */
+#define BOOST_THREADS 512 /* boosted at one time, over all clients */
 
 struct boost {
     unsigned low, high; /* SCHED_FIFO band */
@@ -23,15 +24,18 @@ struct boost {
 };
 
 /*
- * Puts this process above the band and locks its memory; *ret_about gets ABOUT_REALTIME, ABOUT_LOCKED, ABOUT_BOOSTS for what
- * worked. wanted false: tries nothing.
+ * Puts this process above the band and locks its memory; *ret_about gets ABOUT_REALTIME,
+ * ABOUT_LOCKED, ABOUT_BOOSTS for what worked. wanted false: tries nothing.
  */
 void boost_init(struct boost *boost, unsigned low, unsigned high, bool wanted, uint32_t *ret_about);
 
-/* Raises these threads if they are of that process; priority 1..99 is mapped into the band. 0: back to what they were. */
+/*
+ * Raises those of these threads that belong to the process; priority 1..99 is mapped into the band.
+ * 0: restores them.
+ */
 void boost_threads(struct boost *boost, pid_t pid, const pid_t *threads, size_t n, unsigned priority);
 
-/* Everybody back to what they were. */
+/* Restores all threads. */
 void boost_done(struct boost *boost);
 
 #endif

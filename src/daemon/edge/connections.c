@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "wire/frame.h"
 
-#define SO_PEERPIDFD_LATER 77 /* Linux 6.5; Debian 12's headers do not have it */
-/* Read of one client: a few messages, so that talkative ones do not keep the others waiting. */
+#define SO_PEERPIDFD_LATER 77 /* Linux 6.5; the headers of Debian 12 lack it */
+/* How much is read from one client at a time, so that a busy client does not delay the others. */
 #define BYTES_A_TURN 256
 
 static void close_connection(struct loop *loop, unsigned slot)
@@ -33,7 +33,7 @@ static void forget_process(struct loop *loop, unsigned slot)
     loop->connections[slot].pidfd = -1;
 }
 
-/* The connection ends; the slot may live on until its process does. */
+/* The connection ends; the slot may stay in use until the process ends. */
 static void lose(struct loop *loop, unsigned slot)
 {
     close_connection(loop, slot);
@@ -64,7 +64,7 @@ static ssize_t send_some(struct connection *connection, const uint8_t *bytes, si
     return sendmsg(connection->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Sends what waits; false: the connection is gone. */
+/* Sends the queued output; false: the connection is gone. */
 static bool flush_one(struct loop *loop, unsigned slot)
 {
     struct connection *connection = &loop->connections[slot];
@@ -142,7 +142,7 @@ static void accept_one(struct loop *loop, int fd)
         return;
     }
     pidfd = watch_process(fd, peer.pid);
-    /* It has ended already, or there is no room to watch it. */
+    /* The process has ended already, or there is no room to watch it. */
     if (pidfd < 0 && peer.pid > 0 && errno != ENOSYS) {
         refuse(fd);
         return;
@@ -154,7 +154,8 @@ static void accept_one(struct loop *loop, int fd)
         refuse(fd);
         return;
     }
-    forget_process(loop, slot); /* who was here last may have left before its process ends */
+    /* the slot's earlier client may have left before its process ended */
+    forget_process(loop, slot);
     connection = &loop->connections[slot];
     *connection = (struct connection){.fd = fd, .pidfd = pidfd, .page = -1};
     if (loop_watch(loop, fd, EPOLLIN, SOURCE_PEER, slot) < 0 ||

@@ -1,15 +1,18 @@
-/* The sockets of clients: bytes and descriptors to the server and back, and whether their processes live. */
+/*
+ * The sockets of clients: carries bytes and descriptors to the server and back, and watches the
+ * processes.
+ */
 #ifndef DAEMON_EDGE_CONNECTIONS_H
 #define DAEMON_EDGE_CONNECTIONS_H
 
 #include "daemon/edge/loop.h"
 
-/* Somebody connects; something can be read or written; the process has ended. */
+/* A client connects; a socket can be read or written; a process has ended. */
 void connections_accept(struct loop *loop);
 void connections_on_peer(struct loop *loop, unsigned slot, uint32_t events);
 void connections_on_exit(struct loop *loop, unsigned slot);
 
-/* Sends what the server has for anybody, and ends the connections that it wants ended. */
+/* Sends the server's output to all clients, and ends the connections that the server drops. */
 void connections_flush(struct loop *loop);
 
 void connections_close(struct loop *loop);

@@ -16,7 +16,7 @@
 #define FIRST_HANDED_FD 3 /* sd_listen_fds(3) */
 #define BACKLOG         256
 
-/* systemd's protocol: LISTEN_PID is us, LISTEN_FDS counts descriptors from 3 on. */
+/* systemd's protocol: LISTEN_PID is this process, LISTEN_FDS counts descriptors from 3 on. */
 static int handed_over(void)
 {
     const char *pid = getenv("LISTEN_PID");
@@ -37,7 +37,7 @@ static int handed_over(void)
     return FIRST_HANDED_FD;
 }
 
-/* The folder exists, and nobody else can put things into it. */
+/* Makes sure that the folder exists and that no other user can write to it. */
 static int prepare_folder(const char *path)
 {
     char folder[SOCKET_PATH_SIZE];
@@ -61,8 +61,9 @@ static int prepare_folder(const char *path)
 }
 
 /*
- * What stands in PATH.lock: the generation of the daemon that held it last, and whether that daemon ended by itself. Holding the
- * flock on the file is being the daemon of that socket; what stands there does not say so, and no number there is a process.
+ * The content of PATH.lock: the generation of the last daemon, and whether it ended in order. Only
+ * the flock on the file makes a process the daemon of that socket. The content does not, and
+ * contains no process id.
  */
 #define LOCK_FORMAT "batond generation %u %s\n"
 #define LOCK_PREFIX "batond generation "
@@ -108,7 +109,10 @@ static void write_lock(const struct listener *listener, const char *state)
     (void)!pwrite(listener->lock, text, (size_t)n, 0);
 }
 
-/* Bound under another name and renamed when it listens: whoever sees the name can connect. */
+/*
+ * Bound under another name and renamed once it listens, so that a client that sees the name can
+ * connect.
+ */
 static int make_socket(const struct listener *listener, bool shared)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -147,8 +151,8 @@ static void name_handed(struct listener *listener)
         (void)snprintf(listener->path, sizeof listener->path, "%.*s", (int)sizeof address.sun_path - 1,
                        address.sun_path);
     listener->generation = (uint32_t)time(NULL) & LEASE_GENERATION_MASK;
-    (void)take_lock(
-        listener); /* without it: a generation from the clock, and no word about the predecessor */
+    /* without a lock: the generation comes from the clock, and the predecessor's end is unknown */
+    (void)take_lock(listener);
 }
 
 int listener_open(const char *path, bool shared, struct listener *ret_listener)

@@ -1,4 +1,7 @@
-/* The listening socket: handed over by systemd, or made here with a lock beside it and permissions that hold from the start. */
+/*
+ * The listening socket: handed over by systemd, or made here with a lock beside it. Its permissions
+ * hold from the start.
+ */
 #ifndef DAEMON_LISTENER_H
 #define DAEMON_LISTENER_H
 
@@ -9,20 +12,21 @@
 
 struct listener {
     int fd;
-    int lock;            /* -1: none (handed over, in a folder we may not write) */
-    bool handed;         /* by systemd: not ours to remove */
-    bool unclean;        /* the predecessor ended without saying so */
+    int lock;            /* -1: none (handed over, in a folder without write permission) */
+    bool handed;         /* by systemd, which removes it */
+    bool unclean;        /* the predecessor did not end in order */
     uint32_t generation; /* one more than the predecessor's */
     char path[SOCKET_PATH_SIZE];
 };
 
 /*
- * path "": the user's own. shared: every local user may connect (0666), otherwise only ours (0600). A missing folder is
- * made, for us alone. -EBUSY: another batond listens there. -EPERM: the folder belongs to somebody else.
+ * path "": the user's own. shared: every local user may connect (0666), otherwise only this user
+ * (0600). A missing folder is made, for this user alone. -EBUSY: another batond listens there.
+ * -EPERM: the folder belongs to another user.
  */
 int listener_open(const char *path, bool shared, struct listener *ret_listener);
 
-/* Closes; clean also notes that this daemon ended in order. */
+/* Closes the socket; clean: also notes that this daemon ended in order. */
 void listener_close(struct listener *listener, bool clean);
 
 #endif

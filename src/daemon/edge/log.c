@@ -74,7 +74,10 @@ void log_reopen(void)
         (void)log_to_file(state.path);
 }
 
-/* Is standard error the journal's? Then each line says its level in front, and the journal takes it off. */
+/*
+ * Does standard error go to the journal? Then each line begins with its level, which the journal
+ * removes.
+ */
 static bool is_journal(void)
 {
     const char *named = getenv("JOURNAL_STREAM");
@@ -88,7 +91,7 @@ static bool is_journal(void)
     return strcmp(own, named) == 0;
 }
 
-/* What can be written to can be written a line of this size, pipes included. */
+/* A descriptor that is ready for writing takes a line of this size, also a pipe. */
 static bool has_room(int fd)
 {
     struct pollfd one = {fd, POLLOUT, 0};
@@ -122,7 +125,7 @@ void log_say(enum log_level level, const char *format, ...)
     va_end(arguments);
     if (state.file >= 0)
         write_file(level, text);
-    /* Until batond goes to the background, the person who starts it reads standard error. */
+    /* Until batond goes to the background, its user reads standard error. */
     if (state.file >= 0 && (state.system || level != LOG_LEVEL_ERROR))
         return;
     if (state.system)

@@ -24,7 +24,7 @@
 
 #define PROBE_LIMIT    (30 * NSEC_PER_SEC)
 #define DEAF           (100 * NSEC_PER_MS)
-#define LINES_A_SECOND 8 /* of one kind; clients cause them */
+#define LINES_A_SECOND 8 /* of one kind, since clients can cause them */
 
 int loop_watch(struct loop *loop, int fd, uint32_t events, enum loop_source source, unsigned slot)
 {
@@ -43,7 +43,9 @@ static int page_new(void *user, unsigned slot, struct page **ret_page)
 
     if (fd < 0)
         return -errno;
-    /* The size is fixed for good: a client that could shrink the file would make our accesses fault. */
+    /*
+     * The file's size is sealed: a client that shrinks the file would make batond's accesses fault.
+     */
     if (ftruncate(fd, (off_t)PAGE_SIZE_BYTES) == 0 &&
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
         page = mmap(NULL, PAGE_SIZE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -90,7 +92,7 @@ static void end(void *user, unsigned peer)
         (void)syscall(SYS_pidfd_send_signal, loop->connections[peer].pidfd, SIGKILL, NULL, 0);
 }
 
-/* Has enough been said of this kind for now? */
+/* Have enough lines of this kind been written for now? */
 static bool said_enough(struct loop *loop, enum report_kind kind)
 {
     baton_nsec now_at = clock_now();
@@ -99,7 +101,7 @@ static bool said_enough(struct loop *loop, enum report_kind kind)
         loop->said[kind].since_at = now_at;
         loop->said[kind].lines = 0;
     }
-    /* Each difference is named once: their number is bounded, and no client causes many. */
+    /* Each difference is named once: their number is bounded, and a client causes few of them. */
     return loop->said[kind].lines++ >= (kind == REPORT_DIFFERS ? CLAIMS_MAX : LINES_A_SECOND);
 }
 
@@ -117,7 +119,7 @@ static void report(void *user, const struct server_report *what)
         return;
     }
     if (*left_out)
-        loop->log(words_level(what), "%s (%u lines like this one were left out)", text, *left_out);
+        loop->log(words_level(what), "%s (%u similar lines were left out)", text, *left_out);
     else
         loop->log(words_level(what), "%s", text);
     *left_out = 0;
@@ -211,7 +213,7 @@ static void end_probe(struct loop *loop)
         if (server_add_device(loop->server, name, description) == 0)
             n++;
         else
-            loop->log(LOG_LEVEL_WARNING, "device %s is one too many (devices: %u)", name,
+            loop->log(LOG_LEVEL_WARNING, "device %s is ignored: there are more than %u (devices:)", name,
                       loop->config.devices);
     }
     probe_stop(&loop->probe);
@@ -273,7 +275,7 @@ static void arm_timer(struct loop *loop)
     loop->armed_at = at;
 }
 
-/* Looks at those who want to connect, or does not. */
+/* Listens for new clients, or stops listening. */
 static void hear_newcomers(struct loop *loop, bool hear)
 {
     struct epoll_event event = {.events = hear ? EPOLLIN : 0, .data.u64 = loop_tag(SOURCE_LISTENER, 0)};
@@ -296,7 +298,7 @@ static void on_timer(struct loop *loop)
     uint64_t count;
 
     (void)!read(loop->timer, &count, sizeof count);
-    loop->armed_at = NSEC_MAX - 1; /* spent: set it anew whatever comes */
+    loop->armed_at = NSEC_MAX - 1; /* it has fired: arm it again in any case */
     if (loop->probe.pid > 0 && clock_now() >= loop->probe_until_at) {
         loop->log(LOG_LEVEL_WARNING, "the OpenCL probe hangs; killed");
         probe_stop(&loop->probe);
@@ -401,7 +403,10 @@ void loop_run(struct loop *loop)
         if (loop->stop)
             break;
         n = epoll_wait(loop->epoll, events, 32, -1);
-        /* Newcomers last: they take the slots of the departed, for whom this turn may hold one more event. */
+        /*
+         * New clients last: they take the slots of departed clients, which may have one more event
+         * in this batch.
+         */
         for (int i = 0; i < n; i++)
             if (!brings_newcomers(&events[i]))
                 handle(loop, &events[i]);
@@ -446,9 +451,8 @@ static int start_server(struct loop *loop)
     awake_init(&loop->awake, loop->config.awake);
     start.about |= loop->awake.permitted ? ABOUT_AWAKE : 0;
     if (loop->config.awake && !loop->awake.permitted)
-        loop->log(
-            LOG_LEVEL_WARNING,
-            "no permission for /dev/cpu_dma_latency: idle cores sleep, and grants come that much later");
+        loop->log(LOG_LEVEL_WARNING,
+                  "no permission for /dev/cpu_dma_latency: idle cores sleep, so grants come later");
     if (loop->config.realtime && !(start.about & ABOUT_LOCKED))
         loop->log(LOG_LEVEL_WARNING,
                   "no permission to lock memory (CAP_IPC_LOCK, or a higher RLIMIT_MEMLOCK)");
@@ -478,7 +482,10 @@ static int start_sources(struct loop *loop)
     return result;
 }
 
-/* Descriptors for all the clients that may come (socket, process, page), as far as the hard limit goes: the usual soft one is less. */
+/*
+ * Descriptors for the most clients (socket, process, page), up to the hard limit: the usual soft
+ * limit is smaller.
+ */
 static void make_room(unsigned clients)
 {
     struct rlimit limit;
@@ -491,8 +498,9 @@ static void make_room(unsigned clients)
 }
 
 /*
- * A place that cannot be one is a mistake in the configuration, and batond does not start. A place that the machine refuses now (in use,
- * no network, no permission) costs the metrics, never the arbiter: programs with deadlines depend on it.
+ * A place that can never work is a mistake in the configuration, and batond does not start. If the
+ * machine refuses the place now (in use, no network, no permission), batond runs without metrics:
+ * programs with deadlines depend on it.
  */
 static int start_metrics(struct loop *loop)
 {

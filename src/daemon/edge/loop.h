@@ -1,6 +1,7 @@
 /*
- * batond's edges: one epoll thread that carries bytes, descriptors, signals and timers to the server and back. It sleeps
- * in epoll_wait without a timeout; timers are armed only when the server asked for one.
+ * batond's edges: one epoll thread that carries bytes, descriptors, signals and timers to the
+ * server and back. It sleeps in epoll_wait without a timeout; timers are armed only when the server
+ * asked for one.
  */
 #ifndef DAEMON_LOOP_H
 #define DAEMON_LOOP_H
@@ -23,11 +24,11 @@
 struct connection {
     int fd;     /* -1: gone */
     int pidfd;  /* -1: the process cannot be watched, or has ended */
-    int page;   /* memfd until it was sent; -1 */
-    bool waits; /* for room to write */
+    int page;   /* memfd until it is sent; -1: none */
+    bool waits; /* waits for room to write */
 };
 
-/* What an event is about; the slot of a peer, reader or pipe goes with it. */
+/* The kind of an event; the slot of a peer, reader or pipe goes with it. */
 enum loop_source {
     SOURCE_LISTENER,
     SOURCE_SIGNAL,
@@ -55,25 +56,25 @@ struct loop {
     struct planner *planner; /* owned */
     baton_nsec probe_until_at;
     baton_nsec armed_at;      /* what the timer is set to; NSEC_MAX: off */
-    baton_nsec lonely_at;     /* since when nobody is connected */
-    baton_nsec deaf_until_at; /* newcomers wait until then: no room for them; NSEC_MAX: they do not */
+    baton_nsec lonely_at;     /* since when no client is connected */
+    baton_nsec deaf_until_at; /* no room for new clients until then; NSEC_MAX: there is room */
     struct {
         baton_nsec since_at;
         unsigned lines, left_out;
-    } said[REPORT_KINDS]; /* within a second, so that nobody can fill the log */
+    } said[REPORT_KINDS]; /* within a second, so that no client can fill the log */
     bool stop;
-    /* Words things for people. */
+    /* Puts a report into words. */
     void (*log)(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
-    /* Reads configuration and plan again; text for whoever asked. */
+    /* Reads configuration and plan again; the text answers the client that asked. */
     int (*reload)(struct loop *loop, char *ret_text, size_t size);
-    /* Takes another plan (or, tasks, another task set) from there; text likewise. */
+    /* Loads another plan (tasks: another task set) from this path; text likewise. */
     int (*load)(struct loop *loop, bool tasks, const char *path, char *ret_text, size_t size);
 };
 
 /* Takes config, listener, log, reload and load from *loop; the rest is made here. 0 or -errno. */
 int loop_init(struct loop *loop);
 
-/* Runs until SIGTERM or SIGINT, or until nobody has been there for config.idle_exit. */
+/* Runs until SIGTERM or SIGINT, or until no client has been connected for config.idle_exit. */
 void loop_run(struct loop *loop);
 
 void loop_done(struct loop *loop);
@@ -81,7 +82,10 @@ void loop_done(struct loop *loop);
 /* Waits for these epoll events of a descriptor, too. */
 int loop_watch(struct loop *loop, int fd, uint32_t events, enum loop_source source, unsigned slot);
 
-/* accept() failed like this. Out of descriptors or memory: newcomers are left where they are for a moment, as asking again at once would never end. */
+/*
+ * accept() failed with this error. Without descriptors or memory, new clients wait for a moment: an
+ * immediate retry would loop.
+ */
 void loop_not_accepted(struct loop *loop, int error);
 
 static inline uint64_t loop_tag(enum loop_source source, unsigned slot)

@@ -11,7 +11,7 @@
 #define FILE_LIMIT ((size_t)64 << 10)
 #define ALLOWED    "\nCpus_allowed_list:"
 
-/* A list of cores in a file; key: the line that it stands on, NULL: the first. */
+/* Reads a list of cores from a file; key: the beginning of its line, NULL: the first line. */
 static int read_list(const char *root, const char *path, const char *key, struct core_set *ret_set)
 {
     char whole[4096];

@@ -1,4 +1,4 @@
-/* batond: the arbiter. Reads what it was told, opens its socket, and runs the loop. */
+/* batond: the arbiter. Reads its configuration, opens its socket, and runs the loop. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 static struct daemon_options options;
 /* ---- configuration ---- */
 
-/* 0, 2 (told) or 3 (told): exit codes. A file that need not exist may be missing. */
+/* 0, or the exit code 2 or 3 after the mistake was logged. An optional file may be missing. */
 static int read_config(struct config *config, const char *path, bool needed)
 {
     struct input_error error;
@@ -58,7 +58,7 @@ static int read_all_config(struct config *config)
     return read_config(config, path, false);
 }
 
-/* The command line has the last word. */
+/* The command line overrides the files. */
 static int apply_options(struct config *config)
 {
     int index;
@@ -117,7 +117,10 @@ static int tell_file_error(int result, const char *path, const struct input_erro
     return result == INPUT_REJECTED ? -EINVAL : result;
 }
 
-/* What tells the declared overhead set from others, as plans do. 0, or -errno with the reason in words. */
+/*
+ * The seal that tells the declared overhead set from others, as in plans. 0, or -errno with the
+ * reason in words.
+ */
 static int seal_overheads(struct config *config, char *ret_text, size_t size)
 {
     struct platform platform = {.has_overheads = true};
@@ -176,7 +179,7 @@ static int read_files(const struct config *config, struct files *ret_files, char
 static int use_files(struct loop *loop, const struct config *config, struct files *files, char *ret_text,
                      size_t size)
 {
-    /* With tasks and without a plan file, the plan that was computed for them stays until the next one. */
+    /* With tasks and without a plan file, the computed plan stays until the next one. */
     int result =
         files->has_plan || !files->has_tasks
             ? server_set_plan(loop->server, files->has_plan ? &files->plan : NULL, config->plan, clock_now())
@@ -191,7 +194,7 @@ static int use_files(struct loop *loop, const struct config *config, struct file
     return result;
 }
 
-/* Everything is read before anything changes: a bad file leaves all as it was. */
+/* Reads everything before anything changes: a bad file leaves all as it was. */
 static int reload(struct loop *loop, char *ret_text, size_t size)
 {
     static struct config fresh;
@@ -215,7 +218,9 @@ static int reload(struct loop *loop, char *ret_text, size_t size)
     return result;
 }
 
-/* As if batond had been started with this --plan or --tasks; a file that is refused leaves the present one in force. */
+/*
+ * Like a start with this --plan or --tasks; if the file is refused, the present one stays in force.
+ */
 static int load(struct loop *loop, bool tasks, const char *path, char *ret_text, size_t size)
 {
     static char before[sizeof options.plan];
@@ -233,7 +238,7 @@ static int load(struct loop *loop, bool tasks, const char *path, char *ret_text,
     return result;
 }
 
-/* What this configuration names and batond does not do: said once, at the start. */
+/* Warns once, at the start, of settings that batond cannot enforce. */
 static void say_what_is_not_enforced(const struct config *config)
 {
     if (sched_profiles[config->profile].tokens && !config->cpu_cluster)
@@ -251,7 +256,10 @@ static void say_what_is_not_enforced(const struct config *config)
 
 /* ---- starting ---- */
 
-/* The parent returns when the child listens, so that whoever started us can connect. */
+/*
+ * The parent returns when the child listens, so that clients can connect as soon as the command
+ * returns.
+ */
 static int go_to_background(void)
 {
     pid_t pid = fork();

@@ -24,7 +24,7 @@ void metrics_init(struct metrics *metrics)
 
 /* ---- listening ---- */
 
-/* Whatever lies there is replaced only if it is a socket where nobody listens. */
+/* An existing file is replaced only if it is a socket without a listener. */
 static int make_room(const struct sockaddr_un *address)
 {
     struct stat status;
@@ -161,7 +161,7 @@ static void answer(struct metrics_reader *reader, const char *status, const stru
     free(body);
 }
 
-/* True: an answer is ready. False with the connection open: more of the request is to come. */
+/* True: an answer is ready. False with the connection open: the request is incomplete. */
 static bool read_request(struct metrics_reader *reader, const struct server *server)
 {
     ssize_t n = recv(reader->fd, reader->request + reader->n, METRICS_REQUEST - 1 - reader->n, MSG_DONTWAIT);

@@ -1,6 +1,7 @@
 /*
- * Prometheus' metrics over HTTP, on a socket or a loopback port, in the daemon's own loop. A reader costs a fixed request
- * buffer and one text; there are few at once, each has a second or two, and one that is slow or talks nonsense is dropped.
+ * Prometheus metrics over HTTP, on a socket or a loopback port, in the daemon's own loop. A reader
+ * costs a fixed request buffer and one text. The number of readers is small, and each has a second
+ * or two. A slow reader, or one with an invalid request, is dropped.
  */
 #ifndef DAEMON_EDGE_METRICS_H
 #define DAEMON_EDGE_METRICS_H
@@ -19,7 +20,7 @@ struct metrics_reader {
     int fd; /* -1: none */
     char request[METRICS_REQUEST];
     size_t n;
-    char *answer; /* owned; NULL: not asked yet */
+    char *answer; /* owned; NULL: the request is incomplete */
     size_t size, sent;
     baton_nsec until_at;
 };
@@ -35,15 +36,19 @@ void metrics_init(struct metrics *metrics);
 /* where: an absolute path, or 127.0.0.1:PORT. 0, -EINVAL (neither), -errno. */
 int metrics_open(struct metrics *metrics, const char *where);
 
-/* A connection: its index, to be watched for input; -errno: none; -EBUSY: one too many, which is closed at once. */
+/*
+ * Accepts a connection: its index, to be watched for input; -errno: none; -EBUSY: too many, closed
+ * at once.
+ */
 int metrics_accept(struct metrics *metrics, baton_nsec now_at);
 
 /*
- * Something can be read or written. 0: watch for input; 1: watch for output (the answer is under way); -1: it is over and closed.
+ * Something can be read or written. 0: watch for input; 1: watch for output (the answer is under
+ * way); -1: it is over and closed.
  */
 int metrics_serve(struct metrics *metrics, unsigned reader, const struct server *server);
 
-/* When somebody is to be dropped; NSEC_MAX: nobody is there. */
+/* When the next reader must be dropped; NSEC_MAX: there is no reader. */
 baton_nsec metrics_next_at(const struct metrics *metrics);
 void metrics_tick(struct metrics *metrics, baton_nsec now_at);
 

@@ -25,7 +25,7 @@ static const struct daemon_option daemon_options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-/* The choices of an option, one a line, where a table explains them. */
+/* The choices of an option, one per line, if a table explains them. */
 static void print_choices(char code)
 {
     for (size_t i = 0; code == 'p' && i < SCHED_PROFILES; i++)
@@ -59,7 +59,7 @@ static void print_help(void)
         "\nBounds of the profile gpusync need gpu_cluster, cpu_cluster and a plan in the configuration.\n\n"
         "SIGHUP (or `baton reload`) reads the configuration's user limits, the plan and the tasks again, "
         "and\n"
-        "begins the log file anew. `baton start`, `stop` and `load` do the usual things without a pid.\n");
+        "starts a new log file. `baton start`, `stop` and `load` find the daemon without a pid.\n");
 }
 
 void options_make_absolute(const struct daemon_options *options, char *path, size_t size)
@@ -114,7 +114,7 @@ static int set_log_level(const char *text)
     return 0;
 }
 
-/* 0 or 2, told. Answers that need no daemon are given here. */
+/* 0, or 2 after the mistake was logged. Answers that need no daemon are given here. */
 static int take_option(struct daemon_options *options, int code)
 {
     switch (code) {
@@ -165,7 +165,7 @@ static int take_option(struct daemon_options *options, int code)
     }
 }
 
-/* getopt has told what it does not know; this tells what there is. */
+/* getopt has printed what it does not know; this prints the known options. */
 static int reject_options(void)
 {
     char known[512] = "";
@@ -194,8 +194,9 @@ int options_parse(int argc, char *argv[], struct daemon_options *ret_options)
                             NULL, daemon_options[i].code};
     if (socket)
         options.socket = socket;
+    /* the folder is gone: relative names fail when they are opened */
     if (!getcwd(options.folder, sizeof options.folder))
-        (void)snprintf(options.folder, sizeof options.folder, "."); /* gone: such names fail by themselves */
+        (void)snprintf(options.folder, sizeof options.folder, ".");
     while ((c = getopt_long(argc, argv, "", known, NULL)) != -1) {
         int result = c == '?' ? reject_options() : take_option(&options, c);
 

@@ -24,7 +24,7 @@ static size_t find(const struct pins *pins, pid_t pid, pid_t tid)
     return at;
 }
 
-/* Remembers what the thread is now; 0 with its place in the table. */
+/* Remembers the thread's standing; 0 with its place in the table. */
 static int remember(struct pins *pins, pid_t pid, pid_t tid, size_t *ret_at)
 {
     size_t at = find(pins, pid, tid);
@@ -41,7 +41,7 @@ static int remember(struct pins *pins, pid_t pid, pid_t tid, size_t *ret_at)
         sched_getaffinity(tid, sizeof pins->pinned[at].cores, &pins->pinned[at].cores) < 0)
         return -errno;
     if ((policy & ~SCHED_RESET_ON_FORK) == SCHED_DEADLINE)
-        return -EINVAL; /* the kernel ranks it above the whole band */
+        return -EINVAL; /* the kernel ranks such a thread above the whole band */
     pins->pinned[at].pid = pid;
     pins->pinned[at].tid = tid;
     pins->pinned[at].policy = policy;
@@ -69,7 +69,7 @@ static int order_one(struct pins *pins, pid_t pid, pid_t tid, const cpu_set_t *c
     int result;
 
     if (!belongs(pid, tid))
-        return 0; /* it has ended */
+        return 0; /* the thread has ended */
     result = remember(pins, pid, tid, &at);
     if (result)
         return result;

@@ -1,7 +1,8 @@
 /*
- * Threads of programs that batond orders on the CPUs (daemon/cpus.h): pinned to the cores of their
- * cluster, under SCHED_FIFO at a level of the band. What each thread was before is remembered, and
- * put back when the program leaves the plan, when it goes, and when the daemon ends.
+ * Threads of programs that batond orders on the CPUs (daemon/cpus.h). They are pinned to the cores
+ * of their cluster, under SCHED_FIFO at a level of the band. Each thread's earlier standing is
+ * remembered. It is restored when the program leaves the plan, when the program ends, and when the
+ * daemon ends.
  */
 #ifndef DAEMON_PINS_H
 #define DAEMON_PINS_H
@@ -12,7 +13,7 @@
 
 #include "daemon/cores.h"
 
-#define PINS_THREADS 512 /* of all programs */
+#define PINS_THREADS 512 /* of all programs together */
 
 struct pins {
     unsigned low; /* the SCHED_FIFO priority of level 1 */
@@ -27,13 +28,13 @@ struct pins {
 void pins_init(struct pins *pins, unsigned low);
 
 /*
- * Those of these threads that belong to the process. Level 0: back to what they were; cores are not
- * read. 0; else -errno of the first one that could not be moved, -ENOSPC: too many threads.
+ * Moves those of these threads that belong to the process. Level 0: restores them; cores are not
+ * read. 0, or -errno of the first thread that could not be moved; -ENOSPC: too many threads.
  */
 int pins_order(struct pins *pins, pid_t pid, const pid_t *threads, size_t n, const struct core_set *cores,
                unsigned level);
 
-/* All back to what they were. */
+/* Restores all threads. */
 void pins_done(struct pins *pins);
 
 #endif

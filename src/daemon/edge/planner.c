@@ -29,7 +29,7 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-/* The task set as a file: written at once, however slowly the child reads. */
+/* The task set as a file: written at once, so that a slow child does not block the daemon. */
 static int input_file(const char *set, size_t size)
 {
     int fd = memfd_create("baton-task-set", MFD_CLOEXEC);
@@ -73,7 +73,9 @@ static void become_baton(const char *program, const char *analysis)
     (void)execvp("baton", arguments);
 }
 
-/* Paths in a task set are relative to its folder. One that is gone fails where a file is wanted, not here. */
+/*
+ * Paths in a task set are relative to its folder. If the folder is gone, opening a file reports it.
+ */
 static void enter_folder(const char *file)
 {
     const char *slash = strrchr(file, '/');
@@ -86,7 +88,7 @@ static void enter_folder(const char *file)
     (void)!chdir(folder);
 }
 
-/* The child's side. Only what is safe after fork(); the daemon has one thread. */
+/* The child's side: only calls that are safe after fork(), though the daemon has one thread. */
 static void run_child(const struct planner_question *question, int input, const int outputs[PLANNER_PIPES])
 {
     rlim_t seconds = (rlim_t)(question->limit / NSEC_PER_SEC) + 1;
@@ -100,7 +102,7 @@ static void run_child(const struct planner_question *question, int input, const 
     (void)setpriority(PRIO_PROCESS, 0, NICENESS);
     (void)setrlimit(RLIMIT_CPU, &cpu);
     (void)unsetenv("OPENCL_LAYERS");
-    /* The plan's pipe first: its descriptor may be 0 or 1 otherwise. */
+    /* The plan's pipe first: its descriptor may be 0 or 1, which the next calls replace. */
     if (dup2(outputs[1], 3) == 3 && dup2(input, STDIN_FILENO) == STDIN_FILENO &&
         dup2(outputs[0], STDOUT_FILENO) == STDOUT_FILENO) {
         (void)dup2(null, STDERR_FILENO);
@@ -110,7 +112,7 @@ static void run_child(const struct planner_question *question, int input, const 
     _exit(127);
 }
 
-/* A descriptor above those that the child gives new meanings to. */
+/* A descriptor above those that the child redefines. */
 static int high(int fd)
 {
     int moved = fcntl(fd, F_DUPFD_CLOEXEC, 10);

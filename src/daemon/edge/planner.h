@@ -1,6 +1,8 @@
 /*
- * Planning, in a process of its own: `baton plan - --json -o /dev/fd/3`, the task set on its standard input, the answer on two
- * pipes, its working folder that of the task set's file, since files that the set names are found from there. It runs at low priority beside the loop, which hears of output and of its end; after a limit it is killed. One at a time.
+ * Planning, in a child process: `baton plan - --json -o /dev/fd/3`. The child reads the task set
+ * from its standard input, and answers on two pipes. Its working folder is that of the task set's
+ * file, since the set names files relative to it. The child runs at low priority. The loop is told
+ * of its output and its end, and kills it after a limit. One child at a time.
  */
 #ifndef DAEMON_EDGE_PLANNER_H
 #define DAEMON_EDGE_PLANNER_H
@@ -12,7 +14,7 @@
 #include "base/nsec.h"
 #include "daemon/server.h"
 
-#define PLANNER_OUTPUT (256 * 1024) /* of each pipe; more is no answer */
+#define PLANNER_OUTPUT (256 * 1024) /* of each pipe; more is not an answer */
 #define PLANNER_PIPES  2            /* standard output, and the plan */
 
 struct planner {
@@ -27,7 +29,7 @@ struct planner {
 
 void planner_init(struct planner *planner);
 
-/* What to plan, and how. Strings are borrowed during planner_start(). */
+/* The question for the planner. Strings are borrowed during planner_start(). */
 struct planner_question {
     const char *program;  /* path of `baton`; "": beside this program, else in PATH */
     const char *analysis; /* its name */
@@ -38,21 +40,21 @@ struct planner_question {
 };
 
 /*
- * The child has no more than limit (and a
- * second of grace) of CPU time too. 0 with pidfd and fds to watch, or -errno.
+ * The limit also applies to the child's CPU time, with a second of grace. 0 with pidfd and fds to
+ * watch, or -errno.
  */
 int planner_start(struct planner *planner, const struct planner_question *question, baton_nsec now_at);
 
-/* Takes what a pipe has; closes it at its end. */
+/* Reads the pipe's content; closes it at its end. */
 void planner_read(struct planner *planner, unsigned pipe);
 
-/* It is too late: kills it. Its end is still to be heard of. */
+/* The limit has passed: kills the child. Its end is still reported by pidfd. */
 void planner_expire(struct planner *planner);
 
-/* It has ended: everything it said. The texts are borrowed until the next start. */
+/* The child has ended: its whole output. The texts are borrowed until the next start. */
 struct planning planner_end(struct planner *planner, baton_nsec now_at);
 
-/* Kills and reaps it if it runs. */
+/* Kills and reaps the child if it runs. */
 void planner_stop(struct planner *planner);
 
 #endif

@@ -51,7 +51,7 @@ int probe_read(struct probe *probe)
         if (n < 0 && errno == EAGAIN)
             return 0;
         if (n <= 0)
-            break; /* the end, or more than any machine's devices need */
+            break; /* the end, or more output than any machine's devices need */
         probe->n += (size_t)n;
     }
     probe->text[probe->n] = 0;

@@ -1,6 +1,7 @@
 /*
- * Which devices are there? OpenCL drivers may crash, hang or start threads, so they are loaded in a child process: this
- * program again, as `batond --probe-devices`, writing one `NAME<tab>DESCRIPTION` line per device to its standard output.
+ * Finds the devices. OpenCL drivers may crash, hang or start threads, so a child process loads
+ * them: this program again, as `batond --probe-devices`. It writes one `NAME<tab>DESCRIPTION` line
+ * per device to its standard output.
  */
 #ifndef DAEMON_PROBE_H
 #define DAEMON_PROBE_H
@@ -18,7 +19,10 @@ struct probe {
 /* Starts the child; -errno. */
 int probe_start(struct probe *probe);
 
-/* Reads what has come. 0: more may follow; 1: it has ended (call probe_next, then probe_stop). */
+/*
+ * Reads the available output. 0: more may follow; 1: it has ended (call probe_next, then
+ * probe_stop).
+ */
 int probe_read(struct probe *probe);
 
 /* The next complete line, split in place; 0 past the last. *at begins with 0. */

@@ -1,4 +1,7 @@
-/* The child's side of the probe: the only place where batond's program touches OpenCL, loaded at run time. */
+/*
+ * The child's side of the probe: the only place where batond's program touches OpenCL, loaded at
+ * run time.
+ */
 #include <CL/cl.h>
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -80,9 +83,9 @@ int probe_main(void)
     struct probe_opencl opencl = {0};
     cl_uint n_platforms = 0;
 
-    alarm(PROBE_SECONDS); /* a driver that hangs takes only this process with it */
+    alarm(PROBE_SECONDS); /* a driver that hangs stops only this process */
     if (!load(&opencl) || opencl.platforms(MAX_PLATFORMS, platforms, &n_platforms) != CL_SUCCESS)
-        return 0; /* no OpenCL is an answer: no devices */
+        return 0; /* no OpenCL means no devices, which is a valid answer */
     for (cl_uint p = 0; p < n_platforms && p < MAX_PLATFORMS; p++) {
         char platform[128] = "";
         cl_uint n = 0;

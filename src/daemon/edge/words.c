@@ -91,14 +91,15 @@ void words_report(const struct server_report *report, char *ret_text, size_t siz
     ret_text[0] = 0;
     switch (report->kind) {
     case REPORT_BAD_FRAME:
-        (void)snprintf(ret_text, size, "client in slot %u sent bytes that are no message; dropped",
+        (void)snprintf(ret_text, size, "the client in slot %u sent an invalid message; it is disconnected",
                        report->peer);
         break;
     case REPORT_SLOW:
-        (void)snprintf(ret_text, size, "client in slot %u does not read; dropped", report->peer);
+        (void)snprintf(ret_text, size, "the client in slot %u does not read its messages; it is disconnected",
+                       report->peer);
         break;
     case REPORT_OVERDUE:
-        (void)snprintf(ret_text, size, "client in slot %u does not give way on engine %u", report->peer,
+        (void)snprintf(ret_text, size, "the client in slot %u does not give way on engine %u", report->peer,
                        (unsigned)report->detail);
         break;
     case REPORT_REFUSED:
@@ -108,11 +109,11 @@ void words_report(const struct server_report *report, char *ret_text, size_t siz
     case REPORT_UNDRAINED:
         if (report->detail == 0)
             (void)snprintf(ret_text, size,
-                           "the process of slot %u cannot be watched; its work is taken as drained",
+                           "the process of slot %u cannot be watched; its GPU work is assumed to have ended",
                            report->peer);
         break;
     case REPORT_SETTLED:
-        (void)snprintf(ret_text, size, "settled; %u engines were declared busy by clients of the predecessor",
+        (void)snprintf(ret_text, size, "settled; clients of the predecessor declared %u engines busy",
                        (unsigned)report->detail);
         break;
     case REPORT_OVERRUN:
@@ -140,7 +141,7 @@ void words_report(const struct server_report *report, char *ret_text, size_t siz
                        report->difference->task, report->difference->planned, report->difference->found);
         break;
     case REPORT_AGREES:
-        (void)snprintf(ret_text, size, "what the plan's bounds rest on is what runs here");
+        (void)snprintf(ret_text, size, "every assumption of the plan holds here again");
         break;
     case REPORT_NOTICE:
         notice_line((enum notice)report->detail, report->other, report->more, why, sizeof why);
