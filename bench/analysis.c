@@ -1,6 +1,7 @@
 /*
- * How fast pipelines are analysed and planned: sets per second of the simulation of GPU-SPARC Sec. IV-D (4 CPUs, one bus, 4 GPUs), and how long
- * GLOBAL takes on 20 tasks. Medians over rounds, with the spread; one core.
+ * How fast pipelines are analysed and planned: sets per second of the simulation of GPU-SPARC Sec.
+ * IV-D (4 CPUs, one bus, 4 GPUs), and how long GLOBAL takes on 20 tasks. Medians over rounds, with
+ * the spread; one core.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /*
- * Draws what a script measured: reads one JSON object from standard input and writes an SVG picture to standard output.
+ * Draws what a script measured: reads one JSON object from standard input and writes an SVG picture
+ * to standard output.
  *
  *   {"title", "x_label", "y_label", "series": [{"name", "x": [...], "y": [...], "dashed", "steps", "colour"}]}      a line chart
  *   {"title", "x_label", "rows": [names], "bars": [{"row", "begin", "end", "colour", "label"}]}           bars in rows

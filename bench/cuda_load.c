@@ -1,6 +1,6 @@
 /*
- * A CUDA program that is one load or one measurement at a time, on the default stream. bench/cuda_front.sh
- * runs it plain and under Baton in turns; tests use it as a neighbour.
+ * A CUDA program that is one load or one measurement at a time, on the default stream.
+ * bench/cuda_front.sh runs it plain and under Baton in turns; tests use it as a neighbour.
  *
  *     cuda-load KERNELS.ptx hog MS FILE        kernels of about MS ms until FILE is gone; prints how many
  *     cuda-load KERNELS.ptx copies BYTES FILE  copies there and back until FILE is gone; prints how many

@@ -1,9 +1,11 @@
 /*
- * What a lease costs, measured with the real batond: a launch on a kept lease (no message), an acquire by message from an
- * idle holder, the handover from a holder that is asked to yield, and beside them the bare round trip of a socket between
- * two processes on the same machine in the same run. Medians, 10th and 90th percentiles, in microseconds. Last the cost of one request as
- * GPU-SPARC counts it (appendix B, Fig. 10: 12 us of the scheduler's CPU time and 45 us of communication): the daemon's CPU time per
- * request over a growing number of them, and the whole, from the request to the grant.
+ * What a lease costs, measured with the real batond: a launch on a kept lease (no message), an
+ * acquire by message from an idle holder, the handover from a holder that is asked to yield, and
+ * beside them the bare round trip of a socket between two processes on the same machine in the same
+ * run. Medians, 10th and 90th percentiles, in microseconds. Last the cost of one request as
+ * GPU-SPARC counts it (appendix B, Fig. 10: 12 us of the scheduler's CPU time and 45 us of
+ * communication): the daemon's CPU time per request over a growing number of them, and the whole,
+ * from the request to the grant.
  */
 #include <sched.h>
 #include <signal.h>
@@ -171,7 +173,10 @@ static void bench_ran(struct lease *lease)
     (void)print_row("... with the run recorded for the trace", us, ROUNDS / 10);
 }
 
-/* The other process: takes the engine, ends at once, and keeps it idle; or holds it and polls for YIELD. */
+/*
+ * The other process: takes the engine, ends at once, and keeps it idle; or holds it and polls for
+ * YIELD.
+ */
 struct stage {
     _Atomic unsigned turn; /* odd: the rival has prepared, our move; even: the rival's */
     _Atomic bool stop;
@@ -203,7 +208,10 @@ static void rival(struct stage *stage, const char *socket_path, bool holds)
     _exit(0);
 }
 
-/* Two requests a round, the rival's and ours. Answers the median of ours; what NULL: prints nothing. */
+/*
+ * Two requests a round, the rival's and ours. Answers the median of ours; what NULL: prints
+ * nothing.
+ */
 static double bench_against(const char *what, const char *socket_path, struct lease *lease, bool holds,
                             unsigned rounds)
 {

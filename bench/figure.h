@@ -1,6 +1,7 @@
 /*
- * One line per figure that the documentation claims, for tools/run-bench: printed when BATON_FIGURES is set, beside what a person
- * reads. Units, floors, what a paper measured and where it is claimed stand in bench/figures.tsv, in one place.
+ * One line per figure that the documentation claims, for tools/run-bench: printed when
+ * BATON_FIGURES is set, beside what a person reads. Units, floors, what a paper measured and where
+ * it is claimed stand in bench/figures.tsv, in one place.
  *
  *     figure NAME VALUE LOW HIGH
  */

@@ -1,6 +1,7 @@
 /*
- * How fast the study's analyses decide: fair lateness at n = 20, m = 6, and GPUSync over the 39 configurations of Table IV, loading and
- * partitioning included. Task sets follow the paper's generator (Sec. V) with the number of tasks given.
+ * How fast the study's analyses decide: fair lateness at n = 20, m = 6, and GPUSync over the 39
+ * configurations of Table IV, loading and partitioning included. Task sets follow the paper's
+ * generator (Sec. V) with the number of tasks given.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,10 @@
 
 static struct gpusync_job jobs[SETS][TASKS];
 
-/* Copy costs of 4 kB and 1 MiB; what lies between is interpolated. Worst-case loaded (Table III) and average loaded ones. */
+/*
+ * Copy costs of 4 kB and 1 MiB; what lies between is interpolated. Worst-case loaded (Table III)
+ * and average loaded ones.
+ */
 struct cost {
     double small, chunk;
 };

@@ -1,16 +1,19 @@
 /*
- * Hogs (GPES, appendix and Fig. 12): how much longer a program's jobs take beside a program that takes all it can get.
+ * Hogs (GPES, appendix and Fig. 12): how much longer a program's jobs take beside a program that
+ * takes all it can get.
  *
  *   bench-hogs [large] [infi] [--rounds N]         default: both, 9 rounds
  *
  * large  one enormous grid after the other, almost nothing in each work-group
  * infi   endless submissions without ever waiting
  *
- * The figure is GPES's: time alone / time beside the hog, 1 being untouched; per victim the median over the rounds. One run of a victim
- * that lives on memory differs from the next by a third on a host with neighbours, so each run beside the hog has its own run alone, right
- * before or right after it in turns, and there are three times as many under Baton, where a tenth matters, as with the baselines. "alone"
- * is under Baton. The victims' jobs take at least 20 ms with at most four gaps, a gap being a moment in a job where the program has nothing
- * queued and the hog may begin a piece.
+ * The figure is GPES's: time alone / time beside the hog, 1 being untouched; per victim the median
+ * over the rounds. One run of a victim that lives on memory differs from the next by a third on a
+ * host with neighbours, so each run beside the hog has its own run alone, right before or right
+ * after it in turns, and there are three times as many under Baton, where a tenth matters, as with
+ * the baselines. "alone" is under Baton. The victims' jobs take at least 20 ms with at most four
+ * gaps, a gap being a moment in a job where the program has nothing queued and the hog may begin a
+ * piece.
  *
  * What the settings mean on PoCL's `basic` device, where kernels run in the program's own thread:
  *   two cores   plain OpenCL, free to use the machine: victim and hog have a core each. That is two devices, not one shared.

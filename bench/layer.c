@@ -1,10 +1,12 @@
 /*
- * What the layer costs: the same program runs itself as a child with and without it, in turn, and compares medians. Connected means
- * that a daemon on a temporary socket is there and nobody else wants the device.
+ * What the layer costs: the same program runs itself as a child with and without it, in turn, and
+ * compares medians. Connected means that a daemon on a temporary socket is there and nobody else
+ * wants the device.
  *
  * usage: bench-layer [control] [sync] [pipelined] [write] [read] [product]     default: all but control. Needs batond, libbaton-layer.so
- * and PoCL; the build folder is the parent of this program's. With `control` nobody has the layer: what is "added" then is the
- * method's own error, and what is measured without it is not known better than that.
+ * and PoCL; the build folder is the parent of this program's. With `control` nobody has the layer:
+ * what is "added" then is the method's own error, and what is measured without it is not known
+ * better than that.
  */
 #include <CL/cl.h>
 #include <errno.h>
@@ -114,7 +116,10 @@ static struct found measure_launch(const struct place *place, bool pipelined)
     return found_in(samples, n);
 }
 
-/* Two halves of memory that all children share: what is copied, and the buffer. Else each would have pages of its own, which differ in speed. */
+/*
+ * Two halves of memory that all children share: what is copied, and the buffer. Else each would
+ * have pages of its own, which differ in speed.
+ */
 static char *shared_memory(void)
 {
     const char *number = getenv("BENCH_MEMORY");
@@ -146,7 +151,10 @@ static int serve_copies(const struct place *place, bool reading)
     return mem && code == CL_SUCCESS ? 0 : 3;
 }
 
-/* A matrix product of 1024 x 1024; how many pieces is said by BATON_SLICE. The first, small launch makes the driver compile. */
+/*
+ * A matrix product of 1024 x 1024; how many pieces is said by BATON_SLICE. The first, small launch
+ * makes the driver compile.
+ */
 static struct found measure_product(const struct place *place)
 {
     double samples[2] = {0};
@@ -245,8 +253,9 @@ static struct found run_child(const char *self, const char *what, const char *co
 }
 
 /*
- * One line: what was added by the layer, as the median of the pairs with their spread and, since other work on the machine only ever adds
- * to a time, between the quickest samples of all children; and what it may be.
+ * One line: what was added by the layer, as the median of the pairs with their spread and, since
+ * other work on the machine only ever adds to a time, between the quickest samples of all children;
+ * and what it may be.
  */
 struct line {
     const char *title, *what;
@@ -293,8 +302,9 @@ static bool copy_in_turns(const int in[2], const int out[2], int turn, double re
 }
 
 /*
- * Copies drift with the machine's memory by tens of percent within seconds, and from process to process: so single copies of a plain child and of one
- * with the layer take turns, on the same pages, and there are several pairs of children.
+ * Copies drift with the machine's memory by tens of percent within seconds, and from process to
+ * process: so single copies of a plain child and of one with the layer take turns, on the same
+ * pages, and there are several pairs of children.
  */
 static void compare_copies(const char *self, const char *layer, const struct line *line)
 {

@@ -1,6 +1,6 @@
 /*
- * Makespan: iterations of the annealer against an evaluator that starts from scratch, and what a proof costs. Times are of this machine; the
- * ratios are measured within one run.
+ * Makespan: iterations of the annealer against an evaluator that starts from scratch, and what a
+ * proof costs. Times are of this machine; the ratios are measured within one run.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,8 +44,8 @@ static void print(const char *what, double values[ROUNDS], const char *unit)
 }
 
 /*
- * Millions of iterations per second of one thread that runs four instances: by the clock, and by the processor time it got, which is what
- * a core does when nobody shares it.
+ * Millions of iterations per second of one thread that runs four instances: by the clock, and by
+ * the processor time it got, which is what a core does when nobody shares it.
  */
 static double anneal_rate(const struct problem *problem, enum anneal_move move, uint64_t seed, unsigned *best,
                           double *ret_per_cpu_second)

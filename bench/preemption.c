@@ -1,5 +1,6 @@
 /*
- * Preemption: how long an urgent kernel of 0.3 ms takes beside a hog, alone and under each profile of batond, all in one run.
+ * Preemption: how long an urgent kernel of 0.3 ms takes beside a hog, alone and under each profile
+ * of batond, all in one run.
  *
  *   bench-preemption [kernel] [copy] [throughput] [unwatched]         default: the first three
  *
@@ -8,13 +9,15 @@
  * throughput  what the hogs lose alone under Baton, against plain OpenCL
  * unwatched   without the witness (below): all jobs are quiet
  *
- * "alone" and "Baton" take turns, so that both see the same noise of the machine. Times are measured by the urgent program from
- * its first OpenCL call to the last byte. Pending time is GPES's: response - occupying, from --stats, the mean per job; of quiet jobs it is
- * the mean time less the smallest occupying time of any row.
+ * "alone" and "Baton" take turns, so that both see the same noise of the machine. Times are
+ * measured by the urgent program from its first OpenCL call to the last byte. Pending time is
+ * GPES's: response - occupying, from --stats, the mean per job; of quiet jobs it is the mean time
+ * less the smallest occupying time of any row.
  *
- * In a virtual machine the host takes cores away (column "stolen"), most from those that are busy, as they are beside a hog: the row "every core
- * computes" shows what that does to the urgent program alone. So every row is told twice, with all jobs and with those during which no core stood still
- * (witness.h), and both are held against the ceiling.
+ * In a virtual machine the host takes cores away (column "stolen"), most from those that are busy,
+ * as they are beside a hog: the row "every core computes" shows what that does to the urgent
+ * program alone. So every row is told twice, with all jobs and with those during which no core
+ * stood still (witness.h), and both are held against the ceiling.
  */
 #include <math.h>
 #include <signal.h>
@@ -278,9 +281,12 @@ static void bench_hog(const char *kind, const char *what)
     printf("\n");
 }
 
-/* Pairs of runs, plain and under Baton, so that a slow minute of the machine hits both. One pair may be off
- * by a fifth on a busy host, so there are many, and the median is told with where it would lie in 19 of 20
- * repetitions: between the order statistics sqrt(pairs) to either side, two deviations of a fair coin. */
+/*
+ * Pairs of runs, plain and under Baton, so that a slow minute of the machine hits both. One pair
+ * may be off by a fifth on a busy host, so there are many, and the median is told with where it
+ * would lie in 19 of 20 repetitions: between the order statistics sqrt(pairs) to either side, two
+ * deviations of a fair coin.
+ */
 static void bench_throughput(const char *kind, const char *seconds, int pairs)
 {
     enum { MOST_PAIRS = 64 };

@@ -90,9 +90,9 @@ void stage_open(struct stage *stage, const char *devices)
     set_folder(stage, "XDG_CACHE_HOME", "cache");
     setenv("POCL_DEVICES", devices, 0);
     /*
-     * PoCL copies with memcpy, which changes its method above a size (about 20 MB here): a copy of 64 MiB then takes 6 ms whole
-     * and 10 ms in parts of any size, with or without Baton. A GPU's copy engine knows no such border, so use the same method
-     * for all sizes.
+     * PoCL copies with memcpy, which changes its method above a size (about 20 MB here): a copy of
+     * 64 MiB then takes 6 ms whole and 10 ms in parts of any size, with or without Baton. A GPU's
+     * copy engine knows no such border, so use the same method for all sizes.
      */
     setenv("GLIBC_TUNABLES", "glibc.cpu.x86_non_temporal_threshold=0x7000", 0);
     stage->realtime = realtime_permitted();

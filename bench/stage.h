@@ -1,10 +1,12 @@
 /*
- * A stage for measurements with real processes: a folder of its own with a batond on a private socket, and OpenCL programs
- * started plain or through `baton run`, their output kept. Everything started here is ended by its process id and the folder
- * removed by stage_close(), also when the measuring program is interrupted between two steps.
+ * A stage for measurements with real processes: a folder of its own with a batond on a private
+ * socket, and OpenCL programs started plain or through `baton run`, their output kept. Everything
+ * started here is ended by its process id and the folder removed by stage_close(), also when the
+ * measuring program is interrupted between two steps.
  *
- * Programs are found beside the running one: build/bench/X or build/tests/.../X -> build/. A failure that makes the measurement
- * pointless ends the program with exit status 3 and one line on standard error.
+ * Programs are found beside the running one: build/bench/X or build/tests/.../X -> build/. A
+ * failure that makes the measurement pointless ends the program with exit status 3 and one line on
+ * standard error.
  */
 #ifndef BENCH_STAGE_H
 #define BENCH_STAGE_H
@@ -55,7 +57,10 @@ struct stage_program {
 /* argv[0] is relative to the build folder, NULL-terminated. Does not wait. */
 void stage_start(struct stage *stage, struct stage_program *program, const struct stage_how *how,
                  const char *const argv[]);
-/* Waits until the program has printed a line that begins with the word; false: it ended, or ms passed. */
+/*
+ * Waits until the program has printed a line that begins with the word; false: it ended, or ms
+ * passed.
+ */
 bool stage_await(struct stage_program *program, const char *word, int ms);
 /* Waits for its end (after the signal, unless 0): the exit status, or 128 + signal. */
 int stage_end(struct stage_program *program, int signal_number);
@@ -68,7 +73,10 @@ double stage_value(const struct stage_program *program, const char *name);
 /* The number at this path of the statistics ("pending_ms", "jobs.n"); NAN: not there. */
 double stage_stat(const struct stage_program *program, const char *path);
 
-/* The response times of a `workloads --json` run of one program, ms, in the order of its jobs: how many, at most `most`. */
+/*
+ * The response times of a `workloads --json` run of one program, ms, in the order of its jobs: how
+ * many, at most `most`.
+ */
 size_t stage_responses(const struct stage_program *program, double ret_ms[], size_t most);
 
 /* One line for a figure that must hold: what, measured, floor or ceiling, met or not. */

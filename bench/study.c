@@ -1,6 +1,7 @@
 /*
- * What a study costs: one task-set test with everything (drawing, loading, partitioning, blocking, overheads, fixed point), averaged over a
- * study's whole run; two processes against one; and what all of examples/studies/paper.yaml would cost at that price.
+ * What a study costs: one task-set test with everything (drawing, loading, partitioning, blocking,
+ * overheads, fixed point), averaged over a study's whole run; two processes against one; and what
+ * all of examples/studies/paper.yaml would cost at that price.
  *
  * usage: bench-study [STUDY [PAPER]]        default: examples/studies/quick.yaml and paper.yaml
  */
@@ -91,7 +92,9 @@ static double cpu_seconds(int whose)
     return (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6;
 }
 
-/* Every n-th unit of the paper's study with few sets a point: the mix of sizes that the whole has. */
+/*
+ * Every n-th unit of the paper's study with few sets a point: the mix of sizes that the whole has.
+ */
 static void project(const char *path)
 {
     static struct study_spec spec;

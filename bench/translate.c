@@ -1,6 +1,7 @@
 /*
- * What translation adds to a program's build: the first time (baton-translate runs) and later (disk cache), beside plain
- * clBuildProgram in the same run. Each round uses a program text never seen before, so that no cache of the driver helps.
+ * What translation adds to a program's build: the first time (baton-translate runs) and later (disk
+ * cache), beside plain clBuildProgram in the same run. Each round uses a program text never seen
+ * before, so that no cache of the driver helps.
  */
 #include "base/clock.h"
 #include "translate/translate.h"

@@ -1,6 +1,7 @@
 /*
- * What OpenCL drivers get wrong by themselves, without Baton: tests step around it, and the table in driver_faults.c says which
- * versions and why. A row is written after the fault was seen in a program without Baton.
+ * What OpenCL drivers get wrong by themselves, without Baton: tests step around it, and the table
+ * in driver_faults.c says which versions and why. A row is written after the fault was seen in a
+ * program without Baton.
  */
 #ifndef TESTS_DRIVER_FAULTS_H
 #define TESTS_DRIVER_FAULTS_H
@@ -9,7 +10,8 @@
 
 enum driver_faults {
     FAULT_MIGRATE_TO_HOST_HANGS,
-    FAULT_SMALL_GROUPS_CRASH, /* a loop up to the item's own id between barriers, groups of one or two items */
+    /* a loop up to the item's own id between barriers, groups of one or two items */
+    FAULT_SMALL_GROUPS_CRASH,
 };
 
 /* Why a test has to step around it on this device; NULL: it need not. */

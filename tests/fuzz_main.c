@@ -1,4 +1,7 @@
-/* Runs a fuzz target over a corpus folder: each file whole, cut at 64 places, and with 256 random changes. */
+/*
+ * Runs a fuzz target over a corpus folder: each file whole, cut at 64 places, and with 256 random
+ * changes.
+ */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>

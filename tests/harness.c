@@ -21,7 +21,10 @@ Suite *harness_suite(const char *name, double seconds, const TTest *const tests[
     return suite;
 }
 
-/* Where the cases' folders are: $TMPDIR for them and for what they start. A long one would make sockets impossible. */
+/*
+ * Where the cases' folders are: $TMPDIR for them and for what they start. A long one would make
+ * sockets impossible.
+ */
 static char scratch[48];
 
 static void scratch_make(void)

@@ -1,7 +1,8 @@
 /*
- * The evaluation of GPES (Sec. V and its appendix) repeated with Baton on this machine's OpenCL devices: each figure is a function that
- * measures, prints a table beside what the paper says, and draws it. The programs are ours (tests/workloads), the baseline is
- * batond's profile `fifo`: kernels and copies in order of arrival, whole, as GPES's baseline Gdev runs them.
+ * The evaluation of GPES (Sec. V and its appendix) repeated with Baton on this machine's OpenCL
+ * devices: each figure is a function that measures, prints a table beside what the paper says, and
+ * draws it. The programs are ours (tests/workloads), the baseline is batond's profile `fifo`:
+ * kernels and copies in order of arrival, whole, as GPES's baseline Gdev runs them.
  */
 #ifndef BENCH_GPES_H
 #define BENCH_GPES_H
@@ -33,7 +34,10 @@ struct gpes_program {
 
 enum { GPES_MOST_JOBS = 400 };
 
-/* Jobs one after the other, each stage by itself: the median of the kernels' time in ms. Statistics in *ret_run, if kept. */
+/*
+ * Jobs one after the other, each stage by itself: the median of the kernels' time in ms. Statistics
+ * in *ret_run, if kept.
+ */
 double gpes_kernel_ms(struct gpes *gpes, const struct stage_how *how, struct gpes_program program,
                       unsigned jobs, struct stage_program *ret_run);
 /* A job every period: their response times, ms. */

@@ -1,8 +1,10 @@
 /*
- * Fig. 8 and 9: how long programs of high priority wait beside one that computes, or copies, all the time.
+ * Fig. 8 and 9: how long programs of high priority wait beside one that computes, or copies, all
+ * the time.
  *
- * Pending time is response time minus the time that the program occupies the device; the latter is its response alone, plain. As in the
- * paper it is divided by the time that the other program's job takes alone and uncut, and averaged over the programs of a set.
+ * Pending time is response time minus the time that the program occupies the device; the latter is
+ * its response alone, plain. As in the paper it is divided by the time that the other program's job
+ * takes alone and uncut, and averaged over the programs of a set.
  */
 #include <math.h>
 #include <signal.h>

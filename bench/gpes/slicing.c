@@ -1,4 +1,7 @@
-/* Fig. 5: what it costs to cut kernels; Fig. 7: what it costs to change from one program to another. */
+/*
+ * Fig. 5: what it costs to cut kernels; Fig. 7: what it costs to change from one program to
+ * another.
+ */
 #include <jansson.h>
 #include <math.h>
 #include <signal.h>
@@ -24,7 +27,10 @@ static const struct {
 };
 static const unsigned counts[COUNTS] = {2, 8, 32, 128, 400};
 
-/* One row of the table: by count, the pieces that a launch really had and the time against plain OpenCL. */
+/*
+ * One row of the table: by count, the pieces that a launch really had and the time against plain
+ * OpenCL.
+ */
 struct row {
     double pieces[COUNTS + 1], ratio[COUNTS + 1]; /* the first is 1 piece: plain, 1.0 */
     double plain_ms;
@@ -130,7 +136,10 @@ static bool is(const json_t *event, const char *name, const char *value)
     return text && strcmp(text, value) == 0;
 }
 
-/* How long the urgent program waited for the engine that others hold too: the spans of batond's record, us. */
+/*
+ * How long the urgent program waited for the engine that others hold too: the spans of batond's
+ * record, us.
+ */
 static size_t read_waits(struct gpes *gpes, double ret_us[])
 {
     char path[192];

@@ -1,6 +1,6 @@
 /*
- * The demonstration programs in CUDA (driver API): the same work as urgent.c and `hog kernel`, the same options and the
- * same lines of output. Plain CUDA; nothing here knows of Baton.
+ * The demonstration programs in CUDA (driver API): the same work as urgent.c and `hog kernel`, the
+ * same options and the same lines of output. Plain CUDA; nothing here knows of Baton.
  *
  *   cuda-demo urgent --calibrate MS | --steps N [--period MS] [--deadline MS] [--seconds S] [--warm N]
  *   cuda-demo hog --calibrate MS | --steps N [--seconds S]
@@ -13,7 +13,10 @@
 #include "cuda_abi/driver_calls.h"
 #include "measure.h"
 
-/* Each thread takes its word so many steps along a linear congruential sequence, as `turn` of device.c does. */
+/*
+ * Each thread takes its word so many steps along a linear congruential sequence, as `turn` of
+ * device.c does.
+ */
 static const char TURN[] = ".version 7.0\n"
                            ".target sm_50\n"
                            ".address_size 64\n"
@@ -122,7 +125,10 @@ static bool is_right(void *user)
     return true;
 }
 
-/* The steps after which a job takes this long; the median of several, so that one interruption does not matter. */
+/*
+ * The steps after which a job takes this long; the median of several, so that one interruption does
+ * not matter.
+ */
 static void calibrate(struct program *program, double ms)
 {
     double steps = 10;

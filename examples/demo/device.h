@@ -1,7 +1,7 @@
 /*
- * What the demonstration programs share: the first OpenCL device, one in-order queue, one program from source, and a
- * kernel whose result the host can check. Plain OpenCL 1.2; nothing here knows of Baton. Every failure ends the program
- * with exit status 3 and the name of the call.
+ * What the demonstration programs share: the first OpenCL device, one in-order queue, one program
+ * from source, and a kernel whose result the host can check. Plain OpenCL 1.2; nothing here knows
+ * of Baton. Every failure ends the program with exit status 3 and the name of the call.
  */
 #ifndef DEMO_DEVICE_H
 #define DEMO_DEVICE_H

@@ -8,8 +8,9 @@
  *
  *   hog kernel --calibrate MS     prints how many steps make the kernel take so long
  *
- * --seconds S (default 5) counts from the first finished round. When the first round is done it prints `ready`; at the end a
- * line of names and numbers: rounds, seconds, per_second, wrong. SIGTERM ends it after the round.
+ * --seconds S (default 5) counts from the first finished round. When the first round is done it
+ * prints `ready`; at the end a line of names and numbers: rounds, seconds, per_second, wrong.
+ * SIGTERM ends it after the round.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * What the demonstration programs share whatever their GPU API: the clock, options, the words that their kernel computes,
- * and the loop of a periodic program.
+ * What the demonstration programs share whatever their GPU API: the clock, options, the words that
+ * their kernel computes, and the loop of a periodic program.
  */
 #ifndef DEMO_MEASURE_H
 #define DEMO_MEASURE_H
@@ -14,15 +14,19 @@ double now_ms(void);
 void sleep_until_ms(double instant);
 
 /*
- * The kernel `turn` takes each work-item's word so many steps along a linear congruential sequence; the host gets to the
- * same word in a few multiplications, so that every result can be checked however long the kernel runs.
+ * The kernel `turn` takes each work-item's word so many steps along a linear congruential sequence;
+ * the host gets to the same word in a few multiplications, so that every result can be checked
+ * however long the kernel runs.
  */
 uint32_t turned(uint32_t word, uint32_t steps);
 
 /* Sorts the n values and answers the one at this fraction, 0..1; n > 0. */
 double quantile(double *values, size_t n, double fraction);
 
-/* The value after `--name` in argv, or the default. Ends the program with status 2 if it is missing or not a number. */
+/*
+ * The value after `--name` in argv, or the default. Ends the program with status 2 if it is missing
+ * or not a number.
+ */
 double option(int argc, char **argv, const char *name, double otherwise);
 /* Is `--name` there? */
 bool flag(int argc, char **argv, const char *name);
@@ -34,7 +38,10 @@ struct measured {
     void *user;
 };
 
-/* Runs jobs as urgent.c describes, by the options in argv, and prints the line of numbers. The program's exit status. */
+/*
+ * Runs jobs as urgent.c describes, by the options in argv, and prints the line of numbers. The
+ * program's exit status.
+ */
 int run_periodically(const struct measured *measured, int argc, char **argv);
 
 #endif

@@ -1,15 +1,18 @@
 /*
- * A periodic program with a short kernel: every period it sends 4 KiB to the device, runs one kernel, and reads 4 KiB
- * back. It prints how its jobs fared, from the release (the start of the period) to the last byte, and checks every result.
+ * A periodic program with a short kernel: every period it sends 4 KiB to the device, runs one
+ * kernel, and reads 4 KiB back. It prints how its jobs fared, from the release (the start of the
+ * period) to the last byte, and checks every result.
  *
  *   urgent --calibrate MS      prints how many steps make the kernel take so long on this device
  *   urgent --steps N [--period MS] [--deadline MS] [--jobs N] [--seconds S] [--warm N] [--list]
  *
- * Ends after so many jobs or so many seconds, whichever comes first. A release that passes while a job runs is skipped and
- * counts as a miss. Prints one line of names and numbers: jobs, releases, misses, p50_ms, p99_ms, max_ms (from the release),
- * call_p50_ms, call_p99_ms, call_max_ms (from the first OpenCL call, so without the time that the operating system took to
- * wake the program), wrong. The first jobs (--warm) are run but not counted: they touch memory for the first time. --list prints
- * every job's two times before it, and the instant of its first call (CLOCK_MONOTONIC, ms).
+ * Ends after so many jobs or so many seconds, whichever comes first. A release that passes while a
+ * job runs is skipped and counts as a miss. Prints one line of names and numbers: jobs, releases,
+ * misses, p50_ms, p99_ms, max_ms (from the release), call_p50_ms, call_p99_ms, call_max_ms (from
+ * the first OpenCL call, so without the time that the operating system took to wake the program),
+ * wrong. The first jobs (--warm) are run but not counted: they touch memory for the first time.
+ * --list prints every job's two times before it, and the instant of its first call
+ * (CLOCK_MONOTONIC, ms).
  */
 #include <stdio.h>
 
@@ -60,7 +63,10 @@ static void set_steps(struct urgent *urgent, double steps)
     device_must(clSetKernelArg(urgent->kernel, 1, sizeof urgent->steps, &urgent->steps), "clSetKernelArg");
 }
 
-/* The steps after which a job takes this long; the median of several, so that one interruption does not matter. */
+/*
+ * The steps after which a job takes this long; the median of several, so that one interruption does
+ * not matter.
+ */
 static void calibrate(struct urgent *urgent, double ms)
 {
     double steps = 100;

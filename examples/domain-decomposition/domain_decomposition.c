@@ -1,6 +1,7 @@
 /*
- * Domain decomposition (Verner et al., sec. 4.2): a field too large for one GPU is cut in two, one half per GPU; every iteration
- * computes the points at the border, then exchanges borders while the inner points are computed.
+ * Domain decomposition (Verner et al., sec. 4.2): a field too large for one GPU is cut in two, one
+ * half per GPU; every iteration computes the points at the border, then exchanges borders while the
+ * inner points are computed.
  *
  *   domain_decomposition TOPOLOGY...     predicted time of the paper's application by every method, beside its Table 1. The peer
  *                                        rates of the paper's servers are not printed there: compare the ratios.
@@ -84,8 +85,9 @@ static void print_table(const char *topology)
 }
 
 /*
- * The run: WIDTH x HEIGHT points, the upper half on GPU0 and the lower on GPU1. Each device keeps its half with one row of the neighbour
- * beyond it (the halo). A step: compute the rows at the cut; then, at once, send them to the neighbour's halo and compute the rest.
+ * The run: WIDTH x HEIGHT points, the upper half on GPU0 and the lower on GPU1. Each device keeps
+ * its half with one row of the neighbour beyond it (the halo). A step: compute the rows at the cut;
+ * then, at once, send them to the neighbour's halo and compute the rest.
  */
 #define WIDTH  1024
 #define HEIGHT 512
@@ -182,7 +184,10 @@ static void run_batch(struct baton_batcher *batcher, const struct baton_stream s
     baton_batch_free(batch);
 }
 
-/* Rows [first, first + rows) of the next field on one device. args must live until the batch is started. */
+/*
+ * Rows [first, first + rows) of the next field on one device. args must live until the batch is
+ * started.
+ */
 static struct baton_stream compute(struct half *half, int g, int now, const cl_int *first, size_t rows,
                                    double ms, struct baton_arg args[3])
 {

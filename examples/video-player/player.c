@@ -1,16 +1,20 @@
 /*
- * A video player without a video: every period it has a frame of 480 x 270 (YUV 4:2:0, a pattern that moves), sends it to the device,
- * converts it to RGB, scales it to 640 x 360, sharpens it, and reads it back; then the frame is "shown". Plain OpenCL.
+ * A video player without a video: every period it has a frame of 480 x 270 (YUV 4:2:0, a pattern
+ * that moves), sends it to the device, converts it to RGB, scales it to 640 x 360, sharpens it, and
+ * reads it back; then the frame is "shown". Plain OpenCL.
  *
  *   player [--rate FPS] [--frames N] [--seconds S] [--list]
  *
- * Frame i is released at i / rate, whether the one before was shown or not: a late player is late for good until it catches up.
- * Ends after N frames or S seconds. Prints names and numbers: frames, missed (shown after the next release, or not at all),
- * p50_ms, max_ms (release to shown), jitter_ms, jitter_max_ms (|t_i - (t_i-1 + p)|, t_i being when frame i was shown), tardiness_ms and
- * tardiness_max_ms (how long after the next release it was shown, 0 for those in time), wrong. Jitter and tardiness are
- * those of GPES, sec. III; means and largest. --list prints each frame's release and response in ms before it.
+ * Frame i is released at i / rate, whether the one before was shown or not: a late player is late
+ * for good until it catches up. Ends after N frames or S seconds. Prints names and numbers: frames,
+ * missed (shown after the next release, or not at all), p50_ms, max_ms (release to shown),
+ * jitter_ms, jitter_max_ms (|t_i - (t_i-1 + p)|, t_i being when frame i was shown), tardiness_ms
+ * and tardiness_max_ms (how long after the next release it was shown, 0 for those in time), wrong.
+ * Jitter and tardiness are those of GPES, sec. III; means and largest. --list prints each frame's
+ * release and response in ms before it.
  *
- * Some pixels of every frame are computed again on the host; all arithmetic is in whole numbers, so they must be equal.
+ * Some pixels of every frame are computed again on the host; all arithmetic is in whole numbers, so
+ * they must be equal.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,10 +1,12 @@
 /*
- * Wafer inspection (Verner et al., sec. 4.2): every 25 ms an image arrives in main memory, is split 40 / 10 / 10 / 40 % over four
- * GPUs and scanned at 10 GB/s; every 60 ms a report of the image's size goes back. How large may the image be?
+ * Wafer inspection (Verner et al., sec. 4.2): every 25 ms an image arrives in main memory, is split
+ * 40 / 10 / 10 / 40 % over four GPUs and scanned at 10 GB/s; every 60 ms a report of the image's
+ * size goes back. How large may the image be?
  *
- * Each of the two is a batch operation, so its length is known beforehand, and the two are periodic tasks that a
- * non-preemptive EDF scheduler runs one at a time. The image fits when Jeffay's test says so. The sizes that the paper prints pass the
- * first half of that test only (utilisation); both are shown.
+ * Each of the two is a batch operation, so its length is known beforehand, and the two are periodic
+ * tasks that a non-preemptive EDF scheduler runs one at a time. The image fits when Jeffay's test
+ * says so. The sizes that the paper prints pass the first half of that test only (utilisation);
+ * both are shown.
  *
  *   wafer TOPOLOGY...            the largest image by every method, beside the paper's Table 1
  *   wafer --run TOPOLOGY         one upload and one report for real, on four OpenCL devices with the topology's links emulated at 1/8 size
@@ -59,8 +61,9 @@ static double predict_ms(const char *topology, enum baton_method method, const s
 }
 
 /*
- * Step 2: the schedulability test. Two tasks, lengths c1 and c2, periods p1 < p2 (Jeffay, Stanat, Martel 1991): utilisation at most 1, and for every L
- * between the periods, L >= c2 + floor((L - 1) / p1) c1; in continuous time that need only be checked just after each multiple of p1.
+ * Step 2: the schedulability test. Two tasks, lengths c1 and c2, periods p1 < p2 (Jeffay, Stanat,
+ * Martel 1991): utilisation at most 1, and for every L between the periods, L >= c2 + floor((L - 1)
+ * / p1) c1; in continuous time that need only be checked just after each multiple of p1.
  */
 static int fits(double c1, double c2, int full_test)
 {

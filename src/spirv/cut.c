@@ -364,7 +364,10 @@ static void write_entry_point(struct spirv_cutter *cutter, const struct spirv_in
     spirv_writer_add(writer, &cutter->out, added, n);
 }
 
-/* Types of arguments as text, for queries of the original: the rewritten kernel has one argument more. */
+/*
+ * Types of arguments as text, for queries of the original: the rewritten kernel has one argument
+ * more.
+ */
 static bool describes_arguments(const struct spirv_instruction *i)
 {
     static const char prefix[] = "kernel_arg_type";

@@ -30,8 +30,8 @@ struct spirv_cutter {
 };
 
 /*
- * kernels.c: the name of an entry point, from its words; its length in words is *ret_words. NULL: the
- * name does not end, or no memory.
+ * kernels.c: the name of an entry point, from its words; its length in words is *ret_words. NULL:
+ * the name does not end, or no memory.
  */
 const char *spirv_entry_name(struct arena *arena, const struct spirv_instruction *entry, size_t *ret_words);
 

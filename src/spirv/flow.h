@@ -34,7 +34,8 @@ uint32_t spirv_flow_block_at(const struct spirv_flow *flow, size_t instruction);
 
 /*
  * The loops of a region: its strongly connected sets of blocks. loop[i] becomes the number of block
- * i's loop, SPIRV_NO_BLOCK where it is in none or not in the region. -ENOMEM, or the number of loops.
+ * i's loop, SPIRV_NO_BLOCK where it is in none or not in the region. -ENOMEM, or the number of
+ * loops.
  */
 int64_t spirv_flow_loops(struct arena *arena, const struct spirv_flow *flow, const bool *in_region,
                          uint32_t *ret_loop);

@@ -1,6 +1,7 @@
 /*
- * One loop of a function, as the search for waiting kernels (spirv/waits.h) looks at it: what decides
- * its course, and whether it ends by itself. Internal to waits.c, loop_course.c and loop_end.c.
+ * One loop of a function, as the search for waiting kernels (spirv/waits.h) looks at it: what
+ * decides its course, and whether it ends by itself. Internal to waits.c, loop_course.c and
+ * loop_end.c.
  */
 #ifndef SPIRV_LOOP_H
 #define SPIRV_LOOP_H

@@ -138,7 +138,10 @@ static bool moves(const struct spirv_loop *loop, uint32_t id)
            variable_moves(loop, variable->result);
 }
 
-/* cas == what it was compared with, and that was read from the same place in this round or the last. */
+/*
+ * cas == what it was compared with, and that was read from the same place in this round or the
+ * last.
+ */
 static bool is_retry(const struct spirv_loop *loop, uint32_t result, uint32_t compared)
 {
     const struct spirv_instruction *cas = stripped(loop, result);
@@ -170,7 +173,10 @@ static bool compares_moving(const struct spirv_loop *loop, const struct spirv_in
            (is_retry(loop, i->words[3], i->words[4]) || is_retry(loop, i->words[4], i->words[3]));
 }
 
-/* Does the condition become `leaving` by itself? Of "and" and "or" one side is enough where it decides alone. */
+/*
+ * Does the condition become `leaving` by itself? Of "and" and "or" one side is enough where it
+ * decides alone.
+ */
 static bool ends_by_itself(const struct spirv_loop *loop, uint32_t condition, bool leaving, int depth)
 {
     enum { LOGICAL_OR = 166, LOGICAL_AND = 167, LOGICAL_NOT = 168 };

@@ -31,7 +31,10 @@ bool spirv_is(const void *bytes, size_t n)
     return magic == SPIRV_MAGIC || swapped(magic) == SPIRV_MAGIC;
 }
 
-/* Instructions without a result, among those that a kernel module has. All others below 400 have type and result. */
+/*
+ * Instructions without a result, among those that a kernel module has. All others below 400 have
+ * type and result.
+ */
 static bool has_result(uint16_t opcode)
 {
     switch (opcode) {

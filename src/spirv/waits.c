@@ -4,7 +4,10 @@
 
 #include "spirv/loop.h"
 
-/* The loops of a region, then those inside of each once its header is taken away. 1: one of them may wait. */
+/*
+ * The loops of a region, then those inside of each once its header is taken away. 1: one of them
+ * may wait.
+ */
 static int check_region(struct spirv_finder *finder, const struct spirv_flow *flow, bool *in_region,
                         int depth)
 {

@@ -2,10 +2,11 @@
  * May a kernel wait for another work-group? Pieces of such a kernel could wait for each other for
  * ever, so it runs whole. In doubt the answer is yes.
  *
- * A loop is harmless if its course depends on nothing that another group can write, or if it ends by
- * itself: on every round it passes an exit that compares a variable which each round moves. A retry
- * of compare-and-exchange is harmless if it compares with the value just seen there: it repeats only
- * because another group has made progress. Calls count with what the called function reads.
+ * A loop is harmless if its course depends on nothing that another group can write, or if it ends
+ * by itself: on every round it passes an exit that compares a variable which each round moves. A
+ * retry of compare-and-exchange is harmless if it compares with the value just seen there: it
+ * repeats only because another group has made progress. Calls count with what the called function
+ * reads.
  */
 #ifndef SPIRV_WAITS_H
 #define SPIRV_WAITS_H

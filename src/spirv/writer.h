@@ -35,7 +35,9 @@ void spirv_writer_put_words(struct spirv_writer *writer, struct spirv_writer_par
 
 uint32_t spirv_writer_id(struct spirv_writer *writer);
 
-/* A type with these words behind its result: found in the module or among the new ones, else made. */
+/*
+ * A type with these words behind its result: found in the module or among the new ones, else made.
+ */
 uint32_t spirv_writer_type(struct spirv_writer *writer, uint16_t opcode, const uint32_t *words, size_t n);
 uint32_t spirv_writer_int(struct spirv_writer *writer, uint32_t bits);
 uint32_t spirv_writer_pointer(struct spirv_writer *writer, uint32_t storage, uint32_t type);

@@ -42,7 +42,10 @@ struct machine {
     baton_nsec *worst;
 };
 
-/* A number in [0, 100) that depends on nothing but its arguments: changing an offset does not change executions. */
+/*
+ * A number in [0, 100) that depends on nothing but its arguments: changing an offset does not
+ * change executions.
+ */
 static uint64_t draw(const struct attack_plan *plan, size_t task, unsigned job, size_t stage, unsigned what)
 {
     struct random_state state;
@@ -223,7 +226,9 @@ static void piece_done(struct machine *m, size_t i, struct lane *lane)
         next_stage(m, i);
 }
 
-/* Everything that could happen at this instant, in no particular order: n candidates, each a code. */
+/*
+ * Everything that could happen at this instant, in no particular order: n candidates, each a code.
+ */
 static size_t happening(const struct machine *m, unsigned ret_codes[])
 {
     size_t n = 0;

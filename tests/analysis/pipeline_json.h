@@ -6,7 +6,10 @@
 
 #include "analysis/pipeline/pipeline.h"
 
-/* The parsed file below tests/analysis/data/; the test fails if there is none. The caller calls json_decref(). */
+/*
+ * The parsed file below tests/analysis/data/; the test fails if there is none. The caller calls
+ * json_decref().
+ */
 json_t *pipeline_json_load(const char *name);
 
 /* One case of sound.json: stages as they are, one option per task. */

@@ -1,5 +1,6 @@
 /*
- * The sound bounds under attack, mutants that the same attack must catch, and the counterexamples to the printed analysis.
+ * The sound bounds under attack, mutants that the same attack must catch, and the counterexamples
+ * to the printed analysis.
  */
 #include <stdio.h>
 
@@ -158,9 +159,10 @@ static void set_stage(struct stage *stage, enum pipeline_unit unit, baton_nsec l
 }
 
 /*
- * camera: CPU 10, then bus 4, every 20. lidar: bus 8 every 60. victim: bus 1 every 60. If the CPU stage took 10 for sure, copies of
- * camera would be 20 apart and the victim would wait 4 + 8 = 12, so 13 in all. But one job's CPU stage may take 10 and the next
- * one's 0: copies at 10 and 20. With all three queued at 10: camera 10-14, lidar 14-22, camera again 22-26, victim 26-27: 17.
+ * camera: CPU 10, then bus 4, every 20. lidar: bus 8 every 60. victim: bus 1 every 60. If the CPU
+ * stage took 10 for sure, copies of camera would be 20 apart and the victim would wait 4 + 8 = 12,
+ * so 13 in all. But one job's CPU stage may take 10 and the next one's 0: copies at 10 and 20. With
+ * all three queued at 10: camera 10-14, lidar 14-22, camera again 22-26, victim 26-27: 17.
  */
 START_TEST(a_bound_with_jitter_from_worst_case_times_is_exceeded)
 {
@@ -200,9 +202,10 @@ START_TEST(a_bound_with_jitter_from_worst_case_times_is_exceeded)
 END_TEST
 
 /*
- * data/unsound_as_printed.json: a task in single mode and one in multi mode on 4 GPUs. Task 2 released at 0: CPU 0-445, bus 445-457. Task 1
- * released at 368: CPU to 397, bus to 456, kernel on some GPU 456-902. The sub-kernel of task 2 there waits until 902,
- * ends at 919; bus 919-923, CPU 923-974. Printed: 785.
+ * data/unsound_as_printed.json: a task in single mode and one in multi mode on 4 GPUs. Task 2
+ * released at 0: CPU 0-445, bus 445-457. Task 1 released at 368: CPU to 397, bus to 456, kernel on
+ * some GPU 456-902. The sub-kernel of task 2 there waits until 902, ends at 919; bus 919-923, CPU
+ * 923-974. Printed: 785.
  */
 START_TEST(a_multi_mode_task_exceeds_the_printed_bound)
 {
@@ -251,7 +254,10 @@ START_TEST(a_multi_mode_task_exceeds_the_printed_bound)
 }
 END_TEST
 
-/* (C, T) = (2, 4), (2, 5), (4, 8), (2, 10) on two CPUs: printed 8 for the last, observed 9 with offsets 0, 0, 0, 4. */
+/*
+ * (C, T) = (2, 4), (2, 5), (4, 8), (2, 10) on two CPUs: printed 8 for the last, observed 9 with
+ * offsets 0, 0, 0, 4.
+ */
 START_TEST(carry_in_exceeds_the_printed_bound)
 {
     static const baton_nsec lengths[] = {2, 2, 4, 2};

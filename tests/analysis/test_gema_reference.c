@@ -1,4 +1,7 @@
-/* The printed analysis and the four policies against independently computed values (data/gema.json). */
+/*
+ * The printed analysis and the four policies against independently computed values
+ * (data/gema.json).
+ */
 #include "analysis/holistic/holistic_printed.h"
 #include "analysis/plan/planner.h"
 #include "harness.h"

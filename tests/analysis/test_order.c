@@ -1,6 +1,7 @@
 /*
- * Nothing depends on the order in which a file lists its tasks. Where an order is needed and the file does not give one, ties are broken by the place
- * in the file (docs/analysis.md, "Ties"): deadlines here are different, or priorities are given.
+ * Nothing depends on the order in which a file lists its tasks. Where an order is needed and the
+ * file does not give one, ties are broken by the place in the file (docs/analysis.md, "Ties"):
+ * deadlines here are different, or priorities are given.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +78,10 @@ static void shuffle(struct random_state *random, size_t order[], size_t n)
     }
 }
 
-/* What doubles lose when they are added in another order is below a nanosecond; a result is rounded up. */
+/*
+ * What doubles lose when they are added in another order is below a nanosecond; a result is rounded
+ * up.
+ */
 static void same_time(baton_nsec a, baton_nsec b, const char *analysis, size_t set)
 {
     ck_assert_msg(llabs(a - b) <= 1, "%s, set %zu: %lld here, %lld there", analysis, set, (long long)a,
@@ -238,8 +242,8 @@ START_TEST(plans_do_not_depend_on_the_order_of_tasks)
 END_TEST
 
 /*
- * The rule for ties. Two tasks on one CPU, 1 and 2 ms every 10 without priorities: the one listed first is the more urgent. So
- * its response is its own time, the other's 1 + 2 = 3.
+ * The rule for ties. Two tasks on one CPU, 1 and 2 ms every 10 without priorities: the one listed
+ * first is the more urgent. So its response is its own time, the other's 1 + 2 = 3.
  */
 START_TEST(of_equal_deadlines_the_first_in_the_file_is_the_more_urgent)
 {

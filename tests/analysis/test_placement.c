@@ -1,6 +1,7 @@
 /*
- * Which GPUs a planner assigns, against an oracle that knows nothing of pipelines and options: it writes each placement into a task set of its
- * own, as a user would, and asks the public analysis about every combination.
+ * Which GPUs a planner assigns, against an oracle that knows nothing of pipelines and options: it
+ * writes each placement into a task set of its own, as a user would, and asks the public analysis
+ * about every combination.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -222,7 +223,10 @@ static bool plan(const struct draft *d, enum plan_policy policy, struct way ret_
     return outcome.schedulable;
 }
 
-/* A plan that is found is one that the public analysis confirms, bound by bound, and it leaves no GPU to chance on fewer GPUs than there are. */
+/*
+ * A plan that is found is one that the public analysis confirms, bound by bound, and it leaves no
+ * GPU to chance on fewer GPUs than there are.
+ */
 static void confirm(const struct draft *d, const struct way ways[], const baton_nsec responses[],
                     size_t number, const char *policy)
 {
@@ -284,8 +288,9 @@ START_TEST(every_policy_assigns_gpus_as_well_as_trying_all)
 END_TEST
 
 /*
- * Two tasks with a copy of 12 ms and a kernel of 70 ms, in 100 and 110 ms. On one GPU the kernels take 140 ms, and `chosen` may meet there. Each on a GPU of its own
- * waits for one copy of the other at most: 12 + 12 + 70 = 94 ms.
+ * Two tasks with a copy of 12 ms and a kernel of 70 ms, in 100 and 110 ms. On one GPU the kernels
+ * take 140 ms, and `chosen` may meet there. Each on a GPU of its own waits for one copy of the
+ * other at most: 12 + 12 + 70 = 94 ms.
  */
 START_TEST(two_tasks_that_need_a_gpu_each_get_one_each)
 {
@@ -306,7 +311,9 @@ START_TEST(two_tasks_that_need_a_gpu_each_get_one_each)
 }
 END_TEST
 
-/* A task that the file fixes to GPU 0 leaves GPU 1 to the other one, whichever is the more urgent. */
+/*
+ * A task that the file fixes to GPU 0 leaves GPU 1 to the other one, whichever is the more urgent.
+ */
 START_TEST(a_set_that_the_file_fixes_stays)
 {
     for (size_t fixed = 0; fixed < 2; fixed++) {
@@ -328,8 +335,9 @@ START_TEST(a_set_that_the_file_fixes_stays)
 END_TEST
 
 /*
- * GPUs that are alike for the more urgent task and not for the other, which fits on the fast one alone: 12 + 2 x 10 ms are more than its 30. So the first has to
- * make room, whichever GPU is the fast one.
+ * GPUs that are alike for the more urgent task and not for the other, which fits on the fast one
+ * alone: 12 + 2 x 10 ms are more than its 30. So the first has to make room, whichever GPU is the
+ * fast one.
  */
 START_TEST(gpus_that_differ_for_a_later_task_are_told_apart)
 {

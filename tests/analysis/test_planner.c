@@ -18,7 +18,9 @@ static bool meets(const struct mode_test *test, const unsigned char choice[])
            responses[n - 1] <= test->pipeline->tasks[n - 1].deadline;
 }
 
-/* Is there a schedulable choice at all? Tries every one on a test without memory of earlier runs. */
+/*
+ * Is there a schedulable choice at all? Tries every one on a test without memory of earlier runs.
+ */
 static bool brute_force(const struct mode_test *test)
 {
     unsigned char choice[GEMA_MAX_TASKS] = {0};
@@ -36,8 +38,8 @@ static bool brute_force(const struct mode_test *test)
 }
 
 /*
- * GLOBAL, and its search alone (GEMA finds most that there is to find, and would hide what the search loses), against all choices. Answers
- * whether there is one.
+ * GLOBAL, and its search alone (GEMA finds most that there is to find, and would hide what the
+ * search loses), against all choices. Answers whether there is one.
  */
 static bool compare_set(struct planner *planner, const struct mode_test *test, size_t number)
 {
@@ -110,7 +112,10 @@ START_TEST(global_finds_a_sound_choice_exactly_when_there_is_one)
 }
 END_TEST
 
-/* Pinned, sliced, split and unequal kernels, the options of a task without any relation to each other. */
+/*
+ * Pinned, sliced, split and unequal kernels, the options of a task without any relation to each
+ * other.
+ */
 START_TEST(global_is_exact_on_every_kind_of_kernel)
 {
     struct holistic *sound = holistic_new(ATTACK_MAX_TASKS, 200, 3);
@@ -137,7 +142,9 @@ START_TEST(global_is_exact_on_every_kind_of_kernel)
 }
 END_TEST
 
-/* What is kept from earlier runs must not show: any order of choices gives what a fresh test gives. */
+/*
+ * What is kept from earlier runs must not show: any order of choices gives what a fresh test gives.
+ */
 START_TEST(results_do_not_depend_on_earlier_runs)
 {
     struct holistic *kept = holistic_new(GEMA_MAX_TASKS, 2000, 3);
@@ -185,7 +192,10 @@ START_TEST(results_do_not_depend_on_earlier_runs)
 }
 END_TEST
 
-/* The reference of 20,000 sets as printed, with a generator of its own: within 2.5 points (1,500 sets here: one sigma is 1.3). */
+/*
+ * The reference of 20,000 sets as printed, with a generator of its own: within 2.5 points (1,500
+ * sets here: one sigma is 1.3).
+ */
 START_TEST(the_printed_experiment_comes_out_as_the_reference)
 {
     static const double targets[] = {0.4, 0.8, 1.2};

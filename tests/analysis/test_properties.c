@@ -128,8 +128,8 @@ START_TEST(bounds_are_above_what_utilisation_demands)
 END_TEST
 
 /*
- * One CPU and one stage per task: no jitter, no blocking, no carry-in. Then both analyses are the classical response-time analysis and
- * must agree with it (Joseph and Pandya).
+ * One CPU and one stage per task: no jitter, no blocking, no carry-in. Then both analyses are the
+ * classical response-time analysis and must agree with it (Joseph and Pandya).
  */
 START_TEST(printed_and_sound_agree_with_the_classical_analysis_on_one_cpu)
 {
@@ -234,7 +234,10 @@ START_TEST(explanations_add_up)
 }
 END_TEST
 
-/* One task of 10 every 100 on one CPU: ten times its execution fits exactly; its period can shrink to 10. */
+/*
+ * One task of 10 every 100 on one CPU: ten times its execution fits exactly; its period can shrink
+ * to 10.
+ */
 START_TEST(sensitivity_finds_the_edge)
 {
     const size_t one[] = {1};

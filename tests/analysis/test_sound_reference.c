@@ -1,6 +1,6 @@
 /*
- * The sound holistic analysis against an independent implementation (data/sound.json): every bound at least what was observed in simulation, and at
- * most the bound given there; also stage by stage.
+ * The sound holistic analysis against an independent implementation (data/sound.json): every bound
+ * at least what was observed in simulation, and at most the bound given there; also stage by stage.
  */
 #include "analysis/holistic/holistic.h"
 #include "harness.h"

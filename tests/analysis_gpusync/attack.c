@@ -1,6 +1,7 @@
 /*
- * CPU clusters that share GPUs (CK-OMLP) under attack: the simulator, which runs the same lock core as the daemon, searches for releases and execution
- * times that exceed the bounds of `gpusync`. Critical sections dominate here, so that token blocking and donation matter.
+ * CPU clusters that share GPUs (CK-OMLP) under attack: the simulator, which runs the same lock core
+ * as the daemon, searches for releases and execution times that exceed the bounds of `gpusync`.
+ * Critical sections dominate here, so that token blocking and donation matter.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +26,10 @@ static double ms(double value)
     return value < 0.001 ? 0.001 : value;
 }
 
-/* Two or three CPU clusters of one or two CPUs around one or two GPUs; mostly GPU tasks, three quarters of a job in its critical section. */
+/*
+ * Two or three CPU clusters of one or two CPUs around one or two GPUs; mostly GPU tasks, three
+ * quarters of a job in its critical section.
+ */
 static size_t generate(struct random_state *random, char *text, size_t size)
 {
     unsigned cluster = 1 + (unsigned)random_below(random, 2);

@@ -1,4 +1,7 @@
-/* Copy-engine chains: the list against the lock queues themselves, the integer program against enumeration and the paper's example. */
+/*
+ * Copy-engine chains: the list against the lock queues themselves, the integer program against
+ * enumeration and the paper's example.
+ */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -10,9 +13,10 @@
 enum { IN = COPY_REQUEST_IN, OUT = COPY_REQUEST_OUT, PEER = COPY_REQUEST_PEER };
 
 /*
- * Two GPUs, a = 0 (mine) and b = 1. Every other token holder stands in the queues with one request, or none: a copy in (in of its GPU),
- * out, or a pull (in of its GPU and out of the other). Whoever shares a queue with a request ahead of mine, or ahead of one that
- * is, delays me. All stand before me: the worst order.
+ * Two GPUs, a = 0 (mine) and b = 1. Every other token holder stands in the queues with one request,
+ * or none: a copy in (in of its GPU), out, or a pull (in of its GPU and out of the other). Whoever
+ * shares a queue with a request ahead of mine, or ahead of one that is, delays me. All stand before
+ * me: the worst order.
  */
 enum { IDLE = 3 };
 enum { IN_A = 1, OUT_A = 2, IN_B = 4, OUT_B = 8 };
@@ -30,7 +34,10 @@ static unsigned queues(unsigned gpu, unsigned request)
     return request == PEER ? in | source : 0;
 }
 
-/* Counts of the requests that delay mine, given what each of the others does (4 bits... one digit of base 4 each). */
+/*
+ * Counts of the requests that delay mine, given what each of the others does (4 bits... one digit
+ * of base 4 each).
+ */
 static struct copy_chain delays(enum copy_request own, unsigned rho, unsigned code)
 {
     unsigned reached = queues(0, own);
@@ -116,7 +123,9 @@ START_TEST(few_cpus_shorten_chains)
 }
 END_TEST
 
-/* Table VIII's costs, us: I = 1214.3, O = 1181.3, M = 175.68 (Table III, 1 MiB, worst case loaded). */
+/*
+ * Table VIII's costs, us: I = 1214.3, O = 1181.3, M = 175.68 (Table III, 1 MiB, worst case loaded).
+ */
 static struct copy_supply supply(enum copy_request kind, double available)
 {
     static const double length[] = {1214.3, 1181.3, 175.68};
@@ -144,9 +153,10 @@ static double solve(const double own[COPY_REQUESTS], bool printed, unsigned rho,
 }
 
 /*
- * App. E: N^I = 2 against {I,I,I,O,O,M,M}. Greedy takes IIIMM = 3994 and stops. With Table VIII the worst is IOOMM + II: all of them,
- * 3 x 1214.3 + 2 x 1181.3 + 2 x 175.68 = 6356.86 (the paper's 5208 is not the worst either). With the chains that the queues allow it is
- * IOOM + II = 1214.3 + 2362.6 + 175.68 + 2428.6 = 6181.18: a request has only rho - 1 = 2 others on its own GPU.
+ * App. E: N^I = 2 against {I,I,I,O,O,M,M}. Greedy takes IIIMM = 3994 and stops. With Table VIII the
+ * worst is IOOMM + II: all of them, 3 x 1214.3 + 2 x 1181.3 + 2 x 175.68 = 6356.86 (the paper's
+ * 5208 is not the worst either). With the chains that the queues allow it is IOOM + II = 1214.3 +
+ * 2362.6 + 175.68 + 2428.6 = 6181.18: a request has only rho - 1 = 2 others on its own GPU.
  */
 START_TEST(greedy_fails_on_the_papers_example_and_the_program_does_not)
 {
@@ -161,7 +171,10 @@ START_TEST(greedy_fails_on_the_papers_example_and_the_program_does_not)
 }
 END_TEST
 
-/* rho 3, g 2, lengths M 3, I 2, O 2, available M 2, I 2, O 6; two copies in: two chains IOOOM = 22, where equation (9) says 16. */
+/*
+ * rho 3, g 2, lengths M 3, I 2, O 2, available M 2, I 2, O 6; two copies in: two chains IOOOM = 22,
+ * where equation (9) says 16.
+ */
 START_TEST(two_long_chains_exceed_equation_9)
 {
     if (!copy_chains_available())

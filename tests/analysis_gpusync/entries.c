@@ -1,4 +1,6 @@
-/* The analyses as `baton analyze` calls them: over task-set files, with what they reject and why. */
+/*
+ * The analyses as `baton analyze` calls them: over task-set files, with what they reject and why.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -39,7 +41,10 @@ static void rejects(const struct analysis *analysis, const char *text, const cha
     ck_assert_msg(strstr(message, words) != NULL, "%s", message);
 }
 
-/* The set of PAPERS, "check": R = 120, 110, 270 on two CPUs; the second task's time is spread over segments. */
+/*
+ * The set of PAPERS, "check": R = 120, 110, 270 on two CPUs; the second task's time is spread over
+ * segments.
+ */
 static const char *const three_tasks =
     "platform: {cpus: 2, gpus: 1}\n"
     "tasks:\n"
@@ -64,7 +69,10 @@ START_TEST(fair_lateness_sums_all_segments)
 }
 END_TEST
 
-/* Clusters of one CPU: worst fit by decreasing utilisation puts a (1.0) alone and b, c (.5 each) together: exactly full, bounded. */
+/*
+ * Clusters of one CPU: worst fit by decreasing utilisation puts a (1.0) alone and b, c (.5 each)
+ * together: exactly full, bounded.
+ */
 START_TEST(fair_lateness_goes_cluster_by_cluster)
 {
     char text[600];
@@ -118,7 +126,10 @@ START_TEST(np_edf_names_both_conditions)
 }
 END_TEST
 
-/* Set 61, no overheads, so stretching changes nothing: responses of the reference (values_sound_tight.json) in us, rounded up to ns. */
+/*
+ * Set 61, no overheads, so stretching changes nothing: responses of the reference
+ * (values_sound_tight.json) in us, rounded up to ns.
+ */
 START_TEST(gpusync_answers_in_the_units_of_the_result)
 {
     struct task_set set;
@@ -168,8 +179,8 @@ START_TEST(gpusync_rejects_what_it_does_not_cover)
 END_TEST
 
 /*
- * Two tasks in a cluster of two GPUs. Chosen at dispatch, both may meet on one GPU (rho = 2): each waits for the other's 10 ms. Pinned to a GPU
- * each, neither does; and state stays where it is.
+ * Two tasks in a cluster of two GPUs. Chosen at dispatch, both may meet on one GPU (rho = 2): each
+ * waits for the other's 10 ms. Pinned to a GPU each, neither does; and state stays where it is.
  */
 START_TEST(pinned_tasks_do_not_wait_for_each_other)
 {
@@ -195,8 +206,9 @@ START_TEST(pinned_tasks_do_not_wait_for_each_other)
 END_TEST
 
 /*
- * Sizes without copy costs: the time given, in chunks (4 MiB in chunks of 1 MiB: four requests of 2 ms). rho = 2, equal periods, tif 2:
- * a (one chunk) waits for one of b's: 2 ms. Without a size b's copy is one request of 8 ms.
+ * Sizes without copy costs: the time given, in chunks (4 MiB in chunks of 1 MiB: four requests of 2
+ * ms). rho = 2, equal periods, tif 2: a (one chunk) waits for one of b's: 2 ms. Without a size b's
+ * copy is one request of 8 ms.
  */
 START_TEST(copies_without_costs_take_the_time_given)
 {
@@ -220,7 +232,10 @@ START_TEST(copies_without_costs_take_the_time_given)
 }
 END_TEST
 
-/* Every bounded reference set and task: the terms sum up to the response, and what is waited for matches the blocking reported. */
+/*
+ * Every bounded reference set and task: the terms sum up to the response, and what is waited for
+ * matches the blocking reported.
+ */
 START_TEST(explanations_add_up_to_the_bound)
 {
     static const char *const ids[] = {"01", "10", "13", "19", "25", "28", "35", "46",

@@ -1,4 +1,7 @@
-/* Fair lateness against exact rational results (reference/README), against its definition solved by bisection, and by hand. */
+/*
+ * Fair lateness against exact rational results (reference/README), against its definition solved by
+ * bisection, and by hand.
+ */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -90,10 +93,11 @@ START_TEST(all_reference_sets_agree)
 END_TEST
 
 /*
- * m = 2; (50,50), (20,40), (100,200): Y = 50-25, 40-10, 200-50 = 25, 30, 150; y = 0, 5, 125; U = 1, .5, .5, sum 2, so one largest.
- * S = 50, 20(1-5/40) = 17.5, 100(1-125/200) = 37.5, sum 105. a = 50-25-50 = -25, 20-5-17.5 = -2.5, 100-25-37.5 = 37.5.
- * At s = 0 the largest is the third: s = (105+37.5)/(2-.5) = 95; there -25+95 = 70 < 37.5+47.5 = 85: still the third.
- * R = 0+(95-25)+50 = 120, 5+(95-10)+20 = 110, 125+(95-50)+100 = 270.
+ * m = 2; (50,50), (20,40), (100,200): Y = 50-25, 40-10, 200-50 = 25, 30, 150; y = 0, 5, 125; U = 1,
+ * .5, .5, sum 2, so one largest. S = 50, 20(1-5/40) = 17.5, 100(1-125/200) = 37.5, sum 105. a =
+ * 50-25-50 = -25, 20-5-17.5 = -2.5, 100-25-37.5 = 37.5. At s = 0 the largest is the third: s =
+ * (105+37.5)/(2-.5) = 95; there -25+95 = 70 < 37.5+47.5 = 85: still the third. R = 0+(95-25)+50 =
+ * 120, 5+(95-10)+20 = 110, 125+(95-50)+100 = 270.
  */
 START_TEST(three_tasks_by_hand)
 {

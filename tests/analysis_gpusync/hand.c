@@ -16,7 +16,10 @@ struct bench {
     struct gpusync_workspace *workspace;
 };
 
-/* One node, one GPU cluster owned by all CPUs; copies of 1 MiB cost in, out, peer us; no other overhead. */
+/*
+ * One node, one GPU cluster owned by all CPUs; copies of 1 MiB cost in, out, peer us; no other
+ * overhead.
+ */
 static void set_up(struct bench *bench, unsigned cpus, unsigned gpus, unsigned tokens,
                    enum migration migration, double in, double out, double peer)
 {
@@ -63,10 +66,12 @@ static void tear_down(struct bench *bench)
 #define NEAR(expected, found) ck_assert_double_eq_tol(found, expected, 1e-6)
 
 /*
- * Two CPUs, one GPU, rho = 2; ticks of 100 us every ms: u_tick = 0.1, c_pre = 100/0.9 = 111.11. Both tasks fit the tokens (n = k = 2).
- * A: 9000 + 10000 on the GPU, behind B's kernel of 20000: (19000 + 20000)/0.9 + 222.22 = 43555.56 when interrupts stretch blocking too.
- * B: 9000 + 20000, behind A's 10000: the same. y is 0 for both, U = 0.87, so no carry: s = (C_A + C_B)/2 = 43555.56,
- * R = s - C/2 + C = 65333.33. Without stretching C = 19000/0.9 + 222.22 + 20000 = 41333.33 for A, 29000/.9 + 222.22 + 10000 = 42444.44.
+ * Two CPUs, one GPU, rho = 2; ticks of 100 us every ms: u_tick = 0.1, c_pre = 100/0.9 = 111.11.
+ * Both tasks fit the tokens (n = k = 2). A: 9000 + 10000 on the GPU, behind B's kernel of 20000:
+ * (19000 + 20000)/0.9 + 222.22 = 43555.56 when interrupts stretch blocking too. B: 9000 + 20000,
+ * behind A's 10000: the same. y is 0 for both, U = 0.87, so no carry: s = (C_A + C_B)/2 = 43555.56,
+ * R = s - C/2 + C = 65333.33. Without stretching C = 19000/0.9 + 222.22 + 20000 = 41333.33 for A,
+ * 29000/.9 + 222.22 + 10000 = 42444.44.
  */
 START_TEST(interrupts_stretch_blocking_in_the_sound_variant)
 {
@@ -93,8 +98,9 @@ START_TEST(interrupts_stretch_blocking_in_the_sound_variant)
 END_TEST
 
 /*
- * Three tasks, one GPU, rho = 3, equal periods: tif = 2 each. The first has one kernel; (rho - 1) x 1 = 2 requests may be ahead.
- * Without caps: the two longest of {10,10,5,5} ms = 20; a FIFO holds one of each: 10 + 5 = 15.
+ * Three tasks, one GPU, rho = 3, equal periods: tif = 2 each. The first has one kernel; (rho - 1) x
+ * 1 = 2 requests may be ahead. Without caps: the two longest of {10,10,5,5} ms = 20; a FIFO holds
+ * one of each: 10 + 5 = 15.
  */
 START_TEST(a_queue_holds_one_request_of_each_other_task)
 {
@@ -116,8 +122,9 @@ START_TEST(a_queue_holds_one_request_of_each_other_task)
 END_TEST
 
 /*
- * rho = 1, one GPU, three tasks on four CPUs: k = 1 < n = 3 <= c: N^TCX = floor(2/1) = 2. K = kernels: 1, 10, 5 ms (no critical CPU
- * time). Once each: the first waits 10 + 5 = 15 ms; uncapped, tif = 2 lets the longest come twice: 20 ms.
+ * rho = 1, one GPU, three tasks on four CPUs: k = 1 < n = 3 <= c: N^TCX = floor(2/1) = 2. K =
+ * kernels: 1, 10, 5 ms (no critical CPU time). Once each: the first waits 10 + 5 = 15 ms; uncapped,
+ * tif = 2 lets the longest come twice: 20 ms.
  */
 START_TEST(with_no_more_tasks_than_cpus_each_other_token_holder_blocks_once)
 {
@@ -141,10 +148,11 @@ START_TEST(with_no_more_tasks_than_cpus_each_other_token_holder_blocks_once)
 END_TEST
 
 /*
- * The counterexample to equation (9): rho 3, g 2; lengths I 2, O 2, M 3 (us). Mine: two copies in. One other task with, per job, one copy in,
- * three out and one migration; tif = 2, so M 2, I 2, O 6. (9): l = 1 chain of 5 removes both M: 3 + 3 + 2 + 2 + 2 = 12, then 2 x 2 = 4: 16.
- * Equation (6): all ten requests of the 2 x 5 places: 2 x 3 + 8 x 2 = 22. By migrations: n_t = min(2, 2) = 2: also 22. Capped (at most
- * two requests of that task): M M = 6.
+ * The counterexample to equation (9): rho 3, g 2; lengths I 2, O 2, M 3 (us). Mine: two copies in.
+ * One other task with, per job, one copy in, three out and one migration; tif = 2, so M 2, I 2, O
+ * 6. (9): l = 1 chain of 5 removes both M: 3 + 3 + 2 + 2 + 2 = 12, then 2 x 2 = 4: 16. Equation
+ * (6): all ten requests of the 2 x 5 places: 2 x 3 + 8 x 2 = 22. By migrations: n_t = min(2, 2) =
+ * 2: also 22. Capped (at most two requests of that task): M M = 6.
  */
 START_TEST(counting_migrations_closes_the_gap_of_equation_9)
 {
@@ -223,7 +231,10 @@ START_TEST(the_39_configurations_are_those_of_the_paper)
 }
 END_TEST
 
-/* Between entries linear, below the smallest its cost, above the largest proportional; chunks: full ones, then the rest. */
+/*
+ * Between entries linear, below the smallest its cost, above the largest proportional; chunks: full
+ * ones, then the rest.
+ */
 START_TEST(copies_cost_what_the_table_says)
 {
     struct copy_cost in[] = {{1000, 10000}, {2000, 30000}};

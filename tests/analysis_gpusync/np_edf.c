@@ -1,4 +1,7 @@
-/* Jeffay, Stanat and Martel's conditions: by hand, and against the definition checked at every window. */
+/*
+ * Jeffay, Stanat and Martel's conditions: by hand, and against the definition checked at every
+ * window.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,10 +22,11 @@ static struct np_edf_result test_of(const struct np_edf_task tasks[], size_t n)
 
 /*
  * (1,3), (2,5): 1/3 + 2/5 = 11/15. i = 2, 3 < L < 5: L = 4: 2 + floor(3/3) 1 = 3 <= 4. Both hold.
- * (1,3), (4,5): 1/3 + 4/5 > 1; L = 4: 4 + 1 = 5 > 4. Both fail.
- * (1,3), (4,12): 1/3 + 1/3 = 2/3 holds; L = 4: 4 + 1 = 5 > 4 fails, as at L = 10: 4 + 3 = 7 it does not. Only the second fails.
- * (1,2), (1,3), (1,6): exactly 1 holds; i = 2: no L in (2, 3); i = 3: L = 3: 1+1+0 = 2; L = 4: 1+1+1 = 3; L = 5: 1+2+1 = 4. Holds.
- * (1,2), (1,3), (1,5): 31/30 > 1; i = 3: L = 3: 2, L = 4: 3. Only the first fails.
+ * (1,3), (4,5): 1/3 + 4/5 > 1; L = 4: 4 + 1 = 5 > 4. Both fail. (1,3), (4,12): 1/3 + 1/3 = 2/3
+ * holds; L = 4: 4 + 1 = 5 > 4 fails, as at L = 10: 4 + 3 = 7 it does not. Only the second fails.
+ * (1,2), (1,3), (1,6): exactly 1 holds; i = 2: no L in (2, 3); i = 3: L = 3: 1+1+0 = 2; L = 4:
+ * 1+1+1 = 3; L = 5: 1+2+1 = 4. Holds. (1,2), (1,3), (1,5): 31/30 > 1; i = 3: L = 3: 2, L = 4: 3.
+ * Only the first fails.
  */
 START_TEST(each_condition_is_reported_for_itself)
 {
@@ -46,7 +50,10 @@ START_TEST(each_condition_is_reported_for_itself)
 }
 END_TEST
 
-/* Thousands of tasks of different prime-like periods: no common denominator in any word, and still never accepted above 1. */
+/*
+ * Thousands of tasks of different prime-like periods: no common denominator in any word, and still
+ * never accepted above 1.
+ */
 START_TEST(utilisation_is_exact_or_rounded_up)
 {
     const struct np_edf_task exact[] = {
@@ -56,7 +63,10 @@ START_TEST(utilisation_is_exact_or_rounded_up)
     struct np_edf_result result = test_of(exact, 3);
 
     ck_assert(result.utilisation_holds);
-    /* 499999999979/999999999959 = .5 - 5e-13..., 249999999981/499999999957 = .5 + 5e-12...: above 1 by 4.5e-12. */
+    /*
+     * 499999999979/999999999959 = .5 - 5e-13..., 249999999981/499999999957 = .5 + 5e-12...: above 1
+     * by 4.5e-12.
+     */
     result = test_of(above, 3);
     ck_assert(!result.utilisation_holds);
     above[1].cost = 249999999970; /* .5 - 1.7e-11: below 1 */

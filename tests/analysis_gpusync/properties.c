@@ -1,4 +1,7 @@
-/* GPUSync on random sets (fixed seeds): what must hold whatever the set, and a naive oracle beside the fast walk over requests. */
+/*
+ * GPUSync on random sets (fixed seeds): what must hold whatever the set, and a naive oracle beside
+ * the fast walk over requests.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,8 +182,9 @@ START_TEST(bounds_are_above_what_a_job_does_and_utilisations_add_up)
 END_TEST
 
 /*
- * With one CPU and one GPU cluster there is nothing to partition, and in the first round r = p whatever the lengths: blocking and C then
- * only grow with the work. (Over rounds, fair-lateness bounds need not be monotone: the points move with C.)
+ * With one CPU and one GPU cluster there is nothing to partition, and in the first round r = p
+ * whatever the lengths: blocking and C then only grow with the work. (Over rounds, fair-lateness
+ * bounds need not be monotone: the points move with C.)
  */
 START_TEST(more_work_never_turns_a_first_round_reject_into_an_accept)
 {
@@ -253,7 +257,10 @@ static size_t requests_of(const struct gpusync_system *system, const struct gpus
     return n;
 }
 
-/* The budget longest of all others' requests, spelled out one by one; at most my number of each other task if capped. */
+/*
+ * The budget longest of all others' requests, spelled out one by one; at most my number of each
+ * other task if capped.
+ */
 static double spelled_out(const struct lab *lab, const struct gpusync_system *system, size_t i, char queue,
                           double per_request, double per_chain, bool capped)
 {

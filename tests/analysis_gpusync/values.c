@@ -1,6 +1,7 @@
 /*
- * Every value of an independent transcription: 45 task-set files under three variants of the analysis, with all intermediate terms
- * (reference/README). Fields absent here do not exist there: all of them are compared.
+ * Every value of an independent transcription: 45 task-set files under three variants of the
+ * analysis, with all intermediate terms (reference/README). Fields absent here do not exist there:
+ * all of them are compared.
  */
 #include <jansson.h>
 #include <math.h>
@@ -15,7 +16,10 @@
 static size_t compared;
 static size_t wrong;
 
-/* 1e-9 of a value. Set 53 has kernels of a third of a microsecond, which its file gives to the nanosecond: 2 ns there. */
+/*
+ * 1e-9 of a value. Set 53 has kernels of a third of a microsecond, which its file gives to the
+ * nanosecond: 2 ns there.
+ */
 static void same(const char *id, const char *field, size_t index, double expected, double found)
 {
     double scale = fabs(expected) > 1 ? fabs(expected) : 1;

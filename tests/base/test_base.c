@@ -73,7 +73,10 @@ END_TEST
 
 START_TEST(random_below_is_uniform)
 {
-    /* Chi-squared with 9 degrees of freedom: 27.9 is exceeded with probability 0.001; the seed is fixed. */
+    /*
+     * Chi-squared with 9 degrees of freedom: 27.9 is exceeded with probability 0.001; the seed is
+     * fixed.
+     */
     struct random_state state;
     unsigned counts[10] = {0};
     double chi = 0;
@@ -89,7 +92,10 @@ END_TEST
 
 START_TEST(random_below_a_number_that_does_not_divide_the_range_is_uniform_too)
 {
-    /* Below 3 * 2^62 the scaling alone maps two of four neighbours to multiples of 3: a half of all, where a third is right. */
+    /*
+     * Below 3 * 2^62 the scaling alone maps two of four neighbours to multiples of 3: a half of
+     * all, where a third is right.
+     */
     struct random_state state;
     unsigned multiples = 0;
 
@@ -198,7 +204,10 @@ START_TEST(a_failed_write_leaves_the_old_file_and_nothing_else)
 
     in_scratch(folder);
     ck_assert_int_eq(file_write_atomic("f", "old", 3), 0);
-    /* The nearest thing to a full disk that a test may make: no file of this process may pass 10 bytes. */
+    /*
+     * The nearest thing to a full disk that a test may make: no file of this process may pass 10
+     * bytes.
+     */
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &limit);
     ck_assert_int_eq(file_write_atomic("f", "longer than ten bytes", 21), -EFBIG);

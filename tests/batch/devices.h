@@ -1,4 +1,7 @@
-/* Two OpenCL devices in contexts of their own, a topology for them, and streams with real memory behind them. */
+/*
+ * Two OpenCL devices in contexts of their own, a topology for them, and streams with real memory
+ * behind them.
+ */
 #ifndef TESTS_BATCH_DEVICES_H
 #define TESTS_BATCH_DEVICES_H
 
@@ -13,7 +16,10 @@ struct devices {
     char topology[96]; /* path of the file */
 };
 
-/* Ends the test as failed when the machine has no two devices. The text is written to a temporary file. */
+/*
+ * Ends the test as failed when the machine has no two devices. The text is written to a temporary
+ * file.
+ */
 void devices_open(struct devices *devices, const char *topology);
 void devices_close(struct devices *devices);
 

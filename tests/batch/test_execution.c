@@ -1,4 +1,7 @@
-/* Batches on two real OpenCL devices: the data arrives, batches keep their order, times are those of the emulated links. */
+/*
+ * Batches on two real OpenCL devices: the data arrives, batches keep their order, times are those
+ * of the emulated links.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,7 +185,10 @@ START_TEST(a_peer_copy_between_contexts_is_staged_in_host_memory)
 }
 END_TEST
 
-/* 1 MiB at 0.1 GB/s is 10.49 ms up, then a kernel of 5 ms: slow enough that a busy machine can keep up. */
+/*
+ * 1 MiB at 0.1 GB/s is 10.49 ms up, then a kernel of 5 ms: slow enough that a busy machine can keep
+ * up.
+ */
 START_TEST(emulated_links_take_as_long_as_predicted)
 {
     static const char links[] =
@@ -310,8 +316,11 @@ START_TEST(predictions_need_no_device)
 }
 END_TEST
 
-/* Two cores: the first two begin at once on different ones, a kernel stays on its copy's, what begins when both are busy waits on the one that is free first; nothing,
- * and what is not planned for a core, has none. */
+/*
+ * Two cores: the first two begin at once on different ones, a kernel stays on its copy's, what
+ * begins when both are busy waits on the one that is free first; nothing, and what is not planned
+ * for a core, has none.
+ */
 START_TEST(every_worker_waits_on_the_core_that_the_plan_leaves_it)
 {
     struct core_use uses[] = {{0, 5, 0}, {0, 3, 0}, {5, 9, 0}, {4, 6, 0}, {7, 7, 0}};

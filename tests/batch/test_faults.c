@@ -1,6 +1,7 @@
 /*
- * A device that disappears, an allocation that fails, a kernel that fails, streams that are wrong: the batch ends with an error that
- * names the stream, buffers stay valid, the next batch runs. The driver's failures are put in place of its functions.
+ * A device that disappears, an allocation that fails, a kernel that fails, streams that are wrong:
+ * the batch ends with an error that names the stream, buffers stay valid, the next batch runs. The
+ * driver's failures are put in place of its functions.
  */
 #include <errno.h>
 #include <stdatomic.h>

@@ -150,7 +150,10 @@ START_TEST(worst_values_begin_anew_and_those_of_all_jobs_stay)
 }
 END_TEST
 
-/* Two shares and a copy side by side: kernels in [10, 14) and [12, 18), a copy in [16, 20), all within a job of 30. */
+/*
+ * Two shares and a copy side by side: kernels in [10, 14) and [12, 18), a copy in [16, 20), all
+ * within a job of 30.
+ */
 START_TEST(engines_that_work_at_the_same_time_occupy_a_job_once)
 {
     struct jobs jobs;
@@ -177,7 +180,10 @@ START_TEST(engines_that_work_at_the_same_time_occupy_a_job_once)
 }
 END_TEST
 
-/* An oracle that marks every tick: spans of any engine, in any order, overlapping, some beyond the job at either end. */
+/*
+ * An oracle that marks every tick: spans of any engine, in any order, overlapping, some beyond the
+ * job at either end.
+ */
 START_TEST(occupying_is_the_ticks_in_which_an_engine_works)
 {
     size_t rounds = harness_scale(3000, 100000);
@@ -217,7 +223,10 @@ START_TEST(occupying_is_the_ticks_in_which_an_engine_works)
 }
 END_TEST
 
-/* More pieces than are remembered, on two engines in turn: 10,000 runs of 3 ticks every 5, reported as they end. */
+/*
+ * More pieces than are remembered, on two engines in turn: 10,000 runs of 3 ticks every 5, reported
+ * as they end.
+ */
 START_TEST(a_job_of_many_pieces_is_counted_to_the_end)
 {
     struct jobs jobs;
@@ -265,7 +274,10 @@ START_TEST(a_periodic_job_that_queued_behind_another_was_released_when_its_perio
 }
 END_TEST
 
-/* As examples/demo/urgent.c: five jobs back to back touch memory, then a release every 10 ms, counted from their end. */
+/*
+ * As examples/demo/urgent.c: five jobs back to back touch memory, then a release every 10 ms,
+ * counted from their end.
+ */
 START_TEST(an_earlier_phase_of_a_program_does_not_lengthen_its_responses)
 {
     struct jobs jobs;
@@ -287,7 +299,10 @@ START_TEST(an_earlier_phase_of_a_program_does_not_lengthen_its_responses)
 }
 END_TEST
 
-/* sleep(period) after each wake-up, which takes 0.05 ms: the distance from any grid grows without limit, no job is late. */
+/*
+ * sleep(period) after each wake-up, which takes 0.05 ms: the distance from any grid grows without
+ * limit, no job is late.
+ */
 START_TEST(a_program_whose_period_drifts_is_not_late)
 {
     struct jobs jobs;
@@ -381,7 +396,10 @@ START_TEST(a_stall_is_one_miss_and_not_a_debt)
 }
 END_TEST
 
-/* The program's timer fires at 1000 + 20 k, wake-ups take 0.02 to 0.1 ms, and a job that takes 45 ms leaves two releases out. */
+/*
+ * The program's timer fires at 1000 + 20 k, wake-ups take 0.02 to 0.1 ms, and a job that takes 45
+ * ms leaves two releases out.
+ */
 START_TEST(a_program_that_leaves_releases_out_is_not_early)
 {
     struct jobs jobs;

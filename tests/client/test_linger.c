@@ -1,11 +1,16 @@
-/* When a hold lingers, and what that costs whoever waits: client/linger.h, by arithmetic and against any program. */
+/*
+ * When a hold lingers, and what that costs whoever waits: client/linger.h, by arithmetic and
+ * against any program.
+ */
 #include "base/random.h"
 #include "client/linger.h"
 #include "harness.h"
 
 #define US NSEC_PER_US
 
-/* One hold ends at `at`, the program is back after `away`: how long the hold would have lingered. */
+/*
+ * One hold ends at `at`, the program is back after `away`: how long the hold would have lingered.
+ */
 static baton_nsec round_of(struct lingering *linger, baton_nsec at, baton_nsec away)
 {
     baton_nsec wish = linger_for(linger, at);
@@ -67,7 +72,10 @@ START_TEST(a_hold_that_ended_for_somebody_urgent_is_part_of_the_habit)
 }
 END_TEST
 
-/* Whatever the program does: those who wait lose no more than a share of the time, and what was saved up. */
+/*
+ * Whatever the program does: those who wait lose no more than a share of the time, and what was
+ * saved up.
+ */
 START_TEST(lingering_costs_no_more_than_its_share)
 {
     struct random_state random;

@@ -1,4 +1,7 @@
-/* The client's half of the protocol alone: what other threads may still do to a word that the machine has left. */
+/*
+ * The client's half of the protocol alone: what other threads may still do to a word that the
+ * machine has left.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,7 +168,9 @@ START_TEST(a_word_of_the_time_without_a_daemon_is_left_when_one_comes)
 }
 END_TEST
 
-/* Who takes back what is in use is no daemon of ours: the hold goes on, and the session hangs up. */
+/*
+ * Who takes back what is in use is no daemon of ours: the hold goes on, and the session hangs up.
+ */
 START_TEST(a_hold_whose_word_was_taken_away_goes_on)
 {
     struct stage stage;

@@ -487,9 +487,10 @@ enum state { IDLE, BLOCKING, GATED, WAITING, FAILED, ACROSS, N_STATES };
 static const char *const state_names[N_STATES] = {"idle", "blocking", "gated", "waiting", "failed", "across"};
 
 /*
- * idle: the queue is empty. gated: an in-order queue whose head waits for a user event. waiting: the call itself waits
- * for a user event, out of order. failed: that user event is set to -5. across: it waits for a gated command of another
- * queue. blocking: idle, the call blocks; with a gate opened by another thread where the call can block.
+ * idle: the queue is empty. gated: an in-order queue whose head waits for a user event. waiting:
+ * the call itself waits for a user event, out of order. failed: that user event is set to -5.
+ * across: it waits for a gated command of another queue. blocking: idle, the call blocks; with a
+ * gate opened by another thread where the call can block.
  */
 static void one_case(const struct world *world, const struct call *call, enum state state)
 {

@@ -1,4 +1,7 @@
-/* What each enqueue call must refuse at once: on an idle queue, and on one whose head waits for a user event. */
+/*
+ * What each enqueue call must refuse at once: on an idle queue, and on one whose head waits for a
+ * user event.
+ */
 #include "conformance.h"
 
 #include <stdio.h>

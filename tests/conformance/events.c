@@ -118,7 +118,9 @@ static void check_statuses(const struct world *world)
     things_free(world, &t);
 }
 
-/* A failed command's dependents fail too, through two queues; a command that does not depend runs. */
+/*
+ * A failed command's dependents fail too, through two queues; a command that does not depend runs.
+ */
 static void check_failures(const struct world *world)
 {
     cl_event gate = clCreateUserEvent(world->context, NULL), chain[3] = {NULL};
@@ -155,7 +157,10 @@ static void check_lifetimes(const struct world *world)
     codes[2] = clWaitForEvents(1, &kept);
     codes[3] = clReleaseEvent(kept);
     clFinish(world->second);
-    /* A driver may hold the event a moment longer than its command runs (PoCL does on a busy machine). */
+    /*
+     * A driver may hold the event a moment longer than its command runs (PoCL does on a busy
+     * machine).
+     */
     for (int i = 0; i < 30000 && refs != 1; i++) {
         if (i > 0)
             nanosleep(&(struct timespec){0, 1000000}, NULL);
@@ -188,7 +193,10 @@ static void CL_CALLBACK ask(cl_event event, cl_int status, void *argument)
     note(event, status, &questions->record);
 }
 
-/* A program may let go of an event as soon as its callback is registered: the callback still gets answers. */
+/*
+ * A program may let go of an event as soon as its callback is registered: the callback still gets
+ * answers.
+ */
 static void check_callback_of_released(const struct world *world, bool gated)
 {
     struct questions questions = {.record = {.lock = PTHREAD_MUTEX_INITIALIZER}, .queue = world->in_order};

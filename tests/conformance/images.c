@@ -1,4 +1,7 @@
-/* Images of every kind: boxes read, written, copied and mapped, with pitches of the caller's and without. */
+/*
+ * Images of every kind: boxes read, written, copied and mapped, with pitches of the caller's and
+ * without.
+ */
 #include "conformance.h"
 
 #include <string.h>
@@ -104,7 +107,10 @@ static void transfers(const struct world *world, const struct kind *kind, cl_mem
     clReleaseMemObject(buffer);
 }
 
-/* The images of a one-dimensional array are a slice pitch apart, whatever the pitch of their single rows is. */
+/*
+ * The images of a one-dimensional array are a slice pitch apart, whatever the pitch of their single
+ * rows is.
+ */
 static void map_behind_gate(const struct world *world, const struct kind *kind, cl_mem image)
 {
     bool lines = kind->desc.image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY;

@@ -1,4 +1,7 @@
-/* Maps return a pointer before the command runs; what is behind it must be right when the event says so. */
+/*
+ * Maps return a pointer before the command runs; what is behind it must be right when the event
+ * says so.
+ */
 #include "conformance.h"
 
 #include <stdlib.h>

@@ -94,7 +94,10 @@ static void check_queues(const struct world *world)
     line("queue/bad-properties", "%d", code);
 }
 
-/* Profiling is not available on a queue that was not created for it, whatever the layer needs for itself. */
+/*
+ * Profiling is not available on a queue that was not created for it, whatever the layer needs for
+ * itself.
+ */
 static void check_profiling(const struct world *world)
 {
     cl_command_queue queues[2] = {world->second, world->in_order};

@@ -43,7 +43,10 @@ static void check_ping_pong(const struct world *world, bool gated)
     things_free(world, &t);
 }
 
-/* The first queue waits for a later command of the second and the other way round: only a per-queue suspension deadlocks. */
+/*
+ * The first queue waits for a later command of the second and the other way round: only a per-queue
+ * suspension deadlocks.
+ */
 static void check_crossed(const struct world *world)
 {
     struct things t;

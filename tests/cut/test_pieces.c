@@ -179,7 +179,9 @@ START_TEST(pieces_of_random_kernels_leave_the_bytes_of_the_whole)
 }
 END_TEST
 
-/* n / grid[i] for every n below 2^31: at the ends of each quotient, for small and large divisors. */
+/*
+ * n / grid[i] for every n below 2^31: at the ends of each quotient, for small and large divisors.
+ */
 static void check_division(uint32_t d)
 {
     const uint32_t grid[3] = {d, 1, 1};

@@ -257,7 +257,10 @@ START_TEST(loops_that_end_by_themselves_are_cut)
 
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
         expect(ends[i], PTX_CUT);
-    /* Nothing is written, so nothing that is read can change: the same loop, in a kernel that does not write. */
+    /*
+     * Nothing is written, so nothing that is read can change: the same loop, in a kernel that does
+     * not write.
+     */
     expect(HEAD ".visible .entry k(.param .u64 flag)\n{\n" REGISTERS
                 "ld.param.u64 %d1, [flag];\nL: ld.global.u32 %r4, [%d1];\nsetp.eq.s32 %p1, %r4, 0;\n@%p1 bra "
                 "L;\nret;\n}\n",

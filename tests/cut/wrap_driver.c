@@ -1,7 +1,7 @@
 /*
- * Linked with --wrap into the workloads over CUDA's driver API: every module is cut as it is loaded,
- * and every launch runs in random pieces, in random order. A kernel that is not cut ends the
- * program: every workload's kernels can be.
+ * Linked with --wrap into the workloads over CUDA's driver API: every module is cut as it is
+ * loaded, and every launch runs in random pieces, in random order. A kernel that is not cut ends
+ * the program: every workload's kernels can be.
  *
  * BATON_CUT_SEED: another seed. BATON_CUT_COUNT=1: says on standard error what was done.
  */

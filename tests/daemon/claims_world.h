@@ -1,4 +1,7 @@
-/* batond's server on a scripted machine with a clock that only the test moves, a plan that fits it, and questions about claims. */
+/*
+ * batond's server on a scripted machine with a clock that only the test moves, a plan that fits it,
+ * and questions about claims.
+ */
 #ifndef TESTS_DAEMON_CLAIMS_WORLD_H
 #define TESTS_DAEMON_CLAIMS_WORLD_H
 

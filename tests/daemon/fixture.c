@@ -109,7 +109,10 @@ struct settings fixture_settings(const struct fixture *fixture, const char *name
     return settings;
 }
 
-/* Calls visit(path, data) with the folder of each thread in /proc; false: visit said so, or there is no such process. */
+/*
+ * Calls visit(path, data) with the folder of each thread in /proc; false: visit said so, or there
+ * is no such process.
+ */
 static bool each_thread(pid_t pid, bool (*visit)(const char *path, void *data), void *data)
 {
     const struct dirent *entry;
@@ -165,7 +168,10 @@ static bool all_sleep(const struct crowd *crowd, unsigned long long *ret_switche
     return true;
 }
 
-/* Every thread sleeps from its first look to its second, and all of these times have an instant in common. */
+/*
+ * Every thread sleeps from its first look to its second, and all of these times have an instant in
+ * common.
+ */
 static bool is_quiet(void *argument)
 {
     struct crowd *crowd = argument;
@@ -400,7 +406,10 @@ void puppet_quit(struct puppet *puppet)
 
 void fixture_heard(const struct fixture *fixture)
 {
-    /* Newcomers come last in each turn of the daemon: whoever is welcomed after others have spoken knows that they were heard. */
+    /*
+     * Newcomers come last in each turn of the daemon: whoever is welcomed after others have spoken
+     * knows that they were heard.
+     */
     struct puppet last = puppet_start(fixture, "last", 1, "test:0");
 
     puppet_quit(&last);

@@ -1,4 +1,7 @@
-/* The real batond on a temporary socket, and clients in processes of their own that do one step at a time. */
+/*
+ * The real batond on a temporary socket, and clients in processes of their own that do one step at
+ * a time.
+ */
 #ifndef TESTS_DAEMON_FIXTURE_H
 #define TESTS_DAEMON_FIXTURE_H
 
@@ -32,21 +35,27 @@ struct settings fixture_settings(const struct fixture *fixture, const char *name
 void fixture_wait(bool (*condition)(void *argument), void *argument, const char *what);
 
 /*
- * Returns when all threads of all these processes sleep at one instant: they have done what they were woken for, and nothing is on its way between them. A thread that spins
- * never sleeps, and neither does one that is ready to run and has no processor, so this does not depend on speed. The answer is how often the threads
- * were switched away so far: if a later call has the same answer, none of them has run in between.
+ * Returns when all threads of all these processes sleep at one instant: they have done what they
+ * were woken for, and nothing is on its way between them. A thread that spins never sleeps, and
+ * neither does one that is ready to run and has no processor, so this does not depend on speed. The
+ * answer is how often the threads were switched away so far: if a later call has the same answer,
+ * none of them has run in between.
  */
 unsigned long long fixture_quiet(const pid_t pids[], unsigned n);
 void fixture_rests(pid_t pid); /* the same of one process */
 
-/* When the earliest timer of the process goes off, in nanoseconds from now; NSEC_MAX: none is set. */
+/*
+ * When the earliest timer of the process goes off, in nanoseconds from now; NSEC_MAX: none is set.
+ */
 baton_nsec fixture_timer(pid_t pid);
 
 /* Has the process children? */
 bool fixture_has_children(pid_t pid);
 
-/* Nanoseconds that the threads of a process, all together, were ready to run and had no processor: what a busy machine took from them. A
- * thread that waits for somebody adds nothing. */
+/*
+ * Nanoseconds that the threads of a process, all together, were ready to run and had no processor:
+ * what a busy machine took from them. A thread that waits for somebody adds nothing.
+ */
 baton_nsec fixture_held_up(pid_t pid);
 
 /* ---- clients as processes ---- */
@@ -87,8 +96,11 @@ void puppet_do(struct puppet *puppet, enum puppet_order order, char expected);
 void puppet_kill(struct puppet *puppet);
 void puppet_quit(struct puppet *puppet);
 
-/* Returns when the daemon has heard all that was said before. What two clients said at nearly the same time it may hear in either order:
- * where a test depends on the order, this belongs in between. */
+/*
+ * Returns when the daemon has heard all that was said before. What two clients said at nearly the
+ * same time it may hear in either order: where a test depends on the order, this belongs in
+ * between.
+ */
 void fixture_heard(const struct fixture *fixture);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Any bytes from several clients, any values in their pages, any order of losses and exits: the server neither crashes nor
- * loops, and in the end every slot is given back. The input is a program: opcode, client, operand.
+ * Any bytes from several clients, any values in their pages, any order of losses and exits: the
+ * server neither crashes nor loops, and in the end every slot is given back. The input is a
+ * program: opcode, client, operand.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +106,10 @@ static void drop_dirty(struct server *server, struct actor *actors, baton_nsec n
     }
 }
 
-/* A frame of a likely type with the input's bytes as payload, so that most inputs get past the header. */
+/*
+ * A frame of a likely type with the input's bytes as payload, so that most inputs get past the
+ * header.
+ */
 static void send_frame(struct server *server, const struct actor *actor, struct input *input,
                        baton_nsec now_at)
 {

@@ -1,8 +1,9 @@
 /*
- * A program with jobs, as scripts start it by `baton run`: does jobs of so many ms each, says `up`, and stays until its input ends.
- * A job of 20 ms takes 20 ms by its instants, however late a busy machine wakes the program.
- * --forever MS: does such jobs until it is killed. RELEASE:BEGIN:END: a job whose instants are so many ms after the first job's
- * release, which nothing waits for: its clock is a script. BEGIN:END: the same without saying its release.
+ * A program with jobs, as scripts start it by `baton run`: does jobs of so many ms each, says `up`,
+ * and stays until its input ends. A job of 20 ms takes 20 ms by its instants, however late a busy
+ * machine wakes the program. --forever MS: does such jobs until it is killed. RELEASE:BEGIN:END: a
+ * job whose instants are so many ms after the first job's release, which nothing waits for: its
+ * clock is a script. BEGIN:END: the same without saying its release.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * A bound is claimed only while everything that it rests on is what runs: each field of a plan and each setting of batond are
- * changed in turn, and the claim vanishes with the field named.
+ * A bound is claimed only while everything that it rests on is what runs: each field of a plan and
+ * each setting of batond are changed in turn, and the claim vanishes with the field named.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -363,7 +363,10 @@ START_TEST(tasks_of_gpusync_need_points_and_clusters_that_are_there)
 }
 END_TEST
 
-/* The machine: a program that batond may not move, or that may run elsewhere; one that does not say where its jobs begin. */
+/*
+ * The machine: a program that batond may not move, or that may run elsewhere; one that does not say
+ * where its jobs begin.
+ */
 START_TEST(programs_of_gpusync_must_be_where_the_model_has_them)
 {
     struct config config = gpusync_config();
@@ -409,7 +412,10 @@ START_TEST(a_plan_without_a_basis_is_read_and_claims_nothing)
 }
 END_TEST
 
-/* Kernels wait for the GPU that was chosen before the upload; the bound of `any` assumes the first that is free. */
+/*
+ * Kernels wait for the GPU that was chosen before the upload; the bound of `any` assumes the first
+ * that is free.
+ */
 START_TEST(any_on_several_gpus_is_not_what_runs)
 {
     struct config config = claims_plain_config();

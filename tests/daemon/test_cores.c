@@ -1,4 +1,7 @@
-/* Bounds and the cores of a scripted machine: a partition that is not there, cores that go, programs that may run elsewhere. */
+/*
+ * Bounds and the cores of a scripted machine: a partition that is not there, cores that go,
+ * programs that may run elsewhere.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +58,10 @@ START_TEST(cores_that_do_not_exist_are_no_partition)
 }
 END_TEST
 
-/* The machine changes while batond runs: noticed by the next look, at the latest a second later, and before a claim is reported. */
+/*
+ * The machine changes while batond runs: noticed by the next look, at the latest a second later,
+ * and before a claim is reported.
+ */
 START_TEST(a_claim_follows_the_machine)
 {
     const struct machine good = {claims_cores("0-3"), claims_cores("0-1"), claims_cores("2-3")};

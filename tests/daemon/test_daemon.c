@@ -274,13 +274,16 @@ static void bring_to(struct puppet *victim, const char *orders)
     }
 }
 
-/* Nothing; asked; held; kept idle; asleep behind a holder; held and asked to yield; yielded and waiting. */
+/*
+ * Nothing; asked; held; kept idle; asleep behind a holder; held and asked to yield; yielded and
+ * waiting.
+ */
 static const char *const steps[] = {"", "a", "b", "be", "aw", "b", "b"};
 enum { STEP_BEHIND_A_HOLDER = 4, STEP_ASKED_TO_YIELD = 5, STEP_YIELDED = 6, STEPS = 7 };
 
 /*
- * Kills a client at the step; its engine must go to all the others. No timer is set in the daemon, or none that goes off before the test gives up: it must learn of the
- * death as it happens.
+ * Kills a client at the step; its engine must go to all the others. No timer is set in the daemon,
+ * or none that goes off before the test gives up: it must learn of the death as it happens.
  */
 static void kill_at_step(const struct fixture *fixture, int step)
 {
@@ -348,7 +351,9 @@ START_TEST(clients_go_on_without_the_daemon_and_come_back_to_the_next)
     fixture_wait(is_online, &holder, "the holder is back");
     fixture_wait(is_online, &waiter, "the waiter is back");
     fixture_wait(is_online, &third, "the third is back");
-    /* What the holder runs since before the restart is respected although nobody granted it here. */
+    /*
+     * What the holder runs since before the restart is respected although nobody granted it here.
+     */
     puppet_say(&third, PUPPET_BEGIN);
     fixture_wait(has_settled, &fixture, "the daemon has settled");
     puppet_silent(&fixture, &third);
@@ -509,7 +514,10 @@ START_TEST(a_client_that_never_reads_is_dropped_and_the_others_are_served)
 
     fixture_start(&fixture, PLAIN, NULL);
     raw_open(&fixture, &raw, &welcome);
-    /* Answers are about 500 bytes: socket buffers of 200 KiB and the daemon's 16 KiB are full after some hundreds. */
+    /*
+     * Answers are about 500 bytes: socket buffers of 200 KiB and the daemon's 16 KiB are full after
+     * some hundreds.
+     */
     while (sent < 100000 && send(raw.fd, bytes, n, MSG_NOSIGNAL) > 0)
         sent++;
     ck_assert_uint_lt(sent, 100000);
@@ -615,7 +623,9 @@ START_TEST(two_hundred_clients_take_turns)
         puppets[i] = puppet_start(&fixture, "many", 1 + (int)(i % 99), i % 2 ? DEVICE : "test:1");
     for (unsigned i = 0; i < CLIENTS; i++)
         puppet_say(&puppets[i], PUPPET_BEGIN);
-    /* All of them are served: whoever has begun ends, whoever waits is killed in every tenth case. */
+    /*
+     * All of them are served: whoever has begun ends, whoever waits is killed in every tenth case.
+     */
     for (unsigned i = 0; i < CLIENTS; i++) {
         bool killed = i % 10 == 9;
 
@@ -702,7 +712,10 @@ START_TEST(a_user_gets_no_more_connections_than_the_quota)
 
     (void)snprintf(config, sizeof config, PLAIN "users:\n  - {user: %u, clients: 3}\n", (unsigned)getuid());
     fixture_start(&fixture, config, NULL);
-    /* The connection with which the fixture saw that batond listens has been closed, perhaps not yet noticed: wait for it. */
+    /*
+     * The connection with which the fixture saw that batond listens has been closed, perhaps not
+     * yet noticed: wait for it.
+     */
     for (unsigned i = 0; i < 3; i++) {
         do {
             raws[i].fd = -1;

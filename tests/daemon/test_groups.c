@@ -1,6 +1,7 @@
 /*
- * Groups of leases, as batches take them, against the real batond: processes that hold several engines at once contend with others
- * that hold one, some are killed in the middle, and so is the daemon. The truth is a table in shared memory: who is on which engine.
+ * Groups of leases, as batches take them, against the real batond: processes that hold several
+ * engines at once contend with others that hold one, some are killed in the middle, and so is the
+ * daemon. The truth is a table in shared memory: who is on which engine.
  */
 #include <sched.h>
 #include <signal.h>

@@ -1,5 +1,6 @@
 /*
- * Thousands of histories of the whole protocol in one process. BATON_SEED=N runs history N alone and prints it.
+ * Thousands of histories of the whole protocol in one process. BATON_SEED=N runs history N alone
+ * and prints it.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,7 @@
-/* Either side as no honest one would be: clients that leave in odd ways, talk nonsense or never give way; daemons that are none. */
+/*
+ * Either side as no honest one would be: clients that leave in odd ways, talk nonsense or never
+ * give way; daemons that are none.
+ */
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -163,7 +166,10 @@ START_TEST(names_are_one_line_of_text_whatever_a_client_calls_itself)
 }
 END_TEST
 
-/* Newcomers that there is no room for stay where they are; the daemon does not ask for them without end. */
+/*
+ * Newcomers that there is no room for stay where they are; the daemon does not ask for them without
+ * end.
+ */
 START_TEST(a_daemon_out_of_descriptors_sleeps_and_serves_again)
 {
     enum { NEWCOMERS = 40 };
@@ -457,7 +463,10 @@ END_TEST
 
 /* ---- programs ---- */
 
-/* Everything from 3 on is closed, and the numbers go to files: whoever still writes to, reads from or closes them is found out. */
+/*
+ * Everything from 3 on is closed, and the numbers go to files: whoever still writes to, reads from
+ * or closes them is found out.
+ */
 static int work_without_descriptors(const struct fixture *fixture)
 {
     struct settings settings = fixture_settings(fixture, "closes", 50);

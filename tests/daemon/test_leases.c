@@ -1,6 +1,6 @@
 /*
- * Leases of one process against the real batond: the two directions of copying, of which one rides on the other (client/lease.h), and what
- * a holder is told and given while others wait.
+ * Leases of one process against the real batond: the two directions of copying, of which one rides
+ * on the other (client/lease.h), and what a holder is told and given while others wait.
  */
 #include <sched.h>
 #include <signal.h>

@@ -1,7 +1,8 @@
 /*
- * Random load on the real batond: processes with two threads each take turns on two devices, give way when asked, and are killed
- * at random moments; now and then the daemon is killed and started again. Shared memory keeps the truth: who really is on
- * which engine. ROUNDS kills in `make test`, an hour in `make soak` (BATON_SOAK_SECONDS changes that).
+ * Random load on the real batond: processes with two threads each take turns on two devices, give
+ * way when asked, and are killed at random moments; now and then the daemon is killed and started
+ * again. Shared memory keeps the truth: who really is on which engine. ROUNDS kills in `make test`,
+ * an hour in `make soak` (BATON_SOAK_SECONDS changes that).
  */
 #include <fcntl.h>
 #include <math.h>
@@ -51,8 +52,9 @@ struct worker {
 };
 
 /*
- * Has the thread ended, or is it ending? Then what it left is no collision. A thread that was killed closes its files, and so lets go of its
- * leases, before the system calls it a zombie; on a busy machine others may get in between. The kernel's flag for it is older than both.
+ * Has the thread ended, or is it ending? Then what it left is no collision. A thread that was
+ * killed closes its files, and so lets go of its leases, before the system calls it a zombie; on a
+ * busy machine others may get in between. The kernel's flag for it is older than both.
  */
 static bool is_gone(struct truth *truth, pid_t tid)
 {
@@ -169,8 +171,10 @@ static void *work(void *argument)
         (void)atomic_fetch_add(&worker->truth->progress[worker->slot][number], 1);
         atomic_store(&worker->truth->generation[worker->slot],
                      session_online(worker->session) ? session_generation(worker->session) : 0);
-        /* Twelve threads that hold for 0.3 ms and rest for 3 ms want about half of two engines: enough to collide, and not so much that
-         * the least urgent starves by right. */
+        /*
+         * Twelve threads that hold for 0.3 ms and rest for 3 ms want about half of two engines:
+         * enough to collide, and not so much that the least urgent starves by right.
+         */
         rest = (struct timespec){0, (long)random_below(&random, 6000000)};
         nanosleep(&rest, NULL);
     }
@@ -212,7 +216,9 @@ struct crew {
     pid_t pids[WORKERS];
 };
 
-/* How long somebody may wait: what the machine keeps from the crew is not held against the daemon. */
+/*
+ * How long somebody may wait: what the machine keeps from the crew is not held against the daemon.
+ */
 struct patience {
     const struct crew *crew;
     baton_nsec began_at, until_at, held_up;
@@ -234,8 +240,10 @@ static struct patience patience_begin(const struct crew *crew)
     return (struct patience){crew, now, now + (baton_nsec)harness_limit(PATIENCE), crew_held_up(crew)};
 }
 
-/* Nobody of the crew starts or ends while one of them is waited for, so the sum only grows. Threads that spin are held up without
- * end, hence the last resort. */
+/*
+ * Nobody of the crew starts or ends while one of them is waited for, so the sum only grows. Threads
+ * that spin are held up without end, hence the last resort.
+ */
 static bool patience_ends(struct patience *patience)
 {
     baton_nsec now = clock_now();
@@ -347,7 +355,10 @@ START_TEST(random_load_with_kills_collides_nowhere_and_starves_nobody)
 }
 END_TEST
 
-/* In parts of at most 20 minutes: libcheck counts microseconds in 31 bits, and fails a test that takes longer than that. */
+/*
+ * In parts of at most 20 minutes: libcheck counts microseconds in 31 bits, and fails a test that
+ * takes longer than that.
+ */
 int main(void)
 {
     const char *given = getenv("BATON_SOAK_SECONDS");

@@ -19,7 +19,10 @@ static void say(struct server *server, unsigned peer, const struct frame *frame)
     ck_assert_int_eq(server_receive(server, peer, bytes, frame_encode(frame, bytes), claims_world.now_at), 0);
 }
 
-/* Three GPUs, the good plan with this placement for `eye`, and eye itself, with a lease for the execution engine of each GPU. */
+/*
+ * Three GPUs, the good plan with this placement for `eye`, and eye itself, with a lease for the
+ * execution engine of each GPU.
+ */
 static struct server *start_on(const char *const names[GPUS], struct placement placement, unsigned gpus,
                                unsigned *ret_peer)
 {
@@ -70,7 +73,10 @@ START_TEST(no_bound_is_claimed_for_kernels_outside_the_gpus_of_the_plan)
 }
 END_TEST
 
-/* The program opened GPU 0, and its plan gives it GPU 1: its kernels run there, but each job moves data that no task set counts. */
+/*
+ * The program opened GPU 0, and its plan gives it GPU 1: its kernels run there, but each job moves
+ * data that no task set counts.
+ */
 START_TEST(no_bound_is_claimed_for_data_outside_the_gpus_of_the_plan)
 {
     for (unsigned home = 0; home < GPUS; home++) {
@@ -86,7 +92,10 @@ START_TEST(no_bound_is_claimed_for_data_outside_the_gpus_of_the_plan)
 }
 END_TEST
 
-/* A GPU that is not there, a number that is not that of the list, and `any`, which is more than the run time does. */
+/*
+ * A GPU that is not there, a number that is not that of the list, and `any`, which is more than the
+ * run time does.
+ */
 START_TEST(no_bound_is_claimed_for_placements_that_cannot_be_kept)
 {
     static const struct {
@@ -108,7 +117,10 @@ START_TEST(no_bound_is_claimed_for_placements_that_cannot_be_kept)
 }
 END_TEST
 
-/* On PoCL a piece may wait for a piece of the same task on another device, with its engine held: no analysis counts that. */
+/*
+ * On PoCL a piece may wait for a piece of the same task on another device, with its engine held: no
+ * analysis counts that.
+ */
 START_TEST(no_bound_is_claimed_for_tasks_on_several_devices_of_pocl)
 {
     static const struct {

@@ -1,4 +1,7 @@
-/* Who goes before whom, as the server tells its clients, on a virtual clock: tasks of the plan, programs beneath it, equals. */
+/*
+ * Who goes before whom, as the server tells its clients, on a virtual clock: tasks of the plan,
+ * programs beneath it, equals.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,7 +85,10 @@ static void say(struct scene *scene, unsigned peer, const struct frame *frame)
                      0);
 }
 
-/* A program of an ordinary user, whose ceiling is 50, with a thread that may be boosted and leases of both kinds. */
+/*
+ * A program of an ordinary user, whose ceiling is 50, with a thread that may be boosted and leases
+ * of both kinds.
+ */
 static unsigned join(struct scene *scene, const char *name, uint32_t priority, uint32_t flags)
 {
     struct credentials who = {.pid = FIRST_PID, .uid = 1000, .gid = 1000};
@@ -224,7 +230,10 @@ START_TEST(a_program_that_chose_no_priority_is_adaptive_where_that_is_the_policy
         humble = join(&scene, "humble", 1, 0);
         ask(&scene, plain, EXECUTION);
         ask(&scene, humble, EXECUTION);
-        /* A priority, be it 1, is above none; nice 0 is 20, where it counts: under `fixed`, and with deadlines. */
+        /*
+         * A priority, be it 1, is above none; nice 0 is 20, where it counts: under `fixed`, and
+         * with deadlines.
+         */
         ck_assert_int_eq((flags(&scene, plain) & LEASE_FLAG_YIELD) != 0, i == 0);
         server_free(scene.server);
     }

@@ -78,7 +78,10 @@ static unsigned join(struct server *server, bool unwatched)
     return join_as(server, "test", unwatched);
 }
 
-/* Its connection ends while it holds an engine, and nobody will ever say that its process has ended. */
+/*
+ * Its connection ends while it holds an engine, and nobody will ever say that its process has
+ * ended.
+ */
 START_TEST(an_engine_comes_back_from_a_process_that_cannot_be_watched)
 {
     struct frame attach = {.type = FRAME_ATTACH, .attach = {.device = DEVICE}};
@@ -241,7 +244,10 @@ static void use_plan(struct server *server, const char *placement, unsigned gpus
     plan_done(&plan);
 }
 
-/* Three GPUs and a client, the task `eye`, with a lease for the execution engine of each; its first terms are in force at once. */
+/*
+ * Three GPUs and a client, the task `eye`, with a lease for the execution engine of each; its first
+ * terms are in force at once.
+ */
 static unsigned place_eye(struct server *server)
 {
     struct frame attach = {.type = FRAME_ATTACH};

@@ -1,4 +1,6 @@
-/* What holds for a client, and when: plans at job borders, ceilings at once, and whose a task is. */
+/*
+ * What holds for a client, and when: plans at job borders, ceilings at once, and whose a task is.
+ */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -104,7 +106,10 @@ START_TEST(a_lower_ceiling_does_not_wait_for_a_border)
 }
 END_TEST
 
-/* Daemon and client. The planner's answer, if there is one, has come: there is no planner, and nothing is said any more. */
+/*
+ * Daemon and client. The planner's answer, if there is one, has come: there is no planner, and
+ * nothing is said any more.
+ */
 static bool is_settled(void *argument)
 {
     const pid_t *pids = argument;
@@ -113,7 +118,10 @@ static bool is_settled(void *argument)
     return !fixture_has_children(pids[0]) && fixture_quiet(pids, 2) == before;
 }
 
-/* In a process of another user: the priority under this name, 200 + priority for best effort; 255: no connection. */
+/*
+ * In a process of another user: the priority under this name, 200 + priority for best effort; 255:
+ * no connection.
+ */
 static int priority_as_nobody(const struct fixture *fixture, const char *name, int priority)
 {
     int told[2], status = 0;

@@ -141,7 +141,9 @@ static bool heard(const struct actor *actor)
            outbox_pending(&actor->protocol.out, &bytes) == 0;
 }
 
-/* The server grants: not beside work that began while passing through but has been declared since. */
+/*
+ * The server grants: not beside work that began while passing through but has been declared since.
+ */
 static void server_wake(void *user, lease_word *word)
 {
     struct world *world = user;
@@ -218,7 +220,10 @@ static struct page *client_page(void *user, size_t size)
 
 /* ---- the truth ---- */
 
-/* Somebody starts to run on an engine: nobody else may be there, except who runs without any daemon's knowledge. */
+/*
+ * Somebody starts to run on an engine: nobody else may be there, except who runs without any
+ * daemon's knowledge.
+ */
 static void check_begin(struct world *world, unsigned who, unsigned lease, bool scheduled)
 {
     for (unsigned i = 0; i < WORLD_CLIENTS; i++) {
@@ -268,7 +273,9 @@ static void begin(struct world *world, unsigned who, unsigned lease)
 
 /* ---- the daemon ---- */
 
-/* ---- admission: three of the actors are tasks, and the planner answers when and as it likes ---- */
+/*
+ * ---- admission: three of the actors are tasks, and the planner answers when and as it likes ----
+ */
 
 static void give_tasks(struct world *world)
 {
@@ -324,7 +331,10 @@ static void answer_question(struct world *world)
     server_planned(world->server, &planning, world->now_at);
 }
 
-/* `baton run --task` in the actor's process: asks on a connection of its own, which ends when it becomes the program. */
+/*
+ * `baton run --task` in the actor's process: asks on a connection of its own, which ends when it
+ * becomes the program.
+ */
 static void reserve(struct world *world, unsigned who)
 {
     struct frame hello = {.type = FRAME_HELLO,
@@ -387,7 +397,10 @@ static void start_daemon(struct world *world, bool settle)
     say(world, "daemon %u starts%s", world->generation, settle ? " and settles" : "");
 }
 
-/* What died before a restart and has not drained cannot be known to the next daemon: no process is left to declare it. */
+/*
+ * What died before a restart and has not drained cannot be known to the next daemon: no process is
+ * left to declare it.
+ */
 static void kill_daemon(struct world *world)
 {
     say(world, "daemon dies");
@@ -491,7 +504,10 @@ static void kill_actor(struct world *world, unsigned who)
         at++;
     if (at >= WORLD_REMAINS - 1)
         abort();
-    /* What this daemon neither granted nor was told of it cannot respect: no process is left to declare it. */
+    /*
+     * What this daemon neither granted nor was told of it cannot respect: no process is left to
+     * declare it.
+     */
     world->remains[at].there = world->server && known;
     world->remains[at].pid = actor->pid;
     for (unsigned l = 0; l < WORLD_LEASES; l++)
@@ -517,7 +533,10 @@ static void drain_remains(struct world *world)
     }
 }
 
-/* Ends of connections that the server has not seen yet: of killed clients, and of those who have reconnected. */
+/*
+ * Ends of connections that the server has not seen yet: of killed clients, and of those who have
+ * reconnected.
+ */
 static void see_an_end(struct world *world)
 {
     unsigned slot = (unsigned)random_below(&world->random, WORLD_SLOTS);
@@ -611,8 +630,8 @@ static void want(struct world *world, unsigned who, unsigned lease)
 }
 
 /*
- * The program does something else while its command runs, and comes back when it is called, or when it likes. As lease_arm_reaper(): the word is
- * looked at after `tell` was set.
+ * The program does something else while its command runs, and comes back when it is called, or when
+ * it likes. As lease_arm_reaper(): the word is looked at after `tell` was set.
  */
 static void fly(struct world *world, unsigned who, unsigned lease)
 {

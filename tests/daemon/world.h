@@ -1,7 +1,8 @@
 /*
- * batond's server and several clients in one process, over links that cut, delay and split what they carry, and a clock
- * that only the test moves. One seed is one history: kills of clients and of the daemon, lost connections, partial
- * writes, reconnects, at any step. The world keeps the truth (who really runs on which engine) and checks it at every begin.
+ * batond's server and several clients in one process, over links that cut, delay and split what
+ * they carry, and a clock that only the test moves. One seed is one history: kills of clients and
+ * of the daemon, lost connections, partial writes, reconnects, at any step. The world keeps the
+ * truth (who really runs on which engine) and checks it at every begin.
  */
 #ifndef TESTS_DAEMON_WORLD_H
 #define TESTS_DAEMON_WORLD_H
@@ -68,7 +69,10 @@ struct remains {
     bool running[WORLD_LEASES];
 };
 
-/* A slot of the server whose connection has ended without the server having seen it, or that drains. */
+/*
+ * A slot of the server whose connection has ended without the server having seen it, or that
+ * drains.
+ */
 struct slot {
     bool used;
     bool unseen; /* the connection is still open at the server's side */

@@ -47,7 +47,10 @@ START_TEST(drift_is_followed_both_ways)
             ck_assert_int_le(error, lag); /* never in the future */
             worst = llabs(error) > worst ? llabs(error) : worst;
         }
-        /* Looks take 1 to 20 us and a quick one comes every 200 ms: 200 ms x 500 ppm = 100 us, + 20. */
+        /*
+         * Looks take 1 to 20 us and a quick one comes every 200 ms: 200 ms x 500 ppm = 100 us, +
+         * 20.
+         */
         ck_assert_int_le(worst, 120 * US);
     }
 }

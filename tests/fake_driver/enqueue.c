@@ -307,7 +307,10 @@ static bool outside_image(cl_mem image, const size_t *origin, const size_t *regi
            origin[2] + region[2] > image->desc.image_depth;
 }
 
-/* As strict as OpenCL allows: a slice pitch only where there are slices, and none that lets them overlap. */
+/*
+ * As strict as OpenCL allows: a slice pitch only where there are slices, and none that lets them
+ * overlap.
+ */
 static bool bad_pitches(cl_mem image, const size_t *region, size_t row, size_t slice)
 {
     size_t width = region[0] * image->element;

@@ -1,9 +1,11 @@
 /*
- * A small OpenCL driver for tests: asynchronous, scriptable, and honest about data. Copies, fills and a few built-in
- * kernels (kernels.c) really run, so that a test can check bytes; how long a command takes and which call fails is said
- * by a script. Select it with OCL_ICD_VENDORS=/path/libfake-opencl.so.
+ * A small OpenCL driver for tests: asynchronous, scriptable, and honest about data. Copies, fills
+ * and a few built-in kernels (kernels.c) really run, so that a test can check bytes; how long a
+ * command takes and which call fails is said by a script. Select it with
+ * OCL_ICD_VENDORS=/path/libfake-opencl.so.
  *
- * FAKE_CL holds the script, entries separated by ';' (CALL is an entry point without "clEnqueue" or "cl"):
+ * FAKE_CL holds the script, entries separated by ';' (CALL is an entry point without "clEnqueue" or
+ * "cl"):
  *   duration CALL US         each such command occupies the device for US microseconds (BuildProgram: the caller)
  *   group_ns NAME NS         kernel NAME takes NS nanoseconds per work-group
  *   fail CALL NTH CODE       the NTH call (from 1; 0: every one) answers CODE at once
@@ -17,8 +19,9 @@
  *   uneven                   the last work-group of a row may be smaller
  *   late                     compiles with the first launch of each kernel and local size: the log gets a line Compile
  *   version 1.2              no clCloneKernel and no SVM, as an old driver
- * FAKE_CL_LOG names a file that gets one line per executed command: CALL queue begin_ns end_ns groups bytes active thread;
- * active: how many commands of its queue, with it, were enqueued and not complete when it ended; thread: what ran it.
+ * FAKE_CL_LOG names a file that gets one line per executed command: CALL queue begin_ns end_ns
+ * groups bytes active thread; active: how many commands of its queue, with it, were enqueued and
+ * not complete when it ended; thread: what ran it.
  */
 #ifndef FAKE_H
 #define FAKE_H

@@ -6,7 +6,10 @@
 #define FAKE_ENTRY(name) .name = fake_##name,
 const cl_icd_dispatch fake_dispatch = {FAKE_ENTRY_POINTS(FAKE_ENTRY)};
 
-/* An extension function that enqueues work behind a layer's back: a layer that hands it out bypasses itself. */
+/*
+ * An extension function that enqueues work behind a layer's back: a layer that hands it out
+ * bypasses itself.
+ */
 static cl_int CL_API_CALL fake_enqueue_command_buffer(void)
 {
     return CL_INVALID_OPERATION;

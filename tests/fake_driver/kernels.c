@@ -1,6 +1,7 @@
 /*
- * The kernels that the fake driver knows, found by name in a program's source. Each runs one work-group at a time and
- * sees its ids as OpenCL C would, through the descriptor when it is launched as a piece (translate/piece.h).
+ * The kernels that the fake driver knows, found by name in a program's source. Each runs one
+ * work-group at a time and sees its ids as OpenCL C would, through the descriptor when it is
+ * launched as a piece (translate/piece.h).
  */
 #include "fake.h"
 
@@ -74,7 +75,9 @@ static void run_shape(const struct item *item, void *const args[])
     out[15] = (cl_int)item->dim;
 }
 
-/* out[group] = sum of in over the group. The local argument is not needed when items run in turn. */
+/*
+ * out[group] = sum of in over the group. The local argument is not needed when items run in turn.
+ */
 static void run_group_sum(const struct item *item, void *const args[])
 {
     cl_int *out = (cl_int *)args[2] + item->group[0];

@@ -1,6 +1,6 @@
 /*
- * Programs: the source is scanned for `kernel void NAME(...)`; kernels.c holds the bodies. A "binary" is a header
- * and the source, so that it can be loaded again.
+ * Programs: the source is scanned for `kernel void NAME(...)`; kernels.c holds the bodies. A
+ * "binary" is a header and the source, so that it can be loaded again.
  */
 #include "fake.h"
 
@@ -181,7 +181,10 @@ static void scan_source(cl_program program)
     }
 }
 
-/* There is no preprocessor here: an #error counts where no condition stands before it, and conditions hold. */
+/*
+ * There is no preprocessor here: an #error counts where no condition stands before it, and
+ * conditions hold.
+ */
 static bool has_error(const char *source)
 {
     const char *error = strstr(source, "#error"), *condition = strstr(source, "#if");
@@ -212,7 +215,10 @@ static cl_int build(cl_program program, const char *options, bool executable, co
     return CL_SUCCESS;
 }
 
-/* As in drivers with a compiler inside: its statics are made by the first build and destroyed at exit, and no build survives that. */
+/*
+ * As in drivers with a compiler inside: its statics are made by the first build and destroyed at
+ * exit, and no build survives that.
+ */
 static atomic_bool compiler_gone;
 static pthread_once_t compiler_once = PTHREAD_ONCE_INIT;
 

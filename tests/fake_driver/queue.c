@@ -1,6 +1,7 @@
 /*
- * One thread per queue executes its commands; the device's mutex makes commands of several queues exclude each other
- * as on a GPU. Gated commands (user events) simply wait their turn, so nothing here can deadlock.
+ * One thread per queue executes its commands; the device's mutex makes commands of several queues
+ * exclude each other as on a GPU. Gated commands (user events) simply wait their turn, so nothing
+ * here can deadlock.
  */
 #include "fake.h"
 
@@ -90,7 +91,10 @@ static bool calls_back(const struct _cl_mem *mem)
     return mem->destructors || (mem->parent && mem->parent->destructors);
 }
 
-/* What the command holds but for memory whose destructor calls the program: that may want a lock of a thread in clFinish. */
+/*
+ * What the command holds but for memory whose destructor calls the program: that may want a lock of
+ * a thread in clFinish.
+ */
 static void drop_references(struct fake_command *command)
 {
     cl_uint kept = 0;
@@ -151,7 +155,11 @@ static void execute(cl_command_queue queue, struct fake_command *command, bool w
     pthread_mutex_unlock(&fake_lock);
     fake_event_set(command->event, status);
     drop_references(
-        command); /* its references are gone before clFinish answers; the queue is freed by its own thread only */
+        /*
+         * its references are gone before clFinish answers; the queue is freed by its own thread
+         * only
+         */
+        command);
     pthread_mutex_lock(&fake_lock);
     queue->n_active--;
     pthread_cond_broadcast(&fake_changed);

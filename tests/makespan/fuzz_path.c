@@ -1,4 +1,7 @@
-/* Any bytes as PTX and as a string: an answer or a rejection with its place, never a crash, never an empty string. */
+/*
+ * Any bytes as PTX and as a string: an answer or a rejection with its place, never a crash, never
+ * an empty string.
+ */
 #include <stdlib.h>
 
 #include "fuzz.h"

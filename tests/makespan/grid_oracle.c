@@ -37,7 +37,10 @@ static void sort(uint64_t values[], unsigned n)
     }
 }
 
-/* One code for all orders of the warps in a group and of the groups on the multiprocessor: they are alike. */
+/*
+ * One code for all orders of the warps in a group and of the groups on the multiprocessor: they are
+ * alike.
+ */
 static uint64_t encode(const struct explorer *x, const struct processor *processor)
 {
     uint64_t places[GRID_MOST_WARPS];
@@ -68,7 +71,10 @@ static struct processor decode(const struct explorer *x, uint64_t code)
     return processor;
 }
 
-/* May warp i execute: it is not done, and no warp of its group is still before the barrier that it stands behind. */
+/*
+ * May warp i execute: it is not done, and no warp of its group is still before the barrier that it
+ * stands behind.
+ */
 static bool is_ready(const struct explorer *x, const struct processor *processor, unsigned i)
 {
     unsigned first = i / x->grid->warps * x->grid->warps;
@@ -159,7 +165,10 @@ static unsigned slot(uint64_t key)
 
 static unsigned worst(struct explorer *x, const uint64_t codes[], unsigned pending);
 
-/* Puts waiting groups into the empty places of multiprocessors m .. , in every way that leaves no place empty while one waits. */
+/*
+ * Puts waiting groups into the empty places of multiprocessors m .. , in every way that leaves no
+ * place empty while one waits.
+ */
 static unsigned dispatch(struct explorer *x, const uint64_t codes[], unsigned m, unsigned pending)
 {
     uint64_t now[GRID_MOST_WARPS];

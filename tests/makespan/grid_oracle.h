@@ -1,6 +1,7 @@
 /*
- * Independent of src/makespan: the worst case of a whole grid by trying every choice in every cycle. Warps have barriers, groups take the
- * places of groups that ended, and every rule is checked warp by warp. Slow and plain on purpose; states are remembered, nothing is cut.
+ * Independent of src/makespan: the worst case of a whole grid by trying every choice in every
+ * cycle. Warps have barriers, groups take the places of groups that ended, and every rule is
+ * checked warp by warp. Slow and plain on purpose; states are remembered, nothing is cut.
  */
 #ifndef TESTS_MAKESPAN_GRID_ORACLE_H
 #define TESTS_MAKESPAN_GRID_ORACLE_H
@@ -24,8 +25,9 @@ struct grid_case {
 unsigned grid_worst(const struct grid_case *grid, unsigned most_states);
 
 /*
- * Is this an execution of one multiprocessor with as many groups as it holds: warp order[i] executes its next instruction in cycles[i], never before
- * a barrier has opened, never beyond a capacity, and no warp waits that could execute?
+ * Is this an execution of one multiprocessor with as many groups as it holds: warp order[i]
+ * executes its next instruction in cycles[i], never before a barrier has opened, never beyond a
+ * capacity, and no warp waits that could execute?
  */
 bool grid_is_execution(const struct grid_case *grid, const uint16_t order[], const uint32_t cycles[]);
 

@@ -1,6 +1,6 @@
 /*
- * Independent of src/makespan: the schedule of a pseudo-precedence string built cell by cell as Fig. 4 says, and the worst case by trying every
- * choice in every cycle. Slow and plain on purpose.
+ * Independent of src/makespan: the schedule of a pseudo-precedence string built cell by cell as
+ * Fig. 4 says, and the worst case by trying every choice in every cycle. Slow and plain on purpose.
  */
 #ifndef TESTS_MAKESPAN_ORACLE_H
 #define TESTS_MAKESPAN_ORACLE_H
@@ -15,7 +15,10 @@ unsigned oracle_evaluate(const struct problem *problem, const uint16_t order[], 
 /* The worst case over all work-conserving schedules, by exhaustion; for a handful of warps only. */
 unsigned oracle_worst(const struct problem *problem);
 
-/* Does the schedule of these cycles keep the rules: order, capacities, cap, and never idle while somebody could execute? */
+/*
+ * Does the schedule of these cycles keep the rules: order, capacities, cap, and never idle while
+ * somebody could execute?
+ */
 bool oracle_is_work_conserving(const struct problem *problem, const uint16_t order[],
                                const uint32_t cycles[]);
 

@@ -114,7 +114,10 @@ START_TEST(no_execution_of_100000_small_grids_exceeds_the_bound)
         barriers += strchr(grid.string, '/') != NULL;
         subject_done(&subject);
     }
-    /* The generator reaches what is interesting: grids that last longer than their rounds, and bounds that are attained. */
+    /*
+     * The generator reaches what is interesting: grids that last longer than their rounds, and
+     * bounds that are attained.
+     */
     ck_assert_uint_gt(beyond_rounds, n / 250);
     ck_assert_uint_gt(attained, n / 3);
     ck_assert_uint_gt(waiting, n / 2);
@@ -126,8 +129,9 @@ END_TEST
 START_TEST(a_group_that_starts_late_makes_a_grid_longer_than_its_rounds)
 {
     /*
-     * Two warps of SLS that start together take 4 cycles at most: S, then S beside L, then L beside S, then S. Four groups of one warp, two at a
-     * time, are two rounds: 8 cycles. But 9 are reachable: a warp that starts beside one in its middle is out of step.
+     * Two warps of SLS that start together take 4 cycles at most: S, then S beside L, then L beside
+     * S, then S. Four groups of one warp, two at a time, are two rounds: 8 cycles. But 9 are
+     * reachable: a warp that starts beside one in its middle is out of step.
      */
     struct grid_case grid = {.string = "SLS",
                              .capacity = {1, 1, 1, 1},
@@ -166,8 +170,9 @@ static struct solve_result solve_with(const struct subject *subject, enum solve_
 START_TEST(a_barrier_makes_a_kernel_longer)
 {
     /*
-     * CCC/LLC, 4 warps, one unit each. Before the barrier 4 x 3 cycles of C. After it 4 x 2 cycles of L and the last warp's C: 9. Without
-     * the barrier the L of one warp runs beside the C of another: 18.
+     * CCC/LLC, 4 warps, one unit each. Before the barrier 4 x 3 cycles of C. After it 4 x 2 cycles
+     * of L and the last warp's C: 9. Without the barrier the L of one warp runs beside the C of
+     * another: 18.
      */
     struct grid_case grid = {.string = "CCC/LLC",
                              .capacity = {1, 1, 1, 1},
@@ -210,7 +215,10 @@ static struct grid_case random_barriers(struct random_state *random, unsigned re
     return grid;
 }
 
-/* The answer brackets what exhaustion finds, and its witness is an execution that lasts as long as it says. */
+/*
+ * The answer brackets what exhaustion finds, and its witness is an execution that lasts as long as
+ * it says.
+ */
 static void expect_bracket(const struct subject *subject, const struct grid_case *grid,
                            const struct solve_result *result, unsigned worst)
 {
@@ -351,8 +359,9 @@ END_TEST
 START_TEST(a_relaxed_run_longer_than_the_cheap_bound_does_not_wrap)
 {
     /*
-     * Two warps, four S and four C at a time, at most five in all. The cheap bound is below 256, so values are bytes; a relaxed run of these is
-     * longer than that. One warp alone takes as many cycles as it has instructions.
+     * Two warps, four S and four C at a time, at most five in all. The cheap bound is below 256, so
+     * values are bytes; a relaxed run of these is longer than that. One warp alone takes as many
+     * cycles as it has instructions.
      */
     static const char *const strings[] = {"150S45C", "160S40C", "155S42C", "3C180L"};
 
@@ -416,7 +425,10 @@ END_TEST
 
 START_TEST(a_limit_on_effort_depends_on_the_problem_alone_and_is_kept_within_a_row)
 {
-    /* 64 segments and wide units: a row of this table has very many ways on, so that a limit per row would not hold. */
+    /*
+     * 64 segments and wide units: a row of this table has very many ways on, so that a limit per
+     * row would not hold.
+     */
     char string[129];
     struct kernel kernel;
     struct input_error error;

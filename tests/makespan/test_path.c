@@ -92,9 +92,11 @@ END_TEST
 START_TEST(the_voronoi_kernel_yields_its_string)
 {
     /*
-     * Counted by hand in voronoi.ptx. Before the loop: 5 parameter loads; 11 C up to the first point's address; load x; sub, cvta; load y; then
-     * sub mul fma setp mov bra mov mov = 8 C. One pass: add | load | sub add | load | sub mul fma setp selp selp add setp mov mov bra = 11 C.
-     * After it: mad cvta mul add = 4 C, the store, ret. So neighbouring C join: 8 + 1 = 9, 11 + 1 = 12 between passes, 11 + 4 = 15 at the end.
+     * Counted by hand in voronoi.ptx. Before the loop: 5 parameter loads; 11 C up to the first
+     * point's address; load x; sub, cvta; load y; then sub mul fma setp mov bra mov mov = 8 C. One
+     * pass: add | load | sub add | load | sub mul fma setp selp selp add setp mov mov bra = 11 C.
+     * After it: mad cvta mul add = 4 C, the store, ret. So neighbouring C join: 8 + 1 = 9, 11 + 1 =
+     * 12 between passes, 11 + 4 = 15 at the end.
      */
     struct path_bound bound = {.label = "$L__BB0_2", .passes = 3};
     char *text;
@@ -111,8 +113,9 @@ END_TEST
 START_TEST(the_program_of_figure_11_yields_the_string_of_section_VIII)
 {
     /*
-     * Fig. 11 in PTX that nvcc would accept: the paper writes mov.f32 for what it tags L (x, y, N and the points come from memory). Its
-     * string ends with the branch back to the loop, so the rest of the kernel, here one ret, is one C more.
+     * Fig. 11 in PTX that nvcc would accept: the paper writes mov.f32 for what it tags L (x, y, N
+     * and the points come from memory). Its string ends with the branch back to the loop, so the
+     * rest of the kernel, here one ret, is one C more.
      */
     static const char text[] =
         HEAD ".visible .entry voronoi(.param .u64 a)\n{\n"
@@ -129,7 +132,10 @@ START_TEST(the_program_of_figure_11_yields_the_string_of_section_VIII)
              "If: add.u32 %r2, %r2, 1;\nbra Loop;\nDone: ret;\n}\n";
     struct path_bound bound = {.label = "Loop", .passes = 2};
 
-    /* Two passes of the label: one through the body (7 C + setp bra = 9 C; 2 L; 6 + 2 + 2 = 10 C), then the test that ends it: 2 C, and ret. */
+    /*
+     * Two passes of the label: one through the body (7 C + setp bra = 9 C; 2 L; 6 + 2 + 2 = 10 C),
+     * then the test that ends it: 2 C, and ret.
+     */
     expect(text, &bound, 1, false, "5L9C2L13C");
 }
 END_TEST
@@ -188,7 +194,10 @@ END_TEST
 
 START_TEST(barriers_of_a_group_end_a_part)
 {
-    /* Every form without a number of threads; named barriers are alike. One warp's own barrier is none of the group. */
+    /*
+     * Every form without a number of threads; named barriers are alike. One warp's own barrier is
+     * none of the group.
+     */
     expect(HEAD
            ".entry k()\n{\nld.shared.u32 %r1, [%rd1]; bar.sync 0;\nbarrier.sync "
            "%r1;\nbarrier.cta.sync.aligned 3;\n"

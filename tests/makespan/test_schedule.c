@@ -49,7 +49,10 @@ END_TEST
 
 START_TEST(figure_5_and_its_equivalent_string)
 {
-    /* Fig. 5: warp 1 in 1 2 4, warp 2 in 2 3 5, warp 3 in 3 4 6, warp 4 in 7 8 9; both strings of sec. IV. */
+    /*
+     * Fig. 5: warp 1 in 1 2 4, warp 2 in 2 3 5, warp 3 in 3 4 6, warp 4 in 7 8 9; both strings of
+     * sec. IV.
+     */
     expect_cycles("LCL", "1 1 2 2 3 3 1 2 3 4 4 4", "1 2 2 3 3 4 4 5 6 7 8 9");
     expect_cycles("LCL", "1 2 1 3 2 3 1 2 3 4 4 4", "1 2 2 3 3 4 4 5 6 7 8 9");
 }
@@ -72,7 +75,10 @@ END_TEST
 
 START_TEST(figure_7_is_the_most_pending_start)
 {
-    /* By cycle, in the order of the list: 1 | 2 1 | 3 2 | 1 | 3 1 | 2 | 3 2 | 3 (list after cycle 2: 3 2 1, as the text says). */
+    /*
+     * By cycle, in the order of the list: 1 | 2 1 | 3 2 | 1 | 3 1 | 2 | 3 2 | 3 (list after cycle
+     * 2: 3 2 1, as the text says).
+     */
     static const uint16_t expected[12] = {0, 1, 0, 2, 1, 0, 2, 0, 1, 2, 1, 2};
     struct kernel kernel = parse("LCCL");
     struct problem problem = {.units = kernel.units, .n = 4, .warps = 3, .capacity = {1, 1, 1, 1}};
@@ -161,7 +167,10 @@ END_TEST
 
 START_TEST(normalisation_is_that_of_section_III_E)
 {
-    /* "16 type-U units, latency 4, warp size 32: each U is replaced by (32/16) 4 = 8 Us, and sigma_U = 1." */
+    /*
+     * "16 type-U units, latency 4, warp size 32: each U is replaced by (32/16) 4 = 8 Us, and
+     * sigma_U = 1."
+     */
     struct kernel kernel = parse("LSC");
     struct kernel_timing timing = {
         .latency = {[UNIT_S] = 4}, .count = {[UNIT_S] = 16, [UNIT_C] = 192}, .warp_size = 32};

@@ -1,4 +1,7 @@
-/* The worst case: the proven reference cases, and every method against exhaustion on small random kernels. */
+/*
+ * The worst case: the proven reference cases, and every method against exhaustion on small random
+ * kernels.
+ */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,7 +169,10 @@ START_TEST(every_method_brackets_the_worst_case_found_by_exhaustion)
             solve_result_done(&result);
         }
     }
-    /* The generator reaches what is interesting: neither the templates nor the cheap bound are the answer. */
+    /*
+     * The generator reaches what is interesting: neither the templates nor the cheap bound are the
+     * answer.
+     */
     ck_assert_uint_gt(beyond_starts, 5);
     ck_assert_uint_gt(not_cheap, 20);
     ck_assert_uint_gt(capped, 50);
@@ -270,7 +276,10 @@ END_TEST
 
 START_TEST(annealing_improves_on_its_starts_in_the_case_study)
 {
-    /* Sec. VIII at W = 16: starts 154, 128, 139; the paper's eight instances reach 160, which is the worst case. */
+    /*
+     * Sec. VIII at W = 16: starts 154, 128, 139; the paper's eight instances reach 160, which is
+     * the worst case.
+     */
     struct kernel kernel;
     struct input_error error;
     struct problem problem = {.warps = 16, .capacity = {1, 4, 1, 1}};
@@ -300,7 +309,10 @@ START_TEST(a_limit_leaves_a_safe_interval_and_says_which_limit_it_was)
     ck_assert_int_eq(kernel_parse("5L9C2L9C", 8, "s", &kernel, &error), 0);
     problem.units = kernel.units;
     problem.n = kernel.n;
-    /* 2,574,143 bytes of table leave too little to remember for a proof; the worst case is 104 (by a run without limits). */
+    /*
+     * 2,574,143 bytes of table leave too little to remember for a proof; the worst case is 104 (by
+     * a run without limits).
+     */
     ck_assert_int_eq(solve(&problem, &settings, &result), 0);
     ck_assert(!result.is_exact);
     ck_assert_int_eq(result.stop, SOLVE_MEMORY);

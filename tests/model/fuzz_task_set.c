@@ -1,4 +1,6 @@
-/* Any bytes: the reader answers, never crashes; what it accepts, it prints so that it reads back. */
+/*
+ * Any bytes: the reader answers, never crashes; what it accepts, it prints so that it reads back.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -21,8 +21,8 @@ static int read_text(const char *text, struct task_set *ret_set, struct input_er
 }
 
 /*
- * Every rejection names the place, and says what was expected and found there. The place is where `@` stands in marked; it is
- * taken out before reading.
+ * Every rejection names the place, and says what was expected and found there. The place is where
+ * `@` stands in marked; it is taken out before reading.
  */
 static void rejects(const char *marked, const char *expected, const char *found)
 {

@@ -1,4 +1,7 @@
-/* What the conformance lines cannot show: fork, hidden extensions, callbacks of failed commands, binaries handed out. */
+/*
+ * What the conformance lines cannot show: fork, hidden extensions, callbacks of failed commands,
+ * binaries handed out.
+ */
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 #include <fcntl.h>
@@ -79,7 +82,10 @@ static void failed_callback(void)
     clReleaseEvent(gate);
 }
 
-/* The child must be able to go on without our threads; what it does with inherited OpenCL objects is its own affair. */
+/*
+ * The child must be able to go on without our threads; what it does with inherited OpenCL objects
+ * is its own affair.
+ */
 static void fork_passes_through(void)
 {
     int status = -1;
@@ -174,7 +180,10 @@ static void headers(void)
     clReleaseProgram(part);
 }
 
-/* A kernel whose text asks for the versions of the device and of the language: the rewriting must know them as the driver does. */
+/*
+ * A kernel whose text asks for the versions of the device and of the language: the rewriting must
+ * know them as the driver does.
+ */
 static void versions(void)
 {
     const char *text = "#if __OPENCL_VERSION__ >= CL_VERSION_1_2 && __OPENCL_C_VERSION__ >= 110\n"
@@ -215,7 +224,10 @@ static void runs_in_pieces(const char *self, const char *part)
     unlink(path);
 }
 
-/* A program that is built and released at once: its rewriting may still be under way, but keeps nothing of the driver's alive. */
+/*
+ * A program that is built and released at once: its rewriting may still be under way, but keeps
+ * nothing of the driver's alive.
+ */
 static void nothing_outlives_its_release(void)
 {
     const char *source = "kernel void scale(global int *a, int factor)\n"
@@ -237,7 +249,10 @@ static void nothing_outlives_its_release(void)
     check("a context is the program's alone again after the last release of what it made", alone == 20);
 }
 
-/* The program has one thread; its launches and its migrations reach the driver from several of ours. */
+/*
+ * The program has one thread; its launches and its migrations reach the driver from several of
+ * ours.
+ */
 static void migrations_beside_launches(void)
 {
     enum { ROUNDS = 3000, ITEMS = 64 };

@@ -1,4 +1,7 @@
-/* A context of two devices, and a binary for each, of which Baton knows one: with --binaries refuse the statuses tell which. */
+/*
+ * A context of two devices, and a binary for each, of which Baton knows one: with --binaries refuse
+ * the statuses tell which.
+ */
 #include <CL/cl.h>
 #include <stdio.h>
 #include <string.h>

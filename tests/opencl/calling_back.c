@@ -1,6 +1,7 @@
 /*
- * Programs whose callbacks do what OpenCL allows: enqueue, take locks, never come back before the program ends. Each case is a process of
- * its own: what is wrong here hangs. Ends with `N passed, N failed`.
+ * Programs whose callbacks do what OpenCL allows: enqueue, take locks, never come back before the
+ * program ends. Each case is a process of its own: what is wrong here hangs. Ends with `N passed, N
+ * failed`.
  */
 #include <CL/cl.h>
 #include <pthread.h>

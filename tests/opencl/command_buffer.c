@@ -1,6 +1,8 @@
 /*
- * cl_khr_command_buffer under Baton: what is recorded runs as it was when it was recorded, as often as it is enqueued, in the order that sync points, barriers and
- * the queue say; misuse is answered with the codes of the extension. Values are checked by arithmetic. Ends with `N passed, N failed`.
+ * cl_khr_command_buffer under Baton: what is recorded runs as it was when it was recorded, as often
+ * as it is enqueued, in the order that sync points, barriers and the queue say; misuse is answered
+ * with the codes of the extension. Values are checked by arithmetic. Ends with `N passed, N
+ * failed`.
  */
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
@@ -15,7 +17,10 @@ enum { N = 1024, LOCAL = 16, ROUNDS = 3 };
 static const char source[] = "__kernel void scale(__global const int *in, __global int *out, int k) {\n"
                              "    int i = get_global_id(0); out[i] = in[i] * k + i; }\n";
 
-/* As of version 0.9.0, which the layer has. Headers of version 0.9.5 and later give these functions one more parameter. */
+/*
+ * As of version 0.9.0, which the layer has. Headers of version 0.9.5 and later give these functions
+ * one more parameter.
+ */
 typedef cl_int(CL_API_CALL *barrier_function)(cl_command_buffer_khr, cl_command_queue, cl_uint,
                                               const cl_sync_point_khr *, cl_sync_point_khr *,
                                               cl_mutable_command_khr *);
@@ -181,7 +186,10 @@ static void replays(cl_command_queue_properties properties, bool points, const c
     done(&t);
 }
 
-/* In an out-of-order queue a barrier of the buffer, or an empty buffer, waits for nothing else that is in the queue. */
+/*
+ * In an out-of-order queue a barrier of the buffer, or an empty buffer, waits for nothing else that
+ * is in the queue.
+ */
 static void stands_alone(void)
 {
     struct things t = make(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);

@@ -1,7 +1,8 @@
 /*
- * No launch after a kernel's first makes the driver compile. What has been compiled is counted, not timed: on PoCL the files in POCL_CACHE_DIR,
- * which must be empty at first; on the fake driver the lines that begin with Compile in FAKE_CL_LOG. Needs a daemon: without one
- * nothing is cut. Prints `N passed, N failed`.
+ * No launch after a kernel's first makes the driver compile. What has been compiled is counted, not
+ * timed: on PoCL the files in POCL_CACHE_DIR, which must be empty at first; on the fake driver the
+ * lines that begin with Compile in FAKE_CL_LOG. Needs a daemon: without one nothing is cut. Prints
+ * `N passed, N failed`.
  */
 #include <CL/cl.h>
 #include <ftw.h>
@@ -44,7 +45,10 @@ static int compiled(void)
     return n_files;
 }
 
-/* A way to launch: the first launch's work-items, those of the later ones, and the local size (0: NULL). */
+/*
+ * A way to launch: the first launch's work-items, those of the later ones, and the local size (0:
+ * NULL).
+ */
 struct way {
     const char *name;
     cl_uint dim;
@@ -81,7 +85,10 @@ static void try(const struct way *way, int number)
     int first, last, good = 1, wrong = 0;
     size_t n = way->then[0] * (way->dim > 1 ? way->then[1] : 1);
 
-    /* A text of its own each, so that nothing is in the driver's cache. The fake driver knows `scale` by its name. */
+    /*
+     * A text of its own each, so that nothing is in the driver's cache. The fake driver knows
+     * `scale` by its name.
+     */
     (void)snprintf(source, sizeof source,
                    "kernel void scale(global int *a, int factor)\n"
                    "{ size_t i = get_global_id(0) + get_global_id(1) * get_global_size(0); a[i] = a[i] * "

@@ -1,6 +1,8 @@
 /*
- * Program threads that wait for queued commands and do the workers' work meanwhile (src/engine/worker.h), with the fake driver, every command queued: who runs what,
- * and what a waiting thread must not do. Run once with commands inside the driver's calls (`sync`) and once beside them.
+ * Program threads that wait for queued commands and do the workers' work meanwhile
+ * (src/engine/worker.h), with the fake driver, every command queued: who runs what, and what a
+ * waiting thread must not do. Run once with commands inside the driver's calls (`sync`) and once
+ * beside them.
  */
 #include <CL/cl.h>
 #include <pthread.h>
@@ -105,7 +107,10 @@ static int count_lines(const char *beginning, int *ret_mine)
     return n;
 }
 
-/* A callback that does not return before it is let go: the worker is in it, so that only threads that wait can give commands to the driver. */
+/*
+ * A callback that does not return before it is let go: the worker is in it, so that only threads
+ * that wait can give commands to the driver.
+ */
 static struct gate {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -214,7 +219,10 @@ static void CL_CALLBACK native(void *data)
     note(shared);
 }
 
-/* The program waits with a lock in its hand that its callback wants: a callback on the waiting thread would wait for itself. */
+/*
+ * The program waits with a lock in its hand that its callback wants: a callback on the waiting
+ * thread would wait for itself.
+ */
 START_TEST(callbacks_are_not_called_by_the_thread_that_waits)
 {
     enum { JOBS = 50 };
@@ -271,7 +279,10 @@ static void launch_empty(cl_command_queue queue, cl_kernel empty, size_t global,
     ck_assert_int_eq(clEnqueueNDRangeKernel(queue, empty, 1, NULL, &global, &global, 0, NULL, ret_event), 0);
 }
 
-/* A launch with another one behind it that is ready at once: who waits for the first does not run the second, and nobody else can. */
+/*
+ * A launch with another one behind it that is ready at once: who waits for the first does not run
+ * the second, and nobody else can.
+ */
 static void wait_before(cl_command_queue behind)
 {
     cl_kernel empty = clCreateKernel(cl.program, "empty", NULL);
@@ -365,7 +376,10 @@ static void CL_CALLBACK await_humble(cl_event event, cl_int status, void *data)
     wait_until_it_sleeps(humble);
 }
 
-/* While the worker is in the callback, this thread could run the second launch, which waits for the first one's end. */
+/*
+ * While the worker is in the callback, this thread could run the second launch, which waits for the
+ * first one's end.
+ */
 static void *run_jobs_humbly(void *data)
 {
     const size_t global = N;
@@ -385,7 +399,10 @@ static void *run_jobs_humbly(void *data)
     return NULL;
 }
 
-/* The worker began with a real-time priority: a thread with none could be kept from its core while others of the program wait for its step. */
+/*
+ * The worker began with a real-time priority: a thread with none could be kept from its core while
+ * others of the program wait for its step.
+ */
 START_TEST(a_thread_of_lower_rank_does_not_help)
 {
     struct sched_param high = {.sched_priority = 5}, none = {0};

@@ -1,6 +1,6 @@
 /*
- * A program that comes as SPIR-V: what it computes, and how many pieces it ran in, by the statistics
- * that the layer writes at exit (checked by intermediate.sh).
+ * A program that comes as SPIR-V: what it computes, and how many pieces it ran in, by the
+ * statistics that the layer writes at exit (checked by intermediate.sh).
  *
  * usage: layer-intermediate MODULE.spv [anyway]
  *
@@ -23,7 +23,10 @@ static void check(const char *sentence, int good)
         printf("FAILED: %s\n", sentence);
 }
 
-/* Everything that the kernel saw of its place in a launch of 6 x 4 x 2 items in groups of 2 x 2 x 1. */
+/*
+ * Everything that the kernel saw of its place in a launch of 6 x 4 x 2 items in groups of 2 x 2 x
+ * 1.
+ */
 static int right_places(const cl_int *out, const size_t offset[3])
 {
     static const cl_int global[3] = {GX, GY, GZ};

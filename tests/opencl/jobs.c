@@ -1,4 +1,7 @@
-/* Explicit jobs (include/baton/job.h) of a program under the layer: libbaton speaks to the layer's session, and only its words count. */
+/*
+ * Explicit jobs (include/baton/job.h) of a program under the layer: libbaton speaks to the layer's
+ * session, and only its words count.
+ */
 #include <CL/cl.h>
 #include <stdio.h>
 

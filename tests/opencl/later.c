@@ -1,6 +1,7 @@
 /*
- * A program's rewritten twin is made after its build, perhaps much later. What the build has read since may have changed: included
- * files, the working folder; or the binaries of two devices come from two builds. The results are those of the build.
+ * A program's rewritten twin is made after its build, perhaps much later. What the build has read
+ * since may have changed: included files, the working folder; or the binaries of two devices come
+ * from two builds. The results are those of the build.
  */
 #include <CL/cl.h>
 #include <stdio.h>
@@ -46,7 +47,10 @@ static cl_program build(const char *text, const char *options)
     return program;
 }
 
-/* What `kernel void put(global int *a)` stores everywhere, on that device; -1: not the same everywhere. */
+/*
+ * What `kernel void put(global int *a)` stores everywhere, on that device; -1: not the same
+ * everywhere.
+ */
 static int value_of(cl_program program, cl_uint device)
 {
     cl_command_queue queue = clCreateCommandQueueWithProperties(context, devices[device], NULL, NULL);

@@ -1,4 +1,7 @@
-/* Launches the kernel `scale` of a source file a few times: usage: reasons FILE.cl GLOBAL LOCAL (0: none given). For reasons.sh. */
+/*
+ * Launches the kernel `scale` of a source file a few times: usage: reasons FILE.cl GLOBAL LOCAL (0:
+ * none given). For reasons.sh.
+ */
 #include <CL/cl.h>
 #include <stdio.h>
 #include <stdlib.h>

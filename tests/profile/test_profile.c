@@ -11,7 +11,10 @@
 
 #define US NSEC_PER_US
 
-/* A log that is written by hand, command by command; times in microseconds from 0, driver clock = ours + skew. */
+/*
+ * A log that is written by hand, command by command; times in microseconds from 0, driver clock =
+ * ours + skew.
+ */
 struct log_text {
     char text[1 << 16];
     size_t used;
@@ -50,7 +53,10 @@ static void job(struct log_text *log, uint32_t number, int64_t begin_us, int64_t
     log->used += job_record_print_job(&j, log->text + log->used);
 }
 
-/* In, kernel of so many microseconds, out; begins at begin_us with 10 us of CPU before each command and after the last. */
+/*
+ * In, kernel of so many microseconds, out; begins at begin_us with 10 us of CPU before each command
+ * and after the last.
+ */
 static void frame(struct log_text *log, uint32_t number, int64_t begin_us, int64_t kernel_us)
 {
     command(log, number, ENGINE_COPY_IN, "", begin_us + 10, begin_us + 15);
@@ -120,7 +126,10 @@ START_TEST(a_name_cannot_end_its_line)
 }
 END_TEST
 
-/* 950 of 1000 ms: a stop lasts 50 ms. Half of that, waited between two looks by a real-time thread, is taken for one. */
+/*
+ * 950 of 1000 ms: a stop lasts 50 ms. Half of that, waited between two looks by a real-time thread,
+ * is taken for one.
+ */
 START_TEST(waits_as_long_as_a_stop_of_real_time_threads_are_throttling)
 {
     struct throttle throttle;
@@ -173,7 +182,10 @@ START_TEST(lengths_of_the_worst_job_are_those_of_one_job)
     wish.of_worst_job = false;
     ck_assert_int_eq(profile_task_make(&task, 1, &wish, &set.arena, &made), 0);
     ck_assert_int_eq(task_total(&made), (138 + 4 * 25) * US); /* 5 + 130 + 3 of commands, and four pauses */
-    /* What others wait for is never told shorter: a whole kernel keeps its worst length in either way. */
+    /*
+     * What others wait for is never told shorter: a whole kernel keeps its worst length in either
+     * way.
+     */
     task.steps[3].worst = 200 * US;
     wish.of_worst_job = true;
     ck_assert_int_eq(profile_task_make(&task, 1, &wish, &set.arena, &made), 0);
@@ -184,7 +196,10 @@ START_TEST(lengths_of_the_worst_job_are_those_of_one_job)
 }
 END_TEST
 
-/* Kernels of 100, 130, 110 us after a first one of 900 that is left out: worst 130, best 100, mean 340 / 3. */
+/*
+ * Kernels of 100, 130, 110 us after a first one of 900 that is left out: worst 130, best 100, mean
+ * 340 / 3.
+ */
 START_TEST(segments_have_the_worst_best_and_mean_of_their_jobs)
 {
     static const int64_t kernels[] = {900, 100, 130, 110};
@@ -301,7 +316,10 @@ START_TEST(a_job_that_lost_commands_is_incomplete)
 }
 END_TEST
 
-/* Every 5 ms the program waits for a copy, 10 us later for a kernel: two inferred jobs, one job of the program. */
+/*
+ * Every 5 ms the program waits for a copy, 10 us later for a kernel: two inferred jobs, one job of
+ * the program.
+ */
 START_TEST(two_waits_per_period_are_one_job)
 {
     static struct log_text text;
@@ -374,7 +392,10 @@ START_TEST(overlapping_commands_make_a_longer_chain_never_a_shorter_one)
 }
 END_TEST
 
-/* Cut in one job into pieces of at most 40 us, whole in the other with 90: nobody can count on a border before 90. */
+/*
+ * Cut in one job into pieces of at most 40 us, whole in the other with 90: nobody can count on a
+ * border before 90.
+ */
 START_TEST(a_piece_is_as_long_as_the_longest_stretch_without_a_border)
 {
     static struct log_text text;

@@ -1,4 +1,7 @@
-/* What a command must follow, and how it is told so: queues, events, markers, barriers, user events. */
+/*
+ * What a command must follow, and how it is told so: queues, events, markers, barriers, user
+ * events.
+ */
 #include <string.h>
 
 #include "world.h"
@@ -8,7 +11,10 @@ static bool meets(size_t a, size_t a_end, size_t b, size_t b_end)
     return a < b_end && b < a_end;
 }
 
-/* Different handles of overlapping memory must not be used at once, unless both are only read, whichever bytes are meant. */
+/*
+ * Different handles of overlapping memory must not be used at once, unless both are only read,
+ * whichever bytes are meant.
+ */
 static bool conflicts(const struct touch *touch, const struct view *view, size_t begin, size_t end,
                       bool writes)
 {

@@ -1,7 +1,8 @@
 /*
- * A random sequence of OpenCL commands whose result is known: every command is modelled in plain C at the moment it is enqueued, and ordered
- * by queues, events, markers and barriers so that the device may leave nothing but that. One world belongs to one thread; worlds
- * share the context and the programs.
+ * A random sequence of OpenCL commands whose result is known: every command is modelled in plain C
+ * at the moment it is enqueued, and ordered by queues, events, markers and barriers so that the
+ * device may leave nothing but that. One world belongs to one thread; worlds share the context and
+ * the programs.
  */
 #ifndef RANDOM_WORLD_H
 #define RANDOM_WORLD_H
@@ -157,17 +158,22 @@ unsigned char *random_bytes(struct world *world, size_t size);
 unsigned char *bytes_of(struct world *world, const struct view *view); /* the model's */
 const struct view *any_view(struct world *world, size_t least);
 struct touch touch_part(struct world *world, const struct view *view, size_t unit, bool writes);
-/* From the first buffer to the last release; a struct world that has its stage, number, hash and random state. */
+/*
+ * From the first buffer to the last release; a struct world that has its stage, number, hash and
+ * random state.
+ */
 void *run_world(void *world);
 
 /*
- * order.c: chooses a queue, orders the command after everything it must follow. Set touches and blocking before.
+ * order.c: chooses a queue, orders the command after everything it must follow. Set touches and
+ * blocking before.
  */
 void step_begin(struct step *step);
 void step_end(struct step *step, cl_int code, cl_command_type type, const char *what);
 /*
- * Before a launch. PoCL 3.1 keeps machine code for several widths and offsets of one kernel and local size, but counts its users as if there
- * were one only (pocl_release_dlhandle_cache), and aborts when two of them run at once: not while ours do, then.
+ * Before a launch. PoCL 3.1 keeps machine code for several widths and offsets of one kernel and
+ * local size, but counts its users as if there were one only (pocl_release_dlhandle_cache), and
+ * aborts when two of them run at once: not while ours do, then.
  */
 void keep_apart(struct world *world, const struct flying *fresh);
 /* The commands of a queue that were given no event get that of a marker. */
@@ -176,7 +182,10 @@ void mark(struct world *world, unsigned queue);
 void age_gates(struct world *world);
 void open_gates(struct world *world);
 
-/* check.c: bytes that a command reads (expected: what they must become) or writes (NULL) and that must stay until it is over; owned. */
+/*
+ * check.c: bytes that a command reads (expected: what they must become) or writes (NULL) and that
+ * must stay until it is over; owned.
+ */
 void keep_until_done(struct world *world, unsigned char *bytes, unsigned char *expected, size_t size);
 /* Everything is waited for and compared. */
 void finish_all(struct world *world);

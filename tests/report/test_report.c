@@ -25,7 +25,9 @@ START_TEST(ticks_are_round_and_cover_the_data)
 {
     struct axis axis;
 
-    /* 0 .. 97 in about 8 steps: 97 / 8 = 12.1, the next of 1, 2, 5 x 10^k is 20: 0, 20, ..., 100. */
+    /*
+     * 0 .. 97 in about 8 steps: 97 / 8 = 12.1, the next of 1, 2, 5 x 10^k is 20: 0, 20, ..., 100.
+     */
     axis_layout(&axis, 0, 97, false, 0, 100, 8);
     ck_assert_uint_eq(axis.n_ticks, 6);
     ck_assert_double_eq_tol(axis.ticks[1], 20, 1e-9);
@@ -143,7 +145,10 @@ START_TEST(a_histogram_shows_body_and_tail)
 {
     char *text = written(draw_spread);
 
-    /* Body of nine jobs over the whole height 144 - 40, one job each at 9 ms and 100 ms at least 3 high; only the last is late. */
+    /*
+     * Body of nine jobs over the whole height 144 - 40, one job each at 9 ms and 100 ms at least 3
+     * high; only the last is late.
+     */
     ck_assert_ptr_nonnull(strstr(text, "height=\"104.0\""));
     ck_assert_uint_eq(count(text, "fill=\"#c62828\""), 1);
     ck_assert_uint_eq(count(text, palette_colour(0)), 2);

@@ -1,7 +1,8 @@
 /*
- * Faults with real processes: batond, `baton run`, the layer and PoCL, killed at random moments. What must hold: programs that
- * live on get right results and end by themselves, engines of the dead go to the living, and a new daemon finds the old
- * clients again. The short version runs for seconds; with BATON_SOAK the last case goes on for an hour (BATON_SOAK_SECONDS).
+ * Faults with real processes: batond, `baton run`, the layer and PoCL, killed at random moments.
+ * What must hold: programs that live on get right results and end by themselves, engines of the
+ * dead go to the living, and a new daemon finds the old clients again. The short version runs for
+ * seconds; with BATON_SOAK the last case goes on for an hour (BATON_SOAK_SECONDS).
  */
 #include <errno.h>
 #include <signal.h>
@@ -93,8 +94,8 @@ static bool daemon_knows(const char *name)
 }
 
 /*
- * A command in the queue takes about 1.5 kB and an enqueue call about 3 us: without back-pressure two seconds make the program
- * a gigabyte larger. A thousand queued commands are 1.5 MB.
+ * A command in the queue takes about 1.5 kB and an enqueue call about 3 us: without back-pressure
+ * two seconds make the program a gigabyte larger. A thousand queued commands are 1.5 MB.
  */
 START_TEST(a_program_that_never_waits_does_not_grow_while_others_have_the_engine)
 {
@@ -206,7 +207,10 @@ static double soak_seconds(void)
     return said ? strtod(said, NULL) : (double)harness_scale(6, 3600);
 }
 
-/* Several programs at once; every now and then one of them, or the daemon, is killed. Those that end by themselves must be right. */
+/*
+ * Several programs at once; every now and then one of them, or the daemon, is killed. Those that
+ * end by themselves must be right.
+ */
 START_TEST(random_load_with_kills_loses_nothing)
 {
     enum { PROGRAMS = 4 };

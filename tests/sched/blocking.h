@@ -1,7 +1,8 @@
 /*
- * Measures token blocking in time: random jobs on c CPUs whose only work is a critical section under a token, executed on the CPUs by
- * effective priority, one unit a step. A request is pi-blocked (suspension-obliviously) in a step in which it waits although
- * fewer than c pending jobs have a higher base priority.
+ * Measures token blocking in time: random jobs on c CPUs whose only work is a critical section
+ * under a token, executed on the CPUs by effective priority, one unit a step. A request is
+ * pi-blocked (suspension-obliviously) in a step in which it waits although fewer than c pending
+ * jobs have a higher base priority.
  */
 #ifndef TESTS_SCHED_BLOCKING_H
 #define TESTS_SCHED_BLOCKING_H

@@ -1,4 +1,7 @@
-/* With the published donor rule instead of R5(b) some request is blocked for longer than the bound: exits 0 when that shows. */
+/*
+ * With the published donor rule instead of R5(b) some request is blocked for longer than the bound:
+ * exits 0 when that shows.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 

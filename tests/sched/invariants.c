@@ -18,7 +18,10 @@ static bool broke(const struct check *check, const char *rule, unsigned a, unsig
     return false;
 }
 
-/* Client i has a higher priority than client i + 1, whatever came when. Equals by what they were served (Q6), which no decision shows. */
+/*
+ * Client i has a higher priority than client i + 1, whatever came when. Equals by what they were
+ * served (Q6), which no decision shows.
+ */
 static bool before(const struct check *check, unsigned a, unsigned b)
 {
     const struct lane *x = &check->core->lanes[a];
@@ -130,7 +133,10 @@ static bool check_yields(const struct check *check)
     return true;
 }
 
-/* Q6 without yields: exactly the holders for whose engines somebody waits who is not below them know it. */
+/*
+ * Q6 without yields: exactly the holders for whose engines somebody waits who is not below them
+ * know it.
+ */
 static bool check_turns(const struct check *check)
 {
     if (check->core->profile->pieces && !check->world->equals)
@@ -161,7 +167,10 @@ static bool check_waits(const struct check *check)
     return true;
 }
 
-/* A holder runs with the best priority of those who wait for its engines; everybody else with its own. */
+/*
+ * A holder runs with the best priority of those who wait for its engines; everybody else with its
+ * own.
+ */
 static bool check_inheritance(const struct check *check)
 {
     if (!check->core->profile->inherit || check->core->profile->tokens || check->world->equals)
@@ -265,7 +274,9 @@ static unsigned next_of(const struct check *check, unsigned w)
     return w;
 }
 
-/* A group may push any one of several (E4), so this is checked only where the menu has no groups. */
+/*
+ * A group may push any one of several (E4), so this is checked only where the menu has no groups.
+ */
 static bool check_chains(const struct check *check)
 {
     unsigned best[WORLD_MAX_CLIENTS];

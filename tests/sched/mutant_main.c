@@ -1,6 +1,6 @@
 /*
- * Explores small worlds with one rule of the core broken (tests/sched/mutants): exits 0 and names the rule when the exploration
- * notices, 1 when the mutant survives.
+ * Explores small worlds with one rule of the core broken (tests/sched/mutants): exits 0 and names
+ * the rule when the exploration notices, 1 when the mutant survives.
  */
 #include <stdio.h>
 #include <stdlib.h>

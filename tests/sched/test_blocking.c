@@ -1,4 +1,7 @@
-/* The bounds of the token locks, in time: no request is pi-blocked for longer than its bound of critical sections. */
+/*
+ * The bounds of the token locks, in time: no request is pi-blocked for longer than its bound of
+ * critical sections.
+ */
 #include <stdio.h>
 
 #include "blocking.h"

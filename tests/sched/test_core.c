@@ -1,4 +1,7 @@
-/* The core's answers to single stories: what is refused, who is granted, and what each policy, budget and death does. */
+/*
+ * The core's answers to single stories: what is refused, who is granted, and what each policy,
+ * budget and death does.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -191,7 +194,10 @@ END_TEST
 
 START_TEST(an_idle_lease_that_turns_busy_is_declared_first_and_then_asked_to_yield)
 {
-    /* M3: job 0 released gpu0 as far as the core knows; before job 1 asks, its client is found busy again. */
+    /*
+     * M3: job 0 released gpu0 as far as the core knows; before job 1 asks, its client is found busy
+     * again.
+     */
     struct sched_config config = small(PROFILE_PRIORITY);
     struct story story = begin(&config);
 
@@ -605,7 +611,10 @@ START_TEST(a_program_that_does_not_report_its_jobs_has_many_all_the_same)
     }
     for (job_id j = 0; j < 3; j++)
         release(&story, j, j, j == 2);
-    /* Jobs of 1 ms and of 8 ms, in turns; the engine is kept for a second between them, which says nothing about their length. */
+    /*
+     * Jobs of 1 ms and of 8 ms, in turns; the engine is kept for a second between them, which says
+     * nothing about their length.
+     */
     for (unsigned round = 0; round < 20; round++) {
         for (job_id j = 0; j < 2; j++) {
             must(&story, (struct sched_event){.kind = SCHED_JOB_NEXT, .job = j});
@@ -717,7 +726,10 @@ START_TEST(with_no_more_clients_than_gpus_each_keeps_its_own)
         }
     }
     ck_assert_uint_ne(gpus[0], gpus[1]);
-    /* A third client: two GPUs are not enough for one each, so whoever comes first takes the first that is free. */
+    /*
+     * A third client: two GPUs are not enough for one each, so whoever comes first takes the first
+     * that is free.
+     */
     must(&story, (struct sched_event){.kind = SCHED_CLIENT_JOIN, .client = 2, .uses_gpu = true});
     for (job_id j = 0; j < 2; j++) {
         job_id job = 1 - j;
@@ -760,7 +772,10 @@ START_TEST(engines_need_a_token_of_their_gpu_under_gpusync)
 }
 END_TEST
 
-/* A program that cannot move asks for the token of its GPU: another one that is free does not help it, under any lock. */
+/*
+ * A program that cannot move asks for the token of its GPU: another one that is free does not help
+ * it, under any lock.
+ */
 START_TEST(a_request_for_one_gpu_takes_no_token_of_another)
 {
     for (unsigned lock = 0; lock < SCHED_LOCKS; lock++) {
@@ -820,7 +835,10 @@ START_TEST(a_request_names_gpus_of_one_cluster)
 }
 END_TEST
 
-/* E6: every piece is a request, so a less urgent job that waits comes before the next piece of a more urgent one. */
+/*
+ * E6: every piece is a request, so a less urgent job that waits comes before the next piece of a
+ * more urgent one.
+ */
 START_TEST(under_gpusync_a_holder_yields_at_its_border_to_whatever_waits)
 {
     struct sched_config config = small(PROFILE_GPUSYNC);
@@ -945,7 +963,10 @@ START_TEST(a_holder_stops_at_the_border_of_an_engine_that_was_blocked_meanwhile)
 }
 END_TEST
 
-/* Low was stopped on GPU 0 by high, which took both GPUs. When both come free, mid takes the one where nobody waits to go on. */
+/*
+ * Low was stopped on GPU 0 by high, which took both GPUs. When both come free, mid takes the one
+ * where nobody waits to go on.
+ */
 START_TEST(a_kernel_for_any_gpu_leaves_the_one_where_another_waits_to_resume)
 {
     enum { LOW, HIGH, MID };

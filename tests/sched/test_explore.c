@@ -1,10 +1,16 @@
-/* Exhaustive exploration of small worlds: three clients and two GPUs for the engines, up to five clients for the token locks. */
+/*
+ * Exhaustive exploration of small worlds: three clients and two GPUs for the engines, up to five
+ * clients for the token locks.
+ */
 #include <stdio.h>
 
 #include "harness.h"
 #include "worlds.h"
 
-/* Every reachable state, or so many; under a sanitizer, which is there for the memory and not for the rules, only the first ones. */
+/*
+ * Every reachable state, or so many; under a sanitizer, which is there for the memory and not for
+ * the rules, only the first ones.
+ */
 static struct world_report explore_some(struct world *world, size_t most)
 {
     struct world_report report;
@@ -85,7 +91,10 @@ START_TEST(gpusync_engines_are_fifo_groups_without_deadlock)
 {
     struct world world = tokens_world(LOCK_R2DGLP, 3, 2, 2, 3);
 
-    /* Execution engine or copy engine of either GPU, and the pair of copy engines for a peer-to-peer copy. */
+    /*
+     * Execution engine or copy engine of either GPU, and the pair of copy engines for a
+     * peer-to-peer copy.
+     */
     world.menu[0] = (struct world_request){set_of(1), false, false};
     world.menu[1] = (struct world_request){set_of(2), false, false};
     world.menu[2] = (struct world_request){set_of(4), false, false};
@@ -110,7 +119,10 @@ END_TEST
 
 START_TEST(r2dglp_keeps_its_invariants_and_bound_in_all_interleavings)
 {
-    /* c = 2, k = 1: two slots, donors and parked requests; c = 3, k = 2: F = 3, CAP = 2; c = 1, k = 2: X2, k > c. */
+    /*
+     * c = 2, k = 1: two slots, donors and parked requests; c = 3, k = 2: F = 3, CAP = 2; c = 1, k =
+     * 2: X2, k > c.
+     */
     static const unsigned shape[][4] = {{5, 1, 1, 2}, {5, 2, 1, 3}, {5, 1, 2, 1}, {5, 2, 1, 4}};
     size_t donations = 0;
     size_t parked = 0;

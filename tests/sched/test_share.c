@@ -1,7 +1,8 @@
 /*
- * Equals on a virtual clock: programs that run commands on one engine, as the layer does, against the real core. A program that holds
- * the engine goes on until it is asked to yield, or until an equal waits and its turn is over, and leaves at the next border.
- * Expected numbers follow from the rule in docs/protocols.md (Q6): T is a turn, X the longest stretch between two borders.
+ * Equals on a virtual clock: programs that run commands on one engine, as the layer does, against
+ * the real core. A program that holds the engine goes on until it is asked to yield, or until an
+ * equal waits and its turn is over, and leaves at the next border. Expected numbers follow from the
+ * rule in docs/protocols.md (Q6): T is a turn, X the longest stretch between two borders.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,7 +248,10 @@ START_TEST(shares_are_by_time_whatever_the_length_of_commands)
                                   {.priority = 20, .command = 3 * MS, .piece = 3 * MS}};
 
     play(programs, 4, POLICY_FIXED, 1, 4 * NSEC_PER_SEC);
-    /* Each is within one hold of the longest, T + 40 ms, and the debt that it leaves, of a quarter of 4 s. */
+    /*
+     * Each is within one hold of the longest, T + 40 ms, and the debt that it leaves, of a quarter
+     * of 4 s.
+     */
     for (unsigned p = 0; p < 4; p++)
         ck_assert_msg(llabs(programs[p].served - NSEC_PER_SEC) <= 2 * (SCHED_TURN_NS + 40 * MS), "%u: %f ms",
                       p, (double)programs[p].served / MS);
@@ -256,7 +260,10 @@ END_TEST
 
 START_TEST(a_newcomer_is_not_overtaken_by_what_its_equals_do_later)
 {
-    /* The other one is busy for good with commands of 5 s. 0.6 s of work needs 1.2 s beside it, and a turn to begin. */
+    /*
+     * The other one is busy for good with commands of 5 s. 0.6 s of work needs 1.2 s beside it, and
+     * a turn to begin.
+     */
     struct program programs[2] = {
         {.priority = 20, .command = 5000 * MS, .piece = MS / 2},
         {.priority = 20, .command = 600 * MS, .piece = MS / 2, .think = 100 * NSEC_PER_SEC}};
@@ -277,7 +284,10 @@ START_TEST(a_program_that_needs_less_than_its_share_hardly_waits)
                                   {.priority = 20, .command = MS / 4, .piece = MS / 4, .think = 3 * MS}};
 
     play(programs, 4, POLICY_FIXED, 1, NSEC_PER_SEC);
-    /* Alone 1000 / 3.25 = 307 commands. Beside three others it wants 1/13 of the time, below its quarter: a piece of waiting each. */
+    /*
+     * Alone 1000 / 3.25 = 307 commands. Beside three others it wants 1/13 of the time, below its
+     * quarter: a piece of waiting each.
+     */
     ck_assert_msg(programs[3].commands >= 1000 / (3.25 + 2 * 0.5), "%u", programs[3].commands);
 }
 END_TEST
@@ -335,7 +345,10 @@ END_TEST
 
 START_TEST(a_task_of_the_plan_goes_before_every_other_program)
 {
-    /* The stranger asks for more than the plan gives. 1 ms each 10 ms: 100 jobs a second, each after a piece at most. */
+    /*
+     * The stranger asks for more than the plan gives. 1 ms each 10 ms: 100 jobs a second, each
+     * after a piece at most.
+     */
     struct program programs[3] = {
         {.priority = 99, .command = 10 * MS, .piece = MS / 2},
         {.priority = 20, .command = 10 * MS, .piece = MS / 2},

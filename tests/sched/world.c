@@ -37,7 +37,10 @@ struct sched_core *world_core(const struct world *world)
     return core;
 }
 
-/* Writing and reading a whole state. Numbers of events become ranks, so that equal situations have equal bytes. */
+/*
+ * Writing and reading a whole state. Numbers of events become ranks, so that equal situations have
+ * equal bytes.
+ */
 
 struct cursor {
     unsigned char *at;
@@ -141,8 +144,9 @@ static int by_time(const void *a, const void *b)
 }
 
 /*
- * Equals: holders are charged up to now, which becomes 0. Of what everybody was served only differences matter, and those beyond two turns
- * are all the same: the rule compares them with one turn and with the last hold, which is one turn here.
+ * Equals: holders are charged up to now, which becomes 0. Of what everybody was served only
+ * differences matter, and those beyond two turns are all the same: the rule compares them with one
+ * turn and with the last hold, which is one turn here.
  */
 static void forget_time(struct explorer *explorer)
 {
@@ -655,7 +659,10 @@ static bool visit(struct explorer *explorer)
     return all_returned(explorer);
 }
 
-/* May time pass? Those who ran for a turn and know that an equal waits must leave first, but for batches. */
+/*
+ * May time pass? Those who ran for a turn and know that an equal waits must leave first, but for
+ * batches.
+ */
 static bool may_tick(const struct explorer *explorer)
 {
     for (unsigned c = 0; c < explorer->world->clients; c++) {

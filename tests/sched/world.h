@@ -1,7 +1,8 @@
 /*
- * A small world for the scheduling core: every interleaving of a few clients' moves, breadth first, each state once. What the core
- * decides is mirrored here from its decisions alone, and the rules are checked on the mirror; only the token queues, which no
- * decision shows, are read from the core's own state.
+ * A small world for the scheduling core: every interleaving of a few clients' moves, breadth first,
+ * each state once. What the core decides is mirrored here from its decisions alone, and the rules
+ * are checked on the mirror; only the token queues, which no decision shows, are read from the
+ * core's own state.
  */
 #ifndef TESTS_SCHED_WORLD_H
 #define TESTS_SCHED_WORLD_H
@@ -19,7 +20,9 @@ struct world_request {
 
 struct world {
     struct sched_config config;
-    /* Client i has priority 90 - 10 i, one job at a time, and lives in CPU cluster cpu_cluster[i]. */
+    /*
+     * Client i has priority 90 - 10 i, one job at a time, and lives in CPU cluster cpu_cluster[i].
+     */
     unsigned clients;
     unsigned cpu_cluster[WORLD_MAX_CLIENTS];
     struct world_request menu[WORLD_MAX_MENU];

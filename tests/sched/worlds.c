@@ -6,8 +6,9 @@ struct engine_set set_of(unsigned bits)
 }
 
 /*
- * Two GPUs with one copy engine each and one bus: engines 0 = gpu0, 1 = its copies, 2 = gpu1, 3 = its copies, 4 = bus. The
- * menu: a kernel pinned to gpu0, one pinned to gpu1, one for any GPU, copies to either GPU, a batch over both GPUs.
+ * Two GPUs with one copy engine each and one bus: engines 0 = gpu0, 1 = its copies, 2 = gpu1, 3 =
+ * its copies, 4 = bus. The menu: a kernel pinned to gpu0, one pinned to gpu1, one for any GPU,
+ * copies to either GPU, a batch over both GPUs.
  */
 struct world engines_world(enum sched_profile_id profile)
 {
@@ -32,7 +33,10 @@ struct world engines_world(enum sched_profile_id profile)
     };
 }
 
-/* One GPU: engines 0 = gpu0, 1 = its copies, 2 = bus. The menu: a kernel; a copy, or a batch over everything. */
+/*
+ * One GPU: engines 0 = gpu0, 1 = its copies, 2 = bus. The menu: a kernel; a copy, or a batch over
+ * everything.
+ */
 struct world equals_world(unsigned kind)
 {
     struct world world = engines_world(PROFILE_PRIORITY);

@@ -1,4 +1,7 @@
-/* Random task sets as file text, for properties over simulator and analyses. The same seed gives the same text. */
+/*
+ * Random task sets as file text, for properties over simulator and analyses. The same seed gives
+ * the same text.
+ */
 #ifndef TESTS_SIM_GENERATE_H
 #define TESTS_SIM_GENERATE_H
 
@@ -18,13 +21,19 @@ struct generated {
     bool all_gpus[16]; /* by task: has lengths for all GPUs, to be run so */
 };
 
-/* Pipelines for `holistic`: several CPUs and GPUs, one bus, all placements, pieces, split kernels, unequal GPUs. */
+/*
+ * Pipelines for `holistic`: several CPUs and GPUs, one bus, all placements, pieces, split kernels,
+ * unequal GPUs.
+ */
 void generate_pipelines(struct random_state *random, struct generated *ret_set);
 
 /* CPU-only sets on several CPUs for `fair-lateness`; utilisation up to the number of CPUs. */
 void generate_cpu_sets(struct random_state *random, struct generated *ret_set);
 
-/* Sets with one critical section a job for `gpusync`; shared: several CPU clusters share the GPUs (CK-OMLP). */
+/*
+ * Sets with one critical section a job for `gpusync`; shared: several CPU clusters share the GPUs
+ * (CK-OMLP).
+ */
 void generate_critical_sections(struct random_state *random, bool shared, struct generated *ret_set);
 
 #endif

@@ -1,4 +1,7 @@
-/* Keeps what an observed simulation did, to be compared with a schedule that was worked out by hand. */
+/*
+ * Keeps what an observed simulation did, to be compared with a schedule that was worked out by
+ * hand.
+ */
 #ifndef TESTS_SIM_RECORDER_H
 #define TESTS_SIM_RECORDER_H
 
@@ -20,7 +23,10 @@ struct recorder {
 
 void recorder_init(struct recorder *recorder);
 
-/* Reads the text, runs it to the horizon (worst case, these offsets in ms or NULL) and fails the test on any error. */
+/*
+ * Reads the text, runs it to the horizon (worst case, these offsets in ms or NULL) and fails the
+ * test on any error.
+ */
 struct scene {
     struct task_set set;
     struct sim *sim;

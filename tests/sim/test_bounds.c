@@ -1,6 +1,7 @@
 /*
- * What the analyses promise, the simulator tries to break: on random sets that an analysis accepts, no simulated response exceeds its
- * bound, under offsets searched for, sporadic gaps, short executions, any tie order and any choice of GPUs.
+ * What the analyses promise, the simulator tries to break: on random sets that an analysis accepts,
+ * no simulated response exceeds its bound, under offsets searched for, sporadic gaps, short
+ * executions, any tie order and any choice of GPUs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -306,7 +307,10 @@ START_TEST(the_printed_holistic_bound_is_exceeded_by_some_accepted_set)
         analysis_result_done(&result);
         task_set_done(&set);
     }
-    /* The attack is strong enough to show what the papers' formula misses; if it were not, the tests above would mean little. */
+    /*
+     * The attack is strong enough to show what the papers' formula misses; if it were not, the
+     * tests above would mean little.
+     */
     ck_assert_uint_gt(broken, 0);
 }
 END_TEST

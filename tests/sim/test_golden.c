@@ -1,4 +1,7 @@
-/* Schedules that papers draw, and counterexamples that they do not; every number is worked out in a comment. */
+/*
+ * Schedules that papers draw, and counterexamples that they do not; every number is worked out in a
+ * comment.
+ */
 #include "harness.h"
 #include "recorder.h"
 
@@ -49,8 +52,8 @@ START_TEST(figure_1b_the_long_kernel_on_both_gpus_meets_all_deadlines)
 END_TEST
 
 /*
- * GPU-SPARC Fig. 11: J1 uploads 1, computes 10, downloads 1, deadline 13; J2 2, 22, 1, deadline 24. On two GPUs copies take twice
- * as long, kernels half, and merging the output takes 4 on a CPU.
+ * GPU-SPARC Fig. 11: J1 uploads 1, computes 10, downloads 1, deadline 13; J2 2, 22, 1, deadline 24.
+ * On two GPUs copies take twice as long, kernels half, and merging the output takes 4 on a CPU.
  */
 #define J1_SINGLE                                                                                            \
     "  - {name: J1, period_ms: 100, deadline_ms: 13, segments: [{copy_in_ms: 1}, {kernel_ms: 10}, "          \
@@ -126,8 +129,8 @@ END_TEST
 START_TEST(the_printed_bound_of_a_multi_mode_task_is_exceeded)
 {
     /*
-     * Printed R2 = 785. tau2 from 0: CPU 0-445, bus 445-457. tau1 from 368: CPU 368-397, bus 397-456, kernel on gpu0 456-902.
-     * tau2's sub-kernel there 902-919, bus 919-923, CPU 923-974.
+     * Printed R2 = 785. tau2 from 0: CPU 0-445, bus 445-457. tau1 from 368: CPU 368-397, bus
+     * 397-456, kernel on gpu0 456-902. tau2's sub-kernel there 902-919, bus 919-923, CPU 923-974.
      */
     static const char text[] = "platform: {cpus: 4, gpus: 4, copy_engines: 1}\n"
                                "tasks:\n"
@@ -149,7 +152,10 @@ END_TEST
 
 START_TEST(the_printed_bound_without_carry_in_is_exceeded)
 {
-    /* Two CPUs, (C, T) = (2,4), (2,5), (4,8), (2,10); printed R4 = 8, with offset 4 for the last task 9. */
+    /*
+     * Two CPUs, (C, T) = (2,4), (2,5), (4,8), (2,10); printed R4 = 8, with offset 4 for the last
+     * task 9.
+     */
     static const char text[] = "platform: {cpus: 2, gpus: 0}\n"
                                "tasks:\n"
                                "  - {name: a, period_ms: 4, segments: [{cpu_ms: 2}]}\n"
@@ -168,8 +174,9 @@ END_TEST
 START_TEST(pieces_let_the_urgent_task_in_at_the_next_border)
 {
     /*
-     * low: kernel of 10 in pieces of 2 from 0; high arrives at 3 with a kernel of 1: waits for the border at 4, runs 4-5,
-     * and low goes on 5-11. Without pieces (priority-whole) high waits until 10.
+     * low: kernel of 10 in pieces of 2 from 0; high arrives at 3 with a kernel of 1: waits for the
+     * border at 4, runs 4-5, and low goes on 5-11. Without pieces (priority-whole) high waits until
+     * 10.
      */
     static const char text[] = "platform: {cpus: 1, gpus: 1, copy_engines: 1}\n"
                                "tasks:\n"
@@ -195,7 +202,10 @@ END_TEST
 
 START_TEST(fifo_serves_in_order_of_arrival_whatever_the_priority)
 {
-    /* low 0-10, then mid (arrived 1) 10-14, then high (arrived 2) 14-15: response 13. By priority high would go first: 10-11, 9. */
+    /*
+     * low 0-10, then mid (arrived 1) 10-14, then high (arrived 2) 14-15: response 13. By priority
+     * high would go first: 10-11, 9.
+     */
     static const char text[] = "platform: {cpus: 1, gpus: 1, copy_engines: 1}\n"
                                "tasks:\n"
                                "  - {name: high, period_ms: 50, segments: [{kernel_ms: 1}]}\n"
@@ -217,9 +227,10 @@ END_TEST
 START_TEST(gpusync_holds_the_token_over_the_whole_critical_section)
 {
     /*
-     * One GPU, one token, c = 2. Critical sections of 1 + 4 + 1 (in, kernel, out), CPU 1 before. Both from 0: CPU 0-1 each. a has
-     * the earlier deadline, so its step ends first at 1 and it takes the token: 1-7. b 7-13. With two tokens b's upload
-     * (copy engine) overlaps: a in 1-2, b in 2-3, a kernel 2-6, b kernel 6-10, a out 6-7, b out 10-11.
+     * One GPU, one token, c = 2. Critical sections of 1 + 4 + 1 (in, kernel, out), CPU 1 before.
+     * Both from 0: CPU 0-1 each. a has the earlier deadline, so its step ends first at 1 and it
+     * takes the token: 1-7. b 7-13. With two tokens b's upload (copy engine) overlaps: a in 1-2, b
+     * in 2-3, a kernel 2-6, b kernel 6-10, a out 6-7, b out 10-11.
      */
     static const char one[] = "platform: {cpus: 2, gpus: 1, copy_engines: 1, tokens_per_gpu: 1}\n"
                               "tasks:\n"
@@ -249,9 +260,10 @@ END_TEST
 START_TEST(fair_lateness_orders_by_points_not_by_deadlines)
 {
     /*
-     * PAPERS: m = 2, (C, T) = (50,50), (20,40), (100,200): Y = 25, 30, 150. All at 0: the two CPUs run task 0 (Y 25) and task 1 (Y 30)
-     * first; under EDF task 1 (deadline 40) would come before task 0 (50), to the same effect on two CPUs. On the CPU that task 1
-     * leaves at 20 task 2 runs 20-40; then the second job of task 1 (point 70) preempts it 40-60, and so on.
+     * PAPERS: m = 2, (C, T) = (50,50), (20,40), (100,200): Y = 25, 30, 150. All at 0: the two CPUs
+     * run task 0 (Y 25) and task 1 (Y 30) first; under EDF task 1 (deadline 40) would come before
+     * task 0 (50), to the same effect on two CPUs. On the CPU that task 1 leaves at 20 task 2 runs
+     * 20-40; then the second job of task 1 (point 70) preempts it 40-60, and so on.
      */
     static const char text[] = "platform: {cpus: 2, gpus: 0}\n"
                                "tasks:\n"
@@ -274,8 +286,9 @@ END_TEST
 START_TEST(critical_cpu_time_is_taken_from_the_segments_around)
 {
     /*
-     * One token, one CPU each. a: CPU 3 of which the last 2 are inside, kernel 4: token 1-7. b, released at 1: CPU 1-2 (none of it
-     * inside), waits for the token until 7, kernel 7-9: response 8.
+     * One token, one CPU each. a: CPU 3 of which the last 2 are inside, kernel 4: token 1-7. b,
+     * released at 1: CPU 1-2 (none of it inside), waits for the token until 7, kernel 7-9: response
+     * 8.
      */
     static const char text[] =
         "platform: {cpus: 2, gpus: 1, copy_engines: 1, tokens_per_gpu: 1}\n"
@@ -296,9 +309,10 @@ END_TEST
 START_TEST(overheads_are_charged_where_they_arise)
 {
     /*
-     * scheduler 1 + context switch 1 = 2 ms at each dispatch, cpmd 3 after a preemption; 10 ms after each GPU step (5 + 3 + 1 + 1).
-     * high, released at 4: 4-6 dispatch, 6-9 work (3), kernel 9-10, handled until 20: response 16.
-     * low, released at 0: dispatch 0-2, works 2-4, is preempted until 9, then 2 + 3 before its last 3: done at 17.
+     * scheduler 1 + context switch 1 = 2 ms at each dispatch, cpmd 3 after a preemption; 10 ms
+     * after each GPU step (5 + 3 + 1 + 1). high, released at 4: 4-6 dispatch, 6-9 work (3), kernel
+     * 9-10, handled until 20: response 16. low, released at 0: dispatch 0-2, works 2-4, is
+     * preempted until 9, then 2 + 3 before its last 3: done at 17.
      */
     static const char text[] = "platform:\n"
                                "  cpus: 1\n"
@@ -327,9 +341,10 @@ START_TEST(ticks_and_release_interrupts_take_time_from_whoever_runs)
 {
     /*
      * One CPU, event latency 1 ms, release interrupts 2 ms, a tick of 1 ms every 10 ms; low first.
-     * low, released at 0, is noticed at 1 on an idle CPU and has run 5 of its 12 when high is noticed, at 6; the interrupt adds 2.
-     * high, released at 5, works from 6 for its 5, the tick at 10 adds 1: done at 12, response 7.
-     * low goes on at 12 with 9 left; the tick at 20 adds 1: done at 22.
+     * low, released at 0, is noticed at 1 on an idle CPU and has run 5 of its 12 when high is
+     * noticed, at 6; the interrupt adds 2. high, released at 5, works from 6 for its 5, the tick at
+     * 10 adds 1: done at 12, response 7. low goes on at 12 with 9 left; the tick at 20 adds 1: done
+     * at 22.
      */
     static const char text[] =
         "platform:\n"
@@ -353,7 +368,8 @@ START_TEST(copies_that_share_a_link_slow_each_other_down)
 {
     /*
      * Links MEM0 -> HUB 10 GB/s, HUB -> either GPU 6 GB/s; uploads of 60 MB. Alone 6 GB/s: 10 ms. From 0 the first moves 30 MB by 5;
-     * then both go on at 5 GB/s: the first needs 30 / 5 = 6 more, until 11; by then the second has 30 MB, the rest at 6 GB/s: 16.
+     * then both go on at 5 GB/s: the first needs 30 / 5 = 6 more, until 11; by then the second has
+     * 30 MB, the rest at 6 GB/s: 16.
      */
     static const char text[] =
         "platform: {cpus: 2, gpus: 2, copy_engines: 1, tokens_per_gpu: 1, chunk_in: 100 MB}\n"

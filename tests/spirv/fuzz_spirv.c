@@ -1,4 +1,7 @@
-/* Any bytes as a SPIR-V module: rewritten, or refused with a reason. What is rewritten can be read again. */
+/*
+ * Any bytes as a SPIR-V module: rewritten, or refused with a reason. What is rewritten can be read
+ * again.
+ */
 #include "base/arena.h"
 #include "fuzz.h"
 #include "spirv/cut.h"

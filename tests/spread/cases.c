@@ -1,6 +1,7 @@
 /*
- * An OpenCL program written for one device, as many ways to use its buffers as there are rules in OpenCL. Prints one line per case, a name
- * and a hash of the bytes. tests/spread/same_bytes.sh compares the lines of one device with those of several. `cases NAME` runs one.
+ * An OpenCL program written for one device, as many ways to use its buffers as there are rules in
+ * OpenCL. Prints one line per case, a name and a hash of the bytes. tests/spread/same_bytes.sh
+ * compares the lines of one device with those of several. `cases NAME` runs one.
  */
 #include "cases.h"
 
@@ -61,7 +62,10 @@ static const char source[] =
     "    uint i = get_global_id(0); a[i] = b[i + half_n] * 5 + 1; }\n";
 
 static const char source_groups[] =
-    /* As in a particle filter: the first group makes the table and the start from all weights, others look at both. */
+    /*
+     * As in a particle filter: the first group makes the table and the start from all weights,
+     * others look at both.
+     */
     "__kernel void weigh(__global float *weights, __global float *table, __global float *u, uint n) {\n"
     "    uint i = get_global_id(0); weights[i] = weights[i] / n;\n"
     "    barrier(CLK_GLOBAL_MEM_FENCE);\n"

@@ -15,7 +15,9 @@ extern cl_command_queue queue;
 void check(cl_int code, const char *what); /* ends the program, with a line, unless CL_SUCCESS */
 uint32_t *values(size_t n, uint32_t seed); /* the caller's */
 
-/* One line of the output: a name and a hash of the bytes; of a buffer, read with a blocking call. */
+/*
+ * One line of the output: a name and a hash of the bytes; of a buffer, read with a blocking call.
+ */
 void say(const char *name, const void *bytes, size_t n);
 void say_mem(const char *name, cl_mem mem, size_t n);
 

@@ -53,7 +53,10 @@ void case_images(void)
     clReleaseSampler(sampler);
 }
 
-/* Four floats a pixel, a filter between them, in three dimensions and in layers; part of the pixels is written. */
+/*
+ * Four floats a pixel, a filter between them, in three dimensions and in layers; part of the pixels
+ * is written.
+ */
 static void sampled(cl_mem_object_type type, const char *name, const char *reader, const char *writer)
 {
     enum { W = 40, D = 6 };

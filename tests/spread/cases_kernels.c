@@ -34,7 +34,10 @@ void case_atomics(void)
     clReleaseMemObject(bins);
 }
 
-/* Groups of both shares write one element, differently: one device alone leaves the last group's value. */
+/*
+ * Groups of both shares write one element, differently: one device alone leaves the last group's
+ * value.
+ */
 void case_disagreement(void)
 {
     cl_mem out = filled(N + LOCAL, 28), in = filled(N, 29);
@@ -157,7 +160,10 @@ void case_early_release(void)
     free(more);
 }
 
-/* Groups read what others write in the same launch: through one argument, and through two that overlap. */
+/*
+ * Groups read what others write in the same launch: through one argument, and through two that
+ * overlap.
+ */
 void case_groups_meet(void)
 {
     cl_mem weights = filled(N, 50), table = filled(N, 51), u = filled(N, 52), whole = filled(N + LOCAL, 53);
@@ -196,7 +202,10 @@ void case_groups_meet(void)
     clReleaseMemObject(whole);
 }
 
-/* Items read what they write: split. In the second, two groups add one to the same element, so it runs on one device. */
+/*
+ * Items read what they write: split. In the second, two groups add one to the same element, so it
+ * runs on one device.
+ */
 void case_groups_apart(void)
 {
     cl_mem a = filled(N, 54);
@@ -216,7 +225,10 @@ void case_groups_apart(void)
     clReleaseMemObject(a);
 }
 
-/* Several groups have elements in common, although each item reads and writes at one index that is made from its ids. */
+/*
+ * Several groups have elements in common, although each item reads and writes at one index that is
+ * made from its ids.
+ */
 void case_groups_shared(void)
 {
     static const struct {

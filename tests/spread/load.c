@@ -1,7 +1,7 @@
 /*
- * One kernel again and again, as a program written for one device does it: write the input, launch, read the result. Prints the medians
- * over the second half of the rounds, in ms: write, kernel, read, all three; and a hash of the last result.
- * usage: spread-load KIND MIB ROUNDS
+ * One kernel again and again, as a program written for one device does it: write the input, launch,
+ * read the result. Prints the medians over the second half of the rounds, in ms: write, kernel,
+ * read, all three; and a hash of the last result. usage: spread-load KIND MIB ROUNDS
  */
 #include <CL/cl.h>
 #include <stdint.h>

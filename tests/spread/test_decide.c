@@ -1,6 +1,6 @@
 /*
- * What `--gpus auto` learns and decides. Growth against one that keeps everything and sorts it; the decision against a machine whose
- * costs are known exactly, with the noise of a real one.
+ * What `--gpus auto` learns and decides. Growth against one that keeps everything and sorts it; the
+ * decision against a machine whose costs are known exactly, with the noise of a real one.
  */
 #include "harness.h"
 
@@ -202,8 +202,11 @@ START_TEST(a_kernel_that_loses_by_a_split_is_as_fast_as_on_one_device)
                 late += was && i >= 20;
                 total += ns;
             }
-            /* In the median it is one device's time, from the twentieth launch on; the loss is bounded: the first trials, then one in a
-               hundred, and as much again for what the noise makes look better than it is. */
+            /*
+             * In the median it is one device's time, from the twentieth launch on; the loss is
+             * bounded: the first trials, then one in a
+             *                hundred, and as much again for what the noise makes look better than it is.
+             */
             ck_assert_msg(late < LAUNCHES / 10, "ratio %g seed %u: %u late splits", ratios[r], (unsigned)seed,
                           late);
             ck_assert_double_le(total, LAUNCHES * 10 * MS * (1 + 2 * DECIDE_BUDGET) + first);
@@ -299,7 +302,10 @@ START_TEST(sizes_never_tried_are_decided_by_the_lines)
             splits++;
         if (ratio > 0.97 && !was)
             alones++;
-        /* What was never split at all is guessed at from 4 GB/s: only then may the first decision be wrong, and only a trial. */
+        /*
+         * What was never split at all is guessed at from 4 GB/s: only then may the first decision
+         * be wrong, and only a trial.
+         */
         if (decision.several.n >= 2)
             ck_assert_msg(ratio < 0.93 ? was : ratio < 0.97 || !was, "round %u: ratio %g at 2^%d, split %d",
                           round, ratio, ilogb((double)untried), was);
@@ -355,7 +361,10 @@ START_TEST(first_copies_that_were_slow_are_not_believed_for_ever)
     unsigned late = 0;
     double ns;
 
-    /* Three copies of 1 MB took 70 ms each, for a kernel of 10 ms. In truth a copy takes 0.1 ms, and a split launch 5.2 ms. */
+    /*
+     * Three copies of 1 MB took 70 ms each, for a kernel of 10 ms. In truth a copy takes 0.1 ms,
+     * and a split launch 5.2 ms.
+     */
     for (unsigned i = 0; i < GROWTH_ENOUGH; i++)
         growth_add(&costs.move, ITEMS, 70 * MS);
     for (unsigned i = 0; i < LAUNCHES; i++) {

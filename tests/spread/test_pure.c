@@ -108,7 +108,9 @@ START_TEST(ranges_without_room_forget_and_never_invent)
 }
 END_TEST
 
-/* Copies with real bytes: what the record says is valid must hold what one device alone would hold. */
+/*
+ * Copies with real bytes: what the record says is valid must hold what one device alone would hold.
+ */
 START_TEST(a_valid_copy_holds_what_one_device_would)
 {
     enum { PLACES = 4 };
@@ -267,7 +269,10 @@ START_TEST(neighbours_take_every_group_once_and_meet_at_a_grain)
 }
 END_TEST
 
-/* The lower one is done at once; the upper one's part goes over in halves: of 64, 32 + 16 + 8 + 4 + 2 + 1, and the last one stays. */
+/*
+ * The lower one is done at once; the upper one's part goes over in halves: of 64, 32 + 16 + 8 + 4 +
+ * 2 + 1, and the last one stays.
+ */
 START_TEST(who_is_held_up_gives_half_of_what_is_left)
 {
     struct border border;

@@ -1,4 +1,7 @@
-/* Studies: what is drawn, when a point ends, how ranks are made, that results depend on the seed alone. */
+/*
+ * Studies: what is drawn, when a point ends, how ranks are made, that results depend on the seed
+ * alone.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -58,7 +61,10 @@ START_TEST(paper_yaml_is_the_papers_study)
 
     (void)snprintf(path, sizeof path, "%s", harness_data("../examples/studies/paper.yaml"));
     ck_assert_int_eq(study_spec_read(path, &spec, &error), 0);
-    /* Sec. V: 3 x 2 x 3 x 3 x 3 x 3 = 486 combinations, 4 overhead sets, 39 configurations: 75,816 experiments; (0, 12] by 0.25. */
+    /*
+     * Sec. V: 3 x 2 x 3 x 3 x 3 x 3 = 486 combinations, 4 overhead sets, 39 configurations: 75,816
+     * experiments; (0, 12] by 0.25.
+     */
     ck_assert_uint_eq(spec.n_units, 486 * 4);
     ck_assert_uint_eq(spec.n_units * spec.n_configurations, 75816);
     ck_assert_uint_eq(spec.n_points, 48);
@@ -121,7 +127,10 @@ static void draw_many(const struct study_combination *combination, double target
             ck_assert_int_eq(jobs[i].state, 1 << 19); /* a quarter of 2 MiB */
         }
         ck_assert_uint_eq(with_gpu, (size_t)lround(values[PARAMETER_SHARE]->low * (double)n));
-        /* Rounding e = u p to whole microseconds moves each task by at most 0.5 / 33,000, or up to 1 us for an empty one. */
+        /*
+         * Rounding e = u p to whole microseconds moves each task by at most 0.5 / 33,000, or up to
+         * 1 us for an empty one.
+         */
         ck_assert_double_le(fabs(total - target), (double)n / 33000);
         sums->tasks += (double)n;
         sums->gpu_tasks += with_gpu;
@@ -143,20 +152,29 @@ START_TEST(generated_sets_follow_their_distributions)
     study_combination(&spec, 0, &combination);
     draw_many(&combination, 6, 2000, &sums);
     n = sums.tasks;
-    /* Means of uniforms within 5 standard errors: (high - low) / sqrt(12 n). Utilisations of a set are a stopped walk, whose mean has a small
-     * bias: a set of 6 takes 24 draws of mean 0.25, and Wald's identity holds for all draws, the trimmed one included as drawn. So the mean of the
-     * untrimmed ones lies within 0.25 +- 0.01. */
+    /*
+     * Means of uniforms within 5 standard errors: (high - low) / sqrt(12 n). Utilisations of a set
+     * are a stopped walk, whose mean has a small bias: a set of 6 takes 24 draws of mean 0.25, and
+     * Wald's identity holds for all draws, the trimmed one included as drawn. So the mean of the
+     * untrimmed ones lies within 0.25 +- 0.01.
+     */
     ck_assert_double_eq_tol(sums.period / n, 66.5e3, 5 * 67e3 / sqrt(12 * n));
     ck_assert_double_eq_tol(sums.part / (double)sums.gpu_tasks, 0.5,
                             5 * 0.5 / sqrt(12.0 * (double)sums.gpu_tasks));
     ck_assert_double_eq_tol(sums.utilisation / (double)sums.untrimmed, 0.25, 0.01);
-    /* Renewal: about target / mean + (variance / mean^2 + 1) / 2 = 24.56 tasks until the target is passed. */
+    /*
+     * Renewal: about target / mean + (variance / mean^2 + 1) / 2 = 24.56 tasks until the target is
+     * passed.
+     */
     ck_assert_double_eq_tol(n / (double)sums.sets, 6 / 0.25 + (0.0075 / 0.0625 + 1) / 2, 0.3);
     study_spec_done(&spec);
 }
 END_TEST
 
-/* Every task is equally likely to use a GPU, wherever it stands: chi-square over the first 12 places, 11 degrees, 0.1 % point 31.26. */
+/*
+ * Every task is equally likely to use a GPU, wherever it stands: chi-square over the first 12
+ * places, 11 degrees, 0.1 % point 31.26.
+ */
 START_TEST(gpu_tasks_are_a_random_subset)
 {
     static struct gpusync_job jobs[STUDY_MAX_TASKS];
@@ -217,7 +235,10 @@ START_TEST(a_point_ends_when_its_interval_is_narrow)
 {
     const struct study_stopping paper = {.least = 500, .most = 4000, .interval = 0.03};
 
-    /* Wilson's width at 1/2: 2 z / (1 + z^2/n) sqrt(1/(4n) + z^2/(4n^2)) = z / sqrt(n + z^2); n = 500: 1.95996 / sqrt(503.8415) = 0.087318 */
+    /*
+     * Wilson's width at 1/2: 2 z / (1 + z^2/n) sqrt(1/(4n) + z^2/(4n^2)) = z / sqrt(n + z^2); n =
+     * 500: 1.95996 / sqrt(503.8415) = 0.087318
+     */
     ck_assert_double_eq_tol(stopping_width(250, 500), 0.087318, 1e-6);
     /* At 0: z^2 / (n + z^2) = 3.841459 / 503.841459 = 0.0076243 */
     ck_assert_double_eq_tol(stopping_width(0, 500), 0.0076243, 1e-7);

@@ -1,4 +1,7 @@
-/* Any bytes as a topology and as a batch: never a crash; what is accepted prints back and can be predicted. */
+/*
+ * Any bytes as a topology and as a batch: never a crash; what is accepted prints back and can be
+ * predicted.
+ */
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -1,4 +1,7 @@
-/* Reading topologies and batches: what is accepted reads back the same, what is wrong is rejected where it stands. */
+/*
+ * Reading topologies and batches: what is accepted reads back the same, what is wrong is rejected
+ * where it stands.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,7 @@
-/* Predictions against the paper's own numbers: Table 2, sec. 2.4, and tests/transfer/reference.json (sizes MB, ms, GB/s). */
+/*
+ * Predictions against the paper's own numbers: Table 2, sec. 2.4, and tests/transfer/reference.json
+ * (sizes MB, ms, GB/s).
+ */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -166,7 +169,10 @@ START_TEST(aligning_is_not_optimal_and_pacing_is)
 }
 END_TEST
 
-/* PAPERS: 2 x (128 MB + 12.8 ms) at 6 GB/s: merged 68.27, in flow-shop order 2 x 21.333 + 12.8 = 55.467. */
+/*
+ * PAPERS: 2 x (128 MB + 12.8 ms) at 6 GB/s: merged 68.27, in flow-shop order 2 x 21.333 + 12.8 =
+ * 55.467.
+ */
 START_TEST(two_streams_on_one_gpu_keep_flow_shop_order)
 {
     static const char *const methods[] = {"aligned", "paced", "time-division"};
@@ -183,8 +189,8 @@ START_TEST(two_streams_on_one_gpu_keep_flow_shop_order)
 END_TEST
 
 /*
- * Johnson: copies 10, 40 ms and kernels 40, 10 ms. The short copy first: 10 + 40 overlaps the copy of 40, then 10: 60 ms. The other
- * order would take 40 + 10 and 50 + 40 = 90 ms.
+ * Johnson: copies 10, 40 ms and kernels 40, 10 ms. The short copy first: 10 + 40 overlaps the copy
+ * of 40, then 10: 60 ms. The other order would take 40 + 10 and 50 + 40 = 90 ms.
  */
 START_TEST(the_stream_with_the_short_copy_goes_first)
 {
@@ -224,7 +230,10 @@ START_TEST(a_stream_may_be_only_a_kernel_or_only_a_copy)
 }
 END_TEST
 
-/* Up and down at 1 GB/s, 20 MB each: together on two engines 20 ms, one after the other on one engine 40 ms. */
+/*
+ * Up and down at 1 GB/s, 20 MB each: together on two engines 20 ms, one after the other on one
+ * engine 40 ms.
+ */
 START_TEST(one_dma_engine_serves_both_directions_in_turn)
 {
     static const char *const batch =
@@ -247,8 +256,9 @@ START_TEST(one_dma_engine_serves_both_directions_in_turn)
 END_TEST
 
 /*
- * GPU0 and GPU1 hang on different hubs, so a copy between them is staged in MEM0: one flow over both legs at the slower 2 GB/s,
- * plus one staging piece of 1 MiB: (100 MB + 1 MiB) / 2 GB/s = 50.524 ms.
+ * GPU0 and GPU1 hang on different hubs, so a copy between them is staged in MEM0: one flow over
+ * both legs at the slower 2 GB/s, plus one staging piece of 1 MiB: (100 MB + 1 MiB) / 2 GB/s =
+ * 50.524 ms.
  */
 START_TEST(a_peer_copy_across_hubs_is_one_staged_flow)
 {
@@ -280,7 +290,10 @@ START_TEST(a_peer_copy_below_one_hub_is_not_staged)
 }
 END_TEST
 
-/* Alone 6 GB/s each way by the graph, 5 and 4 when both: 20 MB up 4 ms, 20 MB down 5 ms: aligned, backwards both begin at 0. */
+/*
+ * Alone 6 GB/s each way by the graph, 5 and 4 when both: 20 MB up 4 ms, 20 MB down 5 ms: aligned,
+ * backwards both begin at 0.
+ */
 START_TEST(the_look_up_table_overrides_the_graph_for_its_combination_only)
 {
     struct fixture fixture;
@@ -297,7 +310,9 @@ START_TEST(the_look_up_table_overrides_the_graph_for_its_combination_only)
     ck_assert_double_eq(rates[0], 6);
     throughput_graph(&fixture.batch, (const size_t[]){0, 1}, 2, rates);
     ck_assert_double_eq(rates[0], 6);
-    /* Both until 4 ms, when 16 of the 20 MB down are done; the rest at 6 GB/s: 4 + 4/6 = 4.667 ms. */
+    /*
+     * Both until 4 ms, when 16 of the 20 MB down are done; the rest at 6 GB/s: 4 + 4/6 = 4.667 ms.
+     */
     ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), 4.6667, 1e-3);
     ck_assert_double_le(bound_ms(&fixture), 4.6667);
     /* Sums of both directions are limited to the measured 9 GB/s: 40 MB / 9 = 4.444 ms. */
@@ -306,7 +321,10 @@ START_TEST(the_look_up_table_overrides_the_graph_for_its_combination_only)
 }
 END_TEST
 
-/* 8 GB/s usually, 4 at worst: 80 MB take 10 and 20 ms; with 25 % margin 25 ms, and the set-up of 1 ms 1.25. */
+/*
+ * 8 GB/s usually, 4 at worst: 80 MB take 10 and 20 ms; with 25 % margin 25 ms, and the set-up of 1
+ * ms 1.25.
+ */
 START_TEST(worst_cases_use_the_lowest_bandwidths_and_the_margin)
 {
     struct fixture fixture;
@@ -326,7 +344,10 @@ START_TEST(worst_cases_use_the_lowest_bandwidths_and_the_margin)
 }
 END_TEST
 
-/* Chunks (625 kB, then, by the rule, 610304 bytes) at half the speed: copies of methods that cut them take twice as long, others do not; the kernel stays. */
+/*
+ * Chunks (625 kB, then, by the rule, 610304 bytes) at half the speed: copies of methods that cut
+ * them take twice as long, others do not; the kernel stays.
+ */
 START_TEST(methods_that_pace_are_slower_by_the_speed_of_their_chunks)
 {
     static struct pacing pacing;
@@ -348,7 +369,10 @@ START_TEST(methods_that_pace_are_slower_by_the_speed_of_their_chunks)
 }
 END_TEST
 
-/* 4 MiB lie half way between 1 and 16 MiB on a logarithmic scale: 0.75 of 1 GB/s. Beyond the ends the last ratio holds. */
+/*
+ * 4 MiB lie half way between 1 and 16 MiB on a logarithmic scale: 0.75 of 1 GB/s. Beyond the ends
+ * the last ratio holds.
+ */
 START_TEST(a_command_is_as_fast_as_its_size_says)
 {
     struct fixture fixture;
@@ -366,8 +390,9 @@ START_TEST(a_command_is_as_fast_as_its_size_says)
 END_TEST
 
 /*
- * One core for a kernel of 10 ms on GPU0 and a copy of 5 MB at 1 GB/s to GPU1: one after the other, 15 ms. Two cores: 10 ms. So with two copies of 5 ms: 10 ms
- * and 5. Three copies of 5 ms to three GPUs with a link each: 15 ms on one core, 10 on two.
+ * One core for a kernel of 10 ms on GPU0 and a copy of 5 MB at 1 GB/s to GPU1: one after the other,
+ * 15 ms. Two cores: 10 ms. So with two copies of 5 ms: 10 ms and 5. Three copies of 5 ms to three
+ * GPUs with a link each: 15 ms on one core, 10 on two.
  */
 START_TEST(no_more_is_under_way_than_there_are_cores)
 {

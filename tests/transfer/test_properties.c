@@ -1,6 +1,7 @@
 /*
- * Random interconnects and batches. Max-min rates are checked by their definition; every method's timeline is replayed by an
- * independent simulator that knows only links and engines; no method beats the bound.
+ * Random interconnects and batches. Max-min rates are checked by their definition; every method's
+ * timeline is replayed by an independent simulator that knows only links and engines; no method
+ * beats the bound.
  */
 #include <math.h>
 #include <stdio.h>
@@ -96,7 +97,9 @@ static void make_case(uint64_t seed, struct random_case *ret_case)
         batch_resolve(topology, ret_case->streams, ret_case->n, NULL, &ret_case->batch, &unresolved), 0);
 }
 
-/* Every flow crosses a full link on which nobody is faster, and no link carries more than it can. */
+/*
+ * Every flow crosses a full link on which nobody is faster, and no link carries more than it can.
+ */
 START_TEST(rates_are_max_min_fair)
 {
     size_t shared = 0;
@@ -166,7 +169,10 @@ static void check_kernels(const struct random_case *it, const struct batch_timel
     }
 }
 
-/* Replays forward in time: at the timeline's copy_begin each copy starts, the bus shares itself out, and each must end at copy_end. */
+/*
+ * Replays forward in time: at the timeline's copy_begin each copy starts, the bus shares itself
+ * out, and each must end at copy_end.
+ */
 static void replay_aligned(const struct random_case *it, const struct batch_timeline *timeline, uint64_t seed)
 {
     double left[BATCH_MAX_STREAMS];
@@ -223,7 +229,10 @@ START_TEST(aligned_timelines_come_true_when_replayed_forward)
 }
 END_TEST
 
-/* A paced plan moves all bytes before the kernel, never beyond a link's capacity or an engine's time. */
+/*
+ * A paced plan moves all bytes before the kernel, never beyond a link's capacity or an engine's
+ * time.
+ */
 static void check_pacing(const struct random_case *it, const struct batch_timeline *timeline,
                          const struct pacing *pacing, uint64_t seed)
 {

@@ -4,7 +4,10 @@
 #include "transfer/throughput.h"
 #include "transfer/worst.h"
 
-/* A tree: MEM0 and MEM1 on a hub each, the hubs joined, two GPUs behind each; bandwidths from 1 to 12, a table of two measured pairs. */
+/*
+ * A tree: MEM0 and MEM1 on a hub each, the hubs joined, two GPUs behind each; bandwidths from 1 to
+ * 12, a table of two measured pairs.
+ */
 static void random_topology(struct random_state *random, struct topology *ret_topology)
 {
     static const char *const edges[][2] = {{"MEM0", "H0"}, {"MEM1", "H1"}, {"H0", "H1"},  {"H0", "GPU0"},

@@ -1,4 +1,7 @@
-/* What baton-translate or the cache hands back may be any bytes: as they are, and as the metadata of a well-formed message. */
+/*
+ * What baton-translate or the cache hands back may be any bytes: as they are, and as the metadata
+ * of a well-formed message.
+ */
 #include "fuzz.h"
 #include "translate/metadata.h"
 #include "translate/record.h"

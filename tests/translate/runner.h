@@ -1,4 +1,7 @@
-/* Runs kernels on the first OpenCL device, whole as they were written and in pieces as they were rewritten. */
+/*
+ * Runs kernels on the first OpenCL device, whole as they were written and in pieces as they were
+ * rewritten.
+ */
 #ifndef TESTS_TRANSLATE_RUNNER_H
 #define TESTS_TRANSLATE_RUNNER_H
 
@@ -39,7 +42,10 @@ cl_mem runner_buffer(const struct runner *runner, size_t bytes, const void *cont
 
 void runner_whole(const struct runner *runner, cl_kernel kernel, const struct piece_launch *launch);
 
-/* Cuts the launch at random into pieces, runs them in random order; n_args is the hidden argument's index. */
+/*
+ * Cuts the launch at random into pieces, runs them in random order; n_args is the hidden argument's
+ * index.
+ */
 void runner_pieces(const struct runner *runner, cl_kernel kernel, uint32_t n_args,
                    const struct piece_launch *launch, struct random_state *random);
 

@@ -147,7 +147,10 @@ START_TEST(a_goto_forward_is_no_loop)
 }
 END_TEST
 
-/* The device offers neither half-precision nor queues of its own, so the program may use these names. */
+/*
+ * The device offers neither half-precision nor queues of its own, so the program may use these
+ * names.
+ */
 START_TEST(names_of_what_the_device_lacks_are_the_programs_own)
 {
     static const char *const names[] = {"half2", "queue_t", "clk_event_t", "ndrange_t"};
@@ -464,7 +467,9 @@ START_TEST(stores_through_a_pointer_in_disguise_are_not_overlooked)
 }
 END_TEST
 
-/* The rewritten program has its own: a kernel that runs whole would not see what a cut one stored. */
+/*
+ * The rewritten program has its own: a kernel that runs whole would not see what a cut one stored.
+ */
 START_TEST(programs_with_variables_in_global_memory_are_left_alone)
 {
     static const char *const texts[] = {
@@ -504,7 +509,10 @@ START_TEST(who_can_tell_the_local_size_is_known)
 }
 END_TEST
 
-/* Every group exactly once, whatever the division's multipliers: the decoding of the kernel, in C, against plain division. */
+/*
+ * Every group exactly once, whatever the division's multipliers: the decoding of the kernel, in C,
+ * against plain division.
+ */
 START_TEST(the_multipliers_divide_exactly)
 {
     static const uint32_t sizes[] = {1,     2,     3,     5,       7,           641,         1000,       4096,

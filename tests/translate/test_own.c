@@ -1,6 +1,8 @@
 /*
- * Which elements of a buffer the work-groups of a kernel reach. Only kernels whose groups reach different ones may run on several devices, each with a copy of
- * the buffer. The texts are judged for given launches; the arithmetic on digits is checked against the elements of every single work-item.
+ * Which elements of a buffer the work-groups of a kernel reach. Only kernels whose groups reach
+ * different ones may run on several devices, each with a copy of the buffer. The texts are judged
+ * for given launches; the arithmetic on digits is checked against the elements of every single
+ * work-item.
  */
 #include "base/random.h"
 #include "harness.h"
@@ -160,7 +162,10 @@ START_TEST(items_that_may_read_what_others_write_are_recognised)
         "__kernel void k(__global int *o, uint far) { uint i = get_global_id(0); uint l = 2 * i - (i & (far "
         "- 1)); "
         "uint r = l + far; if (o[l] > o[l + far]) { int t = o[l]; o[l] = o[r]; o[r] = t; } }",
-        /* Floyd and Warshall: only the values say that the row and the column of `via` do not change. */
+        /*
+         * Floyd and Warshall: only the values say that the row and the column of `via` do not
+         * change.
+         */
         "__kernel void k(__global uint *d, uint via) { uint n = get_global_size(0), x = get_global_id(0), y "
         "= "
         "get_global_id(1); d[y * n + x] = min(d[y * n + x], d[y * n + via] + d[via * n + x]); }",
@@ -264,7 +269,10 @@ static uint64_t naive_values(const struct world *world, const struct reach_digit
     }
 }
 
-/* Marks the elements that the item reaches with the digits from `next` on. False: one is another group's. */
+/*
+ * Marks the elements that the item reaches with the digits from `next` on. False: one is another
+ * group's.
+ */
 static bool mark(struct world *world, uint32_t next, uint64_t at, const size_t item[2], int16_t group)
 {
     const struct reach_digit *digit = &world->reach.digits[next];

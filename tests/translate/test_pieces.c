@@ -1,4 +1,7 @@
-/* Rewritten kernels in random pieces against the originals run whole, byte for byte, on a real driver. */
+/*
+ * Rewritten kernels in random pieces against the originals run whole, byte for byte, on a real
+ * driver.
+ */
 #include "runner.h"
 #include "driver_faults.h"
 #include "harness.h"
@@ -9,7 +12,9 @@
 
 enum { IN = 4096, OUT = 1 << 18, SEED = 20240607 };
 
-/* One kernel k(in, out, n) with n = OUT - 1 as a mask, perhaps with a __local argument after them. */
+/*
+ * One kernel k(in, out, n) with n = OUT - 1 as a mask, perhaps with a __local argument after them.
+ */
 struct sample {
     const char *what;
     const char *source;
@@ -168,7 +173,10 @@ static void read_back(const struct runner *runner, cl_mem out, int *ret)
         CL_SUCCESS);
 }
 
-/* Runs one launch both ways; the answer says that they agree. Launches that write a cell twice are kept out by the kernels. */
+/*
+ * Runs one launch both ways; the answer says that they agree. Launches that write a cell twice are
+ * kept out by the kernels.
+ */
 static bool agree(const struct runner *runner, const struct sample *sample, const struct pair *pair,
                   const struct piece_launch *launch, struct random_state *random)
 {
@@ -338,7 +346,9 @@ START_TEST(pieces_of_programs_like_rodinia_equal_the_whole)
 }
 END_TEST
 
-/* A random expression over ids, inputs and calls of helpers already written (0 .. n_helpers - 1). */
+/*
+ * A random expression over ids, inputs and calls of helpers already written (0 .. n_helpers - 1).
+ */
 static size_t random_expression(char *out, size_t room, struct random_state *random, int depth, int n_helpers)
 {
     static const char *const leaves[] = {"get_global_id(%u)",
@@ -388,7 +398,10 @@ static size_t random_expression(char *out, size_t room, struct random_state *ran
     return n + (size_t)snprintf(out + n, room - n, ")))");
 }
 
-/* Built-ins by pasting, by their bare name as an argument, in struct-valued helpers; declared before, after, with attributes. */
+/*
+ * Built-ins by pasting, by their bare name as an argument, in struct-valued helpers; declared
+ * before, after, with attributes.
+ */
 static const char random_prelude[] = "#define M(v) ((v) * 3 + (int)get_group_id(0))\n"
                                      "#define GET(what) get_##what\n"
                                      "#define LIST(f, ...) (f(__VA_ARGS__) + f(0))\n"

@@ -1,4 +1,7 @@
-/* translate_program() from the caller's side: answers, refusals, the cache and everything that can go wrong around it. */
+/*
+ * translate_program() from the caller's side: answers, refusals, the cache and everything that can
+ * go wrong around it.
+ */
 #include "harness.h"
 #include "base/clock.h"
 #include "translate/cache.h"
@@ -496,7 +499,10 @@ START_TEST(threads_and_processes_share_one_cache)
 }
 END_TEST
 
-/* Anything at all: an answer within the time limit, never a crash of the caller, most often a refusal. */
+/*
+ * Anything at all: an answer within the time limit, never a crash of the caller, most often a
+ * refusal.
+ */
 START_TEST(hostile_sources_are_answered)
 {
     static const char *const junk[] = {"",
@@ -642,7 +648,10 @@ START_TEST(assumptions_about_the_driver_are_written_into_the_text)
 }
 END_TEST
 
-/* FIPS 180-4 and NIST's examples: nothing, one block, a length that just needs a second block, many blocks. */
+/*
+ * FIPS 180-4 and NIST's examples: nothing, one block, a length that just needs a second block, many
+ * blocks.
+ */
 START_TEST(the_hash_is_sha_256)
 {
     static const struct {

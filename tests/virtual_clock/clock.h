@@ -1,17 +1,21 @@
 /*
- * A clock for whole programs, so that no test depends on how fast or busy the machine is. Programs run with libvirtual-clock.so in
- * LD_PRELOAD: CLOCK_MONOTONIC is then a number in a shared file, and who sleeps waits there for that number. The conductor (conductor.c)
- * moves it to the earliest instant that a sleeper waits for, and only when every thread of every such program sleeps or
- * waits. So commands of the fake driver, which sleep for as long as their script says, take exactly that long beside each other, and
- * computing takes no time at all, however long the machine is away.
+ * A clock for whole programs, so that no test depends on how fast or busy the machine is. Programs
+ * run with libvirtual-clock.so in LD_PRELOAD: CLOCK_MONOTONIC is then a number in a shared file,
+ * and who sleeps waits there for that number. The conductor (conductor.c) moves it to the earliest
+ * instant that a sleeper waits for, and only when every thread of every such program sleeps or
+ * waits. So commands of the fake driver, which sleep for as long as their script says, take exactly
+ * that long beside each other, and computing takes no time at all, however long the machine is
+ * away.
  *
  *   VIRTUAL_CLOCK=FILE   the shared file, made by `virtual-clock FILE`
  *
- * virtual_clock_work(NS), which programs find by its name, is work for a CPU: a thread that calls it waits until the virtual CPUs have given it so
- * much. The CPUs are those of the threads' affinity: of all that work with the same one, as many as it has cores go on, the highest real-time
- * priorities first. So batond's order on the CPUs decides, not the machine's speed.
+ * virtual_clock_work(NS), which programs find by its name, is work for a CPU: a thread that calls
+ * it waits until the virtual CPUs have given it so much. The CPUs are those of the threads'
+ * affinity: of all that work with the same one, as many as it has cores go on, the highest
+ * real-time priorities first. So batond's order on the CPUs decides, not the machine's speed.
  *
- * Timed waits on conditions, timers and polls keep their length in real time: they are fallbacks, not what a test is about.
+ * Timed waits on conditions, timers and polls keep their length in real time: they are fallbacks,
+ * not what a test is about.
  */
 #ifndef VIRTUAL_CLOCK_H
 #define VIRTUAL_CLOCK_H

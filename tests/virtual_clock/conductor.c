@@ -1,11 +1,13 @@
 /*
- * virtual-clock FILE: makes the file of a virtual clock (clock.h), prints `ready`, and moves the clock until it is ended by a signal, or its
- * parent ends.
+ * virtual-clock FILE: makes the file of a virtual clock (clock.h), prints `ready`, and moves the
+ * clock until it is ended by a signal, or its parent ends.
  *
- * When may the clock move? When no thread of any program could do anything before. Two passes over all threads: each sleeps in both,
- * and has not run in between (its schedstat is the same). The spans between a thread's two looks all contain the moment between the
- * passes, so at that moment no thread ran, and only a sleeper's wake-up, or something from outside, can change that. While nothing
- * sleeps and all wait, the clock goes as the real one does: a thread may wait in poll() for an instant to come.
+ * When may the clock move? When no thread of any program could do anything before. Two passes over
+ * all threads: each sleeps in both, and has not run in between (its schedstat is the same). The
+ * spans between a thread's two looks all contain the moment between the passes, so at that moment
+ * no thread ran, and only a sleeper's wake-up, or something from outside, can change that. While
+ * nothing sleeps and all wait, the clock goes as the real one does: a thread may wait in poll() for
+ * an instant to come.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -168,7 +170,9 @@ static bool look_at_worker(struct virtual_sleeper *sleeper, struct worker *ret_w
     return true;
 }
 
-/* Of all that work with the same cores, as many as there are cores, the highest priorities first. */
+/*
+ * Of all that work with the same cores, as many as there are cores, the highest priorities first.
+ */
 static void schedule(struct virtual_clock *clock)
 {
     static struct worker all[VIRTUAL_SLEEPERS];

@@ -154,15 +154,19 @@ EXPORT int clock_nanosleep(clockid_t which, int flags, const struct timespec *ti
     return 0;
 }
 
-/* Instants of the virtual clock that the kernel is to wait for: as far from now as they are, on the real one. */
+/*
+ * Instants of the virtual clock that the kernel is to wait for: as far from now as they are, on the
+ * real one.
+ */
 static struct timespec real_of(const struct timespec *instant)
 {
     return spec_of(real_now() + nanoseconds(instant) - atomic_load(&clock_file->now));
 }
 
 /*
- * A program whose timer fires before its instant has come on the virtual clock sets it again, and again, and is never found asleep. So each
- * time that the same instant is asked for, the real wait is at least twice as long as before, up to a second.
+ * A program whose timer fires before its instant has come on the virtual clock sets it again, and
+ * again, and is never found asleep. So each time that the same instant is asked for, the real wait
+ * is at least twice as long as before, up to a second.
  */
 static int64_t patience(int64_t instant)
 {
@@ -192,7 +196,10 @@ EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec *timer, st
     return (int)kernel(SYS_timerfd_settime, fd, flags, (long)&real, (long)ret_old, 0, 0);
 }
 
-/* The same for threads that look after something every now and then: up to 16 ms more, as long as the virtual clock stands. */
+/*
+ * The same for threads that look after something every now and then: up to 16 ms more, as long as
+ * the virtual clock stands.
+ */
 static int64_t look_patience(void)
 {
     static _Thread_local int64_t last;
@@ -222,7 +229,10 @@ EXPORT int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mu
     return next(condition, mutex, which, &real);
 }
 
-/* A condition does not tell its clock, but an instant does: CLOCK_REALTIME counts from 1970, the other from the last start. */
+/*
+ * A condition does not tell its clock, but an instant does: CLOCK_REALTIME counts from 1970, the
+ * other from the last start.
+ */
 EXPORT int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
                                   const struct timespec *until)
 {
@@ -239,7 +249,10 @@ EXPORT int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mu
     return next(condition, mutex, &real);
 }
 
-/* Programs call the kernel by number for futexes alone; one that waits until an instant means the virtual one. */
+/*
+ * Programs call the kernel by number for futexes alone; one that waits until an instant means the
+ * virtual one.
+ */
 EXPORT long syscall(long number, ...)
 {
     long words[6];

@@ -1,4 +1,7 @@
-/* Any bytes through frame_decode(): no byte past the end is read, and what decodes encodes to the same bytes. */
+/*
+ * Any bytes through frame_decode(): no byte past the end is read, and what decodes encodes to the
+ * same bytes.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -60,7 +60,10 @@ START_TEST(a_hello_carries_its_name_padded_with_zeros)
 }
 END_TEST
 
-/* The header of a type with its right size, then random payload; texts are made of zeros so that they are ended. */
+/*
+ * The header of a type with its right size, then random payload; texts are made of zeros so that
+ * they are ended.
+ */
 static size_t random_bytes_of(struct random_state *random, unsigned type, uint8_t *bytes)
 {
     struct frame zero;

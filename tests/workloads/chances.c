@@ -8,7 +8,10 @@
 
 enum { GROUP = 64 };
 
-/* ---- mersenne-twister: independent MT19937 generators, then pairs of their numbers become normal ones (Box and Muller) ---- */
+/*
+ * ---- mersenne-twister: independent MT19937 generators, then pairs of their numbers become normal
+ * ones (Box and Muller) ----
+ */
 
 enum { SEEDS, STATES, WORDS, NORMALS };
 enum { EACH = 64, STATE = 624, MIDDLE = 397 }; /* EACH: numbers per generator */
@@ -34,7 +37,9 @@ static void twister_run(struct work *work)
     LAUNCH(work, "box_muller", SHAPE1(n * EACH / 2, GROUP), BUFFER(WORDS), BUFFER(NORMALS));
 }
 
-/* The whole state is twisted at once, as the authors' program does; the kernel goes word by word. */
+/*
+ * The whole state is twisted at once, as the authors' program does; the kernel goes word by word.
+ */
 static void twister_words(uint32_t seed, uint32_t *ret_words)
 {
     uint32_t state[STATE] = {seed};
@@ -116,12 +121,17 @@ const struct workload workload_mersenne_twister = {
     .check = twister_check,
 };
 
-/* ---- quasi-random: Sobol's points in eight dimensions, each computed by itself from the Gray code of its number ---- */
+/*
+ * ---- quasi-random: Sobol's points in eight dimensions, each computed by itself from the Gray code
+ * of its number ----
+ */
 
 enum { DIRECTIONS, POINTS };
 enum { DIMENSIONS = 8, BITS = 32 };
 
-/* Degree, inner coefficients and first numbers of the primitive polynomials (Joe and Kuo's table). */
+/*
+ * Degree, inner coefficients and first numbers of the primitive polynomials (Joe and Kuo's table).
+ */
 static const struct {
     uint32_t degree, inner, first[5];
 } polynomials[DIMENSIONS] = {
@@ -163,7 +173,10 @@ static void quasi_run(struct work *work)
     LAUNCH(work, "sobol", SHAPE2(work->size, DIMENSIONS, GROUP, 1), BUFFER(DIRECTIONS), BUFFER(POINTS));
 }
 
-/* One after the other (Antonov and Saleev); and in every dimension each n-th of the unit interval holds exactly one point. */
+/*
+ * One after the other (Antonov and Saleev); and in every dimension each n-th of the unit interval
+ * holds exactly one point.
+ */
 static bool quasi_check(const struct work *work)
 {
     const uint32_t *directions = work->buffers[DIRECTIONS].in;
@@ -209,7 +222,10 @@ const struct workload workload_quasi_random = {
     .check = quasi_check,
 };
 
-/* ---- hmm: Viterbi; one launch per observation, one group per state, one work-item to walk back ---- */
+/*
+ * ---- hmm: Viterbi; one launch per observation, one group per state, one work-item to walk back
+ * ----
+ */
 
 enum { MOVES, EMISSIONS, OBSERVED, CHANCE, CHANCE_NEXT, CAME_FROM, PATH };
 enum { LENGTH = 16, SYMBOLS = 16 };

@@ -1,4 +1,7 @@
-/* Dense matrices and vectors: mmul, madd, transpose, matrix times vector, dot product, vector addition, LU decomposition. */
+/*
+ * Dense matrices and vectors: mmul, madd, transpose, matrix times vector, dot product, vector
+ * addition, LU decomposition.
+ */
 #include "workload.h"
 
 #include <math.h>

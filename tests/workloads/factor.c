@@ -1,4 +1,6 @@
-/* Solving: LU decomposition in place by blocks, and many tridiagonal systems by cyclic reduction. */
+/*
+ * Solving: LU decomposition in place by blocks, and many tridiagonal systems by cyclic reduction.
+ */
 #include "workload.h"
 
 #include <math.h>

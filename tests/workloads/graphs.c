@@ -1,4 +1,7 @@
-/* Graphs: breadth-first search, all shortest paths, ranking pages. Scattered reads and writes, many dependent launches. */
+/*
+ * Graphs: breadth-first search, all shortest paths, ranking pages. Scattered reads and writes, many
+ * dependent launches.
+ */
 #include "workload.h"
 
 #include <math.h>
@@ -7,7 +10,10 @@
 
 enum { GROUP = 64 };
 
-/* ---- bfs: one launch per level until none changes anything; several work-items may write the same level ---- */
+/*
+ * ---- bfs: one launch per level until none changes anything; several work-items may write the same
+ * level ----
+ */
 
 enum { OFFSETS, TARGETS, LEVELS, CHANGED };
 enum { DEGREE = 6 };

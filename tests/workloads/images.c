@@ -1,4 +1,7 @@
-/* Pictures: box filter, Sobel (image objects), separable convolution, recursive Gaussian, bilateral filter. */
+/*
+ * Pictures: box filter, Sobel (image objects), separable convolution, recursive Gaussian, bilateral
+ * filter.
+ */
 #include "workload.h"
 
 #include <math.h>
@@ -160,7 +163,10 @@ const struct workload workload_sobel = {
     .check = sobel_check,
 };
 
-/* ---- convolution: 17 taps along rows, then along columns, tiles with their halo in local memory ---- */
+/*
+ * ---- convolution: 17 taps along rows, then along columns, tiles with their halo in local memory
+ * ----
+ */
 
 enum { RADIUS = 8, LINE = 64 };
 
@@ -251,7 +257,10 @@ const struct workload workload_convolution = {
     .check = convolution_check,
 };
 
-/* ---- recursive-gaussian: Deriche's filter down and up every column, transposed, and again: few long work-items ---- */
+/*
+ * ---- recursive-gaussian: Deriche's filter down and up every column, transposed, and again: few
+ * long work-items ----
+ */
 
 static void gaussian_prepare(struct work *work)
 {
@@ -376,7 +385,10 @@ const struct workload workload_recursive_gaussian = {
     .check = gaussian_check,
 };
 
-/* ---- filter: bilateral, 4:3, grey: weights fall with distance and with the difference of brightness ---- */
+/*
+ * ---- filter: bilateral, 4:3, grey: weights fall with distance and with the difference of
+ * brightness ----
+ */
 
 enum { REACH = 4 };
 

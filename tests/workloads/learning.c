@@ -58,7 +58,10 @@ const struct workload workload_nn = {
     .check = nn_check,
 };
 
-/* ---- backprop: n inputs, 16 hidden units, one output; forward on the device, deltas on the host, weights on the device ---- */
+/*
+ * ---- backprop: n inputs, 16 hidden units, one output; forward on the device, deltas on the host,
+ * weights on the device ----
+ */
 
 enum { INPUT, WEIGHTS, OLD, PARTIAL, DELTA };
 enum { HIDDEN = 16 };
@@ -174,7 +177,10 @@ const struct workload workload_backprop = {
     .check = backprop_check,
 };
 
-/* ---- k-nearest: of every point of 32 coordinates its eight nearest others, kept in order by its work-item ---- */
+/*
+ * ---- k-nearest: of every point of 32 coordinates its eight nearest others, kept in order by its
+ * work-item ----
+ */
 
 enum { POINTS, NEIGHBOURS, SQUARES };
 enum { COORDINATES = 32, NEAREST = 8 };
@@ -214,7 +220,10 @@ static int compare_numbers(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* All distances, sorted; equal ones may change places, so the distances count, and that they are of the named points. */
+/*
+ * All distances, sorted; equal ones may change places, so the distances count, and that they are of
+ * the named points.
+ */
 static bool knn_check(const struct work *work)
 {
     const float *points = work->buffers[POINTS].in;

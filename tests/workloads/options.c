@@ -1,4 +1,6 @@
-/* Prices of options: Black and Scholes' formula, and the binomial tree of Cox, Ross and Rubinstein. */
+/*
+ * Prices of options: Black and Scholes' formula, and the binomial tree of Cox, Ross and Rubinstein.
+ */
 #include "workload.h"
 
 #include <math.h>

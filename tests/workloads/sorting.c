@@ -25,7 +25,10 @@ static bool check_sorted(const struct work *work, const uint32_t *in, const uint
     return ok;
 }
 
-/* ---- binary-search: each launch looks into 256 parts at once; only the work-item that finds the key writes ---- */
+/*
+ * ---- binary-search: each launch looks into 256 parts at once; only the work-item that finds the
+ * key writes ----
+ */
 
 enum { SORTED, FOUND };
 enum { PARTS = 256, GROUP = 64 };
@@ -138,7 +141,10 @@ const struct workload workload_bitonic_sort = {
     .check = keys_check,
 };
 
-/* ---- sorting-network: arrays of 512 keys with values; halves in local memory, the last merge in global memory ---- */
+/*
+ * ---- sorting-network: arrays of 512 keys with values; halves in local memory, the last merge in
+ * global memory ----
+ */
 
 enum { VALUES = 1 };
 enum { ARRAY = 512, HALF = ARRAY / 2 };

@@ -1,4 +1,6 @@
-/* Neighbourhoods: heat on a chip (hotspot), speckle reduction (srad), waves in a volume (fdtd3d). */
+/*
+ * Neighbourhoods: heat on a chip (hotspot), speckle reduction (srad), waves in a volume (fdtd3d).
+ */
 #include "workload.h"
 
 #include <math.h>
@@ -238,7 +240,10 @@ const struct workload workload_srad = {
     .check = srad_check,
 };
 
-/* ---- fdtd3d: four neighbours to each of the six sides, over a volume with a border that nobody writes ---- */
+/*
+ * ---- fdtd3d: four neighbours to each of the six sides, over a volume with a border that nobody
+ * writes ----
+ */
 
 enum { VOLUME, VOLUME_NEXT };
 enum { REACH = 4, FDTD_STEPS = 4, EDGE = 8 };

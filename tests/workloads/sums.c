@@ -1,4 +1,7 @@
-/* Sums and counts: prefix sums of blocks, scans of large arrays, reduction, histograms, a counter. All in wrapping integers. */
+/*
+ * Sums and counts: prefix sums of blocks, scans of large arrays, reduction, histograms, a counter.
+ * All in wrapping integers.
+ */
 #include "workload.h"
 
 #include <stdlib.h>
@@ -6,7 +9,10 @@
 enum { INPUT, OUTPUT, SUMS, SUMS_OF_SUMS };
 enum { GROUP = 64, BLOCK = 2 * GROUP };
 
-/* Exclusive sums of a block of 128 words in local memory, up and down a tree (Blelloch); the block's total goes to sums. */
+/*
+ * Exclusive sums of a block of 128 words in local memory, up and down a tree (Blelloch); the
+ * block's total goes to sums.
+ */
 #define SCAN_BLOCK                                                                                           \
     OPENCL(kernel void scan_block(global const uint *in, global uint *out, global uint *sums) {              \
         local uint tree[128];                                                                                \
@@ -213,7 +219,10 @@ const struct workload workload_reduction = {
     .check = reduction_check,
 };
 
-/* ---- histogram: 256 bins without atomics: a byte per bin and work-item, sums per group, then sums of those ---- */
+/*
+ * ---- histogram: 256 bins without atomics: a byte per bin and work-item, sums per group, then sums
+ * of those ----
+ */
 
 enum { BINS = 256, BYTES_EACH = 128 };
 
@@ -290,7 +299,10 @@ const struct workload workload_histogram = {
     .check = histogram_check,
 };
 
-/* ---- histogram-atomics: groups add their local counts to global bins; wrong on two devices unless kept on one ---- */
+/*
+ * ---- histogram-atomics: groups add their local counts to global bins; wrong on two devices unless
+ * kept on one ----
+ */
 
 static void atomics_prepare(struct work *work)
 {

@@ -1,7 +1,8 @@
 /*
- * heartwall: points on the wall of a heart are followed through the frames of a film. Per frame one copy and one launch; each
- * group takes one point, finds the place in its neighbourhood that is most like the point's template (least sum of squared
- * differences, the first one of equals), moves the point there and lets the template learn from it. Integers throughout.
+ * heartwall: points on the wall of a heart are followed through the frames of a film. Per frame one
+ * copy and one launch; each group takes one point, finds the place in its neighbourhood that is
+ * most like the point's template (least sum of squared differences, the first one of equals), moves
+ * the point there and lets the template learn from it. Integers throughout.
  */
 #include "workload.h"
 

@@ -34,7 +34,10 @@ static void dct_run(struct work *work)
     LAUNCH(work, "dct", SHAPE2(n, n, 8, 8), BUFFER(BETWEEN), BUFFER(OUTPUT), BUFFER(TABLE), INT(1));
 }
 
-/* The definition, for the coefficients of every seventh block; the picture must come back everywhere. */
+/*
+ * The definition, for the coefficients of every seventh block; the picture must come back
+ * everywhere.
+ */
 static bool dct_check(const struct work *work)
 {
     const float *in = work->buffers[INPUT].in;
@@ -92,7 +95,10 @@ const struct workload workload_dct = {
     .check = dct_check,
 };
 
-/* ---- haar: seven levels per launch in local memory; details scatter to their level's place, averages go on ---- */
+/*
+ * ---- haar: seven levels per launch in local memory; details scatter to their level's place,
+ * averages go on ----
+ */
 
 static void haar_prepare(struct work *work)
 {
@@ -232,7 +238,10 @@ const struct workload workload_walsh = {
     .check = walsh_check,
 };
 
-/* ---- dxt: 4 x 4 pixels become two colours of 16 bits and sixteen choices of two bits (DXT1), by range fit in integers ---- */
+/*
+ * ---- dxt: 4 x 4 pixels become two colours of 16 bits and sixteen choices of two bits (DXT1), by
+ * range fit in integers ----
+ */
 
 static void dxt_prepare(struct work *work)
 {

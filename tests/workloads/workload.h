@@ -39,7 +39,11 @@ struct workload {
     const char *row;  /* how the paper's table calls it */
     const char *unit; /* what a size counts: "rows", "pixels a side" */
     size_t sizes
-        [3]; /* by enum work_size: some ms with the layer's pieces, about 10 ms, 50 ms and more if it computes */
+        /*
+         * by enum work_size: some ms with the layer's pieces, about 10 ms, 50 ms and more if it
+         * computes
+         */
+        [3];
     const char *source;                 /* OpenCL C 1.2 */
     void (*prepare)(struct work *work); /* may round work->size up to what its kernels need */
     void (*run)(struct work *work);

@@ -28,8 +28,8 @@ enum device_warp {
 struct device_collective {
     uint32_t operation;
     /*
-     * Of a shuffle: 0 up, 1 down, 2 bfly, 3 idx. Of a reduction: 0 add, 1 min, 2 max, 3 and, 4 or, 5 xor,
-     * 6 signed min, 7 signed max.
+     * Of a shuffle: 0 up, 1 down, 2 bfly, 3 idx. Of a reduction: 0 add, 1 min, 2 max, 3 and, 4 or,
+     * 5 xor, 6 signed min, 7 signed max.
      */
     uint32_t variant;
     uint32_t mask;

@@ -9,8 +9,8 @@
  *   1. What decides about its end does not depend on sources (effect.h) read within the loop: the
  *      loop does the same whatever other blocks do.
  *   2. Every round passes an exit that the loop itself brings about:
- *      - retried: an atomic compare-and-swap on a fixed address found the value that the same
- *        loop read there last. While memory stands still, the second round succeeds;
+ *      - retried: an atomic compare-and-swap on a fixed address found the value that the same loop
+ *        read there last. While memory stands still, the second round succeeds;
  *      - ticket: an atomic addition to a fixed address has returned at least a fixed bound. The
  *        loop itself moves the counter there.
  *   3. Only plain loads decide, the loop has no fence, and every round moves on: it computes, from
@@ -18,9 +18,10 @@
  *      (lists, rows, bisections). A loop that waits reads the same place again.
  *
  * Everything else counts as waiting. So does a loop that polls until a count is reached: it ends,
- * but a program that then reports an error would report it in every piece. Plain loads are sources only in kernels that write global
- * memory; another block cannot change what no block writes. Locks count as waiting, although a
- * program that releases what it takes would end: the analysis does not prove that it does.
+ * but a program that then reports an error would report it in every piece. Plain loads are sources
+ * only in kernels that write global memory; another block cannot change what no block writes. Locks
+ * count as waiting, although a program that releases what it takes would end: the analysis does not
+ * prove that it does.
  */
 #ifndef PTX_CUT_WAITS_H
 #define PTX_CUT_WAITS_H
