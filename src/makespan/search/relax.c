@@ -356,7 +356,7 @@ static void close_row(struct row *row)
         close_uint16_t(words, row->n, (uint16_t)row->most, row->self, self_to);
 }
 
-/* Fills the row whose coordinates are in *row. */
+/* Fills the row with the coordinates in *row. */
 static void fill_row(struct row *row)
 {
     struct relax *relax = row->relax;
