@@ -24,7 +24,7 @@ int draft_begin(struct draft *draft);
 int draft_finish(struct draft *draft, const char *path, int result);
 
 /*
- * Ends the draft in the same way, but gives its text to the caller, who frees it. A terminating 0
+ * Ends the draft in the same way, but gives its text to the caller, which frees it. A terminating 0
  * is not counted in *ret_size.
  */
 int draft_take(struct draft *draft, int result, char **ret_text, size_t *ret_size);

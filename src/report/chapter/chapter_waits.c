@@ -112,7 +112,7 @@ void chapter_waits(const struct chapter *chapter, struct page *page)
             add_wait(chapter, span, pairs, &n);
     }
     if (told) {
-        page_section(page, "Who waited for whom?",
+        page_section(page, "Which program waited for which?",
                      n ? "Waits for an engine, by the program that held it meanwhile. Waits can overlap: a "
                          "program may "
                          "wait for several engines."
