@@ -159,7 +159,7 @@ size_t relax_size(const struct problem *problem, const uint8_t cuts[])
             row[i] = best < most ? (type)(best + 1) : most;                                                  \
         }                                                                                                    \
     }                                                                                                        \
-    /* With omissions: a state is worth at least what it is worth after one, within the row or before it. */ \
+    /* With omissions: a state is worth at least its value after one, in the row or before. */               \
     static void close_skips_##type(type *row, const type *skipped, size_t n, type most, unsigned self,       \
                                    size_t self_to)                                                           \
     {                                                                                                        \
