@@ -51,9 +51,8 @@ enum analysis_outcome {
     ANALYSIS_TARDY,    /* every response time is bounded, but some job may end after its deadline */
     ANALYSIS_REJECTED, /* not schedulable */
 };
-extern const char
-    /* by value: "deadlines-met", "bounded-tardiness", "not-schedulable" */
-    *const analysis_outcome_names[];
+/* by value: "deadlines-met", "bounded-tardiness", "not-schedulable" */
+extern const char *const analysis_outcome_names[];
 
 struct analysis_request {
     const unsigned *gpus; /* per task, how many GPUs its kernels use; NULL: 1 each */

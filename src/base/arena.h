@@ -1,6 +1,7 @@
 /*
- * Memory that is freed all at once: a parsed document, a task set. Blocks are zeroed and aligned for any type.
- * An arena with a limit answers NULL past it, so that hostile input cannot exhaust the machine.
+ * Memory that is freed all at once: a parsed document, a task set. Blocks are zeroed and aligned
+ * for any type. An arena with a limit answers NULL beyond it, so that hostile input cannot exhaust
+ * the machine.
  */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
@@ -10,13 +11,15 @@
 struct arena {
     struct arena_chunk *chunks; /* owned; the newest first */
     size_t used;                /* bytes allocated from it */
-    size_t limit;               /* most bytes to hand out; 0: no limit */
+    size_t limit;               /* most bytes to allocate; 0: no limit */
 };
 
 void arena_init(struct arena *arena, size_t limit);
 void arena_done(struct arena *arena);
 
-/* A zeroed block of n * size bytes, or NULL (no memory, past the limit, or n * size overflows). */
+/*
+ * A zeroed block of n * size bytes, or NULL (no memory, beyond the limit, or n * size overflows).
+ */
 void *arena_calloc(struct arena *arena, size_t n, size_t size);
 
 /* A copy of text[0..length) with a terminating 0, or NULL. */

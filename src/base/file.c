@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAMES_TRIED                                                                                          \
-    100 /* for a temporary file; leftovers of a crash, or other threads, may have the first ones */
+/* For a temporary file. Leftovers of a crash, or other threads, may have the first names. */
+#define NAMES_TRIED 100
 
 static int read_all(int fd, size_t limit, char **ret_text, size_t *ret_size)
 {
@@ -95,8 +95,9 @@ static int write_in_place(const char *path, const void *text, size_t size)
 }
 
 /*
- * A fresh file beside path; its name is the caller's to free. Not mkstemp(): that one ignores the umask, and to ask for the umask is to change
- * it for a moment, also for the other threads of a program that we are only a guest in.
+ * Creates a new file beside path; the caller frees its name. mkstemp() is no alternative because it
+ * ignores the umask. Reading the umask changes it for a moment, also for the other threads of a
+ * host program.
  */
 static int create_beside(const char *path, mode_t mode, char **ret_name)
 {

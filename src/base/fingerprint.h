@@ -1,4 +1,4 @@
-/* Fingerprints of bytes: FNV-1a, 64 bits. They notice accidents, not forgery. */
+/* Fingerprints of bytes: FNV-1a, 64 bits. They detect accidents, not forgery. */
 #ifndef BASE_FINGERPRINT_H
 #define BASE_FINGERPRINT_H
 
@@ -7,7 +7,7 @@
 
 #define FINGERPRINT_START UINT64_C(0xcbf29ce484222325)
 
-/* Continues a fingerprint over more bytes; the first call takes FINGERPRINT_START. */
+/* Continues a fingerprint over more bytes; the first call passes FINGERPRINT_START. */
 static inline uint64_t fingerprint(uint64_t so_far, const void *bytes, size_t n)
 {
     const unsigned char *at = bytes;
@@ -17,7 +17,10 @@ static inline uint64_t fingerprint(uint64_t so_far, const void *bytes, size_t n)
     return so_far;
 }
 
-/* 16 bits of a fingerprint. Its own upper bits hardly change with the last byte, so they are mixed first (splitmix64). */
+/*
+ * 16 bits of a fingerprint. The last byte hardly changes the upper bits of FNV-1a, so all bits are
+ * mixed first (splitmix64).
+ */
 static inline unsigned fingerprint_short(uint64_t print)
 {
     print = (print ^ print >> 30) * UINT64_C(0xbf58476d1ce4e5b9);

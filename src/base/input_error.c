@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FOUND_SHOWN 60 /* characters of the input that a message quotes */
+#define FOUND_SHOWN 60 /* characters of the input that a message shows */
 
 static void printable(char *to, size_t size, const char *from)
 {

@@ -1,4 +1,7 @@
-/* Intrusive doubly linked list with a head that is itself a link. Links name their list: `struct list link; -- x::ys`. */
+/*
+ * Intrusive doubly linked list; its head is itself a link. Links name their list: `struct list
+ * link; -- x::ys`.
+ */
 #ifndef BASE_LIST_H
 #define BASE_LIST_H
 
@@ -38,7 +41,7 @@ static inline void list_append(struct list *head, struct list *link)
     list_insert_before(head, link);
 }
 
-/* Unlinks and leaves the link as an empty list, so removing twice is harmless. */
+/* Unlinks, and leaves the link as an empty list, so that removing it twice is harmless. */
 static inline void list_remove(struct list *link)
 {
     link->prev->next = link->next;

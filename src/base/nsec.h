@@ -1,4 +1,7 @@
-/* Time inside Baton: int64_t nanoseconds. Instants are of CLOCK_MONOTONIC and end in _at; all else is a duration. */
+/*
+ * Time inside Baton: int64_t nanoseconds. Instants are of CLOCK_MONOTONIC and end in _at; other
+ * values are durations.
+ */
 #ifndef BASE_NSEC_H
 #define BASE_NSEC_H
 
@@ -11,7 +14,7 @@ typedef int64_t baton_nsec;
 #define NSEC_PER_MS  INT64_C(1000000)
 #define NSEC_PER_SEC INT64_C(1000000000)
 
-/* For reports only: decisions are made on integers. */
+/* For reports only: decisions use integers. */
 static inline double nsec_to_ms(baton_nsec t)
 {
     return (double)t / (double)NSEC_PER_MS;

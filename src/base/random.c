@@ -40,7 +40,7 @@ uint64_t random_u64(struct random_state *state)
 
 uint64_t random_below(struct random_state *state, uint64_t n)
 {
-    /* Lemire's method: the high half of a product, with the few biased low halves drawn again. */
+    /* Lemire's method: the high half of a product; the few biased low halves are drawn again. */
     __extension__ typedef unsigned __int128 wide;
     wide product = (wide)random_u64(state) * n;
 

@@ -1,6 +1,6 @@
 /*
- * Reproducible random numbers: the same seed gives the same sequence on every machine. xoshiro256** (Blackman and
- * Vigna), seeded by splitmix64. Not for secrets.
+ * Reproducible random numbers: the same seed gives the same sequence on every machine. xoshiro256**
+ * (Blackman and Vigna), seeded by splitmix64. Not for secrets.
  */
 #ifndef BASE_RANDOM_H
 #define BASE_RANDOM_H
@@ -11,7 +11,7 @@ struct random_state {
     uint64_t s[4];
 };
 
-/* Independent streams for (seed, stream): give each thread or experiment its own stream. */
+/* Independent streams for (seed, stream): each thread or experiment uses its own stream. */
 void random_init(struct random_state *state, uint64_t seed, uint64_t stream);
 
 uint64_t random_u64(struct random_state *state);

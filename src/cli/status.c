@@ -372,7 +372,7 @@ static const struct cli_option status_options[] = {
 
 const struct cli_command command_status = {
     .name = "status",
-    .summary = "show devices, who holds which engine, and how programs fare",
+    .summary = "show devices, the holder of each engine, and how programs fare",
     .arguments = "",
     .options = status_options,
     .example = "baton status --json    # one object for scripts",

@@ -354,7 +354,7 @@ static const struct cli_option options[] = {
 
 const struct cli_command command_top = {
     .name = "top",
-    .summary = "watch who holds which engine, and how programs and tasks fare",
+    .summary = "watch the holder of each engine, and how programs and tasks fare",
     .arguments = "",
     .options = options,
     .example = "baton top    # q quits, h helps; `baton top --once` for a script",

@@ -201,9 +201,8 @@ static void put_engines(struct screen *screen, unsigned room)
     for (uint32_t i = 0; i < now->n_engines; i++) {
         const struct frame_about_engine *engine = &now->engines[i];
         bool idle = !engine->grants && !engine->holder && !engine->waiting && strchr(engine->name, ' ');
-        bool bus =
-            /* held together with a copy engine, which is more specific */
-            strncmp(engine->name, "bus", 3) == 0;
+        /* held together with a copy engine, which is more specific */
+        bool bus = strncmp(engine->name, "bus", 3) == 0;
 
         if (bus || (idle && now->n_engines > room))
             continue;

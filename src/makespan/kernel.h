@@ -17,7 +17,10 @@ enum unit { UNIT_L, UNIT_C, UNIT_S, UNIT_D, N_UNITS };
 
 #define UNIT_LETTERS "LCSD"
 
-/* What is accepted: enough for real kernels, small enough that no input can exhaust the machine. */
+/*
+ * Limits of accepted input: enough for real kernels, small enough that no input can exhaust the
+ * machine.
+ */
 #define KERNEL_MAX_INSTRUCTIONS ((size_t)1 << 20)
 #define KERNEL_MAX_WARPS        4096u
 #define KERNEL_MAX_ELEMENTS     ((size_t)1 << 22) /* instructions x warps */
@@ -25,8 +28,8 @@ enum unit { UNIT_L, UNIT_C, UNIT_S, UNIT_D, N_UNITS };
 #define KERNEL_MAX_LATENCY      1024u
 
 /*
- * A mark on an instruction: behind it the warp waits at a barrier until every warp of its group has
- * executed this instruction. All of them may go on in the next cycle.
+ * A mark on an instruction: after it the warp waits at a barrier until every warp of its group has
+ * executed this instruction. All of them may continue in the next cycle.
  */
 #define KERNEL_BARRIER    0x80u
 #define KERNEL_UNIT(mark) ((mark) & (KERNEL_BARRIER - 1))
@@ -38,7 +41,7 @@ struct kernel {
 };
 
 /*
- * The question: all of it single-cycle, borrowed for as long as it is being answered. It has no
+ * The question, with single-cycle instructions only; borrowed while it is answered. It has no
  * barriers: parts.h cuts a kernel at its barriers.
  */
 struct problem {
@@ -51,8 +54,8 @@ struct problem {
 };
 
 /*
- * How one multiprocessor differs from single-cycle units of one warp each; zeroed fields mean "as
- * given".
+ * How one multiprocessor differs from single-cycle units of one warp each; zeroed fields mean no
+ * difference.
  */
 struct kernel_timing {
     unsigned latency[N_UNITS]; /* cycles an instruction takes, 0 or 1: one */

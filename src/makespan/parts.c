@@ -125,8 +125,8 @@ static size_t part_work(const struct course *course, size_t part)
 }
 
 /*
- * The barrier behind the group's part opens: all of its warps may go on in the cycle after the last
- * one's.
+ * Opens the barrier after the group's part: all of its warps may continue in the cycle after that
+ * of the last warp.
  */
 static void open_barrier(struct course *course, size_t group)
 {
@@ -145,7 +145,10 @@ static void insert(struct course *course, size_t group, size_t at)
     course->groups[group].left--;
 }
 
-/* Opens barriers of the group while its parts are complete, and inserts what waited for them. */
+/*
+ * Opens barriers of the group while its parts are complete, and inserts the entries that waited for
+ * them.
+ */
 static void advance(struct course *course, size_t group)
 {
     struct course_group *state = &course->groups[group];

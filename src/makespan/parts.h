@@ -35,9 +35,9 @@ void parts_done(struct parts *parts);
 struct problem parts_problem(const struct parts *parts, size_t part, const struct problem *whole);
 
 /*
- * schedule_evaluate() with barriers. The warps belong to `groups` groups of equally many, in the
- * order of their numbers; groups divides problem->warps. An entry whose warp waits at a barrier is
- * put aside until the barrier opens. problem is about parts->units. 0 or -ENOMEM.
+ * schedule_evaluate() with barriers. The warps belong to `groups` groups of equal size, in the
+ * order of their numbers; groups divides problem->warps. An entry of a warp that waits at a barrier
+ * is kept aside until the barrier opens. problem is about parts->units. 0 or -ENOMEM.
  */
 int parts_evaluate(const struct problem *problem, const struct parts *parts, unsigned groups,
                    const uint16_t order[], uint32_t ret_cycles[], unsigned *ret_makespan);

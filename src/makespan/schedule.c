@@ -71,7 +71,7 @@ void slots_clear(const struct slots_layout *layout, void *block)
     }
 }
 
-/* One slot fewer in the cycle whose bit is given. */
+/* Takes one slot from the cycle of the given bit. */
 static inline void take_bit(uint64_t part[], uint64_t bit)
 {
     uint64_t carry = part[1] & bit;
@@ -140,9 +140,9 @@ static inline __attribute__((always_inline)) void insert(const struct slots_layo
 }
 
 /*
- * Each step waits for the one before it, mostly for memory that was just written. Steps of
- * different lanes do not wait for each other: taking them in turns keeps the processor busy. As far
- * as all lanes go; then each alone.
+ * Each step depends on the previous one, mostly through memory just written. Steps of different
+ * lanes are independent, so taking them in turn keeps the processor busy. Lanes advance together as
+ * long as all have entries; then each advances alone.
  */
 static inline __attribute__((always_inline)) void insert_in_turns(const struct slots_layout *layout,
                                                                   const struct slots_lane lanes[SLOTS_LANES],

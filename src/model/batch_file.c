@@ -15,7 +15,7 @@ struct batch_reader {
     struct input_error *error;
 };
 
-/* The node that `key` names; -1 where the key is absent. */
+/* The node that `key` names; -1 if the key is absent. */
 static int read_place(struct batch_reader *reader, const struct node *mapping, const char *key, int *ret_node)
 {
     const struct node *node = node_get(mapping, key);

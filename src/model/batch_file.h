@@ -1,6 +1,7 @@
 /*
- * A batch operation as a file says it (Batch, sec. 3.1): streams that start and end together as the program sees it, each a
- * copy, a kernel, or a copy to a GPU followed by a kernel there.
+ * A batch operation as a file describes it (Batch, sec. 3.1): streams that start and end together
+ * from the program's view. Each stream is a copy, a kernel, or a copy to a GPU followed by a kernel
+ * there.
  */
 #ifndef MODEL_BATCH_FILE_H
 #define MODEL_BATCH_FILE_H
@@ -28,9 +29,9 @@ struct batch_file {
 };
 
 /*
- * Reads `streams: [{from: MEM0, to: GPU0, bytes: 256 MiB, kernel_ms: 10}, {to: GPU1, kernel_ms: 3}, ...]`. Unknown nodes,
- * copies without a route, and kernels after copies to host memory are rejected where they stand. On success the caller
- * calls batch_file_done().
+ * Reads `streams: [{from: MEM0, to: GPU0, bytes: 256 MiB, kernel_ms: 10}, {to: GPU1, kernel_ms: 3},
+ * ...]`. Errors name the position of unknown nodes, copies without a route, and kernels after
+ * copies to host memory. On success the caller calls batch_file_done().
  */
 int batch_read_file(const char *path, const struct topology *topology, struct batch_file *ret_batch,
                     struct input_error *ret_error);

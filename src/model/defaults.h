@@ -1,6 +1,7 @@
 /*
- * The defaults that a task set and batond share. A task set that leaves a key out and a batond whose file leaves the same key out
- * mean the same machine; otherwise a plan made from the one would not describe the other.
+ * The defaults that a task set and batond share. If a task set and a configuration of batond both
+ * omit a key, both mean the same machine. Otherwise a plan made from one would not describe the
+ * other.
  */
 #ifndef MODEL_DEFAULTS_H
 #define MODEL_DEFAULTS_H
@@ -12,8 +13,9 @@
 #define DEFAULT_CHUNK_OUT      524288  /* bytes: 512 KiB */
 
 #define DEFAULT_PROFILE "priority"
-#define DEFAULT_POLICY  "fixed" /* of programs that have a priority: batond's `adaptive` ranks them so too */
-#define DEFAULT_LOCK    "r2dglp"
+/* for programs with a priority; batond's `adaptive` ranks them in the same way */
+#define DEFAULT_POLICY "fixed"
+#define DEFAULT_LOCK   "r2dglp"
 
 /* A default as text, for help and manual pages. */
 #define DEFAULT_TEXT(value)  DEFAULT_TEXT_(value)

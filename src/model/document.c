@@ -10,14 +10,14 @@
 #define ARENA_LIMIT      ((size_t)512 << 20)
 #define MAX_MAPPING_KEYS 1000
 
-/* The parser's state while it walks libyaml's events; the open containers are the stack. */
+/* The parser's state while it processes libyaml's events; the stack holds the open containers. */
 struct document_builder {
     struct document *document;
     struct input_error *error;
     struct node *stack[DOCUMENT_MAX_DEPTH];
     struct node *last[DOCUMENT_MAX_DEPTH]; /* last child of each, to append in O(1) */
     size_t depth;
-    const char *key; /* of the entry whose value comes next, in the mapping on top; else NULL */
+    const char *key; /* key of the next value in the mapping on top of the stack; else NULL */
     unsigned key_line, key_column;
 };
 
@@ -49,7 +49,7 @@ static int reject_at(const struct document_builder *builder, const yaml_mark_t *
                         (unsigned)mark->column + 1, found, "%s", expected);
 }
 
-/* Hangs node below the container on top of the stack, or makes it the root. */
+/* Appends node to the container on top of the stack, or makes it the root. */
 static int attach(struct document_builder *builder, struct node *node)
 {
     struct node *parent;
@@ -175,7 +175,10 @@ static int on_event(struct document_builder *builder, const yaml_event_t *event)
     }
 }
 
-/* What libyaml could not scan. Reader errors know only an offset: count the lines up to it. */
+/*
+ * Reports what libyaml could not scan. Reader errors have only an offset, so the lines up to it are
+ * counted.
+ */
 static int syntax_error(const yaml_parser_t *parser, const struct document_builder *builder, const char *text,
                         size_t size)
 {

@@ -7,10 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longest duration in any input: 10^16 ns, 115 days. Sums of thousands of them still fit an int64_t. */
+/*
+ *  Longest duration in any input: 10^16 ns, 115 days. Sums of thousands of them still fit an
+ *  int64_t.
+ */
 #define DURATION_LIMIT 1e16L
 
-/* A decimal number as YAML and JSON write it: no hexadecimal, no infinity, no NaN. Returns where it ends, or NULL. */
+/*
+ * A decimal number as YAML and JSON write it: no hexadecimal, no infinity, no NaN. Returns its end,
+ * or NULL.
+ */
 static const char *decimal(const char *text, long double *ret_value)
 {
     char *end;

@@ -149,7 +149,7 @@ static int is_worst_loaded(const struct document *document, const struct node *e
     return result;
 }
 
-/* The entry of that name; name NULL: the only one, or the worst case of a loaded machine. */
+/* The entry of that name; name NULL: the only entry, or the worst case of a loaded machine. */
 static int choose(const struct document *document, const struct node *list, const char *name,
                   const struct node **ret_entry, struct input_error *ret_error)
 {

@@ -1,4 +1,4 @@
-/* Reading an overhead set that stands inside another document; the set itself is in model/platform.h. */
+/* Reads an overhead set inside another document; model/platform.h defines the set. */
 #ifndef MODEL_OVERHEADS_H
 #define MODEL_OVERHEADS_H
 
@@ -8,8 +8,9 @@ int overheads_read(const struct document *document, const struct node *mapping, 
                    struct overheads *ret_overheads, struct input_error *ret_error);
 
 /*
- * A whole document: one set, or the list `sets:` that `baton measure` writes, of which the one called `set` is taken. set NULL: the only
- * one, else the one with worst_case and loaded, which is what a bound needs.
+ * Reads a whole document: one set, or the list `sets:` that `baton measure` writes, from which it
+ * takes the set named `set`. set NULL: the only set, else the one with worst_case and loaded,
+ * because a bound needs that one.
  */
 int overheads_read_any(const struct document *document, const char *set, struct arena *arena,
                        struct overheads *ret_overheads, struct input_error *ret_error);

@@ -43,7 +43,10 @@ static int read_task(const struct document *document, const struct node *mapping
                                        "cpu_cluster", "piece_ms",    "chunk_in", "chunk_out", "bound_ms",
                                        "period_ms",   "deadline_ms", "point_ms", "budget_ms", "token_until",
                                        "seal",        NULL};
-    /* A plan does not carry the platform: a list of GPUs is checked only against what a set of GPUs can hold. */
+    /*
+     * A plan does not contain the platform, so a list of GPUs is checked only against the largest
+     * platform.
+     */
     static const struct platform any = {.gpus = PLATFORM_MAX_GPUS};
     const struct node *node;
     int result = node_expect_mapping(document, mapping, keys, ret_error);

@@ -1,10 +1,12 @@
 /*
- * A plan: what `baton plan` decided and what the simulator and the daemon enforce. It names the analysis whose bounds it
- * carries, the profile whose rules those bounds assume, and everything else that they rest on (model/plan_basis.def).
+ * A plan: the decisions of `baton plan` that the simulator and the daemon enforce. It names the
+ * analysis behind its bounds, the profile that those bounds assume, and everything else that they
+ * rest on (model/plan_basis.def).
  *
- * Seals. `baton plan` writes four hexadecimal digits for every field. A field that was edited since then no longer fits its
- * digits; its bounds were computed for another value. A plan without seals (of an older version, or written by hand) is read, and its
- * bounds are known to rest on nothing that could be checked.
+ * Seals. `baton plan` writes four hexadecimal digits for every field. A field that was edited
+ * afterwards does not match its digits, and its bounds were computed for another value. A plan
+ * without seals (from an older version, or written by hand) is accepted, but none of its bounds can
+ * be checked.
  */
 #ifndef MODEL_PLAN_H
 #define MODEL_PLAN_H
@@ -27,16 +29,17 @@ struct plan_task {
     baton_nsec piece;            /* longest kernel piece; 0: whole */
     int64_t chunk_in, chunk_out; /* bytes; 0: whole */
     baton_nsec bound;            /* on the response time; -1: none is claimed */
-    baton_nsec period, deadline; /* 0: the plan does not say */
+    baton_nsec period, deadline; /* 0: not in the plan */
     bool has_point;
     baton_nsec point;  /* priority point of fair lateness, from the release; may be negative */
     bool until_gpu;    /* a job holds its token until its last GPU segment; else until its end */
-    baton_nsec budget; /* engine time of one job, copies included; 0: the plan gives no limit */
-    bool no_deadline;  /* `deadline_ms: none`: jobs at any rate, below all tasks with a deadline */
-    uint64_t changed;  /* bit i: plan_task_fields[i] was edited after it was sealed */
+    baton_nsec budget; /* engine time of one job, copies included; 0: no limit in the plan */
+    /* `deadline_ms: none`: jobs at any rate, less urgent than all tasks with a deadline */
+    bool no_deadline;
+    uint64_t changed; /* bit i: plan_task_fields[i] was edited after sealing */
 };
 
-/* The fields of a task: how a file calls each, and its value as the file has it. */
+/* The fields of a task: the key in the file, and the value as the file has it. */
 struct plan_task_field {
     const char *key;
     void (*print)(const struct plan_task *task, FILE *out);
@@ -57,8 +60,8 @@ struct plan {
     const char **conditions; /* what its bounds rest on besides the profile, one sentence each */
     size_t n_conditions;
     struct plan_basis basis;
-    bool sealed;      /* it says what its bounds rest on, field by field */
-    uint64_t changed; /* bit i: field i (enum plan_field) was edited after it was sealed */
+    bool sealed;      /* it states what its bounds rest on, field by field */
+    uint64_t changed; /* bit i: field i (enum plan_field) was edited after sealing */
 };
 
 int plan_read_file(const char *path, struct plan *ret_plan, struct input_error *ret_error);
@@ -66,16 +69,20 @@ int plan_read(const char *name, const char *text, size_t size, struct plan *ret_
               struct input_error *ret_error);
 void plan_done(struct plan *plan);
 
-/* How a file calls field i of the plan, 0 .. PLAN_FIELDS - 1. */
+/* The key of field i of the plan in a file, 0 .. PLAN_FIELDS - 1. */
 const char *plan_field_key(size_t field);
 
-/* Prints YAML that reads to the same plan; with seals only if the plan is sealed and nothing was edited. */
+/*
+ * Prints YAML that reads back as the same plan; with seals only if the plan is sealed and unedited.
+ */
 void plan_print(const struct plan *plan, FILE *out);
 
 /* The entry of this name, or NULL. */
 const struct plan_task *plan_find(const struct plan *plan, const char *name);
 
-/* Compares the seals of a document with what was read from it; fills sealed and changed. Part of plan_read(). */
+/*
+ * Compares the seals of a document with its values; fills sealed and changed. Part of plan_read().
+ */
 int plan_check_seals(const struct document *document, struct plan *plan, struct input_error *ret_error);
 
 #endif

@@ -1,4 +1,7 @@
-/* Printing plans, and the seals that tell whether a field is still what `baton plan` wrote. */
+/*
+ * Prints plans, and computes the seals that show whether a field is unchanged since `baton plan`
+ * wrote it.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -130,7 +133,7 @@ const char *plan_field_key(size_t field)
 
 /* ---- seals ---- */
 
-/* Digits for one field of one task: of its name, its key and its value. 0 or -ENOMEM. */
+/* Digits for one field of one task, from its name, key and value. 0 or -ENOMEM. */
 static int seal_task_field(const struct plan_task *task, size_t field, char ret_digits[SEAL_DIGITS + 1])
 {
     char *text = NULL;
@@ -165,7 +168,7 @@ static uint64_t add_text(uint64_t so_far, const char *text)
     return fingerprint(so_far, text, strlen(text) + 1);
 }
 
-/* Digits for one field of the plan; task_seals[i]: those of task i as they stand in the file. */
+/* Digits for one field of the plan; task_seals[i]: those of task i as in the file. */
 static void seal_field(const struct plan *plan, size_t field, const char *const task_seals[],
                        char ret_digits[SEAL_DIGITS + 1])
 {
@@ -193,7 +196,7 @@ static void seal_field(const struct plan *plan, size_t field, const char *const 
     (void)snprintf(ret_digits, SEAL_DIGITS + 1, "%04x", fingerprint_short(print));
 }
 
-/* The seal of a mapping: NULL without one; INPUT_REJECTED for what cannot be one. */
+/* The seal of a mapping: NULL if absent; INPUT_REJECTED if malformed. */
 static int read_seal(const struct document *document, const struct node *mapping, const char **ret_seal,
                      struct input_error *ret_error)
 {
@@ -207,7 +210,10 @@ static int read_seal(const struct document *document, const struct node *mapping
     return result;
 }
 
-/* Which fields do not fit their digits; without as many digits as this version has fields, none does. */
+/*
+ * Finds the fields that do not match their digits. If the number of digits differs from this
+ * version's number of fields, no field matches.
+ */
 static int check_task_seal(struct plan_task *task, const char *seal)
 {
     char digits[TASK_FIELDS * SEAL_DIGITS + 1];
@@ -281,7 +287,7 @@ static void print_plan_seal(const struct plan *plan, const char *const seals[], 
     (void)fputs("\"\n", out);
 }
 
-/* The seals of all tasks, or NULL without memory. */
+/* The seals of all tasks; NULL when memory is short. */
 static char *seal_tasks(const struct plan *plan, const char *ret_seals[])
 {
     size_t size = TASK_FIELDS * SEAL_DIGITS + 1;

@@ -25,7 +25,7 @@ unsigned platform_gpu_clusters(const struct platform *platform)
     return platform->gpus ? platform->gpus / platform->gpu_cluster : 0;
 }
 
-/* A cluster size: by default everything, and it must divide the whole. */
+/* A cluster size: everything by default. It must divide the whole. */
 static int read_cluster(const struct document *document, const struct node *mapping, const char *key,
                         unsigned whole, unsigned *value, struct input_error *ret_error)
 {
@@ -133,7 +133,7 @@ static int read_attach(const struct document *document, const struct node *list,
     return 0;
 }
 
-/* name, as seen from the folder of the document; the caller frees it. NULL: no memory. */
+/* Resolves name relative to the document's folder; the caller frees it. NULL: memory is short. */
 static char *beside(const struct document *document, const char *name)
 {
     char *copy = name[0] == '/' ? strdup(".") : strdup(document->name);
@@ -149,7 +149,10 @@ static char *beside(const struct document *document, const char *name)
     return path;
 }
 
-/* `overheads:` is a mapping, the name of a file beside this one, or {file: FILE, set: NAME} of a file with several sets. */
+/*
+ * `overheads:` is a mapping, the name of a file beside this one, or {file: FILE, set: NAME} for a
+ * file with several sets.
+ */
 static int read_overheads(const struct document *document, const struct node *node, struct arena *arena,
                           struct platform *platform, struct input_error *ret_error)
 {

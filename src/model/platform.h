@@ -1,6 +1,7 @@
 /*
- * The machine as every analysis, the planner, the simulator and the run time see it: CPUs in clusters, GPUs in clusters with
- * their engines and tokens, buses, and the overhead set. Read from the `platform:` part of a task-set file.
+ * The machine as every analysis, the planner, the simulator and the run time see it: CPUs in
+ * clusters, GPUs in clusters with their engines and tokens, buses, and the overhead set. It is the
+ * `platform:` part of a task-set file.
  */
 #ifndef MODEL_PLATFORM_H
 #define MODEL_PLATFORM_H
@@ -28,7 +29,7 @@ enum migration {
 
 enum copy_direction { COPY_IN, COPY_OUT, COPY_P2P, COPY_DIRECTIONS };
 
-/* Cost of copying one chunk of so many bytes. */
+/* Cost of copying one chunk of this size. */
 struct copy_cost {
     int64_t bytes;
     baton_nsec cost;
@@ -52,40 +53,47 @@ struct platform {
     unsigned copy_engines;      /* 1 or 2 per GPU */
     unsigned tokens_per_gpu;    /* TOKENS_UNLIMITED or rho */
     unsigned buses;
-    bool shared_memory; /* GPUs and host share memory: an upload need not be replicated to reach every GPU */
+    /* GPUs and host share memory: every GPU sees an upload without replication */
+    bool shared_memory;
     enum migration migration;
     int64_t chunk_in, chunk_out; /* bytes */
-    /* attach[q] lists the CPU clusters that own GPU cluster q; NULL: by a rule (platform_owns). */
+    /*
+     * attach[q] lists the CPU clusters that own GPU cluster q; NULL: a rule decides
+     * (platform_owns).
+     */
     struct cluster_list {
         unsigned *clusters;
         size_t n;
     } * attach;
     bool has_overheads;
-    struct overheads overheads; /* all zero, tick_period 1 ms, where none are given */
+    struct overheads overheads; /* if absent: all zero, tick_period 1 ms */
 };
 
 unsigned platform_cpu_clusters(const struct platform *platform);
 unsigned platform_gpu_clusters(const struct platform *platform);
 
 /*
- * Do tasks of that CPU cluster use the GPUs of that GPU cluster? As `attach` says; without it (GPUSync, Fig. 4) what spans NUMA nodes
- * belongs to all or owns all, and inside a node the CPU clusters and GPU clusters are matched in order: CPU clusters
- * left over own none.
+ * Do tasks of that CPU cluster use the GPUs of that GPU cluster? `attach` decides. Without it
+ * (GPUSync, Fig. 4), a cluster that spans NUMA nodes belongs to all or owns all. Inside a node the
+ * CPU clusters and GPU clusters are matched in order; remaining CPU clusters own none.
  */
 bool platform_owns(const struct platform *platform, unsigned cpu_cluster, unsigned gpu_cluster);
 
 /*
- * Cost of one copy of so many bytes: linear between the entries of the table, below the smallest its cost, above the
- * largest proportional. 0 bytes cost nothing; a direction without entries costs nothing.
+ * Cost of one copy of this size. Linear between the entries of the table; the smallest entry's cost
+ * below it; proportional above the largest. 0 for 0 bytes, and for a direction without entries.
  */
 baton_nsec overheads_copy_cost(const struct overheads *overheads, enum copy_direction direction,
                                int64_t bytes);
 
-/* Fills *ret_platform from the mapping; strings and tables live in arena. file names the document for `overheads: FILE`. */
+/*
+ * Fills *ret_platform from the mapping; strings and tables live in arena. The document's file
+ * locates `overheads: FILE`.
+ */
 int platform_read(const struct document *document, const struct node *mapping, struct arena *arena,
                   struct platform *ret_platform, struct input_error *ret_error);
 
-/* An overhead set from a file of its own, as overheads_read_any() takes it. */
+/* Reads an overhead set from a file of its own, as overheads_read_any() does. */
 int overheads_read_file(const char *path, const char *set, struct arena *arena,
                         struct overheads *ret_overheads, struct input_error *ret_error);
 

@@ -70,7 +70,7 @@ static baton_nsec sum_of(const struct piece_list *list)
     return sum;
 }
 
-/* A list of durations in ms; the sum is bounded, so that it cannot overflow anywhere later. */
+/* A list of durations in ms. The sum is limited, so that it cannot overflow later. */
 static int read_pieces(const struct document *document, const struct node *node, struct arena *arena,
                        struct piece_list *ret_list, struct input_error *ret_error)
 {
@@ -158,7 +158,10 @@ static int read_multi(const struct document *document, const struct node *node,
     return result;
 }
 
-/* Which kind it is: one of cpu_ms, copy_in_ms, copy_out_ms, kernel_ms; or `kind:`; or a key that only kernels have. */
+/*
+ * The kind: one of cpu_ms, copy_in_ms, copy_out_ms, kernel_ms; or `kind:`; or a key that only
+ * kernels have.
+ */
 static int read_kind(const struct document *document, const struct node *mapping, struct segment *segment,
                      const struct node **ret_length, struct input_error *ret_error)
 {
@@ -197,7 +200,7 @@ static int read_kind(const struct document *document, const struct node *mapping
     return 0;
 }
 
-/* Its length: one number, explicit pieces, or a length per GPU. */
+/* The length: one number, explicit pieces, or a length per GPU. */
 static int read_length(const struct document *document, const struct node *mapping, const struct node *length,
                        const struct platform *platform, struct arena *arena, struct segment *segment,
                        struct input_error *ret_error)
@@ -205,8 +208,8 @@ static int read_length(const struct document *document, const struct node *mappi
     const struct node *pieces = node_get(mapping, "pieces_ms");
     const struct node *each = node_get(mapping, "per_gpu_ms");
     const struct node *lists = node_get(mapping, "pieces_per_gpu_ms");
-    bool has_length =
-        length && (length->kind != NODE_SCALAR || *length->text); /* `kernel_ms:` alone names the kind */
+    /* `kernel_ms:` alone names the kind */
+    bool has_length = length && (length->kind != NODE_SCALAR || *length->text);
     int result = 0;
 
     if (has_length && length->kind == NODE_MAPPING) {
@@ -246,7 +249,7 @@ static int read_length(const struct document *document, const struct node *mappi
     return result;
 }
 
-/* What only kernels have: where they run and on how many GPUs. */
+/* The keys that only kernels have: where they run and on how many GPUs. */
 static int read_kernel(const struct document *document, const struct node *mapping,
                        const struct platform *platform, const struct placement *task_placement,
                        struct segment *segment, struct input_error *ret_error)
@@ -341,7 +344,7 @@ static void print_field(const char *key, baton_nsec value, FILE *out)
     print_duration(value, NSEC_PER_MS, out);
 }
 
-/* per_gpu_ms where every GPU has one piece (piece_ms may stand beside it), else pieces_per_gpu_ms. */
+/* per_gpu_ms if every GPU has one piece (piece_ms may be present too), else pieces_per_gpu_ms. */
 static void print_per_gpu(const struct segment *segment, FILE *out)
 {
     bool lists = false;

@@ -1,4 +1,4 @@
-/* Reading and printing one segment of a task; the type is in model/task_set.h. */
+/* Reads and prints one segment of a task; model/task_set.h defines the type. */
 #ifndef MODEL_SEGMENT_H
 #define MODEL_SEGMENT_H
 

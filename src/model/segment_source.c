@@ -19,7 +19,7 @@ static int read_text(const struct document *document, const struct node *node, c
     return result;
 }
 
-/* {L: 1, C: 4}: each from 1 to most; what is not named stays. */
+/* {L: 1, C: 4}: each from 1 to most; units that are not named keep their value. */
 static int read_units(const struct document *document, const struct node *node, int64_t most,
                       unsigned values[SOURCE_UNITS], struct input_error *ret_error)
 {

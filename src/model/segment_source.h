@@ -1,7 +1,8 @@
 /*
- * A length that a file does not give but says how to compute: `kernel_ms: {ptx: FILE, entry: NAME, warps: N, clock: MHZ, ...}` (a
- * makespan bound), `copy_in_ms: {route: [MEM0, GPU0], topology: FILE}` (a transfer over a known interconnect). Only the question is read here;
- * those above the model answer it (src/cli/task_lengths.h). docs/task-sets.md has the vocabulary.
+ * A length that a file only says how to compute: `kernel_ms: {ptx: FILE, entry: NAME, warps: N,
+ * clock: MHZ, ...}` (a makespan bound), or `copy_in_ms: {route: [MEM0, GPU0], topology: FILE}` (a
+ * transfer over a known interconnect). This module only reads the question; a higher layer answers
+ * it (src/cli/task_lengths.h). docs/task-sets.md has the vocabulary.
  */
 #ifndef MODEL_SEGMENT_SOURCE_H
 #define MODEL_SEGMENT_SOURCE_H
@@ -24,7 +25,7 @@ struct segment_source {
     unsigned line, column; /* of the mapping */
     /* SOURCE_MAKESPAN: */
     const char *string; /* an instruction string; else NULL and ptx is given */
-    const char *ptx;    /* as the file says; relative to the file's folder */
+    const char *ptx;    /* as in the file; relative to the file's folder */
     const char *entry;  /* NULL: the only one */
     struct source_loop loops[SOURCE_MAX_LOOPS];
     size_t n_loops;
@@ -41,8 +42,8 @@ struct segment_source {
 };
 
 /*
- * Reads the mapping that stands where a number of ms could: of a kernel a makespan, of a copy a route, of anything else rejected. Lives in
- * arena.
+ * Reads a mapping in place of a number of ms: a makespan for a kernel, a route for a copy; other
+ * kinds are rejected. The result lives in arena.
  */
 int segment_source_read(const struct document *document, const struct node *mapping, enum segment_kind kind,
                         struct arena *arena, struct segment_source **ret_source,

@@ -31,7 +31,7 @@ static int read_segments(const struct document *document, const struct node *lis
     return 0;
 }
 
-/* Period, deadline, priority: what the scheduler knows of a task. */
+/* Period, deadline, priority: what the scheduler knows about a task. */
 static int read_timing(const struct document *document, const struct node *mapping, struct task *task,
                        struct input_error *ret_error)
 {
@@ -110,7 +110,9 @@ static int reject_task(const struct document *document, const struct task *task,
     return input_reject(ret_error, document->name, task->line, task->column, found, "%s", expected);
 }
 
-/* Rules across tasks: names are unique, priorities are given by all or none and are unique. */
+/*
+ * Rules across tasks: names are unique; all tasks or none have priorities; priorities are unique.
+ */
 static int check_tasks(const struct document *document, const struct task_set *set,
                        struct input_error *ret_error)
 {

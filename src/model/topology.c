@@ -20,7 +20,7 @@ int topology_node(const struct topology *topology, const char *name)
     return -1;
 }
 
-/* PREFIX followed by digits or nothing: GPU, GPU0, MEM1. */
+/* The prefix followed by digits or nothing: GPU, GPU0, MEM1. */
 static bool is_numbered(const char *name, const char *prefix)
 {
     size_t length = strlen(prefix);
@@ -34,7 +34,10 @@ static bool is_numbered(const char *name, const char *prefix)
     return true;
 }
 
-/* The node with this name, made when `make` is set; its role follows from its name unless the file says otherwise. */
+/*
+ * The node with this name, created if `make` is set. Its role follows from its name unless the file
+ * sets it.
+ */
 int topology_read_node(struct topology_reader *reader, const struct node *node, bool make,
                        unsigned *ret_index)
 {
@@ -183,7 +186,7 @@ static int read_gpu(struct topology_reader *reader, const struct node *node)
     return 0;
 }
 
-/* `gpus` and `memories`, where given, replace what the names suggest. */
+/* `gpus` and `memories`, if given, replace the roles that names suggest. */
 static int read_roles(struct topology_reader *reader, const struct node *gpus, const struct node *memories)
 {
     struct topology *topology = reader->topology;
@@ -288,7 +291,7 @@ static int read_routes(struct topology_reader *reader, const struct node *list)
     return result;
 }
 
-/* Is there a way from one node to another without the link that joins them directly? */
+/* Is there a way from one node to another without their direct link? */
 static bool is_reachable_around(const struct topology *topology, unsigned from, unsigned to)
 {
     bool seen[TOPOLOGY_MAX_NODES] = {false};
@@ -315,8 +318,8 @@ static bool is_reachable_around(const struct topology *topology, unsigned from, 
 }
 
 /*
- * A ring of three or more nodes: which way round data travels cannot be found, so the file must give the routes. A pair of
- * links there and back is no ring.
+ * A ring of three or more nodes: the direction of a transfer around it is unknown, so the file must
+ * give the routes. A pair of opposite links is no ring.
  */
 static int check_loops(struct topology_reader *reader, const struct node *links)
 {

@@ -1,7 +1,8 @@
 /*
- * The interconnect of one machine: directed links with effective bandwidths between memories, hubs and GPUs (Batch,
- * sec. 3.2), how many DMA engines each GPU has, and measured throughput for combinations of transfers that the graph gets
- * wrong (sec. 5). Bandwidths are GB/s (1e9), which is bytes per nanosecond.
+ * The interconnect of one machine: directed links with effective bandwidths between memories, hubs
+ * and GPUs (Batch, sec. 3.2), and the number of DMA engines of each GPU. It also has measured
+ * throughput for combinations of transfers that the graph predicts badly (sec. 5). Bandwidths are
+ * GB/s (1e9), which is bytes per nanosecond.
  */
 #ifndef MODEL_TOPOLOGY_H
 #define MODEL_TOPOLOGY_H
@@ -32,7 +33,8 @@ struct topology_node {
     const char *name;
     enum node_role role;
     unsigned engines; /* GPU: 1 (both directions share it) or 2 (one each way) */
-    int device;       /* GPU: index among the machine's OpenCL devices; default: its place among the GPUs */
+    /* GPU: index among the machine's OpenCL devices; default: its position among the GPUs */
+    int device;
 };
 
 struct topology_link {
@@ -42,7 +44,7 @@ struct topology_link {
     unsigned line, column;
 };
 
-/* A route that the file gives because the shortest one is not the real one. */
+/* A route that the file gives because transfers do not take the shortest one. */
 struct topology_route {
     unsigned nodes[ROUTE_MAX_LINKS + 1];
     size_t n_nodes;
@@ -53,13 +55,16 @@ struct topology_pair {
     unsigned from, to;
 };
 
-/* Measured throughput of exactly these transfers at once. */
+/* Measured throughput when exactly these transfers run together. */
 struct table_entry {
     uint64_t mask;
     const double *gbps, *lowest_gbps; /* by ascending bit of mask */
 };
 
-/* How fast a command of this size is, of what links and table say: drivers and memories treat small copies otherwise than large ones. */
+/*
+ * The speed of a command of this size relative to links and table: drivers and memories handle
+ * small copies differently from large ones.
+ */
 struct topology_size {
     double bytes, ratio;
 };
@@ -78,12 +83,12 @@ struct topology {
     size_t n_table;
     struct topology_size *sizes; /* by ascending size */
     size_t n_sizes;
-    bool has_loop;    /* three or more nodes in a ring: only given routes are used */
+    bool has_loop;    /* three or more nodes form a ring: only given routes are used */
     baton_nsec setup; /* fixed cost of any batch, calibrated */
-    const char
-        *origin; /* where its rates come from, one sentence for the reader of a prediction; NULL: not said */
-    unsigned
-        cores; /* of the host, where its cores both copy and run the kernels; 0: devices do that by themselves */
+    /* origin of its rates, one sentence for the reader of a prediction; NULL: not given */
+    const char *origin;
+    /* of the host, if its cores both copy and run the kernels; 0: devices do that themselves */
+    unsigned cores;
 };
 
 /* Reads the file; on success the caller calls topology_done(). 0, INPUT_REJECTED, -errno. */
@@ -92,33 +97,37 @@ int topology_read(const char *name, const char *text, size_t size, struct topolo
                   struct input_error *ret_error);
 void topology_done(struct topology *topology);
 
-/* Prints it back as YAML that reads to the same topology. */
+/* Prints YAML that reads back as the same topology. */
 void topology_print(const struct topology *topology, FILE *out);
 
 /* Index of the node, or -1. */
 int topology_node(const struct topology *topology, const char *name);
 
-/* Speed of one command of so many bytes, of what links and table say; between two sizes of the file on the straight line over log(bytes). 1 without `sizes`. */
+/*
+ * Speed of one command of this size relative to links and table. Between two sizes of the file it
+ * is linear over log(bytes). 1 without `sizes`.
+ */
 double topology_size_ratio(const struct topology *topology, double bytes);
-/* The least of them, and at most 1: for callers that do not know how a copy will be cut. */
+/* The least ratio, at most 1: for callers that do not know how a copy will be cut. */
 double topology_lowest_ratio(const struct topology *topology);
 
 /* Answers of topology_find_route(), besides 0. */
 enum {
-    ROUTE_NONE = 1,      /* no way from there to there */
-    ROUTE_AMBIGUOUS = 2, /* two routes are equally short: the file must give one */
+    ROUTE_NONE = 1,      /* no way between the nodes */
+    ROUTE_AMBIGUOUS = 2, /* two routes are equally short, so the file must give one */
     ROUTE_TOO_LONG = 3,  /* more than ROUTE_MAX_LINKS links */
 };
 
 struct found_route {
     unsigned links[ROUTE_MAX_LINKS];
     size_t n_links;
-    int stage; /* the memory that a copy between two GPUs is staged in, or -1 */
+    int stage; /* the memory that stages a copy between two GPUs, or -1 */
 };
 
 /*
- * The links from one node to another: the route that the file gives, else the one with the fewest links that passes through hubs
- * only. Between two GPUs with no such route, one through a memory (staged there).
+ * The links from one node to another: the route in the file, else the one with the fewest links
+ * that passes only through hubs. Between two GPUs without such a route, one through a memory, which
+ * stages the copy.
  */
 int topology_find_route(const struct topology *topology, unsigned from, unsigned to,
                         struct found_route *ret_route);

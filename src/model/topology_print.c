@@ -2,7 +2,7 @@
 
 #include "model/print.h"
 
-/* A name as a double-quoted YAML scalar, or bare where nothing needs quoting. */
+/* A name as a double-quoted YAML scalar, or bare if it needs no quotes. */
 static void print_name(const char *name, FILE *out)
 {
     bool bare = (*name >= 'A' && *name <= 'Z') || (*name >= 'a' && *name <= 'z');

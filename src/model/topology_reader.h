@@ -1,4 +1,4 @@
-/* What the files that read a topology share; no other file includes this. */
+/* Shared by the files that read a topology; no other file includes this. */
 #ifndef MODEL_TOPOLOGY_READER_H
 #define MODEL_TOPOLOGY_READER_H
 
@@ -11,7 +11,10 @@ struct topology_reader {
     struct input_error *error;
 };
 
-/* The node with this name; made, with the role its name suggests, when `make` is set and no link has named it yet. */
+/*
+ * The node with this name. If `make` is set and no link has named it yet, it is created with the
+ * role that its name suggests.
+ */
 int topology_read_node(struct topology_reader *reader, const struct node *node, bool make,
                        unsigned *ret_index);
 
@@ -22,10 +25,10 @@ int topology_read_bandwidth(struct topology_reader *reader, const struct node *n
 int topology_require(struct topology_reader *reader, const struct node *mapping, const char *key,
                      const struct node **ret_node);
 
-/* `sizes`, or NULL where the file has none. */
+/* `sizes`; NULL if the file has none. */
 int topology_read_sizes(struct topology_reader *reader, const struct node *list);
 
-/* `measured`, or NULL where the file has none. */
+/* `measured`; NULL if the file has none. */
 int topology_read_table(struct topology_reader *reader, const struct node *list);
 
 #endif

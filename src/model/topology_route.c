@@ -24,8 +24,9 @@ static void append_given(const struct topology *topology, const struct topology_
 }
 
 /*
- * Breadth first from `from`: distances in links and the number of shortest ways (1, or 2 for more), then back
- * along the unique predecessors. Nodes of role ROLE_GPU never forward; memories only if through_memory.
+ * Breadth-first search from `from`: distances in links and the number of shortest ways (1, or 2 for
+ * more), then back along the unique predecessors. GPUs never forward; memories do only if
+ * through_memory.
  */
 static int search(const struct topology *topology, unsigned from, unsigned to, bool through_memory,
                   struct found_route *ret_route)

@@ -1,4 +1,4 @@
-/* How fast a single command is by its size: `sizes` of a topology, read and looked up. */
+/* The speed of a single command by its size: reads and looks up `sizes` of a topology. */
 #include <errno.h>
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* Axes: where the ticks go and where a value falls on the page. */
+/* Axes: where ticks and values lie on the page. */
 #ifndef REPORT_AXIS_H
 #define REPORT_AXIS_H
 
@@ -15,10 +15,12 @@ struct axis {
     size_t n_ticks;
 };
 
-/* Chooses about wanted round ticks (1, 2 or 5 times a power of ten; powers of ten on a log axis). */
+/*
+ * Chooses about `wanted` round ticks (1, 2 or 5 times a power of ten; powers of ten on a log axis).
+ */
 void axis_layout(struct axis *axis, double low, double high, bool log, double from, double to, size_t wanted);
 
-/* Where value falls on the page. */
+/* The position of a value on the page. */
 double axis_place(const struct axis *axis, double value);
 
 #endif

@@ -11,7 +11,7 @@
 #define RIGHT    328.0
 #define TOP      40.0
 #define BOTTOM   144.0
-#define FARTHEST 40 /* a limit beyond so many times the worst job is off the scale */
+#define FARTHEST 40 /* a limit beyond this many times the worst job is off the scale */
 #define RED      "#c62828"
 #define LEAST    3.0 /* height of the smallest bar */
 
@@ -19,7 +19,7 @@ struct scale {
     double low, high; /* ms, both above 0 */
 };
 
-/* The nearest of 1, 2, 5 times a power of ten that is not above (up: not below) the value. */
+/* The nearest of 1, 2, 5 times a power of ten that is not above the value (up: not below). */
 static double round_to(double value, bool up)
 {
     static const double steps[] = {1, 2, 5, 10};
@@ -131,7 +131,10 @@ static void draw_bars(const struct histogram *histogram, const struct scale *sca
     }
 }
 
-/* A dashed line with its name, on the side where there is room; beyond the scale only the name, at the edge. */
+/*
+ * A dashed line with its name, on the side that has room. Off the scale only the name is drawn, at
+ * the edge.
+ */
 static void draw_limit(const struct scale *scale, double limit, bool shown, const char *name,
                        const char *note, const char *stroke, double label_y, FILE *out)
 {

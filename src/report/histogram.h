@@ -1,6 +1,7 @@
 /*
- * A histogram of response times, small enough to stand beside others. The axis is logarithmic, so that the body and the
- * tail of the distribution are both seen; a single job is never too small to see. Jobs beyond the deadline are red.
+ * A histogram of response times, small enough to stand beside others. The logarithmic axis shows
+ * both the body and the tail of the distribution. Even a single job is visible. Jobs beyond the
+ * deadline are red.
  */
 #ifndef REPORT_HISTOGRAM_H
 #define REPORT_HISTOGRAM_H
@@ -21,7 +22,10 @@ struct histogram {
     size_t colour;                /* of the palette */
 };
 
-/* An SVG of that size. A limit far beyond every job is named at the edge instead of squeezing the jobs. */
+/*
+ * Draws an SVG of that size. A limit far beyond every job is named at the edge, so that the jobs
+ * keep their width.
+ */
 void histogram_draw(const struct histogram *histogram, FILE *out);
 
 #endif

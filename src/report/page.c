@@ -99,7 +99,7 @@ void page_figures_end(struct page *page)
     (void)fputs("</div>\n", page->out);
 }
 
-/* A column of numbers, by its head: it is set to the right as its cells are. */
+/* Is this the head of a column of numbers? It is then aligned right, like its cells. */
 static bool heads_numbers(const char *head)
 {
     static const char *const counts[] = {"jobs",       "missed",           "times", "runs", "pieces",
@@ -139,7 +139,7 @@ void page_row_begin(struct page *page)
     (void)fputs("<tr>", page->out);
 }
 
-/* The opening of a cell; its column's name is shown where the head is not. */
+/* Opens a cell with its column's name, which is shown when the head is hidden. */
 static void open_cell(struct page *page, const char *classes)
 {
     (void)fprintf(page->out, "<td class=\"%s\"", classes);
@@ -259,7 +259,7 @@ void page_bar(struct page *page, const struct page_bar *bar)
 
 /* ---- the timeline ---- */
 
-/* A string inside a script element: JSON, with < written so that no text can end the element. */
+/* A string inside a script element: JSON, with < escaped so that no text can end the element. */
 static void put_script_string(FILE *out, const char *text)
 {
     (void)fputc('"', out);
@@ -301,7 +301,10 @@ static void put_legend(struct page *page, const struct page_timeline *timeline)
                 page->out);
 }
 
-/* Labels repeat thousands of times: each is written once, and spans refer to it. Answers its number. */
+/*
+ * Labels repeat thousands of times, so each is written once and spans refer to its number. Answers
+ * the number.
+ */
 static size_t label_of(const char **labels, size_t *n, const char *label)
 {
     for (size_t i = *n; i > 0; i--) {

@@ -1,7 +1,8 @@
 /*
- * One self-contained HTML page: no network, light and dark, and no wider than a phone. Made from sections, tables, bars,
- * pictures and one interactive timeline per trace. All text is escaped here. Red means a missed deadline, an exceeded
- * claimed bound or a negative answer, and nothing else; programs have the palette's colours, which have no red.
+ * One self-contained HTML page: no network, light and dark, and no wider than a phone. It consists
+ * of sections, tables, bars, pictures and one interactive timeline per trace. All text is escaped
+ * here. Red means only a missed deadline, an exceeded claimed bound or a negative answer. Programs
+ * have the palette's colours, none of which is red.
  */
 #ifndef REPORT_PAGE_H
 #define REPORT_PAGE_H
@@ -19,7 +20,8 @@
 struct page {
     FILE *out; /* borrowed */
     unsigned timelines;
-    const char *const *head; /* of the open table, borrowed until page_table_end(); NULL: none */
+    /* of the open table, borrowed until page_table_end(); NULL: no table is open */
+    const char *const *head;
     size_t n_head, column;
 };
 
@@ -31,10 +33,10 @@ void page_end(struct page *page);
 
 enum page_tone { PAGE_PLAIN, PAGE_GOOD, PAGE_BAD };
 
-/* An answer in words, large. */
+/* An answer in words, in large type. */
 void page_verdict(struct page *page, const char *text, enum page_tone tone);
 
-/* Three significant digits, and never an exponent where a reader expects a number: "0.708", "12.3", "1416". */
+/* Three significant digits, never with an exponent: "0.708", "12.3", "1416". */
 void page_number(double value, char ret_text[32]);
 
 /* A few large numbers at the top: "0" / "misses". */
@@ -43,15 +45,16 @@ void page_figure(struct page *page, const char *value, const char *label, enum p
 void page_figures_end(struct page *page);
 
 /*
- * Tables: a head, then rows of cells. A cell that reads as a number is set to the right. On a narrow screen each row
- * becomes a card whose cells carry their column's name, so that no table is wider than the screen.
+ * Tables: a head, then rows of cells. Numbers are aligned right. On a narrow screen each row
+ * becomes a card, and each cell shows its column's name, so that no table is wider than the screen.
  */
 void page_table_begin(struct page *page, const char *const head[], size_t n);
-/* The same, where the caller knows which columns are numbers. */
+/* The same, for a caller that knows which columns are numbers. */
 void page_table_begin_aligned(struct page *page, const char *const head[], const bool numbers[], size_t n);
 void page_row_begin(struct page *page);
 void page_cell(struct page *page, const char *text, enum page_tone tone);
-void page_name_cell(struct page *page, const char *name, size_t colour); /* a program, with its colour */
+/* a program and its colour */
+void page_name_cell(struct page *page, const char *name, size_t colour);
 void page_row_end(struct page *page);
 void page_table_end(struct page *page);
 
@@ -64,11 +67,11 @@ void page_grid_begin(struct page *page);
 void page_grid_end(struct page *page);
 
 enum page_style {
-    PAGE_RUN,   /* solid: works on an engine */
+    PAGE_RUN,   /* solid: runs on an engine */
     PAGE_WAIT,  /* hatched: waits for one */
     PAGE_HOLD,  /* thin: holds one */
     PAGE_JOB,   /* outlined: a job from its release to its end */
-    PAGE_FAINT, /* pale: the rest */
+    PAGE_FAINT, /* pale: other time */
 };
 
 /* One bar across the page, from 0 to 1. */
@@ -76,7 +79,7 @@ struct page_segment {
     double share;
     size_t colour;
     enum page_style style;
-    bool bad;          /* red, whatever its colour */
+    bool bad;          /* red instead of its colour */
     const char *title; /* shown as a tooltip */
 };
 
@@ -107,7 +110,7 @@ struct page_timeline_row {
 
 struct page_program {
     const char *name;
-    bool used; /* has a place in the legend */
+    bool used; /* appears in the legend */
 };
 
 struct page_span {
@@ -136,10 +139,13 @@ struct page_timeline {
     size_t n_spans;
     const struct page_event *events;
     size_t n_events;
-    double focus_from_ms, focus_to_ms; /* what is shown first */
+    double focus_from_ms, focus_to_ms; /* the part shown first */
 };
 
-/* With a legend; to zoom (wheel, pinch, buttons) and drag; a line tells what is under the pointer. */
+/*
+ * With a legend. The reader can zoom (wheel, pinch, buttons) and drag; a line describes what is
+ * under the pointer.
+ */
 void page_timeline(struct page *page, const struct page_timeline *timeline);
 
 #endif

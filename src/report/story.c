@@ -28,7 +28,7 @@ const struct story_task *story_find(const struct story *story, const char *name)
     return NULL;
 }
 
-/* What kind of answer an object is can be seen from its keys. */
+/* The keys of an object show which kind of answer it is. */
 static int recognise(const json_t *root, enum story_kind *ret_kind)
 {
     static const struct {
@@ -49,7 +49,7 @@ static int recognise(const json_t *root, enum story_kind *ret_kind)
     return -EINVAL;
 }
 
-/* The entry of that task, made when first seen; NULL: no memory. */
+/* The entry of that task, created when first seen; NULL: memory is short. */
 static struct story_task *make_task(struct story *story, const char *name)
 {
     struct story_task *task = (struct story_task *)story_find(story, name);
@@ -70,7 +70,7 @@ static struct story_task *make_task(struct story *story, const char *name)
     return task;
 }
 
-/* Deadlines and bounds, from whichever input says them: 0 or -ENOMEM. */
+/* Deadlines and bounds, from any input that has them: 0 or -ENOMEM. */
 static int learn_tasks(struct story *story, const struct story_input *input)
 {
     const json_t *tasks = json_object_get(input->root, "tasks");
@@ -94,7 +94,10 @@ static int learn_tasks(struct story *story, const struct story_input *input)
             task->bound_ms = number(entry, "bound_ms");
         if (input->kind == STORY_TRACE && number(entry, "misses") > 0)
             task->misses = number(entry, "misses");
-        /* Where programs really ran, only batond can claim a bound; a simulation is the model itself. */
+        /*
+         * For programs that really ran only batond can claim a bound. A simulation is the model
+         * itself.
+         */
         if (input->kind == STORY_TRACE)
             task->unclaimed = !json_is_true(json_object_get(entry, "bound_claimed"));
         else
@@ -103,7 +106,7 @@ static int learn_tasks(struct story *story, const struct story_input *input)
     return 0;
 }
 
-/* The file's text, if there is room for one input more. */
+/* Reads the file's text, if there is room for one more input. */
 static int read_input(const struct story *story, const char *path, const char *shown, char **ret_text,
                       size_t *ret_size, struct input_error *ret_error)
 {
@@ -168,7 +171,7 @@ void story_done(struct story *story)
     *story = (struct story){0};
 }
 
-/* Pictures that follow each other share a heading. */
+/* Consecutive pictures share a heading. */
 static void write_picture(const struct story_input *input, struct page *page, bool follows)
 {
     if (!follows)

@@ -1,7 +1,8 @@
 /*
- * The story of some result files on one page: what `baton report` tells. Inputs are the JSON that other commands print (a trace, a
- * simulation, an analysis or plan, a batch, a makespan, a study's ranking, a daemon's status); several belong together when they name the same
- * tasks, so that responses are drawn against bounds.
+ * Several result files on one page: the output of `baton report`. Inputs are the JSON that other
+ * commands print: a trace, a simulation, an analysis or plan, a batch, a makespan, a study's
+ * ranking, a daemon's status. Inputs that name the same tasks belong together, so that responses
+ * are drawn against bounds.
  */
 #ifndef REPORT_STORY_H
 #define REPORT_STORY_H
@@ -25,20 +26,20 @@ enum story_kind {
 };
 
 struct story_input {
-    const char *shown; /* what the page calls it; borrowed */
+    const char *shown; /* its name on the page; borrowed */
     enum story_kind kind;
     json_t *root;  /* owned; NULL: a picture */
-    char *picture; /* owned; an SVG of our own */
+    char *picture; /* owned; an SVG that Baton drew */
 };
 
 #define STORY_MAX_INPUTS 16
 
-/* What is known of a task from any input. Times in ms; negative: not known. */
+/* What the inputs say about a task. Times in ms; negative: unknown. */
 struct story_task {
     const char *name; /* borrowed from the inputs */
     double deadline_ms, bound_ms;
-    bool unclaimed; /* a daemon says that it does not claim the bound */
-    double misses;  /* since the program began, where a trace says it; else 0 */
+    bool unclaimed; /* a daemon reports that it does not claim the bound */
+    double misses;  /* since the program began, if a trace has it; else 0 */
 };
 
 struct story {
@@ -48,10 +49,13 @@ struct story {
     size_t n_tasks, tasks_room;
 };
 
-/* Reads a file of any kind and adds it; the page calls it `shown`: 0, INPUT_REJECTED, -errno. */
+/* Reads a file of any kind and adds it; the page calls it `shown`. 0, INPUT_REJECTED, -errno. */
 int story_add(struct story *story, const char *path, const char *shown, struct input_error *ret_error);
 
-/* A picture (SVG) becomes part of the page as it is: only for files that Baton itself has just written. The same answers. */
+/*
+ * Adds a picture (SVG) to the page unchanged: only for files that Baton itself has just written.
+ * Results as above.
+ */
 int story_add_picture(struct story *story, const char *path, const char *shown,
                       struct input_error *ret_error);
 void story_done(struct story *story);

@@ -8,7 +8,7 @@
 
 #define MAX_COLUMNS 48
 
-/* "copy_begin_ms" as people write it: "copy begin, ms". */
+/* "copy_begin_ms" as a reader expects it: "copy begin, ms". */
 static void key_words(const char *key, char ret_text[64])
 {
     size_t length = strlen(key);
@@ -19,13 +19,15 @@ static void key_words(const char *key, char ret_text[64])
         *c = *c == '_' ? ' ' : *c;
 }
 
-/* Four digits, but never an exponent where people expect a number. */
+/* Four digits, never with an exponent. */
 static void number_words(double value, char ret_text[64])
 {
     (void)snprintf(ret_text, 64, fabs(value) >= 1000 && fabs(value) < 1e12 ? "%.0f" : "%.4g", value);
 }
 
-/* Red where the answer is bad: a response past its deadline, a miss, a response past a bound that is claimed. */
+/*
+ * Red for a bad answer: a response beyond its deadline, a miss, a response beyond a claimed bound.
+ */
 static enum page_tone judge(const json_t *entry, const char *key)
 {
     const json_t *value = json_object_get(entry, key);
@@ -50,7 +52,9 @@ static enum page_tone judge(const json_t *entry, const char *key)
     return PAGE_PLAIN;
 }
 
-/* What null means: an analysis found no bound; an engine has no holder; else there is nothing to tell. */
+/*
+ * What null means: an analysis found no bound; an engine has no holder; otherwise nothing is known.
+ */
 static const char *null_words(const char *key, enum story_kind kind)
 {
     if (kind == STORY_ANALYSIS && (strcmp(key, "response_ms") == 0 || strcmp(key, "tardiness_ms") == 0))
@@ -58,7 +62,10 @@ static const char *null_words(const char *key, enum story_kind kind)
     return strcmp(key, "holder") == 0 ? "free" : "-";
 }
 
-/* One value of an entry as a cell. A bound that is not claimed stands in brackets, as `baton status` prints it. */
+/*
+ * One value of an entry as a cell. A bound that is not claimed is in brackets, as in `baton
+ * status`.
+ */
 static void put_value(struct page *page, const json_t *entry, const char *key, enum story_kind kind)
 {
     const json_t *value = json_object_get(entry, key);
@@ -83,7 +90,10 @@ static void put_value(struct page *page, const json_t *entry, const char *key, e
     page_cell(page, text, tone);
 }
 
-/* All entries of an array of objects as one table; the columns are the scalar keys of the first entry. */
+/*
+ *  All entries of an array of objects as one table; the columns are the scalar keys of the first
+ *  entry.
+ */
 static void write_table(struct page *page, const json_t *entries, enum story_kind kind)
 {
     const char *head[MAX_COLUMNS];
@@ -97,7 +107,8 @@ static void write_table(struct page *page, const json_t *entries, enum story_kin
     json_t *value;
     json_t *entry;
 
-    if (json_object_get(json_array_get(entries, 0), "name")) /* first, whatever the order of the keys */
+    /* first, independent of the order of keys */
+    if (json_object_get(json_array_get(entries, 0), "name"))
         head[n++] = "name";
     json_object_foreach(json_array_get(entries, 0), key, value)
     {
@@ -134,7 +145,7 @@ static double number_of(const json_t *object, const char *key)
     return json_is_number(value) ? json_number_value(value) : 0;
 }
 
-/* Streams as Fig. 3 of the Batch paper draws them: a row each, the copy and then the kernel. */
+/* Streams as in Fig. 3 of the Batch paper: a row each, the copy and then the kernel. */
 static void write_batch_picture(struct page *page, const json_t *streams)
 {
     struct svg_bar bars[128];
@@ -168,7 +179,7 @@ static void write_batch_picture(struct page *page, const json_t *streams)
     page_picture_end(page);
 }
 
-/* What was proven and what was tried, one bar each: schedules that were found, and bounds that none exceeds. */
+/* One bar each for the schedules found and for the bounds that no schedule exceeds. */
 static void write_makespan_picture(struct page *page, const json_t *root)
 {
     static const struct {
@@ -213,7 +224,7 @@ static void write_scalars(struct page *page, const json_t *root)
     const char *key;
     json_t *value;
     json_t *object = (json_t *)root;
-    /* Bounded is not met: where the answer tells the two apart, the deadlines decide its colour. */
+    /* Bounded does not mean met: if the answer has both, the deadlines decide its colour. */
     const char *judged = json_object_get(root, "deadlines_met") ? "deadlines_met" : "schedulable";
 
     page_figures_begin(page);

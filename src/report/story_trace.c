@@ -1,4 +1,4 @@
-/* A trace as a chapter: what it answers is in chapter/. */
+/* A trace as a chapter; chapter/ answers its questions. */
 #include "report/chapter/chapter.h"
 
 void story_trace(const struct story *story, const struct story_input *input, struct page *page)

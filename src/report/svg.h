@@ -1,6 +1,7 @@
 /*
- * Pictures as self-contained SVG text, readable in light and dark: line charts for curves, row charts for
- * timelines. Text is escaped; nothing is fetched. The caller owns what open_memstream() or a file gives it.
+ * Pictures as self-contained SVG text, legible in light and dark: line charts for curves, row
+ * charts for timelines. Text is escaped; nothing is loaded from elsewhere. The caller owns the
+ * memory or file behind `out`.
  */
 #ifndef REPORT_SVG_H
 #define REPORT_SVG_H
@@ -15,14 +16,15 @@ struct svg_series {
     size_t n;
     bool steps; /* draw as stairs */
     bool dashed;
-    size_t colour; /* 0: of its place; else of place colour - 1, to belong to another series */
+    /* 0: by its position; else that of position colour - 1, to match another series */
+    size_t colour;
 };
 
 struct svg_chart {
     const char *title;
     const char *x_label, *y_label;
     bool x_log, y_log;
-    bool has_y_range; /* else from the data, 0 included unless y_log */
+    bool has_y_range; /* otherwise computed from the data, 0 included unless y_log */
     double y_low, y_high;
     const struct svg_series *series;
     size_t n_series;
@@ -34,9 +36,9 @@ void svg_chart(const struct svg_chart *chart, FILE *out);
 struct svg_bar {
     size_t row;
     double begin, end; /* in the unit of the axis */
-    size_t colour;     /* any number; the same number is the same colour in every picture */
+    size_t colour;     /* any number; a number has the same colour in every picture */
     const char *label; /* drawn when it fits; NULL: none */
-    bool hatched;      /* waiting rather than working */
+    bool hatched;      /* waiting instead of working */
 };
 
 struct svg_mark {
@@ -56,12 +58,13 @@ struct svg_rows {
     size_t n_marks;
 };
 
-/* A timeline: one row per name, bars from begin to end; as wide as 960, as high as its rows need. */
+/* A timeline: one row per name, bars from begin to end; 960 wide, as high as its rows need. */
 void svg_rows(const struct svg_rows *rows, FILE *out);
 
 /*
- * For those who draw something else: text with & < > " escaped; the opening of a picture that follows the reader's theme (classes bg,
- * ink, soft, grid, axis, mark, bad), to be closed with </svg>; axes with ticks, grid and label (may be NULL).
+ * For other drawings. svg_text escapes & < > ". svg_begin opens a picture that follows the reader's
+ * theme (classes bg, ink, soft, grid, axis, mark, bad); the caller closes it with </svg>. The axes
+ * have ticks, grid and a label (may be NULL).
  */
 void svg_text(const char *text, FILE *out);
 void svg_begin(double width, double height, const char *title, FILE *out);

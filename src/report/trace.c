@@ -12,7 +12,7 @@ const char *trace_category_name(enum trace_category category)
     return names[category];
 }
 
-/* A JSON string. Bytes beyond ASCII pass as they are: names come from UTF-8 files. */
+/* A JSON string. Bytes beyond ASCII pass unchanged, because names come from UTF-8 files. */
 static void put_string(FILE *out, const char *text)
 {
     (void)fputc('"', out);
@@ -29,7 +29,7 @@ static void put_string(FILE *out, const char *text)
     (void)fputc('"', out);
 }
 
-/* Instants are microseconds in this format, with the nanoseconds kept as decimals. */
+/* Instants are microseconds in this format; the decimals keep the nanoseconds. */
 static void put_instant(FILE *out, const char *key, baton_nsec at)
 {
     uint64_t magnitude = at < 0 ? -(uint64_t)at : (uint64_t)at;

@@ -51,7 +51,7 @@ static void count(struct gema_bench *bench, const struct mode_test *test, size_t
 
     test->class->attach(test->state, test->pipeline);
     planner_choose(bench->planner, test, POLICY_GLOBAL, MAX_NODES, choice, &outcome);
-    /* Where the exact answer is no, no policy says yes. */
+    /* If the exact answer is no, no policy answers yes. */
     if (outcome.complete && !outcome.schedulable)
         return;
     schedulable[POLICY_GLOBAL] += outcome.schedulable;
@@ -70,7 +70,7 @@ int gema_experiment(double utilisation, double dependent, size_t sets, uint64_t 
     struct gema_bench bench;
     int result = open_bench(dependent, &bench);
 
-    /* Two generators that draw the same numbers: the same sets with other options. */
+    /* Two generators that draw the same numbers: the same sets with different options. */
     random_init(&any, seed, stream);
     random_init(&placed, seed, stream);
     for (size_t i = 0; i < sets && !result; i++) {

@@ -1,6 +1,6 @@
 /*
- * The simulation of GPU-SPARC Sec. IV-D as a library call: how many random task sets each policy makes schedulable, with the analysis as
- * printed and with the sound one, on the same sets.
+ * The simulation of GPU-SPARC Sec. IV-D as a library call: how many random task sets each policy
+ * makes schedulable. The analysis as printed and the sound one are applied to the same sets.
  */
 #ifndef STUDY_GEMA_EXPERIMENT_H
 #define STUDY_GEMA_EXPERIMENT_H
@@ -14,8 +14,10 @@
 
 enum gema_curve {
     CURVE_PRINTED, /* the analysis as printed */
-    CURVE_SOUND, /* sound, single mode on any free GPU with its data everywhere for free: the printed premise */
-    CURVE_SOUND_PLACED, /* sound, and `any` pays for the replicated upload: placement is part of the choice */
+    /* sound; single mode on any free GPU, its data on all GPUs at no cost: the printed premise */
+    CURVE_SOUND,
+    /* sound; `any` pays for the replicated upload, so placement is part of the choice */
+    CURVE_SOUND_PLACED,
     GEMA_CURVES
 };
 

@@ -8,8 +8,8 @@ struct gema_generator {
     struct gema_parameters parameters;
     struct arena arena;
     struct pipeline pipeline;
-    double utilisation; /* of the GPUs by the present set */
-    double target;      /* it was grown for */
+    double utilisation; /* of the GPUs by the current set */
+    double target;      /* target of the current set */
 };
 
 void gema_parameters_default(struct gema_parameters *ret_parameters)
@@ -173,7 +173,10 @@ static double gpu_utilisation(const struct pipeline_task *task)
     return sum / (double)task->period;
 }
 
-/* Tasks keep their place; only descriptors move, by insertion: few tasks, mostly sorted. */
+/*
+ * Stages keep their place in memory; only descriptors move. Insertion sort suits few, mostly sorted
+ * tasks.
+ */
 static void sort_by_deadline(struct pipeline *pipeline)
 {
     for (size_t i = 1; i < pipeline->n_tasks; i++) {
@@ -197,7 +200,10 @@ static void add_task(struct gema_generator *generator, struct random_state *rand
     generator->utilisation += gpu_utilisation(task);
 }
 
-/* Grows the present set, or begins a new one where it has grown past the target, until it is close to it. */
+/*
+ * Adds tasks to the current set until it is close to the target. Begins a new set when the target
+ * is exceeded.
+ */
 static void grow(struct gema_generator *generator, struct random_state *random, double target)
 {
     const struct gema_parameters *p = &generator->parameters;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define CRITICAL_PART 0.05 /* of the CPU time of a GPU task */
-#define LEAST         1e-9 /* what is left of the target below this is rounding */
+#define LEAST         1e-9 /* a remainder of the target below this is rounding */
 
 uint64_t generator_hash(uint64_t hash, double value)
 {
@@ -64,7 +64,7 @@ size_t generator_draw(const struct study_combination *combination, double utilis
         all = round(u * period);
         ret_jobs[n++] = (struct gpusync_job){.period = period, .deadline = period, .cpu = all < 1 ? 1 : all};
     }
-    /* A random subset of the right size: each task in turn with the odds that are left. */
+    /* A random subset of the right size: each task in turn with the remaining odds. */
     with_gpu = (size_t)lround(combination->values[PARAMETER_SHARE]->low * (double)n);
     for (size_t i = 0; i < n; i++)
         if (random_below(random, n - i) < with_gpu) {

@@ -49,13 +49,13 @@ void rank_summarise(double values[], size_t n, struct rank_row *ret_row)
     ret_row->median = n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/* What is gathered before it can be summarised. */
+/* The data to summarise. */
 struct gathering {
     struct ranking *ranking;
     size_t capacity;                        /* combinations per overhead set */
     double *ranks[STUDY_MAX_OVERHEADS];     /* [configuration][capacity] */
     const char **names;                     /* of the configurations */
-    double areas[STUDY_MAX_CONFIGURATIONS]; /* of the combination that is being read */
+    double areas[STUDY_MAX_CONFIGURATIONS]; /* of the combination being read */
     bool seen[STUDY_MAX_CONFIGURATIONS];
     bool finished;
 };
@@ -107,7 +107,7 @@ static int add_table(struct gathering *gathering, const char *overheads)
     return 0;
 }
 
-/* The combination that was read is complete: its sub-ranks join the table. */
+/* Completes the combination just read: its sub-ranks join the table. */
 static void close_combination(struct gathering *gathering)
 {
     struct ranking *ranking = gathering->ranking;

@@ -1,7 +1,8 @@
 /*
- * Ranks configurations as GPUSync's Table IV does: per parameter combination a sub-rank by the area under the schedulability curve (ties share
- * the average), then by the median of the sub-ranks, ties by their average. Combinations that are not finished for every configuration
- * are left out.
+ * Ranks configurations as GPUSync's Table IV does. For each parameter combination a sub-rank
+ * follows from the area under the schedulability curve; ties share the average. Configurations are
+ * ordered by the median of the sub-ranks, ties by their average. Combinations that are unfinished
+ * for some configuration are left out.
  */
 #ifndef STUDY_RANK_H
 #define STUDY_RANK_H
@@ -28,7 +29,7 @@ struct ranking {
     size_t n_tables;
 };
 
-/* 0, -errno (store_message() says why) or STORE_OTHER: nothing to rank. */
+/* 0, -errno (store_message() gives the reason) or STORE_OTHER: nothing to rank. */
 int ranking_make(struct store *store, struct ranking *ret_ranking);
 void ranking_done(struct ranking *ranking);
 
@@ -36,8 +37,8 @@ void ranking_done(struct ranking *ranking);
 const struct rank_table *ranking_table(const struct ranking *ranking, const char *overheads);
 
 /*
- * The arithmetic: sub-ranks of areas[0..n), 1 for the largest, equal ones share the average; and median, average, deviation of values (sorted
- * in place).
+ * The arithmetic. Sub-ranks of areas[0..n): 1 for the largest, equal areas share the average.
+ * Median, average and deviation of values, which are sorted in place.
  */
 void rank_sub_ranks(const double areas[], size_t n, double ret_ranks[]);
 void rank_summarise(double values[], size_t n, struct rank_row *ret_row);

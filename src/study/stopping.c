@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#define Z 1.959963984540054 /* 97.5 % of the normal distribution lie below */
+#define Z 1.959963984540054 /* the 97.5 % quantile of the normal distribution */
 
 double stopping_width(uint32_t yes, uint32_t n)
 {

@@ -1,4 +1,4 @@
-/* When a point has been tested often enough (GPUSync Sec. V, footnote 5). */
+/* Decides when a point has been tested often enough (GPUSync Sec. V, footnote 5). */
 #ifndef STUDY_STOPPING_H
 #define STUDY_STOPPING_H
 
@@ -8,8 +8,8 @@
 #include "study/spec/spec.h"
 
 /*
- * Full width of the 95 % confidence interval of a fraction after `yes` of n (Wilson's score interval, which unlike the normal one is right
- * near 0 and 1); n > 0.
+ * Full width of the 95 % confidence interval of a fraction after `yes` of n; n > 0. It is Wilson's
+ * score interval, which is also valid near 0 and 1, unlike the normal one.
  */
 double stopping_width(uint32_t yes, uint32_t n);
 

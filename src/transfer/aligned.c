@@ -1,11 +1,14 @@
 /*
- * The paper's method (Batch, sec. 3.2, Algorithm 1): every stream starts so that all end together, and in between the bus
- * shares itself out. Time runs backwards from the end of the batch: kernels begin at 0, each copy begins where its kernel stops, rates are
- * constant between two events.
+ * The paper's method (Batch, sec. 3.2, Algorithm 1): every stream starts so that all end together,
+ * and concurrent copies share the bus. Time runs backwards from the end of the batch: kernels begin
+ * at 0, and each copy begins where its kernel stops. Rates are constant between two events.
  *
- * Unlike the printed algorithm: a relative tolerance decides that a copy is complete; a stream without copy ends at its
- * kernel; streams that share a DMA engine or a GPU keep the flow-shop order instead of being merged into one; a peer
- * copy that is staged is one flow over both legs; where the host's cores copy and compute, no more is under way than there are cores.
+ * Differences from the printed algorithm:
+ * - A relative tolerance decides that a copy is complete.
+ * - A stream without a copy ends at its kernel.
+ * - Streams that share a DMA engine or a GPU keep the flow-shop order instead of being merged.
+ * - A staged peer copy is one flow over both legs.
+ * - If the host's cores copy and compute, no more streams are active than there are cores.
  */
 #include <math.h>
 
@@ -25,7 +28,8 @@ enum progress {
 struct backwards {
     const struct batch *batch;
     enum progress state[BATCH_MAX_STREAMS];
-    double remaining[BATCH_MAX_STREAMS];                                 /* of the kernel, then of the copy */
+    /* of the kernel, then of the copy */
+    double remaining[BATCH_MAX_STREAMS];
     double kernel_from[BATCH_MAX_STREAMS], kernel_to[BATCH_MAX_STREAMS]; /* on the reversed clock */
     double copy_from[BATCH_MAX_STREAMS], copy_to[BATCH_MAX_STREAMS];
     double now;
@@ -42,7 +46,10 @@ static bool shares_engine(const struct batch_flow *a, const struct batch_flow *b
     return false;
 }
 
-/* The last kernel of each GPU ends with the batch, the one before it where that begins, and so on. */
+/*
+ * The last kernel of each GPU ends with the batch. Each earlier kernel ends where the next one
+ * begins.
+ */
 static bool may_compute(const struct backwards *run, size_t position)
 {
     const struct batch *batch = run->batch;
@@ -57,7 +64,10 @@ static bool may_compute(const struct backwards *run, size_t position)
     return true;
 }
 
-/* May this copy begin now? Its kernel is over, and every later stream on one of its engines has been copied. */
+/*
+ * May this copy begin now? Its kernel must be complete, and so must the copy of every later stream
+ * on one of its engines.
+ */
 static bool may_copy(const struct backwards *run, size_t position)
 {
     const struct batch *batch = run->batch;
@@ -80,8 +90,11 @@ static void end_kernel(struct backwards *run, size_t i)
     run->state[i] = run->remaining[i] > 0 ? PENDING : DONE;
 }
 
-/* How many more may be under way: the host's cores, where they copy and compute. An operating system would let more of them share the cores in slices as
- * long as a copy, and which ends first would be chance: the executor holds them back as well. */
+/*
+ * How many more streams may be active: limited by the host's cores if they copy and compute. An
+ * operating system would let more streams share the cores in time slices as long as a copy, and
+ * chance would decide which ends first. The executor enforces the same limit.
+ */
 static size_t idle_cores(const struct backwards *run)
 {
     size_t cores = run->batch->topology->cores;
@@ -93,7 +106,7 @@ static size_t idle_cores(const struct backwards *run)
     return cores;
 }
 
-/* Begins what may begin; the copies that are under way then, and how many kernels are. */
+/* Begins all work that may begin. Answers the active copies and the number of active kernels. */
 static size_t begin_work(struct backwards *run, size_t ret_copies[], size_t *ret_kernels)
 {
     const struct batch *batch = run->batch;
@@ -126,7 +139,7 @@ static size_t begin_work(struct backwards *run, size_t ret_copies[], size_t *ret
     return n;
 }
 
-/* Goes on to the next event: a copy or a kernel completes. False when all is done. */
+/* Advances to the next event: a copy or a kernel completes. False when all are complete. */
 static bool next_event(struct backwards *run)
 {
     const struct batch *batch = run->batch;

@@ -36,7 +36,10 @@ size_t batch_chunk_bytes(size_t bytes)
     return chunk / 4096 * 4096;
 }
 
-/* Counts a copy in bytes at the rates of links and table: one command, chunks, or the pieces in which it is staged. */
+/*
+ * Counts a copy in bytes at the rates of links and table: as one command, in chunks, or in the
+ * pieces of its staging.
+ */
 static void count_bytes(const struct topology *topology, const struct batch_stream *stream,
                         struct batch_flow *flow)
 {
@@ -95,8 +98,9 @@ static int resolve_copy(struct batch *batch, const struct batch_stream *stream, 
 }
 
 /*
- * Johnson's rule for copy then kernel: those whose copy is the shorter part first, by ascending copy; then the others, by
- * descending kernel. One order for all GPUs, so that streams that hold two engines cannot block each other in a ring.
+ * Johnson's rule for a copy followed by a kernel. Streams with a copy shorter than the kernel go
+ * first, by ascending copy; then the others, by descending kernel. All GPUs use one order, so that
+ * streams with two engines cannot block each other in a cycle.
  */
 static bool goes_before(const struct batch_flow *a, const struct batch_flow *b)
 {

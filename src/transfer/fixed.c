@@ -1,6 +1,6 @@
 /*
- * The two methods that real-time systems use today, for comparison (Batch, sec. 2.4): every copy keeps a fixed share of the
- * bandwidth, or has the whole interconnect to itself in turn.
+ * The two methods that real-time systems use today, for comparison (Batch, sec. 2.4). Every copy
+ * has a fixed share of the bandwidth, or copies use the whole interconnect one after the other.
  */
 #include <errno.h>
 #include <math.h>
@@ -9,9 +9,12 @@
 #include "transfer/batch.h"
 #include "transfer/throughput.h"
 
-#define MAX_EXHAUSTIVE 7 /* streams whose orders are all tried */
+#define MAX_EXHAUSTIVE 7 /* all orders of up to this many streams are tried */
 
-/* Kernels of one GPU run in the order in which their copies end; fills the kernel times and answers the end of the batch. */
+/*
+ * Kernels of one GPU run in the order in which their copies end. Fills the kernel times and answers
+ * the end of the batch.
+ */
 static double run_kernels(const struct batch *batch, const double copy_end[], const size_t order[],
                           double ret_begin[])
 {
@@ -55,7 +58,7 @@ static void fill_timeline(const struct batch *batch, const double copy_begin[], 
     }
 }
 
-/* Copies on one DMA engine alternate, so the shares of its time must not exceed the whole. */
+/* Copies on one DMA engine alternate, so the shares of its time must not exceed 1. */
 static void fit_engines(const struct batch *batch, double rates[])
 {
     for (size_t node = 0; node < 2 * batch->topology->n_nodes; node++) {
@@ -115,7 +118,7 @@ static int predict_bandwidth(const struct batch *batch, struct batch_timeline *r
     return 0;
 }
 
-/* End of the batch when the copies go one by one in this order. */
+/* The end of the batch when copies run one by one in this order. */
 static double serve(const struct batch *batch, const size_t order[], double ret_begin[], double ret_end[])
 {
     double kernel[BATCH_MAX_STREAMS];
@@ -167,9 +170,9 @@ static bool kernels_share_a_gpu(const struct batch *batch)
 }
 
 /*
- * The best order. With one kernel per GPU that is the longest kernel first (copies are jobs on one machine, kernels their
- * delivery times). Where kernels share a GPU all orders of up to MAX_EXHAUSTIVE streams are tried; beyond, the better of that
- * rule and Johnson's.
+ * The best order. With one kernel per GPU it is the longest kernel first: copies are jobs on one
+ * machine, kernels their delivery times. If kernels share a GPU, all orders of up to MAX_EXHAUSTIVE
+ * streams are tried. With more streams it is the better of that rule and Johnson's.
  */
 static void best_order(const struct batch *batch, size_t ret_order[])
 {

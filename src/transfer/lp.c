@@ -8,7 +8,10 @@
 
 #include "transfer/throughput.h"
 
-/* Inside the program sizes are MB and times ms, so that GB/s stay what they are and all numbers are near 1. */
+/*
+ * Inside the program sizes are MB and times ms, so that rates in GB/s need no conversion and all
+ * numbers are near 1.
+ */
 #define MEGA 1e6
 
 #define MAX_ROW_LENGTH (BATCH_MAX_STREAMS * 2 + 2)
@@ -16,7 +19,8 @@
 struct builder {
     const struct batch *batch;
     glp_prob *lp;
-    double tail[BATCH_MAX_STREAMS]; /* distinct ones, descending, ms: interval k ends at T - tail[k] */
+    /* distinct ones, descending, ms: interval k ends at T - tail[k] */
+    double tail[BATCH_MAX_STREAMS];
     size_t n_intervals;
     size_t last[BATCH_MAX_STREAMS];                   /* last interval of stream i */
     int column[BATCH_MAX_STREAMS][BATCH_MAX_STREAMS]; /* [interval][stream], 0: none */
@@ -86,7 +90,10 @@ static void add_row(struct builder *builder, int kind, double bound)
     builder->length = 0;
 }
 
-/* The terms so far are at most capacity x the interval's length; the first one is T - tail[0] long. */
+/*
+ * Limits the terms so far to capacity x the interval's length. The first interval is T - tail[0]
+ * long.
+ */
 static void limit_row(struct builder *builder, size_t interval, double capacity)
 {
     if (interval == 0) {
@@ -97,7 +104,7 @@ static void limit_row(struct builder *builder, size_t interval, double capacity)
     }
 }
 
-/* The most that the table ever measured over a link; the graph's capacity if that is more. */
+/* The larger of the graph's capacity of a link and the most that the table measured over it. */
 static double optimistic_capacity(const struct batch *batch, unsigned link)
 {
     double capacity = batch->capacity[link];
@@ -142,7 +149,7 @@ static void add_link_rows(struct builder *builder, unsigned link, bool promise)
     }
 }
 
-/* The fastest that this flow was ever seen or can be by the graph. */
+/* The highest rate of this flow, measured or by the graph. */
 static double optimistic_rate(const struct batch *batch, size_t flow)
 {
     const struct topology *topology = batch->topology;
@@ -162,7 +169,10 @@ static double optimistic_rate(const struct batch *batch, size_t flow)
     return rate;
 }
 
-/* An engine serves one copy at a time: the times that its copies would need alone add up to at most the interval. */
+/*
+ * An engine serves one copy at a time, so the times that its copies need alone add up to at most
+ * the interval.
+ */
 static void add_engine_rows(struct builder *builder, unsigned engine, bool promise)
 {
     const struct batch *batch = builder->batch;
@@ -184,7 +194,7 @@ static void add_engine_rows(struct builder *builder, unsigned engine, bool promi
     }
 }
 
-/* What was measured below the graph limits the sum of its transfers in every interval. */
+/* A sum measured below the graph's prediction limits its transfers in every interval. */
 static void add_table_rows(struct builder *builder, const struct table_entry *entry)
 {
     const struct batch *batch = builder->batch;
@@ -213,8 +223,9 @@ static void add_table_rows(struct builder *builder, const struct table_entry *en
 }
 
 /*
- * A link that one flow crosses limits it no more than its engine does, which is slower than each of its links: half of all rows, and the simplex
- * method's time with them. A look-up table may have it otherwise.
+ * A link with a single flow limits it no more than the flow's engine, which is slower than each of
+ * its links. Omitting such links removes half of all rows and saves simplex time accordingly. With
+ * a look-up table the limit may be different.
  */
 static bool is_implied(const struct batch *batch, unsigned link)
 {

@@ -1,6 +1,7 @@
 /*
- * Rates chosen so that the batch ends as early as the linear program allows, kept by pacing chunks; and the bound that every answer
- * carries. Aligning is not optimal: 600 + 3 x 66.67 MB over 8 / 6 GB/s take 122.2 ms aligned and 100.0 ms paced.
+ * Rates chosen so that the batch ends as early as the linear program allows, kept by pacing chunks;
+ * and the bound of every answer. Aligning is not optimal: 600 + 3 x 66.67 MB over 8 / 6 GB/s take
+ * 122.2 ms aligned and 100.0 ms paced.
  */
 #include <errno.h>
 #include <math.h>
@@ -8,7 +9,10 @@
 
 #include "transfer/lp.h"
 
-/* How long before the end of the batch each kernel begins when the kernels of a GPU run one after the other, last first. */
+/*
+ * How long before the end of the batch each kernel begins, when the kernels of a GPU run one after
+ * the other.
+ */
 static void kernel_tails(const struct batch *batch, double ret_tail[])
 {
     for (size_t k = batch->n; k-- > 0;) {
@@ -24,7 +28,9 @@ static void kernel_tails(const struct batch *batch, double ret_tail[])
     }
 }
 
-/* What the simplex method's rounding leaves in an interval that a stream does not use. */
+/*
+ * Is the amount only rounding of the simplex method, in an interval that the stream does not use?
+ */
 static bool is_nothing(const struct lp_solution *solution, size_t interval, size_t stream,
                        const struct batch *batch)
 {
@@ -92,8 +98,8 @@ static int predict(const struct batch *batch, struct batch_timeline *ret_timelin
 }
 
 /*
- * Copy and kernel on one GPU are a two-machine flow shop, for which Johnson's order is the best; with every copy at the speed it
- * has alone, what it takes is a bound.
+ * Copy and kernel on one GPU are a two-machine flow shop, for which Johnson's order is optimal.
+ * With every copy at its speed alone, the result is a bound.
  */
 static double flow_shop_bound(const struct batch *batch, int gpu)
 {
@@ -111,7 +117,7 @@ static double flow_shop_bound(const struct batch *batch, int gpu)
     return ended;
 }
 
-/* The bound for copies of so many bytes as the flows say now. */
+/* The bound for copies of the sizes that are now in the flows. */
 static int bound_of(const struct batch *batch, baton_nsec *ret_bound)
 {
     struct lp_solution *solution = malloc(sizeof *solution);
@@ -128,7 +134,10 @@ static int bound_of(const struct batch *batch, baton_nsec *ret_bound)
     free(solution);
     if (result)
         return result;
-    /* With a look-up table a copy may be faster beside others than alone: then alone is no bound. */
+    /*
+     * With a look-up table a copy may be faster beside others than alone, so its speed alone gives
+     * no bound.
+     */
     for (size_t i = 0; i < batch->n && batch->topology->n_table == 0; i++) {
         if (batch->flows[i].gpu >= 0)
             bound = fmax(bound, flow_shop_bound(batch, batch->flows[i].gpu));
@@ -144,7 +153,7 @@ int batch_bound(const struct batch *batch, baton_nsec *ret_bound)
     if (batch->topology->n_sizes == 0)
         return bound_of(batch, ret_bound);
     faster = *batch;
-    for (size_t i = 0; i < batch->n; i++) /* whole or in chunks, whichever is faster */
+    for (size_t i = 0; i < batch->n; i++) /* whole or in chunks, the faster of the two */
         faster.flows[i].bytes = fmin(batch->flows[i].bytes, batch->flows[i].paced);
     return bound_of(&faster, ret_bound);
 }

@@ -4,7 +4,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Progressive filling: all rates grow together until a link is full; its flows stop there, the rest goes on. */
+/*
+ * Progressive filling: all rates grow together until a link is full. The flows of that link stop;
+ * the others continue.
+ */
 void throughput_graph(const struct batch *batch, const size_t active[], size_t n, double ret_rates[])
 {
     unsigned used[BATCH_MAX_STREAMS * ROUTE_MAX_LINKS];

@@ -11,7 +11,7 @@ static bool crosses(const struct batch_flow *flow, unsigned link)
     return false;
 }
 
-/* How many owners other than that of self have a flow across the link. */
+/* How many owners, besides that of self, have a flow across the link. */
 static unsigned others_on(const struct batch *batch, size_t self, const size_t owner[], unsigned link)
 {
     unsigned others = 0;

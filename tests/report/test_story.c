@@ -144,7 +144,7 @@ END_TEST
 START_TEST(the_questions_come_in_their_order)
 {
     static const char *const questions[] = {"Did every deadline hold?", "How far from the bound?",
-                                            "Who waited for whom?", "Where was the time?"};
+                                            "Which program waited for which?", "Where was the time?"};
     char *html = page_of("{\"traceEvents\": [" JOB(
         0, 5000,
         "a") ","
@@ -176,7 +176,7 @@ START_TEST(a_wait_is_counted_against_the_holder)
         "{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":10000,\"dur\":4000,\"cat\":\"queued\",\"name\":\"a\"},"
         "{\"ph\":\"X\",\"pid\":2,\"tid\":2,\"ts\":9000,\"dur\":4000,\"cat\":\"granted\",\"name\":\"b\"},"
         "{\"ph\":\"X\",\"pid\":3,\"tid\":3,\"ts\":0,\"dur\":40000,\"cat\":\"granted\",\"name\":\"c\"}]}");
-    const char *table = strstr(html, "Who waited for whom?");
+    const char *table = strstr(html, "Which program waited for which?");
     char *end;
 
     ck_assert_ptr_nonnull(table);

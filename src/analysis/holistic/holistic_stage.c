@@ -16,10 +16,7 @@ baton_nsec stage_work_on(const struct holistic *h, size_t k, enum pipeline_unit 
         if (unit == UNIT_BUS)
             sum += load_arriving(load, load->length, x);
         else if (load->eligible >> gpu & 1)
-            /*
-             * All K sub-kernels of a kernel that may start anywhere may run on this GPU, one after
-             * the other.
-             */
+            /* All K sub-kernels of an ANY kernel may run on this GPU, one after the other. */
             sum += (load->any ? load->lanes : 1) * load_arriving(load, load_length_on(load, gpu), x);
     }
     return sum;
@@ -121,10 +118,7 @@ static baton_nsec unit_wait(const struct holistic *h, const struct victim *v, en
     return stage_unit_wait(h, v, unit, gpu, rest, ret_window, &blocking);
 }
 
-/*
- * The most work of each task that can arrive in the stage's window. The job-level bound counts it
- * at most once per stage.
- */
+/* Notes the work of each task that can arrive in the stage's window, for the job-level bound. */
 static void note_parts(const struct holistic *h, const struct victim *v, enum pipeline_unit unit,
                        unsigned gpu, baton_nsec window, baton_nsec once[])
 {
@@ -149,10 +143,7 @@ static baton_nsec bus_delay(struct holistic *h, const struct victim *v, const st
     return least(h->memo_bus.wait + stage->last, MODE_UNBOUNDED);
 }
 
-/*
- * PIN and DYN: the slowest of the GPUs that the stage may have to wait for. No work is divided by
- * m.
- */
+/* PIN and DYN: the slowest GPU that the stage may have to wait for. No work is divided by m. */
 static baton_nsec pinned_delay(struct holistic *h, const struct victim *v, const struct stage *stage)
 {
     baton_nsec delay = 0;
@@ -183,10 +174,7 @@ static baton_nsec pinned_delay(struct holistic *h, const struct victim *v, const
     return delay;
 }
 
-/*
- * Items of the CPUs in a window of x: the work of each more urgent task, and the extra of one
- * carried-in stage.
- */
+/* CPU items in a window of x: work of each more urgent task, extra of one carried-in stage. */
 void stage_cpu_items(struct holistic *h, size_t task, baton_nsec x)
 {
     h->items.n = 0;
@@ -409,9 +397,7 @@ baton_nsec stage_any_wait(struct holistic *h, const struct victim *v, baton_nsec
     return wait_of(h, v, any_busy, added, ret_window);
 }
 
-/*
- * Phase 2 of a sliced ANY kernel: after its start on q, only later arrivals overtake it, undivided.
- */
+/* Phase 2 of a sliced ANY kernel: after its start on q only later arrivals overtake it. */
 static baton_nsec resumed(struct holistic *h, const struct victim *v, const struct stage *stage)
 {
     baton_nsec worst = 0;

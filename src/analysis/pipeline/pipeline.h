@@ -66,12 +66,11 @@ struct pipeline_option {
 
 struct pipeline_task {
     baton_nsec period, deadline; /* deadline <= period */
-    bool
-        /*
-         * period and deadline are then PIPELINE_MAX_PERIOD: only its pieces delay more urgent
-         * tasks, at any rate
-         */
-        no_deadline;
+    /*
+     * period and deadline are then PIPELINE_MAX_PERIOD: only its pieces delay more urgent tasks, at
+     * any rate
+     */
+    bool no_deadline;
     size_t index;     /* in the original task set */
     const char *name; /* borrowed; may be NULL */
     size_t first;     /* its stages are first .. first + n_stages in arrays over all stages */

@@ -189,9 +189,8 @@ static size_t count_sets(const struct runner *runner)
     if (runner->emulates || runner->input.topology.cores == 0 || cache <= 0)
         return 1;
     for (size_t i = 0; i < runner->input.batch.n; i++)
-        bytes +=
-            /* large copies bypass the caches when they write */
-            (double)runner->input.file.streams[i].bytes;
+        /* large copies bypass the caches when they write */
+        bytes += (double)runner->input.file.streams[i].bytes;
     return (size_t)fmin(MAX_SETS, ceil(2 * (double)cache / bytes));
 }
 

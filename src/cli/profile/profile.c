@@ -363,7 +363,7 @@ static const struct cli_option options[] = {
     {"name", 0, "S", "the task's name; otherwise the file name of the program or script"},
     {"period", 0, "MS", "the task's period; otherwise inferred from the releases, and marked so"},
     {"deadline", 0, "MS|none",
-     "the task's deadline, or none: nobody waits for its jobs; otherwise its period"},
+     "the task's deadline, or none: its jobs may end at any time; otherwise its period"},
     {"worst", 0, "segments|job",
      "lengths are the worst of each segment (default), or those of the worst job together; the file has "
      "both"},

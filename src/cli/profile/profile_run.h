@@ -32,9 +32,8 @@ struct profile_run {
 struct profile_outcome {
     int status;   /* exit status as a shell reports it: 128 + signal */
     bool stopped; /* ended by the profiler after enough jobs */
-    baton_nsec
-        /* how long Linux stopped its real-time threads (cli/profile/throttle.h); 0: no stop seen */
-        throttled;
+    /* how long Linux stopped its real-time threads (cli/profile/throttle.h); 0: no stop seen */
+    baton_nsec throttled;
     size_t programs;        /* processes that recorded jobs; the log belongs to the busiest */
     struct profile_log log; /* the caller calls profile_log_done() */
 };

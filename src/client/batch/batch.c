@@ -1,4 +1,7 @@
-/* The public face of batch operations (include/baton/batch.h): batchers, the FIFO of batches, waiting for them. */
+/*
+ * The public interface of batch operations (include/baton/batch.h): batchers, the FIFO of batches,
+ * waiting.
+ */
 #include "baton/batch.h"
 
 #include <errno.h>
@@ -86,7 +89,7 @@ static int open_gpu(struct baton_batcher *batcher, const struct baton_gpu *gpu, 
     return 0;
 }
 
-/* The batcher's own thread: one batch after the other, in the order in which they were started. */
+/* The batcher's thread runs one batch after the other, in the order of their start. */
 static void *run_batches(void *argument)
 {
     struct baton_batcher *batcher = argument;
@@ -119,7 +122,7 @@ static void *run_batches(void *argument)
         list_remove(&batch->link);
         pthread_mutex_unlock(&batcher->lock);
         pthread_mutex_lock(&batch->lock);
-        batch->done = true; /* from here on the program may free it */
+        batch->done = true; /* the program may free it from now on */
         pthread_cond_broadcast(&batch->changed);
         pthread_mutex_unlock(&batch->lock);
     }
@@ -267,7 +270,7 @@ int baton_batch_start(struct baton_batcher *batcher, const struct baton_stream s
     batch->batcher = batcher;
     batch->cl = batcher->cl;
     result = batch_prepare(batch, streams, n);
-    if (result && !batch->failed) { /* nothing to say about a stream: the machine is out of something */
+    if (result && !batch->failed) { /* not an error of a stream: the machine lacks some resource */
         batch_release(batch);
         batch->done = true;
         baton_batch_free(batch);

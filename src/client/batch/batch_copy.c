@@ -1,4 +1,7 @@
-/* The copies of a batch: whole, in chunks kept to a pace, slowed down to emulated links, or staged in host memory. */
+/*
+ * The copies of a batch: whole, in paced chunks, slowed down to emulated links, or staged in host
+ * memory.
+ */
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -24,7 +27,10 @@ bool batch_wait_until(struct baton_batch *batch, baton_nsec at)
     return ok;
 }
 
-/* Lets the emulated copy go on to `until` bytes, or only waits until it has moved `target`. False: the batch has failed. */
+/*
+ * Lets the emulated copy advance to `until` bytes, then waits until it has moved `target`. False:
+ * the batch has failed.
+ */
 static bool emulate(struct baton_batch *batch, size_t stream, double until, double target)
 {
     bool ok;
@@ -44,13 +50,13 @@ static bool emulate(struct baton_batch *batch, size_t stream, double until, doub
         pthread_cond_timedwait(&batch->changed, &batch->lock, &deadline);
     }
     if (!batch->emulator->active[stream])
-        pthread_cond_broadcast(&batch->changed); /* the others go faster now */
+        pthread_cond_broadcast(&batch->changed); /* the rates of the other streams rise now */
     ok = !batch->failed;
     pthread_mutex_unlock(&batch->lock);
     return ok;
 }
 
-/* When the plan's rates have moved so many bytes of the topology. */
+/* The instant at which the plan's rates have moved this many bytes of the topology. */
 static baton_nsec pace(const struct baton_batch *batch, size_t stream, double bytes)
 {
     const struct pacing *pacing = batch->pacing;
@@ -100,7 +106,10 @@ static cl_int read_piece(const struct opencl *cl, const struct stream_task *task
     return error;
 }
 
-/* The second leg of a staged piece: wait for the first leg to have read it, write it, give the slot back. */
+/*
+ * The second leg of a staged piece: waits until the first leg has read it, writes it, and frees the
+ * slot.
+ */
 static cl_int write_staged(struct baton_batch *batch, struct stream_task *task, size_t at, size_t length)
 {
     size_t piece = at / BATCH_STAGE_BYTES;
@@ -203,7 +212,10 @@ cl_int batch_copy(struct baton_batch *batch, size_t stream)
 
         if (batch->pacing && !batch_wait_until(batch, pace(batch, stream, (double)at * batch->ratio)))
             return COPY_CANCELLED;
-        /* The emulated copy may go on to the end, or of a paced one to the end of this chunk; the one before must be there. */
+        /*
+         * The emulated copy may advance to the end, a paced one to the end of this chunk. The
+         * previous chunk must have arrived.
+         */
         if (batch->emulator && !emulate(batch, stream, batch->pacing ? end : at ? 0 : all, begin))
             return COPY_CANCELLED;
         error = move(batch, task, at, length);

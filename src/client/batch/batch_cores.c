@@ -52,7 +52,7 @@ void batch_cores_go(const struct batch_cores *cores, int core)
     batch_cores_stay(cores, -1);
 }
 
-/* The next use that has no core yet, by its begin; n: none. */
+/* The next use without a core, by its begin; n: none. */
 static size_t next_use(const struct core_use uses[], size_t n)
 {
     size_t next = n;
@@ -76,7 +76,10 @@ void batch_cores_assign(const struct batch_cores *cores, size_t limit, struct co
         size_t seen = 0;
         int best = -1;
 
-        /* The one that was free the shortest time: a kernel stays where its copy was. If none is, the one that will be first. */
+        /*
+         * Prefer the free core that became free last, so that a kernel stays on the core of its
+         * copy. If no core is free, take the one that becomes free first.
+         */
         for (int core = 0; core < CPU_SETSIZE && seen < limit; core++) {
             bool in_time = free_at[core] <= uses[next].begin;
 
@@ -87,7 +90,7 @@ void batch_cores_assign(const struct batch_cores *cores, size_t limit, struct co
                                      : free_at[core] < free_at[best]))
                 best = core;
         }
-        if (best < 0) /* none is known, or none is to be used */
+        if (best < 0) /* no core is known, or none is to be used */
             return;
         uses[next].core = best;
         free_at[best] = uses[next].end;

@@ -1,4 +1,7 @@
-/* Runs one batch: hands a job per stream to the workers, keeps the order where streams share an engine, collects the end. */
+/*
+ * Runs one batch: gives the workers a job per stream, keeps the order of streams on shared engines,
+ * and collects the results.
+ */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,7 +26,7 @@ void batch_fail(struct baton_batch *batch, int error, const char *format, ...)
     pthread_mutex_unlock(&batch->lock);
 }
 
-/* Waits until it is this stream's turn in all its lanes; false when the batch has failed. */
+/* Waits for this stream's turn in all its lanes; false when the batch has failed. */
 static bool take_turn(struct baton_batch *batch, const struct ticket tickets[], size_t n)
 {
     bool mine = false;
@@ -65,14 +68,16 @@ static baton_nsec since_start(const struct baton_batch *batch)
     return clock_now() - batch->started_at;
 }
 
-/* How many streams may be under way, 0: any number. Devices have engines of their own, unless they are made of the host's cores; a method that paces holds
- * copies back by itself. */
+/*
+ * How many streams may be active; 0: any number. Devices have their own engines unless they use the
+ * host's cores. A method that paces limits its copies by itself.
+ */
 static size_t limit_of(const struct baton_batch *batch)
 {
     return batch->method->paces ? 0 : batch->plan.topology->cores;
 }
 
-/* Is there an idle core for this stream, and no stream that should have it first? */
+/* Is a core idle for this stream, and does no other stream have precedence? */
 static bool may_work(const struct baton_batch *batch, const struct stream_task *task)
 {
     size_t cores = limit_of(batch);
@@ -88,12 +93,16 @@ static bool may_work(const struct baton_batch *batch, const struct stream_task *
     return batch->n_working < cores;
 }
 
-/* A sleeper wakes late, by 0.1 ms in a virtual machine, and what begins late ends late: the last stretch is spun, on the core that the work will need. */
+/*
+ * A sleeping thread wakes up late, by 0.1 ms in a virtual machine, and late work ends late. So the
+ * last part of a wait spins, on the core that the work needs.
+ */
 #define SPUN (NSEC_PER_MS / 5)
 
 /*
- * Around whatever keeps a core busy: a core of its own for as long as that lasts, if there is one. Begins when the plan has a core for it, and (on_time) not
- * before its planned instant. False: the batch has failed.
+ * Called before work that keeps a core busy: reserves a core for its duration, if possible. Returns
+ * when the plan has a core for the work and, with on_time, not before its planned instant. False:
+ * the batch has failed.
  */
 static bool begin_work(struct baton_batch *batch, struct stream_task *task, const struct core_use *use,
                        bool on_time, int *ret_core)
@@ -165,7 +174,7 @@ static bool run_kernel(struct baton_batch *batch, size_t stream)
 
     if (!take_turn(batch, &task->kernel_ticket, 1))
         return false;
-    /* Between its copy and its kernel others may have the cores. */
+    /* Other streams may use the cores between its copy and its kernel. */
     waits = task->kind == COPY_NONE || (limit_of(batch) > 0 && planned->kernel_begin > planned->copy_end);
     if (!begin_work(batch, task, &task->computing, waits, &core))
         return false;
@@ -192,7 +201,10 @@ static bool run_kernel(struct baton_batch *batch, size_t stream)
     return true;
 }
 
-/* Where cores are few: goes to the planned core before any worker is busy on one, and waits for the others to be there. */
+/*
+ * When cores are few: moves to the planned core before any worker is busy, and waits until all
+ * workers have moved.
+ */
 static void take_position(struct baton_batch *batch, const struct stream_task *task)
 {
     if (limit_of(batch) == 0)
@@ -227,7 +239,7 @@ static void run_job(const struct batch_job *job)
     }
     pthread_mutex_lock(&batch->lock);
     if (--batch->unfinished == 0)
-        batch->measured = since_start(batch); /* and not when the runner wakes up */
+        batch->measured = since_start(batch); /* not when the runner wakes up */
     pthread_cond_broadcast(&batch->changed);
     pthread_mutex_unlock(&batch->lock);
 }
@@ -236,7 +248,9 @@ void *batcher_worker(void *argument)
 {
     struct baton_batcher *batcher = argument;
 
-    /* Copies must begin when planned: by default the kernel may wake a sleeper 50 us late. */
+    /*
+     * Copies must begin on time, but by default the kernel may wake a sleeping thread 50 us late.
+     */
     (void)prctl(PR_SET_TIMERSLACK, 1000UL);
     for (;;) {
         struct batch_job job;
@@ -254,7 +268,7 @@ void *batcher_worker(void *argument)
     }
 }
 
-/* A worker for each job, as a job may wait for another. */
+/* One worker per job, because a job may wait for another. */
 static int hire(struct baton_batcher *batcher, size_t wanted)
 {
     while (batcher->n_workers < wanted) {
@@ -267,7 +281,7 @@ static int hire(struct baton_batcher *batcher, size_t wanted)
     return 0;
 }
 
-/* Which core each worker waits on, where the devices are made of them. */
+/* The core on which each worker waits, for devices that use the host's cores. */
 static void assign_cores(struct baton_batch *batch)
 {
     struct core_use uses[2 * BATCH_MAX_STREAMS];

@@ -1,6 +1,7 @@
 /*
- * Where a batch asks for the interconnect before it begins (docs/protocols.md M2): all engines that it uses in one group
- * request, held until it ends; the daemon adds their buses. A session with the daemon implements it; without one there is no gate.
+ * Where a batch requests the interconnect before it begins (docs/protocols.md M2). One group
+ * request covers all engines that it uses; they are held until the batch ends. The daemon adds
+ * their buses. A session with the daemon implements the gate; without a session there is none.
  */
 #ifndef CLIENT_BATCH_GATE_H
 #define CLIENT_BATCH_GATE_H
@@ -18,7 +19,10 @@ struct gate_request {
 };
 
 struct batch_gate {
-    /* Blocks until all are held. 0, or -errno: then nothing is held and the batch ends with that error. */
+    /*
+     *  Blocks until all are held. 0, or -errno: then nothing is held and the batch ends with that
+     *  error.
+     */
     int (*take)(void *context, const struct gate_request *request);
     void (*release)(void *context, const struct gate_request *request);
     void *context;
@@ -26,10 +30,13 @@ struct batch_gate {
 
 struct baton_batcher;
 
-/* Gives the batcher its gate, before the first batch is started; the gate is borrowed until the batcher is freed. */
+/*
+ * Sets the batcher's gate before the first batch is started. The gate is borrowed until the batcher
+ * is freed.
+ */
 void batcher_set_gate(struct baton_batcher *batcher, const struct batch_gate *gate);
 
-/* How many batches so far were granted their engines and buses by a daemon, in one group request each. */
+/* How many batches the daemon has granted their engines and buses, in one group request each. */
 size_t batcher_granted(const struct baton_batcher *batcher);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The gate of a batcher whose process speaks to a daemon: the engines of a batch become the leases of one group. The daemon adds
- * the buses, by its own knowledge of which device is on which.
+ * The gate of a batcher in a process with a session. The engines of a batch become the leases of
+ * one group. The daemon adds the buses, because it knows the bus of each device.
  */
 #include <CL/cl_ext.h>
 
@@ -21,7 +21,10 @@ static unsigned index_of(const struct opencl *cl, cl_platform_id platform, cl_de
     return 0;
 }
 
-/* The stable name (wire/device_name.h), as the layer and the daemon find it. Sub-devices share their root's engines. */
+/*
+ * The stable name (wire/device_name.h), as the layer and the daemon compute it. Sub-devices share
+ * their root's engines.
+ */
 static void name_of(const struct opencl *cl, cl_device_id device, char ret_name[DEVICE_NAME_SIZE])
 {
     cl_device_pci_bus_info_khr pci;

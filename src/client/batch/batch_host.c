@@ -1,6 +1,6 @@
 /*
- * Host memory that the driver pins: a buffer made with CL_MEM_ALLOC_HOST_PTR and mapped for as long as it lives, which is how OpenCL
- * lets a program have page-locked memory.
+ * Host memory that the driver pins: a buffer made with CL_MEM_ALLOC_HOST_PTR and mapped during its
+ * whole life. This is OpenCL's way to get page-locked memory.
  */
 #include <stdlib.h>
 

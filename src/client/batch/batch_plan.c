@@ -1,4 +1,7 @@
-/* From the program's streams to a plan: check, copy what may change, predict, and say which stream goes first on every engine. */
+/*
+ * Turns the program's streams into a plan: checks them, copies what may change, predicts, and
+ * orders the streams on every engine.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +22,7 @@ static int find_node(const struct topology *topology, const char *name)
     return name ? topology_node(topology, name) : -1;
 }
 
-/* One stream for the predictor; NULL, or what is wrong with it. */
+/* Describes one stream for the predictor. NULL, or the error. */
 static const char *model_stream(const struct topology *topology, const struct baton_stream *stream,
                                 double ratio, struct batch_stream *ret_model)
 {
@@ -73,7 +76,7 @@ static struct batcher_gpu *find_gpu(const struct baton_batcher *batcher, int nod
     return NULL;
 }
 
-/* Which way the bytes go; NULL, or what is wrong. */
+/* Finds the direction of the copy. NULL, or the error. */
 static const char *plan_copy(struct baton_batch *batch, const struct batch_stream *model,
                              struct stream_task *task)
 {
@@ -113,7 +116,7 @@ static const char *plan_copy(struct baton_batch *batch, const struct batch_strea
     return NULL;
 }
 
-/* A private kernel object with its arguments, so that the program may reuse its own at once. */
+/* Clones the kernel with its arguments, so that the program may reuse its own at once. */
 static const char *plan_kernel(struct baton_batch *batch, const struct baton_kernel *kernel,
                                const struct batch_stream *model, struct stream_task *task)
 {
@@ -182,7 +185,7 @@ static int resolve(struct baton_batch *batch, const struct topology *topology, s
     return result ? -EINVAL : 0;
 }
 
-/* The same streams on the topology that is emulated: nodes go by name. */
+/* Resolves the same streams on the emulated topology; nodes are matched by name. */
 static int prepare_emulator(struct baton_batch *batch, const struct baton_stream streams[])
 {
     struct batch_stream models[BATCH_MAX_STREAMS];
@@ -208,7 +211,7 @@ static int prepare_emulator(struct baton_batch *batch, const struct baton_stream
     return 0;
 }
 
-/* Streams by planned begin, those of equal begin in flow-shop order. */
+/* Sorts streams by planned begin, ties in flow-shop order. */
 static void sort_streams(const struct baton_batch *batch, bool by_kernel, size_t ret_order[])
 {
     const struct batch *plan = &batch->plan;

@@ -1,9 +1,12 @@
 /*
- * Inside of the batch operations: what the files client/batch*.c share. The life of a batch:
+ * Shared by the files client/batch/batch*.c. The life of a batch:
  *
- *   start (caller)          run (the batcher's thread)                     workers, one per stream
- *   copy streams, plan ---> take the gate, post a job per stream ------>   wait for the turn on the DMA engine and for the planned
- *   append to the FIFO      wait for all, release the gate, mark done <--  instant, copy, wait for the GPU, run the kernel
+ *   start (caller)          run (the batcher's thread)           workers, one per stream
+ *   copy streams, plan ---> take the gate,
+ *   append to the FIFO      post a job per stream ------------>  wait for the turn on the engine
+ *                                                                and for the planned instant, copy,
+ *                           wait for all, release the gate, <--  wait for the GPU, run the kernel
+ *                           mark done
  */
 #ifndef CLIENT_BATCHER_H
 #define CLIENT_BATCHER_H
@@ -21,11 +24,14 @@
 #include "client/opencl.h"
 #include "transfer/batch.h"
 
-/* Which stream goes first where only one may: a lane per DMA engine, per GPU's execution engine, and for all copies when they go one by one. */
+/*
+ * Lanes order the streams where only one may run: one lane per DMA engine, one per GPU's execution
+ * engine, and one for all copies if they run one by one.
+ */
 #define LANE_EXECUTION(node) (2 * TOPOLOGY_MAX_NODES + (node))
 #define LANE_ALL             (3 * TOPOLOGY_MAX_NODES)
 #define N_LANES              (3 * TOPOLOGY_MAX_NODES + 1)
-#define N_STAGES             2 /* pieces in flight of a copy that is staged in host memory */
+#define N_STAGES             2 /* pieces in flight of a copy staged in host memory */
 
 enum copy_kind { COPY_NONE, COPY_UP, COPY_DOWN, COPY_DEVICE, COPY_HOST, COPY_STAGED };
 
@@ -35,13 +41,14 @@ struct batcher_gpu {
     cl_context context;                /* retained */
     cl_command_queue in, out, execute; /* owned */
     /*
-     * Around each command in `in` and `out`: an engine copies one piece at a time, whichever stream's it is. And a driver that runs commands
-     * inside the enqueue call (PoCL's basic device) waits for itself for ever when two threads meet in one queue.
+     * Held around each command in `in` and `out`: an engine copies one piece at a time, of any
+     * stream. In addition, a driver that runs commands inside the enqueue call (PoCL's basic
+     * device) deadlocks when two threads use one queue.
      */
     pthread_mutex_t in_lock, out_lock;
 };
 
-/* A place in a lane: go when lane's counter has come to the ticket. */
+/* A place in a lane: the stream may go when the lane's counter reaches the ticket. */
 struct ticket {
     unsigned lane;
     unsigned number;
@@ -51,7 +58,7 @@ struct stream_task {
     char name[64];
     size_t bytes;
     enum copy_kind kind;
-    struct baton_place from, to;                 /* nodes' names are not kept */
+    struct baton_place from, to;                 /* names of nodes are not kept */
     struct batcher_gpu *source, *target, *where; /* of the copy; of the kernel; NULL: none */
     cl_kernel kernel;                            /* owned */
     cl_uint dimensions;
@@ -64,7 +71,7 @@ struct stream_task {
     size_t pieces_read, pieces_written; /* of the staged copy; guarded by baton_batch::lock */
     bool reading;                       /* the first leg may begin */
     struct core_use copying, computing; /* as planned */
-    const struct core_use *wants;       /* which of them waits for an idle core; NULL: none */
+    const struct core_use *wants;       /* the one that waits for an idle core; NULL: none */
     struct baton_times measured;
 };
 
@@ -82,11 +89,11 @@ struct baton_batch {
     double ratio;                    /* bytes of the topology per byte copied */
     struct gate_request request;
 
-    pthread_mutex_t lock;   /* guards what follows, every stream's stage counters and its wish for a core */
+    pthread_mutex_t lock;   /* guards what follows, and every stream's stage counters and wants */
     pthread_cond_t changed; /* CLOCK_MONOTONIC */
     unsigned turn[N_LANES];
     struct batch_cores cores;
-    size_t n_moving;   /* jobs that are not on their cores yet */
+    size_t n_moving;   /* jobs that have not reached their cores yet */
     size_t n_working;  /* streams that keep a core busy */
     size_t unfinished; /* jobs */
     bool failed, done;
@@ -119,24 +126,27 @@ struct baton_batcher {
     pthread_cond_t changed;
     struct list waiting; /* baton_batch::link; the first one runs */
     struct list hosts;   /* of baton_host_alloc() */
-    bool closing;        /* no batch will be started any more: the runner ends when none waits */
-    bool deserted;       /* the runner has ended: the workers may */
+    bool closing;        /* no further batch will be started: the runner ends when none waits */
+    bool deserted;       /* the runner has ended, so the workers may end */
     pthread_t runner;
     bool has_runner;
     pthread_t *workers; /* owned; n_workers of them */
     size_t n_workers;
     struct batch_job jobs[2 * BATCH_MAX_STREAMS];
-    size_t n_jobs; /* not yet taken: jobs[0..n_jobs) */
+    size_t n_jobs; /* jobs[0..n_jobs) are not taken yet */
 };
 
-/* batch.c: the same as baton_batcher_new() over another table of OpenCL functions. */
+/* batch.c: like baton_batcher_new(), with another table of OpenCL functions. */
 int batcher_new_over(const struct opencl *cl, const struct baton_batcher_config *config,
                      struct baton_batcher **ret_batcher, char *ret_message, size_t size);
 
-/* batch_gate_session.c: the gate of this process's session with the daemon, unless there is one already. */
+/*
+ * batch_gate_session.c: sets the gate of this process's session with the daemon, unless there is a
+ * gate already.
+ */
 void batcher_open_gate(struct baton_batcher *batcher);
 
-/* batch_host.c: all memory of baton_host_alloc() that is left. */
+/* batch_host.c: frees all remaining memory of baton_host_alloc(). */
 void batcher_free_hosts(struct baton_batcher *batcher);
 
 /* batch_plan.c */
@@ -145,7 +155,7 @@ int batch_models(const struct topology *topology, const struct baton_stream stre
                  struct batch_stream ret_models[], char *ret_message, size_t size);
 /* Copies, checks and plans: 0, or -errno with the batch failed and its message set. */
 int batch_prepare(struct baton_batch *batch, const struct baton_stream streams[], size_t n);
-void batch_release(struct baton_batch *batch); /* gives back all OpenCL objects */
+void batch_release(struct baton_batch *batch); /* releases all OpenCL objects */
 
 /* batch_execute.c */
 /* Runs the batch on the batcher's workers and waits; called by the runner only. */
@@ -158,7 +168,10 @@ void batch_fail(struct baton_batch *batch, int error, const char *format, ...)
 /* batch_copy.c */
 /* Waits until the instant; false when the batch has failed meanwhile. */
 bool batch_wait_until(struct baton_batch *batch, baton_nsec at);
-/* The stream's copy, paced and emulated as the batch wants it. CL_SUCCESS, an OpenCL error, or COPY_CANCELLED. */
+/*
+ * Executes the stream's copy, paced and emulated as the batch requires. CL_SUCCESS, an OpenCL
+ * error, or COPY_CANCELLED.
+ */
 #define COPY_CANCELLED 1
 cl_int batch_copy(struct baton_batch *batch, size_t stream);
 cl_int batch_copy_first_leg(struct baton_batch *batch, size_t stream);

@@ -42,7 +42,7 @@ static int check_barrier(const struct ptx_module *module, const struct ptx_state
                         "a barrier of all threads of the group, without a number of threads or a predicate");
 }
 
-/* Where control goes must be seen. */
+/* The targets of control flow must be visible in the file. */
 static int check_control(const struct ptx_module *module, const struct ptx_statement *statement,
                          struct input_error *ret_error)
 {

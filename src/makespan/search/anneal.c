@@ -55,8 +55,8 @@ static int note(struct instance *instance, unsigned makespan, baton_nsec after)
 }
 
 /*
- * An instance under way. A thread runs a few of them at once, for that is faster (walk_go_on); they
- * do not influence each other.
+ * An instance in progress. A thread runs a few of them together because that is faster
+ * (walk_go_on); they do not influence each other.
  */
 struct anneal_lane {
     struct instance *instance;
@@ -201,7 +201,7 @@ static void *work(void *argument)
 }
 
 /*
- * Runs the crew on n threads, this one among them. Fewer threads than asked for are no error: the
+ * Runs the crew on n threads, including this one. Fewer threads than requested are no error: the
  * work is the same.
  */
 static void run_threads(struct crew *crew, unsigned n)

@@ -1,9 +1,9 @@
 /*
- * Simulated annealing over pseudo-precedence strings (Makespan, sec. V to VII): what it finds is a
+ * Simulated annealing over pseudo-precedence strings (Makespan, sec. V to VII). Its result is a
  * lower bound on the worst case, with the string that attains it.
  *
- * Instances are independent and each has its own stream of random numbers, so for a given seed the
- * result does not depend on how many threads ran (unless time runs out).
+ * Instances are independent, and each has its own stream of random numbers. For a given seed the
+ * result therefore does not depend on the number of threads (unless time runs out).
  */
 #ifndef MAKESPAN_ANNEAL_H
 #define MAKESPAN_ANNEAL_H

@@ -1,8 +1,8 @@
 /*
- * The worst case itself: depth-first search over exact states for a schedule of at least `target`
- * cycles. A state from which the relaxed table (relax.h) allows too few cycles is cut; one that was
- * searched in vain is remembered with the bound that this proved, which holds for every later visit
- * and every other target.
+ * The exact worst case: depth-first search over exact states for a schedule of at least `target`
+ * cycles. A state from which the relaxed table (relax.h) allows too few cycles is cut. A state that
+ * was searched without success is stored with the bound that this proved. The bound holds for every
+ * later visit and every other target.
  */
 #ifndef MAKESPAN_EXACT_H
 #define MAKESPAN_EXACT_H

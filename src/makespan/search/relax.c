@@ -159,7 +159,7 @@ size_t relax_size(const struct problem *problem, const uint8_t cuts[])
             row[i] = best < most ? (type)(best + 1) : most;                                                  \
         }                                                                                                    \
     }                                                                                                        \
-    /* With omissions: a state is worth at least what it is worth after one, within the row or before it. */ \
+    /* With omissions: a state is worth at least its value after one, in the row or before. */               \
     static void close_skips_##type(type *row, const type *skipped, size_t n, type most, unsigned self,       \
                                    size_t self_to)                                                           \
     {                                                                                                        \
@@ -356,7 +356,7 @@ static void close_row(struct row *row)
         close_uint16_t(words, row->n, (uint16_t)row->most, row->self, self_to);
 }
 
-/* Fills the row whose coordinates are in *row. */
+/* Fills the row with the coordinates in *row. */
 static void fill_row(struct row *row)
 {
     struct relax *relax = row->relax;

@@ -81,7 +81,7 @@ static int make_table(struct solver *solver, const uint8_t cuts[], size_t memory
     struct relax_settings limits = {.memory = memory, .until_at = solver->settings->until_at};
     int result;
 
-    /* What a table is good for comes after it: leave half of the time. */
+    /* The table is used after it is built, so half of the time is kept for that. */
     if (limits.until_at)
         limits.until_at -= (limits.until_at - clock_now()) / 2;
     result = relax_build(solver->problem, cuts, &limits, &solver->relax);
@@ -165,7 +165,7 @@ static int try_target(struct solver *solver, struct exact *exact, const struct s
 }
 
 /*
- * Dives for long schedules from the bound downwards, then proves from the longest known one
+ * Searches for long schedules from the bound downwards, then proves from the longest known one
  * upwards, with the given effort for each target (0: no limit).
  */
 static int search(struct solver *solver, const struct state_space *space, uint64_t effort)

@@ -1,7 +1,7 @@
 /*
- * The answer for people: an interval [lower, upper] around the worst-case makespan, a string that
- * attains lower, and whether the two are proven equal. Every method reports only what it proved:
- * lower is always the evaluated makespan of the witness, upper always a safe bound.
+ * The answer of the command: an interval [lower, upper] around the worst-case makespan, a string
+ * that attains lower, and whether the two are proven equal. Every method reports only what it
+ * proved: lower is always the evaluated makespan of the witness, upper always a safe bound.
  */
 #ifndef MAKESPAN_SOLVE_H
 #define MAKESPAN_SOLVE_H
@@ -46,7 +46,9 @@ struct solve_result {
     uint16_t *witness;             /* owned; n * W entries, warps from 0 */
     struct anneal_result anneal;   /* owned; empty when no annealing ran */
     uint64_t table_states, searched_states;
-    /* Owned; the distinct parts in the order of the string; NULL: no barriers, or several groups. */
+    /*
+     *  Owned; the distinct parts in the order of the string; NULL: no barriers, or several groups.
+     */
     struct solve_part *parts;
     size_t n_parts;
 };

@@ -153,7 +153,7 @@ static int bound_part(const struct problem *problem, const struct relax_settings
 
     *ret_bound = (struct solve_bound){.upper = bound_cheap(problem)};
     if (problem->warps == 1)
-        return 0; /* one warp is never kept waiting: the cheap bound is its length */
+        return 0; /* a single warp never waits, so the cheap bound is its length */
     result = relax_build(problem, NULL, settings, &relax);
     if (result < 0)
         return result;

@@ -26,9 +26,9 @@ static void enqueue(struct queue *queue, uint16_t warp, uint64_t turn)
 }
 
 /*
- * One cycle of Fig. 8: walks the list of pending warps from its head and lets each execute whose
- * unit has room. The list is kept as one queue per unit; which warp is further ahead is told by the
- * turn. Returns how many executed, in executed[].
+ * One cycle of Fig. 8: visits the pending warps from the head of the list, and executes each warp
+ * that finds room on its unit. The list is stored as one queue per unit; turns give the order
+ * between queues. Returns how many executed, in executed[].
  */
 static size_t run_cycle(const struct problem *problem, struct queue queues[N_UNITS], uint16_t executed[])
 {

@@ -26,7 +26,10 @@ static uint64_t count_of(const json_t *object, const char *key)
     return value > 0 ? (uint64_t)value : 0;
 }
 
-/* Room for one element more in an array that doubles: the array, or NULL without memory. */
+/*
+ * Makes room for one more element in an array that doubles. The array, or NULL when memory is
+ * short.
+ */
 static void *make_room(void *array, size_t n, size_t *room, size_t size)
 {
     void *more = array;
@@ -158,7 +161,7 @@ static int add_mark(struct chapter *chapter, const json_t *event)
     return 0;
 }
 
-/* The processes' names: a trace may say one once, or with each of its rows. */
+/* The names of processes. A trace may give a name once, or with each of the process's rows. */
 static void name_groups(struct chapter *chapter, json_t *events)
 {
     size_t i;
@@ -193,7 +196,7 @@ static int by_instant(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Instants from the first event on, in the order of time. */
+/* Makes instants relative to the first event, and sorts events by time. */
 static void settle(struct chapter *chapter)
 {
     double first = INFINITY;
@@ -241,7 +244,10 @@ static int add_job(struct chapter_program *program, double response)
     return 0;
 }
 
-/* Jobs of each program; runs and waits count while one of the program's jobs lasts, whose spans come in order. */
+/*
+ * Counts the jobs of each program. Runs and waits count while a job of the program lasts; its spans
+ * come in order.
+ */
 static int count_jobs(struct chapter *chapter)
 {
     double *job_ends = calloc(chapter->n_programs + 1, sizeof *job_ends);

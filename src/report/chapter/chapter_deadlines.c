@@ -1,4 +1,4 @@
-/* Did every deadline hold? A verdict, one row per program, and what was late in groups. */
+/* Was every deadline met? A verdict, one row per program, and late jobs in groups. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static void count_all(const struct chapter *chapter, size_t *ret_jobs, size_t *r
     }
 }
 
-/* Misses that the programs count, but whose marks the trace no longer has. */
+/* Misses that the programs count although the trace has lost their marks. */
 static double missed_before(const struct chapter *chapter)
 {
     double before = 0;
@@ -77,7 +77,7 @@ static void write_verdict(const struct chapter *chapter, struct page *page)
     }
 }
 
-/* One program in words. */
+/* The verdict about one program in words. */
 static enum page_tone judge(const struct chapter_program *program, char *ret_text, size_t size)
 {
     double deadline = chapter_deadline(program);
@@ -161,7 +161,7 @@ static void write_programs(const struct chapter *chapter, struct page *page)
 
 /* ---- what was late ---- */
 
-/* Marks of one program and kind that follow each other closely. */
+/* Marks of one program and kind that are close together. */
 struct group {
     size_t program, n;
     enum trace_category category;
@@ -169,13 +169,13 @@ struct group {
     double worst;       /* ms late; negative: the trace does not say */
 };
 
-/* Marks farther apart than this are two groups: three deadlines, but at least 1 % of the trace. */
+/* The largest gap within a group: three deadlines, but at least 1 % of the trace. */
 static double longest_gap(const struct chapter *chapter, size_t program)
 {
     return fmax(chapter->length / 100, 3 * fmax(chapter_deadline(&chapter->programs[program]), 0));
 }
 
-/* "12.3 ms late", as `baton trace` says it. */
+/* Parses "12.3 ms late", as `baton trace` writes it. */
 static double lateness(const struct chapter_mark *mark)
 {
     char *end;

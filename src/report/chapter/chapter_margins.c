@@ -1,4 +1,7 @@
-/* How far from the bound? A bar per task on the scale of its deadline, then the distribution of each task's responses. */
+/*
+ * How far were responses from the bound? A bar per task on the scale of its deadline, then the
+ * distribution of each task's responses.
+ */
 #include <math.h>
 
 #include "report/chapter/chapter.h"
@@ -24,7 +27,10 @@ static void margin_words(const struct chapter_program *program, char *ret_text, 
     }
 }
 
-/* What is beyond the deadline is red. A bar that would be longer than twice its limits ends there; the caption has the number. */
+/*
+ * The part beyond the deadline is red. A bar longer than twice its limits is truncated there; the
+ * caption has the number.
+ */
 static void write_margin(const struct chapter_program *program, size_t colour, struct page *page)
 {
     double deadline = chapter_deadline(program);

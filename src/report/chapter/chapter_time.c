@@ -1,4 +1,7 @@
-/* Where was the time? Each engine's by program, each task's jobs by what they did, and the kernels that ran longest. */
+/*
+ * Where did the time go? Each engine's time by program, each task's jobs by activity, and the
+ * kernels that ran longest.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +40,7 @@ static void write_engine(const struct chapter *chapter, const char *engine, stru
     if (!ms || !segments)
         goto out;
     total = sum_engine(chapter, engine, ms);
-    whole = fmax(whole, total); /* several CPUs under one name may do more than one can */
+    whole = fmax(whole, total); /* several CPUs under one name may exceed the time of one */
     for (size_t p = 0; p < chapter->n_programs && whole > 0; p++) {
         size_t used = strlen(caption);
 

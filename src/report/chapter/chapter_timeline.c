@@ -1,6 +1,7 @@
 /*
- * The timeline: a row per engine with what ran on it, then per program its jobs, and its waits and holds on each engine
- * that it waited for. It opens on the time around the first miss, or around the worst job of the most urgent program.
+ * The timeline: a row per engine with its runs, then for each program its jobs, and its waits and
+ * holds on each engine that it waited for. It opens on the time around the first miss, or around
+ * the worst job of the most urgent program.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -8,8 +9,8 @@
 
 #include "report/chapter/chapter.h"
 
-#define MAX_ROWS  256   /* what a browser's canvas has room for */
-#define MAX_SPANS 20000 /* the tables count all */
+#define MAX_ROWS  256   /* the limit of a browser's canvas */
+#define MAX_SPANS 20000 /* the tables count all of them */
 #define LABEL     112
 
 struct drawing {
@@ -47,13 +48,16 @@ static void name_row(const struct chapter *chapter, const struct chapter_row *ro
                    both ? ": " : "", *row->name ? row->name : "row");
 }
 
-/* A job's span shows its release and its end; a bound that is not claimed is no event for a reader. */
+/*
+ * A job's span already shows its release and its end. A bound that is not claimed is not an event
+ * for the reader.
+ */
 static bool is_drawn(enum trace_category category)
 {
     return category != TRACE_RELEASE && category != TRACE_DONE && category != TRACE_UNCLAIMED;
 }
 
-/* Only rows on which something happened that a reader looks for. */
+/* Selects the rows with events that a reader looks for. */
 static void find_used(const struct chapter *chapter, size_t *place)
 {
     for (size_t i = 0; i < chapter->n_spans; i++) {
@@ -104,7 +108,7 @@ static void draw_span(const struct chapter *chapter, const struct chapter_span *
     struct page_span *drawn = &d->spans[d->timeline.n_spans];
 
     if (!d->place[span->row] || d->timeline.n_spans == MAX_SPANS) {
-        /* Holds without a wait on their row, and waits without a length, are left out on purpose. */
+        /* Holds without a wait on their row, and waits of zero length, are left out on purpose. */
         d->out += d->place[span->row] || (span->category != TRACE_GRANTED && span->end > span->begin);
         return;
     }
@@ -137,7 +141,7 @@ static void draw_mark(const struct chapter_mark *mark, struct drawing *d)
 
 /* ---- where it opens ---- */
 
-/* The program with the shortest deadline that has jobs; CHAPTER_NONE: none. */
+/* The program with jobs and the shortest deadline; CHAPTER_NONE: none. */
 static size_t most_urgent(const struct chapter *chapter)
 {
     size_t found = CHAPTER_NONE;

@@ -1,6 +1,7 @@
 /*
- * Who waited for whom? A wait is counted against the programs that held the engine meanwhile. What is left of a wait (the
- * engine was free, or its holder is not in the trace) is counted against nobody.
+ * Which program waited for which? A wait is charged to the programs that held the engine meanwhile.
+ * The rest of a wait, when the engine was free or its holder is not in the trace, is charged to no
+ * program.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +27,10 @@ static struct pair *pair_of(struct pair *pairs, size_t *n, size_t waiter, size_t
     return &pairs[(*n)++];
 }
 
-/* Adds one wait: to each holder the part of it in which that program had the engine. Holds come in the order of begin. */
+/*
+ * Charges one wait: to each holder the part in which that program held the engine. Holds come in
+ * order of begin.
+ */
 static void add_wait(const struct chapter *chapter, const struct chapter_span *wait, struct pair *pairs,
                      size_t *n)
 {
@@ -97,7 +101,7 @@ static void write_pairs(const struct chapter *chapter, struct pair *pairs, size_
 void chapter_waits(const struct chapter *chapter, struct page *page)
 {
     struct pair *pairs = calloc(chapter->n_programs * chapter->n_programs + 1, sizeof *pairs);
-    bool told = false; /* the trace tells of waits at all */
+    bool told = false; /* the trace records waits at all */
     size_t n = 0;
 
     for (size_t i = 0; pairs && i < chapter->n_spans; i++) {
@@ -108,7 +112,7 @@ void chapter_waits(const struct chapter *chapter, struct page *page)
             add_wait(chapter, span, pairs, &n);
     }
     if (told) {
-        page_section(page, "Who waited for whom?",
+        page_section(page, "Which program waited for which?",
                      n ? "Waits for an engine, by the program that held it meanwhile. Waits can overlap: a "
                          "program may "
                          "wait for several engines."

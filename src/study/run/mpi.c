@@ -1,4 +1,7 @@
-/* baton-mpi.so: the transport of studies over MPI. The library stays loaded until the process ends. */
+/*
+ *  baton-mpi.so: the transport of studies over MPI. The library stays loaded until the process
+ *  ends.
+ */
 #include <errno.h>
 #include <mpi.h>
 

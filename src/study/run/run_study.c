@@ -12,10 +12,10 @@
 #include "study/run/run_messages.h"
 
 #define PENDING        256                 /* points that may wait to be written */
-#define FLUSH_EVERY    (200 * NSEC_PER_MS) /* a crash loses what is younger */
+#define FLUSH_EVERY    (200 * NSEC_PER_MS) /* a crash loses younger points */
 #define PROGRESS_EVERY (500 * NSEC_PER_MS)
 #define ALONE_WAIT     (50 * NSEC_PER_MS)
-#define POLL_WAIT      (NSEC_PER_MS) /* MPI has no way to sleep until a message comes */
+#define POLL_WAIT      (NSEC_PER_MS) /* MPI cannot sleep until a message arrives */
 
 struct run {
     const struct study_spec *spec;
@@ -23,8 +23,8 @@ struct run {
     pthread_mutex_t store_lock;
     struct store *store;
     pthread_mutex_t lock; /* guards the rest */
-    pthread_cond_t news;  /* for the caller: points wait, or a thread ended */
-    pthread_cond_t room;  /* for threads: points were written */
+    pthread_cond_t news;  /* for the caller: points are waiting, or a thread has ended */
+    pthread_cond_t room;  /* for threads: points have been written */
     uint32_t *units;
     size_t n_units, next;
     uint32_t *known; /* by unit: rows x points that are done */
@@ -32,7 +32,7 @@ struct run {
     struct study_point *pending;
     size_t n_pending;
     uint64_t points, tests;
-    unsigned running; /* threads and other processes at work */
+    unsigned running; /* threads and other processes that are working */
     bool broken;      /* a write failed: later points must not be stored before the lost ones */
     int result;
     atomic_bool stop;
@@ -59,7 +59,7 @@ static void give_up(struct run *run, int result)
     pthread_mutex_unlock(&run->lock);
 }
 
-/* Rows x points of a unit that need no more work; a curve that was cut counts whole. */
+/* Rows x points of a unit that need no more work; a curve that ended early counts completely. */
 static uint32_t steps_done(const struct study_spec *spec, const struct study_unit *unit)
 {
     uint32_t whole = spec->kind == STUDY_GEMA ? 1 : (uint32_t)spec->n_points;
@@ -93,7 +93,10 @@ static int look_up(struct run *run, uint32_t index, struct study_unit *ret_unit)
     return 0;
 }
 
-/* The next unit with work left; 1 when there is none. Looks again what is known: another run may have been at it. */
+/*
+ * The next unit with work left; 1 when there is none. Reads the store again, because another run
+ * may have worked on the unit.
+ */
 static int take_unit(struct run *run, struct study_unit *ret_unit)
 {
     for (;;) {
@@ -204,7 +207,7 @@ static int flush(struct run *run)
     return result;
 }
 
-/* One message of another process. */
+/* Handles one message of another process. */
 static int answer(struct run *run, unsigned from, int tag, const union run_message *message)
 {
     struct study_unit unit;
@@ -213,7 +216,8 @@ static int answer(struct run *run, unsigned from, int tag, const union run_messa
     if (tag == MESSAGE_POINT) {
         if (message->point.unit >= run->spec->n_units || message->point.n > STUDY_MAX_CONFIGURATIONS)
             return -EPROTO;
-        while (waiting(run) == PENDING) { /* only this thread flushes, so it must not wait for room */
+        /* only this thread flushes, so it must not wait for room */
+        while (waiting(run) == PENDING) {
             result = flush(run);
             if (result)
                 return result;
@@ -260,7 +264,7 @@ static void report(struct run *run, baton_nsec begin_at, double before, struct s
     pthread_mutex_unlock(&run->lock);
 }
 
-/* Sleeps until there is something to do for the caller; true when every worker has ended. */
+/* Sleeps until the caller has something to do. True when every worker has ended. */
 static bool wait_for_news(struct run *run, baton_nsec wait)
 {
     struct timespec until;
@@ -311,11 +315,15 @@ static void conduct(struct run *run, baton_nsec begin_at, double before)
             shown_at = now;
         }
         if (result && options->transport && result != -EINTR)
-            break; /* the others are ended by the caller */
+            break; /* the caller ends the others */
     }
 }
 
-/* In random order: what is left takes as long as what was done, so the time left is honest; and two runs into one file seldom meet. */
+/*
+ * Lists the units in random order. The remaining units then take as long on average as the finished
+ * ones, so the estimate of the remaining time is fair. Two runs into one file also rarely take the
+ * same unit.
+ */
 static int list_units(struct run *run)
 {
     size_t all = run->spec->n_units;

@@ -13,7 +13,7 @@ static int send_point(void *context, const struct study_point *point)
     return transport->send(0, MESSAGE_POINT, point, sizeof *point);
 }
 
-/* The next message of rank 0; naps instead of spinning, as nothing is urgent. */
+/* The next message of rank 0. Sleeps briefly between polls, because no message is urgent. */
 static int wait_for_message(const struct study_transport *transport, int *ret_tag,
                             union run_message *ret_message)
 {
@@ -44,7 +44,7 @@ int study_serve(const struct study_spec *spec, const struct study_transport *tra
             result = -EPROTO;
         else
             result = study_worker_unit(worker, &message.unit, stop, send_point, (void *)transport);
-        if (result == -EINTR) /* rank 0 was told to stop as well and will say so */
+        if (result == -EINTR) /* rank 0 was told to stop too and will send the end */
             result = 0;
     }
     study_worker_free(worker);

@@ -16,7 +16,7 @@ int transport_wanted(void)
     return size && strtol(size, NULL, 10) > 1;
 }
 
-/* path/LIBRARY and path/../lib/baton/LIBRARY, path being the folder of this program. */
+/* path/LIBRARY and path/../lib/baton/LIBRARY; path is the folder of this program. */
 static void *load_beside_program(char ret_reason[], size_t size)
 {
     static const char *const places[] = {"", "/../lib/baton", NULL};
@@ -51,7 +51,7 @@ int transport_open(const struct study_transport **ret_transport, char ret_reason
 
     if (!symbol)
         return -ENOENT;
-    memcpy(&entry, &symbol, sizeof entry); /* a function pointer from dlsym, as POSIX wants it */
+    memcpy(&entry, &symbol, sizeof entry); /* POSIX's way to get a function pointer from dlsym */
     transport = entry();
     if (!transport) {
         (void)snprintf(ret_reason, size, "MPI does not start");

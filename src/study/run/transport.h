@@ -1,6 +1,6 @@
 /*
- * Messages between the processes of one study. The only one there is speaks MPI; it lives in a library of its own (baton-mpi.so), so that
- * baton starts without MPI. Used by one thread.
+ * Messages between the processes of one study. The only transport uses MPI. It is a separate
+ * library (baton-mpi.so), so that baton starts without MPI. One thread uses it.
  */
 #ifndef STUDY_TRANSPORT_H
 #define STUDY_TRANSPORT_H
@@ -17,10 +17,13 @@ struct study_transport {
     void (*abort)(int status); /* ends all of them */
 };
 
-/* Whether this process was started by mpirun with others. */
+/* Whether mpirun started this process together with others. */
 int transport_wanted(void);
 
-/* Loads the library from beside the program or where it is installed. 0, or -ENOENT with the reason. */
+/*
+ * Loads the library from beside the program or from the installation. 0, or -ENOENT with the
+ * reason.
+ */
 int transport_open(const struct study_transport **ret_transport, char ret_reason[], size_t size);
 
 #define TRANSPORT_ENTRY                                                                                      \

@@ -10,7 +10,7 @@
 
 #define US_PER_SECOND 1e6
 
-/* Sums over the sets that one configuration was tested with. */
+/* Sums over the sets on which one configuration was tested. */
 struct tally {
     uint32_t tested, schedulable;
     double tardiness, bandwidth;
@@ -22,8 +22,10 @@ struct study_worker {
     struct arena arena;
     struct gpusync_workspace *workspace;
     struct gpusync_system *systems; /* [overheads][configuration] */
-    uint8_t *order;                 /* configurations, those that load alike side by side */
-    bool *reload;                   /* by place in the order: loads unlike the one before */
+    /* configurations in an order that groups those with equal loading */
+    uint8_t *order;
+    /* by position in the order: loading differs from the previous one */
+    bool *reload;
     struct gpusync_job *jobs;
 };
 
@@ -40,7 +42,10 @@ static bool alike(struct study_worker *worker, size_t a, size_t b)
     return true;
 }
 
-/* Loading depends on copy costs and migration only: with neighbours that agree, a set is loaded 6 instead of 39 times for Table IV. */
+/*
+ * Loading depends only on copy costs and migration. With equal configurations adjacent, Table IV
+ * loads a set 6 times instead of 39.
+ */
 static void put_in_order(struct study_worker *worker)
 {
     size_t n = worker->spec->n_configurations;
@@ -158,7 +163,7 @@ static double mean_tardiness(const struct gpusync_workspace *workspace)
     return workspace->n ? sum / (double)workspace->n : 0;
 }
 
-/* Tests the set in worker->jobs on every configuration that still wants sets. */
+/* Tests the set in worker->jobs on every configuration that needs more sets. */
 static void test_set(struct study_worker *worker, size_t overheads, size_t n, struct tally tallies[],
                      size_t *live)
 {
@@ -208,7 +213,7 @@ static int test_point(struct study_worker *worker, const struct study_combinatio
     return 0;
 }
 
-/* The tallies of a point as its cells; moves the rows on. */
+/* Stores the tallies of a point as its cells, and advances the rows. */
 static void close_point(const struct study_spec *spec, const struct tally tallies[], const bool wanted[],
                         struct study_progress rows[], struct study_point *point)
 {

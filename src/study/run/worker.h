@@ -1,6 +1,6 @@
 /*
- * Works units off: draws sets and tests them with the analyses of src/analysis. One thread per worker; the spec is read only. What
- * comes out depends on the spec's seed alone.
+ * Processes units: draws sets and tests them with the analyses of src/analysis. One thread per
+ * worker; the spec is read only. The results depend only on the spec's seed.
  */
 #ifndef STUDY_WORKER_H
 #define STUDY_WORKER_H
@@ -15,13 +15,14 @@ int study_worker_new(const struct study_spec *spec, struct study_worker **ret_wo
 void study_worker_free(struct study_worker *worker);
 
 /*
- * Works the unit to its end, calling done() for every new point in ascending order; an answer of done() other than 0 ends it and is returned.
- * When *stop becomes true the point under way is dropped and -EINTR returned.
+ * Processes the whole unit and calls done() for every new point in ascending order. A result of
+ * done() other than 0 ends the unit and is returned. When *stop becomes true the current point is
+ * dropped and -EINTR returned.
  */
 int study_worker_unit(struct study_worker *worker, const struct study_unit *unit, const atomic_bool *stop,
                       int (*done)(void *context, const struct study_point *point), void *context);
 
-/* Whether a row that stands there is at its end. */
+/* Whether a row with this progress is finished. */
 bool study_row_finished(const struct study_spec *spec, const struct study_progress *progress);
 
 #endif

@@ -1,10 +1,12 @@
 /*
- * What a study is: read from a YAML file, never changed afterwards. Two kinds: `gpusync` (Elliott and Anderson, RTSS 2014, Sec. V:
- * configurations x parameter combinations x overhead sets x utilisations) and `gema` (GPU-SPARC Sec. IV-D: policies over GPU
- * utilisation or over the share of dependent kernels). docs/studies.md describes the file.
+ * A study: read from a YAML file and constant afterwards. There are two kinds. `gpusync` (Elliott
+ * and Anderson, RTSS 2014, Sec. V) covers configurations x parameter combinations x overhead sets x
+ * utilisations. `gema` (GPU-SPARC Sec. IV-D) covers policies over GPU utilisation or over the share
+ * of dependent kernels. docs/studies.md describes the file.
  *
- * A unit is the work that one thread or process takes at a time: of gpusync one parameter combination under one overhead set, all
- * configurations, all utilisations in ascending order; of gema one point.
+ * A unit is the work that one thread or process takes at a time. For gpusync it is one parameter
+ * combination under one overhead set: all configurations, all utilisations in ascending order. For
+ * gema it is one point.
  */
 #ifndef STUDY_SPEC_H
 #define STUDY_SPEC_H
@@ -22,11 +24,11 @@
 #define STUDY_MAX_CHOICES        16 /* values of one parameter */
 #define STUDY_MAX_OVERHEADS      16
 #define STUDY_MAX_POINTS         4096
-#define STUDY_MAX_TASKS          4096 /* of one set: until / lowest utilisation */
+#define STUDY_MAX_TASKS          4096 /* of one set: the largest / the lowest utilisation */
 
 enum study_kind { STUDY_GPUSYNC, STUDY_GEMA };
 
-/* What a task is drawn from (Sec. V). Each is uniform between low and high. */
+/* The distributions of a task (Sec. V). Each is uniform between low and high. */
 enum study_parameter {
     PARAMETER_UTILISATION, /* of one task */
     PARAMETER_PERIOD,      /* us */
@@ -49,7 +51,9 @@ struct study_choices {
     size_t n;
 };
 
-/* How CPUs are organised decides which of a set's overheads hold: partitioned, clustered, global. */
+/*
+ * The organisation of CPUs decides which overheads of a set apply: partitioned, clustered, global.
+ */
 enum study_organisation {
     ORGANISATION_PARTITIONED,
     ORGANISATION_CLUSTERED,
@@ -71,11 +75,14 @@ struct study_configuration {
     enum study_organisation organisation;
 };
 
-/* After `least` sets, until the confidence interval of the fraction is no wider than `interval`, or `most` sets. */
+/*
+ * Testing stops after `least` sets when the confidence interval of the fraction is no wider than
+ * `interval`, or after `most` sets.
+ */
 struct study_stopping {
     uint32_t least, most;
     double interval; /* full width, at 95 % */
-    uint32_t cut;    /* a curve ends after so many points at 0; 0: never */
+    uint32_t cut;    /* a curve ends after this many points at 0; 0: never */
 };
 
 struct study_gema {
@@ -105,11 +112,14 @@ struct study_spec {
     size_t n_units;
 };
 
-/* Reads and checks the file; 0, -errno or INPUT_REJECTED. On success the caller calls study_spec_done(). */
+/*
+ *  Reads and checks the file; 0, -errno or INPUT_REJECTED. On success the caller calls
+ *  study_spec_done().
+ */
 int study_spec_read(const char *path, struct study_spec *ret_spec, struct input_error *ret_error);
 void study_spec_done(struct study_spec *spec);
 
-/* One value of each parameter, and the overhead set: what a unit is. */
+/* One value of each parameter, and the overhead set: together they define a unit. */
 struct study_combination {
     const struct study_distribution *values[STUDY_PARAMETERS];
     size_t choice[STUDY_PARAMETERS];
@@ -121,13 +131,13 @@ void study_combination(const struct study_spec *spec, size_t unit, struct study_
 /* How many rows (configurations, or curves x policies) a unit's points have. */
 size_t study_rows(const struct study_spec *spec);
 
-/* Overhead sets from a file (`sets:`, as `baton measure` writes); used by the reader above. */
+/* Reads overhead sets from a file (`sets:`, as `baton measure` writes it); for the reader above. */
 struct document;
 struct node;
 int study_overheads_read(const struct document *document, const struct node *list, struct arena *arena,
                          struct study_overheads ret_sets[STUDY_MAX_OVERHEADS], size_t *ret_n,
                          struct input_error *ret_error);
-/* The same from a file of its own; its text stays in the arena. */
+/* The same from a separate file; its text stays in the arena. */
 int study_overheads_read_file(const char *path, struct arena *arena,
                               struct study_overheads ret_sets[STUDY_MAX_OVERHEADS], size_t *ret_n,
                               struct input_error *ret_error);

@@ -126,7 +126,7 @@ static int choose(const struct document *document, const struct node *list,
     return result;
 }
 
-/* file, as seen from the folder of path. */
+/* Resolves file relative to the folder of path. */
 static int beside(const char *path, const char *file, char ret_path[], size_t size)
 {
     const char *slash = strrchr(path, '/');

@@ -8,7 +8,10 @@
 #define KIB 1024.0
 #define MIB (1024 * 1024.0)
 
-/* Table of Sec. V; period in us. Names of kernel and state are ours, the paper gives ranges. */
+/*
+ * Table of Sec. V; period in us. The paper gives only ranges for kernel and state; their names are
+ * ours.
+ */
 static const struct study_choices presets[STUDY_PARAMETERS] = {
     [PARAMETER_UTILISATION] = {{{"light", 0.01, 0.1}, {"medium", 0.1, 0.4}, {"heavy", 0.5, 0.9}}, 3},
     [PARAMETER_PERIOD] = {{{"moderate", 33e3, 100e3}, {"long", 200e3, 1000e3}}, 2},
@@ -22,7 +25,7 @@ static const struct study_choices presets[STUDY_PARAMETERS] = {
 };
 
 struct parameter_range {
-    double low, high, unit; /* what a file may say; file value x unit is ours */
+    double low, high, unit; /* the range in a file; file value x unit is the internal value */
     const char *what;
 };
 

@@ -1,4 +1,4 @@
-/* `platforms:`: Table IV as a whole, some of its configurations by name, or machines of the user's own. */
+/* `platforms:`: all of Table IV, some of its configurations by name, or the user's own machines. */
 #include <errno.h>
 #include <string.h>
 

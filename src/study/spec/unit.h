@@ -1,4 +1,4 @@
-/* The pieces of a study's work and of its results: what workers, the store and the network exchange. */
+/* Units of a study's work and results, as workers, the store and the network exchange them. */
 #ifndef STUDY_SPEC_UNIT_H
 #define STUDY_SPEC_UNIT_H
 
@@ -6,13 +6,16 @@
 
 #include "study/spec/spec.h"
 
-/* Where one row (configuration) of a unit stands. */
+/* The progress of one row (configuration) of a unit. */
 struct study_progress {
-    uint32_t next;  /* first point that is not known yet */
+    uint32_t next;  /* first unknown point */
     uint32_t zeros; /* points at 0 just before it */
 };
 
-/* A piece of work, with what an earlier run left. Fixed-width, because it travels between processes. */
+/*
+ * A piece of work, with the results of earlier runs. Fields have fixed width, because processes
+ * exchange it.
+ */
 struct study_unit {
     uint32_t index;
     uint32_t n; /* rows */
@@ -24,7 +27,8 @@ struct study_cell {
     uint32_t tested, schedulable;
     uint32_t finished; /* the curve ends here */
     double tardiness;  /* mean over schedulable sets of the mean of tardiness / period; < 0: none */
-    double bandwidth; /* mean over schedulable sets of sum (in + out) / period, bytes per second; < 0: none */
+    /* mean over schedulable sets of sum (in + out) / period, bytes per second; < 0: none */
+    double bandwidth;
 };
 
 /* One point of a unit: a cell for every row that is not finished. */

@@ -84,7 +84,7 @@ int store_step(struct store *store, sqlite3_stmt *statement)
     return result;
 }
 
-/* 1: a study of this format, 0: an empty file, STORE_OTHER + 1: something else; or -errno. */
+/* 1: a study of this format, 0: an empty file, STORE_OTHER + 1: another file; or -errno. */
 static int recognise(struct store *store)
 {
     sqlite3_stmt *statement;
@@ -106,7 +106,9 @@ static int recognise(struct store *store)
     return 1;
 }
 
-/* Two runs may create the file at the same moment: the second finds the tables once it has the lock. */
+/*
+ * Two runs may create the file at the same time: the second finds the tables once it has the lock.
+ */
 static int create_tables(struct store *store)
 {
     int result = store_execute(store, "BEGIN IMMEDIATE");
@@ -128,7 +130,10 @@ static int create_tables(struct store *store)
 int store_open(const char *path, bool create, struct store **ret_store)
 {
     struct store *store = calloc(1, sizeof *store);
-    /* Readers too: a run that was killed may have left a journal, which the next process that opens the file rolls back. */
+    /*
+     * Readers need write access too: a killed run may have left a journal, and the next process
+     * that opens the file rolls it back.
+     */
     int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
     int result;
 

@@ -1,4 +1,7 @@
-/* What a spec asks for enters the file before anything is computed, so that keys do not depend on which worker computes what first. */
+/*
+ * A spec is entered into the file before any computation, so that keys do not depend on the order
+ * of the workers.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +11,7 @@
 #include "study/store/store_internal.h"
 #include "version.h"
 
-/* Puts the fact, or compares it with the one that is there. */
+/* Stores the fact, or compares it with the existing one. */
 static int enter_fact(struct store *store, const char *key, const char *value)
 {
     sqlite3_stmt *statement;
@@ -67,7 +70,7 @@ static int enter_facts(struct store *store)
     return result ? result : enter_number(store, "cut", spec->stopping.cut);
 }
 
-/* INSERT OR IGNORE of a row, then the column that select asks for; both take the same bindings. */
+/* INSERT OR IGNORE of a row, then a SELECT of one column; both take the same bindings. */
 struct store_entry {
     sqlite3_stmt *insert, *select;
 };
@@ -159,7 +162,7 @@ static int enter_overhead(struct store *store, const struct study_overheads *set
     return result;
 }
 
-/* The id of a distribution; STORE_OTHER if the name stands for other values there. */
+/* The id of a distribution; STORE_OTHER if the name has other values in the file. */
 static int enter_distribution(struct store *store, size_t parameter, const struct study_distribution *value,
                               int64_t *ret_id)
 {

@@ -1,10 +1,10 @@
-/* Shards become one file: rows are matched by what they are, never by their keys. */
+/* Merges shards into one file. Rows are matched by their properties, never by their keys. */
 #include <errno.h>
 #include <stdio.h>
 
 #include "study/store/store_internal.h"
 
-/* What must agree: the same key with another value is another study. */
+/* The same key with different values means different studies. */
 static const char differences[] =
     "SELECT key FROM (SELECT key FROM study JOIN other.study o USING (key) WHERE study.value <> o.value"
     " UNION ALL SELECT 'overheads ' || name FROM overheads v JOIN other.overheads o USING (name, "
@@ -102,7 +102,7 @@ static int merge_one(struct store *store, const char *source, size_t *new_rows)
 {
     struct store *other = NULL;
     sqlite3_stmt *statement;
-    int result = store_open_read(source, &other); /* ATTACH would create what is not there */
+    int result = store_open_read(source, &other); /* ATTACH would create a missing file */
 
     if (result)
         (void)snprintf(store->message, sizeof store->message, "%s: %s", source, store_message(other));

@@ -1,4 +1,4 @@
-/* Questions to the store: where units stand, totals. */
+/* Queries of the store: progress of units, totals. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -6,7 +6,10 @@
 
 #include "study/store/store_internal.h"
 
-/* How many points an experiment has from the first on without a gap, and how many of the last of these are 0. */
+/*
+ * How many points an experiment has from the first without a gap, and how many of the last ones are
+ * 0.
+ */
 static int read_progress(struct store *store, sqlite3_stmt *statement, int64_t id,
                          struct study_progress *ret_progress)
 {

@@ -55,12 +55,10 @@ static void prepare_cluster(struct gpusync_workspace *workspace, unsigned q)
         cluster->engines = at_most(cluster->engines, n);
     cluster->alone = cluster->tokens - 1;
     cluster->anywhere = cluster->tokens * system->cluster_gpus - 1;
-    if (system
-            /*
-             * CK-OMLP: at most M token requests are incomplete, so at most M - 1 other tasks hold a
-             * token
-             */
-            ->shared) {
+    /*
+     * CK-OMLP: at most M token requests are incomplete, so at most M - 1 other tasks hold a token
+     */
+    if (system->shared) {
         cluster->alone = at_most(cluster->alone, gpusync_sharing_cpus(system, q) - 1.0);
         cluster->anywhere = at_most(cluster->anywhere, gpusync_sharing_cpus(system, q) - 1.0);
     }
