@@ -4,10 +4,10 @@
  * reaches its own part by a cast; the functions of its driver table (driver_ops.h) get the embedded
  * part back.
  *
- * Life. The front fills in the fields of the first part, either in a draft on the stack that goes
- * to the driver at once (direct.h), or in a heap object that command_init() makes a node with one
- * reference. graph_submit() adds the graph's own reference, which lasts until the command is
- * complete. The last command_unref() calls driver_ops::free.
+ * Life. The front fills in the fields of the first part. A draft on the stack goes to the driver at
+ * once (direct.h). A heap object becomes a node with one reference by command_init().
+ * graph_submit() adds the graph's own reference, which lasts until the command is complete. The
+ * last command_unref() calls driver_ops::free.
  *
  *     QUEUED --(waits are over, a thread takes it)--> SUBMITTED --(engine entered)--> RUNNING
  *        --> COMPLETE, or a negative code of the driver

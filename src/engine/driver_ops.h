@@ -3,8 +3,8 @@
  * and it never changes. Entries marked (optional) may be NULL.
  *
  * Threads: any, at any time. Locks: none of the engine's is held during a call, unless the entry
- * says otherwise; a front may take its own locks inside as long as it does not call graph.h,
- * worker.h or engine.h functions that block while it holds them.
+ * says otherwise; A front may take its own locks inside. It must not hold them while it calls
+ * blocking functions of graph.h, worker.h or engine.h.
  */
 #ifndef ENGINE_DRIVER_OPS_H
 #define ENGINE_DRIVER_OPS_H

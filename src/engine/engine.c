@@ -83,8 +83,8 @@ static void come_in(struct device_engine *engine, int64_t ns)
 
 /*
  * Under the lock: may one more command enter? Not when asked to yield, nor when the turn is over.
- * Only equals take turns: leaving for a less urgent client would let a piece of its work in before
- * each command of a full pipeline, and no analysis counts that.
+ * Only equals take turns: leaving for a less urgent client would let a piece of it run before each
+ * command of a full pipeline. No analysis counts that.
  */
 static bool open_to_more(const struct device_engine *engine, int64_t ns)
 {

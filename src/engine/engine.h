@@ -126,7 +126,7 @@ void engine_learn_copy(struct device_engine *engine, size_t bytes, int64_t ns);
  */
 struct timespec engine_deadline(long ns);
 
-/* One run on the engine in our clock, for the trace and the occupying times. */
+/* One run on the engine in CLOCK_MONOTONIC, for the trace and the occupying times. */
 void engine_report(struct device_engine *engine, baton_nsec begin_at, baton_nsec end_at,
                    const struct lease_work *work);
 /* The same, with times of the driver's clock. */
