@@ -57,7 +57,7 @@ static struct engine_set engines_of(const struct server *server, unsigned device
 }
 
 /*
- * A process that lost its connection and came back declares every lease anew. Until then the lost
+ * A process that lost its connection and came back declares every lease again. Until then the lost
  * connection keeps its engines. Each declaration replaces the hold of the lost connection on the
  * declared engines.
  */

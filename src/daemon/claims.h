@@ -4,9 +4,9 @@
  * is a difference, no bound of the plan is claimed: through interference and blocking, every bound
  * rests on the whole plan.
  *
- * The comparison is repeated when the plan or the devices change, once a second while a plan is in
- * force, and before a claim is reported (unless the last one is less than CLAIMS_FRESH old). A core
- * that goes offline and comes back between two comparisons is not noticed.
+ * The comparison is repeated when the plan or the devices change, and once a second while a plan is
+ * in force. It is also repeated before a claim is reported, unless the last comparison is less than
+ * CLAIMS_FRESH old. A core that goes offline and comes back between two comparisons is not noticed.
  */
 #ifndef DAEMON_CLAIMS_H
 #define DAEMON_CLAIMS_H

@@ -5,10 +5,10 @@
  *
  * In each cluster programs stand in the order of their jobs' effective ranks: base rank by the
  * policy, lent ranks as the core decides (SCHED_EFF). The first has the highest level of the band,
- * the next one the level below it, and so on. A donor that must stand still (SCHED_SUSPEND) has the
+ * the next one the level below it, and so on. A donor that must not run (SCHED_SUSPEND) has the
  * lowest level: it runs only on a core that no ready job of its cluster wants. Between two jobs a
- * program has the rank of its next job if that comes one period after the last, so that its release
- * is noticed in time.
+ * program has the rank that its next job has if it comes one period after the last. So the program
+ * notices its release in time.
  *
  * If the host cannot move a program, or a cluster has more programs than levels, `disordered` is
  * set and no bound is claimed.

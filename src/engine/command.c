@@ -59,7 +59,7 @@ void command_unref(struct command *command)
 {
     if (atomic_fetch_sub_explicit(&command->refs, 1, memory_order_acq_rel) != 1)
         return;
-    while (command->dependents) { /* only when never completed */
+    while (command->dependents) { /* not empty only when the command never completed */
         struct command_edge *edge = command->dependents;
 
         command->dependents = edge->next;

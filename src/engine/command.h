@@ -4,10 +4,10 @@
  * reaches its own part by a cast; the functions of its driver table (driver_ops.h) get the embedded
  * part back.
  *
- * Life. The front fills in the fields of the first part, either in a draft on the stack that goes
- * to the driver at once (direct.h), or in a heap object that command_init() makes a node with one
- * reference. graph_submit() adds the graph's own reference, which lasts until the command is
- * complete. The last command_unref() calls driver_ops::free.
+ * Life. The front fills in the fields of the first part. A draft on the stack goes to the driver at
+ * once (direct.h). A heap object becomes a node with one reference by command_init().
+ * graph_submit() adds the graph's own reference, which lasts until the command is complete. The
+ * last command_unref() calls driver_ops::free.
  *
  *     QUEUED --(waits are over, a thread takes it)--> SUBMITTED --(engine entered)--> RUNNING
  *        --> COMPLETE, or a negative code of the driver
@@ -41,12 +41,12 @@ enum command_status { COMMAND_COMPLETE, COMMAND_RUNNING, COMMAND_SUBMITTED, COMM
  */
 struct mark;
 
-/* In the driver's clock, nanoseconds; 0: not known. */
+/* In nanoseconds of the driver's clock; 0: unknown. */
 struct mark_times {
     uint64_t queued, submitted, started, ended;
 };
 
-/* The listener for the end of a mark. Embedded; it must live until run() was called. */
+/* The listener for the end of a mark. Embedded; it must live until run() has been called. */
 struct mark_listener {
     void (*run)(struct mark_listener *listener, int status);
 };
@@ -58,14 +58,14 @@ struct mark_listener {
  */
 struct command_callback {
     struct command_callback *next;
-    int at, status; /* when it is due, and what it is told then */
+    int at, status; /* the status at which it is due, and the status that it is told */
     void (*run)(struct command_callback *callback);
 };
 
 enum edge_kind {
-    /* over when the driver was given the other command: the driver keeps the order */
+    /* over when the driver has the other command: the driver keeps the order */
     EDGE_AT_ISSUE,
-    EDGE_AT_END, /* over when the other command is complete, well or not */
+    EDGE_AT_END, /* over when the other command is complete, with or without an error */
     EDGE_LISTED, /* the same, and a failure is inherited */
 };
 
@@ -78,16 +78,16 @@ struct command_edge {
 struct command {
     /* --- filled in by the front; constant from graph_submit() on --- */
     struct command_queue *queue; /* kept alive by the front's own part; NULL: a node without work */
-    enum engine_kind engine;     /* whose worker issues it */
-    bool leased;                 /* it occupies that engine; markers do not */
+    enum engine_kind engine;     /* its worker issues the command */
+    bool leased;                 /* occupies that engine; markers do not */
     bool barrier;                /* later commands of an out-of-order queue wait for its end */
     bool all_before;             /* it waits for every earlier command of its queue */
     /* an in-order queue's next command waits for its end, not its issue */
     bool next_at_end;
-    /* the program's own code runs inside it and may want the program's locks */
+    /* program code runs inside it and may need the program's locks */
     bool calls_program;
     int64_t predicted; /* ns that it will run, or ENGINE_ALONE (engine.h) */
-    /* what its run times teach; NULL: nothing (or its engine's bandwidth) */
+    /* learns from the command's run times; NULL: none (or its engine's bandwidth) */
     struct meter *meter;
     size_t items; /* that meter counts in it */
     size_t bytes; /* that it moves; 0: not a copy */
@@ -109,19 +109,19 @@ struct command {
     bool waited_for;                     /* that thread waits for its end at once */
     bool timed;                          /* `times` is known */
     int piece_status;                    /* of a piece that failed; 0: none */
-    uint32_t run_pieces;                 /* that ended since the engine was given away */
+    uint32_t run_pieces;                 /* pieces that ended since the engine was given away */
     struct mark *first_mark, *last_mark; /* references: of the first and the newest piece */
     struct mark_times times;             /* of the whole command, once it is complete */
-    /* of pieces that are over: the first start, the last end; 0: none is */
+    /* of pieces that are over: the first start, the last end; 0: none is over */
     uint64_t begun, ended;
-    /* first start since the engine was given away; end of what was reported */
+    /* first start since the engine was given away; end of the reported part */
     uint64_t resumed, reported;
     baton_nsec queued_at, issued_at;
     int64_t lag; /* ns that other devices worked on it after this one */
 
     /* recorder.h */
     uint32_t job, n_pieces;
-    int64_t longest_piece; /* ns: two in a row, which are in flight together */
+    int64_t longest_piece; /* ns: two pieces in a row, since both are in flight together */
     int64_t latest_piece;
 };
 

@@ -14,7 +14,7 @@
 struct engine_device;
 
 struct command_queue {
-    struct engine_device *device; /* for ever */
+    struct engine_device *device; /* never changes */
     bool in_order;
     atomic_uint n_unissued; /* commands in the graph that the driver has not been given; no lock */
     struct list commands;   /* runtime.graph.lock: not yet complete, oldest first */
@@ -22,10 +22,7 @@ struct command_queue {
 
 void command_queue_init(struct command_queue *queue, struct engine_device *device, bool in_order);
 
-/*
- * The driver was given everything that was submitted: a direct call overtakes nothing of this
- * queue.
- */
+/* The driver has everything that was submitted: a direct call overtakes nothing of this queue. */
 static inline bool command_queue_idle(const struct command_queue *queue)
 {
     return atomic_load_explicit(&queue->n_unissued, memory_order_acquire) == 0;

@@ -1,6 +1,5 @@
 /*
- * Commands that a program's thread gives the driver itself, at once and without a node in the
- * graph:
+ * Commands that a program's thread gives to the driver at once, without a node in the graph:
  *
  *     if (command_queue_idle(queue) && nothing that it waits for is pending &&
  *         direct_enter(draft, blocking)) {
@@ -20,23 +19,20 @@
 #include "engine/engine.h"
 
 /*
- * Enters the command's engine if it is leased: a thread that blocks until the end anyway waits for
- * the lease, any other does not. False: not entered; the command must be queued.
+ * Enters the command's engine if the command is leased. A thread that blocks until the end waits
+ * for the lease; any other thread does not. False: not entered; the command must be queued.
  */
 bool direct_enter(const struct command *draft, bool blocking);
 
 /*
- * The driver has taken it. blocking: it is over, and the engine is left (begin_at: when the call
- * began; alone: nothing before it was in the call's time, so that it teaches the bandwidth). Else
+ * The driver has taken the command. blocking: it is over, and the engine is left (begin_at: when
+ * the call began; alone: the call ran nothing else, so its time teaches the bandwidth). Otherwise
  * it is in flight, and one reference to the mark is taken over.
  */
 void direct_over(const struct command *draft, baton_nsec begin_at, bool alone);
 void direct_in_flight(const struct command *draft, struct mark *mark);
 
-/*
- * The driver refused it, or it is a command that occupies no engine: leaves what direct_enter()
- * entered.
- */
+/* The driver refused the command, or it occupies no engine: leaves what direct_enter() entered. */
 void direct_leave(const struct command *draft);
 
 #endif

@@ -3,8 +3,8 @@
  * and it never changes. Entries marked (optional) may be NULL.
  *
  * Threads: any, at any time. Locks: none of the engine's is held during a call, unless the entry
- * says otherwise; a front may take its own locks inside as long as it does not call graph.h,
- * worker.h or engine.h functions that block while it holds them.
+ * says otherwise; A front may take its own locks inside. It must not hold them while it calls
+ * blocking functions of graph.h, worker.h or engine.h.
  */
 #ifndef ENGINE_DRIVER_OPS_H
 #define ENGINE_DRIVER_OPS_H
@@ -25,24 +25,24 @@ struct driver_ops {
     /* --- marks --- */
 
     /*
-     * COMMAND_COMPLETE, a positive status, or a negative code. May be called under an engine's
-     * lock.
+     * The mark's status: COMMAND_COMPLETE, a positive status, or a negative code. May be called
+     * under an engine's lock.
      */
     int (*mark_status)(struct mark *mark);
     /* Waits for its end; COMMAND_COMPLETE or a negative code. */
     int (*mark_wait)(struct mark *mark);
     /*
-     * Has listener->run called once the mark is over (at once if it is); the same listener may
-     * stand on several marks. False: the driver cannot, nothing will be called, and the engine
-     * waits instead.
+     * Calls listener->run once the mark is over (at once if it already is). The same listener may
+     * stand on several marks. False: the driver cannot, run is not called, and the engine waits
+     * instead.
      */
     bool (*mark_notify)(struct mark *mark, struct mark_listener *listener);
-    /* What stands in the driver's queue up to this mark begins without further calls. */
+    /* Lets everything in the driver's queue up to this mark begin without further calls. */
     void (*mark_flush)(struct mark *mark);
     /*
-     * Of a complete mark, in the driver's clock, 0: not known. mark_times fills in started and
-     * ended, mark_queued the other two; a driver that does not know those answers with its start.
-     * May be called under the recorder's lock.
+     * The times of a complete mark, in the driver's clock; 0: unknown. mark_times fills in started
+     * and ended, mark_queued the other two. A driver that does not know those answers with its
+     * start. May be called under the recorder's lock.
      */
     void (*mark_times)(struct mark *mark, struct mark_times *ret_times);
     void (*mark_queued)(struct mark *mark, struct mark_times *ret_times);
@@ -50,7 +50,8 @@ struct driver_ops {
     void (*mark_keep)(struct mark *mark);
     void (*mark_drop)(struct mark *mark);
     /*
-     * (optional) It was seen to be over; before the drop. The front forgets what it noted for it.
+     * (optional) The mark was seen to be over; called before the drop. The front forgets its notes
+     * about the mark.
      */
     void (*mark_over)(struct mark *mark);
 
@@ -60,8 +61,8 @@ struct driver_ops {
      */
 
     /*
-     * Is it known whether and how the command is cut? Waits for that until the instant; 0: asks
-     * only. No engine entered.
+     * Is it known whether and how the command is cut? Waits for that until the instant; 0: does not
+     * wait. No engine is entered.
      */
     bool (*decided)(struct command *command, baton_nsec until_at);
     /*
@@ -71,13 +72,13 @@ struct driver_ops {
     int (*issue)(struct piece_pipe *pipe, struct command *command, struct mark **ret_mark);
     /*
      * From pipe_run(): gives units [begin, limit) of the cut to the driver, or fewer from begin on,
-     * at least one. 0 with both results set, or a negative code.
+     * but at least one. 0 with both results set, or a negative code.
      */
     int (*issue_range)(struct command *command, struct piece_cut *cut, uint64_t begin, uint64_t limit,
                        uint64_t *ret_end, struct mark **ret_mark);
     /*
-     * (optional) Another step than the one that measurements suggest; fits: units that fill a
-     * piece's time, 0: unknown.
+     * (optional) Replaces the step that measurements suggest; fits: units that fill a piece's time,
+     * 0: unknown.
      */
     uint64_t (*bend_step)(const struct command *command, const struct piece_cut *cut, uint64_t step,
                           double fits, uint64_t left);
@@ -90,8 +91,8 @@ struct driver_ops {
      */
     bool (*spreads)(struct command *command);
     /*
-     * 0 and *ret_done: all of it has run; 0 and not *ret_done: go on with issue. It enters engines
-     * itself.
+     * 0 and *ret_done: all of the command has run; 0 and not *ret_done: go on with issue. Enters
+     * engines itself.
      */
     int (*issue_spread)(struct device_engine *engine, struct command *command, bool *ret_done);
     /*
@@ -103,14 +104,14 @@ struct driver_ops {
     /* --- the end of a command --- */
 
     /*
-     * (optional) It is over and its times are read. Its marks are still there, and the end is not
-     * visible yet.
+     * (optional) The command is over and its times are read. Its marks still exist, and its end is
+     * not visible yet.
      */
     void (*finished)(struct command *command);
     /*
-     * Just before the end becomes visible: gives back what is needed only until it has run. Returns
-     * callbacks for what must not be given back on this thread (destructors of the program), or
-     * NULL.
+     * Just before the end becomes visible: gives back what is needed only until the command has
+     * run. Returns callbacks for what this thread must not give back (destructors of the program),
+     * or NULL.
      */
     struct command_callback *(*ending)(struct command *command);
     /* The end is visible in the graph: tells the API's handle. Before the callbacks. */
@@ -121,16 +122,18 @@ struct driver_ops {
 
     /* --- records and measurements --- */
 
-    /* Engine, name, bytes, and why it ran whole; times are filled in by the recorder. */
+    /*
+     * Fills in engine, name, bytes, and why the command ran whole; the recorder fills in the times.
+     */
     void (*describe)(const struct command *command, struct job_record_command *ret_record);
-    /* (optional) Items of that meter ran alone on their device for so long. */
+    /* (optional) Items of that meter ran alone on their device for this time. */
     void (*ran_alone)(struct meter *meter, size_t items, int64_t ns);
-    /* References to a meter's owner, of commands in flight that no heap command keeps. */
+    /* References to a meter's owner, for commands in flight that no heap command keeps. */
     void (*meter_keep)(struct meter *meter);
     void (*meter_drop)(struct meter *meter);
     /*
-     * (optional) A job is about to end, and nothing of it is in flight. On the program's thread;
-     * may block.
+     * (optional) A job is about to end, and none of its commands is in flight. On the program's
+     * thread; may block.
      */
     void (*job_ending)(void);
     /* (optional) An inferred job has ended (inferred_job.h). */

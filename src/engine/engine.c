@@ -9,7 +9,7 @@
 #include "engine/worker.h"
 #include "wire/lease_word.h"
 
-/* How often a worker that waits for a grant looks whether the process ends. */
+/* How often a worker that waits for a grant checks whether the process ends. */
 #define GRANT_POLL_NS (50 * NSEC_PER_MS)
 
 void engine_init(struct device_engine *engine, struct engine_device *device, enum engine_kind kind)
@@ -53,9 +53,9 @@ static void hold(struct device_engine *engine, bool held)
 }
 
 /*
- * What a more urgent client waits for. The analysis counts that as the longest piece of a less
- * urgent task (B, docs/analysis.md), so a program of the plan has no more; where the plan cuts
- * nothing of it, one command at a time.
+ * The most work in the driver that a more urgent client must wait for. The analysis counts the
+ * longest piece of a less urgent task (B, docs/analysis.md), so a program of the plan has no more.
+ * If the plan cuts none of its commands, it has one command at a time.
  */
 int64_t engine_most_in_flight(void)
 {
@@ -64,7 +64,7 @@ int64_t engine_most_in_flight(void)
     return policy_tasked() && policy_piece() < most ? policy_piece() : most;
 }
 
-/* Under the lock: may a command of that length go to the driver beside those that are there? */
+/* Under the lock: may a command of that length go to the driver beside the present ones? */
 static bool has_room(const struct device_engine *engine, int64_t ns)
 {
     return ns == ENGINE_STAY || engine->n_ahead == 0 || !policy_tasked() ||
@@ -82,9 +82,9 @@ static void come_in(struct device_engine *engine, int64_t ns)
 }
 
 /*
- * Under the lock: may one more come in? Not when asked to yield, nor when our turn is over. Only
- * equals take turns: to leave for a less urgent client would let a piece of its work in before each
- * command of a full pipeline, and no analysis counts that.
+ * Under the lock: may one more command enter? Not when asked to yield, nor when the turn is over.
+ * Only equals take turns: leaving for a less urgent client would let a piece of it run before each
+ * command of a full pipeline. No analysis counts that.
  */
 static bool open_to_more(const struct device_engine *engine, int64_t ns)
 {
@@ -92,11 +92,10 @@ static bool open_to_more(const struct device_engine *engine, int64_t ns)
 }
 
 /*
- * Under the lock, which it may unlock and lock: begins the lease if that needs no message. The
- * copies of the other direction may have it: those that have ended and that no thread has looked
- * at, or, if the caller waits, those that are under way now. To ask the daemon for what this very
- * process holds would take two messages. Those that others begin meanwhile are not waited for here:
- * they are told to take turns.
+ * Under the lock, which it may unlock and lock: begins the lease if that needs no message. Copies
+ * of the other direction may have the lease. Finished ones are reaped; if the caller waits, so are
+ * those that are in flight now. Asking the daemon for what this process holds would take two
+ * messages. Copies that begin meanwhile are not waited for here: they are told to take turns.
  */
 static int try_begin(struct device_engine *engine, bool wait)
 {
@@ -121,7 +120,7 @@ bool engine_try_enter(struct device_engine *engine, int64_t ns)
     entered = open_to_more(engine, ns);
     if (entered)
         come_in(engine, ns);
-    else if (engine->held && engine->users == 0) { /* asked to yield in the same moment */
+    else if (engine->held && engine->users == 0) { /* asked to yield at the same moment */
         hold(engine, false);
         lease_end(engine->lease);
     }
@@ -130,7 +129,7 @@ bool engine_try_enter(struct device_engine *engine, int64_t ns)
 }
 
 /*
- * With the lock held and `asking` set, after a request: sleeps until granted. False: the process
+ * With the lock held and `asking` set, after a request: sleeps until the grant. False: the process
  * ends.
  */
 static bool await_grant(struct device_engine *engine)
@@ -159,10 +158,10 @@ struct timespec engine_deadline(long ns)
 }
 
 /*
- * The lease is taken in this process, but not by this engine: the copies of the other direction use
- * it, or a batch of libbaton does. What the other direction has in flight is seen to its end here,
- * since no other thread may come to do so. Its end signals, but may come before this thread sleeps,
- * and the end of a batch is not signalled at all. Unlocks and locks.
+ * The lease is taken in this process, but not by this engine: copies of the other direction use it,
+ * or a batch of libbaton does. This thread waits for the other direction's commands in flight,
+ * since no other thread may come to do so. Their end signals, but may do so before this thread
+ * sleeps; the end of a batch does not signal. Unlocks and locks.
  */
 static void await_others_of_process(struct device_engine *engine)
 {
@@ -192,12 +191,12 @@ void engine_enter(struct device_engine *engine, int64_t ns)
             lease_end(engine->lease);
         }
         if (engine->flight.n &&
-            (engine->held || !room)) { /* what is in flight holds the lease, and takes the room */
+            (engine->held || !room)) { /* commands in flight hold the lease and take the room */
             flight_reap_locked(engine, true);
             continue;
         }
         if (engine->held || engine->asking || !room) {
-            /* left, granted, or something is in flight */
+            /* left, granted, or a command is in flight */
             pthread_cond_wait(&engine->changed, &engine->lock);
             continue;
         }
@@ -211,7 +210,9 @@ void engine_enter(struct device_engine *engine, int64_t ns)
         } else if (answer == LEASE_ASK) {
             engine->asking = true;
             if (await_grant(engine))
-                /* ours, even if another one is asked for in the same moment: at least one piece */
+                /*
+                 * entered: at least one piece runs, even if a yield is asked for at the same moment
+                 */
                 break;
         } else {
             await_others_of_process(engine);
@@ -249,10 +250,12 @@ void engine_exit(struct device_engine *engine, int64_t ns)
 
 int64_t engine_chunk_ns(const struct device_engine *engine)
 {
-    const baton_nsec calm = 10 * NSEC_PER_SEC; /* no client asked for so long: none will */
+    /* after this time without a request, none is expected */
+    const baton_nsec calm = 10 * NSEC_PER_SEC;
     baton_nsec at = atomic_load_explicit(&engine->gave_way_at, memory_order_relaxed);
 
-    if (recorder_on() || policy_tasked()) /* what a profile sees and a plan counts: always short */
+    /* a profile records chunks and a plan counts them: keep them short */
+    if (recorder_on() || policy_tasked())
         return ENGINE_PIECE_NS / 2;
     return at && clock_now() - at < calm ? ENGINE_PIECE_NS / 2 : 6 * ENGINE_PIECE_NS;
 }
@@ -292,7 +295,10 @@ void engine_learn_copy(struct device_engine *engine, size_t bytes, int64_t ns)
     if (bytes < COPY_TEACHES || ns <= 0 || engine->kind == ENGINE_EXECUTION)
         return;
     fresh = (long long)((double)bytes * (double)NSEC_PER_MS / (double)ns);
-    /* By a quarter at most: a single slow chunk is the machine, three in a row are the bus. */
+    /*
+     * Falls by a quarter at most: one slow chunk may be a delay of the machine, three in a row are
+     * the bus.
+     */
     if (fresh < old)
         fresh = fresh > old / 4 * 3 ? fresh : old / 4 * 3;
     else if (old)

@@ -1,16 +1,16 @@
 /*
- * One engine of a device as this process uses it: the hold on its lease, what is in the driver, and
- * the commands that program threads gave the driver directly and that are in flight (flight.h).
- * Queued commands are its worker's (worker.h).
+ * One engine of a device as this process uses it: the hold on its lease, the commands in the
+ * driver, and the commands in flight that program threads issued directly (flight.h). Its worker
+ * has the queued commands (worker.h).
  *
  * The process holds the lease as a whole; `users` counts the commands and threads on the engine.
- * When the daemon asks to yield, no new one enters, and the last to leave gives the lease back. The
- * same happens when an equal waits and the hold has lasted for a turn (LEASE_TURN_NS): a program
- * that keeps its pipeline full never leaves by itself, and its equals would wait for ever.
+ * When the daemon asks to yield, no new user enters, and the last user to leave gives the lease
+ * back. The same happens when an equal waits and the hold has lasted for a turn (LEASE_TURN_NS).
+ * Without turns, the equals of a program that keeps its pipeline full would wait for ever.
  *
- * A thread that enters says how long its command is predicted to run. A program of the plan has no
- * more in the driver than the plan counts, from all its threads together: a command that does not
- * fit waits, or goes to the worker.
+ * A thread that enters passes the predicted length of its command. A program of the plan has no
+ * more work in the driver than the plan counts, over all its threads. A command that does not fit
+ * waits, or goes to the worker.
  *
  * All functions: any thread, no engine lock held; only engine_enter() and engine_give_way() block.
  */
@@ -49,7 +49,7 @@ struct device_engine {
     pthread_cond_t changed;
     unsigned users;
     bool held, asking;
-    unsigned n_ahead; /* commands of those users, and what they are predicted to take */
+    unsigned n_ahead; /* commands of those users, and their predicted time */
     int64_t ahead_ns;
     /* when this hold began: a turn is counted from there; readable without the lock */
     atomic_llong held_at;
@@ -62,19 +62,21 @@ struct device_engine {
     bool drain; /* the daemon wants the lease: wait for the ring */
     bool started, stopping;
     bool gone;        /* the worker has ended */
-    unsigned calling; /* it is in the program's own code, which may not come back */
-    bool left;        /* the process ends without it: from there it touches nothing any more */
+    unsigned calling; /* it runs program code, which may not return */
+    bool left;        /* the process ends without it: it touches nothing any more */
     bool driven;      /* a thread is at a step for it: the worker, or one that helps (worker.h) */
-    struct command_callback *called; /* left to the worker */
+    struct command_callback *called; /* callbacks that are left to the worker */
     pthread_cond_t work;
     pthread_t thread;
-    /* of the worker's thread as it began (client/standing.h); ENGINE_NO_RANK: it has not */
+    /*
+     * standing of the worker's thread at its start (client/standing.h); ENGINE_NO_RANK: not started
+     */
     int rank;
-    /* of the thread that drives: it stays on the engine from one queued command to the next */
+    /* of the thread that drives: it stays on the engine between queued commands */
     bool carried;
 
     atomic_llong bytes_per_ms; /* measured copy bandwidth; 0: unknown */
-    atomic_llong gave_way_at;  /* when a more urgent client last wanted it; 0: never */
+    atomic_llong gave_way_at;  /* when a more urgent client last wanted the engine; 0: never */
 };
 
 void engine_init(struct device_engine *engine, struct engine_device *device, enum engine_kind kind);
@@ -82,33 +84,35 @@ void engine_init(struct device_engine *engine, struct engine_device *device, enu
 /* The copies of the same device in the other direction; NULL for execution. */
 struct device_engine *engine_other_way(struct device_engine *engine);
 
-/* Enters without waiting: false if the lease is elsewhere or must be given back. */
+/*
+ * Enters without waiting: false if another client has the lease, or the lease must be given back.
+ */
 bool engine_try_enter(struct device_engine *engine, int64_t ns);
-/* Enters, waiting for the grant and for room. */
+/* Enters; waits for the grant and for room. */
 void engine_enter(struct device_engine *engine, int64_t ns);
-/* Leaves, with what it entered with. */
+/* Leaves; ns is the value at the entry. */
 void engine_exit(struct device_engine *engine, int64_t ns);
-/* Under the lock: n leave, whose commands were predicted to take so long together. */
+/* Under the lock: n users leave; ns is the sum of their values. */
 void engine_exit_locked(struct device_engine *engine, unsigned n, int64_t ns);
 
-/* How much a program may have in the driver, by prediction. */
+/* How much predicted work a program may have in the driver. */
 int64_t engine_most_in_flight(void);
 
 /*
- * Is it to be left at the next border, because the daemon asks to yield or the turn is over? One
- * atomic load where none waits.
+ * Must the engine be left at the next border, because the daemon asks to yield or the turn is over?
+ * One atomic load when no client waits.
  */
 bool engine_border_asked(const struct device_engine *engine);
 /*
- * Between two pieces, with nothing of this thread in flight any more: gives way and waits until it
- * may go on.
+ * Between two pieces, with nothing of this thread in flight: gives way and waits until it may go
+ * on.
  */
 void engine_give_way(struct device_engine *engine);
 
 /*
- * How long a chunk of a copy should take. Each boundary costs some 20 us, and two chunks are on
- * their way when a more urgent client comes: short ones while such clients come, long ones when
- * none came for a while.
+ * How long a chunk of a copy should take. Each border costs about 20 us, and a more urgent client
+ * waits for two chunks. So chunks are short while such clients come, and long when none came for a
+ * while.
  */
 int64_t engine_chunk_ns(const struct device_engine *engine);
 
@@ -117,15 +121,15 @@ int64_t engine_predict_copy(const struct device_engine *engine, size_t bytes);
 void engine_learn_copy(struct device_engine *engine, size_t bytes, int64_t ns);
 
 /*
- * An instant for pthread_cond_timedwait(), whose clock is not ours. ns: from now, less than a
+ * An instant for pthread_cond_timedwait(), which uses another clock. ns: from now, less than a
  * second.
  */
 struct timespec engine_deadline(long ns);
 
-/* One run on the engine in our clock, for the trace and the occupying times. */
+/* One run on the engine in CLOCK_MONOTONIC, for the trace and the occupying times. */
 void engine_report(struct device_engine *engine, baton_nsec begin_at, baton_nsec end_at,
                    const struct lease_work *work);
-/* The same, in the driver's clock. */
+/* The same, with times of the driver's clock. */
 void engine_report_driver(struct device_engine *engine, uint64_t started, uint64_t ended,
                           const struct lease_work *work);
 

@@ -3,7 +3,7 @@
 #include "client/lease.h"
 #include "engine/runtime.h"
 
-/* Devices are made one at a time; readers walk the list meanwhile. */
+/* Devices are made one at a time, while readers walk the list. */
 static void link_device(struct engine_device *device)
 {
     device->next = atomic_load(&runtime.devices);

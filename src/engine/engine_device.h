@@ -1,7 +1,7 @@
 /*
  * A device as this process uses it: its engines with their leases, and its clock. Embedded in the
  * front's record, made once, never freed. A part of a device (sub-device) shares the engines of the
- * whole: that is where it competes with other programs.
+ * whole device, because it competes with other programs there.
  */
 #ifndef ENGINE_ENGINE_DEVICE_H
 #define ENGINE_ENGINE_DEVICE_H
@@ -13,17 +13,17 @@ struct engine_device {
     struct engine_device *next; /* runtime.devices */
     struct device_clock clock;
     struct device_engine own[ENGINE_N];
-    struct device_engine *engines; /* own, or those of the device that this one is a part of */
+    struct device_engine *engines; /* its own, or those of the device that it is a part of */
 };
 
 /*
- * Opens the leases, or shares the engines of `whole` if that is not NULL, and puts the device into
- * the list that workers, drains and the end of the process go through. name: wire/device_name.h;
- * unused with `whole`. Calls for one device must not overlap.
+ * Opens the leases, or shares the engines of `whole` if that is not NULL. Adds the device to the
+ * list that workers, drains and the end of the process go through. name: wire/device_name.h; unused
+ * with `whole`. Calls for one device must not overlap.
  */
 void engine_device_init(struct engine_device *device, const char *name, struct engine_device *whole);
 
-/* All of them, by next. */
+/* All devices, linked by next. */
 struct engine_device *engine_devices(void);
 
 #endif

@@ -7,13 +7,13 @@
 #include "engine/meter.h"
 #include "engine/runtime.h"
 
-#define ROOM_WAIT_NS (2 * NSEC_PER_MS) /* at most, of a call that must not block */
-/* commands that follow each other closer than this are one run */
+#define ROOM_WAIT_NS (2 * NSEC_PER_MS) /* the longest wait of a call that must not block */
+/* commands closer together than this are one run */
 #define RUN_SLACK_NS (100 * NSEC_PER_US)
 
 enum {
-    REAPED = 64, /* at once: they stand on the stack of a program's thread */
-    SPARE = 64,  /* places in the ring for threads that found room in the same moment */
+    REAPED = 64, /* at once: they are on the stack of a program's thread */
+    SPARE = 64,  /* places in the ring for threads that found room at the same moment */
 };
 
 static void on_mark(struct mark_listener *listener, int status)
@@ -60,7 +60,7 @@ static unsigned count_complete(struct flight_ring *ring)
     }
     if (most == 0 || is_complete(entry(ring, most - 1)->mark))
         return most;
-    for (most--; least < most;) { /* the first `least` are, the one at `most` is not */
+    for (most--; least < most;) { /* the first `least` are complete, the one at `most` is not */
         unsigned middle = least + (most - least) / 2;
 
         if (is_complete(entry(ring, middle)->mark))
@@ -71,7 +71,7 @@ static unsigned count_complete(struct flight_ring *ring)
     return least;
 }
 
-/* Takes the oldest out; what they were predicted to take together. */
+/* Takes the oldest out; returns the sum of their predicted times. */
 static int64_t pop(struct flight_ring *ring, unsigned n, struct flight ret_flights[])
 {
     int64_t ns = 0;
@@ -87,7 +87,7 @@ static int64_t pop(struct flight_ring *ring, unsigned n, struct flight ret_fligh
     return ns;
 }
 
-/* For as many, and as much by prediction? */
+/* Is there room for that many commands of that predicted time? */
 static bool has_room(const struct flight_ring *ring, int64_t predicted)
 {
     return ring->n == 0 || (ring->n < FLIGHT_ROOM - SPARE && ring->ns + predicted <= engine_most_in_flight());
@@ -109,8 +109,8 @@ static struct lease_work work_of(unsigned n, const struct flight flights[])
 }
 
 /*
- * Commands that are complete, oldest first: what follows closely is reported as one run from the
- * first one's start to the last one's end, and the last one's own length is learnt.
+ * Reports complete commands, oldest first. Commands close together are one run, from the start of
+ * the first to the end of the last. The length of the last one is learnt.
  */
 static void measure_run(struct device_engine *engine, unsigned n, const struct flight flights[])
 {
@@ -140,7 +140,7 @@ static void measure_run(struct device_engine *engine, unsigned n, const struct f
         engine_report_driver(engine, first.started, newest.ended, &work);
         return;
     }
-    for (unsigned i = 0; i < n; i++) { /* with pauses in between: each by itself */
+    for (unsigned i = 0; i < n; i++) { /* with pauses in between: each is a run of its own */
         ops->mark_times(flights[i].mark, &first);
         work = work_of(1, &flights[i]);
         engine_report_driver(engine, first.started, first.ended, &work);
@@ -196,8 +196,8 @@ void flight_reap_locked(struct device_engine *engine, bool wait)
 }
 
 /*
- * Gives the older half of the ring a moment to end. Not for ever: the caller may be a callback that
- * the driver needs back before it goes on, or have a lock that such a callback wants.
+ * Waits a moment for the older half of the ring. The wait is bounded: the caller may be a callback
+ * that the driver needs back, or hold a lock that such a callback needs.
  */
 static void await_half(struct device_engine *engine)
 {
@@ -209,8 +209,9 @@ static void await_half(struct device_engine *engine)
     ops->mark_keep(mark);
     pthread_mutex_unlock(&engine->lock);
     ops->mark_flush(mark);
+    /* a driver that cannot notify calls no program code, so waiting blocks no callback */
     if (!ops->mark_notify(mark, &engine->flight.listener))
-        (void)ops->mark_wait(mark); /* such a driver does not call the program, which could need it back */
+        (void)ops->mark_wait(mark);
     pthread_mutex_lock(&engine->lock);
     while (result == 0 && !is_complete(mark))
         result = pthread_cond_timedwait(&engine->changed, &engine->lock, &until);
@@ -219,7 +220,7 @@ static void await_half(struct device_engine *engine)
     pthread_mutex_lock(&engine->lock);
 }
 
-/* --- for others --- */
+/* --- called from other files --- */
 
 void flight_settle(struct device_engine *engine, bool wait)
 {
@@ -247,11 +248,11 @@ bool flight_room(struct device_engine *engine, int64_t predicted)
         return true;
     pthread_mutex_lock(&engine->lock);
     room = has_room(&engine->flight, predicted);
-    if (!room) { /* looking at marks costs more than remembering them: only when it matters */
+    if (!room) { /* querying marks costs more than keeping them: only when room is needed */
         flight_reap_locked(engine, false);
         /*
-         * So many must be tiny: to wait for some is quicker than to send the next one through the
-         * worker.
+         * That many commands must be tiny: waiting for some is faster than sending the next one
+         * through the worker.
          */
         if (engine->flight.n >= FLIGHT_ROOM / 2) {
             await_half(engine);
@@ -279,7 +280,7 @@ void flight_add(struct device_engine *engine, const struct flight *flight)
     ring->ns += flight->predicted;
     atomic_store_explicit(&ring->any, ring->n, memory_order_relaxed);
     if (first)
-        /* a thread that waits for us to leave must now reap */
+        /* a thread that waits for this one to leave must now reap */
         pthread_cond_broadcast(&engine->changed);
     pthread_mutex_unlock(&engine->lock);
     if (first && engine->lease)

@@ -1,7 +1,7 @@
 /*
  * Commands in flight: given to the driver by program threads that did not wait for their end. A
  * ring per engine, oldest first. Each entry stays a user of the engine (engine.h) until its mark is
- * seen to be over; any thread may look, and leaves the engine for those that are.
+ * seen to be over. Any thread may query the marks, and leaves the engine for entries that are over.
  */
 #ifndef ENGINE_FLIGHT_H
 #define ENGINE_FLIGHT_H
@@ -21,10 +21,10 @@ enum { FLIGHT_ROOM = 256 };
 struct flight {
     struct mark *mark;                 /* a reference of the ring's */
     const struct command_queue *queue; /* only compared */
-    int64_t predicted;                 /* as the engine was entered with */
-    /* to be measured by this mark, a reference; NULL: not measured */
+    int64_t predicted;                 /* the prediction that the engine was entered with */
+    /* measured by this mark, a reference; NULL: not measured */
     struct meter *meter;
-    size_t items; /* that meter counts in it, or bytes of a copy */
+    size_t items; /* items that the meter counts in it, or bytes of a copy */
 };
 
 struct flight_ring { /* under the engine's lock */
@@ -39,21 +39,21 @@ struct flight_ring { /* under the engine's lock */
 void flight_init(struct device_engine *engine);
 
 /*
- * Notes that the caller, which has entered, gave a command to the driver: the ring leaves the
+ * Notes that the caller, which has entered, gave a command to the driver. The ring leaves the
  * engine when the mark is over. Takes over the references to mark and meter.
  */
 void flight_add(struct device_engine *engine, const struct flight *flight);
 
 /*
- * Before entering for such a command: is there room in the ring? Where it is full of tiny commands,
- * gives half of them two milliseconds to end. False: the worker must do it.
+ * Before entering for such a command: is there room in the ring? If the ring is full of tiny
+ * commands, gives half of them two milliseconds to end. False: the worker must issue the command.
  */
 bool flight_room(struct device_engine *engine, int64_t predicted);
 
-/* Leaves for all completed ones, oldest first; wait: for all. */
+/* Leaves the engine for all complete commands, oldest first; wait: waits for all. */
 void flight_reap(struct device_engine *engine, bool wait);
 
-/* The same, but wait: only for those that are in flight now. */
+/* The same, but wait applies only to commands that are in flight now. */
 void flight_settle(struct device_engine *engine, bool wait);
 
 /* Under the engine's lock, which it unlocks and locks. */

@@ -6,7 +6,7 @@
 #include "engine/runtime.h"
 #include "engine/worker.h"
 
-/* Commands of one queue that the driver has not been given, before enqueue calls wait. */
+/* How many unissued commands of one queue make enqueue calls wait. */
 enum { BACKLOG = 1024 };
 
 #define THROTTLE_NS (10 * NSEC_PER_MS) /* at most, per call */
@@ -63,10 +63,7 @@ static bool edge_is_over(struct command *command, const struct command *other, e
     return kind == EDGE_AT_ISSUE && other->issued;
 }
 
-/*
- * Under the lock. Without memory it waits right here, which keeps the order at the price of
- * blocking.
- */
+/* Under the lock. Without memory this waits right here, which keeps the order and blocks. */
 static void wait_for(struct command *command, struct command *other, enum edge_kind kind)
 {
     struct command_edge *edge;
@@ -94,8 +91,8 @@ static void wait_for_queue(struct command *command)
         if (!list_empty(&queue->commands)) {
             struct command *last = list_entry(queue->commands.prev, struct command, in_queue);
             /*
-             * The driver's queue keeps the order of what it was given; but an engine is not held
-             * while another one works.
+             * The driver's queue keeps the order of its commands; but an engine is not held while
+             * another engine works.
              */
             bool at_issue = last->engine == command->engine || !command->policy.online;
             at_issue = at_issue && !last->next_at_end;
@@ -144,14 +141,14 @@ void graph_wait_command(struct command *command, struct command *other, enum edg
     graph_unlock();
 }
 
-/* Nothing to do if it is over, else the driver tells us. */
+/* Does nothing if the mark is over, else has the driver report its end. */
 void graph_wait_mark(struct command *command, struct mark *mark)
 {
     const struct driver_ops *ops = runtime.ops;
     int status = ops->mark_status(mark);
 
     if (status <= COMMAND_COMPLETE) {
-        graph_lock(); /* what it waits for in our graph may fail meanwhile */
+        graph_lock(); /* commands in the graph that it waits for may fail meanwhile */
         command->failed_wait = command->failed_wait || status < 0;
         graph_unlock();
         return;
@@ -295,7 +292,7 @@ static void end(struct command *command, int status, bool submitted)
 {
     struct command_callback *due, *abandoned = runtime.ops->ending(command);
 
-    /* before the end can be seen: the program may release everything at once */
+    /* before the end is visible: after it, the program may release everything */
     command_drop_marks(command);
     graph_lock();
     if (submitted)
@@ -322,7 +319,7 @@ void graph_end_alone(struct command *command, int status)
     end(command, status, false);
 }
 
-/* Under the lock: until the queue's commands are over, up to the last one (NULL: all). */
+/* Under the lock: waits until the queue's commands are over, up to the last one (NULL: all). */
 static void await(struct command_queue *queue, const struct command *last)
 {
     while (last ? last->status > COMMAND_COMPLETE : !list_empty(&queue->commands))
@@ -374,7 +371,7 @@ void graph_wait_barriers(struct command_queue *queue)
 }
 
 /*
- * Under the lock: does the oldest command wait for its engine only, so that it goes on without the
+ * Under the lock: does the oldest command wait only for its engine, so that it goes on without the
  * program's help?
  */
 static bool moves_by_itself(const struct command_queue *queue)

@@ -1,8 +1,8 @@
 /*
  * The graph of commands that the driver has not been given, or whose end it has not reported, with
- * an edge for each wait. A command is ready when everything it waits for is done; then the worker
- * of its engine, or a thread that waits for it, issues it (worker.h). A failed listed wait ends it
- * with driver_ops::inherited_failure.
+ * an edge for each wait. A command is ready when everything that it waits for is done. Then its
+ * engine's worker, or a thread that waits for the command, issues it (worker.h). A failed listed
+ * wait ends the command with driver_ops::inherited_failure.
  *
  * One lock, runtime.graph.lock. The driver is never called with it held; callbacks of the program
  * run with no lock at all. All functions are called without it unless their name ends in _locked.
@@ -51,48 +51,51 @@ struct graph_wait {
 void graph_submit(struct command *command, size_t n, const struct graph_wait waits[]);
 
 /*
- * The newest command of the queue that is not complete, with a reference, or NULL: what a command
- * of another queue waits for to come behind everything submitted to this in-order queue so far.
- * (CUDA's legacy stream waits so for each blocking stream, and they for it.)
+ * The newest incomplete command of the queue, with a reference, or NULL. A command of another queue
+ * waits for it to follow everything submitted to this in-order queue so far. (CUDA's legacy stream
+ * waits so for each blocking stream, and they wait so for it.)
  */
 struct command *graph_last(struct command_queue *queue);
 
 /* --- progress: on the thread that drives the engine --- */
 
-/* The driver has all of it; commands that only need its place in the driver's queue may follow. */
+/*
+ * The driver has the whole command; commands that only need its place in the driver's queue may
+ * follow.
+ */
 void graph_issued(struct command *command);
 /* COMMAND_SUBMITTED or COMMAND_RUNNING, with callbacks. */
 void graph_progress(struct command *command, int status);
 /*
- * The end: COMMAND_COMPLETE or negative. Dependents, handle, callbacks, waiters. Also of a node
- * without work.
+ * Ends the command: COMMAND_COMPLETE or negative. Serves dependents, handle, callbacks, waiters.
+ * Also for a node without work.
  */
 void graph_complete(struct command *command, int status);
-/* The end of a command that was never submitted: handle, callbacks. */
+/* Ends a command that was never submitted: handle, callbacks. */
 void graph_end_alone(struct command *command, int status);
 
-/* With the lock held: every waiting thread looks again whether it can help. */
+/* With the lock held: wakes every waiting thread to see whether it can help. */
 void graph_wake_locked(void);
 
 /* --- waiting --- */
 
-/* Waits until the command is complete, driving its engine meanwhile where it may; its status. */
-int graph_wait(struct command *command);
 /*
- * Waits until the driver has been given every command of the queue (and they are complete, if
- * `complete`).
+ * Waits until the command is complete and returns its status. Drives its engine meanwhile if it
+ * may.
  */
+int graph_wait(struct command *command);
+/* Waits until the driver has every command of the queue (and they are complete, if `complete`). */
 void graph_wait_queue(struct command_queue *queue, bool complete);
 /*
- * Until every barrier of the queue is over: what a direct call must not overtake on an out-of-order
- * queue.
+ * Waits until every barrier of the queue is over: a direct call on an out-of-order queue must not
+ * overtake one.
  */
 void graph_wait_barriers(struct command_queue *queue);
 
 /*
- * Back-pressure, as a driver's full ring gives it: while so many commands of the queue wait for
- * nothing but their engine that memory would grow without bound, the caller waits; briefly, since
- * it may be a callback that the driver needs back.
+ * Back-pressure, like that of a driver's full ring. The caller waits while so many commands of the
+ * queue wait only for their engine that memory would grow without bound. The wait is brief, since
+ * the caller may be a callback that the driver needs back.
  */
 void graph_throttle(struct command_queue *queue);
 
@@ -105,11 +108,11 @@ bool graph_idle(void);
 /* --- callbacks --- */
 
 /*
- * Registers a callback for callback->at; or, if that status is reached, has it run here before the
- * call returns. The callback is the graph's from here on.
+ * Registers a callback for callback->at. If that status is already reached, the callback runs
+ * before the call returns. The graph owns the callback from here on.
  */
 void graph_callback(struct command *command, struct command_callback *callback);
-/* Runs them one after the other, with no lock held. */
+/* Runs the callbacks one after the other, with no lock held. */
 void graph_run_callbacks(struct command_callback *due);
 
 #endif

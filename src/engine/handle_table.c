@@ -42,7 +42,7 @@ static bool grow(struct handle_shard *shard)
     struct handle_entry **old = shard->buckets, **fresh = calloc(n, sizeof(struct handle_entry *));
 
     if (!fresh)
-        return shard->n_buckets > 0; /* longer chains will do */
+        return shard->n_buckets > 0; /* without memory, longer chains will do */
     shard->buckets = fresh;
     shard->n_buckets = n;
     for (size_t i = 0; i < old_n; i++)

@@ -1,6 +1,6 @@
 /*
- * Handle -> record, for handles that the driver made and the program holds. Sharded, one small lock
- * per shard: two threads rarely meet, and a look-up costs a few tens of nanoseconds.
+ * Maps handles to records, for handles that the driver made and the program holds. Sharded, one
+ * small lock per shard: two threads rarely contend, and a look-up costs a few tens of nanoseconds.
  */
 #ifndef ENGINE_HANDLE_TABLE_H
 #define ENGINE_HANDLE_TABLE_H
@@ -32,12 +32,12 @@ struct handle_table {
 void handle_table_init(struct handle_table *table, void (*keep)(void *record));
 
 /*
- * False: no memory. A handle that is present gets the new record (the driver has reused the
- * address).
+ * False: no memory. If the handle is present, it gets the new record: the driver has reused the
+ * address.
  */
 bool handle_table_put(struct handle_table *table, const void *handle, void *record);
 
-/* The record, kept; NULL: not one of ours. */
+/* The record, kept; NULL: the handle is not in the table. */
 void *handle_table_find(struct handle_table *table, const void *handle);
 
 /* Takes the record out and returns it; NULL: none. */

@@ -1,6 +1,6 @@
 /*
- * Jobs of a program that does not name its own: one begins with the first command of an idle
- * process and ends when the program has waited for everything. Any thread, no lock held.
+ * Jobs of a program that does not report its own. A job begins with the first command of an idle
+ * process, and ends when the program has waited for everything. Any thread, no lock held.
  */
 #ifndef ENGINE_INFERRED_JOB_H
 #define ENGINE_INFERRED_JOB_H

@@ -18,8 +18,8 @@ void meter_measured(struct meter *meter, size_t items, int64_t ns)
         return;
     fresh = fresh > 0 ? fresh : 1;
     /*
-     * Longer at once, shorter by and by: a piece that is too long costs others more than one that
-     * is too short.
+     * Grows at once and shrinks slowly: for other clients, a piece that is too long costs more than
+     * one that is too short.
      */
     atomic_store_explicit(&meter->item_ns, !old || fresh > old ? fresh : (old * 3 + fresh) / 4,
                           memory_order_relaxed);

@@ -12,12 +12,13 @@
 enum { METER_SCALE = 1 << 20 };
 
 struct meter {
-    const char *name;     /* of the kernel, for traces; borrowed as long as the meter lives; NULL: none */
+    /* of the kernel, for traces; borrowed as long as the meter lives; NULL: none */
+    const char *name;
     atomic_llong item_ns; /* nanoseconds per item, x METER_SCALE; 0: unknown */
     atomic_uint n;        /* measurements */
 };
 
-/* Expected nanoseconds of so many items; -1: never measured. */
+/* Expected nanoseconds of that many items; -1: never measured. */
 int64_t meter_predict(const struct meter *meter, size_t items);
 
 /* One measurement. An empty one teaches nothing. */

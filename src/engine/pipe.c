@@ -7,13 +7,12 @@
 #include "engine/runtime.h"
 #include "engine/worker.h"
 
-enum { GROWTH = 8 }; /* a piece has at most so many times the units of the one before */
+enum { GROWTH = 8 }; /* a piece has at most this many times the units of the one before */
 
 int64_t pipe_piece_ns(void)
 {
     /*
-     * The plan's is a limit that two pieces must not pass (a measured worst case, where it comes
-     * from `baton profile`).
+     * Two pieces must not exceed the plan's length (from `baton profile`: a measured worst case).
      */
     baton_nsec planned = policy_piece() / 2;
 
@@ -35,7 +34,7 @@ static void widen(struct command *command, const struct mark_times *times)
 }
 
 /*
- * The same for a piece that is over now, which also belongs to the run since the engine was last
+ * The same for a piece that is over now, which is also part of the run since the engine was last
  * given away.
  */
 static void widen_run(struct command *command, const struct mark_times *times)
@@ -79,7 +78,7 @@ void pipe_mark_times(struct command *command)
     command->timed = first.queued && command->times.ended >= command->times.started;
 }
 
-/* The whole command teaches its meter, or the bandwidth of its engine, only where no piece did. */
+/* The whole command teaches its meter, or the bandwidth of its engine, only if no piece did. */
 static void measure_whole(struct device_engine *engine, struct command *command)
 {
     int64_t ns = (int64_t)(command->times.ended - command->times.started);
@@ -104,7 +103,7 @@ void pipe_read_times(struct device_engine *engine, struct command *command)
     if (command->leased)
         pipe_report_run(engine, command);
     measure_whole(engine, command);
-    /* It was queued with us before the driver saw it. */
+    /* The command was queued here before the driver saw it. */
     if (waited > 0 && command->times.queued > (uint64_t)waited)
         command->times.queued -= (uint64_t)waited;
     if (runtime.ops->finished)
@@ -125,11 +124,11 @@ int pipe_await(struct device_engine *engine, struct command *command)
 void pipe_begin(struct piece_pipe *pipe, struct device_engine *engine, struct command *command)
 {
     *pipe = (struct piece_pipe){.engine = engine, .command = command};
-    if (!command->policy.session) /* a front that gives pieces without submitting the command */
+    if (!command->policy.session) /* the front gives pieces without submitting the command */
         policy_resolve(&command->policy);
 }
 
-/* A piece is over: its failure is the command's, its length teaches the next. */
+/* A piece is over: its failure fails the command, its length teaches the next piece. */
 static void end_piece(struct piece_pipe *pipe, struct mark **mark, size_t items)
 {
     const struct driver_ops *ops = runtime.ops;
@@ -147,7 +146,7 @@ static void end_piece(struct piece_pipe *pipe, struct mark **mark, size_t items)
     if (items && times.started && times.ended >= times.started) {
         if (command->meter)
             meter_measured(command->meter, items, (int64_t)(times.ended - times.started));
-        else /* chunk by chunk: the whole also counts the time in which the engine was given away */
+        else /* by chunk: the whole also counts the time in which the engine was given away */
             engine_learn_copy(pipe->engine, items, (int64_t)(times.ended - times.started));
     }
     if (recorder_on() && times.ended >= times.started)
@@ -219,7 +218,7 @@ static double fitting_units(const struct piece_cut *cut, const struct meter *met
     return many > 0 ? (double)pipe_piece_ns() * METER_SCALE / (double)many : 0;
 }
 
-/* The next piece's units: what the measurements say fills a piece's time. */
+/* The units of the next piece: as many as fill a piece's time by the measurements. */
 static uint64_t next_step(const struct piece_cut *cut, double fits)
 {
     if (fits <= 0)

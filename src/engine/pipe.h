@@ -32,32 +32,33 @@ struct piece_cut {
     enum session_counter counter; /* one more per piece */
 };
 
-/* Where the units come from. */
+/* The source of the units. */
 struct piece_source {
     uint64_t begin, end; /* these first */
     /*
-     * Then more, about so many; false, or NULL: there are none. Asked as late as possible, since
-     * others may take them.
+     * Then about this many more; false, or NULL: there are none. Asked as late as possible, since
+     * other threads may take them.
      */
     bool (*more)(void *user, uint64_t step, uint64_t *ret_begin, uint64_t *ret_end);
     void *user;
 };
 
-/* The length to aim at: two pieces, as many are in flight, must not pass the plan's. */
+/*
+ * The length to aim at: two pieces are in flight, and together must not exceed the plan's length.
+ */
 int64_t pipe_piece_ns(void);
 
 void pipe_begin(struct piece_pipe *pipe, struct device_engine *engine, struct command *command);
 
 /*
- * Gives the units to the driver by driver_ops::issue_range, as pieces. What was issued last is
- * still in flight when it returns. 0, or the first negative code: pieces before it have run or are
- * in flight.
+ * Gives the units to the driver by driver_ops::issue_range, as pieces. The newest piece may still
+ * be in flight on return. 0, or the first negative code: earlier pieces have run or are in flight.
  */
 int pipe_run(struct piece_pipe *pipe, struct piece_cut *cut, struct piece_source source);
 
 /* Before each piece: waits until at most one is in flight, and gives way if asked. */
 void pipe_turn(struct piece_pipe *pipe);
-/* After it. Takes over the reference to the mark. */
+/* After each piece. Takes over the reference to the mark. */
 void pipe_add(struct piece_pipe *pipe, struct mark *mark, size_t items);
 /* Waits for what is in flight and reports what ran since the engine was last given away. */
 void pipe_report(struct piece_pipe *pipe);
@@ -77,7 +78,7 @@ void pipe_report_run(struct device_engine *engine, struct command *command);
 void pipe_mark_times(struct command *command);
 /* The same, and records, reports and measures: the command is over. */
 void pipe_read_times(struct device_engine *engine, struct command *command);
-/* Waits for the newest piece, then as above; the command's status. */
+/* Waits for the newest piece, then does the same; returns the command's status. */
 int pipe_await(struct device_engine *engine, struct command *command);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "engine/runtime.h"
 
-/* automatic: would it be done where no number was given? */
+/* automatic: is it done if no number was given? */
 static bool cutting(int64_t setting, bool automatic)
 {
     return setting == SETTING_AUTO ? automatic : setting > 0;

@@ -1,6 +1,6 @@
 /*
- * What the settings of `baton run`, the daemon and the plan say about this program, as the hot path
- * reads it: atomic loads, no lock. Any thread.
+ * The settings of `baton run`, the daemon and the plan for this program, in the form that the hot
+ * path reads: atomic loads, no lock. Any thread.
  */
 #ifndef ENGINE_POLICY_H
 #define ENGINE_POLICY_H
@@ -12,8 +12,8 @@
 #include "client/session.h"
 
 /*
- * What one command needs of it, resolved once when the command is submitted, and once more when a
- * thread takes it up to issue it.
+ * The settings for one command, resolved when it is submitted and again when a thread takes it to
+ * issue it.
  */
 struct policy {
     struct session *session; /* NULL: none */
@@ -27,8 +27,8 @@ void policy_resolve(struct policy *ret_policy);
 void policy_count(const struct policy *policy, enum session_counter counter, uint64_t n);
 
 /*
- * Should kernels / copies be cut at all: asked for by number, or automatic and a daemon is there to
- * gain by it.
+ * Should kernels / copies be cut? Yes if a number was given, or if automatic and a daemon is
+ * connected.
  */
 bool policy_slicing(void);
 bool policy_chunking(void);
@@ -36,7 +36,7 @@ bool policy_chunking(void);
 /* Is the program a task of the plan? */
 bool policy_tasked(void);
 
-/* What the plan says: longest piece, bytes per chunk from or to the device. 0: nothing. */
+/* The plan's limits: longest piece, bytes per chunk from or to the device. 0: none. */
 baton_nsec policy_piece(void);
 int64_t policy_chunk(bool out);
 /* How many GPUs the plan gives this program (0: it says nothing), and which (0: any). */

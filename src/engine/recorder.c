@@ -16,8 +16,8 @@ struct recorder_pending {
 };
 
 /*
- * Under the lock. What the disk does not take is lost, and nothing follows it: half a line may
- * stand at the end.
+ * Under the lock. After a failed write nothing more is written, since half a line may be at the
+ * end.
  */
 static void flush(void)
 {
@@ -134,7 +134,7 @@ uint32_t recorder_enter(void)
     return job;
 }
 
-/* What is known of a command without its times. */
+/* Fills in all fields but the times. */
 static void describe(const struct command *command, struct job_record_command *ret_record)
 {
     *ret_record = (struct job_record_command){.engine = command->engine, .pieces = 1};
@@ -201,14 +201,14 @@ void recorder_spread(struct command *command, baton_nsec begin_at)
 {
     struct job_record_command record;
 
-    if (!command->job) /* it is not leased any more: its engines were left */
+    if (!command->job) /* it is no longer leased: its engines were left */
         return;
     describe(command, &record);
     record.job = command->job;
     record.call_at = record.start = begin_at;
     record.queued = -1;
     record.seen_at = record.return_at = record.end = clock_now();
-    command->job = 0; /* its event is seen later, and is not the whole of it */
+    command->job = 0; /* the event is seen later, and does not cover the whole command */
     pthread_mutex_lock(&runtime.recorder.lock);
     put_command(&record);
     pthread_mutex_unlock(&runtime.recorder.lock);
@@ -241,6 +241,6 @@ void recorder_stop(void)
     pthread_mutex_lock(&runtime.recorder.lock);
     sweep();
     flush();
-    runtime.recorder.full = true; /* whatever other exit handlers still do is not recorded */
+    runtime.recorder.full = true; /* later exit handlers are not recorded */
     pthread_mutex_unlock(&runtime.recorder.lock);
 }

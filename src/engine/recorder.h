@@ -1,10 +1,10 @@
 /*
- * What `baton profile` wants to know: for every job of the program its commands, with the driver's
- * own times. On only when the variable BATON_PROFILE names a folder, where each process writes a
- * file named by its id; otherwise each hook is one load. Lines are appended at the end of each job
- * (client/job_record.h), so a program that crashes loses its last job at most. Memory is bounded:
- * past RECORDER_PENDING commands in flight, or RECORDER_FILE_LIMIT bytes of log, records are
- * dropped, and the reader sees that they are missing.
+ * Records for `baton profile` the commands of every job, with the driver's own times. On only when
+ * the variable BATON_PROFILE names a folder, where each process writes a file named by its id;
+ * otherwise each hook is one load. Lines are appended at the end of each job (client/job_record.h),
+ * so a program that crashes loses at most its last job. Memory is bounded: past RECORDER_PENDING
+ * commands in flight, or RECORDER_FILE_LIMIT bytes of log, records are dropped, and the reader sees
+ * that they are missing.
  *
  * The recorder's lock is a leaf, but for the driver's queries of complete marks. Any thread.
  */
@@ -27,7 +27,7 @@ struct recorder {
     pthread_mutex_t lock;
     int file;
     int64_t written;
-    bool full;                        /* the file is, or the disk: no more lines */
+    bool full;                        /* the file or the disk is full: no more lines */
     struct job_record_job job;        /* the one that runs; number 0: none */
     struct recorder_pending *pending; /* RECORDER_PENDING of them */
     size_t n_pending;
@@ -38,34 +38,34 @@ struct recorder {
 /* Opens the file; a file that cannot be opened leaves the recorder off. */
 void recorder_init(void);
 bool recorder_on(void);
-/* At exit: what is complete by now is written. */
+/* At exit: writes the complete commands. */
 void recorder_stop(void);
 
 /* struct session_listener::on_job. */
 void recorder_on_job(void *user, bool begins, bool explicit_job, uint32_t number, baton_nsec at);
 
 /*
- * A leased command is about to be queued: counts it, and answers the job that it belongs to; 0:
- * none runs.
+ * A leased command is about to be queued: counts it, and returns the number of its job; 0: no job
+ * runs.
  */
 uint32_t recorder_enter(void);
 
 /*
- * A leased command went to the driver from the calling thread, in a call that began then. Keeps a
- * reference of its own to the mark.
+ * A leased command went to the driver from the calling thread, in a call that began at that
+ * instant. Keeps a reference of its own to the mark.
  */
 void recorder_direct(const struct command *draft, baton_nsec call_at, struct mark *mark);
 
 /*
- * One piece of a queued command is over; then the whole of it, with the driver's times in
+ * One piece of a queued command is over; then the whole command, with the driver's times in
  * command->times.
  */
 void recorder_piece(struct command *command, int64_t length);
 void recorder_queued(struct command *command);
 
 /*
- * A launch over several devices is over, with all its copies: from then until now, on the host's
- * clock.
+ * A launch over several devices is over, with all its copies: from that instant until now, in the
+ * host's clock.
  */
 void recorder_spread(struct command *command, baton_nsec begin_at);
 

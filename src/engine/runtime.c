@@ -43,8 +43,8 @@ static void on_plan(void *user, const struct session_plan *unused)
 }
 
 /*
- * On the session's thread: the worker of that engine waits for what is in flight. Copies of the
- * other direction may use the same lease.
+ * On the session's thread: has the worker of that engine wait for the commands in flight. Copies of
+ * the other direction may use the same lease.
  */
 static void on_yield(void *user, struct lease *lease)
 {
@@ -137,6 +137,6 @@ void runtime_stop(void)
         (void)session_write_stats(known, runtime.settings.stats);
     if (known)
         session_restore_threads(known);
-    /* what other handlers still call goes straight to the driver */
+    /* later calls of other handlers go straight to the driver */
     atomic_store(&runtime.passes, true);
 }

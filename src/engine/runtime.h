@@ -1,11 +1,10 @@
 /*
- * The state of the engine in one process, in one place, and its beginning and end. A front calls
- * runtime_init() once, before any other function of this folder and before it has threads of its
- * own.
+ * The state of the engine in one process, its start and its end. A front calls runtime_init() once,
+ * before any other function of this folder and before it has threads of its own.
  *
  *     front's initialisation: runtime_init(&ops)
  *     first device:           engine_device_init() opens the session with the daemon
- *     exit handler:           stop what of the front issues commands; worker_announce_stop(); stop
+ *     exit handler:           stop the front's issuers of commands; worker_announce_stop(); stop
  *                             the front's own threads; runtime_stop()
  *     forked child:           runtime_off() is true, and every entry point calls the driver only
  *
@@ -31,7 +30,7 @@ struct runtime {
     struct settings settings;
     bool queue_everything; /* tests: no command goes to the driver from the calling thread */
 
-    /* a forked child, or the end of the process: call the driver and nothing else */
+    /* a forked child, or the end of the process: only call the driver */
     atomic_bool passes;
 
     struct {
@@ -74,8 +73,8 @@ void runtime_init(const struct driver_ops *ops);
 struct session *runtime_open_session(void);
 
 /*
- * The conversation with the daemon, opened when first needed (a program that only lists devices
- * never connects). NULL: no memory or no thread, or a daemon is required and absent (then
+ * The session with the daemon, opened when first needed: a program that only lists devices never
+ * connects. NULL: no memory or no thread, or a daemon is required and absent (then
  * runtime_refused()).
  */
 static inline struct session *runtime_session(void)
@@ -95,11 +94,11 @@ static inline bool runtime_off(void)
 }
 
 /*
- * Registers the front's handler with atexit(): when a queue is made, and after each build. It must
- * run before the driver's own exit handlers, the destructors of its statics included: a build of
- * ours that is under way then would lose the compiler. Handlers run in reverse order of
- * registration, and compilers make their statics when first used; so it is registered again after
- * every build. At most RUNTIME_EXIT_HANDLERS times: more builds make no new statics.
+ * Registers the front's handler with atexit(): when a queue is made, and after each build. The
+ * handler must run before the driver's own exit handlers and the destructors of its statics: a
+ * running build of the front would lose the compiler. Handlers run in reverse order of
+ * registration, and compilers make their statics when first used. So the handler is registered
+ * again after every build, at most RUNTIME_EXIT_HANDLERS times: later builds make no new statics.
  */
 void runtime_stop_at_exit(void (*handler)(void));
 enum { RUNTIME_EXIT_HANDLERS = 64 };

@@ -6,7 +6,7 @@
 #include "engine/runtime.h"
 #include "engine/worker.h"
 
-/* How often a worker that waits for a decision looks for other duties. */
+/* How often a worker that waits for a decision looks for other work. */
 #define DECIDE_POLL_NS (1 * NSEC_PER_MS)
 
 enum { MAX_ISSUED = 64 };
@@ -15,7 +15,7 @@ _Thread_local struct step_thread step_thread;
 
 /*
  * Under the graph's lock. Native kernels and the end of shared memory call the program, which may
- * want a lock that the waiting thread has; and what comes behind the last one is not waited for: it
+ * need a lock that the waiting thread holds. Commands behind the last one are not waited for: they
  * may take a second.
  */
 static bool is_for(const struct helper_wait *wait, const struct command *command)
@@ -37,7 +37,7 @@ static bool is_for(const struct helper_wait *wait, const struct command *command
     return false;
 }
 
-/* Under the graph's lock: the first one, if this thread may take it. */
+/* Under the graph's lock: the first command, if this thread may take it. */
 static struct command *first_for(const struct helper_wait *wait, const struct list *commands)
 {
     struct command *first =
@@ -52,7 +52,9 @@ bool step_has_work(const struct device_engine *engine)
     return !list_empty(&engine->ready) || !list_empty(&engine->issued) || engine->drain;
 }
 
-/* Under the graph's lock, on a thread that helps: what it will not do itself is the workers'. */
+/*
+ * Under the graph's lock, on a thread that helps: leaves to the workers what it will not do itself.
+ */
 void step_wake_workers(void)
 {
     for (int kind = 0; step_thread.helping && kind < ENGINE_N; kind++)
@@ -100,7 +102,7 @@ static void finish(struct device_engine *engine, struct command *command)
 {
     int status = COMMAND_COMPLETE;
 
-    if (command->last_mark) { /* none: other devices did it all */
+    if (command->last_mark) { /* no mark: other devices did all of it */
         begin_call(engine, command);
         status = runtime.ops->mark_wait(command->last_mark);
         end_call(engine, command);
@@ -126,8 +128,8 @@ static struct command *next_issued(struct device_engine *engine, const struct he
 }
 
 /*
- * On the thread that drives the engine: the issued commands hold the lease until this thread
- * finishes them; no other thread can.
+ * On the thread that drives the engine: issued commands hold the lease until this thread finishes
+ * them, and no other thread can.
  */
 void worker_finish_issued(struct device_engine *engine)
 {
@@ -146,8 +148,8 @@ void worker_finish_issued(struct device_engine *engine)
 }
 
 /*
- * A command is ready behind the one that ends: stays on the engine in between, if it may. To leave
- * and come back would let a program of lower priority begin a piece at every border of two queued
+ * A command is ready behind the one that ends: stays on the engine in between, if it may. Leaving
+ * and coming back would let a program of lower priority begin a piece at every border of two queued
  * launches.
  */
 static void carry_over(struct device_engine *engine)
@@ -183,8 +185,8 @@ static bool take_drain(struct device_engine *engine)
 }
 
 /*
- * The rewritten program is being built: nothing of ours holds the engine meanwhile, and what
- * program threads gave the driver is reaped.
+ * The rewritten program is being built: no command of this process holds the engine meanwhile, and
+ * commands in flight are reaped.
  */
 static void await_decision(struct device_engine *engine, struct command *command)
 {
@@ -203,8 +205,8 @@ static void await_decision(struct device_engine *engine, struct command *command
 }
 
 /*
- * It may involve other devices and wait for their engines: then none may be held, and what is in
- * flight here holds this one.
+ * The command may involve other devices and wait for their engines. Then no engine may be held, and
+ * commands in flight hold this one.
  */
 static int try_spread(struct device_engine *engine, struct command *command, bool *ret_done)
 {
@@ -280,7 +282,7 @@ static struct command *next_ready(struct device_engine *engine, const struct hel
     return command;
 }
 
-/* Under the graph's lock, which it unlocks: for one step, the engine is this thread's. */
+/* Under the graph's lock, which it unlocks: this thread drives the engine for one step. */
 static void begin_step(struct device_engine *engine)
 {
     engine->driven = true;
@@ -299,16 +301,16 @@ static void end_step(struct device_engine *engine)
 }
 
 /*
- * Under the graph's lock, unlocked meanwhile: does the next thing that is to be done for the
- * engine. False: nothing, for this thread.
+ * Under the graph's lock, unlocked meanwhile: does the next step for the engine. False: there is
+ * none for this thread.
  */
 bool step_run(struct device_engine *engine, const struct helper_wait *wait)
 {
     struct command *command;
     bool more;
 
-    if (engine->driven ||
-        (wait && step_thread.rank < engine->rank)) /* others of the program may wait for this step */
+    /* other threads of the program may wait for this step */
+    if (engine->driven || (wait && step_thread.rank < engine->rank))
         return false;
     if ((command = next_ready(engine, wait))) {
         command->waited_for = wait && command == wait->last;
@@ -317,7 +319,7 @@ bool step_run(struct device_engine *engine, const struct helper_wait *wait)
         step_drop_carried(engine);
     } else if ((command = next_issued(engine, wait))) {
         more =
-            /* the program's code may take its time */
+            /* program code may take long */
             first_for(wait, &engine->ready) && !command->callbacks;
         begin_step(engine);
         if (more && !engine->carried)

@@ -1,6 +1,6 @@
 /*
- * One step for an engine: one command given to the driver, or seen to its end. One thread at a time
- * drives an engine: its worker, or a program's thread that waits (worker.h).
+ * One step for an engine: one command given to the driver, or followed to its end. One thread at a
+ * time drives an engine: its worker, or a program's thread that waits (worker.h).
  */
 #ifndef ENGINE_STEP_H
 #define ENGINE_STEP_H
@@ -22,21 +22,21 @@ struct step_thread {
 
 extern _Thread_local struct step_thread step_thread;
 
-/* Which commands a program's thread waits for. A worker has none: it takes all. */
+/* The commands that a program's thread waits for. A worker takes all commands. */
 struct helper_wait {
     const struct command_queue *queue;
     const struct command *last; /* NULL: all of the queue */
 };
 
 /*
- * With the graph's lock held, unlocked meanwhile: does the next thing that is to be done for the
- * engine. False: nothing, for this thread. wait: NULL on a worker.
+ * With the graph's lock held, unlocked meanwhile: does the next step for the engine. False: there
+ * is none for this thread. wait: NULL on a worker.
  */
 bool step_run(struct device_engine *engine, const struct helper_wait *wait);
 
 /* With the graph's lock held. */
 bool step_has_work(const struct device_engine *engine);
-/* The same, on a thread that helps: what it will not do itself is the workers'. */
+/* The same, on a thread that helps: leaves to the workers what it will not do itself. */
 void step_wake_workers(void);
 
 /* Leaves the engine that was kept from one queued command to the next. */

@@ -10,8 +10,8 @@
 #include "engine/step.h"
 
 /*
- * Under the graph's lock, unlocked meanwhile: the callbacks that are due. They may take long; a
- * thread that waits for the engine's commands drives the engine meanwhile.
+ * Under the graph's lock, unlocked meanwhile: runs the callbacks that are due. They may take long;
+ * a thread that waits for the engine's commands drives the engine meanwhile.
  */
 static bool run_called(struct device_engine *engine)
 {
@@ -68,7 +68,8 @@ void worker_ready(struct device_engine *engine, struct command *command)
 {
     list_append(&engine->ready, &command->in_ready);
     start(engine);
-    if (step_thread.helping != engine->device) /* else this thread may take it on, or wakes the worker */
+    /* otherwise this thread may take the command, or wakes the worker */
+    if (step_thread.helping != engine->device)
         pthread_cond_signal(&engine->work);
 }
 
@@ -93,8 +94,8 @@ bool worker_call(struct device_engine *engine, struct command_callback *due)
 }
 
 /*
- * A holder must be one that the daemon can boost, if there is a daemon; and a program's thread does
- * not wait for other devices.
+ * The daemon must be able to boost a holder, if there is a daemon. A program's thread does not wait
+ * for other devices.
  */
 static bool spread_idle(void)
 {
@@ -157,7 +158,7 @@ bool worker_stopping(void)
  */
 static void stop(struct device_engine *engine)
 {
-    bool others; /* than the calling thread */
+    bool others; /* threads other than the calling thread */
 
     graph_lock();
     while ((others = (engine->started && !engine->gone && engine != step_thread.serving) ||

@@ -1,12 +1,12 @@
 /*
- * The worker of an engine: a thread that gives queued commands to the driver, in order, pieces and
- * all, sees them to their end, and ends for the daemon what program threads have in flight
- * (flight.h). Started when first needed.
+ * The worker of an engine: a thread that gives queued commands to the driver, in order and in
+ * pieces, and follows them to their end. For the daemon it also waits for what program threads have
+ * in flight (flight.h). Started when first needed.
  *
  * A program's thread that would only wait for such a command does the same in its place
- * (worker_help): each thread that need not be woken is 0.05 to 0.1 ms less before an urgent result
- * is there. One thread at a time drives an engine, for one step: one command given to the driver,
- * or seen to its end.
+ * (worker_help). Each thread that need not be woken saves 0.05 to 0.1 ms before an urgent result.
+ * One thread at a time drives an engine, for one step: one command given to the driver, or followed
+ * to its end.
  */
 #ifndef ENGINE_WORKER_H
 #define ENGINE_WORKER_H
@@ -22,8 +22,8 @@ void worker_ready(struct device_engine *engine, struct command *command);
 
 /*
  * With the graph's lock held, unlocked meanwhile, on a program's thread that waits for the queue's
- * commands up to `last` (NULL: for all): does one step for them. False: there is none for it now;
- * other threads do what is to be done, and it may sleep. After the last call, and before the lock
+ * commands up to `last` (NULL: all): does one step for them. False: there is no step for this
+ * thread now; other threads do the work, and it may sleep. After the last call, and before the lock
  * is unlocked: worker_help_ends().
  */
 bool worker_help(const struct command_queue *queue, const struct command *last);
@@ -33,8 +33,8 @@ void worker_help_ends(void);
 bool worker_drives(const struct device_engine *engine);
 
 /*
- * Leaves the program's callbacks to the worker, between two steps, if the calling thread drives an
- * engine: they may want a lock that a thread which waits for the engine has. Else false.
+ * If the calling thread drives an engine, leaves the program's callbacks to the worker, between two
+ * steps. The callbacks may need a lock of a thread that waits for the engine. Otherwise false.
  */
 bool worker_call(struct device_engine *engine, struct command_callback *due);
 
@@ -44,19 +44,19 @@ bool worker_call(struct device_engine *engine, struct command_callback *due);
  */
 void worker_drain(struct device_engine *engine);
 
-/* On the thread that drives the engine: waits for all that was given to the driver. */
+/* On the thread that drives the engine: waits for everything that the driver has. */
 void worker_finish_issued(struct device_engine *engine);
 
 /* At exit, first: no engine waits for a grant any more, and pieces end at their next border. */
 void worker_announce_stop(void);
 /*
- * Then: lets the workers end at the next piece border and joins them; what is queued stays undone.
- * A worker that is in the program's own code (a callback, a native function) is left behind: that
- * code may wait for ever, for a lock of the thread that exits.
+ * Then: lets the workers end at the next border and joins them; queued commands do not run. A
+ * worker in program code (a callback, a native function) is left behind: that code may wait for
+ * ever for a lock of the exiting thread.
  */
 void worker_stop_all(void);
 /*
- * The program's code has come back to the thread that called it. Does not return on a worker that
+ * The program's code has returned to the thread that called it. Does not return on a worker that
  * was left behind.
  */
 void worker_came_back(void);

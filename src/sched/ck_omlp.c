@@ -198,7 +198,7 @@ static void replace_lost_donors(struct sched_core *core)
     }
 }
 
-/* C6(iii): jobs that are done and donate no longer leave. */
+/* C6(iii): a job leaves when it is done and no longer donates. */
 static bool end_deferred(struct sched_core *core)
 {
     bool any = false;

@@ -295,8 +295,9 @@ baton_nsec sched_core_used(const struct sched_core *core, job_id job);
 baton_nsec sched_core_next_overrun(const struct sched_core *core, baton_nsec at);
 
 /*
- * The most critical sections that may be ahead of one token request in a cluster with n GPU clients
- * (the bounds of R2DGLP, FIFO and CK-OMLP in docs/protocols.md). 0 for profiles without tokens.
+ * The most critical sections that may be ahead of one token request in a cluster with n GPU
+ * clients. docs/protocols.md has the bounds of R2DGLP, FIFO and CK-OMLP. 0 for profiles without
+ * tokens.
  */
 unsigned sched_core_token_bound(const struct sched_core *core, unsigned gpu_cluster);
 

@@ -1,6 +1,7 @@
 /*
- * Copies that share links: with a topology, a copy of known size takes as long as its bytes take at the rate that the links leave it (max-min
- * fair, transfer/throughput.h). Whenever a copy begins or ends, all that run are credited with what they moved and get new rates.
+ * Copies that share links. With a topology, the links decide how long a copy of known size takes:
+ * its rate is max-min fair (transfer/throughput.h). Whenever a copy begins or ends, all running
+ * copies are credited with the bytes that they moved, and get new rates.
  */
 #include <errno.h>
 #include <math.h>
@@ -87,7 +88,7 @@ void bandwidth_reset(struct sim *sim)
         sim->bandwidth->n = 0;
 }
 
-/* New rates for all that run, from now on. */
+/* Computes new rates for all running copies, from now on. */
 static void rate_again(struct sim *sim)
 {
     struct bandwidth *bandwidth = sim->bandwidth;

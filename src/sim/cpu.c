@@ -1,6 +1,7 @@
 /*
- * CPUs in clusters: in each, the c most urgent ready jobs run (global preemptive inside the cluster; clusters of one CPU are partitioned
- * scheduling). Order: effective priority as the core sees it. A job keeps its CPU as long as it runs.
+ * CPUs in clusters. In each cluster the c most urgent ready jobs run: globally preemptive inside
+ * the cluster, so clusters of one CPU are partitioned scheduling. The order is the effective
+ * priority of the core. A job keeps its CPU as long as it runs.
  */
 #include "sim/internal.h"
 
@@ -28,7 +29,7 @@ static void stop(struct sim *sim, struct sim_cluster *cluster, uint32_t id)
     task->cpu = NO_CPU;
 }
 
-/* Its last CPU if that is free, else the lowest free one. */
+/* The task's last CPU if it is free, else the lowest free CPU. */
 static unsigned free_cpu(const struct sim_cluster *cluster, unsigned last)
 {
     if (last != NO_CPU && last - cluster->first_cpu < cluster->n_cpus &&
@@ -51,7 +52,7 @@ static void start(struct sim *sim, struct sim_cluster *cluster, uint32_t id)
     task->running_at = sim->now;
     if (sim->options.overheads) {
         task->left += overheads->scheduler + overheads->context_switch;
-        if (task->last_cpu != NO_CPU) /* it was preempted before: caches are cold */
+        if (task->last_cpu != NO_CPU) /* the task was preempted before: its caches are cold */
             task->left += overheads->cpmd;
         if (task->last_cpu != NO_CPU && task->last_cpu != task->cpu)
             task->left += overheads->ipi;
@@ -59,7 +60,9 @@ static void start(struct sim *sim, struct sim_cluster *cluster, uint32_t id)
     timer_arm(&sim->timers, timer_cpu(sim, id), sim->now + task->left);
 }
 
-/* Restores "the first n_cpus of ready run" after one entry came, went or moved. */
+/*
+ * Restores the invariant that the first n_cpus of ready run, after one entry came, went or moved.
+ */
 static void settle(struct sim *sim, struct sim_cluster *cluster)
 {
     for (size_t i = cluster->n_cpus; i < cluster->n_ready; i++) {
@@ -156,7 +159,7 @@ void cpu_suspend(struct sim *sim, size_t id, bool suspended)
     settle(sim, cluster);
 }
 
-/* An interrupt on one CPU: whoever runs there goes on later. */
+/* An interrupt on one CPU delays the job that runs there. */
 static void interrupt(struct sim *sim, const struct sim_cluster *cluster, unsigned cpu, baton_nsec length)
 {
     uint32_t id = cluster->on_cpu[cpu];

@@ -1,4 +1,4 @@
-/* What concerns engines and tokens: asking the core, letting pieces run once it grants, and going on at their borders. */
+/* Engines and tokens: asks the core, runs pieces once it grants, and goes on at their borders. */
 #include "sim/internal.h"
 
 static void began(struct sim *sim, struct sim_task *task)
@@ -7,7 +7,7 @@ static void began(struct sim *sim, struct sim_task *task)
         task->engaged_at = sim->now;
 }
 
-/* A job is at one step at a time: what its lanes hold together are engines of one kind. */
+/* A job is at one step at a time, so all engines that its lanes hold are of one kind. */
 static void ended(struct sim *sim, struct sim_task *task)
 {
     if (--task->engaged > 0)
@@ -49,7 +49,10 @@ static void ask(struct sim *sim, size_t id, unsigned lane, const struct engine_s
     sim_tell_core(sim, &event);
 }
 
-/* One lane per bus, each with the copy engines of the GPUs behind it: copies over different buses run side by side. */
+/*
+ * One lane per bus, each with the copy engines of the GPUs behind it: copies over different buses
+ * run in parallel.
+ */
 static void begin_copy(struct sim *sim, size_t id)
 {
     struct sim_task *task = &sim->tasks[id];
@@ -272,7 +275,7 @@ void gpu_place(struct sim *sim, size_t id)
             task->gpus |= UINT64_C(1) << random_below(&sim->random, sim->config.gpus);
         return;
     }
-    /* The answer is needed before the next step; it can only be PLACED. */
+    /* The next step needs the answer, which can only be PLACED. */
     if (sched_core_handle(sim->core, &event, &decisions, &n) == 0 && n == 1)
         task->gpus = decisions[0].gpus;
 }

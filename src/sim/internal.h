@@ -1,4 +1,4 @@
-/* The state behind sim/sim.h: sim.c runs jobs, cpu.c the CPUs, gpu.c what concerns engines and tokens. */
+/* The state behind sim/sim.h: sim.c runs jobs, cpu.c the CPUs, gpu.c engines and tokens. */
 #ifndef SIM_INTERNAL_H
 #define SIM_INTERNAL_H
 
@@ -14,7 +14,7 @@ struct sim_lane {
     size_t piece, n_pieces;
     const struct cut *cut; /* set by the grant, when the GPU is known */
     bool done;
-    baton_nsec piece_at; /* its present piece began */
+    baton_nsec piece_at; /* when its present piece began */
     struct engine_set engines;
     engine_id engine; /* the first of them */
 };
@@ -31,24 +31,24 @@ struct sim_task {
     /* The present job. */
     bool dead;     /* its process has died */
     bool active;   /* has a job in the system */
-    bool deferred; /* CK-OMLP: done, but its end is not yet */
+    bool deferred; /* CK-OMLP: done, but its end is deferred */
     baton_nsec release_at;
     size_t step;
     double factor; /* of the present step: actual / worst case */
     unsigned lanes_left;
     struct sim_lane *lanes;
     unsigned engaged;                          /* lanes that hold engines */
-    baton_nsec engaged_at, occupied, computed; /* computed: of occupied, by kernels */
+    baton_nsec engaged_at, occupied, computed; /* computed: the part of occupied with kernels */
     uint64_t gpus;                             /* chosen for this job */
     unsigned home;                             /* GPU of the last job's token, SCHED_NO_GPU */
     unsigned token_gpu;
     /* On the CPUs. */
     bool ready, suspended;
     bool delayed; /* overheads: the end of a GPU step is being handled */
-    unsigned cpu; /* runs there, or NO_CPU */
+    unsigned cpu; /* where it runs, or NO_CPU */
     unsigned last_cpu;
     baton_nsec left;       /* of the present CPU step */
-    baton_nsec running_at; /* since when */
+    baton_nsec running_at; /* since when it runs */
 };
 
 struct sim_cluster {
@@ -80,11 +80,14 @@ struct sim {
     /* Decisions not yet carried out; a ring, so that carrying one out may cause more. */
     struct sched_decision *todo;
     size_t todo_room, todo_first, todo_n;
-    bool busy;                   /* carrying out */
+    bool busy;                   /* decisions are being carried out */
     struct bandwidth *bandwidth; /* owned; NULL: copies take the time that the file gives */
 };
 
-/* Timers: pieces first, then CPU steps, then delays and releases, then ticks, so that at one instant completions come before releases. */
+/*
+ * Timers: pieces first, then CPU steps, delays, releases, ticks. So at one instant completions come
+ * before releases.
+ */
 static inline uint32_t timer_lane(const struct sim *sim, size_t task, unsigned lane)
 {
     return (uint32_t)(task * sim->lanes + lane);
@@ -111,15 +114,16 @@ static inline uint32_t timer_death(const struct sim *sim, size_t task)
 }
 
 /* sim.c */
-void sim_tell_core(struct sim *sim, struct sched_event *event); /* and carries the decisions out */
+/* feeds the core and carries its decisions out */
+void sim_tell_core(struct sim *sim, struct sched_event *event);
 void sim_step_done(struct sim *sim, size_t task);
-void sim_drained(struct sim *sim, size_t task); /* a dead task: the last of its pieces has ended */
+void sim_drained(struct sim *sim, size_t task); /* the last piece of a dead task has ended */
 baton_nsec sim_actual(const struct sim_task *task, baton_nsec worst);
 void sim_mark(struct sim *sim, enum sim_mark mark, size_t row, size_t task, size_t other);
 
 /* cpu.c */
 void cpu_reset(struct sim *sim);
-void cpu_enter(struct sim *sim, size_t task); /* wants to run its present CPU step */
+void cpu_enter(struct sim *sim, size_t task); /* the task wants to run its present CPU step */
 void cpu_leave(struct sim *sim, size_t task);
 void cpu_sort(struct sim *sim); /* effective priorities have changed */
 void cpu_suspend(struct sim *sim, size_t task, bool suspended);
@@ -140,7 +144,8 @@ int bandwidth_new(struct sim *sim, const char **ret_reason); /* 0, SIM_UNSUPPORT
 void bandwidth_free(struct sim *sim);
 void bandwidth_reset(struct sim *sim);
 void bandwidth_begin(struct sim *sim, size_t task, unsigned lane, unsigned gpu, double bytes);
-void bandwidth_end(struct sim *sim, size_t task, unsigned lane); /* nothing if it has not begun */
+/* does nothing if the copy has not begun */
+void bandwidth_end(struct sim *sim, size_t task, unsigned lane);
 
 /* partition.c */
 int partition_tasks(struct sim *sim); /* clusters of each task, the lock and M; 0 or -ENOMEM */

@@ -1,6 +1,7 @@
 /*
- * Which CPU cluster and GPU cluster a task belongs to when no plan says so: GPU tasks by decreasing GPU utilisation to the least
- * loaded GPU cluster, then to the least loaded of its CPU clusters, then the others (GPUSync Sec. V, without blocking).
+ * Assigns tasks to CPU and GPU clusters when no plan does. GPU tasks come first, by decreasing GPU
+ * utilisation: each goes to the least loaded GPU cluster, then to the least loaded of its CPU
+ * clusters. The other tasks follow (GPUSync Sec. V, without blocking).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +33,9 @@ static double gpu_utilisation(const struct sim_task *task)
     return (double)task->program.gpu_length / (double)task->task->period;
 }
 
-/* The least loaded CPU cluster; q: among those attached to this GPU cluster, UINT_MAX: among all. */
+/*
+ * The least loaded CPU cluster; q: among those attached to this GPU cluster, UINT_MAX: among all.
+ */
 static unsigned least_loaded(const struct sim *sim, const double *load, unsigned q)
 {
     unsigned best = 0;

@@ -34,8 +34,9 @@ struct program_maker {
 };
 
 /*
- * As the analyses cut (analysis/pipeline/pipeline_build.c): explicit pieces where they make up this length, else pieces of at most
- * segment_piece(). A plan's own piece or chunk counts where the file gives none. `fifo` and `priority-whole` do not slice.
+ * Cuts as the analyses do (analysis/pipeline/pipeline_build.c): explicit pieces if they add up to
+ * this length, else pieces of at most segment_piece(). A plan's own piece or chunk counts if the
+ * file gives none. `fifo` and `priority-whole` do not cut.
  */
 static struct cut cut_of(const struct program_maker *maker, const struct segment *segment, baton_nsec length)
 {
@@ -63,7 +64,7 @@ static struct cut cut_of(const struct program_maker *maker, const struct segment
     return cut;
 }
 
-/* Where the task's kernels go: as the plan says, unless the file fixes it. */
+/* Where the task's kernels run: as the file fixes it, else as the plan says. */
 static struct placement task_placement(const struct program_maker *maker)
 {
     if (maker->plan && maker->task->placement.kind != PLACEMENT_FIXED)
@@ -79,7 +80,10 @@ static struct step *add_step(struct program_maker *maker, enum step_kind kind)
     return step;
 }
 
-/* Chunks with the overhead set's cost (docs/gpusync.md): full ones and a last one of its own size. */
+/*
+ * Chunks with the overhead set's cost (docs/gpusync.md): full chunks, and a last chunk of its own
+ * size.
+ */
 static int cut_by_cost(const struct program_maker *maker, enum copy_direction direction, int64_t bytes,
                        int64_t chunk, struct cut *ret_cut)
 {
@@ -126,7 +130,7 @@ static int add_kernel(struct program_maker *maker, const struct segment *segment
     struct cut *per_gpu;
 
     step->placement = segment_placement(maker->task, segment);
-    /* GPUs that a plan assigns are for every kernel whose own the file does not fix. */
+    /* The GPUs that a plan assigns apply to every kernel whose GPUs the file does not fix. */
     if (!segment->has_placement || (maker->plan && maker->plan->placement.kind == PLACEMENT_FIXED &&
                                     step->placement.kind != PLACEMENT_FIXED))
         step->placement = task_placement(maker);
@@ -233,7 +237,10 @@ static baton_nsec move_length(struct step *from, struct step *to, baton_nsec len
     return moved;
 }
 
-/* critical_cpu_ms: the end of the CPU time before, then the begin of that after, lies inside the critical section. */
+/*
+ * critical_cpu_ms: the end of the CPU time before and the beginning of the CPU time after are
+ * inside the critical section.
+ */
 static void move_critical_cpu(struct program *program, baton_nsec critical)
 {
     for (size_t i = 0; i + 1 < program->n && critical > 0; i++) {

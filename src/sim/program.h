@@ -1,6 +1,7 @@
 /*
- * What one job of a task does, step by step, under a profile: its segments in the mode assigned to it, cut into pieces, with the token
- * steps and state copies of `gpusync` around its critical section.
+ * What one job of a task does, step by step, under a profile: its segments in the mode assigned to
+ * it, cut into pieces, with the token steps and state copies of `gpusync` around its critical
+ * section.
  */
 #ifndef SIM_PROGRAM_H
 #define SIM_PROGRAM_H
@@ -15,7 +16,7 @@
 struct cut {
     baton_nsec length;
     baton_nsec piece;       /* 0: whole */
-    const baton_nsec *list; /* borrowed from the task set or owned by the arena */
+    const baton_nsec *list; /* borrowed from the task set, or owned by the arena */
     size_t n;               /* of list; 0: by piece */
 };
 
@@ -34,7 +35,7 @@ enum step_kind {
 struct step {
     enum step_kind kind;
     enum copy_direction copy;
-    size_t segment;             /* in the task, or SIZE_MAX: made by the protocol */
+    size_t segment;             /* index in the task, or SIZE_MAX: added by the protocol */
     baton_nsec best;            /* best case of the whole step */
     unsigned lanes;             /* kernels: sub-kernels */
     struct placement placement; /* kernels */
@@ -48,12 +49,14 @@ struct program {
     unsigned max_lanes;
     unsigned gpus; /* the mode */
     bool uses_gpu;
-    unsigned choose;       /* GPUs to choose at the first GPU step of each job (placement chosen); 0: none */
+    /* GPUs to choose at the first GPU step of each job (placement `chosen`); 0: none */
+    unsigned choose;
     baton_nsec cost;       /* worst case of the whole job, one lane of each kernel */
     baton_nsec gpu_length; /* of its GPU steps: what placing and tokens announce */
 };
 
-#define PROGRAM_UNSUPPORTED 1 /* *ret_reason says why: no length in this mode, a split kernel under tokens */
+/* *ret_reason tells why: no length in this mode, or a split kernel under tokens */
+#define PROGRAM_UNSUPPORTED 1
 
 /* plan_task may be NULL: single mode, or `gpus` GPUs. 0, PROGRAM_UNSUPPORTED, -ENOMEM. */
 int program_make(const struct task_set *set, const struct task *task, const struct plan_task *plan_task,

@@ -1,6 +1,8 @@
 #include "sim/quantiles.h"
 
-/* Values below 32 have a bucket each; above, the five bits after the leading one choose the bucket. */
+/*
+ * Values below 32 have a bucket each; above, the five bits after the leading one choose the bucket.
+ */
 static unsigned bucket_of(baton_nsec value)
 {
     unsigned log;

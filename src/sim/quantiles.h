@@ -1,6 +1,6 @@
 /*
- * A distribution of durations in fixed memory: buckets of 1/32 of a power of two, so a quantile is at most 3.2 % above the true one
- * and never below it. Exact: n, sum, maximum.
+ * A distribution of durations in fixed memory. Buckets are 1/32 of a power of two wide, so a
+ * quantile is at most 3.2 % above the true one and never below it. n, sum and maximum are exact.
  */
 #ifndef SIM_QUANTILES_H
 #define SIM_QUANTILES_H
@@ -21,7 +21,10 @@ struct quantiles {
 
 void quantiles_add(struct quantiles *quantiles, baton_nsec value); /* value >= 0 */
 double quantiles_mean(const struct quantiles *quantiles);          /* 0 when empty */
-/* An upper bound of the smallest value that is not below a fraction q of all; 0 when empty. */
+/*
+ * An upper bound of the smallest value that at least a fraction q of all values do not exceed; 0
+ * when empty.
+ */
 baton_nsec quantiles_at(const struct quantiles *quantiles, double q);
 
 #endif

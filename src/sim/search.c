@@ -32,7 +32,7 @@ static void merge_task(struct sim_task_result *into, const struct sim_task_resul
     merge_quantiles(&into->pending, &from->pending);
 }
 
-/* Fresh offsets, or those of the worst run so far with a few of them moved. */
+/* Draws new offsets, or takes those of the worst run so far and moves a few of them. */
 static void draw(struct sim *sim, const struct sim_search *search, struct random_state *random, size_t run,
                  baton_nsec *offsets)
 {

@@ -1,6 +1,6 @@
 /*
- * Adversarial releases: many short runs with offsets, gaps, execution times, tie orders and GPU choices that are drawn at random and
- * then improved by hill climbing towards the largest response / deadline.
+ * Adversarial releases: many short runs. Offsets, gaps, execution times, tie orders and GPU choices
+ * are drawn at random, then improved by hill climbing towards the largest response / deadline.
  */
 #ifndef SIM_SEARCH_H
 #define SIM_SEARCH_H
@@ -8,7 +8,8 @@
 #include "sim/sim.h"
 
 struct sim_search {
-    struct sim_task_result *tasks; /* owned: everything of all runs together; maxima over all runs */
+    /* owned: the results of all runs together; maxima over all runs */
+    struct sim_task_result *tasks;
     size_t n_tasks;
     uint64_t events;
     uint64_t yields, inheritances, preemptions;
@@ -18,7 +19,10 @@ struct sim_search {
     size_t worst_task;
 };
 
-/* runs times horizon, from this seed. 0 or -ENOMEM; the caller calls sim_search_done(). */
+/*
+ * Makes that many runs up to the horizon, from this seed. 0 or -ENOMEM; the caller calls
+ * sim_search_done().
+ */
 int sim_search(struct sim *sim, size_t runs, baton_nsec horizon, uint64_t seed,
                struct sim_search *ret_search);
 void sim_search_done(struct sim_search *search);

@@ -56,7 +56,7 @@ static int make_tasks(struct sim *sim, const char **ret_reason, size_t *ret_task
     return 0;
 }
 
-/* Deadline-monotonic where the file gives no priorities. */
+/* Deadline-monotonic priorities if the file gives none. */
 static int make_priorities(struct sim *sim, const char **ret_reason)
 {
     size_t *order;
@@ -169,7 +169,7 @@ const struct sched_core *sim_core(const struct sim *sim)
     return sim->core;
 }
 
-/* Talking to the core. */
+/* Feeding the core. */
 
 void sim_mark(struct sim *sim, enum sim_mark mark, size_t row, size_t task, size_t other)
 {
@@ -195,7 +195,10 @@ static void keep(struct sim *sim, const struct sched_decision *decision)
     sim->todo[(sim->todo_first + sim->todo_n++) % sim->todo_room] = *decision;
 }
 
-/* A release is noticed late by the event latency, if overheads are charged; the response counts from the release itself. */
+/*
+ * With overheads, the event latency delays the notice of a release; the response counts from the
+ * release itself.
+ */
 static void begin_next_job(struct sim *sim, size_t id)
 {
     baton_nsec release_at = sim->tasks[id].next_release_at;
@@ -210,7 +213,7 @@ static void begin_next_job(struct sim *sim, size_t id)
 static void carry_out(struct sim *sim, const struct sched_decision *decision)
 {
     if (sim->tasks[decision->job].dead)
-        return; /* decided before its death in the same step */
+        return; /* the core decided this before the task died in the same step */
     switch (decision->action) {
     case SCHED_GRANT:
         gpu_granted(sim, decision);
@@ -261,7 +264,7 @@ void sim_tell_core(struct sim *sim, struct sched_event *event)
         }
     }
     if (ranks && sim->profile->tokens)
-        cpu_sort(sim); /* elsewhere a holder of engines is never ready */
+        cpu_sort(sim); /* in other profiles a holder of engines is never ready */
     if (sim->busy)
         return;
     sim->busy = true;
@@ -508,7 +511,10 @@ static void fire(struct sim *sim, uint32_t timer)
     }
 }
 
-/* Jobs that did not end: they have waited at least so long; those past their deadline missed it. */
+/*
+ * Jobs that did not end count with the time that they have waited; those past their deadline missed
+ * it.
+ */
 static void count_unfinished(struct sim *sim)
 {
     for (size_t i = 0; i < sim->n_tasks; i++) {

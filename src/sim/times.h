@@ -1,7 +1,8 @@
 /*
- * Execution times from a trace: a YAML (or JSON) file that maps task names to jobs, each the list of its segments' lengths in ms:
+ * Execution times from a trace: a YAML (or JSON) file that maps task names to jobs, each the list
+ * of its segments' lengths in ms:
  *     detector: [[0.9, 0.7, 8.1, 0.4, 0.5], [0.8, 0.7, 8.9, 0.4, 0.5]]
- * Jobs beyond the last start again with the first; tasks that are not named run their worst case.
+ * After the last listed job, the list starts again. Tasks that are not named run their worst case.
  */
 #ifndef SIM_TIMES_H
 #define SIM_TIMES_H
@@ -18,7 +19,10 @@ struct sim_times {
     } * tasks;               /* by index in the set */
 };
 
-/* 0, INPUT_REJECTED (an unknown task, another number of segments, longer than the worst case), -errno. */
+/*
+ * 0, INPUT_REJECTED (an unknown task, another number of segments, longer than the worst case),
+ * -errno.
+ */
 int sim_times_read_file(const char *path, const struct task_set *set, struct sim_times *ret_times,
                         struct input_error *ret_error);
 void sim_times_done(struct sim_times *times);
