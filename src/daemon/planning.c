@@ -41,7 +41,10 @@ static int read_late(const struct document *document, const struct node *task, b
     return 0;
 }
 
-/* Finds the task that misses its deadline; bounded_is_enough: that has no bound. PLANNING_REJECTED with it, or PLANNING_FAILED. */
+/*
+ * Finds the task that misses its deadline; bounded_is_enough: that has no bound. PLANNING_REJECTED
+ * with it, or PLANNING_FAILED.
+ */
 static int find_late(const struct document *document, bool bounded_is_enough, const char *about,
                      struct decision *decision)
 {

@@ -45,7 +45,10 @@ enum report_kind {
     REPORT_UNDRAINED, /* peer: its process cannot be watched; taken as drained after a wait */
     REPORT_SETTLED,   /* detail: clients that declared something busy */
     REPORT_OVERRUN,   /* peer, name, detail: its budget in ns; a job used more engine time than that */
-    REPORT_LATE, /* peer, name, detail: LATE_*, response, limit, count: since the last report about this client */
+    /*
+     * peer, name, detail: LATE_*, response, limit, count: since the last report about this client
+     */
+    REPORT_LATE,
     REPORT_VERDICT,   /* name: task, detail: VERDICT_*, reason, other: cause, response, limit, cost */
     REPORT_PLANNED,   /* cost: the running set was planned again */
     REPORT_UNPLANNED, /* reason, cost, other: cause: it could not be; the plan stays */

@@ -1,6 +1,6 @@
 /*
- * A driver that is newer than the front's table: the CPU device with one name more. Built in place of
- * the device's own proc_address.c, whose look-up answers for all other names.
+ * A driver that is newer than the front's table: the CPU device with one name more. Built in place
+ * of the device's own proc_address.c, whose look-up answers for all other names.
  */
 #define cuGetProcAddress_v2 older_lookup
 #include "cuda_cpu/driver/proc_address.c" /* NOLINT(bugprone-suspicious-include) */

@@ -1,9 +1,10 @@
 /*
- * Random host programs over a fixed set of kernels: several streams (the legacy and the thread's own
- * default stream among them), events, host functions, copies of every kind, memory in stream order,
- * graphs. Each operation works on objects; where two streams use one object and no rule of CUDA orders
- * them, the program orders them: by an event, or by waiting. So a program has one possible result:
- * what its operations give one after the other, computed here beside it by plain loops.
+ * Random host programs over a fixed set of kernels: several streams (the legacy and the thread's
+ * own default stream among them), events, host functions, copies of every kind, memory in stream
+ * order, graphs. Each operation works on objects; where two streams use one object and no rule of
+ * CUDA orders them, the program orders them: by an event, or by waiting. So a program has one
+ * possible result: what its operations give one after the other, computed here beside it by plain
+ * loops.
  *
  *     random-host KERNELS.ptx FIRST_SEED PROGRAMS
  *

@@ -1,7 +1,8 @@
 /*
  * Resolution: for every name, version and flag the front answers as the driver does, and gives the
  * stub of the very symbol that the driver means. Run with the front in LD_PRELOAD and the driver in
- * BATON_CUDA_LIBRARY: the CPU device, or a genuine library. No CUDA call but cuGetProcAddress is made.
+ * BATON_CUDA_LIBRARY: the CPU device, or a genuine library. No CUDA call but cuGetProcAddress is
+ * made.
  *
  *     test-names         ends with `N passed, N failed`
  */
