@@ -110,28 +110,34 @@ static void put_load(const struct rewrite *rewrite, const char *reg, size_t offs
                   offset);
 }
 
-/* q = n / grid[i] and rest = n - q * grid[i], in registers of these names. */
+/*
+ * q = n / grid[i] and rest = n - q * grid[i], in registers of these names. Each register is written
+ * once: a compiler sees at a glance that the numbers are the same for all threads of a block.
+ */
 static void put_division(const struct rewrite *rewrite, unsigned i, const char *n, const char *q,
                          const char *rest, FILE *out)
 {
+    static const char *const names[2][6] = {{"magic_x", "shift_x", "size_x", "twice_x", "high_x", "whole_x"},
+                                            {"magic_y", "shift_y", "size_y", "twice_y", "high_y", "whole_y"}};
+    const char *const *name = names[i];
     const char *s = rewrite->suffix;
 
-    put_load(rewrite, "magic", offsetof(struct ptx_piece, magic) + 4 * i, out);
-    put_load(rewrite, "shift", offsetof(struct ptx_piece, shift) + 4 * i, out);
-    put_load(rewrite, "size", offsetof(struct ptx_piece, grid) + 4 * i, out);
-    (void)fprintf(out,
-                  "shl.b32 %%twice%s, %%%s%s, 1;\n"
-                  "mul.hi.u32 %%twice%s, %%twice%s, %%magic%s;\n"
-                  "shr.u32 %%%s%s, %%twice%s, %%shift%s;\n"
-                  "mul.lo.u32 %%twice%s, %%%s%s, %%size%s;\n"
-                  "sub.u32 %%%s%s, %%%s%s, %%twice%s;\n",
-                  s, n, s, s, s, s, q, s, s, s, s, q, s, s, rest, s, n, s, s);
+    for (unsigned k = 0; k < 6; k++)
+        (void)fprintf(out, ".reg .b32 %%%s%s;\n", name[k], s);
+    put_load(rewrite, name[0], offsetof(struct ptx_piece, magic) + 4 * i, out);
+    put_load(rewrite, name[1], offsetof(struct ptx_piece, shift) + 4 * i, out);
+    put_load(rewrite, name[2], offsetof(struct ptx_piece, grid) + 4 * i, out);
+    (void)fprintf(out, "shl.b32 %%%s%s, %%%s%s, 1;\n", name[3], s, n, s);
+    (void)fprintf(out, "mul.hi.u32 %%%s%s, %%%s%s, %%%s%s;\n", name[4], s, name[3], s, name[0], s);
+    (void)fprintf(out, "shr.u32 %%%s%s, %%%s%s, %%%s%s;\n", q, s, name[4], s, name[1], s);
+    (void)fprintf(out, "mul.lo.u32 %%%s%s, %%%s%s, %%%s%s;\n", name[5], s, q, s, name[2], s);
+    (void)fprintf(out, "sub.u32 %%%s%s, %%%s%s, %%%s%s;\n", rest, s, n, s, name[5], s);
 }
 
 /* Computes, once, the numbers of the block that the body reads. */
 static void put_prologue(const struct rewrite *rewrite, unsigned used, FILE *out)
 {
-    static const char *const scratch[] = {"block", "row", "twice", "magic", "shift", "size"};
+    static const char *const scratch[] = {"first", "launched", "block", "row"};
     const char *s = rewrite->suffix;
 
     for (unsigned i = 0; i < 6; i++)
@@ -144,9 +150,9 @@ static void put_prologue(const struct rewrite *rewrite, unsigned used, FILE *out
             put_load(rewrite, registers[i], offsetof(struct ptx_piece, grid) + 4 * (i - 3), out);
     if (!(used & 7))
         return;
-    put_load(rewrite, "size", offsetof(struct ptx_piece, first), out);
-    (void)fprintf(out, "mov.u32 %%block%s, %%ctaid.x;\nadd.u32 %%block%s, %%block%s, %%size%s;\n", s, s, s,
-                  s);
+    put_load(rewrite, "first", offsetof(struct ptx_piece, first), out);
+    (void)fprintf(out, "mov.u32 %%launched%s, %%ctaid.x;\nadd.u32 %%block%s, %%launched%s, %%first%s;\n", s,
+                  s, s, s);
     put_division(rewrite, 0, "block", "row", "ctaid_x", out);
     if (used & 6)
         put_division(rewrite, 1, "row", "ctaid_z", "ctaid_y", out);
