@@ -184,6 +184,36 @@ START_TEST(siblings_keep_parameters_directives_and_linkage)
 }
 END_TEST
 
+/* The CPU device tells by registers that are written once which values all threads of a block share. */
+START_TEST(siblings_write_each_register_once)
+{
+    const struct ptx_routine *sibling;
+    struct ptx_module module;
+    unsigned n = 0;
+
+    (void)cut_text(KERNEL("mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %ctaid.y;\nmov.u32 %r3, %ctaid.z;"));
+    sibling = read_sibling(&module, "k_baton_piece");
+    for (size_t i = 0; i < sibling->n; i++) {
+        const struct ptx_statement *one = &sibling->statements[i];
+
+        if (one->n_operands < 2 || one->operands[0].kind != PTX_OP_REGISTER)
+            continue;
+        n++;
+        for (size_t k = i + 1; k < sibling->n; k++) {
+            const struct ptx_statement *other = &sibling->statements[k];
+
+            ck_assert_msg(other->n_operands < 2 || other->operands[0].kind != PTX_OP_REGISTER ||
+                              other->operands[0].reg != one->operands[0].reg ||
+                              other->operands[0].index != one->operands[0].index,
+                          "statements %zu and %zu write one register in\n%s", i, k, cut.text);
+        }
+    }
+    ck_assert_uint_ge(n, 3 + 3 + 2 * 8); /* the body's, the block's number, two divisions */
+    ptx_module_done(&module);
+    ptx_cut_done(&cut);
+}
+END_TEST
+
 START_TEST(names_that_are_taken_are_avoided)
 {
     const struct ptx_cut_entry *entry =
@@ -335,6 +365,6 @@ END_TEST
 
 HARNESS_MAIN("cut", 60, what_cannot_be_in_a_piece_is_named_with_its_line,
              what_is_new_or_strange_but_harmless_is_cut, siblings_keep_parameters_directives_and_linkage,
-             names_that_are_taken_are_avoided, parameters_leave_room_for_the_descriptor,
-             debug_information_stays_with_the_original, entries_of_one_module_are_judged_apart,
-             what_is_no_ptx_is_answered, large_kernels_are_answered)
+             siblings_write_each_register_once, names_that_are_taken_are_avoided,
+             parameters_leave_room_for_the_descriptor, debug_information_stays_with_the_original,
+             entries_of_one_module_are_judged_apart, what_is_no_ptx_is_answered, large_kernels_are_answered)
