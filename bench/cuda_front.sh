@@ -6,6 +6,7 @@ build=${BATON_BUILD:-build}
 build=$(cd "$build" && pwd)
 rounds=${1:-9}
 kernels=$(cd "$(dirname "$0")/.." && pwd)/tests/cuda_conformance/kernels.ptx
+mmul=$(cd "$(dirname "$0")/.." && pwd)/tests/workloads/cuda/mmul.ptx
 load=$build/tests/cuda_front/cuda-load
 scratch=$(mktemp -d)
 daemon=
@@ -26,14 +27,16 @@ for _ in $(seq 200); do
 done
 
 plain() { env LD_LIBRARY_PATH="$build/cuda-cpu" "$load" "$kernels" "$@"; }
-baton() { local priority=$1 && shift && "$build/baton" run --device cpu --priority "$priority" -- "$load" "$kernels" "$@"; }
+options=()
+baton() { local priority=$1 && shift && "$build/baton" run --device cpu --priority "$priority" "${options[@]}" -- "$load" "$kernels" "$@"; }
 
 # Numbers on standard input: median, second lowest, second highest.
 summary() { sort -n | awk '{v[NR] = $1} END {n = NR; low = (n > 2) ? 2 : 1; high = (n > 2) ? n - 1 : n
     m = (n % 2) ? v[(n + 1) / 2] : (v[n / 2] + v[n / 2 + 1]) / 2; print m, v[low], v[high]}'; }
 
 in_turns() { # WHAT UNIT ARGUMENTS...
-    local what=$1 unit=$2
+    local what=$1 unit=$2 added=us
+    [ "$unit" = us ] || added='%'
     shift 2
     : >"$scratch/plain" && : >"$scratch/baton" && : >"$scratch/added"
     for _ in $(seq "$rounds"); do
@@ -41,9 +44,9 @@ in_turns() { # WHAT UNIT ARGUMENTS...
         one=$(plain "$@")
         two=$(baton 50 "$@")
         echo "$one" >>"$scratch/plain" && echo "$two" >>"$scratch/baton"
-        awk -v a="$one" -v b="$two" 'BEGIN {print b - a}' >>"$scratch/added"
+        awk -v a="$one" -v b="$two" -v unit="$unit" 'BEGIN {print unit == "us" ? b - a : 100 * (b / a - 1)}' >>"$scratch/added"
     done
-    echo "$what ($unit): plain $(summary <"$scratch/plain"), Baton $(summary <"$scratch/baton"), added $(summary <"$scratch/added")"
+    echo "$what ($unit): plain $(summary <"$scratch/plain"), Baton $(summary <"$scratch/baton"), added ($added) $(summary <"$scratch/added")"
 }
 
 beside() { # NAME HOG-COMMAND: p50 p99 max of an urgent job beside it, and how much the hog did in a second
@@ -62,9 +65,12 @@ beside() { # NAME HOG-COMMAND: p50 p99 max of an urgent job beside it, and how m
     awk -v n="$n" -v b="$begin" -v e="$end" 'BEGIN {printf "  the hog did %.2f a second\n", n / (e - b)}'
 }
 
-in_turns "synchronous empty launch" us launch 5000
+in_turns "synchronous empty launch" us launch 2000
 in_turns "pipelined empty launch" us pipeline 50000
 in_turns "16 MiB to the device" ms move 16777216 20
+options=(--slice 1) # blocks: 400 pieces
+in_turns "a product in 400 pieces" ms product "$mmul" 3
+options=()
 echo "urgent 0.3 ms job alone (ms, p50 p99 max): $(plain urgent 0.3 500)"
 urgent=(plain urgent 0.3 50) && beside "a hog with long kernels, plain" plain hog 1000 "$scratch/go"
 urgent=(baton 80 urgent 0.3 200) && beside "the same, Baton" baton 10 hog 1000 "$scratch/go"

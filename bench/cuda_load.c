@@ -8,6 +8,7 @@
  *     cuda-load KERNELS.ptx launch N           N launches of an empty kernel, each waited for: us per launch
  *     cuda-load KERNELS.ptx pipeline N         N launches, one wait: us per launch
  *     cuda-load KERNELS.ptx move BYTES N       N synchronous copies to the device: ms per copy
+ *     cuda-load KERNELS.ptx product MMUL.ptx N N products of 640 x 640 numbers, 400 blocks each: ms per product
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,6 +164,32 @@ static void move(size_t bytes, int n)
     free(host);
 }
 
+/* The kernel of tests/workloads: four columns to a thread, so 10 x 40 blocks of 16 x 16 threads. */
+static void product(const char *file, int n)
+{
+    int size = 640;
+    size_t bytes = sizeof(float) * (size_t)size * (size_t)size;
+    CUdeviceptr a, b, c;
+    void *params[] = {&a, &b, &c, &size};
+    CUmodule module;
+    CUfunction mmul;
+    double begin = 0;
+
+    MUST(cuModuleLoad(&module, file));
+    MUST(cuModuleGetFunction(&mmul, module, "mmul"));
+    MUST(cuMemAlloc_v2(&a, bytes));
+    MUST(cuMemAlloc_v2(&b, bytes));
+    MUST(cuMemAlloc_v2(&c, bytes));
+    MUST(cuMemsetD32_v2(a, 0, bytes / sizeof(float)));
+    MUST(cuMemsetD32_v2(b, 0, bytes / sizeof(float)));
+    for (int i = -1; i < n; i++) { /* the first one is not measured */
+        MUST(cuLaunchKernel(mmul, 10, 40, 1, 16, 16, 1, 0, NULL, params, NULL));
+        MUST(cuCtxSynchronize());
+        begin = i < 0 ? now_ms() : begin;
+    }
+    printf("%.4f\n", (now_ms() - begin) / n);
+}
+
 static void open_device(const char *kernels)
 {
     MUST(cuInit(0));
@@ -192,6 +219,8 @@ int main(int argc, char **argv)
         empty_launches(atoi(argv[3]), 0);
     else if (strcmp(mode, "move") == 0 && argc == 5)
         move((size_t)atoll(argv[3]), atoi(argv[4]));
+    else if (strcmp(mode, "product") == 0 && argc == 5)
+        product(argv[3], atoi(argv[4]));
     else
         return fprintf(stderr, "usage: cuda-load KERNELS.ptx MODE ...: see bench/cuda_load.c\n"), 2;
     return 0;
