@@ -33,7 +33,7 @@ static void on_mark(void *context, enum sim_mark mark, size_t row, size_t task, 
 
 void recorder_init(struct recorder *recorder)
 {
-    *recorder = (struct recorder){.observer = {recorder, on_span, on_mark}};
+    *recorder = (struct recorder){.observer = {.context = recorder, .span = on_span, .mark = on_mark}};
 }
 
 void scene_run(struct scene *scene, const char *text, const struct sim_options *options, long long horizon_ms,
