@@ -30,7 +30,7 @@ enum {
 };
 
 /*
- * Of this process. A forked child has the devices of nobody, and the end of a process begins with
+ * Of this process. A forked child has no devices, and the end of a process begins with
  * the exit handlers.
  */
 enum driver_state { DRIVER_NEW, DRIVER_READY, DRIVER_FORKED, DRIVER_CLOSED };

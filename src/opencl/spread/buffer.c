@@ -119,9 +119,12 @@ static cl_mem handle_at(const struct spread_buffer *buffer, int place)
     return place == PLACE_HOME ? buffer->root->handle : buffer->copies[place];
 }
 
-/* One chunk between a device's copy and memory of the host, on the engine for that direction. */
+/*
+ * One chunk between a device's copy and memory of the host, on the engine for that direction.
+ * ret_event: tells its times, the caller's; NULL: not wanted.
+ */
 static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct range part, void *memory,
-                       const struct queue_record *home)
+                       const struct queue_record *home, cl_event *ret_event)
 {
     const struct queue_record *queue = queue_of(place, home);
     struct device_engine *engine = &queue->device->base.engines[out ? ENGINE_COPY_OUT : ENGINE_COPY_IN];
@@ -134,10 +137,10 @@ static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct
     quirks_call_begin(queue, false);
     if (out)
         code = front.target.clEnqueueReadBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part),
-                                                memory, 0, NULL, NULL);
+                                                memory, 0, NULL, ret_event);
     else
         code = front.target.clEnqueueWriteBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part),
-                                                 memory, 0, NULL, NULL);
+                                                 memory, 0, NULL, ret_event);
     quirks_call_end(queue);
     engine_report(engine, begin_at, clock_now(), NULL);
     engine_exit(engine, ENGINE_ALONE);
@@ -221,13 +224,13 @@ static cl_int move_chunk(struct spread_buffer *buffer, int from, int to, struct 
     cl_int code;
 
     if (bytes)
-        return to == PLACE_HOST ? transfer(buffer, from, true, part, bytes, home)
-                                : transfer(buffer, to, false, part, bytes, home);
+        return to == PLACE_HOST ? transfer(buffer, from, true, part, bytes, home, NULL)
+                                : transfer(buffer, to, false, part, bytes, home, NULL);
     /* Mapped there, written here: a driver that shares memory with the host copies once. */
     pointer = buffer_map(buffer, from, part, home, &code);
     if (!pointer)
         return code;
-    code = transfer(buffer, to, false, part, (void *)(uintptr_t)pointer, home);
+    code = transfer(buffer, to, false, part, (void *)(uintptr_t)pointer, home, NULL);
     buffer_unmap(buffer, from, pointer, home);
     return code;
 }
@@ -290,31 +293,6 @@ cl_int buffer_fill_home(struct spread_buffer *buffer, struct range range, const 
     return move(buffer, PLACE_HOST, PLACE_HOME, range, (unsigned char *)(uintptr_t)bytes, home);
 }
 
-/* One chunk of a stream: a transfer whose event tells its times. */
-static cl_int stream_chunk(struct spread_buffer *buffer, int place, bool out, struct range part,
-                           unsigned char *bytes, const struct queue_record *home, cl_event *ret_event)
-{
-    const struct queue_record *queue = queue_of(place, home);
-    struct device_engine *engine = &queue->device->base.engines[out ? ENGINE_COPY_OUT : ENGINE_COPY_IN];
-    cl_mem mem = handle_at(buffer, place);
-    baton_nsec begin_at;
-    cl_int code;
-
-    engine_enter(engine, ENGINE_ALONE);
-    begin_at = clock_now();
-    quirks_call_begin(queue, false);
-    if (out)
-        code = front.target.clEnqueueReadBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part),
-                                                bytes, 0, NULL, ret_event);
-    else
-        code = front.target.clEnqueueWriteBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part),
-                                                 bytes, 0, NULL, ret_event);
-    quirks_call_end(queue);
-    engine_report(engine, begin_at, clock_now(), NULL);
-    engine_exit(engine, ENGINE_ALONE);
-    return code;
-}
-
 static cl_int stream(struct spread_buffer *buffer, int place, bool out, struct range range,
                      unsigned char *bytes, const struct queue_record *home, struct command *ret_times)
 {
@@ -326,8 +304,8 @@ static cl_int stream(struct spread_buffer *buffer, int place, bool out, struct r
         cl_event event = NULL;
 
         size = range.end - at < chunk_size() ? range.end - at : chunk_size();
-        code = stream_chunk(buffer, place, out, (struct range){at, at + size}, bytes + (at - range.begin),
-                            home, &event);
+        code = transfer(buffer, place, out, (struct range){at, at + size}, bytes + (at - range.begin), home,
+                        &event);
         if (last && last != first)
             front.target.clReleaseEvent(last);
         last = event;
