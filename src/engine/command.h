@@ -44,6 +44,8 @@ struct mark;
 /* In nanoseconds of the driver's clock; 0: unknown. */
 struct mark_times {
     uint64_t queued, submitted, started, ended;
+    /* the mark stands for several commands, or its end was only noticed: nothing is learnt from it */
+    bool shared;
 };
 
 /* The listener for the end of a mark. Embedded; it must live until run() has been called. */
