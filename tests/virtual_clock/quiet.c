@@ -15,12 +15,14 @@ struct thread {
     pid_t program, tid;
     int place, history, state; /* its wchan, schedstat and stat */
     char ran[64];              /* schedstat in the first pass */
+    bool waits;                /* for the conductor */
 };
 
 static struct thread threads[MAX_THREADS];
 static size_t n_threads;
 static unsigned found[VIRTUAL_PROGRAMS]; /* threads of each program when it was listed */
 static pid_t listed[VIRTUAL_PROGRAMS];
+static int folders[VIRTUAL_PROGRAMS]; /* /proc/PID/task, open */
 
 static int open_file(pid_t program, const char *tid, const char *name)
 {
@@ -47,13 +49,15 @@ static void forget(pid_t program)
 }
 
 /* The number of threads, without a look at each; 0: the program has ended. */
-static unsigned count(pid_t program)
+static unsigned count(int i, pid_t program)
 {
     struct stat about;
     char path[64];
 
     (void)snprintf(path, sizeof path, "/proc/%d/task", (int)program);
-    return stat(path, &about) == 0 && about.st_nlink > 2 ? (unsigned)about.st_nlink - 2 : 0;
+    if ((listed[i] == program ? fstat(folders[i], &about) : stat(path, &about)) < 0)
+        return 0;
+    return about.st_nlink > 2 ? (unsigned)about.st_nlink - 2 : 0;
 }
 
 static void list(int i, pid_t program)
@@ -62,9 +66,12 @@ static void list(int i, pid_t program)
     DIR *folder;
 
     forget(listed[i]);
+    if (listed[i])
+        (void)close(folders[i]);
     listed[i] = program;
     found[i] = 0;
     (void)snprintf(path, sizeof path, "/proc/%d/task", (int)program);
+    folders[i] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     folder = opendir(path);
     for (struct dirent *entry = folder ? readdir(folder) : NULL; entry && n_threads < MAX_THREADS;
          entry = readdir(folder)) {
@@ -77,7 +84,8 @@ static void list(int i, pid_t program)
                                   open_file(program, entry->d_name, "wchan"),
                                   open_file(program, entry->d_name, "schedstat"),
                                   open_file(program, entry->d_name, "stat"),
-                                  {0}};
+                                  {0},
+                                  false};
         n_threads++;
         found[i]++;
     }
@@ -85,7 +93,7 @@ static void list(int i, pid_t program)
         (void)closedir(folder);
 }
 
-static void bury(struct virtual_clock *clock, int i, pid_t program)
+static void bury(struct virtual_clock *clock, pid_t program)
 {
     for (int s = 0; s < VIRTUAL_SLEEPERS; s++) {
         if (atomic_load(&clock->sleepers[s].pid) == program &&
@@ -95,8 +103,13 @@ static void bury(struct virtual_clock *clock, int i, pid_t program)
         }
     }
     forget(program);
-    listed[i] = 0;
-    atomic_store(&clock->programs[i], 0);
+    for (int i = 0; i < VIRTUAL_PROGRAMS; i++) {
+        if (listed[i] == program)
+            (void)close(folders[i]);
+        listed[i] = listed[i] == program ? 0 : listed[i];
+        if (atomic_load(&clock->programs[i]) == program)
+            atomic_store(&clock->programs[i], 0);
+    }
 }
 
 /* A program enrols again when it becomes another program by exec(). */
@@ -116,11 +129,11 @@ static bool same_threads(struct virtual_clock *clock)
 
     for (int i = 0; i < VIRTUAL_PROGRAMS; i++) {
         pid_t program = atomic_load(&clock->programs[i]);
-        unsigned n = program ? count(program) : 0;
+        unsigned n = program && !is_twice(clock, i) ? count(i, program) : 0;
 
-        if (program && n == 0)
-            bury(clock, i, program);
-        if (n == 0 || is_twice(clock, i) || (listed[i] == program && found[i] == n))
+        if (program && n == 0 && !is_twice(clock, i))
+            bury(clock, program);
+        if (n == 0 || (listed[i] == program && found[i] == n))
             continue;
         list(i, program);
         same = false;
@@ -156,26 +169,64 @@ static bool sleeps(const struct thread *thread)
     return after && strchr(known ? "STtZX" : "TtZX", after[2]);
 }
 
-bool quiet_all(struct virtual_clock *clock)
+/* It waits for the conductor: until it is woken it does nothing but go to sleep. */
+static bool is_sleeper(struct virtual_clock *clock, const struct thread *thread)
+{
+    for (int i = 0; i < VIRTUAL_SLEEPERS; i++) {
+        struct virtual_sleeper *sleeper = &clock->sleepers[i];
+
+        if (atomic_load(&sleeper->state) == SLEEPER_WAITS && !atomic_load(&sleeper->woken) &&
+            atomic_load(&sleeper->tid) == thread->tid)
+            return true;
+    }
+    return false;
+}
+
+/* The thread has ended: its program is listed again. */
+static void relist(pid_t program)
+{
+    for (int i = 0; i < VIRTUAL_PROGRAMS; i++)
+        found[i] = listed[i] == program ? 0 : found[i];
+}
+
+static bool note_history(struct thread *thread)
 {
     char ran[TEXT];
 
-    if (!same_threads(clock))
+    if (!read_text(thread->history, ran)) {
+        relist(thread->program);
         return false;
-    for (size_t i = 0; i < n_threads; i++) {
-        if (!read_text(threads[i].history, ran)) { /* the thread has ended: its program is listed again */
-            for (int p = 0; p < VIRTUAL_PROGRAMS; p++)
-                found[p] = listed[p] == threads[i].program ? 0 : found[p];
-            return false;
-        }
-        (void)snprintf(threads[i].ran, sizeof threads[i].ran, "%.63s", ran);
-        if (!sleeps(&threads[i]))
-            return false;
+    }
+    (void)snprintf(thread->ran, sizeof thread->ran, "%.63s", ran);
+    return true;
+}
+
+static bool has_run(const struct thread *thread)
+{
+    char ran[TEXT];
+
+    return !read_text(thread->history, ran) || strncmp(thread->ran, ran, sizeof thread->ran - 1) != 0;
+}
+
+bool quiet_all(struct virtual_clock *clock)
+{
+    static size_t awake; /* the thread that was awake at the last call */
+
+    if (awake < n_threads && !is_sleeper(clock, &threads[awake]) && !sleeps(&threads[awake])) {
+        (void)same_threads(clock);
+        return false;
     }
     for (size_t i = 0; i < n_threads; i++) {
-        if (!sleeps(&threads[i]) || !read_text(threads[i].history, ran) ||
-            strncmp(threads[i].ran, ran, sizeof threads[i].ran - 1) != 0)
+        threads[i].waits = is_sleeper(clock, &threads[i]);
+        if (!threads[i].waits && !note_history(&threads[i]))
+            break;
+    }
+    for (size_t i = 0; i < n_threads; i++) {
+        if (!threads[i].waits && (!sleeps(&threads[i]) || has_run(&threads[i]))) {
+            awake = i;
+            (void)same_threads(clock);
             return false;
+        }
     }
     return same_threads(clock);
 }

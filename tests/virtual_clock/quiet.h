@@ -11,10 +11,11 @@
 #include "clock.h"
 
 /*
- * Two passes over all threads: each sleeps in both, and has not run in between. The spans between a
- * thread's two looks all contain the moment between the passes. So at that moment no thread ran,
- * and only the wake-up of a sleeper, or something from outside, can change that. Sleepers of
- * programs that have ended are freed.
+ * Two passes over all threads. In the second one each thread sleeps, and its schedstat is that of
+ * the first: it has not run in between, so it slept all the time. These spans all contain the
+ * moment between the passes. So at that moment no thread was awake, and only the wake-up of a
+ * sleeper, or something from outside, can change that. Sleepers of programs that have ended are
+ * freed.
  */
 bool quiet_all(struct virtual_clock *clock);
 
