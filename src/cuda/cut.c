@@ -80,8 +80,8 @@ size_t cut_chunk(const struct cuda_command *command)
     planned = policy_chunk(out);
     if (planned > 0) /* two are in flight, and the plan counts them as one */
         return planned > 1 ? (size_t)planned / 2 : 1;
-    planned = atomic_load_explicit(&engine->bytes_per_ms, memory_order_relaxed) * engine_chunk_ns(engine) /
-              NSEC_PER_MS;
+    planned = atomic_load_explicit(&engine->bytes_per_ms, memory_order_relaxed) *
+              engine_chunk_ns(command->base.runs_on) / NSEC_PER_MS;
     if (planned > 0)
         return planned > CHUNK_OUT ? (size_t)planned / CHUNK_OUT * CHUNK_OUT : CHUNK_OUT;
     return out ? CHUNK_OUT : CHUNK_IN;

@@ -14,6 +14,12 @@ void command_queue_init(struct command_queue *queue, struct engine_device *devic
     list_init(&queue->commands);
 }
 
+void command_resolve(struct command *command)
+{
+    command->runs_on = engine_device_for(command->queue->device, command->engine);
+    policy_resolve(&command->policy);
+}
+
 void command_init(struct command *command)
 {
     atomic_init(&command->refs, 1);

@@ -80,8 +80,8 @@ size_t chunk_size(const struct opencl_command *command)
     /*
      * What the bus moves in a certain time, once that is known: the time is what others wait for.
      */
-    planned = atomic_load_explicit(&engine->bytes_per_ms, memory_order_relaxed) * engine_chunk_ns(engine) /
-              NSEC_PER_MS;
+    planned = atomic_load_explicit(&engine->bytes_per_ms, memory_order_relaxed) *
+              engine_chunk_ns(command->base.runs_on) / NSEC_PER_MS;
     if (planned > 0)
         return planned > CHUNK_OUT ? (size_t)planned / CHUNK_OUT * CHUNK_OUT : CHUNK_OUT;
     return out ? CHUNK_OUT : CHUNK_IN;
