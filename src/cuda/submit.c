@@ -125,6 +125,8 @@ static CUresult returned(const struct cuda_command *draft, bool blocking, CUresu
 CUresult submit_at_once(struct cuda_command *draft, bool blocking)
 {
     stream_wait_turn(draft->stream);
+    if (!draft->base.runs_on)
+        command_resolve(&draft->base);
     draft->base.predicted = issue_predict(draft);
     (void)direct_enter(&draft->base, true);
     return returned(draft, blocking, call_now(draft));
@@ -197,7 +199,7 @@ static CUresult hold(struct cuda_command *draft, bool blocking, const struct sub
  */
 static bool enter_after_others(struct cuda_command *draft)
 {
-    struct device_engine *engine = &draft->base.queue->device->engines[draft->base.engine];
+    struct device_engine *engine = draft->base.runs_on;
 
     if (draft->kind != COMMAND_LAUNCH || draft->base.predicted > pipe_piece_ns() / 4 || !flight_any(engine) ||
         engine_border_asked(engine))
@@ -221,6 +223,7 @@ CUresult submit(struct cuda_command *draft, bool blocking, const struct submit_c
     } else {
         if (draft->base.leased)
             inferred_job_begins();
+        command_resolve(&draft->base);
         draft->base.predicted = issue_predict(draft);
         if (front_is_whole() || draft->at_once)
             code = submit_at_once(draft, blocking);
