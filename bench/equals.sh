@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Do equals share? N programs of the same rank, on the fake driver, whose kernels take as long as the script says, all with the next launches under way, counted over
-# the same second. Per N: Jain's index of their launches, (sum x)^2 / (N sum x^2), and all launches together against those of one
+# Do equals share? N programs of the same rank, on the fake driver, whose kernels take as long as
+# the script says, all with the next launches under way, counted over the same second. Per N: Jain's
+# index of their launches, (sum x)^2 / (N sum x^2), and all launches together against those of one
 # program alone just before. Medians of ROUNDS rounds, with the extremes.
 # usage: bench/equals.sh [ROUNDS [N...]]
 set -uo pipefail
