@@ -248,7 +248,14 @@ void engine_exit(struct device_engine *engine, int64_t ns)
     pthread_mutex_unlock(&engine->lock);
 }
 
-int64_t engine_chunk_ns(const struct device_engine *engine)
+/* GPES, Sec. V. Copies within the device are cut like those to it. */
+enum {
+    CHUNK_IN = 4 << 20,    /* host to device, while the engine's speed is not known */
+    CHUNK_OUT = 512 << 10, /* device to host; chunks of a known speed are multiples of it */
+};
+
+/* How long a chunk should take. */
+static int64_t chunk_ns(const struct device_engine *engine)
 {
     /* after this time without a request, none is expected */
     const baton_nsec calm = 10 * NSEC_PER_SEC;
@@ -258,6 +265,22 @@ int64_t engine_chunk_ns(const struct device_engine *engine)
     if (recorder_on() || policy_tasked())
         return ENGINE_PIECE_NS / 2;
     return at && clock_now() - at < calm ? ENGINE_PIECE_NS / 2 : 6 * ENGINE_PIECE_NS;
+}
+
+size_t engine_chunk_bytes(const struct device_engine *engine, bool out)
+{
+    int64_t planned;
+
+    if (runtime.settings.chunk > 0)
+        return (size_t)runtime.settings.chunk;
+    planned = policy_chunk(out);
+    if (planned > 0) /* two are in flight, and the plan counts them as one */
+        return planned > 1 ? (size_t)planned / 2 : 1;
+    planned =
+        atomic_load_explicit(&engine->bytes_per_ms, memory_order_relaxed) * chunk_ns(engine) / NSEC_PER_MS;
+    if (planned > 0)
+        return planned > CHUNK_OUT ? (size_t)planned / CHUNK_OUT * CHUNK_OUT : CHUNK_OUT;
+    return out ? CHUNK_OUT : CHUNK_IN;
 }
 
 /* The command that is at a border keeps its room. */
