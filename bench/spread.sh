@@ -35,7 +35,10 @@ for entry in "$@"; do
         function median(gpus, column,    list, n, i, j, t) {
             n = 0
             for (i = 1; i <= lines[gpus]; i++) list[++n] = value[gpus, i, column]
-            for (i = 2; i <= n; i++) for (j = i; j > 1 && list[j - 1] > list[j]; j--) { t = list[j]; list[j] = list[j - 1]; list[j - 1] = t }
+            for (i = 2; i <= n; i++)
+                for (j = i; j > 1 && list[j - 1] > list[j]; j--) {
+                    t = list[j]; list[j] = list[j - 1]; list[j - 1] = t
+                }
             low = list[1]; high = list[n]
             return list[int((n + 1) / 2)]
         }
@@ -45,11 +48,15 @@ for entry in "$@"; do
         END {
             wanted["horner2"] = wanted["multiply2"] = 1 # bench/figures.tsv
             split("1 2 auto", order, " ")
-            for (g = 1; g <= 3; g++) { gpus = order[g]; w = median(gpus, 2); k = median(gpus, 3); r = median(gpus, 4); a = median(gpus, 5)
+            for (g = 1; g <= 3; g++) {
+                gpus = order[g]
+                w = median(gpus, 2); k = median(gpus, 3); r = median(gpus, 4); a = median(gpus, 5)
                 ratio = median(gpus, 6)
-                printf "%-10s %5d %6s %9.2f %9.2f %9.2f %9.2f %8.2f %7.2f .. %.2f%s\n", kind, mib, gpus, w, k, r, a, ratio, low, high,
-                    wrong ? "  RESULTS DIFFER" : ""
+                printf "%-10s %5d %6s %9.2f %9.2f %9.2f %9.2f %8.2f %7.2f .. %.2f%s\n",
+                    kind, mib, gpus, w, k, r, a, ratio, low, high, wrong ? "  RESULTS DIFFER" : ""
                 if (gpus != "1" && ENVIRON["BATON_FIGURES"] != "" && wanted[kind gpus])
-                    printf "figure spread-%s%s %.4f %.4f %.4f\n", kind, gpus == "auto" ? "-auto" : "", ratio, low, high }
+                    printf "figure spread-%s%s %.4f %.4f %.4f\n",
+                        kind, gpus == "auto" ? "-auto" : "", ratio, low, high
+            }
         }' "$scratch/lines"
 done

@@ -111,7 +111,12 @@ pyopencl.cache._create_built_program_from_source_cached = spy
 context = cl.Context([cl.get_platforms()[0].get_devices()[0]])
 queue = cl.CommandQueue(context)
 program = cl.Program(context, """kernel void put(global int *a, int rounds)
-{ int i = get_global_id(0); for (int k = 0; k < rounds; k++) a[i] = 3 * i + (k & a[i]); a[i] = 3 * i; }""").build()
+{
+    int i = get_global_id(0);
+    for (int k = 0; k < rounds; k++)
+        a[i] = 3 * i + (k & a[i]);
+    a[i] = 3 * i;
+}""").build()
 values = numpy.zeros(1024, numpy.int32)
 buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, values.nbytes)
 wrong = 0

@@ -8,8 +8,9 @@ export OCL_ICD_VENDORS=$build/tests/fake_driver/libfake-opencl.so
 start_daemon
 
 holds() { # SENTENCE FILE PYTHON: of the JSON o
-    python3 -c 'import json, sys; o = json.load(open(sys.argv[1])); sys.exit(not eval(sys.argv[2]))' "$2" \
-        "$3" 2>"$scratch/errors"
+    python3 -c 'import json, sys
+o = json.load(open(sys.argv[1]))
+sys.exit(not eval("(%s)" % sys.argv[2]))' "$2" "$3" 2>"$scratch/errors"
     verdict $? "$1: $(cat "$2") $(tail -n 1 "$scratch/errors")"
 }
 
@@ -26,7 +27,10 @@ run() { # TEXT GLOBAL LOCAL VARIABLE=VALUE...
 
 said() { # REASON DETAIL: of the kernel scale, three launches
     holds "reason $1" "$scratch/stats" \
-        "o['unsliced'].get('$1', 0) >= 1 and [n for n in o['notices'] if n['kernel'] == 'scale' and n['reason'] == '$1' and '$2' in n['detail'] and n['launches'] == o['unsliced']['$1'] and len(n['why']) > 10 and len(n['advice']) > 10] != []"
+        "o['unsliced'].get('$1', 0) >= 1
+         and [n for n in o['notices'] if n['kernel'] == 'scale' and n['reason'] == '$1'
+              and '$2' in n['detail'] and n['launches'] == o['unsliced']['$1']
+              and len(n['why']) > 10 and len(n['advice']) > 10] != []"
     grep -q "reasoner: kernel scale runs whole: .*; " "$scratch/daemon.log"
     verdict $? "reason $1: the daemon's log names kernel and remedy"
 }
@@ -54,7 +58,8 @@ holds "a short launch of one group is small, and nothing is said of it" \
 run "$head a[i] = a[i] * factor + 1; }" 1024 4 BATON_GPUS=3
 holds "more GPUs than there are" \
     "$scratch/stats" \
-    "[n['detail'] for n in o['notices'] if n['reason'] == 'fewer-gpus' and n['kernel'] is None] == ['3 asked for, 2 there']"
+    "[n['detail'] for n in o['notices'] if n['reason'] == 'fewer-gpus' and n['kernel'] is None] ==
+        ['3 asked for, 2 there']"
 run "$head a[i] = a[i] * factor + 1; }" 1024 4 BATON_GPUS=2
 holds "as many GPUs as there are" "$scratch/stats" \
     "not [n for n in o['notices'] if n['reason'] == 'fewer-gpus']"
@@ -85,12 +90,14 @@ kill $program 2>/dev/null
 wait $program 2>/dev/null
 holds "status --json" \
     "$scratch/status.json" \
-    "[n for c in o['clients'] for n in c['notices'] if n['kernel'] == 'scale' and n['reason'] == 'few-groups' and n['advice']] != []"
+    "[n for c in o['clients'] for n in c['notices'] if n['kernel'] == 'scale'
+        and n['reason'] == 'few-groups' and n['advice']] != []"
 grep -q 'ran whole.*it is long, but has no more work-groups than the device runs at once' \
     "$scratch/status.txt" && grep -q 'kernel scale' "$scratch/status.txt" &&
     grep -q 'what helps: use more' "$scratch/status.txt"
 verdict $? "status: $(cat "$scratch/status.txt")"
 holds "trace" \
     "$scratch/trace.json" \
-    "[e for e in o['traceEvents'] if e.get('cat') == 'notice' and 'kernel scale runs whole' in json.dumps(e)] != []"
+    "[e for e in o['traceEvents'] if e.get('cat') == 'notice'
+        and 'kernel scale runs whole' in json.dumps(e)] != []"
 report

@@ -32,8 +32,9 @@ same() { # NAME, after planned
 }
 
 grants() { # GPU: of its execution engine
-    python3 -c 'import json, sys; print(*[e["grants"] for e in json.load(open(sys.argv[2]))["engines"] if e["name"] == "gpu" + sys.argv[1]])' \
-        "$1" "$scratch/status"
+    python3 -c 'import json, sys
+engines = json.load(open(sys.argv[2]))["engines"]
+print(*[e["grants"] for e in engines if e["name"] == "gpu" + sys.argv[1]])' "$1" "$scratch/status"
 }
 
 # One GPU of three. What cannot be moved would show as grants of the first.
