@@ -3,9 +3,9 @@
  * one, is over; and marks of host functions, which the driver calls.
  *
  * Times: CUDA tells only how far two events are apart, as a float of milliseconds. So each context
- * has a base event; a mark's end is counted from it, and the base moves on every second, which keeps
- * the float exact to a tenth of a microsecond. Starts are not recorded: a command starts when the one
- * before it in the same context ended, or when it was issued, whichever is later.
+ * has a base event; a mark's end is counted from it, and the base moves on every second, which
+ * keeps the float exact to a tenth of a microsecond. Starts are not recorded: a command starts when
+ * the one before it in the same context ended, or when it was issued, whichever is later.
  */
 #ifndef CUDA_MARK_H
 #define CUDA_MARK_H
@@ -14,15 +14,15 @@
 #include "engine/command.h"
 
 /*
- * A mark behind all that the stream was given so far, with one reference. If the driver refuses, waits
- * for the stream, and the mark is over. NULL: no memory. The context is visited.
+ * A mark behind all that the stream was given so far, with one reference. If the driver refuses,
+ * waits for the stream, and the mark is over. NULL: no memory. The context is visited.
  */
 struct mark *mark_record(struct stream_record *stream, baton_nsec issued_at);
 
 /*
- * A mark that is over once the driver has come to the place in the stream where it was armed, told by
- * a callback: so that no worker waits for it. NULL: no memory. Arming visits the context; a driver
- * that refuses ends the mark at once.
+ * A mark that is over once the driver has come to the place in the stream where it was armed, told
+ * by a callback: so that no worker waits for it. NULL: no memory. Arming visits the context; a
+ * driver that refuses ends the mark at once.
  */
 struct mark *mark_fence(struct stream_record *stream);
 void mark_fence_arm(struct mark *mark, struct stream_record *stream);

@@ -110,9 +110,9 @@ bool engine_border_asked(const struct device_engine *engine);
 void engine_give_way(struct device_engine *engine);
 
 /*
- * How many bytes a chunk of a copy on this engine has: what was set, what the plan says, or what the
- * engine moves in a certain time. Each border costs about 20 us, and a more urgent client waits for
- * two chunks. So chunks are short while such clients come, and long when none came for a while.
+ * How many bytes a chunk of a copy on this engine has: what was set, what the plan says, or what
+ * the engine moves in a certain time. Each border costs about 20 us, and a more urgent client waits
+ * for two chunks. So chunks are short while such clients come, and long when none came for a while.
  */
 size_t engine_chunk_bytes(const struct device_engine *engine, bool out);
 
