@@ -194,8 +194,8 @@ static CUresult hold(struct cuda_command *draft, bool blocking, const struct sub
 }
 
 /*
- * A full pipeline of short launches, and no other program wants the engine: to wait until the driver
- * has done them is quicker than to send the next one through the worker.
+ * A full pipeline of short launches, and no other program wants the engine: to wait until the
+ * driver has done them is quicker than to send the next one through the worker.
  */
 static bool enter_after_others(struct cuda_command *draft)
 {
@@ -240,7 +240,9 @@ CUresult submit(struct cuda_command *draft, bool blocking, const struct submit_c
 
 /* --- fences --- */
 
-/* The node behind a command that waits for the host: what follows in the stream waits for its end. */
+/*
+ * The node behind a command that waits for the host: what follows in the stream waits for its end.
+ */
 static bool submit_fence(struct stream_record *stream, struct mark *mark)
 {
     struct cuda_command draft = {
