@@ -46,8 +46,8 @@ static unsigned engines_driven(bool leave)
 }
 
 /*
- * A kernel that runs for long, or for ever, ends with the process, as without Baton: a worker that waits
- * for it is given time for two pieces, and is then left behind.
+ * A kernel that runs for long, or for ever, ends with the process, as without Baton: a worker that
+ * waits for it is given time for two pieces, and is then left behind.
  */
 static void leave_waiting_workers(void)
 {
@@ -139,6 +139,7 @@ void front_become_whole(const char *name)
     if (session)
         (void)session_notice(session, NOTICE_UNKNOWN_CALL, "", name);
     objects_drain();
+    objects_close_marks();
 }
 
 /* --- calls --- */
@@ -153,8 +154,8 @@ static CUresult no_driver(void)
 }
 
 /*
- * Where a stub goes from now on: names that pass, to the driver itself; names that the driver lacks,
- * to front_call(), which says so.
+ * Where a stub goes from now on: names that pass, to the driver itself; names that the driver
+ * lacks, to front_call(), which says so.
  */
 void *stub_resolve(unsigned index)
 {
@@ -180,6 +181,7 @@ void *front_drain(unsigned index)
         if (entry->treatment == TREATMENT_UNKNOWN)
             front_become_whole(entry->symbol);
         objects_drain();
+        objects_close_marks();
     }
     return front_genuine(index);
 }

@@ -45,6 +45,8 @@ struct mark;
 /* In nanoseconds of the driver's clock; 0: unknown. */
 struct mark_times {
     uint64_t queued, submitted, started, ended;
+    /* the mark stands for several commands, or its end was only noticed: nothing is learnt from it */
+    bool shared;
 };
 
 /* The listener for the end of a mark. Embedded; it must live until run() has been called. */
@@ -134,6 +136,12 @@ struct command {
  * graph_open() does this where the front has not.
  */
 void command_resolve(struct command *command);
+
+/*
+ * How many bytes a chunk of this copy has: what was set, what the plan says, or what its engine
+ * moves in a certain time.
+ */
+size_t command_chunk_bytes(const struct command *command);
 
 /*
  * Makes a heap command a node: one reference, QUEUED, nothing waits. The first part stays as it is.
