@@ -81,8 +81,8 @@ random_programs() { # PROGRAMS: in each of four ways
     verdict $? "random programs, queued, --slice 3 --chunk 256: $(tail -n 1 "$scratch/out")"
 }
 
-# As a task of a plan: no more in the driver than the plan counts, and pieces as it says.
-as_a_task() { # PROGRAMS
+# A daemon with a plan, whose task is any of these programs.
+start_plan() {
     cat >"$scratch/tasks.yaml" <<'END'
 platform: {cpus: 2, gpus: 1}
 tasks:
@@ -93,29 +93,47 @@ END
     "$build/baton" plan "$scratch/tasks.yaml" -o "$scratch/plan.yaml" >"$scratch/out" 2>&1
     verdict $? "a plan: $(tail -n 1 "$scratch/out")"
     start_daemon --plan "$scratch/plan.yaml"
+}
+
+# As a task of a plan: no more in the driver than the plan counts, and pieces as it says.
+as_a_task() { # PROGRAMS
+    start_plan
     "$build/baton" run --device cpu --task programs --stats "$scratch/stats" -- "$random" "$kernels" 7000 "$1" >"$scratch/out" 2>&1
     verdict $? "random programs as a task of a plan: $(tail -n 1 "$scratch/out")"
     [ "$(number n)" -gt 0 ]
     verdict $? "their jobs are counted: $(head -c 200 "$scratch/stats")"
 }
 
+# What a program prints and its status, the same as in $scratch/plain.
+same() { # NAME, then the command
+    local name=$1
+    shift
+    "$@" >"$scratch/out" 2>&1
+    echo "status $?" >>"$scratch/out"
+    diff "$scratch/plain" "$scratch/out" >"$scratch/diff"
+    verdict $? "$name: $(head -c 300 "$scratch/diff")"
+}
+
+# Kernels are compiled without optimisation: how fast they run is of no interest here.
 same_bytes() { # WORKLOADS
-    local way
-    plain "$workloads" --size small "$@" >"$scratch/plain"
-    verdict $? "workloads without Baton"
-    for way in "" "--slice 1" "--slice 1 --chunk 4096"; do
-        # shellcheck disable=SC2086
-        baton $way --stats "$scratch/stats" -- "$workloads" --size small "$@" >"$scratch/out"
-        diff "$scratch/plain" "$scratch/out" >"$scratch/diff"
-        verdict $? "workloads $way: $(head -c 300 "$scratch/diff")"
+    local way all=("$workloads" --size small "$@")
+    export BATON_CUDA_CPU_CC=$source/quick_cc BATON_CACHE_DIR=$build/tests/cuda_front/quick-cache
+    mkdir -p "$BATON_CACHE_DIR"
+    plain "${all[@]}" >"$scratch/plain" 2>&1
+    echo "status $?" >>"$scratch/plain"
+    [ "$(grep -c ' OK ' "$scratch/plain")" -eq "$("$workloads" --list | wc -l)" ] || [ "$*" != all ]
+    verdict $? "all workloads, without Baton"
+    for way in idle queued slices auto chunks; do
+        same "workloads, $way" under "$way" "${all[@]}"
     done
     [ "$(number pieces)" -gt 0 ] && [ "$(number chunks)" -gt 0 ]
     verdict $? "they ran in pieces and chunks: $(head -c 200 "$scratch/stats")"
     start_hog
-    baton -- "$workloads" --size small "$@" >"$scratch/out"
-    diff "$scratch/plain" "$scratch/out" >"$scratch/diff"
-    verdict $? "workloads beside a hog: $(head -c 300 "$scratch/diff")"
+    same "workloads beside a hog" baton "${all[@]}"
+    same "workloads beside a hog, in pieces" under slices "${all[@]}"
     stop_hog
+    start_plan
+    same "workloads as a task of a plan" "$build/baton" run --device cpu --task programs "${all[@]}"
 }
 
 # batond knows no client any more, and grants the engine to the next one.
