@@ -108,6 +108,7 @@ void front_become_whole(const char *name)
     if (session)
         (void)session_notice(session, NOTICE_UNKNOWN_CALL, "", name);
     objects_drain();
+    objects_close_marks();
 }
 
 /* --- calls --- */
@@ -122,8 +123,8 @@ static CUresult no_driver(void)
 }
 
 /*
- * Where a stub goes from now on: names that pass, to the driver itself; names that the driver lacks,
- * to front_call(), which says so.
+ * Where a stub goes from now on: names that pass, to the driver itself; names that the driver
+ * lacks, to front_call(), which says so.
  */
 void *stub_resolve(unsigned index)
 {
@@ -149,6 +150,7 @@ void *front_drain(unsigned index)
         if (entry->treatment == TREATMENT_UNKNOWN)
             front_become_whole(entry->symbol);
         objects_drain();
+        objects_close_marks();
     }
     return front_genuine(index);
 }

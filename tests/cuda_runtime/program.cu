@@ -1,4 +1,6 @@
-/* An ordinary program of the runtime API: compiled by nvcc, it must run on the CPU device as it is. */
+/*
+ * An ordinary program of the runtime API: compiled by nvcc, it must run on the CPU device as it is.
+ */
 #include <cstdio>
 #include <cstdlib>
 

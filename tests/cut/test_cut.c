@@ -184,7 +184,10 @@ START_TEST(siblings_keep_parameters_directives_and_linkage)
 }
 END_TEST
 
-/* The CPU device tells by registers that are written once which values all threads of a block share. */
+/*
+ * The CPU device tells by registers that are written once which values all threads of a block
+ * share.
+ */
 START_TEST(siblings_write_each_register_once)
 {
     const struct ptx_routine *sibling;

@@ -1,6 +1,7 @@
 /*
- * The lease protocol for spin: one engine, two clients, one daemon, crashes of either side. The lease words and the two rules
- * that matter are those of src/wire/lease_word.h, src/client/protocol.c and src/daemon/arbiter.c:
+ * The lease protocol for spin: one engine, two clients, one daemon, crashes of either side. The
+ * lease words and the two rules that matter are those of src/wire/lease_word.h,
+ * src/client/protocol.c and src/daemon/arbiter.c:
  *
  *   - the daemon calls a word in with ONE atomic step: BUSY becomes flagged, IDLE becomes NONE;
  *   - before a request is granted, the holder's word is called in, and a flagged holder answers with a message;
@@ -9,9 +10,10 @@
  *   - after a daemon's death the words move to private memory, and a client declares to the next daemon what is busy; that
  *     daemon grants nothing before every client that lives has spoken (settling).
  *
- * Checked: a client that was granted the engine by a daemon is never inside together with another such client; no invalid
- * end state, so whoever asked is served once the faults are over (FAULTS bounds their number); no holder goes on past an equal of
- * whom the daemon knows, and none leaves with more to do for somebody less urgent. EQUALS 0: client 0 is the more urgent one.
+ * Checked: a client that was granted the engine by a daemon is never inside together with another
+ * such client; no invalid end state, so whoever asked is served once the faults are over (FAULTS
+ * bounds their number); no holder goes on past an equal of whom the daemon knows, and none leaves
+ * with more to do for somebody less urgent. EQUALS 0: client 0 is the more urgent one.
  *
  * MUTANT selects a broken protocol that the check must catch:
  *   1  the daemon takes an idle lease with a load and a store instead of one atomic step
@@ -98,7 +100,10 @@ inline leave(i) {
 inline finish(i) {
     atomic {
         leave(i);
-        /* With more to do, it left because of the flag: nobody who is less urgent may have set that. */
+        /*
+         * With more to do, it left because of the flag: nobody who is less urgent may have set
+         * that.
+         */
         assert(!turn[i] || carried[i] || !connected[i] || EQUALS || i == 1);
         if
         :: !connected[i] -> private_busy[i] = false
@@ -246,7 +251,9 @@ end: do
     :: atomic { daemon_alive && !alive[0] && (truth[0] == WAITING || held(0) && !draining[0]) -> truth[0] = FREE }
     :: atomic { daemon_alive && !alive[1] && (truth[1] == WAITING || held(1) && !draining[1]) -> truth[1] = FREE }
 #endif
-    /* settled: everybody who lives has spoken, and nothing drains that nobody is left to speak for */
+    /*
+     * settled: everybody who lives has spoken, and nothing drains that nobody is left to speak for
+     */
 #if MUTANT == 4
     :: atomic { daemon_alive && settling -> settling = false }
 #else

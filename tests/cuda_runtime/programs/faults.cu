@@ -1,4 +1,7 @@
-/* What goes wrong in kernels and launches: each case in a process of its own, because a fault breaks the context for good. */
+/*
+ * What goes wrong in kernels and launches: each case in a process of its own, because a fault
+ * breaks the context for good.
+ */
 #include "expect.h"
 
 #include <cassert>

@@ -1,4 +1,7 @@
-/* Device code with function pointers, virtual functions, recursion, lambdas, device-side new, printf, and structures. */
+/*
+ * Device code with function pointers, virtual functions, recursion, lambdas, device-side new,
+ * printf, and structures.
+ */
 #include "expect.h"
 
 #include <cstring>

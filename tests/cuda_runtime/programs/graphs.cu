@@ -1,4 +1,7 @@
-/* Graphs: captured with forks and joins, built node by node, with child graphs; parameters changed; updated as a whole. */
+/*
+ * Graphs: captured with forks and joins, built node by node, with child graphs; parameters changed;
+ * updated as a whole.
+ */
 #include "expect.h"
 
 #include <vector>

@@ -1,4 +1,7 @@
-/* Unified memory: a list that host and device both walk, prefetches and advice, module variables, attributes of pointers. */
+/*
+ * Unified memory: a list that host and device both walk, prefetches and advice, module variables,
+ * attributes of pointers.
+ */
 #include "expect.h"
 
 #include <cstring>

@@ -1,4 +1,7 @@
-/* Pools, pitched and three-dimensional memory, mapped and registered host memory, symbols, constants, wrong copies. */
+/*
+ * Pools, pitched and three-dimensional memory, mapped and registered host memory, symbols,
+ * constants, wrong copies.
+ */
 #include "expect.h"
 
 #include <cstdint>

@@ -1,4 +1,7 @@
-/* The mathematical functions of CUDA C against those of the host, within the errors that the documentation states. */
+/*
+ * The mathematical functions of CUDA C against those of the host, within the errors that the
+ * documentation states.
+ */
 #include "expect.h"
 
 #include <vector>

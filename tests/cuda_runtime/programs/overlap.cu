@@ -1,4 +1,7 @@
-/* Several streams with pinned memory: copies in, kernels, copies out, ordered by events and host functions. */
+/*
+ * Several streams with pinned memory: copies in, kernels, copies out, ordered by events and host
+ * functions.
+ */
 #include "expect.h"
 
 #include <atomic>
@@ -69,7 +72,9 @@ static void test_pipeline()
     CHECK(cudaFreeHost(host));
 }
 
-/* A kernel waits for the host: the stream is busy for that long, and what waits for its event, too. */
+/*
+ * A kernel waits for the host: the stream is busy for that long, and what waits for its event, too.
+ */
 static void test_flag()
 {
     int *flag, *device_flag, *value;

@@ -1,4 +1,7 @@
-/* Everyday kernels: n-body, Game of Life, Mandelbrot, prefix sum, bitonic sort, transpose, Monte Carlo, LU by one block. */
+/*
+ * Everyday kernels: n-body, Game of Life, Mandelbrot, prefix sum, bitonic sort, transpose, Monte
+ * Carlo, LU by one block.
+ */
 #include "expect.h"
 
 #include <algorithm>

@@ -1,4 +1,7 @@
-/* Texture and surface objects: filtering, address modes, layers, three dimensions, pitched and linear memory, surfaces. */
+/*
+ * Texture and surface objects: filtering, address modes, layers, three dimensions, pitched and
+ * linear memory, surfaces.
+ */
 #include "expect.h"
 
 #include <vector>

@@ -1,6 +1,7 @@
 /*
- * The words of OpenCL C that the workloads' kernels use, in CUDA C. The kernels themselves are the texts of the
- * workloads; make-ptx turns what no macro can (signatures, address spaces, vector literals).
+ * The words of OpenCL C that the workloads' kernels use, in CUDA C. The kernels themselves are the
+ * texts of the workloads; make-ptx turns what no macro can (signatures, address spaces, vector
+ * literals).
  */
 #define kernel     extern "C" __global__
 #define barrier(f) __syncthreads()
