@@ -191,6 +191,7 @@ static CUresult hold(struct cuda_command *draft, bool blocking, const struct sub
 {
     struct cuda_command *command = submit_adopt(draft, copied);
     CUresult code = CUDA_SUCCESS;
+    int status;
 
     if (!command)
         return submit_at_once(draft, blocking);
@@ -199,8 +200,10 @@ static CUresult hold(struct cuda_command *draft, bool blocking, const struct sub
         atomic_fetch_add(&front.n_held_graphs, 1);
     submit_to_graph(command);
     if (blocking) {
-        (void)graph_wait(&command->base);
+        status = graph_wait(&command->base);
         code = command->result;
+        if (code == CUDA_SUCCESS && status < 0)
+            code = runtime_off() ? CUDA_ERROR_DEINITIALIZED : (CUresult)-status;
     } else {
         slow_down(command);
     }

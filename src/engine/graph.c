@@ -318,10 +318,13 @@ void graph_end_alone(struct command *command, int status)
     end(command, status, false);
 }
 
-/* Under the lock: waits until the queue's commands are over, up to the last one (NULL: all). */
+/*
+ * Under the lock: waits until the queue's commands are over, up to the last one (NULL: all), or the
+ * process ends: an exit handler of the program may join the waiting thread.
+ */
 static void await(struct command_queue *queue, const struct command *last)
 {
-    while (last ? last->status > COMMAND_COMPLETE : !list_empty(&queue->commands))
+    while ((last ? last->status > COMMAND_COMPLETE : !list_empty(&queue->commands)) && !runtime_off())
         if (!worker_help(queue, last))
             sleep_locked();
     worker_help_ends();
@@ -335,7 +338,7 @@ int graph_wait(struct command *command)
     await(command->queue, command);
     status = command->status;
     graph_unlock();
-    return status;
+    return status > COMMAND_COMPLETE ? runtime.ops->inherited_failure : status;
 }
 
 void graph_wait_queue(struct command_queue *queue, bool complete)
@@ -345,7 +348,7 @@ void graph_wait_queue(struct command_queue *queue, bool complete)
     graph_lock();
     if (complete)
         await(queue, NULL);
-    while (!complete && atomic_load(&queue->n_unissued) > 0)
+    while (!complete && atomic_load(&queue->n_unissued) > 0 && !runtime_off())
         sleep_locked();
     graph_unlock();
 }
@@ -364,7 +367,7 @@ static bool has_barrier(const struct command_queue *queue)
 void graph_wait_barriers(struct command_queue *queue)
 {
     graph_lock();
-    while (has_barrier(queue))
+    while (has_barrier(queue) && !runtime_off())
         sleep_locked();
     graph_unlock();
 }
