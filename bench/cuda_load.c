@@ -2,13 +2,14 @@
  * A CUDA program that is one load or one measurement at a time, on the default stream.
  * bench/cuda_front.sh runs it plain and under Baton in turns; tests use it as a neighbour.
  *
- *     cuda-load KERNELS.ptx hog MS FILE        kernels of about MS ms until FILE is gone; prints how many
- *     cuda-load KERNELS.ptx copies BYTES FILE  copies there and back until FILE is gone; prints how many
- *     cuda-load KERNELS.ptx urgent MS N        N jobs of one kernel of about MS ms and a wait: p50 p99 max ms
- *     cuda-load KERNELS.ptx launch N           N launches of an empty kernel, each waited for: us per launch
- *     cuda-load KERNELS.ptx pipeline N         N launches, one wait: us per launch
- *     cuda-load KERNELS.ptx move BYTES N       N synchronous copies to the device: ms per copy
- *     cuda-load KERNELS.ptx product MMUL.ptx N N products of 640 x 640 numbers, 400 blocks each: ms per product
+ * usage: cuda-load KERNELS.ptx LOAD
+ *   hog MS FILE         kernels of about MS ms until FILE is gone; prints how many
+ *   copies BYTES FILE   copies there and back until FILE is gone; prints how many
+ *   urgent MS N         N jobs of one kernel of about MS ms and a wait: p50 p99 max ms
+ *   launch N            N launches of an empty kernel, each waited for: us per launch
+ *   pipeline N          N launches, one wait: us per launch
+ *   move BYTES N        N synchronous copies to the device: ms per copy
+ *   product MMUL.ptx N  N products of 640 x 640 numbers, 400 blocks each: ms per product
  */
 #include <stdio.h>
 #include <stdlib.h>
