@@ -32,46 +32,30 @@ static void call_reaper(struct session *session, uint32_t leases)
     session_wake(session);
 }
 
-/*
- * Under the lock: reclaims the leases of the other direction that members of the group use. Ends
- * all lingering holds of the group.
- */
-static uint32_t reclaim_others(struct session *session, uint32_t leases)
+/* Under the lock: ends the holds of the group that linger. */
+static void end_lingering(struct session *session, uint32_t leases)
 {
-    uint32_t others = 0;
-
-    for (; leases; leases &= leases - 1) {
-        struct lease *lease = &session->leases[__builtin_ctz(leases)];
-
-        lease_linger_end(lease);
-        if (lease->other)
-            lease_linger_end(lease->other);
-        if (!lease_uses_other(lease))
-            continue;
-        lease_reclaim(lease->other);
-        others |= UINT32_C(1) << lease->other->index;
-    }
-    return others;
+    for (; leases; leases &= leases - 1)
+        lease_linger_end(&session->leases[__builtin_ctz(leases)]);
 }
 
 int lease_group_request(const struct lease_group *group)
 {
     struct session *session = group->session;
-    uint32_t others;
     unsigned waiting;
     int answer;
 
     if (session_forked(session))
         return LEASE_BEGUN;
     pthread_mutex_lock(&session->lock);
-    others = reclaim_others(session, group->leases);
-    answer = others ? LEASE_TAKEN : protocol_group_request(&session->protocol, group->leases);
+    end_lingering(session, group->leases);
+    answer = protocol_group_request(&session->protocol, group->leases);
     if (answer == LEASE_BEGUN)
         (void)protocol_group_granted(&session->protocol, group->leases, &waiting);
     session_flush(session);
     pthread_mutex_unlock(&session->lock);
     if (answer == LEASE_TAKEN)
-        call_reaper(session, group->leases | others); /* delivered for the leases that are flagged */
+        call_reaper(session, group->leases); /* delivered for the leases that are flagged */
     return answer;
 }
 

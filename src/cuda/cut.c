@@ -64,11 +64,9 @@ bool cut_wants_launch(const struct cuda_command *command)
 
 size_t cut_chunk(const struct cuda_command *command)
 {
-    enum engine_kind kind = command->base.engine;
-
-    if (kind == ENGINE_EXECUTION || !policy_chunking())
+    if (command->base.engine == ENGINE_EXECUTION || !policy_chunking())
         return SIZE_MAX;
-    return engine_chunk_bytes(&command->base.queue->device->engines[kind], kind == ENGINE_COPY_OUT);
+    return command_chunk_bytes(&command->base);
 }
 
 /* --- launches --- */

@@ -139,6 +139,7 @@ void front_become_whole(const char *name)
     if (session)
         (void)session_notice(session, NOTICE_UNKNOWN_CALL, "", name);
     objects_drain();
+    objects_close_marks();
 }
 
 /* --- calls --- */
@@ -180,6 +181,7 @@ void *front_drain(unsigned index)
         if (entry->treatment == TREATMENT_UNKNOWN)
             front_become_whole(entry->symbol);
         objects_drain();
+        objects_close_marks();
     }
     return front_genuine(index);
 }

@@ -57,6 +57,7 @@
     F(cuStreamGetFlags)                                                                                      \
     F(cuStreamIsCapturing)                                                                                   \
     F(cuStreamIsCapturing_ptsz)                                                                              \
+    F(cuStreamQuery)                                                                                         \
     F(cuStreamSynchronize)                                                                                   \
     F(cuStreamWaitEvent)                                                                                     \
     F(cuThreadExchangeStreamCaptureMode)

@@ -130,8 +130,10 @@ CUresult issue_call(const struct cuda_command *command)
 {
     if (command->kind == COMMAND_FREE)
         return frees_issue(&command->call);
-    if (command->kind == COMMAND_DESTROY) /* before the driver can give the handle to another stream */
+    if (command->kind == COMMAND_DESTROY) { /* before the driver can give the handle to another stream */
+        mark_close(command->stream);
         stream_forget((CUstream)command->call.args[0]);
+    }
     return call_invoke(&command->call);
 }
 
@@ -185,6 +187,7 @@ static int issue(struct piece_pipe *pipe, struct command *base, struct mark **re
     bool cut;
 
     context_visit_begin(context, &visit);
+    mark_close(command->stream); /* the times of what was issued directly are not this command's */
     command->result = call_driver(pipe, command, &cut);
     if (command->fence)
         mark_fence_arm(command->fence, command->stream);

@@ -46,8 +46,11 @@ struct stream_record {
     bool blocking;    /* ordered against the legacy stream */
     struct list link; /* context_record::streams, but for the legacy one; until the last reference goes */
     bool listed;      /* the table knows it */
-    atomic_bool destroyed;  /* by the program; its destruction is held back */
-    struct mark *last_mark; /* a reference: the newest; context_record::marks_lock */
+    atomic_bool destroyed; /* by the program; its destruction is held back */
+    /* context_record::marks_lock guards the following; references */
+    struct mark *last_mark; /* the newest that has an event */
+    /* that later launches join; NULL: none; may be compared with NULL without the lock */
+    struct mark *_Atomic open_mark;
     atomic_uint refs;
 };
 
@@ -63,6 +66,8 @@ struct context_record {
     pthread_mutex_t marks_lock; /* guards the following; a leaf */
     struct mark *free_marks;    /* whose events may be recorded again */
     struct mark *base;          /* what times are counted from; NULL: none yet */
+    struct list open_marks;     /* mark::link */
+    uint64_t n_joined;          /* commands that joined open marks so far */
 
     atomic_int late; /* a CUresult of a command that failed after its call had returned; 0: none */
 };
@@ -117,6 +122,8 @@ void stream_await(struct stream_record *stream);
 /* The same for all streams of a context, and for every context of the process. */
 void context_await(struct context_record *context);
 void objects_drain(void);
+/* All that the process has in flight gets its events (mark.h): what follows may hide streams from us. */
+void objects_close_marks(void);
 
 /*
  * The contexts of the process, as many as there is room for; how many contexts were forgotten so

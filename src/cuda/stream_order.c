@@ -1,6 +1,7 @@
 /* What must not overtake what, and waiting for it; visits of contexts. */
 #include "cuda/front.h"
 #include "cuda/genuine.h"
+#include "cuda/mark.h"
 #include "cuda/objects.h"
 #include "engine/graph.h"
 
@@ -133,6 +134,15 @@ void objects_drain(void)
     n = objects_contexts(contexts, AWAITED);
     for (size_t i = 0; i < n; i++)
         await_streams(contexts[i], false, true);
+}
+
+void objects_close_marks(void)
+{
+    struct context_record *contexts[AWAITED];
+    size_t n = objects_contexts(contexts, AWAITED);
+
+    for (size_t i = 0; i < n; i++)
+        mark_close_context(contexts[i]);
 }
 
 CUresult context_take_late(struct context_record *context)

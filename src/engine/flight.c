@@ -52,6 +52,7 @@ static bool is_complete(struct mark *mark)
 static unsigned count_complete(struct flight_ring *ring)
 {
     unsigned least = 0, most = ring->n;
+    const struct mark *newest;
 
     if (!ring->ordered) {
         while (least < most && is_complete(entry(ring, least)->mark))
@@ -60,7 +61,10 @@ static unsigned count_complete(struct flight_ring *ring)
     }
     if (most == 0 || is_complete(entry(ring, most - 1)->mark))
         return most;
-    for (most--; least < most;) { /* the first `least` are complete, the one at `most` is not */
+    newest = entry(ring, most - 1)->mark;
+    for (most--; most && entry(ring, most - 1)->mark == newest; most--)
+        ;
+    while (least < most) { /* the first `least` are complete, the one at `most` is not */
         unsigned middle = least + (most - least) / 2;
 
         if (is_complete(entry(ring, middle)->mark))
@@ -108,42 +112,83 @@ static struct lease_work work_of(unsigned n, const struct flight flights[])
     return work;
 }
 
+static void report(struct device_engine *engine, unsigned n, const struct flight flights[], uint64_t started,
+                   uint64_t ended)
+{
+    struct lease_work work = work_of(n, flights);
+
+    engine_report_driver(engine, started, ended, &work);
+}
+
+static void learn(const struct flight *flight, int64_t ns)
+{
+    if (!flight->meter)
+        return;
+    meter_measured(flight->meter, flight->items, ns);
+    if (runtime.ops->ran_alone)
+        runtime.ops->ran_alone(flight->meter, flight->items, ns);
+}
+
 /*
- * Reports complete commands, oldest first. Commands close together are one run, from the start of
+ * Commands that took longer than expected, or paused in between. One mark's commands are a run of its
+ * own. If a mark's times say nothing about its single commands, the run is as long as expected, and
+ * the next commands of these kernels are measured.
+ */
+static void report_apart(struct device_engine *engine, unsigned n, const struct flight flights[])
+{
+    struct mark_times times;
+    unsigned last;
+
+    for (unsigned i = 0; i < n; i = last) {
+        int64_t expected = 0;
+
+        times = (struct mark_times){0};
+        runtime.ops->mark_times(flights[i].mark, &times);
+        for (last = i; last < n && flights[last].mark == flights[i].mark; last++) {
+            expected += flights[last].predicted;
+            if (times.shared && flights[last].meter)
+                meter_doubt(flights[last].meter);
+        }
+        if (times.shared && times.ended > times.started + (uint64_t)expected)
+            times.ended = times.started + (uint64_t)expected;
+        report(engine, last - i, &flights[i], times.started, times.ended);
+    }
+}
+
+/*
+ * Reports complete commands of one kind, oldest first. Commands close together are one run, from the start of
  * the first to the end of the last. The length of the last one is learnt.
  */
 static void measure_run(struct device_engine *engine, unsigned n, const struct flight flights[])
 {
     const struct driver_ops *ops = runtime.ops;
     const struct flight *last = &flights[n - 1];
-    struct mark_times first, newest;
-    struct lease_work work;
+    struct mark_times first, newest = {0};
     int64_t expected = 0;
 
     ops->mark_times(last->mark, &newest);
     first = newest;
-    if (n > 1)
+    if (n > 1 && flights[0].mark != last->mark)
         ops->mark_times(flights[0].mark, &first);
     if (!first.started || !newest.started || newest.started < first.started || newest.ended < newest.started)
         return;
-    if (last->meter) {
-        int64_t ns = (int64_t)(newest.ended - newest.started);
-
-        meter_measured(last->meter, last->items, ns);
-        if (ops->ran_alone)
-            ops->ran_alone(last->meter, last->items, ns);
-    }
+    if (!newest.shared)
+        learn(last, (int64_t)(newest.ended - newest.started));
     for (unsigned i = 0; i < n; i++)
         expected += flights[i].predicted;
-    if ((int64_t)(newest.ended - first.started) <= 2 * expected + RUN_SLACK_NS) {
-        work = work_of(n, flights);
-        engine_report_driver(engine, first.started, newest.ended, &work);
-        return;
-    }
-    for (unsigned i = 0; i < n; i++) { /* with pauses in between: each is a run of its own */
-        ops->mark_times(flights[i].mark, &first);
-        work = work_of(1, &flights[i]);
-        engine_report_driver(engine, first.started, first.ended, &work);
+    if ((int64_t)(newest.ended - first.started) <= 2 * expected + RUN_SLACK_NS)
+        report(engine, n, flights, first.started, newest.ended);
+    else
+        report_apart(engine, n, flights);
+}
+
+/* Copies in both directions may be in one ring; each direction has its own reports. */
+static void measure_all(struct device_engine *engine, unsigned n, const struct flight flights[])
+{
+    for (unsigned first = 0, end; first < n; first = end) {
+        for (end = first + 1; end < n && flights[end].kind == flights[first].kind;)
+            end++;
+        measure_run(engine_of_kind(engine, flights[first].kind), end - first, flights + first);
     }
 }
 
@@ -151,7 +196,7 @@ static void dispose(struct device_engine *engine, unsigned n, const struct fligh
 {
     const struct driver_ops *ops = runtime.ops;
 
-    measure_run(engine, n, flights);
+    measure_all(engine, n, flights);
     for (unsigned i = 0; i < n; i++) {
         if (ops->mark_over)
             ops->mark_over(flights[i].mark);
@@ -183,7 +228,9 @@ void flight_reap_locked(struct device_engine *engine, bool wait)
         n = count_complete(&engine->flight);
         n = n < REAPED ? n : REAPED;
         if (n) {
-            engine_exit_locked(engine, n, pop(&engine->flight, n, done));
+            int64_t ns = pop(&engine->flight, n, done);
+
+            engine_exit_locked(engine, done[n - 1].kind, n, ns);
             pthread_mutex_unlock(&engine->lock);
             dispose(engine, n, done);
             pthread_mutex_lock(&engine->lock);

@@ -38,11 +38,6 @@ void graph_wake_locked(void)
     pthread_cond_broadcast(&runtime.graph.changed);
 }
 
-static struct device_engine *engine_of(const struct command *command)
-{
-    return &command->queue->device->engines[command->engine];
-}
-
 /* --- waiting for each other --- */
 
 /* Under the lock. */
@@ -50,7 +45,7 @@ static void wait_over(struct command *command, bool failed)
 {
     command->failed_wait = command->failed_wait || failed;
     if (--command->n_waiting == 0)
-        worker_ready(engine_of(command), command);
+        worker_ready(command->runs_on, command);
 }
 
 /* Under the lock: is there nothing (more) to wait for? */
@@ -94,7 +89,7 @@ static void wait_for_queue(struct command *command)
              * The driver's queue keeps the order of its commands; but an engine is not held while
              * another engine works.
              */
-            bool at_issue = last->engine == command->engine || !command->policy.online;
+            bool at_issue = last->runs_on == command->runs_on || !command->policy.online;
             at_issue = at_issue && !last->next_at_end;
             wait_for(command, last, at_issue ? EDGE_AT_ISSUE : EDGE_AT_END);
         }
@@ -125,7 +120,8 @@ void graph_open(struct command *command)
     command_ref(command);   /* the graph's, until complete */
     command->n_waiting = 1; /* keeps it from running before graph_close() */
     command->listener.run = on_mark;
-    policy_resolve(&command->policy);
+    if (!command->runs_on)
+        command_resolve(command);
     graph_lock();
     runtime.graph.n_alive++;
     wait_for_queue(command);
@@ -231,7 +227,7 @@ void graph_run_callbacks(struct command_callback *due)
 /* Here, or on a worker that holds nothing. */
 static void call(const struct command *command, struct command_callback *due)
 {
-    if (due && (!command->queue || !worker_call(engine_of(command), due)))
+    if (due && (!command->queue || !worker_call(command->runs_on, due)))
         graph_run_callbacks(due);
 }
 

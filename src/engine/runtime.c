@@ -42,20 +42,14 @@ static void on_plan(void *user, const struct session_plan *unused)
         take_plan(known);
 }
 
-/*
- * On the session's thread: has the worker of that engine wait for the commands in flight. Copies of
- * the other direction may use the same lease.
- */
+/* On the session's thread: has the worker of that engine wait for the commands in flight. */
 static void on_yield(void *user, struct lease *lease)
 {
     (void)user;
     for (struct engine_device *device = engine_devices(); device; device = device->next)
         for (int kind = 0; kind < ENGINE_N; kind++)
-            if (device->engines[kind].lease == lease) {
+            if (device->engines[kind].lease == lease)
                 worker_drain(&device->engines[kind]);
-                if (engine_other_way(&device->engines[kind]))
-                    worker_drain(engine_other_way(&device->engines[kind]));
-            }
 }
 
 /* On the program's thread. */

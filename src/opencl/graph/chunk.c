@@ -60,11 +60,9 @@ static bool pitch_is_doubtful(const struct opencl_command *command)
 
 size_t chunk_size(const struct opencl_command *command)
 {
-    enum engine_kind kind = command->base.engine;
-
     if (!command->base.policy.chunking || pitch_is_doubtful(command))
         return SIZE_MAX;
-    return engine_chunk_bytes(&command->queue->device->base.engines[kind], kind == ENGINE_COPY_OUT);
+    return command_chunk_bytes(&command->base);
 }
 
 /* --- cuts --- */
