@@ -80,16 +80,25 @@ static bool process_born(uint32_t process, uint64_t *ret_born)
     return state != 'Z' && state != 'X';
 }
 
+bool arrival_lives(uint32_t process, uint64_t born)
+{
+    uint64_t found;
+
+    if (process == 0 || (kill((pid_t)process, 0) < 0 && errno == ESRCH))
+        return false;
+    return process_born(process, &found) && found == born;
+}
+
+void arrival_self(uint32_t *ret_process, uint64_t *ret_born)
+{
+    *ret_process = (uint32_t)getpid();
+    *ret_born = 0;
+    (void)process_born(*ret_process, ret_born);
+}
+
 static bool is_dead(const struct arrival_slot *slot)
 {
-    uint64_t born;
-    uint32_t process = atomic_load(&slot->process);
-
-    if (process == 0)
-        return true;
-    if (kill((pid_t)process, 0) == 0 || errno != ESRCH)
-        return !process_born(process, &born) || born != atomic_load(&slot->born);
-    return true;
+    return !arrival_lives(atomic_load(&slot->process), atomic_load(&slot->born));
 }
 
 /* --- the file --- */
