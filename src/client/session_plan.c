@@ -77,5 +77,6 @@ void session_plan(const struct session *session, struct session_plan *ret_plan)
         .adaptive = (plan.flags & PLAN_ADAPTIVE) != 0,
         .best_effort = (plan.flags & PLAN_EFFORT) != 0,
         .saves_state = (plan.flags & PLAN_SAVES) != 0,
+        .exact = (plan.flags & PLAN_EXACT) != 0,
     };
 }

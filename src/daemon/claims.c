@@ -68,6 +68,18 @@ struct core_set claims_program_cores(const struct server *server)
                          server->config.partitioned ? &server->config.program_cores : &machine->allowed);
 }
 
+/* Is every priority point of the plan the task's deadline? Then EDF is fair lateness. */
+static bool points_are_deadlines(const struct server *server)
+{
+    for (size_t i = 0; i < server->plan.n_tasks; i++) {
+        const struct plan_task *task = &server->plan.tasks[i];
+
+        if (!task->has_point || task->point != task->deadline)
+            return false;
+    }
+    return server->profile->tokens && server->plan.n_tasks > 0;
+}
+
 /*
  * Fair lateness needs the plan's priority points. `adaptive` ranks a program with a task by its
  * priority.
@@ -82,6 +94,8 @@ static const char *enforced_policy(const struct server *server)
         if (!server->profile->tokens || !server->plan.tasks[i].has_point)
             policy = POLICY_EDF;
     }
+    if (server->config.policy == POLICY_EDF && points_are_deadlines(server))
+        policy = POLICY_FAIR_LATENESS;
     return sched_policies[policy].name;
 }
 

@@ -42,7 +42,9 @@
 #define PLAN_BORDER   32u  /* takes effect between two jobs */
 #define PLAN_CPUS     128u /* the daemon pins and orders the threads: the client leaves them alone */
 #define PLAN_SAVES    256u /* migration `system`: state goes to the host at the end of every job */
-#define PLAN_LINGER   64u  /* a hold may linger while only less urgent clients wait (client/linger.h) */
+#define PLAN_EXACT                                                                                           \
+    512u /* tokens: every piece and chunk is a counted request; give way at the plan's borders only */
+#define PLAN_LINGER 64u /* a hold may linger while only less urgent clients wait (client/linger.h) */
 
 #define LATE_MISSED   1u /* its deadline */
 #define LATE_EXCEEDED 2u /* its bound */

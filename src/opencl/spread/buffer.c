@@ -147,10 +147,11 @@ static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct
     return code;
 }
 
-static size_t chunk_size(void)
+/* Bytes of one engine hold. Between two devices the smaller of both directions. */
+static size_t chunk_of(int from, int to)
 {
     int64_t in = policy_chunk(false), out = policy_chunk(true);
-    int64_t planned = in && (!out || in < out) ? in : out;
+    int64_t planned = from == PLACE_HOST ? in : to == PLACE_HOST || out < in ? out : in;
 
     if (!policy_chunking())
         return SIZE_MAX;
@@ -165,7 +166,7 @@ static unsigned char *read_pixels(struct spread_buffer *buffer, int place, const
 
     *ret_code = !pixels ? CL_OUT_OF_HOST_MEMORY
                         : image_transfer(buffer->image, queue_of(place, home), handle_at(buffer, place), true,
-                                         pixels, chunk_size());
+                                         pixels, chunk_of(place, PLACE_HOST));
     if (*ret_code == CL_SUCCESS)
         return pixels;
     free(pixels);
@@ -244,12 +245,12 @@ static cl_int move_image(struct spread_buffer *buffer, int from, int to, unsigne
 
     if (to == PLACE_HOST)
         return image_transfer(buffer->image, queue_of(from, home), handle_at(buffer, from), true, bytes,
-                              chunk_size());
+                              chunk_of(from, PLACE_HOST));
     if (!bytes)
         bytes = own = read_pixels(buffer, from, home, &code);
     if (code == CL_SUCCESS)
         code = image_transfer(buffer->image, queue_of(to, home), handle_at(buffer, to), false, bytes,
-                              chunk_size());
+                              chunk_of(PLACE_HOST, to));
     free(own);
     return code;
 }
@@ -257,7 +258,7 @@ static cl_int move_image(struct spread_buffer *buffer, int from, int to, unsigne
 static cl_int move(struct spread_buffer *buffer, int from, int to, struct range range, unsigned char *bytes,
                    const struct queue_record *home)
 {
-    size_t chunk = chunk_size();
+    size_t chunk = chunk_of(from, to);
     baton_nsec begin_at = clock_now(), took;
     cl_int code = CL_SUCCESS;
 
@@ -298,12 +299,12 @@ static cl_int stream(struct spread_buffer *buffer, int place, bool out, struct r
 {
     cl_event first = NULL, last = NULL;
     cl_int code = CL_SUCCESS;
-    size_t size;
+    size_t chunk = out ? chunk_of(place, PLACE_HOST) : chunk_of(PLACE_HOST, place), size;
 
     for (size_t at = range.begin; at < range.end && code == CL_SUCCESS; at += size) {
         cl_event event = NULL;
 
-        size = range.end - at < chunk_size() ? range.end - at : chunk_size();
+        size = range.end - at < chunk ? range.end - at : chunk;
         code = transfer(buffer, place, out, (struct range){at, at + size}, bytes + (at - range.begin), home,
                         &event);
         if (last && last != first)

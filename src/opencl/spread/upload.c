@@ -98,6 +98,40 @@ static int readable_at(const struct spread_buffer *buffer, struct range range, i
     return PLACE_NONE;
 }
 
+/* Up to where the bytes from range.begin on are valid at the place. */
+static size_t valid_until(const struct spread_buffer *buffer, int place, struct range range)
+{
+    struct range missing = ranges_first_missing(&buffer->coherence.valid[place], range);
+
+    return range_length(missing) ? missing.begin : range.end;
+}
+
+/*
+ * State is on the host as well: parts of the range that the job's GPU does not have come from there,
+ * and no other GPU is used. False: some part is neither there nor on the host.
+ */
+static bool read_parts(struct spread_buffer *buffer, struct range range, unsigned char *bytes,
+                       const struct opencl_command *command, struct command *ret_times)
+{
+    int job_place = placement_last();
+    struct range rest = range;
+
+    while (rest.begin < range.end) {
+        size_t end = valid_until(buffer, job_place, rest);
+        struct range part = {rest.begin, end > rest.begin ? end : valid_until(buffer, PLACE_HOST, rest)};
+        unsigned char *to = bytes + (part.begin - range.begin);
+
+        if (part.end == part.begin)
+            return false;
+        if (end == rest.begin)
+            memcpy(to, buffer->host + part.begin, range_length(part));
+        else if (buffer_download(buffer, job_place, part, to, command->queue, ret_times) != CL_SUCCESS)
+            return false;
+        rest.begin = part.end;
+    }
+    return true;
+}
+
 bool download_concerns(const struct opencl_command *command)
 {
     return command->kind == COMMAND_READ && placement_on(command->queue->device) &&
@@ -117,8 +151,10 @@ void download_from_there(struct opencl_command *command, bool *ret_done)
         split_settle(buffer, false, command->queue) != CL_SUCCESS)
         return;
     place = readable_at(buffer, range, placement_last());
-    if (place == PLACE_NONE ||
-        buffer_download(buffer, place, range, command->u.transfer.host, command->queue, &timed) != CL_SUCCESS)
+    if (policy_saves_state() && read_parts(buffer, range, command->u.transfer.host, command, &timed))
+        place = PLACE_HOST;
+    else if (place == PLACE_NONE || buffer_download(buffer, place, range, command->u.transfer.host,
+                                                    command->queue, &timed) != CL_SUCCESS)
         return;
     if (policy_saves_state())
         buffer_shadow(buffer, range, command->u.transfer.host);
