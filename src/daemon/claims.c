@@ -135,16 +135,11 @@ static void set_copy_engines(const struct server *server, struct plan_basis *bas
         plan_basis_set(basis, BASIS_COPY_ENGINES, "1 or 2");
 }
 
-/*
- * On demand, each chunk takes two requests: from the other GPU to the host, and from the host. The
- * analysis counts one, as for a peer copy, so this is not the `ondemand` of the analysis.
- */
 static const char *enforced_migration(const struct server *server, unsigned gpu_cluster)
 {
     if (!server->profile->tokens || gpu_cluster == 1)
         return migration_name(MIGRATION_NONE);
-    return server->config.migration == MIGRATION_ON_DEMAND ? "ondemand, by way of the host"
-                                                           : migration_name(server->config.migration);
+    return migration_name(server->config.migration);
 }
 
 static void enforced_basis(const struct server *server, struct plan_basis *ret_basis)

@@ -70,6 +70,8 @@ static void place_by_tokens(const struct server *server, struct frame_plan *plan
     }
     if (server->config.gpu_cluster > 1 && server->config.migration == MIGRATION_SYSTEM)
         plan->flags |= PLAN_SAVES;
+    if (server->config.gpu_cluster > 1 && server->config.migration == MIGRATION_P2P)
+        plan->flags |= PLAN_PEERS;
     plan->flags |= (plan->flags & PLAN_TASK) && cpus_ordered(server) ? PLAN_CPUS : 0;
 }
 

@@ -147,11 +147,20 @@ static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct
     return code;
 }
 
-/* Bytes of one engine hold. Between two devices the smaller of both directions. */
+static bool goes_directly(const struct spread_buffer *buffer, int from, int to)
+{
+    return policy_peer_copies() && !buffer->image && device_share_context(from, to);
+}
+
+/*
+ * Bytes of one engine hold: a peer copy is cut as a copy in, as its analysis does. Between two
+ * devices by way of the host, the smaller of both directions.
+ */
 static size_t chunk_of(int from, int to)
 {
     int64_t in = policy_chunk(false), out = policy_chunk(true);
-    int64_t planned = from == PLACE_HOST ? in : to == PLACE_HOST || out < in ? out : in;
+    bool comes_in = from == PLACE_HOST || (policy_peer_copies() && device_share_context(from, to));
+    int64_t planned = comes_in || (to != PLACE_HOST && in < out) ? in : out;
 
     if (!policy_chunking())
         return SIZE_MAX;
@@ -217,6 +226,34 @@ void buffer_unmap(struct spread_buffer *buffer, int place, const unsigned char *
     }
 }
 
+/*
+ * One chunk from device to device by the driver (migration `p2p`). The hold of the other device's
+ * copy engine is one of this device's, too: batond asks for both in one request.
+ */
+static cl_int copy_directly(struct spread_buffer *buffer, int from, int to, struct range part)
+{
+    const struct queue_record *queue = &device_at(to)->copies;
+    struct device_engine *engine = &device_at(from)->record->base.engines[ENGINE_COPY_OUT];
+    cl_event event = NULL;
+    baton_nsec begin_at;
+    cl_int code, status = CL_COMPLETE;
+
+    engine_enter(engine, ENGINE_ALONE);
+    begin_at = clock_now();
+    quirks_call_begin(queue, true); /* the driver may migrate the source by itself */
+    code = front.target.clEnqueueCopyBuffer(queue->handle, buffer->copies[from], buffer->copies[to],
+                                            part.begin, part.begin, range_length(part), 0, NULL, &event);
+    quirks_call_end(queue);
+    if (code == CL_SUCCESS) {
+        code = front.target.clWaitForEvents(1, &event);
+        front.target.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+        front.target.clReleaseEvent(event);
+    }
+    engine_report(engine, begin_at, clock_now(), NULL);
+    engine_exit(engine, ENGINE_ALONE);
+    return status < 0 ? status : code;
+}
+
 /* bytes: where the range's bytes are, or go, in host memory; NULL: from device to device. */
 static cl_int move_chunk(struct spread_buffer *buffer, int from, int to, struct range part,
                          unsigned char *bytes, const struct queue_record *home)
@@ -227,6 +264,8 @@ static cl_int move_chunk(struct spread_buffer *buffer, int from, int to, struct 
     if (bytes)
         return to == PLACE_HOST ? transfer(buffer, from, true, part, bytes, home, NULL)
                                 : transfer(buffer, to, false, part, bytes, home, NULL);
+    if (goes_directly(buffer, from, to))
+        return copy_directly(buffer, from, to, part);
     /* Mapped there, written here: a driver that shares memory with the host copies once. */
     pointer = buffer_map(buffer, from, part, home, &code);
     if (!pointer)
@@ -356,6 +395,16 @@ size_t buffer_list(cl_mem ret_handles[], size_t room)
     return n;
 }
 
+/*
+ * The analysis of `ondemand` counts copies off the other device in chunks of one size, then copies
+ * onto this one in chunks of another.
+ */
+static bool is_staged(const struct spread_buffer *buffer, int from, int to)
+{
+    return policy_exact() && from != PLACE_HOST && to != PLACE_HOST && !buffer->image &&
+           !goes_directly(buffer, from, to);
+}
+
 cl_int buffer_make_valid(struct spread_buffer *buffer, int place, struct range range,
                          const struct queue_record *home)
 {
@@ -365,7 +414,15 @@ cl_int buffer_make_valid(struct spread_buffer *buffer, int place, struct range r
 
     while (code == CL_SUCCESS &&
            (from = coherence_next_copy(&buffer->coherence, place, range, &part)) != PLACE_NONE) {
-        code = buffer_move(buffer, from, place, part, home);
+        if (is_staged(buffer, from, place)) {
+            code = buffer_room(buffer, PLACE_HOST);
+            code = code == CL_SUCCESS ? buffer_move(buffer, from, PLACE_HOST, part, home) : code;
+            if (code == CL_SUCCESS)
+                coherence_copied(&buffer->coherence, PLACE_HOST, part);
+            from = PLACE_HOST;
+        }
+        if (code == CL_SUCCESS)
+            code = buffer_move(buffer, from, place, part, home);
         if (code == CL_SUCCESS)
             coherence_copied(&buffer->coherence, place, part);
     }

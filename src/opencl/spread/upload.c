@@ -106,28 +106,45 @@ static size_t valid_until(const struct spread_buffer *buffer, int place, struct 
     return range_length(missing) ? missing.begin : range.end;
 }
 
-/*
- * State is on the host as well: parts of the range that the job's GPU does not have come from there,
- * and no other GPU is used. False: some part is neither there nor on the host.
- */
+/* The next part of the range, and its place: the job's GPU, else the host; PLACE_NONE: neither. */
+static int next_part(const struct spread_buffer *buffer, struct range range, struct range *ret_part)
+{
+    const int places[] = {placement_last(), PLACE_HOST};
+
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        *ret_part = (struct range){range.begin, valid_until(buffer, places[i], range)};
+        if (range_length(*ret_part))
+            return places[i];
+    }
+    return PLACE_NONE;
+}
+
+static bool has_parts(const struct spread_buffer *buffer, struct range range)
+{
+    struct range part = {range.begin, range.begin};
+
+    while (part.end < range.end)
+        if (next_part(buffer, (struct range){part.end, range.end}, &part) == PLACE_NONE)
+            return false;
+    return true;
+}
+
+/* Reads each part of the range from where it is, so that no other GPU is used. */
 static bool read_parts(struct spread_buffer *buffer, struct range range, unsigned char *bytes,
                        const struct opencl_command *command, struct command *ret_times)
 {
-    int job_place = placement_last();
-    struct range rest = range;
+    struct range part = {range.begin, range.begin};
 
-    while (rest.begin < range.end) {
-        size_t end = valid_until(buffer, job_place, rest);
-        struct range part = {rest.begin, end > rest.begin ? end : valid_until(buffer, PLACE_HOST, rest)};
+    if (!has_parts(buffer, range))
+        return false;
+    while (part.end < range.end) {
+        int place = next_part(buffer, (struct range){part.end, range.end}, &part);
         unsigned char *to = bytes + (part.begin - range.begin);
 
-        if (part.end == part.begin)
-            return false;
-        if (end == rest.begin)
+        if (place == PLACE_HOST)
             memcpy(to, buffer->host + part.begin, range_length(part));
-        else if (buffer_download(buffer, job_place, part, to, command->queue, ret_times) != CL_SUCCESS)
+        else if (buffer_download(buffer, place, part, to, command->queue, ret_times) != CL_SUCCESS)
             return false;
-        rest.begin = part.end;
     }
     return true;
 }
@@ -151,7 +168,8 @@ void download_from_there(struct opencl_command *command, bool *ret_done)
         split_settle(buffer, false, command->queue) != CL_SUCCESS)
         return;
     place = readable_at(buffer, range, placement_last());
-    if (policy_saves_state() && read_parts(buffer, range, command->u.transfer.host, command, &timed))
+    if ((placement_last() != PLACE_HOME || policy_saves_state()) &&
+        read_parts(buffer, range, command->u.transfer.host, command, &timed))
         place = PLACE_HOST;
     else if (place == PLACE_NONE || buffer_download(buffer, place, range, command->u.transfer.host,
                                                     command->queue, &timed) != CL_SUCCESS)
