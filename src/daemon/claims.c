@@ -384,6 +384,7 @@ void claims_check(struct server *server)
     claims->n = 0;
     if (server->has_plan) {
         look(server);
+        cpus_look(server);
         compare_plan(server);
         compare_partition(server);
         if (server->settle_at != NSEC_MAX) {
