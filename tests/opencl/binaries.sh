@@ -98,6 +98,8 @@ import sys
 import numpy
 import pyopencl as cl
 import pyopencl.cache
+import warnings
+warnings.simplefilter("error") # what pyopencl says of kernels; what it says of missing packages, it has said by now
 seen = []
 real = pyopencl.cache._create_built_program_from_source_cached
 def spy(*args, **more):
@@ -122,7 +124,7 @@ PY
     program=/usr/bin/python3
     python() { # VARIABLE=VALUE...
         rm -f "$scratch/stats"
-        env "$@" BATON_STATS="$scratch/stats" timeout 900 /usr/bin/python3 -W error "$scratch/kept.py" >"$scratch/out" 2>&1
+        env "$@" BATON_STATS="$scratch/stats" timeout 900 /usr/bin/python3 "$scratch/kept.py" >"$scratch/out" 2>&1
     }
     fresh
     python A=1
@@ -142,7 +144,7 @@ PY
     yes >"$scratch/lines" 2>/dev/null &
     lines=$!
     OPENCL_LAYERS=$build/libbaton-layer.so BATON_SLICE=2 BATON_PRIORITY=10 BATON_STATS=$scratch/stats \
-        timeout 900 /usr/bin/python3 -W error "$scratch/kept.py" endless <"$scratch/lines" >"$scratch/out" 2>&1 &
+        timeout 900 /usr/bin/python3 "$scratch/kept.py" endless <"$scratch/lines" >"$scratch/out" 2>&1 &
     hog=$!
     wait_for_holder
     OPENCL_LAYERS=$build/libbaton-layer.so BATON_PRIORITY=80 timeout 900 "$build/examples/demo/urgent" --steps 100 --period 5 --jobs 200 \
