@@ -95,9 +95,6 @@ void engine_exit(struct device_engine *engine, enum engine_kind kind, int64_t ns
 /* Under the lock: n users leave; kind is that of the last one, ns the sum of their values. */
 void engine_exit_locked(struct device_engine *engine, enum engine_kind kind, unsigned n, int64_t ns);
 
-/* How much predicted work a program may have in the driver. */
-int64_t engine_most_in_flight(void);
-
 /*
  * Must the engine be left at the next border, because the daemon asks to yield or the turn is over?
  * One atomic load when no client waits.

@@ -28,7 +28,14 @@ struct meter {
 };
 
 /* Expected nanoseconds of that many items; -1: never measured. */
-int64_t meter_predict(const struct meter *meter, size_t items);
+static inline int64_t meter_predict(const struct meter *meter, size_t items)
+{
+    long long per_item = atomic_load_explicit(&meter->item_ns, memory_order_relaxed);
+
+    if (!per_item)
+        return -1;
+    return (int64_t)((double)per_item * (double)items / METER_SCALE);
+}
 
 /* One measurement. An empty one teaches nothing. */
 void meter_measured(struct meter *meter, size_t items, int64_t ns);
