@@ -38,9 +38,9 @@ static void count(const struct cuda_command *draft)
 }
 
 /*
- * Does the mark need times of its own? An event costs as much as an empty launch: short launches have
- * one only now and then, unless they are recorded. A process that has called names which no table
- * knows, or that captures, may do with its streams what cannot be seen.
+ * Does the mark need times of its own? An event costs as much as an empty launch: short launches
+ * have one only now and then, unless they are recorded. A process that has called names which no
+ * table knows, or that captures, may do with its streams what cannot be seen.
  */
 static bool needs_times(const struct cuda_command *draft)
 {
@@ -70,7 +70,10 @@ static void note_flight(struct cuda_command *draft, baton_nsec begin_at, bool ti
     direct_in_flight(&draft->base, mark);
 }
 
-/* The driver's call has returned when the work was over, and with it all that the stream had before. */
+/*
+ * The driver's call has returned when the work was over, and with it all that the stream had
+ * before.
+ */
 static void note_end(struct cuda_command *draft, baton_nsec begin_at, uint64_t place)
 {
     if (draft->synchronise || (draft->kind == COMMAND_COPY && draft->u.copy.direction == COPY_OUT))

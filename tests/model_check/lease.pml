@@ -4,25 +4,30 @@
  * src/client/protocol.c and src/daemon/arbiter.c:
  *
  *   - the daemon calls a word in with ONE atomic step: BUSY becomes flagged, IDLE becomes NONE;
- *   - before a request is granted, the holder's word is called in, and a flagged holder answers with a message;
- *   - a holder may go on with its next command in the same hold; TURN, which only an equal's request sets, ends that;
- *   - a client whose connection ended keeps the engine until it has drained (its word says so, or the process is gone);
- *   - after a daemon's death the words move to private memory, and a client declares to the next daemon what is busy; that
- *     daemon grants nothing before every client that lives has spoken (settling).
+ *   - before a request is granted, the holder's word is called in, and a flagged holder answers
+ *     with a message;
+ *   - a holder may go on with its next command in the same hold; TURN, which only an equal's
+ *     request sets, ends that;
+ *   - a client whose connection ended keeps the engine until it has drained (its word says so, or
+ *     the process is gone);
+ *   - after a daemon's death the words move to private memory, and a client declares to the next
+ *     daemon what is busy; that daemon grants nothing before every living client has spoken
+ *     (settling).
  *
  * Checked: a client that was granted the engine by a daemon is never inside together with another
- * such client; no invalid end state, so whoever asked is served once the faults are over (FAULTS
- * bounds their number); no holder goes on past an equal of whom the daemon knows, and none leaves
- * with more to do for somebody less urgent. EQUALS 0: client 0 is the more urgent one.
+ * such client; no invalid end state, so every client that asked is served once the faults are over
+ * (FAULTS bounds their number); no holder goes on past an equal that the daemon knows, and none
+ * leaves with more to do for a less urgent client. EQUALS 0: client 0 is the more urgent one.
  *
  * MUTANT selects a broken protocol that the check must catch:
  *   1  the daemon takes an idle lease with a load and a store instead of one atomic step
  *   2  the client keeps the lease IDLE at its end although it is flagged
  *   3  the daemon frees the engine of a dead client before its work has drained
  *   4  a restarted daemon grants before the survivors have declared what they run
- *   5  whoever waits sets TURN, also somebody less urgent
+ *   5  every waiting client sets TURN, also a less urgent one
  *   6  a holder that is granted the engine while an equal waits is not told so
- *   7  a client that moves to another page leaves the old word as it was: a thread that has looked there falls asleep on it
+ *   7  a client that moves to another page leaves the old word as it was: a thread that has looked
+ *      there falls asleep on it
  */
 #ifndef MUTANT
 #define MUTANT 0
@@ -111,7 +116,8 @@ inline finish(i) {
 #if MUTANT == 2
         :: connected[i] && flagged[i] -> word[i] = IDLE; flagged[i] = false; turn[i] = false
 #else
-        :: connected[i] && flagged[i] -> word[i] = NONE; flagged[i] = false; turn[i] = false; to_daemon[i]!release
+        :: connected[i] && flagged[i] ->
+            word[i] = NONE; flagged[i] = false; turn[i] = false; to_daemon[i]!release
 #endif
         fi
     }
@@ -137,7 +143,8 @@ inline attach(i) {
         connected[i] = true;
         mine[i] = generation;
         if
-        :: private_busy[i] -> word[i] = BUSY; flagged[i] = true; turn[i] = true; carried[i] = true; to_daemon[i]!busy_attach
+        :: private_busy[i] ->
+            word[i] = BUSY; flagged[i] = true; turn[i] = true; carried[i] = true; to_daemon[i]!busy_attach
         :: else -> word[i] = NONE; flagged[i] = false; turn[i] = false; to_daemon[i]!idle_attach
         fi;
         private_busy[i] = false
@@ -149,12 +156,14 @@ proctype Client(byte i) {
 
     do
     /* begin: one compare-and-swap, no message */
-    :: atomic { alive[i] && connected[i] && !inside[i] && !asked[i] && wants > 0 && word[i] == IDLE && !flagged[i] ->
+    :: atomic { alive[i] && connected[i] && !inside[i] && !asked[i] && wants > 0 &&
+           word[i] == IDLE && !flagged[i] ->
            word[i] = BUSY; wants--; enter(i, true) }
     /* ask, and be granted (or find the hold that was taken over while asking) */
     :: atomic { alive[i] && connected[i] && !inside[i] && !asked[i] && wants > 0 && word[i] == NONE ->
            asked[i] = true; to_daemon[i]!request }
-    :: atomic { alive[i] && connected[i] && asked[i] && word[i] == NONE && !looked[i] -> looked[i] = true; stale[i] = false }
+    :: atomic { alive[i] && connected[i] && asked[i] && word[i] == NONE && !looked[i] ->
+           looked[i] = true; stale[i] = false }
     :: atomic { alive[i] && looked[i] && !asleep[i] && !stale[i] -> asleep[i] = true }
     :: atomic { alive[i] && looked[i] && !asleep[i] && stale[i] -> looked[i] = false }
     :: atomic { alive[i] && connected[i] && asked[i] && !looked[i] && word[i] == BUSY ->
@@ -162,18 +171,21 @@ proctype Client(byte i) {
     /* no daemon: free */
     :: atomic { alive[i] && !connected[i] && !inside[i] && !asked[i] && wants > 0 ->
            wants--; private_busy[i] = true; enter(i, false) }
-    :: atomic { alive[i] && !connected[i] && asked[i] && !looked[i] -> asked[i] = false; wants--; enter(i, false) }
+    :: atomic { alive[i] && !connected[i] && asked[i] && !looked[i] ->
+           asked[i] = false; wants--; enter(i, false) }
     :: alive[i] && inside[i] -> finish(i)
     /* the next command in the same hold; a daemon that has seen an equal's request has said so */
     :: atomic { alive[i] && connected[i] && inside[i] && wants > 0 && !turn[i] ->
            wants--;
-           assert(!(EQUALS && daemon_alive && mine[i] == generation && truth[i] == HELD && truth[other(i)] == WAITING && told[i])) }
+           assert(!(EQUALS && daemon_alive && mine[i] == generation && truth[i] == HELD &&
+                    truth[other(i)] == WAITING && told[i])) }
     /* the connection */
     :: alive[i] && connected[i] && (!daemon_alive || mine[i] != generation) -> notice(i)
     :: alive[i] && !connected[i] && daemon_alive -> attach(i)
     /* SIGKILL at any moment; what runs drains later */
     :: atomic { alive[i] && faults > 0 ->
-           faults--; alive[i] = false; draining[i] = inside[i] && scheduled[i]; inside[i] = false; asked[i] = false; looked[i] = false; asleep[i] = false }
+           faults--; alive[i] = false; draining[i] = inside[i] && scheduled[i];
+           inside[i] = false; asked[i] = false; looked[i] = false; asleep[i] = false }
     :: atomic { !alive[i] && draining[i] -> draining[i] = false; scheduled[i] = false }
     :: !alive[i] && !draining[i] -> break
     /* done: the process ends */
@@ -248,8 +260,10 @@ end: do
     :: atomic { daemon_alive && !alive[0] && truth[0] != FREE -> truth[0] = FREE }
     :: atomic { daemon_alive && !alive[1] && truth[1] != FREE -> truth[1] = FREE }
 #else
-    :: atomic { daemon_alive && !alive[0] && (truth[0] == WAITING || held(0) && !draining[0]) -> truth[0] = FREE }
-    :: atomic { daemon_alive && !alive[1] && (truth[1] == WAITING || held(1) && !draining[1]) -> truth[1] = FREE }
+    :: atomic { daemon_alive && !alive[0] && (truth[0] == WAITING || held(0) && !draining[0]) ->
+           truth[0] = FREE }
+    :: atomic { daemon_alive && !alive[1] && (truth[1] == WAITING || held(1) && !draining[1]) ->
+           truth[1] = FREE }
 #endif
     /*
      * settled: everybody who lives has spoken, and nothing drains that nobody is left to speak for

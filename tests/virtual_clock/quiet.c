@@ -149,7 +149,9 @@ static bool read_text(int fd, char ret_text[TEXT])
     return n > 0;
 }
 
-/* What a thread waits for often tells enough; it is "0" for one that runs and one that has ended. */
+/*
+ * What a thread waits for often tells enough; it is "0" for one that runs and one that has ended.
+ */
 static bool sleeps(const struct thread *thread)
 {
     static const char *const waits[] = {"futex_", "do_epoll_wait", "ep_poll", "poll_schedule_timeout",
