@@ -175,13 +175,19 @@ void submit_to_graph(struct cuda_command *command)
     graph_close(&command->base);
 }
 
-/* A launch that is short enough to wait for others before it, while no other program wants the engine. */
+/*
+ * A launch that is short enough to wait for others before it, while no other program wants the
+ * engine.
+ */
 static bool is_short(const struct cuda_command *command)
 {
     return command->kind == COMMAND_LAUNCH && command->base.predicted <= pipe_piece_ns() / 4;
 }
 
-/* Back-pressure. Short launches go back to the driver's own queue as soon as that overtakes nothing. */
+/*
+ * Back-pressure. Short launches go back to the driver's own queue as soon as that overtakes
+ * nothing.
+ */
 static void slow_down(const struct cuda_command *command)
 {
     if (is_short(command) && engine_undisputed(command->base.runs_on))
@@ -215,8 +221,8 @@ static CUresult hold(struct cuda_command *draft, bool blocking, const struct sub
 }
 
 /*
- * A full pipeline of short launches: to wait until the driver has done some is quicker than to send the
- * next one through the worker.
+ * A full pipeline of short launches: to wait until the driver has done some is quicker than to send
+ * the next one through the worker.
  */
 static bool enter_after_others(struct cuda_command *draft)
 {
