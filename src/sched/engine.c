@@ -441,10 +441,7 @@ static bool claims_turn(const struct sched_core *core, lane_id waiter, lane_id h
            rank_compare(&core->jobs[job_of(core, holder)], &core->jobs[job_of(core, waiter)]) >= 0;
 }
 
-/*
- * Must the holder give way at the next border? Yes to a lane above it (Q2), and to an equal that it
- * is a turn ahead of (Q6).
- */
+/* Must the holder yield to a lane above it (Q2), or to an equal that it is a turn ahead of (Q6)? */
 static bool claims_border(const struct sched_core *core, lane_id waiter, lane_id holder)
 {
     const struct job *x = &core->jobs[job_of(core, waiter)];
@@ -455,9 +452,7 @@ static bool claims_border(const struct sched_core *core, lane_id waiter, lane_id
     return x->client != y->client && share_ahead(&core->lanes[holder], &core->lanes[waiter]) >= SCHED_TURN_NS;
 }
 
-/*
- * What the holder must be told about the head of the queue, and has not been told since its grant.
- */
+/* What the holder must learn about the head of the queue and has not learnt since its grant. */
 static bool call_for(const struct sched_core *core, const struct engine *engine, enum sched_action *ret_call)
 {
     const struct lane *lane = &core->lanes[engine->holder];
