@@ -294,7 +294,9 @@ static void show_difference(struct status *status, const struct frame *frame, js
                                                     "planned", about->planned, "found", about->found));
         return;
     }
-    if (about->index == 0)
+    if (about->index == 0 && strncmp(about->field, "partition.", strlen("partition.")) == 0)
+        printf("no bound can be claimed, since the declared partition is not there:\n");
+    else if (about->index == 0)
         printf("no bound of the plan is claimed, since it assumes another system than the one that runs:\n");
     task_difference_words(about, words, sizeof words);
     printf("  %s\n", words);

@@ -146,7 +146,8 @@ void words_report(const struct server_report *report, char *ret_text, size_t siz
                        why);
         break;
     case REPORT_DIFFERS:
-        (void)snprintf(ret_text, size, "no bound of the plan is claimed: %s%s%s: planned %s, found %s",
+        (void)snprintf(ret_text, size, "no bound %s: %s%s%s: planned %s, found %s",
+                       report->detail ? "of the plan is claimed" : "can be claimed",
                        report->difference->field, report->difference->task[0] ? " of " : "",
                        report->difference->task, report->difference->planned, report->difference->found);
         break;
