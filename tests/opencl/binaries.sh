@@ -102,7 +102,8 @@ import numpy
 import pyopencl as cl
 import pyopencl.cache
 import warnings
-warnings.simplefilter("error") # what pyopencl says of kernels; what it says of missing packages, it has said by now
+# From here on: what pyopencl says of missing packages, it has said by now.
+warnings.simplefilter("error")
 seen = []
 real = pyopencl.cache._create_built_program_from_source_cached
 def spy(*args, **more):

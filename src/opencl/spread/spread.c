@@ -295,7 +295,9 @@ enum { SAVED_MAX = 256 }; /* buffers of one job */
 
 enum { CONTEXT_DEVICES = 64 };
 
-/* A queue of ours at the program's own device, which the caller releases. False: none can be had. */
+/*
+ * A queue of ours at the program's own device, which the caller releases. False: none can be had.
+ */
 static bool open_home(cl_context context, struct queue_record *ret_queue)
 {
     cl_device_id devices[CONTEXT_DEVICES];
