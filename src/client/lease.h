@@ -33,6 +33,7 @@
 
 #include "base/nsec.h"
 #include "client/session.h"
+#include "wire/device_name.h"
 #include "wire/engine_kind.h"
 #include "wire/lease_word.h"
 
@@ -118,7 +119,7 @@ void lease_end_as(struct lease *lease, enum engine_kind last);
 /*
  * Several leases of one session as one hold: granted together, never asked to yield, kept until the
  * end (docs/protocols.md M2). Those that this process keeps idle are given back first. If another
- * thread uses one, the group waits for that thread, which is told so.
+ * thread uses one, the group waits for that thread, which is told so. The daemon adds the buses.
  *
  * While the group is held, the calls above work within it. lease_try_begin() and lease_request()
  * answer LEASE_BEGUN to one holder at a time, without a message. So a batch whose commands pass
@@ -126,22 +127,36 @@ void lease_end_as(struct lease *lease, enum engine_kind last);
  * keeps that lease alone until lease_end().
  */
 struct lease_group {
-    struct session *session;
-    uint32_t leases; /* bit i: lease i */
+    struct session *session; /* NULL: nothing is held */
+    uint32_t leases;         /* bit i: lease i */
 };
 
-void lease_group_add(struct lease_group *group, const struct lease *lease);
+/* One engine of a group. */
+struct lease_group_engine {
+    char device[DEVICE_NAME_SIZE];
+    enum engine_kind engine;
+};
 
+#define LEASE_GROUP_PASSED 1 /* there is no daemon, so no other client is kept out */
+
+/*
+ * Holds all these engines; blocks. 0: the daemon granted them. LEASE_GROUP_PASSED: there is no
+ * daemon. -errno: nothing is held (-ENOSPC: more engines than a session has leases). session: NULL
+ * passes. After 0 and LEASE_GROUP_PASSED: lease_group_end().
+ */
+int lease_group_take(struct session *session, const struct lease_group_engine engines[], size_t n,
+                     struct lease_group *ret_group);
+void lease_group_end(const struct lease_group *group);
+
+/* The steps of lease_group_take(). */
+void lease_group_add(struct lease_group *group, const struct lease *lease);
 /* Never blocks. LEASE_BEGUN: held. LEASE_ASK: lease_group_wait(). LEASE_TAKEN: ask again soon. */
 int lease_group_request(const struct lease_group *group);
-
 /*
  * Sleeps until all are granted (LEASE_BEGUN), or until the instant (LEASE_TIMEOUT: the request
  * remains queued).
  */
 int lease_group_wait(const struct lease_group *group, baton_nsec until_at);
-
-void lease_group_end(const struct lease_group *group);
 
 /*
  * For the time in which the program computes while the driver works. on_yield is called on the

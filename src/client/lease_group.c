@@ -1,6 +1,10 @@
 /* Several leases of one session as one hold. */
+#include <time.h>
+
 #include "base/clock.h"
 #include "client/lease_private.h"
+
+#define TAKEN_PAUSE (200 * NSEC_PER_US) /* between two attempts to get a used lease */
 
 void lease_group_add(struct lease_group *group, const struct lease *lease)
 {
@@ -97,11 +101,53 @@ void lease_group_end(const struct lease_group *group)
     struct session *session = group->session;
     uint32_t kept;
 
-    if (session_forked(session))
+    if (!session || session_forked(session))
         return;
     pthread_mutex_lock(&session->lock);
     kept = protocol_group_end(&session->protocol, group->leases);
     session_flush(session);
     pthread_mutex_unlock(&session->lock);
     call_reaper(session, kept);
+}
+
+/* ---- taking ---- */
+
+static int open_all(struct session *session, const struct lease_group_engine engines[], size_t n,
+                    struct lease_group *ret_group)
+{
+    *ret_group = (struct lease_group){.session = session};
+    for (size_t i = 0; i < n; i++) {
+        struct lease *lease;
+        int result = lease_open(session, engines[i].device, engines[i].engine, &lease);
+
+        if (result) {
+            *ret_group = (struct lease_group){0};
+            return result;
+        }
+        lease_group_add(ret_group, lease);
+    }
+    return 0;
+}
+
+int lease_group_take(struct session *session, const struct lease_group_engine engines[], size_t n,
+                     struct lease_group *ret_group)
+{
+    const struct timespec pause = {.tv_nsec = TAKEN_PAUSE};
+    int answer;
+
+    *ret_group = (struct lease_group){0};
+    if (!session || session_forked(session))
+        return LEASE_GROUP_PASSED;
+    answer = open_all(session, engines, n, ret_group);
+    if (answer)
+        return session_online(session) ? answer : LEASE_GROUP_PASSED;
+    /*
+     * Another thread of this process uses one of the leases. Its command is short, and no message
+     * reports its end.
+     */
+    while ((answer = lease_group_request(ret_group)) == LEASE_TAKEN)
+        (void)nanosleep(&pause, NULL);
+    if (answer == LEASE_ASK)
+        (void)lease_group_wait(ret_group, NSEC_MAX);
+    return session_online(session) ? 0 : LEASE_GROUP_PASSED;
 }

@@ -7,7 +7,10 @@
 #include "engine/worker.h"
 
 /* How many unissued commands of one queue make enqueue calls wait. */
-enum { BACKLOG = 1024 };
+enum {
+    BACKLOG = 1024,
+    SHORT_BACKLOG = 8, /* of commands that are quicker to give to the driver than to queue */
+};
 
 #define THROTTLE_NS (10 * NSEC_PER_MS) /* at most, per call */
 
@@ -384,21 +387,33 @@ static bool moves_by_itself(const struct command_queue *queue)
     return false;
 }
 
-void graph_throttle(struct command_queue *queue)
+/* Waits until at most so many are unissued, while they move by themselves, and not for long. */
+static void await_backlog(struct command_queue *queue, unsigned most)
 {
-    struct timespec until;
+    struct timespec until = engine_deadline(THROTTLE_NS);
     int result = 0;
 
-    if (atomic_load_explicit(&queue->n_unissued, memory_order_relaxed) <= BACKLOG)
-        return;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += THROTTLE_NS;
-    until.tv_sec += until.tv_nsec / NSEC_PER_SEC;
-    until.tv_nsec %= NSEC_PER_SEC;
     graph_lock();
-    while (result == 0 && atomic_load(&queue->n_unissued) > BACKLOG && moves_by_itself(queue))
+    while (result == 0 && atomic_load(&queue->n_unissued) > most && moves_by_itself(queue))
         result = pthread_cond_timedwait(&runtime.graph.changed, &runtime.graph.lock, &until);
     graph_unlock();
+}
+
+void graph_throttle(struct command_queue *queue)
+{
+    if (atomic_load_explicit(&queue->n_unissued, memory_order_relaxed) > BACKLOG)
+        await_backlog(queue, BACKLOG);
+}
+
+/* If a wait was in vain, the next one comes when twice as many have gathered. */
+void graph_catch_up(struct command_queue *queue)
+{
+    unsigned n = atomic_load_explicit(&queue->n_unissued, memory_order_relaxed);
+
+    if (n > BACKLOG)
+        await_backlog(queue, BACKLOG);
+    else if (n >= SHORT_BACKLOG && (n & (n - 1)) == 0)
+        await_backlog(queue, 0);
 }
 
 int graph_status(struct command *command)
