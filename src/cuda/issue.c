@@ -52,7 +52,9 @@ void issue_count_whole(const struct cuda_command *draft)
 
 /* --- heap copies --- */
 
-/* Parameters one behind the other, each aligned to 16 bytes, behind the array of pointers to them. */
+/*
+ * Parameters one behind the other, each aligned to 16 bytes, behind the array of pointers to them.
+ */
 static bool adopt_params(struct cuda_command *command)
 {
     struct command_launch *launch = &command->u.launch;
@@ -226,7 +228,9 @@ static struct command_callback *ending(struct command *base)
     return NULL;
 }
 
-/* A failure that no call reports: a later one does, as with a driver's own asynchronous failures. */
+/*
+ * A failure that no call reports: a later one does, as with a driver's own asynchronous failures.
+ */
 static void ended(struct command *base, int status)
 {
     struct cuda_command *command = command_of(base);

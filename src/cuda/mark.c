@@ -82,8 +82,8 @@ void mark_drop_locked(struct mark *mark)
 }
 
 /*
- * The first base: an event of an idle stream of our own, so that it is over at a known instant. From
- * then on the clock of the context's times is close to CLOCK_MONOTONIC.
+ * The first base: an event of an idle stream of our own, so that it is over at a known instant.
+ * From then on the clock of the context's times is close to CLOCK_MONOTONIC.
  */
 static void calibrate(struct context_record *context)
 {

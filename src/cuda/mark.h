@@ -20,8 +20,8 @@
 #include "engine/command.h"
 
 /*
- * A mark behind all that the stream was given so far, with one reference. If the driver refuses, waits
- * for the stream, and the mark is over. NULL: no memory. The context is visited.
+ * A mark behind all that the stream was given so far, with one reference. If the driver refuses,
+ * waits for the stream, and the mark is over. NULL: no memory. The context is visited.
  */
 struct mark *mark_record(struct stream_record *stream, baton_nsec issued_at);
 

@@ -61,7 +61,9 @@ void stream_add_waits(struct stream_record *stream, struct command *command)
     pthread_mutex_unlock(&context->lock);
 }
 
-/* Copies references to the context's streams, as many as fit; the legacy stream is not among them. */
+/*
+ * Copies references to the context's streams, as many as fit; the legacy stream is not among them.
+ */
 static size_t copy_streams(struct context_record *context, bool blocking_only, struct stream_record **streams,
                            size_t room)
 {

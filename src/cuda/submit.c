@@ -125,6 +125,8 @@ static CUresult returned(const struct cuda_command *draft, bool blocking, CUresu
 CUresult submit_at_once(struct cuda_command *draft, bool blocking)
 {
     stream_wait_turn(draft->stream);
+    if (!draft->base.runs_on)
+        command_resolve(&draft->base);
     draft->base.predicted = issue_predict(draft);
     (void)direct_enter(&draft->base, true);
     return returned(draft, blocking, call_now(draft));
@@ -170,11 +172,6 @@ void submit_to_graph(struct cuda_command *command)
     graph_close(&command->base);
 }
 
-static struct device_engine *engine_of(const struct cuda_command *command)
-{
-    return &command->base.queue->device->engines[command->base.engine];
-}
-
 /* A launch that is short enough to wait for others before it, while no other program wants the engine. */
 static bool is_short(const struct cuda_command *command)
 {
@@ -184,7 +181,7 @@ static bool is_short(const struct cuda_command *command)
 /* Back-pressure. Short launches go back to the driver's own queue as soon as that overtakes nothing. */
 static void slow_down(const struct cuda_command *command)
 {
-    if (is_short(command) && engine_undisputed(engine_of(command)))
+    if (is_short(command) && engine_undisputed(command->base.runs_on))
         graph_catch_up(command->base.queue);
     else
         graph_throttle(command->base.queue);
@@ -194,6 +191,7 @@ static CUresult hold(struct cuda_command *draft, bool blocking, const struct sub
 {
     struct cuda_command *command = submit_adopt(draft, copied);
     CUresult code = CUDA_SUCCESS;
+    int status;
 
     if (!command)
         return submit_at_once(draft, blocking);
@@ -202,8 +200,10 @@ static CUresult hold(struct cuda_command *draft, bool blocking, const struct sub
         atomic_fetch_add(&front.n_held_graphs, 1);
     submit_to_graph(command);
     if (blocking) {
-        (void)graph_wait(&command->base);
+        status = graph_wait(&command->base);
         code = command->result;
+        if (code == CUDA_SUCCESS && status < 0)
+            code = runtime_off() ? CUDA_ERROR_DEINITIALIZED : (CUresult)-status;
     } else {
         slow_down(command);
     }
@@ -217,7 +217,7 @@ static CUresult hold(struct cuda_command *draft, bool blocking, const struct sub
  */
 static bool enter_after_others(struct cuda_command *draft)
 {
-    struct device_engine *engine = engine_of(draft);
+    struct device_engine *engine = draft->base.runs_on;
 
     return is_short(draft) && flight_any(engine) && !engine_border_asked(engine) &&
            flight_make_room(engine, draft->base.predicted) && direct_enter(&draft->base, false);
@@ -238,6 +238,7 @@ CUresult submit(struct cuda_command *draft, bool blocking, const struct submit_c
     } else {
         if (draft->base.leased)
             inferred_job_begins();
+        command_resolve(&draft->base);
         draft->base.predicted = issue_predict(draft);
         if (front_is_whole() || draft->at_once)
             code = submit_at_once(draft, blocking);
@@ -254,7 +255,9 @@ CUresult submit(struct cuda_command *draft, bool blocking, const struct submit_c
 
 /* --- fences --- */
 
-/* The node behind a command that waits for the host: what follows in the stream waits for its end. */
+/*
+ * The node behind a command that waits for the host: what follows in the stream waits for its end.
+ */
 static bool submit_fence(struct stream_record *stream, struct mark *mark)
 {
     struct cuda_command draft = {

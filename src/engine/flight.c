@@ -173,7 +173,7 @@ static void report_apart(struct device_engine *engine, unsigned n, const struct 
 }
 
 /*
- * Reports complete commands, oldest first. Commands close together are one run, from the start of
+ * Reports complete commands of one kind, oldest first. Commands close together are one run, from the start of
  * the first to the end of the last. The length of the last one is learnt.
  */
 static void measure_run(struct device_engine *engine, unsigned n, const struct flight flights[])
@@ -199,11 +199,21 @@ static void measure_run(struct device_engine *engine, unsigned n, const struct f
         report_apart(engine, n, flights);
 }
 
+/* Copies in both directions may be in one ring; each direction has its own reports. */
+static void measure_all(struct device_engine *engine, unsigned n, const struct flight flights[])
+{
+    for (unsigned first = 0, end; first < n; first = end) {
+        for (end = first + 1; end < n && flights[end].kind == flights[first].kind;)
+            end++;
+        measure_run(engine_of_kind(engine, flights[first].kind), end - first, flights + first);
+    }
+}
+
 static void dispose(struct device_engine *engine, unsigned n, const struct flight flights[])
 {
     const struct driver_ops *ops = runtime.ops;
 
-    measure_run(engine, n, flights);
+    measure_all(engine, n, flights);
     for (unsigned i = 0; i < n; i++) {
         if (ops->mark_over)
             ops->mark_over(flights[i].mark);
@@ -237,7 +247,7 @@ void flight_reap_locked(struct device_engine *engine, bool wait)
         n = n < REAPED ? n : REAPED;
         if (n) {
             ns = pop(&engine->flight, n, done, &commands);
-            engine_exit_locked(engine, commands, ns);
+            engine_exit_locked(engine, done[n - 1].kind, commands, ns);
             pthread_mutex_unlock(&engine->lock);
             dispose(engine, n, done);
             pthread_mutex_lock(&engine->lock);

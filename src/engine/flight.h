@@ -22,6 +22,7 @@ enum { FLIGHT_ROOM = 256 };
 struct flight {
     struct mark *mark;                 /* a reference of the ring's */
     const struct command_queue *queue; /* only compared */
+    enum engine_kind kind;             /* what it is reported as */
     int64_t predicted;                 /* the predictions that the engine was entered with */
     /* measured by this mark, a reference; NULL: not measured */
     struct meter *meter;

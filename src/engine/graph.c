@@ -41,11 +41,6 @@ void graph_wake_locked(void)
     pthread_cond_broadcast(&runtime.graph.changed);
 }
 
-static struct device_engine *engine_of(const struct command *command)
-{
-    return &command->queue->device->engines[command->engine];
-}
-
 /* --- waiting for each other --- */
 
 /* Under the lock. */
@@ -53,7 +48,7 @@ static void wait_over(struct command *command, bool failed)
 {
     command->failed_wait = command->failed_wait || failed;
     if (--command->n_waiting == 0)
-        worker_ready(engine_of(command), command);
+        worker_ready(command->runs_on, command);
 }
 
 /* Under the lock: is there nothing (more) to wait for? */
@@ -97,7 +92,7 @@ static void wait_for_queue(struct command *command)
              * The driver's queue keeps the order of its commands; but an engine is not held while
              * another engine works.
              */
-            bool at_issue = last->engine == command->engine || !command->policy.online;
+            bool at_issue = last->runs_on == command->runs_on || !command->policy.online;
             at_issue = at_issue && !last->next_at_end;
             wait_for(command, last, at_issue ? EDGE_AT_ISSUE : EDGE_AT_END);
         }
@@ -128,7 +123,8 @@ void graph_open(struct command *command)
     command_ref(command);   /* the graph's, until complete */
     command->n_waiting = 1; /* keeps it from running before graph_close() */
     command->listener.run = on_mark;
-    policy_resolve(&command->policy);
+    if (!command->runs_on)
+        command_resolve(command);
     graph_lock();
     runtime.graph.n_alive++;
     wait_for_queue(command);
@@ -234,7 +230,7 @@ void graph_run_callbacks(struct command_callback *due)
 /* Here, or on a worker that holds nothing. */
 static void call(const struct command *command, struct command_callback *due)
 {
-    if (due && (!command->queue || !worker_call(engine_of(command), due)))
+    if (due && (!command->queue || !worker_call(command->runs_on, due)))
         graph_run_callbacks(due);
 }
 
@@ -322,10 +318,13 @@ void graph_end_alone(struct command *command, int status)
     end(command, status, false);
 }
 
-/* Under the lock: waits until the queue's commands are over, up to the last one (NULL: all). */
+/*
+ * Under the lock: waits until the queue's commands are over, up to the last one (NULL: all), or the
+ * process ends: an exit handler of the program may join the waiting thread.
+ */
 static void await(struct command_queue *queue, const struct command *last)
 {
-    while (last ? last->status > COMMAND_COMPLETE : !list_empty(&queue->commands))
+    while ((last ? last->status > COMMAND_COMPLETE : !list_empty(&queue->commands)) && !runtime_off())
         if (!worker_help(queue, last))
             sleep_locked();
     worker_help_ends();
@@ -339,7 +338,7 @@ int graph_wait(struct command *command)
     await(command->queue, command);
     status = command->status;
     graph_unlock();
-    return status;
+    return status > COMMAND_COMPLETE ? runtime.ops->inherited_failure : status;
 }
 
 void graph_wait_queue(struct command_queue *queue, bool complete)
@@ -349,7 +348,7 @@ void graph_wait_queue(struct command_queue *queue, bool complete)
     graph_lock();
     if (complete)
         await(queue, NULL);
-    while (!complete && atomic_load(&queue->n_unissued) > 0)
+    while (!complete && atomic_load(&queue->n_unissued) > 0 && !runtime_off())
         sleep_locked();
     graph_unlock();
 }
@@ -368,7 +367,7 @@ static bool has_barrier(const struct command_queue *queue)
 void graph_wait_barriers(struct command_queue *queue)
 {
     graph_lock();
-    while (has_barrier(queue))
+    while (has_barrier(queue) && !runtime_off())
         sleep_locked();
     graph_unlock();
 }

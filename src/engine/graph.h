@@ -81,7 +81,7 @@ void graph_wake_locked(void);
 
 /*
  * Waits until the command is complete and returns its status. Drives its engine meanwhile if it
- * may.
+ * may. When the process ends no wait lasts, and a command that will not run has failed.
  */
 int graph_wait(struct command *command);
 /* Waits until the driver has every command of the queue (and they are complete, if `complete`). */

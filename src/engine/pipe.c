@@ -54,7 +54,8 @@ void pipe_report_run(struct device_engine *engine, struct command *command)
                               .pieces = command->run_pieces ? command->run_pieces : 1};
 
     if (command->resumed)
-        engine_report_driver(engine, command->resumed, command->ended, &work);
+        engine_report_driver(engine_of_kind(engine, command->engine), command->resumed, command->ended,
+                             &work);
     command->resumed = 0;
     command->run_pieces = 0;
     command->reported = command->ended;
@@ -84,7 +85,7 @@ static void measure_whole(struct device_engine *engine, struct command *command)
     int64_t ns = (int64_t)(command->times.ended - command->times.started);
 
     if (!command->first_mark)
-        engine_learn_copy(engine, command->bytes, ns);
+        engine_learn_copy(engine_of_kind(engine, command->engine), command->bytes, ns);
     if (command->meter && command->leased && runtime.ops->ran_alone)
         runtime.ops->ran_alone(command->meter, command->items, ns);
     if (command->meter && !command->first_mark)
@@ -147,7 +148,8 @@ static void end_piece(struct piece_pipe *pipe, struct mark **mark, size_t items)
         if (command->meter)
             meter_measured(command->meter, items, (int64_t)(times.ended - times.started));
         else /* by chunk: the whole also counts the time in which the engine was given away */
-            engine_learn_copy(pipe->engine, items, (int64_t)(times.ended - times.started));
+            engine_learn_copy(engine_of_kind(pipe->engine, command->engine), items,
+                              (int64_t)(times.ended - times.started));
     }
     if (recorder_on() && times.ended >= times.started)
         recorder_piece(command, (int64_t)(times.ended - times.started));

@@ -127,7 +127,8 @@ static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct
                        const struct queue_record *home, cl_event *ret_event)
 {
     const struct queue_record *queue = queue_of(place, home);
-    struct device_engine *engine = &queue->device->base.engines[out ? ENGINE_COPY_OUT : ENGINE_COPY_IN];
+    enum engine_kind kind = out ? ENGINE_COPY_OUT : ENGINE_COPY_IN;
+    struct device_engine *engine = engine_device_for(&queue->device->base, kind);
     cl_mem mem = handle_at(buffer, place);
     baton_nsec begin_at;
     cl_int code;
@@ -142,8 +143,8 @@ static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct
         code = front.target.clEnqueueWriteBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part),
                                                  memory, 0, NULL, ret_event);
     quirks_call_end(queue);
-    engine_report(engine, begin_at, clock_now(), NULL);
-    engine_exit(engine, ENGINE_ALONE);
+    engine_report(engine_of_kind(engine, kind), begin_at, clock_now(), NULL);
+    engine_exit(engine, kind, ENGINE_ALONE);
     return code;
 }
 
@@ -176,7 +177,7 @@ const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct 
                                 const struct queue_record *home, cl_int *ret_code)
 {
     const struct queue_record *queue = queue_of(place, home);
-    struct device_engine *engine = &queue->device->base.engines[ENGINE_COPY_OUT];
+    struct device_engine *engine = engine_device_for(&queue->device->base, ENGINE_COPY_OUT);
     baton_nsec begin_at;
     void *pointer;
 
@@ -188,8 +189,8 @@ const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct 
     pointer = front.target.clEnqueueMapBuffer(queue->handle, handle_at(buffer, place), CL_TRUE, CL_MAP_READ,
                                               range.begin, range_length(range), 0, NULL, NULL, ret_code);
     quirks_call_end(queue);
-    engine_report(engine, begin_at, clock_now(), NULL);
-    engine_exit(engine, ENGINE_ALONE);
+    engine_report(engine_of_kind(engine, ENGINE_COPY_OUT), begin_at, clock_now(), NULL);
+    engine_exit(engine, ENGINE_COPY_OUT, ENGINE_ALONE);
     return *ret_code == CL_SUCCESS ? pointer : NULL;
 }
 

@@ -137,7 +137,7 @@ static int find_free(struct device_record *home, struct further_device *const he
                                             : device_at(front.spread.placement.job_place)->record;
 
     if (engine_try_enter(&there->base.engines[ENGINE_EXECUTION], ENGINE_STAY)) {
-        engine_exit(&there->base.engines[ENGINE_EXECUTION],
+        engine_exit(&there->base.engines[ENGINE_EXECUTION], ENGINE_EXECUTION,
                     ENGINE_STAY); /* stays with us, idle, until the launch takes it */
         return front.spread.placement.job_place;
     }
