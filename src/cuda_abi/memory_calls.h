@@ -40,6 +40,14 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *ret_pool, void *sharea
 CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *ret_data, CUdeviceptr address);
 CUresult cuMemPoolImportPointer(CUdeviceptr *ret_address, CUmemoryPool pool, CUmemPoolPtrExportData *data);
 
+CUresult cuMemGetDefaultMemPool(CUmemoryPool *ret_pool, CUmemLocation *location, int type);
+CUresult cuMemGetMemPool(CUmemoryPool *ret_pool, CUmemLocation *location, int type);
+CUresult cuMemSetMemPool(CUmemLocation *location, int type, CUmemoryPool pool);
+CUresult cuCtxRecordEvent(CUcontext context, CUevent event);
+CUresult cuCtxWaitEvent(CUcontext context, CUevent event);
+CUresult cuCtxAttach(CUcontext *ret_context, unsigned int flags);
+CUresult cuCtxDetach(CUcontext context);
+
 CUresult cuMemRangeGetAttribute(void *ret_data, size_t size, int attribute, CUdeviceptr address,
                                 size_t count);
 CUresult cuMemRangeGetAttributes(void **ret_data, size_t *sizes, int *attributes, size_t n,

@@ -267,6 +267,42 @@ CUresult event_await(CUevent event, struct stream *stream, bool external)
     return captured || code != CUDA_SUCCESS ? code : await_now(event, stream);
 }
 
+CUresult event_record_context(CUevent event, CUcontext context)
+{
+    struct action *action = action_new(ACTION_RECORD);
+    struct work *work = action ? action_work(action, &context->work) : NULL;
+    CUresult code = CUDA_SUCCESS;
+
+    if (!work || work_after_context(work, &context->work) < 0 || work_submit(work, NULL) < 0)
+        code = CUDA_ERROR_OUT_OF_MEMORY;
+    if (code == CUDA_SUCCESS) {
+        pthread_mutex_lock(&capture_lock);
+        forget_capture(event);
+        pthread_mutex_unlock(&capture_lock);
+        event_set_latest(event, work);
+    }
+    work_unref(work);
+    return code;
+}
+
+CUresult event_await_context(CUevent event, CUcontext context)
+{
+    struct work *record = event_latest(event), *work = NULL;
+    struct action *action;
+    CUresult code = CUDA_SUCCESS;
+
+    if (record && !work_is_done(record)) {
+        action = action_new(ACTION_AWAIT);
+        work = action ? action_work(action, &context->work) : NULL;
+        if (!work || work_after(work, record) < 0 || work_gate_context(&context->work, work) < 0 ||
+            work_submit(work, NULL) < 0)
+            code = CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    work_unref(work);
+    work_unref(record);
+    return code;
+}
+
 CUresult event_new(unsigned flags, int file, CUevent *ret_event)
 {
     CUevent event = calloc(1, sizeof *event);
