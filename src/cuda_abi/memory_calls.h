@@ -93,4 +93,21 @@ CUresult cuMemDiscardAndPrefetchBatchAsync_ptsz(CUdeviceptr *addresses, size_t *
                                                 size_t n_locations, unsigned long long flags,
                                                 CUstream stream);
 
+/* A descriptor is a CUdevResourceDesc. */
+CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource *ret_resource, int type);
+CUresult cuCtxGetDevResource(CUcontext context, CUdevResource *ret_resource, int type);
+CUresult cuDevSmResourceSplitByCount(CUdevResource *ret_groups, unsigned int *n_groups,
+                                     const CUdevResource *input, CUdevResource *ret_rest, unsigned int flags,
+                                     unsigned int least);
+CUresult cuDevResourceGenerateDesc(void **ret_descriptor, CUdevResource *resources, unsigned int n);
+CUresult cuGreenCtxCreate(CUgreenCtx *ret_green, void *descriptor, CUdevice device, unsigned int flags);
+CUresult cuGreenCtxDestroy(CUgreenCtx green);
+CUresult cuCtxFromGreenCtx(CUcontext *ret_context, CUgreenCtx green);
+CUresult cuGreenCtxGetDevResource(CUgreenCtx green, CUdevResource *ret_resource, int type);
+CUresult cuGreenCtxGetId(CUgreenCtx green, unsigned long long *ret_id);
+CUresult cuGreenCtxStreamCreate(CUstream *ret_stream, CUgreenCtx green, unsigned int flags, int priority);
+CUresult cuStreamGetGreenCtx(CUstream handle, CUgreenCtx *ret_green);
+CUresult cuGreenCtxRecordEvent(CUgreenCtx green, CUevent event);
+CUresult cuGreenCtxWaitEvent(CUgreenCtx green, CUevent event);
+
 #endif

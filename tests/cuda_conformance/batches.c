@@ -201,6 +201,51 @@ static void graph_memory_cases(void)
     MUST(cuStreamDestroy_v2(stream));
 }
 
+static void green_cases(void)
+{
+    CUdevResource whole, group, rest;
+    unsigned n = 1;
+    void *descriptor;
+    CUgreenCtx green, found;
+    CUcontext context, other;
+    CUstream one, two;
+    CUevent event;
+    struct gate gate;
+    CUdeviceptr word;
+
+    answer("the multiprocessors of a device", CUDA_SUCCESS,
+           cuDeviceGetDevResource(0, &whole, CU_DEV_RESOURCE_TYPE_SM));
+    answer("are split", CUDA_SUCCESS, cuDevSmResourceSplitByCount(&group, &n, &whole, &rest, 0, 1));
+    holds("into at least one group", n >= 1 && group.sm.smCount >= 1);
+    answer("not into more than there are", CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
+           cuDevSmResourceSplitByCount(&group, &n, &whole, &rest, 0, whole.sm.smCount + 1));
+    answer("a descriptor", CUDA_SUCCESS, cuDevResourceGenerateDesc(&descriptor, &whole, 1));
+    answer("a green context", CUDA_SUCCESS,
+           cuGreenCtxCreate(&green, descriptor, 0, CU_GREEN_CTX_DEFAULT_STREAM));
+    answer("not without its flag", CUDA_ERROR_INVALID_VALUE, cuGreenCtxCreate(&found, descriptor, 0, 0));
+    answer("as a context", CUDA_SUCCESS, cuCtxFromGreenCtx(&context, green));
+    MUST(cuCtxPushCurrent_v2(context));
+    word = device_words(1);
+    answer("a stream of it", CUDA_SUCCESS, cuGreenCtxStreamCreate(&one, green, CU_STREAM_NON_BLOCKING, 0));
+    answer("does not block", CUDA_ERROR_INVALID_VALUE, cuGreenCtxStreamCreate(&two, green, 0, 0));
+    answer("knows it", CUDA_SUCCESS, cuStreamGetGreenCtx(one, &found));
+    holds("by its handle", found == green);
+    MUST(cuEventCreate(&event, 0));
+    gate = gate_close(one);
+    answer("an event of all that it does", CUDA_SUCCESS, cuGreenCtxRecordEvent(green, event));
+    answer("waits for its streams", CUDA_ERROR_NOT_READY, cuEventQuery(event));
+    answer("a green context waits for an event", CUDA_SUCCESS, cuGreenCtxWaitEvent(green, event));
+    MUST(cuGreenCtxStreamCreate(&two, green, CU_STREAM_NON_BLOCKING, 0));
+    MUST(cuMemsetD32Async(word, 8, 1, two));
+    answer("in streams that come later, too", CUDA_ERROR_NOT_READY, cuStreamQuery(two));
+    gate_open(gate);
+    answer("until it is complete", CUDA_SUCCESS, cuStreamSynchronize(two));
+    holds("and does its work", word_at(word) == 8);
+    MUST(cuCtxPopCurrent_v2(&other));
+    answer("it ends", CUDA_SUCCESS, cuGreenCtxDestroy(green));
+    answer("once", CUDA_ERROR_INVALID_CONTEXT, cuGreenCtxDestroy(green));
+}
+
 static void context_cases(CUcontext context)
 {
     CUstream one = stream_new(CU_STREAM_NON_BLOCKING), two = stream_new(CU_STREAM_NON_BLOCKING), third;
@@ -256,5 +301,6 @@ void batches_group(void)
     answer("it is set", CUDA_SUCCESS, cuMemSetMemPool(&location, 1, one));
     answer("and found", CUDA_SUCCESS, cuMemGetMemPool(&two, &location, 1));
     holds("as it was set", one == two);
+    green_cases();
     context_cases(context);
 }

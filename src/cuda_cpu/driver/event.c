@@ -267,20 +267,24 @@ CUresult event_await(CUevent event, struct stream *stream, bool external)
     return captured || code != CUDA_SUCCESS ? code : await_now(event, stream);
 }
 
+CUresult event_record_work(CUevent event, struct work *record)
+{
+    if (work_submit(record, NULL) < 0)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_lock(&capture_lock);
+    forget_capture(event);
+    pthread_mutex_unlock(&capture_lock);
+    event_set_latest(event, record);
+    return CUDA_SUCCESS;
+}
+
 CUresult event_record_context(CUevent event, CUcontext context)
 {
     struct action *action = action_new(ACTION_RECORD);
     struct work *work = action ? action_work(action, &context->work) : NULL;
-    CUresult code = CUDA_SUCCESS;
+    CUresult code = !work || work_after_context(work, &context->work) < 0 ? CUDA_ERROR_OUT_OF_MEMORY
+                                                                          : event_record_work(event, work);
 
-    if (!work || work_after_context(work, &context->work) < 0 || work_submit(work, NULL) < 0)
-        code = CUDA_ERROR_OUT_OF_MEMORY;
-    if (code == CUDA_SUCCESS) {
-        pthread_mutex_lock(&capture_lock);
-        forget_capture(event);
-        pthread_mutex_unlock(&capture_lock);
-        event_set_latest(event, work);
-    }
     work_unref(work);
     return code;
 }

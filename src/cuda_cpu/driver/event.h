@@ -45,6 +45,8 @@ CUresult event_record(CUevent event, struct stream *stream, bool external);
 CUresult event_await(CUevent event, struct stream *stream, bool external);
 /* The same for everything in all streams of the context, and for everything that it is given later. */
 CUresult event_record_context(CUevent event, CUcontext context);
+/* The same for an operation that is not submitted yet. */
+CUresult event_record_work(CUevent event, struct work *record);
 CUresult event_await_context(CUevent event, CUcontext context);
 /* The latest record, as a reference; NULL: none. */
 struct work *event_latest(CUevent event);
