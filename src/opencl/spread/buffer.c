@@ -234,7 +234,7 @@ void buffer_unmap(struct spread_buffer *buffer, int place, const unsigned char *
 static cl_int copy_directly(struct spread_buffer *buffer, int from, int to, struct range part)
 {
     const struct queue_record *queue = &device_at(to)->copies;
-    struct device_engine *engine = &device_at(from)->record->base.engines[ENGINE_COPY_OUT];
+    struct device_engine *engine = engine_device_for(&device_at(from)->record->base, ENGINE_COPY_OUT);
     cl_event event = NULL;
     baton_nsec begin_at;
     cl_int code, status = CL_COMPLETE;
@@ -250,8 +250,8 @@ static cl_int copy_directly(struct spread_buffer *buffer, int from, int to, stru
         front.target.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
         front.target.clReleaseEvent(event);
     }
-    engine_report(engine, begin_at, clock_now(), NULL);
-    engine_exit(engine, ENGINE_ALONE);
+    engine_report(engine_of_kind(engine, ENGINE_COPY_OUT), begin_at, clock_now(), NULL);
+    engine_exit(engine, ENGINE_COPY_OUT, ENGINE_ALONE);
     return status < 0 ? status : code;
 }
 
