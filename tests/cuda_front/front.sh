@@ -145,15 +145,16 @@ same_bytes() { # WORKLOADS
     same "workloads as a task of a plan" "$build/baton" run --device cpu --task programs "${all[@]}"
 }
 
-# Each call that the front makes itself, and each of a program, fails once: the first time, or the third. The program is told, at once or by a later
-# call, or its results are right. A rewritten module is loaded from memory, so a failure of cuModuleLoad is not met.
+# Each call that the front makes itself, and each of a program, fails once: the first time, or the
+# third. The program is told, at once or by a later call, or its results are right. A rewritten module
+# is loaded from memory, so a failure of cuModuleLoad is not met.
 failures() {
     local name n way met wrong=() all=("$workloads" --size small mmul bfs)
     quick_kernels
     plain "${all[@]}" >"$scratch/right" 2>&1
     verdict $? "two workloads without failures"
-    for name in $(sed -n 's/.* F(\(cu[A-Za-z0-9_]*\)).*/\1/p' "$source/../../src/cuda/genuine.h") cuInit cuCtxCreate_v2 cuModuleLoad cuMemAlloc_v2 \
-        cuMemsetD32Async cuCtxDestroy_v2; do
+    for name in $(sed -n 's/.* F(\(cu[A-Za-z0-9_]*\)).*/\1/p' "$source/../../src/cuda/genuine.h") \
+        cuInit cuCtxCreate_v2 cuModuleLoad cuMemAlloc_v2 cuMemsetD32Async cuCtxDestroy_v2; do
         for n in 1 3; do
             [ $n -eq 1 ] && way=idle || way=chunks
             export BATON_CUDA_CPU_FAIL=$name:$n:999
@@ -161,7 +162,8 @@ failures() {
             met=$?
             under $way timeout -s KILL 300 "${all[@]}" >"$scratch/out" 2>&1
             case $?,$met,$name in
-            0,0,* | 0,3,cuModuleLoad) cmp -s "$scratch/right" "$scratch/out" || wrong+=("$name $n: wrong results") ;;
+            0,0,* | 0,3,cuModuleLoad)
+                cmp -s "$scratch/right" "$scratch/out" || wrong+=("$name $n: wrong results") ;;
             3,*) ;;
             *) wrong+=("$name $n: $(tail -n 1 "$scratch/out")") ;;
             esac
