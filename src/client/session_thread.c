@@ -278,6 +278,7 @@ static bool stopping(struct session *session)
 static void *thread_main(void *argument)
 {
     struct session *session = argument;
+    struct page *page;
 
     session_register_thread(session, gettid()); /* the reaper: holders yield through it */
     while (!stopping(session)) {
@@ -298,6 +299,9 @@ static void *thread_main(void *argument)
                 wait_for_daemon(session);
         }
     }
+    page = atomic_load(&session->protocol.page);
+    if (page)
+        page_disown(page);
     return NULL;
 }
 

@@ -172,10 +172,26 @@ void submit_to_graph(struct cuda_command *command)
     graph_close(&command->base);
 }
 
+/* A launch that is short enough to wait for others before it, while no other program wants the engine. */
+static bool is_short(const struct cuda_command *command)
+{
+    return command->kind == COMMAND_LAUNCH && command->base.predicted <= pipe_piece_ns() / 4;
+}
+
+/* Back-pressure. Short launches go back to the driver's own queue as soon as that overtakes nothing. */
+static void slow_down(const struct cuda_command *command)
+{
+    if (is_short(command) && engine_undisputed(command->base.runs_on))
+        graph_catch_up(command->base.queue);
+    else
+        graph_throttle(command->base.queue);
+}
+
 static CUresult hold(struct cuda_command *draft, bool blocking, const struct submit_copied *copied)
 {
     struct cuda_command *command = submit_adopt(draft, copied);
     CUresult code = CUDA_SUCCESS;
+    int status;
 
     if (!command)
         return submit_at_once(draft, blocking);
@@ -184,28 +200,27 @@ static CUresult hold(struct cuda_command *draft, bool blocking, const struct sub
         atomic_fetch_add(&front.n_held_graphs, 1);
     submit_to_graph(command);
     if (blocking) {
-        (void)graph_wait(&command->base);
+        status = graph_wait(&command->base);
         code = command->result;
+        if (code == CUDA_SUCCESS && status < 0)
+            code = runtime_off() ? CUDA_ERROR_DEINITIALIZED : (CUresult)-status;
     } else {
-        graph_throttle(command->base.queue);
+        slow_down(command);
     }
     command_unref(&command->base);
     return returned(draft, blocking, code);
 }
 
 /*
- * A full pipeline of short launches, and no other program wants the engine: to wait until the
- * driver has done them is quicker than to send the next one through the worker.
+ * A full pipeline of short launches: to wait until the driver has done some is quicker than to send the
+ * next one through the worker.
  */
 static bool enter_after_others(struct cuda_command *draft)
 {
     struct device_engine *engine = draft->base.runs_on;
 
-    if (draft->kind != COMMAND_LAUNCH || draft->base.predicted > pipe_piece_ns() / 4 || !flight_any(engine) ||
-        engine_border_asked(engine))
-        return false;
-    flight_settle(engine, true);
-    return direct_enter(&draft->base, false);
+    return is_short(draft) && flight_any(engine) && !engine_border_asked(engine) &&
+           flight_make_room(engine, draft->base.predicted) && direct_enter(&draft->base, false);
 }
 
 static bool goes_direct(struct cuda_command *draft, bool blocking)

@@ -53,8 +53,6 @@ static inline void direct_in_flight(const struct command *draft, struct mark *ma
                             .meter = draft->meter,
                             .items = draft->meter ? draft->items : draft->bytes};
 
-    if (flight.meter)
-        runtime.ops->meter_keep(flight.meter);
     flight_add(draft->runs_on, &flight);
 }
 

@@ -37,6 +37,16 @@ bool engine_border_asked(const struct device_engine *engine)
            clock_now() - atomic_load_explicit(&engine->held_at, memory_order_relaxed) >= LEASE_TURN_NS;
 }
 
+bool engine_undisputed(struct device_engine *engine)
+{
+    bool held;
+
+    pthread_mutex_lock(&engine->lock);
+    held = engine->held;
+    pthread_mutex_unlock(&engine->lock);
+    return held && !engine_border_asked(engine);
+}
+
 /* Under the lock. */
 static void hold(struct device_engine *engine, bool held)
 {

@@ -100,6 +100,8 @@ void engine_exit_locked(struct device_engine *engine, enum engine_kind kind, uns
  * One atomic load when no client waits.
  */
 bool engine_border_asked(const struct device_engine *engine);
+/* Does the process hold the engine, and no client ask for it? */
+bool engine_undisputed(struct device_engine *engine);
 /*
  * Between two pieces, with nothing of this thread in flight: gives way and waits until it may go
  * on.

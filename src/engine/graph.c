@@ -7,7 +7,10 @@
 #include "engine/worker.h"
 
 /* How many unissued commands of one queue make enqueue calls wait. */
-enum { BACKLOG = 1024 };
+enum {
+    BACKLOG = 1024,
+    SHORT_BACKLOG = 8, /* of commands that are quicker to give to the driver than to queue */
+};
 
 #define THROTTLE_NS (10 * NSEC_PER_MS) /* at most, per call */
 
@@ -315,10 +318,13 @@ void graph_end_alone(struct command *command, int status)
     end(command, status, false);
 }
 
-/* Under the lock: waits until the queue's commands are over, up to the last one (NULL: all). */
+/*
+ * Under the lock: waits until the queue's commands are over, up to the last one (NULL: all), or the
+ * process ends: an exit handler of the program may join the waiting thread.
+ */
 static void await(struct command_queue *queue, const struct command *last)
 {
-    while (last ? last->status > COMMAND_COMPLETE : !list_empty(&queue->commands))
+    while ((last ? last->status > COMMAND_COMPLETE : !list_empty(&queue->commands)) && !runtime_off())
         if (!worker_help(queue, last))
             sleep_locked();
     worker_help_ends();
@@ -332,7 +338,7 @@ int graph_wait(struct command *command)
     await(command->queue, command);
     status = command->status;
     graph_unlock();
-    return status;
+    return status > COMMAND_COMPLETE ? runtime.ops->inherited_failure : status;
 }
 
 void graph_wait_queue(struct command_queue *queue, bool complete)
@@ -342,7 +348,7 @@ void graph_wait_queue(struct command_queue *queue, bool complete)
     graph_lock();
     if (complete)
         await(queue, NULL);
-    while (!complete && atomic_load(&queue->n_unissued) > 0)
+    while (!complete && atomic_load(&queue->n_unissued) > 0 && !runtime_off())
         sleep_locked();
     graph_unlock();
 }
@@ -361,7 +367,7 @@ static bool has_barrier(const struct command_queue *queue)
 void graph_wait_barriers(struct command_queue *queue)
 {
     graph_lock();
-    while (has_barrier(queue))
+    while (has_barrier(queue) && !runtime_off())
         sleep_locked();
     graph_unlock();
 }
@@ -381,21 +387,33 @@ static bool moves_by_itself(const struct command_queue *queue)
     return false;
 }
 
-void graph_throttle(struct command_queue *queue)
+/* Waits until at most so many are unissued, while they move by themselves, and not for long. */
+static void await_backlog(struct command_queue *queue, unsigned most)
 {
-    struct timespec until;
+    struct timespec until = engine_deadline(THROTTLE_NS);
     int result = 0;
 
-    if (atomic_load_explicit(&queue->n_unissued, memory_order_relaxed) <= BACKLOG)
-        return;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += THROTTLE_NS;
-    until.tv_sec += until.tv_nsec / NSEC_PER_SEC;
-    until.tv_nsec %= NSEC_PER_SEC;
     graph_lock();
-    while (result == 0 && atomic_load(&queue->n_unissued) > BACKLOG && moves_by_itself(queue))
+    while (result == 0 && atomic_load(&queue->n_unissued) > most && moves_by_itself(queue))
         result = pthread_cond_timedwait(&runtime.graph.changed, &runtime.graph.lock, &until);
     graph_unlock();
+}
+
+void graph_throttle(struct command_queue *queue)
+{
+    if (atomic_load_explicit(&queue->n_unissued, memory_order_relaxed) > BACKLOG)
+        await_backlog(queue, BACKLOG);
+}
+
+/* If a wait was in vain, the next one comes when twice as many have gathered. */
+void graph_catch_up(struct command_queue *queue)
+{
+    unsigned n = atomic_load_explicit(&queue->n_unissued, memory_order_relaxed);
+
+    if (n > BACKLOG)
+        await_backlog(queue, BACKLOG);
+    else if (n >= SHORT_BACKLOG && (n & (n - 1)) == 0)
+        await_backlog(queue, 0);
 }
 
 int graph_status(struct command *command)

@@ -3,6 +3,7 @@
 enum {
     METER_PERIOD = 64, /* one of so many runs is measured at least, and */
     METER_FIRST = 4,   /* each of the first */
+    METER_DOUBT = 16,  /* a run that is in doubt counts as so many */
     METER_WRONG = 8,   /* an estimate so many times too long was a mistake, and is not left slowly */
 };
 
@@ -50,5 +51,5 @@ bool meter_is_due(struct meter *meter)
 
 void meter_doubt(struct meter *meter)
 {
-    atomic_store_explicit(&meter->unmeasured, METER_PERIOD, memory_order_relaxed);
+    atomic_fetch_add_explicit(&meter->unmeasured, METER_DOUBT, memory_order_relaxed);
 }

@@ -42,7 +42,10 @@ void meter_measured(struct meter *meter, size_t items, int64_t ns);
 
 /* Should the next run be measured? Counts it as a run that is not, if not. */
 bool meter_is_due(struct meter *meter);
-/* A run that was not measured seems to differ from what was expected: the next one is measured. */
+/*
+ * A run that was not measured seems to be longer than expected, or the program waited for it late:
+ * the next measurement comes sooner, after four such runs.
+ */
 void meter_doubt(struct meter *meter);
 
 #endif

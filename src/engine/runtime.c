@@ -121,11 +121,11 @@ void runtime_stop_at_exit(void (*handler)(void))
         (void)atexit(handler);
 }
 
-void runtime_stop(void)
+void runtime_stop(baton_nsec patience)
 {
     struct session *known = atomic_load(&runtime.session);
 
-    worker_stop_all();
+    worker_stop_all(patience);
     recorder_stop();
     if (known && runtime.settings.stats[0])
         (void)session_write_stats(known, runtime.settings.stats);
@@ -133,4 +133,7 @@ void runtime_stop(void)
         session_restore_threads(known);
     /* later calls of other handlers go straight to the driver */
     atomic_store(&runtime.passes, true);
+    graph_lock();
+    graph_wake_locked();
+    graph_unlock();
 }

@@ -176,9 +176,10 @@ void runtime_stop_at_exit(void (*handler)(void));
 enum { RUNTIME_EXIT_HANDLERS = 64 };
 
 /*
- * At exit, after worker_announce_stop(): joins the workers, writes records and statistics; then
- * runtime_off().
+ * At exit, after worker_announce_stop(): joins the workers (patience: worker_stop_all()), writes
+ * records and statistics; then runtime_off(). From then on no thread waits for a held-back command:
+ * such commands never run.
  */
-void runtime_stop(void);
+void runtime_stop(baton_nsec patience);
 
 #endif

@@ -90,6 +90,11 @@ START_TEST(the_first_runs_and_one_of_64_are_measured)
         ck_assert(meter_is_due(&meter));
         measure(&meter, 1, 40);
     }
+    for (int i = 0; i < 3; i++) { /* 3 * 17, then 4 * 17 - 1 >= 63 */
+        ck_assert(!meter_is_due(&meter));
+        meter_doubt(&meter);
+    }
+    ck_assert(!meter_is_due(&meter));
     meter_doubt(&meter);
     ck_assert(meter_is_due(&meter));
     measure(&meter, 1, 40);

@@ -56,7 +56,8 @@ static void test_pipeline()
         for (int s = 0; s < STREAMS; s++) {
             CHECK(cudaMemcpyAsync(device[s], in + s * CHUNK, CHUNK * 4, cudaMemcpyHostToDevice, streams[s]));
             step<<<8, 128, 0, streams[s]>>>(device[s], device[s] + CHUNK, CHUNK, round);
-            CHECK(cudaMemcpyAsync(out + s * CHUNK, device[s] + CHUNK, CHUNK * 4, cudaMemcpyDeviceToHost, streams[s]));
+            CHECK(cudaMemcpyAsync(out + s * CHUNK, device[s] + CHUNK, CHUNK * 4, cudaMemcpyDeviceToHost,
+                                  streams[s]));
             CHECK(cudaLaunchHostFunc(streams[s], count, &called));
             CHECK(cudaStreamAddCallback(streams[s], count_status, &called, 0));
         }
