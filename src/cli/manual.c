@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/draft.h"
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "client/settings.h"
 #include "model/defaults.h"
 #include "version.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/nsec.h"
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "cli/installed.h"
 #include "cli/monitor.h"
 #include "cli/run_cuda.h"

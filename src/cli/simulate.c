@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "cli/simulate_pictures.h"
 #include "cli/task_lengths.h"
 #include "model/plan.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/nsec.h"
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "cli/monitor.h"
 #include "cli/notices.h"
 #include "cli/task_words.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/draft.h"
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "cli/recording.h"
 #include "cli/task_words.h"
 #include "report/trace.h"

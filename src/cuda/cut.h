@@ -7,7 +7,7 @@
 #define CUDA_CUT_H
 
 #include "client/session.h"
-#include "cuda/command.h"
+#include "cuda/cuda_command.h"
 
 /* Should the launch go through the engine's workers, to run in pieces? */
 bool cut_wants_launch(const struct cuda_command *command);
