@@ -93,6 +93,7 @@ void images_group(void);
 void names_group(void);
 void values_group(void);
 void devices_group(void);
+void batches_group(void);
 void virtual_group(void);
 void processes_group(void);
 void ipc_group(void);

@@ -42,6 +42,7 @@ const struct group groups[] = {
     {"names", names_group, false},
     {"values", values_group, false},
     {"devices", devices_group, false},
+    {"batches", batches_group, false},
     {"virtual memory", virtual_group, false},
     {"processes", processes_group, false},
     {"shared memory", ipc_group, true},

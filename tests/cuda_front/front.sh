@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # CUDA programs under Baton on the CPU device: the same answers and bytes as without it, whatever
 # way commands take, and what happens when programs or the daemon end early. usage: front.sh
-# answers|random|workloads|corners. Ends with `N passed, N failed`.
+# answers|random|workloads|failures|corners. Ends with `N passed, N failed`.
 # shellcheck source=tests/stage.sh disable=SC1091,SC2119
 . "$(dirname "$0")/../stage.sh"
 source=$(dirname "$0")
@@ -120,10 +120,14 @@ same() { # NAME, then the command
 }
 
 # Kernels are compiled without optimisation: how fast they run is of no interest here.
-same_bytes() { # WORKLOADS
-    local way all=("$workloads" --size small "$@")
+quick_kernels() {
     export BATON_CUDA_CPU_CC=$source/quick_cc BATON_CACHE_DIR=$build/tests/cuda_front/quick-cache
     mkdir -p "$BATON_CACHE_DIR"
+}
+
+same_bytes() { # WORKLOADS
+    local way all=("$workloads" --size small "$@")
+    quick_kernels
     plain "${all[@]}" >"$scratch/plain" 2>&1
     echo "status $?" >>"$scratch/plain"
     [ "$(grep -c ' OK ' "$scratch/plain")" -eq "$("$workloads" --list | wc -l)" ] || [ "$*" != all ]
@@ -139,6 +143,35 @@ same_bytes() { # WORKLOADS
     stop_hog
     start_plan
     same "workloads as a task of a plan" "$build/baton" run --device cpu --task programs "${all[@]}"
+}
+
+# Each call that the front makes itself, and each of a program, fails once: the first time, or the
+# third. The program is told, at once or by a later call, or its results are right. A rewritten module
+# is loaded from memory, so a failure of cuModuleLoad is not met.
+failures() {
+    local name n way met wrong=() all=("$workloads" --size small mmul bfs)
+    quick_kernels
+    plain "${all[@]}" >"$scratch/right" 2>&1
+    verdict $? "two workloads without failures"
+    for name in $(sed -n 's/.* F(\(cu[A-Za-z0-9_]*\)).*/\1/p' "$source/../../src/cuda/genuine.h") \
+        cuInit cuCtxCreate_v2 cuModuleLoad cuMemAlloc_v2 cuMemsetD32Async cuCtxDestroy_v2; do
+        for n in 1 3; do
+            [ $n -eq 1 ] && way=idle || way=chunks
+            export BATON_CUDA_CPU_FAIL=$name:$n:999
+            plain "${all[@]}" >"$scratch/out" 2>&1
+            met=$?
+            under $way timeout -s KILL 300 "${all[@]}" >"$scratch/out" 2>&1
+            case $?,$met,$name in
+            0,0,* | 0,3,cuModuleLoad)
+                cmp -s "$scratch/right" "$scratch/out" || wrong+=("$name $n: wrong results") ;;
+            3,*) ;;
+            *) wrong+=("$name $n: $(tail -n 1 "$scratch/out")") ;;
+            esac
+        done
+    done
+    unset BATON_CUDA_CPU_FAIL
+    [ ${#wrong[@]} -eq 0 ]
+    verdict $? "each call fails once: ${wrong[*]}"
 }
 
 # batond knows no client any more, and grants the engine to the next one.
@@ -247,7 +280,8 @@ case ${1:-} in
 answers) answers ;;
 random) random_programs "${2:-500}" && as_a_task 200 ;;
 workloads) shift && same_bytes "$@" ;;
+failures) failures ;;
 corners) all_corners ;;
-*) echo "usage: front.sh answers|random|workloads|corners" >&2 && exit 2 ;;
+*) echo "usage: front.sh answers|random|workloads|failures|corners" >&2 && exit 2 ;;
 esac
 report

@@ -142,6 +142,13 @@ int pool_open(const void *data, struct memory_block *request);
  */
 bool memory_count(int device, uint64_t bytes, bool is_new);
 
+/*
+ * Memory of graphs on the device, by CU_GRAPH_MEM_ATTR_*: what launches have allocated and what the
+ * nodes hold, now and at most. memory_forget_most: the most is what there is now.
+ */
+uint64_t memory_of_graphs(int device, int attribute);
+void memory_forget_most(int device, int attribute);
+
 /* Bytes in use of the device's memory, and all of them. */
 void memory_usage(int device, size_t *ret_used, size_t *ret_capacity);
 
