@@ -138,8 +138,8 @@ static inline bool recorder_on(void)
 }
 
 /*
- * About how long a piece of a kernel runs. Two pieces must not exceed the plan's length (from `baton
- * profile`: a measured worst case).
+ * About how long a piece of a kernel runs. Two pieces must not exceed the plan's length (from
+ * `baton profile`: a measured worst case).
  */
 static inline int64_t pipe_piece_ns(void)
 {

@@ -146,8 +146,8 @@ same_bytes() { # WORKLOADS
 }
 
 # Each call that the front makes itself, and each of a program, fails once: the first time, or the
-# third. The program is told, at once or by a later call, or its results are right. A rewritten module
-# is loaded from memory, so a failure of cuModuleLoad is not met.
+# third. The program is told, at once or by a later call, or its results are right. A rewritten
+# module is loaded from memory, so a failure of cuModuleLoad is not met.
 failures() {
     local name n way met wrong=() all=("$workloads" --size small mmul bfs)
     quick_kernels
