@@ -15,6 +15,7 @@
  *     exec          the same, and becomes a program that works
  *     spawned       forks while work is held back; the child exits, the parent works on
  *     rows          copies parts of planes there and back, pageable and pinned, in two and three dimensions
+ *     files         loads a module and a library from a file, and links one from text and a file
  *     destroyed     destroys its context with work held back, and works again
  */
 #include <dlfcn.h>
@@ -321,6 +322,62 @@ static int rows(void)
     return 0;
 }
 
+/* --- where kernels come from --- */
+
+static int fills(void *fill, int value)
+{
+    int n = 4096, word = 0;
+    void *params[] = {&words, &n, &value};
+
+    MUST(cuLaunchKernel(fill, 16, 1, 1, 256, 1, 1, 0, NULL, params, NULL));
+    MUST(cuMemcpyDtoH_v2(&word, words + 4095 * sizeof word, sizeof word));
+    return word == value;
+}
+
+static CUmodule linked(bool from_file)
+{
+    CUlinkState state;
+    CUmodule module;
+    void *image;
+    size_t size;
+
+    MUST(cuLinkCreate_v2(0, NULL, NULL, &state));
+    if (from_file)
+        MUST(cuLinkAddFile_v2(state, CU_JIT_INPUT_PTX, kernels, 0, NULL, NULL));
+    else
+        MUST(cuLinkAddData_v2(state, CU_JIT_INPUT_PTX, text, strlen(text) + 1, "text", 0, NULL, NULL));
+    MUST(cuLinkComplete(state, &image, &size));
+    MUST(cuModuleLoadData(&module, image));
+    MUST(cuLinkDestroy(state));
+    return module;
+}
+
+static int files(void)
+{
+    CUlibrary library;
+    CUmodule module;
+    CUkernel kernel;
+    CUfunction fill;
+
+    MUST(cuModuleLoad(&module, kernels));
+    MUST(cuModuleGetFunction(&fill, module, "fill"));
+    if (!fills(fill, 11))
+        return 1;
+    MUST(cuModuleUnload(module));
+    MUST(cuLibraryLoadFromFile(&library, kernels, NULL, NULL, 0, NULL, NULL, 0));
+    MUST(cuLibraryGetKernel(&kernel, library, "fill"));
+    if (!fills(kernel, 12))
+        return 1;
+    MUST(cuLibraryUnload(library));
+    for (int i = 0; i < 2; i++) {
+        module = linked(i == 1);
+        MUST(cuModuleGetFunction(&fill, module, "fill"));
+        if (!fills(fill, 13 + i))
+            return 1;
+    }
+    return 0;
+}
+
 static int destroyed(void)
 {
     CUcontext context;
@@ -393,6 +450,7 @@ int main(int argc, char **argv)
         {"graph", graphs},    {"garbage", garbage}, {"quit", quit},           {"busy", busy},
         {"joined", joined},   {"at-once", at_once}, {"killed", killed},       {"exec", execed},
         {"work", works},      {"spawned", spawned}, {"destroyed", destroyed}, {"rows", rows},
+        {"files", files},
     };
     const char *what = argc == 3 ? argv[2] : "";
 

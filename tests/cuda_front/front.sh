@@ -246,6 +246,11 @@ all_corners() {
         [ $((each % 2)) -eq 1 ] || one_corner "${ends[each]}" "${ends[each + 1]}"
     done 2>/dev/null
     contended_corners "${ends[@]}" 2>/dev/null
+    one_corner 0 files
+    under slices "$corners" "$kernels" files
+    # Four launches of 16 blocks, one block each.
+    [ "$(number pieces)" -eq $((4 * 16)) ]
+    verdict $? "kernels of files and links run in pieces: $(head -c 200 "$scratch/stats")"
     one_corner 0 rows
     under chunks "$corners" "$kernels" rows >"$scratch/out" 2>&1
     verdict $? "rows in chunks: $(tail -n 1 "$scratch/out")"
