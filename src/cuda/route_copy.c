@@ -7,6 +7,7 @@
 #include "cuda/genuine.h"
 #include "cuda/submit.h"
 #include "cuda/validate.h"
+#include "engine/runtime.h"
 
 enum { STAGED = 64 << 10 }; /* bytes of pageable memory that a driver takes over before the call returns */
 
