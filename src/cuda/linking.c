@@ -78,7 +78,7 @@ static void remember(CUlinkState state, const struct ptx_cut *cut)
     pthread_mutex_unlock(&links.lock);
 }
 
-/* Adds a text by `data`, rewritten if that is possible and the driver takes it; else as the call says. */
+/* Adds a text by `data`, rewritten if the driver takes it so; else as the call says. */
 static CUresult add(struct call *call, struct call *data, const char *text, size_t size)
 {
     CUresult code = CUDA_ERROR_UNKNOWN;

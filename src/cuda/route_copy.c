@@ -212,7 +212,7 @@ static bool side_starts(struct side *side, const size_t at[3], const struct comm
                                                    (rows->height - 1) * side->pitch + rows->width));
 }
 
-/* Host and device in whichever order, both linear, and more than a chunk: the draft becomes one of rows. */
+/* Host and device, both linear, and more than a chunk: the draft becomes one of rows. */
 static bool take_rows(struct cuda_command *draft, struct side to, const size_t to_at[3], struct side from,
                       const size_t from_at[3], const size_t extent[3])
 {

@@ -83,7 +83,7 @@ CUresult route_module_load(struct call *call)
     return load_file(call, ENTRY_cuModuleLoadData, context ? context->device : NULL);
 }
 
-/* The rewritten text stays with the record until the library is unloaded, so a driver may keep it. */
+/* The rewritten text stays with the record until the library is unloaded: a driver may keep it. */
 CUresult route_library_load(struct call *call)
 {
     struct context_record *context = context_current();

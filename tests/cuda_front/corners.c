@@ -15,7 +15,7 @@
  *     killed        the same, by a signal
  *     exec          the same, and becomes a program that works
  *     spawned       forks while work is held back; the child exits, the parent works on
- *     rows          copies parts of planes there and back, pageable and pinned, in two and three dimensions
+ *     rows          copies parts of planes there and back, in two and three dimensions
  *     files         loads a module and a library from a file, and links one from text and a file
  *     destroyed     destroys its context with work held back, and works again
  */

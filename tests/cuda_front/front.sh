@@ -167,8 +167,8 @@ nvcc_programs() { # NAMES
 }
 
 # Each call that the front makes itself, and each of a program, fails once: the first time, or the
-# third. The program is told, at once or by a later call, or its results are right. A rewritten module
-# is loaded from memory, so a failure of cuModuleLoad is not met.
+# third. The program is told, at once or by a later call, or its results are right. A rewritten
+# module is loaded from memory, so a failure of cuModuleLoad is not met.
 failures() {
     local name n way met wrong=() all=("$workloads" --size small mmul bfs)
     quick_kernels
@@ -267,7 +267,7 @@ all_corners() {
     under chunks "$corners" "$kernels" rows >"$scratch/out" 2>&1
     verdict $? "rows in chunks: $(tail -n 1 "$scratch/out")"
     # Chunks of 4,096 bytes have 6 rows of 600. 31 rows are 6 chunks, 62 in two planes are 11; four
-    # copies of each there and back. The 76,800 bytes that are checked in 8 cases are 19 chunks each.
+    # copies of each there and back. The 76,800 bytes that 8 cases check are 19 chunks each.
     [ "$(number chunks)" -eq $((4 * 2 * (6 + 11) + 8 * 19)) ]
     verdict $? "rows are copied in chunks: $(number chunks)"
     # A name that the table does not know.
