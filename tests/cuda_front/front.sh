@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # CUDA programs under Baton on the CPU device: the same answers and bytes as without it, whatever
 # way commands take, and what happens when programs or the daemon end early. usage: front.sh
-# answers|random|workloads|failures|corners. Ends with `N passed, N failed`.
+# answers|random|workloads|failures|nvcc|corners. Ends with `N passed, N failed`.
 # shellcheck source=tests/stage.sh disable=SC1091,SC2119
 . "$(dirname "$0")/../stage.sh"
 source=$(dirname "$0")
@@ -145,6 +145,27 @@ same_bytes() { # WORKLOADS
     same "workloads as a task of a plan" "$build/baton" run --device cpu --task programs "${all[@]}"
 }
 
+# Programs that nvcc has compiled, with the runtime library of the CPU device.
+nvcc_programs() { # NAMES
+    local name way nvcc
+    nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+    [ -x "$nvcc" ] || { echo "skipped: no nvcc" && exit 77; }
+    for name in "$@"; do
+        "$nvcc" -std=c++17 --extended-lambda -arch=sm_80 -cudart shared -o "$scratch/$name" \
+            "$source/../cuda_runtime/programs/$name.cu" >"$scratch/out" 2>&1
+        verdict $? "$name: nvcc: $(tail -n 1 "$scratch/out")"
+        plain "$scratch/$name" >"$scratch/plain" 2>&1
+        echo "status $?" >>"$scratch/plain"
+        grep -q 'status 0' "$scratch/plain"
+        verdict $? "$name, plain: $(tail -n 2 "$scratch/plain")"
+        for way in idle queued slices chunks; do
+            same "$name, $way" under $way "$scratch/$name"
+        done
+        [ "$(number kernel_launches)" -gt 0 ]
+        verdict $? "$name: its launches are seen: $(head -c 200 "$scratch/stats")"
+    done
+}
+
 # Each call that the front makes itself, and each of a program, fails once: the first time, or the
 # third. The program is told, at once or by a later call, or its results are right. A rewritten
 # module is loaded from memory, so a failure of cuModuleLoad is not met.
@@ -237,6 +258,18 @@ all_corners() {
         [ $((each % 2)) -eq 1 ] || one_corner "${ends[each]}" "${ends[each + 1]}"
     done 2>/dev/null
     contended_corners "${ends[@]}" 2>/dev/null
+    one_corner 0 files
+    under slices "$corners" "$kernels" files
+    # Four launches of 16 blocks, one block each.
+    [ "$(number pieces)" -eq $((4 * 16)) ]
+    verdict $? "kernels of files and links run in pieces: $(head -c 200 "$scratch/stats")"
+    one_corner 0 rows
+    under chunks "$corners" "$kernels" rows >"$scratch/out" 2>&1
+    verdict $? "rows in chunks: $(tail -n 1 "$scratch/out")"
+    # Chunks of 4,096 bytes have 6 rows of 600. 31 rows are 6 chunks, 62 in two planes are 11; four
+    # copies of each there and back. The 76,800 bytes that 8 cases check are 19 chunks each.
+    [ "$(number chunks)" -eq $((4 * 2 * (6 + 11) + 8 * 19)) ]
+    verdict $? "rows are copied in chunks: $(number chunks)"
     # A name that the table does not know.
     env BATON_CUDA_LIBRARY="$build/tests/cuda_front/libnewer-driver.so" LD_LIBRARY_PATH="$device" \
         "$build/baton" run --stats "$scratch/stats" -- "$corners" "$kernels" unknown
@@ -281,7 +314,8 @@ answers) answers ;;
 random) random_programs "${2:-500}" && as_a_task 200 ;;
 workloads) shift && same_bytes "$@" ;;
 failures) failures ;;
+nvcc) shift && nvcc_programs "$@" ;;
 corners) all_corners ;;
-*) echo "usage: front.sh answers|random|workloads|failures|corners" >&2 && exit 2 ;;
+*) echo "usage: front.sh answers|random|workloads|failures|nvcc|corners" >&2 && exit 2 ;;
 esac
 report
