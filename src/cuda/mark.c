@@ -32,7 +32,10 @@ static void reset(struct mark *mark, baton_nsec issued_at)
     mark->expected = 0;
 }
 
-/* Under marks_lock: one whose event was used before, or a new one without an event; NULL: no memory. */
+/*
+ * Under marks_lock: one whose event was used before, or a new one without an event; NULL: no
+ * memory.
+ */
 struct mark *mark_take_locked(struct context_record *context, baton_nsec issued_at)
 {
     struct mark *mark = context->free_marks;
