@@ -110,7 +110,10 @@ static struct flight *same_entry(struct flight_ring *ring, const struct flight *
 {
     struct flight *newest = ring->n ? entry(ring, ring->n - 1) : NULL;
 
-    return newest && newest->mark == flight->mark && newest->meter == flight->meter ? newest : NULL;
+    return newest && newest->mark == flight->mark && newest->meter == flight->meter &&
+                   newest->kind == flight->kind
+               ? newest
+               : NULL;
 }
 
 /* --- with no lock held --- */
