@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# CUDA programs under Baton on the CPU device: the same answers and bytes as without it, whatever way commands take, and what happens when
-# programs or the daemon end early. usage: front.sh answers|random|workloads|corners. Ends with `N passed, N failed`.
+# CUDA programs under Baton on the CPU device: the same answers and bytes as without it, whatever
+# way commands take, and what happens when programs or the daemon end early. usage: front.sh
+# answers|random|workloads|failures|corners. Ends with `N passed, N failed`.
 # shellcheck source=tests/stage.sh disable=SC1091,SC2119
 . "$(dirname "$0")/../stage.sh"
 source=$(dirname "$0")
@@ -20,10 +21,25 @@ mkdir -p "$BATON_CACHE_DIR"
 
 plain() { env LD_LIBRARY_PATH="$device" "$@"; }
 baton() { "$build/baton" run --device cpu --priority 50 "$@"; }
+# The ways that commands of one program can take.
+under() { # WAY PROGRAM ...
+    local way=$1 before=() with=()
+    shift
+    case $way in
+    queued) before=(env BATON_TEST_QUEUE=1) ;;
+    slices) with=(--slice 1) ;;
+    queued-slices) before=(env BATON_TEST_QUEUE=1) with=(--slice 1) ;;
+    auto) with=(--slice auto) ;;
+    chunks) with=(--slice 1 --chunk 4096) ;;
+    no-daemon) with=(--socket "$scratch/nobody") ;;
+    esac
+    "${before[@]}" "$build/baton" run --device cpu --priority 50 --stats "$scratch/stats" "${with[@]}" -- "$@"
+}
 
 start_hog() {
     touch "$scratch/go"
-    "$build/baton" run --device cpu --priority 10 -- "$load" "$kernels" hog 5 "$scratch/go" >"$scratch/hog" 2>&1 &
+    "$build/baton" run --device cpu --priority 10 -- "$load" "$kernels" hog 5 "$scratch/go" >"$scratch/hog" \
+        2>&1 &
     hog=$!
 }
 stop_hog() {
@@ -32,23 +48,17 @@ stop_hog() {
     verdict $? "the hog beside them is well: $(tail -n 1 "$scratch/hog")"
 }
 
-# Two of the answers are about the driver's failure injection: which call of a name fails differs, since Baton makes calls of its own.
+# Two of the answers are about the driver's failure injection: which call of a name fails differs,
+# since Baton makes calls of its own.
 told() { grep -v '^failures: each\|answers, \|passed, ' "$1"; }
 
 answers() {
     local name
     plain "$conformance" "$kernels" >"$scratch/plain" 2>/dev/null
     verdict $? "answers without Baton"
-    for name in idle queued slices chunks contended no-daemon; do
-        local way=() with=()
-        case $name in
-        queued) way=(env BATON_TEST_QUEUE=1) ;;
-        slices) way=(env BATON_TEST_QUEUE=1) with=(--slice 1) ;;
-        chunks) with=(--slice 1 --chunk 4096) ;;
-        contended) start_hog ;;
-        no-daemon) with=(--socket "$scratch/nobody") ;;
-        esac
-        "${way[@]}" "$build/baton" run --device cpu --priority 50 "${with[@]}" -- "$conformance" "$kernels" >"$scratch/$name" 2>/dev/null
+    for name in idle queued queued-slices auto chunks contended no-daemon; do
+        [ "$name" != contended ] || start_hog
+        under "$name" "$conformance" "$kernels" >"$scratch/$name" 2>/dev/null
         diff <(told "$scratch/plain") <(told "$scratch/$name") >"$scratch/diff"
         verdict $? "answers: $name: $(head -c 300 "$scratch/diff")"
         [ "$name" != contended ] || stop_hog
@@ -70,12 +80,13 @@ random_programs() { # PROGRAMS: in each of four ways
     baton --slice 1 -- "$random" "$kernels" $first "$n" >"$scratch/out"
     verdict $? "random programs, --slice 1: $(tail -n 1 "$scratch/out")"
     first=$((first + n))
-    env BATON_TEST_QUEUE=1 "$build/baton" run --device cpu --slice 3 --chunk 256 -- "$random" "$kernels" $first "$n" >"$scratch/out"
+    env BATON_TEST_QUEUE=1 "$build/baton" run --device cpu --slice 3 --chunk 256 -- "$random" \
+        "$kernels" $first "$n" >"$scratch/out"
     verdict $? "random programs, queued, --slice 3 --chunk 256: $(tail -n 1 "$scratch/out")"
 }
 
-# As a task of a plan: no more in the driver than the plan counts, and pieces as it says.
-as_a_task() { # PROGRAMS
+# A daemon with a plan, whose task is any of these programs.
+start_plan() {
     cat >"$scratch/tasks.yaml" <<'END'
 platform: {cpus: 2, gpus: 1}
 tasks:
@@ -86,35 +97,88 @@ END
     "$build/baton" plan "$scratch/tasks.yaml" -o "$scratch/plan.yaml" >"$scratch/out" 2>&1
     verdict $? "a plan: $(tail -n 1 "$scratch/out")"
     start_daemon --plan "$scratch/plan.yaml"
-    "$build/baton" run --device cpu --task programs --stats "$scratch/stats" -- "$random" "$kernels" 7000 "$1" >"$scratch/out" 2>&1
+}
+
+# As a task of a plan: no more in the driver than the plan counts, and pieces as it says.
+as_a_task() { # PROGRAMS
+    start_plan
+    "$build/baton" run --device cpu --task programs --stats "$scratch/stats" -- "$random" "$kernels" 7000 \
+        "$1" >"$scratch/out" 2>&1
     verdict $? "random programs as a task of a plan: $(tail -n 1 "$scratch/out")"
     [ "$(number n)" -gt 0 ]
     verdict $? "their jobs are counted: $(head -c 200 "$scratch/stats")"
 }
 
+# What a program prints and its status, the same as in $scratch/plain.
+same() { # NAME, then the command
+    local name=$1
+    shift
+    "$@" >"$scratch/out" 2>&1
+    echo "status $?" >>"$scratch/out"
+    diff "$scratch/plain" "$scratch/out" >"$scratch/diff"
+    verdict $? "$name: $(head -c 300 "$scratch/diff")"
+}
+
+# Kernels are compiled without optimisation: how fast they run is of no interest here.
+quick_kernels() {
+    export BATON_CUDA_CPU_CC=$source/quick_cc BATON_CACHE_DIR=$build/tests/cuda_front/quick-cache
+    mkdir -p "$BATON_CACHE_DIR"
+}
+
 same_bytes() { # WORKLOADS
-    local way
-    plain "$workloads" --size small "$@" >"$scratch/plain"
-    verdict $? "workloads without Baton"
-    for way in "" "--slice 1" "--slice 1 --chunk 4096"; do
-        # shellcheck disable=SC2086
-        baton $way --stats "$scratch/stats" -- "$workloads" --size small "$@" >"$scratch/out"
-        diff "$scratch/plain" "$scratch/out" >"$scratch/diff"
-        verdict $? "workloads $way: $(head -c 300 "$scratch/diff")"
+    local way all=("$workloads" --size small "$@")
+    quick_kernels
+    plain "${all[@]}" >"$scratch/plain" 2>&1
+    echo "status $?" >>"$scratch/plain"
+    [ "$(grep -c ' OK ' "$scratch/plain")" -eq "$("$workloads" --list | wc -l)" ] || [ "$*" != all ]
+    verdict $? "all workloads, without Baton"
+    for way in idle queued slices auto chunks; do
+        same "workloads, $way" under "$way" "${all[@]}"
     done
     [ "$(number pieces)" -gt 0 ] && [ "$(number chunks)" -gt 0 ]
     verdict $? "they ran in pieces and chunks: $(head -c 200 "$scratch/stats")"
     start_hog
-    baton -- "$workloads" --size small "$@" >"$scratch/out"
-    diff "$scratch/plain" "$scratch/out" >"$scratch/diff"
-    verdict $? "workloads beside a hog: $(head -c 300 "$scratch/diff")"
+    same "workloads beside a hog" baton "${all[@]}"
+    same "workloads beside a hog, in pieces" under slices "${all[@]}"
     stop_hog
+    start_plan
+    same "workloads as a task of a plan" "$build/baton" run --device cpu --task programs "${all[@]}"
+}
+
+# Each call that the front makes itself, and each of a program, fails once: the first time, or the
+# third. The program is told, at once or by a later call, or its results are right. A rewritten module
+# is loaded from memory, so a failure of cuModuleLoad is not met.
+failures() {
+    local name n way met wrong=() all=("$workloads" --size small mmul bfs)
+    quick_kernels
+    plain "${all[@]}" >"$scratch/right" 2>&1
+    verdict $? "two workloads without failures"
+    for name in $(sed -n 's/.* F(\(cu[A-Za-z0-9_]*\)).*/\1/p' "$source/../../src/cuda/genuine.h") \
+        cuInit cuCtxCreate_v2 cuModuleLoad cuMemAlloc_v2 cuMemsetD32Async cuCtxDestroy_v2; do
+        for n in 1 3; do
+            [ $n -eq 1 ] && way=idle || way=chunks
+            export BATON_CUDA_CPU_FAIL=$name:$n:999
+            plain "${all[@]}" >"$scratch/out" 2>&1
+            met=$?
+            under $way timeout -s KILL 300 "${all[@]}" >"$scratch/out" 2>&1
+            case $?,$met,$name in
+            0,0,* | 0,3,cuModuleLoad)
+                cmp -s "$scratch/right" "$scratch/out" || wrong+=("$name $n: wrong results") ;;
+            3,*) ;;
+            *) wrong+=("$name $n: $(tail -n 1 "$scratch/out")") ;;
+            esac
+        done
+    done
+    unset BATON_CUDA_CPU_FAIL
+    [ ${#wrong[@]} -eq 0 ]
+    verdict $? "each call fails once: ${wrong[*]}"
 }
 
 # batond knows no client any more, and grants the engine to the next one.
 nothing_left() { # WHAT
     for _ in $(seq 600); do
-        "$build/baton" status --json >"$scratch/status" 2>/dev/null && grep -q '"clients": *\[\]' "$scratch/status" && break
+        "$build/baton" status --json >"$scratch/status" 2>/dev/null &&
+            grep -q '"clients": *\[\]' "$scratch/status" && break
         sleep 0.05
     done
     grep -q '"clients": *\[\]' "$scratch/status"
@@ -123,24 +187,59 @@ nothing_left() { # WHAT
     verdict $? "$1: the next program works"
 }
 
+# The same end in every way as without Baton.
 one_corner() { # EXPECTED_STATUS NAME
-    baton --slice 1 -- "$corners" "$kernels" "$2" >"$scratch/out" 2>&1
-    [ $? -eq "$1" ]
-    verdict $? "$2: $(tail -n 1 "$scratch/out")"
+    local way status
+    plain "$corners" "$kernels" "$2" >"$scratch/out" 2>&1
+    status=$?
+    [ "$status" -eq "$1" ]
+    verdict $? "$2, plain: $status: $(tail -n 1 "$scratch/out")"
+    for way in idle queued slices no-daemon; do
+        under $way "$corners" "$kernels" "$2" >"$scratch/out" 2>&1
+        status=$?
+        [ "$status" -eq "$1" ]
+        verdict $? "$2, $way: $status: $(tail -n 1 "$scratch/out")"
+    done
     nothing_left "$2"
 }
 
+# Also beside a program that has the engine, so that work is held back.
+contended_corners() { # EXPECTED_STATUS NAME ...
+    start_hog
+    while [ $# -gt 1 ]; do
+        baton -- "$corners" "$kernels" "$2" >"$scratch/out" 2>&1
+        [ $? -eq "$1" ]
+        verdict $? "$2 beside a hog: $(tail -n 1 "$scratch/out")"
+        shift 2
+    done
+    stop_hog
+    nothing_left "contended"
+}
+
+# Every process of this test knows the scratch folder.
+no_process_left() {
+    local at left=
+    for at in /proc/[0-9]*; do
+        [ "${at#/proc/}" -ne $$ ] && [ "${at#/proc/}" -ne "${daemon:-0}" ] &&
+            tr '\0' '\n' 2>/dev/null <"$at/environ" |
+            grep -q "^BATON_SOCKET=$scratch/socket" &&
+            left="$left ${at#/proc/}: $(tr '\0' ' ' <"$at/cmdline")"
+    done 2>/dev/null
+    [ -z "$left" ]
+    verdict $? "no process is left behind:$left"
+}
+
 all_corners() {
-    local victim
-    one_corner 7 exit
-    one_corner 0 fork
-    one_corner 0 reset
-    one_corner 0 garbage
-    one_corner 0 graph
-    one_corner 0 quit
+    local victim each
+    local ends=(7 exit 0 fork 0 reset 0 garbage 0 graph 0 quit 0 busy 0 joined 3 at-once 137 killed 0 exec 0 \
+        spawned 0 destroyed)
+    for each in "${!ends[@]}"; do
+        [ $((each % 2)) -eq 1 ] || one_corner "${ends[each]}" "${ends[each + 1]}"
+    done 2>/dev/null
+    contended_corners "${ends[@]}" 2>/dev/null
     # A name that the table does not know.
-    env BATON_CUDA_LIBRARY="$build/tests/cuda_front/libnewer-driver.so" LD_LIBRARY_PATH="$device" "$build/baton" run \
-        --stats "$scratch/stats" -- "$corners" "$kernels" unknown
+    env BATON_CUDA_LIBRARY="$build/tests/cuda_front/libnewer-driver.so" LD_LIBRARY_PATH="$device" \
+        "$build/baton" run --stats "$scratch/stats" -- "$corners" "$kernels" unknown
     verdict $? "a call that the table does not know"
     grep -q 'unknown-call' "$scratch/stats" && grep -q cuBrandNew "$scratch/stats"
     verdict $? "is shown in the statistics"
@@ -163,7 +262,8 @@ all_corners() {
     stop_hog
     # No driver at all.
     if ! ldconfig -p | grep -q libcuda.so.1; then
-        ! "$build/baton" run -- "$conformance" "$kernels" >"$scratch/out" 2>&1 && grep -q 'no CUDA driver' "$scratch/out" && [ "$(wc -l <"$scratch/out")" -eq 1 ]
+        ! "$build/baton" run -- "$conformance" "$kernels" >"$scratch/out" 2>&1 &&
+            grep -q 'no CUDA driver' "$scratch/out" && [ "$(wc -l <"$scratch/out")" -eq 1 ]
         verdict $? "a program that needs CUDA, and no driver: $(tail -n 1 "$scratch/out")"
     fi
     baton -- sh -c 'exit 5'
@@ -172,6 +272,7 @@ all_corners() {
     baton --gpus 2 -- "$corners" "$kernels" work 2>"$scratch/out"
     [ "$(grep -c 'not split over several' "$scratch/out")" -eq 1 ]
     verdict $? "--gpus 2 is answered with one sentence"
+    no_process_left
 }
 
 start_daemon
@@ -179,7 +280,8 @@ case ${1:-} in
 answers) answers ;;
 random) random_programs "${2:-500}" && as_a_task 200 ;;
 workloads) shift && same_bytes "$@" ;;
+failures) failures ;;
 corners) all_corners ;;
-*) echo "usage: front.sh answers|random|workloads|corners" >&2 && exit 2 ;;
+*) echo "usage: front.sh answers|random|workloads|failures|corners" >&2 && exit 2 ;;
 esac
 report

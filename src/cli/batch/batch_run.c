@@ -12,7 +12,7 @@
 #include "baton/batch.h"
 #include "cli/batch/machine.h"
 #include "cli/batch/batch_report.h"
-#include "client/batch/batch_gate.h"
+#include "client/batch/batch_engines.h"
 
 #define MAX_REPEAT 10000
 #define MAX_SETS   64 /* sets of memory that runs alternate between */
@@ -427,7 +427,7 @@ static int run(const struct cli_args *args)
         (result = cli_double(args, "reduce", 1, 1e6, &runner->ratio)))
         goto out;
     if (cli_has(args, "reduce") && !runner->emulates) {
-        result = cli_fail_usage(args, "--reduce goes with --emulate");
+        result = cli_fail_usage(args, "--reduce needs --emulate");
         goto out;
     }
     runner->repeat = (size_t)repeat;

@@ -37,11 +37,6 @@ bool arrival_enter(struct arrival_file *file, unsigned device, unsigned engine, 
                    uint64_t *ret_ticket);
 void arrival_leave(struct arrival_file *file, unsigned device, unsigned engine, uint64_t ticket);
 
-/* This process, and when it began: together they name no other process, now or later. */
-void arrival_self(uint32_t *ret_process, uint64_t *ret_born);
-/* Is that process there? */
-bool arrival_lives(uint32_t process, uint64_t born);
-
 /*
  * Tickets that were drawn and are not over: of the process that is served and of those that wait.
  */

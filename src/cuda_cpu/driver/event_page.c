@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-#include "cuda_cpu/driver/arrival.h"
+#include "cuda_cpu/driver/process.h"
 
 struct event_page *event_page_map(int file)
 {
@@ -23,7 +23,7 @@ uint64_t event_page_submit(struct event_page *page)
     uint32_t process;
     uint64_t born;
 
-    arrival_self(&process, &born);
+    process_self(&process, &born);
     atomic_store(&page->process, process);
     atomic_store(&page->born, born);
     return atomic_fetch_add(&page->submitted, 1) + 1;
@@ -41,7 +41,7 @@ bool event_page_is_complete(struct event_page *page, uint64_t record, bool look_
 {
     if (atomic_load(&page->done) >= record)
         return true;
-    if (!look_for_death || arrival_lives(atomic_load(&page->process), atomic_load(&page->born)))
+    if (!look_for_death || process_lives(atomic_load(&page->process), atomic_load(&page->born)))
         return false;
     event_page_complete(page, record);
     return true;

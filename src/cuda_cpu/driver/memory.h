@@ -115,7 +115,9 @@ int memory_share(uint64_t address, const char *name, struct memory_block *ret_bl
 bool memory_open_again(const void *context, uint64_t inode, uint64_t *ret_address);
 /* Closes it once; the last time it is gone. False: no imported memory begins there. */
 bool memory_close(uint64_t address);
-/* Enters memory of another process's file; what memory_remove takes out again. As memory_allocate. */
+/*
+ * Enters memory of another process's file; what memory_remove takes out again. As memory_allocate.
+ */
 int memory_import(struct memory_block *request, int file);
 
 /*

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cuda_cpu/driver/driver.h"
+#include "cuda_cpu/driver/process.h"
 #include "cuda_cpu/driver/visible.h"
 
 #define SHARE_MAGIC  UINT32_C(0x43755348)
@@ -70,7 +71,7 @@ int share_describe(int file, enum share_kind kind, struct share_handle *ret_hand
     ret_handle->kind = kind;
     ret_handle->file = file;
     ret_handle->inode = (uint64_t)about.st_ino;
-    arrival_self(&ret_handle->process, &ret_handle->born);
+    process_self(&ret_handle->process, &ret_handle->born);
     return 0;
 }
 
@@ -84,10 +85,10 @@ int share_open(const struct share_handle *handle, enum share_kind kind)
 
     if (handle->magic != SHARE_MAGIC || handle->kind != (uint32_t)kind)
         return -EINVAL;
-    arrival_self(&process, &born);
+    process_self(&process, &born);
     if (handle->process == process && handle->born == born)
         return -EXDEV;
-    if (!arrival_lives(handle->process, handle->born))
+    if (!process_lives(handle->process, handle->born))
         return -ESRCH;
     (void)snprintf(path, sizeof path, "/proc/%u/fd/%d", handle->process, handle->file);
     file = open(path, O_RDWR | O_CLOEXEC);

@@ -59,6 +59,28 @@ struct map_record *map_defer_buffer(struct mem_record *mem, cl_map_flags flags, 
     return record;
 }
 
+/*
+ * What the driver says of the image's rows. Some drivers say 0 unless the program gave a pitch:
+ * rows and slices without padding, then.
+ */
+static void ask_pitches(struct map_record *record, cl_mem image, cl_mem_object_type type)
+{
+    bool lines = type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
+    size_t width = 0, height = 0;
+
+    front.target.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof record->element, &record->element, NULL);
+    front.target.clGetImageInfo(image, CL_IMAGE_ROW_PITCH, sizeof record->row, &record->row, NULL);
+    front.target.clGetImageInfo(image, CL_IMAGE_SLICE_PITCH, sizeof record->slice, &record->slice, NULL);
+    if (!record->row) {
+        front.target.clGetImageInfo(image, CL_IMAGE_WIDTH, sizeof width, &width, NULL);
+        record->row = width * record->element;
+    }
+    if (!record->slice && (lines || type == CL_MEM_OBJECT_IMAGE2D_ARRAY || type == CL_MEM_OBJECT_IMAGE3D)) {
+        front.target.clGetImageInfo(image, CL_IMAGE_HEIGHT, sizeof height, &height, NULL);
+        record->slice = record->row * (lines ? 1 : height);
+    }
+}
+
 struct map_record *map_defer_image(struct mem_record *mem, cl_map_flags flags, const size_t origin[3],
                                    const size_t region[3])
 {
@@ -73,11 +95,7 @@ struct map_record *map_defer_image(struct mem_record *mem, cl_map_flags flags, c
     memcpy(record->origin, origin, sizeof record->origin);
     memcpy(record->region, region, sizeof record->region);
     front.target.clGetMemObjectInfo(mem->handle, CL_MEM_TYPE, sizeof type, &type, NULL);
-    front.target.clGetImageInfo(mem->handle, CL_IMAGE_ELEMENT_SIZE, sizeof record->element, &record->element,
-                                NULL);
-    front.target.clGetImageInfo(mem->handle, CL_IMAGE_ROW_PITCH, sizeof record->row, &record->row, NULL);
-    front.target.clGetImageInfo(mem->handle, CL_IMAGE_SLICE_PITCH, sizeof record->slice, &record->slice,
-                                NULL);
+    ask_pitches(record, mem->handle, type);
     lines = type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
     record->rows = lines ? 1 : region[1];
     record->slices = lines ? region[1] : region[2];
