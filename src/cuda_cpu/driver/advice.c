@@ -10,9 +10,7 @@ struct advice {
     bool is_set;
 };
 
-/*
- * The one state of this module: what was said, in order. Later advice takes the place of earlier.
- */
+/* The one state of this module: what was said, in order. Later advice replaces earlier. */
 static struct {
     pthread_mutex_t lock;
     struct advice *all;
