@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # What does it cost that state follows a job? Programs with 48 KiB of state on two GPUs of one
-# cluster, one token each, profile gpusync. none: two programs, each of which keeps its GPU.
+# cluster, one token each, profile gpusync. none: two programs, each of which keeps its GPU. p2p,
 # ondemand and system: three programs, so that jobs get whichever GPU is free. Jobs per second and
 # GPU, and of those of `none` in the same round: medians of ROUNDS rounds, with the extremes.
-# Peer-to-peer copies are not made at run time; `baton simulate` has them.
 # usage: bench/migration.sh [ROUNDS [JOBS]]
 set -uo pipefail
 build=${BATON_BUILD:-$(cd "$(dirname "$0")/../build" && pwd)}
@@ -47,17 +46,17 @@ measure() { # MIGRATION PROGRAMS: jobs per second and GPU
 }
 
 for round in $(seq "$rounds"); do
-    for migration in none ondemand system; do
+    for migration in none p2p ondemand system; do
         rate=$(measure "$migration" "$([ "$migration" = none ] && echo 2 || echo 3)") || exit 1
         echo "$round $migration $rate"
     done
-done | tee "$scratch/rates" | sed -u 's/^/round /' >&2
+done | tee "$scratch/rates" | sed -u 's/^/round /' >&2 || exit 1
 sort -k2,2 -k3,3n "$scratch/rates" | awk '
     { n[$2]++; rates[$2, n[$2]] = $3; by[$1, $2] = $3; rounds = $1 > rounds ? $1 : rounds }
     END {
         printf "%-10s %12s %22s %14s\n", "migration", "jobs/s/GPU", "least .. most", "of none"
-        split("none ondemand system", names, " ")
-        for (k = 1; k <= 3; k++) {
+        split("none p2p ondemand system", names, " ")
+        for (k = 1; k <= 4; k++) {
             m = names[k]
             least = 1e9; most = 0; sum = 0
             for (r = 1; r <= rounds; r++) {
