@@ -13,7 +13,8 @@ deps:
 	@tools/install-deps build
 
 configure: deps
-	@[ -f "$(BUILD)/build.ninja" ] || meson setup "$(BUILD)" >/dev/null || { cat "$(BUILD)/meson-logs/meson-log.txt"; exit 3; }
+	@[ -f "$(BUILD)/build.ninja" ] || meson setup "$(BUILD)" >/dev/null || \
+	    { cat "$(BUILD)/meson-logs/meson-log.txt"; exit 3; }
 
 test:
 	@tools/install-deps build test
@@ -35,17 +36,20 @@ lint:
 
 asan:
 	@tools/install-deps build test lint
-	@[ -f build-asan/build.ninja ] || CC="$$(tools/find-llvm clang)" meson setup build-asan -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
+	@[ -f build-asan/build.ninja ] || CC="$$(tools/find-llvm clang)" \
+	    meson setup build-asan -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
 	@ninja -C build-asan && tools/run-tests build-asan
 
 tsan:
 	@tools/install-deps build test lint
-	@[ -f build-tsan/build.ninja ] || CC="$$(tools/find-llvm clang)" meson setup build-tsan -Db_sanitize=thread -Db_lundef=false >/dev/null
+	@[ -f build-tsan/build.ninja ] || CC="$$(tools/find-llvm clang)" \
+	    meson setup build-tsan -Db_sanitize=thread -Db_lundef=false >/dev/null
 	@ninja -C build-tsan && tools/run-tests build-tsan
 
 fuzz:
 	@tools/install-deps build test lint
-	@[ -f build-fuzz/build.ninja ] || CC="$$(tools/find-llvm clang)" meson setup build-fuzz -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
+	@[ -f build-fuzz/build.ninja ] || CC="$$(tools/find-llvm clang)" meson setup build-fuzz -Dfuzz=true \
+	    -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
 	@ninja -C build-fuzz && tools/run-fuzz build-fuzz
 
 soak: all

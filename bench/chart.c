@@ -2,10 +2,13 @@
  * Draws what a script measured: reads one JSON object from standard input and writes an SVG picture
  * to standard output.
  *
- *   {"title", "x_label", "y_label", "series": [{"name", "x": [...], "y": [...], "dashed", "steps", "colour"}]}      a line chart
- *   {"title", "x_label", "rows": [names], "bars": [{"row", "begin", "end", "colour", "label"}]}           bars in rows
- *
- *   {"charts": [...]}                                                     several of these in one picture, two to a row
+ * A line chart:
+ *   {"title", "x_label", "y_label",
+ *    "series": [{"name", "x": [...], "y": [...], "dashed", "steps", "colour"}]}
+ * Bars in rows:
+ *   {"title", "x_label", "rows": [names], "bars": [{"row", "begin", "end", "colour", "label"}]}
+ * Several of these in one picture, two to a row:
+ *   {"charts": [...]}
  *
  * Exit: 0 drawn, 2 the object is not one of these, 3 no memory.
  */

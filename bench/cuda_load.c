@@ -1,14 +1,17 @@
 /*
- * A CUDA program that is one load or one measurement at a time, on the default stream.
- * bench/cuda_front.sh runs it plain and under Baton in turns; tests use it as a neighbour.
+ * A CUDA program that is one load or one measurement at a time, on the default stream. Tests use it as
+ * a neighbour; bench/cuda_front.c runs it plain and under Baton, sample by sample in turns.
  *
- *     cuda-load KERNELS.ptx hog MS FILE        kernels of about MS ms until FILE is gone; prints how many
- *     cuda-load KERNELS.ptx copies BYTES FILE  copies there and back until FILE is gone; prints how many
- *     cuda-load KERNELS.ptx urgent MS N        N jobs of one kernel of about MS ms and a wait: p50 p99 max ms
- *     cuda-load KERNELS.ptx launch N           N launches of an empty kernel, each waited for: us per launch
- *     cuda-load KERNELS.ptx pipeline N         N launches, one wait: us per launch
- *     cuda-load KERNELS.ptx move BYTES N       N synchronous copies to the device: ms per copy
- *     cuda-load KERNELS.ptx product MMUL.ptx N N products of 640 x 640 numbers, 400 blocks each: ms per product
+ *     cuda-load KERNELS.ptx hog MS FILE          kernels of about MS ms until FILE is gone; prints how many
+ *     cuda-load KERNELS.ptx serve WHAT [MMUL.ptx]
+ *
+ * serve: one sample for each byte on standard input, answered by two doubles: microseconds per
+ * operation, and microseconds of processor time of the whole process.
+ *
+ *     launch    an empty kernel and a wait; the median of 100 in a row
+ *     pipeline  500 empty kernels and one wait, per kernel
+ *     in, out   a synchronous copy of 16 MiB to the device, from the device
+ *     product   a product of 640 x 640 numbers in 400 blocks (the kernel of MMUL.ptx), and a wait
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +21,21 @@
 
 #include "cuda_abi/driver_calls.h"
 
-enum { BLOCK = 256, MOST_WORDS = 16 << 20 };
+enum {
+    BLOCK = 256,
+    MOST_WORDS = 16 << 20, /* of `fill`: some ms */
+    SYNCHRONOUS = 100,
+    PIPELINED = 500,
+    COPY = 16 << 20,
+    SIDE = 640,
+};
 
 static struct {
     CUcontext context;
     CUmodule module;
-    CUfunction fill, nothing;
-    CUdeviceptr words;
+    CUfunction fill, nothing, mmul;
+    CUdeviceptr words, factors[3];
+    char *host;
 } load;
 
 static void must(CUresult code, const char *what)
@@ -37,12 +48,17 @@ static void must(CUresult code, const char *what)
 
 #define MUST(call) must(call, #call)
 
-static double now_ms(void)
+static double clock_ms(clockid_t clock)
 {
     struct timespec at;
 
-    clock_gettime(CLOCK_MONOTONIC, &at);
+    clock_gettime(clock, &at);
     return (double)at.tv_sec * 1e3 + (double)at.tv_nsec * 1e-6;
+}
+
+static double now_ms(void)
+{
+    return clock_ms(CLOCK_MONOTONIC);
 }
 
 static void fill(int n)
@@ -52,6 +68,11 @@ static void fill(int n)
 
     MUST(cuLaunchKernel(load.fill, (unsigned)(n + BLOCK - 1) / BLOCK, 1, 1, BLOCK, 1, 1, 0, NULL, params,
                         NULL));
+}
+
+static void launch_empty(void)
+{
+    MUST(cuLaunchKernel(load.nothing, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
 }
 
 static double time_fill(int n)
@@ -78,7 +99,7 @@ static int words_for(double ms)
     return words > MOST_WORDS ? MOST_WORDS : words < BLOCK ? BLOCK : (int)words;
 }
 
-static void hog(double ms, const char *file)
+static int hog(double ms, const char *file)
 {
     int n = words_for(ms), launches = 0;
 
@@ -88,22 +109,7 @@ static void hog(double ms, const char *file)
         launches++;
     }
     printf("%d\n", launches);
-}
-
-static void copies(size_t bytes, const char *file)
-{
-    char *host = calloc(1, bytes);
-    CUdeviceptr memory;
-    int n = 0;
-
-    MUST(cuMemAlloc_v2(&memory, bytes));
-    while (host && access(file, F_OK) == 0) {
-        MUST(cuMemcpyHtoD_v2(memory, host, bytes));
-        MUST(cuMemcpyDtoH_v2(host, memory, bytes));
-        n++;
-    }
-    printf("%d\n", n);
-    free(host);
+    return 0;
 }
 
 static int compare(const void *left, const void *right)
@@ -113,81 +119,108 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static void urgent(double ms, int n)
-{
-    double *times = calloc((size_t)n, sizeof *times);
-    int words = words_for(ms);
+/* --- samples: microseconds --- */
 
-    if (!times)
-        exit(3);
-    for (int i = 0; i < n; i++) {
-        usleep(3000);
-        times[i] = time_fill(words);
+static double sample_launch(void)
+{
+    double us[SYNCHRONOUS];
+
+    for (int i = 0; i < SYNCHRONOUS; i++) {
+        double begin = now_ms();
+
+        launch_empty();
+        MUST(cuCtxSynchronize());
+        us[i] = (now_ms() - begin) * 1e3;
     }
-    qsort(times, (size_t)n, sizeof *times, compare);
-    printf("%.3f %.3f %.3f\n", times[n / 2], times[(int)((double)n * 0.99)], times[n - 1]);
-    free(times);
+    qsort(us, SYNCHRONOUS, sizeof us[0], compare);
+    return us[SYNCHRONOUS / 2];
 }
 
-static void empty_launches(int n, int wait_each)
+static double sample_pipeline(void)
 {
-    double begin;
+    double begin = now_ms();
 
-    for (int i = 0; i < 100; i++)
-        MUST(cuLaunchKernel(load.nothing, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    for (int i = 0; i < PIPELINED; i++)
+        launch_empty();
     MUST(cuCtxSynchronize());
-    begin = now_ms();
-    for (int i = 0; i < n; i++) {
-        MUST(cuLaunchKernel(load.nothing, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
-        if (wait_each)
-            MUST(cuCtxSynchronize());
-    }
+    return (now_ms() - begin) * 1e3 / PIPELINED;
+}
+
+static double sample_in(void)
+{
+    double begin = now_ms();
+
+    MUST(cuMemcpyHtoD_v2(load.words, load.host, COPY));
+    return (now_ms() - begin) * 1e3;
+}
+
+static double sample_out(void)
+{
+    double begin = now_ms();
+
+    MUST(cuMemcpyDtoH_v2(load.host, load.words, COPY));
+    return (now_ms() - begin) * 1e3;
+}
+
+/* Four columns to a thread, so 10 x 40 blocks of 16 x 16 threads. */
+static double sample_product(void)
+{
+    void *params[] = {&load.factors[0], &load.factors[1], &load.factors[2], &(int){SIDE}};
+    double begin = now_ms();
+
+    MUST(cuLaunchKernel(load.mmul, 10, 40, 1, 16, 16, 1, 0, NULL, params, NULL));
     MUST(cuCtxSynchronize());
-    printf("%.3f\n", (now_ms() - begin) / n * 1e3);
+    return (now_ms() - begin) * 1e3;
 }
 
-static void move(size_t bytes, int n)
+static void open_product(const char *file)
 {
-    char *host = malloc(bytes);
-    CUdeviceptr memory;
-    double begin;
-
-    if (!host)
-        exit(3);
-    memset(host, 1, bytes);
-    MUST(cuMemAlloc_v2(&memory, bytes));
-    MUST(cuMemcpyHtoD_v2(memory, host, bytes));
-    begin = now_ms();
-    for (int i = 0; i < n; i++)
-        MUST(cuMemcpyHtoD_v2(memory, host, bytes));
-    printf("%.4f\n", (now_ms() - begin) / n);
-    free(host);
-}
-
-/* The kernel of tests/workloads: four columns to a thread, so 10 x 40 blocks of 16 x 16 threads. */
-static void product(const char *file, int n)
-{
-    int size = 640;
-    size_t bytes = sizeof(float) * (size_t)size * (size_t)size;
-    CUdeviceptr a, b, c;
-    void *params[] = {&a, &b, &c, &size};
+    size_t n = (size_t)SIDE * SIDE;
     CUmodule module;
-    CUfunction mmul;
-    double begin = 0;
 
     MUST(cuModuleLoad(&module, file));
-    MUST(cuModuleGetFunction(&mmul, module, "mmul"));
-    MUST(cuMemAlloc_v2(&a, bytes));
-    MUST(cuMemAlloc_v2(&b, bytes));
-    MUST(cuMemAlloc_v2(&c, bytes));
-    MUST(cuMemsetD32_v2(a, 0, bytes / sizeof(float)));
-    MUST(cuMemsetD32_v2(b, 0, bytes / sizeof(float)));
-    for (int i = -1; i < n; i++) { /* the first one is not measured */
-        MUST(cuLaunchKernel(mmul, 10, 40, 1, 16, 16, 1, 0, NULL, params, NULL));
-        MUST(cuCtxSynchronize());
-        begin = i < 0 ? now_ms() : begin;
+    MUST(cuModuleGetFunction(&load.mmul, module, "mmul"));
+    for (int i = 0; i < 3; i++) {
+        MUST(cuMemAlloc_v2(&load.factors[i], n * sizeof(float)));
+        MUST(cuMemsetD32_v2(load.factors[i], 0x3f800000, n)); /* 1.0 */
     }
-    printf("%.4f\n", (now_ms() - begin) / n);
+}
+
+static int serve(const char *what, const char *file)
+{
+    static const struct {
+        const char *what;
+        double (*sample)(void);
+        int operations; /* in a sample */
+    } kinds[] = {{"launch", sample_launch, SYNCHRONOUS},
+                 {"pipeline", sample_pipeline, PIPELINED},
+                 {"in", sample_in, 1},
+                 {"out", sample_out, 1},
+                 {"product", sample_product, 1}};
+    double (*sample)(void) = NULL;
+    double us[2];
+    int operations = 1;
+    char asked;
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strcmp(what, kinds[i].what) == 0) {
+            sample = kinds[i].sample;
+            operations = kinds[i].operations;
+        }
+    load.host = malloc(COPY);
+    if (!sample || !load.host || (sample == sample_product && !file))
+        return 2;
+    memset(load.host, 1, COPY);
+    if (sample == sample_product)
+        open_product(file);
+    while (read(STDIN_FILENO, &asked, 1) == 1) {
+        us[1] = clock_ms(CLOCK_PROCESS_CPUTIME_ID);
+        us[0] = sample();
+        us[1] = (clock_ms(CLOCK_PROCESS_CPUTIME_ID) - us[1]) * 1e3 / operations;
+        if (write(STDOUT_FILENO, us, sizeof us) != sizeof us)
+            return 3;
+    }
+    return 0;
 }
 
 static void open_device(const char *kernels)
@@ -204,24 +237,15 @@ static void open_device(const char *kernels)
 int main(int argc, char **argv)
 {
     const char *mode = argc > 3 ? argv[2] : "";
+    int status = 2;
 
     if (argc > 3)
         open_device(argv[1]);
     if (strcmp(mode, "hog") == 0 && argc == 5)
-        hog(atof(argv[3]), argv[4]);
-    else if (strcmp(mode, "copies") == 0 && argc == 5)
-        copies((size_t)atoll(argv[3]), argv[4]);
-    else if (strcmp(mode, "urgent") == 0 && argc == 5)
-        urgent(atof(argv[3]), atoi(argv[4]));
-    else if (strcmp(mode, "launch") == 0)
-        empty_launches(atoi(argv[3]), 1);
-    else if (strcmp(mode, "pipeline") == 0)
-        empty_launches(atoi(argv[3]), 0);
-    else if (strcmp(mode, "move") == 0 && argc == 5)
-        move((size_t)atoll(argv[3]), atoi(argv[4]));
-    else if (strcmp(mode, "product") == 0 && argc == 5)
-        product(argv[3], atoi(argv[4]));
-    else
-        return fprintf(stderr, "usage: cuda-load KERNELS.ptx MODE ...: see bench/cuda_load.c\n"), 2;
-    return 0;
+        status = hog(atof(argv[3]), argv[4]);
+    else if (strcmp(mode, "serve") == 0)
+        status = serve(argv[3], argc > 4 ? argv[4] : NULL);
+    if (status == 2)
+        fprintf(stderr, "usage: cuda-load KERNELS.ptx MODE ...: see bench/cuda_load.c\n");
+    return status;
 }

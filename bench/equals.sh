@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Do equals share? N programs of the same rank, on the fake driver, whose kernels take as long as the script says, all with the next launches under way, counted over
-# the same second. Per N: Jain's index of their launches, (sum x)^2 / (N sum x^2), and all launches together against those of one
+# Do equals share? N programs of the same rank, on the fake driver, whose kernels take as long as
+# the script says, all with the next launches under way, counted over the same second. Per N: Jain's
+# index of their launches, (sum x)^2 / (N sum x^2), and all launches together against those of one
 # program alone just before. Medians of ROUNDS rounds, with the extremes.
 # usage: bench/equals.sh [ROUNDS [N...]]
 set -uo pipefail
@@ -61,7 +62,9 @@ awk -v figures="${BATON_FIGURES:-}" '
     function median(of, n, ret,   i, j, t, v, m) {
         m = rounds[n]
         for (i = 1; i <= m; i++) v[i] = of[n, i]
-        for (i = 1; i <= m; i++) for (j = i + 1; j <= m; j++) if (v[j] < v[i]) { t = v[i]; v[i] = v[j]; v[j] = t }
+        for (i = 1; i <= m; i++)
+            for (j = i + 1; j <= m; j++)
+                if (v[j] < v[i]) { t = v[i]; v[i] = v[j]; v[j] = t }
         ret[1] = v[int((m + 1) / 2)]; ret[2] = v[1]; ret[3] = v[m]
     }
     END {
@@ -69,7 +72,8 @@ awk -v figures="${BATON_FIGURES:-}" '
         worst_j = worst_w = 2
         for (i = 1; i <= kinds; i++) {
             median(jain, order[i], j); median(whole, order[i], w)
-            printf "%8d %14.3f   [%.3f, %.3f] %14.3f   [%.3f, %.3f]\n", order[i], j[1], j[2], j[3], w[1], w[2], w[3]
+            printf "%8d %14.3f   [%.3f, %.3f] %14.3f   [%.3f, %.3f]\n", order[i],
+                j[1], j[2], j[3], w[1], w[2], w[3]
             if (j[1] < worst_j) { worst_j = j[1]; lj = j[2]; hj = j[3] }
             if (w[1] < worst_w) { worst_w = w[1]; lw = w[2]; hw = w[3] }
         }

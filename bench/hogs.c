@@ -16,8 +16,10 @@
  * piece.
  *
  * What the settings mean on PoCL's `basic` device, where kernels run in the program's own thread:
- *   two cores   plain OpenCL, free to use the machine: victim and hog have a core each. That is two devices, not one shared.
- *   one core    plain OpenCL, both on one core: one device, which Linux divides by time. GPUs of GPES's kind cannot do that.
+ *   two cores   plain OpenCL, free to use the machine: victim and hog have a core each. That is
+ *               two devices, not one shared device.
+ *   one core    plain OpenCL, both on one core: one device, which Linux divides by time. GPUs of
+ *               GPES's kind cannot do that.
  *   fifo        batond in order of arrival, whole: what a GPU's driver does. The honest baseline.
  *   Baton       batond by priority, sliced.
  */

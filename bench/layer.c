@@ -3,10 +3,12 @@
  * compares medians. Connected means that a daemon on a temporary socket is there and nobody else
  * wants the device.
  *
- * usage: bench-layer [control] [sync] [pipelined] [write] [read] [product]     default: all but control. Needs batond, libbaton-layer.so
- * and PoCL; the build folder is the parent of this program's. With `control` nobody has the layer:
- * what is "added" then is the method's own error, and what is measured without it is not known
- * better than that.
+ * usage: bench-layer [control] [sync] [pipelined] [write] [read] [product]
+ *   default: all but control
+ *
+ * Needs batond, libbaton-layer.so and PoCL; the build folder is the parent of this program's. With
+ * `control` neither run has the layer: what is "added" then is the method's own error, and the
+ * other rows are not more exact than that.
  */
 #include <CL/cl.h>
 #include <errno.h>

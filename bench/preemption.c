@@ -2,12 +2,16 @@
  * Preemption: how long an urgent kernel of 0.3 ms takes beside a hog, alone and under each profile
  * of batond, all in one run.
  *
- *   bench-preemption [kernel] [copy] [throughput] [unwatched]         default: the first three
+ *   bench-preemption [cuda] [kernel] [copy] [throughput] [unwatched]  default: kernel copy throughput
  *
+ * cuda        the same programs in CUDA, on the CPU device and the default stream, instead of OpenCL
  * kernel      a hog whose kernels take about a second
  * copy        a hog that copies 64 MiB there and back without end
- * throughput  what the hogs lose alone under Baton, against plain OpenCL
+ * throughput  what the hogs lose alone under Baton, against plain OpenCL or CUDA
  * unwatched   without the witness (below): all jobs are quiet
+ *
+ * A hog beside an urgent program cannot have what that one occupies: "hog kept" is its throughput of
+ * its throughput alone under Baton, times the share that the urgent program left.
  *
  * "alone" and "Baton" take turns, so that both see the same noise of the machine. Times are
  * measured by the urgent program from its first OpenCL call to the last byte. Pending time is
@@ -41,11 +45,53 @@ static char urgent_steps[32], hog_steps[32];
 static bool watched = true;
 static double occupying_ms = INFINITY; /* what a job occupies, in the row where that is the least */
 
-static const struct stage_how URGENT = {
+static struct stage_how URGENT = {
     .baton = true, .priority = 80, .name = "urgent", .stats = true, .realtime = true};
 static const struct stage_how URGENT_PLAIN = {.realtime = true};
-static const struct stage_how HOG = {.baton = true, .priority = 10, .name = "hog", .stats = true};
+static struct stage_how HOG = {.baton = true, .priority = 10, .name = "hog", .stats = true};
 static const struct stage_how HOG_PLAIN = {0};
+
+/* The programs: argv[0] and what comes first, NULL-terminated. */
+struct api {
+    const char *name, *plain; /* of figures; of the row without Baton */
+    const char *device;       /* --device */
+    const char *urgent[3], *kernel_hog[3], *copy_hog[5];
+};
+
+static const struct api OPENCL = {"preempt",
+                                  "plain OpenCL: Linux shares cores",
+                                  NULL,
+                                  {"examples/demo/urgent"},
+                                  {"examples/demo/hog", "kernel"},
+                                  {"examples/demo/hog", "copy"}};
+static const struct api CUDA = {"preempt-cuda",
+                                "plain CUDA: in order of arrival",
+                                "cpu",
+                                {"examples/demo/cuda-demo", "urgent"},
+                                {"examples/demo/cuda-demo", "hog"},
+                                {"examples/demo/cuda-demo", "hog", "--bytes", "67108864"}};
+static const struct api *api = &OPENCL;
+
+enum { MOST_WORDS = 16 };
+
+/* The words of a command line: those of the table, then the others; both NULL-terminated. */
+static const char *const *words(const char *ret_words[MOST_WORDS], const char *const first[],
+                                const char *const then[])
+{
+    size_t n = 0;
+
+    for (; *first && n + 1 < MOST_WORDS; first++)
+        ret_words[n++] = *first;
+    for (; *then && n + 1 < MOST_WORDS; then++)
+        ret_words[n++] = *then;
+    ret_words[n] = NULL;
+    return ret_words;
+}
+
+static const char *const *hog_words(const char *kind)
+{
+    return strcmp(kind, "copy") == 0 ? api->copy_hog : api->kernel_hog;
+}
 
 /* Every job's time from its first call, over all rounds of one setting. */
 struct sample {
@@ -55,7 +101,8 @@ struct sample {
     size_t n_quiet;
     double pending_ms; /* sum over jobs */
     double jobs;
-    struct stage_cpu cpu; /* while it ran */
+    double occupying_ms, seconds; /* sums: on the engines, and how long it ran */
+    struct stage_cpu cpu;         /* while it ran */
 };
 
 static void read_list(struct sample *sample, const struct stage_program *program)
@@ -84,21 +131,15 @@ static void read_list(struct sample *sample, const struct stage_program *program
 static void run_urgent(struct sample *sample, const struct stage_how *how, const char *seconds)
 {
     struct stage_program program = {0};
-    const char *argv[] = {"examples/demo/urgent",
-                          "--steps",
-                          urgent_steps,
-                          "--period",
-                          "10",
-                          "--seconds",
-                          seconds,
-                          "--list",
-                          NULL};
+    const char *const options[] = {"--steps",   urgent_steps, "--period", "10",
+                                   "--seconds", seconds,      "--list",   NULL};
+    const char *argv[MOST_WORDS];
     struct stage_cpu before = stage_cpu(), after;
     double pending;
 
     if (watched)
         (void)witness_begin();
-    stage_run(&stage, &program, how, argv);
+    stage_run(&stage, &program, how, words(argv, api->urgent, options));
     witness_end();
     after = stage_cpu();
     sample->cpu.stolen += after.stolen - before.stolen;
@@ -110,15 +151,18 @@ static void run_urgent(struct sample *sample, const struct stage_how *how, const
 
         sample->pending_ms += pending;
         sample->jobs += jobs;
+        sample->occupying_ms += stage_stat(&program, "occupying_ms");
+        sample->seconds += strtod(seconds, NULL);
         occupying_ms = fmin(occupying_ms, stage_stat(&program, "occupying_ms") / jobs);
     }
 }
 
 static void start_hog(struct stage_program *hog, const struct stage_how *how, const char *kind)
 {
-    const char *argv[] = {"examples/demo/hog", kind, "--steps", hog_steps, "--seconds", "600", NULL};
+    const char *const options[] = {"--steps", hog_steps, "--seconds", "600", NULL};
+    const char *argv[MOST_WORDS];
 
-    stage_start(&stage, hog, how, argv);
+    stage_start(&stage, hog, how, words(argv, hog_words(kind), options));
     if (!stage_await(hog, "ready", 60000)) {
         fprintf(stderr, "the hog did not start\n");
         exit(3);
@@ -192,23 +236,51 @@ static void measure_baseline(struct sample *sample, const char *profile, const c
 /* The three settings that are compared, one after the other, again and again. */
 struct rounds {
     struct sample alone, busy, beside;
-    double rate; /* of the hog */
+    double rate, kept[ROUNDS]; /* of the hog: rounds a second; of its rate alone and what was left to it */
 };
+
+/* A hog alone under Baton, for about three seconds. */
+static double hog_alone(const char *kind)
+{
+    const char *const options[] = {"--steps", hog_steps, "--seconds", "3", NULL};
+    const char *argv[MOST_WORDS];
+    struct stage_program hog = {0};
+
+    stage_run(&stage, &hog, &HOG, words(argv, hog_words(kind), options));
+    return stage_value(&hog, "per_second");
+}
 
 static void run_rounds(struct rounds *rounds, const char *kind)
 {
     memset(rounds, 0, sizeof *rounds);
     for (int i = 0; i < ROUNDS; i++) {
         struct stage_program hog = {0};
+        double alone, rate, used, before_ms;
 
         run_urgent(&rounds->alone, &URGENT, "3");
         stage_spinners(true);
         run_urgent(&rounds->busy, &URGENT, "3");
         stage_spinners(false);
+        alone = hog_alone(kind);
         start_hog(&hog, &HOG, kind);
+        before_ms = rounds->beside.occupying_ms;
         run_urgent(&rounds->beside, &URGENT, "3");
-        rounds->rate += end_hog(&hog) / ROUNDS;
+        rate = end_hog(&hog);
+        rounds->rate += rate / ROUNDS;
+        used = (rounds->beside.occupying_ms - before_ms) / 3e3;
+        rounds->kept[i] = rate / (alone * (1 - used));
     }
+}
+
+static void claim_kept(const char *kind, double kept[])
+{
+    char claim[128];
+
+    (void)stage_quantile(kept, ROUNDS, 0.5);
+    (void)snprintf(claim, sizeof claim, "what the %s hog kept of what was left to it (%.3f to %.3f)", kind,
+                   kept[0], kept[ROUNDS - 1]);
+    stage_claim(claim, kept[ROUNDS / 2], true, THROUGHPUT, "");
+    figure_of(api->name, kind, "kept", kept[ROUNDS / 2], kept[0], kept[ROUNDS - 1]);
 }
 
 /* The ceiling of the 99th percentile, for all jobs or for those that no standstill touched. */
@@ -223,12 +295,12 @@ static void claim_p99(const char *kind, const char *whose, const char *figure, d
                    whose, kind, SLACK_MS);
     stage_claim(claim, p99, false, limit, " ms");
     (void)snprintf(claim, sizeof claim, "%sp99", figure);
-    figure_of("preempt", kind, claim, p99, stage_quantile(beside_ms, n_beside, 0.95),
+    figure_of(api->name, kind, claim, p99, stage_quantile(beside_ms, n_beside, 0.95),
               stage_quantile(beside_ms, n_beside, 1.0));
     (void)snprintf(claim, sizeof claim, "%slimit", figure);
-    figure_of("preempt", kind, claim, limit, limit, limit);
+    figure_of(api->name, kind, claim, limit, limit, limit);
     (void)snprintf(claim, sizeof claim, "%sratio", figure);
-    figure_of("preempt", kind, claim, p99 / limit, p99 / limit, p99 / limit);
+    figure_of(api->name, kind, claim, p99 / limit, p99 / limit, p99 / limit);
 }
 
 static void claim_pending(const char *kind, const char *whose, const char *profile, const char *figure,
@@ -242,7 +314,7 @@ static void claim_pending(const char *kind, const char *whose, const char *profi
     (void)snprintf(claim, sizeof claim, "pending time of %s beside the %s hog, less than with %s by", whose,
                    kind, profile);
     stage_claim(claim, less, true, LESS_PENDING, " %");
-    figure_of("preempt", kind, figure, less, less, less);
+    figure_of(api->name, kind, figure, less, less, less);
 }
 
 static void bench_hog(const char *kind, const char *what)
@@ -265,7 +337,7 @@ static void bench_hog(const char *kind, const char *what)
     print_row("Baton: priority, sliced", &all.beside, all.rate);
     start_hog(&hog, &HOG_PLAIN, kind);
     run_urgent(&plain, &URGENT_PLAIN, "3");
-    print_row("plain OpenCL: Linux shares cores", &plain, end_hog(&hog));
+    print_row(api->plain, &plain, end_hog(&hog));
     measure_baseline(&fifo, "fifo", kind, "fifo: in order of arrival, whole");
     measure_baseline(&whole, "priority-whole", kind, "priority-whole");
 
@@ -278,6 +350,7 @@ static void bench_hog(const char *kind, const char *what)
     claim_pending(kind, "all jobs", "priority-whole", "whole", pending_of(&all.beside), pending_of(&whole));
     claim_pending(kind, "quiet jobs", "priority-whole", "quiet-whole", quiet_pending_of(&all.beside),
                   quiet_pending_of(&whole));
+    claim_kept(kind, all.kept);
     printf("\n");
 }
 
@@ -299,9 +372,10 @@ static void bench_throughput(const char *kind, const char *seconds, int pairs)
         for (int which = 0; which < 2; which++) {
             int baton = (which + i) % 2; /* take turns at going first */
             struct stage_program hog = {0};
-            const char *argv[] = {"examples/demo/hog", kind,    "--steps", hog_steps,
-                                  "--seconds",         seconds, NULL};
-            stage_run(&stage, &hog, baton ? &HOG : &HOG_PLAIN, argv);
+            const char *const options[] = {"--steps", hog_steps, "--seconds", seconds, NULL};
+            const char *argv[MOST_WORDS];
+
+            stage_run(&stage, &hog, baton ? &HOG : &HOG_PLAIN, words(argv, hog_words(kind), options));
             rate[baton] = stage_value(&hog, "per_second");
         }
         ratio[i] = rate[1] / rate[0];
@@ -313,41 +387,61 @@ static void bench_throughput(const char *kind, const char *seconds, int pairs)
            ratio[pairs - 1]);
     (void)snprintf(claim, sizeof claim, "throughput of the %s hog alone under Baton / plain", kind);
     stage_claim(claim, ratio[pairs / 2], true, THROUGHPUT, "");
-    figure_of("preempt", kind, "throughput", ratio[pairs / 2], ratio[0], ratio[pairs - 1]);
+    figure_of(api->name, kind, "throughput", ratio[pairs / 2], ratio[0], ratio[pairs - 1]);
     (void)fflush(stdout);
 }
 
-static void calibrate(char *ret_steps, size_t size, const char *program, const char *kind, const char *ms)
+static void calibrate(char *ret_steps, size_t size, const char *const program[], const char *ms)
 {
+    const char *const options[] = {"--calibrate", ms, NULL};
     struct stage_program run = {0};
-    const char *with_kind[] = {program, kind, "--calibrate", ms, NULL};
-    const char *without[] = {program, "--calibrate", ms, NULL};
+    const char *argv[MOST_WORDS];
     FILE *file;
 
-    stage_run(&stage, &run, &HOG_PLAIN, kind ? with_kind : without);
+    stage_run(&stage, &run, &HOG_PLAIN, words(argv, program, options));
     file = fopen(run.output, "re");
     if (!file || !fgets(ret_steps, (int)size, file)) {
-        fprintf(stderr, "%s did not calibrate\n", program);
+        fprintf(stderr, "%s did not calibrate\n", program[0]);
         exit(3);
     }
     (void)fclose(file);
     ret_steps[strcspn(ret_steps, "\n")] = '\0';
 }
 
-static bool wanted(int argc, char **argv, const char *part)
+static bool said(int argc, char **argv, const char *word)
 {
     for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], part) == 0)
+        if (strcmp(argv[i], word) == 0)
             return true;
-    return argc == 1;
+    return false;
+}
+
+static bool wanted(int argc, char **argv, const char *part)
+{
+    return said(argc, argv, part) ||
+           !(said(argc, argv, "kernel") || said(argc, argv, "copy") || said(argc, argv, "throughput"));
+}
+
+static void use_cuda(void)
+{
+    char engines[128];
+
+    api = &CUDA;
+    URGENT.device = HOG.device = CUDA.device;
+    (void)snprintf(engines, sizeof engines, "%s/engines", stage.folder);
+    setenv("BATON_CUDA_CPU_ENGINES", engines, 1);
+    printf("CUDA on the CPU device. No OpenCL device is the same device: PoCL's has no PCI address, so "
+           "there is no\nrow for an OpenCL hog.\n");
 }
 
 int main(int argc, char **argv)
 {
-    watched = argc == 1 || !wanted(argc, argv, "unwatched");
+    watched = !said(argc, argv, "unwatched");
     stage_open(&stage, "basic");
-    calibrate(urgent_steps, sizeof urgent_steps, "examples/demo/urgent", NULL, "0.3");
-    calibrate(hog_steps, sizeof hog_steps, "examples/demo/hog", "kernel", "1000");
+    if (said(argc, argv, "cuda"))
+        use_cuda();
+    calibrate(urgent_steps, sizeof urgent_steps, api->urgent, "0.3");
+    calibrate(hog_steps, sizeof hog_steps, api->kernel_hog, "1000");
     if (!stage.realtime)
         printf("SCHED_FIFO is not permitted: the operating system's noise is in every row.\n");
     if (wanted(argc, argv, "kernel"))

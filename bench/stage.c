@@ -253,6 +253,7 @@ void stage_start(struct stage *stage, struct stage_program *program, const struc
         put(all, &n, baton, "run");
         put(all, &n, "--priority", how->adaptive ? "adaptive" : how->priority ? priority : NULL);
         put(all, &n, "--name", how->name);
+        put(all, &n, "--device", how->device);
         put(all, &n, "--slice", how->slice);
         put(all, &n, "--chunk", how->chunk);
         put(all, &n, "--stats", how->stats ? program->stats : NULL);

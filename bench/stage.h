@@ -41,6 +41,7 @@ struct stage_how {
     unsigned priority;         /* 1..99; 0: not said */
     bool adaptive;             /* --priority adaptive */
     const char *name;          /* NULL: the program's file name */
+    const char *device;        /* --device; NULL: not said */
     const char *slice, *chunk; /* NULL: auto */
     bool stats;                /* keep them, for stage_stat() */
     bool realtime;             /* under SCHED_FIFO, where permitted ... */

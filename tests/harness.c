@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUSY_SLOWNESS      20 /* of a machine with many more programs than cores: a case that takes longer hangs */
-#define SANITIZER_SLOWNESS 10 /* TSan's manual says 5 to 15, ASan's 2 to 3 */
+/* Factor of a machine with many more programs than cores: a case that takes longer hangs. */
+#define BUSY_SLOWNESS 20
+/* TSan's manual says 5 to 15, ASan's 2 to 3. */
+#define SANITIZER_SLOWNESS 10
 
 Suite *harness_suite(const char *name, double seconds, const TTest *const tests[], size_t n)
 {

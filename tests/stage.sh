@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# What scripts with programs, the layer and a daemon share: a scratch folder, the daemon, statistics, verdicts. Sourced; the last line is report,
-# which prints `N passed, N failed`. Nobody listens at BATON_SOCKET until start_daemon.
+# What scripts with programs, the layer and a daemon share: a scratch folder, the daemon,
+# statistics, verdicts. Sourced; the last line is report, which prints `N passed, N failed`. Nobody
+# listens at BATON_SOCKET until start_daemon.
 set -uo pipefail
 build=$BATON_BUILD
 scratch=$(mktemp -d) || exit 1
@@ -32,8 +33,10 @@ number() { # FIELD [FILE]: of statistics, by default the latest
     sed -n "s/.*\"$1\": \([0-9.]*\).*/\1/p" "${2:-$scratch/stats}" | head -n 1
 }
 
-# From here on programs, and the daemon if it is started later, live by a virtual clock (tests/virtual_clock/clock.h): how long a command takes is
-# what the fake driver's script says, and the machine's speed and load decide nothing. Answers 1 under a sanitizer, which does not let a library go before it.
+# From here on programs, and the daemon if it is started later, live by a virtual clock
+# (tests/virtual_clock/clock.h): how long a command takes is what the fake driver's script says, and
+# the machine's speed and load decide nothing. Answers 1 under a sanitizer, which does not let a
+# library go before it.
 start_clock() {
     [ "${BATON_SANITIZER:-none}" = none ] || return 1
     "$build/tests/virtual_clock/virtual-clock" "$scratch/clock" >"$scratch/conductor" &
@@ -50,7 +53,8 @@ on_clock=()
 
 start_daemon() { # OPTIONS: in place of the one that runs
     [ -z "$daemon" ] || stop_daemon TERM
-    "${on_clock[@]}" "$build/batond" --socket "$scratch/socket" "$@" --foreground >"$scratch/daemon.log" 2>&1 &
+    "${on_clock[@]}" "$build/batond" --socket "$scratch/socket" "$@" --foreground >"$scratch/daemon.log" \
+        2>&1 &
     daemon=$!
     for _ in $(seq 6000); do
         [ -S "$scratch/socket" ] && return
@@ -61,7 +65,8 @@ start_daemon() { # OPTIONS: in place of the one that runs
 # Waits until so many programs (1) are connected.
 wait_for_client() { # [COUNT]
     for _ in $(seq 6000); do
-        [ "$("$build/baton" status --json --socket "$scratch/socket" 2>/dev/null | grep -c '"asked_priority"')" -eq "${1:-1}" ] && return
+        [ "$("$build/baton" status --json --socket "$scratch/socket" 2>/dev/null |
+            grep -c '"asked_priority"')" -eq "${1:-1}" ] && return
         sleep 0.05
     done
 }
@@ -69,7 +74,8 @@ wait_for_client() { # [COUNT]
 # Waits until a program holds an engine.
 wait_for_holder() {
     for _ in $(seq 6000); do
-        "$build/baton" status --json --socket "$scratch/socket" 2>/dev/null | grep -q '"holder": [0-9]' && return
+        "$build/baton" status --json --socket "$scratch/socket" 2>/dev/null | grep -q '"holder": [0-9]' &&
+            return
         sleep 0.05
     done
 }

@@ -1,5 +1,6 @@
 /*
- * gpes [--quick] [--output FOLDER] [fig5|fig6|fig7|fig8|fig9|fig11]...        default: all, pictures into gpes-figures/
+ * usage: gpes [--quick] [--output FOLDER] [fig5|fig6|fig7|fig8|fig9|fig11]...
+ *   default: all figures; the pictures go to gpes-figures/
  *
  * Started by bench/gpes/run. Tables go to standard output.
  */

@@ -4,6 +4,7 @@
  *
  *   cuda-demo urgent --calibrate MS | --steps N [--period MS] [--deadline MS] [--seconds S] [--warm N]
  *   cuda-demo hog --calibrate MS | --steps N [--seconds S]
+ *   cuda-demo hog --bytes N [--seconds S]      copies there and back instead of kernels
  */
 #include <signal.h>
 #include <stdio.h>
@@ -179,11 +180,40 @@ static int run_hog(struct program *program, double seconds)
     return wrong ? 1 : 0;
 }
 
+/* There and back again; what comes back must be what went. */
+static int run_copies(struct program *program, double seconds)
+{
+    size_t bytes = program->items * sizeof(uint32_t), last = program->items - 1, rounds = 0, wrong = 0;
+    double begin = 0;
+
+    for (uint32_t i = 0; i < program->items; i++)
+        program->in[i] = i;
+    do {
+        program->in[0]++;
+        program->in[last]++;
+        must(cuMemcpyHtoD_v2(program->words, program->in, bytes), "cuMemcpyHtoD");
+        must(cuMemcpyDtoH_v2(program->out, program->words, bytes), "cuMemcpyDtoH");
+        wrong += program->out[0] != program->in[0] || program->out[last] != program->in[last] ||
+                 program->out[last / 2] != program->in[last / 2];
+        if (begin > 0) {
+            rounds++;
+            continue;
+        }
+        begin = now_ms();
+        printf("ready\n");
+        (void)fflush(stdout);
+    } while (!ended && now_ms() - begin < seconds * 1e3);
+    seconds = (now_ms() - begin) / 1e3;
+    printf("rounds %zu seconds %.3f per_second %.4f wrong %zu\n", rounds, seconds,
+           seconds > 0 ? (double)rounds / seconds : 0, wrong);
+    return wrong ? 1 : 0;
+}
+
 int main(int argc, char **argv)
 {
     static struct program program;
     bool urgent = argc > 1 && strcmp(argv[1], "urgent") == 0;
-    double ms = option(argc, argv, "calibrate", 0);
+    double ms = option(argc, argv, "calibrate", 0), bytes = option(argc, argv, "bytes", 0);
     int status = 0;
 
     if (!urgent && (argc < 2 || strcmp(argv[1], "hog") != 0)) {
@@ -192,13 +222,15 @@ int main(int argc, char **argv)
         return 2;
     }
     signal(SIGTERM, end);
-    open_program(&program, urgent ? URGENT_ITEMS : HOG_ITEMS);
+    open_program(&program, urgent ? URGENT_ITEMS : bytes >= 4 ? (size_t)bytes / sizeof(uint32_t) : HOG_ITEMS);
     program.steps = (uint32_t)option(argc, argv, "steps", 1000);
     if (ms > 0)
         calibrate(&program, ms);
     else if (urgent)
         status = run_periodically(
             &(struct measured){.run_job = run_job, .is_right = is_right, .user = &program}, argc, argv);
+    else if (bytes >= 4)
+        status = run_copies(&program, option(argc, argv, "seconds", 5));
     else
         status = run_hog(&program, option(argc, argv, "seconds", 5));
     free(program.in);

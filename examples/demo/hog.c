@@ -1,10 +1,13 @@
 /*
  * Programs that take all of a device they can get, until so many seconds have passed:
  *
- *   hog kernel --steps N   one kernel after the other, 16384 work-groups each (GPES calls it a long-running kernel)
+ *   hog kernel --steps N   one kernel after the other, 16384 work-groups each (GPES calls it a
+ *                          long-running kernel)
  *   hog copy [--bytes N]   one large copy after the other, in both directions
- *   hog large              one grid of 2^22 work-groups after the other, almost nothing in each (LARGE of GPES, App.)
- *   hog infi [--queued N]  short kernels without end (INFI of GPES, App.), N queued before it waits (default 64, 0: never)
+ *   hog large              one grid of 2^22 work-groups after the other, almost nothing in each
+ *                          (LARGE of GPES, App.)
+ *   hog infi [--queued N]  short kernels without end (INFI of GPES, App.), N queued before it waits
+ *                          (default 64, 0: never)
  *
  *   hog kernel --calibrate MS     prints how many steps make the kernel take so long
  *

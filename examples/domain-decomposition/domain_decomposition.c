@@ -3,9 +3,11 @@
  * half per GPU; every iteration computes the points at the border, then exchanges borders while the
  * inner points are computed.
  *
- *   domain_decomposition TOPOLOGY...     predicted time of the paper's application by every method, beside its Table 1. The peer
- *                                        rates of the paper's servers are not printed there: compare the ratios.
- *   domain_decomposition --run TOPOLOGY  heat diffusion on two OpenCL devices, every step a batch, checked against the host
+ * domain_decomposition TOPOLOGY...
+ *     predicted time of the paper's application by every method, beside its Table 1. The peer rates
+ *     of the paper's servers are not printed there: compare the ratios.
+ * domain_decomposition --run TOPOLOGY
+ *     heat diffusion on two OpenCL devices, every step a batch, checked against the host
  */
 #include <CL/cl.h>
 #include <math.h>

@@ -1,6 +1,7 @@
 /*
- * The Voronoi kernel of the makespan paper (Fig. 10): each thread colours one pixel with the number of the nearest limit point.
- * voronoi.ptx is what `nvcc -ptx -arch=sm_75 voronoi.cu` makes of it, committed so that nothing here needs nvcc.
+ * The Voronoi kernel of the makespan paper (Fig. 10): each thread colours one pixel with the number
+ * of the nearest limit point. voronoi.ptx is what `nvcc -ptx -arch=sm_75 voronoi.cu` makes of it,
+ * committed so that nothing here needs nvcc.
  */
 extern "C" __global__ void voronoi(const float *px, const float *py, int n, int width, int *nearest)
 {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A camera that computes on OpenCL every 33 ms, with explicit jobs. Try it alone, then beside a program that keeps the GPU busy:
+"""A camera that computes on OpenCL every 33 ms, with explicit jobs. Try it alone, then beside a
+program that keeps the GPU busy:
 
     baton run --priority 80 --period 33 -- ./camera.py
 """

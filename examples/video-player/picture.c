@@ -1,6 +1,8 @@
 /*
- * picture TITLE NAME=FILE...   draws lists of `player --list`: when each frame was shown after its release, on a logarithmic scale.
- * The SVG goes to standard output.
+ * usage: picture TITLE NAME=FILE...
+ *
+ * Draws lists of `player --list`: when each frame was shown after its release, on a logarithmic
+ * scale. The SVG goes to standard output.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-"""Batches of copies and kernels over a shared interconnect (include/baton/batch.h), with numpy arrays and pyopencl objects."""
+"""Batches of copies and kernels over a shared interconnect (include/baton/batch.h), with numpy
+arrays and pyopencl objects."""
 import ctypes
 from typing import NamedTuple
 
@@ -19,7 +20,8 @@ class _Config(ctypes.Structure):
 
 
 class _Place(ctypes.Structure):
-    _fields_ = [("node", ctypes.c_char_p), ("buffer", ctypes.c_void_p), ("offset", ctypes.c_size_t), ("host", ctypes.c_void_p)]
+    _fields_ = [("node", ctypes.c_char_p), ("buffer", ctypes.c_void_p), ("offset", ctypes.c_size_t),
+                ("host", ctypes.c_void_p)]
 
 
 class _Arg(ctypes.Structure):
@@ -27,13 +29,16 @@ class _Arg(ctypes.Structure):
 
 
 class _Kernel(ctypes.Structure):
-    _fields_ = [("kernel", ctypes.c_void_p), ("dimensions", ctypes.c_uint32), ("global_size", ctypes.c_size_t * 3),
-                ("local_size", ctypes.c_size_t * 3), ("args", ctypes.POINTER(_Arg)), ("n_args", ctypes.c_size_t),
+    _fields_ = [("kernel", ctypes.c_void_p), ("dimensions", ctypes.c_uint32),
+                ("global_size", ctypes.c_size_t * 3),
+                ("local_size", ctypes.c_size_t * 3), ("args", ctypes.POINTER(_Arg)),
+                ("n_args", ctypes.c_size_t),
                 ("predicted_ms", ctypes.c_double)]
 
 
 class _Stream(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("source", _Place), ("to", _Place), ("bytes", ctypes.c_size_t), ("kernel", _Kernel)]
+    _fields_ = [("name", ctypes.c_char_p), ("source", _Place), ("to", _Place), ("bytes", ctypes.c_size_t),
+                ("kernel", _Kernel)]
 
 
 class _Times(ctypes.Structure):
@@ -50,7 +55,8 @@ class Times(NamedTuple):
 
 
 class Call:
-    """A kernel launch: a pyopencl.Kernel, its range, its arguments (buffers and numpy scalars) and its predicted time.
+    """A kernel launch: a pyopencl.Kernel, its range, its arguments (buffers and numpy scalars) and
+    its predicted time.
 
     Without args the arguments that the kernel has now are used.
     """
@@ -63,8 +69,9 @@ class Call:
 class Stream:
     """A copy, a kernel, or a copy to a GPU followed by a kernel there.
 
-    source and to are (node, memory): memory is a numpy array or another writable buffer in host memory, or a pyopencl.Buffer on a
-    GPU; None for predictions. nbytes is that of the array where it is not given.
+    source and to are (node, memory): memory is a numpy array or another writable buffer in host
+    memory, or a pyopencl.Buffer on a GPU; None for predictions. nbytes is that of the array where
+    it is not given.
     """
 
     def __init__(self, source=None, to=None, nbytes=None, kernel=None, name=None, offset=0):
@@ -102,7 +109,8 @@ def _place(place, offset, keep):
 
 
 def _argument(argument, keep):
-    """As clSetKernelArg takes it: a cl_mem, the bytes of a numpy scalar, or (pyopencl.LocalMemory) a size."""
+    """As clSetKernelArg takes it: a cl_mem, the bytes of a numpy scalar, or (pyopencl.LocalMemory)
+    a size."""
     if hasattr(argument, "int_ptr"):
         value = ctypes.c_void_p(argument.int_ptr)
     elif hasattr(argument, "tobytes"):
@@ -125,7 +133,8 @@ def _call(call, keep):
         return _Kernel()
     args = (_Arg * max(len(call.args), 1))(*[_argument(a, keep) for a in call.args])
     keep += [args, call.kernel]
-    return _Kernel(call.kernel.int_ptr if call.kernel is not None else None, len(call.global_size), _three(call.global_size),
+    return _Kernel(call.kernel.int_ptr if call.kernel is not None else None, len(call.global_size),
+                   _three(call.global_size),
                    _three(call.local_size), args, len(call.args), call.predicted_ms)
 
 
@@ -134,7 +143,8 @@ def _streams(streams):
     keep = []
     array = (_Stream * len(streams))()
     for i, stream in enumerate(streams):
-        array[i] = _Stream(stream.name.encode() if stream.name else None, _place(stream.source, stream.offset, keep),
+        array[i] = _Stream(stream.name.encode() if stream.name else None,
+                           _place(stream.source, stream.offset, keep),
                            _place(stream.to, stream.offset, keep), stream.nbytes, _call(stream.kernel, keep))
     return array, keep
 
@@ -150,13 +160,16 @@ def _times(raw):
 
 
 def predict(topology, streams, method="aligned", worst_case=False, margin=0.0):
-    """How long a batch would take, without any device: (milliseconds, lower bound of all methods, [Times per stream])."""
+    """How long a batch would take, without any device: (milliseconds, lower bound of all methods,
+    [Times per stream])."""
     array, keep = _streams(streams)
     times = (_Times * len(streams))()
     length, bound = ctypes.c_int64(), ctypes.c_int64()
     message = ctypes.create_string_buffer(_MESSAGE)
-    answer = library().baton_predict(str(topology).encode(), _method(method), int(worst_case), ctypes.c_double(margin), array,
-                                     ctypes.c_size_t(len(streams)), times, ctypes.byref(length), ctypes.byref(bound), message,
+    answer = library().baton_predict(str(topology).encode(), _method(method), int(worst_case),
+                                     ctypes.c_double(margin), array,
+                                     ctypes.c_size_t(len(streams)), times, ctypes.byref(length),
+                                     ctypes.byref(bound), message,
                                      ctypes.c_size_t(_MESSAGE))
     del keep
     check(answer, message.value.decode())
@@ -194,7 +207,8 @@ class Batch:
         answer = []
         for i in range(self._n):
             predicted, measured = _Times(), _Times()
-            check(library().baton_batch_stream(self._handle, ctypes.c_size_t(i), ctypes.byref(predicted), ctypes.byref(measured)))
+            check(library().baton_batch_stream(self._handle, ctypes.c_size_t(i), ctypes.byref(predicted),
+                                               ctypes.byref(measured)))
             answer.append((_times(predicted), _times(measured)))
         return answer
 
@@ -209,10 +223,11 @@ class Batch:
 
 
 class Batcher:
-    """Runs batches on the devices of a topology, one at a time, in the order in which they were started.
+    """Runs batches on the devices of a topology, one at a time, in the order in which they were
+    started.
 
-    gpus: {node: (pyopencl.Context, pyopencl.Device)}. emulate: a topology to whose links copies are slowed down, on machines whose
-    devices share the host's memory.
+    gpus: {node: (pyopencl.Context, pyopencl.Device)}. emulate: a topology to whose links copies are
+    slowed down, on machines whose devices share the host's memory.
     """
 
     def __init__(self, topology, gpus, method="aligned", emulate=None, emulate_ratio=1.0):
@@ -223,13 +238,15 @@ class Batcher:
                          str(emulate).encode() if emulate else None, emulate_ratio)
         message = ctypes.create_string_buffer(_MESSAGE)
         self._handle, self._gpus = ctypes.c_void_p(), gpus
-        check(library().baton_batcher_new(ctypes.byref(config), ctypes.byref(self._handle), message, ctypes.c_size_t(_MESSAGE)),
+        check(library().baton_batcher_new(ctypes.byref(config), ctypes.byref(self._handle), message,
+                                          ctypes.c_size_t(_MESSAGE)),
               message.value.decode())
 
     def start(self, streams):
         array, keep = _streams(streams)
         batch = ctypes.c_void_p()
-        check(library().baton_batch_start(self._handle, array, ctypes.c_size_t(len(streams)), ctypes.byref(batch)))
+        check(library().baton_batch_start(self._handle, array, ctypes.c_size_t(len(streams)),
+                                          ctypes.byref(batch)))
         return Batch(batch, len(streams), keep)
 
     def run(self, streams):

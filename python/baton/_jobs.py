@@ -24,7 +24,8 @@ class Report(NamedTuple):
 
 class _JobReport(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("jobs", ctypes.c_uint64), ("misses", ctypes.c_uint64)] + [
-        (name, ctypes.c_int64) for name in ("response_p50", "response_p99", "response_max", "response_sum", "pending_sum",
+        (name, ctypes.c_int64) for name in ("response_p50", "response_p99", "response_max", "response_sum",
+                                            "pending_sum",
                                             "compute_sum", "copy_sum", "jitter_max", "tardiness_max")]
 
 
@@ -35,7 +36,8 @@ class _TaskOptions(ctypes.Structure):
 
 class _TaskReport(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("jobs", ctypes.c_uint64), ("misses", ctypes.c_uint64)] + [
-        (name, ctypes.c_int64) for name in ("response_p50", "response_p99", "response_max", "response_sum", "jitter_max",
+        (name, ctypes.c_int64) for name in ("response_p50", "response_p99", "response_max", "response_sum",
+                                            "jitter_max",
                                             "tardiness_max")]
 
 
@@ -50,7 +52,8 @@ def _report(raw, **more):
 
 
 def job_begin(release_ns=None):
-    """A job of this process begins; release_ns (time.monotonic_ns()) says when it was released, now if it does not."""
+    """A job of this process begins; release_ns (time.monotonic_ns()) says when it was released, now
+    if it does not."""
     if release_ns is None:
         check(library().baton_job_begin())
     else:
@@ -82,10 +85,12 @@ def report():
 
 
 class Task:
-    """One of several tasks of a process: its own period, deadline and statistics. Close it, or use it as a context manager."""
+    """One of several tasks of a process: its own period, deadline and statistics. Close it, or use
+    it as a context manager."""
 
     def __init__(self, name, period_ms=0, deadline_ms=0, warm=0):
-        options = _TaskOptions(ctypes.sizeof(_TaskOptions), name.encode(), round(period_ms * 1e6), round(deadline_ms * 1e6),
+        options = _TaskOptions(ctypes.sizeof(_TaskOptions), name.encode(), round(period_ms * 1e6),
+                               round(deadline_ms * 1e6),
                                warm)
         self._handle = ctypes.c_void_p()
         self.name = name
@@ -126,6 +131,7 @@ class Task:
         self.close()
 
     def __del__(self):
-        # A constructor that failed has no handle, and at the end of the interpreter the library may be gone.
+        # A constructor that failed has no handle, and at the end of the interpreter the library may
+        # be gone.
         if getattr(self, "_handle", None):
             self.close()

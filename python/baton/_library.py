@@ -11,7 +11,8 @@ _loaded = None
 
 
 def library():
-    """libbaton, loaded once. BATON_LIBRARY names it; else the system's loader finds libbaton.so.1."""
+    """libbaton, loaded once. BATON_LIBRARY names it; else the system's loader finds
+    libbaton.so.1."""
     global _loaded
     if _loaded is None:
         _loaded = ctypes.CDLL(os.environ.get("BATON_LIBRARY") or "libbaton.so.1")

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +65,7 @@ int file_read(const char *path, size_t limit, char **ret_text, size_t *ret_size)
     return result;
 }
 
-static int write_all(int fd, const void *text, size_t size)
+int file_write_all(int fd, const void *text, size_t size)
 {
     const char *from = text;
 
@@ -88,7 +89,7 @@ static int write_in_place(const char *path, const void *text, size_t size)
 
     if (fd < 0)
         return -errno;
-    result = write_all(fd, text, size);
+    result = file_write_all(fd, text, size);
     if (close(fd) < 0 && !result)
         result = -errno;
     return result;
@@ -128,14 +129,14 @@ int file_write_atomic(const char *path, const void *text, size_t size)
     int fd;
 
     if (strcmp(path, "-") == 0)
-        return write_all(STDOUT_FILENO, text, size);
+        return file_write_all(STDOUT_FILENO, text, size);
     exists = stat(path, &old) == 0;
     if (exists && !S_ISREG(old.st_mode))
         return S_ISDIR(old.st_mode) ? -EISDIR : write_in_place(path, text, size);
     fd = create_beside(path, exists ? 0600 : 0666, &temporary);
     if (fd < 0)
         return fd;
-    result = write_all(fd, text, size);
+    result = file_write_all(fd, text, size);
     if (!result && ((exists && fchmod(fd, old.st_mode & 07777) < 0) || fsync(fd) < 0))
         result = -errno;
     if (close(fd) < 0 && !result)
@@ -146,4 +147,18 @@ int file_write_atomic(const char *path, const void *text, size_t size)
         unlink(temporary);
     free(temporary);
     return result;
+}
+
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *where)
+{
+    (void)about;
+    (void)kind;
+    (void)where;
+    (void)remove(path);
+    return 0;
+}
+
+void file_remove_folder(const char *path)
+{
+    (void)nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }

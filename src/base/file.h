@@ -20,4 +20,10 @@ int file_read(const char *path, size_t limit, char **ret_text, size_t *ret_size)
  */
 int file_write_atomic(const char *path, const void *text, size_t size);
 
+/* Writes all of it to an open file, however often write() takes a part only. 0 or -errno. */
+int file_write_all(int fd, const void *text, size_t size);
+
+/* Removes a folder and everything in it, as far as that is allowed; links are not followed. */
+void file_remove_folder(const char *path);
+
 #endif

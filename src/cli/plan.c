@@ -160,13 +160,14 @@ static int find_fit(const struct cli_args *args, const struct task_set *set, enu
 }
 
 /*
- * Chunk size in bytes as the analysis counts it: the platform's if copies are cut by bytes; 0 if
- * they run whole.
+ * Chunk size in bytes as the analysis counts it: the platform's if copies are cut by bytes, or
+ * state moves with the job; 0 if they run whole.
  */
 static int64_t chunk_of(const struct task_set *set, const struct task *task, enum segment_kind kind)
 {
     int64_t chunk = kind == SEGMENT_COPY_IN ? set->platform.chunk_in : set->platform.chunk_out;
-    int64_t least = 0;
+    bool moves = task->state > 0 && set->platform.migration != MIGRATION_NONE;
+    int64_t least = moves ? chunk : 0;
 
     for (size_t s = 0; s < task->n_segments; s++) {
         const struct segment *segment = &task->segments[s];

@@ -4,25 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "cli/notices.h"
 
 #define MAX_RECORDS (1u << 20)
-
-/*
- * Makes room for one more element in an array that doubles. The array, or NULL when memory is
- * short.
- */
-static void *make_room(void *array, size_t n, size_t *room, size_t size)
-{
-    void *more = array;
-
-    if (n < *room)
-        return array;
-    more = realloc(array, (*room ? *room * 2 : 64) * size);
-    if (more)
-        *room = *room ? *room * 2 : 64;
-    return more;
-}
 
 static int add_record(struct recording *recording, const struct trace_record *record)
 {
@@ -30,7 +15,7 @@ static int add_record(struct recording *recording, const struct trace_record *re
 
     if (recording->n == MAX_RECORDS)
         return -EFBIG;
-    more = make_room(recording->records, recording->n, &recording->room, sizeof *more);
+    more = array_make_room(recording->records, recording->n, &recording->room, sizeof *more);
     if (!more)
         return -ENOMEM;
     recording->records = more;
@@ -41,7 +26,7 @@ static int add_record(struct recording *recording, const struct trace_record *re
 static int add_client(struct recording *recording, const struct frame_about_client *about)
 {
     struct recorded_client *more =
-        make_room(recording->clients, recording->n_clients, &recording->clients_room, sizeof *more);
+        array_make_room(recording->clients, recording->n_clients, &recording->clients_room, sizeof *more);
 
     if (!more)
         return -ENOMEM;
@@ -97,7 +82,8 @@ static int read_kernels(struct recording *recording, struct monitor *monitor, en
         result = monitor_query(monitor, what, index, number, &frame);
         if (result || frame.type != FRAME_ABOUT_KERNEL)
             break;
-        more = make_room(recording->kernels, recording->n_kernels, &recording->kernels_room, sizeof *more);
+        more =
+            array_make_room(recording->kernels, recording->n_kernels, &recording->kernels_room, sizeof *more);
         if (!more)
             return -ENOMEM;
         recording->kernels = more;

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/file.h"
 
 #define CHARTS      "6" /* curves of a study; `baton study plot` draws them all */
 #define FOLDER_SIZE 64
@@ -31,15 +32,6 @@ bool report_is_database(const char *path)
     return database;
 }
 
-static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *where)
-{
-    (void)about;
-    (void)kind;
-    (void)where;
-    (void)remove(path);
-    return 0;
-}
-
 static int open_folder(const struct cli_args *args, char ret_folder[FOLDER_SIZE])
 {
     (void)snprintf(ret_folder, FOLDER_SIZE, "/tmp/baton-report-XXXXXX");
@@ -48,7 +40,7 @@ static int open_folder(const struct cli_args *args, char ret_folder[FOLDER_SIZE]
 
 static void close_folder(const char *folder)
 {
-    (void)nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    file_remove_folder(folder);
 }
 
 /*

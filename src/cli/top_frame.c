@@ -439,11 +439,8 @@ void top_frame(const struct top_view *view, FILE *out)
     if (!view->rows) { /* text without a limit */
         put_engines(&screen, engines);
         put_programs(&screen, UINT32_MAX);
-        /*
-     * programs first: engines get a third of the rows, outsiders what programs leave, but at least
-     * one row
-     */
     } else {
+        /* Engines get a third of the rows; outsiders get what programs leave, at least one row. */
         room = view->rows / 3 > 1 ? view->rows / 3 : 1;
         if (view->rows > 3)
             put_engines(&screen, engines < room ? engines : room);

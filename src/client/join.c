@@ -2,12 +2,9 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "client/session_private.h"
-
-#define TAKEN_PAUSE (200 * 1000) /* nanoseconds between two attempts to get a used lease */
 
 static struct session *_Atomic offered;
 
@@ -82,51 +79,9 @@ static int job_report(struct baton_job_report *ret_report)
     return 0;
 }
 
-static int open_group(struct session *session, const struct join_engine engines[], size_t n,
-                      struct lease_group *ret_group)
+static int group_take(const struct lease_group_engine engines[], size_t n, struct lease_group *ret_group)
 {
-    *ret_group = (struct lease_group){.session = session};
-    for (size_t i = 0; i < n; i++) {
-        struct lease *lease;
-        int result = lease_open(session, engines[i].device, engines[i].engine, &lease);
-
-        if (result)
-            return result;
-        lease_group_add(ret_group, lease);
-    }
-    return 0;
-}
-
-static int group_take(const struct join_engine engines[], size_t n)
-{
-    const struct timespec pause = {.tv_nsec = TAKEN_PAUSE};
-    struct session *session = atomic_load(&offered);
-    struct lease_group group;
-    int answer;
-
-    if (!session || session_forked(session))
-        return JOIN_PASSED;
-    answer = open_group(session, engines, n, &group);
-    if (answer)
-        return session_online(session) ? answer : JOIN_PASSED;
-    /*
-     * Another thread of this process uses one of the leases. Its command is short, and no message
-     * reports its end.
-     */
-    while ((answer = lease_group_request(&group)) == LEASE_TAKEN)
-        (void)nanosleep(&pause, NULL);
-    if (answer == LEASE_ASK)
-        (void)lease_group_wait(&group, NSEC_MAX);
-    return session_online(session) ? 0 : JOIN_PASSED;
-}
-
-static void group_release(const struct join_engine engines[], size_t n)
-{
-    struct session *session = atomic_load(&offered);
-    struct lease_group group;
-
-    if (session && !session_forked(session) && open_group(session, engines, n, &group) == 0)
-        lease_group_end(&group);
+    return lease_group_take(atomic_load(&offered), engines, n, ret_group);
 }
 
 const struct join_hooks join_hooks = {.version = JOIN_VERSION,
@@ -136,4 +91,4 @@ const struct join_hooks join_hooks = {.version = JOIN_VERSION,
                                       .job_end = job_end,
                                       .job_report = job_report,
                                       .group_take = group_take,
-                                      .group_release = group_release};
+                                      .group_end = lease_group_end};

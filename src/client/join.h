@@ -15,21 +15,13 @@
 #include "baton/job.h"
 #include "client/lease.h"
 #include "client/session.h"
-#include "wire/device_name.h"
 
 #define JOIN_LAYER_INFO 0x4BA70001u /* a cl_layer_info; the value is a `const struct join_hooks *` */
 /*
  * Exported by libbaton-cuda.so: const struct join_hooks *(void). NULL before the program uses CUDA.
  */
 #define JOIN_CUDA_SYMBOL "baton_cuda_join"
-#define JOIN_VERSION     5u
-#define JOIN_PASSED      1 /* group_take: there is no daemon, so no other client is kept out */
-
-/* One engine of a group. */
-struct join_engine {
-    char device[DEVICE_NAME_SIZE];
-    enum engine_kind engine;
-};
+#define JOIN_VERSION     6u
 
 struct join_hooks {
     uint32_t version; /* JOIN_VERSION */
@@ -38,13 +30,9 @@ struct join_hooks {
     int (*job_gpu_done)(void);
     int (*job_end)(void);
     int (*job_report)(struct baton_job_report *ret_report);
-    /*
-     * Holds all these engines as one group (client/lease.h); blocks. 0: the daemon granted them.
-     * JOIN_PASSED: there is no daemon. -errno: nothing is held (-ENOSPC: more engines than a
-     * session has leases). After 0 or JOIN_PASSED the caller must release the same engines.
-     */
-    int (*group_take)(const struct join_engine engines[], size_t n);
-    void (*group_release)(const struct join_engine engines[], size_t n);
+    /* lease_group_take() in this session, and lease_group_end() */
+    int (*group_take)(const struct lease_group_engine engines[], size_t n, struct lease_group *ret_group);
+    void (*group_end)(const struct lease_group *group);
 };
 
 /*

@@ -1,26 +1,3 @@
-/*
- * Copies of one device in both directions share one bus, so a copy in direction O may use the lease
- * I of the other direction. Why this is safe: while O's command is in flight, I's word is BUSY,
- * which keeps other clients away.
- *
- * - O begins to use I under the session's lock. At that time O's word is NONE, O has no request
- *   under way, and the daemon manages I's word. From then on O's word stays NONE: only a request
- *   for O could change it, and lease_request() answers TAKEN while O uses I. So one command holds
- *   one of the two words, and the daemon knows which client holds the bus.
- * - The connection is lost, or the daemon refuses the device: every word moves to the private page,
- *   I's as BUSY and O's as IDLE. Another thread could now begin on O's word. A thread that begins
- *   reads `via` afterwards and leaves again if it is set. This suffices: the move happens under the
- *   lock after O began to use I, and that thread read the word after the move.
- * - A new daemon: I is declared busy, O attached as free. The end of O's command gives I back, like
- *   the end of any declared hold.
- * - O's command ends: `via` is cleared first, then I's word is kept or given back. In between,
- *   another thread may ask the daemon for O. The daemon then flags I, and the end takes the slow
- *   path. A thread that only tries finds I BUSY and asks the daemon.
- * - O's command yields: I is given back and requested again, so the grant is for I; lease_wait()
- *   waits there.
- * - A group that names either lease waits for O's command as for any holder.
- * - A forked child never gets here: every function returns before it touches `via`.
- */
 #include "client/lease.h"
 
 #include <errno.h>
@@ -34,30 +11,6 @@
 #include "base/clock.h"
 #include "client/lease_private.h"
 
-/* The lease whose word is held while this lease is in use. */
-static struct lease *held_lease(const struct lease *lease)
-{
-    struct lease *via = atomic_load_explicit(&lease->via, memory_order_relaxed);
-
-    return via ? via : (struct lease *)lease;
-}
-
-/* Under the lock: links the two copy directions of one device. */
-static void pair(struct session *session, unsigned index)
-{
-    const struct protocol_lease *all = session->protocol.leases, *mine = &all[index];
-
-    if (mine->engine == ENGINE_EXECUTION)
-        return;
-    for (unsigned i = 0; i < session->protocol.n_leases; i++) {
-        if (all[i].engine == ENGINE_EXECUTION || all[i].engine == mine->engine ||
-            strcmp(all[i].device, mine->device) != 0)
-            continue;
-        session->leases[i].other = &session->leases[index];
-        session->leases[index].other = &session->leases[i];
-    }
-}
-
 int lease_open(struct session *session, const char *device, enum engine_kind engine, struct lease **ret_lease)
 {
     unsigned index = 0;
@@ -67,13 +20,16 @@ int lease_open(struct session *session, const char *device, enum engine_kind eng
         return -ECHILD;
     pthread_mutex_lock(&session->lock);
     result = protocol_attach(&session->protocol, device, engine, &index);
-    if (result == 0)
-        pair(session, index);
     session_flush(session);
     pthread_mutex_unlock(&session->lock);
     if (result == 0)
         *ret_lease = &session->leases[index];
     return result;
+}
+
+bool lease_on_one_bus(const struct lease *lease)
+{
+    return atomic_load_explicit(&lease->session->one_bus, memory_order_relaxed) && !lease_grouped(lease);
 }
 
 /* Begins within the group that holds the lease. */
@@ -92,109 +48,30 @@ static bool nest(struct lease *lease)
 
 /* ---- begin and end ---- */
 
-/* Under the lock: may this lease use the other direction's lease, if that one is idle? */
-static bool may_use_other(const struct lease *lease)
-{
-    const struct protocol *protocol = &lease->session->protocol;
-
-    return protocol->state == PROTOCOL_ONLINE && (protocol->flags & WELCOME_BUS) &&
-           atomic_load(&protocol->leases[lease->other->index].shared) &&
-           !protocol->leases[lease->index].asked && !lease_uses_other(lease) &&
-           lease_word_state(atomic_load(lease_word_of(lease))) == LEASE_STATE_NONE;
-}
-
-/*
- * Under the lock: begins on the other direction's lease, which is idle or lingers and holds the
- * same bus.
- */
-static bool use_other(struct lease *lease)
-{
-    uint64_t seen;
-
-    if (!lease->other || !may_use_other(lease))
-        return false;
-    if (!lease_linger_resume(lease->other) && !lease_word_begin(lease_word_of(lease->other), &seen))
-        return false;
-    atomic_store(&lease->via, lease->other);
-    return true;
-}
-
-/* Begins on what this process holds already: a lingering hold or the other direction's lease. */
-static bool begin_held(struct lease *lease)
+/* Begins on the hold that lingers, if it does. */
+static bool begin_lingering(struct lease *lease)
 {
     struct session *session = lease->session;
     bool begun;
 
-    if (!lease->other && !atomic_load(&lease->lingers))
+    if (!atomic_load(&lease->lingers))
         return false;
     pthread_mutex_lock(&session->lock);
-    begun = lease_linger_resume(lease) || use_other(lease);
+    begun = lease_linger_resume(lease);
     session_flush(session);
     pthread_mutex_unlock(&session->lock);
     return begun;
-}
-
-/*
- * Ends the hold of this word. user: the lease that used it, itself or that of the other direction.
- */
-static void end_word(struct lease *lease, struct lease *user)
-{
-    struct session *session = lease->session;
-
-    if (!lease_grouped(lease) && lease_word_keep(lease_word_of(lease)))
-        return;
-    pthread_mutex_lock(&session->lock);
-    if (!lease_linger_begin(lease, user))
-        protocol_end(&session->protocol, lease->index);
-    session_flush(session);
-    pthread_mutex_unlock(&session->lock);
 }
 
 int lease_try_begin(struct lease *lease)
 {
     uint64_t seen;
 
-    if (session_forked(lease->session))
+    if (session_forked(lease->session) || lease_word_begin(lease_word_of(lease), &seen) || nest(lease) ||
+        begin_lingering(lease))
         return LEASE_BEGUN;
-    if (lease_word_begin(lease_word_of(lease), &seen)) {
-        if (!lease_uses_other(lease))
-            return LEASE_BEGUN;
-        end_word(lease, lease); /* a command that outlived its connection */
-        return LEASE_TAKEN;
-    }
-    if (nest(lease))
-        return LEASE_BEGUN;
-    if (lease_word_state(seen) == LEASE_STATE_BUSY && !atomic_load(&lease->lingers))
-        return LEASE_TAKEN;
-    if (begin_held(lease))
-        return LEASE_BEGUN;
-    return lease_uses_other(lease) ? LEASE_TAKEN : LEASE_ASK;
-}
-
-void lease_reclaim(struct lease *lease)
-{
-    lease_word *word = lease_word_of(lease);
-    uint64_t seen = atomic_load(word);
-
-    if (lease->other && atomic_load(&lease->other->via) == lease &&
-        lease_word_state(seen) == LEASE_STATE_BUSY)
-        (void)atomic_compare_exchange_strong(word, &seen, seen | LEASE_ASK_TURN);
-}
-
-/* Under the lock. */
-static int ask_for(struct lease *lease)
-{
-    int answer;
-
-    if (lease_uses_other(lease))
-        return LEASE_TAKEN;
-    if (lease_linger_resume(lease) ||
-        (lease->other && atomic_load(&lease->other->lingers) && use_other(lease)))
-        return LEASE_BEGUN;
-    answer = protocol_request(&lease->session->protocol, lease->index);
-    if (answer == LEASE_ASK)
-        lease_linger_back(lease);
-    return answer;
+    return lease_word_state(seen) == LEASE_STATE_BUSY && !atomic_load(&lease->lingers) ? LEASE_TAKEN
+                                                                                       : LEASE_ASK;
 }
 
 int lease_request(struct lease *lease)
@@ -205,9 +82,9 @@ int lease_request(struct lease *lease)
     if (session_forked(session))
         return LEASE_BEGUN;
     pthread_mutex_lock(&session->lock);
-    answer = ask_for(lease);
-    if (answer == LEASE_TAKEN)
-        lease_reclaim(lease);
+    answer = lease_linger_resume(lease) ? LEASE_BEGUN : protocol_request(&session->protocol, lease->index);
+    if (answer == LEASE_ASK)
+        lease_linger_back(lease);
     session_flush(session);
     pthread_mutex_unlock(&session->lock);
     return answer;
@@ -262,7 +139,6 @@ int lease_wait(struct lease *lease, baton_nsec until_at)
 
     if (session_forked(session))
         return LEASE_BEGUN;
-    lease = held_lease(lease);
     for (bool first = true;; first = false) {
         lease_word *word;
         uint64_t seen;
@@ -287,25 +163,11 @@ int lease_wait(struct lease *lease, baton_nsec until_at)
     }
 }
 
-bool lease_yield_asked(const struct lease *lease)
+uint64_t lease_flags(const struct lease *lease)
 {
-    lease = held_lease(lease);
-    return !session_forked(lease->session) && !lease_grouped(lease) &&
-           (atomic_load_explicit(lease_word_of(lease), memory_order_relaxed) & LEASE_FLAG_YIELD);
-}
-
-bool lease_turn_asked(const struct lease *lease)
-{
-    lease = held_lease(lease);
-    return !session_forked(lease->session) && !lease_grouped(lease) &&
-           (atomic_load_explicit(lease_word_of(lease), memory_order_relaxed) & LEASE_FLAG_TURN);
-}
-
-bool lease_wanted(const struct lease *lease)
-{
-    lease = held_lease(lease);
-    return !session_forked(lease->session) && !lease_grouped(lease) &&
-           (atomic_load_explicit(lease_word_of(lease), memory_order_relaxed) & LEASE_FLAGS);
+    if (lease_grouped(lease))
+        return 0;
+    return atomic_load_explicit(lease_word_of(lease), memory_order_relaxed) & LEASE_FLAGS;
 }
 
 int lease_yield(struct lease *lease)
@@ -315,7 +177,6 @@ int lease_yield(struct lease *lease)
 
     if (session_forked(session))
         return LEASE_BEGUN;
-    lease = held_lease(lease);
     pthread_mutex_lock(&session->lock);
     answer = protocol_yield(&session->protocol, lease->index);
     session_flush(session);
@@ -325,15 +186,22 @@ int lease_yield(struct lease *lease)
     return answer;
 }
 
+void lease_end_as(struct lease *lease, enum engine_kind last)
+{
+    struct session *session = lease->session;
+
+    if (session_forked(session) || (!lease_grouped(lease) && lease_word_keep(lease_word_of(lease))))
+        return;
+    pthread_mutex_lock(&session->lock);
+    if (!lease_linger_begin(lease, last))
+        protocol_end(&session->protocol, lease->index);
+    session_flush(session);
+    pthread_mutex_unlock(&session->lock);
+}
+
 void lease_end(struct lease *lease)
 {
-    struct lease *held = held_lease(lease);
-
-    if (session_forked(lease->session))
-        return;
-    if (held != lease)
-        atomic_store(&lease->via, NULL);
-    end_word(held, lease);
+    lease_end_as(lease, lease->session->protocol.leases[lease->index].engine);
 }
 
 void lease_arm_reaper(struct lease *lease, bool armed)
@@ -342,7 +210,6 @@ void lease_arm_reaper(struct lease *lease, bool armed)
 
     if (session_forked(session))
         return;
-    lease = held_lease(lease);
     protocol_tell(&session->protocol, lease->index, PAGE_TELL_YIELD, armed);
     /*
      * The daemon flags the word, then reads `tell`; the client sets `tell`, then reads the word. At

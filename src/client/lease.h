@@ -14,9 +14,9 @@
  * same calls work on a private word that no other client wants.
  *
  * Copies of one device in both directions go over one bus, and a copy lease includes that bus where
- * the daemon says so (WELCOME_BUS). So a process that keeps one of the two leases idle may copy in
- * the other direction at once: that copy uses the other direction's lease. Otherwise a job that
- * copies in and out would take the bus from itself, with two messages each time.
+ * the daemon says so (WELCOME_BUS). Copies in both directions then need one lease only, that of
+ * ENGINE_COPY_IN (lease_on_one_bus()). With two, a job that copies in and out would take the bus from
+ * itself, with two messages each time.
  *
  * The calls of a command:
  *     if (lease_try_begin(lease) != LEASE_BEGUN)
@@ -33,7 +33,9 @@
 
 #include "base/nsec.h"
 #include "client/session.h"
+#include "wire/device_name.h"
 #include "wire/engine_kind.h"
+#include "wire/lease_word.h"
 
 enum lease_answer {
     LEASE_BEGUN = 0,   /* held: BUSY */
@@ -51,6 +53,13 @@ enum lease_answer {
 int lease_open(struct session *session, const char *device, enum engine_kind engine,
                struct lease **ret_lease);
 
+/*
+ * Of a lease for ENGINE_COPY_OUT: does the device's lease for ENGINE_COPY_IN cover these copies now?
+ * True while the daemon arbitrates their bus, unless a group holds this lease. The answer changes
+ * with the daemon; a command asks once. Two atomic loads.
+ */
+bool lease_on_one_bus(const struct lease *lease);
+
 /* LEASE_BEGUN (one compare-and-swap, no message), LEASE_ASK or LEASE_TAKEN. Never blocks. */
 int lease_try_begin(struct lease *lease);
 
@@ -67,17 +76,29 @@ int lease_request(struct lease *lease);
  */
 int lease_wait(struct lease *lease, baton_nsec until_at);
 
-/* One atomic load: should the holder yield at the next piece border? */
-bool lease_yield_asked(const struct lease *lease);
-
 /*
- * One atomic load: does a client wait that is no less urgent? Then the hold should end soon, even
- * if more work is to come.
+ * What the daemon asks of the holder: LEASE_FLAG_* (wire/lease_word.h), 0 while a group holds the
+ * lease. Two atomic loads. Of interest only between begin and end.
  */
-bool lease_turn_asked(const struct lease *lease);
+uint64_t lease_flags(const struct lease *lease);
 
-/* One atomic load: does any client wait for the engine, even a less urgent one? */
-bool lease_wanted(const struct lease *lease);
+/* Should the holder yield at the next piece border? */
+static inline bool lease_yield_asked(const struct lease *lease)
+{
+    return (lease_flags(lease) & LEASE_FLAG_YIELD) != 0;
+}
+
+/* Does a client wait that is no less urgent? Then the hold should end soon, even if more is to come. */
+static inline bool lease_turn_asked(const struct lease *lease)
+{
+    return (lease_flags(lease) & LEASE_FLAG_TURN) != 0;
+}
+
+/* Does any client wait for the engine, even a less urgent one? */
+static inline bool lease_wanted(const struct lease *lease)
+{
+    return lease_flags(lease) != 0;
+}
 
 /*
  * The work of the hold has drained and more is to come. Gives the engine back and requests it again
@@ -92,11 +113,13 @@ int lease_yield(struct lease *lease);
  * has recently come back soon: then after that time (linger.h).
  */
 void lease_end(struct lease *lease);
+/* The same, after a command of this kind: how soon the program comes back depends on it. */
+void lease_end_as(struct lease *lease, enum engine_kind last);
 
 /*
  * Several leases of one session as one hold: granted together, never asked to yield, kept until the
  * end (docs/protocols.md M2). Those that this process keeps idle are given back first. If another
- * thread uses one, the group waits for that thread, which is told so.
+ * thread uses one, the group waits for that thread, which is told so. The daemon adds the buses.
  *
  * While the group is held, the calls above work within it. lease_try_begin() and lease_request()
  * answer LEASE_BEGUN to one holder at a time, without a message. So a batch whose commands pass
@@ -104,22 +127,36 @@ void lease_end(struct lease *lease);
  * keeps that lease alone until lease_end().
  */
 struct lease_group {
-    struct session *session;
-    uint32_t leases; /* bit i: lease i */
+    struct session *session; /* NULL: nothing is held */
+    uint32_t leases;         /* bit i: lease i */
 };
 
-void lease_group_add(struct lease_group *group, const struct lease *lease);
+/* One engine of a group. */
+struct lease_group_engine {
+    char device[DEVICE_NAME_SIZE];
+    enum engine_kind engine;
+};
 
+#define LEASE_GROUP_PASSED 1 /* there is no daemon, so no other client is kept out */
+
+/*
+ * Holds all these engines; blocks. 0: the daemon granted them. LEASE_GROUP_PASSED: there is no
+ * daemon. -errno: nothing is held (-ENOSPC: more engines than a session has leases). session: NULL
+ * passes. After 0 and LEASE_GROUP_PASSED: lease_group_end().
+ */
+int lease_group_take(struct session *session, const struct lease_group_engine engines[], size_t n,
+                     struct lease_group *ret_group);
+void lease_group_end(const struct lease_group *group);
+
+/* The steps of lease_group_take(). */
+void lease_group_add(struct lease_group *group, const struct lease *lease);
 /* Never blocks. LEASE_BEGUN: held. LEASE_ASK: lease_group_wait(). LEASE_TAKEN: ask again soon. */
 int lease_group_request(const struct lease_group *group);
-
 /*
  * Sleeps until all are granted (LEASE_BEGUN), or until the instant (LEASE_TIMEOUT: the request
  * remains queued).
  */
 int lease_group_wait(const struct lease_group *group, baton_nsec until_at);
-
-void lease_group_end(const struct lease_group *group);
 
 /*
  * For the time in which the program computes while the driver works. on_yield is called on the

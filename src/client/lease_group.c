@@ -1,6 +1,10 @@
 /* Several leases of one session as one hold. */
+#include <time.h>
+
 #include "base/clock.h"
 #include "client/lease_private.h"
+
+#define TAKEN_PAUSE (200 * NSEC_PER_US) /* between two attempts to get a used lease */
 
 void lease_group_add(struct lease_group *group, const struct lease *lease)
 {
@@ -32,46 +36,30 @@ static void call_reaper(struct session *session, uint32_t leases)
     session_wake(session);
 }
 
-/*
- * Under the lock: reclaims the leases of the other direction that members of the group use. Ends
- * all lingering holds of the group.
- */
-static uint32_t reclaim_others(struct session *session, uint32_t leases)
+/* Under the lock: ends the holds of the group that linger. */
+static void end_lingering(struct session *session, uint32_t leases)
 {
-    uint32_t others = 0;
-
-    for (; leases; leases &= leases - 1) {
-        struct lease *lease = &session->leases[__builtin_ctz(leases)];
-
-        lease_linger_end(lease);
-        if (lease->other)
-            lease_linger_end(lease->other);
-        if (!lease_uses_other(lease))
-            continue;
-        lease_reclaim(lease->other);
-        others |= UINT32_C(1) << lease->other->index;
-    }
-    return others;
+    for (; leases; leases &= leases - 1)
+        lease_linger_end(&session->leases[__builtin_ctz(leases)]);
 }
 
 int lease_group_request(const struct lease_group *group)
 {
     struct session *session = group->session;
-    uint32_t others;
     unsigned waiting;
     int answer;
 
     if (session_forked(session))
         return LEASE_BEGUN;
     pthread_mutex_lock(&session->lock);
-    others = reclaim_others(session, group->leases);
-    answer = others ? LEASE_TAKEN : protocol_group_request(&session->protocol, group->leases);
+    end_lingering(session, group->leases);
+    answer = protocol_group_request(&session->protocol, group->leases);
     if (answer == LEASE_BEGUN)
         (void)protocol_group_granted(&session->protocol, group->leases, &waiting);
     session_flush(session);
     pthread_mutex_unlock(&session->lock);
     if (answer == LEASE_TAKEN)
-        call_reaper(session, group->leases | others); /* delivered for the leases that are flagged */
+        call_reaper(session, group->leases); /* delivered for the leases that are flagged */
     return answer;
 }
 
@@ -113,11 +101,53 @@ void lease_group_end(const struct lease_group *group)
     struct session *session = group->session;
     uint32_t kept;
 
-    if (session_forked(session))
+    if (!session || session_forked(session))
         return;
     pthread_mutex_lock(&session->lock);
     kept = protocol_group_end(&session->protocol, group->leases);
     session_flush(session);
     pthread_mutex_unlock(&session->lock);
     call_reaper(session, kept);
+}
+
+/* ---- taking ---- */
+
+static int open_all(struct session *session, const struct lease_group_engine engines[], size_t n,
+                    struct lease_group *ret_group)
+{
+    *ret_group = (struct lease_group){.session = session};
+    for (size_t i = 0; i < n; i++) {
+        struct lease *lease;
+        int result = lease_open(session, engines[i].device, engines[i].engine, &lease);
+
+        if (result) {
+            *ret_group = (struct lease_group){0};
+            return result;
+        }
+        lease_group_add(ret_group, lease);
+    }
+    return 0;
+}
+
+int lease_group_take(struct session *session, const struct lease_group_engine engines[], size_t n,
+                     struct lease_group *ret_group)
+{
+    const struct timespec pause = {.tv_nsec = TAKEN_PAUSE};
+    int answer;
+
+    *ret_group = (struct lease_group){0};
+    if (!session || session_forked(session))
+        return LEASE_GROUP_PASSED;
+    answer = open_all(session, engines, n, ret_group);
+    if (answer)
+        return session_online(session) ? answer : LEASE_GROUP_PASSED;
+    /*
+     * Another thread of this process uses one of the leases. Its command is short, and no message
+     * reports its end.
+     */
+    while ((answer = lease_group_request(ret_group)) == LEASE_TAKEN)
+        (void)nanosleep(&pause, NULL);
+    if (answer == LEASE_ASK)
+        (void)lease_group_wait(ret_group, NSEC_MAX);
+    return session_online(session) ? 0 : LEASE_GROUP_PASSED;
 }

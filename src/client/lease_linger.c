@@ -54,7 +54,7 @@ void lease_linger_end(struct lease *lease)
     protocol_end(&lease->session->protocol, lease->index);
 }
 
-bool lease_linger_begin(struct lease *lease, struct lease *user)
+bool lease_linger_begin(struct lease *lease, enum engine_kind last)
 {
     struct protocol *protocol = &lease->session->protocol;
     baton_nsec now_at = clock_now();
@@ -62,10 +62,10 @@ bool lease_linger_begin(struct lease *lease, struct lease *user)
 
     if (!(protocol->plan.flags & PLAN_LINGER) || !atomic_load(&protocol->leases[lease->index].shared) ||
         lease_grouped(lease) || called(lease)) {
-        linger_left(&user->linger, now_at);
+        linger_left(&lease->linger[last], now_at);
         return false;
     }
-    wish = linger_for(&user->linger, now_at);
+    wish = linger_for(&lease->linger[last], now_at);
     if (!wish)
         return false;
     lease->lingers_until = now_at + wish;
@@ -86,9 +86,8 @@ void lease_linger_back(struct lease *lease)
 {
     baton_nsec now_at = clock_now();
 
-    linger_back(&lease->linger, now_at);
-    if (lease->other)
-        linger_back(&lease->other->linger, now_at);
+    for (int kind = 0; kind < ENGINE_N; kind++)
+        linger_back(&lease->linger[kind], now_at);
 }
 
 bool lease_linger_resume(struct lease *lease)

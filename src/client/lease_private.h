@@ -12,21 +12,10 @@ static inline lease_word *lease_word_of(const struct lease *lease)
     return atomic_load_explicit(&lease->session->protocol.leases[lease->index].word, memory_order_acquire);
 }
 
-static inline bool lease_uses_other(const struct lease *lease)
-{
-    return atomic_load(&lease->via) != NULL;
-}
-
 static inline bool lease_grouped(const struct lease *lease)
 {
     return atomic_load(&lease->session->protocol.leases[lease->index].grouped);
 }
-
-/*
- * Locked: the other direction uses this lease, and its own user wants it. Flags the word as the
- * daemon would: it is given back at the end of that use.
- */
-void lease_reclaim(struct lease *lease);
 
 /* Sleeps until the word differs from `seen`, or until the instant, or perhaps earlier. */
 void lease_sleep(lease_word *word, uint64_t seen, baton_nsec until_at);
@@ -34,10 +23,10 @@ void lease_sleep(lease_word *word, uint64_t seen, baton_nsec until_at);
 /* ---- lingering: a hold kept for a program that is expected back soon (linger.h) ---- */
 
 /*
- * Locked: `user` (this lease or that of the other direction) has ended its hold of this word, and a
- * client waits. True: the hold lingers.
+ * Locked: a command of the kind `last` has ended the hold, and a client waits. True: the hold
+ * lingers.
  */
-bool lease_linger_begin(struct lease *lease, struct lease *user);
+bool lease_linger_begin(struct lease *lease, enum engine_kind last);
 
 /*
  * Locked: the program is back and begins on the lingering hold. False: the hold does not linger, or
@@ -45,7 +34,7 @@ bool lease_linger_begin(struct lease *lease, struct lease *user);
  */
 bool lease_linger_resume(struct lease *lease);
 
-/* Locked: the program wants the engine, or the bus in either direction. */
+/* Locked: the program wants the engine again. */
 void lease_linger_back(struct lease *lease);
 
 /* Locked: ends the hold if it lingers. */

@@ -42,7 +42,10 @@ static struct page *map_page(void *user, size_t size)
         page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, session->page_fd, 0);
     close(session->page_fd);
     session->page_fd = -1;
-    return page == MAP_FAILED ? NULL : page;
+    if (page == MAP_FAILED)
+        return NULL;
+    page_own(page); /* on the session's thread; a page stays mapped when another one follows */
+    return page;
 }
 
 static void wake_word(void *user, lease_word *word)

@@ -24,10 +24,12 @@
 struct lease {
     struct session *session;
     unsigned index;
-    struct lease *other;       /* the copy lease of the same device in the other direction; NULL: none */
-    struct lease *_Atomic via; /* the other direction's lease, while this one uses it (lease.h) */
-    struct lingering linger;   /* this and the following: under the session's lock */
-    _Atomic bool lingers;      /* BUSY without a user, until ... */
+    /*
+     * By the kind of the command that ended the hold: after a copy in, a program is back sooner than
+     * after a copy out. This and the following: under the session's lock.
+     */
+    struct lingering linger[ENGINE_N];
+    _Atomic bool lingers; /* BUSY without a user, until ... */
     baton_nsec lingers_until;
     bool was_told; /* ... and the reaper was armed before */
 };
@@ -61,6 +63,7 @@ struct session {
     _Atomic uint64_t bound; /* of the plan in force; 0: none */
     uint32_t placings;      /* PLACE questions asked so far */
     _Atomic bool online;
+    _Atomic bool one_bus;          /* ... and that daemon arbitrates buses (lease_on_one_bus()) */
     _Atomic uint32_t local_yields; /* leases whose reaper was armed when YIELD was already set */
     struct lease leases[PAGE_LEASES];
     pthread_mutex_t jobs_lock;

@@ -95,6 +95,7 @@ static bool hang_up(struct session *session)
         close(session->page_fd);
     session->page_fd = -1;
     was_online = atomic_exchange(&session->online, false);
+    atomic_store(&session->one_bus, false);
     protocol_lost(&session->protocol);
     pthread_cond_broadcast(&session->welcomed);
     pthread_mutex_unlock(&session->lock);
@@ -153,6 +154,7 @@ static void introduce(struct session *session)
     for (int i = 0; i < session->n_notices; i++)
         session_send_notice(session, i);
     session_flush(session);
+    atomic_store(&session->one_bus, (session->protocol.flags & WELCOME_BUS) != 0);
     atomic_store(&session->online, true);
     pthread_cond_broadcast(&session->welcomed);
     pthread_mutex_unlock(&session->lock);
@@ -276,6 +278,7 @@ static bool stopping(struct session *session)
 static void *thread_main(void *argument)
 {
     struct session *session = argument;
+    struct page *page;
 
     session_register_thread(session, gettid()); /* the reaper: holders yield through it */
     while (!stopping(session)) {
@@ -296,6 +299,9 @@ static void *thread_main(void *argument)
                 wait_for_daemon(session);
         }
     }
+    page = atomic_load(&session->protocol.page);
+    if (page)
+        page_disown(page);
     return NULL;
 }
 

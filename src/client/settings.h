@@ -37,13 +37,14 @@ enum setting_binaries {
     SETTING_BINARIES_REFUSE, /* also answers CL_INVALID_BINARY */
 };
 
+/* A text that is not given is "", a duration 0, a count SETTING_AUTO. */
 struct settings {
-#define SETTING_FIELD_TEXT(identifier)                           char identifier[SETTING_TEXT_SIZE]; /* "": not given */
+#define SETTING_FIELD_TEXT(identifier)                           char identifier[SETTING_TEXT_SIZE];
 #define SETTING_FIELD_FLAG(identifier)                           bool identifier;
 #define SETTING_FIELD_PRIORITY(identifier)                       int identifier;
-#define SETTING_FIELD_DURATION(identifier)                       baton_nsec identifier; /* 0: not given */
+#define SETTING_FIELD_DURATION(identifier)                       baton_nsec identifier;
 #define SETTING_FIELD_AMOUNT(identifier)                         int64_t identifier;
-#define SETTING_FIELD_COUNT(identifier)                          int64_t identifier; /* SETTING_AUTO: not given */
+#define SETTING_FIELD_COUNT(identifier)                          int64_t identifier;
 #define SETTING_FIELD_BYTES(identifier)                          int64_t identifier;
 #define SETTING_FIELD_GPUS(identifier)                           int64_t identifier;
 #define SETTING_FIELD_PLACEMENT(identifier)                      enum setting_placement identifier;

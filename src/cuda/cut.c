@@ -9,11 +9,6 @@
 #include "engine/policy.h"
 #include "engine/runtime.h"
 
-enum {
-    CHUNK_IN = 4 << 20,    /* of a copy whose bandwidth is not known yet */
-    CHUNK_OUT = 512 << 10, /* also what measured chunks are multiples of */
-};
-
 /* A launch in pieces, and what the driver is called with for each. */
 struct launch_cut {
     struct piece_cut base; /* the first member */
@@ -69,22 +64,9 @@ bool cut_wants_launch(const struct cuda_command *command)
 
 size_t cut_chunk(const struct cuda_command *command)
 {
-    const struct device_engine *engine = &command->base.queue->device->engines[command->base.engine];
-    bool out = command->base.engine == ENGINE_COPY_OUT;
-    int64_t planned;
-
     if (command->base.engine == ENGINE_EXECUTION || !policy_chunking())
         return SIZE_MAX;
-    if (runtime.settings.chunk > 0)
-        return (size_t)runtime.settings.chunk;
-    planned = policy_chunk(out);
-    if (planned > 0) /* two are in flight, and the plan counts them as one */
-        return planned > 1 ? (size_t)planned / 2 : 1;
-    planned = atomic_load_explicit(&engine->bytes_per_ms, memory_order_relaxed) * engine_chunk_ns(engine) /
-              NSEC_PER_MS;
-    if (planned > 0)
-        return planned > CHUNK_OUT ? (size_t)planned / CHUNK_OUT * CHUNK_OUT : CHUNK_OUT;
-    return out ? CHUNK_OUT : CHUNK_IN;
+    return command_chunk_bytes(&command->base);
 }
 
 /* --- launches --- */

@@ -1,7 +1,7 @@
 /*
- * Which launches and copies are cut, and how their pieces are given to the driver. A piece of a launch
- * is a range of its blocks on the kernel's sibling (function.h); a chunk of a copy is a range of its
- * bytes.
+ * Which launches and copies are cut, and how their pieces are given to the driver. A piece of a
+ * launch is a range of its blocks on the kernel's sibling (function.h); a chunk of a copy is a
+ * range of its bytes.
  */
 #ifndef CUDA_CUT_H
 #define CUDA_CUT_H
@@ -18,7 +18,10 @@ enum session_counter cut_why_whole(const struct cuda_command *command);
 /* Bytes of a chunk; SIZE_MAX: it is not cut. */
 size_t cut_chunk(const struct cuda_command *command);
 
-/* The driver's calls of one command, in pieces (*ret_cut) or whole. On the thread that drives the engine. */
+/*
+ * The driver's calls of one command, in pieces (*ret_cut) or whole. On the thread that drives the
+ * engine.
+ */
 CUresult cut_launch(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut);
 CUresult cut_copy(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut);
 /* For driver_ops::issue_range. */

@@ -39,7 +39,10 @@ enum {
 enum treatment { TREATMENT_PASS, TREATMENT_DRAIN, TREATMENT_ROUTE, TREATMENT_UNKNOWN };
 enum form { FORM_PLAIN, FORM_PTDS, FORM_PTSZ };
 
-/* One call of the program, as its arguments came: each in 64 bits, what is narrower in the low ones. */
+/*
+ * One call of the program, as its arguments came: each in 64 bits, what is narrower in the low
+ * ones.
+ */
 struct call {
     const struct entry *entry;
     void *genuine; /* the driver's own function */
@@ -69,7 +72,10 @@ int entry_find(const char *symbol);
 /* Is the base of a row of the table? */
 bool entry_knows_base(const char *base);
 
-/* A place for a name that no table knows; the same for the same name. ENTRY_NONE: all are taken. Thread-safe. */
+/*
+ * A place for a name that no table knows; the same for the same name. ENTRY_NONE: all are taken.
+ * Thread-safe.
+ */
 int entry_for_unknown(const char *name);
 
 /* Makes the driver's call with its arguments as they are. */

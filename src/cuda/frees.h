@@ -1,6 +1,6 @@
 /*
- * Allocations whose cuMemFreeAsync is held back: the program has freed them, the driver does not know
- * yet. A second free of one is a mistake of the program's that the driver could not see.
+ * Allocations whose cuMemFreeAsync is held back: the program has freed them, the driver does not
+ * know yet. A second free of one is a mistake of the program's that the driver could not see.
  */
 #ifndef CUDA_FREES_H
 #define CUDA_FREES_H

@@ -4,19 +4,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "client/join.h"
 #include "cuda/events.h"
 #include "cuda/function.h"
 #include "cuda/genuine.h"
 #include "cuda/issue.h"
 #include "cuda/objects.h"
-#include "engine/graph.h"
 #include "engine/runtime.h"
 #include "engine/worker.h"
 
-enum { EXIT_PATIENCE_MS = 100 };
+/*
+ * A kernel that runs for long, or for ever, ends with the process, as without Baton. A worker that waits
+ * for it is given time for two pieces, and is then left behind.
+ */
+#define EXIT_PATIENCE_NS (100 * NSEC_PER_MS)
 
 struct front front;
 
@@ -25,46 +28,12 @@ static void *_Atomic genuine_at[ENTRY_N]; /* the driver's functions, as they are
 
 /* --- beginning and end --- */
 
-/* How many engines are driven by other threads; leave: those threads are left behind. */
-static unsigned engines_driven(bool leave)
-{
-    unsigned n = 0;
-
-    graph_lock();
-    for (struct engine_device *device = engine_devices(); device; device = device->next)
-        for (int kind = 0; kind < ENGINE_N; kind++) {
-            struct device_engine *engine = &device->own[kind];
-
-            if (!engine->driven || worker_drives(engine))
-                continue;
-            n++;
-            if (leave)
-                engine->calling++;
-        }
-    graph_unlock();
-    return n;
-}
-
-/*
- * A kernel that runs for long, or for ever, ends with the process, as without Baton: a worker that waits
- * for it is given time for two pieces, and is then left behind.
- */
-static void leave_waiting_workers(void)
-{
-    const struct timespec pause = {.tv_nsec = NSEC_PER_MS};
-
-    for (int i = 0; i < EXIT_PATIENCE_MS && engines_driven(false); i++)
-        (void)nanosleep(&pause, NULL);
-    (void)engines_driven(true);
-}
-
 static void at_exit(void)
 {
     if (runtime_off())
         return;
     worker_announce_stop();
-    leave_waiting_workers();
-    runtime_stop();
+    runtime_stop(EXIT_PATIENCE_NS);
 }
 
 void front_stop_first(void)
@@ -139,6 +108,7 @@ void front_become_whole(const char *name)
     if (session)
         (void)session_notice(session, NOTICE_UNKNOWN_CALL, "", name);
     objects_drain();
+    objects_close_marks();
 }
 
 /* --- calls --- */
@@ -153,8 +123,8 @@ static CUresult no_driver(void)
 }
 
 /*
- * Where a stub goes from now on: names that pass, to the driver itself; names that the driver lacks,
- * to front_call(), which says so.
+ * Where a stub goes from now on: names that pass, to the driver itself; names that the driver
+ * lacks, to front_call(), which says so.
  */
 void *stub_resolve(unsigned index)
 {
@@ -180,6 +150,7 @@ void *front_drain(unsigned index)
         if (entry->treatment == TREATMENT_UNKNOWN)
             front_become_whole(entry->symbol);
         objects_drain();
+        objects_close_marks();
     }
     return front_genuine(index);
 }

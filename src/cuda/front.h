@@ -1,7 +1,8 @@
 /*
- * libbaton-cuda.so: stands between a CUDA program and the genuine libcuda.so.1. It has that library's
- * name and exports its names (stubs.S); `baton run` puts it into LD_PRELOAD, so that it is what a
- * program's link or dlopen() of libcuda.so.1 finds. Nothing happens before the first call.
+ * libbaton-cuda.so: stands between a CUDA program and the genuine libcuda.so.1. It has that
+ * library's name and exports its names (stubs.S); `baton run` puts it into LD_PRELOAD, so that it
+ * is what a program's link or dlopen() of libcuda.so.1 finds. Nothing happens before the first
+ * call.
  *
  * The way of a call: a stub -> front_call() -> the handler that entries.def names -> a draft of a
  * command (command.h) -> submit.h, which gives it to the driver at once, or holds it back in the
@@ -13,9 +14,9 @@
  * A process that called a name which no table knows is whole and direct: nothing is held back any
  * more, and each routed call waits for its engine on the calling thread.
  *
- * Locks, in the order in which they may be nested: context records -> the engine's graph -> shards of
- * handle tables. The locks of events and of mark pools are leaves. The driver is never called with
- * the graph's lock held.
+ * Locks, in the order in which they may be nested: context records -> the engine's graph -> shards
+ * of handle tables. The locks of events and of mark pools are leaves. The driver is never called
+ * with the graph's lock held.
  */
 #ifndef CUDA_FRONT_H
 #define CUDA_FRONT_H
@@ -47,7 +48,10 @@ extern struct front front;
 #undef PASS
 #undef EXTRA
 
-/* The driver's own function for an index, found once; NULL: the driver lacks it, or there is no driver. */
+/*
+ * The driver's own function for an index, found once; NULL: the driver lacks it, or there is no
+ * driver.
+ */
 void *front_genuine(unsigned index);
 
 /* What a program is given for a name: the stub, the same as by dlsym(). */

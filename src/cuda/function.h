@@ -4,11 +4,11 @@
  *
  * When a program loads PTX, as text or in a container, the text is rewritten (translate/cut.h) and
  * loaded in place of the program's own. It has the program's kernels unchanged and their siblings
- * beside them, so that module variables are shared and each launch decides. What cannot be rewritten,
- * or is refused by the driver, is loaded as it is; its kernels run whole, with a reason.
+ * beside them, so that module variables are shared and each launch decides. What cannot be
+ * rewritten, or is refused by the driver, is loaded as it is; its kernels run whole, with a reason.
  *
- * A kernel has one record per handle: CUfunction, or CUkernel of a library, which launches take too.
- * Records live until their module is unloaded and the last command has dropped its reference.
+ * A kernel has one record per handle: CUfunction, or CUkernel of a library, which launches take
+ * too. Records live until their module is unloaded and the last command has dropped its reference.
  */
 #ifndef CUDA_FUNCTION_H
 #define CUDA_FUNCTION_H
@@ -62,9 +62,9 @@ int function_threads_limit(const struct function_record *function);
 uint32_t function_shared_limit(const struct function_record *function, const struct device_record *device);
 
 /*
- * Loading. The image as the program gave it: *ret_text is what to load in place of it, borrowed from
- * the record; NULL: the image itself. The record becomes known with module_loaded(), or is freed by
- * module_discard().
+ * Loading. The image as the program gave it: *ret_text is what to load in place of it, borrowed
+ * from the record; NULL: the image itself. The record becomes known with module_loaded(), or is
+ * freed by module_discard().
  */
 struct module_record *module_prepare(const void *image, const struct device_record *device,
                                      const char **ret_text);

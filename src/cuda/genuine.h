@@ -1,10 +1,11 @@
 /*
- * The genuine libcuda.so.1: found without finding ourselves, opened when first needed, never closed.
+ * The genuine libcuda.so.1: found without finding ourselves, opened when first needed, never
+ * closed.
  *
- * Which one: BATON_CUDA_LIBRARY if it is set (`baton run` sets it); else the first libcuda.so.1 that
- * the dynamic loader would find: LD_LIBRARY_PATH, the loader's cache, its default folders. A file
- * that is this library itself is passed over. dlopen() by name cannot be used: a library of that name
- * is loaded already, and it is this one.
+ * Which one: BATON_CUDA_LIBRARY if it is set (`baton run` sets it); else the first libcuda.so.1
+ * that the dynamic loader would find: LD_LIBRARY_PATH, the loader's cache, its default folders. A
+ * file that is this library itself is passed over. dlopen() by name cannot be used: a library of
+ * that name is loaded already, and it is this one.
  */
 #ifndef CUDA_GENUINE_H
 #define CUDA_GENUINE_H
@@ -56,6 +57,7 @@
     F(cuStreamGetFlags)                                                                                      \
     F(cuStreamIsCapturing)                                                                                   \
     F(cuStreamIsCapturing_ptsz)                                                                              \
+    F(cuStreamQuery)                                                                                         \
     F(cuStreamSynchronize)                                                                                   \
     F(cuStreamWaitEvent)                                                                                     \
     F(cuThreadExchangeStreamCaptureMode)

@@ -52,7 +52,9 @@ void issue_count_whole(const struct cuda_command *draft)
 
 /* --- heap copies --- */
 
-/* Parameters one behind the other, each aligned to 16 bytes, behind the array of pointers to them. */
+/*
+ * Parameters one behind the other, each aligned to 16 bytes, behind the array of pointers to them.
+ */
 static bool adopt_params(struct cuda_command *command)
 {
     struct command_launch *launch = &command->u.launch;
@@ -128,8 +130,10 @@ CUresult issue_call(const struct cuda_command *command)
 {
     if (command->kind == COMMAND_FREE)
         return frees_issue(&command->call);
-    if (command->kind == COMMAND_DESTROY) /* before the driver can give the handle to another stream */
+    if (command->kind == COMMAND_DESTROY) { /* before the driver can give the handle to another stream */
+        mark_close(command->stream);
         stream_forget((CUstream)command->call.args[0]);
+    }
     return call_invoke(&command->call);
 }
 
@@ -183,6 +187,7 @@ static int issue(struct piece_pipe *pipe, struct command *base, struct mark **re
     bool cut;
 
     context_visit_begin(context, &visit);
+    mark_close(command->stream); /* the times of what was issued directly are not this command's */
     command->result = call_driver(pipe, command, &cut);
     if (command->fence)
         mark_fence_arm(command->fence, command->stream);
@@ -223,7 +228,9 @@ static struct command_callback *ending(struct command *base)
     return NULL;
 }
 
-/* A failure that no call reports: a later one does, as with a driver's own asynchronous failures. */
+/*
+ * A failure that no call reports: a later one does, as with a driver's own asynchronous failures.
+ */
 static void ended(struct command *base, int status)
 {
     struct cuda_command *command = command_of(base);

@@ -1,7 +1,7 @@
 /*
- * Giving a command to the driver: the front's half of driver_ops, and what is decided about a command
- * before. A launch or copy that wants to be cut goes through the engine's workers; the cutting itself
- * is in issue.c, on the thread that drives the engine.
+ * Giving a command to the driver: the front's half of driver_ops, and what is decided about a
+ * command before. A launch or copy that wants to be cut goes through the engine's workers; the
+ * cutting itself is in issue.c, on the thread that drives the engine.
  */
 #ifndef CUDA_ISSUE_H
 #define CUDA_ISSUE_H
@@ -17,7 +17,10 @@ CUresult issue_call(const struct cuda_command *command);
 /* Expected nanoseconds on its engine. */
 int64_t issue_predict(const struct cuda_command *draft);
 
-/* Is it longer than a piece, and can it be cut? Then the calling thread does not give it to the driver. */
+/*
+ * Is it longer than a piece, and can it be cut? Then the calling thread does not give it to the
+ * driver.
+ */
 bool issue_wants_cut(const struct cuda_command *draft);
 
 /* Counts a launch that goes to the driver whole. */

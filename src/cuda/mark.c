@@ -4,25 +4,9 @@
 
 #include "base/clock.h"
 #include "cuda/genuine.h"
+#include "cuda/mark_private.h"
 
 #define BASE_AGE_NS (1 * NSEC_PER_SEC) /* older bases are replaced: floats of milliseconds stay exact */
-
-struct mark {
-    atomic_uint refs;
-    atomic_int status; /* COMMAND_RUNNING until it is seen to be over */
-    struct context_record *context;
-    struct mark *next_free;
-    CUevent event; /* NULL: a fence */
-    baton_nsec issued_at;
-    struct mark
-        *before; /* a reference: the stream's mark before this one, until times are read; marks_lock */
-    _Atomic uint64_t ended; /* 0: not read yet */
-
-    /* Of a fence. */
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    struct mark_listener *listener;
-};
 
 static struct mark *new_mark(struct context_record *context)
 {
@@ -31,6 +15,7 @@ static struct mark *new_mark(struct context_record *context)
     if (!mark)
         return NULL;
     mark->context = context;
+    list_init(&mark->link);
     pthread_mutex_init(&mark->lock, NULL);
     pthread_cond_init(&mark->changed, NULL);
     return mark;
@@ -42,32 +27,47 @@ static void reset(struct mark *mark, baton_nsec issued_at)
     atomic_store_explicit(&mark->status, COMMAND_RUNNING, memory_order_relaxed);
     atomic_store_explicit(&mark->ended, 0, memory_order_relaxed);
     mark->issued_at = issued_at;
+    mark->shared = false;
+    mark->n_commands = 0;
+    mark->expected = 0;
 }
 
-/* One whose event was used before, or a new one; NULL: no memory, or the driver refuses. */
+/* Under marks_lock: one whose event was used before, or a new one without an event; NULL: no memory. */
+struct mark *mark_take_locked(struct context_record *context, baton_nsec issued_at)
+{
+    struct mark *mark = context->free_marks;
+
+    if (mark)
+        context->free_marks = mark->next_free;
+    else
+        mark = new_mark(context);
+    if (mark)
+        reset(mark, issued_at);
+    return mark;
+}
+
+void mark_need_event(struct mark *mark)
+{
+    if (!mark->event && genuine.cuEventCreate(&mark->event, 0) != CUDA_SUCCESS)
+        mark->event = NULL;
+}
+
 static struct mark *take_mark(struct context_record *context, baton_nsec issued_at)
 {
     struct mark *mark;
 
     pthread_mutex_lock(&context->marks_lock);
-    mark = context->free_marks;
-    if (mark)
-        context->free_marks = mark->next_free;
+    mark = mark_take_locked(context, issued_at);
     pthread_mutex_unlock(&context->marks_lock);
-    if (!mark)
-        mark = new_mark(context);
-    if (!mark)
-        return NULL;
-    reset(mark, issued_at);
-    if (!mark->event && genuine.cuEventCreate(&mark->event, 0) != CUDA_SUCCESS)
-        mark->event = NULL;
+    if (mark)
+        mark_need_event(mark);
     return mark;
 }
 
 /* --- times --- */
 
 /* Under marks_lock. */
-static void drop_locked(struct mark *mark)
+void mark_drop_locked(struct mark *mark)
 {
     struct context_record *context = mark ? mark->context : NULL;
 
@@ -82,8 +82,8 @@ static void drop_locked(struct mark *mark)
 }
 
 /*
- * The first base: an event of an idle stream of our own, so that it is over at a known instant. From
- * then on the clock of the context's times is close to CLOCK_MONOTONIC.
+ * The first base: an event of an idle stream of our own, so that it is over at a known instant.
+ * From then on the clock of the context's times is close to CLOCK_MONOTONIC.
  */
 static void calibrate(struct context_record *context)
 {
@@ -120,7 +120,7 @@ static uint64_t end_locked(struct mark *mark)
     if (ended)
         return ended;
     ended = now;
-    if (base && genuine.cuEventElapsedTime(&ms, base->event, mark->event) == CUDA_SUCCESS)
+    if (base && mark->event && genuine.cuEventElapsedTime(&ms, base->event, mark->event) == CUDA_SUCCESS)
         ended = (uint64_t)((int64_t)atomic_load(&base->ended) + (int64_t)((double)ms * 1e6));
     ended = ended > now ? now : ended; /* the clocks drift apart a little */
     ended = ended < (uint64_t)mark->issued_at ? (uint64_t)mark->issued_at : ended;
@@ -128,7 +128,7 @@ static uint64_t end_locked(struct mark *mark)
     if (base && ended > atomic_load(&base->ended) + BASE_AGE_NS) {
         mark_keep(mark);
         context->base = mark;
-        drop_locked(base);
+        mark_drop_locked(base);
     }
     return ended;
 }
@@ -144,48 +144,54 @@ static void read_times(struct mark *mark, struct mark_times *ret_times)
         before = end_locked(mark->before);
         if ((int64_t)before > mark->issued_at && before <= ret_times->ended)
             mark->issued_at = (baton_nsec)before;
-        drop_locked(mark->before);
+        mark_drop_locked(mark->before);
         mark->before = NULL;
     }
     ret_times->started = (uint64_t)mark->issued_at;
+    ret_times->shared = mark->shared;
     pthread_mutex_unlock(&context->marks_lock);
 }
 
-/* The stream's newest mark is this one. */
-static void follow(struct stream_record *stream, struct mark *mark)
+/* Under marks_lock: the stream's newest mark is this one. */
+void mark_follow_locked(struct stream_record *stream, struct mark *mark)
 {
-    struct context_record *context = stream->context;
-
-    pthread_mutex_lock(&context->marks_lock);
     mark_keep(mark);
     mark->before = stream->last_mark; /* that reference becomes this mark's */
     stream->last_mark = mark;
     if (mark->before) { /* chains have two marks at most */
-        drop_locked(mark->before->before);
+        mark_drop_locked(mark->before->before);
         mark->before->before = NULL;
     }
-    pthread_mutex_unlock(&context->marks_lock);
+}
+
+/* Records its event. A driver that refuses: waits for the stream, and the mark is over. */
+bool mark_record_event(struct mark *mark, const struct stream_record *stream)
+{
+    CUresult code = CUDA_ERROR_UNKNOWN;
+
+    if (mark->event)
+        code = genuine.cuEventRecord(mark->event, stream->handle);
+    if (code == CUDA_SUCCESS)
+        return true;
+    code = genuine.cuStreamSynchronize(stream->handle);
+    atomic_store(&mark->ended, (uint64_t)clock_now());
+    atomic_store(&mark->status, code == CUDA_SUCCESS ? COMMAND_COMPLETE : -(int)code);
+    return false;
 }
 
 struct mark *mark_record(struct stream_record *stream, baton_nsec issued_at)
 {
+    struct context_record *context = stream->context;
     struct mark *mark;
-    CUresult code = CUDA_ERROR_UNKNOWN;
 
-    if (!stream->context->base)
-        calibrate(stream->context);
-    mark = take_mark(stream->context, issued_at);
-    if (!mark)
-        return NULL;
-    if (mark->event)
-        code = genuine.cuEventRecord(mark->event, stream->handle);
-    if (code != CUDA_SUCCESS) {
-        code = genuine.cuStreamSynchronize(stream->handle);
-        atomic_store(&mark->ended, (uint64_t)clock_now());
-        atomic_store(&mark->status, code == CUDA_SUCCESS ? COMMAND_COMPLETE : -(int)code);
-    } else {
-        follow(stream, mark);
-    }
+    if (!context->base)
+        calibrate(context);
+    mark = take_mark(context, issued_at);
+    if (!mark || !mark_record_event(mark, stream))
+        return mark;
+    pthread_mutex_lock(&context->marks_lock);
+    mark_follow_locked(stream, mark);
+    pthread_mutex_unlock(&context->marks_lock);
     return mark;
 }
 
@@ -221,6 +227,7 @@ struct mark *mark_fence(struct stream_record *stream)
     if (!mark)
         return NULL;
     reset(mark, clock_now());
+    mark->fence = true;
     return mark;
 }
 
@@ -250,10 +257,26 @@ int mark_status(struct mark *mark)
     int status = atomic_load(&mark->status);
     struct context_visit visit;
 
-    if (status <= COMMAND_COMPLETE || !mark->event)
+    if (status <= COMMAND_COMPLETE || mark->fence)
         return status;
     context_visit_begin(mark->context, &visit);
-    status = note(mark, genuine.cuEventQuery(mark->event));
+    status = atomic_load(&mark->stream) ? mark_open_status(mark) : COMMAND_RUNNING;
+    if (status > COMMAND_COMPLETE && !atomic_load(&mark->stream))
+        status = note(mark, genuine.cuEventQuery(mark->event));
+    context_visit_end(&visit);
+    return status;
+}
+
+static int wait_for_event(struct mark *mark)
+{
+    struct context_visit visit;
+    int status;
+
+    context_visit_begin(mark->context, &visit);
+    mark_close_open(mark);
+    status = atomic_load(&mark->status);
+    if (status > COMMAND_COMPLETE)
+        status = note(mark, genuine.cuEventSynchronize(mark->event));
     context_visit_end(&visit);
     return status;
 }
@@ -261,16 +284,11 @@ int mark_status(struct mark *mark)
 int mark_wait(struct mark *mark)
 {
     int status = atomic_load(&mark->status);
-    struct context_visit visit;
 
     if (status <= COMMAND_COMPLETE)
         return status;
-    if (mark->event) {
-        context_visit_begin(mark->context, &visit);
-        status = note(mark, genuine.cuEventSynchronize(mark->event));
-        context_visit_end(&visit);
-        return status;
-    }
+    if (!mark->fence)
+        return wait_for_event(mark);
     pthread_mutex_lock(&mark->lock);
     while ((status = atomic_load(&mark->status)) > COMMAND_COMPLETE)
         pthread_cond_wait(&mark->changed, &mark->lock);
@@ -282,7 +300,7 @@ bool mark_notify(struct mark *mark, struct mark_listener *listener)
 {
     bool over;
 
-    if (mark->event)
+    if (!mark->fence)
         return false;
     pthread_mutex_lock(&mark->lock);
     over = atomic_load(&mark->status) <= COMMAND_COMPLETE;
@@ -304,7 +322,7 @@ void mark_times(struct mark *mark, struct mark_times *ret_times)
     struct context_visit visit;
 
     *ret_times = (struct mark_times){0};
-    if (atomic_load(&mark->status) != COMMAND_COMPLETE || !mark->event)
+    if (atomic_load(&mark->status) != COMMAND_COMPLETE || mark->fence)
         return;
     context_visit_begin(mark->context, &visit);
     read_times(mark, ret_times);
@@ -335,13 +353,13 @@ void mark_drop(struct mark *mark)
     if (!mark || atomic_fetch_sub_explicit(&mark->refs, 1, memory_order_acq_rel) != 1)
         return;
     context = mark->context;
-    if (!mark->event) {
+    if (mark->fence) {
         free_mark(mark);
         return;
     }
     atomic_store(&mark->refs, 1);
     pthread_mutex_lock(&context->marks_lock);
-    drop_locked(mark);
+    mark_drop_locked(mark);
     pthread_mutex_unlock(&context->marks_lock);
 }
 
@@ -351,6 +369,8 @@ void mark_forget_context(struct context_record *context)
 
     pthread_mutex_lock(&context->marks_lock);
     context->base = NULL;
+    list_for_each_safe(at, next, &context->open_marks)
+        mark_end_open_locked(list_entry(at, struct mark, link), COMMAND_COMPLETE);
     while ((mark = context->free_marks)) { /* their events went with the context */
         context->free_marks = mark->next_free;
         free_mark(mark);

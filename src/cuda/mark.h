@@ -6,6 +6,12 @@
  * has a base event; a mark's end is counted from it, and the base moves on every second, which keeps
  * the float exact to a tenth of a microsecond. Starts are not recorded: a command starts when the one
  * before it in the same context ended, or when it was issued, whichever is later.
+ *
+ * An event costs about as much as an empty launch. So short launches of one stream share a mark that
+ * has no event yet, an open mark. It is over when the program has waited for the stream, or when the
+ * stream is found idle. It gets its event, behind all that the stream was given by then, as soon as it
+ * stands for enough work (mark_join), or a thread waits for it, or before the stream can no longer be
+ * named: its capture or its end (mark_close). Such a mark is never over too early, but may be late.
  */
 #ifndef CUDA_MARK_H
 #define CUDA_MARK_H
@@ -14,10 +20,26 @@
 #include "engine/command.h"
 
 /*
- * A mark behind all that the stream was given so far, with one reference. If the driver refuses, waits
- * for the stream, and the mark is over. NULL: no memory. The context is visited.
+ * A mark behind all that the stream was given so far, with one reference. If the driver refuses,
+ * waits for the stream, and the mark is over. NULL: no memory. The context is visited.
  */
 struct mark *mark_record(struct stream_record *stream, baton_nsec issued_at);
+
+/*
+ * The same without times of its own: a reference to the stream's open mark, for a command of about ns
+ * nanoseconds that the driver has been given. NULL: no memory.
+ */
+struct mark *mark_join(struct stream_record *stream, baton_nsec issued_at, int64_t ns);
+/* The stream's open mark, or all of the context's, get their events now. */
+void mark_close(struct stream_record *stream);
+void mark_close_context(struct context_record *context);
+
+/*
+ * Around a wait of the program: mark_place() before it; mark_passed() after it, for one stream or NULL
+ * for all of the context. Open marks of what was issued before the place are over.
+ */
+uint64_t mark_place(struct context_record *context);
+void mark_passed(struct context_record *context, const struct stream_record *stream, uint64_t place);
 
 /*
  * A mark that is over once the driver has come to the place in the stream where it was armed, told by
@@ -37,6 +59,8 @@ void mark_queued(struct mark *mark, struct mark_times *ret_times);
 void mark_keep(struct mark *mark);
 void mark_drop(struct mark *mark);
 
+/* The stream's record goes: the driver no longer knows the stream. */
+void mark_forget_stream(struct stream_record *stream);
 /* The context ends: its events, and marks that are not used, go. */
 void mark_forget_context(struct context_record *context);
 

@@ -144,6 +144,7 @@ static struct context_record *make_context(CUcontext handle)
     pthread_mutex_init(&context->lock, NULL);
     pthread_mutex_init(&context->marks_lock, NULL);
     list_init(&context->streams);
+    list_init(&context->open_marks);
     if (!context->device || !handle_table_put(&objects.contexts, handle, context)) {
         free(context);
         return NULL;
@@ -230,7 +231,7 @@ void stream_drop(struct stream_record *stream)
     pthread_mutex_unlock(&stream->context->lock);
     if (!last)
         return;
-    mark_drop(stream->last_mark);
+    mark_forget_stream(stream);
     free(stream);
 }
 

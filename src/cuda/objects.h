@@ -4,9 +4,9 @@
  *
  * A context's legacy stream is ordered against every blocking stream of the context, both ways.
  *
- * A thread's own default stream can only be named by that thread, so no worker could put work there.
- * A blocking stream that the front makes for the thread stands in for it; the rules are the same. Only
- * while the program captures the thread's own stream, calls go to that.
+ * A thread's own default stream can only be named by that thread, so no worker could put work
+ * there. A blocking stream that the front makes for the thread stands in for it; the rules are the
+ * same. Only while the program captures the thread's own stream, calls go to that.
  */
 #ifndef CUDA_OBJECTS_H
 #define CUDA_OBJECTS_H
@@ -46,8 +46,11 @@ struct stream_record {
     bool blocking;    /* ordered against the legacy stream */
     struct list link; /* context_record::streams, but for the legacy one; until the last reference goes */
     bool listed;      /* the table knows it */
-    atomic_bool destroyed;  /* by the program; its destruction is held back */
-    struct mark *last_mark; /* a reference: the newest; context_record::marks_lock */
+    atomic_bool destroyed; /* by the program; its destruction is held back */
+    /* context_record::marks_lock guards the following; references */
+    struct mark *last_mark; /* the newest that has an event */
+    /* that later launches join; NULL: none; may be compared with NULL without the lock */
+    struct mark *_Atomic open_mark;
     atomic_uint refs;
 };
 
@@ -63,6 +66,8 @@ struct context_record {
     pthread_mutex_t marks_lock; /* guards the following; a leaf */
     struct mark *free_marks;    /* whose events may be recorded again */
     struct mark *base;          /* what times are counted from; NULL: none yet */
+    struct list open_marks;     /* mark::link */
+    uint64_t n_joined;          /* commands that joined open marks so far */
 
     atomic_int late; /* a CUresult of a command that failed after its call had returned; 0: none */
 };
@@ -77,9 +82,9 @@ struct context_record *context_current(void);
 struct context_record *context_find(CUcontext handle);
 
 /*
- * The stream of a call: by its argument `stream` and its form. Makes a record for a new handle. NULL:
- * the driver does not know it, or there is no context: the driver's own answer is due. A reference of
- * the caller's.
+ * The stream of a call: by its argument `stream` and its form. Makes a record for a new handle.
+ * NULL: the driver does not know it, or there is no context: the driver's own answer is due. A
+ * reference of the caller's.
  */
 struct stream_record *stream_of_call(const struct call *call);
 struct stream_record *stream_find(CUstream handle, bool per_thread);
@@ -92,8 +97,9 @@ void stream_keep(struct stream_record *stream);
 void stream_drop(struct stream_record *stream);
 
 /*
- * The program destroys it. stream_doom: the driver does not yet, because work is held back; until then
- * the handle is no handle for the program. False: it was destroyed before. stream_forget: the driver has.
+ * The program destroys it. stream_doom: the driver does not yet, because work is held back; until
+ * then the handle is no handle for the program. False: it was destroyed before. stream_forget: the
+ * driver has.
  */
 bool stream_doom(struct stream_record *stream);
 void stream_forget(CUstream handle);
@@ -116,8 +122,13 @@ void stream_await(struct stream_record *stream);
 /* The same for all streams of a context, and for every context of the process. */
 void context_await(struct context_record *context);
 void objects_drain(void);
+/* All that the process has in flight gets its events (mark.h): what follows may hide streams from us. */
+void objects_close_marks(void);
 
-/* The contexts of the process, as many as there is room for; how many contexts were forgotten so far. */
+/*
+ * The contexts of the process, as many as there is room for; how many contexts were forgotten so
+ * far.
+ */
 size_t objects_contexts(struct context_record **ret_contexts, size_t room);
 unsigned objects_forgotten(void);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cuda/genuine.h"
+#include "cuda/mark.h"
 #include "engine/runtime.h"
 
 static pthread_key_t key; /* struct own_streams of a thread */
@@ -25,6 +26,7 @@ static void end_own(struct stream_record *stream, unsigned forgotten)
         return;
     if (!runtime_off() && forgotten == objects_forgotten()) {
         stream_wait_turn(stream);
+        mark_close(stream);
         context_visit_begin(stream->context, &visit);
         (void)genuine.cuStreamDestroy_v2(stream->handle);
         context_visit_end(&visit);

@@ -1,6 +1,6 @@
 /*
- * Streams that stand in for threads' own default streams (objects.h): one per thread and context, made
- * when the thread first uses its own, ended with the thread.
+ * Streams that stand in for threads' own default streams (objects.h): one per thread and context,
+ * made when the thread first uses its own, ended with the thread.
  */
 #ifndef CUDA_OWN_STREAM_H
 #define CUDA_OWN_STREAM_H
@@ -9,7 +9,9 @@
 
 void own_streams_init(void);
 
-/* The calling thread's in this context, with a reference; NULL: no memory, or the driver refuses. */
+/*
+ * The calling thread's in this context, with a reference; NULL: no memory, or the driver refuses.
+ */
 struct stream_record *own_stream(struct context_record *context);
 
 #endif

@@ -20,8 +20,9 @@ static bool is_synchronous(const struct call *call)
 }
 
 /*
- * A synchronous call on the thread's own default stream names no stream, so its asynchronous twin is
- * called on the stream that stands in. The twin's arguments are the same, and the stream is the last.
+ * A synchronous call on the thread's own default stream names no stream, so its asynchronous twin
+ * is called on the stream that stands in. The twin's arguments are the same, and the stream is the
+ * last.
  */
 static int twin_of(const struct entry *entry)
 {
@@ -66,8 +67,8 @@ static bool draft_copy(struct call *call, struct cuda_command *ret_draft)
 }
 
 /*
- * Host memory of an asynchronous copy. Pinned: it is the program's business not to touch it. Pageable:
- * a small copy to the device is taken over; any other is complete when the call returns.
+ * Host memory of an asynchronous copy. Pinned: it is the program's business not to touch it.
+ * Pageable: a small copy to the device is taken over; any other is complete when the call returns.
  */
 static CUresult submit_pageable(struct cuda_command *draft, const void *host, int argument)
 {
@@ -201,7 +202,10 @@ static CUdeviceptr side_begin(CUmemorytype type, const void *host, CUdeviceptr d
     return type != CU_MEMORYTYPE_ARRAY && device ? device + offset : 0;
 }
 
-/* A copy of one row is a linear one, as the runtime library likes to say it: then it is cut as such. */
+/*
+ * A copy of one row is a linear one, as the runtime library likes to say it: then it is cut as
+ * such.
+ */
 static CUresult copy_row(struct call *call, const CUDA_MEMCPY3D *about, CUdeviceptr to, CUdeviceptr from)
 {
     static const int indices[3][2][2] = {
@@ -262,7 +266,10 @@ CUresult route_copy_3d_peer(struct call *call)
 
 /* --- fills --- */
 
-/* address, value, n: the bytes of an element are in the name, which only decides how far it reaches. */
+/*
+ * address, value, n: the bytes of an element are in the name, which only decides how far it
+ * reaches.
+ */
 CUresult route_set(struct call *call)
 {
     const char *digits = call->entry->symbol + sizeof "cuMemsetD" - 1;

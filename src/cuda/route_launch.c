@@ -6,7 +6,10 @@
 #include "cuda/genuine.h"
 #include "cuda/submit.h"
 
-/* A parameter list in a buffer, if `extra` is one; false: something else, which only the driver knows. */
+/*
+ * A parameter list in a buffer, if `extra` is one; false: something else, which only the driver
+ * knows.
+ */
 static bool read_extra(void *const *extra, struct command_launch *launch)
 {
     const size_t *size = NULL;
@@ -114,7 +117,10 @@ CUresult route_launch_ex(struct call *call)
     return launch(&same, false);
 }
 
-/* Work of unknown length and kind: whole, one hold of the execution engine, from the calling thread. */
+/*
+ * Work of unknown length and kind: whole, one hold of the execution engine, from the calling
+ * thread.
+ */
 CUresult route_at_once(struct call *call)
 {
     struct stream_record *stream = stream_of_call(call);

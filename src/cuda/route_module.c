@@ -230,7 +230,10 @@ CUresult route_library_enumerate(struct call *call)
 
 /* --- attributes: the sibling's are the kernel's --- */
 
-/* handle is the argument of that number; an attribute and its value stand where shared memory is set. */
+/*
+ * handle is the argument of that number; an attribute and its value stand where shared memory is
+ * set.
+ */
 static CUresult set(struct call *call, int handle, int attribute)
 {
     struct function_record *function = function_find((void *)call->args[handle]);
@@ -257,7 +260,10 @@ CUresult route_function_set(struct call *call)
     return set(call, 0, call->entry->arguments == 3 ? 1 : -1);
 }
 
-/* cuKernelSetAttribute(attribute, value, kernel, device), cuKernelSetCacheConfig(kernel, config, device) */
+/*
+ * cuKernelSetAttribute(attribute, value, kernel, device), cuKernelSetCacheConfig(kernel, config,
+ * device)
+ */
 CUresult route_kernel_set(struct call *call)
 {
     return call->entry->arguments == 4 ? set(call, 2, 0) : set(call, 0, -1);

@@ -59,7 +59,9 @@ CUresult route_attach(struct call *call)
     return submit(&draft, false, NULL);
 }
 
-/* Bytes of the word that a call of one word is about: its name ends in 32 or 64, or these and _v2. */
+/*
+ * Bytes of the word that a call of one word is about: its name ends in 32 or 64, or these and _v2.
+ */
 static size_t word_of(const struct call *call)
 {
     return strstr(call->entry->base, "64") ? 8 : 4;
@@ -113,7 +115,9 @@ CUresult route_fenced(struct call *call)
 
     if (!draft_call(call, &draft))
         return call_invoke(call);
-    /* cuLaunchHostFunc(stream, function, user), cuStreamAddCallback(stream, function, user, flags) */
+    /*
+     * cuLaunchHostFunc(stream, function, user), cuStreamAddCallback(stream, function, user, flags)
+     */
     draft.valid = call->entry->arguments == 3 ||
                   (call->entry->base[sizeof "cuStream" - 1] == 'A' && (unsigned)call->args[3] == 0);
     draft.valid = draft.valid && call->args[1];

@@ -1,6 +1,7 @@
 /* Calls that look at streams and contexts, wait for them, or end them. */
 #include "cuda/front.h"
 #include "cuda/genuine.h"
+#include "cuda/mark.h"
 #include "cuda/objects.h"
 #include "cuda/submit.h"
 #include "engine/graph.h"
@@ -9,10 +10,12 @@
 CUresult route_stream_query(struct call *call)
 {
     struct stream_record *stream = stream_of_call(call);
+    uint64_t place;
     CUresult code;
 
     if (!stream)
         return call_invoke(call);
+    place = mark_place(stream->context);
     if (!stream_captures(stream) && !stream_unhindered(stream)) {
         code = CUDA_ERROR_NOT_READY;
     } else {
@@ -20,17 +23,26 @@ CUresult route_stream_query(struct call *call)
             stream_name(stream, call);
         code = call_invoke(call);
     }
-    if (code == CUDA_SUCCESS)
+    if (code == CUDA_SUCCESS) {
+        mark_passed(stream->context, stream, place);
         inferred_job_waited();
+    }
     stream_drop(stream);
     return code;
 }
 
-/* The driver's answer, or else a failure of what was held back. */
-static CUresult answer(struct context_record *context, CUresult code)
+/*
+ * Nothing is held back: the driver waits for the stream, or for all of the context if it is NULL. Its
+ * answer, or else a failure of what was held back.
+ */
+static CUresult wait_in_driver(struct call *call, struct context_record *context,
+                               const struct stream_record *stream)
 {
-    CUresult late = CUDA_SUCCESS;
+    uint64_t place = mark_place(context);
+    CUresult late = CUDA_SUCCESS, code = call_invoke(call);
 
+    if (code == CUDA_SUCCESS)
+        mark_passed(context, stream, place);
     inferred_job_waited();
     if (code == CUDA_SUCCESS)
         late = context_take_late(context);
@@ -48,15 +60,21 @@ CUresult route_stream_synchronize(struct call *call)
     }
     stream_await(stream);
     stream_name(stream, call);
-    code = answer(stream->context, call_invoke(call));
+    code = wait_in_driver(call, stream->context, stream);
     stream_drop(stream);
     return code;
 }
 
-static CUresult destroy_now(struct call *call, CUstream handle)
+/* The stream goes; what it still has in flight must be known by an event. */
+static CUresult destroy_now(struct call *call, struct stream_record *stream, bool captured)
 {
-    CUresult code = call_invoke(call);
+    CUstream handle = stream->handle;
+    CUresult code;
 
+    if (!captured)
+        mark_close(stream);
+    stream_drop(stream);
+    code = call_invoke(call);
     if (code == CUDA_SUCCESS)
         stream_forget(handle);
     return code;
@@ -74,17 +92,24 @@ CUresult route_stream_destroy(struct call *call)
     if (!stream)
         return call_invoke(call);
     submit_draft(&draft, call, stream);
-    if (draft.captured || front_is_whole() || stream_unhindered(stream)) {
-        stream_drop(stream);
-        return destroy_now(call, handle);
-    }
+    if (draft.captured || front_is_whole() || stream_unhindered(stream))
+        return destroy_now(call, stream, draft.captured);
     (void)stream_doom(stream);
     draft.kind = COMMAND_DESTROY;
     draft.valid = true;
     return submit(&draft, false, NULL); /* behind what is held back */
 }
 
-/* What is held back must not become part of the capture. */
+static void capture_ended(void)
+{
+    if (atomic_fetch_sub(&front.n_capturing, 1) <= 0)
+        atomic_store(&front.n_capturing, 0);
+}
+
+/*
+ * What is held back must not become part of the capture. Other streams may enter the capture later, and
+ * an event of ours in the legacy stream would break it: all marks get their events first (mark.h).
+ */
 CUresult route_capture(struct call *call)
 {
     struct stream_record *stream = stream_of_call(call);
@@ -92,9 +117,11 @@ CUresult route_capture(struct call *call)
 
     if (stream)
         stream_wait_turn(stream);
+    if (atomic_fetch_add(&front.n_capturing, 1) == 0)
+        objects_close_marks();
     code = call_invoke(call);
-    if (code == CUDA_SUCCESS)
-        atomic_fetch_add(&front.n_capturing, 1);
+    if (code != CUDA_SUCCESS)
+        capture_ended();
     stream_drop(stream);
     return code;
 }
@@ -108,8 +135,7 @@ CUresult route_capture_end(struct call *call)
         code == CUDA_ERROR_INVALID_VALUE || code == CUDA_ERROR_ILLEGAL_STATE ||
         code == CUDA_ERROR_INVALID_HANDLE)
         return code;
-    if (atomic_fetch_sub(&front.n_capturing, 1) <= 0)
-        atomic_store(&front.n_capturing, 0);
+    capture_ended();
     return code;
 }
 
@@ -121,7 +147,7 @@ CUresult route_context_synchronize(struct call *call)
     if (!context)
         return call_invoke(call);
     context_await(context);
-    return answer(context, call_invoke(call));
+    return wait_in_driver(call, context, NULL);
 }
 
 /* --- ends --- */

@@ -1,6 +1,7 @@
 /* What must not overtake what, and waiting for it; visits of contexts. */
 #include "cuda/front.h"
 #include "cuda/genuine.h"
+#include "cuda/mark.h"
 #include "cuda/objects.h"
 #include "engine/graph.h"
 
@@ -60,7 +61,9 @@ void stream_add_waits(struct stream_record *stream, struct command *command)
     pthread_mutex_unlock(&context->lock);
 }
 
-/* Copies references to the context's streams, as many as fit; the legacy stream is not among them. */
+/*
+ * Copies references to the context's streams, as many as fit; the legacy stream is not among them.
+ */
 static size_t copy_streams(struct context_record *context, bool blocking_only, struct stream_record **streams,
                            size_t room)
 {
@@ -131,6 +134,15 @@ void objects_drain(void)
     n = objects_contexts(contexts, AWAITED);
     for (size_t i = 0; i < n; i++)
         await_streams(contexts[i], false, true);
+}
+
+void objects_close_marks(void)
+{
+    struct context_record *contexts[AWAITED];
+    size_t n = objects_contexts(contexts, AWAITED);
+
+    for (size_t i = 0; i < n; i++)
+        mark_close_context(contexts[i]);
 }
 
 CUresult context_take_late(struct context_record *context)

@@ -1,6 +1,7 @@
 /*
- * One stub per name that libcuda.so.1 exports, and ENTRY_SPARE more for names that no table knows and
- * that cuGetProcAddress gives out. A stub loads its index (entries.h) and jumps to stub_targets[index], which is
+ * One stub per name that libcuda.so.1 exports, and ENTRY_SPARE more for names that no table knows
+ * and that cuGetProcAddress gives out. A stub loads its index (entries.h) and jumps to
+ * stub_targets[index], which is
  *   - stub_first at the beginning: finds out what the target is, stores it, goes there;
  *   - the genuine library's function, for names that pass;
  *   - stub_drain: waits until nothing is held back, then goes to the genuine library's function;

@@ -13,7 +13,10 @@
 #include "engine/flight.h"
 #include "engine/graph.h"
 #include "engine/inferred_job.h"
+#include "engine/meter.h"
 #include "engine/runtime.h"
+
+#define SHORT_NS (50 * NSEC_PER_US) /* of a launch whose time is not measured each time */
 
 void submit_draft(struct cuda_command *ret_draft, const struct call *call, struct stream_record *stream)
 {
@@ -34,15 +37,30 @@ static void count(const struct cuda_command *draft)
         runtime_count(COUNTER_COPIES, 1);
 }
 
+/*
+ * Does the mark need times of its own? An event costs as much as an empty launch: short launches have
+ * one only now and then, unless they are recorded. A process that has called names which no table
+ * knows, or that captures, may do with its streams what cannot be seen.
+ */
+static bool needs_times(const struct cuda_command *draft)
+{
+    return draft->kind != COMMAND_LAUNCH || !draft->base.meter || draft->base.predicted > SHORT_NS ||
+           recorder_on() || front_is_whole() || front_captures() || meter_is_due(draft->base.meter);
+}
+
 /* The driver took it and it is in flight: the engine is left when its mark is over. */
-static void note_flight(struct cuda_command *draft, baton_nsec begin_at)
+static void note_flight(struct cuda_command *draft, baton_nsec begin_at, bool timed)
 {
     struct context_visit visit;
     struct mark *mark;
 
-    context_visit_begin(draft->stream->context, &visit);
-    mark = mark_record(draft->stream, begin_at);
-    context_visit_end(&visit);
+    if (timed) {
+        context_visit_begin(draft->stream->context, &visit);
+        mark = mark_record(draft->stream, begin_at);
+        context_visit_end(&visit);
+    } else {
+        mark = mark_join(draft->stream, begin_at, draft->base.predicted);
+    }
     if (!mark) {
         direct_leave(&draft->base);
         return;
@@ -52,12 +70,29 @@ static void note_flight(struct cuda_command *draft, baton_nsec begin_at)
     direct_in_flight(&draft->base, mark);
 }
 
+/* The driver's call has returned when the work was over, and with it all that the stream had before. */
+static void note_end(struct cuda_command *draft, baton_nsec begin_at, uint64_t place)
+{
+    if (draft->synchronise || (draft->kind == COMMAND_COPY && draft->u.copy.direction == COPY_OUT))
+        mark_passed(draft->stream->context, draft->stream, place);
+    if (recorder_on())
+        recorder_copy(draft->base.engine, draft->base.bytes, begin_at, clock_now());
+    direct_over(&draft->base, begin_at, true);
+}
+
 /* The caller has entered the engine, if the command needs one. */
 static CUresult call_now(struct cuda_command *draft)
 {
     baton_nsec begin_at = draft->base.leased ? clock_now() : 0;
-    CUresult code = issue_call(draft);
+    bool timed = draft->base.leased && !draft->over_on_return && needs_times(draft);
+    uint64_t place = 0;
+    CUresult code;
 
+    if (timed)
+        mark_close(draft->stream); /* so that the time of what is before it is not counted */
+    else if (draft->over_on_return)
+        place = mark_place(draft->stream->context);
+    code = issue_call(draft);
     if (!draft->base.leased)
         return code;
     if (code == CUDA_SUCCESS && draft->synchronise)
@@ -67,13 +102,10 @@ static CUresult call_now(struct cuda_command *draft)
         return code;
     }
     count(draft);
-    if (!draft->over_on_return) {
-        note_flight(draft, begin_at);
-        return code;
-    }
-    if (recorder_on())
-        recorder_copy(draft->base.engine, draft->base.bytes, begin_at, clock_now());
-    direct_over(&draft->base, begin_at, true);
+    if (draft->over_on_return)
+        note_end(draft, begin_at, place);
+    else
+        note_flight(draft, begin_at, timed);
     return code;
 }
 
@@ -93,6 +125,8 @@ static CUresult returned(const struct cuda_command *draft, bool blocking, CUresu
 CUresult submit_at_once(struct cuda_command *draft, bool blocking)
 {
     stream_wait_turn(draft->stream);
+    if (!draft->base.runs_on)
+        command_resolve(&draft->base);
     draft->base.predicted = issue_predict(draft);
     (void)direct_enter(&draft->base, true);
     return returned(draft, blocking, call_now(draft));
@@ -138,10 +172,26 @@ void submit_to_graph(struct cuda_command *command)
     graph_close(&command->base);
 }
 
+/* A launch that is short enough to wait for others before it, while no other program wants the engine. */
+static bool is_short(const struct cuda_command *command)
+{
+    return command->kind == COMMAND_LAUNCH && command->base.predicted <= pipe_piece_ns() / 4;
+}
+
+/* Back-pressure. Short launches go back to the driver's own queue as soon as that overtakes nothing. */
+static void slow_down(const struct cuda_command *command)
+{
+    if (is_short(command) && engine_undisputed(command->base.runs_on))
+        graph_catch_up(command->base.queue);
+    else
+        graph_throttle(command->base.queue);
+}
+
 static CUresult hold(struct cuda_command *draft, bool blocking, const struct submit_copied *copied)
 {
     struct cuda_command *command = submit_adopt(draft, copied);
     CUresult code = CUDA_SUCCESS;
+    int status;
 
     if (!command)
         return submit_at_once(draft, blocking);
@@ -150,28 +200,27 @@ static CUresult hold(struct cuda_command *draft, bool blocking, const struct sub
         atomic_fetch_add(&front.n_held_graphs, 1);
     submit_to_graph(command);
     if (blocking) {
-        (void)graph_wait(&command->base);
+        status = graph_wait(&command->base);
         code = command->result;
+        if (code == CUDA_SUCCESS && status < 0)
+            code = runtime_off() ? CUDA_ERROR_DEINITIALIZED : (CUresult)-status;
     } else {
-        graph_throttle(command->base.queue);
+        slow_down(command);
     }
     command_unref(&command->base);
     return returned(draft, blocking, code);
 }
 
 /*
- * A full pipeline of short launches, and no other program wants the engine: to wait until the driver
- * has done them is quicker than to send the next one through the worker.
+ * A full pipeline of short launches: to wait until the driver has done some is quicker than to send the
+ * next one through the worker.
  */
 static bool enter_after_others(struct cuda_command *draft)
 {
-    struct device_engine *engine = &draft->base.queue->device->engines[draft->base.engine];
+    struct device_engine *engine = draft->base.runs_on;
 
-    if (draft->kind != COMMAND_LAUNCH || draft->base.predicted > pipe_piece_ns() / 4 || !flight_any(engine) ||
-        engine_border_asked(engine))
-        return false;
-    flight_settle(engine, true);
-    return direct_enter(&draft->base, false);
+    return is_short(draft) && flight_any(engine) && !engine_border_asked(engine) &&
+           flight_make_room(engine, draft->base.predicted) && direct_enter(&draft->base, false);
 }
 
 static bool goes_direct(struct cuda_command *draft, bool blocking)
@@ -189,6 +238,7 @@ CUresult submit(struct cuda_command *draft, bool blocking, const struct submit_c
     } else {
         if (draft->base.leased)
             inferred_job_begins();
+        command_resolve(&draft->base);
         draft->base.predicted = issue_predict(draft);
         if (front_is_whole() || draft->at_once)
             code = submit_at_once(draft, blocking);
@@ -205,7 +255,9 @@ CUresult submit(struct cuda_command *draft, bool blocking, const struct submit_c
 
 /* --- fences --- */
 
-/* The node behind a command that waits for the host: what follows in the stream waits for its end. */
+/*
+ * The node behind a command that waits for the host: what follows in the stream waits for its end.
+ */
 static bool submit_fence(struct stream_record *stream, struct mark *mark)
 {
     struct cuda_command draft = {

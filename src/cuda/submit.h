@@ -1,8 +1,8 @@
 /*
- * Where a command goes. If nothing that it must not overtake is held back and its engine is free for
- * it, the driver gets it from the calling thread (engine/direct.h). Else it is held back in the
- * engine's graph. A call that reports its work's end (synchronous copies) waits for it here, and does
- * the engine's work meanwhile.
+ * Where a command goes. If nothing that it must not overtake is held back and its engine is free
+ * for it, the driver gets it from the calling thread (engine/direct.h). Else it is held back in the
+ * engine's graph. A call that reports its work's end (synchronous copies) waits for it here, and
+ * does the engine's work meanwhile.
  *
  * What a call must report at once is the driver's to say: arguments that are not surely valid
  * (validate.h) wait until the call can go to the driver directly.
@@ -19,8 +19,8 @@
 void submit_draft(struct cuda_command *ret_draft, const struct call *call, struct stream_record *stream);
 
 /*
- * blocking: the caller wants to know the end. copies: size bytes behind `pointer`, which the command's
- * argument number `argument` names, are copied if the command is held back; NULL: none.
+ * blocking: the caller wants to know the end. copies: size bytes behind `pointer`, which the
+ * command's argument number `argument` names, are copied if the command is held back; NULL: none.
  */
 struct submit_copied {
     const void *memory;

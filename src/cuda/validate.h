@@ -1,6 +1,6 @@
 /*
- * Is a command surely valid, so that the driver need not be asked before the call returns? "No" only
- * means that the call waits for its turn and gets the driver's own answer.
+ * Is a command surely valid, so that the driver need not be asked before the call returns? "No"
+ * only means that the call waits for its turn and gets the driver's own answer.
  */
 #ifndef CUDA_VALIDATE_H
 #define CUDA_VALIDATE_H

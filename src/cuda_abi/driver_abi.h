@@ -43,7 +43,8 @@
     X(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, 217, "peer access is not supported between these devices") \
     X(CUDA_ERROR_INVALID_PTX, 218, "a PTX JIT compilation failed") \
     X(CUDA_ERROR_JIT_COMPILER_NOT_FOUND, 221, "PTX JIT compiler not found") \
-    X(CUDA_ERROR_UNSUPPORTED_PTX_VERSION, 222, "the provided PTX was compiled with an unsupported toolchain") \
+    X(CUDA_ERROR_UNSUPPORTED_PTX_VERSION, 222, \
+      "the provided PTX was compiled with an unsupported toolchain") \
     X(CUDA_ERROR_INVALID_SOURCE, 300, "device kernel image is invalid") \
     X(CUDA_ERROR_FILE_NOT_FOUND, 301, "file not found") \
     X(CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND, 302, "shared object symbol not found") \
@@ -63,8 +64,10 @@
     X(CUDA_ERROR_CONTEXT_IS_DESTROYED, 709, "context is destroyed") \
     X(CUDA_ERROR_ASSERT, 710, "device-side assert triggered") \
     X(CUDA_ERROR_TOO_MANY_PEERS, 711, "peer mapping resources exhausted") \
-    X(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, 712, "part or all of the requested memory range is already mapped") \
-    X(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, 713, "pointer does not correspond to a registered memory region") \
+    X(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, 712, \
+      "part or all of the requested memory range is already mapped") \
+    X(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, 713, \
+      "pointer does not correspond to a registered memory region") \
     X(CUDA_ERROR_HARDWARE_STACK_ERROR, 714, "hardware stack error") \
     X(CUDA_ERROR_ILLEGAL_INSTRUCTION, 715, "an illegal instruction was encountered") \
     X(CUDA_ERROR_MISALIGNED_ADDRESS, 716, "misaligned address") \
@@ -77,15 +80,20 @@
     X(CUDA_ERROR_SYSTEM_NOT_READY, 802, "system not yet initialized") \
     X(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, 900, "operation not permitted when stream is capturing") \
     X(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, 901, "operation failed due to a previous error during capture") \
-    X(CUDA_ERROR_STREAM_CAPTURE_MERGE, 902, "operation would result in a merge of separate capture sequences") \
+    X(CUDA_ERROR_STREAM_CAPTURE_MERGE, 902, \
+      "operation would result in a merge of separate capture sequences") \
     X(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, 903, "capture was not ended in the same stream as it began") \
     X(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, 904, "capturing stream has unjoined work") \
     X(CUDA_ERROR_STREAM_CAPTURE_ISOLATION, 905, "dependency created on uncaptured work in another stream") \
-    X(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, 906, "operation would make the legacy stream depend on a capturing blocking stream") \
-    X(CUDA_ERROR_CAPTURED_EVENT, 907, "operation not permitted on an event last recorded in a capturing stream") \
-    X(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, 908, "attempt to terminate a thread-local capture sequence from another thread") \
+    X(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, 906, \
+      "operation would make the legacy stream depend on a capturing blocking stream") \
+    X(CUDA_ERROR_CAPTURED_EVENT, 907, \
+      "operation not permitted on an event last recorded in a capturing stream") \
+    X(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, 908, \
+      "attempt to terminate a thread-local capture sequence from another thread") \
     X(CUDA_ERROR_TIMEOUT, 909, "wait operation timed out") \
-    X(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, 910, "the graph update was not performed because it included changes which violated constraints") \
+    X(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, 910, \
+      "the graph update was not performed because it included changes which violated constraints") \
     X(CUDA_ERROR_INVALID_CLUSTER_SIZE, 912, "cluster misconfiguration") \
     X(CUDA_ERROR_FUNCTION_NOT_LOADED, 913, "function handle is not loaded") \
     X(CUDA_ERROR_UNKNOWN, 999, "unknown error")

@@ -55,7 +55,8 @@
     X(cudaErrorSetOnActiveProcess, 708, "cannot set while device is active in this process") \
     X(cudaErrorContextIsDestroyed, 709, "context is destroyed") \
     X(cudaErrorAssert, 710, "device-side assert triggered") \
-    X(cudaErrorHostMemoryAlreadyRegistered, 712, "part or all of the requested memory range is already mapped") \
+    X(cudaErrorHostMemoryAlreadyRegistered, 712, \
+      "part or all of the requested memory range is already mapped") \
     X(cudaErrorHostMemoryNotRegistered, 713, "pointer does not correspond to a registered memory region") \
     X(cudaErrorHardwareStackError, 714, "hardware stack error") \
     X(cudaErrorIllegalInstruction, 715, "an illegal instruction was encountered") \
@@ -71,10 +72,15 @@
     X(cudaErrorStreamCaptureUnmatched, 903, "capture was not ended in the same stream as it began") \
     X(cudaErrorStreamCaptureUnjoined, 904, "capturing stream has unjoined work") \
     X(cudaErrorStreamCaptureIsolation, 905, "dependency created on uncaptured work in another stream") \
-    X(cudaErrorStreamCaptureImplicit, 906, "operation would make the legacy stream depend on a capturing blocking stream") \
-    X(cudaErrorCapturedEvent, 907, "operation not permitted on an event last recorded in a capturing stream") \
-    X(cudaErrorStreamCaptureWrongThread, 908, "attempt to terminate a thread-local capture sequence from another thread") \
-    X(cudaErrorGraphExecUpdateFailure, 910, "the graph update was not performed because it included changes which violated constraints specific to instantiated graph update") \
+    X(cudaErrorStreamCaptureImplicit, 906, \
+      "operation would make the legacy stream depend on a capturing blocking stream") \
+    X(cudaErrorCapturedEvent, 907, \
+      "operation not permitted on an event last recorded in a capturing stream") \
+    X(cudaErrorStreamCaptureWrongThread, 908, \
+      "attempt to terminate a thread-local capture sequence from another thread") \
+    X(cudaErrorGraphExecUpdateFailure, 910, \
+      "the graph update was not performed because it included changes which violated constraints " \
+      "specific to instantiated graph update") \
     X(cudaErrorUnknown, 999, "unknown error")
 /* clang-format on */
 

@@ -24,7 +24,10 @@ static const char common_flags[] =
     "-std=gnu17 -w -fPIC -shared -fvisibility=hidden -fwrapv -fno-strict-aliasing -ffp-contract=off "
     "-fno-math-errno "
     "-fno-trapping-math -fno-stack-protector -fstack-clash-protection -fomit-frame-pointer "
-    "-ftree-vectorize -fvect-cost-model=dynamic";
+    "-ftree-vectorize";
+
+/* Without it gcc vectorises few loops at -O2. clang does not know the option. */
+static const char gcc_flags[] = "-fvect-cost-model=dynamic";
 
 /* What this processor has beyond the least of its kind. */
 static const char *processor_flags(void)
@@ -40,7 +43,9 @@ static const char *processor_flags(void)
 
 static const char *level_flag(const struct image_options *options)
 {
-    return options->is_quick ? "-O1" : "-O2";
+    static const char *const levels[] = {[IMAGE_WELL] = "-O2", [IMAGE_SOON] = "-Og", [IMAGE_AT_ONCE] = "-O0"};
+
+    return levels[options->haste];
 }
 
 static void make_key(const char *text, size_t size, const struct image_options *options,
@@ -51,6 +56,7 @@ static void make_key(const char *text, size_t size, const struct image_options *
 
     hash_init(&hash);
     hash_add(&hash, common_flags, sizeof common_flags);
+    hash_add(&hash, gcc_flags, sizeof gcc_flags);
     hash_add(&hash, processor_flags(), strlen(processor_flags()) + 1);
     hash_add(&hash, level_flag(options), strlen(level_flag(options)) + 1);
     hash_add(&hash, text, size);
@@ -111,9 +117,10 @@ static enum cpu_status run_compiler(const char *compiler, const char *folder,
     if (asprintf(
             &script,
             "cd '%s' || exit 1\nunset LD_PRELOAD LD_LIBRARY_PATH\nulimit -t %d\nulimit -v %d 2>/dev/null\n"
-            "'%s' %s %s %s -o unit.so unit.c -lm </dev/null 2>&1 && echo BATON-DONE\n",
-            folder, SECONDS, MEMORY_KILOBYTES, compiler, level_flag(options), common_flags,
-            processor_flags()) < 0)
+            "case \"$('%s' --version 2>&1 </dev/null)\" in *clang*) more= ;; *) more=%s ;; esac\n"
+            "'%s' %s %s %s $more -o unit.so unit.c -lm </dev/null 2>&1 && echo BATON-DONE\n",
+            folder, SECONDS, MEMORY_KILOBYTES, compiler, gcc_flags, compiler, level_flag(options),
+            common_flags, processor_flags()) < 0)
         return CPU_OUT_OF_MEMORY;
     r = child_ask("/bin/sh", (const uint8_t *)script, strlen(script), SECONDS * NSEC_PER_SEC, LARGEST_OUTPUT,
                   &answer, &n, &status);

@@ -21,10 +21,13 @@ struct image_text {
     size_t size;
 };
 
+/* What the compiler is asked for: good code, or code soon. */
+enum image_haste { IMAGE_WELL /* -O2 */, IMAGE_SOON /* -Og */, IMAGE_AT_ONCE /* -O0 */ };
+
 struct image_options {
     const char *compiler; /* path; NULL: $BATON_CUDA_CPU_CC, else cc, gcc or clang of the PATH */
     bool no_cache;        /* neither read nor write the cache on disk */
-    bool is_quick;        /* compile fast rather than well (-O1) */
+    enum image_haste haste;
     bool keep_unresolved; /* a call of a missing function faults when it runs, instead of failing the load */
     char *log;            /* errors, one a line, always with a terminating 0; may be NULL */
     size_t log_size;

@@ -11,7 +11,10 @@
 #include "daemon/lanes.h"
 
 #define DRAIN_POLL (2 * NSEC_PER_MS) /* how often the lease words of a lost client are read */
-/* a process that cannot be watched counts as ended after this time */
+/*
+ * A process that cannot be watched counts as ended after this time. So does a session whose thread
+ * has ended: by then the end of its process would have been reported, if it had ended.
+ */
 #define DRAIN_UNWATCHED NSEC_PER_SEC
 
 /* ---- start and end ---- */
@@ -282,6 +285,16 @@ static void depart(struct server *server, struct peer *peer)
     history_add(&server->history, server->now_at, RECORD_LEAVE, peer->client, 0);
 }
 
+/*
+ * The session has ended in a process that has not: either the process is about to end, which is
+ * reported, or it has become another program, which is not. What the former program had on the GPU
+ * went with it.
+ */
+static bool may_be_another(const struct peer *peer)
+{
+    return !peer->connected && !peer->exited && peer->page && page_orphaned(peer->page);
+}
+
 /* Takes back what it can; frees the peer once nothing is left. True: the peer stays. */
 static bool try_to_end(struct server *server, struct peer *peer)
 {
@@ -289,6 +302,8 @@ static bool try_to_end(struct server *server, struct peer *peer)
         server_arm(server, server->now_at + DRAIN_POLL);
         return true;
     }
+    if (may_be_another(peer))
+        server_arm(server, server->now_at + DRAIN_POLL);
     if (peer->connected || (peer->reserves && !peer->exited))
         return true;
     if (peer->page)
@@ -372,6 +387,10 @@ baton_nsec server_next_at(const struct server *server)
 
 static void tick_draining(struct server *server, struct peer *peer)
 {
+    if (may_be_another(peer) && server->now_at - peer->drain_at >= DRAIN_UNWATCHED) {
+        peer->exited = true;
+        peer->drain_at = server->now_at;
+    }
     if (!peer->exited && peer->who.unwatched && server->now_at - peer->drain_at >= DRAIN_UNWATCHED) {
         peer->exited = true;
         peer_report(server, peer, REPORT_UNDRAINED, 0);

@@ -14,6 +14,38 @@ void command_queue_init(struct command_queue *queue, struct engine_device *devic
     list_init(&queue->commands);
 }
 
+void command_resolve(struct command *command)
+{
+    command->runs_on = engine_device_for(command->queue->device, command->engine);
+    policy_resolve(&command->policy);
+}
+
+/* GPES, Sec. V. Copies within the device are cut like those to it. */
+enum {
+    CHUNK_IN = 4 << 20,    /* host to device, while the engine's speed is not known */
+    CHUNK_OUT = 512 << 10, /* device to host; chunks of a known speed are multiples of it */
+};
+
+size_t command_chunk_bytes(const struct command *command)
+{
+    const struct device_engine *engine = &command->queue->device->engines[command->engine];
+    bool out = command->engine == ENGINE_COPY_OUT;
+    int64_t planned;
+
+    if (runtime.settings.chunk > 0)
+        return (size_t)runtime.settings.chunk;
+    planned = policy_chunk(out);
+    if (planned > 0 && policy_exact())
+        return (size_t)planned;
+    if (planned > 0) /* two are in flight, and the plan counts them as one */
+        return planned > 1 ? (size_t)planned / 2 : 1;
+    planned = atomic_load_explicit(&engine->bytes_per_ms, memory_order_relaxed) *
+              engine_chunk_ns(command->runs_on) / NSEC_PER_MS;
+    if (planned > 0)
+        return planned > CHUNK_OUT ? (size_t)planned / CHUNK_OUT * CHUNK_OUT : CHUNK_OUT;
+    return out ? CHUNK_OUT : CHUNK_IN;
+}
+
 void command_init(struct command *command)
 {
     atomic_init(&command->refs, 1);

@@ -30,6 +30,7 @@
 
 struct command;
 struct command_queue;
+struct device_engine;
 struct meter;
 
 /* Smaller is further. A negative status is the code of the driver or of the front, and is final. */
@@ -44,6 +45,8 @@ struct mark;
 /* In nanoseconds of the driver's clock; 0: unknown. */
 struct mark_times {
     uint64_t queued, submitted, started, ended;
+    /* the mark stands for several commands, or its end was only noticed: nothing is learnt from it */
+    bool shared;
 };
 
 /* The listener for the end of a mark. Embedded; it must live until run() has been called. */
@@ -78,8 +81,8 @@ struct command_edge {
 struct command {
     /* --- filled in by the front; constant from graph_submit() on --- */
     struct command_queue *queue; /* kept alive by the front's own part; NULL: a node without work */
-    enum engine_kind engine;     /* its worker issues the command */
-    bool leased;                 /* occupies that engine; markers do not */
+    enum engine_kind engine;     /* what it is reported as */
+    bool leased;                 /* occupies its engine; markers do not */
     bool barrier;                /* later commands of an out-of-order queue wait for its end */
     bool all_before;             /* it waits for every earlier command of its queue */
     /* an in-order queue's next command waits for its end, not its issue */
@@ -91,8 +94,11 @@ struct command {
     struct meter *meter;
     size_t items; /* that meter counts in it */
     size_t bytes; /* that it moves; 0: not a copy */
-    /* of a draft; graph_open() and the thread that takes it up resolve it */
-    struct policy policy;
+
+    /* --- command_resolve(), once per launch --- */
+    /* whose worker issues it, and whose hold it uses (engine_device_for()); NULL: not resolved */
+    struct device_engine *runs_on;
+    struct policy policy; /* resolved again by the thread that takes the command up */
 
     /* --- the engine's --- */
     atomic_uint refs; /* no lock */
@@ -124,6 +130,18 @@ struct command {
     int64_t longest_piece; /* ns: two pieces in a row, since both are in flight together */
     int64_t latest_piece;
 };
+
+/*
+ * Decides for a draft, or for a command that never was one, which engine and policy it has.
+ * graph_open() does this where the front has not.
+ */
+void command_resolve(struct command *command);
+
+/*
+ * How many bytes a chunk of this copy has: what was set, what the plan says, or what its engine
+ * moves in a certain time.
+ */
+size_t command_chunk_bytes(const struct command *command);
 
 /*
  * Makes a heap command a node: one reference, QUEUED, nothing waits. The first part stays as it is.

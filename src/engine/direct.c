@@ -7,14 +7,9 @@
 #include "engine/meter.h"
 #include "engine/runtime.h"
 
-static struct device_engine *engine_of(const struct command *draft)
-{
-    return &draft->queue->device->engines[draft->engine];
-}
-
 bool direct_enter(const struct command *draft, bool blocking)
 {
-    struct device_engine *engine = engine_of(draft);
+    struct device_engine *engine = draft->runs_on;
 
     if (!draft->leased)
         return true;
@@ -27,7 +22,7 @@ bool direct_enter(const struct command *draft, bool blocking)
 
 void direct_over(const struct command *draft, baton_nsec begin_at, bool alone)
 {
-    struct device_engine *engine = engine_of(draft);
+    struct device_engine *engine = draft->runs_on;
     struct lease_work work = {.kernel = draft->meter ? draft->meter->name : NULL,
                               .size = draft->meter ? draft->items : draft->bytes,
                               .pieces = 1};
@@ -36,27 +31,26 @@ void direct_over(const struct command *draft, baton_nsec begin_at, bool alone)
     if (!draft->leased)
         return;
     end_at = clock_now();
-    engine_report(engine, begin_at, end_at, &work);
+    engine_report(engine_of_kind(engine, draft->engine), begin_at, end_at, &work);
     if (alone && !flight_any(engine))
-        engine_learn_copy(engine, draft->bytes, end_at - begin_at);
-    engine_exit(engine, draft->predicted);
+        engine_learn_copy(engine_of_kind(engine, draft->engine), draft->bytes, end_at - begin_at);
+    engine_exit(engine, draft->engine, draft->predicted);
 }
 
 void direct_in_flight(const struct command *draft, struct mark *mark)
 {
     struct flight flight = {.mark = mark,
                             .queue = draft->queue,
+                            .kind = draft->engine,
                             .predicted = draft->predicted,
                             .meter = draft->meter,
                             .items = draft->meter ? draft->items : draft->bytes};
 
-    if (flight.meter)
-        runtime.ops->meter_keep(flight.meter);
-    flight_add(engine_of(draft), &flight);
+    flight_add(draft->runs_on, &flight);
 }
 
 void direct_leave(const struct command *draft)
 {
     if (draft->leased)
-        engine_exit(engine_of(draft), draft->predicted);
+        engine_exit(draft->runs_on, draft->engine, draft->predicted);
 }

@@ -25,23 +25,26 @@ void engine_init(struct device_engine *engine, struct engine_device *device, enu
     flight_init(engine);
 }
 
-struct device_engine *engine_other_way(struct device_engine *engine)
-{
-    if (engine->kind == ENGINE_EXECUTION)
-        return NULL;
-    return &engine->device->engines[engine->kind == ENGINE_COPY_IN ? ENGINE_COPY_OUT : ENGINE_COPY_IN];
-}
-
 /* --- the hold --- */
 
 bool engine_border_asked(const struct device_engine *engine)
 {
-    if (!engine->lease)
-        return false;
-    if (lease_yield_asked(engine->lease))
+    uint64_t flags = engine->lease ? lease_flags(engine->lease) : 0;
+
+    if (flags & LEASE_FLAG_YIELD)
         return true;
-    return lease_turn_asked(engine->lease) &&
+    return (flags & LEASE_FLAG_TURN) &&
            clock_now() - atomic_load_explicit(&engine->held_at, memory_order_relaxed) >= LEASE_TURN_NS;
+}
+
+bool engine_undisputed(struct device_engine *engine)
+{
+    bool held;
+
+    pthread_mutex_lock(&engine->lock);
+    held = engine->held;
+    pthread_mutex_unlock(&engine->lock);
+    return held && !engine_border_asked(engine);
 }
 
 /* Under the lock. */
@@ -67,6 +70,8 @@ int64_t engine_most_in_flight(void)
 /* Under the lock: may a command of that length go to the driver beside the present ones? */
 static bool has_room(const struct device_engine *engine, int64_t ns)
 {
+    if (policy_exact())
+        return ns == ENGINE_STAY || engine->n_ahead == 0;
     return ns == ENGINE_STAY || engine->n_ahead == 0 || !policy_tasked() ||
            engine->ahead_ns + ns <= engine_most_in_flight();
 }
@@ -91,23 +96,10 @@ static bool open_to_more(const struct device_engine *engine, int64_t ns)
     return engine->held && has_room(engine, ns) && !engine_border_asked(engine);
 }
 
-/*
- * Under the lock, which it may unlock and lock: begins the lease if that needs no message. Copies
- * of the other direction may have the lease. Finished ones are reaped; if the caller waits, so are
- * those that are in flight now. Asking the daemon for what this process holds would take two
- * messages. Copies that begin meanwhile are not waited for here: they are told to take turns.
- */
-static int try_begin(struct device_engine *engine, bool wait)
+/* Under the lock: begins the lease if that needs no message. */
+static int try_begin(struct device_engine *engine)
 {
-    struct device_engine *other = engine_other_way(engine);
-    int answer = engine->lease ? lease_try_begin(engine->lease) : LEASE_BEGUN;
-
-    if (answer == LEASE_BEGUN || !other || !flight_any(other))
-        return answer;
-    pthread_mutex_unlock(&engine->lock);
-    flight_settle(other, wait);
-    pthread_mutex_lock(&engine->lock);
-    return engine->held || engine->asking ? LEASE_TAKEN : lease_try_begin(engine->lease);
+    return engine->lease ? lease_try_begin(engine->lease) : LEASE_BEGUN;
 }
 
 bool engine_try_enter(struct device_engine *engine, int64_t ns)
@@ -115,7 +107,7 @@ bool engine_try_enter(struct device_engine *engine, int64_t ns)
     bool entered;
 
     pthread_mutex_lock(&engine->lock);
-    if (!engine->held && !engine->asking && try_begin(engine, false) == LEASE_BEGUN)
+    if (!engine->held && !engine->asking && try_begin(engine) == LEASE_BEGUN)
         hold(engine, true);
     entered = open_to_more(engine, ns);
     if (entered)
@@ -158,24 +150,13 @@ struct timespec engine_deadline(long ns)
 }
 
 /*
- * The lease is taken in this process, but not by this engine: copies of the other direction use it,
- * or a batch of libbaton does. This thread waits for the other direction's commands in flight,
- * since no other thread may come to do so. Their end signals, but may do so before this thread
- * sleeps; the end of a batch does not signal. Unlocks and locks.
+ * The lease is taken in this process, but not by this engine: a batch of libbaton holds it, and its
+ * end does not signal. Unlocks and locks.
  */
-static void await_others_of_process(struct device_engine *engine)
+static void await_batch(struct device_engine *engine)
 {
-    struct device_engine *other = engine_other_way(engine);
-    struct timespec until;
+    struct timespec until = engine_deadline(NSEC_PER_MS);
 
-    if (other && flight_any(other)) {
-        pthread_mutex_unlock(&engine->lock);
-        flight_reap(other, true);
-        pthread_mutex_lock(&engine->lock);
-        return;
-    }
-
-    until = engine_deadline(NSEC_PER_MS);
     pthread_cond_timedwait(&engine->changed, &engine->lock, &until);
 }
 
@@ -200,9 +181,7 @@ void engine_enter(struct device_engine *engine, int64_t ns)
             pthread_cond_wait(&engine->changed, &engine->lock);
             continue;
         }
-        answer = try_begin(engine, true);
-        if (answer != LEASE_BEGUN && (engine->held || engine->asking))
-            continue;
+        answer = try_begin(engine);
         if (answer != LEASE_BEGUN)
             answer = lease_request(engine->lease);
         if (answer == LEASE_BEGUN) {
@@ -215,14 +194,14 @@ void engine_enter(struct device_engine *engine, int64_t ns)
                  */
                 break;
         } else {
-            await_others_of_process(engine);
+            await_batch(engine);
         }
     }
     come_in(engine, ns);
     pthread_mutex_unlock(&engine->lock);
 }
 
-void engine_exit_locked(struct device_engine *engine, unsigned n, int64_t ns)
+void engine_exit_locked(struct device_engine *engine, enum engine_kind kind, unsigned n, int64_t ns)
 {
     engine->users -= n;
     if (ns != ENGINE_STAY) {
@@ -234,17 +213,15 @@ void engine_exit_locked(struct device_engine *engine, unsigned n, int64_t ns)
     if (engine->users == 0 && engine->held) {
         hold(engine, false);
         if (engine->lease)
-            lease_end(engine->lease);
+            lease_end_as(engine->lease, kind);
         pthread_cond_broadcast(&engine->changed);
-        if (engine_other_way(engine))
-            pthread_cond_broadcast(&engine_other_way(engine)->changed);
     }
 }
 
-void engine_exit(struct device_engine *engine, int64_t ns)
+void engine_exit(struct device_engine *engine, enum engine_kind kind, int64_t ns)
 {
     pthread_mutex_lock(&engine->lock);
-    engine_exit_locked(engine, 1, ns);
+    engine_exit_locked(engine, kind, 1, ns);
     pthread_mutex_unlock(&engine->lock);
 }
 
@@ -278,13 +255,18 @@ void engine_give_way(struct device_engine *engine)
         pthread_mutex_unlock(&engine->lock);
         return;
     }
-    engine_exit_locked(engine, 1, ENGINE_STAY);
+    engine_exit_locked(engine, engine->kind, 1, ENGINE_STAY);
     pthread_mutex_unlock(&engine->lock);
     flight_reap(engine, true);
     engine_enter(engine, ENGINE_STAY);
 }
 
 /* --- copies, reports --- */
+
+struct device_engine *engine_of_kind(const struct device_engine *engine, enum engine_kind kind)
+{
+    return &engine->device->own[kind];
+}
 
 enum { COPY_TEACHES = 512 << 10 }; /* bytes; smaller copies are mostly overhead */
 

@@ -81,19 +81,19 @@ struct device_engine {
 
 void engine_init(struct device_engine *engine, struct engine_device *device, enum engine_kind kind);
 
-/* The copies of the same device in the other direction; NULL for execution. */
-struct device_engine *engine_other_way(struct device_engine *engine);
-
 /*
  * Enters without waiting: false if another client has the lease, or the lease must be given back.
  */
 bool engine_try_enter(struct device_engine *engine, int64_t ns);
 /* Enters; waits for the grant and for room. */
 void engine_enter(struct device_engine *engine, int64_t ns);
-/* Leaves; ns is the value at the entry. */
-void engine_exit(struct device_engine *engine, int64_t ns);
-/* Under the lock: n users leave; ns is the sum of their values. */
-void engine_exit_locked(struct device_engine *engine, unsigned n, int64_t ns);
+/*
+ * Leaves. kind: of the command; the time until the program is back depends on it (client/linger.h).
+ * ns: the value at the entry.
+ */
+void engine_exit(struct device_engine *engine, enum engine_kind kind, int64_t ns);
+/* Under the lock: n users leave; kind is that of the last one, ns the sum of their values. */
+void engine_exit_locked(struct device_engine *engine, enum engine_kind kind, unsigned n, int64_t ns);
 
 /* How much predicted work a program may have in the driver. */
 int64_t engine_most_in_flight(void);
@@ -103,6 +103,8 @@ int64_t engine_most_in_flight(void);
  * One atomic load when no client waits.
  */
 bool engine_border_asked(const struct device_engine *engine);
+/* Does the process hold the engine, and no client ask for it? */
+bool engine_undisputed(struct device_engine *engine);
 /*
  * Between two pieces, with nothing of this thread in flight: gives way and waits until it may go
  * on.
@@ -115,6 +117,12 @@ void engine_give_way(struct device_engine *engine);
  * while.
  */
 int64_t engine_chunk_ns(const struct device_engine *engine);
+
+/*
+ * The engine of the same device for this kind. Bandwidths and reports are those of a direction, also
+ * while one engine runs the copies of both.
+ */
+struct device_engine *engine_of_kind(const struct device_engine *engine, enum engine_kind kind);
 
 /* Copies: expected nanoseconds, and one measurement. */
 int64_t engine_predict_copy(const struct device_engine *engine, size_t bytes);

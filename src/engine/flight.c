@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include "base/clock.h"
 #include "client/lease.h"
 #include "engine/engine.h"
 #include "engine/meter.h"
@@ -9,11 +10,14 @@
 
 #define ROOM_WAIT_NS (2 * NSEC_PER_MS) /* the longest wait of a call that must not block */
 /* commands closer together than this are one run */
-#define RUN_SLACK_NS (100 * NSEC_PER_US)
+#define POLL_AWAKE_NS (50 * NSEC_PER_US) /* a sleeping thread wakes about that late */
+#define POLL_NS       (20 * NSEC_PER_US)
+#define RUN_SLACK_NS  (100 * NSEC_PER_US)
 
 enum {
-    REAPED = 64, /* at once: they are on the stack of a program's thread */
-    SPARE = 64,  /* places in the ring for threads that found room at the same moment */
+    REAPED = 64,        /* at once: they are on the stack of a program's thread */
+    TINY_COMMANDS = 64, /* if so many fill the ring, each is tiny */
+    SPARE = 64,         /* places in the ring for threads that found room at the same moment */
 };
 
 static void on_mark(struct mark_listener *listener, int status)
@@ -52,6 +56,7 @@ static bool is_complete(struct mark *mark)
 static unsigned count_complete(struct flight_ring *ring)
 {
     unsigned least = 0, most = ring->n;
+    const struct mark *newest;
 
     if (!ring->ordered) {
         while (least < most && is_complete(entry(ring, least)->mark))
@@ -60,7 +65,10 @@ static unsigned count_complete(struct flight_ring *ring)
     }
     if (most == 0 || is_complete(entry(ring, most - 1)->mark))
         return most;
-    for (most--; least < most;) { /* the first `least` are complete, the one at `most` is not */
+    newest = entry(ring, most - 1)->mark;
+    for (most--; most && entry(ring, most - 1)->mark == newest; most--)
+        ;
+    while (least < most) { /* the first `least` are complete, the one at `most` is not */
         unsigned middle = least + (most - least) / 2;
 
         if (is_complete(entry(ring, middle)->mark))
@@ -71,15 +79,19 @@ static unsigned count_complete(struct flight_ring *ring)
     return least;
 }
 
-/* Takes the oldest out; returns the sum of their predicted times. */
-static int64_t pop(struct flight_ring *ring, unsigned n, struct flight ret_flights[])
+/* Takes the oldest out; returns the sum of their predicted times and of their commands. */
+static int64_t pop(struct flight_ring *ring, unsigned n, struct flight ret_flights[], unsigned *ret_commands)
 {
+    unsigned commands = 0;
     int64_t ns = 0;
 
     for (unsigned i = 0; i < n; i++) {
         ret_flights[i] = *entry(ring, i);
         ns += ret_flights[i].predicted;
+        commands += ret_flights[i].n_commands;
     }
+    *ret_commands = commands;
+    ring->n_commands -= commands;
     ring->ns -= ns;
     ring->first = (ring->first + n) % FLIGHT_ROOM;
     ring->n -= n;
@@ -87,10 +99,18 @@ static int64_t pop(struct flight_ring *ring, unsigned n, struct flight ret_fligh
     return ns;
 }
 
-/* Is there room for that many commands of that predicted time? */
+/* Is there room for a command of that predicted time? */
 static bool has_room(const struct flight_ring *ring, int64_t predicted)
 {
     return ring->n == 0 || (ring->n < FLIGHT_ROOM - SPARE && ring->ns + predicted <= engine_most_in_flight());
+}
+
+/* The newest entry, if this command belongs to it; NULL: the command needs an entry of its own. */
+static struct flight *same_entry(struct flight_ring *ring, const struct flight *flight)
+{
+    struct flight *newest = ring->n ? entry(ring, ring->n - 1) : NULL;
+
+    return newest && newest->mark == flight->mark && newest->meter == flight->meter ? newest : NULL;
 }
 
 /* --- with no lock held --- */
@@ -98,52 +118,94 @@ static bool has_room(const struct flight_ring *ring, int64_t predicted)
 /* Several commands in one run have a kernel's name only if it is the same for all. */
 static struct lease_work work_of(unsigned n, const struct flight flights[])
 {
-    struct lease_work work = {.kernel = flights[0].meter ? flights[0].meter->name : NULL, .pieces = n};
+    struct lease_work work = {.kernel = flights[0].meter ? flights[0].meter->name : NULL};
 
     for (unsigned i = 0; i < n; i++) {
         work.size += flights[i].items;
+        work.pieces += flights[i].n_commands;
         if (flights[i].meter != flights[0].meter)
             work.kernel = NULL;
     }
     return work;
 }
 
+static void report(struct device_engine *engine, unsigned n, const struct flight flights[], uint64_t started,
+                   uint64_t ended)
+{
+    struct lease_work work = work_of(n, flights);
+
+    engine_report_driver(engine, started, ended, &work);
+}
+
+static void learn(const struct flight *flight, int64_t ns)
+{
+    if (!flight->meter)
+        return;
+    meter_measured(flight->meter, flight->items, ns);
+    if (runtime.ops->ran_alone)
+        runtime.ops->ran_alone(flight->meter, flight->items, ns);
+}
+
 /*
- * Reports complete commands, oldest first. Commands close together are one run, from the start of
+ * Commands that took longer than expected, or paused in between. One mark's commands are a run of its
+ * own. If a mark's times say nothing about its single commands, the run is as long as expected, and
+ * the next commands of these kernels are measured.
+ */
+static void report_apart(struct device_engine *engine, unsigned n, const struct flight flights[])
+{
+    struct mark_times times;
+    unsigned last;
+
+    for (unsigned i = 0; i < n; i = last) {
+        int64_t expected = 0;
+
+        times = (struct mark_times){0};
+        runtime.ops->mark_times(flights[i].mark, &times);
+        for (last = i; last < n && flights[last].mark == flights[i].mark; last++) {
+            expected += flights[last].predicted;
+            if (times.shared && flights[last].meter)
+                meter_doubt(flights[last].meter);
+        }
+        if (times.shared && times.ended > times.started + (uint64_t)expected)
+            times.ended = times.started + (uint64_t)expected;
+        report(engine, last - i, &flights[i], times.started, times.ended);
+    }
+}
+
+/*
+ * Reports complete commands of one kind, oldest first. Commands close together are one run, from the start of
  * the first to the end of the last. The length of the last one is learnt.
  */
 static void measure_run(struct device_engine *engine, unsigned n, const struct flight flights[])
 {
     const struct driver_ops *ops = runtime.ops;
     const struct flight *last = &flights[n - 1];
-    struct mark_times first, newest;
-    struct lease_work work;
+    struct mark_times first, newest = {0};
     int64_t expected = 0;
 
     ops->mark_times(last->mark, &newest);
     first = newest;
-    if (n > 1)
+    if (n > 1 && flights[0].mark != last->mark)
         ops->mark_times(flights[0].mark, &first);
     if (!first.started || !newest.started || newest.started < first.started || newest.ended < newest.started)
         return;
-    if (last->meter) {
-        int64_t ns = (int64_t)(newest.ended - newest.started);
-
-        meter_measured(last->meter, last->items, ns);
-        if (ops->ran_alone)
-            ops->ran_alone(last->meter, last->items, ns);
-    }
+    if (!newest.shared)
+        learn(last, (int64_t)(newest.ended - newest.started));
     for (unsigned i = 0; i < n; i++)
         expected += flights[i].predicted;
-    if ((int64_t)(newest.ended - first.started) <= 2 * expected + RUN_SLACK_NS) {
-        work = work_of(n, flights);
-        engine_report_driver(engine, first.started, newest.ended, &work);
-        return;
-    }
-    for (unsigned i = 0; i < n; i++) { /* with pauses in between: each is a run of its own */
-        ops->mark_times(flights[i].mark, &first);
-        work = work_of(1, &flights[i]);
-        engine_report_driver(engine, first.started, first.ended, &work);
+    if ((int64_t)(newest.ended - first.started) <= 2 * expected + RUN_SLACK_NS)
+        report(engine, n, flights, first.started, newest.ended);
+    else
+        report_apart(engine, n, flights);
+}
+
+/* Copies in both directions may be in one ring; each direction has its own reports. */
+static void measure_all(struct device_engine *engine, unsigned n, const struct flight flights[])
+{
+    for (unsigned first = 0, end; first < n; first = end) {
+        for (end = first + 1; end < n && flights[end].kind == flights[first].kind;)
+            end++;
+        measure_run(engine_of_kind(engine, flights[first].kind), end - first, flights + first);
     }
 }
 
@@ -151,7 +213,7 @@ static void dispose(struct device_engine *engine, unsigned n, const struct fligh
 {
     const struct driver_ops *ops = runtime.ops;
 
-    measure_run(engine, n, flights);
+    measure_all(engine, n, flights);
     for (unsigned i = 0; i < n; i++) {
         if (ops->mark_over)
             ops->mark_over(flights[i].mark);
@@ -177,13 +239,15 @@ static void await_entry(struct device_engine *engine, unsigned index)
 void flight_reap_locked(struct device_engine *engine, bool wait)
 {
     struct flight done[REAPED];
-    unsigned n;
+    unsigned n, commands;
+    int64_t ns;
 
     while (engine->flight.n) {
         n = count_complete(&engine->flight);
         n = n < REAPED ? n : REAPED;
         if (n) {
-            engine_exit_locked(engine, n, pop(&engine->flight, n, done));
+            ns = pop(&engine->flight, n, done, &commands);
+            engine_exit_locked(engine, done[n - 1].kind, commands, ns);
             pthread_mutex_unlock(&engine->lock);
             dispose(engine, n, done);
             pthread_mutex_lock(&engine->lock);
@@ -195,9 +259,23 @@ void flight_reap_locked(struct device_engine *engine, bool wait)
     }
 }
 
+/* With no lock held: a driver that cannot notify is asked again and again. */
+static void poll_mark(struct mark *mark)
+{
+    const struct timespec pause = {.tv_nsec = POLL_NS};
+    baton_nsec begin_at = clock_now(), waited = 0;
+
+    while (!is_complete(mark) && waited < ROOM_WAIT_NS) {
+        if (waited > POLL_AWAKE_NS)
+            (void)nanosleep(&pause, NULL);
+        waited = clock_now() - begin_at;
+    }
+}
+
 /*
  * Waits a moment for the older half of the ring. The wait is bounded: the caller may be a callback
- * that the driver needs back, or hold a lock that such a callback needs.
+ * that the driver needs back, or hold a lock that such a callback needs, or be about to do what a
+ * running kernel waits for.
  */
 static void await_half(struct device_engine *engine)
 {
@@ -205,19 +283,29 @@ static void await_half(struct device_engine *engine)
     struct mark *mark = entry(&engine->flight, engine->flight.n / 2)->mark;
     struct timespec until = engine_deadline(ROOM_WAIT_NS);
     int result = 0;
+    bool notified;
 
     ops->mark_keep(mark);
     pthread_mutex_unlock(&engine->lock);
     ops->mark_flush(mark);
-    /* a driver that cannot notify calls no program code, so waiting blocks no callback */
-    if (!ops->mark_notify(mark, &engine->flight.listener))
-        (void)ops->mark_wait(mark);
+    notified = ops->mark_notify(mark, &engine->flight.listener);
+    if (!notified)
+        poll_mark(mark);
     pthread_mutex_lock(&engine->lock);
-    while (result == 0 && !is_complete(mark))
+    while (notified && result == 0 && !is_complete(mark))
         result = pthread_cond_timedwait(&engine->changed, &engine->lock, &until);
     pthread_mutex_unlock(&engine->lock);
     ops->mark_drop(mark);
     pthread_mutex_lock(&engine->lock);
+}
+
+/* Gives half of the ring a moment; is there room then? */
+static bool make_room(struct device_engine *engine, int64_t predicted)
+{
+    if (engine->flight.n)
+        await_half(engine);
+    flight_reap_locked(engine, false);
+    return has_room(&engine->flight, predicted);
 }
 
 /* --- called from other files --- */
@@ -254,12 +342,20 @@ bool flight_room(struct device_engine *engine, int64_t predicted)
          * That many commands must be tiny: waiting for some is faster than sending the next one
          * through the worker.
          */
-        if (engine->flight.n >= FLIGHT_ROOM / 2) {
-            await_half(engine);
-            flight_reap_locked(engine, false);
-        }
         room = has_room(&engine->flight, predicted);
+        if (!room && engine->flight.n_commands >= TINY_COMMANDS)
+            room = make_room(engine, predicted);
     }
+    pthread_mutex_unlock(&engine->lock);
+    return room;
+}
+
+bool flight_make_room(struct device_engine *engine, int64_t predicted)
+{
+    bool room;
+
+    pthread_mutex_lock(&engine->lock);
+    room = make_room(engine, predicted);
     pthread_mutex_unlock(&engine->lock);
     return room;
 }
@@ -267,17 +363,31 @@ bool flight_room(struct device_engine *engine, int64_t predicted)
 void flight_add(struct device_engine *engine, const struct flight *flight)
 {
     struct flight_ring *ring = &engine->flight;
+    struct flight *same;
     bool first;
 
     pthread_mutex_lock(&engine->lock);
+    ring->ns += flight->predicted;
+    ring->n_commands++;
+    same = same_entry(ring, flight);
+    if (same) {
+        same->predicted += flight->predicted;
+        same->items += flight->items;
+        same->n_commands++;
+        pthread_mutex_unlock(&engine->lock);
+        runtime.ops->mark_drop(flight->mark); /* the entry has a reference */
+        return;
+    }
+    if (flight->meter)
+        runtime.ops->meter_keep(flight->meter);
     while (ring->n == FLIGHT_ROOM) /* other threads filled it since there was room */
         flight_reap_locked(engine, true);
     first = ring->n == 0;
     ring->ordered =
         flight->queue->in_order && (first || (ring->ordered && entry(ring, 0)->queue == flight->queue));
     *entry(ring, ring->n) = *flight;
+    entry(ring, ring->n)->n_commands = 1;
     ring->n++;
-    ring->ns += flight->predicted;
     atomic_store_explicit(&ring->any, ring->n, memory_order_relaxed);
     if (first)
         /* a thread that waits for this one to leave must now reap */

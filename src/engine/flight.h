@@ -1,7 +1,8 @@
 /*
  * Commands in flight: given to the driver by program threads that did not wait for their end. A
- * ring per engine, oldest first. Each entry stays a user of the engine (engine.h) until its mark is
- * seen to be over. Any thread may query the marks, and leaves the engine for entries that are over.
+ * ring per engine, oldest first. Each command stays a user of the engine (engine.h) until its mark
+ * is seen to be over. Commands of one kernel that share a mark share an entry. Any thread may query
+ * the marks, and leaves the engine for entries that are over.
  */
 #ifndef ENGINE_FLIGHT_H
 #define ENGINE_FLIGHT_H
@@ -21,34 +22,44 @@ enum { FLIGHT_ROOM = 256 };
 struct flight {
     struct mark *mark;                 /* a reference of the ring's */
     const struct command_queue *queue; /* only compared */
-    int64_t predicted;                 /* the prediction that the engine was entered with */
+    enum engine_kind kind;             /* what it is reported as */
+    int64_t predicted;                 /* the predictions that the engine was entered with */
     /* measured by this mark, a reference; NULL: not measured */
     struct meter *meter;
-    size_t items; /* items that the meter counts in it, or bytes of a copy */
+    size_t items;        /* items that the meter counts in it, or bytes of a copy */
+    unsigned n_commands; /* that the entry stands for */
 };
 
 struct flight_ring { /* under the engine's lock */
     struct flight entries[FLIGHT_ROOM];
     unsigned first, n;
-    bool ordered;    /* all of one in-order queue: the newest is complete only if all are */
-    int64_t ns;      /* predicted, of the ring */
-    atomic_uint any; /* n, readable without the lock */
+    unsigned n_commands; /* of all entries */
+    bool ordered;        /* all of one in-order queue: the newest is complete only if all are */
+    int64_t ns;          /* predicted, of the ring */
+    atomic_uint any;     /* n, readable without the lock */
     struct mark_listener listener;
 };
 
 void flight_init(struct device_engine *engine);
 
 /*
- * Notes that the caller, which has entered, gave a command to the driver. The ring leaves the
- * engine when the mark is over. Takes over the references to mark and meter.
+ * Notes that the caller, which has entered, gave one command to the driver. The ring leaves the
+ * engine when the mark is over. Takes over the reference to the mark.
  */
 void flight_add(struct device_engine *engine, const struct flight *flight);
 
 /*
  * Before entering for such a command: is there room in the ring? If the ring is full of tiny
- * commands, gives half of them two milliseconds to end. False: the worker must issue the command.
+ * commands, gives half of them a moment to end. False: the worker must issue the command.
  */
 bool flight_room(struct device_engine *engine, int64_t predicted);
+
+/*
+ * The ring has no room for a command of that length: gives its older half at most two milliseconds
+ * to end, so that the driver stays busy meanwhile. Is there room now? For callers that know that
+ * all of the ring is short.
+ */
+bool flight_make_room(struct device_engine *engine, int64_t predicted);
 
 /* Leaves the engine for all complete commands, oldest first; wait: waits for all. */
 void flight_reap(struct device_engine *engine, bool wait);

@@ -7,7 +7,10 @@
 #include "engine/worker.h"
 
 /* How many unissued commands of one queue make enqueue calls wait. */
-enum { BACKLOG = 1024 };
+enum {
+    BACKLOG = 1024,
+    SHORT_BACKLOG = 8, /* of commands that are quicker to give to the driver than to queue */
+};
 
 #define THROTTLE_NS (10 * NSEC_PER_MS) /* at most, per call */
 
@@ -38,11 +41,6 @@ void graph_wake_locked(void)
     pthread_cond_broadcast(&runtime.graph.changed);
 }
 
-static struct device_engine *engine_of(const struct command *command)
-{
-    return &command->queue->device->engines[command->engine];
-}
-
 /* --- waiting for each other --- */
 
 /* Under the lock. */
@@ -50,7 +48,7 @@ static void wait_over(struct command *command, bool failed)
 {
     command->failed_wait = command->failed_wait || failed;
     if (--command->n_waiting == 0)
-        worker_ready(engine_of(command), command);
+        worker_ready(command->runs_on, command);
 }
 
 /* Under the lock: is there nothing (more) to wait for? */
@@ -94,7 +92,7 @@ static void wait_for_queue(struct command *command)
              * The driver's queue keeps the order of its commands; but an engine is not held while
              * another engine works.
              */
-            bool at_issue = last->engine == command->engine || !command->policy.online;
+            bool at_issue = last->runs_on == command->runs_on || !command->policy.online;
             at_issue = at_issue && !last->next_at_end;
             wait_for(command, last, at_issue ? EDGE_AT_ISSUE : EDGE_AT_END);
         }
@@ -125,7 +123,8 @@ void graph_open(struct command *command)
     command_ref(command);   /* the graph's, until complete */
     command->n_waiting = 1; /* keeps it from running before graph_close() */
     command->listener.run = on_mark;
-    policy_resolve(&command->policy);
+    if (!command->runs_on)
+        command_resolve(command);
     graph_lock();
     runtime.graph.n_alive++;
     wait_for_queue(command);
@@ -231,7 +230,7 @@ void graph_run_callbacks(struct command_callback *due)
 /* Here, or on a worker that holds nothing. */
 static void call(const struct command *command, struct command_callback *due)
 {
-    if (due && (!command->queue || !worker_call(engine_of(command), due)))
+    if (due && (!command->queue || !worker_call(command->runs_on, due)))
         graph_run_callbacks(due);
 }
 
@@ -319,10 +318,13 @@ void graph_end_alone(struct command *command, int status)
     end(command, status, false);
 }
 
-/* Under the lock: waits until the queue's commands are over, up to the last one (NULL: all). */
+/*
+ * Under the lock: waits until the queue's commands are over, up to the last one (NULL: all), or the
+ * process ends: an exit handler of the program may join the waiting thread.
+ */
 static void await(struct command_queue *queue, const struct command *last)
 {
-    while (last ? last->status > COMMAND_COMPLETE : !list_empty(&queue->commands))
+    while ((last ? last->status > COMMAND_COMPLETE : !list_empty(&queue->commands)) && !runtime_off())
         if (!worker_help(queue, last))
             sleep_locked();
     worker_help_ends();
@@ -336,7 +338,7 @@ int graph_wait(struct command *command)
     await(command->queue, command);
     status = command->status;
     graph_unlock();
-    return status;
+    return status > COMMAND_COMPLETE ? runtime.ops->inherited_failure : status;
 }
 
 void graph_wait_queue(struct command_queue *queue, bool complete)
@@ -346,7 +348,7 @@ void graph_wait_queue(struct command_queue *queue, bool complete)
     graph_lock();
     if (complete)
         await(queue, NULL);
-    while (!complete && atomic_load(&queue->n_unissued) > 0)
+    while (!complete && atomic_load(&queue->n_unissued) > 0 && !runtime_off())
         sleep_locked();
     graph_unlock();
 }
@@ -365,7 +367,7 @@ static bool has_barrier(const struct command_queue *queue)
 void graph_wait_barriers(struct command_queue *queue)
 {
     graph_lock();
-    while (has_barrier(queue))
+    while (has_barrier(queue) && !runtime_off())
         sleep_locked();
     graph_unlock();
 }
@@ -385,21 +387,33 @@ static bool moves_by_itself(const struct command_queue *queue)
     return false;
 }
 
-void graph_throttle(struct command_queue *queue)
+/* Waits until at most so many are unissued, while they move by themselves, and not for long. */
+static void await_backlog(struct command_queue *queue, unsigned most)
 {
-    struct timespec until;
+    struct timespec until = engine_deadline(THROTTLE_NS);
     int result = 0;
 
-    if (atomic_load_explicit(&queue->n_unissued, memory_order_relaxed) <= BACKLOG)
-        return;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += THROTTLE_NS;
-    until.tv_sec += until.tv_nsec / NSEC_PER_SEC;
-    until.tv_nsec %= NSEC_PER_SEC;
     graph_lock();
-    while (result == 0 && atomic_load(&queue->n_unissued) > BACKLOG && moves_by_itself(queue))
+    while (result == 0 && atomic_load(&queue->n_unissued) > most && moves_by_itself(queue))
         result = pthread_cond_timedwait(&runtime.graph.changed, &runtime.graph.lock, &until);
     graph_unlock();
+}
+
+void graph_throttle(struct command_queue *queue)
+{
+    if (atomic_load_explicit(&queue->n_unissued, memory_order_relaxed) > BACKLOG)
+        await_backlog(queue, BACKLOG);
+}
+
+/* If a wait was in vain, the next one comes when twice as many have gathered. */
+void graph_catch_up(struct command_queue *queue)
+{
+    unsigned n = atomic_load_explicit(&queue->n_unissued, memory_order_relaxed);
+
+    if (n > BACKLOG)
+        await_backlog(queue, BACKLOG);
+    else if (n >= SHORT_BACKLOG && (n & (n - 1)) == 0)
+        await_backlog(queue, 0);
 }
 
 int graph_status(struct command *command)

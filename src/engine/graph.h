@@ -81,7 +81,7 @@ void graph_wake_locked(void);
 
 /*
  * Waits until the command is complete and returns its status. Drives its engine meanwhile if it
- * may.
+ * may. When the process ends no wait lasts, and a command that will not run has failed.
  */
 int graph_wait(struct command *command);
 /* Waits until the driver has every command of the queue (and they are complete, if `complete`). */
@@ -98,6 +98,12 @@ void graph_wait_barriers(struct command_queue *queue);
  * the caller may be a callback that the driver needs back.
  */
 void graph_throttle(struct command_queue *queue);
+/*
+ * The same at a few commands, and until the driver has all of them, so that the next one can go to
+ * the driver directly: a thread that queues faster than the worker issues would go through the
+ * worker for ever. For short commands of a process that holds the engine undisputed.
+ */
+void graph_catch_up(struct command_queue *queue);
 
 /* --- looking --- */
 

@@ -1,5 +1,12 @@
 #include "engine/meter.h"
 
+enum {
+    METER_PERIOD = 64, /* one of so many runs is measured at least, and */
+    METER_FIRST = 4,   /* each of the first */
+    METER_DOUBT = 16,  /* a run that is in doubt counts as so many */
+    METER_WRONG = 8,   /* an estimate so many times too long was a mistake, and is not left slowly */
+};
+
 int64_t meter_predict(const struct meter *meter, size_t items)
 {
     long long per_item = atomic_load_explicit(&meter->item_ns, memory_order_relaxed);
@@ -9,19 +16,49 @@ int64_t meter_predict(const struct meter *meter, size_t items)
     return (int64_t)((double)per_item * (double)items / METER_SCALE);
 }
 
+static long long median(long long a, long long b, long long c)
+{
+    long long low = a < b ? a : b, high = a < b ? b : a;
+
+    return c < low ? low : c > high ? high : c;
+}
+
+static long long most(long long a, long long b)
+{
+    return a > b ? a : b;
+}
+
 void meter_measured(struct meter *meter, size_t items, int64_t ns)
 {
     long long old = atomic_load_explicit(&meter->item_ns, memory_order_relaxed);
-    long long fresh = items ? (long long)((double)ns * METER_SCALE / (double)items) : 0;
+    long long newest = atomic_load_explicit(&meter->before[0], memory_order_relaxed);
+    long long oldest = atomic_load_explicit(&meter->before[1], memory_order_relaxed);
+    long long fresh, typical, longest;
 
     if (!items)
         return;
+    fresh = (long long)((double)ns * METER_SCALE / (double)items);
     fresh = fresh > 0 ? fresh : 1;
-    /*
-     * Grows at once and shrinks slowly: for other clients, a piece that is too long costs more than
-     * one that is too short.
-     */
-    atomic_store_explicit(&meter->item_ns, !old || fresh > old ? fresh : (old * 3 + fresh) / 4,
-                          memory_order_relaxed);
+    if (!old)
+        oldest = newest = fresh;
+    typical = median(oldest, newest, fresh);
+    longest = most(most(oldest, newest), fresh);
+    if (old && typical < old)
+        typical = old / METER_WRONG > longest ? longest : (old * 3 + typical) / 4;
+    atomic_store_explicit(&meter->item_ns, typical, memory_order_relaxed);
+    atomic_store_explicit(&meter->before[1], newest, memory_order_relaxed);
+    atomic_store_explicit(&meter->before[0], fresh, memory_order_relaxed);
     atomic_fetch_add_explicit(&meter->n, 1, memory_order_relaxed);
+    atomic_store_explicit(&meter->unmeasured, 0, memory_order_relaxed);
+}
+
+bool meter_is_due(struct meter *meter)
+{
+    return atomic_load_explicit(&meter->n, memory_order_relaxed) < METER_FIRST ||
+           atomic_fetch_add_explicit(&meter->unmeasured, 1, memory_order_relaxed) >= METER_PERIOD - 1;
+}
+
+void meter_doubt(struct meter *meter)
+{
+    atomic_fetch_add_explicit(&meter->unmeasured, METER_DOUBT, memory_order_relaxed);
 }

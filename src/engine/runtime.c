@@ -26,6 +26,8 @@ static void take_plan(struct session *from)
     atomic_store(&runtime.plan.chunk_in, now.chunk_in);
     atomic_store(&runtime.plan.chunk_out, now.chunk_out);
     atomic_store(&runtime.plan.saves_state, now.saves_state);
+    atomic_store(&runtime.plan.peer_copies, now.peer_copies);
+    atomic_store(&runtime.plan.exact, now.exact);
     atomic_store(&runtime.plan.gpus, now.gpus);
     atomic_store(&runtime.plan.gpu_set, now.gpu_set);
     atomic_fetch_add(&runtime.plan.number, 1);
@@ -42,20 +44,14 @@ static void on_plan(void *user, const struct session_plan *unused)
         take_plan(known);
 }
 
-/*
- * On the session's thread: has the worker of that engine wait for the commands in flight. Copies of
- * the other direction may use the same lease.
- */
+/* On the session's thread: has the worker of that engine wait for the commands in flight. */
 static void on_yield(void *user, struct lease *lease)
 {
     (void)user;
     for (struct engine_device *device = engine_devices(); device; device = device->next)
         for (int kind = 0; kind < ENGINE_N; kind++)
-            if (device->engines[kind].lease == lease) {
+            if (device->engines[kind].lease == lease)
                 worker_drain(&device->engines[kind]);
-                if (engine_other_way(&device->engines[kind]))
-                    worker_drain(engine_other_way(&device->engines[kind]));
-            }
 }
 
 /* On the program's thread. */
@@ -127,11 +123,11 @@ void runtime_stop_at_exit(void (*handler)(void))
         (void)atexit(handler);
 }
 
-void runtime_stop(void)
+void runtime_stop(baton_nsec patience)
 {
     struct session *known = atomic_load(&runtime.session);
 
-    worker_stop_all();
+    worker_stop_all(patience);
     recorder_stop();
     if (known && runtime.settings.stats[0])
         (void)session_write_stats(known, runtime.settings.stats);
@@ -139,4 +135,7 @@ void runtime_stop(void)
         session_restore_threads(known);
     /* later calls of other handlers go straight to the driver */
     atomic_store(&runtime.passes, true);
+    graph_lock();
+    graph_wake_locked();
+    graph_unlock();
 }

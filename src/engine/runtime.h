@@ -50,7 +50,7 @@ struct runtime {
     struct {                  /* the plan as the hot path reads it: without the session's lock */
         pthread_mutex_t lock; /* one writer at a time, so that the newest stays */
         atomic_bool slicing;
-        atomic_bool saves_state;
+        atomic_bool saves_state, peer_copies, exact;
         atomic_llong piece, chunk_in, chunk_out;
         atomic_uint gpus;
         atomic_ullong gpu_set;
@@ -104,9 +104,10 @@ void runtime_stop_at_exit(void (*handler)(void));
 enum { RUNTIME_EXIT_HANDLERS = 64 };
 
 /*
- * At exit, after worker_announce_stop(): joins the workers, writes records and statistics; then
- * runtime_off().
+ * At exit, after worker_announce_stop(): joins the workers (patience: worker_stop_all()), writes
+ * records and statistics; then runtime_off(). From then on no thread waits for a held-back command:
+ * such commands never run.
  */
-void runtime_stop(void);
+void runtime_stop(baton_nsec patience);
 
 #endif

@@ -110,7 +110,7 @@ static void finish(struct device_engine *engine, struct command *command)
     }
     status = command->piece_status < 0 ? command->piece_status : status;
     if (command->leased)
-        engine_exit(engine, command->predicted);
+        engine_exit(engine, command->engine, command->predicted);
     graph_complete(command, status);
 }
 
@@ -160,7 +160,7 @@ static void carry_over(struct device_engine *engine)
 void step_drop_carried(struct device_engine *engine)
 {
     if (engine->carried)
-        engine_exit(engine, ENGINE_STAY);
+        engine_exit(engine, engine->kind, ENGINE_STAY);
     engine->carried = false;
 }
 
@@ -235,7 +235,7 @@ static int enter_and_issue(struct device_engine *engine, struct command *command
     code = pipe_issue(engine, command);
     end_call(engine, command);
     if (code != 0 && command->leased)
-        engine_exit(engine, command->predicted);
+        engine_exit(engine, command->engine, command->predicted);
     return code;
 }
 

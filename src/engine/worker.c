@@ -152,19 +152,28 @@ bool worker_stopping(void)
     return atomic_load_explicit(&runtime.stopping, memory_order_relaxed);
 }
 
+/* Under the graph's lock: no thread begins a step any more. */
+static void announce_to(struct device_engine *engine)
+{
+    engine->stopping = true;
+    pthread_cond_broadcast(&engine->work);
+}
+
 /*
  * Waits until no thread works for the engine, or a thread is in the program's code and may never
- * come back.
+ * come back, or the time is over (NULL: no limit).
  */
-static void stop(struct device_engine *engine)
+static void stop(struct device_engine *engine, const struct timespec *until)
 {
     bool others; /* threads other than the calling thread */
+    int result = 0;
 
     graph_lock();
     while ((others = (engine->started && !engine->gone && engine != step_thread.serving) ||
                      (engine->driven && !worker_drives(engine))) &&
-           !engine->calling)
-        pthread_cond_wait(&engine->work, &runtime.graph.lock);
+           !engine->calling && result == 0)
+        result = until ? pthread_cond_timedwait(&engine->work, &runtime.graph.lock, until)
+                       : pthread_cond_wait(&engine->work, &runtime.graph.lock);
     engine->left = others;
     graph_unlock();
     if (others)
@@ -180,18 +189,26 @@ void worker_announce_stop(void)
     atomic_store(&runtime.stopping, true);
 }
 
-void worker_stop_all(void)
+/*
+ * All engines stop before the first one is waited for: a worker that wakes meanwhile must not begin
+ * to wait for a kernel that never ends.
+ */
+void worker_stop_all(baton_nsec patience)
 {
+    struct timespec until = engine_deadline((long)patience);
+
     for (struct engine_device *device = engine_devices(); device; device = device->next)
         for (int kind = 0; kind < ENGINE_N && device->engines == device->own; kind++) {
             struct device_engine *engine = &device->own[kind];
+
             graph_lock();
-            engine->stopping = true;
-            pthread_cond_broadcast(&engine->work);
+            announce_to(engine);
             graph_unlock();
             pthread_mutex_lock(&engine->lock);
             pthread_cond_broadcast(&engine->changed);
             pthread_mutex_unlock(&engine->lock);
-            stop(engine);
         }
+    for (struct engine_device *device = engine_devices(); device; device = device->next)
+        for (int kind = 0; kind < ENGINE_N && device->engines == device->own; kind++)
+            stop(&device->own[kind], patience ? &until : NULL);
 }

@@ -52,9 +52,10 @@ void worker_announce_stop(void);
 /*
  * Then: lets the workers end at the next border and joins them; queued commands do not run. A
  * worker in program code (a callback, a native function) is left behind: that code may wait for
- * ever for a lock of the exiting thread.
+ * ever for a lock of the exiting thread. So is a worker that is still busy after `patience`
+ * nanoseconds, since a kernel may never end; 0: there is no limit.
  */
-void worker_stop_all(void);
+void worker_stop_all(baton_nsec patience);
 /*
  * The program's code has returned to the thread that called it. Does not return on a worker that
  * was left behind.

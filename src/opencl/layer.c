@@ -35,7 +35,7 @@ static void at_exit(void)
     program_stop();
     worker_announce_stop();
     spread_stop();
-    runtime_stop();
+    runtime_stop(0);
 }
 
 void layer_stop_at_exit(void)

@@ -11,26 +11,9 @@ struct maker {
     size_t n_successors;
 };
 
-/* Does control go anywhere but to the next statement? */
-static bool ends_block(const struct ptx_statement *statement)
-{
-    if (statement->kind == PTX_STATEMENT_LABEL)
-        return false;
-    switch (statement->match.row->family) {
-    case PTX_BRANCH:
-    case PTX_INDEXED:
-    case PTX_RETURN:
-    case PTX_EXIT:
-    case PTX_TRAP:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static bool leaves(const struct ptx_statement *statement)
 {
-    return ends_block(statement) && statement->match.row->family != PTX_BRANCH &&
+    return ptx_diverts(statement) && statement->match.row->family != PTX_BRANCH &&
            statement->match.row->family != PTX_INDEXED;
 }
 
@@ -38,7 +21,7 @@ static bool begins_block(const struct ptx_routine *routine, size_t i)
 {
     const struct ptx_statement *at = &routine->statements[i];
 
-    if (i == 0 || ends_block(at - 1))
+    if (i == 0 || ptx_diverts(at - 1))
         return true;
     return at->kind == PTX_STATEMENT_LABEL && (at - 1)->kind != PTX_STATEMENT_LABEL;
 }
@@ -74,7 +57,7 @@ static void close_block(struct maker *maker, struct ptx_block *block)
         add(maker, 0);
     block->n = maker->n_successors - block->first;
     block->is_end = !last ? !routine->n
-                          : leaves(last) || (block->end == routine->n && (!ends_block(last) || last->guard));
+                          : leaves(last) || (block->end == routine->n && (!ptx_diverts(last) || last->guard));
 }
 
 int ptx_blocks_make(const struct ptx_routine *routine, struct arena *arena, struct ptx_blocks *ret_blocks)

@@ -3,19 +3,19 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static bool falls_through(const struct ptx_statement *statement)
+bool ptx_diverts(const struct ptx_statement *statement)
 {
-    if (statement->kind == PTX_STATEMENT_LABEL || statement->guard)
-        return true;
+    if (statement->kind == PTX_STATEMENT_LABEL)
+        return false;
     switch (statement->match.row->family) {
     case PTX_BRANCH:
     case PTX_INDEXED:
     case PTX_RETURN:
     case PTX_EXIT:
     case PTX_TRAP:
-        return false;
-    default:
         return true;
+    default:
+        return false;
     }
 }
 
@@ -31,7 +31,7 @@ void ptx_successors(const struct ptx_routine *routine, size_t i,
         for (unsigned k = 0; k < statement->n_targets; k++)
             visit(context, statement->targets[k].label);
     }
-    if (falls_through(statement) && i + 1 < routine->n)
+    if ((statement->guard || !ptx_diverts(statement)) && i + 1 < routine->n)
         visit(context, i + 1);
 }
 

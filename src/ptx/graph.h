@@ -7,6 +7,9 @@
 
 #include "ptx/module.h"
 
+/* Does the statement send control elsewhere than to the next one, at least if its guard holds? */
+bool ptx_diverts(const struct ptx_statement *statement);
+
 /*
  * The successors of statement i: at most one by falling through, and its targets. Calls
  * visit(context, successor) for each.

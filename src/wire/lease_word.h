@@ -28,8 +28,8 @@ typedef _Atomic uint64_t lease_word;
 enum lease_state { LEASE_STATE_NONE = 0, LEASE_STATE_IDLE = 1, LEASE_STATE_BUSY = 2 };
 
 #define LEASE_STATE_MASK      UINT64_C(3)
-#define LEASE_FLAG_YIELD      UINT64_C(4) /* a more urgent client waits: yield at the next piece border */
-#define LEASE_FLAG_WANTED     UINT64_C(8) /* a client waits: give back at the end instead of keeping it IDLE */
+#define LEASE_FLAG_YIELD      UINT64_C(4)  /* a more urgent client waits: yield at the next piece border */
+#define LEASE_FLAG_WANTED     UINT64_C(8)  /* a client waits: give back at the end, do not keep it IDLE */
 #define LEASE_FLAG_TURN       UINT64_C(16) /* ... and is no less urgent: end with the turn */
 #define LEASE_FLAG_LEFT       UINT64_C(32) /* the client has moved to another page: sleep there */
 #define LEASE_ASK_TURN        (LEASE_FLAG_WANTED | LEASE_FLAG_TURN)

@@ -1,6 +1,7 @@
 #include "wire/page.h"
 
 #include <assert.h>
+#include <linux/futex.h>
 #include <string.h>
 
 const char *const page_counter_names[PAGE_COUNTER_N] = {
@@ -11,6 +12,7 @@ const char *const page_counter_names[PAGE_COUNTER_N] = {
 
 _Static_assert(sizeof(struct page_run) == 40, "the layout is shared between programs");
 _Static_assert(offsetof(struct page, leases) == 64, "the layout is shared between programs");
+_Static_assert(sizeof(pthread_mutex_t) <= 48, "the mutex lies before the leases");
 _Static_assert(sizeof(struct page_lease) == 64, "one cache line per lease");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "page_futex() waits on the low half of a word");
 
@@ -22,6 +24,31 @@ void page_init(struct page *page, uint32_t generation, uint32_t client)
     page->client = client;
     for (unsigned i = 0; i < PAGE_LEASES; i++)
         atomic_store(&page->leases[i].word, lease_word_make(LEASE_STATE_NONE, 0, generation, 0));
+}
+
+void page_own(struct page *page)
+{
+    pthread_mutexattr_t attributes;
+
+    (void)pthread_mutexattr_init(&attributes);
+    (void)pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    (void)pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    if (pthread_mutex_init(&page->owner, &attributes) == 0)
+        (void)pthread_mutex_lock(&page->owner);
+    (void)pthread_mutexattr_destroy(&attributes);
+}
+
+void page_disown(struct page *page)
+{
+    (void)pthread_mutex_unlock(&page->owner);
+}
+
+bool page_orphaned(const struct page *page)
+{
+    /* the mutex begins with its futex, which is the kernel's interface */
+    const uint32_t *futex = (const uint32_t *)(const void *)&page->owner;
+
+    return (__atomic_load_n(futex, __ATOMIC_ACQUIRE) & FUTEX_OWNER_DIED) != 0;
 }
 
 const int64_t page_class_limits[PAGE_CLASSES - 1] = {

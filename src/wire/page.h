@@ -8,6 +8,7 @@
 #ifndef WIRE_PAGE_H
 #define WIRE_PAGE_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,7 +68,10 @@ void page_times_add(struct page_times *times, baton_nsec time);
 struct page {
     uint32_t magic, version;
     uint32_t generation, client;
-    uint32_t reserved[12]; /* to a cache line */
+    union {
+        pthread_mutex_t owner; /* page_own() */
+        uint32_t reserved[12]; /* to a cache line */
+    };
     struct page_lease leases[PAGE_LEASES];
     _Atomic uint64_t counters[PAGE_COUNTERS]; /* wire/counters.def */
     _Atomic uint64_t runs_written;            /* total; the newest is runs[(runs_written - 1) % PAGE_RUNS] */
@@ -107,6 +111,17 @@ static inline uint32_t *page_futex(lease_word *word)
 
 /* Fills a fresh, zeroed page. */
 void page_init(struct page *page, uint32_t generation, uint32_t client);
+
+/*
+ * The client's session thread owns the page: it holds a robust mutex in it. The kernel marks the
+ * mutex when the thread ends otherwise than by page_disown(): the process died, or became another
+ * program by exec(). The daemon then knows that the process has no GPU work any more, although a
+ * process of that number lives. Both on the owning thread.
+ */
+void page_own(struct page *page);
+void page_disown(struct page *page);
+/* On the daemon's side: was there an owner that has gone? */
+bool page_orphaned(const struct page *page);
 
 /* One entry of the ring. */
 struct page_entry {

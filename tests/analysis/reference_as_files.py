@@ -1,4 +1,5 @@
-"""Writes the cases of sound.json and gema.json as task-set files (a tick is a millisecond), and checks what baton says about them.
+"""Writes the cases of sound.json and gema.json as task-set files (a tick is a millisecond), and
+checks what baton says about them.
 
 usage: reference_as_files.py BATON DATA_FOLDER SCRATCH
 """
@@ -42,7 +43,8 @@ def check_sound():
         cases = json.load(file)["cases"]
     for case in cases:
         tasks = [
-            {"name": f"t{i}", "period_ms": t["T"], "deadline_ms": t["D"], "segments": [sound_segment(s) for s in t["stages"]]}
+            {"name": f"t{i}", "period_ms": t["T"], "deadline_ms": t["D"],
+             "segments": [sound_segment(s) for s in t["stages"]]}
             for i, t in enumerate(case["tasks"])
         ]
         path = write(f"sound{case['id']}.yaml", case["resources"]["CPU"], case["resources"]["GPU"], tasks)
@@ -50,7 +52,8 @@ def check_sound():
         assert answer["analysis"] == "holistic" and answer["schedulable"] is True, case["id"]
         for i, task in enumerate(answer["tasks"]):
             assert task["response_ms"] >= case["observed"][i] - 1e-6, (case["id"], i, task)
-            assert task["response_ms"] <= case["R_sound"][i] * 1.001, (case["id"], i, task, case["R_sound"][i])
+            assert task["response_ms"] <= case["R_sound"][i] * 1.001, (case["id"], i, task,
+                case["R_sound"][i])
             terms = ask((0,), "analyze", path, "--explain", task["name"])["explain"]
             assert abs(sum(t["ms"] for t in terms) - task["response_ms"]) < 1e-5, (case["id"], i)
     return len(cases)
@@ -66,7 +69,8 @@ def check_gema():
                 "name": f"t{i}",
                 "period_ms": t["T"],
                 "segments": [
-                    {keys[h]: single, "multi_ms": multi} for h, single, multi in zip(t["H"], t["C_single"], t["C_multi"])
+                    {keys[h]: single, "multi_ms": multi} for h, single, multi
+                    in zip(t["H"], t["C_single"], t["C_multi"])
                 ],
             }
             for i, t in enumerate(case["tasks"])
@@ -81,9 +85,11 @@ def check_gema():
                 if "multi" in wanted:
                     assert (task["gpus"] == 4) == bool(wanted["multi"][i]), (case["id"], policy, i)
                 if "R" in wanted and task["response_ms"] is not None:
-                    # In ticks of 1 ms the paper's ceiling rounds up what nanoseconds divide by 4 exactly.
+                    # In ticks of 1 ms the paper's ceiling rounds up what nanoseconds divide by 4
+                    # exactly.
                     stages = len(tasks[i]["segments"])
-                    assert wanted["R"][i] - stages <= task["response_ms"] <= wanted["R"][i] + 1e-6, (case["id"], policy, i, task)
+                    assert wanted["R"][i] - stages <= task["response_ms"] <= wanted["R"][i] + 1e-6, \
+                        (case["id"], policy, i, task)
     return len(cases)
 
 

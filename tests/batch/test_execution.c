@@ -8,6 +8,8 @@
 
 #include "base/clock.h"
 #include "client/batch/batch_cores.h"
+#include "client/batch/batch_engines.h"
+#include "client/join.h"
 #include "devices.h"
 #include "harness.h"
 
@@ -231,57 +233,64 @@ START_TEST(emulated_links_take_as_long_as_predicted)
 }
 END_TEST
 
-struct recorded {
+/* In place of a session (client/join.h). */
+static struct {
     int held, taken;
-    struct gate_request request;
+    struct lease_group_engine engines[8];
+    size_t n;
     int answer;
-};
+} recorded;
 
-static int record_take(void *context, const struct gate_request *request)
+static int record_take(const struct lease_group_engine engines[], size_t n, struct lease_group *ret_group)
 {
-    struct recorded *recorded = context;
-
-    recorded->taken++;
-    recorded->request = *request;
-    recorded->held += recorded->answer == 0;
-    return recorded->answer;
+    ck_assert_uint_le(n, 8);
+    recorded.taken++;
+    recorded.n = n;
+    memcpy(recorded.engines, engines, n * sizeof *engines);
+    recorded.held += recorded.answer == 0;
+    ret_group->leases = 0x5a;
+    return recorded.answer;
 }
 
-static void record_release(void *context, const struct gate_request *request)
+static void record_end(const struct lease_group *group)
 {
-    struct recorded *recorded = context;
+    ck_assert_uint_eq(group->leases, 0x5a);
+    recorded.held--;
+}
 
-    ck_assert_int_eq(memcmp(request, &recorded->request, sizeof *request), 0);
-    recorded->held--;
+static void is_engine(const struct lease_group_engine *engine, char device, enum engine_kind kind)
+{
+    ck_assert_int_eq(engine->device[strlen(engine->device) - 1], device);
+    ck_assert_int_eq(engine->engine, kind);
 }
 
 START_TEST(a_batch_takes_all_its_engines_in_one_request)
 {
-    struct recorded recorded = {0};
-    struct batch_gate gate = {.take = record_take, .release = record_release, .context = &recorded};
+    const struct join_hooks hooks = {
+        .version = JOIN_VERSION, .group_take = record_take, .group_end = record_end};
     struct baton_stream streams[2];
     struct baton_arg args[2];
     struct data data;
     char message[256];
 
     open_data(&data, devices_fast, BATON_ALIGNED, NULL);
-    batcher_set_gate(data.batcher, &gate);
+    batcher_use(data.batcher, &hooks);
     streams[0] = up_and_add(&data, 0, args);
     streams[1] = down(&data, 1);
     ck_assert_int_eq(baton_batch_run(data.batcher, streams, 2, NULL, 0), 0);
     ck_assert_int_eq(recorded.taken, 1);
     ck_assert_int_eq(recorded.held, 0);
-    ck_assert_uint_eq(recorded.request.n_engines, 3);
-    ck_assert_int_eq(recorded.request.engines[0].device, 0);
-    ck_assert_int_eq(recorded.request.engines[0].engine, GATE_EXECUTION);
-    ck_assert_int_eq(recorded.request.engines[1].engine, GATE_COPY_IN);
-    ck_assert_int_eq(recorded.request.engines[2].device, 1);
-    ck_assert_int_eq(recorded.request.engines[2].engine, GATE_COPY_OUT);
+    ck_assert_uint_eq(recorded.n, 3);
+    is_engine(&recorded.engines[0], '0', ENGINE_EXECUTION);
+    is_engine(&recorded.engines[1], '0', ENGINE_COPY_IN);
+    is_engine(&recorded.engines[2], '1', ENGINE_COPY_OUT);
+    ck_assert_uint_eq(batcher_granted(data.batcher), 1);
     recorded.answer = -ECONNRESET;
     ck_assert_int_eq(baton_batch_run(data.batcher, streams, 2, message, sizeof message), -ECONNRESET);
     ck_assert_ptr_nonnull(strstr(message, "grant"));
     ck_assert_int_eq(recorded.held, 0);
-    batcher_set_gate(data.batcher, NULL);
+    ck_assert_uint_eq(batcher_granted(data.batcher), 1);
+    batcher_use(data.batcher, NULL);
     close_data(&data);
 }
 END_TEST

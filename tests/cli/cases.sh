@@ -1,4 +1,5 @@
-# Sourced by tests of the command line: counts cases, ends with `N passed, N failed`. Needs $BATON_BUILD.
+# Sourced by tests of the command line: counts cases, ends with `N passed, N failed`. Needs
+# $BATON_BUILD.
 # shellcheck shell=bash
 baton=$BATON_BUILD/baton
 scratch=$(mktemp -d) || exit 1
@@ -13,7 +14,8 @@ timeout() { # SECONDS COMMAND...
     command timeout $(($1 * slowness)) "${@:2}"
 }
 
-# check NAME COMMAND...: the case passes when the command succeeds; its output is shown when it does not.
+# check NAME COMMAND...: the case passes when the command succeeds; its output is shown when it does
+# not.
 check() {
     local name=$1
     shift
@@ -26,7 +28,8 @@ check() {
     fi
 }
 
-# exits STATUS COMMAND...: true when the command exits with exactly this status; output stays in $scratch/out and err.
+# exits STATUS COMMAND...: true when the command exits with exactly this status; output stays in
+# $scratch/out and err.
 exits() {
     local wanted=$1 got=0
     shift

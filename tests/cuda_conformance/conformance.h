@@ -93,7 +93,9 @@ void images_group(void);
 void names_group(void);
 void values_group(void);
 void devices_group(void);
+void virtual_group(void);
 void processes_group(void);
+void ipc_group(void);
 void failures_group(void);
 void visible_group(void);
 void hostile_group(void);
@@ -101,6 +103,7 @@ void unsupported_group(void);
 
 int processes_child(const char *role, const char *argument);
 int failures_child(const char *argument);
+int ipc_child(const char *role, const char *path);
 int unsupported_child(void);
 int visible_child(const char *expected);
 int hostile_child(const char *role, const char *argument); /* large, cycle, compiler */

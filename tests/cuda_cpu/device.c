@@ -20,8 +20,11 @@ static void keep_print(void *context, const char *text, size_t length)
 void device_open(struct device *device, const char *text, size_t size)
 {
     struct image_text one = {.name = "test", .text = text, .size = size};
-    struct image_options options = {
-        .log = device->log, .log_size = sizeof device->log, .is_quick = device->is_quick};
+    struct image_options options = {.log = device->log,
+                                    .log_size = sizeof device->log,
+                                    .haste = device->haste,
+                                    .compiler = device->compiler,
+                                    .no_cache = device->no_cache};
     enum cpu_status status;
 
     memset(device, 0, sizeof *device);

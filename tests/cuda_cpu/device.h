@@ -15,7 +15,10 @@ struct device {
     char printed[8192]; /* by kernels */
     size_t n_printed;
     struct launch_fault fault;
-    bool is_quick;        /* set before device_open: see image_options */
+    /* Set before device_open, which resets them: see image_options. */
+    enum image_haste haste;
+    const char *compiler;
+    bool no_cache;
     struct launch launch; /* set what is unusual before device_run() */
 };
 

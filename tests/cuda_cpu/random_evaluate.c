@@ -72,7 +72,7 @@ static bool compare(unsigned which, uint32_t a, uint32_t b)
 /* The first values of the registers. */
 static uint32_t seed_of(unsigned i, unsigned block, unsigned thread)
 {
-    return (thread + 1) * (0x9e3779b9U >> i) + block * 0x85ebca6bU + i;
+    return (thread + 1) * (0x9e3779b9U >> i) + block * 0x85ebca6bU;
 }
 
 /* One block in evaluation: registers of all threads, and which threads are active. */
@@ -252,7 +252,7 @@ void program_evaluate(const struct program *program, uint32_t *ret_out,
                 block.v[i][t] = seed_of(i, b, t);
         evaluate_list(&block, program->first, all);
         for (unsigned t = 0; t < program->threads; t++) {
-            uint32_t *out = ret_out + ((size_t)b * program->threads + t) * (PROGRAM_REGISTERS + 1);
+            uint32_t *out = ret_out + ((size_t)b * program->threads + t) * PROGRAM_WORDS;
 
             for (unsigned i = 0; i < PROGRAM_REGISTERS; i++)
                 out[i] = block.v[i][t];

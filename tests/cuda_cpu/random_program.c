@@ -124,6 +124,11 @@ static const char *const atomic_names[] = {"add.u32", "max.u32", "xor.b32", "min
 
 static void print_list(const struct program *program, FILE *out, int index);
 
+static bool has(const struct program *program, enum program_kind kind)
+{
+    return program->seen >> kind & 1;
+}
+
 static void print_warp(const struct program_node *n, FILE *out)
 {
     static const char *const shuffles[] = {"idx", "up", "down", "bfly"};
@@ -238,46 +243,63 @@ static void print_list(const struct program *program, FILE *out, int index)
         print_node(program, out, index);
 }
 
-void program_print(const struct program *program, FILE *out)
+/* Declarations, and what the statements that occur need before the first of them. */
+static void print_begin(const struct program *program, FILE *out)
 {
     unsigned last = program->threads % 32 ? (1U << program->threads % 32) - 1 : UINT32_MAX;
 
-    fprintf(out,
-            ".func (.param .b32 r) twist_%u(.param .b32 a)\n{\n.reg .b32 %%x<3>;\nld.param.u32 %%x0, [a];\n"
-            "mul.lo.u32 %%x1, %%x0, 2654435761;\nshr.u32 %%x2, %%x1, 13;\nxor.b32 %%x0, %%x1, "
-            "%%x2;\nst.param.b32 [r], %%x0;\nret;\n}\n",
-            program->number);
     fprintf(out,
             ".visible .entry k%u(.param .u64 out, .param .u64 counters)\n{\n.reg .b32 %%v<%d>, %%c<%d>, "
             "%%t<2>, %%own, %%base, %%mask;\n"
             ".reg .pred %%p<2>, %%q<%d>;\n.reg .b64 %%out, %%counters, %%x, %%y;\n.shared .align 4 .b8 "
             "words_%u[%u];\n"
-            ".shared .align 4 .b8 cells_%u[%d];\n.local .align 4 .b8 stack_%u[16];\n",
+            ".shared .align 4 .b8 cells_%u[%d];\n.local .align 4 .b8 stack_%u[16];\n"
+            "ld.param.u64 %%out, [out];\nld.param.u64 %%counters, [counters];\n",
             program->number, PROGRAM_REGISTERS, PROGRAM_MOST_NODES, PROGRAM_MOST_NODES, program->number,
             4 * program->threads, program->number, 4 * PROGRAM_COUNTERS, program->number);
-    fprintf(out,
-            "ld.param.u64 %%out, [out];\nld.param.u64 %%counters, [counters];\nmov.u32 %%base, words_%u;\n"
-            "mad.lo.u32 %%own, %%tid.x, 4, %%base;\nshr.u32 %%t0, %%tid.x, 5;\nsetp.eq.u32 %%p0, %%t0, "
-            "%u;\nselp.b32 %%mask, %u, -1, %%p0;\n"
-            "setp.lt.u32 %%p0, %%tid.x, %d;\nmov.u32 %%t0, cells_%u;\nmad.lo.u32 %%t0, %%tid.x, 4, "
-            "%%t0;\nmov.u32 %%t1, 0;\n"
-            "@%%p0 st.shared.u32 [%%t0], %%t1;\nbar.sync 0;\n",
-            program->number, (program->threads - 1) / 32, last, PROGRAM_COUNTERS, program->number);
-    for (unsigned i = 0; i < PROGRAM_REGISTERS; i++)
+    if (has(program, PROGRAM_EXCHANGE))
+        fprintf(out, "mov.u32 %%base, words_%u;\nmad.lo.u32 %%own, %%tid.x, 4, %%base;\n", program->number);
+    if (has(program, PROGRAM_VOTE) || has(program, PROGRAM_REDUX) || has(program, PROGRAM_MATCH))
         fprintf(out,
-                "add.u32 %%t0, %%tid.x, 1;\nmul.lo.u32 %%v%u, %%t0, %u;\nmov.u32 %%t0, %%ctaid.x;\n"
-                "mad.lo.u32 %%v%u, %%t0, 0x85ebca6b, %%v%u;\nadd.u32 %%v%u, %%v%u, %u;\n",
-                i, 0x9e3779b9U >> i, i, i, i, i, i);
-    print_list(program, out, program->first);
-    fprintf(out,
-            "bar.sync 0;\nmov.u32 %%t0, %%ctaid.x;\nmad.lo.u32 %%t0, %%t0, %u, %%tid.x;\nmul.wide.u32 %%x, "
-            "%%t0, %d;\nadd.u64 %%x, %%x, %%out;\n",
-            program->threads, 4 * (PROGRAM_REGISTERS + 1));
+                "shr.u32 %%t0, %%tid.x, 5;\nsetp.eq.u32 %%p0, %%t0, %u;\nselp.b32 %%mask, %u, -1, %%p0;\n",
+                (program->threads - 1) / 32, last);
+    if (has(program, PROGRAM_SHARED_ATOMIC))
+        fprintf(out,
+                "setp.lt.u32 %%p0, %%tid.x, %d;\nmov.u32 %%t0, cells_%u;\nmad.lo.u32 %%t0, %%tid.x, 4, "
+                "%%t0;\nmov.u32 %%t1, 0;\n@%%p0 st.shared.u32 [%%t0], %%t1;\nbar.sync 0;\n",
+                PROGRAM_COUNTERS, program->number);
+    fputs("mov.u32 %t0, %ctaid.x;\nmul.lo.u32 %t1, %t0, 0x85ebca6b;\nadd.u32 %t0, %tid.x, 1;\n", out);
     for (unsigned i = 0; i < PROGRAM_REGISTERS; i++)
-        fprintf(out, "st.global.u32 [%%x+%u], %%v%u;\n", 4 * i, i);
+        fprintf(out, "mad.lo.u32 %%v%u, %%t0, %u, %%t1;\n", i, 0x9e3779b9U >> i);
+}
+
+static void print_end(const struct program *program, FILE *out)
+{
+    if (has(program, PROGRAM_SHARED_ATOMIC))
+        fputs("bar.sync 0;\n", out);
     fprintf(out,
-            "and.b32 %%t0, %%tid.x, %d;\nmov.u32 %%t1, cells_%u;\nmad.lo.u32 %%t0, %%t0, 4, "
-            "%%t1;\nld.shared.u32 %%t0, [%%t0];\n"
-            "st.global.u32 [%%x+%d], %%t0;\nret;\n}\n",
-            PROGRAM_COUNTERS - 1, program->number, 4 * PROGRAM_REGISTERS);
+            "mov.u32 %%t0, %%ctaid.x;\nmad.lo.u32 %%t0, %%t0, %u, %%tid.x;\nmul.wide.u32 %%x, %%t0, %d;\n"
+            "add.u64 %%x, %%x, %%out;\nst.global.v4.u32 [%%x], {%%v0, %%v1, %%v2, %%v3};\n"
+            "st.global.v2.u32 [%%x+16], {%%v4, %%v5};\n",
+            program->threads, 4 * PROGRAM_WORDS);
+    _Static_assert(PROGRAM_REGISTERS == 6, "the stores above");
+    if (has(program, PROGRAM_SHARED_ATOMIC))
+        fprintf(out,
+                "and.b32 %%t0, %%tid.x, %d;\nmov.u32 %%t1, cells_%u;\nmad.lo.u32 %%t0, %%t0, 4, "
+                "%%t1;\nld.shared.u32 %%t0, [%%t0];\nst.global.u32 [%%x+%d], %%t0;\n",
+                PROGRAM_COUNTERS - 1, program->number, 4 * PROGRAM_REGISTERS);
+    fputs("ret;\n}\n", out);
+}
+
+void program_print(const struct program *program, FILE *out)
+{
+    if (has(program, PROGRAM_CALL))
+        fprintf(out,
+                ".func (.param .b32 r) twist_%u(.param .b32 a)\n{\n.reg .b32 %%x<3>;\nld.param.u32 %%x0, "
+                "[a];\nmul.lo.u32 %%x1, %%x0, 2654435761;\nshr.u32 %%x2, %%x1, 13;\nxor.b32 %%x0, %%x1, "
+                "%%x2;\nst.param.b32 [r], %%x0;\nret;\n}\n",
+                program->number);
+    print_begin(program, out);
+    print_list(program, out, program->first);
+    print_end(program, out);
 }

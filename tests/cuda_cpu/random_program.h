@@ -12,7 +12,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { PROGRAM_REGISTERS = 6, PROGRAM_COUNTERS = 4, PROGRAM_MOST_THREADS = 128, PROGRAM_MOST_NODES = 64 };
+enum {
+    PROGRAM_REGISTERS = 6,
+    PROGRAM_WORDS = 8, /* of each thread's result: its registers, a word of shared memory, one unused */
+    PROGRAM_COUNTERS = 4,
+    PROGRAM_MOST_THREADS = 128,
+    PROGRAM_MOST_NODES = 64
+};
 
 enum program_kind {
     PROGRAM_ASSIGN,
@@ -52,7 +58,7 @@ void program_make(struct program *program, struct random_state *random, unsigned
 void program_print(const struct program *program,
                    FILE *out); /* entry k<number>(out, counters) and its function */
 
-/* Words: for each block and thread all registers; then counters. */
+/* PROGRAM_WORDS for each block and thread, which ret_out holds as zeros before; then counters. */
 void program_evaluate(const struct program *program, uint32_t *ret_out,
                       uint32_t ret_counters[PROGRAM_COUNTERS]);
 

@@ -44,7 +44,7 @@ static void end(struct draft *draft)
     size_t size;
 
     ck_assert_int_eq(draft_take(draft, 0, &text, &size), 0);
-    device.is_quick = true;
+    device.haste = IMAGE_SOON;
     device_open(&device, text, size);
     free(text);
     a = device_memory(&device, LANES * 8);

@@ -219,6 +219,31 @@ START_TEST(the_space_hands_out_and_takes_back)
 }
 END_TEST
 
+/* The compilers differ in the options that they know. */
+START_TEST(gcc_and_clang_compile_at_every_level)
+{
+    static const char *const compilers[] = {"/usr/bin/gcc", "/usr/bin/clang"};
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < 6; i++) {
+        const struct image_options options = {
+            .compiler = compilers[i % 2], .haste = (enum image_haste)(i / 2), .no_cache = true};
+        struct image *image;
+        uint64_t out;
+
+        if (access(options.compiler, X_OK) < 0)
+            continue;
+        ck_assert_msg(load(user_text, library_text, options, &image) == CPU_OK, "%s", log_text);
+        ck_assert_int_eq(space_allocate(space, 4, 4, NULL, &out), 0);
+        ck_assert_int_eq(run(image, (void *)(uintptr_t)out), CPU_OK);
+        ck_assert_uint_eq(*(uint32_t *)(uintptr_t)out, 42); /* 3 * 14 */
+        image_free(image);
+        n++;
+    }
+    ck_assert_uint_gt(n, 0);
+}
+END_TEST
+
 HARNESS_MAIN("cuda_cpu modules", 120, modules_are_linked, what_cannot_run_is_refused_with_a_log,
              functions_that_call_each_other_run, code_comes_from_the_cache_when_it_is_whole,
-             the_space_hands_out_and_takes_back)
+             the_space_hands_out_and_takes_back, gcc_and_clang_compile_at_every_level)

@@ -130,6 +130,49 @@ START_TEST(a_holder_and_a_waiter_that_die_are_passed_over)
 }
 END_TEST
 
+START_TEST(a_holder_that_becomes_another_program_is_passed_over)
+{
+    struct arrival_file *file;
+    pid_t holder, last;
+
+    begin();
+    file = open_engines();
+    holder = fork();
+    if (holder == 0) {
+        struct arrival_file *own = open_engines();
+        uint64_t ticket;
+
+        if (arrival_enter(own, 0, 0, &shared->stop, &ticket))
+            execlp("sleep", "sleep", "60", (char *)NULL);
+        _exit(1);
+    }
+    await_tickets(file, 1);
+    last = start(2, false);
+    ck_assert_int_eq(end_of(last), 0);
+    kill(holder, SIGKILL);
+    ck_assert_int_eq(end_of(holder), -SIGKILL); /* it was alive all the time */
+    arrival_close(file);
+}
+END_TEST
+
+START_TEST(tickets_of_the_program_before_are_dropped_when_the_file_is_opened_again)
+{
+    struct arrival_file *former, *file;
+    static _Atomic bool stop;
+    uint64_t ticket;
+
+    begin();
+    former = open_engines();
+    ck_assert(arrival_enter(former, 3, 1, &stop, &ticket));
+    file = open_engines(); /* as after exec(): the same process number, and the ticket is not over */
+    ck_assert_uint_eq(arrival_waiting(file, 3, 1), 0);
+    ck_assert(arrival_enter(file, 3, 1, &stop, &ticket));
+    arrival_leave(file, 3, 1, ticket);
+    arrival_close(former);
+    arrival_close(file);
+}
+END_TEST
+
 START_TEST(a_process_that_gives_up_lets_the_others_pass)
 {
     struct arrival_file *file;
@@ -186,5 +229,8 @@ START_TEST(a_file_that_is_not_one_of_engines_is_refused)
 END_TEST
 
 HARNESS_MAIN("cuda engines", 60, processes_are_served_in_order_of_arrival,
-             a_holder_and_a_waiter_that_die_are_passed_over, a_process_that_gives_up_lets_the_others_pass,
-             engines_do_not_wait_for_each_other, a_file_that_is_not_one_of_engines_is_refused)
+             a_holder_and_a_waiter_that_die_are_passed_over,
+             a_holder_that_becomes_another_program_is_passed_over,
+             tickets_of_the_program_before_are_dropped_when_the_file_is_opened_again,
+             a_process_that_gives_up_lets_the_others_pass, engines_do_not_wait_for_each_other,
+             a_file_that_is_not_one_of_engines_is_refused)

@@ -8,8 +8,17 @@
  *     garbage       loads what is no PTX, PTX that ends early, and a good module
  *     graph         launches a graph behind a gate that it opens later, and asks for an event of the graph
  *     quit          ends with a long kernel under way
+ *     busy          ends with a kernel under way that never does, and more behind it
+ *     joined        the same, and an exit handler joins the thread that waits for the kernel
+ *     at-once       the same, by _exit()
+ *     killed        the same, by a signal
+ *     exec          the same, and becomes a program that works
+ *     spawned       forks while work is held back; the child exits, the parent works on
+ *     destroyed     destroys its context with work held back, and works again
  */
 #include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,6 +174,109 @@ static int graphs(void)
     return early == CUDA_ERROR_NOT_READY && word == 8 ? 0 : 1;
 }
 
+/* --- ends with a kernel that never does --- */
+
+/* Eight kernels that wait for a word of pinned memory, and a copy behind them. */
+static void launch_endless(void)
+{
+    void *word = NULL;
+    CUdeviceptr address;
+    void *params[] = {&address};
+    CUfunction endless;
+    CUmodule module;
+
+    MUST(cuMemHostAlloc(&word, 4, CU_MEMHOSTALLOC_DEVICEMAP));
+    *(int *)word = 0;
+    address = (CUdeviceptr)(uintptr_t)word;
+    MUST(cuModuleLoadData(&module, text));
+    MUST(cuModuleGetFunction(&endless, module, "wait_for"));
+    for (int i = 0; i < 8; i++)
+        MUST(cuLaunchKernel(endless, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+    MUST(cuMemsetD32Async(words, 0, 1, NULL));
+}
+
+static pthread_t waiter;
+
+static void *wait_for_all(void *context)
+{
+    if (cuCtxSetCurrent(context) == CUDA_SUCCESS)
+        (void)cuCtxSynchronize();
+    return NULL;
+}
+
+static void join_waiter(void)
+{
+    (void)pthread_join(waiter, NULL);
+}
+
+static int joined(void)
+{
+    CUcontext context;
+
+    launch_endless();
+    MUST(cuCtxGetCurrent(&context));
+    return pthread_create(&waiter, NULL, wait_for_all, context) != 0;
+}
+
+static int becomes(const char *program)
+{
+    launch_endless();
+    (void)execl(program, program, kernels, "work", (char *)NULL);
+    return 9;
+}
+
+static int at_once(void)
+{
+    launch_endless();
+    _exit(3);
+}
+
+static int killed(void)
+{
+    launch_endless();
+    (void)raise(SIGKILL);
+    return 9;
+}
+
+/* The child has no driver, and its exit handlers run. */
+static int spawned(void)
+{
+    int status = 1;
+    pid_t child;
+
+    launch_fill(1 << 20, 6);
+    child = fork();
+    if (child == 0)
+        exit(cuCtxSynchronize() == CUDA_ERROR_NOT_INITIALIZED ? 4 : 9);
+    work();
+    return child > 0 && waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 4 ? 0 : 1;
+}
+
+static int destroyed(void)
+{
+    CUcontext context;
+
+    MUST(cuCtxCreate_v2(&context, 0, 0));
+    MUST(cuMemAlloc_v2(&words, 4 << 20));
+    launch_fill(1 << 20, 6);
+    MUST(cuCtxDestroy_v2(context));
+    open_device();
+    work();
+    return 0;
+}
+
+static int busy(void)
+{
+    launch_endless();
+    return 0;
+}
+
+static int quit(void)
+{
+    launch_fill(1 << 20, 6);
+    return 0;
+}
+
 static int garbage(void)
 {
     static char noise[4096] = ".version 8.0\n.target sm_80\n.address_size 64\n.entry broken( {{{";
@@ -186,28 +298,41 @@ static int garbage(void)
     return 0;
 }
 
+static int forked(void)
+{
+    return forks("/proc/self/exe");
+}
+
+static int execed(void)
+{
+    return becomes("/proc/self/exe");
+}
+
+static int works(void)
+{
+    work();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    static const struct {
+        const char *name;
+        int (*run)(void);
+    } all[] = {
+        {"unknown", unknown}, {"exit", exits},      {"fork", forked},         {"reset", resets},
+        {"graph", graphs},    {"garbage", garbage}, {"quit", quit},           {"busy", busy},
+        {"joined", joined},   {"at-once", at_once}, {"killed", killed},       {"exec", execed},
+        {"work", works},      {"spawned", spawned}, {"destroyed", destroyed},
+    };
     const char *what = argc == 3 ? argv[2] : "";
 
     kernels = argc == 3 ? argv[1] : "";
+    if (strcmp(what, "joined") == 0)
+        (void)atexit(join_waiter); /* before the driver's own, so that it runs after them */
     open_device();
-    if (strcmp(what, "unknown") == 0)
-        return unknown();
-    if (strcmp(what, "exit") == 0)
-        return exits();
-    if (strcmp(what, "fork") == 0)
-        return forks(argv[0]);
-    if (strcmp(what, "reset") == 0)
-        return resets();
-    if (strcmp(what, "graph") == 0)
-        return graphs();
-    if (strcmp(what, "garbage") == 0)
-        return garbage();
-    if (strcmp(what, "quit") == 0) {
-        launch_fill(1 << 20, 6);
-        return 0;
-    }
-    work();
-    return 0;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (strcmp(what, all[i].name) == 0)
+            return all[i].run();
+    return 2;
 }

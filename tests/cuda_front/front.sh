@@ -20,6 +20,20 @@ mkdir -p "$BATON_CACHE_DIR"
 
 plain() { env LD_LIBRARY_PATH="$device" "$@"; }
 baton() { "$build/baton" run --device cpu --priority 50 "$@"; }
+# The ways that commands of one program can take.
+under() { # WAY PROGRAM ...
+    local way=$1 before=() with=()
+    shift
+    case $way in
+    queued) before=(env BATON_TEST_QUEUE=1) ;;
+    slices) with=(--slice 1) ;;
+    queued-slices) before=(env BATON_TEST_QUEUE=1) with=(--slice 1) ;;
+    auto) with=(--slice auto) ;;
+    chunks) with=(--slice 1 --chunk 4096) ;;
+    no-daemon) with=(--socket "$scratch/nobody") ;;
+    esac
+    "${before[@]}" "$build/baton" run --device cpu --priority 50 --stats "$scratch/stats" "${with[@]}" -- "$@"
+}
 
 start_hog() {
     touch "$scratch/go"
@@ -39,16 +53,9 @@ answers() {
     local name
     plain "$conformance" "$kernels" >"$scratch/plain" 2>/dev/null
     verdict $? "answers without Baton"
-    for name in idle queued slices chunks contended no-daemon; do
-        local way=() with=()
-        case $name in
-        queued) way=(env BATON_TEST_QUEUE=1) ;;
-        slices) way=(env BATON_TEST_QUEUE=1) with=(--slice 1) ;;
-        chunks) with=(--slice 1 --chunk 4096) ;;
-        contended) start_hog ;;
-        no-daemon) with=(--socket "$scratch/nobody") ;;
-        esac
-        "${way[@]}" "$build/baton" run --device cpu --priority 50 "${with[@]}" -- "$conformance" "$kernels" >"$scratch/$name" 2>/dev/null
+    for name in idle queued queued-slices auto chunks contended no-daemon; do
+        [ "$name" != contended ] || start_hog
+        under "$name" "$conformance" "$kernels" >"$scratch/$name" 2>/dev/null
         diff <(told "$scratch/plain") <(told "$scratch/$name") >"$scratch/diff"
         verdict $? "answers: $name: $(head -c 300 "$scratch/diff")"
         [ "$name" != contended ] || stop_hog
@@ -74,8 +81,8 @@ random_programs() { # PROGRAMS: in each of four ways
     verdict $? "random programs, queued, --slice 3 --chunk 256: $(tail -n 1 "$scratch/out")"
 }
 
-# As a task of a plan: no more in the driver than the plan counts, and pieces as it says.
-as_a_task() { # PROGRAMS
+# A daemon with a plan, whose task is any of these programs.
+start_plan() {
     cat >"$scratch/tasks.yaml" <<'END'
 platform: {cpus: 2, gpus: 1}
 tasks:
@@ -86,29 +93,47 @@ END
     "$build/baton" plan "$scratch/tasks.yaml" -o "$scratch/plan.yaml" >"$scratch/out" 2>&1
     verdict $? "a plan: $(tail -n 1 "$scratch/out")"
     start_daemon --plan "$scratch/plan.yaml"
+}
+
+# As a task of a plan: no more in the driver than the plan counts, and pieces as it says.
+as_a_task() { # PROGRAMS
+    start_plan
     "$build/baton" run --device cpu --task programs --stats "$scratch/stats" -- "$random" "$kernels" 7000 "$1" >"$scratch/out" 2>&1
     verdict $? "random programs as a task of a plan: $(tail -n 1 "$scratch/out")"
     [ "$(number n)" -gt 0 ]
     verdict $? "their jobs are counted: $(head -c 200 "$scratch/stats")"
 }
 
+# What a program prints and its status, the same as in $scratch/plain.
+same() { # NAME, then the command
+    local name=$1
+    shift
+    "$@" >"$scratch/out" 2>&1
+    echo "status $?" >>"$scratch/out"
+    diff "$scratch/plain" "$scratch/out" >"$scratch/diff"
+    verdict $? "$name: $(head -c 300 "$scratch/diff")"
+}
+
+# Kernels are compiled without optimisation: how fast they run is of no interest here.
 same_bytes() { # WORKLOADS
-    local way
-    plain "$workloads" --size small "$@" >"$scratch/plain"
-    verdict $? "workloads without Baton"
-    for way in "" "--slice 1" "--slice 1 --chunk 4096"; do
-        # shellcheck disable=SC2086
-        baton $way --stats "$scratch/stats" -- "$workloads" --size small "$@" >"$scratch/out"
-        diff "$scratch/plain" "$scratch/out" >"$scratch/diff"
-        verdict $? "workloads $way: $(head -c 300 "$scratch/diff")"
+    local way all=("$workloads" --size small "$@")
+    export BATON_CUDA_CPU_CC=$source/quick_cc BATON_CACHE_DIR=$build/tests/cuda_front/quick-cache
+    mkdir -p "$BATON_CACHE_DIR"
+    plain "${all[@]}" >"$scratch/plain" 2>&1
+    echo "status $?" >>"$scratch/plain"
+    [ "$(grep -c ' OK ' "$scratch/plain")" -eq "$("$workloads" --list | wc -l)" ] || [ "$*" != all ]
+    verdict $? "all workloads, without Baton"
+    for way in idle queued slices auto chunks; do
+        same "workloads, $way" under "$way" "${all[@]}"
     done
     [ "$(number pieces)" -gt 0 ] && [ "$(number chunks)" -gt 0 ]
     verdict $? "they ran in pieces and chunks: $(head -c 200 "$scratch/stats")"
     start_hog
-    baton -- "$workloads" --size small "$@" >"$scratch/out"
-    diff "$scratch/plain" "$scratch/out" >"$scratch/diff"
-    verdict $? "workloads beside a hog: $(head -c 300 "$scratch/diff")"
+    same "workloads beside a hog" baton "${all[@]}"
+    same "workloads beside a hog, in pieces" under slices "${all[@]}"
     stop_hog
+    start_plan
+    same "workloads as a task of a plan" "$build/baton" run --device cpu --task programs "${all[@]}"
 }
 
 # batond knows no client any more, and grants the engine to the next one.
@@ -123,21 +148,53 @@ nothing_left() { # WHAT
     verdict $? "$1: the next program works"
 }
 
+# The same end in every way as without Baton.
 one_corner() { # EXPECTED_STATUS NAME
-    baton --slice 1 -- "$corners" "$kernels" "$2" >"$scratch/out" 2>&1
-    [ $? -eq "$1" ]
-    verdict $? "$2: $(tail -n 1 "$scratch/out")"
+    local way status
+    plain "$corners" "$kernels" "$2" >"$scratch/out" 2>&1
+    status=$?
+    [ "$status" -eq "$1" ]
+    verdict $? "$2, plain: $status: $(tail -n 1 "$scratch/out")"
+    for way in idle queued slices no-daemon; do
+        under $way "$corners" "$kernels" "$2" >"$scratch/out" 2>&1
+        status=$?
+        [ "$status" -eq "$1" ]
+        verdict $? "$2, $way: $status: $(tail -n 1 "$scratch/out")"
+    done
     nothing_left "$2"
 }
 
+# Also beside a program that has the engine, so that work is held back.
+contended_corners() { # EXPECTED_STATUS NAME ...
+    start_hog
+    while [ $# -gt 1 ]; do
+        baton -- "$corners" "$kernels" "$2" >"$scratch/out" 2>&1
+        [ $? -eq "$1" ]
+        verdict $? "$2 beside a hog: $(tail -n 1 "$scratch/out")"
+        shift 2
+    done
+    stop_hog
+    nothing_left "contended"
+}
+
+# Every process of this test knows the scratch folder.
+no_process_left() {
+    local at left=
+    for at in /proc/[0-9]*; do
+        [ "${at#/proc/}" -ne $$ ] && [ "${at#/proc/}" -ne "${daemon:-0}" ] && tr '\0' '\n' 2>/dev/null <"$at/environ" |
+            grep -q "^BATON_SOCKET=$scratch/socket" && left="$left ${at#/proc/}: $(tr '\0' ' ' <"$at/cmdline")"
+    done 2>/dev/null
+    [ -z "$left" ]
+    verdict $? "no process is left behind:$left"
+}
+
 all_corners() {
-    local victim
-    one_corner 7 exit
-    one_corner 0 fork
-    one_corner 0 reset
-    one_corner 0 garbage
-    one_corner 0 graph
-    one_corner 0 quit
+    local victim each
+    local ends=(7 exit 0 fork 0 reset 0 garbage 0 graph 0 quit 0 busy 0 joined 3 at-once 137 killed 0 exec 0 spawned 0 destroyed)
+    for each in "${!ends[@]}"; do
+        [ $((each % 2)) -eq 1 ] || one_corner "${ends[each]}" "${ends[each + 1]}"
+    done 2>/dev/null
+    contended_corners "${ends[@]}" 2>/dev/null
     # A name that the table does not know.
     env BATON_CUDA_LIBRARY="$build/tests/cuda_front/libnewer-driver.so" LD_LIBRARY_PATH="$device" "$build/baton" run \
         --stats "$scratch/stats" -- "$corners" "$kernels" unknown
@@ -172,6 +229,7 @@ all_corners() {
     baton --gpus 2 -- "$corners" "$kernels" work 2>"$scratch/out"
     [ "$(grep -c 'not split over several' "$scratch/out")" -eq 1 ]
     verdict $? "--gpus 2 is answered with one sentence"
+    no_process_left
 }
 
 start_daemon

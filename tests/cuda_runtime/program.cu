@@ -1,14 +1,16 @@
-/* An ordinary program of the runtime API: compiled by nvcc, it must run on the CPU device as it is. */
+/*
+ * An ordinary program of the runtime API: compiled by nvcc, it must run on the CPU device as it is.
+ */
 #include <cstdio>
 #include <cstdlib>
 
-#define CHECK(call)                                                                                            \
-    do {                                                                                                       \
-        cudaError_t error = (call);                                                                            \
-        if (error != cudaSuccess) {                                                                            \
-            printf("%s: %s\n", #call, cudaGetErrorString(error));                                              \
-            exit(1);                                                                                           \
-        }                                                                                                      \
+#define CHECK(call)                                                                                          \
+    do {                                                                                                     \
+        cudaError_t error = (call);                                                                          \
+        if (error != cudaSuccess) {                                                                          \
+            printf("%s: %s\n", #call, cudaGetErrorString(error));                                            \
+            exit(1);                                                                                         \
+        }                                                                                                    \
     } while (0)
 
 __constant__ float factor;
@@ -88,6 +90,8 @@ int main()
     CHECK(cudaGraphDestroy(graph));
     CHECK(cudaStreamDestroy(stream));
     CHECK(cudaFree(data));
-    printf("sum %g, %d host calls, %d launches, device %d, limit %d\n", total, times, launched, device, limit);
-    return !(total == N * 8 && times == 2 && launched == 3 && ms >= 0 && device == 0); /* 256 times 2 to the third */
+    printf("sum %g, %d host calls, %d launches, device %d, limit %d\n", total, times, launched, device,
+           limit);
+    /* 256 times 2 to the third */
+    return !(total == N * 8 && times == 2 && launched == 3 && ms >= 0 && device == 0);
 }

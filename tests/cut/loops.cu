@@ -1,7 +1,7 @@
 /*
  * Loops that wait for other blocks (waits_...) and loops that do not (ends_...). loops.ptx is what
- * nvcc makes of them (see make-loops); test_waits.c expects each name's verdict, and runs some of the
- * ends_ kernels in pieces.
+ * nvcc makes of them (see make-loops); test_waits.c expects each name's verdict, and runs some of
+ * the ends_ kernels in pieces.
  *
  * Three kernels end by themselves and yet count as waiting, because the analysis does not prove it:
  * a lock that is always released, a work queue whose ticket goes through shared memory, and an

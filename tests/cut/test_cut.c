@@ -9,7 +9,8 @@
 #include <string.h>
 
 #define HEAD      ".version 8.0\n.target sm_80\n.address_size 64\n"
-#define BODY(x)   "{\n.reg .b32 %r<8>;\n.reg .b64 %d<8>;\n.reg .f32 %f<8>;\n.reg .pred %p<4>;\n" x "\nret;\n}\n"
+#define REGISTERS ".reg .b32 %r<8>;\n.reg .b64 %d<8>;\n.reg .f32 %f<8>;\n.reg .pred %p<4>;\n"
+#define BODY(x)   "{\n" REGISTERS x "\nret;\n}\n"
 #define ENTRY(x)  ".visible .entry k(.param .u64 a, .param .u32 n)\n" BODY(x)
 #define KERNEL(x) HEAD ENTRY(x)
 #define BODY_LINE 10 /* of the first statement in KERNEL */
@@ -184,7 +185,10 @@ START_TEST(siblings_keep_parameters_directives_and_linkage)
 }
 END_TEST
 
-/* The CPU device tells by registers that are written once which values all threads of a block share. */
+/*
+ * The CPU device tells by registers that are written once which values all threads of a block
+ * share.
+ */
 START_TEST(siblings_write_each_register_once)
 {
     const struct ptx_routine *sibling;

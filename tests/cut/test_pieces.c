@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum { PER_MODULE = 25, MOST_BLOCKS = 60, GRIDS = 4 };
-enum { WORDS = MOST_BLOCKS * PROGRAM_MOST_THREADS * (PROGRAM_REGISTERS + 1) + 64 };
+enum { WORDS = MOST_BLOCKS * PROGRAM_MOST_THREADS * PROGRAM_WORDS + 64 };
 
 static struct program programs[PER_MODULE];
 
@@ -143,7 +143,7 @@ static void check_module(struct random_state *random, unsigned *seen)
     print_module(&text, &size);
     ck_assert_int_eq(ptx_cut(text, size, &cut), 0);
     ck_assert_uint_eq(cut.n_entries, PER_MODULE);
-    device.is_quick = true;
+    device.haste = IMAGE_SOON;
     device_open(&device, cut.text, cut.size);
     memory.out = device_memory(&device, WORDS * 4);
     memory.counters = device_memory(&device, PROGRAM_COUNTERS * 4);

@@ -306,7 +306,7 @@ static void open_loops(struct loops *loops)
 
     ck_assert_int_eq(file_read(harness_data("cut/loops.ptx"), 1 << 20, &text, &size), 0);
     ck_assert_int_eq(ptx_cut(text, size, &loops->cut), 0);
-    loops->device.is_quick = true;
+    loops->device.haste = IMAGE_SOON;
     device_open(&loops->device, loops->cut.text, loops->cut.size);
     free(text);
 }

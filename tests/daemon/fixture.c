@@ -300,6 +300,9 @@ static char obey(struct session *session, struct lease *lease, char order)
     case PUPPET_REGISTER:
         session_register_thread(session, gettid());
         return 'G';
+    case PUPPET_EXEC:
+        (void)execlp("sleep", "sleep", "600", (char *)NULL);
+        return '?';
     case PUPPET_ONLINE:
         return session_online(session) ? 'O' : 'F';
     default:

@@ -73,6 +73,7 @@ enum puppet_order {
     PUPPET_JOB_END = 'k',   /* 'K' */
     PUPPET_RAN = 'r',       /* records that it ran for the last millisecond: 'R' */
     PUPPET_REGISTER = 'g',  /* lets its main thread be boosted: 'G' */
+    PUPPET_EXEC = 'x',      /* becomes another program that sleeps, without an answer */
     PUPPET_QUIT = 'q',      /* closes the session and exits */
 };
 

@@ -422,6 +422,27 @@ START_TEST(a_forked_child_passes_through_and_leaves_the_parent_alone)
 }
 END_TEST
 
+START_TEST(a_client_that_becomes_another_program_gives_its_engine_back)
+{
+    struct fixture fixture;
+    struct puppet holder, other;
+
+    fixture_start(&fixture, PLAIN, NULL);
+    holder = puppet_start(&fixture, "holder", 50, DEVICE);
+    other = puppet_start(&fixture, "other", 50, DEVICE);
+    puppet_do(&holder, PUPPET_BEGIN, 'B');
+    puppet_say(&other, PUPPET_BEGIN);
+    puppet_silent(&fixture, &other);
+    puppet_say(&holder, PUPPET_EXEC);
+    ck_assert_int_eq(puppet_hear(&other, FIXTURE_LIMIT), 'B');
+    ck_assert_int_eq(kill(holder.pid, 0), 0); /* it lives */
+    puppet_do(&other, PUPPET_END, 'E');
+    puppet_kill(&holder);
+    puppet_quit(&other);
+    fixture_done(&fixture);
+}
+END_TEST
+
 START_TEST(a_client_whose_child_kept_the_socket_is_gone_when_it_dies)
 {
     struct fixture fixture;
@@ -947,6 +968,7 @@ HARNESS_MAIN("daemon", 60, an_engine_goes_from_one_process_to_the_other,
              without_a_daemon_a_required_one_is_an_error_and_a_wished_one_is_not,
              a_forked_child_passes_through_and_leaves_the_parent_alone,
              a_client_whose_child_kept_the_socket_is_gone_when_it_dies,
+             a_client_that_becomes_another_program_gives_its_engine_back,
              frames_cut_at_every_byte_and_random_bytes_hurt_nobody,
              a_client_that_never_reads_is_dropped_and_the_others_are_served,
              a_page_belongs_to_one_client_and_cannot_be_shrunk, another_version_is_told_which_one_is_spoken,

@@ -1,6 +1,6 @@
 /*
- * Leases of one process against the real batond: the two directions of copying, of which one rides
- * on the other (client/lease.h), and what a holder is told and given while others wait.
+ * Leases of one process against the real batond: the two directions of copying, which one lease
+ * covers (client/lease.h), and what a holder is told and given while others wait.
  */
 #include <sched.h>
 #include <signal.h>
@@ -33,20 +33,17 @@ static bool is_offline(void *argument)
     return !is_online(argument);
 }
 
-/* A process that keeps the lease for copies to the device idle, as after its first upload. */
-static void program_start(struct program *program)
+/* A process with the leases for copies in both directions. */
+static void program_start(struct program *program, const char *const extra[])
 {
     struct settings settings;
 
     memset(program, 0, sizeof *program);
-    fixture_start(&program->fixture, config, NULL);
+    fixture_start(&program->fixture, config, extra);
     settings = fixture_settings(&program->fixture, "program", 50);
     ck_assert_int_eq(session_open(&settings, NULL, &program->session), 0);
     ck_assert_int_eq(lease_open(program->session, "test:0", ENGINE_COPY_IN, &program->in), 0);
     ck_assert_int_eq(lease_open(program->session, "test:0", ENGINE_COPY_OUT, &program->out), 0);
-    ck_assert_int_eq(lease_request(program->in), LEASE_ASK);
-    ck_assert_int_eq(lease_wait(program->in, clock_now() + SOON), LEASE_BEGUN);
-    lease_end(program->in);
 }
 
 static void program_stop(struct program *program)
@@ -55,125 +52,126 @@ static void program_stop(struct program *program)
     fixture_done(&program->fixture);
 }
 
-/* Nobody holds anything any more: each direction can be had, one after the other. */
-static void both_are_free(struct program *program)
+static void hold(struct lease *lease)
 {
-    struct lease *const both[] = {program->in, program->out, program->in};
+    int answer = lease_try_begin(lease);
 
-    for (unsigned i = 0; i < 3; i++) {
-        int answer = lease_try_begin(both[i]);
-
-        if (answer == LEASE_ASK)
-            answer = lease_request(both[i]);
-        if (answer == LEASE_ASK)
-            answer = lease_wait(both[i], clock_now() + SOON);
-        ck_assert_int_eq(answer, LEASE_BEGUN);
-        lease_end(both[i]);
-    }
+    if (answer == LEASE_ASK)
+        answer = lease_request(lease);
+    if (answer == LEASE_ASK)
+        answer = lease_wait(lease, clock_now() + SOON);
+    ck_assert_int_eq(answer, LEASE_BEGUN);
 }
 
-START_TEST(a_copy_back_rides_on_the_lease_of_the_upload)
+START_TEST(one_lease_covers_both_directions_while_the_daemon_arbitrates_their_bus)
 {
     struct program program;
 
-    program_start(&program);
-    ck_assert_int_eq(lease_try_begin(program.out), LEASE_BEGUN);
-    lease_end(program.out);
-    both_are_free(&program);
-    program_stop(&program);
-}
-END_TEST
-
-START_TEST(a_rider_keeps_other_threads_out_of_both_directions)
-{
-    struct program program;
-
-    program_start(&program);
-    ck_assert_int_eq(lease_try_begin(program.out), LEASE_BEGUN);
-    ck_assert_int_eq(lease_try_begin(program.in), LEASE_TAKEN);
-    ck_assert_int_eq(lease_request(program.in), LEASE_TAKEN);
-    ck_assert_int_eq(lease_try_begin(program.out), LEASE_TAKEN);
-    ck_assert_int_eq(lease_request(program.out), LEASE_TAKEN);
-    lease_end(program.out);
-    both_are_free(&program);
-    program_stop(&program);
-}
-END_TEST
-
-START_TEST(a_rider_outlives_the_daemon_and_comes_back_to_the_next)
-{
-    struct program program;
-
-    program_start(&program);
-    ck_assert_int_eq(lease_try_begin(program.out), LEASE_BEGUN);
+    program_start(&program, NULL);
+    ck_assert(lease_on_one_bus(program.out));
     fixture_kill_daemon(&program.fixture, SIGKILL);
     fixture_wait(is_offline, &program.session, "the daemon is missed");
-    ck_assert_int_eq(lease_try_begin(program.out), LEASE_TAKEN);
-    ck_assert_int_eq(lease_request(program.out), LEASE_TAKEN);
-    ck_assert_int_eq(lease_try_begin(program.in), LEASE_TAKEN);
+    ck_assert(!lease_on_one_bus(program.out));
     fixture_restart(&program.fixture, NULL);
     fixture_wait(is_online, &program.session, "the next daemon is found");
-    ck_assert_int_eq(lease_try_begin(program.out), LEASE_TAKEN);
-    lease_end(program.out);
-    both_are_free(&program);
+    ck_assert(lease_on_one_bus(program.out));
     program_stop(&program);
 }
 END_TEST
 
-START_TEST(a_rider_that_ends_without_a_daemon_leaves_both_directions_free)
+START_TEST(each_direction_has_its_lease_where_buses_are_not_arbitrated)
 {
+    static const char *const gpusync[] = {"--profile", "gpusync", NULL};
     struct program program;
 
-    program_start(&program);
-    ck_assert_int_eq(lease_try_begin(program.out), LEASE_BEGUN);
-    fixture_kill_daemon(&program.fixture, SIGKILL);
-    fixture_wait(is_offline, &program.session, "the daemon is missed");
-    lease_end(program.out);
-    both_are_free(&program);
+    program_start(&program, gpusync);
+    ck_assert(session_online(program.session));
+    ck_assert(!lease_on_one_bus(program.out));
     program_stop(&program);
 }
 END_TEST
 
-START_TEST(a_batch_waits_for_the_rider_of_any_of_its_leases)
+/* A command of the batch must find the lease that the batch holds. */
+START_TEST(a_batch_that_holds_the_lease_of_one_direction_is_found_there)
 {
-    struct program program;
     struct lease_group group = {0};
+    struct program program;
 
-    program_start(&program);
+    program_start(&program, NULL);
     lease_group_add(&group, program.out);
-    ck_assert_int_eq(lease_try_begin(program.out), LEASE_BEGUN);
-    ck_assert_int_eq(lease_group_request(&group), LEASE_TAKEN);
-    ck_assert(lease_wanted(program.out)); /* the rider is told */
-    fixture_kill_daemon(&program.fixture, SIGKILL);
-    fixture_wait(is_offline, &program.session, "the daemon is missed");
-    ck_assert_int_eq(lease_group_request(&group), LEASE_TAKEN);
-    lease_end(program.out);
-    ck_assert_int_eq(lease_group_request(&group), LEASE_BEGUN);
+    ck_assert_int_eq(lease_group_request(&group), LEASE_ASK);
+    ck_assert_int_eq(lease_group_wait(&group, clock_now() + SOON), LEASE_BEGUN);
+    ck_assert(!lease_on_one_bus(program.out));
     lease_group_end(&group);
-    both_are_free(&program);
+    ck_assert(lease_on_one_bus(program.out));
     program_stop(&program);
 }
 END_TEST
 
-START_TEST(a_rider_that_gave_way_is_granted_again)
+/* The lease of the other direction is not held, but the bus is. */
+START_TEST(a_hold_of_one_direction_gives_way_to_an_urgent_copy_in_the_other)
 {
     struct program program;
     struct puppet urgent;
 
-    program_start(&program);
-    ck_assert_int_eq(lease_try_begin(program.out), LEASE_BEGUN);
+    program_start(&program, NULL);
+    hold(program.in);
     urgent = puppet_start_on(&program.fixture, "urgent", 90, "test:0", ENGINE_COPY_OUT);
     puppet_do(&urgent, PUPPET_ASK, 'A');
-    while (!lease_yield_asked(program.out))
+    while (!lease_yield_asked(program.in))
         ;
-    ck_assert_int_eq(lease_yield(program.out), LEASE_ASK);
+    ck_assert_int_eq(lease_yield(program.in), LEASE_ASK);
     puppet_do(&urgent, PUPPET_WAIT, 'W');
-    ck_assert_int_eq(lease_wait(program.out, clock_now()), LEASE_TIMEOUT);
+    ck_assert_int_eq(lease_wait(program.in, clock_now()), LEASE_TIMEOUT);
     puppet_do(&urgent, PUPPET_END, 'E');
-    ck_assert_int_eq(lease_wait(program.out, NSEC_MAX), LEASE_BEGUN);
-    lease_end(program.out);
+    ck_assert_int_eq(lease_wait(program.in, NSEC_MAX), LEASE_BEGUN);
+    lease_end(program.in);
     puppet_quit(&urgent);
-    both_are_free(&program);
+    program_stop(&program);
+}
+END_TEST
+
+START_TEST(a_hold_outlives_the_daemon_and_keeps_other_threads_out)
+{
+    struct program program;
+
+    program_start(&program, NULL);
+    hold(program.in);
+    fixture_kill_daemon(&program.fixture, SIGKILL);
+    fixture_wait(is_offline, &program.session, "the daemon is missed");
+    ck_assert_int_eq(lease_try_begin(program.in), LEASE_TAKEN);
+    ck_assert_int_eq(lease_request(program.in), LEASE_TAKEN);
+    fixture_restart(&program.fixture, NULL);
+    fixture_wait(is_online, &program.session, "the next daemon is found");
+    ck_assert_int_eq(lease_try_begin(program.in), LEASE_TAKEN);
+    ck_assert_int_eq(lease_request(program.in), LEASE_TAKEN);
+    lease_end(program.in);
+    hold(program.in);
+    lease_end(program.in);
+    hold(program.out);
+    lease_end(program.out);
+    program_stop(&program);
+}
+END_TEST
+
+START_TEST(a_batch_waits_for_a_command_of_its_own_process)
+{
+    struct lease_group group = {0};
+    struct program program;
+
+    program_start(&program, NULL);
+    lease_group_add(&group, program.in);
+    hold(program.in);
+    ck_assert_int_eq(lease_group_request(&group), LEASE_TAKEN);
+    ck_assert(lease_wanted(program.in)); /* the command is told */
+    fixture_kill_daemon(&program.fixture, SIGKILL);
+    fixture_wait(is_offline, &program.session, "the daemon is missed");
+    ck_assert_int_eq(lease_group_request(&group), LEASE_TAKEN);
+    lease_end(program.in);
+    ck_assert_int_eq(lease_group_request(&group), LEASE_BEGUN);
+    lease_group_end(&group);
+    hold(program.in);
+    lease_end(program.in);
     program_stop(&program);
 }
 END_TEST
@@ -281,10 +279,11 @@ START_TEST(a_holder_stays_boosted_until_the_last_engine_that_somebody_waits_for_
 }
 END_TEST
 
-HARNESS_MAIN("leases", 30, a_copy_back_rides_on_the_lease_of_the_upload,
-             a_rider_keeps_other_threads_out_of_both_directions,
-             a_rider_outlives_the_daemon_and_comes_back_to_the_next,
-             a_rider_that_ends_without_a_daemon_leaves_both_directions_free,
-             a_batch_waits_for_the_rider_of_any_of_its_leases, a_rider_that_gave_way_is_granted_again,
+HARNESS_MAIN("leases", 30, one_lease_covers_both_directions_while_the_daemon_arbitrates_their_bus,
+             each_direction_has_its_lease_where_buses_are_not_arbitrated,
+             a_batch_that_holds_the_lease_of_one_direction_is_found_there,
+             a_hold_of_one_direction_gives_way_to_an_urgent_copy_in_the_other,
+             a_hold_outlives_the_daemon_and_keeps_other_threads_out,
+             a_batch_waits_for_a_command_of_its_own_process,
              a_reaper_is_told_once_that_somebody_waits_and_once_that_it_is_urgent,
              a_holder_stays_boosted_until_the_last_engine_that_somebody_waits_for_is_given_back)

@@ -60,7 +60,7 @@ static void program_stop(struct program *program)
 static void expect_back(struct program *program)
 {
     pthread_mutex_lock(&program->session->lock);
-    program->in->linger = (struct lingering){.away = {400 * NSEC_PER_US, 400 * NSEC_PER_US}};
+    program->in->linger[ENGINE_COPY_IN] = (struct lingering){.away = {400 * NSEC_PER_US, 400 * NSEC_PER_US}};
     pthread_mutex_unlock(&program->session->lock);
 }
 
@@ -114,12 +114,13 @@ START_TEST(the_copy_back_finds_the_bus_still_held)
 
     program_start(&program, NULL);
     linger_on(&program);
-    ck_assert_int_eq(lease_try_begin(program.out), LEASE_BEGUN);
+    ck_assert_int_eq(lease_try_begin(program.in), LEASE_BEGUN);
     ck_assert_int_eq(puppet_hear(&program.humble, 0), 0);
-    lease_end(program.out); /* after this one it was never seen to come back soon */
+    /* after a copy out it was never seen to come back soon */
+    lease_end_as(program.in, ENGINE_COPY_OUT);
     humble_turn(&program);
     linger_on(&program);
-    ck_assert_int_eq(lease_request(program.in), LEASE_BEGUN); /* the same direction, too */
+    ck_assert_int_eq(lease_request(program.in), LEASE_BEGUN); /* also where it would wait */
     lease_end(program.in);
     humble_turn(&program);
     puppet_quit(&program.humble);
@@ -176,7 +177,7 @@ START_TEST(a_batch_of_the_same_program_does_not_wait_for_it)
     struct lease_group group = {0};
 
     program_start(&program, NULL);
-    lease_group_add(&group, program.out);
+    lease_group_add(&group, program.in);
     linger_on(&program);
     ck_assert_int_eq(lease_group_request(&group), LEASE_ASK);
     humble_turn(&program); /* the bus was free for a moment */
@@ -207,8 +208,8 @@ START_TEST(it_does_not_outlive_the_daemon)
         fixture_kill_daemon(&program.fixture, SIGKILL);
         fixture_wait(is_offline, &program.session, "the daemon is missed");
         if (!next) { /* back while there is none */
-            hold(program.out);
-            lease_end(program.out);
+            hold(program.in);
+            lease_end(program.in);
         }
         puppet_kill(&program.humble);
         fixture_restart(&program.fixture, NULL);

@@ -6,20 +6,25 @@
  *
  * FAKE_CL holds the script, entries separated by ';' (CALL is an entry point without "clEnqueue" or
  * "cl"):
- *   duration CALL US         each such command occupies the device for US microseconds (BuildProgram: the caller)
+ *   duration CALL US         each such command occupies the device for US microseconds
+ *                            (BuildProgram: the caller)
  *   group_ns NAME NS         kernel NAME takes NS nanoseconds per work-group
  *   fail CALL NTH CODE       the NTH call (from 1; 0: every one) answers CODE at once
  *   abort CALL NTH CODE      the NTH command ends with CODE as its event status
  *   clock ahead US           the profiling clock is US microseconds ahead of CLOCK_MONOTONIC
- *   slow DEVICE PERCENT      kernels on device 0 or 1 take so much of their time: 400 is four times as long
+ *   slow DEVICE PERCENT      kernels on device 0 or 1 take so much of their time: 400 is four times
+ *                            as long
  *   abort_on DEVICE NTH CODE the NTH launch (0: every one) on that device ends with CODE
- *   pointers NAME N          launches of kernel NAME for which not N SVM pointers were named (clSetKernelExecInfo) fail
+ *   pointers NAME N          launches of kernel NAME fail unless clSetKernelExecInfo named N SVM
+ *                            pointers
  *   sync                     commands run inside the enqueue call, as PoCL's basic device does
  *   twin_group ITEMS         a kernel that takes a piece descriptor allows no larger work-groups
  *   uneven                   the last work-group of a row may be smaller
- *   late                     compiles with the first launch of each kernel and local size: the log gets a line Compile
- *   version 1.2              no clCloneKernel, no SVM and no clCreateProgramWithIL, as an old driver
- *   buffers VERSION          the version of cl_khr_command_buffer, such as 0.9.5; 0.0.0: none is said
+ *   late                     compiles with the first launch of each kernel and local size: the log
+ *                            gets a line Compile
+ *   version 1.2              no clCloneKernel, SVM or clCreateProgramWithIL, as an old driver
+ *   buffers VERSION          of cl_khr_command_buffer, such as 0.9.5; 0.0.0: none is said
+ *
  * FAKE_CL_LOG names a file that gets one line per executed command: CALL queue begin_ns end_ns
  * groups bytes active thread; active: how many commands of its queue, with it, were enqueued and
  * not complete when it ended; thread: what ran it.

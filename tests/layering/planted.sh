@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tools/check-layering sees what is planted: an include beyond the table, circles of folders and of headers, an API's name where
-# none may be; and it passes the same tree without them.
+# tools/check-layering sees what is planted: an include beyond the table, circles of folders and of
+# headers, an API's name where none may be; and it passes the same tree without them.
 set -uo pipefail
 check=$BATON_SOURCE/tools/check-layering
 root=$(mktemp -d) || exit 1
@@ -11,12 +11,13 @@ failed=0
 clean_tree() {
     rm -rf "${root:?}"/*
     mkdir -p "$root"/tools "$root"/src/{base,cuda_cpu,engine,front/graph,front/enqueue,front/program}
-    printf '%s\n' 'base:' 'cuda_cpu: base' 'engine: base' 'front: base engine' 'front/enqueue: graph' 'front/graph:' \
-        'front/program:' >"$root/tools/layering.txt"
+    printf '%s\n' 'base:' 'cuda_cpu: base' 'engine: base' 'front: base engine' 'front/enqueue: graph' \
+        'front/graph:' 'front/program:' >"$root/tools/layering.txt"
     echo '#include "base/list.h"' >"$root/src/engine/engine.h"
     echo 'struct list;' >"$root/src/base/list.h"
     echo '#include "engine/engine.h"' >"$root/src/front/front.h"
-    echo '#include "front/front.h"' >"$root/src/front/graph/graph.c" # a folder and its sub-folder may know each other
+    # a folder and its sub-folder may know each other
+    echo '#include "front/front.h"' >"$root/src/front/graph/graph.c"
     echo '#include "front/graph/graph.h"' >"$root/src/front/front.c"
     echo 'struct graph;' >"$root/src/front/graph/graph.h"
     echo '#include "front/graph/graph.h"' >"$root/src/front/enqueue/submit.c"
@@ -26,7 +27,8 @@ clean_tree() {
 expects() {
     local output code=0
     output=$("$check" "$root" 2>&1) || code=$?
-    if { [ -z "$2" ] && [ "$code" -eq 0 ]; } || { [ -n "$2" ] && [ "$code" -ne 0 ] && grep -qE "$2" <<<"$output"; }; then
+    if { [ -z "$2" ] && [ "$code" -eq 0 ]; } ||
+        { [ -n "$2" ] && [ "$code" -ne 0 ] && grep -qE "$2" <<<"$output"; }; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))
@@ -43,7 +45,8 @@ expects 'an include beyond the table' 'engine/worker.c:1: src/engine may not use
 
 clean_tree
 echo '#include "engine/engine.h"' >"$root/src/cuda_cpu/fibre.c"
-expects 'a folder name with an underscore is a folder' 'cuda_cpu/fibre.c:1: src/cuda_cpu may not use src/engine'
+expects 'a folder name with an underscore is a folder' \
+    'cuda_cpu/fibre.c:1: src/cuda_cpu may not use src/engine'
 
 clean_tree
 echo '#include "front/program/program.h"' >"$root/src/front/graph/launch.c"

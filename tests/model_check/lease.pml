@@ -1,26 +1,38 @@
 /*
- * The lease protocol for spin: one engine, two clients, one daemon, crashes of either side. The lease words and the two rules
- * that matter are those of src/wire/lease_word.h, src/client/protocol.c and src/daemon/arbiter.c:
+ * The lease protocol for spin: one engine, two clients, one daemon, crashes of either side. The
+ * lease words and the rules are those of src/wire/lease_word.h, src/client/protocol.c,
+ * src/client/lease_linger.c and src/daemon/arbiter.c:
  *
  *   - the daemon calls a word in with ONE atomic step: BUSY becomes flagged, IDLE becomes NONE;
- *   - before a request is granted, the holder's word is called in, and a flagged holder answers with a message;
- *   - a holder may go on with its next command in the same hold; TURN, which only an equal's request sets, ends that;
- *   - a client whose connection ended keeps the engine until it has drained (its word says so, or the process is gone);
- *   - after a daemon's death the words move to private memory, and a client declares to the next daemon what is busy; that
- *     daemon grants nothing before every client that lives has spoken (settling).
+ *   - before a request is granted, the holder's word is called in, and a flagged holder answers
+ *     with a message;
+ *   - a holder may go on with its next command in the same hold; TURN, which only an equal's
+ *     request sets, ends that;
+ *   - a hold that only a less urgent client waits for may linger at its end: it stays BUSY without
+ *     a user until the program is back, or until the client gives it up;
+ *   - a client whose connection ended keeps the engine until it has drained (its word says so, or
+ *     the process is gone);
+ *   - after a daemon's death the words move to private memory, and a client declares to the next
+ *     daemon what is busy; that daemon grants nothing before every living client has spoken
+ *     (settling).
  *
- * Checked: a client that was granted the engine by a daemon is never inside together with another such client; no invalid
- * end state, so whoever asked is served once the faults are over (FAULTS bounds their number); no holder goes on past an equal of
- * whom the daemon knows, and none leaves with more to do for somebody less urgent. EQUALS 0: client 0 is the more urgent one.
+ * Checked: a client that was granted the engine by a daemon is never inside together with another
+ * such client; no invalid end state, so a request is served once the faults are over (FAULTS bounds
+ * their number); no holder goes on past an equal that the daemon knows of, and none leaves with
+ * more to do for a less urgent client. EQUALS 0: client 0 is the more urgent one.
+ *
+ * Copies in both directions of a device are one engine here, as in src/engine/engine_device.h.
  *
  * MUTANT selects a broken protocol that the check must catch:
  *   1  the daemon takes an idle lease with a load and a store instead of one atomic step
  *   2  the client keeps the lease IDLE at its end although it is flagged
  *   3  the daemon frees the engine of a dead client before its work has drained
  *   4  a restarted daemon grants before the survivors have declared what they run
- *   5  whoever waits sets TURN, also somebody less urgent
+ *   5  every waiting client sets TURN, also a less urgent one
  *   6  a holder that is granted the engine while an equal waits is not told so
- *   7  a client that moves to another page leaves the old word as it was: a thread that has looked there falls asleep on it
+ *   7  a client that moves to another page leaves the old word as it was: a thread that has looked
+ *      there falls asleep on it
+ *   8  a hold that lingers is never given up
  */
 #ifndef MUTANT
 #define MUTANT 0
@@ -56,7 +68,8 @@ bool carried[2];   /* the hold in the present page is one that was declared, not
 bool asked[2];     /* a request is under way */
 bool looked[2];    /* the waiting thread has read NONE and is about to sleep on it ... */
 bool stale[2];     /* ... which the word there is no more */
-bool asleep[2];    /* futex: woken by whoever changes the word */
+bool asleep[2];    /* futex: woken by a change of the word */
+bool lingers[2];   /* BUSY, and the program is expected back */
 bool told[2];      /* the daemon is done with telling the holder who waits */
 
 chan to_daemon[2] = [3] of { mtype };
@@ -70,7 +83,7 @@ byte generation;  /* of the daemon that lives ... */
 byte mine[2];     /* ... and of the one that each client is connected to */
 byte faults;
 
-/* The truth that nobody in the protocol sees. */
+/* The truth, which no party of the protocol sees. */
 bool inside[2];    /* running */
 bool scheduled[2]; /* ... because a daemon said so */
 
@@ -98,18 +111,29 @@ inline leave(i) {
 inline finish(i) {
     atomic {
         leave(i);
-        /* With more to do, it left because of the flag: nobody who is less urgent may have set that. */
+        /* With more to do, it left because of the flag, which no less urgent client may set. */
         assert(!turn[i] || carried[i] || !connected[i] || EQUALS || i == 1);
         if
         :: !connected[i] -> private_busy[i] = false
         :: connected[i] && !flagged[i] -> word[i] = IDLE
+        :: connected[i] && flagged[i] && !turn[i] -> lingers[i] = true
 #if MUTANT == 2
         :: connected[i] && flagged[i] -> word[i] = IDLE; flagged[i] = false; turn[i] = false
 #else
-        :: connected[i] && flagged[i] -> word[i] = NONE; flagged[i] = false; turn[i] = false; to_daemon[i]!release
+        :: connected[i] && flagged[i] ->
+            word[i] = NONE; flagged[i] = false; turn[i] = false; to_daemon[i]!release
 #endif
         fi
     }
+}
+
+/* The program is not back in time, or a client waits that is no less urgent. */
+inline give_up(i) {
+    lingers[i] = false;
+    if
+    :: !connected[i] -> private_busy[i] = false
+    :: else -> word[i] = NONE; flagged[i] = false; turn[i] = false; to_daemon[i]!release
+    fi
 }
 
 /* The daemon died: words move to private memory. The next daemon: declare. */
@@ -120,7 +144,7 @@ inline notice(i) {
         stale[i] = true;
 #endif
         asleep[i] = false;
-        private_busy[i] = inside[i] || asked[i]; /* what was asked for is free now */
+        private_busy[i] = inside[i] || asked[i] || lingers[i]; /* what was asked for is free now */
         word[i] = NONE;
         flagged[i] = false;
         turn[i] = false
@@ -132,7 +156,9 @@ inline attach(i) {
         connected[i] = true;
         mine[i] = generation;
         if
-        :: private_busy[i] -> word[i] = BUSY; flagged[i] = true; turn[i] = true; carried[i] = true; to_daemon[i]!busy_attach
+        :: private_busy[i] ->
+            word[i] = BUSY; flagged[i] = true; turn[i] = true; carried[i] = true;
+            to_daemon[i]!busy_attach
         :: else -> word[i] = NONE; flagged[i] = false; turn[i] = false; to_daemon[i]!idle_attach
         fi;
         private_busy[i] = false
@@ -144,35 +170,46 @@ proctype Client(byte i) {
 
     do
     /* begin: one compare-and-swap, no message */
-    :: atomic { alive[i] && connected[i] && !inside[i] && !asked[i] && wants > 0 && word[i] == IDLE && !flagged[i] ->
+    :: atomic { alive[i] && connected[i] && !inside[i] && !asked[i] && wants > 0 && word[i] == IDLE &&
+                !flagged[i] ->
            word[i] = BUSY; wants--; enter(i, true) }
     /* ask, and be granted (or find the hold that was taken over while asking) */
     :: atomic { alive[i] && connected[i] && !inside[i] && !asked[i] && wants > 0 && word[i] == NONE ->
            asked[i] = true; to_daemon[i]!request }
-    :: atomic { alive[i] && connected[i] && asked[i] && word[i] == NONE && !looked[i] -> looked[i] = true; stale[i] = false }
+    :: atomic { alive[i] && connected[i] && asked[i] && word[i] == NONE && !looked[i] ->
+           looked[i] = true; stale[i] = false }
     :: atomic { alive[i] && looked[i] && !asleep[i] && !stale[i] -> asleep[i] = true }
     :: atomic { alive[i] && looked[i] && !asleep[i] && stale[i] -> looked[i] = false }
     :: atomic { alive[i] && connected[i] && asked[i] && !looked[i] && word[i] == BUSY ->
            asked[i] = false; wants--; enter(i, !carried[i]) }
     /* no daemon: free */
-    :: atomic { alive[i] && !connected[i] && !inside[i] && !asked[i] && wants > 0 ->
+    :: atomic { alive[i] && !connected[i] && !inside[i] && !asked[i] && !lingers[i] && wants > 0 ->
            wants--; private_busy[i] = true; enter(i, false) }
-    :: atomic { alive[i] && !connected[i] && asked[i] && !looked[i] -> asked[i] = false; wants--; enter(i, false) }
+    :: atomic { alive[i] && !connected[i] && asked[i] && !looked[i] ->
+           asked[i] = false; wants--; enter(i, false) }
     :: alive[i] && inside[i] -> finish(i)
+    /* back on the hold that lingers, or too late */
+    :: atomic { alive[i] && connected[i] && lingers[i] && !turn[i] && wants > 0 ->
+           lingers[i] = false; wants--; enter(i, !carried[i]) }
+#if MUTANT != 8
+    :: atomic { alive[i] && lingers[i] -> give_up(i) }
+#endif
     /* the next command in the same hold; a daemon that has seen an equal's request has said so */
     :: atomic { alive[i] && connected[i] && inside[i] && wants > 0 && !turn[i] ->
            wants--;
-           assert(!(EQUALS && daemon_alive && mine[i] == generation && truth[i] == HELD && truth[other(i)] == WAITING && told[i])) }
+           assert(!(EQUALS && daemon_alive && mine[i] == generation && truth[i] == HELD &&
+                    truth[other(i)] == WAITING && told[i])) }
     /* the connection */
     :: alive[i] && connected[i] && (!daemon_alive || mine[i] != generation) -> notice(i)
     :: alive[i] && !connected[i] && daemon_alive -> attach(i)
     /* SIGKILL at any moment; what runs drains later */
     :: atomic { alive[i] && faults > 0 ->
-           faults--; alive[i] = false; draining[i] = inside[i] && scheduled[i]; inside[i] = false; asked[i] = false; looked[i] = false; asleep[i] = false }
+           faults--; alive[i] = false; draining[i] = inside[i] && scheduled[i]; inside[i] = false;
+           asked[i] = false; looked[i] = false; asleep[i] = false; lingers[i] = false }
     :: atomic { !alive[i] && draining[i] -> draining[i] = false; scheduled[i] = false }
     :: !alive[i] && !draining[i] -> break
     /* done: the process ends */
-    :: alive[i] && wants == 0 && !inside[i] && !asked[i] -> alive[i] = false
+    :: alive[i] && wants == 0 && !inside[i] && !asked[i] && !lingers[i] -> alive[i] = false
     od
 }
 
@@ -243,10 +280,12 @@ end: do
     :: atomic { daemon_alive && !alive[0] && truth[0] != FREE -> truth[0] = FREE }
     :: atomic { daemon_alive && !alive[1] && truth[1] != FREE -> truth[1] = FREE }
 #else
-    :: atomic { daemon_alive && !alive[0] && (truth[0] == WAITING || held(0) && !draining[0]) -> truth[0] = FREE }
-    :: atomic { daemon_alive && !alive[1] && (truth[1] == WAITING || held(1) && !draining[1]) -> truth[1] = FREE }
+    :: atomic { daemon_alive && !alive[0] && (truth[0] == WAITING || held(0) && !draining[0]) ->
+           truth[0] = FREE }
+    :: atomic { daemon_alive && !alive[1] && (truth[1] == WAITING || held(1) && !draining[1]) ->
+           truth[1] = FREE }
 #endif
-    /* settled: everybody who lives has spoken, and nothing drains that nobody is left to speak for */
+    /* settled: every living client has spoken, and nothing of a dead one drains */
 #if MUTANT == 4
     :: atomic { daemon_alive && settling -> settling = false }
 #else

@@ -1,9 +1,12 @@
 /*
- * A program that keeps its compiled kernels, as frameworks do. usage: binaries FOLDER
- * versioned|naive|linked [stubborn]
- *   versioned  what it keeps is named after the driver's version, as pyopencl, OpenCV and hashcat do; naive: it is not
+ * A program that keeps its compiled kernels, as frameworks do.
+ *
+ * usage: binaries FOLDER versioned|naive|linked [stubborn]
+ *   versioned  what it keeps is named after the driver's version, as pyopencl, OpenCV and hashcat
+ *              do; naive: it is not
  *   linked     as versioned, but compiled with a header and linked, as hashcat does
  *   stubborn   a binary that is refused is the end of it; otherwise it builds from source
+ *
  * Prints how it came by its kernel (built, loaded, refused) and what that computed, or the failure.
  * Two devices of the context get a binary each, and both statuses are checked against the call's
  * code.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Programs that keep their compiled kernels (tests/opencl/binaries.c; pyopencl where it is installed): what they kept without Baton does not
-# keep their kernels whole, and no program fails for it. Ends with `N passed, N failed`.
+# Programs that keep their compiled kernels (tests/opencl/binaries.c; pyopencl where it is
+# installed): what they kept without Baton does not keep their kernels whole, and no program fails
+# for it. Ends with `N passed, N failed`.
 # shellcheck source=tests/stage.sh
 . "$(dirname "$0")/../stage.sh"
 export OCL_ICD_VENDORS=$build/tests/fake_driver/libfake-opencl.so
@@ -73,7 +74,8 @@ plain versioned
 [ "$(head -n 1 "$scratch/out")" = loaded ]
 verdict $? "where nothing is ever cut, the driver's version is its own"
 
-# Kept under a name that says nothing of the driver: loaded, and whole, unless the user says that the program copes.
+# Kept under a name that says nothing of the driver: loaded, and whole, unless the user says that
+# the program copes.
 fresh
 plain naive
 under A=1 -- naive stubborn
@@ -85,7 +87,8 @@ expect "the next time it is known, so it is not refused" loaded cut
 
 # One binary of two is known: the statuses tell them apart.
 fresh
-BATON_BINARIES=refuse BATON_SLICE=2 OPENCL_LAYERS=$build/libbaton-layer.so timeout 900 "$build/tests/opencl/layer-binaries-two" >"$scratch/out" 2>&1
+BATON_BINARIES=refuse BATON_SLICE=2 OPENCL_LAYERS=$build/libbaton-layer.so timeout 900 \
+    "$build/tests/opencl/layer-binaries-two" >"$scratch/out" 2>&1
 verdict $? "one of two is known: $(tr '\n' ' ' <"$scratch/out")"
 
 # pyopencl keeps binaries by default, under the user's cache folder.
@@ -99,7 +102,8 @@ import numpy
 import pyopencl as cl
 import pyopencl.cache
 import warnings
-warnings.simplefilter("error") # what pyopencl says of kernels; what it says of missing packages, it has said by now
+# What pyopencl says of kernels; what it says of missing packages, it has said by now.
+warnings.simplefilter("error")
 seen = []
 real = pyopencl.cache._create_built_program_from_source_cached
 def spy(*args, **more):
@@ -110,7 +114,12 @@ pyopencl.cache._create_built_program_from_source_cached = spy
 context = cl.Context([cl.get_platforms()[0].get_devices()[0]])
 queue = cl.CommandQueue(context)
 program = cl.Program(context, """kernel void put(global int *a, int rounds)
-{ int i = get_global_id(0); for (int k = 0; k < rounds; k++) a[i] = 3 * i + (k & a[i]); a[i] = 3 * i; }""").build()
+{
+    int i = get_global_id(0);
+    for (int k = 0; k < rounds; k++)
+        a[i] = 3 * i + (k & a[i]);
+    a[i] = 3 * i;
+}""").build()
 values = numpy.zeros(1024, numpy.int32)
 buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, values.nbytes)
 wrong = 0
@@ -124,7 +133,8 @@ PY
     program=/usr/bin/python3
     python() { # VARIABLE=VALUE...
         rm -f "$scratch/stats"
-        env "$@" BATON_STATS="$scratch/stats" timeout 900 /usr/bin/python3 "$scratch/kept.py" >"$scratch/out" 2>&1
+        env "$@" BATON_STATS="$scratch/stats" timeout 900 /usr/bin/python3 "$scratch/kept.py" \
+            >"$scratch/out" 2>&1
     }
     fresh
     python A=1
@@ -138,23 +148,27 @@ PY
     python OPENCL_LAYERS="$build/libbaton-layer.so" BATON_SLICE=2
     expect "pyopencl, under Baton, again" loaded cut
 
-    # Beside a program with 200 deadlines, with kernels from pyopencl's cache: every launch of 256 groups is cut into pieces of two, and gives way between them.
+    # Beside a program with 200 deadlines, with kernels from pyopencl's cache: every launch of 256
+    # groups is cut into pieces of two, and gives way between them.
     start_daemon
     mkfifo "$scratch/lines"
     yes >"$scratch/lines" 2>/dev/null &
     lines=$!
     OPENCL_LAYERS=$build/libbaton-layer.so BATON_SLICE=2 BATON_PRIORITY=10 BATON_STATS=$scratch/stats \
-        timeout 900 /usr/bin/python3 "$scratch/kept.py" endless <"$scratch/lines" >"$scratch/out" 2>&1 &
+        timeout 900 /usr/bin/python3 "$scratch/kept.py" endless <"$scratch/lines" >"$scratch/out" \
+        2>&1 &
     hog=$!
     wait_for_holder
-    OPENCL_LAYERS=$build/libbaton-layer.so BATON_PRIORITY=80 timeout 900 "$build/examples/demo/urgent" --steps 100 --period 5 --jobs 200 \
-        >"$scratch/urgent" && grep -q "jobs 200 .* wrong 0" "$scratch/urgent"
+    OPENCL_LAYERS=$build/libbaton-layer.so BATON_PRIORITY=80 timeout 900 "$build/examples/demo/urgent" \
+        --steps 100 --period 5 --jobs 200 >"$scratch/urgent" &&
+        grep -q "jobs 200 .* wrong 0" "$scratch/urgent"
     verdict $? "200 jobs beside pyopencl: $(cat "$scratch/urgent")"
     kill $lines
     wait $hog
     expect "pyopencl beside 200 jobs" loaded cut
     [ "$(number kernel_launches)" -gt 0 ] && [ "$(number pieces)" -eq $((128 * $(number kernel_launches))) ]
-    verdict $? "pyopencl beside 200 jobs: no launch is whole ($(number kernel_launches) launches, $(number pieces) pieces)"
+    verdict $? "pyopencl beside 200 jobs: no launch is whole ($(number kernel_launches) launches, $(number \
+        pieces) pieces)"
 else
     echo "left out: pyopencl (not installed)"
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Programs that come as SPIR-V compute the same and run in pieces, on the fake driver and on the system's if it takes SPIR-V
-# (PoCL 6 does). Ends with `N passed, N failed`.
+# Programs that come as SPIR-V compute the same and run in pieces, on the fake driver and on the
+# system's if it takes SPIR-V (PoCL 6 does). Ends with `N passed, N failed`.
 # shellcheck source=tests/stage.sh
 . "$(dirname "$0")/../stage.sh"
 export OCL_ICD_VENDORS=$build/tests/fake_driver/libfake-opencl.so
@@ -17,7 +17,8 @@ run() { # WAY VARIABLE=VALUE...
 }
 
 holds() { # SENTENCE PYTHON: of the statistics s
-    python3 -c 'import json, sys; s = json.load(open(sys.argv[1])); sys.exit(not eval(sys.argv[2]))' "$scratch/stats" "$2"
+    python3 -c 'import json, sys; s = json.load(open(sys.argv[1])); sys.exit(not eval(sys.argv[2]))' \
+        "$scratch/stats" "$2"
     verdict $? "$1: $(cat "$scratch/stats")"
 }
 

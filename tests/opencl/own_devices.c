@@ -5,8 +5,12 @@
  * width. Each thread checks every value against arithmetic done here. Ends with 0 if all are right.
  *
  * usage: own-devices shared | apart | parts | queues | unordered
- *     shared: one context of all devices; apart: a context per device; parts: the two halves of one device; queues: one device, a queue per thread;
- *     unordered: the same, and the launches of each queue, on buffers of their own, may run at the same time
+ *   shared     one context of all devices
+ *   apart      a context per device
+ *   parts      the two halves of one device
+ *   queues     one device, a queue per thread
+ *   unordered  the same, and the launches of each queue, on buffers of their own, may run at the
+ *              same time
  */
 #include <CL/cl.h>
 #include <pthread.h>

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Programs that drive several PoCL devices, parts of one, or several queues themselves, one thread each: they end well and with the right values, although
-# the pieces that run at the same time differ in width. Ends with `N passed, N failed`.
+# Programs that drive several PoCL devices, parts of one, or several queues themselves, one thread
+# each: they end well and with the right values, although the pieces that run at the same time
+# differ in width. Ends with `N passed, N failed`.
 # shellcheck source=tests/stage.sh
 . "$(dirname "$0")/../stage.sh"
 

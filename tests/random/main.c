@@ -1,9 +1,14 @@
 /*
  * Random OpenCL programs against their own model (world.h). Prints one line per seed: the seed, a
  * hash of everything that was read; or what differed. Replayable: the same seed is the same
- * program. usage: random [-g] [-p] [-r] [-v] [-t THREADS] [-n STEPS] FIRST_SEED [N_SEEDS]
- *   -g no user events (PoCL's basic device hangs on them without Baton)   -p kernels that the fake driver has, no others
- *   -r two threads in one world, in turns   -t so many worlds at once   -v say every command
+ * program.
+ *
+ * usage: random [-g] [-p] [-r] [-v] [-t THREADS] [-n STEPS] FIRST_SEED [N_SEEDS]
+ *   -g  no user events (PoCL's basic device hangs on them without Baton)
+ *   -p  kernels that the fake driver has, no others
+ *   -r  two threads in one world, in turns
+ *   -t  so many worlds at once
+ *   -v  say every command
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Random OpenCL programs against their own model (world.h), without Baton and with it, whatever way the commands take: the same hashes.
-# A failure says the seed, the way, the fewest steps that still fail, and the command that repeats it.
-# BATON_SOAK=1: more seeds (BATON_SEEDS says how many) and more ways. Ends with `N passed, N failed`.
+# Random OpenCL programs against their own model (world.h), without Baton and with it, whatever way
+# the commands take: the same hashes. A failure says the seed, the way, the fewest steps that still
+# fail, and the command that repeats it. BATON_SOAK=1: more seeds (BATON_SEEDS says how many) and
+# more ways. Ends with `N passed, N failed`.
 set -uo pipefail
 build=$BATON_BUILD
 random=$build/tests/random/random
@@ -68,14 +69,16 @@ plain() { # REFERENCE SETTINGS... -- OPTIONS...
     verdict $? "without Baton, $* ($(grep -v '^[0-9]* [0-9a-f]*$' "$reference" | head -n 2 | tr '\n' ' '))"
 }
 
-# The same under Baton. The statistics show that it was there, and did what the way is about: FIELD is above zero.
+# The same under Baton. The statistics show that it was there, and did what the way is about: FIELD
+# is above zero.
 way() { # NAME REFERENCE FIELD SETTINGS... -- OPTIONS...
     local name=$1 reference=$scratch/$2 field=$3 words=(OPENCL_LAYERS="$layer") status seen
     shift 3
     while [ "$1" != -- ]; do words+=("$1"); shift; done
     shift
     rm -f "$scratch/stats"
-    env "${words[@]}" BATON_STATS="$scratch/stats" timeout "$limit" "$random" "$@" 1 "$seeds" >"$scratch/lines" 2>&1
+    env "${words[@]}" BATON_STATS="$scratch/stats" timeout "$limit" "$random" "$@" 1 "$seeds" \
+        >"$scratch/lines" 2>&1
     status=$?
     cmp -s "$reference" "$scratch/lines" || status=$((status ? status : 1))
     [ $status -eq 0 ] || explain $status "$reference" "${words[@]}" -- "$@"
@@ -93,7 +96,8 @@ again() { # NAME SEED SETTINGS... -- OPTIONS...
     while [ "$1" != -- ]; do words+=("$1"); shift; done
     shift
     for _ in $(seq "$repeats"); do
-        env "${words[@]}" timeout 900 "$random" "$@" "$seed" >"$scratch/lines" 2>&1 || { bad=$((bad + 1)); tail -n 2 "$scratch/lines"; }
+        env "${words[@]}" timeout 900 "$random" "$@" "$seed" >"$scratch/lines" 2>&1 ||
+            { bad=$((bad + 1)); tail -n 2 "$scratch/lines"; }
     done
     verdict $bad "$name: seed $seed, $bad of $repeats runs"
     [ -z "$soak" ] || echo "$name: seed $seed $repeats times"
@@ -108,7 +112,8 @@ start_daemon() {
     done
 }
 
-# A more urgent program on the same device, with pauses: it makes the other one yield, and lets it live.
+# A more urgent program on the same device, with pauses: it makes the other one yield, and lets it
+# live.
 start_rival() { # SETTINGS... -- OPTIONS...
     local words=()
     while [ "$1" != -- ]; do words+=("$1"); shift; done
@@ -118,7 +123,8 @@ start_rival() { # SETTINGS... -- OPTIONS...
     for seed in $(seq 1000 9999); do
         [ -e "$scratch/go" ] || break
         env "${words[@]}" OPENCL_LAYERS="$layer" BATON_SOCKET="$scratch/socket" BATON_PRIORITY=80 \
-            timeout 900 "$random" "$@" -n 20 "$seed" >>"$scratch/rival" 2>&1 || echo "the rival's seed $seed" >>"$scratch/rival"
+            timeout 900 "$random" "$@" -n 20 "$seed" >>"$scratch/rival" 2>&1 ||
+            echo "the rival's seed $seed" >>"$scratch/rival"
         sleep 0.1
     done &
     rival=$!

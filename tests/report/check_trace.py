@@ -3,10 +3,11 @@
 
 usage: check_trace.py TRACE.json [--pids PID...] [--kernel NAME] [--needs PHASE...]
 
-Every track and process has a name. The spans of a track are disjoint or nested, as Perfetto requires. An arrow has one
-beginning and one end, in this order, each within a span of its track. The values of a counter stand in the order of time
-and are never negative. With --pids the processes are exactly these; with --kernel at least one run names that kernel and
-its size; with --needs these phases occur. Prints what is wrong, and exits with 1 if anything is.
+Every track and process has a name. The spans of a track are disjoint or nested, as Perfetto
+requires. An arrow has one beginning and one end, in this order, each within a span of its track.
+The values of a counter stand in the order of time and are never negative. With --pids the processes
+are exactly these; with --kernel at least one run names that kernel and its size; with --needs these
+phases occur. Prints what is wrong, and exits with 1 if anything is.
 """
 import argparse
 import collections
@@ -111,7 +112,8 @@ def main():
         wrong.append(f"processes {sorted({e['pid'] for e in events})}, expected {sorted(words.pids)}")
     runs = [e["args"] for e in events if e["ph"] == "X" and e["cat"] == "running"]
     if words.kernel and not any(
-        a.get("kernel") == words.kernel and a.get("work_items", 0) > 0 and a.get("pieces", 0) > 0 for a in runs
+        a.get("kernel") == words.kernel and a.get("work_items", 0) > 0 and a.get("pieces", 0) > 0
+        for a in runs
     ):
         wrong.append(f"no run of kernel {words.kernel} with its size")
     wrong.extend(f"no event of phase {p}" for p in words.needs if not any(e["ph"] == p for e in events))

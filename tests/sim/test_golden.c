@@ -367,9 +367,9 @@ END_TEST
 START_TEST(copies_that_share_a_link_slow_each_other_down)
 {
     /*
-     * Links MEM0 -> HUB 10 GB/s, HUB -> either GPU 6 GB/s; uploads of 60 MB. Alone 6 GB/s: 10 ms. From 0 the first moves 30 MB by 5;
-     * then both go on at 5 GB/s: the first needs 30 / 5 = 6 more, until 11; by then the second has
-     * 30 MB, the rest at 6 GB/s: 16.
+     * Links MEM0 -> HUB 10 GB/s, HUB -> either GPU 6 GB/s; uploads of 60 MB. Alone 6 GB/s: 10 ms.
+     * From 0 the first moves 30 MB by 5; then both go on at 5 GB/s: the first needs 30 / 5 = 6
+     * more, until 11; by then the second has 30 MB, the rest at 6 GB/s: 16.
      */
     static const char text[] =
         "platform: {cpus: 2, gpus: 2, copy_engines: 1, tokens_per_gpu: 1, chunk_in: 100 MB}\n"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The same program on one device without Baton and on several with it: the same bytes in every case. Ends with `N passed, N failed`.
+# The same program on one device without Baton and on several with it: the same bytes in every case.
+# Ends with `N passed, N failed`.
 # shellcheck source=tests/stage.sh
 . "$(dirname "$0")/../stage.sh"
 cases=$build/tests/spread/spread-cases
@@ -7,8 +8,8 @@ export POCL_DEVICES="basic basic basic"
 
 spread() { # GPUS [CASE]
     rm -f "$scratch/stats"
-    OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=$1 BATON_STATS=$scratch/stats timeout 900 "$cases" ${2:+"$2"} \
-        >"$scratch/several" 2>"$scratch/errors" || echo "status $?" >>"$scratch/several"
+    OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=$1 BATON_STATS=$scratch/stats timeout 900 \
+        "$cases" ${2:+"$2"} >"$scratch/several" 2>"$scratch/errors" || echo "status $?" >>"$scratch/several"
 }
 
 same() { # NAME, after spread
@@ -35,7 +36,8 @@ verdict $? "every case speaks"
 
 spread 2
 same "two devices, the same bytes"
-[ "$(number split_launches)" -gt 45 ] && [ "$(number merged_bytes)" -gt 1000000 ] && [ "$(number moved_bytes)" -gt 1000000 ]
+[ "$(number split_launches)" -gt 45 ] && [ "$(number merged_bytes)" -gt 1000000 ] &&
+    [ "$(number moved_bytes)" -gt 1000000 ]
 verdict $? "launches were split and merged ($(number split_launches), $(number merged_bytes))"
 [ "$(number disagreements)" -ge 1 ] && [ "$(number disagreements)" -le 3 ]
 verdict $? "a disagreement was found once, then remembered ($(number disagreements))"
@@ -66,7 +68,8 @@ spread 2 own_writes
 [ "$(number split_launches)" -eq 2 ] && [ "$(number merged_bytes)" -lt $((2 * 4 * 65536)) ]
 verdict $? "known writes are gathered without comparing ($(number merged_bytes))"
 
-# A case by itself, and how many of its launches are split (of groups_apart all but the one whose groups share elements).
+# A case by itself, and how many of its launches are split (of groups_apart all but the one whose
+# groups share elements).
 for kind in groups_apart:4 images:12 volumes:9 mapped_images:3 linked:4; do
     spread 2 "${kind%:*}"
     [ "$(number split_launches)" -eq "${kind#*:}" ]
@@ -75,11 +78,13 @@ done
 
 spread all groups_meet
 [ "$(number split_launches)" -eq 0 ] && [ "$(number reads-other-groups)" -eq 3 ]
-verdict $? "launches whose groups read what others write stay on one device ($(number reads-other-groups) of 3)"
+verdict $? "launches whose groups read what others write stay on one device ($(number \
+    reads-other-groups) of 3)"
 
 spread all groups_shared
 [ "$(number split_launches)" -eq 0 ] && [ "$(number reads-other-groups)" -eq 5 ]
-verdict $? "launches whose groups have elements in common stay on one device ($(number reads-other-groups) of 5)"
+verdict $? "launches whose groups have elements in common stay on one device ($(number \
+    reads-other-groups) of 5)"
 
 # With a daemon: shares take leases of their devices' engines.
 start_daemon
@@ -90,15 +95,17 @@ adds_up "two devices under a daemon"
 verdict $? "launches were split under a daemon ($(number split_launches))"
 BATON_SOCKET=$scratch/socket spread 2 &
 first=$!
-OPENCL_LAYERS=$build/libbaton-layer.so BATON_SOCKET=$scratch/socket BATON_GPUS=2 timeout 900 "$cases" >"$scratch/second"
+OPENCL_LAYERS=$build/libbaton-layer.so BATON_SOCKET=$scratch/socket BATON_GPUS=2 timeout 900 "$cases" \
+    >"$scratch/second"
 wait $first
 same "two programs that share two devices: the first"
 cmp -s "$scratch/one" "$scratch/second"
 verdict $? "two programs that share two devices: the second"
 
-# A job's GPU is the daemon's choice: beside a program that keeps the first one busy it is another one, and the data follows.
-OPENCL_LAYERS=$build/libbaton-layer.so BATON_SOCKET=$scratch/socket timeout 900 "$build/tests/spread/spread-load" horner 2 1000 \
-    >/dev/null 2>&1 &
+# A job's GPU is the daemon's choice: beside a program that keeps the first one busy it is another
+# one, and the data follows.
+OPENCL_LAYERS=$build/libbaton-layer.so BATON_SOCKET=$scratch/socket timeout 900 \
+    "$build/tests/spread/spread-load" horner 2 1000 >/dev/null 2>&1 &
 hog=$!
 for _ in $(seq 6000); do # until it works there, however long its first build takes
     "$build/baton" status --json --socket "$scratch/socket" 2>/dev/null | grep -q '"busy"' && break
@@ -125,8 +132,8 @@ PLAN
 start_daemon --plan "$scratch/plan.yaml"
 planned() { # OPTIONS
     rm -f "$scratch/stats"
-    BATON_SOCKET=$scratch/socket timeout 900 "$build/baton" run --name cases "$@" --stats "$scratch/stats" -- "$cases" own_writes \
-        >/dev/null 2>&1
+    BATON_SOCKET=$scratch/socket timeout 900 "$build/baton" run --name cases "$@" --stats "$scratch/stats" \
+        -- "$cases" own_writes >/dev/null 2>&1
 }
 planned && [ "$(number split_launches)" -eq 2 ]
 verdict $? "without --gpus the plan is followed ($(number split_launches))"
@@ -134,8 +141,8 @@ planned --gpus auto && [ "$(number split_launches)" -eq 2 ]
 verdict $? "--gpus auto follows the plan ($(number split_launches))"
 learns() { # NAME LAUNCHES: long kernels, which auto would split
     rm -f "$scratch/stats"
-    BATON_SOCKET=$scratch/socket timeout 900 "$build/baton" run --name "$1" --gpus auto --stats "$scratch/stats" -- \
-        "$build/tests/spread/spread-load" horner 1 "$2" >"$scratch/out" 2>&1
+    BATON_SOCKET=$scratch/socket timeout 900 "$build/baton" run --name "$1" --gpus auto \
+        --stats "$scratch/stats" -- "$build/tests/spread/spread-load" horner 1 "$2" >"$scratch/out" 2>&1
 }
 learns single 14
 [ "$(number kernel_launches)" -eq 14 ] && [ "$(number split_launches)" -eq 0 ]

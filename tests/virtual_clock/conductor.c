@@ -2,120 +2,23 @@
  * virtual-clock FILE: makes the file of a virtual clock (clock.h), prints `ready`, and moves the
  * clock until it is ended by a signal, or its parent ends.
  *
- * When may the clock move? When no thread of any program could do anything before. Two passes over
- * all threads: each sleeps in both, and has not run in between (its schedstat is the same). The
- * spans between a thread's two looks all contain the moment between the passes, so at that moment
- * no thread ran, and only a sleeper's wake-up, or something from outside, can change that. While
- * nothing sleeps and all wait, the clock goes as the real one does: a thread may wait in poll() for
- * an instant to come.
+ * The clock moves when no thread of any program could do anything before (quiet.h). While nothing
+ * sleeps and all wait, the clock goes as the real one does: a thread may wait in poll() for an
+ * instant to come.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
-
-enum { MAX_THREADS = 1024, TEXT = 256 };
-
-struct look {
-    pid_t thread;
-    char ran[64]; /* its schedstat */
-};
-
-struct pass {
-    struct look looks[MAX_THREADS];
-    size_t n;
-};
-
-static bool read_text(const char *path, char ret_text[TEXT])
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, ret_text, TEXT - 1) : -1;
-
-    if (fd >= 0)
-        (void)close(fd);
-    ret_text[n > 0 ? n : 0] = 0;
-    return n > 0;
-}
-
-/* A thread that is not there any more is quiet. */
-static bool look_at(pid_t program, pid_t thread, struct pass *pass)
-{
-    struct look *look = &pass->looks[pass->n];
-    char path[64];
-    char text[TEXT];
-    const char *after;
-
-    (void)snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)program, (int)thread);
-    if (!read_text(path, text))
-        return true;
-    look->thread = thread;
-    (void)snprintf(look->ran, sizeof look->ran, "%.63s", text);
-    (void)snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)program, (int)thread);
-    if (!read_text(path, text))
-        return true;
-    after = strrchr(text, ')'); /* of the program's name, which may hold anything */
-    pass->n++;
-    return after && strchr("STtZX", after[2]) && pass->n < MAX_THREADS;
-}
-
-static bool look_at_program(struct virtual_clock *clock, int i, struct pass *pass)
-{
-    pid_t program = atomic_load(&clock->programs[i]);
-    char path[64];
-    DIR *threads;
-    bool quiet = true;
-
-    if (program == 0)
-        return true;
-    (void)snprintf(path, sizeof path, "/proc/%d/task", (int)program);
-    threads = opendir(path);
-    if (!threads) { /* it has ended, and so have its sleepers */
-        for (int s = 0; s < VIRTUAL_SLEEPERS; s++)
-            if (atomic_load(&clock->sleepers[s].pid) == program &&
-                atomic_load(&clock->sleepers[s].state) != SLEEPER_FREE) {
-                atomic_store(&clock->sleepers[s].pid, 0);
-                atomic_store(&clock->sleepers[s].state, SLEEPER_FREE);
-            }
-        atomic_store(&clock->programs[i], 0);
-        return true;
-    }
-    for (struct dirent *entry = readdir(threads); entry && quiet; entry = readdir(threads))
-        if (entry->d_name[0] != '.')
-            quiet = look_at(program, (pid_t)strtol(entry->d_name, NULL, 10), pass);
-    (void)closedir(threads);
-    return quiet;
-}
-
-static bool all_quiet(struct virtual_clock *clock)
-{
-    static struct pass passes[2];
-
-    for (int p = 0; p < 2; p++) {
-        passes[p].n = 0;
-        for (int i = 0; i < VIRTUAL_PROGRAMS; i++)
-            if (!look_at_program(clock, i, &passes[p]))
-                return false;
-    }
-    if (passes[0].n != passes[1].n)
-        return false;
-    for (size_t i = 0; i < passes[0].n; i++)
-        if (passes[0].looks[i].thread != passes[1].looks[i].thread ||
-            strcmp(passes[0].looks[i].ran, passes[1].looks[i].ran) != 0)
-            return false;
-    return true;
-}
+#include "quiet.h"
 
 /* ---- virtual CPUs ---- */
 
@@ -263,7 +166,7 @@ static int64_t real_now(void)
 
 int main(int argc, char **argv)
 {
-    const struct timespec rest = {.tv_nsec = 100000};
+    const struct timespec rest = {.tv_nsec = 20000};
     int fd = argc == 2 ? open(argv[1], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
     struct virtual_clock *clock;
 
@@ -273,6 +176,7 @@ int main(int argc, char **argv)
     if (clock == MAP_FAILED)
         return 2;
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    (void)prctl(PR_SET_TIMERSLACK, 1000UL);
     atomic_store(&clock->now, real_now());
     printf("ready\n");
     (void)fflush(stdout);
@@ -281,7 +185,7 @@ int main(int argc, char **argv)
 
         if (next == INT64_MAX && !any_works(clock))
             (void)nanosleep(&rest, NULL);
-        if (!all_quiet(clock)) {
+        if (!quiet_all(clock)) {
             (void)nanosleep(&rest, NULL);
             continue;
         }

@@ -3,8 +3,8 @@
  *
  *   workloads --list
  *   workloads --source NAME       prints the workload's kernels
- *   workloads [--size small|medium|large|N] [--rounds N] [--seed N] [--repeat N] [--times] [--unchecked] [--device N] [--json]
- *             NAME... | all
+ *   workloads [--size small|medium|large|N] [--rounds N] [--seed N] [--repeat N] [--times]
+ *             [--unchecked] [--device N] [--json] NAME... | all
  *   workloads ... --period MS --jobs N [--for MS] [--wait-for FILE] NAME
  *
  * One line per workload: `NAME OK HASH`, or `NAME WRONG HASH`; the hash is over all bytes of its

@@ -6,7 +6,8 @@
  *
  * A workload says three things:
  *   prepare  makes the host arrays from the generator and declares the buffers; called once
- *   run      enqueues its launches (and reads between them, if it must decide on the host); called once per job
+ *   run      enqueues its launches (and reads between them, if it must decide on the host); called
+ *            once per job
  *   check    computes the outputs again and compares; called after the last job
  *
  * Every job is the same: buffers with an `in` are written, run() enqueues, buffers with an `out`

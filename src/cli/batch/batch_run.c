@@ -12,7 +12,7 @@
 #include "baton/batch.h"
 #include "cli/batch/machine.h"
 #include "cli/batch/batch_report.h"
-#include "client/batch/batch_gate.h"
+#include "client/batch/batch_engines.h"
 
 #define MAX_REPEAT 10000
 #define MAX_SETS   64 /* sets of memory that runs alternate between */

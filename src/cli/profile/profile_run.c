@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -45,22 +44,13 @@ static pid_t start_daemon(const char *socket)
     return pid;
 }
 
-static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *where)
-{
-    (void)about;
-    (void)kind;
-    (void)where;
-    (void)remove(path);
-    return 0;
-}
-
 void profile_place_done(struct profile_place *place)
 {
     if (place->daemon > 0) {
         (void)kill(place->daemon, SIGTERM);
         (void)waitpid(place->daemon, NULL, 0);
     }
-    (void)nftw(place->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    file_remove_folder(place->folder);
 }
 
 int profile_place_open(struct profile_place *ret_place)

@@ -108,14 +108,13 @@ static void *run_batches(void *argument)
         batch = list_entry(batcher->waiting.next, struct baton_batch, link);
         pthread_mutex_unlock(&batcher->lock);
 
-        if (!batch->failed && batcher->gate)
-            result = batcher->gate->take(batcher->gate->context, &batch->request);
+        if (!batch->failed)
+            result = batch_take_engines(batch);
         if (result)
             batch_fail(batch, result, "the daemon did not grant the interconnect (%d)", -result);
         else if (!batch->failed) {
             batch_execute(batch);
-            if (batcher->gate)
-                batcher->gate->release(batcher->gate->context, &batch->request);
+            batch_end_engines(batch);
         }
         batch_release(batch);
         pthread_mutex_lock(&batcher->lock);
@@ -204,7 +203,7 @@ int baton_batcher_new(const struct baton_batcher_config *config, struct baton_ba
         return say(ret_message, size, -ENODEV, "libOpenCL.so.1 is not there, or older than OpenCL 2.1");
     result = batcher_new_over(cl, config, ret_batcher, ret_message, size);
     if (result == 0)
-        batcher_open_gate(*ret_batcher);
+        batcher_use(*ret_batcher, join_find());
     return result;
 }
 
@@ -243,11 +242,6 @@ void baton_batcher_free(struct baton_batcher *batcher)
     pthread_cond_destroy(&batcher->changed);
     pthread_mutex_destroy(&batcher->lock);
     free(batcher);
-}
-
-void batcher_set_gate(struct baton_batcher *batcher, const struct batch_gate *gate)
-{
-    batcher->gate = gate;
 }
 
 int baton_batch_start(struct baton_batcher *batcher, const struct baton_stream streams[], size_t n,

@@ -263,35 +263,6 @@ static void hand_out_tickets(struct baton_batch *batch)
     }
 }
 
-/* Every engine of the plan once, in ascending order. */
-static void fill_request(struct baton_batch *batch)
-{
-    const struct batch *plan = &batch->plan;
-    const struct topology *topology = plan->topology;
-    bool engine[TOPOLOGY_MAX_NODES][3] = {{false}};
-    struct gate_request *request = &batch->request;
-
-    for (size_t i = 0; i < plan->n; i++) {
-        const struct batch_flow *flow = &plan->flows[i];
-
-        if (flow->gpu >= 0)
-            engine[flow->gpu][GATE_EXECUTION] = true;
-        for (size_t e = 0; e < flow->n_engines; e++)
-            engine[flow->engines[e] / 2][flow->engines[e] % 2 ? GATE_COPY_OUT : GATE_COPY_IN] = true;
-    }
-    for (int device = 0; device < 1024; device++) {
-        for (size_t node = 0; node < topology->n_nodes; node++) {
-            for (int e = GATE_EXECUTION; e <= GATE_COPY_OUT; e++) {
-                if (engine[node][e] && topology->nodes[node].device == device &&
-                    request->n_engines < 3 * 64) {
-                    request->engines[request->n_engines].device = device;
-                    request->engines[request->n_engines++].engine = (enum gate_engine)e;
-                }
-            }
-        }
-    }
-}
-
 int batch_prepare(struct baton_batch *batch, const struct baton_stream streams[], size_t n)
 {
     struct baton_batcher *batcher = batch->batcher;
@@ -319,10 +290,8 @@ int batch_prepare(struct baton_batch *batch, const struct baton_stream streams[]
         result = prepare_emulator(batch, streams);
     if (!result)
         result = batch_predict(&batch->plan, batch->method, &batch->timeline, batch->pacing);
-    if (!result) {
+    if (!result)
         hand_out_tickets(batch);
-        fill_request(batch);
-    }
     return result;
 }
 

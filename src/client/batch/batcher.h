@@ -2,10 +2,10 @@
  * Shared by the files client/batch/batch*.c. The life of a batch:
  *
  *   start (caller)          run (the batcher's thread)           workers, one per stream
- *   copy streams, plan ---> take the gate,
+ *   copy streams, plan ---> take its engines,
  *   append to the FIFO      post a job per stream ------------>  wait for the turn on the engine
  *                                                                and for the planned instant, copy,
- *                           wait for all, release the gate, <--  wait for the GPU, run the kernel
+ *                           wait for all, end its group,    <--  wait for the GPU, run the kernel
  *                           mark done
  */
 #ifndef CLIENT_BATCHER_H
@@ -20,7 +20,8 @@
 #include "baton/batch.h"
 #include "client/batch/batch_cores.h"
 #include "client/batch/batch_emulator.h"
-#include "client/batch/batch_gate.h"
+#include "client/batch/batch_engines.h"
+#include "client/join.h"
 #include "client/opencl.h"
 #include "transfer/batch.h"
 
@@ -87,7 +88,7 @@ struct baton_batch {
     struct pacing *pacing;           /* owned; NULL unless the method paces */
     struct batch_emulator *emulator; /* owned; NULL unless links are emulated; guarded by lock */
     double ratio;                    /* bytes of the topology per byte copied */
-    struct gate_request request;
+    struct lease_group group;        /* its engines, while it runs */
 
     pthread_mutex_t lock;   /* guards what follows, and every stream's stage counters and wants */
     pthread_cond_t changed; /* CLOCK_MONOTONIC */
@@ -118,9 +119,8 @@ struct baton_batcher {
     const struct batch_method *method;
     struct batcher_gpu *gpus; /* owned */
     size_t n_gpus;
-    const struct batch_gate *gate; /* borrowed, or NULL */
-    struct batch_gate own_gate;    /* the session's; batch_gate_session.c */
-    atomic_size_t granted;         /* batches that the daemon granted their engines */
+    const struct join_hooks *hooks; /* of this process's session, or NULL */
+    atomic_size_t granted;          /* batches that the daemon granted their engines */
 
     pthread_mutex_t lock; /* guards what follows; taken before a batch's lock */
     pthread_cond_t changed;
@@ -139,12 +139,6 @@ struct baton_batcher {
 /* batch.c: like baton_batcher_new(), with another table of OpenCL functions. */
 int batcher_new_over(const struct opencl *cl, const struct baton_batcher_config *config,
                      struct baton_batcher **ret_batcher, char *ret_message, size_t size);
-
-/*
- * batch_gate_session.c: sets the gate of this process's session with the daemon, unless there is a
- * gate already.
- */
-void batcher_open_gate(struct baton_batcher *batcher);
 
 /* batch_host.c: frees all remaining memory of baton_host_alloc(). */
 void batcher_free_hosts(struct baton_batcher *batcher);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,7 @@
 #include "base/clock.h"
 
 #define FILE_MAGIC   UINT32_C(0x42434355)
-#define FILE_VERSION 1u
+#define FILE_VERSION 2u
 
 enum {
     SLOTS = 256,      /* tickets that may wait at once; more wait without one */
@@ -29,7 +28,6 @@ enum {
 /* Written by the process that drew the ticket; ticket last, since it makes the rest valid. */
 struct arrival_slot {
     _Atomic uint64_t ticket; /* + 1; 0: never used */
-    _Atomic uint64_t born;   /* start time of the process, in clock ticks since boot */
     _Atomic uint32_t process;
     _Atomic uint32_t signal; /* futex: changes when this ticket may be served */
 };
@@ -47,49 +45,33 @@ struct arrival_page {
 
 struct arrival_file {
     struct arrival_page *page;
-    uint64_t born; /* of this process */
+    int fd; /* has the lock of this process */
     uint32_t process;
 };
 
 /* --- processes --- */
 
-/* Start time and state letter of a process; false: it is not there, or is a zombie. */
-static bool process_born(uint32_t process, uint64_t *ret_born)
+/*
+ * A process that uses the file has a lock on one byte of it, behind the page, at its number. The
+ * kernel drops the lock when the process dies and when it becomes another program by exec(). A
+ * forked child does not inherit it.
+ */
+static struct flock lock_of(uint32_t process, short type)
 {
-    char path[48], text[512], state = 'Z', *at;
-    unsigned long long born = 0;
-    size_t n;
-    FILE *file;
-
-    snprintf(path, sizeof path, "/proc/%u/stat", process);
-    file = fopen(path, "re");
-    if (!file)
-        return false;
-    n = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[n] = 0;
-    at = strrchr(text, ')'); /* the name may contain anything */
-    if (!at || sscanf(at + 1, " %c", &state) != 1)
-        return false;
-    at += 2;
-    for (int field = 3; field < 22 && at; field++) /* field 22 is the start time */
-        at = strchr(at + 1, ' ');
-    if (!at || sscanf(at, "%llu", &born) != 1)
-        return false;
-    *ret_born = born;
-    return state != 'Z' && state != 'X';
+    return (struct flock){.l_type = type,
+                          .l_whence = SEEK_SET,
+                          .l_start = (off_t)sizeof(struct arrival_page) + process,
+                          .l_len = 1};
 }
 
-static bool is_dead(const struct arrival_slot *slot)
+static bool is_dead(const struct arrival_file *file, const struct arrival_slot *slot)
 {
-    uint64_t born;
     uint32_t process = atomic_load(&slot->process);
+    struct flock about = lock_of(process, F_WRLCK);
 
-    if (process == 0)
-        return true;
-    if (kill((pid_t)process, 0) == 0 || errno != ESRCH)
-        return !process_born(process, &born) || born != atomic_load(&slot->born);
-    return true;
+    if (process == file->process) /* a process never finds its own lock */
+        return false;
+    return process == 0 || (fcntl(file->fd, F_GETLK, &about) == 0 && about.l_type == F_UNLCK);
 }
 
 /* --- the file --- */
@@ -97,8 +79,9 @@ static bool is_dead(const struct arrival_slot *slot)
 static int name_file(char *ret_path, size_t room)
 {
     const char *named = getenv("BATON_CUDA_CPU_ENGINES");
-    int n = named && *named ? snprintf(ret_path, room, "%s", named)
-                            : snprintf(ret_path, room, "/dev/shm/baton-cuda-cpu-%u", (unsigned)getuid());
+    int n = named && *named
+                ? snprintf(ret_path, room, "%s", named)
+                : snprintf(ret_path, room, "/dev/shm/baton-cuda-cpu-%u-%u", FILE_VERSION, (unsigned)getuid());
 
     return n > 0 && (size_t)n < room ? 0 : -ENAMETOOLONG;
 }
@@ -126,39 +109,6 @@ static int check_version(struct arrival_page *page)
     if (atomic_compare_exchange_strong(&page->magic, &fresh, FILE_MAGIC + FILE_VERSION))
         return 0;
     return fresh == FILE_MAGIC + FILE_VERSION ? 0 : -EPROTO;
-}
-
-int arrival_open(struct arrival_file **ret_file)
-{
-    struct arrival_file *file = calloc(1, sizeof *file);
-    char path[256];
-    int fd = -1, result = file ? name_file(path, sizeof path) : -ENOMEM;
-
-    if (result == 0) {
-        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-        result = fd < 0 ? -errno : check_file(fd);
-    }
-    if (result == 0) {
-        file->page = mmap(NULL, sizeof *file->page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        result = file->page == MAP_FAILED ? -errno : check_version(file->page);
-        file->process = (uint32_t)getpid();
-        if (result == 0 && !process_born(file->process, &file->born))
-            result = -ESRCH;
-    }
-    if (fd >= 0)
-        close(fd);
-    if (result == 0)
-        *ret_file = file;
-    else
-        arrival_close(file);
-    return result;
-}
-
-void arrival_close(struct arrival_file *file)
-{
-    if (file && file->page && file->page != MAP_FAILED)
-        munmap(file->page, sizeof *file->page);
-    free(file);
 }
 
 /* --- the queue of one engine --- */
@@ -195,7 +145,7 @@ static void pass_on(struct arrival_engine *engine, uint64_t ticket)
     }
 }
 
-/* Nobody waits for it any more. Its turn may come at any moment of this. */
+/* No thread waits for it any more. Its turn may come at any moment of this. */
 static void give_up(struct arrival_engine *engine, uint64_t ticket)
 {
     atomic_store(&engine->slots[ticket % SLOTS].process, 0);
@@ -204,7 +154,8 @@ static void give_up(struct arrival_engine *engine, uint64_t ticket)
 }
 
 /* Passes over the ticket that is served, if its process is dead or never came to fill its slot. */
-static void pass_over_dead(struct arrival_engine *engine, uint64_t *seen, baton_nsec *seen_at)
+static void pass_over_dead(const struct arrival_file *file, struct arrival_engine *engine, uint64_t *seen,
+                           baton_nsec *seen_at)
 {
     uint64_t serving = atomic_load(&engine->serving);
     const struct arrival_slot *slot = &engine->slots[serving % SLOTS];
@@ -215,7 +166,7 @@ static void pass_over_dead(struct arrival_engine *engine, uint64_t *seen, baton_
     }
     if (serving >= atomic_load(&engine->next))
         return;
-    if (atomic_load(&slot->ticket) == serving + 1 ? is_dead(slot)
+    if (atomic_load(&slot->ticket) == serving + 1 ? is_dead(file, slot)
                                                   : clock_now() - *seen_at > UNFILLED_MS * NSEC_PER_MS)
         pass_on(engine, serving);
 }
@@ -226,7 +177,6 @@ static uint64_t draw(struct arrival_file *file, struct arrival_engine *engine)
     struct arrival_slot *slot = &engine->slots[ticket % SLOTS];
 
     atomic_store(&slot->process, file->process);
-    atomic_store(&slot->born, file->born);
     atomic_store(&slot->ticket, ticket + 1);
     return ticket;
 }
@@ -246,7 +196,8 @@ static void sleep_on(struct arrival_engine *engine, uint64_t ticket)
  * True: served, or `stop` was set. False: the ticket was passed over, because this process was
  * stopped for too long.
  */
-static bool await(struct arrival_engine *engine, uint64_t ticket, const _Atomic bool *stop)
+static bool await(const struct arrival_file *file, struct arrival_engine *engine, uint64_t ticket,
+                  const _Atomic bool *stop)
 {
     uint64_t seen = UINT64_MAX, serving;
     baton_nsec seen_at = 0;
@@ -257,7 +208,7 @@ static bool await(struct arrival_engine *engine, uint64_t ticket, const _Atomic 
         if (atomic_load(stop))
             return true;
         sleep_on(engine, ticket);
-        pass_over_dead(engine, &seen, &seen_at);
+        pass_over_dead(file, engine, &seen, &seen_at);
     }
     return serving == ticket;
 }
@@ -265,7 +216,8 @@ static bool await(struct arrival_engine *engine, uint64_t ticket, const _Atomic 
 /*
  * More processes wait than the page has slots for: a ticket would share a slot with a waiting one.
  */
-static bool await_slot(struct arrival_engine *engine, const _Atomic bool *stop)
+static bool await_slot(const struct arrival_file *file, struct arrival_engine *engine,
+                       const _Atomic bool *stop)
 {
     uint64_t seen = UINT64_MAX;
     baton_nsec seen_at = 0;
@@ -275,7 +227,7 @@ static bool await_slot(struct arrival_engine *engine, const _Atomic bool *stop)
         if (atomic_load(stop))
             return false;
         nanosleep(&moment, NULL);
-        pass_over_dead(engine, &seen, &seen_at);
+        pass_over_dead(file, engine, &seen, &seen_at);
     }
     return true;
 }
@@ -287,10 +239,10 @@ bool arrival_enter(struct arrival_file *file, unsigned device, unsigned engine_k
     uint64_t ticket;
 
     do {
-        if (!await_slot(engine, stop))
+        if (!await_slot(file, engine, stop))
             return false;
         ticket = draw(file, engine);
-    } while (!await(engine, ticket, stop));
+    } while (!await(file, engine, ticket, stop));
     if (atomic_load(&engine->serving) < ticket) {
         give_up(engine, ticket);
         return false;
@@ -310,4 +262,67 @@ uint64_t arrival_waiting(const struct arrival_file *file, unsigned device, unsig
     uint64_t serving = atomic_load(&engine->serving); /* first: it never passes `next` */
 
     return atomic_load(&engine->next) - serving;
+}
+
+/* --- opening --- */
+
+/* Tickets of the program that this process was before exec(). */
+static void drop_former(struct arrival_file *file)
+{
+    for (struct arrival_engine *engine = file->page->engines[0];
+         engine < file->page->engines[ARRIVAL_DEVICES - 1] + ARRIVAL_ENGINES; engine++)
+        for (uint64_t ticket = atomic_load(&engine->serving); ticket < atomic_load(&engine->next); ticket++) {
+            const struct arrival_slot *slot = &engine->slots[ticket % SLOTS];
+
+            if (atomic_load(&slot->ticket) == ticket + 1 && atomic_load(&slot->process) == file->process)
+                give_up(engine, ticket);
+        }
+}
+
+static int open_file(struct arrival_file *file)
+{
+    char path[256];
+    struct flock mine;
+    int result = name_file(path, sizeof path);
+
+    if (result < 0)
+        return result;
+    file->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    result = file->fd < 0 ? -errno : check_file(file->fd);
+    if (result < 0)
+        return result;
+    file->page = mmap(NULL, sizeof *file->page, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, 0);
+    result = file->page == MAP_FAILED ? -errno : check_version(file->page);
+    if (result < 0)
+        return result;
+    file->process = (uint32_t)getpid();
+    mine = lock_of(file->process, F_RDLCK); /* shared: another container may have the same number */
+    return fcntl(file->fd, F_SETLK, &mine) < 0 ? -errno : 0;
+}
+
+int arrival_open(struct arrival_file **ret_file)
+{
+    struct arrival_file *file = calloc(1, sizeof *file);
+    int result;
+
+    if (!file)
+        return -ENOMEM;
+    file->fd = -1;
+    result = open_file(file);
+    if (result < 0) {
+        arrival_close(file);
+        return result;
+    }
+    drop_former(file);
+    *ret_file = file;
+    return 0;
+}
+
+void arrival_close(struct arrival_file *file)
+{
+    if (file && file->page && file->page != MAP_FAILED)
+        munmap(file->page, sizeof *file->page);
+    if (file && file->fd >= 0)
+        close(file->fd);
+    free(file);
 }

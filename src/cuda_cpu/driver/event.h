@@ -7,6 +7,8 @@
 
 #include "cuda_cpu/driver/stream.h"
 
+struct event_page;
+
 struct CUevent_st {
     atomic_uint refs; /* the program's, and one of each node of a graph */
     pthread_mutex_t lock;
@@ -15,7 +17,17 @@ struct CUevent_st {
     struct work *record;     /* a reference to the latest one; NULL: never recorded, or captured */
     struct capture *capture; /* capture_lock: that the latest record is part of, a reference; else NULL */
     struct node_set *nodes;  /* capture_lock: what a stream that waits for it depends on; owned */
+    /* Of an event that processes share, else NULL. `record` then waits for the record `awaited`. */
+    struct event_page *page; /* owned, as is its file */
+    int file;
+    uint64_t awaited;
 };
+
+/*
+ * A new event of the current context, and its handle. file: of an event_page, which is taken over
+ * in any case; -1: none.
+ */
+CUresult event_new(unsigned flags, int file, CUevent *ret_event);
 
 CUevent event_ref(CUevent event);
 void event_unref(CUevent event);

@@ -81,19 +81,33 @@ DRIVER_EXPORT CUresult cuGetProcAddress(const char *name, void **ret_address, in
 }
 
 /*
- * The statically linked runtime asks for tables of functions that are not documented, and cannot
- * work with any driver but the genuine one. It gets the error of a driver without them, after one
- * sentence.
+ * What a statically linked runtime asks for at its first call, as seen from programs that were built
+ * with CUDA 13: tables of functions that are not documented. It cannot work without them. Other
+ * libraries ask for other tables and do without (NVRTC does).
  */
+static const CUuuid runtime_tables[] = {
+    {"\x6b\xd5\xfb\x6c\x5b\xf4\xe7\x4a\x89\x87\xd9\x39\x12\xfd\x9d\xf9"},
+    {"\xf8\xcf\xf9\x51\x21\x46\x8b\x4e\xb9\xe2\xfb\x46\x9e\x7c\x0d\xd9"},
+};
+
+static bool is_of_runtime(const CUuuid *id)
+{
+    for (size_t i = 0; i < sizeof runtime_tables / sizeof *runtime_tables; i++) {
+        if (memcmp(id, &runtime_tables[i], sizeof *id) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Answers the error of a driver without the table; for the runtime's tables, after one sentence. */
 DRIVER_EXPORT CUresult cuGetExportTable(const void **ret_table, const CUuuid *id)
 {
     static atomic_bool said;
 
-    (void)id;
-    if (!ret_table)
+    if (!ret_table || !id)
         return CUDA_ERROR_INVALID_VALUE;
     *ret_table = NULL;
-    if (!atomic_exchange(&said, true))
+    if (is_of_runtime(id) && !atomic_exchange(&said, true))
         api_refuse_static_runtime();
     return CUDA_ERROR_NOT_FOUND;
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "cuda_cpu/driver/work_private.h"
@@ -55,6 +56,7 @@ void work_context_init(struct work_context *context, int device)
     context->error = CUDA_SUCCESS;
     context->legacy = NULL;
     context->n_open = 0;
+    context->ending = false;
     list_init(&context->streams);
 }
 
@@ -324,6 +326,15 @@ CUresult work_wait_context(struct work_context *context)
         work_unref(last);
     }
     return (CUresult)atomic_load(&context->error);
+}
+
+void work_wait_last(struct work_context *context)
+{
+    const struct timespec moment = {.tv_nsec = 50000};
+
+    atomic_store(&context->ending, true);
+    while (atomic_load(&context->n_open))
+        nanosleep(&moment, NULL);
 }
 
 CUresult work_query_stream(struct work_stream *stream)

@@ -50,6 +50,7 @@ struct work_context {
     struct list streams; /* work_stream::link: every stream, the default ones included */
     struct work_stream *legacy;
     atomic_uint n_open; /* operations that are not done */
+    atomic_bool ending; /* what waits for other processes waits no longer */
 };
 
 struct work_stream {
@@ -149,6 +150,10 @@ bool work_is_done(const struct work *work);
  */
 CUresult work_wait_stream(struct work_stream *stream);
 CUresult work_wait_context(struct work_context *context);
+/*
+ * The context ends, and its streams are done: waits also for operations of no stream.
+ */
+void work_wait_last(struct work_context *context);
 /* CUDA_SUCCESS: done; CUDA_ERROR_NOT_READY. */
 CUresult work_query_stream(struct work_stream *stream);
 

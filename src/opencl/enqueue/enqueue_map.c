@@ -20,10 +20,9 @@ static void *answer(void *pointer, cl_int code, cl_int *ret_code)
  * been entered. The list has been waited for then; only a bad one goes on to the driver, which says
  * what is wrong with it.
  */
-static bool at_once(struct queue_record *queue, cl_mem mem, cl_map_flags flags, cl_bool blocking, cl_uint *n,
-                    const cl_event **waits)
+static bool at_once(struct queue_record *queue, struct device_engine *engine, cl_mem mem, cl_map_flags flags,
+                    cl_bool blocking, cl_uint *n, const cl_event **waits)
 {
-    struct device_engine *engine = &queue->device->base.engines[ENGINE_COPY_OUT];
     struct map_record about = {.flags = flags, .size = SIZE_MAX};
     struct opencl_command draft = {
         .kind = COMMAND_MAP, .queue = queue, .u.map = {.record = &about, .mem = mem}};
@@ -50,12 +49,12 @@ static bool at_once(struct queue_record *queue, cl_mem mem, cl_map_flags flags, 
     return true;
 }
 
-static void after(struct queue_record *queue, struct mem_record *mem, cl_int code, void *pointer,
+static void after(struct device_engine *engine, struct mem_record *mem, cl_int code, void *pointer,
                   cl_bool blocking, baton_nsec begin_at)
 {
     if (recorder_on() && code == CL_SUCCESS)
         recorder_copy(ENGINE_COPY_OUT, mem ? mem->size : 0, begin_at, clock_now());
-    engine_exit(&queue->device->base.engines[ENGINE_COPY_OUT], ENGINE_ALONE);
+    engine_exit(engine, ENGINE_COPY_OUT, ENGINE_ALONE);
     if (code == CL_SUCCESS && mem)
         map_note(mem, pointer);
     if (blocking)
@@ -96,6 +95,7 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle,
 {
     struct queue_record *queue = runtime_off() ? NULL : queue_find(handle);
     struct mem_record *mem = queue ? mem_find(buffer) : NULL;
+    struct device_engine *engine;
     baton_nsec begin_at;
     cl_int code = CL_SUCCESS;
     void *pointer;
@@ -103,13 +103,14 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle,
     if (!queue)
         return front.target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event,
                                                ret_code);
-    if (at_once(queue, buffer, flags, blocking, &n, &waits)) {
+    engine = engine_device_for(&queue->device->base, ENGINE_COPY_OUT);
+    if (at_once(queue, engine, buffer, flags, blocking, &n, &waits)) {
         begin_at = recorder_on() ? clock_now() : 0;
         quirks_call_begin(queue, false);
         pointer = front.target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits,
                                                   event, &code);
         quirks_call_end(queue);
-        after(queue, mem, code, pointer, blocking, begin_at);
+        after(engine, mem, code, pointer, blocking, begin_at);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, buffer, false)) || (code = validate_waits(queue, n, waits)) ||
                (code = validate_range(buffer, offset, size) ? CL_SUCCESS : CL_INVALID_VALUE) ||
@@ -135,6 +136,7 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
     struct queue_record *queue = runtime_off() ? NULL : queue_find(handle);
     struct mem_record *mem = queue ? mem_find(image) : NULL;
     struct map_record *record;
+    struct device_engine *engine;
     baton_nsec begin_at;
     cl_int code = CL_SUCCESS;
     void *pointer;
@@ -142,13 +144,14 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
     if (!queue)
         return front.target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row,
                                               ret_slice, n, waits, event, ret_code);
-    if (at_once(queue, image, flags, blocking, &n, &waits)) {
+    engine = engine_device_for(&queue->device->base, ENGINE_COPY_OUT);
+    if (at_once(queue, engine, image, flags, blocking, &n, &waits)) {
         begin_at = recorder_on() ? clock_now() : 0;
         quirks_call_begin(queue, false);
         pointer = front.target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row,
                                                  ret_slice, n, waits, event, &code);
         quirks_call_end(queue);
-        after(queue, mem, code, pointer, blocking, begin_at);
+        after(engine, mem, code, pointer, blocking, begin_at);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, image, true)) || (code = validate_waits(queue, n, waits)) ||
                (code = ret_row ? validate_region(image, origin, region) : CL_INVALID_VALUE) ||

@@ -238,13 +238,11 @@ struct submission {
 static bool submit_now(struct submission *s, cl_int *ret_code)
 {
     struct opencl_command *draft = s->draft;
-    struct device_engine *engine = &draft->queue->device->base.engines[draft->base.engine];
-
     inferred_job_begins();
     if ((s->spreads && !spread_admits(draft, s->blocking)) || !direct_enter(&draft->base, s->blocking))
         return false;
     if (s->cut) {
-        *ret_code = cut_here(engine, draft, s->ret_event);
+        *ret_code = cut_here(draft->base.runs_on, draft, s->ret_event);
         direct_leave(&draft->base);
     } else {
         if (kind_of(draft)->launch)

@@ -154,8 +154,8 @@ void command_prepare(struct opencl_command *draft)
     struct command *base = &draft->base;
 
     base->queue = &draft->queue->base;
-    policy_resolve(&base->policy);
     base->engine = kind->engine;
+    command_resolve(base);
     base->leased = kind->leased;
     base->barrier = kind->barrier;
     base->next_at_end = kind->next_at_end;

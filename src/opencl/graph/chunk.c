@@ -44,12 +44,6 @@ size_t chunk_bytes_to_image(const struct opencl_command *command)
 }
 
 /*
- * GPES, Sec. V: 4 MB host to device, 512 KB device to host. Copies within the device are cut like
- * those to it.
- */
-enum { CHUNK_IN = 4 << 20, CHUNK_OUT = 512 << 10 };
-
-/*
  * An array of one-dimensional images on the host, with a pitch for its slices. Each slice is one
  * row, so the pitch of slices tells them apart, but some drivers use the pitch of rows. Such a copy
  * is left whole.
@@ -66,25 +60,9 @@ static bool pitch_is_doubtful(const struct opencl_command *command)
 
 size_t chunk_size(const struct opencl_command *command)
 {
-    const struct device_engine *engine = &command->queue->device->base.engines[command->base.engine];
-    bool out = command->base.engine == ENGINE_COPY_OUT;
-    int64_t planned;
-
     if (!command->base.policy.chunking || pitch_is_doubtful(command))
         return SIZE_MAX;
-    if (runtime.settings.chunk > 0)
-        return (size_t)runtime.settings.chunk;
-    planned = policy_chunk(out);
-    if (planned > 0) /* two are in flight, and the plan counts them as one */
-        return planned > 1 ? (size_t)planned / 2 : 1;
-    /*
-     * What the bus moves in a certain time, once that is known: the time is what others wait for.
-     */
-    planned = atomic_load_explicit(&engine->bytes_per_ms, memory_order_relaxed) * engine_chunk_ns(engine) /
-              NSEC_PER_MS;
-    if (planned > 0)
-        return planned > CHUNK_OUT ? (size_t)planned / CHUNK_OUT * CHUNK_OUT : CHUNK_OUT;
-    return out ? CHUNK_OUT : CHUNK_IN;
+    return command_chunk_bytes(&command->base);
 }
 
 /* --- cuts --- */

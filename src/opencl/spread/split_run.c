@@ -122,7 +122,7 @@ static void run_share(struct device_task *task)
     share->code = run_pieces(&pipe, kernel, split->cut, groups_of(share));
     share->ended_at = clock_now();
     pipe_report_run(engine, &share->command.base);
-    engine_exit(engine, ENGINE_ALONE);
+    engine_exit(engine, ENGINE_EXECUTION, ENGINE_ALONE);
 }
 
 /* The home share, on the program's own command: its events are the launch's. */
@@ -154,7 +154,7 @@ static cl_int run_home(struct split *split, struct device_engine *engine, struct
     }
     share->ended_at = clock_now();
     pipe_report(&pipe);
-    engine_exit(engine, ENGINE_ALONE);
+    engine_exit(engine, ENGINE_EXECUTION, ENGINE_ALONE);
     kernel_give_back(split->kernel, true, own);
     return code;
 }
@@ -177,7 +177,7 @@ cl_int split_at_home(struct split *split, struct queue_record *queue, uint32_t b
     engine_enter(engine, ENGINE_ALONE);
     code = run_pieces(&pipe, own->handle, split->cut, (struct piece_source){begin, end, NULL, NULL});
     pipe_report_run(engine, &command.base);
-    engine_exit(engine, ENGINE_ALONE);
+    engine_exit(engine, ENGINE_EXECUTION, ENGINE_ALONE);
     kernel_give_back(split->kernel, true, own);
     return code;
 }

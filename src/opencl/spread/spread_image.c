@@ -80,7 +80,8 @@ cl_mem image_create(const struct spread_image *image, cl_context context, cl_mem
 cl_int image_transfer(const struct spread_image *image, const struct queue_record *queue, cl_mem mem,
                       bool out, unsigned char *memory, size_t chunk)
 {
-    struct device_engine *engine = &queue->device->base.engines[out ? ENGINE_COPY_OUT : ENGINE_COPY_IN];
+    enum engine_kind kind = out ? ENGINE_COPY_OUT : ENGINE_COPY_IN;
+    struct device_engine *engine = engine_device_for(&queue->device->base, kind);
     size_t row = image->region[0] * image->pixel, rows = image->region[1] * image->region[2];
     size_t most = chunk / row > 0 ? chunk / row : 1;
     cl_int code = CL_SUCCESS;
@@ -101,8 +102,8 @@ cl_int image_transfer(const struct spread_image *image, const struct queue_recor
                    : front.target.clEnqueueWriteImage(queue->handle, mem, CL_TRUE, origin, region, row, 0,
                                                       memory + at * row, 0, NULL, NULL);
         quirks_call_end(queue);
-        engine_report(engine, begin_at, clock_now(), NULL);
-        engine_exit(engine, ENGINE_ALONE);
+        engine_report(engine_of_kind(engine, kind), begin_at, clock_now(), NULL);
+        engine_exit(engine, kind, ENGINE_ALONE);
     }
     return code;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 static const char *text_of(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
@@ -26,22 +28,6 @@ static uint64_t count_of(const json_t *object, const char *key)
     return value > 0 ? (uint64_t)value : 0;
 }
 
-/*
- * Makes room for one more element in an array that doubles. The array, or NULL when memory is
- * short.
- */
-static void *make_room(void *array, size_t n, size_t *room, size_t size)
-{
-    void *more = array;
-
-    if (n < *room)
-        return array;
-    more = realloc(array, (*room ? *room * 2 : 64) * size);
-    if (more)
-        *room = *room ? *room * 2 : 64;
-    return more;
-}
-
 /* ---- rows and programs, made when first seen; CHAPTER_NONE: no memory ---- */
 
 static size_t row_of(struct chapter *chapter, const json_t *event)
@@ -54,7 +40,7 @@ static size_t row_of(struct chapter *chapter, const json_t *event)
         if (chapter->rows[i].pid == pid && chapter->rows[i].tid == tid)
             return i;
     }
-    more = make_room(chapter->rows, chapter->n_rows, &chapter->rows_room, sizeof *more);
+    more = array_make_room(chapter->rows, chapter->n_rows, &chapter->rows_room, sizeof *more);
     if (!more)
         return CHAPTER_NONE;
     chapter->rows = more;
@@ -70,7 +56,7 @@ static size_t program_named(struct chapter *chapter, const char *name)
         if (strcmp(chapter->programs[i].name, name) == 0)
             return i;
     }
-    more = make_room(chapter->programs, chapter->n_programs, &chapter->programs_room, sizeof *more);
+    more = array_make_room(chapter->programs, chapter->n_programs, &chapter->programs_room, sizeof *more);
     if (!more)
         return CHAPTER_NONE;
     chapter->programs = more;
@@ -132,7 +118,7 @@ static int add_span(struct chapter *chapter, const json_t *event)
         return 0;
     if (span.row == CHAPTER_NONE || span.program == CHAPTER_NONE)
         return -ENOMEM;
-    more = make_room(chapter->spans, chapter->n_spans, &chapter->spans_room, sizeof *more);
+    more = array_make_room(chapter->spans, chapter->n_spans, &chapter->spans_room, sizeof *more);
     if (!more)
         return -ENOMEM;
     chapter->spans = more;
@@ -153,7 +139,7 @@ static int add_mark(struct chapter *chapter, const json_t *event)
         return 0;
     if (mark.row == CHAPTER_NONE || mark.program == CHAPTER_NONE)
         return -ENOMEM;
-    more = make_room(chapter->marks, chapter->n_marks, &chapter->marks_room, sizeof *more);
+    more = array_make_room(chapter->marks, chapter->n_marks, &chapter->marks_room, sizeof *more);
     if (!more)
         return -ENOMEM;
     chapter->marks = more;
@@ -234,7 +220,7 @@ static int ascending(const void *a, const void *b)
 
 static int add_job(struct chapter_program *program, double response)
 {
-    double *more = make_room(program->responses, program->n_jobs, &program->room, sizeof *more);
+    double *more = array_make_room(program->responses, program->n_jobs, &program->room, sizeof *more);
 
     if (!more)
         return -ENOMEM;

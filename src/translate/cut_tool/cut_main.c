@@ -19,21 +19,6 @@
 
 enum { EXIT_MEMORY = 4 }; /* translate/ask.c uses the same number */
 
-static int write_all(const void *bytes, size_t n)
-{
-    const char *at = bytes;
-
-    while (n) {
-        ssize_t done = write(STDOUT_FILENO, at, n);
-
-        if (done <= 0)
-            return 3;
-        at += done;
-        n -= (size_t)done;
-    }
-    return 0;
-}
-
 static int answer(const uint8_t *message, size_t length)
 {
     struct record_writer writer;
@@ -48,7 +33,8 @@ static int answer(const uint8_t *message, size_t length)
     if (ptx_cut((const char *)record.bytes, record.length, &cut) < 0)
         return EXIT_MEMORY;
     r = cut_encode(&cut, cut_text_size((const char *)record.bytes, record.length), &writer);
-    r = r ? 3 : write_all(writer.bytes, writer.length);
+    if (r || file_write_all(STDOUT_FILENO, writer.bytes, writer.length) < 0)
+        r = 3;
     record_done(&writer);
     ptx_cut_done(&cut);
     return r;
@@ -86,7 +72,7 @@ static int show(const char *path, bool only_why)
                           entry->piece_name, entry->piece_offset);
     }
     if (cut.text)
-        r = only_why ? 0 : write_all(cut.text, cut.size);
+        r = only_why || file_write_all(STDOUT_FILENO, cut.text, cut.size) == 0 ? 0 : 3;
     ptx_cut_done(&cut);
     free(text);
     return r;

@@ -152,19 +152,6 @@ static void translate(const struct request *request, bool only_preprocess, struc
     report->options = options.rest.bytes;
 }
 
-static int write_all(const uint8_t *bytes, size_t n)
-{
-    while (n) {
-        ssize_t done = write(STDOUT_FILENO, bytes, n);
-
-        if (done <= 0)
-            return 3;
-        bytes += done;
-        n -= (size_t)done;
-    }
-    return 0;
-}
-
 static int answer(struct report *report)
 {
     struct record_writer writer;
@@ -176,9 +163,11 @@ static int answer(struct report *report)
     record_add(&writer, "deps", report->dependencies.bytes, report->dependencies.length);
     if (!report->refusal.reason[0])
         record_add(&writer, "text", report->source.bytes, report->source.length);
-    r = record_finish(&writer) < 0 ? 3 : write_all(writer.bytes, writer.length);
+    r = record_finish(&writer);
+    if (!r)
+        r = file_write_all(STDOUT_FILENO, writer.bytes, writer.length);
     record_done(&writer);
-    return r;
+    return r < 0 ? 3 : 0;
 }
 
 /* For people: the text on standard output, the analysis on standard error. */
@@ -211,7 +200,7 @@ static int show(int argc, char **argv)
     free(text);
     if (report.refusal.reason[0])
         return 1;
-    return write_all((const uint8_t *)report.source.bytes, report.source.length);
+    return file_write_all(STDOUT_FILENO, report.source.bytes, report.source.length) < 0 ? 3 : 0;
 }
 
 /*

@@ -13,7 +13,10 @@
 #include <vector>
 
 struct square {
-    __host__ __device__ int operator()(int x) const { return x * x; }
+    __host__ __device__ int operator()(int x) const
+    {
+        return x * x;
+    }
 };
 
 int main()
@@ -27,7 +30,8 @@ int main()
     thrust::device_vector<int> device = host, squares(N), sums(N);
     thrust::transform(device.begin(), device.end(), squares.begin(), square());
     EXPECT_EQUAL(squares[7], host[7] * host[7]);
-    EXPECT_EQUAL(thrust::reduce(device.begin(), device.end(), 0), std::accumulate(host.begin(), host.end(), 0));
+    EXPECT_EQUAL(thrust::reduce(device.begin(), device.end(), 0),
+                 std::accumulate(host.begin(), host.end(), 0));
     thrust::inclusive_scan(device.begin(), device.end(), sums.begin());
     EXPECT_EQUAL(sums[N - 1], std::accumulate(host.begin(), host.end(), 0));
     thrust::sort(device.begin(), device.end());

@@ -1,4 +1,7 @@
-/* What goes wrong in kernels and launches: each case in a process of its own, because a fault breaks the context for good. */
+/*
+ * What goes wrong in kernels and launches: each case in a process of its own, because a fault
+ * breaks the context for good.
+ */
 #include "expect.h"
 
 #include <cassert>
@@ -6,12 +9,28 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-__global__ void nothing() {}
-__global__ void write_to(int *p, long index) { p[index] = 1; }
-__global__ void stop() { asm("trap;"); }
-__global__ void must(int n) { assert(n > 5); }
-__global__ void misaligned(char *p) { *(int *)(p + 1) = 3; }
-__global__ __launch_bounds__(64) void bounded() {}
+__global__ void nothing()
+{
+}
+__global__ void write_to(int *p, long index)
+{
+    p[index] = 1;
+}
+__global__ void stop()
+{
+    asm("trap;");
+}
+__global__ void must(int n)
+{
+    assert(n > 5);
+}
+__global__ void misaligned(char *p)
+{
+    *(int *)(p + 1) = 3;
+}
+__global__ __launch_bounds__(64) void bounded()
+{
+}
 __global__ void dynamic(int *out)
 {
     extern __shared__ int data[];
@@ -20,8 +39,16 @@ __global__ void dynamic(int *out)
     __syncthreads();
     out[threadIdx.x] = data[blockDim.x - 1 - threadIdx.x];
 }
-__device__ __noinline__ int deep(int n) { volatile int room[100]; room[n % 100] = n; return n == 0 ? 0 : deep(n - 1) + room[n % 100]; }
-__global__ void overflow(int *out) { *out = deep(10000000); }
+__device__ __noinline__ int deep(int n)
+{
+    volatile int room[100];
+    room[n % 100] = n;
+    return n == 0 ? 0 : deep(n - 1) + room[n % 100];
+}
+__global__ void overflow(int *out)
+{
+    *out = deep(10000000);
+}
 __global__ void shared_out_of_bounds(int n)
 {
     __shared__ int few[8];
@@ -97,7 +124,8 @@ static void run(int which)
         EXPECT_EQUAL(host_out[3], 252);
         CHECK(cudaFuncGetAttributes(&about, dynamic));
         EXPECT_EQUAL(about.maxDynamicSharedSizeBytes, 60 * 1024);
-        EXPECT(cudaFuncSetAttribute(dynamic, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20) != cudaSuccess);
+        EXPECT(cudaFuncSetAttribute(dynamic, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20) !=
+               cudaSuccess);
         break;
     case 7: { /* after a reset the device works again */
         CHECK(cudaDeviceReset());
@@ -106,9 +134,11 @@ static void run(int which)
         EXPECT_ERROR(cudaSetDevice(1000), cudaErrorInvalidDevice);
         EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidDevice);
         EXPECT(strcmp(cudaGetErrorName(cudaErrorIllegalAddress), "cudaErrorIllegalAddress") == 0);
-        EXPECT(strcmp(cudaGetErrorString(cudaErrorIllegalAddress), "an illegal memory access was encountered") == 0);
+        EXPECT(strcmp(cudaGetErrorString(cudaErrorIllegalAddress),
+                      "an illegal memory access was encountered") == 0);
         void *handle = nullptr;
-        EXPECT_ERROR(cudaLaunchKernel(&handle, dim3(1), dim3(1), nullptr, 0, 0), cudaErrorInvalidDeviceFunction);
+        EXPECT_ERROR(cudaLaunchKernel(&handle, dim3(1), dim3(1), nullptr, 0, 0),
+                     cudaErrorInvalidDeviceFunction);
         break;
     }
     case 8:

@@ -1,4 +1,7 @@
-/* Device code with function pointers, virtual functions, recursion, lambdas, device-side new, printf, and structures. */
+/*
+ * Device code with function pointers, virtual functions, recursion, lambdas, device-side new,
+ * printf, and structures.
+ */
 #include "expect.h"
 
 #include <cstring>
@@ -6,9 +9,18 @@
 
 typedef float (*operation)(float, float);
 
-__device__ float add(float a, float b) { return a + b; }
-__device__ float multiply(float a, float b) { return a * b; }
-__device__ __noinline__ float power(float a, float b) { return b < 1 ? 1 : a * power(a, b - 1); }
+__device__ float add(float a, float b)
+{
+    return a + b;
+}
+__device__ float multiply(float a, float b)
+{
+    return a * b;
+}
+__device__ __noinline__ float power(float a, float b)
+{
+    return b < 1 ? 1 : a * power(a, b - 1);
+}
 __device__ operation table[3] = {add, multiply, power};
 __device__ operation chosen = multiply;
 
@@ -20,18 +32,30 @@ __global__ void apply(operation f, float a, float b, float *out)
 }
 
 struct Shape {
-    __device__ virtual ~Shape() {}
+    __device__ virtual ~Shape()
+    {
+    }
     __device__ virtual float area() const = 0;
 };
 struct Square : Shape {
     float side;
-    __device__ Square(float s) : side(s) {}
-    __device__ float area() const override { return side * side; }
+    __device__ Square(float s) : side(s)
+    {
+    }
+    __device__ float area() const override
+    {
+        return side * side;
+    }
 };
 struct Circle : Shape {
     float radius;
-    __device__ Circle(float r) : radius(r) {}
-    __device__ float area() const override { return 3 * radius * radius; }
+    __device__ Circle(float r) : radius(r)
+    {
+    }
+    __device__ float area() const override
+    {
+        return 3 * radius * radius;
+    }
 };
 
 __global__ void areas(float *out, int n)
@@ -98,8 +122,14 @@ __global__ void take_big(big b, big *out)
         *out = b;
 }
 
-template <class T> __device__ T fold(T a) { return a; }
-template <class T, class... R> __device__ T fold(T a, R... rest) { return a + fold<T>(rest...); }
+template <class T> __device__ T fold(T a)
+{
+    return a;
+}
+template <class T, class... R> __device__ T fold(T a, R... rest)
+{
+    return a + fold<T>(rest...);
+}
 __global__ void speak(const char *name)
 {
     printf("%s: thread %d of %u, %5.2f %c %llx %e %% %-6s|\n", name, threadIdx.x, blockDim.x, 3.14159, 'x',

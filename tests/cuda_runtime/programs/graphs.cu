@@ -1,4 +1,7 @@
-/* Graphs: captured with forks and joins, built node by node, with child graphs; parameters changed; updated as a whole. */
+/*
+ * Graphs: captured with forks and joins, built node by node, with child graphs; parameters changed;
+ * updated as a whole.
+ */
 #include "expect.h"
 
 #include <vector>
@@ -30,7 +33,10 @@ static void expect_all(const int *device, int value)
         EXPECT_EQUAL(host[i], value);
 }
 
-static void CUDART_CB count(void *user) { ++*(int *)user; }
+static void CUDART_CB count(void *user)
+{
+    ++*(int *)user;
+}
 
 static cudaGraph_t capture(cudaStream_t stream, cudaStream_t other, int value)
 {
@@ -140,7 +146,7 @@ static void test_nodes(cudaStream_t stream)
     EXPECT_EQUAL(result[0], 105);
     EXPECT_EQUAL(calls, 2);
     EXPECT_ERROR(cudaGraphAddDependencies(graph, &host, &set, nullptr, 1), cudaSuccess); /* a cycle ... */
-    EXPECT(cudaGraphInstantiate(&exec, graph, 0) != cudaSuccess);                        /* ... is found here */
+    EXPECT(cudaGraphInstantiate(&exec, graph, 0) != cudaSuccess); /* ... is found here */
     (void)cudaGetLastError();
     CHECK(cudaGraphDestroy(graph));
     CHECK(cudaGraphDestroy(child));

@@ -1,4 +1,7 @@
-/* Cooperative groups: tiles, scans and reductions over them, coalesced groups, partitions, and a grid that synchronises. */
+/*
+ * Cooperative groups: tiles, scans and reductions over them, coalesced groups, partitions, and a
+ * grid that synchronises.
+ */
 #include "expect.h"
 
 #include <cooperative_groups.h>

@@ -1,4 +1,6 @@
-/* cuda_fp16.h, cuda_bf16.h and cuda_fp8.h: conversions, arithmetic in pairs, comparisons, atomics. */
+/*
+ * cuda_fp16.h, cuda_bf16.h and cuda_fp8.h: conversions, arithmetic in pairs, comparisons, atomics.
+ */
 #include "expect.h"
 
 #include <cuda_bf16.h>

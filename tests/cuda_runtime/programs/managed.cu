@@ -1,4 +1,7 @@
-/* Unified memory: a list that host and device both walk, prefetches and advice, module variables, attributes of pointers. */
+/*
+ * Unified memory: a list that host and device both walk, prefetches and advice, module variables,
+ * attributes of pointers.
+ */
 #include "expect.h"
 
 #include <cstring>
@@ -18,10 +21,14 @@ struct Managed {
         CHECK(cudaDeviceSynchronize());
         return p;
     }
-    void operator delete(void *p) { CHECK(cudaFree(p)); }
+    void operator delete(void *p)
+    {
+        CHECK(cudaFree(p));
+    }
 };
 
-class Text : public Managed {
+class Text : public Managed
+{
     int length;
     char *data;
 
@@ -31,9 +38,18 @@ class Text : public Managed {
         CHECK(cudaMallocManaged(&data, length + 1));
         memcpy(data, s, length + 1);
     }
-    ~Text() { cudaFree(data); }
-    __host__ __device__ int size() const { return length; }
-    __host__ __device__ char &operator[](int i) { return data[i]; }
+    ~Text()
+    {
+        cudaFree(data);
+    }
+    __host__ __device__ int size() const
+    {
+        return length;
+    }
+    __host__ __device__ char &operator[](int i)
+    {
+        return data[i];
+    }
 };
 
 __managed__ int counter = 5;

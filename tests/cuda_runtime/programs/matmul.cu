@@ -1,4 +1,7 @@
-/* Products of matrices: plain, tiled, with copies into shared memory that overlap (cuda_pipeline.h), timed by events. */
+/*
+ * Products of matrices: plain, tiled, with copies into shared memory that overlap
+ * (cuda_pipeline.h), timed by events.
+ */
 #include "expect.h"
 
 #include <cuda_pipeline.h>

@@ -1,4 +1,7 @@
-/* Pools, pitched and three-dimensional memory, mapped and registered host memory, symbols, constants, wrong copies. */
+/*
+ * Pools, pitched and three-dimensional memory, mapped and registered host memory, symbols,
+ * constants, wrong copies.
+ */
 #include "expect.h"
 
 #include <cstdint>
@@ -9,7 +12,10 @@ __constant__ float weights[16];
 __constant__ int offset = 42;
 __device__ int grid_of[4][4];
 
-__global__ void weigh(float *out) { out[threadIdx.x] = weights[threadIdx.x % 16] + (float)offset; }
+__global__ void weigh(float *out)
+{
+    out[threadIdx.x] = weights[threadIdx.x % 16] + (float)offset;
+}
 __global__ void fill(char *p, size_t pitch, int width, int height)
 {
     int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;

@@ -1,11 +1,16 @@
-/* The mathematical functions of CUDA C against those of the host, within the errors that the documentation states. */
+/*
+ * The mathematical functions of CUDA C against those of the host, within the errors that the
+ * documentation states.
+ */
 #include "expect.h"
 
 #include <vector>
 
-#define FUNCTIONS(F)                                                                                                   \
-    F(sin, 4) F(cos, 4) F(exp, 4) F(tanh, 4) F(erf, 4) F(atan, 4) F(cbrt, 4) F(asinh, 4) F(expm1, 4) F(sinh, 6)        \
-    F(cosh, 6) F(erfc, 16) F(floor, 0) F(ceil, 0) F(trunc, 0) F(round, 0) F(rint, 0) F(fabs, 0) F(exp2, 4)
+#define FUNCTIONS(F)                                                                                         \
+    F(sin, 4)                                                                                                \
+    F(cos, 4) F(exp, 4) F(tanh, 4) F(erf, 4) F(atan, 4) F(cbrt, 4) F(asinh, 4) F(expm1, 4) F(sinh, 6)        \
+        F(cosh, 6) F(erfc, 16) F(floor, 0) F(ceil, 0) F(trunc, 0) F(round, 0) F(rint, 0) F(fabs, 0)          \
+            F(exp2, 4)
 #define POSITIVE(F) F(sqrt, 0) F(log, 4) F(log2, 4) F(log10, 4) F(log1p, 4) F(lgamma, 16) F(tgamma, 24)
 
 enum functions_id {
@@ -85,13 +90,14 @@ template <class T> static void test(double unit)
     evaluate<T><<<(N + 127) / 128, 128>>>(dx, dy, N);
     CHECK(cudaMemcpy(y.data(), dy, y.size() * sizeof(T), cudaMemcpyDeviceToHost));
     for (int i = 0; i < N; i++) {
-#define F(name, error) EXPECT_NEAR(y[ID_##name * N + i], name((double)x[i]), (error)*unit + (error ? unit : 0));
+#define F(name, error)                                                                                       \
+    EXPECT_NEAR(y[ID_##name * N + i], name((double)x[i]), (error)*unit + (error ? unit : 0));
         FUNCTIONS(F)
 #undef F
-#define F(name, error)                                                                                                 \
-    if (ID_##name != ID_lgamma && ID_##name != ID_log && ID_##name != ID_log2 && ID_##name != ID_log10)                \
-        EXPECT_NEAR(y[ID_##name * N + i], name((double)(T)(fabs(x[i]) + T(0.1))), (error)*unit + unit);                \
-    else                                                                                                               \
+#define F(name, error)                                                                                       \
+    if (ID_##name != ID_lgamma && ID_##name != ID_log && ID_##name != ID_log2 && ID_##name != ID_log10)      \
+        EXPECT_NEAR(y[ID_##name * N + i], name((double)(T)(fabs(x[i]) + T(0.1))), (error)*unit + unit);      \
+    else                                                                                                     \
         EXPECT(fabs(y[ID_##name * N + i] - name((double)(T)(fabs(x[i]) + T(0.1)))) < 20 * unit);
         POSITIVE(F)
 #undef F
@@ -145,7 +151,8 @@ static void test_intrinsics()
     EXPECT_EQUAL(r[13], (unsigned)-3);
     EXPECT_EQUAL(r[14], 0x3f800000);
     EXPECT_EQUAL(r[15], 0x3fb504f3);
-    EXPECT_EQUAL(r[16], (unsigned)(long long)(((__int128)0x123456789abcdefLL * 0x7edcba987654321LL >> 64) >> 3));
+    EXPECT_EQUAL(r[16],
+                 (unsigned)(long long)(((__int128)0x123456789abcdefLL * 0x7edcba987654321LL >> 64) >> 3));
     EXPECT_EQUAL(r[17], 6);
     EXPECT_EQUAL(r[18], 0x3f000000);
     EXPECT_EQUAL(r[19], 0x0f027f03);

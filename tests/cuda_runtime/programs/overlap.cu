@@ -1,4 +1,7 @@
-/* Several streams with pinned memory: copies in, kernels, copies out, ordered by events and host functions. */
+/*
+ * Several streams with pinned memory: copies in, kernels, copies out, ordered by events and host
+ * functions.
+ */
 #include "expect.h"
 
 #include <atomic>
@@ -53,7 +56,8 @@ static void test_pipeline()
         for (int s = 0; s < STREAMS; s++) {
             CHECK(cudaMemcpyAsync(device[s], in + s * CHUNK, CHUNK * 4, cudaMemcpyHostToDevice, streams[s]));
             step<<<8, 128, 0, streams[s]>>>(device[s], device[s] + CHUNK, CHUNK, round);
-            CHECK(cudaMemcpyAsync(out + s * CHUNK, device[s] + CHUNK, CHUNK * 4, cudaMemcpyDeviceToHost, streams[s]));
+            CHECK(cudaMemcpyAsync(out + s * CHUNK, device[s] + CHUNK, CHUNK * 4, cudaMemcpyDeviceToHost,
+                                  streams[s]));
             CHECK(cudaLaunchHostFunc(streams[s], count, &called));
             CHECK(cudaStreamAddCallback(streams[s], count_status, &called, 0));
         }
@@ -69,7 +73,9 @@ static void test_pipeline()
     CHECK(cudaFreeHost(host));
 }
 
-/* A kernel waits for the host: the stream is busy for that long, and what waits for its event, too. */
+/*
+ * A kernel waits for the host: the stream is busy for that long, and what waits for its event, too.
+ */
 static void test_flag()
 {
     int *flag, *device_flag, *value;

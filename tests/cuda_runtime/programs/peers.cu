@@ -1,4 +1,7 @@
-/* Two devices: work on each, copies between them, one reads the other's memory, names that tell them apart. */
+/*
+ * Two devices: work on each, copies between them, one reads the other's memory, names that tell
+ * them apart.
+ */
 #include "expect.h"
 
 #include <cstring>

@@ -1,4 +1,7 @@
-/* Sums by shuffles within warps, through shared memory between them, by templates of the block size, and by atomics. */
+/*
+ * Sums by shuffles within warps, through shared memory between them, by templates of the block
+ * size, and by atomics.
+ */
 #include "expect.h"
 
 #include <vector>
@@ -37,7 +40,10 @@ template <class T> __global__ void reduce_shuffles(const T *in, T *out, int n)
         out[blockIdx.x] = sum;
 }
 
-/* The classical sample: the last steps within one warp, through volatile shared memory and __syncwarp(). */
+/*
+ * The classical sample: the last steps within one warp, through volatile shared memory and
+ * __syncwarp().
+ */
 template <class T, unsigned SIZE> __global__ void reduce_tree(const T *in, T *out, unsigned n)
 {
     extern __shared__ __align__(sizeof(T)) unsigned char raw[];

@@ -1,4 +1,7 @@
-/* Everyday kernels: n-body, Game of Life, Mandelbrot, prefix sum, bitonic sort, transpose, Monte Carlo, LU by one block. */
+/*
+ * Everyday kernels: n-body, Game of Life, Mandelbrot, prefix sum, bitonic sort, transpose, Monte
+ * Carlo, LU by one block.
+ */
 #include "expect.h"
 
 #include <algorithm>
@@ -16,7 +19,8 @@ __global__ void forces(const float4 *bodies, float3 *out, int n)
         __syncthreads();
         for (int k = 0; k < (int)blockDim.x; k++) {
             float dx = tile[k].x - own.x, dy = tile[k].y - own.y, dz = tile[k].z - own.z;
-            float inverse = rsqrtf(dx * dx + dy * dy + dz * dz + 0.01f), f = tile[k].w * inverse * inverse * inverse;
+            float inverse = rsqrtf(dx * dx + dy * dy + dz * dz + 0.01f),
+                  f = tile[k].w * inverse * inverse * inverse;
 
             sum.x += dx * f;
             sum.y += dy * f;

@@ -1,4 +1,7 @@
-/* Locks, histograms, cuda::atomic, cuda::barrier, named barriers, votes, match, and the last block of a grid. */
+/*
+ * Locks, histograms, cuda::atomic, cuda::barrier, named barriers, votes, match, and the last block
+ * of a grid.
+ */
 #include "expect.h"
 
 #include <cuda/atomic>

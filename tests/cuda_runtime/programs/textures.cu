@@ -1,4 +1,7 @@
-/* Texture and surface objects: filtering, address modes, layers, three dimensions, pitched and linear memory, surfaces. */
+/*
+ * Texture and surface objects: filtering, address modes, layers, three dimensions, pitched and
+ * linear memory, surfaces.
+ */
 #include "expect.h"
 
 #include <vector>
@@ -12,11 +15,13 @@ __global__ void read_2d(cudaTextureObject_t t, const float2 *at, float *out, int
 }
 __global__ void read_layer(cudaTextureObject_t t, float *out)
 {
-    out[threadIdx.x] = tex2DLayered<float>(t, 0.5f + threadIdx.x % 4, 0.5f + threadIdx.x / 4 % 4, threadIdx.x / 16);
+    out[threadIdx.x] =
+        tex2DLayered<float>(t, 0.5f + threadIdx.x % 4, 0.5f + threadIdx.x / 4 % 4, threadIdx.x / 16);
 }
 __global__ void read_3d(cudaTextureObject_t t, float *out)
 {
-    out[threadIdx.x] = tex3D<float>(t, 0.5f + threadIdx.x % 4, 0.5f + threadIdx.x / 4 % 4, 0.5f + threadIdx.x / 16);
+    out[threadIdx.x] =
+        tex3D<float>(t, 0.5f + threadIdx.x % 4, 0.5f + threadIdx.x / 4 % 4, 0.5f + threadIdx.x / 16);
 }
 __global__ void read_linear(cudaTextureObject_t t, int4 *out)
 {
@@ -40,8 +45,9 @@ __global__ void invert(cudaSurfaceObject_t s, int width, int height)
     }
 }
 
-static cudaTextureObject_t make(cudaResourceDesc &resource, cudaTextureAddressMode mode, cudaTextureFilterMode filter,
-                                bool normalized, cudaTextureReadMode read = cudaReadModeElementType)
+static cudaTextureObject_t make(cudaResourceDesc &resource, cudaTextureAddressMode mode,
+                                cudaTextureFilterMode filter, bool normalized,
+                                cudaTextureReadMode read = cudaReadModeElementType)
 {
     cudaTextureDesc about = {};
     cudaTextureObject_t object;
