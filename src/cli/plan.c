@@ -160,13 +160,14 @@ static int find_fit(const struct cli_args *args, const struct task_set *set, enu
 }
 
 /*
- * Chunk size in bytes as the analysis counts it: the platform's if copies are cut by bytes; 0 if
- * they run whole.
+ * Chunk size in bytes as the analysis counts it: the platform's if copies are cut by bytes, or
+ * state moves with the job; 0 if they run whole.
  */
 static int64_t chunk_of(const struct task_set *set, const struct task *task, enum segment_kind kind)
 {
     int64_t chunk = kind == SEGMENT_COPY_IN ? set->platform.chunk_in : set->platform.chunk_out;
-    int64_t least = 0;
+    bool moves = task->state > 0 && set->platform.migration != MIGRATION_NONE;
+    int64_t least = moves ? chunk : 0;
 
     for (size_t s = 0; s < task->n_segments; s++) {
         const struct segment *segment = &task->segments[s];
@@ -343,13 +344,13 @@ static int check_questions(const struct cli_args *args, const struct task_set *s
     if (status)
         return status;
     if (cli_has(args, "json") && strcmp(cli_value(args, "output", ""), "-") == 0)
-        return cli_fail_usage(args, "--json and -o - both want standard output");
+        return cli_fail_usage(args, "--json and -o - both write to standard output; give one of them");
     if (!pipelines && cli_has(args, "policy") && policy != POLICY_SINGLE)
-        return cli_fail_usage(args, "%s knows no multi-GPU mode: only --policy single", analysis->name);
+        return cli_fail_usage(args, "%s has no multi-GPU mode; use --policy single", analysis->name);
     if (cli_has(args, "explain") && analysis != &analysis_holistic)
-        return cli_fail_usage(args, "plan explains holistic bounds only");
+        return cli_fail_usage(args, "--explain needs --analysis holistic");
     if (cli_has(args, "scale") && !pipelines)
-        return cli_fail_usage(args, "--scale knows holistic and holistic-printed only");
+        return cli_fail_usage(args, "--scale needs --analysis holistic or holistic-printed");
     if (cli_has(args, "output") && set->n_tasks > 99)
         return cli_fail_usage(args, "a plan has priorities for at most 99 tasks");
     return explain ? report_find_task(args, set, explain, &ignored) : 0;

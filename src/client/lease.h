@@ -15,8 +15,8 @@
  *
  * Copies of one device in both directions go over one bus, and a copy lease includes that bus where
  * the daemon says so (WELCOME_BUS). Copies in both directions then need one lease only, that of
- * ENGINE_COPY_IN (lease_on_one_bus()). With two, a job that copies in and out would take the bus from
- * itself, with two messages each time.
+ * ENGINE_COPY_IN (lease_on_one_bus()). With two, a job that copies in and out would take the bus
+ * from itself, with two messages each time.
  *
  * The calls of a command:
  *     if (lease_try_begin(lease) != LEASE_BEGUN)
@@ -65,9 +65,9 @@ int lease_open(struct session *session, const char *device, enum engine_kind eng
                struct lease **ret_lease);
 
 /*
- * Of a lease for ENGINE_COPY_OUT: does the device's lease for ENGINE_COPY_IN cover these copies now?
- * True while the daemon arbitrates their bus, unless a group holds this lease. The answer changes
- * with the daemon; a command asks once. Two atomic loads.
+ * Of a lease for ENGINE_COPY_OUT: does the device's lease for ENGINE_COPY_IN cover these copies
+ * now? True while the daemon arbitrates their bus, unless a group holds this lease. The answer
+ * changes with the daemon; a command asks once. Two atomic loads.
  */
 static inline bool lease_on_one_bus(const struct lease *lease)
 {
@@ -113,7 +113,10 @@ static inline bool lease_yield_asked(const struct lease *lease)
     return (lease_flags(lease) & LEASE_FLAG_YIELD) != 0;
 }
 
-/* Does a client wait that is no less urgent? Then the hold should end soon, even if more is to come. */
+/*
+ * Does a client wait that is no less urgent? Then the hold should end soon, even if more is to
+ * come.
+ */
 static inline bool lease_turn_asked(const struct lease *lease)
 {
     return (lease_flags(lease) & LEASE_FLAG_TURN) != 0;

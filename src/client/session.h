@@ -44,6 +44,8 @@ struct session_plan {
     bool slicing;     /* false under the profiles `fifo` and `priority-whole`: run everything whole */
     bool adaptive;    /* the daemon changes this client's priority by itself */
     bool saves_state; /* migration `system`: GPU-only data goes to the host at each job end */
+    bool peer_copies; /* migration `p2p`: GPU-only data goes directly from GPU to GPU */
+    bool exact;       /* each piece of the plan's length is a request that an analysis counts */
     bool best_effort; /* its task was not admitted: behind every program that has a priority */
     baton_nsec bound; /* on the response time of its jobs */
 };

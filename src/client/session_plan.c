@@ -77,5 +77,7 @@ void session_plan(const struct session *session, struct session_plan *ret_plan)
         .adaptive = (plan.flags & PLAN_ADAPTIVE) != 0,
         .best_effort = (plan.flags & PLAN_EFFORT) != 0,
         .saves_state = (plan.flags & PLAN_SAVES) != 0,
+        .peer_copies = (plan.flags & PLAN_PEERS) != 0,
+        .exact = (plan.flags & PLAN_EXACT) != 0,
     };
 }

@@ -26,8 +26,8 @@ struct lease {
     struct session *session;
     unsigned index;
     /*
-     * By the kind of the command that ended the hold: after a copy in, a program is back sooner than
-     * after a copy out. This and the following: under the session's lock.
+     * By the kind of the command that ended the hold: after a copy in, a program is back sooner
+     * than after a copy out. This and the following: under the session's lock.
      */
     struct lingering linger[ENGINE_N];
     _Atomic bool lingers; /* BUSY without a user, until ... */

@@ -68,6 +68,18 @@ struct core_set claims_program_cores(const struct server *server)
                          server->config.partitioned ? &server->config.program_cores : &machine->allowed);
 }
 
+/* Is every priority point of the plan the task's deadline? Then EDF is fair lateness. */
+static bool points_are_deadlines(const struct server *server)
+{
+    for (size_t i = 0; i < server->plan.n_tasks; i++) {
+        const struct plan_task *task = &server->plan.tasks[i];
+
+        if (!task->has_point || task->point != task->deadline)
+            return false;
+    }
+    return server->profile->tokens && server->plan.n_tasks > 0;
+}
+
 /*
  * Fair lateness needs the plan's priority points. `adaptive` ranks a program with a task by its
  * priority.
@@ -82,6 +94,8 @@ static const char *enforced_policy(const struct server *server)
         if (!server->profile->tokens || !server->plan.tasks[i].has_point)
             policy = POLICY_EDF;
     }
+    if (server->config.policy == POLICY_EDF && points_are_deadlines(server))
+        policy = POLICY_FAIR_LATENESS;
     return sched_policies[policy].name;
 }
 
@@ -121,16 +135,11 @@ static void set_copy_engines(const struct server *server, struct plan_basis *bas
         plan_basis_set(basis, BASIS_COPY_ENGINES, "1 or 2");
 }
 
-/*
- * On demand, each chunk takes two requests: from the other GPU to the host, and from the host. The
- * analysis counts one, as for a peer copy, so this is not the `ondemand` of the analysis.
- */
 static const char *enforced_migration(const struct server *server, unsigned gpu_cluster)
 {
     if (!server->profile->tokens || gpu_cluster == 1)
         return migration_name(MIGRATION_NONE);
-    return server->config.migration == MIGRATION_ON_DEMAND ? "ondemand, by way of the host"
-                                                           : migration_name(server->config.migration);
+    return migration_name(server->config.migration);
 }
 
 static void enforced_basis(const struct server *server, struct plan_basis *ret_basis)
@@ -363,9 +372,16 @@ static void say(struct server *server)
     if (!claims->n && server->has_plan)
         server->host.report(server->host.user, &report);
     for (unsigned i = 0; i < claims->n; i++) {
-        report = (struct server_report){.kind = REPORT_DIFFERS, .difference = &claims->differences[i]};
+        report = (struct server_report){
+            .kind = REPORT_DIFFERS, .detail = server->has_plan, .difference = &claims->differences[i]};
         server->host.report(server->host.user, &report);
     }
+}
+
+/* Is there anything to compare? A declared partition is compared without a plan, too. */
+static bool concerned(const struct server *server)
+{
+    return server->has_plan || server->config.partitioned;
 }
 
 void claims_check(struct server *server)
@@ -373,26 +389,28 @@ void claims_check(struct server *server)
     struct claims *claims = &server->claims;
 
     claims->n = 0;
-    if (server->has_plan) {
+    if (concerned(server))
         look(server);
+    if (server->has_plan) {
+        cpus_look(server);
         compare_plan(server);
-        compare_partition(server);
-        if (server->settle_at != NSEC_MAX) {
-            struct difference *difference = add(server, "settle_ms");
-
-            planned(difference, "engines that are granted");
-            found(difference, "a daemon that waits for clients of its predecessor");
-        }
     }
-    claims->next_at = server->has_plan ? server->now_at + CLAIMS_EVERY : NSEC_MAX;
-    if (server->has_plan)
+    compare_partition(server);
+    if (server->has_plan && server->settle_at != NSEC_MAX) {
+        struct difference *difference = add(server, "settle_ms");
+
+        planned(difference, "engines that are granted");
+        found(difference, "a daemon that waits for clients of its predecessor");
+    }
+    claims->next_at = concerned(server) ? server->now_at + CLAIMS_EVERY : NSEC_MAX;
+    if (concerned(server))
         server_arm(server, claims->next_at);
     say(server);
 }
 
 void claims_refresh(struct server *server)
 {
-    if (server->has_plan && server->now_at - server->claims.looked_at >= CLAIMS_FRESH)
+    if (concerned(server) && server->now_at - server->claims.looked_at >= CLAIMS_FRESH)
         claims_check(server);
 }
 

@@ -145,18 +145,18 @@ static int read_tokens(const struct reader *reader, unsigned *ret_tokens)
     return 0;
 }
 
-/* What the run time supports; `p2p` needs devices of one context and is simulated only. */
 static int read_migration(const struct reader *reader, struct config *config)
 {
-    static const char *const names[] = {"none", "system", "ondemand", NULL};
-    static const enum migration ways[] = {MIGRATION_NONE, MIGRATION_SYSTEM, MIGRATION_ON_DEMAND};
+    static const char *const names[] = {"none", "system", "p2p", "ondemand", NULL};
+    static const enum migration ways[] = {MIGRATION_NONE, MIGRATION_SYSTEM, MIGRATION_P2P,
+                                          MIGRATION_ON_DEMAND};
     const struct node *node = node_get(reader->mapping, "migration");
     unsigned way = 0;
     int result;
 
     if (!node)
         return 0;
-    result = node_choice(reader->document, node, "none, system or ondemand", names, &way, reader->error);
+    result = node_choice(reader->document, node, "none, system, p2p or ondemand", names, &way, reader->error);
     if (!result)
         config->migration = ways[way];
     return result;

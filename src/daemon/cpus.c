@@ -93,8 +93,7 @@ static void set_level(struct server *server, struct peer *peer, unsigned level, 
     if (peer->level == level)
         return;
     peer->level = level;
-    peer->disordered = server->host.order(server->host.user, peer->who.pid, peer->threads, peer->n_threads,
-                                          cores, level) < 0;
+    peer->disordered = server->host.order(server->host.user, peer->who.pid, cores, level) < 0;
 }
 
 static void order_cluster(struct server *server, unsigned cluster)
@@ -142,6 +141,21 @@ void cpus_renew(struct server *server, struct peer *peer)
     cpus_update(server);
 }
 
+void cpus_look(struct server *server)
+{
+    struct core_set cores;
+
+    for (unsigned i = 0; cpus_ordered(server) && server->host.strangers && i < server->config.clients; i++) {
+        struct peer *peer = server->peers[i];
+
+        if (!takes_part(peer) || !peer->level || !cpus_of_cluster(server, peer->cpu_cluster, &cores))
+            continue;
+        peer->stranger = server->host.strangers(server->host.user, peer->who.pid) > 0;
+        if (peer->stranger)
+            peer->disordered |= server->host.order(server->host.user, peer->who.pid, &cores, peer->level) < 0;
+    }
+}
+
 void cpus_restore(struct server *server, struct peer *peer)
 {
     struct core_set all = {{0}};
@@ -149,6 +163,6 @@ void cpus_restore(struct server *server, struct peer *peer)
     if (!peer->level)
         return;
     peer->level = 0;
-    peer->disordered = false;
-    (void)server->host.order(server->host.user, peer->who.pid, peer->threads, peer->n_threads, &all, 0);
+    peer->disordered = peer->stranger = false;
+    (void)server->host.order(server->host.user, peer->who.pid, &all, 0);
 }

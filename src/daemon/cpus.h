@@ -33,6 +33,11 @@ void cpus_update(struct server *server); /* does nothing unless ranks have chang
 
 /* A thread was named, or the plan moved the program. */
 void cpus_renew(struct server *server, struct peer *peer);
+/*
+ * Threads that have started meanwhile are ordered, too. They have run below all others, so no bound
+ * is claimed until a look finds none.
+ */
+void cpus_look(struct server *server);
 /* The program leaves the plan or the daemon: its threads get back their earlier standing. */
 void cpus_restore(struct server *server, struct peer *peer);
 

@@ -98,14 +98,16 @@ static baton_nsec relative_deadline(const struct peer *peer)
 
 /*
  * Fair lateness ranks by the priority point of the analysis, which counts from the release, like
- * the deadline.
+ * the deadline. On a cluster of one CPU the point is the plan's deadline, and EDF ranks by it, too:
+ * an announced deadline could be another one.
  */
 static baton_nsec rank_at(const struct server *server, const struct peer *peer, baton_nsec deadline_at)
 {
     const struct plan_task *task = planned(server, peer);
 
     if (!task || !task->has_point || deadline_at == NSEC_MAX || !relative_deadline(peer) ||
-        server->config.policy != POLICY_FAIR_LATENESS)
+        !(server->config.policy == POLICY_FAIR_LATENESS ||
+          (server->config.policy == POLICY_EDF && task->point == task->deadline)))
         return deadline_at;
     return deadline_at - relative_deadline(peer) + task->point;
 }
@@ -258,6 +260,12 @@ static bool is_peer_copy(const struct server *server, const struct peer *peer, u
            !engine_set_has(&hold->engines, sched_execution_engine(server->core, hold->device));
 }
 
+/* Does the analysis count copies from one GPU of a cluster to another? */
+static bool moves_between_gpus(const struct server *server)
+{
+    return server->config.migration == MIGRATION_ON_DEMAND || server->config.migration == MIGRATION_P2P;
+}
+
 struct engine_set lanes_engines(const struct server *server, const struct peer *peer, unsigned lease,
                                 struct engine_set engines)
 {
@@ -311,6 +319,8 @@ static void ask_for_engine(struct server *server, struct peer *peer)
         ask_for_token(server, peer, UINT64_C(1) << device, device, 0);
         return;
     }
+    if (is_peer_copy(server, peer, (unsigned)next) && !moves_between_gpus(server))
+        peer->strayed = true;
     peer->engaged = next;
     peer->queue &= ~(UINT32_C(1) << next);
     holds_ask(server, peer, (unsigned)next);

@@ -264,7 +264,8 @@ static enum model_rule order_rule(const struct server *server, uint32_t *ret_who
     size_t n;
 
     for (unsigned i = 0; cpus_ordered(server) && i < server->config.clients; i++) {
-        if (server->peers[i] && server->peers[i]->page && server->peers[i]->disordered) {
+        if (server->peers[i] && server->peers[i]->page &&
+            (server->peers[i]->disordered || server->peers[i]->stranger)) {
             *ret_who = server->peers[i]->client;
             return RULE_ORDER;
         }

@@ -123,11 +123,28 @@ void placement_request(struct server *server, struct peer *peer, const struct fr
     peer_put(server, peer, &answer);
 }
 
+/*
+ * Did the data take a way that the analysis does not count? `none` and `system` know no copy from
+ * GPU to GPU. `p2p` knows no copy by way of the host: the driver could not do it directly.
+ */
+static bool is_uncounted(const struct server *server, const struct peer *peer,
+                         const struct frame_moved *frame)
+{
+    bool between = attached(peer, frame->from) && attached(peer, frame->to);
+
+    switch (server->config.migration) {
+    case MIGRATION_P2P:
+        return !between;
+    case MIGRATION_ON_DEMAND:
+        return false;
+    default:
+        return between;
+    }
+}
+
 void placement_moved(struct server *server, struct peer *peer, const struct frame_moved *frame)
 {
-    /* State that comes from another GPU, where the plan counts no such copies. */
-    if (holds_tokens(server) && server->config.migration != MIGRATION_ON_DEMAND &&
-        attached(peer, frame->from) && attached(peer, frame->to))
+    if (holds_tokens(server) && is_uncounted(server, peer, frame))
         peer->strayed = true;
     if (attached(peer, frame->to))
         moves_learn(&server->moves, place_of(peer, frame->from), peer->holds[frame->to].device, frame->bytes,

@@ -52,7 +52,7 @@ enum report_kind {
     REPORT_VERDICT,   /* name: task, detail: VERDICT_*, reason, other: cause, response, limit, cost */
     REPORT_PLANNED,   /* cost: the running set was planned again */
     REPORT_UNPLANNED, /* reason, cost, other: cause: it could not be; the plan stays */
-    REPORT_DIFFERS,   /* difference: between the plan and what runs here; no bound is claimed */
+    REPORT_DIFFERS,   /* difference: of the plan (detail) or partition to what runs here */
     REPORT_AGREES,    /* the last difference has gone */
     REPORT_NOTICE,    /* peer, name, detail: enum notice, other: kernel, more: what is known of it */
     REPORT_KINDS,
@@ -103,12 +103,13 @@ struct server_host {
     int (*machine)(void *user, struct machine *ret_machine);
     int (*cores_of)(void *user, pid_t pid, struct core_set *ret_cores);
     /*
-     * Pins the threads of a process to these cores, under SCHED_FIFO at this level of the band;
+     * Pins all threads of a process to these cores, under SCHED_FIFO at this level of the band;
      * level 1 is the lowest priority. Level 0: restores them. 0, or -errno if one of them failed.
      * NULL: programs are not ordered on the CPUs.
      */
-    int (*order)(void *user, pid_t pid, const pid_t *threads, size_t n, const struct core_set *cores,
-                 unsigned level);
+    int (*order)(void *user, pid_t pid, const struct core_set *cores, unsigned level);
+    /* How many threads of the process have started since, and are not ordered. NULL: none ever. */
+    size_t (*strangers)(void *user, pid_t pid);
     /* Kills the process of a peer that used more than its budget. NULL: the process goes on. */
     void (*end)(void *user, unsigned peer);
     /* Every decision of the core, in order, before it is carried out. NULL: not reported. */

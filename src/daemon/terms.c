@@ -66,9 +66,12 @@ static void place_by_tokens(const struct server *server, struct frame_plan *plan
         plan->piece = plan->piece ? plan->piece : UNCUT_NS;
         plan->chunk_in = plan->chunk_in ? plan->chunk_in : UNCUT_BYTES;
         plan->chunk_out = plan->chunk_out ? plan->chunk_out : UNCUT_BYTES;
+        plan->flags |= PLAN_EXACT;
     }
     if (server->config.gpu_cluster > 1 && server->config.migration == MIGRATION_SYSTEM)
         plan->flags |= PLAN_SAVES;
+    if (server->config.gpu_cluster > 1 && server->config.migration == MIGRATION_P2P)
+        plan->flags |= PLAN_PEERS;
     plan->flags |= (plan->flags & PLAN_TASK) && cpus_ordered(server) ? PLAN_CPUS : 0;
 }
 

@@ -29,6 +29,8 @@ size_t command_chunk_bytes(const struct command *command)
     if (runtime.settings.chunk > 0)
         return (size_t)runtime.settings.chunk;
     planned = policy_chunk(out);
+    if (planned > 0 && policy_exact())
+        return (size_t)planned;
     if (planned > 0) /* two are in flight, and the plan counts them as one */
         return planned > 1 ? (size_t)planned / 2 : 1;
     planned = atomic_load_explicit(&engine->bytes_per_ms, memory_order_relaxed) *

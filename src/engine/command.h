@@ -45,7 +45,9 @@ struct mark;
 /* In nanoseconds of the driver's clock; 0: unknown. */
 struct mark_times {
     uint64_t queued, submitted, started, ended;
-    /* the mark stands for several commands, or its end was only noticed: nothing is learnt from it */
+    /*
+     * the mark stands for several commands, or its end was only noticed: nothing is learnt from it
+     */
     bool shared;
 };
 

@@ -8,8 +8,8 @@
  *             direct_leave() if the driver refused the command
  *     } else make a heap command and graph_submit() it;
  *
- * draft: a struct command with its first part filled in and resolved (command_resolve()); it need not
- * live longer than the calls.
+ * draft: a struct command with its first part filled in and resolved (command_resolve()); it need
+ * not live longer than the calls.
  */
 #ifndef ENGINE_DIRECT_H
 #define ENGINE_DIRECT_H

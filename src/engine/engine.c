@@ -58,6 +58,8 @@ static void hold(struct device_engine *engine, bool held)
 /* Under the lock: may a command of that length go to the driver beside the present ones? */
 static bool has_room(const struct device_engine *engine, int64_t ns)
 {
+    if (policy_exact())
+        return ns == ENGINE_STAY || engine->n_ahead == 0;
     return ns == ENGINE_STAY || engine->n_ahead == 0 || !policy_tasked() ||
            engine->ahead_ns + ns <= engine_most_in_flight();
 }

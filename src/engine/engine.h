@@ -116,8 +116,8 @@ void engine_give_way(struct device_engine *engine);
 int64_t engine_chunk_ns(const struct device_engine *engine);
 
 /*
- * The engine of the same device for this kind. Bandwidths and reports are those of a direction, also
- * while one engine runs the copies of both.
+ * The engine of the same device for this kind. Bandwidths and reports are those of a direction,
+ * also while one engine runs the copies of both.
  */
 struct device_engine *engine_of_kind(const struct device_engine *engine, enum engine_kind kind);
 

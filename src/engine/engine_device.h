@@ -26,8 +26,8 @@ void engine_device_init(struct engine_device *device, const char *name, struct e
 
 /*
  * The engine on which a command of this kind runs now. Copies in both directions run on one engine,
- * with one lease, while the daemon arbitrates their bus (WELCOME_BUS). A command asks once and keeps
- * the answer: the next daemon may arbitrate otherwise.
+ * with one lease, while the daemon arbitrates their bus (WELCOME_BUS). A command asks once and
+ * keeps the answer: the next daemon may arbitrate otherwise.
  */
 static inline struct device_engine *engine_device_for(const struct engine_device *device,
                                                       enum engine_kind kind)

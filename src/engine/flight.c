@@ -147,9 +147,9 @@ static void learn(const struct flight *flight, int64_t ns)
 }
 
 /*
- * Commands that took longer than expected, or paused in between. One mark's commands are a run of its
- * own. If a mark's times say nothing about its single commands, the run is as long as expected, and
- * the next commands of these kernels are measured.
+ * Commands that took longer than expected, or paused in between. One mark's commands are a run of
+ * its own. If a mark's times say nothing about its single commands, the run is as long as expected,
+ * and the next commands of these kernels are measured.
  */
 static void report_apart(struct device_engine *engine, unsigned n, const struct flight flights[])
 {
@@ -173,8 +173,8 @@ static void report_apart(struct device_engine *engine, unsigned n, const struct 
 }
 
 /*
- * Reports complete commands of one kind, oldest first. Commands close together are one run, from the start of
- * the first to the end of the last. The length of the last one is learnt.
+ * Reports complete commands of one kind, oldest first. Commands close together are one run, from
+ * the start of the first to the end of the last. The length of the last one is learnt.
  */
 static void measure_run(struct device_engine *engine, unsigned n, const struct flight flights[])
 {

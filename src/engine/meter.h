@@ -3,10 +3,11 @@
  * All zero: nothing is known. Lock-free; any thread.
  *
  * For other clients a piece that is too long costs more than one that is too short, so the estimate
- * grows at once and shrinks slowly. But one slow run may be a delay of the machine: what counts is the
- * median of the last three runs.
+ * grows at once and shrinks slowly. But one slow run may be a delay of the machine: what counts is
+ * the median of the last three runs.
  *
- * Where measuring costs time, a front measures short kernels only now and then: when meter_is_due().
+ * Where measuring costs time, a front measures short kernels only now and then: when
+ * meter_is_due().
  */
 #ifndef ENGINE_METER_H
 #define ENGINE_METER_H

@@ -7,6 +7,9 @@
 #include "engine/runtime.h"
 #include "engine/worker.h"
 
+#define PIPE_UNCUT_NS (60 * NSEC_PER_SEC) /* a planned piece of at least this length: the plan does not cut  \
+                                           */
+
 enum { GROWTH = 8 }; /* a piece has at most this many times the units of the one before */
 
 /* --- times --- */
@@ -162,15 +165,6 @@ void pipe_report(struct piece_pipe *pipe)
     pipe_report_run(pipe->engine, command);
 }
 
-void pipe_turn(struct piece_pipe *pipe)
-{
-    end_piece(pipe, &pipe->last, pipe->last_items);
-    if (pipe->command->leased && engine_border_asked(pipe->engine)) {
-        pipe_report(pipe);
-        engine_give_way(pipe->engine);
-    }
-}
-
 void pipe_add(struct piece_pipe *pipe, struct mark *mark, size_t items)
 {
     struct command *command = pipe->command;
@@ -222,6 +216,40 @@ static uint64_t next_step(const struct piece_cut *cut, double fits)
     return fits < (double)UINT32_MAX ? (uint64_t)fits : UINT32_MAX;
 }
 
+/* Under an exact plan: would a piece of cut->step units more exceed what the plan calls one? */
+static bool is_planned_border(const struct piece_pipe *pipe, const struct piece_cut *cut, double fits)
+{
+    double planned = (double)cut->step; /* of a copy every piece is a planned one */
+
+    if (cut->by_time && policy_piece() >= PIPE_UNCUT_NS)
+        return false;
+    if (cut->by_time) /* never measured: the length of the hold counts */
+        planned = fits <= 0 ? 0 : fits * ((double)policy_piece() / (double)pipe_piece_ns());
+    return (double)pipe->held_units + (double)cut->step > planned;
+}
+
+/*
+ * Before each piece: waits until at most one is in flight, and gives way if asked. Under an exact
+ * plan the engine is given away at planned borders only, and nothing is in flight across one.
+ */
+static void take_turn(struct piece_pipe *pipe, const struct piece_cut *cut)
+{
+    double fits = fitting_units(cut, pipe->command->meter);
+
+    end_piece(pipe, &pipe->last, pipe->last_items);
+    if (policy_exact()) {
+        if (!is_planned_border(pipe, cut, fits))
+            return;
+        pipe->held_units = 0;
+        if (pipe->command->last_mark)
+            (void)runtime.ops->mark_wait(pipe->command->last_mark);
+    }
+    if (!pipe->command->leased || !engine_border_asked(pipe->engine))
+        return;
+    pipe_report(pipe);
+    engine_give_way(pipe->engine);
+}
+
 static int issue_piece(struct piece_pipe *pipe, struct piece_cut *cut, struct piece_source *source)
 {
     uint64_t begin = source->begin, limit = source->end;
@@ -233,6 +261,7 @@ static int issue_piece(struct piece_pipe *pipe, struct piece_cut *cut, struct pi
     if (code != 0)
         return code;
     pipe_add(pipe, mark, (size_t)(source->begin - begin) * cut->unit_items);
+    pipe->held_units += source->begin - begin;
     policy_count(&pipe->command->policy, cut->counter, 1);
     return 0;
 }
@@ -246,7 +275,7 @@ int pipe_run(struct piece_pipe *pipe, struct piece_cut *cut, struct piece_source
            (cut->to_the_end || !worker_stopping())) {
         double fits;
 
-        pipe_turn(pipe);
+        take_turn(pipe, cut);
         fits = fitting_units(cut, pipe->command->meter);
         cut->step = next_step(cut, fits);
         if (ops->bend_step)

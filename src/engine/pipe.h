@@ -1,7 +1,9 @@
 /*
  * A command as pieces: ranges of units (work-groups, thread blocks, bytes, rows) that the driver is
  * given one after the other. At most two pieces are in flight; the third waits for the first.
- * Between two pieces the engine is given away if the daemon asks.
+ * Between two pieces the engine is given away if the daemon asks. Under an exact plan
+ * (policy_exact()) that happens only where the next piece would exceed the plan's length, so that a
+ * command makes no more requests than the plan counts, and each is as short as planned.
  *
  * On the thread that drives the engine and has entered it. A pipe lives on that thread's stack.
  */
@@ -21,6 +23,7 @@ struct piece_pipe {
     struct command *command;
     struct mark *last;        /* the piece before the newest; not yet waited for */
     size_t last_items, items; /* of that one and of the newest; 0: not to be measured */
+    uint64_t held_units;      /* given to the driver since the last border of the plan */
 };
 
 /* How a command is cut. A front embeds it beside what issue_range needs. */
@@ -51,8 +54,6 @@ void pipe_begin(struct piece_pipe *pipe, struct device_engine *engine, struct co
  */
 int pipe_run(struct piece_pipe *pipe, struct piece_cut *cut, struct piece_source source);
 
-/* Before each piece: waits until at most one is in flight, and gives way if asked. */
-void pipe_turn(struct piece_pipe *pipe);
 /* After each piece. Takes over the reference to the mark. */
 void pipe_add(struct piece_pipe *pipe, struct mark *mark, size_t items);
 /* Waits for what is in flight and reports what ran since the engine was last given away. */

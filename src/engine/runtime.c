@@ -26,6 +26,8 @@ static void take_plan(struct session *from)
     atomic_store(&runtime.plan.chunk_in, now.chunk_in);
     atomic_store(&runtime.plan.chunk_out, now.chunk_out);
     atomic_store(&runtime.plan.saves_state, now.saves_state);
+    atomic_store(&runtime.plan.peer_copies, now.peer_copies);
+    atomic_store(&runtime.plan.exact, now.exact);
     atomic_store(&runtime.plan.gpus, now.gpus);
     atomic_store(&runtime.plan.gpu_set, now.gpu_set);
     atomic_fetch_add(&runtime.plan.number, 1);

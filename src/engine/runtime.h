@@ -51,7 +51,7 @@ struct runtime {
     struct {                  /* the plan as the hot path reads it: without the session's lock */
         pthread_mutex_t lock; /* one writer at a time, so that the newest stays */
         atomic_bool slicing;
-        atomic_bool saves_state;
+        atomic_bool saves_state, peer_copies, exact;
         atomic_llong piece, chunk_in, chunk_out;
         atomic_uint gpus;
         atomic_ullong gpu_set;

@@ -37,12 +37,14 @@
 
 #define PLAN_SLICING  1u
 #define PLAN_ADAPTIVE 2u
-#define PLAN_TASK     8u   /* the plan names this program */
-#define PLAN_EFFORT   16u  /* best effort: its task was not admitted */
-#define PLAN_BORDER   32u  /* takes effect between two jobs */
-#define PLAN_CPUS     128u /* the daemon pins and orders the threads: the client leaves them alone */
-#define PLAN_SAVES    256u /* migration `system`: state goes to the host at the end of every job */
-#define PLAN_LINGER   64u  /* a hold may linger while only less urgent clients wait (client/linger.h) */
+#define PLAN_TASK     8u    /* the plan names this program */
+#define PLAN_EFFORT   16u   /* best effort: its task was not admitted */
+#define PLAN_BORDER   32u   /* takes effect between two jobs */
+#define PLAN_CPUS     128u  /* the daemon pins and orders the threads: the client leaves them alone */
+#define PLAN_SAVES    256u  /* migration `system`: state goes to the host at the end of every job */
+#define PLAN_EXACT    512u  /* every piece is a request that is counted: give way where the plan cuts */
+#define PLAN_PEERS    1024u /* migration `p2p`: state goes directly from GPU to GPU */
+#define PLAN_LINGER   64u   /* a hold may linger while only less urgent clients wait (client/linger.h) */
 
 #define LATE_MISSED   1u /* its deadline */
 #define LATE_EXCEEDED 2u /* its bound */

@@ -6,7 +6,8 @@
  *     fork          works, forks, and the child runs a new program that works
  *     reset         resets its device with work held back, and works again
  *     garbage       loads what is no PTX, PTX that ends early, and a good module
- *     graph         launches a graph behind a gate that it opens later, and asks for an event of the graph
+ *     graph         launches a graph behind a gate that it opens later, and asks for an event of
+ *                   the graph
  *     quit          ends with a long kernel under way
  *     busy          ends with a kernel under way that never does, and more behind it
  *     joined        the same, and an exit handler joins the thread that waits for the kernel

@@ -69,13 +69,16 @@ static int rank_of(void *user, pid_t pid)
     return claims_world.ranks[pid - CLIENT];
 }
 
-static int order(void *user, pid_t pid, const pid_t *threads, size_t n, const struct core_set *cores,
-                 unsigned level)
+static size_t strangers(void *user, pid_t pid)
+{
+    (void)user, (void)pid;
+    return claims_world.strangers;
+}
+
+static int order(void *user, pid_t pid, const struct core_set *cores, unsigned level)
 {
     (void)user;
     (void)pid;
-    (void)threads;
-    ck_assert_uint_gt(n, 0);
     ck_assert(!level || core_set_count(cores) > 0);
     return claims_world.order_answer;
 }
@@ -165,6 +168,7 @@ struct server *claims_start(const struct config *config)
                                      .wake = wake,
                                      .boost = boost,
                                      .order = order,
+                                     .strangers = strangers,
                                      .report = report,
                                      .machine = machine,
                                      .cores_of = cores_of,
@@ -180,6 +184,7 @@ struct server *claims_start(const struct config *config)
     claims_world.logged[0] = 0;
     claims_world.joined = 0;
     claims_world.order_answer = 0;
+    claims_world.strangers = 0;
     ck_assert_int_eq(server_new(config, &host, &begin, &server), 0);
     return server;
 }

@@ -19,6 +19,7 @@ struct claims_world {
     int ranks[4];               /* real-time priorities of clients, in the order in which they join */
     unsigned joined;
     int order_answer; /* of an attempt to pin and order threads */
+    size_t strangers; /* threads that are not ordered */
     baton_nsec now_at;
     char logged[16384]; /* fields that were reported, one per line */
 };

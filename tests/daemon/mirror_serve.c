@@ -97,15 +97,12 @@ static int machine(void *user, struct machine *ret_machine)
 }
 
 /* The lowest level is that of donors that stand still: here they never run, as in the simulator. */
-static int order(void *user, pid_t pid, const pid_t *threads, size_t n, const struct core_set *cores,
-                 unsigned level)
+static int order(void *user, pid_t pid, const struct core_set *cores, unsigned level)
 {
     struct machine_world *world = user;
     struct client *client = &world->clients[pid - FIRST_PID];
     unsigned c = world->model->config.cpu_cluster;
 
-    ck_assert_uint_eq(n, 1);
-    ck_assert_int_eq(threads[0], pid);
     for (unsigned i = 0; level && i < world->model->config.cpus; i++)
         ck_assert_int_eq(core_set_has(cores, i), i / c == client->model->cpu_cluster);
     client->level = level;

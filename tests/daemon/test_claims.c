@@ -336,6 +336,27 @@ START_TEST(each_setting_of_gpusync_is_compared_with_the_plan)
 }
 END_TEST
 
+/* A thread that started behind batond's back runs below all others: its program's jobs are late. */
+START_TEST(a_thread_that_is_not_ordered_ends_the_claim_until_it_is)
+{
+    struct config config = gpusync_config();
+    struct plan plan = gpusync_plan();
+    char *text;
+    struct server *server = gpusync_start(&config, &plan, &text);
+    unsigned eye = claims_join(server, "eye", HELLO_TASK, PERIOD);
+
+    claims_say(server, eye, &(struct frame){.type = FRAME_THREAD, .thread = {.tid = 1}});
+    claims_say(server, eye, &(struct frame){.type = FRAME_JOB, .job = {.what = JOB_SAID}});
+    ck_assert_int_eq(claims_rule(server), RULE_MET);
+    claims_world.strangers = 1;
+    ck_assert_int_eq(claims_rule(server), RULE_ORDER);
+    claims_world.strangers = 0;
+    ck_assert_int_eq(claims_rule(server), RULE_MET);
+    free(text);
+    server_free(server);
+}
+END_TEST
+
 START_TEST(tasks_of_gpusync_need_points_and_clusters_that_are_there)
 {
     struct config config = gpusync_config();
@@ -563,6 +584,7 @@ HARNESS_MAIN("claims", 30, a_plan_that_describes_what_runs_is_claimed, an_edited
              each_field_of_the_basis_of_gpusync_is_compared_with_what_runs,
              each_setting_of_gpusync_is_compared_with_the_plan,
              tasks_of_gpusync_need_points_and_clusters_that_are_there,
+             a_thread_that_is_not_ordered_ends_the_claim_until_it_is,
              programs_of_gpusync_must_be_where_the_model_has_them,
              a_plan_without_a_basis_is_read_and_claims_nothing, any_on_several_gpus_is_not_what_runs,
              task_sets_and_the_daemon_have_the_same_defaults,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/peer.h"
 #include "daemon/server.h"
 #include "harness.h"
 
@@ -333,6 +334,54 @@ START_TEST(a_copy_from_another_gpu_holds_both_copy_engines)
 }
 END_TEST
 
+/*
+ * The ways that data takes, and the migrations whose analysis counts them: copies from GPU to GPU
+ * only `p2p` and `ondemand`, copies from the host all but `p2p`.
+ */
+START_TEST(data_on_a_way_that_no_analysis_counts_ends_the_claim)
+{
+    static const struct {
+        enum migration migration;
+        bool between, from_host; /* does this way end the claim? */
+    } ways[] = {{MIGRATION_NONE, true, false},
+                {MIGRATION_SYSTEM, true, false},
+                {MIGRATION_P2P, false, true},
+                {MIGRATION_ON_DEMAND, false, false}};
+
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        for (int host = 0; host < 2; host++) {
+            start(2, OVERRUN_OFF);
+            scene.server->config.migration = ways[i].migration;
+            connect_client(0, "mover", 0);
+            job(0, JOB_SAID, 0);
+            say(0, (struct frame){.type = FRAME_MOVED,
+                                  .moved = {.from = host ? FRAME_NO_LEASE : EXECUTION(0),
+                                            .to = EXECUTION(1),
+                                            .bytes = 1 << 20,
+                                            .length = 1000}});
+            ck_assert_int_eq(scene.server->peers[0]->strayed, host ? ways[i].from_host : ways[i].between);
+            server_free(scene.server);
+        }
+    }
+}
+END_TEST
+
+/* The same for the engines that are asked for, whatever the client reports. */
+START_TEST(a_copy_engine_of_another_gpu_is_for_migrations_between_gpus)
+{
+    for (int m = MIGRATION_NONE; m <= MIGRATION_ON_DEMAND; m++) {
+        start(2, OVERRUN_OFF);
+        scene.server->config.migration = (enum migration)m;
+        connect_client(0, "mover", 0);
+        job(0, JOB_SAID, 0);
+        place(0);
+        ask(0, COPY_OUT_OF((unsigned)placed(0) ^ 1));
+        ck_assert_int_eq(scene.server->peers[0]->strayed, m == MIGRATION_NONE || m == MIGRATION_SYSTEM);
+        server_free(scene.server);
+    }
+}
+END_TEST
+
 /* ---- budgets: 5 ms of engine time in 20 ms ---- */
 
 static void plan_budget(void)
@@ -428,6 +477,8 @@ END_TEST
 
 HARNESS_MAIN("lanes", 30, a_job_is_told_its_gpu_with_its_token, a_job_without_a_token_waits_for_the_answer,
              a_waiting_client_that_dies_is_forgotten, every_gpu_of_a_program_is_under_a_token,
-             a_copy_from_another_gpu_holds_both_copy_engines, a_job_past_its_budget_is_demoted,
+             a_copy_from_another_gpu_holds_both_copy_engines,
+             data_on_a_way_that_no_analysis_counts_ends_the_claim,
+             a_copy_engine_of_another_gpu_is_for_migrations_between_gpus, a_job_past_its_budget_is_demoted,
              a_throttled_job_goes_on_with_its_next_period,
              an_ended_job_gives_its_gpu_back_when_it_has_drained)

@@ -6,9 +6,11 @@
  *
  *     section-task PERIOD_US JOBS OFFSET_US GO SEGMENTS
  *
- * SEGMENTS: cNUMBER CPU work in microseconds, kNUMBER a kernel of so many work-groups, i a copy in,
- * o a copy out, g the job needs no GPU any more; separated by commas. Nothing stays on the GPU from
- * job to job. Waits until the file GO is there, then starts with the next full second. Prints `JOBS
+ * SEGMENTS: cNUMBER CPU work in microseconds, kNUMBER a kernel of so many work-groups, iNUMBER a
+ * copy in of so many bytes, oNUMBER a copy out, g the job needs no GPU any more; separated by
+ * commas. sNUMBER in front: so many bytes stay on the GPU from job to job, and every kernel changes
+ * them; at the end they are compared with a computation on the host. Without it nothing stays
+ * there. Waits until the file GO is there, then starts with the next full second. Prints `JOBS
  * MAX_RESPONSE_NS` at the end, and stays connected until GO is gone.
  */
 #include <CL/cl.h>
@@ -27,8 +29,10 @@
 
 static cl_command_queue queue;
 static cl_kernel kernel;
-static cl_mem buffer;
-static cl_uint bytes[1024];
+static cl_mem buffer, state;
+static cl_uint bytes[1 << 16];
+static cl_uint known[1 << 16]; /* what the state must be */
+static size_t state_words;
 static void (*virtual_work)(int64_t ns);
 
 static void must(cl_int code, const char *what)
@@ -69,13 +73,45 @@ static void launch(size_t groups)
 {
     size_t global = groups * LOCAL, local = LOCAL;
 
+    for (size_t i = 0; state && i < global; i++)
+        known[i] = known[i] * 3 + 1;
     must(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL), "launch");
     must(clFinish(queue), "finish");
 }
 
+static void set_up_state(cl_context context)
+{
+    cl_uint factor = 3;
+    cl_int code;
+
+    state = clCreateBuffer(context, CL_MEM_READ_WRITE, state_words * sizeof *known, NULL, &code);
+    must(code, "state");
+    must(clEnqueueWriteBuffer(queue, state, CL_TRUE, 0, state_words * sizeof *known, known, 0, NULL, NULL),
+         "first state");
+    must(clSetKernelArg(kernel, 0, sizeof state, &state), "argument");
+    must(clSetKernelArg(kernel, 1, sizeof factor, &factor), "argument");
+}
+
+static void check_state(void)
+{
+    static cl_uint found[1 << 16];
+
+    if (!state)
+        return;
+    must(clEnqueueReadBuffer(queue, state, CL_TRUE, 0, state_words * sizeof *known, found, 0, NULL, NULL),
+         "last state");
+    if (memcmp(found, known, state_words * sizeof *known) == 0)
+        return;
+    (void)fprintf(stderr, "the state is not what the jobs computed\n");
+    exit(3);
+}
+
 static void set_up(void)
 {
-    const char *text = "kernel void empty(void) { }\n";
+    const char *texts[] = {"kernel void empty(void) { }\n",
+                           "kernel void scale(global uint *a, uint factor) "
+                           "{ a[get_global_id(0)] = a[get_global_id(0)] * factor + 1; }\n"};
+    const char *text = texts[state_words != 0];
     cl_platform_id platform;
     cl_device_id device;
     cl_context context;
@@ -91,14 +127,19 @@ static void set_up(void)
     program = clCreateProgramWithSource(context, 1, &text, NULL, &code);
     must(code, "program");
     must(clBuildProgram(program, 1, &device, "", NULL, NULL), "build");
-    kernel = clCreateKernel(program, "empty", &code);
+    kernel = clCreateKernel(program, state_words ? "scale" : "empty", &code);
     must(code, "kernel");
     buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof bytes, NULL, &code);
     must(code, "buffer");
+    if (state_words)
+        set_up_state(context);
 }
 
 static void segment(const char *text)
 {
+    size_t size = strtoul(text + 1, NULL, 10);
+
+    size = size && size < sizeof bytes ? size : sizeof bytes;
     switch (text[0]) {
     case 'c':
         work(strtoll(text + 1, NULL, 10));
@@ -107,13 +148,15 @@ static void segment(const char *text)
         launch(strtoul(text + 1, NULL, 10));
         break;
     case 'i':
-        must(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, sizeof bytes, bytes, 0, NULL, NULL), "write");
+        must(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, size, bytes, 0, NULL, NULL), "write");
         break;
     case 'o':
-        must(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof bytes, bytes, 0, NULL, NULL), "read");
+        must(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, size, bytes, 0, NULL, NULL), "read");
         break;
-    default:
+    case 'g':
         (void)baton_job_gpu_done();
+        break;
+    default: /* the state */
         break;
     }
 }
@@ -135,6 +178,10 @@ int main(int argc, char **argv)
     if (!jobs)
         return 2;
     *(void **)&virtual_work = dlsym(RTLD_DEFAULT, "virtual_clock_work");
+    if (argv[5][0] == 's')
+        state_words = strtoul(argv[5] + 1, NULL, 10) / sizeof *known;
+    if (state_words > sizeof known / sizeof *known)
+        return 2;
     set_up();
     run_segments(argv[5]); /* what is made once is made now */
     (void)printf("ready\n");
@@ -148,13 +195,14 @@ int main(int argc, char **argv)
         sleep_until(release_at);
         (void)baton_job_begin_at(release_at);
         run_segments(argv[5]);
+        (void)baton_job_end(); /* saves state, too */
         response = now_of(CLOCK_MONOTONIC) - release_at;
-        (void)baton_job_end();
         most = response > most ? response : most;
     }
     (void)printf("%u %lld\n", jobs, (long long)most);
     (void)fflush(stdout);
     while (access(argv[4], F_OK) == 0)
         sleep_until(now_of(CLOCK_MONOTONIC) + SECOND / 100);
+    check_state();
     return 0;
 }

@@ -149,7 +149,16 @@ static bool read_text(int fd, char ret_text[TEXT])
     return n > 0;
 }
 
-/* What a thread waits for often tells enough; it is "0" for one that runs and one that has ended. */
+/* The thread has ended: its program is listed again. */
+static void relist(pid_t program)
+{
+    for (int i = 0; i < VIRTUAL_PROGRAMS; i++)
+        found[i] = listed[i] == program ? 0 : found[i];
+}
+
+/*
+ * What a thread waits for often tells enough; it is "0" for one that runs and one that has ended.
+ */
 static bool sleeps(const struct thread *thread)
 {
     static const char *const waits[] = {"futex_", "do_epoll_wait", "ep_poll", "poll_schedule_timeout",
@@ -163,8 +172,10 @@ static bool sleeps(const struct thread *thread)
             return true;
     }
     known = known && strcmp(text, "0") != 0;
-    if (!read_text(thread->state, text))
+    if (!read_text(thread->state, text)) {
+        relist(thread->program);
         return false;
+    }
     after = strrchr(text, ')'); /* of the program's name, which may hold anything */
     return after && strchr(known ? "STtZX" : "TtZX", after[2]);
 }
@@ -180,13 +191,6 @@ static bool is_sleeper(struct virtual_clock *clock, const struct thread *thread)
             return true;
     }
     return false;
-}
-
-/* The thread has ended: its program is listed again. */
-static void relist(pid_t program)
-{
-    for (int i = 0; i < VIRTUAL_PROGRAMS; i++)
-        found[i] = listed[i] == program ? 0 : found[i];
 }
 
 static bool note_history(struct thread *thread)

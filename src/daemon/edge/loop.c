@@ -138,7 +138,7 @@ static void on_timer(struct loop *loop)
     (void)!read(loop->timer, &count, sizeof count);
     loop->armed_at = NSEC_MAX - 1; /* it has fired: arm it again in any case */
     if (loop->probe.pid > 0 && clock_now() >= loop->probe_until_at) {
-        loop->log(LOG_LEVEL_WARNING, "the OpenCL probe hangs; killed");
+        loop->log(LOG_LEVEL_WARNING, "the OpenCL probe does not answer; batond has stopped it");
         probe_stop(&loop->probe);
     }
     if (clock_now() >= loop->planner->until_at)

@@ -62,10 +62,14 @@ static void boost(void *user, pid_t pid, const pid_t *threads, size_t n, unsigne
     boost_threads(&((struct loop *)user)->boost, pid, threads, n, priority);
 }
 
-static int order(void *user, pid_t pid, const pid_t *threads, size_t n, const struct core_set *cores,
-                 unsigned level)
+static int order(void *user, pid_t pid, const struct core_set *cores, unsigned level)
 {
-    return pins_order(&((struct loop *)user)->pins, pid, threads, n, cores, level);
+    return pins_order(&((struct loop *)user)->pins, pid, cores, level);
+}
+
+static size_t strangers(void *user, pid_t pid)
+{
+    return pins_strangers(&((const struct loop *)user)->pins, pid);
 }
 
 static void end(void *user, unsigned peer)
@@ -182,6 +186,7 @@ struct server_host loop_host(struct loop *loop)
                                 .wake = wake,
                                 .boost = boost,
                                 .order = order,
+                                .strangers = strangers,
                                 .end = end,
                                 .report = report,
                                 .reload = reload,

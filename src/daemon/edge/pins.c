@@ -1,8 +1,14 @@
 #include "daemon/edge/pins.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+enum { PASSES = 8 }; /* over a program that starts threads all the time */
 
 void pins_init(struct pins *pins, unsigned low)
 {
@@ -79,29 +85,128 @@ static int order_one(struct pins *pins, pid_t pid, pid_t tid, const cpu_set_t *c
     return 0;
 }
 
-int pins_order(struct pins *pins, pid_t pid, const pid_t *threads, size_t n, const struct core_set *cores,
-               unsigned level)
+static DIR *open_threads(pid_t pid)
 {
+    char path[64];
+
+    (void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    return opendir(path);
+}
+
+static size_t known_threads(const struct pins *pins, pid_t pid)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < pins->n; i++)
+        n += pins->pinned[i].pid == pid;
+    return n;
+}
+
+/* Threads that have ended are forgotten. */
+static void forget_ended(struct pins *pins, pid_t pid)
+{
+    for (size_t i = pins->n; i > 0; i--) {
+        if (pins->pinned[i - 1].pid == pid && !belongs(pid, pins->pinned[i - 1].tid))
+            pins->pinned[i - 1] = pins->pinned[--pins->n];
+    }
+}
+
+/* Orders the threads that are listed now; *ret_fresh of them for the first time. */
+static int order_listed(struct pins *pins, pid_t pid, const cpu_set_t *cores, int priority, size_t *ret_fresh)
+{
+    DIR *folder = open_threads(pid);
+    int result = 0;
+
+    *ret_fresh = 0;
+    if (!folder)
+        return errno == ENOENT ? 0 : -errno; /* the process has ended */
+    for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) {
+        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+        int one;
+
+        if (tid <= 0)
+            continue;
+        *ret_fresh += find(pins, pid, tid) == pins->n;
+        one = order_one(pins, pid, tid, cores, priority);
+        result = result ? result : one;
+    }
+    (void)closedir(folder);
+    return result;
+}
+
+/* As many as there are links without the two of each folder; 0: the process has ended. */
+static size_t count_threads(pid_t pid)
+{
+    struct stat about;
+    char path[64];
+
+    (void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    return stat(path, &about) == 0 && about.st_nlink > 2 ? (size_t)about.st_nlink - 2 : 0;
+}
+
+/*
+ * The usual case, without reading a folder: all threads are known and live. False: some thread has
+ * started or ended, or could not be moved.
+ */
+static bool order_known(struct pins *pins, pid_t pid, const cpu_set_t *cores, int priority)
+{
+    size_t known = known_threads(pins, pid);
+
+    if (known == 0 || count_threads(pid) != known)
+        return false;
+    for (size_t i = 0; i < pins->n; i++) {
+        if (pins->pinned[i].pid == pid && (!belongs(pid, pins->pinned[i].tid) ||
+                                           order_one(pins, pid, pins->pinned[i].tid, cores, priority) != 0))
+            return false;
+    }
+    return true;
+}
+
+size_t pins_strangers(const struct pins *pins, pid_t pid)
+{
+    size_t n = 0, known = 0;
+    DIR *folder;
+
+    for (size_t i = 0; i < pins->n; i++)
+        known += pins->pinned[i].pid == pid && belongs(pid, pins->pinned[i].tid);
+    if (known == 0 || count_threads(pid) == known)
+        return 0;
+    folder = open_threads(pid);
+    for (struct dirent *entry = folder ? readdir(folder) : NULL; entry; entry = readdir(folder)) {
+        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+        n += tid > 0 && find(pins, pid, tid) == pins->n;
+    }
+    if (folder)
+        (void)closedir(folder);
+    return n;
+}
+
+int pins_order(struct pins *pins, pid_t pid, const struct core_set *cores, unsigned level)
+{
+    size_t fresh = 1;
     cpu_set_t set;
     int result = 0;
 
+    if (!level) {
+        for (size_t i = pins->n; i > 0; i--) {
+            if (pins->pinned[i - 1].pid == pid)
+                put_back(pins, i - 1);
+        }
+        return 0;
+    }
     CPU_ZERO(&set);
     for (unsigned core = 0; core < CORES_MAX && core < CPU_SETSIZE; core++) {
         if (core_set_has(cores, core))
             CPU_SET(core, &set);
     }
-    for (size_t i = 0; i < n; i++) {
-        size_t at = find(pins, pid, threads[i]);
-
-        if (level) {
-            int one = order_one(pins, pid, threads[i], &set, (int)(pins->low + level - 1));
-
-            result = result ? result : one;
-        } else if (at < pins->n) {
-            put_back(pins, at);
-        }
-    }
-    return result;
+    if (order_known(pins, pid, &set, (int)(pins->low + level - 1)))
+        return 0;
+    forget_ended(pins, pid);
+    /* a thread may start another one while the list is read: again, until there is no new one */
+    for (int pass = 0; pass < PASSES && fresh > 0 && !result; pass++)
+        result = order_listed(pins, pid, &set, (int)(pins->low + level - 1), &fresh);
+    return result ? result : known_threads(pins, pid) == 0 ? -ESRCH : fresh > 0 ? -EAGAIN : 0;
 }
 
 void pins_done(struct pins *pins)

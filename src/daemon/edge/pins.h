@@ -1,8 +1,12 @@
 /*
  * Threads of programs that batond orders on the CPUs (daemon/cpus.h). They are pinned to the cores
- * of their cluster, under SCHED_FIFO at a level of the band. Each thread's earlier standing is
- * remembered. It is restored when the program leaves the plan, when the program ends, and when the
- * daemon ends.
+ * of their cluster, under SCHED_FIFO at a level of the band: all threads of the process, whether
+ * the program has named them or not. Each thread's earlier standing is remembered. It is restored
+ * when the program leaves the plan, when the program ends, and when the daemon ends.
+ *
+ * A thread that starts later inherits the cores, but not the level (SCHED_RESET_ON_FORK, so that
+ * programs that it starts are not real-time): until it is found here it runs below all ordered
+ * threads and delays only its own program. pins_strangers() finds such threads.
  */
 #ifndef DAEMON_PINS_H
 #define DAEMON_PINS_H
@@ -28,11 +32,16 @@ struct pins {
 void pins_init(struct pins *pins, unsigned low);
 
 /*
- * Moves those of these threads that belong to the process. Level 0: restores them; cores are not
- * read. 0, or -errno of the first thread that could not be moved; -ENOSPC: too many threads.
+ * Moves every thread of the process. Level 0: restores them; cores are not read. 0, or -errno of
+ * the first thread that could not be moved; -ENOSPC: too many threads.
  */
-int pins_order(struct pins *pins, pid_t pid, const pid_t *threads, size_t n, const struct core_set *cores,
-               unsigned level);
+int pins_order(struct pins *pins, pid_t pid, const struct core_set *cores, unsigned level);
+
+/*
+ * How many threads of an ordered process are not ordered: they started after its last pins_order().
+ * Costs one system call unless a thread has started or ended.
+ */
+size_t pins_strangers(const struct pins *pins, pid_t pid);
 
 /* Restores all threads. */
 void pins_done(struct pins *pins);

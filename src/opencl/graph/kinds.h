@@ -28,6 +28,8 @@ enum kind_side { SIDE_NONE, SIDE_HOST, SIDE_PATTERN, SIDE_BUFFER, SIDE_IMAGE };
 struct kind {
     cl_command_type type;    /* what its event says, unless the command names another */
     enum engine_kind engine; /* the first for commands that occupy none: its worker issues them */
+    enum kind_side from, to; /* of a transfer: u.transfer is in use; SIDE_NONE: not one */
+    bool linear;             /* ... of one range of bytes */
     bool leased;             /* it occupies that engine */
     bool user;               /* the program ends it: its event is the driver's own */
     bool launch;             /* of a kernel: u.launch is in use */
@@ -41,9 +43,7 @@ struct kind {
         WAITS_AS_TOLD,
         WAITS_UNORDERED,
         WAITS_ALWAYS
-    } driver_waits;          /* for others by itself: quirks/crossing.h */
-    enum kind_side from, to; /* of a transfer: u.transfer is in use; SIDE_NONE: not one */
-    bool linear;             /* ... of one range of bytes */
+    } driver_waits; /* for others by itself: quirks/crossing.h */
     /* in records of jobs; "": a launch's kernel or a copy between host and device */
     const char *label;
 

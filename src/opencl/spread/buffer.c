@@ -148,10 +148,20 @@ static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct
     return code;
 }
 
-static size_t chunk_size(void)
+static bool goes_directly(const struct spread_buffer *buffer, int from, int to)
+{
+    return policy_peer_copies() && !buffer->image && device_share_context(from, to);
+}
+
+/*
+ * Bytes of one engine hold: a peer copy is cut as a copy in, as its analysis does. Between two
+ * devices by way of the host, the smaller of both directions.
+ */
+static size_t chunk_of(int from, int to)
 {
     int64_t in = policy_chunk(false), out = policy_chunk(true);
-    int64_t planned = in && (!out || in < out) ? in : out;
+    bool comes_in = from == PLACE_HOST || (policy_peer_copies() && device_share_context(from, to));
+    int64_t planned = comes_in || (to != PLACE_HOST && in < out) ? in : out;
 
     if (!policy_chunking())
         return SIZE_MAX;
@@ -166,7 +176,7 @@ static unsigned char *read_pixels(struct spread_buffer *buffer, int place, const
 
     *ret_code = !pixels ? CL_OUT_OF_HOST_MEMORY
                         : image_transfer(buffer->image, queue_of(place, home), handle_at(buffer, place), true,
-                                         pixels, chunk_size());
+                                         pixels, chunk_of(place, PLACE_HOST));
     if (*ret_code == CL_SUCCESS)
         return pixels;
     free(pixels);
@@ -217,6 +227,34 @@ void buffer_unmap(struct spread_buffer *buffer, int place, const unsigned char *
     }
 }
 
+/*
+ * One chunk from device to device by the driver (migration `p2p`). The hold of the other device's
+ * copy engine is one of this device's, too: batond asks for both in one request.
+ */
+static cl_int copy_directly(struct spread_buffer *buffer, int from, int to, struct range part)
+{
+    const struct queue_record *queue = &device_at(to)->copies;
+    struct device_engine *engine = engine_device_for(&device_at(from)->record->base, ENGINE_COPY_OUT);
+    cl_event event = NULL;
+    baton_nsec begin_at;
+    cl_int code, status = CL_COMPLETE;
+
+    engine_enter(engine, ENGINE_ALONE);
+    begin_at = clock_now();
+    quirks_call_begin(queue, true); /* the driver may migrate the source by itself */
+    code = front.target.clEnqueueCopyBuffer(queue->handle, buffer->copies[from], buffer->copies[to],
+                                            part.begin, part.begin, range_length(part), 0, NULL, &event);
+    quirks_call_end(queue);
+    if (code == CL_SUCCESS) {
+        code = front.target.clWaitForEvents(1, &event);
+        front.target.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+        front.target.clReleaseEvent(event);
+    }
+    engine_report(engine_of_kind(engine, ENGINE_COPY_OUT), begin_at, clock_now(), NULL);
+    engine_exit(engine, ENGINE_COPY_OUT, ENGINE_ALONE);
+    return status < 0 ? status : code;
+}
+
 /* bytes: where the range's bytes are, or go, in host memory; NULL: from device to device. */
 static cl_int move_chunk(struct spread_buffer *buffer, int from, int to, struct range part,
                          unsigned char *bytes, const struct queue_record *home)
@@ -227,6 +265,8 @@ static cl_int move_chunk(struct spread_buffer *buffer, int from, int to, struct 
     if (bytes)
         return to == PLACE_HOST ? transfer(buffer, from, true, part, bytes, home, NULL)
                                 : transfer(buffer, to, false, part, bytes, home, NULL);
+    if (goes_directly(buffer, from, to))
+        return copy_directly(buffer, from, to, part);
     /* Mapped there, written here: a driver that shares memory with the host copies once. */
     pointer = buffer_map(buffer, from, part, home, &code);
     if (!pointer)
@@ -245,12 +285,12 @@ static cl_int move_image(struct spread_buffer *buffer, int from, int to, unsigne
 
     if (to == PLACE_HOST)
         return image_transfer(buffer->image, queue_of(from, home), handle_at(buffer, from), true, bytes,
-                              chunk_size());
+                              chunk_of(from, PLACE_HOST));
     if (!bytes)
         bytes = own = read_pixels(buffer, from, home, &code);
     if (code == CL_SUCCESS)
         code = image_transfer(buffer->image, queue_of(to, home), handle_at(buffer, to), false, bytes,
-                              chunk_size());
+                              chunk_of(PLACE_HOST, to));
     free(own);
     return code;
 }
@@ -258,7 +298,7 @@ static cl_int move_image(struct spread_buffer *buffer, int from, int to, unsigne
 static cl_int move(struct spread_buffer *buffer, int from, int to, struct range range, unsigned char *bytes,
                    const struct queue_record *home)
 {
-    size_t chunk = chunk_size();
+    size_t chunk = chunk_of(from, to);
     baton_nsec begin_at = clock_now(), took;
     cl_int code = CL_SUCCESS;
 
@@ -299,12 +339,12 @@ static cl_int stream(struct spread_buffer *buffer, int place, bool out, struct r
 {
     cl_event first = NULL, last = NULL;
     cl_int code = CL_SUCCESS;
-    size_t size;
+    size_t chunk = out ? chunk_of(place, PLACE_HOST) : chunk_of(PLACE_HOST, place), size;
 
     for (size_t at = range.begin; at < range.end && code == CL_SUCCESS; at += size) {
         cl_event event = NULL;
 
-        size = range.end - at < chunk_size() ? range.end - at : chunk_size();
+        size = range.end - at < chunk ? range.end - at : chunk;
         code = transfer(buffer, place, out, (struct range){at, at + size}, bytes + (at - range.begin), home,
                         &event);
         if (last && last != first)
@@ -356,6 +396,16 @@ size_t buffer_list(cl_mem ret_handles[], size_t room)
     return n;
 }
 
+/*
+ * The analysis of `ondemand` counts copies off the other device in chunks of one size, then copies
+ * onto this one in chunks of another.
+ */
+static bool is_staged(const struct spread_buffer *buffer, int from, int to)
+{
+    return policy_exact() && from != PLACE_HOST && to != PLACE_HOST && !buffer->image &&
+           !goes_directly(buffer, from, to);
+}
+
 cl_int buffer_make_valid(struct spread_buffer *buffer, int place, struct range range,
                          const struct queue_record *home)
 {
@@ -365,7 +415,15 @@ cl_int buffer_make_valid(struct spread_buffer *buffer, int place, struct range r
 
     while (code == CL_SUCCESS &&
            (from = coherence_next_copy(&buffer->coherence, place, range, &part)) != PLACE_NONE) {
-        code = buffer_move(buffer, from, place, part, home);
+        if (is_staged(buffer, from, place)) {
+            code = buffer_room(buffer, PLACE_HOST);
+            code = code == CL_SUCCESS ? buffer_move(buffer, from, PLACE_HOST, part, home) : code;
+            if (code == CL_SUCCESS)
+                coherence_copied(&buffer->coherence, PLACE_HOST, part);
+            from = PLACE_HOST;
+        }
+        if (code == CL_SUCCESS)
+            code = buffer_move(buffer, from, place, part, home);
         if (code == CL_SUCCESS)
             coherence_copied(&buffer->coherence, place, part);
     }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "client/session.h"
+#include "engine/policy.h"
 #include "opencl/layer.h"
 
 #define LOOK_NS (1 * NSEC_PER_MS) /* how often a waiting worker looks after its own engine */
@@ -28,22 +29,6 @@ static void make_queue(struct further_device *device, struct queue_record *queue
     queue->context = device->context;
     queue->device = device->record;
     command_queue_init(&queue->base, &device->record->base, true);
-}
-
-static void make_ready(struct further_device *device)
-{
-    cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)device->platform, 0};
-    cl_int code;
-
-    if (device->context || device->failed)
-        return;
-    device->record = device_record_of(device->handle);
-    device->context = front.target.clCreateContext(properties, 1, &device->handle, NULL, NULL, &code);
-    device->failed = !device->record || !device->context;
-    if (device->failed)
-        return;
-    make_queue(device, &device->shares);
-    make_queue(device, &device->copies);
 }
 
 static struct further_device *find(cl_platform_id platform, cl_device_id handle, unsigned number)
@@ -95,6 +80,60 @@ static cl_uint others(const struct device_record *home, cl_device_id ret_list[PL
     return kept;
 }
 
+/* One context for home and all devices that may help it, made once; NULL: the driver refuses. */
+static cl_context peer_context(const struct device_record *home)
+{
+    cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)home->platform, 0};
+    struct peer_context *peers = &front.spread.peers;
+    cl_device_id list[PLATFORM_DEVICES + 1];
+    unsigned numbers[PLATFORM_DEVICES];
+    cl_uint n;
+
+    if (peers->tried)
+        return peers->platform == home->platform ? peers->handle : NULL;
+    peers->tried = true;
+    peers->platform = home->platform;
+    n = others(home, list, numbers);
+    list[n] = home->handle;
+    peers->handle = front.target.clCreateContext(properties, n + 1, list, NULL, NULL, NULL);
+    return peers->handle;
+}
+
+static void make_ready(struct further_device *device, const struct device_record *home)
+{
+    cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)device->platform, 0};
+    cl_int code;
+
+    if (device->context || device->failed)
+        return;
+    device->record = device_record_of(device->handle);
+    device->context = policy_peer_copies() ? peer_context(home) : NULL;
+    if (!device->context)
+        device->context = front.target.clCreateContext(properties, 1, &device->handle, NULL, NULL, &code);
+    device->failed = !device->record || !device->context;
+    if (device->failed)
+        return;
+    make_queue(device, &device->shares);
+    make_queue(device, &device->copies);
+}
+
+struct further_device *device_as_peer(const struct device_record *home)
+{
+    struct further_device *device =
+        policy_peer_copies() && peer_context(home) ? find(home->platform, home->handle, 0) : NULL;
+
+    if (!device)
+        return NULL;
+    make_ready(device, home);
+    return device->failed || device->context != front.spread.peers.handle ? NULL : device;
+}
+
+bool device_share_context(int a, int b)
+{
+    return a >= PLACE_DEVICE && b >= PLACE_DEVICE && device_at(a)->context &&
+           device_at(a)->context == device_at(b)->context;
+}
+
 unsigned device_count_helpers(struct device_record *home)
 {
     cl_device_id list[PLATFORM_DEVICES];
@@ -120,7 +159,7 @@ unsigned device_helpers(const struct device_record *home, unsigned n, uint64_t s
         device = find(home->platform, list[i], numbers[i]);
         if (!device)
             break;
-        make_ready(device);
+        make_ready(device, home);
         if (!device->failed)
             ret_devices[kept++] = device;
     }

@@ -2,6 +2,10 @@
  * Further devices: those that the program did not choose. Each has a context and two queues of
  * ours, made when first needed, and one thread that runs its shares of split kernels. The program's
  * own context is never widened.
+ *
+ * Drivers copy directly between devices of one context only. So under migration `p2p` all devices
+ * of the platform share a context of ours, and the program's own device is among them as a further
+ * one: jobs on it run there, too, and the program's context has only what cannot be placed.
  */
 #ifndef OPENCL_SPREAD_DEVICE_H
 #define OPENCL_SPREAD_DEVICE_H
@@ -51,6 +55,15 @@ struct further_device {
  */
 unsigned device_helpers(const struct device_record *home, unsigned n, uint64_t set,
                         struct further_device *ret_devices[FURTHER_MAX]);
+
+/*
+ * The program's own device as a further one in the shared context; NULL: it cannot be had. With the
+ * spread lock held.
+ */
+struct further_device *device_as_peer(const struct device_record *home);
+
+/* Can the driver copy directly between these two places? */
+bool device_share_context(int a, int b);
 
 /* How many that would be at most, without making anything. */
 unsigned device_count_helpers(struct device_record *home);

@@ -127,6 +127,8 @@ static bool prepare_home(const struct touch *touch, void *data)
     struct preparing *preparing = data;
     struct spread_buffer *buffer = atomic_load(&mem_root(touch->mem)->spread);
 
+    if (!buffer && policy_saves_state()) /* spread_job_ends() saves what has a record */
+        buffer = buffer_of(mem_root(touch->mem));
     if (!buffer)
         return true;
     preparing->code = split_settle(buffer, touch->writes, preparing->queue);
@@ -292,22 +294,42 @@ void spread_ran_alone(struct kernel_record *kernel, size_t items, int64_t ns)
 
 enum { SAVED_MAX = 256 }; /* buffers of one job */
 
+enum { CONTEXT_DEVICES = 64 };
+
+/*
+ * A queue of ours at the program's own device, which the caller releases. False: none can be had.
+ */
+static bool open_home(cl_context context, struct queue_record *ret_queue)
+{
+    cl_device_id devices[CONTEXT_DEVICES];
+    struct device_record *home = NULL;
+    size_t size = 0;
+
+    *ret_queue = (struct queue_record){.context = context, .base.in_order = true};
+    if (front.target.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof devices, devices, &size) !=
+        CL_SUCCESS)
+        return false;
+    for (size_t i = 0; i < size / sizeof *devices && !home; i++) {
+        home = device_record_of(devices[i]);
+        if (home && !atomic_load_explicit(&home->has_queues, memory_order_relaxed))
+            home = NULL; /* the program does not use it */
+    }
+    ret_queue->device = home;
+    ret_queue->handle =
+        home ? front.target.clCreateCommandQueue(context, home->handle, CL_QUEUE_PROFILING_ENABLE, NULL)
+             : NULL;
+    return ret_queue->handle != NULL;
+}
+
 /* What only a GPU holds of the buffer goes to the host's shadow. */
 static void save_buffer(struct mem_record *root)
 {
     struct spread_buffer *buffer = atomic_load(&root->spread);
-    struct queue_record queue = {.context = root->context, .base.in_order = true};
-    cl_device_id device = NULL;
+    struct queue_record queue;
 
     if (!buffer || buffer->image || buffer->writer || buffer_is_open(buffer) ||
-        buffer_missing(buffer, PLACE_HOST, (struct range){0, buffer->coherence.size}) == 0)
-        return;
-    front.target.clGetContextInfo(root->context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL);
-    queue.device = device ? device_record_of(device) : NULL;
-    queue.handle = queue.device ? front.target.clCreateCommandQueue(root->context, device,
-                                                                    CL_QUEUE_PROFILING_ENABLE, NULL)
-                                : NULL;
-    if (!queue.handle)
+        buffer_missing(buffer, PLACE_HOST, (struct range){0, buffer->coherence.size}) == 0 ||
+        !open_home(root->context, &queue))
         return;
     (void)buffer_make_valid(buffer, PLACE_HOST, (struct range){0, buffer->coherence.size}, &queue);
     front.target.clReleaseCommandQueue(queue.handle);
@@ -341,18 +363,10 @@ void spread_job_over(void)
 void spread_pin(struct mem_record *root)
 {
     struct spread_buffer *buffer = atomic_load(&root->spread);
-    cl_device_id device = NULL;
-    struct queue_record queue = {.base.in_order = true, .context = root->context};
+    struct queue_record queue;
 
     atomic_store(&root->pinned, true);
-    if (!buffer)
-        return;
-    front.target.clGetContextInfo(root->context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL);
-    queue.device = device ? device_record_of(device) : NULL;
-    queue.handle = queue.device ? front.target.clCreateCommandQueue(root->context, device,
-                                                                    CL_QUEUE_PROFILING_ENABLE, NULL)
-                                : NULL;
-    if (!queue.handle)
+    if (!buffer || !open_home(root->context, &queue))
         return;
     pthread_mutex_lock(&front.spread.lock);
     if (split_settle(buffer, true, &queue) == CL_SUCCESS)

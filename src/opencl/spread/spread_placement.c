@@ -159,6 +159,7 @@ struct further_device *placement_device(struct device_record *home)
     struct further_device *helpers[FURTHER_MAX];
     unsigned n, number = inferred_job_number();
     uint64_t set = plan_list();
+    struct further_device *own;
 
     if (set) {
         if (find_listed(home, set))
@@ -179,6 +180,8 @@ struct further_device *placement_device(struct device_record *home)
         front.spread.placement.job_place = ask_daemon(home, helpers, n);
         front.spread.placement.job_bytes = 0;
     }
+    if (front.spread.placement.job_place == PLACE_HOME && (own = device_as_peer(home)))
+        front.spread.placement.job_place = own->place;
     return front.spread.placement.job_place == PLACE_HOME ? NULL
                                                           : device_at(front.spread.placement.job_place);
 }

@@ -13,6 +13,11 @@ struct spread_state {
     pthread_cond_t changed; /* a split stopped running */
     struct further_device devices[FURTHER_MAX];
     unsigned n_devices;
+    struct peer_context {
+        cl_context handle; /* of all devices of the platform; NULL: none */
+        cl_platform_id platform;
+        bool tried;
+    } peers; /* migration `p2p` */
     struct placement_state placement;
     struct decision_costs costs;   /* of moving and merging bytes */
     pthread_mutex_t buffers_lock;  /* a leaf; guards the next */

@@ -99,6 +99,57 @@ static int readable_at(const struct spread_buffer *buffer, struct range range, i
     return PLACE_NONE;
 }
 
+/* Up to where the bytes from range.begin on are valid at the place. */
+static size_t valid_until(const struct spread_buffer *buffer, int place, struct range range)
+{
+    struct range missing = ranges_first_missing(&buffer->coherence.valid[place], range);
+
+    return range_length(missing) ? missing.begin : range.end;
+}
+
+/* The next part of the range, and its place: the job's GPU, else the host; PLACE_NONE: neither. */
+static int next_part(const struct spread_buffer *buffer, struct range range, struct range *ret_part)
+{
+    const int places[] = {placement_last(), PLACE_HOST};
+
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        *ret_part = (struct range){range.begin, valid_until(buffer, places[i], range)};
+        if (range_length(*ret_part))
+            return places[i];
+    }
+    return PLACE_NONE;
+}
+
+static bool has_parts(const struct spread_buffer *buffer, struct range range)
+{
+    struct range part = {range.begin, range.begin};
+
+    while (part.end < range.end)
+        if (next_part(buffer, (struct range){part.end, range.end}, &part) == PLACE_NONE)
+            return false;
+    return true;
+}
+
+/* Reads each part of the range from where it is, so that no other GPU is used. */
+static bool read_parts(struct spread_buffer *buffer, struct range range, unsigned char *bytes,
+                       const struct opencl_command *command, struct command *ret_times)
+{
+    struct range part = {range.begin, range.begin};
+
+    if (!has_parts(buffer, range))
+        return false;
+    while (part.end < range.end) {
+        int place = next_part(buffer, (struct range){part.end, range.end}, &part);
+        unsigned char *to = bytes + (part.begin - range.begin);
+
+        if (place == PLACE_HOST)
+            memcpy(to, buffer->host + part.begin, range_length(part));
+        else if (buffer_download(buffer, place, part, to, command->queue, ret_times) != CL_SUCCESS)
+            return false;
+    }
+    return true;
+}
+
 bool download_concerns(const struct opencl_command *command)
 {
     return kind_of(command)->linear && kind_of(command)->to == SIDE_HOST &&
@@ -118,8 +169,11 @@ void download_from_there(struct opencl_command *command, bool *ret_done)
         split_settle(buffer, false, command->queue) != CL_SUCCESS)
         return;
     place = readable_at(buffer, range, placement_last());
-    if (place == PLACE_NONE ||
-        buffer_download(buffer, place, range, command->u.transfer.host, command->queue, &timed) != CL_SUCCESS)
+    if ((placement_last() != PLACE_HOME || policy_saves_state()) &&
+        read_parts(buffer, range, command->u.transfer.host, command, &timed))
+        place = PLACE_HOST;
+    else if (place == PLACE_NONE || buffer_download(buffer, place, range, command->u.transfer.host,
+                                                    command->queue, &timed) != CL_SUCCESS)
         return;
     if (policy_saves_state())
         buffer_shadow(buffer, range, command->u.transfer.host);
