@@ -20,7 +20,7 @@ struct engine_device {
 /*
  * Opens the leases, or shares the engines of `whole` if that is not NULL. Adds the device to the
  * list that workers, drains and the end of the process go through. name: wire/device_name.h; unused
- * with `whole`. Calls for one device must not overlap.
+ * with `whole`. *device is zeroed by the caller. Calls for one device must not overlap.
  */
 void engine_device_init(struct engine_device *device, const char *name, struct engine_device *whole);
 

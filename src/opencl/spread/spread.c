@@ -152,7 +152,8 @@ static const struct translate_kernel *about_of(const struct opencl_command *comm
 
 static cl_int before(const struct opencl_command *command, bool last)
 {
-    struct preparing preparing = {command->queue, last, command->kind == COMMAND_WRITE, CL_SUCCESS};
+    struct preparing preparing = {
+        command->queue, last, kind_of(command)->linear && kind_of(command)->from == SIDE_HOST, CL_SUCCESS};
 
     (void)touch_each(command, about_of(command), prepare_home, &preparing);
     return preparing.code;
