@@ -201,7 +201,7 @@ int options_parse(int argc, char *argv[], struct daemon_options *ret_options)
     while ((c = getopt_long(argc, argv, "", known, &index)) != -1) {
         int result = c == '?' ? reject_options() : 0;
 
-        if (!result && optarg && strcmp(optarg, "--") == 0) {
+        if (!result && known[index].has_arg == required_argument && strcmp(optarg, "--") == 0) {
             log_say(LOG_LEVEL_ERROR, "option --%s needs a value; see --help", known[index].name);
             result = 2;
         }
