@@ -7,7 +7,8 @@
 #include "engine/runtime.h"
 #include "engine/worker.h"
 
-#define PIPE_UNCUT_NS (60 * NSEC_PER_SEC) /* a planned piece of at least this length: the plan does not cut */
+/* A planned piece of at least this length: the plan does not cut. */
+#define PIPE_UNCUT_NS (60 * NSEC_PER_SEC)
 
 enum { GROWTH = 8 }; /* a piece has at most this many times the units of the one before */
 
