@@ -300,7 +300,7 @@ static enum cpu_status prepare(struct worker *worker, uint64_t resident)
     return CPU_OK;
 }
 
-/* From here on worker_abort() sends a signal. False: it was called before, and the launch must not begin. */
+/* From here on worker_abort() sends a signal. False: it came before; the launch must not begin. */
 static bool begin_running(struct worker *worker)
 {
     (void)pthread_mutex_lock(&worker->lock);
