@@ -301,6 +301,17 @@ void batches_group(void)
     answer("it is set", CUDA_SUCCESS, cuMemSetMemPool(&location, 1, one));
     answer("and found", CUDA_SUCCESS, cuMemGetMemPool(&two, &location, 1));
     holds("as it was set", one == two);
+    context_close(context);
+}
+
+/*
+ * A layer waits before these calls until nothing of the process is held back, and these cases hold
+ * streams back on purpose.
+ */
+void context_events_group(void)
+{
+    CUcontext context = context_open();
+
     green_cases();
     context_cases(context);
 }

@@ -94,6 +94,7 @@ void names_group(void);
 void values_group(void);
 void devices_group(void);
 void batches_group(void);
+void context_events_group(void);
 void virtual_group(void);
 void processes_group(void);
 void ipc_group(void);

@@ -47,6 +47,7 @@ const struct group groups[] = {
     {"processes", processes_group, false},
     {"shared memory", ipc_group, true},
     {"failures", failures_group, false},
+    {"context events", context_events_group, true},
     {"visible devices", visible_group, true},
     {"hostile text", hostile_group, true},
     {"unsupported", unsupported_group, true},
