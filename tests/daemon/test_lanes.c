@@ -20,8 +20,7 @@
 static struct {
     struct server *server;
     struct page *pages[CLIENTS];
-    uint32_t epochs[CLIENTS];
-    uint32_t placed[CLIENTS]; /* leases of the last answer */
+    uint32_t epochs[CLIENTS], placed[CLIENTS]; /* placed: leases of the last answer */
     bool answered[CLIENTS];
     unsigned tokens, overruns;
     int ended; /* peer; -1: none */
